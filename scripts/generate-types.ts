@@ -1,0 +1,67 @@
+// Writes the TypeScript types of the protos and of the gateway's schema into generated/ (git-ignored; only the type
+// checker and editors read them).
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { parse } from 'graphql';
+
+const root = dirname(import.meta.dirname);
+const require = createRequire(import.meta.url);
+const generated = join(root, 'generated');
+
+rmSync(generated, { recursive: true, force: true });
+execFileSync(
+  process.execPath,
+  [
+    join(dirname(require.resolve('@grpc/proto-loader/package.json')), 'build/bin/proto-loader-gen-types.js'),
+    '--longs=Number',
+    '--enums=String',
+    '--defaults',
+    '--includeComments',
+    '--inputTemplate=%sInput',
+    '--outputTemplate=%s',
+    '--importFileExtension=.ts',
+    '--grpcLib=@grpc/grpc-js',
+    '--outDir=generated',
+    'scheduling/v1/scheduling.proto',
+    'accounts/v1/accounts.proto',
+    '-I',
+    'proto',
+  ],
+  { cwd: root, stdio: 'inherit' },
+);
+
+const model = '../../gateway/model.ts';
+const mappers = ['User', 'ApiKey', 'Material', 'Review', 'Snooze', 'HardMaterial', 'Stats'].map((type) => [
+  type,
+  `${model}#${type}Node`,
+]);
+const schemaFile = join(root, 'gateway/schema.graphql');
+// Absent where only the runtime packages are installed: then nobody reads types either.
+if (existsSync(join(root, 'node_modules/@graphql-codegen/core'))) {
+  const { codegen } = await import('@graphql-codegen/core');
+  const text = await codegen({
+    schema: parse(readFileSync(schemaFile, 'utf8')),
+    documents: [],
+    filename: 'resolvers.ts',
+    plugins: [{ typescript: {} }, { resolvers: {} }],
+    pluginMap: {
+      typescript: await import('@graphql-codegen/typescript'),
+      resolvers: await import('@graphql-codegen/typescript-resolvers'),
+    },
+    config: {
+      useTypeImports: true,
+      enumsAsTypes: true,
+      contextType: '../../gateway/context.ts#GatewayContext',
+      mappers: Object.fromEntries(mappers),
+      scalars: {
+        ID: { input: 'string', output: 'string' },
+        DateTime: { input: 'Date', output: 'Date' },
+        Date: { input: 'string', output: 'string' },
+      },
+    },
+  });
+  mkdirSync(join(generated, 'gateway'), { recursive: true });
+  writeFileSync(join(generated, 'gateway/resolvers.ts'), text);
+}

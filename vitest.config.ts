@@ -1,0 +1,14 @@
+// How the tests run: each file in its own process, against one PostgreSQL that test/support/global-setup.ts starts.
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  // Node takes graphql's CommonJS form; were the tests to take the other, there would be two of every class.
+  resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] },
+  test: {
+    include: ['test/**/*.test.ts'],
+    pool: 'forks',
+    globalSetup: ['test/support/global-setup.ts'],
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+  },
+});
