@@ -1,0 +1,143 @@
+// One running postmaster: started, watched until it is ready, found again after its parent was killed, stopped.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, existsSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { giveTo } from './account.ts';
+import { environmentFor } from './binaries.ts';
+import type { Cluster } from './cluster.ts';
+import { identifyPostmaster } from './processes.ts';
+
+export type Postmaster = {
+  pid: number;
+  port: number;
+  /** Resolves when the server ends, told to or not; never rejects. */
+  exited: Promise<void>;
+  stop(): Promise<void>;
+};
+
+const SETTINGS = [
+  'listen_addresses=127.0.0.1',
+  'unix_socket_directories=',
+  'max_connections=100',
+  'log_timezone=UTC',
+  'timezone=UTC',
+];
+const FAST_AND_LOOSE = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off'];
+/** Long: after a power cut the server replays its journal first. */
+const START_TIMEOUT_MS = 60_000;
+const POLL_MS = 5;
+const FAST_STOP_MS = 5_000;
+const STOP_TIMEOUT_MS = 12_000;
+/** Another program took the port in between, or the last backends of a killed server are still ending. */
+const PASSING_FAULTS = /Address already in use|pre-existing shared memory block/;
+const MAX_ATTEMPTS = 20;
+
+/** @throws Error with the server's last words where it does not start. */
+export async function startPostmaster(cluster: Cluster): Promise<Postmaster> {
+  for (let attempt = 1; ; attempt += 1) {
+    const port = await freePort();
+    const child = spawnPostgres(cluster, port);
+    const isRunning = () => child.pid !== undefined && child.exitCode === null && child.signalCode === null;
+    const exited = new Promise<void>((resolve) => {
+      child.once('exit', () => resolve());
+      child.once('error', () => resolve());
+    });
+    if (await becomesReady(cluster.data, child.pid, isRunning)) {
+      child.unref();
+      const pid = child.pid ?? 0;
+      return { pid, port, exited, stop: () => shutDown(pid, isRunning) };
+    }
+    if (isRunning()) child.kill('SIGQUIT');
+    await exited;
+    const log = readFileSync(cluster.log, 'utf8').trim();
+    if (attempt === MAX_ATTEMPTS || !PASSING_FAULTS.test(log)) {
+      const lastWords = log.slice(Math.max(0, log.lastIndexOf('FATAL:')));
+      throw new Error(`PostgreSQL does not start, see ${cluster.log}: ${lastWords}`);
+    }
+    await sleep(250);
+  }
+}
+
+function spawnPostgres({ binaries, data, log, account, durable }: Cluster, port: number): ChildProcess {
+  const settings = [...SETTINGS, `port=${port}`, ...(durable ? [] : FAST_AND_LOOSE)];
+  // Made anew each time: root must not follow a link that the server's account could have put here.
+  rmSync(log, { force: true });
+  const descriptor = openSync(log, 'wx', 0o600);
+  giveTo(account, log);
+  const options = settings.flatMap((setting) => ['-c', setting]);
+  // Detached: Ctrl-C reaches the whole process group, and the database must outlive the services that use it.
+  const child = spawn(join(binaries, 'bin/postgres'), ['-D', data, ...options], {
+    ...account,
+    detached: true,
+    cwd: '/',
+    stdio: ['ignore', descriptor, descriptor],
+    env: environmentFor(binaries),
+  });
+  closeSync(descriptor);
+  return child;
+}
+
+/** Line 8 of postmaster.pid says "ready" once connections are taken. */
+async function becomesReady(
+  data: string,
+  pid: number | undefined,
+  isRunning: () => boolean,
+): Promise<boolean> {
+  for (let waitedMs = 0; waitedMs < START_TIMEOUT_MS && isRunning(); waitedMs += POLL_MS) {
+    const lines = readPidFile(data);
+    if (Number(lines?.[0]) === pid && lines?.[7]?.trim() === 'ready') return true;
+    await sleep(POLL_MS);
+  }
+  return false;
+}
+
+/**
+ * Ends the server that a killed owner left on `data`, and returns whether there was one. A lock file whose process id
+ * has gone to another program is removed: the server itself would take that program for its predecessor.
+ */
+export async function endOrphan(data: string): Promise<boolean> {
+  const lines = readPidFile(data);
+  if (lines === undefined) return false;
+  const pid = Number(lines[0]);
+  const identity = identifyPostmaster(pid, data);
+  if (identity === 'ours') await shutDown(pid, () => identifyPostmaster(pid, data) === 'ours');
+  // Elsewise the file stays: it leads the new server to backends that outlived the old one.
+  if (identity === 'foreign') rmSync(join(data, 'postmaster.pid'), { force: true });
+  return identity === 'ours';
+}
+
+/** Fast shutdown; what has not ended after 5 s is told to drop everything. */
+async function shutDown(pid: number, isRunning: () => boolean): Promise<void> {
+  for (let waitedMs = 0; isRunning(); waitedMs += POLL_MS) {
+    if (waitedMs === 0) signal(pid, 'SIGINT');
+    if (waitedMs === FAST_STOP_MS) signal(pid, 'SIGQUIT');
+    if (waitedMs > STOP_TIMEOUT_MS) throw new Error(`PostgreSQL (process ${pid}) does not stop`);
+    await sleep(POLL_MS);
+  }
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
+}
+
+function readPidFile(data: string): string[] | undefined {
+  const path = join(data, 'postmaster.pid');
+  return existsSync(path) ? readFileSync(path, 'utf8').split('\n') : undefined;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('no free port');
+  return address.port;
+}

@@ -1,0 +1,119 @@
+// The one way to call another service: promises, a deadline on every call, the request id passed on, errors decoded.
+import {
+  Client,
+  type ClientOptions,
+  type ClientReadableStream,
+  credentials,
+  Metadata,
+  type ServiceDefinition,
+} from '@grpc/grpc-js';
+import type { MethodDefinition } from '@grpc/proto-loader';
+import type { GrpcTrust } from './common-config.ts';
+import { fromGrpcError } from './grpc-status.ts';
+
+/** Above the largest legal answer: 100 materials of 256 KiB of content and as much of source URL. */
+const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
+
+const CHANNEL_OPTIONS: ClientOptions = {
+  'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
+  'grpc.initial_reconnect_backoff_ms': 100,
+  'grpc.max_reconnect_backoff_ms': 1000,
+  'grpc.keepalive_time_ms': 10_000,
+  'grpc.keepalive_timeout_ms': 2_000,
+  'grpc.keepalive_permit_without_calls': 1,
+  'grpc-node.flow_control_window': 4 * 1024 * 1024,
+  'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
+};
+
+export type CallOptions = {
+  requestId: string;
+  /** Default: the client's. */
+  deadlineMs?: number;
+  /** On whose behalf, for the other side's audit; default: the client's name. */
+  caller?: string;
+};
+
+type MethodNames<D> = keyof {
+  [K in keyof D as string extends K ? never : number extends K ? never : K]: true;
+} &
+  string;
+type InputOf<M> = M extends MethodDefinition<infer Q, infer _R, infer _Q, infer _O> ? Q : never;
+type OutputOf<M> = M extends MethodDefinition<infer _Q, infer _R, infer _I, infer O> ? O : never;
+
+/** The rpcs of definition D as functions with a small first letter; those named in Streams answer with a stream. */
+export type GrpcClient<D, Streams extends MethodNames<D> = never> = {
+  [M in Exclude<MethodNames<D>, Streams> as Uncapitalize<M>]: (
+    request: InputOf<D[M]>,
+    options: CallOptions,
+  ) => Promise<OutputOf<D[M]>>;
+} & {
+  [M in Streams as Uncapitalize<M>]: (
+    request: InputOf<D[M]>,
+    options: CallOptions,
+  ) => ClientReadableStream<OutputOf<D[M]>>;
+} & { close(): void };
+
+export type GrpcClientOptions = {
+  /** host:port; a host name is resolved to all its addresses, which take turns. */
+  target: string;
+  trust: GrpcTrust;
+  /** This program's name, for the other side's audit. */
+  caller: string;
+  deadlineMs: number;
+};
+
+/** Errors of unary calls arrive as ServiceError; those of a stream as its raw 'error' event. A stream has no deadline. */
+export function createGrpcClient<D extends ServiceDefinition, Streams extends MethodNames<D> = never>(
+  definition: D,
+  options: GrpcClientOptions,
+): GrpcClient<D, Streams> {
+  const { tls } = options.trust;
+  const channelCredentials =
+    tls === undefined
+      ? credentials.createInsecure()
+      : credentials.createSsl(tls.authority, tls.key, tls.certificate);
+  const client = new Client(resolvable(options.target), channelCredentials, CHANNEL_OPTIONS);
+  const methods: Record<string, unknown> = { close: () => client.close() };
+  for (const [name, method] of Object.entries(definition)) {
+    const camelName = name.charAt(0).toLowerCase() + name.slice(1);
+    const { path, requestSerialize, responseDeserialize } = method;
+    methods[camelName] = method.responseStream
+      ? (request: unknown, call: CallOptions) =>
+          client.makeServerStreamRequest(
+            path,
+            requestSerialize,
+            responseDeserialize,
+            request,
+            metadataOf(call, options),
+          )
+      : (request: unknown, call: CallOptions) =>
+          new Promise((resolve, reject) => {
+            const deadline = Date.now() + (call.deadlineMs ?? options.deadlineMs);
+            client.makeUnaryRequest(
+              path,
+              requestSerialize,
+              responseDeserialize,
+              request,
+              metadataOf(call, options),
+              { deadline },
+              (error, response) => (error ? reject(fromGrpcError(error)) : resolve(response)),
+            );
+          });
+  }
+  // Built from the definition by name, which is what the mapped type says of it.
+  return methods as GrpcClient<D, Streams>;
+}
+
+function metadataOf(call: CallOptions, { caller, trust }: GrpcClientOptions): Metadata {
+  const metadata = new Metadata();
+  metadata.set('x-request-id', call.requestId);
+  metadata.set('x-caller', call.caller ?? caller);
+  const token = trust.serviceTokens[0];
+  if (token !== undefined) metadata.set('authorization', `Bearer ${token}`);
+  return metadata;
+}
+
+/** Names go through DNS, so that every replica behind one is found; addresses and explicit schemes stay as they are. */
+function resolvable(target: string): string {
+  return /^(\d|\[|[a-z]+:\/|unix:)/.test(target) ? target : `dns:///${target}`;
+}

@@ -1,0 +1,140 @@
+// The one way to PostgreSQL: a bounded pool, transactions that always end, and faults told apart from refusals.
+import { Pool, type PoolClient, types } from 'pg';
+import { ServiceError } from './errors.ts';
+import type { Logger } from './logger.ts';
+
+/** A statement with its parameters; a `name` makes it a prepared one, planned once per connection. */
+export type Statement = { text: string; values: readonly unknown[]; name?: string };
+
+/** What repositories ask of the database: rows of one statement. Inside a transaction it is bound to that. */
+export type Queryable = {
+  /** R is the shape of a row as the statement's column list gives it. */
+  query<R>(statement: Statement): Promise<R[]>;
+};
+
+export type Database = Queryable & {
+  /** Runs `work` in one transaction: committed when it resolves, rolled back when it throws. */
+  transaction<T>(work: (connection: Queryable) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+};
+
+export type DatabaseOptions = {
+  databaseUrl: string;
+  /** Shown in pg_stat_activity. */
+  applicationName: string;
+  maxConnections: number;
+  logger: Logger;
+};
+
+/**
+ * Opens a pool; connects only when first used. Every wait is bounded, from the inside out: a lock 0.5 s, a statement
+ * 1.5 s, an idle transaction 3 s; a free connection is waited for 0.5 s.
+ * Statements throw ServiceError UNAVAILABLE where the database is away or overloaded, else pg's own error.
+ */
+export function openDatabase(options: DatabaseOptions): Database {
+  const pool = new Pool({
+    connectionString: options.databaseUrl,
+    application_name: options.applicationName,
+    max: options.maxConnections,
+    connectionTimeoutMillis: 500,
+    statement_timeout: 1500,
+    lock_timeout: 500,
+    idle_in_transaction_session_timeout: 3000,
+    keepAlive: true,
+  });
+  // Both are needed: the pool reports only idle connections, and an unheard 'error' would end the process.
+  pool.on('error', (error) => options.logger.warn({ err: error }, 'idle database connection lost'));
+  pool.on('connect', (client) => client.on('error', () => {}));
+  return {
+    query: (statement) => run(pool, statement),
+    transaction: (work) => transaction(pool, work),
+    close: () => pool.end(),
+  };
+}
+
+async function run<R>(target: Pool | PoolClient, { text, values, name }: Statement): Promise<R[]> {
+  try {
+    const result = await target.query({ text, values: [...values], ...(name !== undefined && { name }) });
+    // pg does not know the columns; the caller names them beside its SQL.
+    return result.rows as R[];
+  } catch (error) {
+    throw isUnavailable(error) ? new ServiceError('UNAVAILABLE', { cause: error }) : error;
+  }
+}
+
+async function transaction<T>(pool: Pool, work: (connection: Queryable) => Promise<T>): Promise<T> {
+  const client = await pool.connect().catch((error: unknown) => {
+    throw isUnavailable(error) ? new ServiceError('UNAVAILABLE', { cause: error }) : error;
+  });
+  let broken: Error | undefined;
+  try {
+    await run(client, { text: 'BEGIN', values: [] });
+    const result = await work({ query: (statement) => run(client, statement) });
+    await run(client, { text: 'COMMIT', values: [] });
+    return result;
+  } catch (error) {
+    // A connection that cannot even roll back must not go to the next borrower.
+    await client.query('ROLLBACK').catch((rollbackError: Error) => {
+      broken = rollbackError;
+    });
+    throw error;
+  } finally {
+    client.release(broken);
+  }
+}
+
+const NETWORK_FAULTS = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ENOENT',
+]);
+/**
+ * SQLSTATEs after which the same statement may succeed later: 08 connection, 53 resources, 57P shutdown and start-up,
+ * 57014 statement timeout, 55P03 lock timeout, 25P03 idle in transaction, 25006 read-only standby, 40 serialisation.
+ */
+const PASSING_STATES = /^(08...|53...|57P..|57014|55P03|25P03|25006|40...)$/;
+
+function isUnavailable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  if (NETWORK_FAULTS.has(code) || PASSING_STATES.test(code)) return true;
+  // pg gives no code for these: the pool's time-out, and a connection that ended under a statement.
+  return /timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error/.test(
+    error.message,
+  );
+}
+
+/** Whether `error` is PostgreSQL's refusal of a duplicate (SQLSTATE 23505). */
+export function isUniqueViolation(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === '23505';
+}
+
+/**
+ * Checks that a database can hold what we store and find: version, encoding, and case folding beyond ASCII.
+ * @throws Error that says what is wrong and how to make a right database.
+ */
+export async function requireUsableDatabase(database: Queryable): Promise<void> {
+  const [facts] = await database.query<{ version: number; encoding: string; folds: boolean }>({
+    text: `SELECT current_setting('server_version_num')::int AS version,
+                  current_setting('server_encoding') AS encoding,
+                  lower('É') = 'é' AS folds`,
+    values: [],
+  });
+  if (facts === undefined) throw new Error('the database answered nothing');
+  if (facts.version < 150_000) {
+    throw new Error('PostgreSQL 15 or newer is needed: move DATABASE_URL to a newer server');
+  }
+  if (facts.encoding === 'UTF8' && facts.folds) return;
+  throw new Error(
+    `the database of DATABASE_URL cannot search beyond ASCII (encoding ${facts.encoding}, É ${facts.folds ? 'matches' : 'does not match'} é). ` +
+      `Make one that can: CREATE DATABASE name TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C.UTF-8'; ` +
+      `on PostgreSQL 17 or newer also: LOCALE_PROVIDER builtin BUILTIN_LOCALE 'C.UTF-8'`,
+  );
+}
+
+/** int8 counts arrive as numbers: none of ours comes near 2^53. */
+types.setTypeParser(types.builtins.INT8, Number);

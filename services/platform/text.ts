@@ -1,0 +1,48 @@
+// Questions about text that several services ask alike: can it be stored, how long is it, is it a URI, is it a UUID.
+import { isIPv6 } from 'node:net';
+
+/** Whether PostgreSQL and UTF-8 can hold the text unchanged: no U+0000, no lone surrogate. */
+export function isStorable(text: string): boolean {
+  return !text.includes('\u0000') && text.isWellFormed();
+}
+
+/** Length in Unicode code points. */
+export function codePointLength(text: string): number {
+  let length = 0;
+  for (const _ of text) length += 1;
+  return length;
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** Whether the text is a UUID in the form this system writes: lower case, with hyphens. */
+export function isUuid(text: string): boolean {
+  return UUID.test(text);
+}
+
+// RFC 3986, appendix B, with a scheme required; the parts are then held against the character sets of appendix A.
+const URI_PARTS = /^([A-Za-z][A-Za-z0-9+.-]*):(?:\/\/([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#([\s\S]*))?$/;
+const NOT_PATH = /[^A-Za-z0-9\-._~!$&'()*+,;=:@/%]/;
+const NOT_QUERY = /[^A-Za-z0-9\-._~!$&'()*+,;=:@/?%]/;
+const NOT_USERINFO = /[^A-Za-z0-9\-._~!$&'()*+,;=:%]/;
+const NOT_NAME = /[^A-Za-z0-9\-._~!$&'()*+,;=%]/;
+const BROKEN_ESCAPE = /%(?![0-9A-Fa-f]{2})/;
+const IP_FUTURE = /^v[0-9A-Fa-f]+\.[A-Za-z0-9\-._~!$&'()*+,;=:]+$/i;
+
+/** Whether the text is a URI as of RFC 3986, section 3: with a scheme, any scheme, ASCII only. Linear in its length. */
+export function isUri(text: string): boolean {
+  const parts = URI_PARTS.exec(text);
+  if (parts === null || BROKEN_ESCAPE.test(text)) return false;
+  const [, , authority, path = '', query = '', fragment = ''] = parts;
+  if (authority !== undefined && !isAuthority(authority)) return false;
+  return !NOT_PATH.test(path) && !NOT_QUERY.test(query) && !NOT_QUERY.test(fragment);
+}
+
+function isAuthority(authority: string): boolean {
+  const at = authority.indexOf('@');
+  if (at >= 0 && NOT_USERINFO.test(authority.slice(0, at))) return false;
+  const hostAndPort = authority.slice(at + 1);
+  const [, literal, name = ''] = /^(?:\[([^\]]*)\]|([^:[\]]*))(?::\d*)?$/.exec(hostAndPort) ?? [];
+  if (literal !== undefined) return (isIPv6(literal) && !literal.includes('%')) || IP_FUTURE.test(literal);
+  return /^[^:[\]]*(?::\d*)?$/.test(hostAndPort) && !NOT_NAME.test(name);
+}

@@ -1,0 +1,32 @@
+// Turns instants into google.protobuf.Timestamp and back, in milliseconds.
+
+/** google.protobuf.Timestamp as the proto loader gives it. */
+export type Timestamp = { seconds: number; nanos: number };
+
+export function toTimestamp(time: Date): Timestamp {
+  const epochMs = time.getTime();
+  const seconds = Math.floor(epochMs / 1000);
+  return { seconds, nanos: (epochMs - seconds * 1000) * 1_000_000 };
+}
+
+export function toOptionalTimestamp(time: Date | null): Timestamp | null {
+  return time === null ? null : toTimestamp(time);
+}
+
+/** Cuts off what is finer than a millisecond. The result may be an invalid Date: callers check what they accept. */
+export function fromTimestamp(timestamp: Timestamp): Date {
+  return new Date(timestamp.seconds * 1000 + Math.floor(timestamp.nanos / 1_000_000));
+}
+
+export function fromOptionalTimestamp(timestamp: Timestamp | null): Date | null {
+  return timestamp === null ? null : fromTimestamp(timestamp);
+}
+
+/**
+ * An instant that a response has to carry.
+ * @throws Error where it is absent: the peer broke the contract.
+ */
+export function requireTimestamp(timestamp: Timestamp | null, field: string): Date {
+  if (timestamp === null) throw new Error(`the response lacks ${field}`);
+  return fromTimestamp(timestamp);
+}
