@@ -1,0 +1,48 @@
+// What an API key looks like and how it is kept: 256 random bits with a checksum, stored only as a keyed hash.
+import { createHmac } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+
+const PREFIX = 'rmk_live_';
+const SECRET_CHARACTERS = 43;
+const CHECKSUM_CHARACTERS = 6;
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const FORM = /^rmk_live_[0-9A-Za-z]{49}$/;
+
+/** A pepper: the version under which hashes are stored, and the secret that makes them. */
+export type Pepper = { version: string; secret: string };
+
+/** `randomBytes(32)` gives the key's 256 bits; 43 base62 digits hold them. */
+export function generateKey(randomBytes: (size: number) => Buffer): string {
+  const body = PREFIX + toBase62(BigInt(`0x${randomBytes(32).toString('hex')}`), SECRET_CHARACTERS);
+  return body + checksum(body);
+}
+
+/** Whether the text has a key's form and checksum: a mistyped key is told without asking the database. */
+export function isWellFormedKey(text: string): boolean {
+  if (!FORM.test(text)) return false;
+  return checksum(text.slice(0, -CHECKSUM_CHARACTERS)) === text.slice(-CHECKSUM_CHARACTERS);
+}
+
+export function hashKey(key: string, pepper: Pepper): Buffer {
+  return createHmac('sha256', pepper.secret).update(key).digest();
+}
+
+/** The value by which a pepper is recognised again. */
+export function pepperCheckValue(pepper: Pepper): Buffer {
+  return createHmac('sha256', pepper.secret).update('pepper check value').digest();
+}
+
+/** CRC-32 (ISO 3309) in base62: catches every single mistyped character. */
+function checksum(body: string): string {
+  return toBase62(BigInt(crc32(body)), CHECKSUM_CHARACTERS);
+}
+
+function toBase62(number: bigint, length: number): string {
+  let rest = number;
+  let digits = '';
+  for (let index = 0; index < length; index += 1) {
+    digits = BASE62.charAt(Number(rest % 62n)) + digits;
+    rest /= 62n;
+  }
+  return digits;
+}

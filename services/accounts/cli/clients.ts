@@ -1,0 +1,36 @@
+// The gRPC clients that the keys command calls.
+import type { ApiKeyServiceDefinition } from '../../../generated/accounts/v1/ApiKeyService.ts';
+import type { UserServiceDefinition } from '../../../generated/accounts/v1/UserService.ts';
+import type { GrpcTrust } from '../../platform/common-config.ts';
+import { createGrpcClient, type GrpcClient } from '../../platform/grpc-client.ts';
+import { loadProto, serviceDefinition } from '../../platform/proto.ts';
+
+export type AccountsClients = {
+  users: GrpcClient<UserServiceDefinition>;
+  apiKeys: GrpcClient<ApiKeyServiceDefinition, 'WatchRevocations'>;
+  close(): void;
+};
+
+export function createAccountsClients({
+  target,
+  trust,
+}: {
+  target: string;
+  trust: GrpcTrust;
+}): AccountsClients {
+  const proto = loadProto('accounts/v1/accounts.proto');
+  const options = { target, trust, caller: 'keys', deadlineMs: 5000 };
+  const users = createGrpcClient(
+    serviceDefinition<UserServiceDefinition>(proto, 'accounts.v1.UserService'),
+    options,
+  );
+  const apiKeys = createGrpcClient<ApiKeyServiceDefinition, 'WatchRevocations'>(
+    serviceDefinition<ApiKeyServiceDefinition>(proto, 'accounts.v1.ApiKeyService'),
+    options,
+  );
+  const close = () => {
+    users.close();
+    apiKeys.close();
+  };
+  return { users, apiKeys, close };
+}

@@ -1,0 +1,53 @@
+// The accounts service's environment.
+import {
+  type CommonConfig,
+  readCommonConfig,
+  requireTrustBeyondLoopback,
+} from '../platform/common-config.ts';
+import type { EnvironmentReader } from '../platform/config.ts';
+import type { Pepper } from './api-key.ts';
+
+export type AccountsConfig = CommonConfig & {
+  host: string;
+  port: number;
+  databaseUrl: string;
+  /** The newest first; never empty once the environment was read without a problem. */
+  peppers: readonly Pepper[];
+  keysPerHour: number;
+};
+
+export function readAccountsConfig(reader: EnvironmentReader): AccountsConfig {
+  const common = readCommonConfig(reader);
+  const host = reader.textOr('HOST', '127.0.0.1');
+  requireTrustBeyondLoopback(reader, host, common.trust);
+  return {
+    ...common,
+    host,
+    port: reader.port('ACCOUNTS_PORT', 50_052),
+    databaseUrl: reader.required(
+      'DATABASE_URL',
+      'the PostgreSQL to keep users in, as postgres://user@host/name',
+    ),
+    peppers: readPeppers(reader),
+    keysPerHour: reader.wholeNumber('KEY_CREATION_LIMIT_PER_HOUR', 5, { min: 1, max: 1_000_000 }),
+  };
+}
+
+function readPeppers(reader: EnvironmentReader): Pepper[] {
+  const text = reader.required(
+    'KEY_PEPPER',
+    'VERSION:SECRET, for example 1: and the output of "openssl rand -hex 32"',
+  );
+  if (text === '') return [];
+  const peppers = text.split(',').map((entry) => {
+    const [version = '', ...rest] = entry.split(':');
+    return { version, secret: rest.join(':') };
+  });
+  if (peppers.some(({ version, secret }) => !/^[A-Za-z0-9._-]{1,32}$/.test(version) || secret.length < 32)) {
+    reader.problem('KEY_PEPPER must be VERSION:SECRET entries, each secret at least 32 characters long');
+  }
+  if (new Set(peppers.map(({ version }) => version)).size < peppers.length) {
+    reader.problem('KEY_PEPPER names a version twice');
+  }
+  return peppers;
+}

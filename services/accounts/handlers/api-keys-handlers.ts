@@ -1,0 +1,136 @@
+// The rpcs of accounts.v1.ApiKeyService.
+import type { ApiKeyServiceHandlers } from '../../../generated/accounts/v1/ApiKeyService.ts';
+import type { Audit } from '../../platform/audit.ts';
+import { ServiceError } from '../../platform/errors.ts';
+import type { AsyncHandlers, CallContext } from '../../platform/grpc-server.ts';
+import type { Logger } from '../../platform/logger.ts';
+import type { Queryable } from '../../platform/postgres.ts';
+import { generateKey, hashKey, isWellFormedKey, type Pepper } from '../api-key.ts';
+import {
+  type ApiKey,
+  findApiKey,
+  findByHash,
+  insertApiKey,
+  listApiKeys,
+  listCreateTimes,
+  readDatabaseTime,
+  revokeApiKey,
+  touchApiKey,
+} from '../repositories/api-keys-repository.ts';
+import { findUser, lockUser } from '../repositories/users-repository.ts';
+import { keyNotFound, requireApiKeyId, requireShort, requireUserId, userNotFound } from '../requests.ts';
+import { announce, type Revocations } from '../revocations.ts';
+import { type Scope, scopesForNewKey, scopesForRotation } from '../scopes.ts';
+import { toApiKeyMessage, toUserMessage } from '../wire.ts';
+import type { UserDependencies } from './users-handlers.ts';
+
+export type ApiKeyDependencies = UserDependencies & {
+  /** The newest first. */
+  peppers: readonly [Pepper, ...Pepper[]];
+  keysPerHour: number;
+  randomBytes: (size: number) => Buffer;
+  revocations: Revocations;
+  audit: Audit;
+  logger: Logger;
+};
+
+const HOUR_MS = 3_600_000;
+/** How exact last_used_time is, so that a busy key is not a busy row. */
+const USE_RESOLUTION_MS = 60_000;
+
+export function createApiKeyHandlers(dependencies: ApiKeyDependencies): AsyncHandlers<ApiKeyServiceHandlers> {
+  const { database, revocations } = dependencies;
+  const audit = (action: string, { caller, requestId }: CallContext, { apiKeyId, userId }: ApiKey) =>
+    dependencies.audit({ action, caller, outcome: 'ok', requestId, targets: { apiKeyId, userId } });
+  return {
+    async CreateApiKey(request, context) {
+      const userId = requireUserId(request.userId);
+      const name = requireShort('name', request.name);
+      const scopes = scopesForNewKey(request.scopes);
+      const made = await database.transaction((tx) => makeKey(dependencies, tx, { userId, name, scopes }));
+      audit('CreateApiKey', context, made.apiKey);
+      return { apiKey: toApiKeyMessage(made.apiKey), key: made.key };
+    },
+
+    async ListApiKeys(request) {
+      const userId = requireUserId(request.userId);
+      if ((await findUser(database, userId)) === undefined) throw userNotFound();
+      return { apiKeys: (await listApiKeys(database, userId)).map(toApiKeyMessage) };
+    },
+
+    async RotateApiKey(request, context) {
+      const apiKeyId = requireApiKeyId(request.apiKeyId);
+      const made = await database.transaction(async (tx) => {
+        const old = await findApiKey(tx, apiKeyId);
+        if (old === undefined || old.revokeTime !== null) throw keyNotFound();
+        const scopes = scopesForRotation(request.scopes, old.scopes);
+        return makeKey(dependencies, tx, { userId: old.userId, name: old.name, scopes });
+      });
+      audit('RotateApiKey', context, made.apiKey);
+      return { apiKey: toApiKeyMessage(made.apiKey), key: made.key };
+    },
+
+    async RevokeApiKey(request, context) {
+      const apiKeyId = requireApiKeyId(request.apiKeyId);
+      const revoked = await database.transaction(async (tx) => {
+        const key = await revokeApiKey(tx, apiKeyId, dependencies.now());
+        if (key === undefined) throw keyNotFound();
+        await announce(tx, { revokedApiKeyId: apiKeyId });
+        return key;
+      });
+      audit('RevokeApiKey', context, revoked);
+      return { apiKey: toApiKeyMessage(revoked) };
+    },
+
+    async VerifyApiKey({ key }) {
+      if (!isWellFormedKey(key)) throw new ServiceError('UNAUTHORIZED');
+      const hashes = dependencies.peppers.map((pepper) => hashKey(key, pepper));
+      const found = await findByHash(database, hashes);
+      if (found === undefined) throw new ServiceError('UNAUTHORIZED');
+      noteUse(dependencies, found, hashes[0]);
+      return { user: toUserMessage(found.user), apiKey: toApiKeyMessage(found.key) };
+    },
+
+    WatchRevocations: (_request, { signal }, send) => revocations.watch(send, signal),
+  };
+}
+
+/** The user's row is locked first, so that keys made at one moment by several processes are counted one by one. */
+async function makeKey(
+  { peppers, keysPerHour, randomBytes, newId }: ApiKeyDependencies,
+  transaction: Queryable,
+  { userId, name, scopes }: { userId: string; name: string; scopes: readonly Scope[] },
+): Promise<{ apiKey: ApiKey; key: string }> {
+  if ((await lockUser(transaction, userId)) === undefined) throw userNotFound();
+  const createTime = await readDatabaseTime(transaction);
+  const hourAgo = new Date(createTime.getTime() - HOUR_MS);
+  const recent = await listCreateTimes(transaction, userId, hourAgo, keysPerHour);
+  const oldest = recent[keysPerHour - 1];
+  if (oldest !== undefined) {
+    throw new ServiceError('RATE_LIMITED', {
+      message: `At most ${keysPerHour} keys can be made for a user in an hour. Try again later.`,
+      retryAfterSeconds: Math.ceil((oldest.getTime() - hourAgo.getTime()) / 1000),
+    });
+  }
+  const key = generateKey(randomBytes);
+  const [pepper] = peppers;
+  const apiKeyId = newId(createTime);
+  const apiKey: ApiKey = { apiKeyId, userId, name, scopes, createTime, lastUsedTime: null, revokeTime: null };
+  await insertApiKey(transaction, apiKey, { keyHash: hashKey(key, pepper), pepperVersion: pepper.version });
+  return { apiKey, key };
+}
+
+/** Beside the answer, not before it: a use that cannot be noted does not make the key invalid. */
+function noteUse(
+  { database, peppers, now, logger }: ApiKeyDependencies,
+  { key, pepperVersion }: { key: ApiKey; pepperVersion: string },
+  keyHash: Buffer | undefined,
+): void {
+  const time = now();
+  const isFresh =
+    key.lastUsedTime !== null && time.getTime() - key.lastUsedTime.getTime() < USE_RESOLUTION_MS;
+  if (keyHash === undefined || (isFresh && pepperVersion === peppers[0].version)) return;
+  touchApiKey(database, key.apiKeyId, { time, keyHash, pepperVersion: peppers[0].version }).catch(
+    (error: unknown) => logger.warn({ err: error, apiKeyId: key.apiKeyId }, 'use of a key not noted'),
+  );
+}

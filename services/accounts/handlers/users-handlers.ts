@@ -1,0 +1,116 @@
+// The rpcs of accounts.v1.UserService.
+import type { UpdateUserRequest } from '../../../generated/accounts/v1/UpdateUserRequest.ts';
+import type { UserServiceHandlers } from '../../../generated/accounts/v1/UserService.ts';
+import { invalidField } from '../../platform/errors.ts';
+import type { AsyncHandlers } from '../../platform/grpc-server.ts';
+import { type Database, isUniqueViolation } from '../../platform/postgres.ts';
+import {
+  deleteUser,
+  findUser,
+  findUserByEmail,
+  insertUser,
+  listUsers,
+  lockUser,
+  type User,
+  updateUser,
+} from '../repositories/users-repository.ts';
+import {
+  readName,
+  readPageSize,
+  readPageToken,
+  requireEmail,
+  requireTimeZone,
+  requireUserId,
+  toPageToken,
+  userNotFound,
+} from '../requests.ts';
+import { announce } from '../revocations.ts';
+import { fromPlan, toUserMessage } from '../wire.ts';
+
+export type UserDependencies = { database: Database; now: () => Date; newId: (time: Date) => string };
+
+export function createUserHandlers({
+  database,
+  now,
+  newId,
+}: UserDependencies): AsyncHandlers<UserServiceHandlers> {
+  return {
+    async CreateUser(request) {
+      const createTime = now();
+      const user: User = {
+        userId: newId(createTime),
+        email: requireEmail(request.email),
+        firstName: readName('first_name', request.firstName),
+        lastName: readName('last_name', request.lastName),
+        plan: fromPlan(request.plan) ?? 'free',
+        timeZone: requireTimeZone(request.timeZone || 'UTC'),
+        createTime,
+        updateTime: createTime,
+      };
+      await refusingTakenEmail(insertUser(database, user));
+      return { user: toUserMessage(user) };
+    },
+
+    async GetUser(request) {
+      const user = await findUser(database, requireUserId(request.userId));
+      if (user === undefined) throw userNotFound();
+      return { user: toUserMessage(user) };
+    },
+
+    async FindUserByEmail(request) {
+      const user = request.email.includes('\u0000')
+        ? undefined
+        : await findUserByEmail(database, request.email);
+      if (user === undefined) throw userNotFound();
+      return { user: toUserMessage(user) };
+    },
+
+    async UpdateUser(request) {
+      const userId = requireUserId(request.userId);
+      const user = await database.transaction(async (transaction) => {
+        const before = await lockUser(transaction, userId);
+        if (before === undefined) throw userNotFound();
+        const after = { ...before, ...readChanges(request), updateTime: now() };
+        await refusingTakenEmail(updateUser(transaction, after));
+        await announce(transaction, { changedUserId: userId });
+        return after;
+      });
+      return { user: toUserMessage(user) };
+    },
+
+    async ListUsers(request) {
+      const pageSize = readPageSize(request.pageSize);
+      const users = await listUsers(database, pageSize + 1, readPageToken(request.pageToken));
+      const page = users.slice(0, pageSize);
+      const last = page.at(-1);
+      const nextPageToken = users.length > pageSize && last !== undefined ? toPageToken(last) : '';
+      return { users: page.map(toUserMessage), nextPageToken };
+    },
+
+    async DeleteUser(request) {
+      const userId = requireUserId(request.userId);
+      const deleted = await database.transaction(async (transaction) => {
+        await announce(transaction, { changedUserId: userId });
+        return deleteUser(transaction, userId);
+      });
+      return { deleted };
+    },
+  };
+}
+
+function readChanges(request: UpdateUserRequest): Partial<User> {
+  const plan = fromPlan(request.plan);
+  return {
+    ...(request.email !== undefined && { email: requireEmail(request.email) }),
+    ...(request.firstName !== undefined && { firstName: readName('first_name', request.firstName) }),
+    ...(request.lastName !== undefined && { lastName: readName('last_name', request.lastName) }),
+    ...(plan !== undefined && { plan }),
+    ...(request.timeZone !== undefined && { timeZone: requireTimeZone(request.timeZone) }),
+  };
+}
+
+async function refusingTakenEmail(write: Promise<void>): Promise<void> {
+  await write.catch((error: unknown) => {
+    throw isUniqueViolation(error) ? invalidField('email', 'A user with this email exists already.') : error;
+  });
+}

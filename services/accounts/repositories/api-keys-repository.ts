@@ -1,0 +1,128 @@
+// The SQL of API keys: only hashes go in, and none comes out.
+import type { Queryable } from '../../platform/postgres.ts';
+import type { Scope } from '../scopes.ts';
+import { USER_COLUMNS, type User } from './users-repository.ts';
+
+export type ApiKey = {
+  apiKeyId: string;
+  userId: string;
+  name: string;
+  scopes: readonly Scope[];
+  createTime: Date;
+  lastUsedTime: Date | null;
+  revokeTime: Date | null;
+};
+
+const KEY_COLUMNS = `k.api_key_id AS "apiKeyId", k.user_id AS "userId", k.name, k.scopes, k.create_time AS "createTime",
+  k.last_used_time AS "lastUsedTime", k.revoke_time AS "revokeTime"`;
+
+export async function insertApiKey(
+  transaction: Queryable,
+  key: ApiKey,
+  hash: { keyHash: Buffer; pepperVersion: string },
+): Promise<void> {
+  await transaction.query({
+    name: 'insert-api-key',
+    text: `INSERT INTO accounts.api_keys (api_key_id, user_id, name, scopes, key_hash, pepper_version, create_time)
+           VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+    values: [
+      key.apiKeyId,
+      key.userId,
+      key.name,
+      key.scopes,
+      hash.keyHash,
+      hash.pepperVersion,
+      key.createTime,
+    ],
+  });
+}
+
+/** The creation times of a user's keys made after `since`, the newest first, at most `limit`. */
+export async function listCreateTimes(
+  transaction: Queryable,
+  userId: string,
+  since: Date,
+  limit: number,
+): Promise<Date[]> {
+  const rows = await transaction.query<{ createTime: Date }>({
+    name: 'list-create-times',
+    text: `SELECT create_time AS "createTime" FROM accounts.api_keys
+           WHERE user_id = $1 AND create_time > $2
+           ORDER BY create_time DESC LIMIT $3`,
+    values: [userId, since, limit],
+  });
+  return rows.map((row) => row.createTime);
+}
+
+/** The database's clock, the one that all processes share. */
+export async function readDatabaseTime(transaction: Queryable): Promise<Date> {
+  const [row] = await transaction.query<{ time: Date }>({
+    text: 'SELECT date_trunc($1, clock_timestamp()) AS time',
+    values: ['milliseconds'],
+  });
+  if (row === undefined) throw new Error('the database told no time');
+  return row.time;
+}
+
+export async function findApiKey(db: Queryable, apiKeyId: string): Promise<ApiKey | undefined> {
+  const [key] = await db.query<ApiKey>({
+    name: 'find-api-key',
+    text: `SELECT ${KEY_COLUMNS} FROM accounts.api_keys k WHERE k.api_key_id = $1`,
+    values: [apiKeyId],
+  });
+  return key;
+}
+
+export function listApiKeys(db: Queryable, userId: string): Promise<ApiKey[]> {
+  return db.query<ApiKey>({
+    name: 'list-api-keys',
+    text: `SELECT ${KEY_COLUMNS} FROM accounts.api_keys k WHERE k.user_id = $1
+           ORDER BY k.create_time DESC, k.api_key_id DESC`,
+    values: [userId],
+  });
+}
+
+/** The valid key with one of these hashes (one per pepper), with its user. */
+export async function findByHash(
+  db: Queryable,
+  hashes: readonly Buffer[],
+): Promise<{ key: ApiKey; user: User; pepperVersion: string } | undefined> {
+  const [row] = await db.query<ApiKey & User & { keyCreateTime: Date; pepperVersion: string }>({
+    name: 'find-by-hash',
+    text: `SELECT ${KEY_COLUMNS}, k.create_time AS "keyCreateTime", k.pepper_version AS "pepperVersion", ${USER_COLUMNS}
+           FROM accounts.api_keys k JOIN accounts.users u USING (user_id)
+           WHERE k.key_hash = ANY($1::bytea[]) AND k.revoke_time IS NULL`,
+    values: [hashes],
+  });
+  if (row === undefined) return undefined;
+  return { key: { ...row, createTime: row.keyCreateTime }, user: row, pepperVersion: row.pepperVersion };
+}
+
+/** Revokes for good; revoking again keeps the first time. */
+export async function revokeApiKey(
+  transaction: Queryable,
+  apiKeyId: string,
+  revokeTime: Date,
+): Promise<ApiKey | undefined> {
+  const [key] = await transaction.query<ApiKey>({
+    name: 'revoke-api-key',
+    text: `UPDATE accounts.api_keys k SET revoke_time = coalesce(k.revoke_time, $2)
+           WHERE k.api_key_id = $1 RETURNING ${KEY_COLUMNS}`,
+    values: [apiKeyId, revokeTime],
+  });
+  return key;
+}
+
+/** Notes a use, and moves the hash to the newest pepper. */
+export async function touchApiKey(
+  db: Queryable,
+  apiKeyId: string,
+  use: { time: Date; keyHash: Buffer; pepperVersion: string },
+): Promise<void> {
+  await db.query({
+    name: 'touch-api-key',
+    text: `UPDATE accounts.api_keys SET last_used_time = $2, key_hash = $3, pepper_version = $4
+           WHERE api_key_id = $1`,
+    values: [apiKeyId, use.time, use.keyHash, use.pepperVersion],
+  });
+}

@@ -1,0 +1,111 @@
+// The SQL of users.
+import type { Queryable } from '../../platform/postgres.ts';
+
+export type Plan = 'free' | 'premium';
+export type User = {
+  userId: string;
+  email: string;
+  firstName: string | null;
+  lastName: string | null;
+  plan: Plan;
+  timeZone: string;
+  createTime: Date;
+  updateTime: Date;
+};
+
+/** Columns under the names of User, so that a row is one. */
+export const USER_COLUMNS = `u.user_id AS "userId", u.email, u.first_name AS "firstName", u.last_name AS "lastName",
+  u.plan, u.time_zone AS "timeZone", u.create_time AS "createTime", u.update_time AS "updateTime"`;
+
+/** @throws pg's unique violation where the e-mail is taken. */
+export async function insertUser(db: Queryable, user: User): Promise<void> {
+  await db.query({
+    name: 'insert-user',
+    text: `INSERT INTO accounts.users
+             (user_id, email, folded_email, first_name, last_name, plan, time_zone, create_time, update_time)
+           VALUES ($1, $2, lower($2), $3, $4, $5, $6, $7, $8)`,
+    values: [
+      user.userId,
+      user.email,
+      user.firstName,
+      user.lastName,
+      user.plan,
+      user.timeZone,
+      user.createTime,
+      user.updateTime,
+    ],
+  });
+}
+
+export async function findUser(db: Queryable, userId: string): Promise<User | undefined> {
+  const [user] = await db.query<User>({
+    name: 'find-user',
+    text: `SELECT ${USER_COLUMNS} FROM accounts.users u WHERE u.user_id = $1`,
+    values: [userId],
+  });
+  return user;
+}
+
+/** Keeps the user from being changed, and keys from being made for it, until the transaction ends. */
+export async function lockUser(transaction: Queryable, userId: string): Promise<User | undefined> {
+  const [user] = await transaction.query<User>({
+    name: 'lock-user',
+    text: `SELECT ${USER_COLUMNS} FROM accounts.users u WHERE u.user_id = $1 FOR UPDATE`,
+    values: [userId],
+  });
+  return user;
+}
+
+export async function findUserByEmail(db: Queryable, email: string): Promise<User | undefined> {
+  const [user] = await db.query<User>({
+    name: 'find-user-by-email',
+    text: `SELECT ${USER_COLUMNS} FROM accounts.users u WHERE u.folded_email = lower($1)`,
+    values: [email],
+  });
+  return user;
+}
+
+/** @throws pg's unique violation where the e-mail is taken. */
+export async function updateUser(transaction: Queryable, user: User): Promise<void> {
+  await transaction.query({
+    name: 'update-user',
+    text: `UPDATE accounts.users
+           SET email = $2, folded_email = lower($2), first_name = $3, last_name = $4, plan = $5, time_zone = $6,
+               update_time = $7
+           WHERE user_id = $1`,
+    values: [
+      user.userId,
+      user.email,
+      user.firstName,
+      user.lastName,
+      user.plan,
+      user.timeZone,
+      user.updateTime,
+    ],
+  });
+}
+
+/** Where a page of users begins: after the user with this time and id. */
+export type UserPosition = { createTime: Date; userId: string };
+
+/** Newest first; users made later come before every position already handed out, and so never shift a page. */
+export function listUsers(db: Queryable, limit: number, after: UserPosition | undefined): Promise<User[]> {
+  return db.query<User>({
+    name: 'list-users',
+    text: `SELECT ${USER_COLUMNS} FROM accounts.users u
+           WHERE $2::timestamptz IS NULL OR (u.create_time, u.user_id) < ($2, $3)
+           ORDER BY u.create_time DESC, u.user_id DESC
+           LIMIT $1`,
+    values: [limit, after?.createTime ?? null, after?.userId ?? null],
+  });
+}
+
+/** Removes the user and, by the foreign key, all keys. @returns whether there was one. */
+export async function deleteUser(transaction: Queryable, userId: string): Promise<boolean> {
+  const rows = await transaction.query({
+    name: 'delete-user',
+    text: 'DELETE FROM accounts.users WHERE user_id = $1 RETURNING user_id',
+    values: [userId],
+  });
+  return rows.length > 0;
+}

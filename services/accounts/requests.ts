@@ -1,0 +1,75 @@
+// What a request over gRPC must hold: the checks of the proto's prose, each error naming its field.
+import { invalidField, ServiceError } from '../platform/errors.ts';
+import { codePointLength, isStorable, isUuid } from '../platform/text.ts';
+import { isTimeZone } from '../platform/time-zone.ts';
+import type { UserPosition } from './repositories/users-repository.ts';
+
+const MAX_EMAIL_CHARACTERS = 254;
+const MAX_NAME_CODE_POINTS = 100;
+const DEFAULT_PAGE_SIZE = 20;
+const MAX_PAGE_SIZE = 100;
+
+/** RFC 5321 without quoted local parts and address literals, which no mail provider gives out. */
+const EMAIL =
+  /^(?=.{1,64}@)[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*@[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)+$/;
+
+export function userNotFound(): ServiceError {
+  return new ServiceError('NOT_FOUND', { message: 'There is no such user.' });
+}
+
+export function keyNotFound(): ServiceError {
+  return new ServiceError('NOT_FOUND', { message: 'There is no such valid API key.' });
+}
+
+export function requireUserId(userId: string): string {
+  if (!isUuid(userId)) throw userNotFound();
+  return userId;
+}
+
+export function requireApiKeyId(apiKeyId: string): string {
+  if (!isUuid(apiKeyId)) throw keyNotFound();
+  return apiKeyId;
+}
+
+export function requireEmail(email: string): string {
+  if (email.length > MAX_EMAIL_CHARACTERS || !EMAIL.test(email)) {
+    throw invalidField('email', 'email must be an address such as ada@example.com.');
+  }
+  return email;
+}
+
+/** Empty counts as absent. */
+export function readName(field: string, name: string | undefined): string | null {
+  return requireShort(field, name ?? '') || null;
+}
+
+export function requireShort(field: string, text: string): string {
+  if (!isStorable(text) || codePointLength(text) > MAX_NAME_CODE_POINTS) {
+    throw invalidField(field, `${field} must have at most ${MAX_NAME_CODE_POINTS} characters and no U+0000.`);
+  }
+  return text;
+}
+
+export function requireTimeZone(timeZone: string): string {
+  if (isTimeZone(timeZone)) return timeZone;
+  throw invalidField('time_zone', 'time_zone must be an IANA time zone such as "Europe/Berlin".');
+}
+
+export function readPageSize(pageSize: number): number {
+  if (pageSize < 0 || pageSize > MAX_PAGE_SIZE) {
+    throw invalidField('page_size', `page_size must be from 1 to ${MAX_PAGE_SIZE}.`);
+  }
+  return pageSize || DEFAULT_PAGE_SIZE;
+}
+
+export function toPageToken({ createTime, userId }: UserPosition): string {
+  return Buffer.from(`${createTime.getTime()} ${userId}`).toString('base64url');
+}
+
+export function readPageToken(token: string): UserPosition | undefined {
+  if (token === '') return undefined;
+  const [, time = '', userId = ''] =
+    /^(\d{1,15}) (\S{36})$/.exec(Buffer.from(token, 'base64url').toString()) ?? [];
+  if (isUuid(userId)) return { createTime: new Date(Number(time)), userId };
+  throw invalidField('page_token', 'page_token must be the next_page_token of the page before.');
+}

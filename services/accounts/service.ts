@@ -1,0 +1,90 @@
+// Wires the accounts service: database, migrations, peppers, revocations, handlers, gRPC.
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { v7 as uuidV7 } from 'uuid';
+import type {
+  ApiKeyServiceDefinition,
+  ApiKeyServiceHandlers,
+} from '../../generated/accounts/v1/ApiKeyService.ts';
+import type { UserServiceDefinition, UserServiceHandlers } from '../../generated/accounts/v1/UserService.ts';
+import type { Audit } from '../platform/audit.ts';
+import { type GrpcServer, implement, startGrpcServer } from '../platform/grpc-server.ts';
+import type { Logger } from '../platform/logger.ts';
+import { migrate } from '../platform/migrate.ts';
+import { openDatabase, requireUsableDatabase } from '../platform/postgres.ts';
+import { loadProto, serviceDefinition } from '../platform/proto.ts';
+import type { AccountsConfig } from './config.ts';
+import { createApiKeyHandlers } from './handlers/api-keys-handlers.ts';
+import { createUserHandlers } from './handlers/users-handlers.ts';
+import { requireKnownPeppers } from './repositories/peppers-repository.ts';
+import { createRevocations } from './revocations.ts';
+
+/** Where this service keeps its tables, and the files that make them. */
+export const accountsSchema = { schema: 'accounts', directory: join(import.meta.dirname, 'migrations') };
+
+/** Starts the service, its schema up to date. @throws Error where the database or a pepper is unfit or the port taken. */
+export async function startAccounts(options: {
+  config: AccountsConfig;
+  logger: Logger;
+  audit: Audit;
+  now: () => Date;
+}): Promise<GrpcServer> {
+  const { config, logger, audit, now } = options;
+  const { databaseUrl, keysPerHour } = config;
+  const [newestPepper, ...olderPeppers] = config.peppers;
+  if (newestPepper === undefined) throw new Error('KEY_PEPPER is not set');
+  const peppers = [newestPepper, ...olderPeppers] as const;
+  const database = openDatabase({ databaseUrl, applicationName: 'accounts', maxConnections: 16, logger });
+  let closeRevocations = async () => {};
+  const close = async () => {
+    await closeRevocations();
+    await database.close();
+  };
+  try {
+    await requireUsableDatabase(database);
+    await migrate({ databaseUrl, ...accountsSchema, logger });
+    await requireKnownPeppers(database, peppers);
+    const revocations = createRevocations({ databaseUrl, logger });
+    closeRevocations = revocations.close;
+    const newId = (time: Date) => uuidV7({ msecs: time.getTime() });
+    const users = { database, now, newId };
+    const keys = {
+      ...users,
+      peppers: [...peppers] as const,
+      keysPerHour,
+      randomBytes,
+      revocations,
+      audit,
+      logger,
+    };
+    const proto = loadProto('accounts/v1/accounts.proto');
+    const server = await startGrpcServer({
+      proto,
+      domain: 'accounts.v1',
+      host: config.host,
+      port: config.port,
+      trust: config.trust,
+      logger,
+      services: [
+        implement<UserServiceHandlers>(
+          serviceDefinition<UserServiceDefinition>(proto, 'accounts.v1.UserService'),
+          createUserHandlers(users),
+        ),
+        implement<ApiKeyServiceHandlers>(
+          serviceDefinition<ApiKeyServiceDefinition>(proto, 'accounts.v1.ApiKeyService'),
+          createApiKeyHandlers(keys),
+        ),
+      ],
+    });
+    const closeAll = async (timeoutMs: number) => {
+      // First the streams, which never end by themselves.
+      await closeRevocations();
+      await server.close(timeoutMs);
+      await database.close();
+    };
+    return { port: server.port, close: closeAll };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
