@@ -1,0 +1,94 @@
+// The rpcs of scheduling.v1.MaterialService that list materials, one list at a time or several.
+import type { ListDueMaterialsRequest } from '../../../generated/scheduling/v1/ListDueMaterialsRequest.ts';
+import type { ListMaterialsRequest } from '../../../generated/scheduling/v1/ListMaterialsRequest.ts';
+import type { MaterialServiceHandlers } from '../../../generated/scheduling/v1/MaterialService.ts';
+import type { AsyncHandlers } from '../../platform/grpc-server.ts';
+import type { Material } from '../domain/material.ts';
+import { decodePageToken, type Position, toPage } from '../page-token.ts';
+import {
+  listDueMaterials,
+  listMaterials,
+  type MaterialFilter,
+  searchMaterials,
+} from '../repositories/material-lists-repository.ts';
+import { readPageSize, requireStorable, requireUserId } from '../requests.ts';
+import { fromDueState, fromMaterialState, fromMaterialType, toMaterialMessage } from '../wire.ts';
+import { answerBatch } from './batch.ts';
+import type { HandlerDependencies } from './dependencies.ts';
+
+type MaterialListHandlers = Pick<
+  AsyncHandlers<MaterialServiceHandlers>,
+  'ListMaterials' | 'ListDueMaterials' | 'BatchListMaterials' | 'BatchListDueMaterials'
+>;
+
+export function createMaterialListHandlers(dependencies: HandlerDependencies): MaterialListHandlers {
+  const list = (request: ListMaterialsRequest) => answerList(dependencies, request);
+  const listDue = (request: ListDueMaterialsRequest) => answerDueList(dependencies, request);
+  return {
+    ListMaterials: list,
+    ListDueMaterials: listDue,
+    BatchListMaterials: ({ requests }) => answerBatch(requests, list),
+    BatchListDueMaterials: ({ requests }) => answerBatch(requests, listDue),
+  };
+}
+
+async function answerList({ database, now }: HandlerDependencies, request: ListMaterialsRequest) {
+  const userId = requireUserId(request.userId);
+  const pageSize = readPageSize(request.pageSize);
+  const text = requireStorable('query', request.query);
+  const filter: MaterialFilter = {
+    state: fromMaterialState(request.state),
+    type: fromMaterialType(request.type),
+    isDue: fromDueState(request.due),
+    now: now(),
+  };
+  const bound = ['ListMaterials', userId, text, filter.state, filter.type, filter.isDue];
+  const limit = pageSize + 1;
+  if (text === '') {
+    const position = decodePageToken(request.pageToken, bound, 1);
+    const rows = await listMaterials(database, userId, filter, { limit, after: afterNewest(position, 0) });
+    const { page, nextPageToken } = toPage(rows, pageSize, bound, ({ createTime, materialId }) => ({
+      keys: [createTime.getTime()],
+      id: materialId,
+    }));
+    return { materials: page.map(toMaterialMessage), nextPageToken };
+  }
+  const position = decodePageToken(request.pageToken, bound, 2);
+  const newest = afterNewest(position, 1);
+  const after = newest && { ...newest, inTitle: position?.keys[0] === 1 };
+  const rows = await searchMaterials(database, userId, { ...filter, text }, { limit, after });
+  const { page, nextPageToken } = toPage(rows, pageSize, bound, ({ material, inTitle }) => ({
+    keys: [inTitle ? 1 : 0, material.createTime.getTime()],
+    id: material.materialId,
+  }));
+  return { materials: page.map(({ material }) => toMaterialMessage(material)), nextPageToken };
+}
+
+/** "Now" travels in the token: what comes due while pages are read belongs to the next reading. */
+async function answerDueList(
+  { database, now }: HandlerDependencies,
+  request: ListDueMaterialsRequest,
+): Promise<{ materials: ReturnType<typeof toMaterialMessage>[]; nextPageToken: string }> {
+  const userId = requireUserId(request.userId);
+  const pageSize = readPageSize(request.pageSize);
+  const bound = ['ListDueMaterials', userId];
+  const position = decodePageToken(request.pageToken, bound, 2);
+  const [asOfMs, nextReviewMs = null] = position?.keys ?? [];
+  const asOf = typeof asOfMs === 'number' ? new Date(asOfMs) : now();
+  const after = position && { nextReviewTime: toDate(nextReviewMs), materialId: position.id };
+  const rows = await listDueMaterials(database, userId, asOf, { limit: pageSize + 1, after });
+  const positionOf = ({ nextReviewTime, materialId }: Material): Position => ({
+    keys: [asOf.getTime(), nextReviewTime?.getTime() ?? null],
+    id: materialId,
+  });
+  const { page, nextPageToken } = toPage(rows, pageSize, bound, positionOf);
+  return { materials: page.map(toMaterialMessage), nextPageToken };
+}
+
+function afterNewest(position: Position | undefined, timeIndex: number) {
+  return position && { createTime: new Date(position.keys[timeIndex] ?? 0), materialId: position.id };
+}
+
+function toDate(ms: number | null): Date | null {
+  return ms === null ? null : new Date(ms);
+}

@@ -1,0 +1,61 @@
+// The rpc of scheduling.v1.SnoozeService that reads the history.
+import type { ListSnoozesRequest } from '../../../generated/scheduling/v1/ListSnoozesRequest.ts';
+import type { SnoozeServiceHandlers } from '../../../generated/scheduling/v1/SnoozeService.ts';
+import type { AsyncHandlers } from '../../platform/grpc-server.ts';
+import { decodePageToken, toPage } from '../page-token.ts';
+import { findMaterial } from '../repositories/materials-repository.ts';
+import {
+  type ListedSnooze,
+  listSnoozes,
+  listSnoozesOfMaterial,
+} from '../repositories/snooze-lists-repository.ts';
+import { materialNotFound, readPageSize, requireMaterialId, requireUserId } from '../requests.ts';
+import { toSnoozeMessage } from '../wire.ts';
+import type { HandlerDependencies } from './dependencies.ts';
+
+export function createSnoozeHistoryHandlers(
+  dependencies: HandlerDependencies,
+): Pick<AsyncHandlers<SnoozeServiceHandlers>, 'ListSnoozes'> {
+  const { database } = dependencies;
+  return {
+    async ListSnoozes(request) {
+      const userId = requireUserId(request.userId);
+      const pageSize = readPageSize(request.pageSize);
+      if (request.materialId !== '') return listOfMaterial(dependencies, userId, pageSize, request);
+      const bound = ['ListSnoozes', userId, ''];
+      const position = decodePageToken(request.pageToken, bound, 1);
+      const after = position && { createTime: new Date(position.keys[0] ?? 0), snoozeId: position.id };
+      const rows = await listSnoozes(database, userId, { limit: pageSize + 1, after });
+      const { page, nextPageToken } = toPage(rows, pageSize, bound, ({ createTime, snoozeId }) => ({
+        keys: [createTime.getTime()],
+        id: snoozeId,
+      }));
+      return { snoozes: page.map(toMessage), nextPageToken };
+    },
+  };
+}
+
+async function listOfMaterial(
+  { database }: HandlerDependencies,
+  userId: string,
+  pageSize: number,
+  request: ListSnoozesRequest,
+) {
+  const materialId = requireMaterialId(request.materialId);
+  const bound = ['ListSnoozes', userId, materialId];
+  const beforeRevision = decodePageToken(request.pageToken, bound, 1)?.keys[0] ?? undefined;
+  const limit = pageSize + 1;
+  const rows = await listSnoozesOfMaterial(database, userId, materialId, { limit, beforeRevision });
+  if (rows.length === 0 && (await findMaterial(database, userId, materialId)) === undefined) {
+    throw materialNotFound(materialId);
+  }
+  const { page, nextPageToken } = toPage(rows, pageSize, bound, ({ revision, snoozeId }) => ({
+    keys: [revision],
+    id: snoozeId,
+  }));
+  return { snoozes: page.map(toMessage), nextPageToken };
+}
+
+function toMessage(snooze: ListedSnooze) {
+  return toSnoozeMessage(snooze, snooze.materialIds);
+}

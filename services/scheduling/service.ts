@@ -1,0 +1,119 @@
+// Wires the scheduling service: database, migrations, handlers, gRPC.
+import { join } from 'node:path';
+import { v7 as uuidV7 } from 'uuid';
+import type {
+  MaterialServiceDefinition,
+  MaterialServiceHandlers,
+} from '../../generated/scheduling/v1/MaterialService.ts';
+import type {
+  ReviewServiceDefinition,
+  ReviewServiceHandlers,
+} from '../../generated/scheduling/v1/ReviewService.ts';
+import type {
+  SnoozeServiceDefinition,
+  SnoozeServiceHandlers,
+} from '../../generated/scheduling/v1/SnoozeService.ts';
+import type {
+  StatsServiceDefinition,
+  StatsServiceHandlers,
+} from '../../generated/scheduling/v1/StatsService.ts';
+import type {
+  UserDataServiceDefinition,
+  UserDataServiceHandlers,
+} from '../../generated/scheduling/v1/UserDataService.ts';
+import { type GrpcServer, implement, startGrpcServer } from '../platform/grpc-server.ts';
+import type { Logger } from '../platform/logger.ts';
+import { migrate } from '../platform/migrate.ts';
+import { type Database, openDatabase, requireUsableDatabase } from '../platform/postgres.ts';
+import { loadProto, serviceDefinition } from '../platform/proto.ts';
+import type { SchedulingConfig } from './config.ts';
+import { createMaterialListHandlers } from './handlers/material-lists-handlers.ts';
+import { createMaterialHandlers } from './handlers/materials-handlers.ts';
+import { REQUEST_ID_LIFETIME_MS } from './handlers/once.ts';
+import { createReviewHandlers } from './handlers/reviews-handlers.ts';
+import { createSnoozeHandlers } from './handlers/snoozes-handlers.ts';
+import { createStatsHandlers } from './handlers/stats-handlers.ts';
+import { createUserDataHandlers } from './handlers/user-data-handlers.ts';
+import { sweepAnsweredRequests } from './repositories/answered-requests-repository.ts';
+
+const SWEEP_MS = 600_000;
+
+/** Where this service keeps its tables, and the files that make them. */
+export const schedulingSchema = {
+  schema: 'scheduling',
+  directory: join(import.meta.dirname, 'migrations'),
+};
+
+/** Starts the service, its schema up to date. @throws Error where the database is unfit or the port taken. */
+export async function startScheduling(options: {
+  config: SchedulingConfig;
+  logger: Logger;
+  now: () => Date;
+}): Promise<GrpcServer> {
+  const { config, logger, now } = options;
+  const { databaseUrl } = config;
+  const database = openDatabase({ databaseUrl, applicationName: 'scheduling', maxConnections: 16, logger });
+  try {
+    await requireUsableDatabase(database);
+    await migrate({ databaseUrl, ...schedulingSchema, logger });
+    const newId = (time: Date) => uuidV7({ msecs: time.getTime() });
+    const dependencies = { database, now, newId };
+    const proto = loadProto('scheduling/v1/scheduling.proto');
+    const define = <D extends Parameters<typeof implement>[0]>(name: string) =>
+      serviceDefinition<D>(proto, `scheduling.v1.${name}`);
+    const server = await startGrpcServer({
+      proto,
+      domain: 'scheduling.v1',
+      host: config.host,
+      port: config.port,
+      trust: config.trust,
+      logger,
+      services: [
+        implement<MaterialServiceHandlers>(define<MaterialServiceDefinition>('MaterialService'), {
+          ...createMaterialHandlers(dependencies),
+          ...createMaterialListHandlers(dependencies),
+        }),
+        implement<ReviewServiceHandlers>(
+          define<ReviewServiceDefinition>('ReviewService'),
+          createReviewHandlers(dependencies),
+        ),
+        implement<SnoozeServiceHandlers>(
+          define<SnoozeServiceDefinition>('SnoozeService'),
+          createSnoozeHandlers(dependencies),
+        ),
+        implement<StatsServiceHandlers>(
+          define<StatsServiceDefinition>('StatsService'),
+          createStatsHandlers(dependencies),
+        ),
+        implement<UserDataServiceHandlers>(
+          define<UserDataServiceDefinition>('UserDataService'),
+          createUserDataHandlers(dependencies),
+        ),
+      ],
+    });
+    const stopSweeping = sweepRegularly(database, { now, logger });
+    const close = async (timeoutMs: number) => {
+      stopSweeping();
+      await server.close(timeoutMs);
+      await database.close();
+    };
+    return { port: server.port, close };
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+/** Erases what is remembered of request ids once it is too old to count, from now on; returns what ends it. */
+function sweepRegularly(
+  database: Database,
+  { now, logger }: { now: () => Date; logger: Logger },
+): () => void {
+  const sweep = () =>
+    sweepAnsweredRequests(database, new Date(now().getTime() - REQUEST_ID_LIFETIME_MS)).catch(
+      (error: unknown) => logger.warn({ err: error }, 'old request ids not erased'),
+    );
+  void sweep();
+  const timer = setInterval(() => void sweep(), SWEEP_MS).unref();
+  return () => clearInterval(timer);
+}
