@@ -1,0 +1,117 @@
+// Tells whose key a request carries: remembered for a short while, and only while revocations are sure to be heard.
+import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { VerifyApiKeyResponse } from '../../generated/accounts/v1/VerifyApiKeyResponse.ts';
+import type { WatchRevocationsResponse } from '../../generated/accounts/v1/WatchRevocationsResponse.ts';
+import { ServiceError } from '../platform/errors.ts';
+import type { Clients } from './clients.ts';
+import { type Principal, toPrincipal } from './wire.ts';
+
+export type KeyVerifier = {
+  /** @throws ServiceError UNAUTHORIZED for a key that is not valid, UNAVAILABLE where that cannot be told now. */
+  verify(key: string, requestId: string): Promise<Principal>;
+  close(): void;
+};
+
+const MAX_KEYS = 10_000;
+const MAX_AGE_MS = 30_000;
+const MAX_IN_FLIGHT = 16;
+/** Two beats missed: revocations may have been missed too. */
+const SILENCE_MS = 1000;
+const RECONNECT_MS = 200;
+/** Longer than any real key: what exceeds it is not worth a call. */
+const MAX_KEY_CHARACTERS = 100;
+
+/** Keys are remembered under their SHA-256, never as they are. */
+export function createKeyVerifier(apiKeys: Clients['apiKeys']): KeyVerifier {
+  const cache = new LRUCache<string, Principal>({ max: MAX_KEYS, ttl: MAX_AGE_MS });
+  const inFlight = new Map<string, Promise<Principal>>();
+  // Counts revocations and breaks: an answer asked for before the latest one must not be remembered.
+  let epoch = 0;
+  const watch = watchRevocations(apiKeys, {
+    onBreak() {
+      epoch += 1;
+      cache.clear();
+    },
+    onEvent({ revokedApiKeyId, changedUserId }) {
+      epoch += 1;
+      for (const [digest, principal] of cache.entries()) {
+        if (principal.apiKeyId === revokedApiKeyId || principal.userId === changedUserId)
+          cache.delete(digest);
+      }
+    },
+  });
+  const ask = async (key: string, digest: string, requestId: string) => {
+    const askedIn = epoch;
+    const answer: VerifyApiKeyResponse = await apiKeys.verifyApiKey({ key }, { requestId });
+    const principal = toPrincipal(answer);
+    if (askedIn === epoch && watch.isAlive()) cache.set(digest, principal);
+    return principal;
+  };
+  return {
+    async verify(key, requestId) {
+      if (key.length > MAX_KEY_CHARACTERS || !key.startsWith('rmk_live_'))
+        throw new ServiceError('UNAUTHORIZED');
+      const digest = createHash('sha256').update(key).digest('base64');
+      const known = watch.isAlive() ? cache.get(digest) : undefined;
+      if (known !== undefined) return known;
+      // Twins share a call only within one epoch: a call begun before a revocation may still answer "valid".
+      const callKey = `${epoch}:${digest}`;
+      const running = inFlight.get(callKey);
+      if (running !== undefined) return running;
+      if (inFlight.size >= MAX_IN_FLIGHT) throw new ServiceError('UNAVAILABLE', { retryAfterSeconds: 1 });
+      const call = ask(key, digest, requestId).finally(() => inFlight.delete(callKey));
+      inFlight.set(callKey, call);
+      return call;
+    },
+    close: watch.close,
+  };
+}
+
+/** Holds the stream of revocations open; `onBreak` is called whenever events may have been missed. */
+function watchRevocations(
+  apiKeys: Clients['apiKeys'],
+  { onBreak, onEvent }: { onBreak(): void; onEvent(event: WatchRevocationsResponse): void },
+) {
+  let alive = false;
+  let closed = false;
+  let silence: NodeJS.Timeout | undefined;
+  let stream: ReturnType<Clients['apiKeys']['watchRevocations']> | undefined;
+  const connect = () => {
+    if (closed) return;
+    const current = apiKeys.watchRevocations({}, { requestId: 'watch-revocations' });
+    stream = current;
+    let broken = false;
+    const lose = () => {
+      if (broken) return;
+      broken = true;
+      alive = false;
+      clearTimeout(silence);
+      onBreak();
+      current.cancel();
+      if (!closed) setTimeout(connect, RECONNECT_MS).unref();
+    };
+    const listenForSilence = () => {
+      clearTimeout(silence);
+      silence = setTimeout(lose, SILENCE_MS).unref();
+    };
+    listenForSilence();
+    current.on('data', (event: WatchRevocationsResponse) => {
+      if (broken) return;
+      alive = true;
+      listenForSilence();
+      if (!event.heartbeat) onEvent(event);
+    });
+    current.on('error', lose);
+    current.on('end', lose);
+  };
+  connect();
+  return {
+    isAlive: () => alive,
+    close() {
+      closed = true;
+      clearTimeout(silence);
+      stream?.cancel();
+    },
+  };
+}

@@ -1,0 +1,47 @@
+// Who calls, and may they: the key of a request, verified (401), and held against the route's scopes (403).
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { ServiceError } from '../../platform/errors.ts';
+import type { KeyVerifier } from '../key-verifier.ts';
+import type { Scope } from '../schemas.ts';
+import type { Principal } from '../wire.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    principal: Principal | null;
+  }
+  interface FastifyContextConfig {
+    /** Any one of these is enough; none: any valid key. */
+    scopes?: readonly Scope[];
+    /** Counts in the write limit. */
+    isWrite?: boolean;
+  }
+}
+
+/** Runs before the body is read, so that a stranger is refused before anything is done for them. */
+export function registerAuthentication(app: FastifyInstance, verifier: KeyVerifier): void {
+  app.decorateRequest('principal', null);
+  app.addHook('onRequest', async (request) => {
+    const key = keyOf(request);
+    if (key === undefined) throw new ServiceError('UNAUTHORIZED');
+    const principal = await verifier.verify(key, request.id);
+    request.principal = principal;
+    const { scopes = [] } = request.routeOptions.config;
+    if (scopes.length > 0 && !scopes.some((scope) => principal.scopes.includes(scope))) {
+      throw new ServiceError('INSUFFICIENT_SCOPE', { requiredScopes: scopes });
+    }
+  });
+}
+
+/** The caller of an authenticated route. */
+export function principalOf(request: FastifyRequest): Principal {
+  if (request.principal === null) throw new Error('the route is not behind authentication');
+  return request.principal;
+}
+
+/** A Bearer token wins and never falls back to the key header, even where it is no key. */
+function keyOf({ headers }: FastifyRequest): string | undefined {
+  const bearer = /^bearer(?: +(.*))?$/i.exec(headers.authorization ?? '');
+  if (bearer !== null) return bearer[1] ?? '';
+  const key = headers['x-service-api-key'];
+  return typeof key === 'string' ? key : undefined;
+}

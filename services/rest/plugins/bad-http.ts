@@ -1,0 +1,40 @@
+// Answers what never becomes a request of a route: URLs that cannot be read, and bytes that are not HTTP.
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import { ERROR_CATALOGUE, invalidField, ServiceError } from '../../platform/errors.ts';
+import { sendError, toErrorResponse } from './errors.ts';
+
+/** For URLs that the router cannot read, before any route or hook is found. */
+export function answerBadUrl(_error: FastifyError, _request: FastifyRequest, reply: FastifyReply): void {
+  void sendError(reply, invalidField('path', 'The path must be percent-encoded UTF-8.'));
+}
+
+const BAD_HTTP: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: 'The head of the request must not exceed 16 KiB.',
+  ERR_HTTP_REQUEST_TIMEOUT: 'The request did not arrive in time: 5 seconds for its head, 10 for all of it.',
+};
+
+/** For bytes on the socket that are not HTTP, whose head is too long, or that come too slowly. */
+export function answerBadHttp(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const message = BAD_HTTP[error.code ?? ''] ?? 'This is not a valid HTTP request.';
+  endSocket(socket, new ServiceError('INVALID_REQUEST', { message }));
+}
+
+/** Answers on the bare socket, in the documented shape, and closes it. */
+export function endSocket(socket: Duplex, error: ServiceError): void {
+  const body = JSON.stringify(toErrorResponse(error));
+  const status = ERROR_CATALOGUE[error.reason].httpStatus;
+  const head = [
+    `HTTP/1.1 ${status} ${status === 404 ? 'Not Found' : 'Bad Request'}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Cache-Control: no-store',
+    'Connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+}

@@ -1,0 +1,93 @@
+// GET and POST /materials, GET /search: what a user keeps, and how it is found again.
+import { ServiceError } from '../../../platform/errors.ts';
+import type { App } from '../../app.ts';
+import type { Clients } from '../../clients.ts';
+import { principalOf } from '../../plugins/authenticate.ts';
+import {
+  CreateMaterialRequestSchema,
+  MaterialResponseSchema,
+  MaterialsQuerySchema,
+  MaterialsResponseSchema,
+  SearchQuerySchema,
+  WriteHeadersSchema,
+} from '../../schemas.ts';
+import { toMaterial, toTypeMessage } from '../../wire.ts';
+import { markReplayed } from './replayed.ts';
+import { errorResponses } from './responses.ts';
+
+const DEFAULT_LIMIT = 20;
+
+export function registerMaterials(app: App, { materials }: Clients): void {
+  const list = async (userId: string, requestId: string, { q = '', limit = DEFAULT_LIMIT }) => {
+    const found = await materials.listMaterials({ userId, query: q, pageSize: limit }, { requestId });
+    return { materials: found.materials.map(toMaterial) };
+  };
+
+  app.get(
+    '/materials',
+    {
+      config: { scopes: ['materials:read'] },
+      schema: {
+        operationId: 'listMaterials',
+        summary: 'List active materials',
+        description: 'Newest first; with q those that match it, title matches first. Scope materials:read.',
+        querystring: MaterialsQuerySchema,
+        response: { 200: MaterialsResponseSchema, ...errorResponses(400, 401, 403) },
+      },
+    },
+    (request) => list(principalOf(request).userId, request.id, request.query),
+  );
+
+  app.get(
+    '/search',
+    {
+      config: { scopes: ['materials:read'] },
+      schema: {
+        operationId: 'searchMaterials',
+        summary: 'Search active materials',
+        description: 'Title matches first, then the others, each newest first. Scope materials:read.',
+        querystring: SearchQuerySchema,
+        response: { 200: MaterialsResponseSchema, ...errorResponses(400, 401, 403) },
+      },
+    },
+    (request) => list(principalOf(request).userId, request.id, request.query),
+  );
+
+  app.post(
+    '/materials',
+    {
+      config: { scopes: ['materials:write'], isWrite: true },
+      schema: {
+        operationId: 'createMaterial',
+        summary: 'Create a material',
+        description: 'It is due at once. Scope materials:write.',
+        headers: WriteHeadersSchema,
+        body: CreateMaterialRequestSchema,
+        response: { 201: MaterialResponseSchema, ...errorResponses(400, 401, 403, 429) },
+      },
+    },
+    async (request, reply) => {
+      const { title, content, sourceUrl, type = 'simple' } = request.body;
+      const create = materials.createMaterial(
+        {
+          userId: principalOf(request).userId,
+          title,
+          type: toTypeMessage(type),
+          requestId: request.headers['idempotency-key'] ?? '',
+          ...(content !== undefined && { content }),
+          ...(sourceUrl !== undefined && { sourceUrl }),
+        },
+        { requestId: request.id },
+      );
+      const created = await create.catch(refuseDeletedUser);
+      markReplayed(reply, created);
+      return reply.code(201).send({ material: toMaterial(created.material) });
+    },
+  );
+}
+
+/** A creation can miss nothing but its user, whose data are being deleted: the key is as good as revoked. */
+function refuseDeletedUser(error: unknown): never {
+  const isGone = error instanceof ServiceError && error.reason === 'NOT_FOUND';
+  throw isGone ? new ServiceError('UNAUTHORIZED') : error;
+}

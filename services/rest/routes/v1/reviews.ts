@@ -1,0 +1,66 @@
+// GET /reviews/due and POST /reviews/{materialId}: what to review now, and the grade given.
+import type { App } from '../../app.ts';
+import type { Clients } from '../../clients.ts';
+import { principalOf } from '../../plugins/authenticate.ts';
+import {
+  LimitQuerySchema,
+  MaterialParamsSchema,
+  MaterialsResponseSchema,
+  ReviewRequestSchema,
+  ReviewResponseSchema,
+  WriteHeadersSchema,
+} from '../../schemas.ts';
+import { toMaterial, toReviewResponse } from '../../wire.ts';
+import { markReplayed } from './replayed.ts';
+import { errorResponses } from './responses.ts';
+
+const DEFAULT_LIMIT = 20;
+
+export function registerReviews(app: App, { materials, reviews }: Clients): void {
+  app.get(
+    '/reviews/due',
+    {
+      config: { scopes: ['reviews:read', 'materials:read'] },
+      schema: {
+        operationId: 'listDueMaterials',
+        summary: 'List materials that are due',
+        description: 'Without an instant first, then the longest due. Scope reviews:read or materials:read.',
+        querystring: LimitQuerySchema,
+        response: { 200: MaterialsResponseSchema, ...errorResponses(400, 401, 403) },
+      },
+    },
+    async (request) => {
+      const { userId } = principalOf(request);
+      const { limit = DEFAULT_LIMIT } = request.query;
+      const due = await materials.listDueMaterials({ userId, pageSize: limit }, { requestId: request.id });
+      return { materials: due.materials.map(toMaterial) };
+    },
+  );
+
+  app.post(
+    '/reviews/:materialId',
+    {
+      config: { scopes: ['reviews:write'], isWrite: true },
+      schema: {
+        operationId: 'submitReview',
+        summary: 'Grade the recall of a material',
+        description: 'Reschedules it by SM-2. Early reviews are allowed. Scope reviews:write.',
+        params: MaterialParamsSchema,
+        headers: WriteHeadersSchema,
+        body: ReviewRequestSchema,
+        response: { 200: ReviewResponseSchema, ...errorResponses(400, 401, 403, 404, 429) },
+      },
+    },
+    async (request, reply) => {
+      const { userId } = principalOf(request);
+      const { materialId } = request.params;
+      const { quality } = request.body;
+      const reviewed = await reviews.submitReview(
+        { userId, materialId, quality, requestId: request.headers['idempotency-key'] ?? '' },
+        { requestId: request.id },
+      );
+      markReplayed(reply, reviewed);
+      return toReviewResponse(reviewed);
+    },
+  );
+}
