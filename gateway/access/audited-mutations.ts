@@ -1,0 +1,38 @@
+// Puts the audit around every mutation: who changed what, and how it came out.
+import { defaultFieldResolver, type GraphQLSchema } from 'graphql';
+import { type ServiceError, toServiceError } from '../../services/platform/errors.ts';
+import type { GatewayContext } from '../context.ts';
+import { targetsOf } from '../limits/requested-mutations.ts';
+
+/** Changes `schema` in place. A viewer never gets here: app.ts refuses the request before. */
+export function auditMutations(schema: GraphQLSchema): void {
+  for (const field of Object.values(schema.getMutationType()?.getFields() ?? {})) {
+    const resolve = field.resolve ?? defaultFieldResolver;
+    field.resolve = async (parent, input, context: GatewayContext, info) => {
+      const entry = {
+        action: field.name,
+        responseKey: String(info.path.key),
+        targets: targetsOf(input.input),
+      };
+      try {
+        const result: unknown = await resolve(parent, input, context, info);
+        context.settle({ ...entry, targets: { ...entry.targets, ...targetsOfResult(result) } }, 'ok');
+        return result;
+      } catch (error) {
+        const known: ServiceError = toServiceError(error);
+        context.settle(entry, known.reason);
+        throw error;
+      }
+    };
+  }
+}
+
+/** The ids of what was made. */
+function targetsOfResult(result: unknown): Record<string, string | readonly string[]> {
+  if (typeof result !== 'object' || result === null) return {};
+  const parts = Object.values(result).flatMap((part: unknown) => {
+    const message = typeof part === 'object' && part !== null && 'message' in part ? part.message : part;
+    return [targetsOf(message)];
+  });
+  return Object.assign({}, ...parts);
+}

@@ -1,0 +1,44 @@
+// Who may ask: the gateway's tokens, kept as hashes only, each with a name for the audit and a role.
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { EnvironmentReader } from '../../services/platform/config.ts';
+
+/** A viewer reads; an operator also writes. */
+export type Role = 'viewer' | 'operator';
+export type Identity = { name: string; role: Role };
+/** An entry of GATEWAY_TOKENS. */
+export type GatewayToken = Identity & { sha256: Buffer };
+
+const ENTRY = /^([A-Za-z0-9._-]{1,64}):(viewer|operator):(.{32,})$/;
+
+export const HOW_TO_MAKE_ONE =
+  'name:role:token entries separated by commas, role viewer or operator, token of at least 32 characters such as the output of "openssl rand -hex 32"';
+
+/** Reads GATEWAY_TOKENS; a bad entry is a problem that does not repeat it. */
+export function readGatewayTokens(reader: EnvironmentReader): GatewayToken[] {
+  const text = reader.required('GATEWAY_TOKENS', HOW_TO_MAKE_ONE);
+  if (text === '') return [];
+  const tokens = text.split(',').map(parseToken);
+  if (tokens.includes(undefined)) reader.problem(`GATEWAY_TOKENS must be ${HOW_TO_MAKE_ONE}`);
+  return tokens.filter((token) => token !== undefined);
+}
+
+export function parseToken(entry: string): GatewayToken | undefined {
+  const [, name, role, token] = ENTRY.exec(entry.trim()) ?? [];
+  if (name === undefined || token === undefined) return undefined;
+  return { name, role: role === 'operator' ? 'operator' : 'viewer', sha256: digest(token) };
+}
+
+/** Who sent this Authorization header. Takes as long whichever token it is, and whether it is any. */
+export function identify(
+  tokens: readonly GatewayToken[],
+  authorization: string | undefined,
+): Identity | undefined {
+  const [, sent = ''] = /^bearer +(.*)$/i.exec(authorization?.trim() ?? '') ?? [];
+  const sha256 = digest(sent);
+  const [found] = tokens.filter((token) => timingSafeEqual(token.sha256, sha256));
+  return found && { name: found.name, role: found.role };
+}
+
+function digest(token: string): Buffer {
+  return createHash('sha256').update(token).digest();
+}

@@ -1,0 +1,142 @@
+// The gateway as an application that is not listening yet: who may, what is refused at once, then Apollo.
+import { ApolloServer } from '@apollo/server';
+import { ApolloServerPluginLandingPageDisabled } from '@apollo/server/plugin/disabled';
+import { fastifyApolloDrainPlugin, fastifyApolloHandler } from '@as-integrations/fastify';
+import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
+import type { GraphQLSchema } from 'graphql';
+import type { Audit } from '../services/platform/audit.ts';
+import { ServiceError } from '../services/platform/errors.ts';
+import type { Logger } from '../services/platform/logger.ts';
+import { type GatewayToken, type Identity, identify } from './access/tokens.ts';
+import type { Clients } from './clients.ts';
+import type { GatewayContext } from './context.ts';
+import { formatError, logFaults } from './errors.ts';
+import { registerGraphiql } from './graphiql/graphiql.ts';
+import { answerBadUrl, registerHttp, requestIdOf } from './http.ts';
+import { type Inspected, inspect, LIMITS } from './limits/inspect.ts';
+import type { RequestedMutation } from './limits/requested-mutations.ts';
+import { createLoaders } from './loaders.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    identity: Identity | null;
+    inspected: Inspected | null;
+    /** Response keys of the mutations of which the audit knows the outcome. */
+    settled: Set<string> | null;
+  }
+}
+
+export type GatewayDependencies = {
+  schema: GraphQLSchema;
+  clients: Clients;
+  tokens: readonly GatewayToken[];
+  audit: Audit;
+  logger: Logger;
+};
+
+export async function buildGateway(dependencies: GatewayDependencies): Promise<FastifyInstance> {
+  const { schema, clients, tokens, audit, logger } = dependencies;
+  const app = createFastify();
+  registerHttp(app, logger);
+  const apollo = await startApollo(app, schema, logger);
+  const settle = (request: FastifyRequest, mutation: RequestedMutation, outcome: string) => {
+    const { responseKey, action, targets } = mutation;
+    request.settled?.add(responseKey);
+    audit({ action, caller: callerOf(request), outcome, requestId: request.id, targets });
+  };
+
+  app.decorateRequest('identity', null);
+  app.decorateRequest('inspected', null);
+  app.decorateRequest('settled', null);
+  app.post(
+    '/graphql',
+    {
+      // Before the body is read: a stranger is refused before anything is done for them.
+      onRequest: async (request) => {
+        request.identity = identify(tokens, request.headers.authorization) ?? null;
+        if (request.identity === null) {
+          throw new ServiceError('UNAUTHORIZED', {
+            message: 'A gateway token is required. Send it as "Authorization: Bearer <token>".',
+          });
+        }
+      },
+      preHandler: async (request) => {
+        request.inspected = inspect(schema, request.body);
+        request.settled = new Set();
+        const refusal = request.inspected.refusal ?? refusalOfRole(request);
+        if (refusal === undefined) return;
+        for (const mutation of request.inspected.mutations) settle(request, mutation, refusal.reason);
+        throw refusal;
+      },
+      // Validation, or the shape of a variable, may have stopped it before any resolver was asked.
+      onResponse: async (request) => {
+        for (const mutation of request.inspected?.mutations ?? []) {
+          if (!request.settled?.has(mutation.responseKey)) settle(request, mutation, 'not executed');
+        }
+      },
+    },
+    fastifyApolloHandler(apollo, {
+      context: async (request): Promise<GatewayContext> => {
+        const identity = request.identity ?? { name: 'nobody', role: 'viewer' };
+        const call = { requestId: request.id, caller: callerOf(request) };
+        const loaders = createLoaders(clients, call);
+        return {
+          identity,
+          call,
+          clients,
+          loaders,
+          settle: (mutation, outcome) => settle(request, mutation, outcome),
+        };
+      },
+    }),
+  );
+  registerGraphiql(app);
+  return app;
+}
+
+function createFastify(): FastifyInstance {
+  return Fastify({
+    logger: false,
+    bodyLimit: LIMITS.bodyBytes,
+    exposeHeadRoutes: false,
+    return503OnClosing: false,
+    frameworkErrors: answerBadUrl,
+    requestTimeout: 10_000,
+    http: { headersTimeout: 5_000, requestTimeout: 10_000, connectionsCheckingInterval: 1_000 },
+    genReqId: ({ headers }) => requestIdOf(headers['x-request-id']),
+  });
+}
+
+async function startApollo(app: FastifyInstance, schema: GraphQLSchema, logger: Logger) {
+  const apollo = new ApolloServer<GatewayContext>({
+    schema,
+    // Nobody gets this far without a token.
+    introspection: true,
+    allowBatchedHttpRequests: false,
+    csrfPrevention: true,
+    persistedQueries: false,
+    includeStacktraceInErrorResponses: false,
+    stopOnTerminationSignals: false,
+    maxRecursiveSelections: true,
+    parseOptions: { maxTokens: LIMITS.tokens },
+    validationOptions: { maxErrors: LIMITS.errors },
+    executionOptions: { maxCoercionErrors: LIMITS.errors },
+    formatError,
+    logger: { debug() {}, info() {}, warn: (text) => logger.warn(text), error: (text) => logger.error(text) },
+    plugins: [ApolloServerPluginLandingPageDisabled(), fastifyApolloDrainPlugin(app), logFaults(logger)],
+  });
+  await apollo.start();
+  return apollo;
+}
+
+/** A viewer's mutation is refused before it is run. */
+function refusalOfRole({ identity, inspected }: FastifyRequest): ServiceError | undefined {
+  if (identity?.role === 'operator' || inspected?.isMutation === false) return undefined;
+  return new ServiceError('INSUFFICIENT_SCOPE', {
+    message: 'A mutation needs a token with the role operator.',
+  });
+}
+
+function callerOf({ identity }: FastifyRequest): string {
+  return `gateway/${identity?.name}`;
+}

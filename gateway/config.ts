@@ -1,0 +1,26 @@
+// The GraphQL gateway's environment.
+import { type CommonConfig, readCommonConfig } from '../services/platform/common-config.ts';
+import type { EnvironmentReader } from '../services/platform/config.ts';
+import { type GatewayToken, readGatewayTokens } from './access/tokens.ts';
+
+export type GatewayConfig = CommonConfig & {
+  host: string;
+  port: number;
+  schedulingTarget: string;
+  accountsTarget: string;
+  /** Never empty once the environment was read without a problem. */
+  tokens: readonly GatewayToken[];
+};
+
+export function readGatewayConfig(reader: EnvironmentReader): GatewayConfig {
+  const targetOf = (name: string, portName: string, port: number) =>
+    reader.text(name) ?? `127.0.0.1:${reader.port(portName, port)}`;
+  return {
+    ...readCommonConfig(reader),
+    host: reader.textOr('HOST', '127.0.0.1'),
+    port: reader.port('GRAPHQL_PORT', 4000),
+    schedulingTarget: targetOf('SCHEDULING_URL', 'SCHEDULING_PORT', 50_051),
+    accountsTarget: targetOf('ACCOUNTS_URL', 'ACCOUNTS_PORT', 50_052),
+    tokens: readGatewayTokens(reader),
+  };
+}

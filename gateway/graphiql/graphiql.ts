@@ -1,0 +1,45 @@
+// GraphiQL at /, every file of it from this process: the installed packages' own, and a small page around them.
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+
+const require = createRequire(import.meta.url);
+const own = (file: string) => readFileSync(join(import.meta.dirname, file));
+/** Packages name the files that may be imported; these are to be read. */
+const packaged = (name: string, file: string) =>
+  readFileSync(join(dirname(require.resolve(`${name}/package.json`)), file));
+
+const HTML = 'text/html; charset=utf-8';
+const SCRIPT = 'text/javascript; charset=utf-8';
+const STYLE = 'text/css; charset=utf-8';
+
+/** Nothing from elsewhere, nothing inline, nothing sent elsewhere; the fonts lie in GraphiQL's own style sheet. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "font-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+export function registerGraphiql(app: FastifyInstance): void {
+  const files: Record<string, [type: string, content: Buffer]> = {
+    '/': [HTML, own('index.html')],
+    '/graphiql/page.js': [SCRIPT, own('page.js')],
+    '/graphiql/page.css': [STYLE, own('page.css')],
+    '/graphiql/react.js': [SCRIPT, packaged('react', 'umd/react.production.min.js')],
+    '/graphiql/react-dom.js': [SCRIPT, packaged('react-dom', 'umd/react-dom.production.min.js')],
+    '/graphiql/graphiql.js': [SCRIPT, packaged('graphiql', 'graphiql.min.js')],
+    '/graphiql/graphiql.css': [STYLE, packaged('graphiql', 'graphiql.min.css')],
+  };
+  for (const [path, [type, content]] of Object.entries(files)) {
+    app.get(path, (_request, reply) =>
+      reply.type(type).header('content-security-policy', CONTENT_SECURITY_POLICY).send(content),
+    );
+  }
+}

@@ -1,0 +1,85 @@
+// The page around GraphiQL: keeps the token in this tab alone, sends it with each query, offers three examples.
+/* global React, ReactDOM, GraphiQL */
+const TOKEN = 'gateway-token';
+const form = document.getElementById('access');
+const field = document.getElementById('token');
+const state = document.getElementById('state');
+
+const EXAMPLES = [
+  `# A learner at a glance: what is due, how it goes, and the hardest materials.
+query LearnerAtAGlance($email: String = "demo@example.com") {
+  user(email: $email) {
+    email
+    plan
+    timeZone
+    dueMaterials(first: 10) { nodes { id title nextReview } }
+    stats(days: 30) {
+      forecast { overdue dueNow days { date count } }
+      activity { currentStreakDays longestStreakDays }
+      retention { total { reviews recalled retention } }
+      hardestMaterials(first: 5) { nodes { material { title } count { reviews retention } } }
+    }
+  }
+}
+`,
+  `# A page of users with what is due for each. Go on with after: pageInfo.endCursor.
+query WhoHasWhatDue($after: String) {
+  users(first: 20, after: $after) {
+    nodes { email dueMaterials(first: 5) { nodes { title nextReview } } }
+    pageInfo { hasNextPage endCursor }
+  }
+}
+`,
+  `# Materials with their latest reviews, and what each grade would do to them now.
+query HistoriesAndPreviews($email: String = "demo@example.com") {
+  user(email: $email) {
+    materials(first: 5) {
+      nodes {
+        title ef interval repetitions nextReview
+        reviews(first: 3) { nodes { reviewedAt quality after { interval } } }
+        previews { quality schedule { interval nextReview } }
+      }
+    }
+  }
+}
+`,
+];
+
+function show() {
+  state.textContent = sessionStorage.getItem(TOKEN)
+    ? 'The token is in use until this tab is closed.'
+    : 'Without a token nothing is answered. "npm start" prints where its own is.';
+}
+
+form.addEventListener('submit', (event) => {
+  event.preventDefault();
+  if (field.value.trim() === '') sessionStorage.removeItem(TOKEN);
+  else sessionStorage.setItem(TOKEN, field.value.trim());
+  // Anew, so that GraphiQL asks for the schema with it.
+  location.reload();
+});
+
+async function fetcher({ operationName, ...parameters }) {
+  // Right after a change of tabs GraphiQL still names the operation of the one before.
+  const isNamed = operationName && parameters.query.includes(operationName);
+  const token = sessionStorage.getItem(TOKEN);
+  const answer = await fetch('/graphql', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) },
+    body: JSON.stringify({ ...parameters, ...(isNamed && { operationName }) }),
+  });
+  if (answer.status === 401 && token)
+    state.textContent = 'This token is not (or no longer) valid: put in another.';
+  return answer.json();
+}
+
+show();
+ReactDOM.createRoot(document.getElementById('graphiql')).render(
+  React.createElement(GraphiQL, {
+    fetcher,
+    defaultTabs: EXAMPLES.map((query) => ({ query })),
+    shouldPersistHeaders: false,
+    isHeadersEditorEnabled: false,
+    storage: sessionStorage,
+  }),
+);

@@ -1,0 +1,58 @@
+// What every answer of the gateway has, whatever is asked: headers, a line in the log, errors in the shape of GraphQL.
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { invalidField, ServiceError, toServiceError } from '../services/platform/errors.ts';
+import type { Logger } from '../services/platform/logger.ts';
+import { toGraphQLError } from './errors.ts';
+
+const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
+
+/** The caller's own, if it is one that may stand in a log. */
+export function requestIdOf(given: string | string[] | undefined): string {
+  return typeof given === 'string' && REQUEST_ID.test(given) ? given : crypto.randomUUID();
+}
+
+export function registerHttp(app: FastifyInstance, logger: Logger): void {
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id);
+    reply.header('x-content-type-options', 'nosniff');
+    reply.header('referrer-policy', 'no-referrer');
+    // An answer may carry a key.
+    reply.header('cache-control', 'no-store');
+  });
+  app.addHook('onResponse', async (request, reply) => {
+    const route = request.routeOptions.url ?? 'unknown';
+    const durationMs = Math.round(reply.elapsedTime * 10) / 10;
+    const caller = request.identity?.name;
+    logger.info({ requestId: request.id, route, status: reply.statusCode, durationMs, caller }, 'request');
+  });
+  app.setNotFoundHandler((_request, reply) => {
+    const message = 'There is only POST /graphql here, and GraphiQL at /.';
+    return send(reply, 404, new ServiceError('NOT_FOUND', { message }));
+  });
+  app.setErrorHandler((error: FastifyError, request, reply) => {
+    if (error instanceof ServiceError) {
+      if (error.reason === 'UNAUTHORIZED') reply.header('www-authenticate', 'Bearer');
+      return send(reply, statusOf(error), error);
+    }
+    if ((error.statusCode ?? 500) < 500) {
+      const message = 'The body must be JSON of at most 100 KiB, sent with Content-Type: application/json.';
+      return send(reply, 400, invalidField('body', message));
+    }
+    logger.error({ err: error, requestId: request.id }, 'request failed');
+    return send(reply, 500, toServiceError(error));
+  });
+}
+
+/** For URLs that the router cannot read, before any hook is run. */
+export function answerBadUrl(_error: FastifyError, _request: FastifyRequest, reply: FastifyReply): void {
+  void send(reply, 400, invalidField('path', 'The path must be percent-encoded UTF-8.'));
+}
+
+function send(reply: FastifyReply, status: number, error: ServiceError): FastifyReply {
+  return reply.code(status).send({ errors: [toGraphQLError(error)] });
+}
+
+function statusOf({ reason }: ServiceError): number {
+  if (reason === 'UNAUTHORIZED') return 401;
+  return reason === 'INSUFFICIENT_SCOPE' ? 403 : 400;
+}

@@ -1,0 +1,60 @@
+// What a mutation's document would change, told from the document alone: for the audit of what never ran.
+import { type FieldNode, Kind, type SelectionSetNode, valueFromASTUntyped } from 'graphql';
+import { isUuid } from '../../services/platform/text.ts';
+import type { MeasureInput } from './measure.ts';
+
+/** A field of the mutation's root: what is changed, under which name it is answered, and which ids were given. */
+export type RequestedMutation = {
+  action: string;
+  responseKey: string;
+  targets: Record<string, string | readonly string[]>;
+};
+
+const TARGETS = ['userId', 'materialId', 'materialIds', 'apiKeyId'];
+const MAX_IDS = 100;
+
+/** Also those that stand in fragments. A name that the schema does not know is not repeated. */
+export function requestedMutations({
+  schema,
+  operation,
+  fragments,
+  variables,
+}: MeasureInput): RequestedMutation[] {
+  const known = schema.getMutationType()?.getFields() ?? {};
+  const fields: FieldNode[] = [];
+  const seen = new Set<string>();
+  const collect = ({ selections }: SelectionSetNode): void => {
+    for (const selection of selections) {
+      if (selection.kind === Kind.FIELD) fields.push(selection);
+      else if (selection.kind === Kind.INLINE_FRAGMENT) collect(selection.selectionSet);
+      else if (!seen.has(selection.name.value)) {
+        seen.add(selection.name.value);
+        const fragment = fragments.get(selection.name.value);
+        if (fragment !== undefined) collect(fragment.selectionSet);
+      }
+    }
+  };
+  collect(operation.selectionSet);
+  return fields.map((field) => {
+    const argument = field.arguments?.find(({ name }) => name.value === 'input');
+    const input: unknown = argument && valueFromASTUntyped(argument.value, { ...variables });
+    return {
+      action: Object.hasOwn(known, field.name.value) ? field.name.value : 'unknown',
+      responseKey: field.alias?.value ?? field.name.value,
+      targets: targetsOf(input),
+    };
+  });
+}
+
+/** The ids in an input. What has not their form is not repeated: people paste the key where its id is asked for. */
+export function targetsOf(input: unknown): Record<string, string | readonly string[]> {
+  const targets: Record<string, string | readonly string[]> = {};
+  if (typeof input !== 'object' || input === null) return targets;
+  const idOf = (value: unknown) => (typeof value === 'string' && isUuid(value) ? value : 'not an id');
+  for (const [name, value] of Object.entries(input)) {
+    if (!TARGETS.includes(name)) continue;
+    if (Array.isArray(value)) targets[name] = value.slice(0, MAX_IDS).map(idOf);
+    else if (typeof value === 'string') targets[name] = idOf(value);
+  }
+  return targets;
+}

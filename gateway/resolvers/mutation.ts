@@ -1,0 +1,149 @@
+// Every change that the gateway offers. Role and audit are seen to around these: app.ts, access/audited-mutations.ts.
+import type { MutationResolvers } from '../../generated/gateway/resolvers.ts';
+import { invalidField } from '../../services/platform/errors.ts';
+import { deleteUser } from '../user-deletion.ts';
+import { fromTime, required, toMaterialType, toPlan, toSnoozePreset } from '../wire.ts';
+
+export const Mutation: MutationResolvers = {
+  async createUser(_parent, { input }, { clients, call }) {
+    const { firstName, lastName } = input;
+    const { user } = await clients.users.createUser(
+      {
+        email: input.email,
+        plan: toPlan(input.plan ?? 'FREE'),
+        timeZone: input.timeZone ?? '',
+        ...(firstName && { firstName }),
+        ...(lastName && { lastName }),
+      },
+      call,
+    );
+    return { user: required(user) };
+  },
+
+  async updateUser(_parent, { input }, { clients, call }) {
+    for (const field of ['email', 'plan', 'timeZone'] as const) {
+      if (input[field] === null) throw invalidField(field, `${field} cannot be removed.`);
+    }
+    const { userId, email, firstName, lastName, plan, timeZone } = input;
+    const { user } = await clients.users.updateUser(
+      {
+        userId,
+        ...(typeof email === 'string' && { email }),
+        ...(firstName !== undefined && { firstName: firstName ?? '' }),
+        ...(lastName !== undefined && { lastName: lastName ?? '' }),
+        ...(plan && { plan: toPlan(plan) }),
+        ...(typeof timeZone === 'string' && { timeZone }),
+      },
+      call,
+    );
+    return { user: required(user) };
+  },
+
+  deleteUser: (_parent, { input }, { clients, call }) => deleteUser(clients, input.userId, call),
+
+  async createMaterial(_parent, { input }, { clients, call }) {
+    const { userId, title, content, sourceUrl, requestId } = input;
+    // Scheduling takes any id for a user's: one that accounts does not know must not gather data.
+    await clients.users.getUser({ userId }, call);
+    const { material } = await clients.materials.createMaterial(
+      {
+        userId,
+        title,
+        type: toMaterialType(input.type ?? 'SIMPLE'),
+        requestId: requestId ?? '',
+        ...(typeof content === 'string' && { content }),
+        ...(typeof sourceUrl === 'string' && { sourceUrl }),
+      },
+      call,
+    );
+    return { material: { userId, message: required(material) } };
+  },
+
+  async updateMaterial(_parent, { input }, { clients, call }) {
+    const { userId, materialId, title, content, sourceUrl, type, requestId } = input;
+    const given = { title, content, source_url: sourceUrl, type };
+    const { material } = await clients.materials.updateMaterial(
+      {
+        userId,
+        materialId,
+        requestId: requestId ?? '',
+        // Null is a value: it removes.
+        updateMask: {
+          paths: Object.entries(given).flatMap(([path, value]) => (value === undefined ? [] : path)),
+        },
+        ...(typeof title === 'string' && { title }),
+        ...(typeof content === 'string' && { content }),
+        ...(typeof sourceUrl === 'string' && { sourceUrl }),
+        ...(type && { type: toMaterialType(type) }),
+      },
+      call,
+    );
+    return { material: { userId, message: required(material) } };
+  },
+
+  async archiveMaterial(_parent, { input }, { clients, call }) {
+    const { material } = await clients.materials.archiveMaterial(toWrite(input), call);
+    return { material: { userId: input.userId, message: required(material) } };
+  },
+
+  async restoreMaterial(_parent, { input }, { clients, call }) {
+    const { material } = await clients.materials.restoreMaterial(toWrite(input), call);
+    return { material: { userId: input.userId, message: required(material) } };
+  },
+
+  async deleteMaterial(_parent, { input }, { clients, call }) {
+    await clients.materials.deleteMaterial(toWrite(input), call);
+    return { materialId: input.materialId };
+  },
+
+  async submitReview(_parent, { input }, { clients, call }) {
+    const { userId } = input;
+    const answer = await clients.reviews.submitReview({ ...toWrite(input), quality: input.quality }, call);
+    return {
+      material: { userId, message: required(answer.material) },
+      review: { userId, message: required(answer.review) },
+    };
+  },
+
+  async snoozeMaterials(_parent, { input }, { clients, call }) {
+    const { userId, materialIds, snoozeUntil, preset, reason, requestId } = input;
+    const user = preset ? (await clients.users.getUser({ userId }, call)).user : null;
+    const { snooze } = await clients.snoozes.snoozeMaterials(
+      {
+        userId,
+        materialIds: [...materialIds],
+        reason: reason ?? '',
+        requestId: requestId ?? '',
+        ...(snoozeUntil && { snoozeUntilTime: fromTime(snoozeUntil) }),
+        ...(preset && { preset: toSnoozePreset(preset), timeZone: required(user).timeZone }),
+      },
+      call,
+    );
+    return { snooze: { userId, message: required(snooze) } };
+  },
+
+  async createApiKey(_parent, { input }, { clients, call }) {
+    const { key, apiKey } = await clients.apiKeys.createApiKey(
+      { userId: input.userId, name: input.name ?? '', scopes: [...(input.scopes ?? [])] },
+      call,
+    );
+    return { key, apiKey: required(apiKey) };
+  },
+
+  async rotateApiKey(_parent, { input }, { clients, call }) {
+    const { key, apiKey } = await clients.apiKeys.rotateApiKey(
+      { apiKeyId: input.apiKeyId, scopes: [...(input.scopes ?? [])] },
+      call,
+    );
+    return { key, apiKey: required(apiKey) };
+  },
+
+  async revokeApiKey(_parent, { input }, { clients, call }) {
+    const { apiKey } = await clients.apiKeys.revokeApiKey({ apiKeyId: input.apiKeyId }, call);
+    return { apiKey: required(apiKey) };
+  },
+};
+
+function toWrite(input: { userId: string; materialId: string; requestId?: string | null }) {
+  return { userId: input.userId, materialId: input.materialId, requestId: input.requestId ?? '' };
+}

@@ -1,0 +1,43 @@
+// The roots of every query.
+import type { QueryResolvers } from '../../generated/gateway/resolvers.ts';
+import { invalidField, ServiceError } from '../../services/platform/errors.ts';
+import { readConnection } from '../relay.ts';
+
+export const Query: QueryResolvers = {
+  async user(_parent, { id, email }, { clients, call }) {
+    if ((id ?? null) !== null && (email ?? null) !== null) {
+      throw invalidField('email', 'Only one of id and email may be given.');
+    }
+    if ((id ?? null) === null && (email ?? null) === null) {
+      throw invalidField('id', 'One of id and email must be given.');
+    }
+    return orNull(async () => {
+      const { user } = id
+        ? await clients.users.getUser({ userId: id }, call)
+        : await clients.users.findUserByEmail({ email: email ?? '' }, call);
+      return user;
+    });
+  },
+
+  users: (_parent, page, { clients, call }) =>
+    readConnection(page, async (request) => {
+      const { users, nextPageToken } = await clients.users.listUsers(request, call);
+      return { rows: users, nextPageToken };
+    }),
+
+  material: (_parent, { userId, id }, { loaders }) =>
+    orNull(async () => {
+      const message = await loaders.material.load({ userId, materialId: id });
+      return message === undefined ? null : { userId, message };
+    }),
+};
+
+/** What is not there is null to a query, not an error. */
+async function orNull<T>(read: () => Promise<T | null>): Promise<T | null> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof ServiceError && error.reason === 'NOT_FOUND') return null;
+    throw error;
+  }
+}

@@ -1,0 +1,33 @@
+// Wires the gateway: gRPC clients, schema, application; listens and ends cleanly.
+import type { Audit } from '../services/platform/audit.ts';
+import type { Logger } from '../services/platform/logger.ts';
+import { buildGateway } from './app.ts';
+import { closeClients, createClients } from './clients.ts';
+import type { GatewayConfig } from './config.ts';
+import { buildGatewaySchema } from './schema.ts';
+
+export type GatewayServer = { port: number; close(): Promise<void> };
+
+/** Starts listening. @throws Error where the port is taken, with the address in its text. */
+export async function startGateway(options: {
+  config: GatewayConfig;
+  logger: Logger;
+  audit: Audit;
+}): Promise<GatewayServer> {
+  const { config, logger, audit } = options;
+  const clients = createClients(config);
+  const schema = buildGatewaySchema();
+  const app = await buildGateway({ schema, clients, tokens: config.tokens, audit, logger });
+  const close = async () => {
+    await app.close();
+    closeClients(clients);
+  };
+  try {
+    await app.listen({ host: config.host, port: config.port });
+  } catch (error) {
+    await close();
+    throw new Error(`cannot listen on ${config.host}:${config.port}: ${String(error)}`, { cause: error });
+  }
+  const address = app.server.address();
+  return { port: typeof address === 'object' && address !== null ? address.port : config.port, close };
+}

@@ -1,0 +1,86 @@
+// Removes a user whole, in an order in which a failure at any step leaves something that can be taken up again.
+import type { WatchRevocationsResponse } from '../generated/accounts/v1/WatchRevocationsResponse.ts';
+import { ServiceError } from '../services/platform/errors.ts';
+import type { CallOptions } from '../services/platform/grpc-client.ts';
+import type { Clients } from './clients.ts';
+
+export type UserDeletion = {
+  apiKeys: number;
+  materials: number;
+  reviews: number;
+  snoozes: number;
+  deleted: boolean;
+};
+
+const PUSH_TIMEOUT_MS = 5000;
+/** A user's data may be many rows. */
+const DELETE_TIMEOUT_MS = 60_000;
+
+/**
+ * First the keys, and every facade has heard of it before anything else happens: nobody writes any more. Then the data.
+ * The user last: as long as there is one, the deletion can be asked for again.
+ * @throws UNAVAILABLE where the revocations were not heard within 5 s; whatever a step throws.
+ */
+export async function deleteUser(clients: Clients, userId: string, call: CallOptions): Promise<UserDeletion> {
+  const apiKeys = await revokeAllKeys(clients, userId, call);
+  const data = await clients.userData.deleteUserData({ userId }, { ...call, deadlineMs: DELETE_TIMEOUT_MS });
+  const { deleted } = await clients.users.deleteUser({ userId }, call);
+  return { apiKeys, ...data, deleted };
+}
+
+async function revokeAllKeys({ apiKeys }: Clients, userId: string, call: CallOptions): Promise<number> {
+  const known = await apiKeys.listApiKeys({ userId }, call).catch((error: unknown) => {
+    // The user went in an earlier attempt, keys and all.
+    if (error instanceof ServiceError && error.reason === 'NOT_FOUND') return { apiKeys: [] };
+    throw error;
+  });
+  const valid = known.apiKeys.filter(({ revokeTime }) => revokeTime === null);
+  if (valid.length === 0) return 0;
+  const push = watchRevocations(apiKeys, call);
+  try {
+    await push.ready;
+    for (const { apiKeyId } of valid) await apiKeys.revokeApiKey({ apiKeyId }, call);
+    await push.heard(valid.map(({ apiKeyId }) => apiKeyId));
+  } finally {
+    push.stop();
+  }
+  return valid.length;
+}
+
+/** Listens as the facades do: what has been pushed here has been pushed to them. */
+function watchRevocations(apiKeys: Clients['apiKeys'], call: CallOptions) {
+  const stream = apiKeys.watchRevocations({}, call);
+  const revoked = new Set<string>();
+  let notify = () => {};
+  let isReady = false;
+  let failure: unknown;
+  stream.on('data', (event: WatchRevocationsResponse) => {
+    // The first beat comes once nothing can be missed.
+    isReady = true;
+    if (event.revokedApiKeyId !== undefined) revoked.add(event.revokedApiKeyId);
+    notify();
+  });
+  stream.on('error', (error: unknown) => {
+    failure = error;
+    notify();
+  });
+  const until = async (condition: () => boolean) => {
+    const deadline = Date.now() + PUSH_TIMEOUT_MS;
+    while (!condition()) {
+      const leftMs = deadline - Date.now();
+      if (failure !== undefined || leftMs <= 0) throw new ServiceError('UNAVAILABLE', { cause: failure });
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, leftMs);
+        notify = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+  };
+  return {
+    ready: until(() => isReady),
+    heard: (ids: readonly string[]) => until(() => ids.every((id) => revoked.has(id))),
+    stop: () => stream.cancel(),
+  };
+}
