@@ -1,0 +1,17 @@
+# One image for every service; docker-compose.yml says which of them a container runs.
+FROM node:24-bookworm-slim AS packages
+WORKDIR /app
+COPY package.json package-lock.json ./
+# Neither development packages nor the optional ones: Node is here already, and PostgreSQL is a container of its own.
+RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund && npm cache clean --force
+
+FROM node:24-bookworm-slim
+ENV NODE_ENV=production
+WORKDIR /app
+COPY --from=packages /app/node_modules node_modules
+COPY package.json ./
+COPY proto proto
+COPY services services
+COPY gateway gateway
+USER node
+CMD ["node", "services/rest/main.ts"]
