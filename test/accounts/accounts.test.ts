@@ -1,0 +1,268 @@
+import { randomBytes } from 'node:crypto';
+import fc from 'fast-check';
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { WatchRevocationsResponse } from '../../generated/accounts/v1/WatchRevocationsResponse.ts';
+import { generateKey, isWellFormedKey } from '../../services/accounts/api-key.ts';
+import { type AccountsClients, createAccountsClients } from '../../services/accounts/cli/clients.ts';
+import { SCOPES, scopesForRotation } from '../../services/accounts/scopes.ts';
+import { startAccounts } from '../../services/accounts/service.ts';
+import type { AuditEntry } from '../../services/platform/audit.ts';
+import { ServiceError } from '../../services/platform/errors.ts';
+import type { GrpcServer } from '../../services/platform/grpc-server.ts';
+import { createLogger } from '../../services/platform/logger.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+const CALL = { requestId: 'test' };
+const OLD = { version: '1', secret: 'o'.repeat(32) };
+const NEW = { version: '2', secret: 'n'.repeat(32) };
+let database: TestDatabase;
+const servers: GrpcServer[] = [];
+const audited: AuditEntry[] = [];
+const clients: AccountsClients[] = [];
+
+async function start(peppers = [OLD]): Promise<AccountsClients> {
+  const trust = { serviceTokens: [], tls: undefined };
+  const common = { logLevel: 'silent', shutdownTimeoutMs: 1000, trust, host: '127.0.0.1', port: 0 } as const;
+  const config = { ...common, databaseUrl: database.databaseUrl, peppers, keysPerHour: 5 };
+  const server = await startAccounts({
+    config,
+    logger: createLogger('test', 'silent'),
+    audit: (entry) => audited.push(entry),
+    now: () => new Date(),
+  });
+  const client = createAccountsClients({ target: `127.0.0.1:${server.port}`, trust });
+  servers.push(server);
+  clients.push(client);
+  return client;
+}
+
+let here: AccountsClients;
+let there: AccountsClients;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  [here, there] = await Promise.all([start(), start()]);
+});
+afterAll(async () => {
+  for (const client of clients) client.close();
+  await Promise.all(servers.map((server) => server.close(500)));
+  await database.drop();
+});
+
+const email = () => `${randomBytes(8).toString('hex')}@example.com`;
+async function newUser(): Promise<string> {
+  return (await here.users.createUser({ email: email() }, CALL)).user?.userId ?? '';
+}
+async function reasonOf(call: Promise<unknown>): Promise<string> {
+  const error = await call.then(
+    () => undefined,
+    (caught: unknown) => caught,
+  );
+  if (!(error instanceof ServiceError)) throw new Error('expected a refusal');
+  return error.field === undefined ? error.reason : `${error.reason} ${error.field}`;
+}
+async function sql(text: string, values: unknown[] = []) {
+  const client = new Client({ connectionString: database.databaseUrl });
+  await client.connect();
+  return client.query(text, values).finally(() => client.end());
+}
+
+describe('a key', () => {
+  test('has 58 characters, and any one of them mistyped is refused without a look-up', () => {
+    const key = generateKey(randomBytes);
+    expect(key).toMatch(/^rmk_live_[0-9A-Za-z]{49}$/);
+    expect(isWellFormedKey(key)).toBe(true);
+    const alphabet = [...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'];
+    fc.assert(
+      fc.property(fc.integer({ min: 9, max: 57 }), fc.constantFrom(...alphabet), (position, character) => {
+        fc.pre(key[position] !== character);
+        expect(isWellFormedKey(key.slice(0, position) + character + key.slice(position + 1))).toBe(false);
+      }),
+    );
+  });
+
+  test('reads by default, is shown once, and stands nowhere in the database', async () => {
+    const userId = await newUser();
+    const { apiKey, key } = await here.apiKeys.createApiKey({ userId, name: 'laptop' }, CALL);
+    expect(apiKey).toMatchObject({
+      name: 'laptop',
+      scopes: ['materials:read', 'reviews:read', 'profile:read'],
+      revokeTime: null,
+    });
+    const { rows } = await sql('SELECT k::text AS row FROM accounts.api_keys k WHERE user_id = $1', [userId]);
+    expect(JSON.stringify(rows)).not.toContain(key.slice(9));
+    const { apiKeys } = await here.apiKeys.listApiKeys({ userId }, CALL);
+    expect(JSON.stringify(apiKeys)).not.toContain(key.slice(9));
+    const verified = await there.apiKeys.verifyApiKey({ key }, CALL);
+    expect([verified.user?.userId, verified.apiKey?.apiKeyId]).toEqual([userId, apiKey?.apiKeyId]);
+  });
+
+  test('is unauthorized, all alike, when malformed, unknown or revoked', async () => {
+    const { apiKey, key } = await here.apiKeys.createApiKey({ userId: await newUser() }, CALL);
+    await there.apiKeys.revokeApiKey({ apiKeyId: apiKey?.apiKeyId ?? '' }, CALL);
+    for (const bad of ['', 'rmk_live_', generateKey(randomBytes), key]) {
+      expect(await reasonOf(here.apiKeys.verifyApiKey({ key: bad }, CALL))).toBe('UNAUTHORIZED');
+    }
+  });
+
+  test('is made at most 5 times an hour, also by two services at once', async () => {
+    const userId = await newUser();
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 12 }, (_, index) =>
+        (index % 2 ? here : there).apiKeys.createApiKey({ userId }, CALL),
+      ),
+    );
+    expect(outcomes.filter(({ status }) => status === 'fulfilled').length).toBe(5);
+    const refused = outcomes.flatMap((outcome) =>
+      outcome.status === 'rejected' ? [outcome.reason as ServiceError] : [],
+    );
+    expect(new Set(refused.map(({ reason }) => reason))).toEqual(new Set(['RATE_LIMITED']));
+    expect(refused[0]?.retryAfterSeconds).toBeGreaterThan(3590);
+    expect(refused[0]?.retryAfterSeconds).toBeLessThanOrEqual(3600);
+    await sql(
+      "UPDATE accounts.api_keys SET create_time = create_time - interval '1 hour' WHERE user_id = $1",
+      [userId],
+    );
+    expect((await here.apiKeys.createApiKey({ userId }, CALL)).key).toMatch(/^rmk_live_/);
+  });
+
+  test('is rotated to the same scopes or fewer, never wider, and not once it is revoked', async () => {
+    const scopes = ['materials:read', 'materials:write'];
+    const { apiKey } = await here.apiKeys.createApiKey({ userId: await newUser(), scopes }, CALL);
+    const apiKeyId = apiKey?.apiKeyId ?? '';
+    expect((await here.apiKeys.rotateApiKey({ apiKeyId }, CALL)).apiKey?.scopes).toEqual(scopes);
+    const narrower = await here.apiKeys.rotateApiKey({ apiKeyId, scopes: ['materials:write'] }, CALL);
+    expect(narrower.apiKey?.scopes).toEqual(['materials:write']);
+    expect(await reasonOf(here.apiKeys.rotateApiKey({ apiKeyId, scopes: ['profile:read'] }, CALL))).toBe(
+      'INVALID_SCOPE',
+    );
+    expect(await reasonOf(here.apiKeys.rotateApiKey({ apiKeyId, scopes: ['everything'] }, CALL))).toBe(
+      'INVALID_SCOPE',
+    );
+    await here.apiKeys.revokeApiKey({ apiKeyId }, CALL);
+    expect(await reasonOf(here.apiKeys.rotateApiKey({ apiKeyId }, CALL))).toBe('NOT_FOUND');
+    expect(await reasonOf(here.apiKeys.revokeApiKey({ apiKeyId: 'x' }, CALL))).toBe('NOT_FOUND');
+  });
+
+  test('never widens over all 63 x 63 pairs of scopes', () => {
+    const sets = Array.from({ length: 63 }, (_, set) =>
+      SCOPES.filter((_scope, index) => (set + 1) & (1 << index)),
+    );
+    for (const held of sets) {
+      for (const wanted of sets) {
+        const isSubset = wanted.every((scope) => held.includes(scope));
+        if (isSubset) expect(scopesForRotation(wanted, held)).toEqual(wanted);
+        else expect(() => scopesForRotation(wanted, held)).toThrow(ServiceError);
+      }
+    }
+  });
+
+  test('moves to the newest pepper when used; a wrong pepper keeps the service from starting', async () => {
+    const { key, apiKey } = await here.apiKeys.createApiKey({ userId: await newUser() }, CALL);
+    const rotated = await start([NEW, OLD]);
+    await rotated.apiKeys.verifyApiKey({ key }, CALL);
+    const version = async () =>
+      (await sql('SELECT pepper_version FROM accounts.api_keys WHERE api_key_id = $1', [apiKey?.apiKeyId]))
+        .rows[0].pepper_version;
+    await expect.poll(version).toBe('2');
+    expect((await rotated.apiKeys.verifyApiKey({ key }, CALL)).apiKey?.apiKeyId).toBe(apiKey?.apiKeyId);
+    await expect(start([{ version: '1', secret: 'x'.repeat(32) }])).rejects.toThrow(
+      /KEY_PEPPER version 1 is not the secret/,
+    );
+  });
+});
+
+describe('a user', () => {
+  test('is found by e-mail in any case, and the address cannot be taken twice', async () => {
+    const address = email();
+    const { user } = await here.users.createUser(
+      { email: address, firstName: 'Ada', lastName: '', plan: 'PLAN_PREMIUM', timeZone: 'Europe/Berlin' },
+      CALL,
+    );
+    expect(user).toMatchObject({ firstName: 'Ada', plan: 'PLAN_PREMIUM', timeZone: 'Europe/Berlin' });
+    expect(user).not.toHaveProperty('lastName');
+    const found = await here.users.findUserByEmail({ email: address.toUpperCase() }, CALL);
+    expect(found.user).toEqual(user);
+    expect(await reasonOf(here.users.createUser({ email: address.toUpperCase() }, CALL))).toBe(
+      'INVALID_REQUEST email',
+    );
+  });
+
+  test('needs a sound address and time zone', async () => {
+    for (const bad of ['', 'a', 'a@', '@b.c', 'a@b', 'a b@c.d', `${'a'.repeat(250)}@b.c`, 'a@b.c\u0000']) {
+      expect(await reasonOf(here.users.createUser({ email: bad }, CALL)), bad).toBe('INVALID_REQUEST email');
+    }
+    const request = { email: email(), timeZone: '+02:00' };
+    expect(await reasonOf(here.users.createUser(request, CALL))).toBe('INVALID_REQUEST time_zone');
+  });
+
+  test('changes only in the fields given, and is deleted with all keys, twice without harm', async () => {
+    const userId = await newUser();
+    await here.users.updateUser({ userId, firstName: 'Ada', timeZone: 'Asia/Tokyo' }, CALL);
+    const { user } = await here.users.updateUser({ userId, firstName: '' }, CALL);
+    expect(user?.timeZone).toBe('Asia/Tokyo');
+    expect(user).not.toHaveProperty('firstName');
+    const { key } = await here.apiKeys.createApiKey({ userId }, CALL);
+    expect((await here.users.deleteUser({ userId }, CALL)).deleted).toBe(true);
+    expect((await here.users.deleteUser({ userId }, CALL)).deleted).toBe(false);
+    expect(await reasonOf(here.apiKeys.verifyApiKey({ key }, CALL))).toBe('UNAUTHORIZED');
+    expect(await reasonOf(here.users.getUser({ userId }, CALL))).toBe('NOT_FOUND');
+  });
+
+  test('is listed on one page only, while others are added', async () => {
+    const made = [await newUser(), await newUser(), await newUser()];
+    const first = await here.users.listUsers({ pageSize: 2 }, CALL);
+    await newUser();
+    const second = await here.users.listUsers({ pageSize: 2, pageToken: first.nextPageToken }, CALL);
+    const ids = [...first.users, ...second.users].map(({ userId }) => userId);
+    expect(ids.slice(0, 3)).toEqual(made.toReversed());
+    expect(new Set(ids).size).toBe(4);
+    expect(await reasonOf(here.users.listUsers({ pageToken: 'x' }, CALL))).toBe('INVALID_REQUEST page_token');
+    expect(await reasonOf(here.users.listUsers({ pageSize: 101 }, CALL))).toBe('INVALID_REQUEST page_size');
+  });
+});
+
+describe('the stream of revocations', () => {
+  test('beats, tells of revocations and changes made elsewhere, and ends when they can be missed', async () => {
+    const { apiKey } = await here.apiKeys.createApiKey({ userId: await newUser() }, CALL);
+    const stream = there.apiKeys.watchRevocations({}, CALL);
+    const events: WatchRevocationsResponse[] = [];
+    const failure = new Promise<{ code: number }>((resolve) => stream.on('error', resolve));
+    stream.on('data', (event: WatchRevocationsResponse) => events.push(event));
+    await expect.poll(() => events.length).toBeGreaterThan(1);
+    expect(events[0]).toHaveProperty('heartbeat');
+    await here.apiKeys.revokeApiKey({ apiKeyId: apiKey?.apiKeyId ?? '' }, CALL);
+    await here.users.updateUser({ userId: apiKey?.userId ?? '', firstName: 'New' }, CALL);
+    await expect
+      .poll(() => events.filter((event) => !event.heartbeat))
+      .toEqual([{ revokedApiKeyId: apiKey?.apiKeyId }, { changedUserId: apiKey?.userId }]);
+    await sql(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'accounts-revocations'",
+    );
+    expect((await failure).code).toBe(14);
+    await expect
+      .poll(
+        async () =>
+          await here.apiKeys.verifyApiKey({ key: 'x' }, CALL).catch((error: ServiceError) => error.reason),
+      )
+      .toBe('UNAUTHORIZED');
+  });
+});
+
+describe('the audit', () => {
+  test('has a line for every key made, rotated and revoked, with who did it, and never a key', async () => {
+    const userId = await newUser();
+    const call = { requestId: 'audited', caller: 'someone' };
+    const { apiKey, key } = await here.apiKeys.createApiKey({ userId }, call);
+    const rotated = await there.apiKeys.rotateApiKey({ apiKeyId: apiKey?.apiKeyId ?? '' }, call);
+    await here.apiKeys.revokeApiKey({ apiKeyId: apiKey?.apiKeyId ?? '' }, call);
+    const lines = audited.filter(({ requestId }) => requestId === 'audited');
+    const line = { caller: 'someone', outcome: 'ok', requestId: 'audited' };
+    expect(lines).toEqual([
+      { ...line, action: 'CreateApiKey', targets: { apiKeyId: apiKey?.apiKeyId, userId } },
+      { ...line, action: 'RotateApiKey', targets: { apiKeyId: rotated.apiKey?.apiKeyId, userId } },
+      { ...line, action: 'RevokeApiKey', targets: { apiKeyId: apiKey?.apiKeyId, userId } },
+    ]);
+    expect(JSON.stringify(lines)).not.toContain(key);
+  });
+});

@@ -1,0 +1,197 @@
+// Promise: what was acknowledged is kept, and what is repeated under one key is done once, whatever is killed meanwhile.
+// ROUNDS rounds of 500 concurrent reviews each, 20 by default.
+import { execFile } from 'node:child_process';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { Client } from 'pg';
+import { describe, expect, test } from 'vitest';
+import { closeClients, createClients } from '../../gateway/clients.ts';
+import type { ReviewServiceDefinition } from '../../generated/scheduling/v1/ReviewService.ts';
+import {
+  type EmbeddedPostgres,
+  startEmbeddedPostgres,
+} from '../../services/platform/embedded-postgres/embedded-postgres.ts';
+import type { GrpcClient } from '../../services/platform/grpc-client.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { newUserId } from '../support/scheduling.ts';
+import { startSystem } from '../support/system.ts';
+import { startSchedulingProcess } from './scheduling-process.ts';
+
+const ROUNDS = Number(process.env.ROUNDS ?? 20);
+const REVIEWS = 500;
+const MATERIALS = 20;
+const CLIENTS = 50;
+const trust = { serviceTokens: [], tls: undefined };
+const CALL = { requestId: 'fault' };
+
+/** Calls until it is answered; counts how often it was not. */
+async function untilAnswered<T>(call: () => Promise<T | undefined>, onFailure: () => void): Promise<T> {
+  for (;;) {
+    const answer = await call().catch(() => undefined);
+    if (answer !== undefined) return answer;
+    onFailure();
+    await sleep(20);
+  }
+}
+
+/** Runs `work` for 0 to `count - 1`, CLIENTS at a time. */
+async function concurrently(count: number, work: (index: number) => Promise<void>): Promise<void> {
+  let next = 0;
+  const worker = async () => {
+    for (let index = next++; index < count; index = next++) await work(index);
+  };
+  await Promise.all(Array.from({ length: CLIENTS }, worker));
+}
+
+async function expectNoDrift(databaseUrl: string, expected: string): Promise<void> {
+  const { stdout } = await promisify(execFile)('npm', ['run', '--silent', 'verify'], {
+    cwd: dirname(dirname(import.meta.dirname)),
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, DATABASE_URL: databaseUrl },
+  });
+  expect(stdout).toBe(expected);
+}
+
+async function storedReviewIds(databaseUrl: string): Promise<Set<string>> {
+  const client = new Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ id: string }>('SELECT review_id AS id FROM scheduling.reviews');
+    return new Set(rows.map(({ id }) => id));
+  } finally {
+    await client.end();
+  }
+}
+
+const thousands = (count: number) => count.toLocaleString('en');
+
+describe('kill -9 of scheduling', () => {
+  test(`during ${REVIEWS} concurrent reviews over REST, ${ROUNDS} rounds: each is applied exactly once`, async () => {
+    const database = await createTestDatabase();
+    const scheduling = await startSchedulingProcess(database.databaseUrl);
+    const system = await startSystem({
+      schedulingTarget: scheduling.target,
+      databaseUrl: database.databaseUrl,
+    });
+    const [origin] = system.origins;
+    let unanswered = 0;
+    try {
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const { key } = await system.createUser();
+        const post = async (path: string, json: object, idempotencyKey: string) => {
+          const response = await fetch(`${origin}/v1${path}`, {
+            method: 'POST',
+            headers: {
+              authorization: `Bearer ${key}`,
+              'content-type': 'application/json',
+              'idempotency-key': idempotencyKey,
+            },
+            body: JSON.stringify(json),
+          });
+          const body = await response.json();
+          if (response.status >= 500) return undefined;
+          expect([200, 201], JSON.stringify(body)).toContain(response.status);
+          return body as { material: { id: string } };
+        };
+        const ids: string[] = [];
+        for (let index = 0; index < MATERIALS; index += 1) {
+          const made = await untilAnswered(
+            () => post('/materials', { title: 'T' }, `m${index}`),
+            () => {},
+          );
+          ids.push(made.material.id);
+        }
+        const reviews = concurrently(REVIEWS, async (index) => {
+          const path = `/reviews/${ids[index % MATERIALS]}`;
+          await untilAnswered(
+            () => post(path, { quality: index % 6 }, `r${index}`),
+            () => {
+              unanswered += 1;
+            },
+          );
+        });
+        await sleep(50 + ((round * 37) % 250));
+        await scheduling.kill();
+        await scheduling.restart();
+        await reviews;
+        const total = (round + 1) * REVIEWS;
+        expect((await storedReviewIds(database.databaseUrl)).size).toBe(total);
+      }
+      expect(unanswered).toBeGreaterThan(0);
+      const [materials, reviews] = [ROUNDS * MATERIALS, ROUNDS * REVIEWS].map(thousands);
+      await expectNoDrift(
+        database.databaseUrl,
+        `${materials} materials, ${reviews} reviews, 0 snoozes: 0 drifted\n`,
+      );
+      process.stdout.write(`${thousands(unanswered)} requests were not answered and were repeated.\n`);
+    } finally {
+      await system.stop();
+      await scheduling.kill();
+      await database.drop();
+    }
+  });
+});
+
+describe('kill -9 of PostgreSQL, with fsync on', () => {
+  test(`during ${REVIEWS} concurrent reviews, ${ROUNDS} rounds: what was acknowledged is there, each exactly once`, async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'srs-fault-'));
+    chmodSync(folder, 0o755);
+    const startPostgres = (): Promise<EmbeddedPostgres> =>
+      startEmbeddedPostgres({ directory: join(folder, 'postgres') });
+    let postgres = await startPostgres();
+    const scheduling = await startSchedulingProcess(postgres.databaseUrl);
+    const clients = createClients({
+      schedulingTarget: scheduling.target,
+      accountsTarget: scheduling.target,
+      trust,
+    });
+    const acknowledged = new Set<string>();
+    try {
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const userId = newUserId();
+        const ids: string[] = [];
+        for (let index = 0; index < MATERIALS; index += 1) {
+          const { material } = await untilAnswered(
+            () => clients.materials.createMaterial({ userId, title: 'T', requestId: `m${index}` }, CALL),
+            () => {},
+          );
+          ids.push(material?.materialId ?? '');
+        }
+        const submit = (index: number): ReturnType<GrpcClient<ReviewServiceDefinition>['submitReview']> =>
+          clients.reviews.submitReview(
+            { userId, materialId: ids[index % MATERIALS] ?? '', quality: index % 6, requestId: `r${index}` },
+            CALL,
+          );
+        const reviews = concurrently(REVIEWS, async (index) => {
+          const { review } = await untilAnswered(
+            () => submit(index),
+            () => {},
+          );
+          acknowledged.add(review?.reviewId ?? '');
+        });
+        await sleep(50 + ((round * 37) % 250));
+        process.kill(postgres.pid, 'SIGKILL');
+        await postgres.exited;
+        postgres = await startPostgres();
+        // It listens on another port now.
+        await scheduling.kill();
+        await scheduling.restart(postgres.databaseUrl);
+        await reviews;
+      }
+      expect(acknowledged.size).toBe(ROUNDS * REVIEWS);
+      expect(await storedReviewIds(postgres.databaseUrl)).toEqual(acknowledged);
+      const [materials, reviews] = [ROUNDS * MATERIALS, ROUNDS * REVIEWS].map(thousands);
+      await expectNoDrift(
+        postgres.databaseUrl,
+        `${materials} materials, ${reviews} reviews, 0 snoozes: 0 drifted\n`,
+      );
+    } finally {
+      closeClients(clients);
+      await scheduling.kill();
+      await postgres.stop();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});

@@ -1,0 +1,191 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { dirname } from 'node:path';
+import { promisify } from 'node:util';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startTestGateway, type TestGateway, VIEWER } from '../support/gateway.ts';
+import { startSystem, type TestSystem } from '../support/system.ts';
+
+const root = dirname(dirname(import.meta.dirname));
+let system: TestSystem;
+let gateway: TestGateway;
+beforeAll(async () => {
+  system = await startSystem();
+  gateway = await startTestGateway(system);
+});
+afterAll(async () => {
+  await gateway.stop();
+  await system.stop();
+});
+
+describe('the gateway', () => {
+  test.each([
+    ['no token', {}],
+    ['an unknown token', { authorization: `Bearer ${'x'.repeat(64)}` }],
+    ['an empty token', { authorization: 'Bearer ' }],
+    ['another scheme', { authorization: `Basic ${VIEWER}` }],
+    ['a token that begins like a known one', { authorization: `Bearer ${VIEWER.slice(0, -1)}` }],
+  ])('answers 401 to %s, even for introspection and for what cannot be read', async (_name, headers) => {
+    for (const body of ['{"query":"{ __schema { types { name } } }"}', '{"query":"{"}', 'x']) {
+      const answer = await gateway.send(body, { authorization: '', ...headers });
+      expect([answer.status, answer.errors?.[0]?.extensions.code]).toEqual([401, 'UNAUTHORIZED']);
+      expect(answer.headers.get('www-authenticate')).toBe('Bearer');
+    }
+  });
+
+  test('lets a viewer read, introspection too', async () => {
+    const { data } = await gateway.query(
+      '{ __schema { queryType { name } } users { nodes { id } } }',
+      {},
+      VIEWER,
+    );
+    expect(data).toEqual({ __schema: { queryType: { name: 'Query' } }, users: { nodes: [] } });
+  });
+
+  test('answers in the shape of GraphQL whatever is asked', async () => {
+    const get = await fetch(`${gateway.origin}/graphql?query={__typename}`);
+    expect([get.status, await get.json()]).toMatchObject([
+      404,
+      { errors: [{ extensions: { code: 'NOT_FOUND' } }] },
+    ]);
+    const unreadable = await fetch(`${gateway.origin}/%zz`);
+    expect([unreadable.status, await unreadable.json()]).toMatchObject([
+      400,
+      { errors: [{ extensions: { code: 'INVALID_REQUEST', field: 'path' } }] },
+    ]);
+    const bad: [string, Record<string, string>][] = [
+      ['x', {}],
+      ['', {}],
+      ['[]', {}],
+      ['[{"query":"{ __typename }"},{"query":"{ __typename }"}]', {}],
+      ['{}', {}],
+      ['{"query":5}', {}],
+      ['query=%7B__typename%7D', { 'content-type': 'application/x-www-form-urlencoded' }],
+      ['{"query":"{ __typename }"}', { 'content-type': 'text/plain' }],
+      [`{"query":"{ __typename }","x":"${'x'.repeat(110_000)}"}`, {}],
+      ['{"query":"query A { __typename } query B { __typename }"}', {}],
+      ['{"query":"query A { __typename }","operationName":"B"}', {}],
+      ['{"query":"subscription { x }"}', {}],
+      ['{"query":"type Query { a: Int }"}', {}],
+      ['{"query":"{ users(first: \\"1\\") { nodes { id } } }"}', {}],
+      ['{"extensions":{"persistedQuery":{"version":1,"sha256Hash":"x"}}}', {}],
+    ];
+    for (const [body, headers] of bad) {
+      const answer = await gateway.send(body, headers);
+      expect([answer.status, answer.errors?.[0]?.extensions.code], body.slice(0, 80)).toEqual([
+        400,
+        'INVALID_REQUEST',
+      ]);
+    }
+  });
+
+  test('tells nothing of its insides when a service is away', async () => {
+    const own = await startSystem();
+    const lines: string[] = [];
+    const orphan = await startTestGateway(
+      own,
+      pino({ level: 'warn' }, { write: (line) => lines.push(line) }),
+    );
+    await own.stop();
+    const answer = await orphan.send('{"query":"{ users { nodes { id } } }"}', { 'x-request-id': 'away' });
+    expect(answer.errors).toMatchObject([
+      {
+        message: 'The service cannot answer right now. Try again in a moment.',
+        extensions: { code: 'UNAVAILABLE' },
+      },
+    ]);
+    expect(JSON.stringify(answer.errors)).not.toMatch(/127\.0\.0\.1|ECONN|stack|\.ts/);
+    expect(lines).toHaveLength(1);
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+      msg: 'service not available',
+      requestId: 'away',
+      path: ['users'],
+      err: { message: expect.stringContaining('UNAVAILABLE') },
+    });
+    await orphan.stop();
+  }, 60_000);
+});
+
+describe('npm run gateway', () => {
+  const base = () => ({ PATH: process.env.PATH, HOME: process.env.HOME, GRAPHQL_PORT: '0' });
+
+  test.each([
+    ['no tokens', {}, /GATEWAY_TOKENS is not set: name:role:token entries/],
+    ['a short token', { GATEWAY_TOKENS: `a:viewer:${'s'.repeat(31)}` }, /GATEWAY_TOKENS must be/],
+    ['an unknown role', { GATEWAY_TOKENS: `a:admin:${'s'.repeat(32)}` }, /GATEWAY_TOKENS must be/],
+  ])('refuses to start with %s, and does not repeat one', async (_name, environment, message) => {
+    const options = { cwd: root, env: { ...base(), ...environment } };
+    const failed = await promisify(execFile)('npm', ['run', '--silent', 'gateway'], options).catch(
+      (error) => error,
+    );
+    expect(failed.code).toBe(1);
+    expect(failed.stderr).toMatch(message);
+    expect(failed.stderr).not.toContain('sssss');
+  });
+
+  test('audits with LOG_LEVEL=silent, without a key or a token in what it writes', async () => {
+    const token = 't'.repeat(40);
+    const child = spawn('npm', ['run', '--silent', 'gateway'], {
+      cwd: root,
+      env: {
+        ...base(),
+        LOG_LEVEL: 'silent',
+        GATEWAY_TOKENS: `tom:operator:${token}`,
+        SCHEDULING_URL: system.schedulingTarget,
+        ACCOUNTS_URL: system.accountsTarget,
+        GRAPHQL_PORT: '0',
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    });
+    let written = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream?.setEncoding('utf8').on('data', (text) => (written += text));
+    try {
+      // Silent, it does not say which port it took: the kernel does.
+      const port = await expect
+        .poll(() => portOf(child.pid ?? 0), { timeout: 10_000 })
+        .toBeGreaterThan(0)
+        .then(() => portOf(child.pid ?? 0));
+      const { userId } = await system.createUser();
+      const query = `mutation { createApiKey(input: {userId: "${userId}"}) { key } }`;
+      const response = await fetch(`http://127.0.0.1:${port}/graphql`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+        body: JSON.stringify({ query }),
+      });
+      const { data } = (await response.json()) as { data: { createApiKey: { key: string } } };
+      await expect.poll(() => written).toContain('createApiKey');
+      expect(JSON.parse(written.trim())).toMatchObject({
+        audit: true,
+        action: 'createApiKey',
+        caller: 'gateway/tom',
+        outcome: 'ok',
+        userId,
+      });
+      expect(written).not.toContain(data.createApiKey.key);
+      expect(written).not.toContain(token);
+    } finally {
+      const exited = once(child, 'exit');
+      process.kill(-(child.pid ?? 0), 'SIGTERM');
+      expect((await exited)[0]).toBe(0);
+    }
+  });
+});
+
+/** The TCP port on which a process group listens; 0 while there is none. */
+async function portOf(group: number): Promise<number> {
+  const { stdout } = await promisify(execFile)('sh', [
+    '-c',
+    `for p in $(pgrep -g ${group}); do for f in /proc/$p/fd/*; do readlink $f; done; done; cat /proc/net/tcp`,
+  ]).catch(() => ({ stdout: '' }));
+  const inodes = new Set([...stdout.matchAll(/socket:\[(\d+)\]/g)].map(([, inode]) => inode));
+  for (const line of stdout.split('\n')) {
+    const fields = line.trim().split(/\s+/);
+    // State 0A: listening.
+    if (fields[3] === '0A' && inodes.has(fields[9] ?? ''))
+      return Number.parseInt(fields[1]?.split(':')[1] ?? '0', 16);
+  }
+  return 0;
+}

@@ -1,0 +1,127 @@
+// REST and GraphQL over the same services: SEQUENCES sequences of random operations, 200 by default, 2,000 in full
+// (SEQUENCES=2000 npm test -- test/gateway/agreement.test.ts).
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Api, createApi } from '../support/api.ts';
+import { startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { startSystem, type TestSystem } from '../support/system.ts';
+
+const SEQUENCES = Number(process.env.SEQUENCES ?? 200);
+const STEPS = 6;
+
+let system: TestSystem;
+let gateway: TestGateway;
+beforeAll(async () => {
+  system = await startSystem();
+  gateway = await startTestGateway(system);
+});
+afterAll(async () => {
+  await gateway.stop();
+  await system.stop();
+});
+
+const FIELDS =
+  'id title content sourceUrl type ef interval repetitions nextReview lastReviewed createdAt updatedAt';
+const TEXTS = ['Ohm’s law', 'Ünicode %', 'back\\slash_', 'plain', '😀 face', ''];
+type Learner = { userId: string; api: Api; ids: string[] };
+
+/** Numbers from a seed, so that a failure can be had again. */
+function numbers(seed: number) {
+  let state = seed;
+  return (below: number): number => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+type Outcome = { material?: unknown; error?: string };
+
+/** What a GraphQL answer says, in the words of REST. */
+function spoken(material: { type: string } | undefined): unknown {
+  return material && { ...material, type: material.type.toLowerCase() };
+}
+
+async function overGraphql(name: string, type: string, input: object): Promise<Outcome> {
+  const answer = await gateway.query(
+    `mutation ($input: ${type}!) { ${name}(input: $input) { material { ${FIELDS} } } }`,
+    { input },
+  );
+  const error = answer.errors?.[0]?.extensions;
+  if (error !== undefined)
+    return { error: [error.code.toLowerCase(), error.field].filter(Boolean).join(' ') };
+  return { material: spoken(answer.data[name].material) };
+}
+
+async function overRest(api: Api, path: string, json: object): Promise<Outcome> {
+  const { body } = await api.post(path, json);
+  const { material, error } = body as {
+    material?: unknown;
+    error?: { code: string; details?: { field: string } };
+  };
+  return error ? { error: [error.code, error.details?.field].filter(Boolean).join(' ') } : { material };
+}
+
+async function write({ userId, api, ids }: Learner, pick: (below: number) => number): Promise<void> {
+  const useRest = pick(2) === 0;
+  const materialId = ids[pick(ids.length + 1)] ?? '01900000-0000-7000-8000-000000000000';
+  let outcome: Outcome;
+  if (pick(2) === 0 || ids.length === 0) {
+    const text = { title: TEXTS[pick(6)], ...(pick(2) === 0 && { content: TEXTS[pick(6)] }) };
+    const type = ['simple', 'material', 'flashcard', 'card'][pick(4)] ?? 'simple';
+    outcome = useRest
+      ? await overRest(api, '/materials', { ...text, type })
+      : await overGraphql('createMaterial', 'CreateMaterialInput', {
+          userId,
+          ...text,
+          type: type.toUpperCase(),
+        });
+    expect(outcome.error ?? 'none').toBe(text.title === '' ? 'invalid_request title' : 'none');
+    if (outcome.material) ids.push((outcome.material as { id: string }).id);
+    return;
+  }
+  const quality = pick(7);
+  outcome = useRest
+    ? await overRest(api, `/reviews/${materialId}`, { quality })
+    : await overGraphql('submitReview', 'SubmitReviewInput', { userId, materialId, quality });
+  const expected = quality > 5 ? 'invalid_request quality' : ids.includes(materialId) ? 'none' : 'not_found';
+  expect(outcome.error ?? 'none').toBe(expected);
+}
+
+async function expectAgreement({ userId, api }: Learner, pick: (below: number) => number): Promise<void> {
+  const limit = 1 + pick(5);
+  const q = [...(TEXTS[pick(6)] ?? '')].slice(0, 3).join('').toUpperCase();
+  const [all, due, found] = await Promise.all([
+    api.get(`/materials?limit=${limit}`),
+    api.get(`/reviews/due?limit=${limit}`),
+    api.get(`/materials?q=${encodeURIComponent(q)}`),
+  ]);
+  const { data } = await gateway.query(
+    `query ($id: ID, $first: Int, $query: String) { user(id: $id) {
+       all: materials(first: $first) { nodes { ${FIELDS} } }
+       due: dueMaterials(first: $first) { nodes { ${FIELDS} } }
+       found: materials(query: $query) { nodes { ${FIELDS} } } } }`,
+    { id: userId, first: limit, query: q },
+  );
+  for (const [list, answer] of [
+    ['all', all],
+    ['due', due],
+    ['found', found],
+  ] as const) {
+    expect({ materials: data.user[list].nodes.map(spoken) }, list).toEqual(answer.body);
+  }
+}
+
+test(`REST and GraphQL give the same answers over ${SEQUENCES} random sequences of ${STEPS} operations`, async () => {
+  const seeds = Array.from({ length: SEQUENCES }, (_, index) => index + 1);
+  const worker = async () => {
+    for (let seed = seeds.pop(); seed !== undefined; seed = seeds.pop()) {
+      const pick = numbers(seed * 7919);
+      const { userId, key } = await system.createUser();
+      const learner: Learner = { userId, api: createApi(`${system.origins[0]}/v1`, key), ids: [] };
+      for (let step = 0; step < STEPS; step += 1) {
+        await write(learner, pick);
+        await expectAgreement(learner, pick);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, worker));
+}, 600_000);

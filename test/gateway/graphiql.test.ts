@@ -1,0 +1,106 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { type Browser, chromium } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { OPERATOR, startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { startSystem, type TestSystem } from '../support/system.ts';
+
+const screenshots = join(dirname(dirname(import.meta.dirname)), 'screenshots');
+const CHROMIUM = '/usr/bin/chromium';
+const isThere = existsSync(CHROMIUM);
+if (!isThere && process.env.CI)
+  throw new Error('CI must not leave out the browser tests: apt-get install chromium');
+if (!isThere) process.stderr.write('Left out: GraphiQL in a browser (Debian: apt-get install chromium)\n');
+
+describe.runIf(isThere)('GraphiQL in Chromium', () => {
+  let system: TestSystem;
+  let gateway: TestGateway;
+  let browser: Browser;
+  beforeAll(async () => {
+    system = await startSystem();
+    gateway = await startTestGateway(system);
+    mkdirSync(screenshots, { recursive: true });
+    browser = await chromium.launch({
+      executablePath: CHROMIUM,
+      args: [
+        '--no-sandbox',
+        '--disable-gpu',
+        '--disable-background-networking',
+        '--disable-component-update',
+        '--disable-sync',
+        '--no-first-run',
+      ],
+    });
+  });
+  afterAll(async () => {
+    await browser.close();
+    await gateway.stop();
+    await system.stop();
+  });
+
+  test('takes a token, runs the three examples, asks no other host, and breaks no policy', async () => {
+    const { user } = await system.accounts.users.createUser(
+      { email: 'demo@example.com', firstName: 'Demo' },
+      { requestId: 'test' },
+    );
+    const userId = user?.userId ?? '';
+    await gateway.clients.materials.createMaterial(
+      { userId, title: 'Seen in GraphiQL' },
+      { requestId: 'test' },
+    );
+    const page = await browser.newPage({ viewport: { width: 1400, height: 900 } });
+    const hosts = new Set<string>();
+    const complaints: string[] = [];
+    page.on('request', (request) => {
+      const { protocol, host } = new URL(request.url());
+      if (protocol !== 'data:') hosts.add(host);
+    });
+    page.on('console', (message) => {
+      // Chromium tells of the answer 401 that is looked for here.
+      if (message.type() === 'error' && !message.text().includes('401')) complaints.push(message.text());
+    });
+    page.on('pageerror', (error) => complaints.push(String(error)));
+
+    await page.goto(gateway.origin);
+    await page.getByText('Without a token nothing is answered').waitFor();
+    await page.getByLabel('Gateway token').fill('wrong'.repeat(10));
+    await page.getByRole('button', { name: 'Use it' }).click();
+    await page.getByText('This token is not (or no longer) valid').waitFor();
+    await page.getByLabel('Gateway token').fill(OPERATOR);
+    await page.getByRole('button', { name: 'Use it' }).click();
+    await page.getByText('The token is in use').waitFor();
+
+    const run = async (tab: string, expected: string) => {
+      await page.getByRole('tab', { name: tab }).click();
+      await page.getByRole('button', { name: /execute query/i }).click();
+      // In quotation marks: not in the query, but in its answer.
+      await page.locator('#graphiql').getByText(`"${expected}"`).first().waitFor({ timeout: 10_000 });
+    };
+    await run('LearnerAtAGlance', 'Seen in GraphiQL').finally(() =>
+      page.screenshot({ path: join(screenshots, 'graphiql.png') }),
+    );
+    await run('WhoHasWhatDue', 'Seen in GraphiQL');
+    await run('HistoriesAndPreviews', 'repetitions');
+    expect(await page.locator('#graphiql').innerText()).not.toContain('"errors"');
+    expect([...hosts]).toEqual([new URL(gateway.origin).host]);
+    expect(complaints).toEqual([]);
+    const kept = await page.evaluate(
+      "[sessionStorage.getItem('gateway-token'), document.cookie, JSON.stringify(localStorage)]",
+    );
+    expect(kept).toEqual([OPERATOR, '', '{}']);
+    await page.close();
+  }, 60_000);
+});
+
+test('GraphiQL’s page forbids everything from elsewhere', async () => {
+  const system = await startSystem();
+  const gateway = await startTestGateway(system);
+  const response = await fetch(gateway.origin);
+  expect(response.headers.get('content-security-policy')).toBe(
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  );
+  expect(response.headers.get('x-content-type-options')).toBe('nosniff');
+  expect(await response.text()).not.toMatch(/https?:\/\//);
+  await gateway.stop();
+  await system.stop();
+});

@@ -1,0 +1,339 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { deleteUser } from '../../gateway/user-deletion.ts';
+import { ServiceError } from '../../services/platform/errors.ts';
+import { createApi } from '../support/api.ts';
+import { startTestGateway, type TestGateway, VIEWER, watched } from '../support/gateway.ts';
+import { startSystem, type TestSystem } from '../support/system.ts';
+
+let system: TestSystem;
+let gateway: TestGateway;
+beforeAll(async () => {
+  system = await startSystem({ facades: 2 });
+  gateway = await startTestGateway(system);
+});
+afterAll(async () => {
+  await gateway.stop();
+  await system.stop();
+});
+
+const UNKNOWN = '01900000-0000-7000-8000-000000000000';
+const newEmail = () => `${randomBytes(6).toString('hex')}@gateway.example`;
+
+/** Runs one mutation by its name; `selection` is what is asked back. */
+async function mutate(name: string, input: object, selection: string) {
+  const type = { archiveMaterial: 'Material', restoreMaterial: 'Material', deleteMaterial: 'Material' }[name];
+  const inputType = `${type ?? name.charAt(0).toUpperCase() + name.slice(1)}Input!`;
+  const answer = await gateway.query(
+    `mutation ($input: ${inputType}) { ${name}(input: $input) { ${selection} } }`,
+    {
+      input,
+    },
+  );
+  return { result: answer.data?.[name], error: answer.errors?.[0]?.extensions, answer };
+}
+
+describe('users', () => {
+  test('are made, changed and found', async () => {
+    const email = newEmail();
+    const made = await mutate(
+      'createUser',
+      { email, firstName: 'Ada', plan: 'PREMIUM', timeZone: 'Asia/Tokyo' },
+      'user { id email firstName lastName plan timeZone }',
+    );
+    expect(made.result.user).toMatchObject({ email, firstName: 'Ada', lastName: null, plan: 'PREMIUM' });
+    const userId = made.result.user.id;
+    const changed = await mutate(
+      'updateUser',
+      { userId, firstName: null, lastName: 'L' },
+      'user { firstName lastName timeZone }',
+    );
+    expect(changed.result.user).toEqual({ firstName: null, lastName: 'L', timeZone: 'Asia/Tokyo' });
+    const found = await gateway.query(`{ user(email: "${email.toUpperCase()}") { id } }`);
+    expect(found.data.user.id).toBe(userId);
+    expect((await mutate('createUser', { email }, 'user { id }')).error).toEqual({
+      code: 'INVALID_REQUEST',
+      field: 'email',
+    });
+    expect((await mutate('createUser', { email: newEmail(), timeZone: 'PST' }, 'user { id }')).error).toEqual(
+      {
+        code: 'INVALID_REQUEST',
+        field: 'timeZone',
+      },
+    );
+    expect((await mutate('updateUser', { userId: UNKNOWN, firstName: 'x' }, 'user { id }')).error).toEqual({
+      code: 'NOT_FOUND',
+    });
+  });
+});
+
+describe('materials', () => {
+  test('are made, changed, archived, restored, graded, snoozed and deleted', async () => {
+    const { userId } = await system.createUser(undefined, 'Asia/Tokyo');
+    const fields = 'material { id title content sourceUrl type archivedAt ef }';
+    const made = await mutate(
+      'createMaterial',
+      { userId, title: 'T', content: 'C', sourceUrl: 'https://x.example/', type: 'CARD' },
+      fields,
+    );
+    const materialId = made.result.material.id;
+    const changed = await mutate('updateMaterial', { userId, materialId, title: 'U', content: null }, fields);
+    expect(changed.result.material).toMatchObject({
+      title: 'U',
+      content: null,
+      sourceUrl: 'https://x.example/',
+      type: 'CARD',
+    });
+    const archived = await mutate('archiveMaterial', { userId, materialId }, fields);
+    expect(archived.result.material.archivedAt).not.toBeNull();
+    const restored = await mutate('restoreMaterial', { userId, materialId }, fields);
+    expect(restored.result.material.archivedAt).toBeNull();
+    const graded = await mutate(
+      'submitReview',
+      { userId, materialId, quality: 5 },
+      `${fields} review { quality }`,
+    );
+    expect(graded.result).toMatchObject({ material: { ef: 2.6 }, review: { quality: 5 } });
+    const snoozed = await mutate(
+      'snoozeMaterials',
+      { userId, materialIds: [materialId], preset: 'TOMORROW' },
+      'snooze { snoozeUntil }',
+    );
+    // Nine o'clock in Tokyo is midnight in UTC.
+    expect(snoozed.result.snooze.snoozeUntil).toMatch(/T00:00:00\.000Z$/);
+    expect((await mutate('deleteMaterial', { userId, materialId }, 'materialId')).result).toEqual({
+      materialId,
+    });
+    expect((await mutate('deleteMaterial', { userId, materialId }, 'materialId')).error).toEqual({
+      code: 'NOT_FOUND',
+    });
+  });
+
+  test('are refused with the code and the argument at fault', async () => {
+    const { userId } = await system.createUser();
+    const materialId = UNKNOWN;
+    const refusals: [string, object, string, object][] = [
+      ['createMaterial', { userId: UNKNOWN, title: 'T' }, 'material { id }', { code: 'NOT_FOUND' }],
+      [
+        'createMaterial',
+        { userId, title: '' },
+        'material { id }',
+        { code: 'INVALID_REQUEST', field: 'title' },
+      ],
+      [
+        'createMaterial',
+        { userId, title: 'T', sourceUrl: 'x' },
+        'material { id }',
+        { code: 'INVALID_REQUEST', field: 'sourceUrl' },
+      ],
+      [
+        'createMaterial',
+        { userId, title: 'T', requestId: 'é' },
+        'material { id }',
+        { code: 'INVALID_REQUEST', field: 'requestId' },
+      ],
+      [
+        'submitReview',
+        { userId, materialId, quality: 6 },
+        'review { id }',
+        { code: 'INVALID_REQUEST', field: 'quality' },
+      ],
+      ['submitReview', { userId, materialId, quality: 1 }, 'review { id }', { code: 'NOT_FOUND' }],
+      ['submitReview', { userId, materialId, quality: '1' }, 'review { id }', { code: 'INVALID_REQUEST' }],
+      [
+        'snoozeMaterials',
+        { userId, materialIds: [] },
+        'snooze { id }',
+        { code: 'INVALID_REQUEST', field: 'materialIds' },
+      ],
+      [
+        'snoozeMaterials',
+        { userId, materialIds: [materialId] },
+        'snooze { id }',
+        { code: 'INVALID_REQUEST', field: 'snoozeUntil' },
+      ],
+      [
+        'snoozeMaterials',
+        { userId, materialIds: [materialId], snoozeUntil: '2026-02-30T00:00:00Z' },
+        'snooze { id }',
+        { code: 'INVALID_REQUEST' },
+      ],
+      [
+        'updateMaterial',
+        { userId, materialId },
+        'material { id }',
+        { code: 'INVALID_REQUEST', field: 'input' },
+      ],
+    ];
+    for (const [name, input, selection, expected] of refusals) {
+      expect((await mutate(name, input, selection)).error, `${name} ${JSON.stringify(input)}`).toEqual(
+        expected,
+      );
+    }
+  });
+
+  test('are written once under one requestId', async () => {
+    const { userId } = await system.createUser();
+    const input = { userId, title: 'T', requestId: 'once' };
+    const first = await mutate('createMaterial', input, 'material { id }');
+    expect((await mutate('createMaterial', input, 'material { id }')).result).toEqual(first.result);
+    const review = { userId, materialId: first.result.material.id, quality: 3, requestId: 'once' };
+    const graded = await mutate('submitReview', review, 'review { id }');
+    expect((await mutate('submitReview', review, 'review { id }')).result).toEqual(graded.result);
+  });
+});
+
+describe('keys', () => {
+  test('are made, shown once, rotated and revoked, on answers that nobody may store', async () => {
+    const { userId } = await system.createUser();
+    const made = await mutate(
+      'createApiKey',
+      { userId, name: 'n', scopes: ['materials:read'] },
+      'key apiKey { id name scopes revokedAt }',
+    );
+    expect(made.answer.headers.get('cache-control')).toBe('no-store');
+    expect(made.result.apiKey).toMatchObject({ name: 'n', scopes: ['materials:read'], revokedAt: null });
+    const api = createApi(`${system.origins[0]}/v1`, made.result.key);
+    expect((await api.get('/materials')).status).toBe(200);
+    const apiKeyId = made.result.apiKey.id;
+    const rotated = await mutate('rotateApiKey', { apiKeyId }, 'key apiKey { scopes }');
+    expect(rotated.result.apiKey.scopes).toEqual(['materials:read']);
+    expect((await mutate('rotateApiKey', { apiKeyId, scopes: ['snooze:write'] }, 'key')).error).toEqual({
+      code: 'INVALID_SCOPE',
+    });
+    const revoked = await mutate('revokeApiKey', { apiKeyId }, 'apiKey { revokedAt }');
+    expect(revoked.result.apiKey.revokedAt).not.toBeNull();
+    await expect.poll(async () => (await api.get('/materials')).status).toBe(401);
+    const { data } = await gateway.query(`{ user(id: "${userId}") { apiKeys { id name revokedAt } } }`);
+    expect(data.user.apiKeys).toHaveLength(3);
+  });
+});
+
+describe('deleting a user', () => {
+  async function userWithData() {
+    const { userId, key } = await system.createUser();
+    await system.createKey(userId, ['materials:read']);
+    const api = createApi(`${system.origins[0]}/v1`, key);
+    const { id } = await api.create({ title: 'T' });
+    await api.post(`/reviews/${id}`, { quality: 4 });
+    await api.post(`/materials/${id}/snooze`, { preset: '1h' });
+    return { userId, key };
+  }
+  const everyFacade = (key: string) =>
+    Promise.all(
+      system.origins.map(async (origin) => (await createApi(`${origin}/v1`, key).get('/me')).status),
+    );
+
+  test('revokes the keys everywhere before it answers, and removes all data', async () => {
+    const { userId, key } = await userWithData();
+    expect(await everyFacade(key)).toEqual([200, 200]);
+    const all = 'apiKeys materials reviews snoozes deleted';
+    const first = await mutate('deleteUser', { userId }, all);
+    expect(first.result).toEqual({ apiKeys: 2, materials: 1, reviews: 1, snoozes: 1, deleted: true });
+    expect(await everyFacade(key)).toEqual([401, 401]);
+    const again = await mutate('deleteUser', { userId }, all);
+    expect(again.result).toEqual({ apiKeys: 0, materials: 0, reviews: 0, snoozes: 0, deleted: false });
+  });
+
+  test.each(['listApiKeys', 'watchRevocations', 'revokeApiKey', 'deleteUserData', 'deleteUser'])(
+    'is taken up again after a failure of %s',
+    async (step) => {
+      const { userId, key } = await userWithData();
+      let failures = 0;
+      const failing = watched(gateway.clients, (rpc) => {
+        if (rpc !== step || failures > 0) return;
+        failures += 1;
+        throw new ServiceError('UNAVAILABLE');
+      });
+      const call = { requestId: 'test' };
+      await expect(deleteUser(failing, userId, call)).rejects.toThrow();
+      const { deleted } = await deleteUser(failing, userId, call);
+      expect([failures, deleted]).toEqual([1, true]);
+      expect(await everyFacade(key)).toEqual([401, 401]);
+      const left = await gateway.clients.materials.listMaterials({ userId }, call);
+      expect(left.materials).toEqual([]);
+    },
+  );
+});
+
+describe('the audit', () => {
+  const since = (length: number) => gateway.audited.slice(length).map(({ requestId: _, ...entry }) => entry);
+
+  test('has a line for each mutation, done or refused, with who, what and whom, and nothing of the content', async () => {
+    const before = gateway.audited.length;
+    const { userId } = await system.createUser();
+    const made = await mutate(
+      'createMaterial',
+      { userId, title: 'SECRET-TITLE', content: 'SECRET-CONTENT' },
+      'material { id }',
+    );
+    const materialId = made.result.material.id;
+    await mutate('submitReview', { userId, materialId, quality: 9 }, 'review { id }');
+    const key = await mutate('createApiKey', { userId }, 'key apiKey { id }');
+    const caller = 'gateway/olga';
+    expect(since(before)).toEqual([
+      { action: 'createMaterial', caller, outcome: 'ok', targets: { userId, materialId } },
+      { action: 'submitReview', caller, outcome: 'INVALID_REQUEST', targets: { userId, materialId } },
+      { action: 'createApiKey', caller, outcome: 'ok', targets: { userId, apiKeyId: key.result.apiKey.id } },
+    ]);
+    const text = JSON.stringify(gateway.audited);
+    expect(text).not.toMatch(/SECRET/);
+    expect(text).not.toContain(key.result.key);
+  });
+
+  test('has a line for what a viewer tried, in whatever form, and for what never ran', async () => {
+    const before = gateway.audited.length;
+    const input = `(input: {userId: "${UNKNOWN}"})`;
+    const tried = [
+      `mutation { deleteUser${input} { deleted } }`,
+      `mutation { ...F } fragment F on Mutation { deleteUser${input} { deleted } }`,
+      `mutation { ... on Mutation { deleteUser${input} { deleted } } }`,
+      `mutation A { deleteUser${input} { deleted } }`,
+    ];
+    for (const query of tried) {
+      const answer = await gateway.query(query, {}, VIEWER);
+      expect([answer.status, answer.errors?.[0]?.extensions.code, answer.data]).toEqual([
+        403,
+        'INSUFFICIENT_SCOPE',
+        undefined,
+      ]);
+    }
+    const line = { action: 'deleteUser', targets: { userId: UNKNOWN } };
+    expect(since(before)).toEqual(
+      tried.map(() => ({ ...line, caller: 'gateway/vic', outcome: 'INSUFFICIENT_SCOPE' })),
+    );
+    const invalid = await gateway.query(`mutation { deleteUser${input} { nope } }`);
+    expect(invalid.errors?.[0]?.extensions.code).toBe('INVALID_REQUEST');
+    await expect
+      .poll(() => since(before + tried.length))
+      .toEqual([{ ...line, caller: 'gateway/olga', outcome: 'not executed' }]);
+  });
+
+  test('does not repeat a key that is sent where its id is asked for', async () => {
+    const before = gateway.audited.length;
+    const { key } = await system.createUser();
+    const query = 'mutation ($key: ID!) { revokeApiKey(input: {apiKeyId: $key}) { apiKey { id } } }';
+    await gateway.query(query, { key });
+    await gateway.query(query, { key }, VIEWER);
+    await gateway.query(`mutation { ${key} }`);
+    const targets = { apiKeyId: 'not an id' };
+    await expect.poll(() => since(before)).toHaveLength(3);
+    expect(since(before)).toEqual([
+      { action: 'revokeApiKey', caller: 'gateway/olga', outcome: 'NOT_FOUND', targets },
+      { action: 'revokeApiKey', caller: 'gateway/vic', outcome: 'INSUFFICIENT_SCOPE', targets },
+      { action: 'unknown', caller: 'gateway/olga', outcome: 'not executed', targets: {} },
+    ]);
+    expect(JSON.stringify(gateway.audited)).not.toContain(key);
+  });
+
+  test('has a line for each mutation of a document of which none can be chosen, and ids from default values', async () => {
+    const before = gateway.audited.length;
+    const { userId } = await system.createUser();
+    const fields = '{ deleteUser(input: $input) { deleted } }';
+    const variable = `($input: DeleteUserInput = {userId: "${userId}"})`;
+    await gateway.query(`mutation A${variable} ${fields} mutation B${variable} ${fields}`);
+    const line = { action: 'deleteUser', caller: 'gateway/olga', targets: { userId } };
+    const refused = { ...line, outcome: 'INVALID_REQUEST' };
+    expect(since(before)).toEqual([refused, refused]);
+  });
+});

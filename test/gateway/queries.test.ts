@@ -1,0 +1,233 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createApi } from '../support/api.ts';
+import { startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { startSystem, type TestSystem } from '../support/system.ts';
+
+let system: TestSystem;
+let gateway: TestGateway;
+beforeAll(async () => {
+  system = await startSystem();
+  gateway = await startTestGateway(system);
+});
+afterAll(async () => {
+  await gateway.stop();
+  await system.stop();
+});
+
+const REVIEW = 'mutation ($input: SubmitReviewInput!) { submitReview(input: $input) { review { id } } }';
+
+async function learner(materials: number) {
+  const { userId, key } = await system.createUser(undefined, 'Europe/Berlin');
+  const api = createApi(`${system.origins[0]}/v1`, key);
+  const ids: string[] = [];
+  for (let index = 0; index < materials; index += 1) ids.push((await api.create({ title: `m${index}` })).id);
+  return { userId, key, api, ids };
+}
+
+describe('the number of RPCs', () => {
+  const DASHBOARD = `query ($id: ID, $first: Int) {
+    user(id: $id) {
+      email
+      materials(first: $first) { nodes { id title ef isDue reviews(first: 3) { nodes { quality reviewedAt } } } }
+    }
+  }`;
+
+  test('of a dashboard over materials with their latest reviews is 3, whatever the page size', async () => {
+    const { userId, ids } = await learner(60);
+    await gateway.query(REVIEW, { input: { userId, materialId: ids.at(-1), quality: 4 } });
+    for (const first of [1, 10, 50, 100]) {
+      let answer: { data: { user: { materials: { nodes: unknown[] } } } } | undefined;
+      const rpcs = await gateway.rpcsOf(async () => {
+        answer = await gateway.query(DASHBOARD, { id: userId, first });
+      });
+      expect(rpcs).toEqual(['getUser', 'batchListMaterials', 'batchListReviews']);
+      expect(answer?.data.user.materials.nodes).toHaveLength(Math.min(first, 60));
+      expect(answer?.data.user.materials.nodes[0]).toMatchObject({
+        title: 'm59',
+        reviews: { nodes: [{ quality: 4 }] },
+      });
+    }
+  });
+
+  test('of a page of 20 users with what is due for each is 3: the list, and two batches of at most 16', async () => {
+    for (let index = 0; index < 20; index += 1) await system.createUser();
+    const rpcs = await gateway.rpcsOf(() =>
+      gateway.query('{ users(first: 20) { nodes { email dueMaterials(first: 5) { nodes { title } } } } }'),
+    );
+    expect(rpcs).toEqual(['listUsers', 'batchListDueMaterials', 'batchListDueMaterials']);
+  });
+
+  test('of a learner at a glance is one for each statistic and list', async () => {
+    const { userId } = await learner(3);
+    const rpcs = await gateway.rpcsOf(() =>
+      gateway.query(
+        `query ($id: ID) { user(id: $id) {
+          stats { forecast { dueNow } activity { longestStreakDays } retention { total { reviews } }
+            distributions { grades { count } } hardestMaterials { nodes { material { title } } } }
+          dueMaterials { nodes { title } } reviews(first: 10) { nodes { material { title } } } } }`,
+        { id: userId },
+      ),
+    );
+    expect(rpcs.toSorted()).toEqual([
+      'batchListDueMaterials',
+      'getActivity',
+      'getDistributions',
+      'getForecast',
+      'getRetention',
+      'getUser',
+      'listHardestMaterials',
+      'listReviews',
+    ]);
+  });
+
+  test('of a history with the materials of its reviews is 3', async () => {
+    const { userId, ids } = await learner(3);
+    for (const materialId of ids) await gateway.query(REVIEW, { input: { userId, materialId, quality: 4 } });
+    const rpcs = await gateway.rpcsOf(() =>
+      gateway.query('query ($id: ID) { user(id: $id) { reviews { nodes { material { title } } } } }', {
+        id: userId,
+      }),
+    );
+    expect(rpcs).toEqual(['getUser', 'listReviews', 'batchGetMaterials']);
+  });
+});
+
+describe('a connection', () => {
+  const PAGE = `query ($id: ID, $first: Int, $after: String) { user(id: $id) { materials(first: $first, after: $after) {
+    edges { cursor node { title } } nodes { title } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } } }`;
+  const page = async (id: string, first: number, after?: string) =>
+    (await gateway.query(PAGE, { id, first, after })).data.user.materials;
+
+  test('is read page by page to its end, one RPC a page', async () => {
+    const { userId } = await learner(7);
+    const titles: string[] = [];
+    for (let after: string | undefined; ; ) {
+      const { nodes, edges, pageInfo } = await page(userId, 3, after);
+      titles.push(...nodes.map(({ title }: { title: string }) => title));
+      expect(pageInfo.endCursor).toBe(edges.at(-1).cursor);
+      if (!pageInfo.hasNextPage) break;
+      after = pageInfo.endCursor;
+    }
+    expect(titles).toEqual(['m6', 'm5', 'm4', 'm3', 'm2', 'm1', 'm0']);
+    const second = (await page(userId, 3)).pageInfo.endCursor;
+    const rpcs = await gateway.rpcsOf(() => page(userId, 3, second));
+    expect(rpcs).toEqual(['getUser', 'batchListMaterials']);
+  });
+
+  test('goes on after any of its edges', async () => {
+    const { userId } = await learner(7);
+    const { edges } = await page(userId, 5);
+    for (const [index, { cursor }] of edges.entries()) {
+      const { nodes, pageInfo } = await page(userId, 2, cursor);
+      const expected = ['m6', 'm5', 'm4', 'm3', 'm2', 'm1', 'm0'].slice(index + 1, index + 3);
+      expect(nodes.map(({ title }: { title: string }) => title)).toEqual(expected);
+      expect(pageInfo.hasNextPage).toBe(index + 3 < 7);
+    }
+  });
+
+  test('refuses a bad size and a cursor that is none, or another list’s', async () => {
+    const { userId } = await learner(3);
+    const errors = async (first: number, after?: string) =>
+      (await gateway.query(PAGE, { id: userId, first, after })).errors?.[0]?.extensions;
+    expect(await errors(0)).toEqual({ code: 'INVALID_REQUEST', field: 'first' });
+    expect(await errors(101)).toEqual({ code: 'INVALID_REQUEST', field: 'first' });
+    expect(await errors(1, 'nonsense')).toEqual({ code: 'INVALID_REQUEST', field: 'after' });
+    const cursor = (await page(userId, 1)).pageInfo.endCursor;
+    const other = await learner(1);
+    const foreign = await gateway.query(PAGE, { id: other.userId, first: 1, after: cursor });
+    expect(foreign.errors?.[0]?.extensions).toEqual({ code: 'INVALID_REQUEST', field: 'after' });
+    const last = (await page(userId, 3)).pageInfo;
+    expect(last.hasNextPage).toBe(false);
+    expect((await page(userId, 3, last.endCursor)).nodes).toEqual([]);
+  });
+});
+
+describe('a query', () => {
+  test('answers null for what is not there, and refuses two ways or none to name a user', async () => {
+    const unknown = '01900000-0000-7000-8000-000000000000';
+    const { data } = await gateway.query(
+      `{ a: user(id: "${unknown}") { id } b: user(id: "x") { id } c: user(email: "nobody@example.com") { id }
+         d: material(userId: "${unknown}", id: "${unknown}") { id } e: material(userId: "${unknown}", id: "x") { id } }`,
+    );
+    expect(data).toEqual({ a: null, b: null, c: null, d: null, e: null });
+    const neither = await gateway.query('{ user { id } }');
+    expect(neither.errors?.[0]?.extensions).toEqual({ code: 'INVALID_REQUEST', field: 'id' });
+    const both = await gateway.query(`{ user(id: "${unknown}", email: "a@example.com") { id } }`);
+    expect(both.errors?.[0]?.extensions).toEqual({ code: 'INVALID_REQUEST', field: 'email' });
+  });
+
+  test('tells everything of a material, and statistics on the user’s own clock', async () => {
+    const { userId, ids } = await learner(2);
+    const [materialId = ''] = ids;
+    await gateway.query(REVIEW, { input: { userId, materialId, quality: 2 } });
+    await gateway.query(
+      'mutation ($input: SnoozeMaterialsInput!) { snoozeMaterials(input: $input) { snooze { id } } }',
+      { input: { userId, materialIds: ids, preset: 'ONE_HOUR', reason: 'later' } },
+    );
+    const { data, errors } = await gateway.query(
+      `query ($userId: ID!, $id: ID!) { material(userId: $userId, id: $id) {
+        id title content sourceUrl type ef interval repetitions nextReview lastReviewed createdAt updatedAt archivedAt
+        revision isDue
+        reviews { nodes { quality before { ef interval } after { ef interval } material { id } } }
+        snoozes { nodes { reason materialIds materials { title } } }
+        previews { quality schedule { ef interval repetitions } } }
+        user(id: $userId) { stats(days: 2, asOf: "2026-03-29T22:30:00Z") { forecast { days { date } } } } }`,
+      { userId, id: materialId },
+    );
+    expect(errors).toBeUndefined();
+    expect(data.material).toMatchObject({
+      id: materialId,
+      title: 'm0',
+      content: null,
+      type: 'SIMPLE',
+      ef: 2.18,
+      interval: 1,
+      revision: 2,
+      archivedAt: null,
+      isDue: false,
+      reviews: {
+        nodes: [
+          {
+            quality: 2,
+            before: { ef: 2.5, interval: 0 },
+            after: { ef: 2.18, interval: 1 },
+            material: { id: materialId },
+          },
+        ],
+      },
+      snoozes: {
+        nodes: [{ reason: 'later', materialIds: ids, materials: [{ title: 'm0' }, { title: 'm1' }] }],
+      },
+    });
+    expect(data.material.previews).toHaveLength(6);
+    expect(data.material.previews[5]).toEqual({
+      quality: 5,
+      schedule: { ef: 2.28, interval: 1, repetitions: 1 },
+    });
+    expect(data.user.stats.forecast.days).toEqual([{ date: '2026-03-30' }, { date: '2026-03-31' }]);
+    const filtered = await gateway.query(
+      'query ($id: ID) { user(id: $id) { due: materials(due: true) { nodes { id } } cards: materials(type: CARD) { nodes { id } } } }',
+      { id: userId },
+    );
+    expect(filtered.data.user).toEqual({ due: { nodes: [] }, cards: { nodes: [] } });
+  });
+});
+
+test('every type, field, argument and value of the schema has a description', async () => {
+  const { data } = await gateway.query(
+    `{ __schema { types { name description fields { name description args { name description } }
+       inputFields { name description } enumValues { name description } } } }`,
+  );
+  type Named = { name: string; description: string | null };
+  type Type = Named & Record<'fields' | 'inputFields' | 'enumValues', (Named & { args?: Named[] })[] | null>;
+  const missing: string[] = [];
+  for (const type of data.__schema.types as Type[]) {
+    if (type.name.startsWith('__')) continue;
+    const members = [...(type.fields ?? []), ...(type.inputFields ?? []), ...(type.enumValues ?? [])];
+    const parts = [type, ...members, ...members.flatMap(({ args = [] }) => args)];
+    missing.push(
+      ...parts.filter(({ description }) => !description).map(({ name }) => `${type.name}.${name}`),
+    );
+  }
+  expect(missing).toEqual([]);
+});

@@ -1,0 +1,167 @@
+import { existsSync } from 'node:fs';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { chromium } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ENDPOINTS } from '../contract/spec.ts';
+import { startSystem, type TestSystem } from '../support/system.ts';
+
+type Operation = {
+  operationId: string;
+  description: string;
+  parameters?: { in: string; name: string; required: boolean; schema: object }[];
+  requestBody?: { required: boolean; content: Record<string, { schema: object }> };
+  responses: Record<string, { description: string }>;
+};
+type Document = {
+  openapi: string;
+  info: { version: string };
+  servers: { url: string }[];
+  security: object[];
+  paths: Record<string, Record<string, Operation>>;
+};
+
+let here: TestSystem;
+let origin: string;
+beforeAll(async () => {
+  here = await startSystem();
+  origin = here.origins[0] ?? '';
+});
+afterAll(() => here.stop());
+
+describe('the OpenAPI document', () => {
+  let document: Document;
+  const operation = (method: string, path: string) => document.paths[path]?.[method.toLowerCase()];
+  beforeAll(async () => {
+    document = (await (await fetch(`${origin}/openapi.json`)).json()) as Document;
+  });
+
+  test('is valid, of OpenAPI 3.1, and of the version that the contract names', async () => {
+    expect(await new Validator().validate(document)).toMatchObject({ valid: true });
+    expect([document.openapi, document.info.version]).toEqual(['3.1.0', '1.0.0']);
+    expect(document.servers).toEqual([{ url: '/v1' }]);
+    expect(document.security).toEqual([{ bearer: [] }, { keyHeader: [] }]);
+  });
+
+  test('has the seven endpoints and no other, each with its statuses and its scopes', () => {
+    const listed = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    expect(listed.toSorted()).toEqual(ENDPOINTS.map(({ method, path }) => `${method} ${path}`).toSorted());
+    for (const { method, path, success, errors, scopes } of ENDPOINTS) {
+      const { responses = {}, description = '' } = operation(method, path) ?? {};
+      expect(Object.keys(responses)).toEqual([success, ...errors, 500, 503].map(String).toSorted());
+      expect(description).toContain(scopes.length === 0 ? 'Any valid key' : `Scope ${scopes.join(' or ')}`);
+      for (const { description: text } of Object.values(responses)) expect(text).not.toBe('Default Response');
+    }
+    const ids = ENDPOINTS.map(({ method, path }) => operation(method, path)?.operationId);
+    expect(new Set(ids).size).toBe(7);
+  });
+
+  test('has the parameters of the contract', () => {
+    const limit = { in: 'query', name: 'limit', required: false };
+    const bounds = { type: 'integer', minimum: 1, maximum: 100, default: 20 };
+    for (const path of ['/materials', '/reviews/due', '/search']) {
+      expect(operation('GET', path)?.parameters).toContainEqual(
+        expect.objectContaining({ ...limit, schema: bounds }),
+      );
+    }
+    const q = (required: boolean) => expect.objectContaining({ in: 'query', name: 'q', required });
+    expect(operation('GET', '/materials')?.parameters).toContainEqual(q(false));
+    expect(operation('GET', '/search')?.parameters).toContainEqual(q(true));
+    expect(operation('GET', '/me')?.parameters).toBeUndefined();
+    for (const path of ['/reviews/{materialId}', '/materials/{materialId}/snooze']) {
+      expect(operation('POST', path)?.parameters).toContainEqual(
+        expect.objectContaining({ in: 'path', name: 'materialId', required: true }),
+      );
+    }
+  });
+
+  test('has the request bodies of the contract, which are required', () => {
+    const body = (path: string) => {
+      const { required, content } = operation('POST', path)?.requestBody ?? {};
+      expect(required).toBe(true);
+      return content?.['application/json']?.schema;
+    };
+    expect(body('/materials')).toMatchObject({
+      required: ['title'],
+      properties: {
+        title: { type: 'string', minLength: 1, maxLength: 240 },
+        content: { type: 'string' },
+        sourceUrl: { type: 'string', format: 'uri' },
+        type: { enum: ['simple', 'material', 'flashcard', 'card'], default: 'simple' },
+      },
+    });
+    expect(body('/reviews/{materialId}')).toMatchObject({
+      required: ['quality'],
+      properties: { quality: { type: 'integer', minimum: 0, maximum: 5 } },
+    });
+    expect(body('/materials/{materialId}/snooze')).toMatchObject({
+      anyOf: [{ required: ['snoozeUntil'] }, { required: ['preset'] }],
+      properties: {
+        snoozeUntil: { type: 'string', format: 'date-time' },
+        preset: { enum: ['1h', 'tomorrow', 'tonight'] },
+        reason: { type: 'string' },
+      },
+    });
+  });
+});
+
+describe('the page at /docs', () => {
+  test('names files of this server only, and all of them are there', async () => {
+    const page = await fetch(`${origin}/docs`);
+    expect(page.headers.get('content-security-policy')).toBe(
+      "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    );
+    const files = [...(await page.text()).matchAll(/(?:src|href)="([^"]*)"/g)].map(([, file = '']) => file);
+    expect(files.length).toBeGreaterThanOrEqual(5);
+    for (const file of files) {
+      expect(file).toMatch(/^\/docs\/static\//);
+      expect((await fetch(origin + file)).status, file).toBe(200);
+    }
+  });
+
+  test.each([
+    ['%00', {}, 404],
+    ['..%2f..%2fpackage.json', {}, 404],
+    ['nothing.js', {}, 404],
+    ['index.css', { range: 'bytes=99999999-' }, 400],
+    ['index.css', { 'if-match': '"another"' }, 400],
+  ])('answers a request for %s with %j in the documented shape', async (file, headers, status) => {
+    const answer = await fetch(`${origin}/docs/static/${file}`, { headers });
+    expect(answer.status).toBe(status);
+    expect(await answer.json()).toHaveProperty('error.code');
+  });
+
+  const CHROMIUM = '/usr/bin/chromium';
+  test.runIf(existsSync(CHROMIUM))(
+    'shows the operations in a browser, asks no other host, and breaks no policy',
+    async () => {
+      const browser = await chromium.launch({
+        executablePath: CHROMIUM,
+        args: ['--no-sandbox', '--disable-gpu'],
+      });
+      try {
+        const page = await browser.newPage();
+        const hosts = new Set<string>();
+        const complaints: string[] = [];
+        page.on('request', (request) => {
+          const { protocol, host } = new URL(request.url());
+          if (protocol !== 'data:') hosts.add(host);
+        });
+        page.on('console', (message) => {
+          if (message.type() === 'error') complaints.push(message.text());
+        });
+        page.on('pageerror', (error) => complaints.push(String(error)));
+        await page.goto(`${origin}/docs`);
+        await page.locator('.opblock').nth(6).waitFor();
+        expect(await page.locator('.opblock').count()).toBe(7);
+        await page.locator('.opblock').first().click();
+        await page.getByText('Try it out').waitFor();
+        expect([...hosts]).toEqual([new URL(origin).host]);
+        expect(complaints).toEqual([]);
+      } finally {
+        await browser.close();
+      }
+    },
+  );
+});

@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Api, createApi, errorOf } from '../support/api.ts';
+import { startSystem, type TestSystem } from '../support/system.ts';
+
+let here: TestSystem;
+let api: Api;
+let materialId: string;
+beforeAll(async () => {
+  here = await startSystem({ facades: 2 });
+  const { key } = await here.createUser();
+  api = createApi(`${here.origins[0]}/v1`, key);
+  materialId = (await api.create({ title: 'T' })).id;
+});
+afterAll(() => here.stop());
+
+const withKey = (key: string) => ({ headers: { 'idempotency-key': key } });
+const replayed = ({ headers }: { headers: Headers }) => headers.get('idempotent-replayed');
+
+describe('a write with an Idempotency-Key', () => {
+  test('is done once and answered alike, on each of the three endpoints', async () => {
+    const writes = [
+      ['/materials', { title: 'Once', content: 'é\r\n"' }],
+      [`/reviews/${materialId}`, { quality: 4 }],
+      [`/materials/${materialId}/snooze`, { preset: '1h', reason: 'r' }],
+    ] as const;
+    for (const [path, json] of writes) {
+      const first = await api.post(path, json, withKey('k'));
+      const second = await api.post(path, json, withKey('k'));
+      expect([replayed(first), replayed(second)]).toEqual([null, 'true']);
+      expect([second.status, second.body]).toEqual([first.status, first.body]);
+      const other = await api.post(path, json, withKey('another'));
+      expect(replayed(other)).toBeNull();
+      expect(other.body).not.toEqual(first.body);
+    }
+  });
+
+  test('is applied once among ten at the same moment, over two facades', async () => {
+    const { key } = await here.createUser();
+    const apis = here.origins.map((origin) => createApi(`${origin}/v1`, key));
+    const [first] = apis;
+    const { id } = (await first?.create({ title: 'T' })) ?? { id: '' };
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, index) =>
+        apis[index % 2]?.post(`/reviews/${id}`, { quality: 5 }, withKey('k')),
+      ),
+    );
+    expect(answers.map((answer) => answer?.status)).toEqual(Array(10).fill(200));
+    for (const answer of answers) expect(answer?.body).toEqual(answers[0]?.body);
+    expect(answers.filter((answer) => answer && replayed(answer) === null)).toHaveLength(1);
+    const { body } = (await first?.get('/materials')) ?? { body: undefined };
+    expect(body).toMatchObject({ materials: [{ repetitions: 1, ef: 2.6 }] });
+  });
+
+  test('is refused with another body, and with a key that is none', async () => {
+    await api.post('/materials', { title: 'A' }, withKey('used'));
+    const other = await api.post('/materials', { title: 'B' }, withKey('used'));
+    expect([other.status, errorOf(other)]).toEqual([
+      400,
+      {
+        code: 'invalid_request',
+        message: 'Idempotency-Key was used for another write within the last 24 hours.',
+        details: { field: 'Idempotency-Key' },
+      },
+    ]);
+    for (const bad of ['', 'x'.repeat(256), 'é']) {
+      const answer = await api.post('/materials', { title: 'A' }, withKey(bad));
+      expect([answer.status, errorOf(answer).details?.field], bad.slice(0, 5)).toEqual([
+        400,
+        'Idempotency-Key',
+      ]);
+    }
+    // What failed is not remembered.
+    const missing = '/reviews/01900000-0000-7000-8000-000000000000';
+    expect((await api.post(missing, { quality: 1 }, withKey('failed'))).status).toBe(404);
+    expect((await api.post(`/reviews/${materialId}`, { quality: 1 }, withKey('failed'))).status).toBe(200);
+  });
+
+  test('needs the scope all the same, and counts as a write', async () => {
+    const user = await here.createUser();
+    const own = createApi(`${here.origins[0]}/v1`, user.key);
+    await own.post('/materials', { title: 'A' }, withKey('k'));
+    const reader = await here.createKey(user.userId, ['materials:read']);
+    const forbidden = await own.post('/materials', { title: 'A' }, { ...withKey('k'), key: reader.key });
+    expect(forbidden.status).toBe(403);
+    const left = async () =>
+      /r=(\d+)/.exec(
+        (await own.post('/materials', { title: 'A' }, withKey('k'))).headers.get('ratelimit') ?? '',
+      )?.[1];
+    expect(Number(await left()) - Number(await left())).toBe(1);
+  });
+
+  test('is another for another user', async () => {
+    const [a, b] = [await here.createUser(), await here.createUser()];
+    const made = await Promise.all(
+      [a, b].map(({ key }) =>
+        createApi(`${here.origins[0]}/v1`, key).post('/materials', { title: 'A' }, withKey('k')),
+      ),
+    );
+    expect(made.map((answer) => [answer.status, replayed(answer)])).toEqual([
+      [201, null],
+      [201, null],
+    ]);
+  });
+});

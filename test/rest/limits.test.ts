@@ -1,0 +1,71 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createApi } from '../support/api.ts';
+import { describeWithRedis, startRedis } from '../support/redis.ts';
+import { startSystem, type TestSystem } from '../support/system.ts';
+
+const errorCode = (body: unknown) => (body as { error?: { code?: string } }).error?.code;
+
+describe('the write limit over HTTP', () => {
+  let here: TestSystem;
+  beforeAll(async () => {
+    here = await startSystem({ writeLimit: 60 });
+  });
+  afterAll(() => here.stop());
+
+  test('counts the three writes together, also those that are 400 or 404, and never a read', async () => {
+    const { key, userId } = await here.createUser();
+    const api = createApi(`${here.origins[0]}/v1`, key);
+    const { id } = await api.create({ title: 'T' });
+    const statuses: number[] = [];
+    for (let index = 0; index < 59; index += 1) {
+      const writes = [
+        () => api.request('POST', '/materials', { json: { title: '' } }),
+        () => api.request('POST', '/reviews/nothing', { json: { quality: 3 } }),
+        () => api.request('POST', `/reviews/${id}`, { json: { quality: 3 } }),
+        () => api.request('POST', `/materials/${id}/snooze`, { json: { preset: '1h' } }),
+      ];
+      const { status, headers } = (await writes[index % 4]?.()) ?? { status: 0, headers: new Headers() };
+      statuses.push(status);
+      expect(headers.get('ratelimit-policy')).toBe('"write";q=60;w=60');
+      expect(headers.get('ratelimit')).toMatch(new RegExp(`^"write";r=${58 - index};t=(59|60)$`));
+    }
+    expect([...new Set(statuses)].toSorted()).toEqual([200, 201, 400, 404]);
+    // Before the body and the material are looked at.
+    const refused = await api.request('POST', '/reviews/nothing', { body: 'x' });
+    expect([refused.status, errorCode(refused.body)]).toEqual([429, 'rate_limited']);
+    expect(refused.headers.get('retry-after')).toMatch(/^(59|60)$/);
+    expect(refused.headers.get('ratelimit')).toMatch(/^"write";r=0;t=(59|60)$/);
+    expect((await api.get('/materials')).status).toBe(200);
+    // Another key of the same user has a bucket of its own, and one without the scope is told so first.
+    const other = await here.createKey(userId, ['materials:read']);
+    const forbidden = await api.request('POST', '/materials', { key: other.key, json: { title: 'T' } });
+    expect(forbidden.status).toBe(403);
+    const third = await here.createKey(userId, ['materials:write']);
+    expect((await api.request('POST', '/materials', { key: third.key, json: { title: 'T' } })).status).toBe(
+      201,
+    );
+  });
+});
+
+describeWithRedis('two facades on one Redis', () => {
+  test('accept 60 writes of a key together', async () => {
+    const redis = await startRedis();
+    const here = await startSystem({ writeLimit: 60, redisUrl: redis.url, facades: 2 });
+    try {
+      await sleep(200);
+      const { key } = await here.createUser();
+      const apis = here.origins.map((origin) => createApi(`${origin}/v1`, key));
+      const answers = await Promise.all(
+        Array.from({ length: 100 }, (_, index) =>
+          apis[index % 2]?.request('POST', '/materials', { json: { title: 'T' } }),
+        ),
+      );
+      const count = (status: number) => answers.filter((answer) => answer?.status === status).length;
+      expect([count(201), count(429)]).toEqual([60, 40]);
+    } finally {
+      await here.stop();
+      await redis.stop();
+    }
+  });
+});

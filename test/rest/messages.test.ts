@@ -1,0 +1,51 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createApi, errorOf } from '../support/api.ts';
+import { startSystem, type TestSystem } from '../support/system.ts';
+
+let here: TestSystem;
+beforeAll(async () => {
+  here = await startSystem();
+});
+afterAll(() => here.stop());
+
+test.each([
+  ['GET', '/search?q=a&q=b', undefined, 'q must be given once, in percent-encoded UTF-8'],
+  ['GET', '/search?q=%00', undefined, 'q must not hold U+0000 or half of a surrogate pair'],
+  ['GET', '/search', undefined, "must have required property 'q'"],
+  ['GET', '/materials?limit=0', undefined, 'limit must be >= 1'],
+  ['POST', '/materials', {}, "must have required property 'title'"],
+  ['POST', '/materials', { title: '\u0000' }, 'title must not hold U+0000 or half of a surrogate pair'],
+  [
+    'POST',
+    '/materials',
+    { title: 'a', sourceUrl: 'nowhere' },
+    'sourceUrl must be a URI with a scheme, with everything beyond ASCII percent-encoded',
+  ],
+  [
+    'POST',
+    '/materials/x/snooze',
+    { snoozeUntil: 'soon' },
+    'snoozeUntil must be a time with an offset, such as 2026-12-01T10:00:00Z',
+  ],
+  ['POST', '/materials/x/snooze', {}, 'must have snoozeUntil or preset'],
+  ['GET', '/materials?limit=x', undefined, 'limit must be one whole number from 1 to 100'],
+])('%s %s %j says what to do', async (method, path, json, text) => {
+  const { key } = await here.createUser();
+  const answer = await createApi(`${here.origins[0]}/v1`, key).request(
+    method,
+    path,
+    json === undefined ? {} : { json },
+  );
+  expect(errorOf(answer).message).toBe(`The request is not valid: ${text}.`);
+});
+
+test('a text of a service uses the names of the API', async () => {
+  const { key } = await here.createUser();
+  const api = createApi(`${here.origins[0]}/v1`, key);
+  const { id } = await api.create({ title: 'T' });
+  const past = await api.post(`/materials/${id}/snooze`, { snoozeUntil: '2020-01-01T00:00:00Z' });
+  expect(errorOf(past)).toMatchObject({
+    message: 'snoozeUntil must be later than now.',
+    details: { field: 'snoozeUntil' },
+  });
+});

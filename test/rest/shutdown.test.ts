@@ -1,0 +1,86 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
+import { describe, expect, test } from 'vitest';
+import { createLogger } from '../../services/platform/logger.ts';
+import { startRest } from '../../services/rest/service.ts';
+import { createApi } from '../support/api.ts';
+import { startSystem, type TestSystem } from '../support/system.ts';
+
+const trust = { serviceTokens: [], tls: undefined };
+const nowhere = { schedulingTarget: '127.0.0.1:1', accountsTarget: '127.0.0.1:1', redisUrl: undefined };
+const common = { logLevel: 'silent', shutdownTimeoutMs: 10_000, trust, host: '127.0.0.1', port: 0 } as const;
+
+describe('a facade ends soon', () => {
+  test.each([
+    ['says nothing', ''],
+    ['has sent half a head', 'GET /v1/me HTTP/1.1\r\nHost: x\r\n'],
+    ['waits for its next request', 'GET /v1/me HTTP/1.1\r\nHost: x\r\n\r\n'],
+    [
+      'sends a body that nobody reads',
+      'POST /v1/me HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{',
+    ],
+  ])('though a connection %s', async (_what, bytes) => {
+    const rest = await startRest({
+      config: { ...common, ...nowhere, writeLimitPerMinute: 60, docs: true },
+      logger: createLogger('test', 'silent'),
+      now: () => new Date(),
+    });
+    const socket = connect(rest.port, '127.0.0.1');
+    socket.on('error', () => {});
+    const ended = once(socket, 'close');
+    socket.resume().write(bytes);
+    await sleep(100);
+    const began = performance.now();
+    await rest.close();
+    expect(performance.now() - began).toBeLessThan(1000);
+    await ended;
+  });
+});
+
+describe('a facade that ends', () => {
+  /** Holds a material's row, so that reviews of it wait. */
+  async function lock(here: TestSystem, materialId: string) {
+    const client = new Client({ connectionString: here.databaseUrl });
+    client.on('error', () => {});
+    await client.connect();
+    await client.query('BEGIN');
+    await client.query('SELECT FROM scheduling.materials WHERE material_id = $1 FOR UPDATE', [materialId]);
+    return async () => {
+      await client.query('ROLLBACK');
+      await client.end();
+    };
+  }
+
+  test('answers what is at work when its end begins, closes that connection, and ends at once', async () => {
+    const here = await startSystem();
+    const { key } = await here.createUser();
+    const api = createApi(`${here.origins[0]}/v1`, key);
+    const { id } = await api.create({ title: 'T' });
+    const release = await lock(here, id);
+    const waiting = api.request('POST', `/reviews/${id}`, { json: { quality: 4 } });
+    await sleep(150);
+    const began = performance.now();
+    const ended = here.stop();
+    await sleep(100);
+    await release();
+    const { status, headers } = await waiting;
+    expect([status, headers.get('connection')]).toEqual([200, 'close']);
+    await ended;
+    expect(performance.now() - began).toBeLessThan(3000);
+  });
+
+  test('waits four seconds and no longer for the rest of a body', async () => {
+    const here = await startSystem();
+    const { key } = await here.createUser();
+    const socket = connect(here.port, '127.0.0.1');
+    const head = `POST /v1/materials HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n`;
+    socket.write(`${head}Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{`);
+    await sleep(150);
+    const began = performance.now();
+    await here.stop();
+    expect(performance.now() - began).toBeGreaterThan(3900);
+    expect(performance.now() - began).toBeLessThan(6000);
+  });
+});

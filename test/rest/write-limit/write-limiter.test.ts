@@ -1,0 +1,212 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import fc from 'fast-check';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createLogger } from '../../../services/platform/logger.ts';
+import { takeFromLog } from '../../../services/rest/write-limit/sliding-log.ts';
+import { createWriteLimiter } from '../../../services/rest/write-limit/write-limiter.ts';
+import { describeWithRedis, type RedisServer, startRedis, startRedisCluster } from '../../support/redis.ts';
+
+const logger = createLogger('test', 'silent');
+const open = (redisUrl: string | undefined, limit = 60, windowMs = 60_000) =>
+  createWriteLimiter({ redisUrl, limit, windowMs, logger, now: Date.now });
+
+describe('the sliding log', () => {
+  const limits = fc.integer({ min: 1, max: 5 });
+  const gaps = fc.array(fc.integer({ min: 0, max: 40 }), { minLength: 1, maxLength: 200 });
+  const inWindowBefore = (accepted: number[], now: number) => accepted.filter((at) => at > now - 100).length;
+
+  test('accepts a write exactly when fewer than the limit are in the window before it', () => {
+    fc.assert(
+      fc.property(gaps, limits, (gaps, limit) => {
+        const log: number[] = [];
+        const accepted: number[] = [];
+        let now = 1000;
+        for (const gap of gaps) {
+          now += gap;
+          const before = inWindowBefore(accepted, now);
+          const { allowed, remaining } = takeFromLog(log, { now, window: 100, limit });
+          expect(allowed).toBe(before < limit);
+          if (allowed) accepted.push(now);
+          expect(remaining).toBe(limit - inWindowBefore(accepted, now));
+        }
+      }),
+    );
+  });
+
+  test('never accepts more than the limit in any true window, though its clock is put back at times', () => {
+    const steps = fc.array(fc.tuple(fc.integer({ min: 0, max: 40 }), fc.constantFrom(0, 0, 0, -5, -300)), {
+      minLength: 1,
+      maxLength: 200,
+    });
+    fc.assert(
+      fc.property(steps, limits, (steps, limit) => {
+        const log: number[] = [];
+        const accepted: number[] = [];
+        let [time, error] = [1000, 0];
+        for (const [gap, setBack] of steps) {
+          time += gap;
+          error += setBack;
+          if (takeFromLog(log, { now: time + error, window: 100, limit }).allowed) accepted.push(time);
+        }
+        for (const start of accepted) {
+          const inWindow = accepted.filter((at) => at >= start && at < start + 100);
+          expect(inWindow.length).toBeLessThanOrEqual(limit);
+        }
+      }),
+    );
+  });
+
+  test('passes the next write exactly when it said, and not a moment before', () => {
+    const log: number[] = [];
+    for (const now of [0, 10, 20]) takeFromLog(log, { now, window: 100, limit: 3 });
+    expect(takeFromLog(log, { now: 30, window: 100, limit: 3 })).toEqual({
+      allowed: false,
+      remaining: 0,
+      untilReset: 70,
+    });
+    expect(takeFromLog(log, { now: 99, window: 100, limit: 3 }).allowed).toBe(false);
+    expect(takeFromLog(log, { now: 100, window: 100, limit: 3 }).allowed).toBe(true);
+  });
+});
+
+describe('without Redis', () => {
+  test('60 writes pass in a minute, the 61st waits, and buckets do not share', async () => {
+    let now = 1_000_000;
+    const limiter = createWriteLimiter({
+      redisUrl: undefined,
+      limit: 60,
+      windowMs: 60_000,
+      logger,
+      now: () => now,
+    });
+    const first = await limiter.take('a');
+    expect(first).toEqual({ allowed: true, limit: 60, windowSeconds: 60, remaining: 59, resetSeconds: 60 });
+    for (let index = 0; index < 59; index += 1) await limiter.take('a');
+    now += 500;
+    expect(await limiter.take('a')).toMatchObject({ allowed: false, remaining: 0, resetSeconds: 60 });
+    expect((await limiter.take('b')).allowed).toBe(true);
+    now += 59_500;
+    expect((await limiter.take('a')).allowed).toBe(true);
+    expect(limiter.mode()).toBe('process');
+  });
+});
+
+describeWithRedis('the write limit in Redis', () => {
+  let redis: RedisServer;
+  beforeAll(async () => {
+    redis = await startRedis();
+  });
+  afterAll(() => redis.stop());
+
+  const burst = async (limit: number, windowMs: number, durationMs: number) => {
+    const args = [
+      join(import.meta.dirname, 'burst.fixture.ts'),
+      redis.url,
+      `${limit}`,
+      `${windowMs}`,
+      `${durationMs}`,
+    ];
+    const runs = Array.from({ length: 4 }, () => promisify(execFile)(process.execPath, args));
+    return (await Promise.all(runs)).map(({ stdout }) => stdout.split(' '));
+  };
+
+  test('four processes of a hundred requests each get exactly 60 through together', async () => {
+    const outcomes = await burst(60, 60_000, 50);
+    expect(outcomes.map(([mode]) => mode)).toEqual(['redis', 'redis', 'redis', 'redis']);
+    expect(outcomes.reduce((sum, [, accepted]) => sum + Number(accepted), 0)).toBe(60);
+  });
+
+  test('four processes at full speed over many windows never get more than the limit into one', async () => {
+    const client = new Redis(redis.url);
+    await client.flushall();
+    // Reads every accepted instant from the log itself while the bursts run.
+    const seen = new Set<number>();
+    let running = true;
+    const watch = (async () => {
+      while (running) {
+        const entries = await client.zrange('write-limit:{user:key}', '0', '-1', 'WITHSCORES');
+        for (let index = 1; index < entries.length; index += 2) seen.add(Number(entries[index]));
+        await sleep(10);
+      }
+    })();
+    await burst(20, 200, 3000);
+    running = false;
+    await watch;
+    client.disconnect();
+    const accepted = [...seen].toSorted((a, b) => a - b);
+    expect(accepted.length).toBeGreaterThan(200);
+    for (const [index, start] of accepted.entries()) {
+      const inWindow = accepted.slice(index).filter((time) => time < start + 200_000);
+      expect(inWindow.length).toBeLessThanOrEqual(20);
+    }
+  });
+
+  test('Retry-After tells the truth', async () => {
+    const limiter = open(redis.url, 2, 1500);
+    await sleep(100);
+    await limiter.take('truth');
+    await limiter.take('truth');
+    const refused = await limiter.take('truth');
+    expect(refused).toMatchObject({ allowed: false, remaining: 0, resetSeconds: 2 });
+    await sleep(refused.resetSeconds * 1000);
+    expect((await limiter.take('truth')).allowed).toBe(true);
+    limiter.close();
+  });
+
+  test('an idle bucket leaves Redis by itself', async () => {
+    const limiter = open(redis.url, 2, 100);
+    await sleep(100);
+    await limiter.take('idle');
+    const client = new Redis(redis.url);
+    const ttlMs = await client.pttl('write-limit:{idle}');
+    expect(ttlMs).toBeGreaterThan(0);
+    expect(ttlMs).toBeLessThanOrEqual(1100);
+    client.disconnect();
+    limiter.close();
+  });
+
+  test('goes on in process while Redis is frozen or gone, and comes back to it', async () => {
+    const limiter = open(redis.url, 5);
+    await sleep(100);
+    const takeAll = async (bucket: string) => {
+      let accepted = 0;
+      for (let index = 0; index < 8; index += 1) accepted += Number((await limiter.take(bucket)).allowed);
+      return accepted;
+    };
+    expect([await takeAll('x'), limiter.mode()]).toEqual([5, 'redis']);
+    redis.freeze();
+    // What Redis accepted through this process still counts.
+    expect([await takeAll('x'), limiter.mode()]).toEqual([0, 'process']);
+    expect(await takeAll('w')).toBe(5);
+    redis.thaw();
+    await expect.poll(() => limiter.mode(), { timeout: 5000 }).toBe('redis');
+    expect(await takeAll('x')).toBe(0);
+    await redis.kill();
+    expect([await takeAll('y'), limiter.mode()]).toEqual([5, 'process']);
+    await redis.restart();
+    await expect.poll(() => limiter.mode(), { timeout: 5000 }).toBe('redis');
+    expect(await takeAll('z')).toBe(5);
+    limiter.close();
+  });
+
+  test('works on Redis Cluster', async () => {
+    const cluster = await startRedisCluster();
+    const limiter = open(cluster.url, 3);
+    try {
+      await sleep(1000);
+      for (const bucket of ['a', 'b', 'c', 'd', 'e', 'f']) {
+        const decisions = [];
+        for (let index = 0; index < 4; index += 1) decisions.push((await limiter.take(bucket)).allowed);
+        expect(decisions).toEqual([true, true, true, false]);
+      }
+      expect(limiter.mode()).toBe('redis');
+    } finally {
+      limiter.close();
+      await cluster.stop();
+    }
+  });
+});

@@ -1,0 +1,67 @@
+// Proves what a grade does to a whole material, and that a preview foretells exactly that.
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { Material } from '../../../services/scheduling/domain/material.ts';
+import { reviewMaterial } from '../../../services/scheduling/domain/review.ts';
+import { applyReview, QUALITIES } from '../../../services/scheduling/domain/sm2.ts';
+
+const createTime = new Date('2026-12-01T10:00:00.000Z');
+const fresh: Material = Object.freeze({
+  materialId: 'm',
+  title: 'Hiragana',
+  content: null,
+  sourceUrl: null,
+  type: 'card',
+  schedule: Object.freeze({ easeFactorHundredths: 250, intervalDays: 0, repetitions: 0 }),
+  nextReviewTime: createTime,
+  lastReviewedTime: null,
+  createTime,
+  updateTime: createTime,
+  archiveTime: null,
+  revision: 7,
+});
+
+test('a first grade of 3 moves the schedule by a day, the times to the review, the revision by one', () => {
+  const reviewTime = new Date('2026-12-02T08:30:00.123Z');
+  const { material, review } = reviewMaterial(fresh, { reviewId: 'r', quality: 3, reviewTime });
+  const nextReviewTime = new Date('2026-12-03T08:30:00.123Z');
+  const schedule = { easeFactorHundredths: 236, intervalDays: 1, repetitions: 1 };
+  expect(material).toEqual({
+    ...fresh,
+    schedule,
+    nextReviewTime,
+    lastReviewedTime: reviewTime,
+    updateTime: reviewTime,
+    revision: 8,
+  });
+  expect(review).toEqual({
+    reviewId: 'r',
+    materialId: 'm',
+    quality: 3,
+    reviewTime,
+    before: { easeFactorHundredths: 250, intervalDays: 0, repetitions: 0, nextReviewTime: createTime },
+    after: { ...schedule, nextReviewTime },
+    revision: 8,
+  });
+});
+
+test('a preview equals what the review at the same instant then does, for every schedule and grade', () => {
+  const anySchedule = fc.record({
+    easeFactorHundredths: fc.integer({ min: 130, max: 100_000 }),
+    intervalDays: fc.integer({ min: 0, max: 36_500 }),
+    repetitions: fc.integer({ min: 0, max: 2_147_483_647 }),
+  });
+  const anyTime = fc.date({ min: new Date('2020-01-01'), max: new Date('2040-01-01'), noInvalidDate: true });
+  fc.assert(
+    fc.property(anySchedule, fc.constantFrom(...QUALITIES), anyTime, (schedule, quality, reviewTime) => {
+      const preview = applyReview(schedule, quality, reviewTime);
+      const { material, review } = reviewMaterial(
+        { ...fresh, schedule },
+        { reviewId: 'r', quality, reviewTime },
+      );
+      expect(review.after).toEqual(preview);
+      expect({ ...material.schedule, nextReviewTime: material.nextReviewTime }).toEqual(preview);
+      expect(preview.nextReviewTime.getTime()).toBe(reviewTime.getTime() + preview.intervalDays * 86_400_000);
+    }),
+  );
+});

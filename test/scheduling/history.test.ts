@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+
+let here: TestScheduling;
+beforeAll(async () => {
+  here = await startTestScheduling();
+});
+afterAll(() => here.stop());
+
+const review = (userId: string, materialId: string, quality: number) =>
+  here.reviews.submitReview({ userId, materialId, quality }, CALL);
+
+describe('the review history', () => {
+  test('is read page by page, of all materials and of one, while reviews are added', async () => {
+    const userId = newUserId();
+    const [a, b] = [await here.create(userId), await here.create(userId)];
+    for (const quality of [0, 1, 2]) {
+      await review(userId, a, quality);
+      await review(userId, b, quality + 3);
+    }
+    const read = async (materialId: string) => {
+      const qualities: (number | undefined)[] = [];
+      for (let pageToken = ''; ; ) {
+        const page = await here.reviews.listReviews({ userId, materialId, pageSize: 2, pageToken }, CALL);
+        qualities.push(...page.reviews.map(({ quality }) => quality));
+        if (page.nextPageToken === '') return qualities;
+        pageToken = page.nextPageToken;
+        await review(userId, a, 5);
+      }
+    };
+    expect(await read('')).toEqual([5, 2, 4, 1, 3, 0]);
+    expect((await read(b)).slice(0, 3)).toEqual([5, 4, 3]);
+    expect(await refusal(here.reviews.listReviews({ userId, materialId: 'x' }, CALL))).toBe('NOT_FOUND');
+    const foreign = here.reviews.listReviews({ userId: newUserId(), materialId: a }, CALL);
+    expect(await refusal(foreign)).toBe('NOT_FOUND');
+  });
+
+  test('of several materials comes at once, each with where to go on', async () => {
+    const userId = newUserId();
+    const [a, b, c] = [await here.create(userId), await here.create(userId), await here.create(userId)];
+    for (const quality of [1, 2, 3]) await review(userId, a, quality);
+    await review(userId, b, 4);
+    const { materials } = await here.reviews.batchListReviews(
+      { userId, materialIds: [b, 'x', a, c, b], pageSize: 2 },
+      CALL,
+    );
+    expect(
+      materials.map(({ materialId, reviews, nextPageToken }) => [
+        materialId,
+        reviews.map(({ quality }) => quality),
+        nextPageToken !== '',
+      ]),
+    ).toEqual([
+      [b, [4], false],
+      ['x', [], false],
+      [a, [3, 2], true],
+      [c, [], false],
+    ]);
+    const pageToken = materials[2]?.nextPageToken ?? '';
+    const rest = await here.reviews.listReviews({ userId, materialId: a, pageToken }, CALL);
+    expect(rest.reviews.map(({ quality }) => quality)).toEqual([1]);
+  });
+});
+
+describe('snoozes', () => {
+  const preset = 'SNOOZE_PRESET_ONE_HOUR';
+  const snooze = (userId: string, materialIds: string[], reason: string) =>
+    here.snoozes.snoozeMaterials({ userId, materialIds, preset, timeZone: 'UTC', reason }, CALL);
+
+  test('put off all or none, and name the first that is missing', async () => {
+    const userId = newUserId();
+    const [a, foreign] = [await here.create(userId), await here.create(newUserId())];
+    const failed = await snooze(userId, [a, foreign, 'x'], '').catch((error: Error) => error.message);
+    expect(failed).toBe(`There is no material "${foreign}".`);
+    expect((await here.snoozes.listSnoozes({ userId }, CALL)).snoozes).toEqual([]);
+    expect(await refusal(snooze(userId, [a, a], ''))).toBe('INVALID_REQUEST material_ids');
+    expect(await refusal(snooze(userId, [], ''))).toBe('INVALID_REQUEST material_ids');
+    const { material } = await here.materials.getMaterial({ userId, materialId: a }, CALL);
+    expect(material?.revision).toBe(0);
+  });
+
+  test('are listed latest first, of all materials and of one, in the order sent', async () => {
+    const userId = newUserId();
+    const [a, b] = [await here.create(userId), await here.create(userId)];
+    await snooze(userId, [b, a], 'first');
+    await snooze(userId, [a], 'second');
+    await snooze(userId, [b], 'third');
+    const list = async (materialId: string) => {
+      const reasons: string[] = [];
+      for (let pageToken = ''; ; ) {
+        const page = await here.snoozes.listSnoozes({ userId, materialId, pageSize: 1, pageToken }, CALL);
+        reasons.push(...page.snoozes.map(({ reason }) => reason));
+        if (page.nextPageToken === '') return reasons;
+        pageToken = page.nextPageToken;
+      }
+    };
+    expect(await list('')).toEqual(['third', 'second', 'first']);
+    expect(await list(a)).toEqual(['second', 'first']);
+    const { snoozes } = await here.snoozes.listSnoozes({ userId, materialId: b }, CALL);
+    expect(snoozes[1]?.materialIds).toEqual([b, a]);
+    expect(await refusal(here.snoozes.listSnoozes({ userId: newUserId(), materialId: a }, CALL))).toBe(
+      'NOT_FOUND',
+    );
+  });
+});

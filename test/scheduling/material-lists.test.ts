@@ -1,0 +1,188 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ListMaterialsRequestInput } from '../../generated/scheduling/v1/ListMaterialsRequest.ts';
+import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+
+let here: TestScheduling;
+beforeAll(async () => {
+  here = await startTestScheduling();
+});
+afterAll(() => here.stop());
+
+const titles = (list: { materials: { title: string }[] }) => list.materials.map(({ title }) => title);
+
+/** Reads a list to its end, calling `between` after each page. */
+async function readAll(request: ListMaterialsRequestInput, between = async () => {}): Promise<string[]> {
+  const read: string[] = [];
+  for (let pageToken = ''; ; ) {
+    const page = await here.materials.listMaterials({ ...request, pageToken }, CALL);
+    read.push(...titles(page));
+    if (page.nextPageToken === '') return read;
+    pageToken = page.nextPageToken;
+    await between();
+  }
+}
+
+describe('pages of materials', () => {
+  test('neither repeat nor hide a row while others are written and removed', async () => {
+    const userId = newUserId();
+    const ids: string[] = [];
+    for (let index = 0; index < 10; index += 1) ids.push(await here.create(userId, `old ${index}`));
+    const read = await readAll({ userId, pageSize: 3 }, async () => {
+      await here.create(userId, 'new');
+      await here.materials.deleteMaterial({ userId, materialId: ids.pop() ?? '' }, CALL);
+    });
+    // Newest first; what is removed behind the reader's back was read before, and nothing new appears.
+    expect(read).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1, 0].map((index) => `old ${index}`));
+  });
+
+  test('of a search go from title matches to the others without a gap', async () => {
+    const userId = newUserId();
+    for (let index = 0; index < 7; index += 1) {
+      const inTitle = index % 2 === 0;
+      await here.materials.createMaterial(
+        {
+          userId,
+          title: inTitle ? `Ünicode ${index}` : `plain ${index}`,
+          content: inTitle ? 'x' : 'about üNICODE',
+        },
+        CALL,
+      );
+    }
+    expect(await readAll({ userId, query: 'ünicode', pageSize: 2 })).toEqual([
+      'Ünicode 6',
+      'Ünicode 4',
+      'Ünicode 2',
+      'Ünicode 0',
+      'plain 5',
+      'plain 3',
+      'plain 1',
+    ]);
+  });
+
+  test('of due materials begin with those that have no instant, and keep their "now"', async () => {
+    const userId = newUserId();
+    for (let index = 0; index < 6; index += 1) await here.create(userId, `due ${index}`);
+    await here.sql.query(
+      "UPDATE scheduling.materials SET next_review_time = NULL WHERE user_id = $1 AND title IN ('due 4', 'due 5')",
+      [userId],
+    );
+    const read: string[] = [];
+    for (let pageToken = ''; ; ) {
+      const page = await here.materials.listDueMaterials({ userId, pageSize: 1, pageToken }, CALL);
+      read.push(...titles(page));
+      pageToken = page.nextPageToken;
+      if (pageToken === '') break;
+      await here.create(userId, 'due later');
+    }
+    expect(read).toEqual(['due 4', 'due 5', 'due 0', 'due 1', 'due 2', 'due 3']);
+  });
+
+  test('refuse a token that another filter, another user or nobody made', async () => {
+    const userId = newUserId();
+    for (let index = 0; index < 3; index += 1) await here.create(userId);
+    const first = await here.materials.listMaterials({ userId, pageSize: 1 }, CALL);
+    const pageToken = first.nextPageToken;
+    expect(pageToken).not.toBe('');
+    for (const request of [
+      { userId, pageToken, query: 'a' },
+      { userId, pageToken, state: 'MATERIAL_STATE_ANY' },
+      { userId, pageToken, type: 'MATERIAL_TYPE_CARD' },
+      { userId: newUserId(), pageToken },
+      { userId, pageToken: 'x' },
+      { userId, pageToken: `${pageToken}x` },
+      { userId, pageToken: Buffer.from('["a",1e300,"b"]').toString('base64url') },
+    ] satisfies ListMaterialsRequestInput[]) {
+      expect(await refusal(here.materials.listMaterials(request, CALL))).toBe('INVALID_REQUEST page_token');
+    }
+    const due = here.materials.listDueMaterials({ userId, pageToken }, CALL);
+    expect(await refusal(due)).toBe('INVALID_REQUEST page_token');
+    // The size of a page is no part of the filter.
+    expect(
+      (await here.materials.listMaterials({ userId, pageSize: 2, pageToken }, CALL)).materials,
+    ).toHaveLength(2);
+  });
+});
+
+describe('a list', () => {
+  test('is narrowed by state, type and due, and an archived material leaves every active one', async () => {
+    const userId = newUserId();
+    const card = await here.materials.createMaterial(
+      { userId, title: 'card', type: 'MATERIAL_TYPE_CARD' },
+      CALL,
+    );
+    const archived = await here.create(userId, 'archived');
+    const later = await here.create(userId, 'later');
+    await here.materials.archiveMaterial({ userId, materialId: archived }, CALL);
+    await here.reviews.submitReview({ userId, materialId: later, quality: 4 }, CALL);
+    const list = async (request: Omit<ListMaterialsRequestInput, 'userId'>) =>
+      titles(await here.materials.listMaterials({ userId, ...request }, CALL));
+    expect(await list({})).toEqual(['later', 'card']);
+    expect(await list({ query: 'a' })).toEqual(['later', 'card']);
+    expect(await list({ state: 'MATERIAL_STATE_ARCHIVED' })).toEqual(['archived']);
+    expect(await list({ state: 'MATERIAL_STATE_ANY' })).toEqual(['later', 'archived', 'card']);
+    expect(await list({ type: 'MATERIAL_TYPE_CARD' })).toEqual(['card']);
+    expect(await list({ due: 'DUE_STATE_DUE' })).toEqual(['card']);
+    expect(await list({ due: 'DUE_STATE_NOT_DUE' })).toEqual(['later']);
+    const due = await here.materials.listDueMaterials({ userId }, CALL);
+    expect(due.materials.map(({ materialId }) => materialId)).toEqual([card.material?.materialId]);
+    const request = { userId, state: 9 as unknown as 'MATERIAL_STATE_ANY' };
+    expect(await refusal(here.materials.listMaterials(request, CALL))).toBe('INVALID_REQUEST state');
+  });
+});
+
+describe('a batch', () => {
+  test('answers each list apart, and leaves what is over 4 MB to a call of its own', async () => {
+    const [small, large, nobody] = [newUserId(), newUserId(), newUserId()];
+    await here.create(small, 'small');
+    const content = 'x'.repeat(262_144);
+    for (let index = 0; index < 17; index += 1) {
+      await here.materials.createMaterial({ userId: large, title: 'large', content }, CALL);
+    }
+    const { outcomes } = await here.materials.batchListMaterials(
+      {
+        requests: [
+          { userId: small },
+          { userId: 'x' },
+          { userId: nobody },
+          { userId: large },
+          { userId: small },
+        ],
+      },
+      CALL,
+    );
+    expect(
+      outcomes.map((outcome) => outcome.list?.materials.length ?? outcome.error ?? outcome.deferred),
+    ).toEqual([
+      1,
+      { reason: 'INVALID_REQUEST', message: 'user_id must be a UUID.', field: 'user_id' },
+      0,
+      17,
+      true,
+    ]);
+    const due = await here.materials.batchListDueMaterials(
+      { requests: [{ userId: small }, { userId: nobody, pageSize: 101 }] },
+      CALL,
+    );
+    expect(due.outcomes.map((outcome) => outcome.list?.materials.length ?? outcome.error?.field)).toEqual([
+      1,
+      'page_size',
+    ]);
+    for (const requests of [[], Array.from({ length: 17 }, () => ({ userId: small }))]) {
+      expect(await refusal(here.materials.batchListMaterials({ requests }, CALL))).toBe(
+        'INVALID_REQUEST requests',
+      );
+    }
+  });
+
+  test('of materials by id keeps the order and leaves out what is not the user’s', async () => {
+    const userId = newUserId();
+    const [first, second] = [await here.create(userId), await here.create(userId)];
+    const foreign = await here.create(newUserId());
+    const materialIds = [second, foreign, 'x', first, second];
+    const { materials } = await here.materials.batchGetMaterials({ userId, materialIds }, CALL);
+    expect(materials.map(({ materialId }) => materialId)).toEqual([second, first]);
+    expect(await refusal(here.materials.batchGetMaterials({ userId, materialIds: [] }, CALL))).toBe(
+      'INVALID_REQUEST material_ids',
+    );
+  });
+});

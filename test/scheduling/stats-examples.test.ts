@@ -1,0 +1,145 @@
+// Each statistic by examples that can be counted by hand.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+import { due, material, review, storeFacts, window } from './stats-facts.ts';
+import type { MaterialFact } from './stats-recount.ts';
+
+let here: TestScheduling;
+beforeAll(async () => {
+  here = await startTestScheduling();
+});
+afterAll(() => here.stop());
+
+test('the forecast sets overdue apart and counts by local days', async () => {
+  const userId = newUserId();
+  const materials = [
+    material(),
+    due('2026-03-29T21:59:59Z'),
+    due('2026-03-29T22:00:00Z'),
+    due('2026-03-30T10:00:01Z'),
+    due('2026-03-31T22:00:00Z'),
+    due('2026-04-01T22:00:00Z'),
+    material({ isArchived: true }),
+  ];
+  await storeFacts(here.sql, userId, { materials, reviews: [] });
+  expect(await here.stats.getForecast({ userId, window: window(3) }, CALL)).toEqual({
+    overdue: 1,
+    dueNow: 3,
+    days: [
+      { date: '2026-03-30', count: 3 },
+      { date: '2026-03-31', count: 0 },
+      { date: '2026-04-01', count: 1 },
+    ],
+  });
+});
+
+test('a streak goes on until a day is missed, and today may still be empty', async () => {
+  const userId = newUserId();
+  const m = material();
+  const reviews = [
+    review(m, '2026-03-01T10:00:00Z'),
+    review(m, '2026-03-02T10:00:00Z'),
+    review(m, '2026-03-03T10:00:00Z'),
+    review(m, '2026-03-28T22:30:00Z'),
+    review(m, '2026-03-29T21:30:00Z'),
+  ];
+  await storeFacts(here.sql, userId, { materials: [m], reviews });
+  const activity = await here.stats.getActivity({ userId, window: window(2) }, CALL);
+  expect(activity).toEqual({
+    days: [
+      { date: '2026-03-29', count: 1 },
+      { date: '2026-03-30', count: 0 },
+    ],
+    currentStreakDays: 2,
+    longestStreakDays: 3,
+  });
+  const later = await here.stats.getActivity({ userId, window: window(2, '2026-03-31T10:00:00Z') }, CALL);
+  expect(later.currentStreakDays).toBe(0);
+});
+
+test('retention is told in all, by how long a material had been away, and by local day', async () => {
+  const userId = newUserId();
+  const m = material();
+  const reviews = [
+    review(m, '2026-03-28T22:59:59Z', 5, 1),
+    review(m, '2026-03-28T23:00:00Z', 3, 0),
+    review(m, '2026-03-29T21:59:59Z', 2, 6),
+    review(m, '2026-03-29T22:00:00Z', 5, 90),
+    review(m, '2026-03-30T10:00:00Z', 0, 89),
+    review(m, '2026-03-30T10:00:00.001Z', 5, 89),
+  ];
+  await storeFacts(here.sql, userId, { materials: [m], reviews });
+  const { total, bands, days } = await here.stats.getRetention({ userId, window: window(2) }, CALL);
+  expect(total).toEqual({ reviews: 4, recalled: 2, retention: 0.5 });
+  expect(bands).toEqual([
+    { band: 'INTERVAL_BAND_NEW', count: { reviews: 1, recalled: 1, retention: 1 } },
+    { band: 'INTERVAL_BAND_DAYS_1_TO_6', count: { reviews: 1, recalled: 0, retention: 0 } },
+    { band: 'INTERVAL_BAND_DAYS_7_TO_20', count: { reviews: 0, recalled: 0 } },
+    { band: 'INTERVAL_BAND_DAYS_21_TO_89', count: { reviews: 1, recalled: 0, retention: 0 } },
+    { band: 'INTERVAL_BAND_DAYS_90_AND_MORE', count: { reviews: 1, recalled: 1, retention: 1 } },
+  ]);
+  expect(days).toEqual([
+    { date: '2026-03-29', count: { reviews: 2, recalled: 1, retention: 0.5 } },
+    { date: '2026-03-30', count: { reviews: 2, recalled: 1, retention: 0.5 } },
+  ]);
+});
+
+test('distributions count active materials, but reviews of archived ones too', async () => {
+  const userId = newUserId();
+  const archived = material({ easeFactorHundredths: 130, intervalDays: 0, isArchived: true });
+  const materials = [
+    archived,
+    material({ easeFactorHundredths: 250, intervalDays: 0 }),
+    material({ easeFactorHundredths: 259, intervalDays: 20 }),
+    material({ easeFactorHundredths: 270, intervalDays: 21 }),
+  ];
+  const reviews = [review(archived, '2026-03-30T09:00:00Z', 5), review(archived, '2026-03-30T09:01:00Z', 0)];
+  await storeFacts(here.sql, userId, { materials, reviews });
+  const answer = await here.stats.getDistributions({ userId, window: window(1) }, CALL);
+  expect(answer.easeFactors).toEqual([
+    { easeFactor: 2.5, count: 2 },
+    { easeFactor: 2.6, count: 0 },
+    { easeFactor: 2.7, count: 1 },
+  ]);
+  expect(answer.intervals.map(({ count }) => count)).toEqual([1, 0, 1, 1, 0]);
+  expect(answer.grades.map(({ quality, count }) => [quality, count])).toEqual([
+    [0, 1],
+    [1, 0],
+    [2, 0],
+    [3, 0],
+    [4, 0],
+    [5, 1],
+  ]);
+});
+
+test('the hardest material is the one least recalled, of equals the most reviewed', async () => {
+  const userId = newUserId();
+  const graded = (qualities: number[], fields: Partial<MaterialFact> = {}) => {
+    const of = material(fields);
+    return { of, reviews: qualities.map((quality) => review(of, '2026-03-30T09:00:00Z', quality)) };
+  };
+  const [half, twiceHalf, third] = [graded([2, 3]), graded([0, 5, 1, 4]), graded([2, 2, 5])];
+  const left = [graded([0]), graded([0, 0], { isArchived: true })];
+  const all = [half, twiceHalf, third, ...left];
+  const facts = { materials: all.map(({ of }) => of), reviews: all.flatMap(({ reviews }) => reviews) };
+  await storeFacts(here.sql, userId, facts);
+  const request = { userId, window: window(1), minReviews: 2, pageSize: 2 };
+  const first = await here.stats.listHardestMaterials(request, CALL);
+  const next = { ...request, pageToken: first.nextPageToken };
+  const second = await here.stats.listHardestMaterials(next, CALL);
+  expect(
+    [first, second].map(({ materials }) => materials.map(({ material }) => material?.materialId)),
+  ).toEqual([[third.of.materialId, twiceHalf.of.materialId], [half.of.materialId]]);
+  expect(first.materials[1]?.count).toEqual({ reviews: 4, recalled: 2, retention: 0.5 });
+  expect(second.nextPageToken).toBe('');
+  const other = here.stats.listHardestMaterials({ ...next, minReviews: 1 }, CALL);
+  expect(await refusal(other)).toBe('INVALID_REQUEST page_token');
+});
+
+test('a user without anything has zeros and no retention', async () => {
+  const userId = newUserId();
+  const retention = await here.stats.getRetention({ userId, window: window(1) }, CALL);
+  expect(retention.total).toEqual({ reviews: 0, recalled: 0 });
+  const distributions = await here.stats.getDistributions({ userId, window: window(1) }, CALL);
+  expect(distributions.easeFactors).toEqual([]);
+});

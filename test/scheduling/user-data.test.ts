@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ExportUserDataResponse } from '../../generated/scheduling/v1/ExportUserDataResponse.ts';
+import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+
+let here: TestScheduling;
+beforeAll(async () => {
+  here = await startTestScheduling();
+});
+afterAll(() => here.stop());
+
+async function exported(userId: string): Promise<ExportUserDataResponse[]> {
+  const records: ExportUserDataResponse[] = [];
+  for await (const record of here.userData.exportUserData({ userId }, CALL)) records.push(record);
+  return records;
+}
+
+describe('an export', () => {
+  test('holds every material, review and snooze, in that order, oldest first, and of nobody else', async () => {
+    const userId = newUserId();
+    await here.create(newUserId(), 'foreign');
+    const ids: string[] = [];
+    for (let index = 0; index < 45; index += 1) ids.push(await here.create(userId, `m${index}`));
+    const [first = '', second = ''] = ids;
+    await here.materials.archiveMaterial({ userId, materialId: second }, CALL);
+    for (const quality of [3, 4]) {
+      await here.reviews.submitReview({ userId, materialId: first, quality }, CALL);
+    }
+    await here.snoozes.snoozeMaterials(
+      { userId, materialIds: [second, first], preset: 'SNOOZE_PRESET_ONE_HOUR', timeZone: 'UTC' },
+      CALL,
+    );
+    const records = await exported(userId);
+    const told = records.map(
+      ({ material, review, snooze }) => material?.title ?? review?.quality ?? snooze?.materialIds,
+    );
+    expect(told).toEqual([...ids.map((_, index) => `m${index}`), 3, 4, [second, first]]);
+  });
+
+  test('of many reviews goes through them all', async () => {
+    const userId = newUserId();
+    const materialId = await here.create(userId);
+    await here.sql.query(
+      `INSERT INTO scheduling.reviews
+       SELECT $1, $2, n, gen_random_uuid(), 4, '2026-01-01Z'::timestamptz + n / 3 * interval '1 second',
+         250, 0, 0, NULL, 250, 1, 1, '2026-01-02Z' FROM generate_series(1, 1700) n`,
+      [userId, materialId],
+    );
+    const ids = (await exported(userId)).flatMap(({ review }) => review?.reviewId ?? []);
+    expect([ids.length, new Set(ids).size]).toEqual([1700, 1700]);
+  });
+});
+
+describe('deleting a user’s data', () => {
+  test('counts what it removed, removes it once, and refuses later writes', async () => {
+    const userId = newUserId();
+    const materialId = await here.create(userId);
+    await here.create(userId);
+    await here.reviews.submitReview({ userId, materialId, quality: 3, requestId: 'r' }, CALL);
+    await here.snoozes.snoozeMaterials(
+      { userId, materialIds: [materialId], preset: 'SNOOZE_PRESET_ONE_HOUR', timeZone: 'UTC' },
+      CALL,
+    );
+    const bystander = newUserId();
+    await here.create(bystander);
+    const deletion = { userId };
+    expect(await here.userData.deleteUserData(deletion, CALL)).toEqual({
+      materials: 2,
+      reviews: 1,
+      snoozes: 1,
+    });
+    expect(await here.userData.deleteUserData(deletion, CALL)).toEqual({
+      materials: 0,
+      reviews: 0,
+      snoozes: 0,
+    });
+    expect(await refusal(here.materials.createMaterial({ userId, title: 'T' }, CALL))).toBe(
+      'NOT_FOUND user_id',
+    );
+    const again = here.reviews.submitReview({ userId, materialId, quality: 3, requestId: 'r' }, CALL);
+    expect(await refusal(again)).toBe('NOT_FOUND');
+    expect(await exported(userId)).toEqual([]);
+    expect(await exported(bystander)).toHaveLength(1);
+    for (const table of ['answered_requests', 'snoozes', 'snoozed_materials', 'material_search']) {
+      const left = await here.sql.query(`SELECT FROM scheduling.${table} WHERE user_id = $1`, [userId]);
+      expect([table, left.rowCount]).toEqual([table, 0]);
+    }
+  });
+
+  test('leaves nothing behind while a hundred writes of the same user are under way', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const userId = newUserId();
+      const materialId = await here.create(userId);
+      const writes = Array.from({ length: 100 }, (_, index) => {
+        const requestId = `w${index}`;
+        if (index % 3 === 0) return here.materials.createMaterial({ userId, title: 'T', requestId }, CALL);
+        if (index % 3 === 1) return here.materials.createMaterial({ userId, title: 'T' }, CALL);
+        return here.reviews.submitReview({ userId, materialId, quality: 4, requestId }, CALL);
+      });
+      const deletion = here.userData.deleteUserData({ userId }, CALL);
+      await Promise.allSettled([...writes, deletion]);
+      await deletion;
+      expect(await exported(userId)).toEqual([]);
+      const left = await here.sql.query('SELECT FROM scheduling.answered_requests WHERE user_id = $1', [
+        userId,
+      ]);
+      expect(left.rowCount).toBe(0);
+    }
+  });
+});

@@ -1,0 +1,96 @@
+import { execFile } from 'node:child_process';
+import { dirname } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { CALL, newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+
+let here: TestScheduling;
+beforeAll(async () => {
+  here = await startTestScheduling();
+});
+afterAll(() => here.stop());
+
+const verify = (...args: string[]) =>
+  promisify(execFile)('npm', ['run', '--silent', 'verify', '--', ...args], {
+    cwd: dirname(dirname(import.meta.dirname)),
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, DATABASE_URL: here.databaseUrl },
+  }).then(
+    ({ stdout }) => ({ code: 0, stdout, stderr: '' }),
+    (error) => ({ code: error.code, stdout: error.stdout, stderr: error.stderr }),
+  );
+
+/** A material with everything that can happen to one; returns its id. */
+async function busyMaterial(userId: string): Promise<string> {
+  const materialId = await here.create(userId);
+  const review = (quality: number) => here.reviews.submitReview({ userId, materialId, quality }, CALL);
+  const snooze = (timeZone: string) =>
+    here.snoozes.snoozeMaterials(
+      { userId, materialIds: [materialId], preset: 'SNOOZE_PRESET_TOMORROW', timeZone },
+      CALL,
+    );
+  await snooze('UTC');
+  for (const quality of [4, 5, 3]) await review(quality);
+  await here.materials.updateMaterial({ userId, materialId, title: 'Edited' }, CALL);
+  await snooze('Asia/Tokyo');
+  await Promise.all([0, 1, 2, 3, 4, 5].map(review));
+  // Whatever the order of those was, this leaves an interval of one day.
+  await review(2);
+  await here.materials.archiveMaterial({ userId, materialId }, CALL);
+  return materialId;
+}
+
+test('finds no drift in what the service wrote, also while reviews race', async () => {
+  const userId = newUserId();
+  for (let index = 0; index < 3; index += 1) await busyMaterial(userId);
+  await here.create(newUserId());
+  const { code, stdout } = await verify();
+  expect([code, stdout]).toEqual([0, '4 materials, 30 reviews, 6 snoozes: 0 drifted\n']);
+  expect((await verify('--user', userId)).stdout).toBe('3 materials, 30 reviews, 6 snoozes: 0 drifted\n');
+});
+
+test.each([
+  [
+    'UPDATE scheduling.materials SET interval_days = interval_days + 1 WHERE material_id = $1',
+    /the schedule is .*interval 2/,
+  ],
+  [
+    "UPDATE scheduling.materials SET next_review_time = next_review_time + interval '1 ms' WHERE material_id = $1",
+    /the schedule is/,
+  ],
+  [
+    'UPDATE scheduling.materials SET last_reviewed_time = NULL WHERE material_id = $1',
+    /last reviewed is never/,
+  ],
+  [
+    'DELETE FROM scheduling.reviews WHERE material_id = $1 AND revision = 3',
+    /before review 4, the schedule is/,
+  ],
+  ['DELETE FROM scheduling.snoozed_materials WHERE material_id = $1', /before review 2, the schedule is/],
+  [
+    'UPDATE scheduling.reviews SET quality = 5 - quality WHERE material_id = $1 AND revision = 2',
+    /after review 2, the schedule is/,
+  ],
+  [
+    'UPDATE scheduling.reviews SET after_ease_factor_hundredths = 131 WHERE material_id = $1 AND revision = 4',
+    /after review 4, the schedule is .*ease factor 1\.31/,
+  ],
+])('finds drift planted by %s', async (statement, expected) => {
+  const userId = newUserId();
+  const materialId = await busyMaterial(userId);
+  expect((await verify('--user', userId)).code).toBe(0);
+  await here.sql.query(statement, [materialId]);
+  const { code, stdout } = await verify('--user', userId);
+  expect(code).toBe(1);
+  expect(stdout).toMatch(expected);
+  expect(stdout).toMatch(new RegExp(`^user ${userId} material ${materialId}: `));
+  expect(stdout).toMatch(/1 materials, .*: 1 drifted\n$/);
+});
+
+test('says how to use it, and what it cannot do', async () => {
+  expect((await verify('--help')).stdout).toContain('npm run verify [-- --user ID]');
+  expect(await verify('--user', 'x')).toMatchObject({
+    code: 2,
+    stderr: '--user must be the id of a user.\n',
+  });
+  expect((await verify('--colour')).code).toBe(2);
+});

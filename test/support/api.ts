@@ -1,0 +1,79 @@
+// An HTTP client of the public API that holds every answer it gets against the contract.
+import { expect } from 'vitest';
+import { type Answer, ENDPOINTS, expectWithinContract, isErrorBody } from '../contract/spec.ts';
+
+export type ApiOptions = {
+  key?: string;
+  json?: unknown;
+  body?: string | Uint8Array;
+  headers?: Record<string, string>;
+};
+export type Api = ReturnType<typeof createApi>;
+
+export type MaterialJson = {
+  id: string;
+  title: string;
+  nextReview: string;
+  interval: number;
+  ef: number;
+  repetitions: number;
+  createdAt: string;
+  updatedAt: string;
+  lastReviewed: string | null;
+};
+
+/** `base` ends with /v1. `mayBeUnavailable`: 503 is an answer to expect, since the test makes a fault or a flood. */
+export function createApi(base: string, key?: string, { mayBeUnavailable = false } = {}) {
+  const request = async (method: string, path: string, options: ApiOptions = {}): Promise<Answer> => {
+    const sentKey = options.key ?? key;
+    const body = options.json === undefined ? options.body : JSON.stringify(options.json);
+    const response = await fetch(base + path, {
+      method,
+      headers: {
+        ...(sentKey !== undefined && { authorization: `Bearer ${sentKey}` }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...options.headers,
+      },
+      ...(body !== undefined && { body }),
+    });
+    const answer = { status: response.status, headers: response.headers, body: await response.json() };
+    if (mayBeUnavailable && answer.status === 503) {
+      expect(isErrorBody(503, answer.body)).toBe(true);
+      expect(answer.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+    } else {
+      expectWithinContract(endpointOf(method, path), answer);
+    }
+    return answer;
+  };
+  return {
+    get: (path: string, options?: ApiOptions) => request('GET', path, options),
+    post: (path: string, json?: unknown, options?: ApiOptions) =>
+      request('POST', path, { ...options, ...(json !== undefined && { json }) }),
+    request,
+    async create(json: object): Promise<MaterialJson> {
+      const { status, body } = await request('POST', '/materials', { json });
+      if (status !== 201) throw new Error(`not created: ${JSON.stringify(body)}`);
+      return (body as { material: MaterialJson }).material;
+    },
+  };
+}
+
+export function materialsOf({ body }: Answer): MaterialJson[] {
+  return (body as { materials: MaterialJson[] }).materials;
+}
+
+export function errorOf({ body }: Answer): {
+  code: string;
+  message: string;
+  details?: { field?: string; requiredScopes?: string[] };
+} {
+  return (body as { error: { code: string; message: string } }).error;
+}
+
+function endpointOf(method: string, path: string) {
+  const [pathname = ''] = path.split('?');
+  return ENDPOINTS.find((endpoint) => {
+    const pattern = endpoint.path.replace('{materialId}', '(?!due$)[^/]+');
+    return endpoint.method === method && new RegExp(`^${pattern}$`).test(pathname);
+  });
+}

@@ -1,0 +1,97 @@
+// A gateway over a system of the test's own, on a free port, which counts the RPCs that it makes.
+import { randomBytes } from 'node:crypto';
+import { parseToken } from '../../gateway/access/tokens.ts';
+import { buildGateway } from '../../gateway/app.ts';
+import { type Clients, closeClients, createClients } from '../../gateway/clients.ts';
+import { buildGatewaySchema } from '../../gateway/schema.ts';
+import type { AuditEntry } from '../../services/platform/audit.ts';
+import { createLogger } from '../../services/platform/logger.ts';
+import type { TestSystem } from './system.ts';
+
+export type GraphqlAnswer = {
+  status: number;
+  headers: Headers;
+  // Tests know the shape of what they asked for.
+  // biome-ignore lint/suspicious/noExplicitAny: the shape is that of each query
+  data: any;
+  errors: { message: string; path?: string[]; extensions: { code: string; field?: string } }[] | undefined;
+};
+export type TestGateway = Awaited<ReturnType<typeof startTestGateway>>;
+
+export const OPERATOR = randomBytes(32).toString('hex');
+export const VIEWER = randomBytes(32).toString('hex');
+
+export async function startTestGateway(system: TestSystem, logger = createLogger('test', 'silent')) {
+  const rpcs: string[] = [];
+  const audited: AuditEntry[] = [];
+  const real = createClients(system);
+  const tokens = [`olga:operator:${OPERATOR}`, `vic:viewer:${VIEWER}`].flatMap(
+    (entry) => parseToken(entry) ?? [],
+  );
+  const app = await buildGateway({
+    schema: buildGatewaySchema(),
+    clients: watched(real, (rpc) => rpcs.push(rpc)),
+    tokens,
+    audit: (entry) => audited.push(entry),
+    logger,
+  });
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const address = app.server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  const origin = `http://127.0.0.1:${port}`;
+  const send = async (body: string, headers: Record<string, string> = {}): Promise<GraphqlAnswer> => {
+    const response = await fetch(`${origin}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${OPERATOR}`, ...headers },
+      body,
+    });
+    return {
+      status: response.status,
+      headers: response.headers,
+      ...((await response.json()) as object),
+    } as GraphqlAnswer;
+  };
+  return {
+    origin,
+    clients: real,
+    audited,
+    send,
+    query: (query: string, variables: object = {}, token = OPERATOR) =>
+      send(JSON.stringify({ query, variables }), { authorization: `Bearer ${token}` }),
+    /** The names of the RPCs that `work` leads to. */
+    async rpcsOf(work: () => Promise<unknown>): Promise<string[]> {
+      rpcs.length = 0;
+      await work();
+      return [...rpcs];
+    },
+    async stop() {
+      await app.close();
+      closeClients(real);
+    },
+  };
+}
+
+/** The same clients, telling the name of every RPC before it is made; `before` may throw in its place. */
+export function watched(clients: Clients, before: (rpc: string) => void): Clients {
+  const watch = <C extends object>(client: C): C =>
+    new Proxy(client, {
+      get(target, name) {
+        const member: unknown = Reflect.get(target, name);
+        if (typeof member !== 'function' || name === 'close') return member;
+        return (...args: unknown[]) => {
+          before(String(name));
+          return member.apply(target, args);
+        };
+      },
+    });
+  const { users, apiKeys, materials, reviews, snoozes, stats, userData } = clients;
+  return {
+    users: watch(users),
+    apiKeys: watch(apiKeys),
+    materials: watch(materials),
+    reviews: watch(reviews),
+    snoozes: watch(snoozes),
+    stats: watch(stats),
+    userData: watch(userData),
+  };
+}

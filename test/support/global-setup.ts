@@ -1,0 +1,36 @@
+// One PostgreSQL for the whole test run, in a folder of its own that is removed at the end.
+import { chmodSync, existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestProject } from 'vitest/node';
+import { startEmbeddedPostgres } from '../../services/platform/embedded-postgres/embedded-postgres.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Of an account that may make databases. */
+    postgresUrl: string;
+  }
+}
+
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const folder = mkdtempSync(join(tmpdir(), 'srs-test-'));
+  // As root the server runs as another account, which has to pass this folder.
+  chmodSync(folder, 0o755);
+  const directory = join(folder, 'postgres');
+  const remove = () => {
+    // Where that account cannot pass the temporary directory, the data lie behind a link.
+    if (existsSync(directory)) rmSync(realpathSync(directory), { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    const postgres = await startEmbeddedPostgres({ directory, durable: false });
+    project.provide('postgresUrl', postgres.databaseUrl);
+    return async () => {
+      await postgres.stop();
+      remove();
+    };
+  } catch (error) {
+    remove();
+    throw error;
+  }
+}

@@ -1,0 +1,158 @@
+// A real redis-server of the test's own, on a free port, in a folder of its own.
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { describe, test } from 'vitest';
+
+export type RedisServer = Awaited<ReturnType<typeof startRedis>>;
+
+type Settings = {
+  cluster?: boolean;
+  password?: string;
+  /** Keeps every write Redis makes in a file, for `appendOnlyText` to read. */
+  appendOnly?: boolean;
+};
+
+export function redisServerAvailable(): boolean {
+  try {
+    execFileSync('redis-server', ['--version'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Leaves the tests out, and says so in one line, where there is no redis-server; in CI that is a failure. */
+export function describeWithRedis(name: string, tests: () => void): void {
+  if (redisServerAvailable()) {
+    describe(name, tests);
+    return;
+  }
+  const advice = `${name}: there is no redis-server on PATH (Debian: apt-get install redis-server)`;
+  if (process.env.CI) {
+    test(`${name}: redis-server is on PATH`, () => {
+      throw new Error(`CI must not leave out ${advice}`);
+    });
+    return;
+  }
+  process.stderr.write(`Left out: ${advice}\n`);
+  describe.skip(name, tests);
+}
+
+export async function startRedis(settings: Settings = {}) {
+  const port = await freePort();
+  const folder = mkdtempSync(join(tmpdir(), 'srs-redis-'));
+  const { password } = settings;
+  let child: ChildProcess;
+  const start = async () => {
+    const clusterPort = settings.cluster ? await freePort() : undefined;
+    const options = [
+      ['port', `${port}`],
+      ['bind', '127.0.0.1'],
+      ['save', ''],
+      ['appendonly', settings.appendOnly ? 'yes' : 'no'],
+      ['dir', folder],
+      ...(password === undefined ? [] : [['requirepass', password]]),
+      ...(clusterPort === undefined
+        ? []
+        : [
+            ['cluster-enabled', 'yes'],
+            ['cluster-port', `${clusterPort}`],
+          ]),
+    ];
+    const args = options.flatMap(([name, value = '']) => [`--${name}`, value]);
+    child = spawn('redis-server', args, { stdio: 'ignore' });
+    await untilAnswering(child, port, password);
+    return clusterPort;
+  };
+  const kill = async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill('SIGCONT');
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  };
+  const clusterPort = await start();
+  return {
+    url: `redis://${password === undefined ? '' : `:${encodeURIComponent(password)}@`}127.0.0.1:${port}`,
+    port,
+    /** Where the nodes of a Cluster talk to each other. */
+    clusterPort,
+    pid: () => child.pid,
+    kill,
+    /** After `kill`: on the same port, empty. */
+    restart: async () => void (await start()),
+    freeze: () => child.kill('SIGSTOP'),
+    thaw: () => child.kill('SIGCONT'),
+    /** Every write command Redis has carried out, in its own protocol. */
+    appendOnlyText: () =>
+      readdirSync(folder, { recursive: true, encoding: 'utf8' })
+        .filter((path) => path.endsWith('.aof'))
+        .map((path) => readFileSync(join(folder, path), 'utf8'))
+        .join(''),
+    async stop() {
+      await kill();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Three masters that share the slots. */
+export async function startRedisCluster({ password }: { password?: string } = {}) {
+  const settings = { cluster: true, ...(password === undefined ? {} : { password }) };
+  const nodes = await Promise.all([startRedis(settings), startRedis(settings), startRedis(settings)]);
+  const [first] = nodes;
+  const clients = nodes.map((node) => new Redis(node.url));
+  await Promise.all(
+    clients.map(async (client, index) => {
+      const [from, to] = [Math.ceil((index * 16_384) / 3), Math.ceil(((index + 1) * 16_384) / 3) - 1];
+      await client.call('CLUSTER', 'ADDSLOTSRANGE', `${from}`, `${to}`);
+      if (first !== undefined && index > 0)
+        await client.call('CLUSTER', 'MEET', '127.0.0.1', `${first.port}`, `${first.clusterPort}`);
+      while (!String(await client.call('CLUSTER', 'INFO')).includes('cluster_state:ok')) await sleep(50);
+      client.disconnect();
+    }),
+  );
+  return {
+    url: nodes.map((node) => node.url).join(','),
+    nodes,
+    stop: () => Promise.all(nodes.map((node) => node.stop())),
+  };
+}
+
+/** @throws Error where the server ends instead of answering. */
+async function untilAnswering(child: ChildProcess, port: number, password: string | undefined) {
+  const client = new Redis({
+    port,
+    host: '127.0.0.1',
+    ...(password === undefined ? {} : { password }),
+    retryStrategy: () => 20,
+    maxRetriesPerRequest: null,
+  });
+  client.on('error', () => {});
+  const ended = new AbortController();
+  try {
+    await Promise.race([
+      client.ping(),
+      once(child, 'exit', { signal: ended.signal }).then(([code]) => {
+        throw new Error(`redis-server ended with ${code} instead of listening on ${port}`);
+      }),
+    ]);
+  } finally {
+    ended.abort();
+    client.disconnect();
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('no free port');
+  return address.port;
+}

@@ -1,0 +1,94 @@
+// The scheduling service alone, over real gRPC, on a database of its own, with a clock that a test may set.
+import { randomUUID } from 'node:crypto';
+import { Client } from 'pg';
+import type { MaterialServiceDefinition } from '../../generated/scheduling/v1/MaterialService.ts';
+import type { ReviewServiceDefinition } from '../../generated/scheduling/v1/ReviewService.ts';
+import type { SnoozeServiceDefinition } from '../../generated/scheduling/v1/SnoozeService.ts';
+import type { StatsServiceDefinition } from '../../generated/scheduling/v1/StatsService.ts';
+import type { UserDataServiceDefinition } from '../../generated/scheduling/v1/UserDataService.ts';
+import { ServiceError } from '../../services/platform/errors.ts';
+import { createGrpcClient } from '../../services/platform/grpc-client.ts';
+import { createLogger } from '../../services/platform/logger.ts';
+import { loadProto, serviceDefinition } from '../../services/platform/proto.ts';
+import { startScheduling } from '../../services/scheduling/service.ts';
+import { createTestDatabase } from './database.ts';
+
+export const CALL = { requestId: 'test' };
+export type TestScheduling = Awaited<ReturnType<typeof startTestScheduling>>;
+
+export async function startTestScheduling() {
+  const database = await createTestDatabase();
+  let clockMs: number | undefined;
+  const trust = { serviceTokens: [], tls: undefined };
+  const config = { logLevel: 'silent', shutdownTimeoutMs: 2000, trust, host: '127.0.0.1', port: 0 } as const;
+  /** One more process's worth of the service on the same database. */
+  const startAnother = () =>
+    startScheduling({
+      config: { ...config, databaseUrl: database.databaseUrl },
+      logger: createLogger('test', 'silent'),
+      now: () => new Date(clockMs ?? Date.now()),
+    });
+  const service = await startAnother();
+  const proto = loadProto('scheduling/v1/scheduling.proto');
+  const options = { target: `127.0.0.1:${service.port}`, trust, caller: 'test', deadlineMs: 10_000 };
+  const materials = createGrpcClient(
+    serviceDefinition<MaterialServiceDefinition>(proto, 'scheduling.v1.MaterialService'),
+    options,
+  );
+  const reviews = createGrpcClient(
+    serviceDefinition<ReviewServiceDefinition>(proto, 'scheduling.v1.ReviewService'),
+    options,
+  );
+  const snoozes = createGrpcClient(
+    serviceDefinition<SnoozeServiceDefinition>(proto, 'scheduling.v1.SnoozeService'),
+    options,
+  );
+  const stats = createGrpcClient(
+    serviceDefinition<StatsServiceDefinition>(proto, 'scheduling.v1.StatsService'),
+    options,
+  );
+  const userData = createGrpcClient<UserDataServiceDefinition, 'ExportUserData'>(
+    serviceDefinition<UserDataServiceDefinition>(proto, 'scheduling.v1.UserDataService'),
+    options,
+  );
+  const sql = new Client({ connectionString: database.databaseUrl });
+  sql.on('error', () => {});
+  await sql.connect();
+  return {
+    materials,
+    reviews,
+    snoozes,
+    stats,
+    userData,
+    sql,
+    startAnother,
+    databaseUrl: database.databaseUrl,
+    setClock(time: string | undefined) {
+      clockMs = time === undefined ? undefined : Date.parse(time);
+    },
+    /** A material of `userId`; returns its id. */
+    async create(userId: string, title = 'A material'): Promise<string> {
+      const { material } = await materials.createMaterial({ userId, title }, CALL);
+      return material?.materialId ?? '';
+    },
+    async stop() {
+      for (const client of [materials, reviews, snoozes, stats, userData]) client.close();
+      await sql.end();
+      await service.close(1000);
+      await database.drop();
+    },
+  };
+}
+
+export const newUserId = () => randomUUID();
+
+/** "REASON field" of the error that a call fails with. */
+export async function refusal(call: Promise<unknown>): Promise<string> {
+  try {
+    await call;
+  } catch (error) {
+    if (error instanceof ServiceError) return [error.reason, error.field].filter(Boolean).join(' ');
+    throw error;
+  }
+  return 'no error';
+}

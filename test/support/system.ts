@@ -1,0 +1,96 @@
+// The whole system in this process, over real gRPC, on a database of its own and free ports.
+import { randomBytes } from 'node:crypto';
+import { createAccountsClients } from '../../services/accounts/cli/clients.ts';
+import type { Scope } from '../../services/accounts/scopes.ts';
+import { startAccounts } from '../../services/accounts/service.ts';
+import { createLogger } from '../../services/platform/logger.ts';
+import { type RestServer, startRest } from '../../services/rest/service.ts';
+import { startScheduling } from '../../services/scheduling/service.ts';
+import { createTestDatabase } from './database.ts';
+
+export type TestUser = { userId: string; apiKeyId: string; key: string };
+export type TestSystem = Awaited<ReturnType<typeof startSystem>>;
+
+const CALL = { requestId: 'test' };
+export const ALL_SCOPES: Scope[] = [
+  'materials:read',
+  'materials:write',
+  'reviews:read',
+  'reviews:write',
+  'snooze:write',
+  'profile:read',
+];
+
+export async function startSystem(
+  settings: {
+    writeLimit?: number;
+    redisUrl?: string;
+    facades?: number;
+    /** A scheduling service that the test runs itself, and the database that it is on. */
+    schedulingTarget?: string;
+    databaseUrl?: string;
+  } = {},
+) {
+  const database = await createTestDatabase();
+  const logger = createLogger('test', 'silent');
+  const now = () => new Date();
+  const trust = { serviceTokens: [], tls: undefined };
+  const common = { logLevel: 'silent', shutdownTimeoutMs: 2000, trust, host: '127.0.0.1', port: 0 } as const;
+  const databaseUrl = settings.databaseUrl ?? database.databaseUrl;
+  const peppers = [{ version: '1', secret: randomBytes(32).toString('hex') }];
+  const startAccountsOn = (port: number) =>
+    startAccounts({
+      config: { ...common, port, databaseUrl, peppers, keysPerHour: 10_000 },
+      logger,
+      audit: () => {},
+      now,
+    });
+  let accounts = await startAccountsOn(0);
+  const scheduling = await startScheduling({ config: { ...common, databaseUrl }, logger, now });
+  const accountsTarget = `127.0.0.1:${accounts.port}`;
+  const schedulingTarget = settings.schedulingTarget ?? `127.0.0.1:${scheduling.port}`;
+  const facades: RestServer[] = [];
+  for (let index = 0; index < (settings.facades ?? 1); index += 1) {
+    const config = {
+      ...common,
+      accountsTarget,
+      schedulingTarget,
+      redisUrl: settings.redisUrl,
+      writeLimitPerMinute: settings.writeLimit ?? 1_000_000,
+      docs: true,
+    };
+    facades.push(await startRest({ config, logger, now }));
+  }
+  const clients = createAccountsClients({ target: accountsTarget, trust });
+  return {
+    databaseUrl,
+    schedulingTarget,
+    accountsTarget,
+    trust,
+    accounts: clients,
+    origins: facades.map(({ port }) => `http://127.0.0.1:${port}`),
+    port: facades[0]?.port ?? 0,
+    /** A user of their own with one key. */
+    async createUser(scopes: readonly string[] = ALL_SCOPES, timeZone = 'UTC'): Promise<TestUser> {
+      const email = `${randomBytes(8).toString('hex')}@example.com`;
+      const { user } = await clients.users.createUser({ email, timeZone }, CALL);
+      return this.createKey(user?.userId ?? '', scopes);
+    },
+    async createKey(userId: string, scopes: readonly string[]): Promise<TestUser> {
+      const made = await clients.apiKeys.createApiKey({ userId, scopes: [...scopes] }, CALL);
+      return { userId, apiKeyId: made.apiKey?.apiKeyId ?? '', key: made.key };
+    },
+    stopAccounts: () => accounts.close(100),
+    /** On the port it had. */
+    async restartAccounts(): Promise<void> {
+      accounts = await startAccountsOn(accounts.port);
+    },
+    async stop(): Promise<void> {
+      for (const facade of facades) await facade.close();
+      clients.close();
+      await scheduling.close(1000);
+      await accounts.close(1000);
+      await database.drop();
+    },
+  };
+}

@@ -1,0 +1,93 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { dirname } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createApi } from '../support/api.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+const root = dirname(dirname(import.meta.dirname));
+const TOKEN = 't'.repeat(32);
+const PEPPER = `1:${'p'.repeat(32)}`;
+let database: TestDatabase;
+const running: ChildProcess[] = [];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(async () => {
+  for (const child of running) {
+    if (child.exitCode !== null || child.signalCode !== null) continue;
+    const exited = once(child, 'exit');
+    process.kill(-(child.pid ?? 0), 'SIGTERM');
+    await exited;
+  }
+  await database.drop();
+});
+
+const base = () => ({ PATH: process.env.PATH, HOME: process.env.HOME, DATABASE_URL: database.databaseUrl });
+
+/** Runs `npm run NAME` and resolves to its port once its log says that it is ready. */
+async function start(name: string, environment: Record<string, string>): Promise<number> {
+  const child = spawn('npm', ['run', '--silent', name], {
+    cwd: root,
+    env: { ...base(), ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
+  running.push(child);
+  let log = '';
+  return new Promise((resolve, reject) => {
+    child.stderr?.setEncoding('utf8').on('data', (text) => {
+      log += text;
+      const ready = log.split('\n').find((line) => line.includes(`${name} is ready`));
+      if (ready !== undefined) resolve(JSON.parse(ready).port);
+    });
+    child.once('exit', () => reject(new Error(log)));
+  });
+}
+
+const fail = async (name: string, environment: Record<string, string>): Promise<string> => {
+  const options = { cwd: root, env: { ...base(), ...environment } };
+  const failure = await promisify(execFile)('npm', ['run', '--silent', name], options).catch(
+    (error) => error,
+  );
+  expect(failure.code).toBe(1);
+  return failure.stderr;
+};
+
+describe('each service alone', () => {
+  test('works with the others over a service token, also at the same first moment', async () => {
+    const shared = { SERVICE_TOKEN: TOKEN };
+    const [scheduling, accounts] = await Promise.all([
+      start('scheduling', { ...shared, SCHEDULING_PORT: '0' }),
+      start('accounts', { ...shared, ACCOUNTS_PORT: '0', KEY_PEPPER: PEPPER }),
+    ]);
+    const targets = { SCHEDULING_URL: `127.0.0.1:${scheduling}`, ACCOUNTS_URL: `127.0.0.1:${accounts}` };
+    const keys = (environment: Record<string, string>) =>
+      promisify(execFile)(
+        'npm',
+        ['run', '--silent', 'keys', '--', 'create', '--email', 'a@example.com', '--json'],
+        { cwd: root, env: { ...base(), ...targets, ...environment } },
+      );
+    const { key } = JSON.parse((await keys(shared)).stdout);
+    const refused = await keys({ SERVICE_TOKEN: 'w'.repeat(32) }).catch((error) => error);
+    expect(refused.stderr).toBe('unauthorized: A service token is required.\n');
+    const rest = await start('rest', { ...shared, ...targets, REST_PORT: '0' });
+    const answer = await createApi(`http://127.0.0.1:${rest}/v1`, key).get('/reviews/due');
+    expect(answer).toMatchObject({ status: 200, body: { materials: [] } });
+  });
+
+  test('refuses to listen beyond loopback without a secret', async () => {
+    const environment = { HOST: '0.0.0.0', SCHEDULING_PORT: '0' };
+    expect(await fail('scheduling', environment)).toMatch(/SERVICE_TOKEN/);
+  });
+
+  test('refuses a pepper that is not the one of before, and no pepper at all', async () => {
+    const environment = { ACCOUNTS_PORT: '0', KEY_PEPPER: `1:${'q'.repeat(32)}` };
+    const said = await fail('accounts', environment);
+    expect(said).toMatch(/KEY_PEPPER version 1 is not the secret/);
+    expect(said).not.toContain('q'.repeat(32));
+    expect(await fail('accounts', { ACCOUNTS_PORT: '0' })).toMatch(/KEY_PEPPER is not set/);
+  });
+});

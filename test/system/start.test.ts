@@ -1,0 +1,240 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createApi } from '../support/api.ts';
+
+const root = dirname(dirname(import.meta.dirname));
+let folder: string;
+const running: Started[] = [];
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'srs-start-'));
+  chmodSync(folder, 0o755);
+});
+afterEach(async () => {
+  for (const started of running.splice(0)) {
+    if (started.child.exitCode === null && started.child.signalCode === null) await started.end('SIGTERM');
+  }
+  rmSync(folder, { recursive: true, force: true });
+});
+
+type Started = {
+  child: ChildProcess;
+  output(): string;
+  base: string;
+  accounts: string;
+  end(signal: NodeJS.Signals): Promise<number | null>;
+};
+const environment = () => ({
+  PATH: process.env.PATH,
+  HOME: process.env.HOME,
+  DATA_DIR: join(folder, 'data'),
+  REST_PORT: '0',
+  SCHEDULING_PORT: '0',
+  ACCOUNTS_PORT: '0',
+  GRAPHQL_PORT: '0',
+  LOG_LEVEL: 'error',
+});
+
+/** One that ended but that nobody has reaped yet has no command line any more. */
+const isWorking = (pid: string | undefined) =>
+  existsSync(`/proc/${pid}`) && readFileSync(`/proc/${pid}/cmdline`, 'utf8') !== '';
+
+/** Runs npm start and resolves when it says that it is ready, rejects when it ends before. */
+async function start(more: Record<string, string> = {}): Promise<Started> {
+  const child = spawn('npm', ['start', '--silent'], {
+    cwd: root,
+    env: { ...environment(), ...more },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream?.setEncoding('utf8').on('data', (text) => (output += text));
+  await new Promise<void>((resolve, reject) => {
+    child.stdout?.on('data', () => output.includes('Ready.') && resolve());
+    child.once('exit', () => reject(new Error(output)));
+  });
+  const started: Started = {
+    child,
+    output: () => output,
+    base: /http:\S+\/v1/.exec(output)?.[0] ?? '',
+    accounts: /accounts \(gRPC\) +(\S+)/.exec(output)?.[1] ?? '',
+    async end(signal) {
+      const exited = once(child, 'exit');
+      process.kill(-(child.pid ?? 0), signal);
+      return (await exited)[0];
+    },
+  };
+  running.push(started);
+  return started;
+}
+
+describe('npm start', () => {
+  test('makes a demo user on the first run only, keeps the data, and ends with 0 on SIGTERM and Ctrl-C', async () => {
+    const first = await start();
+    const key = /rmk_live_[0-9A-Za-z]{49}/.exec(first.output())?.[0] ?? '';
+    expect(first.output()).toContain(`curl -H "Authorization: Bearer ${key}" ${first.base}/me`);
+    const { id } = await createApi(first.base, key).create({ title: 'Kept' });
+    expect(await first.end('SIGTERM')).toBe(0);
+    const second = await start();
+    expect(second.output()).not.toContain('rmk_live_');
+    const { body } = await createApi(second.base, key).get('/materials');
+    expect(body).toMatchObject({ materials: [{ id, title: 'Kept' }] });
+    expect(await second.end('SIGINT')).toBe(0);
+    expect(existsSync(join(folder, 'data/postgres/data/postmaster.pid'))).toBe(false);
+  });
+
+  test('starts again after kill -9, stopping the database that was left behind', async () => {
+    const first = await start();
+    const key = /rmk_live_[0-9A-Za-z]{49}/.exec(first.output())?.[0] ?? '';
+    await createApi(first.base, key).create({ title: 'Survives' });
+    await first.end('SIGKILL');
+    const orphan = readFileSync(join(folder, 'data/postgres/data/postmaster.pid'), 'utf8').split('\n')[0];
+    const second = await start();
+    expect((await createApi(second.base, key).get('/materials')).body).toMatchObject({
+      materials: [{ title: 'Survives' }],
+    });
+    expect(isWorking(orphan)).toBe(false);
+  });
+
+  test('starts over a stale lock file whose process id now belongs to another program', async () => {
+    const first = await start();
+    await first.end('SIGTERM');
+    const lock = join(folder, 'data/postgres/data/postmaster.pid');
+    writeFileSync(lock, `${process.pid}\n${dirname(lock)}\n0\n5999\n\n127.0.0.1\n\nready\n`);
+    const second = await start();
+    expect(second.output()).toContain('Ready.');
+  });
+
+  test('refuses a data directory that another start is using', async () => {
+    await start();
+    await expect(start()).rejects.toThrow(/is in use by another running process/);
+  });
+
+  test('serves GraphQL with the token it keeps, and GATEWAY=off leaves that out', async () => {
+    const started = await start();
+    const token = readFileSync(join(folder, 'data/gateway-token'), 'utf8').trim();
+    expect(started.output()).not.toContain(token);
+    expect(started.output()).toContain(`in ${join(folder, 'data/gateway-token')}`);
+    const [url = ''] = /http:\S+\/graphql/.exec(started.output()) ?? [];
+    const answer = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+      body: '{"query":"{ user(email: \\"demo@example.com\\") { firstName } }"}',
+    });
+    expect(await answer.json()).toEqual({ data: { user: { firstName: 'Demo' } } });
+    expect(await started.end('SIGINT')).toBe(0);
+    const without = await start({ GATEWAY: 'off' });
+    expect(without.output()).not.toMatch(/GraphQL|graphql|gateway/);
+  });
+
+  test('keeps pepper, tokens and database password to their owner', async () => {
+    await start();
+    expect(statSync(join(folder, 'data/gateway-token')).mode & 0o777).toBe(0o600);
+    expect(statSync(join(folder, 'data/key-pepper')).mode & 0o777).toBe(0o600);
+    expect(statSync(join(folder, 'data/postgres/password')).mode & 0o777).toBe(0o600);
+  });
+
+  test.runIf(process.getuid?.() === 0)(
+    'as root under a private folder, keeps the database where its account can reach it',
+    async () => {
+      chmodSync(folder, 0o700);
+      const started = await start();
+      expect(started.output()).toMatch(/The database lies in \/var\/lib\/spaced-repetition\/[\w-]+/);
+      await started.end('SIGTERM');
+      rmSync(/\/var\/lib\/spaced-repetition\/[\w-]+/.exec(started.output())?.[0] ?? '', { recursive: true });
+      const parent = '/var/lib/spaced-repetition';
+      if (readdirSync(parent).length === 0) rmSync(parent, { recursive: true });
+    },
+  );
+
+  test('names every bad variable and starts nothing', async () => {
+    const env = { ...environment(), REST_PORT: 'x', LOG_LEVEL: 'loud', KEY_PEPPER: 'short' };
+    const failed = await promisify(execFile)('npm', ['start', '--silent'], { cwd: root, env }).catch(
+      (error) => error,
+    );
+    expect(failed.code).toBe(1);
+    for (const name of ['REST_PORT', 'LOG_LEVEL', 'KEY_PEPPER']) expect(failed.stderr).toContain(name);
+    expect(failed.stderr).not.toContain('short');
+  });
+});
+
+describe('npm run keys', () => {
+  test('creates, lists, rotates and revokes, in tables and in JSON', async () => {
+    const started = await start();
+    const keys = async (...args: string[]) =>
+      promisify(execFile)('npm', ['run', '--silent', 'keys', '--', ...args], {
+        cwd: root,
+        env: { ...environment(), ACCOUNTS_URL: started.accounts },
+      }).then(
+        ({ stdout }) => ({ code: 0, stdout, stderr: '' }),
+        (error) => ({ code: error.code, stdout: error.stdout, stderr: error.stderr }),
+      );
+    expect((await keys('--help')).stdout).toContain('npm run keys -- create --email E');
+    const made = JSON.parse(
+      (
+        await keys(
+          'create',
+          '--email',
+          'ada@example.com',
+          '--scopes',
+          'materials:read,materials:write',
+          '--time-zone',
+          'Europe/Berlin',
+          '--json',
+        )
+      ).stdout,
+    );
+    expect(Object.keys(made)).toEqual(['id', 'key', 'userId', 'email', 'scopes', 'createdAt']);
+    const { body } = await createApi(started.base, made.key).get('/me');
+    expect(body).toMatchObject({
+      id: made.userId,
+      email: 'ada@example.com',
+      scopes: ['materials:read', 'materials:write'],
+    });
+    const rotated = JSON.parse(
+      (await keys('rotate', made.id, '--scopes', 'materials:read', '--json')).stdout,
+    );
+    expect(rotated).toMatchObject({ userId: made.userId, scopes: ['materials:read'] });
+    expect((await keys('revoke', made.id)).stdout).toBe(`Revoked ${made.id}.\n`);
+    await expect.poll(async () => (await createApi(started.base, made.key).get('/me')).status).toBe(401);
+    const audited = (action: string, id: string) =>
+      expect(started.output()).toMatch(
+        new RegExp(`"audit":true,"action":"${action}","caller":"keys","outcome":"ok".*"apiKeyId":"${id}"`),
+      );
+    audited('CreateApiKey', made.id);
+    audited('RotateApiKey', rotated.id);
+    audited('RevokeApiKey', made.id);
+    expect(started.output()).not.toContain(made.key);
+    const listed = (await keys('list', '--email', 'ADA@example.com')).stdout;
+    expect(listed).toMatch(new RegExp(`${made.id} .*revoked`));
+    expect(listed).not.toContain(made.key);
+    for (const [args, message] of [
+      [['create', '--email', 'x'], 'invalid_request: '],
+      [['create'], 'invalid_request: --email is needed'],
+      [['create', '--email', 'ada@example.com', '--scopes', 'all'], 'invalid_scope: '],
+      [['rotate', rotated.id, '--scopes', 'materials:write'], 'invalid_scope: '],
+      [['revoke', 'nothing'], 'not_found: '],
+      [['list', '--email', 'nobody@example.com'], 'not_found: '],
+      [['dance'], 'invalid_request: There is no command "dance"'],
+      [['list', '--colour'], 'invalid_request: '],
+    ] as const) {
+      const { code, stderr } = await keys(...args);
+      expect([code, stderr.startsWith(message)], `${args}: ${stderr}`).toEqual([1, true]);
+    }
+  });
+});
