@@ -7,6 +7,7 @@ import type { GraphQLSchema } from 'graphql';
 import type { Audit } from '../services/platform/audit.ts';
 import { ServiceError } from '../services/platform/errors.ts';
 import type { Logger } from '../services/platform/logger.ts';
+import { readTraceparent } from '../services/platform/trace-context.ts';
 import { type GatewayToken, type Identity, identify } from './access/tokens.ts';
 import type { Clients } from './clients.ts';
 import type { GatewayContext } from './context.ts';
@@ -78,7 +79,11 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
     fastifyApolloHandler(apollo, {
       context: async (request): Promise<GatewayContext> => {
         const identity = request.identity ?? { name: 'nobody', role: 'viewer' };
-        const call = { requestId: request.id, caller: callerOf(request) };
+        const call = {
+          requestId: request.id,
+          traceparent: readTraceparent(request.headers.traceparent),
+          caller: callerOf(request),
+        };
         const loaders = createLoaders(clients, call);
         return {
           identity,

@@ -27,6 +27,8 @@ const CHANNEL_OPTIONS: ClientOptions = {
 
 export type CallOptions = {
   requestId: string;
+  /** The caller's W3C trace, if there is one. */
+  traceparent?: string | undefined;
   /** Default: the client's. */
   deadlineMs?: number;
   /** On whose behalf, for the other side's audit; default: the client's name. */
@@ -54,7 +56,7 @@ export type GrpcClient<D, Streams extends MethodNames<D> = never> = {
 } & { close(): void };
 
 export type GrpcClientOptions = {
-  /** host:port; a host name is resolved to all its addresses, which take turns. */
+  /** host:port, or ipv4:host:port,host:port; a host name is resolved to all its addresses. Several take turns. */
   target: string;
   trust: GrpcTrust;
   /** This program's name, for the other side's audit. */
@@ -108,6 +110,7 @@ function metadataOf(call: CallOptions, { caller, trust }: GrpcClientOptions): Me
   const metadata = new Metadata();
   metadata.set('x-request-id', call.requestId);
   metadata.set('x-caller', call.caller ?? caller);
+  if (call.traceparent !== undefined) metadata.set('traceparent', call.traceparent);
   const token = trust.serviceTokens[0];
   if (token !== undefined) metadata.set('authorization', `Bearer ${token}`);
   return metadata;
@@ -115,5 +118,5 @@ function metadataOf(call: CallOptions, { caller, trust }: GrpcClientOptions): Me
 
 /** Names go through DNS, so that every replica behind one is found; addresses and explicit schemes stay as they are. */
 function resolvable(target: string): string {
-  return /^(\d|\[|[a-z]+:\/|unix:)/.test(target) ? target : `dns:///${target}`;
+  return /^(\d|\[|[a-z]+:\/|unix:|ipv4:|ipv6:)/.test(target) ? target : `dns:///${target}`;
 }

@@ -20,10 +20,13 @@ import type { GrpcTrust } from './common-config.ts';
 import { ServiceError, toServiceError } from './errors.ts';
 import { toGrpcStatus } from './grpc-status.ts';
 import type { Logger } from './logger.ts';
+import { readTraceparent } from './trace-context.ts';
 
 /** What a handler may know of the call beside its request. */
 export type CallContext = {
   requestId: string;
+  /** The W3C trace that the call belongs to, if any. */
+  traceparent: string | undefined;
   /** The calling program as it names itself. */
   caller: string;
   /** Aborted when the caller has gone: hung up or past its deadline. */
@@ -182,6 +185,7 @@ function callContext(
   call.on('cancelled', () => gone.abort());
   return {
     requestId: firstText(call.metadata, 'x-request-id') ?? crypto.randomUUID(),
+    traceparent: readTraceparent(firstText(call.metadata, 'traceparent')),
     caller: firstText(call.metadata, 'x-caller') ?? 'unknown',
     signal: gone.signal,
   };

@@ -1,6 +1,7 @@
 // Who calls, and may they: the key of a request, verified (401), and held against the route's scopes (403).
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ServiceError } from '../../platform/errors.ts';
+import { callOf } from '../call.ts';
 import type { KeyVerifier } from '../key-verifier.ts';
 import type { Scope } from '../schemas.ts';
 import type { Principal } from '../wire.ts';
@@ -23,7 +24,7 @@ export function registerAuthentication(app: FastifyInstance, verifier: KeyVerifi
   app.addHook('onRequest', async (request) => {
     const key = keyOf(request);
     if (key === undefined) throw new ServiceError('UNAUTHORIZED');
-    const principal = await verifier.verify(key, request.id);
+    const principal = await verifier.verify(key, callOf(request));
     request.principal = principal;
     const { scopes = [] } = request.routeOptions.config;
     if (scopes.length > 0 && !scopes.some((scope) => principal.scopes.includes(scope))) {

@@ -7,14 +7,14 @@ import type { Material } from '../domain/material.ts';
 import { type Review, reviewMaterial } from '../domain/review.ts';
 import { applyReview, isQuality, QUALITIES, type Quality } from '../domain/sm2.ts';
 import { findMaterial, lockMaterials } from '../repositories/materials-repository.ts';
-import { applyReviewIfCurrent } from '../repositories/reviews-repository.ts';
+import { applyReviewIfCurrent, type ReviewOrigin } from '../repositories/reviews-repository.ts';
 import { materialNotFound, readRequestId, requireMaterialId, requireUserId } from '../requests.ts';
 import { toMaterialMessage, toReviewMessage, toScheduleMessage } from '../wire.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 import { once } from './once.ts';
 import { createReviewHistoryHandlers } from './review-history-handlers.ts';
 
-type Grade = { userId: string; materialId: string; quality: Quality };
+type Grade = { userId: string; materialId: string; quality: Quality; origin: ReviewOrigin };
 type Outcome = { material: Material; review: Review };
 
 export function createReviewHandlers(
@@ -24,12 +24,12 @@ export function createReviewHandlers(
   return {
     ...createReviewHistoryHandlers(dependencies),
 
-    async SubmitReview(request) {
+    async SubmitReview(request, origin) {
       const userId = requireUserId(request.userId);
       const requestId = readRequestId(request.requestId);
       const quality = requireQuality(request.quality);
       const materialId = requireMaterialId(request.materialId);
-      const grade = { userId, materialId, quality };
+      const grade = { userId, materialId, quality, origin };
       if (requestId === '') return toResponse(await gradeIfUndisturbed(dependencies, grade));
       const key = { userId, rpc: 'SubmitReview', requestId };
       return once(dependencies, key, [materialId, quality], async (transaction) => ({
@@ -60,7 +60,7 @@ async function gradeIfUndisturbed(dependencies: HandlerDependencies, grade: Grad
   const { database } = dependencies;
   const material = await findMaterial(database, grade.userId, grade.materialId);
   const outcome = compute(material, dependencies, grade);
-  if (await applyReviewIfCurrent(database, grade.userId, outcome.review)) return outcome;
+  if (await applyReviewIfCurrent(database, grade.userId, outcome.review, grade.origin)) return outcome;
   return database.transaction((transaction) => gradeUnderLock(transaction, dependencies, grade));
 }
 
@@ -71,7 +71,7 @@ async function gradeUnderLock(
 ): Promise<Outcome> {
   const [material] = await lockMaterials(transaction, grade.userId, [grade.materialId]);
   const outcome = compute(material, dependencies, grade);
-  if (await applyReviewIfCurrent(transaction, grade.userId, outcome.review)) return outcome;
+  if (await applyReviewIfCurrent(transaction, grade.userId, outcome.review, grade.origin)) return outcome;
   throw new Error(`material ${grade.materialId} changed under its lock`);
 }
 

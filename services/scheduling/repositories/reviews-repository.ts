@@ -19,6 +19,9 @@ export type ReviewRow = {
   after_next_review_time: Date;
 };
 
+/** The request that made a review: its id in every log, and the W3C trace that it belongs to. */
+export type ReviewOrigin = { requestId: string; traceparent: string | undefined };
+
 export type ReviewPosition = { reviewTime: Date; reviewId: string };
 
 /** Of scheduling.reviews under the alias r. */
@@ -37,8 +40,9 @@ const APPLY_REVIEW = `
   )
   INSERT INTO scheduling.reviews (user_id, material_id, revision, review_id, quality, review_time,
     before_ease_factor_hundredths, before_interval_days, before_repetitions, before_next_review_time,
-    after_ease_factor_hundredths, after_interval_days, after_repetitions, after_next_review_time)
-  SELECT $1, $2, revision, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14 FROM rescheduled
+    after_ease_factor_hundredths, after_interval_days, after_repetitions, after_next_review_time,
+    x_request_id, traceparent)
+  SELECT $1, $2, revision, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16 FROM rescheduled
   RETURNING revision`;
 
 const LIST = `
@@ -72,7 +76,12 @@ const MAX_INTEGER = 2_147_483_647;
  * Applies a review that was computed from the material's revision before it.
  * @returns false, and nothing is written, where the material has changed since or is gone.
  */
-export async function applyReviewIfCurrent(db: Queryable, userId: string, review: Review): Promise<boolean> {
+export async function applyReviewIfCurrent(
+  db: Queryable,
+  userId: string,
+  review: Review,
+  origin: ReviewOrigin,
+): Promise<boolean> {
   const { before, after } = review;
   const rows = await db.query({
     name: 'apply-review',
@@ -92,6 +101,8 @@ export async function applyReviewIfCurrent(db: Queryable, userId: string, review
       after.intervalDays,
       after.repetitions,
       after.nextReviewTime,
+      origin.requestId,
+      origin.traceparent,
     ],
   });
   return rows.length === 1;

@@ -1,6 +1,8 @@
 // GET and POST /materials, GET /search: what a user keeps, and how it is found again.
+import type { FastifyRequest } from 'fastify';
 import { ServiceError } from '../../../platform/errors.ts';
 import type { App } from '../../app.ts';
+import { callOf } from '../../call.ts';
 import type { Clients } from '../../clients.ts';
 import { principalOf } from '../../plugins/authenticate.ts';
 import {
@@ -18,8 +20,9 @@ import { errorResponses } from './responses.ts';
 const DEFAULT_LIMIT = 20;
 
 export function registerMaterials(app: App, { materials }: Clients): void {
-  const list = async (userId: string, requestId: string, { q = '', limit = DEFAULT_LIMIT }) => {
-    const found = await materials.listMaterials({ userId, query: q, pageSize: limit }, { requestId });
+  const list = async (request: FastifyRequest, { q = '', limit = DEFAULT_LIMIT }) => {
+    const { userId } = principalOf(request);
+    const found = await materials.listMaterials({ userId, query: q, pageSize: limit }, callOf(request));
     return { materials: found.materials.map(toMaterial) };
   };
 
@@ -35,7 +38,7 @@ export function registerMaterials(app: App, { materials }: Clients): void {
         response: { 200: MaterialsResponseSchema, ...errorResponses(400, 401, 403) },
       },
     },
-    (request) => list(principalOf(request).userId, request.id, request.query),
+    (request) => list(request, request.query),
   );
 
   app.get(
@@ -50,7 +53,7 @@ export function registerMaterials(app: App, { materials }: Clients): void {
         response: { 200: MaterialsResponseSchema, ...errorResponses(400, 401, 403) },
       },
     },
-    (request) => list(principalOf(request).userId, request.id, request.query),
+    (request) => list(request, request.query),
   );
 
   app.post(
@@ -77,7 +80,7 @@ export function registerMaterials(app: App, { materials }: Clients): void {
           ...(content !== undefined && { content }),
           ...(sourceUrl !== undefined && { sourceUrl }),
         },
-        { requestId: request.id },
+        callOf(request),
       );
       const created = await create.catch(refuseDeletedUser);
       markReplayed(reply, created);

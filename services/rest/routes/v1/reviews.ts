@@ -1,5 +1,6 @@
 // GET /reviews/due and POST /reviews/{materialId}: what to review now, and the grade given.
 import type { App } from '../../app.ts';
+import { callOf } from '../../call.ts';
 import type { Clients } from '../../clients.ts';
 import { principalOf } from '../../plugins/authenticate.ts';
 import {
@@ -32,7 +33,7 @@ export function registerReviews(app: App, { materials, reviews }: Clients): void
     async (request) => {
       const { userId } = principalOf(request);
       const { limit = DEFAULT_LIMIT } = request.query;
-      const due = await materials.listDueMaterials({ userId, pageSize: limit }, { requestId: request.id });
+      const due = await materials.listDueMaterials({ userId, pageSize: limit }, callOf(request));
       return { materials: due.materials.map(toMaterial) };
     },
   );
@@ -57,7 +58,7 @@ export function registerReviews(app: App, { materials, reviews }: Clients): void
       const { quality } = request.body;
       const reviewed = await reviews.submitReview(
         { userId, materialId, quality, requestId: request.headers['idempotency-key'] ?? '' },
-        { requestId: request.id },
+        callOf(request),
       );
       markReplayed(reply, reviewed);
       return toReviewResponse(reviewed);

@@ -1,6 +1,7 @@
 // POST /materials/{materialId}/snooze: put a review off.
 import { toTimestamp } from '../../../platform/timestamps.ts';
 import type { App } from '../../app.ts';
+import { callOf } from '../../call.ts';
 import type { Clients } from '../../clients.ts';
 import { parseDateTime } from '../../formats.ts';
 import { principalOf } from '../../plugins/authenticate.ts';
@@ -44,7 +45,7 @@ export function registerSnoozes(app: App, { snoozes }: Clients): void {
           ...(until !== undefined && { snoozeUntilTime: toTimestamp(until) }),
           ...(preset !== undefined && { preset: toPresetMessage(preset) }),
         },
-        { requestId: request.id },
+        callOf(request),
       );
       markReplayed(reply, snoozed);
       return reply.code(201).send(toSnoozeResponse(snoozed));
