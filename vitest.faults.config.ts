@@ -7,6 +7,7 @@ export default defineConfig({
   test: {
     ...config.test,
     include: ['test/faults/**/*.fault.ts'],
+    globalSetup: ['test/faults/support/global-setup.ts'],
     fileParallelism: false,
     testTimeout: 1_200_000,
     hookTimeout: 120_000,

@@ -6,6 +6,7 @@ import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { GraphQLSchema } from 'graphql';
 import type { Audit } from '../services/platform/audit.ts';
 import { ServiceError } from '../services/platform/errors.ts';
+import { registerShutdown } from '../services/platform/http-shutdown.ts';
 import type { Logger } from '../services/platform/logger.ts';
 import { readTraceparent } from '../services/platform/trace-context.ts';
 import { type GatewayToken, type Identity, identify } from './access/tokens.ts';
@@ -39,6 +40,7 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
   const { schema, clients, tokens, audit, logger } = dependencies;
   const app = createFastify();
   registerHttp(app, logger);
+  registerShutdown(app);
   const apollo = await startApollo(app, schema, logger);
   const settle = (request: FastifyRequest, mutation: RequestedMutation, outcome: string) => {
     const { responseKey, action, targets } = mutation;

@@ -16,8 +16,9 @@ const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 
 const CHANNEL_OPTIONS: ClientOptions = {
   'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
+  // A service that restarts is dialled again soon: one of two may end a second after the other is back.
   'grpc.initial_reconnect_backoff_ms': 100,
-  'grpc.max_reconnect_backoff_ms': 1000,
+  'grpc.max_reconnect_backoff_ms': 300,
   'grpc.keepalive_time_ms': 10_000,
   'grpc.keepalive_timeout_ms': 2_000,
   'grpc.keepalive_permit_without_calls': 1,

@@ -16,11 +16,11 @@ import {
 } from '../../services/platform/embedded-postgres/embedded-postgres.ts';
 import type { GrpcClient } from '../../services/platform/grpc-client.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { startService } from '../support/processes.ts';
 import { newUserId } from '../support/scheduling.ts';
 import { startSystem } from '../support/system.ts';
-import { startSchedulingProcess } from './scheduling-process.ts';
+import { ROUNDS } from './support/rounds.ts';
 
-const ROUNDS = Number(process.env.ROUNDS ?? 20);
 const REVIEWS = 500;
 const MATERIALS = 20;
 const CLIENTS = 50;
@@ -70,7 +70,7 @@ const thousands = (count: number) => count.toLocaleString('en');
 describe('kill -9 of scheduling', () => {
   test(`during ${REVIEWS} concurrent reviews over REST, ${ROUNDS} rounds: each is applied exactly once`, async () => {
     const database = await createTestDatabase();
-    const scheduling = await startSchedulingProcess(database.databaseUrl);
+    const scheduling = await startService('scheduling', { DATABASE_URL: database.databaseUrl });
     const system = await startSystem({
       schedulingTarget: scheduling.target,
       databaseUrl: database.databaseUrl,
@@ -141,7 +141,7 @@ describe('kill -9 of PostgreSQL, with fsync on', () => {
     const startPostgres = (): Promise<EmbeddedPostgres> =>
       startEmbeddedPostgres({ directory: join(folder, 'postgres') });
     let postgres = await startPostgres();
-    const scheduling = await startSchedulingProcess(postgres.databaseUrl);
+    const scheduling = await startService('scheduling', { DATABASE_URL: postgres.databaseUrl });
     const clients = createClients({
       schedulingTarget: scheduling.target,
       accountsTarget: scheduling.target,
@@ -177,7 +177,7 @@ describe('kill -9 of PostgreSQL, with fsync on', () => {
         postgres = await startPostgres();
         // It listens on another port now.
         await scheduling.kill();
-        await scheduling.restart(postgres.databaseUrl);
+        await scheduling.restart({ DATABASE_URL: postgres.databaseUrl });
         await reviews;
       }
       expect(acknowledged.size).toBe(ROUNDS * REVIEWS);

@@ -1,0 +1,95 @@
+// Promise: services restart one after the other, and secrets are exchanged, while 50 clients notice nothing.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { newSecret, type ServiceProcess } from '../support/processes.ts';
+import { type Deployment, startDeployment } from './support/deployment.ts';
+import { type Load, startLoad, type Use } from './support/load.ts';
+
+const [OLD_TOKEN, NEW_TOKEN] = [newSecret(), newSecret()];
+const [OLD_PEPPER, NEW_PEPPER] = [`1:${newSecret()}`, `2:${newSecret()}`];
+
+let here: Deployment;
+let load: Load;
+let keys: { key: string; materialId: string }[];
+
+beforeAll(async () => {
+  here = await startDeployment({
+    replicas: { accounts: 2, scheduling: 2, rest: 2 },
+    environment: { SERVICE_TOKEN: OLD_TOKEN, KEY_PEPPER: OLD_PEPPER },
+    trust: { serviceTokens: [OLD_TOKEN], tls: undefined },
+  });
+  keys = [];
+  for (let index = 0; index < 10; index += 1) {
+    const { key } = await here.createKey();
+    const response = await fetch(`${here.origins[0]}/v1/materials`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: '{"title":"T"}',
+    });
+    const { material } = (await response.json()) as { material: { id: string } };
+    keys.push({ key, materialId: material.id });
+  }
+  load = startLoad({ origins: here.origins, workers: 50, pauseMs: 25, next: anyUse });
+});
+afterAll(() => here.stop());
+
+let turn = 0;
+function anyUse(): Use {
+  turn += 1;
+  const { key, materialId } = keys[turn % keys.length] ?? { key: '', materialId: '' };
+  if (turn % 3 === 0)
+    return { method: 'POST', path: `/reviews/${materialId}`, key, json: { quality: turn % 6 } };
+  if (turn % 3 === 1) return { method: 'GET', path: '/reviews/due', key };
+  return turn % 2 === 0
+    ? { method: 'GET', path: '/me', key }
+    : { method: 'POST', path: '/materials', key, json: { title: `T ${turn}` } };
+}
+
+/** How long to wait, as documented, after one is ready and before the next is ended: until the clients have found it. */
+const SETTLE_MS = 1000;
+
+/** One at a time: told to end, ended, started anew with `changes`. */
+async function restartEach(services: readonly ServiceProcess[], changes: Record<string, string> = {}) {
+  for (const service of services) {
+    expect(await service.stop(), service.log().slice(-2000)).toBe(0);
+    await service.restart(changes);
+    await sleep(SETTLE_MS);
+  }
+}
+
+/** Ends the load of before, of which nothing may have failed, and begins anew. */
+async function expectNothingFailed(): Promise<number> {
+  const failures = await load.stop();
+  const answered = load.answered();
+  load = startLoad({ origins: here.origins, workers: 50, pauseMs: 25, next: anyUse });
+  expect(failures).toEqual([]);
+  return answered;
+}
+
+describe('under 50 clients no request fails', () => {
+  test('while each of two accounts, two scheduling and two rest is restarted in turn', async () => {
+    await restartEach([...here.accounts, ...here.scheduling, ...here.rest]);
+    expect(await expectNothingFailed()).toBeGreaterThan(100);
+  });
+
+  test('while SERVICE_TOKEN is exchanged in the three documented steps', async () => {
+    const everything = [...here.accounts, ...here.scheduling, ...here.rest];
+    await restartEach(everything, { SERVICE_TOKEN: `${OLD_TOKEN},${NEW_TOKEN}` });
+    await restartEach(everything, { SERVICE_TOKEN: `${NEW_TOKEN},${OLD_TOKEN}` });
+    await restartEach(everything, { SERVICE_TOKEN: NEW_TOKEN });
+    expect(await expectNothingFailed()).toBeGreaterThan(100);
+  });
+
+  test('while KEY_PEPPER is exchanged in the three documented steps', async () => {
+    await restartEach(here.accounts, { KEY_PEPPER: `${OLD_PEPPER},${NEW_PEPPER}` });
+    await restartEach(here.accounts, { KEY_PEPPER: `${NEW_PEPPER},${OLD_PEPPER}` });
+    await expect
+      .poll(() => here.sql('SELECT FROM accounts.api_keys WHERE pepper_version = $$1$$'), {
+        timeout: 120_000,
+      })
+      .toEqual([]);
+    await restartEach(here.accounts, { KEY_PEPPER: NEW_PEPPER });
+    expect(await expectNothingFailed()).toBeGreaterThan(100);
+    await load.stop();
+  });
+});

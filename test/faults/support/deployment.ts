@@ -1,0 +1,87 @@
+// Several of each service as processes over one database, as one would deploy them.
+import { Client } from 'pg';
+import { createAccountsClients } from '../../../services/accounts/cli/clients.ts';
+import type { GrpcTrust } from '../../../services/platform/common-config.ts';
+import { createTestDatabase } from '../../support/database.ts';
+import {
+  type Environment,
+  newSecret,
+  type ServiceProcess,
+  startService,
+  targetOf,
+} from '../../support/processes.ts';
+import { ALL_SCOPES } from '../../support/system.ts';
+
+export type Deployment = Awaited<ReturnType<typeof startDeployment>>;
+const CALL = { requestId: 'fault' };
+const NO_TRUST: GrpcTrust = { serviceTokens: [], tls: undefined };
+
+export async function startDeployment(settings: {
+  replicas: { accounts: number; scheduling: number; rest: number };
+  /** Of every process. */
+  environment?: Environment;
+  databaseUrl?: string;
+  trust?: GrpcTrust;
+  /** What the facades dial in place of the accounts services' own addresses, for each facade. */
+  accountsTargetOf?: (facade: number, target: string) => string;
+  schedulingTargetOf?: (facade: number, target: string) => string;
+}) {
+  const { replicas, environment = {}, trust = NO_TRUST } = settings;
+  const database = await createTestDatabase();
+  const databaseUrl = settings.databaseUrl ?? database.databaseUrl;
+  const several = (count: number, start: (index: number) => Promise<ServiceProcess>) =>
+    Promise.all(Array.from({ length: count }, (_, index) => start(index)));
+  const [accounts, scheduling] = await Promise.all([
+    several(replicas.accounts, () =>
+      startService('accounts', {
+        DATABASE_URL: databaseUrl,
+        KEY_PEPPER: `1:${newSecret()}`,
+        KEY_CREATION_LIMIT_PER_HOUR: '1000000',
+        ...environment,
+      }),
+    ),
+    several(replicas.scheduling, () =>
+      startService('scheduling', { DATABASE_URL: databaseUrl, ...environment }),
+    ),
+  ]);
+  const [accountsTarget, schedulingTarget] = [targetOf(accounts), targetOf(scheduling)];
+  const rest = await several(replicas.rest, (index) =>
+    startService('rest', {
+      ACCOUNTS_URL: settings.accountsTargetOf?.(index, accountsTarget) ?? accountsTarget,
+      SCHEDULING_URL: settings.schedulingTargetOf?.(index, schedulingTarget) ?? schedulingTarget,
+      WRITE_LIMIT_PER_MINUTE: '100000',
+      ...environment,
+    }),
+  );
+  const clients = createAccountsClients({ target: accountsTarget, trust });
+  return {
+    databaseUrl,
+    accounts,
+    scheduling,
+    rest,
+    clients,
+    accountsTarget,
+    schedulingTarget,
+    origins: rest.map(({ origin }) => origin),
+    async createKey() {
+      const email = `${newSecret().slice(0, 16)}@example.com`;
+      const { user } = await clients.users.createUser({ email }, CALL);
+      const userId = user?.userId ?? '';
+      const made = await clients.apiKeys.createApiKey({ userId, scopes: [...ALL_SCOPES] }, CALL);
+      return { userId, key: made.key, apiKeyId: made.apiKey?.apiKeyId ?? '' };
+    },
+    async sql<R extends object>(text: string): Promise<R[]> {
+      const client = new Client({ connectionString: databaseUrl });
+      await client.connect();
+      return client
+        .query<R>(text)
+        .then(({ rows }) => rows)
+        .finally(() => client.end());
+    },
+    async stop() {
+      clients.close();
+      await Promise.all([...rest, ...accounts, ...scheduling].map((service) => service.kill()));
+      await database.drop();
+    },
+  };
+}

@@ -1,0 +1,26 @@
+// Times that fault tests measure: printed after the run, and after a full run written into docs/promises.md.
+import { appendFileSync } from 'node:fs';
+import { expect, inject } from 'vitest';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Where the figures of this run are collected. */
+    figuresFile: string;
+  }
+}
+
+export type Figure = {
+  promise: string;
+  measured: number;
+  /** What is promised, in the same unit. */
+  bar: number;
+  unit: 'ms' | '%' | 'ratio';
+  /** How it was found: rounds, load. */
+  over: string;
+};
+
+/** A machine may be busy, so a figure fails only beyond five times its bar. */
+export function recordFigure(figure: Figure): void {
+  appendFileSync(inject('figuresFile'), `${JSON.stringify(figure)}\n`);
+  expect(figure.measured, figure.promise).toBeLessThanOrEqual(5 * figure.bar);
+}
