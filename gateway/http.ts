@@ -4,13 +4,6 @@ import { invalidField, ServiceError, toServiceError } from '../services/platform
 import type { Logger } from '../services/platform/logger.ts';
 import { toGraphQLError } from './errors.ts';
 
-const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
-
-/** The caller's own, if it is one that may stand in a log. */
-export function requestIdOf(given: string | string[] | undefined): string {
-  return typeof given === 'string' && REQUEST_ID.test(given) ? given : crypto.randomUUID();
-}
-
 export function registerHttp(app: FastifyInstance, logger: Logger): void {
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id);

@@ -68,13 +68,18 @@ export class ServiceError extends Error {
   readonly retryAfterSeconds: number | undefined;
 
   constructor(reason: ErrorReason, details: ErrorDetails = {}) {
-    super(details.message ?? ERROR_CATALOGUE[reason].text, { cause: details.cause });
+    super(withoutKeys(details.message ?? ERROR_CATALOGUE[reason].text), { cause: details.cause });
     this.name = 'ServiceError';
     this.reason = reason;
     this.field = details.field;
     this.requiredScopes = details.requiredScopes;
     this.retryAfterSeconds = details.retryAfterSeconds;
   }
+}
+
+/** Messages name what was asked for, and some callers put their key where an id or a path belongs. */
+function withoutKeys(message: string): string {
+  return message.replaceAll(/rmk_live_\w+/g, 'rmk_live_…');
 }
 
 /** Shorthand for the commonest error: `field` is at fault, and `message` says what it should be. */

@@ -6,6 +6,7 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance, type RawServerDe
 import { ServiceError } from '../platform/errors.ts';
 import { registerShutdown } from '../platform/http-shutdown.ts';
 import type { Logger } from '../platform/logger.ts';
+import { requestIdOf } from '../platform/request-id.ts';
 import type { Clients } from './clients.ts';
 import { FORMATS, parseQuery } from './formats.ts';
 import type { KeyVerifier } from './key-verifier.ts';
@@ -41,7 +42,6 @@ export type AppDependencies = {
 
 const MAX_HEAD_BYTES = 16 * 1024;
 const MAX_BODY_BYTES = 256 * 1024;
-const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
 export async function buildApp(dependencies: AppDependencies): Promise<App> {
   const { clients, verifier, limiter, logger, docs } = dependencies;
@@ -87,10 +87,7 @@ function createFastify(): App {
       requireHostHeader: false,
     },
     routerOptions: { maxParamLength: MAX_HEAD_BYTES, querystringParser: parseQuery },
-    genReqId: ({ headers }) => {
-      const given = headers['x-request-id'];
-      return typeof given === 'string' && REQUEST_ID.test(given) ? given : crypto.randomUUID();
-    },
+    genReqId: ({ headers }) => requestIdOf(headers['x-request-id']),
     frameworkErrors: answerBadUrl,
     clientErrorHandler: answerBadHttp,
     ajv: {

@@ -1,0 +1,136 @@
+// Promise: a backup taken as docs/operations/backup.md says, under load, restores to a service without drift.
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { newSecret, startService } from '../support/processes.ts';
+import { type Deployment, startDeployment } from './support/deployment.ts';
+import { createClient, startLoad } from './support/load.ts';
+
+const root = dirname(dirname(import.meta.dirname));
+const KEY_PEPPER = `1:${newSecret()}`;
+const run = promisify(execFile);
+
+let cluster: ChildProcess;
+let serverUrl: string;
+let here: Deployment;
+let folder: string;
+
+beforeAll(async () => {
+  // Debian's PostgreSQL, which has pg_dump beside it, in a cluster that exists as long as our end of the pipe is open.
+  cluster = spawn(
+    'pg_virtualenv',
+    ['-c', '--locale=C.UTF-8', 'sh', '-c', 'echo "at $PGUSER:$PGPASSWORD@$PGHOST:$PGPORT;"; cat'],
+    { stdio: ['pipe', 'pipe', 'inherit'] },
+  );
+  serverUrl = `postgres://${await saidBy(cluster, /at (.+);/)}`;
+  folder = mkdtempSync(join(tmpdir(), 'srs-backup-'));
+  await sql('postgres', 'CREATE DATABASE live');
+  here = await startDeployment({
+    replicas: { accounts: 1, scheduling: 1, rest: 1 },
+    databaseUrl: `${serverUrl}/live`,
+    environment: { KEY_PEPPER },
+  });
+});
+afterAll(async () => {
+  await here?.stop();
+  const ended = once(cluster, 'exit');
+  cluster.stdin?.end();
+  await ended;
+  rmSync(folder, { recursive: true });
+});
+
+/** The first group of `pattern` in what it prints; nothing of it is passed on, since there is a password in it. */
+function saidBy(child: ChildProcess, pattern: RegExp): Promise<string> {
+  let said = '';
+  return new Promise((resolve, reject) => {
+    child.stdout?.setEncoding('utf8').on('data', (text) => {
+      said += text;
+      const found = pattern.exec(said)?.[1];
+      if (found !== undefined) resolve(found);
+    });
+    child.once('exit', () => reject(new Error('pg_virtualenv ended instead of starting a cluster')));
+  });
+}
+
+async function sql(database: string, text: string): Promise<{ count: number }[]> {
+  const client = new Client({ connectionString: `${serverUrl}/${database}` });
+  await client.connect();
+  return client
+    .query<{ count: number }>(text)
+    .then(({ rows }) => rows)
+    .finally(() => client.end());
+}
+
+const countReviews = async (database: string) =>
+  (await sql(database, 'SELECT count(*)::int AS count FROM scheduling.reviews'))[0]?.count ?? 0;
+
+describe('a backup taken while 20 clients write', () => {
+  test('restores to a service that has all that was acknowledged before it, without drift', async () => {
+    const { key, userId } = await here.createKey();
+    const client = createClient(here.origins);
+    const ids: string[] = [];
+    for (let index = 0; index < 10; index += 1) {
+      const made = await client.send({ method: 'POST', path: '/materials', key, json: { title: 'T' } });
+      ids.push(JSON.parse(made.text).material.id);
+    }
+    let turn = 0;
+    const load = startLoad({
+      origins: here.origins,
+      workers: 20,
+      pauseMs: 5,
+      next: () => {
+        turn += 1;
+        const id = ids[turn % ids.length];
+        return turn % 4 === 0
+          ? { method: 'POST', path: `/materials/${id}/snooze`, key, json: { preset: '1h' } }
+          : { method: 'POST', path: `/reviews/${id}`, key, json: { quality: turn % 6 } };
+      },
+    });
+    await sleep(1500);
+    const before = await countReviews('live');
+    const file = join(folder, 'backup.dump');
+    await run('pg_dump', ['--format=custom', `--file=${file}`, `${serverUrl}/live`]);
+    await sleep(300);
+    expect(await load.stop()).toEqual([]);
+    const after = await countReviews('live');
+
+    await sql('postgres', 'CREATE DATABASE restored');
+    await run('pg_restore', ['--exit-on-error', '--no-owner', `--dbname=${serverUrl}/restored`, file]);
+    const restored = await countReviews('restored');
+    expect(restored).toBeGreaterThanOrEqual(before);
+    expect(restored).toBeLessThan(after);
+    const verified = await run('npm', ['run', '--silent', 'verify'], {
+      cwd: root,
+      env: { PATH: process.env.PATH, HOME: process.env.HOME, DATABASE_URL: `${serverUrl}/restored` },
+    });
+    expect(verified.stdout).toMatch(
+      new RegExp(`^10 materials, ${restored.toLocaleString('en')} reviews, .*: 0 drifted\n$`),
+    );
+    await expectServed(key, userId);
+    client.close();
+  });
+
+  /** The restored database under the same pepper: the same keys, and writes go on. */
+  async function expectServed(key: string, userId: string) {
+    const environment = { DATABASE_URL: `${serverUrl}/restored`, KEY_PEPPER };
+    const accounts = await startService('accounts', environment);
+    const scheduling = await startService('scheduling', environment);
+    const rest = await startService('rest', {
+      ACCOUNTS_URL: accounts.target,
+      SCHEDULING_URL: scheduling.target,
+    });
+    const client = createClient([rest.origin]);
+    const me = await client.send({ method: 'GET', path: '/me', key });
+    expect(JSON.parse(me.text).id).toBe(userId);
+    const made = await client.send({ method: 'POST', path: '/materials', key, json: { title: 'After' } });
+    expect(made.status).toBe(201);
+    client.close();
+    for (const service of [rest, scheduling, accounts]) await service.kill();
+  }
+});

@@ -1,0 +1,299 @@
+// Nothing that must stay secret is found anywhere it could leak to, after everything was done, right and wrong.
+import { execFile, execFileSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { Client } from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { generateKey } from '../../services/accounts/api-key.ts';
+import {
+  type EmbeddedPostgres,
+  startEmbeddedPostgres,
+} from '../../services/platform/embedded-postgres/embedded-postgres.ts';
+import { newSecret, type ServiceProcess, startService } from '../support/processes.ts';
+import { describeWithRedis, type RedisServer, startRedis } from '../support/redis.ts';
+
+const root = dirname(dirname(import.meta.dirname));
+/** What may be stored, and sent back to whom it belongs, but stands in no log and no error. */
+const MARKER = 'Quetzalcoatl';
+const PEPPER = newSecret();
+const [SERVICE_TOKEN, OPERATOR, VIEWER, REDIS_PASSWORD] = [
+  newSecret(),
+  newSecret(),
+  newSecret(),
+  newSecret(),
+];
+const UNKNOWN_KEY = generateKey((size) => Buffer.alloc(size, 7));
+
+let folder: string;
+let postgres: EmbeddedPostgres;
+let redis: RedisServer;
+let services: ServiceProcess[];
+let sql: Client;
+const secrets = new Set([PEPPER, SERVICE_TOKEN, OPERATOR, VIEWER, REDIS_PASSWORD, UNKNOWN_KEY]);
+/** Everything that a stranger, an operator or a neighbour on this machine could read. */
+const seen: Record<string, string> = { errors: '', activity: '', processes: '' };
+
+describeWithRedis('after everything was done, right and wrong', () => {
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'srs-secrets-'));
+    chmodSync(folder, 0o755);
+    postgres = await startEmbeddedPostgres({ directory: join(folder, 'postgres'), durable: false });
+    secrets.add(new URL(postgres.databaseUrl).password);
+    redis = await startRedis({ password: REDIS_PASSWORD, appendOnly: true });
+    const common = { LOG_LEVEL: 'trace', SERVICE_TOKEN };
+    const withData = { ...common, DATABASE_URL: postgres.databaseUrl };
+    const [accounts, scheduling] = await Promise.all([
+      startService('accounts', { ...withData, KEY_PEPPER: `1:${PEPPER}`, KEY_CREATION_LIMIT_PER_HOUR: '20' }),
+      startService('scheduling', withData),
+    ]);
+    const targets = { ACCOUNTS_URL: accounts.target, SCHEDULING_URL: scheduling.target };
+    const [rest, gateway] = await Promise.all([
+      startService('rest', { ...common, ...targets, REDIS_URL: redis.url }),
+      startService('gateway', {
+        ...common,
+        ...targets,
+        GATEWAY_TOKENS: `olga:operator:${OPERATOR},vic:viewer:${VIEWER}`,
+      }),
+    ]);
+    services = [accounts, scheduling, rest, gateway];
+    sql = new Client({ connectionString: postgres.databaseUrl });
+    await sql.connect();
+  });
+  afterAll(async () => {
+    await sql?.end();
+    for (const service of services ?? []) await service.kill();
+    await redis?.stop();
+    await postgres?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test('no key, pepper or token is in any log, error, table, statement or process list, and no content in a log or an error', async () => {
+    const key = await createKeyByCommand();
+    await useRest(key);
+    await useGraphql();
+    await breakConnections(key);
+    await observe();
+    const logs = {
+      ...Object.fromEntries(services.map((service) => [`log of ${service.name}`, service.log()])),
+      'log of PostgreSQL': readFileSync(join(folder, 'postgres', 'postgres.log'), 'utf8'),
+    };
+    const places: Record<string, string> = {
+      ...seen,
+      ...logs,
+      tables: await tables(),
+      Redis: redis.appendOnlyText(),
+    };
+    // What was looked through is what there was: each place holds something that it must.
+    expect(places.tables).toContain(MARKER);
+    expect(places.errors).toContain('invalid_request');
+    expect(places.activity).toContain('scheduling.materials');
+    expect(places.processes).toContain('services/rest/main.ts');
+    expect(places['log of rest']).toContain('/v1/reviews/:materialId');
+    expect(places['log of gateway']).toContain('"audit":true');
+    expect(places.Redis).toContain('ZADD');
+    for (const [place, text] of Object.entries(places)) {
+      for (const secret of secrets) expect(text.includes(secret), `a secret in ${place}`).toBe(false);
+    }
+    for (const [place, text] of Object.entries({ ...logs, errors: seen.errors ?? '' })) {
+      expect(contextOf(text, MARKER), `content in ${place}`).toBe('');
+    }
+  });
+});
+
+const contextOf = (text: string, word: string) => {
+  const at = text.toLowerCase().indexOf(word.toLowerCase());
+  return at < 0 ? '' : text.slice(Math.max(0, at - 200), at + 100);
+};
+
+/** Statements and command lines, at this moment. */
+async function observe(): Promise<void> {
+  const { rows } = await sql.query('SELECT query, application_name FROM pg_stat_activity');
+  seen.activity += JSON.stringify(rows);
+  seen.processes += execFileSync('ps', ['axww', '-o', 'args'], { encoding: 'utf8' });
+}
+
+async function createKeyByCommand(): Promise<string> {
+  const [accounts] = services;
+  const command = promisify(execFile)(
+    'npm',
+    [
+      'run',
+      '--silent',
+      'keys',
+      '--',
+      'create',
+      '--email',
+      'a@example.com',
+      '--scopes',
+      'materials:read,materials:write,reviews:read,reviews:write,snooze:write',
+      '--json',
+    ],
+    {
+      cwd: root,
+      env: { PATH: process.env.PATH, HOME: process.env.HOME, ACCOUNTS_URL: accounts?.target, SERVICE_TOKEN },
+    },
+  );
+  await observe();
+  const { key } = JSON.parse((await command).stdout);
+  secrets.add(key);
+  return key;
+}
+
+async function useRest(key: string): Promise<void> {
+  const origin = services[2]?.origin;
+  const send = async (method: string, path: string, json?: unknown, headers: Record<string, string> = {}) => {
+    const response = await fetch(origin + path, {
+      method,
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
+      ...(json !== undefined && { body: typeof json === 'string' ? json : JSON.stringify(json) }),
+    });
+    const text = await response.text();
+    if (!response.ok) seen.errors += `${JSON.stringify([...response.headers])} ${text}\n`;
+    return { status: response.status, text };
+  };
+  const made = await send(
+    'POST',
+    '/v1/materials',
+    {
+      title: `${MARKER} title`,
+      content: `${MARKER} content`,
+      sourceUrl: `https://example.com/${MARKER}`,
+    },
+    { 'idempotency-key': 'k1' },
+  );
+  const { id } = JSON.parse(made.text).material;
+  await send('GET', '/v1/me');
+  await send('GET', `/v1/materials?q=${MARKER}`);
+  await send('GET', `/v1/search?q=${MARKER}`);
+  await send('GET', '/v1/reviews/due');
+  await send('POST', `/v1/reviews/${id}`, { quality: 4 });
+  await send('POST', `/v1/materials/${id}/snooze`, { preset: '1h', reason: `${MARKER} reason` });
+  await observe();
+  // And all of it wrong.
+  const long = `${MARKER} ${'x'.repeat(600)}`;
+  await send('POST', '/v1/materials', { title: long, content: `${MARKER}\u0000` });
+  await send('POST', '/v1/materials', { title: `${MARKER}`, content: `${MARKER}\u0000` });
+  await send('POST', '/v1/materials', { title: 't', sourceUrl: `${MARKER} no uri` });
+  await send('POST', '/v1/materials', { title: 't', type: MARKER });
+  await send('POST', '/v1/materials', `{"title":"${MARKER}`);
+  await send('POST', '/v1/materials', { title: MARKER }, { 'idempotency-key': 'k1' });
+  await send('POST', `/v1/reviews/${id}`, { quality: MARKER });
+  await send('POST', `/v1/materials/${id}/snooze`, { preset: MARKER });
+  await send('POST', `/v1/materials/${id}/snooze`, { snoozeUntil: MARKER });
+  await send('POST', `/v1/materials/${id}/snooze`, { preset: '1h', reason: long });
+  await send('GET', `/v1/materials?limit=${MARKER}`);
+  await send('GET', `/v1/search?q=${MARKER}&q=${MARKER}`);
+  await send('GET', `/v1/search?q=${MARKER}%00`);
+  await send('GET', `/v1/${key}`);
+  await send('POST', `/v1/reviews/${key}`, { quality: 4 });
+  await send('GET', `/v1/me?key=${key}`, undefined, { authorization: `Bearer ${UNKNOWN_KEY}` });
+  await send('GET', '/v1/me', undefined, { authorization: `Basic ${key}`, 'x-service-api-key': `${key}x` });
+  await send('GET', '/v1/me', undefined, { 'x-request-id': key, traceparent: key });
+  for (let index = 0; index < 70; index += 1) await send('POST', '/v1/materials', { title: MARKER });
+}
+
+async function useGraphql(): Promise<void> {
+  const origin = services[3]?.origin;
+  const send = async (query: string, variables: object = {}, token = OPERATOR) => {
+    const response = await fetch(`${origin}/graphql`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ query, variables }),
+    });
+    // biome-ignore lint/suspicious/noExplicitAny: the shape is that of each query
+    const answer = (await response.json()) as { data: any; errors?: object[] };
+    seen.errors += JSON.stringify(answer.errors ?? '');
+    return answer.data;
+  };
+  const { user } = await send('{ user(email: "a@example.com") { id materials { nodes { id title } } } }');
+  const userId: string = user.id;
+  const materialId = user.materials.nodes[0].id;
+  const created = await send(
+    'mutation($i: CreateApiKeyInput!) { createApiKey(input: $i) { key apiKey { id } } }',
+    {
+      i: { userId, scopes: ['materials:read'] },
+    },
+  );
+  const { key, apiKey } = created.createApiKey;
+  secrets.add(key);
+  const rotated = await send('mutation($i: RotateApiKeyInput!) { rotateApiKey(input: $i) { key } }', {
+    i: { apiKeyId: apiKey.id },
+  });
+  secrets.add(rotated.rotateApiKey.key);
+  await send('mutation($i: RevokeApiKeyInput!) { revokeApiKey(input: $i) { apiKey { id } } }', {
+    i: { apiKeyId: key },
+  });
+  await send('mutation($i: RevokeApiKeyInput!) { revokeApiKey(input: $i) { apiKey { id } } }', {
+    i: { apiKeyId: apiKey.id },
+  });
+  const update = 'mutation($i: UpdateMaterialInput!) { updateMaterial(input: $i) { material { title } } }';
+  await send(update, { i: { userId, materialId, title: `${MARKER} again`, content: null } });
+  await observe();
+  // And wrong.
+  await send(update, { i: { userId, materialId, title: [`${MARKER}`, 1], nothing: MARKER } });
+  await send(update, { i: { userId, materialId, title: `${MARKER} `.repeat(50) } });
+  await send(update, { i: { userId, materialId, type: MARKER } });
+  await send(update, { i: MARKER });
+  await send(update, { i: { userId, materialId, sourceUrl: `${MARKER} no uri` } });
+  await send(update, { i: { userId, materialId, title: MARKER } }, VIEWER);
+  await send(update, { i: { userId, materialId, title: MARKER } }, newSecret());
+  await send(
+    `mutation { updateMaterial(input: { userId: "${userId}", materialId: "${materialId}", title: 5, content: "${MARKER}" "${MARKER}" }) { material { title } } }`,
+  );
+  await send(
+    `mutation { updateMaterial(input: { userId: "${userId}", type: "${MARKER}" }) { material { title } } }`,
+  );
+  await send(
+    `{ user(id: "${userId}") { materials(query: "${MARKER}", first: "${MARKER}") { nodes { id } } } } "${MARKER}"`,
+  );
+  await send(`{ user(id: "${userId}") { materials(query: """${MARKER}""", first: 1000) { nodes { id } } } }`);
+  await send(`{ user(id: "${key}") { id } }`);
+}
+
+/** Faults of ours, which are logged whole: statements in the middle of which their connection ends. */
+async function breakConnections(key: string): Promise<void> {
+  const { rows } = await sql.query('SELECT user_id, material_id FROM scheduling.materials LIMIT 1');
+  await sql.query('BEGIN');
+  await sql.query('SELECT FROM scheduling.materials WHERE material_id = $1 FOR UPDATE', [
+    rows[0].material_id,
+  ]);
+  const waiting = fetch(`${services[3]?.origin}/graphql`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${OPERATOR}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      query: 'mutation($i: UpdateMaterialInput!) { updateMaterial(input: $i) { material { title } } }',
+      variables: {
+        i: { userId: rows[0].user_id, materialId: rows[0].material_id, title: `${MARKER} stuck` },
+      },
+    }),
+  });
+  await expect
+    .poll(
+      async () => (await sql.query("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'")).rowCount,
+    )
+    .toBeGreaterThan(0);
+  await observe();
+  await sql.query(
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'scheduling'",
+  );
+  seen.errors += await (await waiting).text();
+  await sql.query('ROLLBACK');
+  const search = await fetch(`${services[2]?.origin}/v1/search?q=${MARKER}`, {
+    headers: { authorization: `Bearer ${key}` },
+  });
+  if (!search.ok) seen.errors += await search.text();
+}
+
+/** Every row of every table of ours, as text. */
+async function tables(): Promise<string> {
+  const { rows } = await sql.query(
+    "SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables WHERE schemaname IN ('accounts', 'scheduling')",
+  );
+  let contents = '';
+  for (const { name } of rows) {
+    contents += JSON.stringify((await sql.query(`SELECT t::text FROM ${name} t`)).rows);
+  }
+  return contents;
+}
