@@ -8,7 +8,7 @@ import type { Rounds } from './measure.ts';
 import { summariseProfiles } from './report/profiles.ts';
 import { createNarrator, type Narrator } from './report/progress.ts';
 import { writeReports } from './report/reports.ts';
-import { figureRows, loadRows, toText } from './report/table.ts';
+import { figureRows, loadRows, notes, toText } from './report/table.ts';
 import type { Outcome, Row } from './rows/row.ts';
 import { ROWS } from './rows/rows.ts';
 import { startComparison } from './systems/comparison.ts';
@@ -57,7 +57,9 @@ async function main(tell: Narrator): Promise<void> {
     outcomes.flatMap(({ row, rounds }): [string, Rounds][] => (rounds === undefined ? [] : [[row, rounds]])),
   );
   tell.end();
-  process.stdout.write(`\n${toText(figureRows(figures))}\n${toText(loadRows(loads))}\n`);
+  const parts = [toText(figureRows(figures)), ...notes(figures).map((note) => `${note}\n`), '\n'];
+  if (Object.keys(loads).length > 0) parts.push(toText(loadRows(loads)), '\n');
+  process.stdout.write(`\n${parts.join('')}`);
   const isWhole = !quick && values.rows === undefined;
   writeReports({ figures, loads, quick, isWhole, jsonFile: values.json });
   if (profileFolder !== undefined) process.stdout.write(summariseProfiles(profileFolder));

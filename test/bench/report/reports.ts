@@ -6,7 +6,7 @@ import { type Figure, isMet } from '../figure.ts';
 import type { Rounds } from '../measure.ts';
 import { CACHE, ROOT } from '../root.ts';
 import { toChart } from './chart.ts';
-import { figureRows, loadRows, toMarkdown } from './table.ts';
+import { figureRows, loadRows, notes, toMarkdown } from './table.ts';
 
 export type Report = {
   figures: readonly Figure[];
@@ -33,6 +33,9 @@ export function writeReports(report: Report): void {
     const text = [
       `Measured on ${time.slice(0, 10)} with ${machine}.`,
       toMarkdown(figureRows(figures)),
+      notes(figures)
+        .map((note) => `- ${note}`)
+        .join('\n'),
       'The loads behind them, medians over the rounds:',
       toMarkdown(loadRows(loads)),
     ].join('\n\n');

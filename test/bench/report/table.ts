@@ -8,9 +8,7 @@ const LOAD_HEADINGS = ['load', 'system', 'CPU ms', 'of which', 'requests/s', 'p5
 export const figureRows = (figures: readonly Figure[]): string[][] => [
   HEADINGS,
   ...figures.map((figure) => [
-    [`${figure.label} ${figure.judgedAs}`.trim(), figure.note && `(${figure.note})`]
-      .filter(Boolean)
-      .join(' '),
+    nameOf(figure),
     ...[figure.ours, figure.a, figure.aPlus].map((value) =>
       value === undefined ? '' : `${digits(value)} ${figure.unit}`,
     ),
@@ -20,6 +18,12 @@ export const figureRows = (figures: readonly Figure[]): string[][] => [
     { true: 'yes', false: 'no', undefined: '–' }[`${isMet(figure)}`],
   ]),
 ];
+
+const nameOf = ({ label, judgedAs }: Figure) => `${label} ${judgedAs}`.trim();
+
+/** What the numbers alone do not say, a line a figure. */
+export const notes = (figures: readonly Figure[]): string[] =>
+  figures.flatMap((figure) => (figure.note === undefined ? [] : [`${nameOf(figure)}: ${figure.note}`]));
 
 /** Medians over the rounds of each system. */
 export const loadRows = (loads: Readonly<Record<string, Rounds>>): string[][] => [

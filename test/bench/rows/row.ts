@@ -2,7 +2,7 @@
 import type { Bench } from '../bench.ts';
 import type { Core } from '../dataset/core.ts';
 import { type Bar, type Figure, median, ratioOf } from '../figure.ts';
-import { httpRequest, type LoadPlan } from '../load/plan.ts';
+import { httpRequest } from '../load/plan.ts';
 import { interleave, pick, type Rounds } from '../measure.ts';
 import type { Comparison } from '../systems/comparison.ts';
 
@@ -29,7 +29,7 @@ export function saturate(
   requests: readonly string[],
 ): Promise<Rounds> {
   const { rounds, warmUpMs, durationMs } = pace(bench);
-  const plan: Omit<LoadPlan, 'port'> = { connections: CONNECTIONS, requests, durationMs };
+  const plan = { connections: CONNECTIONS, requests, durationMs };
   return interleave(bench, { systems, rounds, warmUpMs, plan, label });
 }
 
