@@ -23,6 +23,8 @@ const RUN_ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   'npm run scheduling': ['test/system/services-alone.test.ts'],
   'npm run rest': ['test/system/services-alone.test.ts'],
   'npm run seed -- --users 20 --materials 200': ['test/system/seed.test.ts'],
+  // By hand: on a machine that does something else its figures mean little.
+  'npm run bench': ['test/bench/main.ts'],
   'npm run gateway': ['test/gateway/access.test.ts'],
   // By hand, as that page says: neither CI nor a test machine need have Docker.
   'docker-compose up -d --build': ['docs/operations/containers.md'],

@@ -1,0 +1,52 @@
+// What every row works with: the database server, Redis, the load generator, and a list of what to end.
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { startEmbeddedPostgres } from '../../services/platform/embedded-postgres/embedded-postgres.ts';
+import { createDatabases, type Databases } from './dataset/databases.ts';
+import { type LoadGenerator, startLoadGenerator } from './load/load.ts';
+import type { Say } from './report/progress.ts';
+import { CACHE } from './root.ts';
+import { startRedis } from './systems/redis.ts';
+
+export type Bench = {
+  quick: boolean;
+  databases: Databases;
+  postgres: { pid: number; databaseUrl: string };
+  redis: { url: string; pid: number };
+  load: LoadGenerator;
+  say: Say;
+  profileFolder: string | undefined;
+  /** `close` runs when the benchmark ends, however it ends; what was begun last ends first. */
+  atEnd(close: () => Promise<unknown>): void;
+  close(): Promise<void>;
+};
+
+export async function openBench(options: {
+  quick: boolean;
+  say: Say;
+  profileFolder: string | undefined;
+}): Promise<Bench> {
+  const closers: (() => Promise<unknown>)[] = [];
+  const close = async () => {
+    for (let closer = closers.pop(); closer !== undefined; closer = closers.pop())
+      await closer().catch((error: unknown) => process.stderr.write(`not ended: ${String(error)}\n`));
+  };
+  const own = <T extends { stop(): Promise<unknown> }>(part: T): T => {
+    closers.push(() => part.stop());
+    return part;
+  };
+  try {
+    mkdirSync(CACHE, { recursive: true });
+    options.say('starting PostgreSQL and Redis');
+    const postgres = own(await startEmbeddedPostgres({ directory: join(CACHE, 'postgres') }));
+    const redis = own(await startRedis());
+    const load = own(startLoadGenerator());
+    const databases = createDatabases(postgres.databaseUrl, options.say);
+    await databases.sweep();
+    const atEnd = (closer: () => Promise<unknown>) => void closers.push(closer);
+    return { ...options, databases, postgres, redis, load, atEnd, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}

@@ -1,0 +1,117 @@
+// The load generator, a process of its own: takes plans over IPC, one at a time, and answers with what it saw.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import { type Connection, openConnection } from './connection.ts';
+import type { LoadPlan, LoadResult } from './plan.ts';
+
+/** Answers that have not come this long after the last request are given up. */
+const GRACE_MS = 10_000;
+const nowMs = () => Number(process.hrtime.bigint()) / 1e6;
+
+process.on('message', (plan: LoadPlan) => {
+  void run(plan).then(
+    (result) => process.send?.({ result }),
+    (error: unknown) => process.send?.({ error: String(error) }),
+  );
+});
+process.on('disconnect', () => process.exit(0));
+
+function createRecord() {
+  const latencies: number[] = [];
+  const statuses: Record<string, number> = {};
+  return {
+    add(status: number, latencyMs: number): void {
+      latencies.push(latencyMs);
+      statuses[status] = (statuses[status] ?? 0) + 1;
+    },
+    count: () => latencies.length,
+    result(seconds: number): LoadResult {
+      const sorted = Float64Array.from(latencies).sort();
+      const at = (share: number) =>
+        sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+      const [p50Ms, p99Ms, maxMs] = [at(0.5), at(0.99), at(1)];
+      return { answered: sorted.length, seconds, statuses, p50Ms, p99Ms, maxMs };
+    },
+  };
+}
+
+const run = (plan: LoadPlan) =>
+  plan.ratePerSecond === undefined ? closedLoop(plan) : openLoop(plan, plan.ratePerSecond);
+
+/** Each connection sends its next request when the last is answered. */
+async function closedLoop(plan: LoadPlan): Promise<LoadResult> {
+  const { requests, total = Number.POSITIVE_INFINITY } = plan;
+  const record = createRecord();
+  let sent = 0;
+  const startMs = nowMs();
+  const endMs = startMs + plan.durationMs;
+  const drive = async () => {
+    let sentMs = 0;
+    let wake = () => {};
+    const connection = await openConnection(plan.port, (status) => {
+      const time = nowMs();
+      record.add(status, time - sentMs);
+      if (status !== 0 && time < endMs && sent < total) next();
+      else wake();
+    });
+    const next = () => {
+      const request = requests[sent % requests.length] ?? '';
+      sent += 1;
+      sentMs = nowMs();
+      connection.send(request);
+    };
+    await new Promise<void>((resolve) => {
+      wake = resolve;
+      next();
+    });
+    connection.close();
+  };
+  await Promise.all(Array.from({ length: plan.connections }, drive));
+  return record.result((nowMs() - startMs) / 1000);
+}
+
+/**
+ * Requests are due at even intervals, and one that finds no free connection waits: its latency counts from when it was
+ * due, so a system that stalls cannot hide what it made others wait.
+ */
+async function openLoop(plan: LoadPlan, ratePerSecond: number): Promise<LoadResult> {
+  const record = createRecord();
+  const dueMs: number[] = [];
+  const free: { connection: Connection; dueMs: number }[] = [];
+  const dispatch = () => {
+    while (dueMs.length > 0) {
+      const slot = free.pop();
+      if (slot === undefined) return;
+      slot.dueMs = dueMs.shift() ?? 0;
+      slot.connection.send(plan.requests[sent++ % plan.requests.length] ?? '');
+    }
+  };
+  let sent = 0;
+  const slots: { connection: Connection; dueMs: number }[] = [];
+  for (let index = 0; index < plan.connections; index += 1) {
+    const connection = await openConnection(plan.port, (status) => {
+      const slot = slots[index];
+      if (slot === undefined) return;
+      record.add(status, nowMs() - slot.dueMs);
+      free.push(slot);
+      dispatch();
+    });
+    slots.push({ connection, dueMs: 0 });
+  }
+  free.push(...slots);
+  const intervalMs = 1000 / ratePerSecond;
+  const count = Math.floor(plan.durationMs / intervalMs);
+  const startMs = nowMs() + 50;
+  const pacer = new Worker(new URL('./pacer.ts', import.meta.url), {
+    workerData: { startMs, intervalMs, count },
+  });
+  pacer.on('message', (index: number) => {
+    dueMs.push(startMs + index * intervalMs);
+    dispatch();
+  });
+  await sleep(plan.durationMs + 50);
+  for (let waitedMs = 0; record.count() < count && waitedMs < GRACE_MS; waitedMs += 5) await sleep(5);
+  await pacer.terminate();
+  for (const { connection } of slots) connection.close();
+  return record.result((nowMs() - startMs) / 1000);
+}

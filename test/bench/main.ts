@@ -1,0 +1,119 @@
+// npm run bench: measures what docs/performance.md says, against baselines of its own.
+import { mkdirSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { openBench } from './bench.ts';
+import type { Figure } from './figure.ts';
+import type { Rounds } from './measure.ts';
+import { summariseProfiles } from './report/profiles.ts';
+import { createNarrator, type Narrator } from './report/progress.ts';
+import { writeReports } from './report/reports.ts';
+import { figureRows, loadRows, notes, toText } from './report/table.ts';
+import type { Outcome, Row } from './rows/row.ts';
+import { ROWS } from './rows/rows.ts';
+import { startComparison } from './systems/comparison.ts';
+
+const HELP = `Measures this service against monoliths that do the same: A, as people write one, and A+, tuned.
+
+  npm run bench [-- --quick] [--rows a,b,...] [--json FILE] [--profile FOLDER]
+
+  --quick           three rows over small data, under 2 minutes
+  --rows a,b,...    only these: ${ROWS.map(({ name }) => name).join(', ')}
+  --json FILE       where the figures go; default .bench/results.json
+  --profile FOLDER  CPU profiles of every Node process go there, and their costliest functions are printed
+
+Needs Linux and redis-server on PATH; takes about 15 minutes. Its data stay in .bench for the next run. A run of all rows
+also writes docs/performance.svg and the tables in docs/performance.md.
+`;
+
+const narrator = createNarrator();
+try {
+  await main(narrator);
+} catch (error) {
+  narrator.end();
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+}
+
+async function main(tell: Narrator): Promise<void> {
+  const text = { type: 'string' } as const;
+  const flag = { type: 'boolean' } as const;
+  const { values } = parseArgs({
+    options: { quick: flag, rows: text, json: text, profile: text, help: flag },
+  });
+  if (values.help) {
+    process.stdout.write(HELP);
+    return;
+  }
+  if (process.platform !== 'linux')
+    throw new Error('The benchmark reads CPU times from /proc: it needs Linux.');
+  const quick = values.quick ?? false;
+  const rows = chosen(values.rows, quick);
+  const profileFolder = values.profile === undefined ? undefined : resolve(values.profile);
+  if (profileFolder !== undefined) mkdirSync(profileFolder, { recursive: true });
+  const outcomes = await run(rows, { quick, profileFolder, tell });
+  const figures = outcomes.flatMap((outcome) => outcome.figures);
+  const loads = Object.fromEntries(
+    outcomes.flatMap(({ row, rounds }): [string, Rounds][] => (rounds === undefined ? [] : [[row, rounds]])),
+  );
+  tell.end();
+  const parts = [toText(figureRows(figures)), ...notes(figures).map((note) => `${note}\n`), '\n'];
+  if (Object.keys(loads).length > 0) parts.push(toText(loadRows(loads)), '\n');
+  process.stdout.write(`\n${parts.join('')}`);
+  const isWhole = !quick && values.rows === undefined;
+  writeReports({ figures, loads, quick, isWhole, jsonFile: values.json });
+  if (profileFolder !== undefined) process.stdout.write(summariseProfiles(profileFolder));
+}
+
+function chosen(names: string | undefined, quick: boolean): readonly Row[] {
+  if (names === undefined) return quick ? ROWS.filter(({ isQuick }) => isQuick) : ROWS;
+  const wanted = names.split(',');
+  const unknown = wanted.find((name) => !ROWS.some((row) => row.name === name));
+  if (unknown !== undefined)
+    throw new Error(`There is no row "${unknown}". npm run bench -- --help lists them.`);
+  return ROWS.filter(({ name }) => wanted.includes(name));
+}
+
+/** A row that fails says so among the figures; the others go on. */
+async function run(
+  rows: readonly Row[],
+  { quick, profileFolder, tell }: { quick: boolean; profileFolder: string | undefined; tell: Narrator },
+): Promise<(Outcome & { row: string })[]> {
+  const bench = await openBench({ quick, profileFolder, say: tell.say });
+  const interrupt = () => void bench.close().finally(() => process.exit(130));
+  process.once('SIGINT', interrupt);
+  process.once('SIGTERM', interrupt);
+  const outcomes: (Outcome & { row: string })[] = [];
+  const attempt = async (row: Row, measure: () => Promise<Outcome>) => {
+    tell.line(row.title);
+    const outcome = await measure().catch((error: unknown) => failed(row, error));
+    outcomes.push({ ...outcome, row: row.name });
+  };
+  try {
+    if (rows.some((row) => 'compare' in row)) {
+      const comparison = await startComparison(bench);
+      for (const row of rows) if ('compare' in row) await attempt(row, () => row.compare(bench, comparison));
+      await comparison.stop();
+    }
+    for (const row of rows) if ('measure' in row) await attempt(row, () => row.measure(bench));
+    return outcomes;
+  } finally {
+    process.off('SIGINT', interrupt);
+    process.off('SIGTERM', interrupt);
+    tell.say('ending');
+    await bench.close();
+  }
+}
+
+function failed({ name, title }: Row, error: unknown): Outcome {
+  const reason = error instanceof Error ? error.message : String(error);
+  const figure: Figure = {
+    row: name,
+    label: title,
+    unit: '',
+    judgedAs: '',
+    note: `not measured: ${reason.replaceAll(/\s+/g, ' ').slice(0, 300)}`,
+  };
+  process.stderr.write(`${name}: ${reason}\n`);
+  return { figures: [figure] };
+}

@@ -1,0 +1,58 @@
+// Twenty lists of a hundred materials of 256 KiB at once: what each process comes to hold, and whether all are answered.
+import { MATERIALS, openLarge, PEOPLE } from '../dataset/large.ts';
+import { httpRequest } from '../load/plan.ts';
+import { peakMemoryMiB } from '../systems/cpu.ts';
+import { startSystem } from '../systems/systems.ts';
+import type { Row } from './row.ts';
+
+const DEADLINE_MS = 60_000;
+
+export const memory: Row = {
+  name: 'memory',
+  title: 'memory of 20 concurrent lists of 100 materials of 256 KiB',
+  async measure(bench) {
+    const { name, people } = await openLarge(bench.databases);
+    const [witness] = people;
+    if (witness === undefined) throw new Error('there is nobody');
+    const system = await startSystem('ours', {
+      databaseUrl: bench.databases.urlOf(name),
+      redisUrl: bench.redis.url,
+      witness,
+      profileFolder: bench.profileFolder,
+    });
+    try {
+      const requests = people.map(({ key }) => httpRequest(`/v1/materials?limit=${MATERIALS}`, key));
+      const plan = {
+        port: system.port,
+        connections: PEOPLE,
+        requests,
+        total: PEOPLE,
+        durationMs: DEADLINE_MS,
+      };
+      bench.say('memory: 20 large lists at once');
+      const { statuses, maxMs } = await bench.load.run(plan);
+      const peaks = system.children.map((child) => {
+        if (child.hasEnded()) throw new Error(`${child.name} ended: ${child.lastWords()}`);
+        return { name: child.name, peakMiB: Math.round(peakMemoryMiB(child.pid)) };
+      });
+      const each = peaks.map(({ name: process, peakMiB }) => `${process} ${peakMiB} MiB`).join(', ');
+      return {
+        figures: [
+          {
+            row: 'memory',
+            label: 'memory of 20 concurrent lists of 100 materials of 256 KiB (largest process)',
+            unit: 'MiB',
+            ours: Math.max(...peaks.map(({ peakMiB }) => peakMiB)),
+            judged: PEOPLE - (statuses[200] ?? 0),
+            judgedAs: '; lists not answered',
+            bar: { atMost: 0 },
+            aim: 0,
+            note: `${each}; answered ${JSON.stringify(statuses).replaceAll('"', '')}, the last after ${(maxMs / 1000).toFixed(1)} s`,
+          },
+        ],
+      };
+    } finally {
+      await system.stop();
+    }
+  },
+};

@@ -1,0 +1,48 @@
+// The two rows of an open loop: due lists at 500 a second, and at half of what A can do.
+import { interleave, measure, warmUp } from '../measure.ts';
+import { CONNECTIONS, compared, dueRequests, pace, type Row } from './row.ts';
+
+const RATE = 500;
+
+export const steady: Row = {
+  name: 'steady',
+  title: 'GET /reviews/due at 500 a second, open loop',
+  async compare(bench, { systems, core }) {
+    const { warmUpMs, durationMs } = pace(bench);
+    const plan = { connections: CONNECTIONS, requests: dueRequests(core), durationMs, ratePerSecond: RATE };
+    const rounds = await interleave(bench, { systems, rounds: 3, warmUpMs, plan, label: 'due at 500/s' });
+    const label = 'due at 500/s open loop, CPU';
+    const bar = { atMost: 1.3 };
+    return {
+      rounds,
+      figures: [compared(rounds, { row: 'steady', label, figure: 'cpuMs', against: 'A', bar, aim: 0.6 })],
+    };
+  },
+};
+
+export const half: Row = {
+  name: 'half',
+  title: 'GET /reviews/due at half of what A can do, open loop',
+  async compare(bench, { systems, core }) {
+    const { warmUpMs, durationMs } = pace(bench);
+    const [a] = systems;
+    if (a === undefined) throw new Error('there are no systems');
+    bench.say('half load: finding what A can do');
+    const requests = dueRequests(core);
+    const saturation = { connections: CONNECTIONS, requests, durationMs };
+    await warmUp(bench, a, { ...saturation, durationMs: warmUpMs });
+    const { perSecond } = await measure(bench, a, saturation);
+    const ratePerSecond = Math.floor(perSecond / 2);
+    const plan = { ...saturation, ratePerSecond };
+    const rounds = await interleave(bench, { systems, rounds: 3, warmUpMs, plan, label: 'half load' });
+    const figure = compared(rounds, {
+      row: 'half',
+      label: 'p50 at half of A’s saturation',
+      figure: 'p50Ms',
+      against: 'A',
+      bar: { atMost: 1.5 },
+      aim: 0.6,
+    });
+    return { rounds, figures: [{ ...figure, note: `at ${ratePerSecond} requests a second` }] };
+  },
+};

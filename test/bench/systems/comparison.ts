@@ -1,0 +1,127 @@
+// Ours, A and A+ over one database, and the proof that they answer the same before anything is timed.
+import assert from 'node:assert/strict';
+import type { Bench } from '../bench.ts';
+import { type Core, FULL, openCore, SMALL } from '../dataset/core.ts';
+import { withClient } from '../dataset/databases.ts';
+import { type Person, personOf } from '../dataset/people.ts';
+import { type System, startSystem } from './systems.ts';
+
+export type Comparison = { core: Core; systems: readonly System[]; stop(): Promise<void> };
+type Answer = { status: number; body: string; policy: string | null };
+
+const LIST_BYTES = { min: 11_500, max: 12_500 };
+
+export async function startComparison(bench: Bench): Promise<Comparison> {
+  const core = await openCore(bench.databases, bench.quick ? SMALL : FULL);
+  const [witness] = core.readers;
+  if (witness === undefined) throw new Error('there are no readers');
+  const database = await bench.databases.copyOf(core.name, 'core');
+  const databaseUrl = bench.databases.urlOf(database);
+  const systems: System[] = [];
+  const stop = async () => {
+    await Promise.all(systems.map((system) => system.stop()));
+    await bench.databases.drop(database);
+  };
+  bench.atEnd(stop);
+  const { redis, profileFolder } = bench;
+  for (const name of ['A', 'A+', 'ours'] as const) {
+    bench.say(`starting ${name}`);
+    systems.push(await startSystem(name, { databaseUrl, redisUrl: redis.url, witness, profileFolder }));
+  }
+  bench.say('comparing answers byte by byte');
+  await assertSameAnswers(systems, core, databaseUrl);
+  return { core, systems, stop };
+}
+
+async function assertSameAnswers(systems: readonly System[], core: Core, databaseUrl: string): Promise<void> {
+  const same = async (what: string, ask: (system: System) => Promise<unknown>) => {
+    const [first, ...others] = await inTurn(systems, ask);
+    for (const [index, other] of others.entries())
+      assert.deepEqual(other, first, `${what}: ${systems[index + 1]?.name} and ${systems[0]?.name} differ`);
+    return first;
+  };
+  for (const { key } of core.readers.slice(0, 5)) {
+    for (const path of [
+      '/v1/reviews/due',
+      '/v1/reviews/due?limit=3',
+      '/v1/materials',
+      '/v1/materials?limit=50',
+    ])
+      await same(path, (system) => ask(system, path, key));
+    const { body } = (await same('due', (system) => ask(system, '/v1/reviews/due', key))) as Answer;
+    const bytes = Buffer.byteLength(body);
+    assert.ok(bytes >= LIST_BYTES.min && bytes <= LIST_BYTES.max, `a due list has ${bytes} bytes, not 12 KB`);
+  }
+  const [gradable] = core.gradable;
+  if (gradable === undefined) throw new Error('there is nothing to grade');
+  const { person, materialId } = gradable;
+  const review = `/v1/reviews/${materialId}`;
+  const limited = personOf('limited').key;
+  const refusals: [string, string, string, unknown?][] = [
+    ['a key that is wrong', '/v1/reviews/due', person.key.replace(/.$/, '~')],
+    ['a key that is unknown', '/v1/reviews/due', personOf('nobody').key],
+    ['a key without the scope', '/v1/reviews/due', limited],
+    ['a write without the scope', review, limited, { quality: 4 }],
+    ['a limit out of range', '/v1/materials?limit=0', person.key],
+    ['a grade out of range', review, person.key, { quality: 6 }],
+    ['a material of somebody else', review, core.readers[0]?.key ?? '', { quality: 4 }],
+  ];
+  for (const [what, path, key, json] of refusals)
+    await same(what, async (system) => {
+      const { status, body, policy } = await ask(system, path, key, json);
+      return { status, code: JSON.parse(body).error.code, policy };
+    });
+  await same('a review', (system) => reviewAndUndo(system, databaseUrl, person, materialId));
+}
+
+async function ask({ port }: System, path: string, key: string, json?: unknown): Promise<Answer> {
+  const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+    ...(json !== undefined && { method: 'POST', body: JSON.stringify(json) }),
+    headers: {
+      authorization: `Bearer ${key}`,
+      ...(json !== undefined && { 'content-type': 'application/json' }),
+    },
+  });
+  const policy = response.headers.get('ratelimit-policy');
+  return { status: response.status, body: await response.text(), policy };
+}
+
+/** What the answer says, every instant that depends on the clock as its distance from the review. */
+async function reviewAndUndo(
+  system: System,
+  databaseUrl: string,
+  { userId, key }: Person,
+  materialId: string,
+) {
+  const answer = await ask(system, `/v1/reviews/${materialId}`, key, { quality: 5 });
+  assert.equal(answer.status, 200, `${system.name} answered a review with ${answer.body}`);
+  const reviewedMs = Date.parse(JSON.parse(answer.body).review.reviewedAt);
+  const body = answer.body.replaceAll(
+    /"(reviewedAt|nextReview|lastReviewed|updatedAt)":"([^"]+)"/g,
+    (_, field: string, time: string) => `"${field}":${Date.parse(time) - reviewedMs}`,
+  );
+  await withClient(databaseUrl, async (client) => {
+    const values = [userId, materialId];
+    const kept = await client.query(
+      `DELETE FROM scheduling.reviews WHERE user_id = $1 AND material_id = $2
+       RETURNING quality, revision, before_next_review_time`,
+      values,
+    );
+    assert.equal(kept.rowCount, 1, `${system.name} stored ${kept.rowCount} reviews for one`);
+    const [review] = kept.rows;
+    await client.query(
+      `UPDATE scheduling.materials SET ease_factor_hundredths = 236, interval_days = 0, repetitions = 0,
+         next_review_time = $3, last_reviewed_time = NULL, update_time = create_time, revision = 0
+       WHERE user_id = $1 AND material_id = $2`,
+      [...values, review.before_next_review_time],
+    );
+    assert.deepEqual([review.quality, review.revision], [5, 1]);
+  });
+  return { body, policy: answer.policy };
+}
+
+async function inTurn<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  for (const item of items) results.push(await work(item));
+  return results;
+}

@@ -1,0 +1,41 @@
+// CPU time and memory of processes, as Linux keeps them under /proc.
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+
+let tickMs: number | undefined;
+
+/** User and system time in milliseconds; `withEnded` adds that of children which have ended. 0 where it is gone. */
+function processCpuMs(pid: number | string, withEnded = false): number {
+  tickMs ??= 1000 / Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
+  const fields = statFields(pid);
+  const ticks = fields.slice(11, withEnded ? 15 : 13).reduce((sum, field) => sum + Number(field), 0);
+  return ticks * tickMs;
+}
+
+/** From the third field on: the second, the program's name, may hold blanks. */
+function statFields(pid: number | string): string[] {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return text.slice(text.lastIndexOf(')') + 2).split(' ');
+  } catch {
+    return [];
+  }
+}
+
+const childrenOf = (pid: number): string[] =>
+  readdirSync('/proc').filter((name) => /^\d+$/.test(name) && statFields(name)[1] === `${pid}`);
+
+/** Of PostgreSQL with all its backends, those that have ended too. */
+export function postgresCpuMs(postmasterPid: number): number {
+  const live = childrenOf(postmasterPid).reduce((sum, child) => sum + processCpuMs(child), 0);
+  return processCpuMs(postmasterPid, true) + live;
+}
+
+export const processesCpuMs = (pids: readonly number[]): number =>
+  pids.reduce((sum, pid) => sum + processCpuMs(pid, true), 0);
+
+/** The most memory that a process has held at once, in MiB. */
+export function peakMemoryMiB(pid: number): number {
+  const [, kilobytes] = /^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  return Number(kilobytes ?? 0) / 1024;
+}

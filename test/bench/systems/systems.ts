@@ -1,0 +1,82 @@
+// The three systems that are compared, each as the processes that it runs in: ours, and the two monoliths.
+import { PEPPER, type Person } from '../dataset/people.ts';
+import { type Child, freePort, startNode, untilReady } from './child.ts';
+
+export type SystemName = 'ours' | 'A' | 'A+';
+export type System = {
+  name: string;
+  /** Of its HTTP server. */
+  port: number;
+  children: readonly Child[];
+  stop(): Promise<void>;
+};
+
+export type SystemOptions = {
+  databaseUrl: string;
+  redisUrl: string;
+  /** Whose key tells that all of it answers. */
+  witness: Person;
+  profileFolder?: string | undefined;
+};
+
+/** The highest that can be configured: with so many keys it never bites. */
+export const WRITES_PER_MINUTE = 100_000;
+
+export function startSystem(name: SystemName, options: SystemOptions): Promise<System> {
+  return name === 'ours' ? startOurs(options) : startMonolith(name, options);
+}
+
+async function startOurs(options: SystemOptions): Promise<System> {
+  const { databaseUrl, redisUrl } = options;
+  const [restPort, schedulingPort, accountsPort] = [await freePort(), await freePort(), await freePort()];
+  const env = {
+    LOG_LEVEL: 'warn',
+    DATABASE_URL: databaseUrl,
+    REDIS_URL: redisUrl,
+    KEY_PEPPER: `${PEPPER.version}:${PEPPER.secret}`,
+    WRITE_LIMIT_PER_MINUTE: `${WRITES_PER_MINUTE}`,
+    DOCS: 'off',
+    REST_PORT: `${restPort}`,
+    SCHEDULING_PORT: `${schedulingPort}`,
+    ACCOUNTS_PORT: `${accountsPort}`,
+  };
+  const start = (name: string) =>
+    startNode({ name, script: `services/${name}/main.ts`, env, profileFolder: options.profileFolder });
+  const children = [start('accounts'), start('scheduling'), start('rest')];
+  return whenAnswering({ name: 'ours', port: restPort, children }, options);
+}
+
+async function startMonolith(name: 'A' | 'A+', options: SystemOptions): Promise<System> {
+  const port = await freePort();
+  const script = name === 'A' ? 'a' : 'a-plus';
+  const env = {
+    PORT: `${port}`,
+    DATABASE_URL: options.databaseUrl,
+    REDIS_URL: options.redisUrl,
+    WRITE_LIMIT_PER_MINUTE: `${WRITES_PER_MINUTE}`,
+  };
+  const child = startNode({
+    name: script,
+    script: `test/bench/baselines/${script}.ts`,
+    env,
+    profileFolder: options.profileFolder,
+  });
+  return whenAnswering({ name, port, children: [child] }, options);
+}
+
+async function whenAnswering(parts: Omit<System, 'stop'>, { witness }: { witness: Person }): Promise<System> {
+  const stop = async () => void (await Promise.all(parts.children.map((child) => child.stop())));
+  try {
+    await untilReady(parts.children, async () => {
+      const response = await fetch(`http://127.0.0.1:${parts.port}/v1/reviews/due?limit=1`, {
+        headers: { authorization: `Bearer ${witness.key}` },
+      });
+      await response.arrayBuffer();
+      return response.ok;
+    });
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { ...parts, stop };
+}
