@@ -178,16 +178,26 @@ function wrapStream({ path, handler, options }: HandlerRun): handleServerStreami
   };
 }
 
+/** One for all: an Error of its own for each call that ends would cost more than the rest of its context. */
+const GONE = new ServiceError('UNAVAILABLE');
+
 function callContext(
   call: ServerUnaryCall<unknown, unknown> | ServerWritableStream<unknown, unknown>,
 ): CallContext {
-  const gone = new AbortController();
-  call.on('cancelled', () => gone.abort());
+  // Made only for those who look: most handlers end before anyone could go.
+  let gone: AbortController | undefined;
+  call.on('cancelled', () => gone?.abort(GONE));
   return {
     requestId: firstText(call.metadata, 'x-request-id') ?? crypto.randomUUID(),
     traceparent: readTraceparent(firstText(call.metadata, 'traceparent')),
     caller: firstText(call.metadata, 'x-caller') ?? 'unknown',
-    signal: gone.signal,
+    get signal() {
+      if (gone === undefined) {
+        gone = new AbortController();
+        if (call.cancelled) gone.abort(GONE);
+      }
+      return gone.signal;
+    },
   };
 }
 

@@ -10,6 +10,7 @@ import { requestIdOf } from '../platform/request-id.ts';
 import type { Clients } from './clients.ts';
 import { FORMATS, parseQuery } from './formats.ts';
 import type { KeyVerifier } from './key-verifier.ts';
+import { createMaterialLists } from './material-lists.ts';
 import { registerAuthentication } from './plugins/authenticate.ts';
 import { answerBadHttp, answerBadUrl, endSocket } from './plugins/bad-http.ts';
 import { registerBody } from './plugins/body.ts';
@@ -45,6 +46,7 @@ const MAX_BODY_BYTES = 256 * 1024;
 
 export async function buildApp(dependencies: AppDependencies): Promise<App> {
   const { clients, verifier, limiter, logger, docs } = dependencies;
+  const lists = createMaterialLists(clients);
   const app = createFastify();
   registerBody(app);
   registerRequestLog(app, logger);
@@ -60,8 +62,8 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
       overload.registerShareOfKey(v1);
       registerWriteLimit(v1, limiter);
       registerMe(v1);
-      registerMaterials(v1, clients);
-      registerReviews(v1, clients);
+      registerMaterials(v1, clients, lists);
+      registerReviews(v1, clients, lists);
       registerSnoozes(v1, clients);
     },
     { prefix: '/v1' },

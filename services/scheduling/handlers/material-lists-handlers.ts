@@ -2,19 +2,26 @@
 import type { ListDueMaterialsRequest } from '../../../generated/scheduling/v1/ListDueMaterialsRequest.ts';
 import type { ListMaterialsRequest } from '../../../generated/scheduling/v1/ListMaterialsRequest.ts';
 import type { MaterialServiceHandlers } from '../../../generated/scheduling/v1/MaterialService.ts';
+import { coalesce } from '../../platform/coalesce.ts';
 import type { AsyncHandlers } from '../../platform/grpc-server.ts';
 import type { Material } from '../domain/material.ts';
 import { decodePageToken, type Position, toPage } from '../page-token.ts';
 import {
+  type DueRequest,
   listDueMaterials,
+  listDueOfUsers,
   listMaterials,
+  listNewestOfUsers,
   type MaterialFilter,
-  searchMaterials,
 } from '../repositories/material-lists-repository.ts';
+import { searchMaterials } from '../repositories/material-search-repository.ts';
 import { readPageSize, requireStorable, requireUserId } from '../requests.ts';
 import { fromDueState, fromMaterialState, fromMaterialType, toMaterialMessage } from '../wire.ts';
 import { answerBatch } from './batch.ts';
 import type { HandlerDependencies } from './dependencies.ts';
+
+/** As many lists as a batch may hold. */
+const MAX_TOGETHER = 16;
 
 type MaterialListHandlers = Pick<
   AsyncHandlers<MaterialServiceHandlers>,
@@ -22,8 +29,9 @@ type MaterialListHandlers = Pick<
 >;
 
 export function createMaterialListHandlers(dependencies: HandlerDependencies): MaterialListHandlers {
-  const list = (request: ListMaterialsRequest) => answerList(dependencies, request);
-  const listDue = (request: ListDueMaterialsRequest) => answerDueList(dependencies, request);
+  const firstPages = createFirstPages(dependencies);
+  const list = (request: ListMaterialsRequest) => answerList(dependencies, firstPages, request);
+  const listDue = (request: ListDueMaterialsRequest) => answerDueList(dependencies, firstPages, request);
   return {
     ListMaterials: list,
     ListDueMaterials: listDue,
@@ -32,7 +40,29 @@ export function createMaterialListHandlers(dependencies: HandlerDependencies): M
   };
 }
 
-async function answerList({ database, now }: HandlerDependencies, request: ListMaterialsRequest) {
+type FirstPages = {
+  due(request: DueRequest): Promise<Material[]>;
+  newest(request: { userId: string; limit: number }): Promise<Material[]>;
+};
+
+/** First pages that are asked for at the same moment, as those of a batch are, are read by one statement. */
+function createFirstPages({ database }: HandlerDependencies): FirstPages {
+  const due = async (requests: readonly DueRequest[]) => {
+    const [only] = requests;
+    if (only !== undefined && requests.length === 1)
+      return [await listDueMaterials(database, only, undefined)];
+    return listDueOfUsers(database, requests);
+  };
+  const newest = (requests: readonly { userId: string; limit: number }[]) =>
+    listNewestOfUsers(database, requests);
+  return { due: coalesce(due, { max: MAX_TOGETHER }), newest: coalesce(newest, { max: MAX_TOGETHER }) };
+}
+
+async function answerList(
+  { database, now }: HandlerDependencies,
+  firstPages: FirstPages,
+  request: ListMaterialsRequest,
+) {
   const userId = requireUserId(request.userId);
   const pageSize = readPageSize(request.pageSize);
   const text = requireStorable('query', request.query);
@@ -46,7 +76,11 @@ async function answerList({ database, now }: HandlerDependencies, request: ListM
   const limit = pageSize + 1;
   if (text === '') {
     const position = decodePageToken(request.pageToken, bound, 1);
-    const rows = await listMaterials(database, userId, filter, { limit, after: afterNewest(position, 0) });
+    const isPlain = filter.state === 'active' && filter.type === undefined && filter.isDue === undefined;
+    const rows =
+      isPlain && position === undefined
+        ? await firstPages.newest({ userId, limit })
+        : await listMaterials(database, userId, filter, { limit, after: afterNewest(position, 0) });
     const { page, nextPageToken } = toPage(rows, pageSize, bound, ({ createTime, materialId }) => ({
       keys: [createTime.getTime()],
       id: materialId,
@@ -67,6 +101,7 @@ async function answerList({ database, now }: HandlerDependencies, request: ListM
 /** "Now" travels in the token: what comes due while pages are read belongs to the next reading. */
 async function answerDueList(
   { database, now }: HandlerDependencies,
+  firstPages: FirstPages,
   request: ListDueMaterialsRequest,
 ): Promise<{ materials: ReturnType<typeof toMaterialMessage>[]; nextPageToken: string }> {
   const userId = requireUserId(request.userId);
@@ -75,8 +110,14 @@ async function answerDueList(
   const position = decodePageToken(request.pageToken, bound, 2);
   const [asOfMs, nextReviewMs = null] = position?.keys ?? [];
   const asOf = typeof asOfMs === 'number' ? new Date(asOfMs) : now();
-  const after = position && { nextReviewTime: toDate(nextReviewMs), materialId: position.id };
-  const rows = await listDueMaterials(database, userId, asOf, { limit: pageSize + 1, after });
+  const asked = { userId, asOf, limit: pageSize + 1 };
+  const rows =
+    position === undefined
+      ? await firstPages.due(asked)
+      : await listDueMaterials(database, asked, {
+          nextReviewTime: toDate(nextReviewMs),
+          materialId: position.id,
+        });
   const positionOf = ({ nextReviewTime, materialId }: Material): Position => ({
     keys: [asOf.getTime(), nextReviewTime?.getTime() ?? null],
     id: materialId,

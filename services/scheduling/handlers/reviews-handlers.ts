@@ -1,7 +1,8 @@
 // The rpcs of scheduling.v1.ReviewService.
 import type { ReviewServiceHandlers } from '../../../generated/scheduling/v1/ReviewService.ts';
-import { invalidField } from '../../platform/errors.ts';
+import { invalidField, ServiceError } from '../../platform/errors.ts';
 import type { AsyncHandlers } from '../../platform/grpc-server.ts';
+import { createTurns } from '../../platform/in-turn.ts';
 import type { Queryable } from '../../platform/postgres.ts';
 import type { Material } from '../domain/material.ts';
 import { type Review, reviewMaterial } from '../domain/review.ts';
@@ -21,6 +22,8 @@ export function createReviewHandlers(
   dependencies: HandlerDependencies,
 ): AsyncHandlers<ReviewServiceHandlers> {
   const { database, now } = dependencies;
+  // A crowd that reviews one material takes turns here, with one database connection and not with all of them.
+  const inTurn = createTurns();
   return {
     ...createReviewHistoryHandlers(dependencies),
 
@@ -30,12 +33,16 @@ export function createReviewHandlers(
       const quality = requireQuality(request.quality);
       const materialId = requireMaterialId(request.materialId);
       const grade = { userId, materialId, quality, origin };
-      if (requestId === '') return toResponse(await gradeIfUndisturbed(dependencies, grade));
-      const key = { userId, rpc: 'SubmitReview', requestId };
-      return once(dependencies, key, [materialId, quality], async (transaction) => ({
-        response: toResponse(await gradeUnderLock(transaction, dependencies, grade)),
-        materialIds: [materialId],
-      }));
+      return inTurn(`${userId} ${materialId}`, async () => {
+        // Whoever has gone while waiting would not learn of the review, and would make it again.
+        if (origin.signal.aborted) throw new ServiceError('UNAVAILABLE');
+        if (requestId === '') return toResponse(await gradeIfUndisturbed(dependencies, grade));
+        const key = { userId, rpc: 'SubmitReview', requestId };
+        return once(dependencies, key, [materialId, quality], async (transaction) => ({
+          response: toResponse(await gradeUnderLock(transaction, dependencies, grade)),
+          materialIds: [materialId],
+        }));
+      });
     },
 
     async PreviewReview(request) {

@@ -1,4 +1,4 @@
-// The SQL of lists of materials: the newest, the matching and the due, page by page.
+// The SQL of lists of materials: the newest and the due, page by page, and the due of several users in one trip.
 import type { Queryable } from '../../platform/postgres.ts';
 import type { Material, MaterialType } from '../domain/material.ts';
 import { MATERIAL_COLUMNS, type MaterialRow, toMaterial } from './material-row.ts';
@@ -12,11 +12,11 @@ export type MaterialFilter = {
 };
 
 export type NewestPosition = { createTime: Date; materialId: string };
-export type MatchPosition = NewestPosition & { inTitle: boolean };
 export type DuePosition = { nextReviewTime: Date | null; materialId: string };
+/** The first page of what is due to a user at `asOf`. */
+export type DueRequest = { userId: string; asOf: Date; limit: number };
 
-/** Before every row there is: with it the first page is a page like any other, and the index is used for all. */
-const START = { createTime: 'infinity', materialId: 'ffffffff-ffff-ffff-ffff-ffffffffffff', inTitle: true };
+const FIRST = { createTime: 'infinity', materialId: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
 
 /** Literal, since each is what a partial index is on. */
 const STATE_CONDITIONS: Record<MaterialFilter['state'], string> = {
@@ -24,95 +24,138 @@ const STATE_CONDITIONS: Record<MaterialFilter['state'], string> = {
   archived: 'AND m.archive_time IS NOT NULL',
   any: '',
 };
-const FILTERS = `
-  AND ($3::text IS NULL OR m.type = $3)
-  AND ($4::boolean IS NULL OR $4 = (m.next_review_time IS NULL OR m.next_review_time <= $5))`;
 
-const listNewest = (state: MaterialFilter['state']) => `
+/**
+ * Conditions on m that hold what `filter` asks for and nothing else, so that each kind of filter has a plan of its own;
+ * the values begin at $`from`. `name` tells the kinds apart.
+ */
+export function filterConditions({ state, type, isDue, now }: MaterialFilter, from: number) {
+  const conditions = [STATE_CONDITIONS[state]];
+  const names: string[] = [state];
+  const values: unknown[] = [];
+  if (type !== undefined) {
+    names.push('typed');
+    conditions.push(`AND m.type = $${from + values.push(type) - 1}`);
+  }
+  if (isDue !== undefined) {
+    names.push(isDue ? 'due' : 'later');
+    const comparison = isDue ? '<=' : '>';
+    conditions.push(
+      `AND coalesce(m.next_review_time, '-infinity') ${comparison} $${from + values.push(now) - 1}`,
+    );
+  }
+  return { name: names.join('-'), sql: conditions.join(' '), values };
+}
+
+/** What is due at $2, in the order in which it is; no instant comes first, as in the index. */
+const DUE = `m.archive_time IS NULL AND coalesce(m.next_review_time, '-infinity') <=`;
+const DUE_ORDER = `coalesce(m.next_review_time, '-infinity'), m.material_id`;
+
+const LIST_DUE = `
   SELECT ${MATERIAL_COLUMNS} FROM scheduling.materials m
-  WHERE m.user_id = $1 ${STATE_CONDITIONS[state]} ${FILTERS} AND (m.create_time, m.material_id) < ($6, $7)
-  ORDER BY m.create_time DESC, m.material_id DESC
-  LIMIT $2`;
-
-/** $8 has its LIKE signs escaped; both sides are folded by the same lower(), so É finds é. */
-const PATTERN = `('%' || lower($8) || '%')`;
-const search = (state: MaterialFilter['state']) => `
-  SELECT ${MATERIAL_COLUMNS}, s.title LIKE ${PATTERN} AS in_title
-  FROM scheduling.material_search s
-  JOIN scheduling.materials m ON m.user_id = s.user_id AND m.material_id = s.material_id
-  WHERE s.user_id = $1 AND m.user_id = $1 ${STATE_CONDITIONS[state]} ${FILTERS}
-    AND (s.title LIKE ${PATTERN} OR s.content LIKE ${PATTERN} OR s.source_url LIKE ${PATTERN})
-    AND (s.title LIKE ${PATTERN}, m.create_time, m.material_id) < ($9::boolean, $6, $7)
-  ORDER BY in_title DESC, m.create_time DESC, m.material_id DESC
-  LIMIT $2`;
-
-const listDue = (rest: string) => `
-  SELECT ${MATERIAL_COLUMNS} FROM scheduling.materials m
-  WHERE m.user_id = $1 AND m.archive_time IS NULL AND (m.next_review_time IS NULL OR m.next_review_time <= $2) ${rest}
-  ORDER BY m.next_review_time NULLS FIRST, m.material_id
+  WHERE m.user_id = $1 AND ${DUE} $2 AND (${DUE_ORDER}) > ($4, $5)
+  ORDER BY ${DUE_ORDER}
   LIMIT $3`;
-const LIST_DUE = listDue('');
-const LIST_DUE_AFTER_UNDATED = listDue('AND (m.next_review_time IS NOT NULL OR m.material_id > $4)');
-const LIST_DUE_AFTER = listDue('AND (m.next_review_time, m.material_id) > ($4, $5)');
 
-/** Newest first, after `position`. */
+/**
+ * The one statement that reads rows of several users: each branch is bound to its own user_id, and its rows carry the
+ * number of the request that they answer.
+ */
+const LIST_DUE_OF_USERS = `
+  SELECT asked.number::integer AS number, m.*
+  FROM unnest($1::uuid[], $2::timestamptz[], $3::integer[]) WITH ORDINALITY AS asked (user_id, as_of, size, number)
+  CROSS JOIN LATERAL (
+    SELECT ${MATERIAL_COLUMNS} FROM scheduling.materials m
+    WHERE m.user_id = asked.user_id AND ${DUE} asked.as_of
+    ORDER BY ${DUE_ORDER}
+    LIMIT asked.size
+  ) m
+  ORDER BY asked.number, ${DUE_ORDER}`;
+
+const LIST_NEWEST_OF_USERS = `
+  SELECT asked.number::integer AS number, m.*
+  FROM unnest($1::uuid[], $2::integer[]) WITH ORDINALITY AS asked (user_id, size, number)
+  CROSS JOIN LATERAL (
+    SELECT ${MATERIAL_COLUMNS} FROM scheduling.materials m
+    WHERE m.user_id = asked.user_id AND m.archive_time IS NULL
+    ORDER BY m.create_time DESC, m.material_id DESC
+    LIMIT asked.size
+  ) m
+  ORDER BY asked.number, m.create_time DESC, m.material_id DESC`;
+
+/** Newest first, after `page.after`. */
 export async function listMaterials(
   db: Queryable,
   userId: string,
   filter: MaterialFilter,
   page: { limit: number; after: NewestPosition | undefined },
 ): Promise<Material[]> {
+  const { name, sql, values } = filterConditions(filter, 5);
+  const { createTime, materialId } = page.after ?? FIRST;
   const rows = await db.query<MaterialRow>({
-    name: `list-${filter.state}-materials`,
-    text: listNewest(filter.state),
-    values: filterValues(userId, filter, page),
+    name: `list-${name}`,
+    text: `SELECT ${MATERIAL_COLUMNS} FROM scheduling.materials m
+           WHERE m.user_id = $1 ${sql} AND (m.create_time, m.material_id) < ($3, $4)
+           ORDER BY m.create_time DESC, m.material_id DESC
+           LIMIT $2`,
+    values: [userId, page.limit, createTime, materialId, ...values],
   });
   return rows.map(toMaterial);
 }
 
-/** Those in whose title, content or source URL the whole `text` occurs: title matches first, then newest. */
-export async function searchMaterials(
-  db: Queryable,
-  userId: string,
-  filter: MaterialFilter & { text: string },
-  page: { limit: number; after: MatchPosition | undefined },
-): Promise<{ material: Material; inTitle: boolean }[]> {
-  const literal = filter.text.replace(/[\\%_]/g, '\\$&');
-  const { inTitle } = page.after ?? START;
-  const rows = await db.query<MaterialRow & { in_title: boolean }>({
-    name: `search-${filter.state}-materials`,
-    text: search(filter.state),
-    values: [...filterValues(userId, filter, page), literal, inTitle],
-  });
-  return rows.map((row) => ({ material: toMaterial(row), inTitle: row.in_title }));
-}
-
-/** Active materials that are due at `now`: those without an instant first, then the longest due. */
+/** Active materials that are due at `asOf`: those without an instant first, then the longest due. */
 export async function listDueMaterials(
   db: Queryable,
-  userId: string,
-  now: Date,
-  { limit, after }: { limit: number; after: DuePosition | undefined },
+  { userId, asOf, limit }: DueRequest,
+  after: DuePosition | undefined,
 ): Promise<Material[]> {
-  const rows = await db.query<MaterialRow>(dueStatement([userId, now, limit], after));
+  const time = after === undefined ? null : after.nextReviewTime;
+  const rows = await db.query<MaterialRow>({
+    name: 'list-due',
+    text: LIST_DUE,
+    values: [
+      userId,
+      asOf,
+      limit,
+      time ?? '-infinity',
+      after?.materialId ?? '00000000-0000-0000-0000-000000000000',
+    ],
+  });
   return rows.map(toMaterial);
 }
 
-function dueStatement(values: readonly unknown[], after: DuePosition | undefined) {
-  if (after === undefined) return { name: 'list-due', text: LIST_DUE, values };
-  const { nextReviewTime, materialId } = after;
-  if (nextReviewTime === null) {
-    const name = 'list-due-after-undated';
-    return { name, text: LIST_DUE_AFTER_UNDATED, values: [...values, materialId] };
-  }
-  return { name: 'list-due-after', text: LIST_DUE_AFTER, values: [...values, nextReviewTime, materialId] };
+/** The first pages of several, in their order. */
+export async function listDueOfUsers(db: Queryable, requests: readonly DueRequest[]): Promise<Material[][]> {
+  const rows = await db.query<NumberedRow>({
+    name: 'list-due-of-users',
+    text: LIST_DUE_OF_USERS,
+    values: [
+      requests.map(({ userId }) => userId),
+      requests.map(({ asOf }) => asOf),
+      requests.map(({ limit }) => limit),
+    ],
+  });
+  return byNumber(rows, requests.length);
 }
 
-function filterValues(
-  userId: string,
-  { type, isDue, now }: MaterialFilter,
-  { limit, after }: { limit: number; after: NewestPosition | undefined },
-): unknown[] {
-  const { createTime, materialId } = after ?? START;
-  return [userId, limit, type ?? null, isDue ?? null, now, createTime, materialId];
+/** The newest active materials of several users, in the order of the requests. */
+export async function listNewestOfUsers(
+  db: Queryable,
+  requests: readonly { userId: string; limit: number }[],
+): Promise<Material[][]> {
+  const rows = await db.query<NumberedRow>({
+    name: 'list-newest-of-users',
+    text: LIST_NEWEST_OF_USERS,
+    values: [requests.map(({ userId }) => userId), requests.map(({ limit }) => limit)],
+  });
+  return byNumber(rows, requests.length);
+}
+
+/** Rows count their requests from 1. */
+type NumberedRow = MaterialRow & { number: number };
+
+function byNumber(rows: readonly NumberedRow[], count: number): Material[][] {
+  const lists: Material[][] = Array.from({ length: count }, () => []);
+  for (const row of rows) lists[row.number - 1]?.push(toMaterial(row));
+  return lists;
 }

@@ -4,6 +4,7 @@ import { ServiceError } from '../../../platform/errors.ts';
 import type { App } from '../../app.ts';
 import { callOf } from '../../call.ts';
 import type { Clients } from '../../clients.ts';
+import type { MaterialLists } from '../../material-lists.ts';
 import { principalOf } from '../../plugins/authenticate.ts';
 import {
   CreateMaterialRequestSchema,
@@ -19,10 +20,10 @@ import { errorResponses } from './responses.ts';
 
 const DEFAULT_LIMIT = 20;
 
-export function registerMaterials(app: App, { materials }: Clients): void {
+export function registerMaterials(app: App, { materials }: Clients, lists: MaterialLists): void {
   const list = async (request: FastifyRequest, { q = '', limit = DEFAULT_LIMIT }) => {
     const { userId } = principalOf(request);
-    const found = await materials.listMaterials({ userId, query: q, pageSize: limit }, callOf(request));
+    const found = await lists.listMaterials({ userId, query: q, pageSize: limit }, callOf(request));
     return { materials: found.materials.map(toMaterial) };
   };
 

@@ -2,6 +2,7 @@
 import type { App } from '../../app.ts';
 import { callOf } from '../../call.ts';
 import type { Clients } from '../../clients.ts';
+import type { MaterialLists } from '../../material-lists.ts';
 import { principalOf } from '../../plugins/authenticate.ts';
 import {
   LimitQuerySchema,
@@ -17,7 +18,7 @@ import { errorResponses } from './responses.ts';
 
 const DEFAULT_LIMIT = 20;
 
-export function registerReviews(app: App, { materials, reviews }: Clients): void {
+export function registerReviews(app: App, { reviews }: Clients, lists: MaterialLists): void {
   app.get(
     '/reviews/due',
     {
@@ -33,7 +34,7 @@ export function registerReviews(app: App, { materials, reviews }: Clients): void
     async (request) => {
       const { userId } = principalOf(request);
       const { limit = DEFAULT_LIMIT } = request.query;
-      const due = await materials.listDueMaterials({ userId, pageSize: limit }, callOf(request));
+      const due = await lists.listDueMaterials({ userId, pageSize: limit }, callOf(request));
       return { materials: due.materials.map(toMaterial) };
     },
   );

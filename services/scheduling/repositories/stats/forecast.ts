@@ -18,9 +18,9 @@ const FORECAST = `
   SELECT CASE WHEN m.next_review_time < $3 THEN NULL
               ELSE to_char(${localDate('coalesce(m.next_review_time, $2)', 5)}, 'YYYY-MM-DD') END AS date,
          count(*) AS count,
-         count(*) FILTER (WHERE m.next_review_time IS NULL OR m.next_review_time <= $2) AS due_now
+         count(*) FILTER (WHERE coalesce(m.next_review_time, '-infinity') <= $2) AS due_now
   FROM scheduling.materials m
-  WHERE m.user_id = $1 AND m.archive_time IS NULL AND (m.next_review_time IS NULL OR m.next_review_time < $4)
+  WHERE m.user_id = $1 AND m.archive_time IS NULL AND coalesce(m.next_review_time, '-infinity') < $4
   GROUP BY 1`;
 
 type Row = { date: string | null; count: number; due_now: number };
