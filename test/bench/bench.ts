@@ -27,10 +27,13 @@ export async function openBench(options: {
   profileFolder: string | undefined;
 }): Promise<Bench> {
   const closers: (() => Promise<unknown>)[] = [];
-  const close = async () => {
+  const closeAll = async () => {
     for (let closer = closers.pop(); closer !== undefined; closer = closers.pop())
       await closer().catch((error: unknown) => process.stderr.write(`not ended: ${String(error)}\n`));
   };
+  let closing: Promise<void> | undefined;
+  // Once, whoever calls: nobody may leave before the last part has ended.
+  const close = () => (closing ??= closeAll());
   const own = <T extends { stop(): Promise<unknown> }>(part: T): T => {
     closers.push(() => part.stop());
     return part;

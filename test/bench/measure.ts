@@ -1,7 +1,8 @@
 // Interleaved rounds of load, and the CPU that every process of a system spends on them.
+import { availableParallelism } from 'node:os';
 import type { Bench } from './bench.ts';
 import type { LoadPlan, LoadResult } from './load/plan.ts';
-import { postgresCpuMs, processesCpuMs } from './systems/cpu.ts';
+import { machineCpuMs, postgresCpuMs, processesCpuMs } from './systems/cpu.ts';
 import type { System } from './systems/systems.ts';
 
 /** One round of one system. CPU per answered request, by process and summed over all of them. */
@@ -9,6 +10,8 @@ export type Round = LoadResult & {
   cpuMs: number;
   cpuMsOf: Record<string, number>;
   perSecond: number;
+  /** Of the machine's cores, what neither the system nor the load generator used: a busy machine blurs all but CPU. */
+  othersShare: number;
 };
 export type Rounds = Record<string, Round[]>;
 
@@ -55,6 +58,7 @@ const MAX_REFUSED = 0.05;
  * @throws Error where more than 5 % was not.
  */
 export async function measure(bench: Bench, system: System, plan: Load): Promise<Round> {
+  const others = watchOthers(bench, system);
   const before = readCpu(bench, system);
   const result = await bench.load.run({ ...plan, port: system.port });
   const after = readCpu(bench, system);
@@ -65,7 +69,17 @@ export async function measure(bench: Bench, system: System, plan: Load): Promise
     Object.entries(after).map(([part, cpuMs]) => [part, (cpuMs - (before[part] ?? 0)) / served]),
   );
   const cpuMs = Object.values(cpuMsOf).reduce((sum, part) => sum + part, 0);
-  return { ...result, cpuMs, cpuMsOf, perSecond: served / result.seconds };
+  return { ...result, cpuMs, cpuMsOf, perSecond: served / result.seconds, othersShare: others() };
+}
+
+function watchOthers(bench: Bench, system: System): () => number {
+  const read = () => {
+    const ours = Object.values(readCpu(bench, system)).reduce((sum, part) => sum + part, 0);
+    return machineCpuMs() - ours - processesCpuMs([bench.load.pid]);
+  };
+  const startMs = performance.now();
+  const before = read();
+  return () => (read() - before) / ((performance.now() - startMs) * availableParallelism());
 }
 
 /** Unmeasured, and whatever it answers: ours refuses some of a crowd of keys that it has never seen. */

@@ -45,7 +45,7 @@ export async function openConnection(port: number, onAnswer: (status: number) =>
     send(request) {
       waiting = true;
       if (socket.destroyed) queueMicrotask(() => finish(0));
-      else socket.write(request, 'latin1');
+      else socket.write(request);
     },
     close: () => socket.destroy(),
   };

@@ -4,15 +4,20 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import type { LoadPlan, LoadResult } from './plan.ts';
 
-export type LoadGenerator = { run(plan: LoadPlan): Promise<LoadResult>; stop(): Promise<void> };
+export type LoadGenerator = { pid: number; run(plan: LoadPlan): Promise<LoadResult>; stop(): Promise<void> };
 
 export function startLoadGenerator(): LoadGenerator {
   const child = fork(join(import.meta.dirname, 'generator.ts'), { stdio: 'inherit' });
   return {
+    pid: child.pid ?? 0,
     async run(plan) {
-      const answer = once(child, 'message');
+      const done = new AbortController();
+      const { signal } = done;
+      const answer = once(child, 'message', { signal });
+      const ended = once(child, 'exit', { signal }).then(() => [{ error: 'its process ended' }]);
+      ended.catch(() => {});
       child.send(plan);
-      const [message] = await answer;
+      const [message] = await Promise.race([answer, ended]).finally(() => done.abort());
       const { result, error } = message as { result?: LoadResult; error?: string };
       if (result === undefined) throw new Error(`the load generator failed: ${error}`);
       return result;

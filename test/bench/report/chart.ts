@@ -2,17 +2,20 @@
 import { type Figure, isMet } from '../figure.ts';
 import { digits } from './table.ts';
 
-const WIDTH = 860;
-const LEFT = 330;
+const WIDTH = 960;
+const LEFT = 450;
 const RIGHT = 90;
 const ROW_HEIGHT = 34;
-const TOP = 56;
+const TOP = 76;
+/** A bar that is longer ends here, and only its number tells: it must not squeeze the others. */
+const MOST_SHOWN = 4;
 
 /** Only what is held against a bar as a ratio; colours that read on white and on black. */
 export function toChart(figures: readonly Figure[]): string {
   const shown = figures.filter(({ judged, judgedAs }) => judged !== undefined && judgedAs.startsWith('/'));
-  const most = Math.max(1, ...shown.map((figure) => Math.max(figure.judged ?? 0, barOf(figure) ?? 0)));
-  const x = (value: number) => LEFT + (value / most) * (WIDTH - LEFT - RIGHT);
+  const values = shown.flatMap((figure) => [figure.judged ?? 0, barOf(figure) ?? 0]);
+  const most = Math.min(MOST_SHOWN, Math.max(1, ...values));
+  const x = (value: number) => LEFT + (Math.min(value, most) / most) * (WIDTH - LEFT - RIGHT);
   const height = TOP + shown.length * ROW_HEIGHT + 16;
   const grid = `<line x1="${x(1)}" x2="${x(1)}" y1="${TOP - 12}" y2="${height - 12}" stroke="#888" stroke-dasharray="3 3"/>
   <text x="${x(1)}" y="${TOP - 18}" text-anchor="middle" class="small">the other = 1</text>`;
@@ -36,7 +39,7 @@ function barLine(figure: Figure, y: number, x: (value: number) => number): strin
       : `<line x1="${x(mark)}" x2="${x(mark)}" y1="${y}" y2="${y + 22}" stroke="#808080" stroke-width="3"/>`;
   return `<text x="${LEFT - 10}" y="${y + 16}" text-anchor="end">${toXml(`${label} ${judgedAs}`)}</text>
   <rect x="${LEFT}" y="${y + 2}" width="${Math.max(1, x(judged) - LEFT)}" height="18" rx="2" fill="${colour}"/>${markLine}
-  <text x="${Math.max(x(judged), x(mark ?? 0)) + 8}" y="${y + 16}">${digits(judged)}</text>`;
+  <text x="${Math.max(x(judged), x(mark ?? 0)) + 8}" y="${y + 16}">${digits(judged)}${judged > MOST_SHOWN ? ' →' : ''}</text>`;
 }
 
 function barOf({ bar }: Figure): number | undefined {

@@ -2,17 +2,27 @@
 import { type Figure, isMet, median, type Spread } from '../figure.ts';
 import type { Rounds } from '../measure.ts';
 
-const HEADINGS = ['figure', 'ours', 'A', 'A+', 'ours / A', 'ours / A+', 'bar', 'aim', 'met'];
-const LOAD_HEADINGS = ['load', 'system', 'CPU ms', 'of which', 'requests/s', 'p50 ms', 'p99 ms', 'refused'];
+const HEADINGS = ['figure', 'ours', 'A+', 'A', 'ours / A+', 'ours / A', 'bar', 'aim', 'met'];
+const LOAD_HEADINGS = [
+  'load',
+  'system',
+  'CPU ms',
+  'of which',
+  'requests/s',
+  'p50 ms',
+  'p99 ms',
+  'refused',
+  'others',
+];
 
 export const figureRows = (figures: readonly Figure[]): string[][] => [
   HEADINGS,
   ...figures.map((figure) => [
     nameOf(figure),
-    ...[figure.ours, figure.a, figure.aPlus].map((value) =>
+    ...[figure.ours, figure.aPlus, figure.a].map((value) =>
       value === undefined ? '' : `${digits(value)} ${figure.unit}`,
     ),
-    ...[figure.ratioA, figure.ratioAPlus].map(spread),
+    ...[figure.ratioAPlus, figure.ratioA].map(spread),
     barText(figure),
     figure.aim === undefined ? '' : `${figure.aim}`,
     { true: 'yes', false: 'no', undefined: '–' }[`${isMet(figure)}`],
@@ -41,11 +51,15 @@ export const loadRows = (loads: Readonly<Record<string, Rounds>>): string[][] =>
           of((round) => round.p50Ms),
           of((round) => round.p99Ms),
           refused(each),
+          others(each),
         ],
       ];
     }),
   ),
 ];
+
+const others = (rounds: Rounds[string]) =>
+  `${digits(Math.max(0, Math.round(100 * median(rounds.map(({ othersShare }) => othersShare)))))} %`;
 
 /** Of all rounds together: what was answered, but not with 200. */
 function refused(rounds: Rounds[string]): string {

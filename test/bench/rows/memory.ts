@@ -44,7 +44,7 @@ export const memory: Row = {
             unit: 'MiB',
             ours: Math.max(...peaks.map(({ peakMiB }) => peakMiB)),
             judged: PEOPLE - (statuses[200] ?? 0),
-            judgedAs: '; lists not answered',
+            judgedAs: 'and how many were not answered',
             bar: { atMost: 0 },
             aim: 0,
             note: `${each}; answered ${JSON.stringify(statuses).replaceAll('"', '')}, the last after ${(maxMs / 1000).toFixed(1)} s`,

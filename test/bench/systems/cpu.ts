@@ -3,13 +3,16 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 
 let tickMs: number | undefined;
+function lengthOfTickMs(): number {
+  tickMs ??= 1000 / Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
+  return tickMs;
+}
 
 /** User and system time in milliseconds; `withEnded` adds that of children which have ended. 0 where it is gone. */
 function processCpuMs(pid: number | string, withEnded = false): number {
-  tickMs ??= 1000 / Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
   const fields = statFields(pid);
   const ticks = fields.slice(11, withEnded ? 15 : 13).reduce((sum, field) => sum + Number(field), 0);
-  return ticks * tickMs;
+  return ticks * lengthOfTickMs();
 }
 
 /** From the third field on: the second, the program's name, may hold blanks. */
@@ -33,6 +36,13 @@ export function postgresCpuMs(postmasterPid: number): number {
 
 export const processesCpuMs = (pids: readonly number[]): number =>
   pids.reduce((sum, pid) => sum + processCpuMs(pid, true), 0);
+
+/** Time that the whole machine has not been idle, summed over its cores. */
+export function machineCpuMs(): number {
+  const [, user, nice, system, , , irq, softirq, steal] = readFileSync('/proc/stat', 'utf8').split(/\s+/);
+  const ticks = [user, nice, system, irq, softirq, steal].reduce((sum, field) => sum + Number(field), 0);
+  return ticks * lengthOfTickMs();
+}
 
 /** The most memory that a process has held at once, in MiB. */
 export function peakMemoryMiB(pid: number): number {
