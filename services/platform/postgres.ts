@@ -1,6 +1,7 @@
 // The one way to PostgreSQL: a bounded pool, transactions that always end, and faults told apart from refusals.
 import { Pool, type PoolClient, types } from 'pg';
 import { ServiceError } from './errors.ts';
+import { fromPostgresText } from './instants.ts';
 import type { Logger } from './logger.ts';
 
 /** A statement with its parameters; a `name` makes it a prepared one, planned once per connection. */
@@ -35,6 +36,8 @@ export function openDatabase(options: DatabaseOptions): Database {
   const pool = new Pool({
     connectionString: options.databaseUrl,
     application_name: options.applicationName,
+    // Instants arrive in the form that is quick to read.
+    options: '-c timezone=UTC',
     max: options.maxConnections,
     connectionTimeoutMillis: 500,
     statement_timeout: 1500,
@@ -135,6 +138,9 @@ export async function requireUsableDatabase(database: Queryable): Promise<void> 
       `on PostgreSQL 17 or newer also: LOCALE_PROVIDER builtin BUILTIN_LOCALE 'C.UTF-8'`,
   );
 }
+
+const parseTimestamp = types.getTypeParser(types.builtins.TIMESTAMPTZ);
+types.setTypeParser(types.builtins.TIMESTAMPTZ, (text) => fromPostgresText(text) ?? parseTimestamp(text));
 
 /** int8 counts arrive as numbers: none of ours comes near 2^53. */
 types.setTypeParser(types.builtins.INT8, Number);

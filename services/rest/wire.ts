@@ -5,6 +5,7 @@ import type { Material as MaterialMessage } from '../../generated/scheduling/v1/
 import type { SnoozeMaterialsRequestInput } from '../../generated/scheduling/v1/SnoozeMaterialsRequest.ts';
 import type { SnoozeMaterialsResponse } from '../../generated/scheduling/v1/SnoozeMaterialsResponse.ts';
 import type { SubmitReviewResponse } from '../../generated/scheduling/v1/SubmitReviewResponse.ts';
+import { toIsoText } from '../platform/instants.ts';
 import { requireTimestamp, type Timestamp } from '../platform/timestamps.ts';
 import type { Material, Preset, ReviewResponse, Scope, SnoozeResponse } from './schemas.ts';
 
@@ -69,7 +70,7 @@ export function toPrincipal({ user, apiKey }: VerifyApiKeyResponse): Principal {
 }
 
 const toIso = (timestamp: Timestamp | null, field: string) =>
-  requireTimestamp(timestamp, field).toISOString();
+  toIsoText(requireTimestamp(timestamp, field).getTime());
 const toOptionalIso = (timestamp: Timestamp | null) => (timestamp === null ? null : toIso(timestamp, ''));
 
 export function toMaterial(message: MaterialMessage | null): Material {
