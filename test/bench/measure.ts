@@ -41,14 +41,30 @@ export async function interleave(bench: Bench, options: Interleaving): Promise<R
   for (let round = 1; round <= rounds; round += 1) {
     for (const system of systems) {
       bench.say(`${label}: round ${round} of ${rounds}, ${system.name}`);
-      const begun = await options.before?.(system);
-      const measured = await measure(bench, system, planOf(system));
-      await options.after?.(system, begun, measured);
+      const measured = await measureRound(bench, system, options, planOf(system));
       results[system.name] = [...(results[system.name] ?? []), measured];
     }
   }
   return results;
 }
+
+/** A machine that is busy elsewhere may starve a system into refusing for a second: then, and saying so, once more. */
+async function measureRound(bench: Bench, system: System, options: Interleaving, plan: Load): Promise<Round> {
+  for (let attempt = 1; ; attempt += 1) {
+    const begun = await options.before?.(system);
+    try {
+      const measured = await measure(bench, system, plan);
+      await options.after?.(system, begun, measured);
+      return measured;
+    } catch (error) {
+      if (attempt === MAX_ATTEMPTS) throw error;
+      const reason = error instanceof Error ? error.message : String(error);
+      process.stderr.write(`${options.label}: a round is repeated, since ${reason}\n`);
+    }
+  }
+}
+
+const MAX_ATTEMPTS = 3;
 
 /** Refusals so few hardly change what is measured, and the table shows them; more would make it another work. */
 const MAX_REFUSED = 0.05;

@@ -2,8 +2,8 @@
 import { type Figure, isMet } from '../figure.ts';
 import { digits } from './table.ts';
 
-const WIDTH = 960;
-const LEFT = 450;
+const WIDTH = 1000;
+const LEFT = 490;
 const RIGHT = 90;
 const ROW_HEIGHT = 34;
 const TOP = 76;

@@ -77,6 +77,21 @@ export async function untilReady(children: readonly Child[], isReady: () => Prom
   throw new Error(`not ready after ${READY_MS / 1000} s\n${words}`);
 }
 
+/**
+ * Starts a system again, twice at most, where a part of it could not start: a database that was copied a moment ago may
+ * be slow to take its first connection, for which the services wait half a second.
+ */
+export async function startPatiently<T>(start: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await start();
+    } catch (error) {
+      if (attempt === 3) throw error;
+      await sleep(2000);
+    }
+  }
+}
+
 async function end(child: ChildProcess, hasEnded: () => boolean): Promise<void> {
   if (hasEnded()) return;
   const exited = once(child, 'exit');

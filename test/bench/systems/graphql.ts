@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { PEPPER } from '../dataset/people.ts';
 import { CACHE } from '../root.ts';
-import { freePort, startNode, untilReady } from './child.ts';
+import { freePort, startNode, startPatiently, untilReady } from './child.ts';
 import type { System } from './systems.ts';
 
 export const POSTGRAPHILE = 'postgraphile@5.1.5';
@@ -16,7 +16,9 @@ const PEERS = join(CACHE, 'peers');
 const INSTALL_MS = 300_000;
 type Options = { databaseUrl: string; profileFolder?: string | undefined };
 
-export async function startGateway({ databaseUrl, profileFolder }: Options): Promise<System> {
+export const startGateway = (options: Options) => startPatiently(() => startGatewayOnce(options));
+
+async function startGatewayOnce({ databaseUrl, profileFolder }: Options): Promise<System> {
   const [port, schedulingPort, accountsPort] = [await freePort(), await freePort(), await freePort()];
   const env = {
     NODE_ENV: 'production',

@@ -1,6 +1,6 @@
 // The three systems that are compared, each as the processes that it runs in: ours, and the two monoliths.
 import { PEPPER, type Person } from '../dataset/people.ts';
-import { type Child, freePort, startNode, untilReady } from './child.ts';
+import { type Child, freePort, startNode, startPatiently, untilReady } from './child.ts';
 
 export type SystemName = 'ours' | 'A' | 'A+';
 export type System = {
@@ -23,7 +23,7 @@ export type SystemOptions = {
 export const WRITES_PER_MINUTE = 100_000;
 
 export function startSystem(name: SystemName, options: SystemOptions): Promise<System> {
-  return name === 'ours' ? startOurs(options) : startMonolith(name, options);
+  return startPatiently(() => (name === 'ours' ? startOurs(options) : startMonolith(name, options)));
 }
 
 async function startOurs(options: SystemOptions): Promise<System> {
