@@ -5,6 +5,8 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type RawServerDefault } from 'fastify';
 import { ServiceError } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
+import { observeHttp } from '../platform/ops/observe-http.ts';
+import { NO_TELEMETRY, type Telemetry } from '../platform/ops/telemetry.ts';
 import type { Clients } from './clients.ts';
 import { FORMATS, parseQuery } from './formats.ts';
 import type { KeyVerifier } from './key-verifier.ts';
@@ -37,6 +39,7 @@ export type AppDependencies = {
   limiter: WriteLimiter;
   logger: Logger;
   docs: boolean;
+  telemetry?: Telemetry;
 };
 
 const MAX_HEAD_BYTES = 16 * 1024;
@@ -44,8 +47,9 @@ const MAX_BODY_BYTES = 256 * 1024;
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
 export async function buildApp(dependencies: AppDependencies): Promise<App> {
-  const { clients, verifier, limiter, logger, docs } = dependencies;
+  const { clients, verifier, limiter, logger, docs, telemetry = NO_TELEMETRY } = dependencies;
   const app = createFastify();
+  observeHttp(app, 'rest', telemetry);
   registerBody(app);
   registerRequestLog(app, logger);
   registerErrors(app, logger);
@@ -54,11 +58,11 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   await app.register(
     async (v1: App) => {
       // The order of the hooks is the order of the checks: 503 when overloaded, then 401, 403, 429; then the body, 400.
-      const overload = createOverloadGuard();
+      const overload = createOverloadGuard(telemetry.metrics);
       overload.registerCap(v1);
       registerAuthentication(v1, verifier);
       overload.registerShareOfKey(v1);
-      registerWriteLimit(v1, limiter);
+      registerWriteLimit(v1, limiter, telemetry.metrics);
       registerMe(v1);
       registerMaterials(v1, clients);
       registerReviews(v1, clients);
