@@ -29,21 +29,20 @@ type Entry = Record<string, unknown>;
 export function viewLogLine(line: string, { colours }: { colours: boolean }): string {
   const entry = parse(line);
   if (entry === undefined) return line;
-  const paint = (code: number, text: string) => (colours ? `\u001b[${code}m${text}\u001b[0m` : text);
+  const paint = (code: number, text: string) =>
+    colours && text !== '' ? `\u001b[${code}m${text}\u001b[0m` : text;
   const level = LEVELS[Number(entry.level)] ?? { name: String(entry.level), colour: 0 };
   const rest = Object.entries(entry)
     .filter(([name, value]) => !SHOWN_APART.has(name) && value !== undefined)
     .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
-  const head = [
+  const text = [
     paint(90, new Date(Number(entry.time)).toISOString().slice(11, 23)),
     paint(level.colour, level.name),
-    paint(36, String(entry.name)),
-    ...what(entry),
-    paint(90, rest.join(' ')),
-  ];
-  const text = head
+    paint(36, printable(String(entry.name))),
+    ...what(entry).map(printable),
+    paint(90, printable(rest.join(' '))),
+  ]
     .filter((part) => part !== '')
-    .map(printable)
     .join(' ');
   return `${text}${fault(entry.err)}\n`;
 }
@@ -75,10 +74,10 @@ function fault(err: unknown): string {
     .join('');
 }
 
-/** Control characters could move the cursor or colour the terminal; ours alone are let through. */
+/** Control characters could move the cursor, colour the terminal or begin a line of their own. */
 function printable(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-  return text.replace(/(?!\u001b\[\d{1,2}m)[\u0000-\u001f\u007f-\u009f]/g, '?');
+  return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, '?');
 }
 
 function parse(line: string): Entry | undefined {

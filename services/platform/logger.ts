@@ -10,7 +10,8 @@ export type { Logger };
 export function createLogger(name: string, level: LogLevel): Logger {
   const options = { name, level, base: { name } };
   if (process.stderr.isTTY) {
-    return pino(options, createLogView(process.stderr, { colours: process.env.NO_COLOR === undefined }));
+    // Node knows NO_COLOR and terminals without colours.
+    return pino(options, createLogView(process.stderr, { colours: process.stderr.hasColors() }));
   }
   return pino(options, destination({ fd: 2, sync: false }));
 }

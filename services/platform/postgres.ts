@@ -82,7 +82,6 @@ async function run<R>(
     return result.rows as R[];
   } catch (error) {
     const away = isUnavailable(error);
-    if (!away) watch.answers += 1;
     span.end({ failure: error instanceof Error && 'code' in error ? String(error.code) : 'error' });
     throw away ? new ServiceError('UNAVAILABLE', { cause: error }) : error;
   }

@@ -24,6 +24,7 @@ const RUN_ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   'npm run rest': ['test/system/services-alone.test.ts'],
   'npm run seed -- --users 20 --materials 200': ['test/system/seed.test.ts'],
   'npm run gateway': ['test/gateway/access.test.ts'],
+  'npm run doctor': ['test/system/doctor.test.ts'],
   // By hand, as that page says: neither CI nor a test machine need have Docker.
   'docker-compose up -d --build': ['docs/operations/containers.md'],
   'docker-compose exec accounts node services/accounts/cli/main.ts create --email ada@example.com': [

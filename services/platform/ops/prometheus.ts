@@ -49,8 +49,8 @@ function addGauge(options: { name: string; help: string; labelNames: string[]; r
     async collect() {
       const readings = (await Promise.all(reads.map((read) => read()))).flat();
       this.reset();
-      // Without a reader there is nothing to say: prom-client would show 0.
-      if (readings.length === 0) this.remove();
+      // Nobody read it: prom-client would show 0 for one without labels.
+      if (readings.length === 0 && options.labelNames.length === 0) this.remove();
       for (const { labels, value } of readings) this.set(labels, value);
     },
   });
