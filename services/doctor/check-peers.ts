@@ -42,8 +42,9 @@ async function checkPeer(
   { name, target, ask }: { name: string; target: string; ask: () => Promise<void> },
 ): Promise<Finding> {
   const { ok, warning, bad } = checkNamed(`service ${name}`);
-  const health = createHealthClient({ target, trust, deadlineMs: DEADLINE_MS });
+  let health: ReturnType<typeof createHealthClient> | undefined;
   try {
+    health = createHealthClient({ target, trust, deadlineMs: DEADLINE_MS });
     if (!(await health.isServing())) {
       return bad(
         `${target} says NOT_SERVING`,
@@ -51,13 +52,17 @@ async function checkPeer(
       );
     }
   } catch (error) {
+    // Not even a connection could be thought of.
+    if (health === undefined) {
+      return bad(`not asked: ${oneLine(error)}`, 'see what is said of tls, and mend that first');
+    }
     const found = `${target} does not answer: ${oneLine(error)}`;
     if (!namesPeers) return warning(found, 'run npm start and look again');
     const certificates =
       trust.tls === undefined ? '' : ', and see that both ends have certificates of one CA';
     return bad(found, `start it (npm run ${name}), or correct ${name.toUpperCase()}_URL${certificates}`);
   } finally {
-    health.close();
+    health?.close();
   }
   const refusal = await ask().then(
     () => undefined,

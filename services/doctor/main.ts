@@ -6,7 +6,7 @@ import { checkPorts } from './check-ports.ts';
 import { checkRedis } from './check-redis.ts';
 import { checkTls } from './check-tls.ts';
 import { checkTokens } from './check-tokens.ts';
-import { type Finding, showFindings } from './finding.ts';
+import { checkNamed, type Finding, oneLine, showFindings } from './finding.ts';
 import { readSettings } from './settings.ts';
 
 const HELP = `Checks a deployment from its environment, and changes nothing.
@@ -39,10 +39,10 @@ try {
 async function examine(): Promise<Finding[]> {
   const { settings, findings } = readSettings(process.env);
   const [database, redis, peers, ports] = await Promise.all([
-    checkDatabase(settings),
-    checkRedis(settings.redisUrl),
-    checkPeers(settings),
-    checkPorts(settings),
+    finish('database', checkDatabase(settings)),
+    finish('redis', checkRedis(settings.redisUrl)),
+    finish('services', checkPeers(settings)),
+    finish('ports', checkPorts(settings)),
   ]);
   return [
     ...findings,
@@ -53,4 +53,11 @@ async function examine(): Promise<Finding[]> {
     checkTokens(settings.gatewayTokens, settings.databaseUrl === undefined),
     ...ports,
   ];
+}
+
+/** A check that cannot be made must not keep the others from telling. */
+function finish(check: string, findings: Promise<Finding[]>): Promise<Finding[]> {
+  return findings.catch((error: unknown) => [
+    checkNamed(check).bad(`could not be checked: ${oneLine(error)}`, 'report this, it is a fault of doctor'),
+  ]);
 }
