@@ -114,6 +114,8 @@ describe('metrics', () => {
     expect(scheduling).toContain(`srs_grpc_server_call_duration_seconds_count{${review}"NOT_FOUND"} 1\n`);
     const operation = 'srs_graphql_operation_duration_seconds_count{type=';
     expect(gateway).toContain(`${operation}"query",outcome="ok"} 1\n`);
+    expect(gateway).toContain(`${operation}"invalid",outcome="refused"} 1\n`);
+    expect(gateway).toContain(`${operation}"mutation",outcome="refused"} 1\n`);
     expect(gateway).toContain(
       `srs_http_request_duration_seconds_count{tier="gateway",method="POST",route="/graphql",status="200"}`,
     );

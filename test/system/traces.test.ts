@@ -1,4 +1,4 @@
-// One whole trace, from a caller's traceparent to the SQL, as a collector receives it from three processes.
+// One whole trace, from a caller's traceparent to the SQL, as a collector receives it from four processes.
 import { createServer, type IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAccountsClients } from '../../services/accounts/cli/clients.ts';
@@ -67,7 +67,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-async function startThree(environment: Record<string, string>) {
+async function startFour(environment: Record<string, string>) {
   const common = { DATABASE_URL: database.databaseUrl, ...environment };
   const options = { preload: PRELOAD };
   const [accounts, scheduling] = await Promise.all([
@@ -75,8 +75,12 @@ async function startThree(environment: Record<string, string>) {
     startProgram('scheduling', { ...common, SCHEDULING_PORT: '0' }, options),
   ]);
   const peers = { ACCOUNTS_URL: accounts.target, SCHEDULING_URL: scheduling.target };
-  const rest = await startProgram('rest', { ...environment, ...peers, REST_PORT: '0' }, options);
-  const programs = [accounts, scheduling, rest];
+  const tokens = { GATEWAY_TOKENS: `olga:viewer:${TOKEN}` };
+  const [rest, gateway] = await Promise.all([
+    startProgram('rest', { ...environment, ...peers, REST_PORT: '0' }, options),
+    startProgram('gateway', { ...environment, ...peers, ...tokens, GRAPHQL_PORT: '0' }, options),
+  ]);
+  const programs = [accounts, scheduling, rest, gateway];
   running.push(...programs);
   const clients = createAccountsClients({
     target: accounts.target,
@@ -94,16 +98,17 @@ async function startThree(environment: Record<string, string>) {
   clients.close();
   const api = createApi(`http://${rest.target}/v1`, key);
   const end = async () => {
-    for (const program of [rest, scheduling, accounts]) expect(await program.end()).toBe(0);
+    for (const program of programs.toReversed()) expect(await program.end()).toBe(0);
     return programs.map((program): string[] => JSON.parse(program.said().trim().split('\n').at(-1) ?? '[]'));
   };
-  return { api, key, end };
+  return { api, key, userId: user?.userId ?? '', gateway: `http://${gateway.target}/graphql`, end };
 }
 
+const TOKEN = 'g'.repeat(40);
 const isTelemetry = (name: string) => name === 'prom-client' || name.startsWith('@opentelemetry/');
 
 test('a review is one trace from the caller through HTTP and gRPC to each statement, and holds nothing private', async () => {
-  const { api, key, end } = await startThree({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint });
+  const { api, key, userId, gateway, end } = await startFour({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint });
   const { id } = await api.create({ title: SECRET, content: SECRET });
   const headers = {
     traceparent: `00-${TRACE_ID}-${CALLER_SPAN}-01`,
@@ -112,6 +117,22 @@ test('a review is one trace from the caller through HTTP and gRPC to each statem
   };
   await api.post(`/reviews/${id}`, { quality: 5 }, { headers });
   await api.get(`/search?q=${SECRET}`, { headers: { authorization: `Bearer ${key}` } });
+  const gatewayTrace = TRACE_ID.replace('4b', '5c');
+  const asked = await fetch(gateway, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      authorization: `Bearer ${TOKEN}`,
+      traceparent: `00-${gatewayTrace}-${CALLER_SPAN}-01`,
+    },
+    body: JSON.stringify({
+      query: `query ($id: ID!) {
+        user(id: $id) { materials(first: 5) { nodes { title reviews(first: 1) { nodes { quality } } } } }
+      }`,
+      variables: { id: userId },
+    }),
+  });
+  expect(await asked.json()).toMatchObject({ data: { user: { materials: { nodes: [{ title: SECRET }] } } } });
   // What is not sent yet is sent before a process ends.
   const packages = await end();
   expect(packages.flat().filter((name) => name === 'prom-client')).toEqual([]);
@@ -142,15 +163,26 @@ test('a review is one trace from the caller through HTTP and gRPC to each statem
   expect(attribute('srs.request_id')).toEqual({ stringValue: 'traced-review' });
   expect(attribute('http.response.status_code')).toEqual({ intValue: 200 });
 
+  const [tool] = spans.filter(({ traceId, name }) => traceId === gatewayTrace && name === 'POST /graphql');
+  const rpcs = spans.filter(
+    ({ service, parentSpanId }) => service === 'gateway' && parentSpanId === tool?.spanId,
+  );
+  expect(rpcs.map(({ name }) => name)).toEqual([
+    'accounts.v1.UserService/GetUser',
+    'scheduling.v1.MaterialService/BatchListMaterials',
+    'scheduling.v1.ReviewService/BatchListReviews',
+  ]);
+
   const all = bodies.join('');
   expect(all).toContain('GET /v1/search');
-  for (const private_ of [SECRET, key, key.slice(9, 40), id]) expect(all).not.toContain(private_);
+  for (const private_ of [SECRET, key, key.slice(9, 40), id, userId, TOKEN])
+    expect(all).not.toContain(private_);
 });
 
 test('nothing of OpenTelemetry or of the metrics is loaded where neither is asked for', async () => {
-  const { api, end } = await startThree({});
+  const { api, end } = await startFour({});
   expect((await api.get('/materials')).status).toBe(200);
   const packages = await end();
-  expect(packages.map((names) => names.includes('@grpc/grpc-js'))).toEqual([true, true, true]);
+  expect(packages.map((names) => names.includes('@grpc/grpc-js'))).toEqual([true, true, true, true]);
   expect(packages.flat().filter(isTelemetry)).toEqual([]);
 });
