@@ -22,7 +22,7 @@ export async function checkRedis(redisUrl: string | undefined): Promise<Finding[
     await firstContact;
     const nodes = commands instanceof Cluster ? commands.nodes('master') : [commands];
     if (nodes.length === 0) throw new Error('no node answers');
-    return (await Promise.all(nodes.map((node) => checkNode(node)))).flat();
+    return (await Promise.all(nodes.map((node) => checkNode(node, nodes.length > 1)))).flat();
   } catch (error) {
     return [
       bad(
@@ -35,7 +35,8 @@ export async function checkRedis(redisUrl: string | undefined): Promise<Finding[
   }
 }
 
-async function checkNode(node: Redis): Promise<Finding[]> {
+/** `isOneOfMany`: its findings are under its address. */
+async function checkNode(node: Redis, isOneOfMany: boolean): Promise<Finding[]> {
   const place = `${node.options.host}:${node.options.port}`;
   const asked = Date.now();
   const [seconds, microseconds] = await node.time();
@@ -45,17 +46,18 @@ async function checkNode(node: Redis): Promise<Finding[]> {
       .split('\r\n')
       .map((line): [string, string] => [line.split(':')[0] ?? '', line.split(':').slice(1).join(':')]),
   );
-  return [
+  const { ok, bad } = checkNamed('redis');
+  const findings = [
     facts.get('role') === 'slave'
-      ? checkNamed('redis').bad(
-          `${place} is a replica, which takes no writes`,
-          'name the primary in REDIS_URL',
-        )
-      : checkNamed('redis').ok(`reachable at ${place}`),
+      ? bad(`${place} is a replica, which takes no writes`, 'name the primary in REDIS_URL')
+      : ok(`reachable at ${place}`),
     checkVersion(facts.get('redis_version') ?? ''),
     checkClock(Number(seconds) * 1000 + Number(microseconds) / 1000 - ourTime),
     checkEviction(facts),
   ];
+  return isOneOfMany
+    ? findings.map((finding) => ({ ...finding, check: `${finding.check} ${place}` }))
+    : findings;
 }
 
 function checkVersion(version: string): Finding {

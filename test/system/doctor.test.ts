@@ -222,42 +222,7 @@ describe('a fault is found, with how to mend it:', () => {
   });
 
   test('a certificate that has expired, one that soon will, and a key and a CA that are others’', async () => {
-    const tls = mkdtempSync(join(folder, 'tls-'));
-    const at = (name: string) => join(tls, name);
-    const openssl = (...args: string[]) => execFileSync('openssl', args, { cwd: tls, stdio: 'ignore' });
-    const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
-    for (const ca of ['ca', 'other']) {
-      openssl(
-        'req',
-        '-x509',
-        ...newKey,
-        '-keyout',
-        `${ca}.key`,
-        '-out',
-        `${ca}.pem`,
-        '-subj',
-        `/CN=${ca}`,
-        '-days',
-        '365',
-      );
-    }
-    openssl('req', ...newKey, '-keyout', 'own.key', '-out', 'own.csr', '-subj', '/CN=localhost');
-    const sign = (out: string, days: string) =>
-      openssl(
-        'x509',
-        '-req',
-        '-in',
-        'own.csr',
-        '-CA',
-        'ca.pem',
-        '-CAkey',
-        'ca.key',
-        '-CAcreateserial',
-        '-days',
-        days,
-        '-out',
-        out,
-      );
+    const { at, sign } = makeCertificates();
     sign('expired.pem', '-1');
     sign('soon.pem', '10');
     const expired = await examine({
@@ -295,6 +260,45 @@ describe('a fault is found, with how to mend it:', () => {
     expect(empty.of('tls')).toMatchObject({ state: 'bad', found: expect.stringContaining('GRPC_TLS_CERT') });
   });
 });
+
+test('services under mutual TLS are reached with certificates of their CA, and not without', async () => {
+  const { at, sign } = makeCertificates();
+  sign('good.pem', '90');
+  const tls = { GRPC_TLS_CERT: at('good.pem'), GRPC_TLS_KEY: at('own.key'), GRPC_TLS_CA: at('ca.pem') };
+  const { DATABASE_URL = '' } = healthy;
+  const scheduling = await startProgram('scheduling', { ...tls, DATABASE_URL, SCHEDULING_PORT: '0' });
+  programs.push(scheduling);
+  const target = { SCHEDULING_URL: scheduling.target, SCHEDULING_PORT: '0' };
+  const withTls = await examine({ ...tls, ...target });
+  expect(
+    ['service scheduling', 'tls certificate', 'tls chain', 'tls key'].map(
+      (check) => withTls.of(check)?.state,
+    ),
+  ).toEqual(['ok', 'ok', 'ok', 'ok']);
+  expect((await examine(target)).of('service scheduling')).toMatchObject({
+    state: 'bad',
+    found: expect.stringContaining('does not answer'),
+  });
+});
+
+/** A CA and another one, and a request of ours, with a key, to be signed for some days. */
+function makeCertificates() {
+  const tls = mkdtempSync(join(folder, 'tls-'));
+  const openssl = (...args: string[]) => execFileSync('openssl', args, { cwd: tls, stdio: 'ignore' });
+  const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+  for (const ca of ['ca', 'other']) {
+    const files = ['-keyout', `${ca}.key`, '-out', `${ca}.pem`];
+    openssl('req', '-x509', ...newKey, ...files, '-subj', `/CN=${ca}`, '-days', '365');
+  }
+  openssl('req', ...newKey, '-keyout', 'own.key', '-out', 'own.csr', '-subj', '/CN=localhost');
+  writeFileSync(join(tls, 'names'), 'subjectAltName=DNS:localhost,IP:127.0.0.1\n');
+  const by = ['-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial', '-extfile', 'names'];
+  return {
+    at: (name: string) => join(tls, name),
+    sign: (out: string, days: string) =>
+      openssl('x509', '-req', '-in', 'own.csr', ...by, '-days', days, '-out', out),
+  };
+}
 
 describeWithRedis('npm run doctor and Redis', () => {
   test('tells version and clock, and finds one that forgets early or takes no writes', async () => {
