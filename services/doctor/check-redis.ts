@@ -1,10 +1,13 @@
 // Checks Redis, on every master of a Cluster: reachable, new enough, its clock, and that it forgets nothing early.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Cluster, type Redis } from 'ioredis';
 import { connectRedis } from '../rest/write-limit/redis-client.ts';
 import { checkNamed, type Finding, oneLine } from './finding.ts';
 
 /** Beyond this, one of two machines has a wrong clock; the limit itself counts on Redis's clock alone. */
 const MAX_CLOCK_DIFFERENCE_MS = 1000;
+const ATTEMPTS = 3;
+const PAUSE_MS = 300;
 
 export async function checkRedis(redisUrl: string | undefined): Promise<Finding[]> {
   const { ok, bad } = checkNamed('redis');
@@ -20,9 +23,7 @@ export async function checkRedis(redisUrl: string | undefined): Promise<Finding[
   const { commands, firstContact, fault } = client;
   try {
     await firstContact;
-    const nodes = commands instanceof Cluster ? commands.nodes('master') : [commands];
-    if (nodes.length === 0) throw new Error('no node answers');
-    return (await Promise.all(nodes.map((node) => checkNode(node, nodes.length > 1)))).flat();
+    return await checkNodes(commands);
   } catch (error) {
     return [
       bad(
@@ -32,6 +33,19 @@ export async function checkRedis(redisUrl: string | undefined): Promise<Finding[
     ];
   } finally {
     commands.disconnect();
+  }
+}
+
+/** The limiter gives up soon, having another way; here one slow answer is no reason to say that Redis is gone. */
+async function checkNodes(commands: Redis | Cluster, attempt = 1): Promise<Finding[]> {
+  try {
+    const nodes = commands instanceof Cluster ? commands.nodes('master') : [commands];
+    if (nodes.length === 0) throw new Error('no node answers');
+    return (await Promise.all(nodes.map((node) => checkNode(node, nodes.length > 1)))).flat();
+  } catch (error) {
+    if (attempt === ATTEMPTS) throw error;
+    await sleep(PAUSE_MS);
+    return checkNodes(commands, attempt + 1);
   }
 }
 

@@ -1,8 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { credentials, makeGenericClientConstructor } from '@grpc/grpc-js';
-import { service as healthDefinition } from 'grpc-health-check';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { ConfigError, readEnvironment } from '../../services/platform/config.ts';
@@ -16,6 +14,7 @@ import {
 } from '../../services/platform/ops/telemetry.ts';
 import { startScheduling } from '../../services/scheduling/service.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { watchHealth } from '../support/health.ts';
 
 const logger = createLogger('test', 'silent');
 const trust = { serviceTokens: [], tls: undefined };
@@ -128,29 +127,6 @@ describe('grpc.health.v1', () => {
   });
   afterAll(() => database.drop());
 
-  const HealthClient = makeGenericClientConstructor(healthDefinition as never, 'Health');
-
-  /** The statuses that a watcher of the service at `port` is told, one after the other. */
-  function watchHealth(port: number) {
-    const client = new HealthClient(`127.0.0.1:${port}`, credentials.createInsecure());
-    const statuses: string[] = [];
-    const stream = client.makeServerStreamRequest(
-      '/grpc.health.v1.Health/Watch',
-      healthDefinition.Watch?.requestSerialize as (value: object) => Buffer,
-      healthDefinition.Watch?.responseDeserialize as (bytes: Buffer) => { status: string },
-      { service: '' },
-    );
-    stream.on('data', ({ status }) => statuses.push(status));
-    stream.on('error', () => {});
-    return {
-      statuses,
-      stop() {
-        stream.cancel();
-        client.close();
-      },
-    };
-  }
-
   /** Lets nobody into the database any more, or everybody again. */
   async function setOpen(isOpen: boolean): Promise<void> {
     const name = new URL(database.databaseUrl).pathname.slice(1);
@@ -170,7 +146,7 @@ describe('grpc.health.v1', () => {
       logger,
       now: () => new Date(),
     });
-    const health = watchHealth(service.port);
+    const health = watchHealth(`127.0.0.1:${service.port}`);
     await expect.poll(() => health.statuses, { timeout: 5000 }).toEqual(['SERVING']);
     await setOpen(false);
     await expect.poll(() => health.statuses, { timeout: 10_000 }).toEqual(['SERVING', 'NOT_SERVING']);

@@ -36,6 +36,11 @@ export async function startProgram(
     });
     child.once('exit', () => reject(new Error(`${name} ended: ${log}`)));
   });
+  let isTold = false;
+  const tell = () => {
+    if (!isTold) child.kill('SIGTERM');
+    isTold = true;
+  };
   const isRunning = () => child.exitCode === null && child.signalCode === null;
   return {
     name,
@@ -45,12 +50,13 @@ export async function startProgram(
     lines,
     log: () => log,
     said: () => said,
-    signal: (signal: NodeJS.Signals) => child.kill(signal),
-    /** SIGTERM, and resolves to its exit code. */
+    /** SIGTERM, at once. */
+    tell,
+    /** SIGTERM if it has not been told yet (a second one would end it at once), and resolves to its exit code. */
     async end(): Promise<number | null> {
       if (!isRunning()) return child.exitCode;
       const exited = once(child, 'exit');
-      child.kill('SIGTERM');
+      tell();
       return (await exited)[0];
     },
   };

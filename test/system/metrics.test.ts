@@ -7,6 +7,7 @@ import { createAccountsClients } from '../../services/accounts/cli/clients.ts';
 import { METRICS } from '../../services/platform/ops/metrics.ts';
 import { createApi } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { watchHealth } from '../support/health.ts';
 import { type Program, root, startProgram } from '../support/programs.ts';
 import { type RedisServer, redisServerAvailable, startRedis } from '../support/redis.ts';
 
@@ -300,27 +301,14 @@ describe('GET /ready', () => {
   });
 });
 
-test('an ending process says that it is shutting down, while its running calls still end', async () => {
+test('an ending process says that it is shutting down for as long as somebody is still served', async () => {
   const scheduling = named('scheduling');
-  const client = new Client({ connectionString: database.databaseUrl });
-  await client.connect();
-  await client.query('BEGIN');
-  await client.query('SELECT FROM scheduling.materials WHERE material_id = $1 FOR UPDATE', [materialId]);
-  const review = graphql(
-    `mutation { submitReview(input: { userId: "${user.userId}", materialId: "${materialId}", quality: 4 }) { material { ef } } }`,
-  ).catch(() => undefined);
-  // It waits for the row for half a second at most: in that time the end is asked for and seen.
-  await expect
-    .poll(async () => (await client.query('SELECT FROM pg_locks WHERE NOT granted')).rowCount, {
-      interval: 10,
-    })
-    .toBeGreaterThan(0);
-  scheduling.signal('SIGTERM');
-  await expect
-    .poll(() => ready('scheduling'), { interval: 10 })
-    .toMatchObject({ reasons: ['process: shutting down'] });
-  await client.query('ROLLBACK');
-  await client.end();
-  await review;
+  const watcher = watchHealth(scheduling.target);
+  await expect.poll(() => watcher.statuses, { timeout: 5000 }).toEqual(['SERVING']);
+  scheduling.tell();
+  await expect.poll(() => watcher.statuses, { timeout: 5000 }).toEqual(['SERVING', 'NOT_SERVING']);
+  expect(await ready('scheduling')).toMatchObject({ status: 503, reasons: ['process: shutting down'] });
+  expect((await fetch(`${scheduling.ops}/live`)).status).toBe(200);
+  watcher.stop();
   expect(await scheduling.end()).toBe(0);
 });
