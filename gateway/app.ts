@@ -8,6 +8,8 @@ import type { Audit } from '../services/platform/audit.ts';
 import { ServiceError } from '../services/platform/errors.ts';
 import { registerShutdown } from '../services/platform/http-shutdown.ts';
 import type { Logger } from '../services/platform/logger.ts';
+import { observeHttp } from '../services/platform/ops/observe-http.ts';
+import { NO_TELEMETRY, type Telemetry } from '../services/platform/ops/telemetry.ts';
 import { requestIdOf } from '../services/platform/request-id.ts';
 import { readTraceparent } from '../services/platform/trace-context.ts';
 import { type GatewayToken, type Identity, identify } from './access/tokens.ts';
@@ -19,6 +21,7 @@ import { answerBadUrl, registerHttp } from './http.ts';
 import { type Inspected, inspect, LIMITS } from './limits/inspect.ts';
 import type { RequestedMutation } from './limits/requested-mutations.ts';
 import { createLoaders } from './loaders.ts';
+import { measureOperations } from './measure-operations.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -35,14 +38,16 @@ export type GatewayDependencies = {
   tokens: readonly GatewayToken[];
   audit: Audit;
   logger: Logger;
+  telemetry?: Telemetry;
 };
 
 export async function buildGateway(dependencies: GatewayDependencies): Promise<FastifyInstance> {
-  const { schema, clients, tokens, audit, logger } = dependencies;
+  const { schema, clients, tokens, audit, logger, telemetry = NO_TELEMETRY } = dependencies;
   const app = createFastify();
+  observeHttp(app, 'gateway', telemetry);
   registerHttp(app, logger);
   registerShutdown(app);
-  const apollo = await startApollo(app, schema, logger);
+  const apollo = await startApollo({ app, schema, logger, telemetry });
   const settle = (request: FastifyRequest, mutation: RequestedMutation, outcome: string) => {
     const { responseKey, action, targets } = mutation;
     request.settled?.add(responseKey);
@@ -115,7 +120,13 @@ function createFastify(): FastifyInstance {
   });
 }
 
-async function startApollo(app: FastifyInstance, schema: GraphQLSchema, logger: Logger) {
+async function startApollo(parts: {
+  app: FastifyInstance;
+  schema: GraphQLSchema;
+  logger: Logger;
+  telemetry: Telemetry;
+}) {
+  const { app, schema, logger, telemetry } = parts;
   const apollo = new ApolloServer<GatewayContext>({
     schema,
     // Nobody gets this far without a token.
@@ -131,7 +142,12 @@ async function startApollo(app: FastifyInstance, schema: GraphQLSchema, logger: 
     executionOptions: { maxCoercionErrors: LIMITS.errors },
     formatError,
     logger: { debug() {}, info() {}, warn: (text) => logger.warn(text), error: (text) => logger.error(text) },
-    plugins: [ApolloServerPluginLandingPageDisabled(), fastifyApolloDrainPlugin(app), logFaults(logger)],
+    plugins: [
+      ApolloServerPluginLandingPageDisabled(),
+      fastifyApolloDrainPlugin(app),
+      logFaults(logger),
+      measureOperations(telemetry.metrics),
+    ],
   });
   await apollo.start();
   return apollo;

@@ -8,6 +8,7 @@ import type { StatsServiceDefinition } from '../generated/scheduling/v1/StatsSer
 import type { UserDataServiceDefinition } from '../generated/scheduling/v1/UserDataService.ts';
 import type { GrpcTrust } from '../services/platform/common-config.ts';
 import { createGrpcClient, type GrpcClient } from '../services/platform/grpc-client.ts';
+import { NO_TELEMETRY, type Telemetry } from '../services/platform/ops/telemetry.ts';
 import { loadProto, serviceDefinition } from '../services/platform/proto.ts';
 
 export type Clients = {
@@ -23,14 +24,13 @@ export type Clients = {
 /** Longer than a service's statements may take. */
 const DEADLINE_MS = 5000;
 
-export function createClients(config: {
-  schedulingTarget: string;
-  accountsTarget: string;
-  trust: GrpcTrust;
-}): Clients {
+export function createClients(
+  config: { schedulingTarget: string; accountsTarget: string; trust: GrpcTrust },
+  telemetry: Telemetry = NO_TELEMETRY,
+): Clients {
   const scheduling = loadProto('scheduling/v1/scheduling.proto');
   const accounts = loadProto('accounts/v1/accounts.proto');
-  const common = { trust: config.trust, caller: 'gateway', deadlineMs: DEADLINE_MS };
+  const common = { trust: config.trust, caller: 'gateway', deadlineMs: DEADLINE_MS, telemetry };
   const toScheduling = { ...common, target: config.schedulingTarget };
   const toAccounts = { ...common, target: config.accountsTarget };
   return {

@@ -11,12 +11,21 @@ export function registerHttp(app: FastifyInstance, logger: Logger): void {
     reply.header('referrer-policy', 'no-referrer');
     // An answer may carry a key.
     reply.header('cache-control', 'no-store');
-  });
-  app.addHook('onResponse', async (request, reply) => {
-    const route = request.routeOptions.url ?? 'unknown';
-    const durationMs = Math.round(reply.elapsedTime * 10) / 10;
-    const caller = request.identity?.name;
-    logger.info({ requestId: request.id, route, status: reply.statusCode, durationMs, caller }, 'request');
+    const began = performance.now();
+    // Not the onResponse hook: it is never called where the client has hung up.
+    reply.raw.once('close', () => {
+      logger.info(
+        {
+          requestId: request.id,
+          method: request.method,
+          route: request.routeOptions.url ?? 'unknown',
+          ...(reply.raw.writableFinished ? { status: reply.statusCode } : { hungUp: true }),
+          durationMs: Math.round((performance.now() - began) * 10) / 10,
+          caller: request.identity?.name,
+        },
+        'request',
+      );
+    });
   });
   app.setNotFoundHandler((_request, reply) => {
     const message = 'There is only POST /graphql here, and GraphiQL at /.';

@@ -1,15 +1,9 @@
 // What a container's health check runs: exit 0 if the service named on the command line answers on this machine, else 1.
-import type { MethodDefinition } from '@grpc/proto-loader';
-import { service as untypedDefinition } from 'grpc-health-check';
 import { readCommonConfig } from './platform/common-config.ts';
 import { readEnvironment } from './platform/config.ts';
-import { createGrpcClient } from './platform/grpc-client.ts';
+import { createHealthClient } from './platform/grpc-health.ts';
 
 const TIMEOUT_MS = 3000;
-
-/** grpc.health.v1.Health, of which the package tells no types. */
-type HealthDefinition = { Check: MethodDefinition<{ service: string }, { status: string }> };
-const healthDefinition = untypedDefinition as unknown as HealthDefinition;
 
 const { trust, ports } = readEnvironment(process.env, (reader) => ({
   trust: readCommonConfig(reader).trust,
@@ -36,19 +30,8 @@ const checks: Record<string, () => Promise<boolean>> = {
 };
 
 async function isServing(port: number): Promise<boolean> {
-  const target = `127.0.0.1:${port}`;
-  const client = createGrpcClient(healthDefinition, {
-    target,
-    trust,
-    caller: 'health',
-    deadlineMs: TIMEOUT_MS,
-  });
-  try {
-    const { status } = await client.check({ service: '' }, { requestId: 'health' });
-    return status === 'SERVING';
-  } finally {
-    client.close();
-  }
+  const client = createHealthClient({ target: `127.0.0.1:${port}`, trust, deadlineMs: TIMEOUT_MS });
+  return client.isServing().finally(() => client.close());
 }
 
 const check = checks[process.argv[2] ?? ''];

@@ -9,6 +9,12 @@ import { type Audit, createAudit } from './platform/audit.ts';
 import { ConfigError, type Environment, type EnvironmentReader, readEnvironment } from './platform/config.ts';
 import { startEmbeddedPostgres } from './platform/embedded-postgres/embedded-postgres.ts';
 import { createLogger, type Logger } from './platform/logger.ts';
+import {
+  type ProcessTelemetry,
+  readTelemetryConfig,
+  startTelemetry,
+  type Telemetry,
+} from './platform/ops/telemetry.ts';
 import { runProcess } from './platform/process.ts';
 import { readRestConfig } from './rest/config.ts';
 import { startRest } from './rest/service.ts';
@@ -18,13 +24,17 @@ import { makeDemoUser } from './start-demo-user.ts';
 
 await runProcess(async () => {
   const settings = readSettings(process.env);
-  const closers: (() => Promise<void>)[] = [];
+  const logger = createLogger('start', settings.rest.logLevel);
+  const telemetry = await startTelemetry({ config: settings.watching, name: 'start', logger });
+  const closers: (() => Promise<void>)[] = [telemetry.close];
   const close = async () => {
+    telemetry.stopping();
     // What was started last ends first: nothing loses what it stands on while it still works.
     for (const closer of closers.reverse()) await closer();
   };
   try {
-    await startAll(settings, closers);
+    await startAll({ settings, logger, telemetry }, closers);
+    telemetry.started();
   } catch (error) {
     await close();
     throw error;
@@ -34,23 +44,27 @@ await runProcess(async () => {
 
 type Settings = ReturnType<typeof readSettings>;
 
-async function startAll(settings: Settings, closers: (() => Promise<void>)[]): Promise<void> {
+async function startAll(
+  { settings, logger, telemetry }: { settings: Settings; logger: Logger; telemetry: ProcessTelemetry },
+  closers: (() => Promise<void>)[],
+): Promise<void> {
   const { rest, dataDir } = settings;
   const now = () => new Date();
-  const logger = createLogger('start', rest.logLevel);
+  const common = { logger, now, telemetry };
   const databaseUrl = settings.databaseUrl ?? (await startDatabase(dataDir, closers));
   const drainMs = Math.floor(rest.shutdownTimeoutMs / 2);
   const audit = createAudit('start');
-  const accounts = await startAccounts({ config: { ...settings.accounts, databaseUrl }, logger, audit, now });
+  const accounts = await startAccounts({ config: { ...settings.accounts, databaseUrl }, audit, ...common });
   closers.push(() => accounts.close(drainMs));
-  const scheduling = await startScheduling({ config: { ...settings.scheduling, databaseUrl }, logger, now });
+  const scheduling = await startScheduling({ config: { ...settings.scheduling, databaseUrl }, ...common });
   closers.push(() => scheduling.close(drainMs));
   const schedulingTarget = `127.0.0.1:${scheduling.port}`;
   const accountsTarget = `127.0.0.1:${accounts.port}`;
-  const facade = await startRest({ config: { ...rest, schedulingTarget, accountsTarget }, logger, now });
+  const targets = { schedulingTarget, accountsTarget };
+  const facade = await startRest({ config: { ...rest, schedulingTarget, accountsTarget }, ...common });
   closers.push(facade.close);
 
-  const gateway = await startGatewayIfOn(settings, { schedulingTarget, accountsTarget, logger, audit });
+  const gateway = await startGatewayIfOn(settings, { ...targets, logger, audit, telemetry });
   if (gateway !== undefined) closers.push(gateway.close);
 
   const url = (port: number) => `http://${reachable(rest.host)}:${port}`;
@@ -62,6 +76,7 @@ async function startAll(settings: Settings, closers: (() => Promise<void>)[]): P
     ['gateway token', gateway?.tokenHint],
     ['scheduling (gRPC)', schedulingTarget],
     ['accounts (gRPC)', accountsTarget],
+    ['health, metrics', telemetry.opsPort && `${opsUrl(settings, telemetry.opsPort)}/ready, /metrics`],
     ['database', settings.databaseUrl === undefined ? `embedded PostgreSQL in ${dataDir}` : 'DATABASE_URL'],
     ['write limit', rest.redisUrl === undefined ? 'in this process' : 'Redis'],
   ]);
@@ -75,13 +90,19 @@ async function startAll(settings: Settings, closers: (() => Promise<void>)[]): P
 /** Apollo is loaded only where it is wanted. */
 async function startGatewayIfOn(
   { gateway }: Settings,
-  parts: { schedulingTarget: string; accountsTarget: string; logger: Logger; audit: Audit },
+  parts: {
+    schedulingTarget: string;
+    accountsTarget: string;
+    logger: Logger;
+    audit: Audit;
+    telemetry: Telemetry;
+  },
 ) {
   if (gateway === undefined) return undefined;
-  const { schedulingTarget, accountsTarget, logger, audit } = parts;
+  const { schedulingTarget, accountsTarget, ...rest } = parts;
   const { startGateway } = await import('../gateway/service.ts');
   const config = { ...gateway.config, schedulingTarget, accountsTarget };
-  return { ...(await startGateway({ config, logger, audit })), tokenHint: gateway.tokenHint };
+  return { ...(await startGateway({ config, ...rest })), tokenHint: gateway.tokenHint };
 }
 
 function reachable(host: string): string {
@@ -89,8 +110,12 @@ function reachable(host: string): string {
   return local.includes(':') ? `[${local}]` : local;
 }
 
-function printAddresses(rows: readonly [string, string | undefined][]): void {
-  const lines = rows.flatMap(([name, value]) => (value === undefined ? [] : `  ${name.padEnd(18)} ${value}`));
+function opsUrl({ watching }: Settings, port: number): string {
+  return `http://${reachable(watching.ops?.host ?? '127.0.0.1')}:${port}`;
+}
+
+function printAddresses(rows: readonly [string, string | 0 | undefined][]): void {
+  const lines = rows.flatMap(([name, value]) => (!value ? [] : `  ${name.padEnd(18)} ${value}`));
   process.stdout.write(`\n${lines.join('\n')}\n\n`);
 }
 
@@ -126,10 +151,12 @@ function readSettings(environment: Environment) {
   const accounts = read(inner, readAccountsConfig);
   const scheduling = read(inner, readSchedulingConfig);
   const gateway = readGateway(environment, dataDir, read);
-  if (rest === undefined || accounts === undefined || scheduling === undefined) {
+  const watching = read(environment, readTelemetryConfig);
+  if (!rest || !accounts || !scheduling || !watching) {
     throw new ConfigError([...new Set(problems)]);
   }
-  return { dataDir, databaseUrl: environment.DATABASE_URL || undefined, rest, accounts, scheduling, gateway };
+  const databaseUrl = environment.DATABASE_URL || undefined;
+  return { dataDir, databaseUrl, rest, accounts, scheduling, gateway, watching };
 }
 
 /** undefined: GATEWAY=off. Without GATEWAY_TOKENS there is one operator's token, kept like the pepper. */

@@ -33,7 +33,8 @@ export function readAccountsConfig(reader: EnvironmentReader): AccountsConfig {
   };
 }
 
-function readPeppers(reader: EnvironmentReader): Pepper[] {
+/** Of KEY_PEPPER, the newest first. */
+export function readPeppers(reader: EnvironmentReader): Pepper[] {
   const text = reader.required(
     'KEY_PEPPER',
     'VERSION:SECRET, for example 1: and the output of "openssl rand -hex 32"',

@@ -2,19 +2,33 @@
 import { createAudit } from '../platform/audit.ts';
 import { readEnvironment } from '../platform/config.ts';
 import { createLogger } from '../platform/logger.ts';
+import { readTelemetryConfig, startTelemetry } from '../platform/ops/telemetry.ts';
 import { runProcess } from '../platform/process.ts';
 import { readAccountsConfig } from './config.ts';
 import { startAccounts } from './service.ts';
 
 await runProcess(async () => {
-  const config = readEnvironment(process.env, readAccountsConfig);
+  const { config, watching } = readEnvironment(process.env, (reader) => ({
+    config: readAccountsConfig(reader),
+    watching: readTelemetryConfig(reader),
+  }));
   const logger = createLogger('accounts', config.logLevel);
+  const telemetry = await startTelemetry({ config: watching, name: 'accounts', logger });
   const service = await startAccounts({
     config,
     logger,
     audit: createAudit('accounts'),
     now: () => new Date(),
+    telemetry,
   });
   logger.info({ host: config.host, port: service.port }, 'accounts is ready');
-  return { timeoutMs: config.shutdownTimeoutMs, close: () => service.close(config.shutdownTimeoutMs) };
+  telemetry.started();
+  return {
+    timeoutMs: config.shutdownTimeoutMs,
+    async close() {
+      telemetry.stopping();
+      await service.close(config.shutdownTimeoutMs);
+      await telemetry.close();
+    },
+  };
 });

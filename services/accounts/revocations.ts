@@ -10,6 +10,8 @@ export type RevocationEvent = { revokedApiKeyId: string } | { changedUserId: str
 export type Revocations = {
   /** Sends events to `send` until `signal` aborts. @throws UNAVAILABLE once events can be missed. */
   watch(send: (event: RevocationEvent) => Promise<void>, signal: AbortSignal): Promise<void>;
+  /** Whether this instance hears of revocations now. */
+  isListening(): boolean;
   close(): Promise<void>;
 };
 
@@ -49,7 +51,11 @@ export function createRevocations(options: { databaseUrl: string; logger: Logger
     await state.client?.end().catch(() => {});
     await stopped;
   };
-  return { watch: (send, signal) => watch(state, watchers, send, signal), close };
+  return {
+    watch: (send, signal) => watch(state, watchers, send, signal),
+    isListening: () => state.listening,
+    close,
+  };
 }
 
 /** Resolves when the connection is lost. A query at every beat finds a connection that died without a word. */

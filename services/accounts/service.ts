@@ -11,6 +11,9 @@ import type { Audit } from '../platform/audit.ts';
 import { type GrpcServer, implement, startGrpcServer } from '../platform/grpc-server.ts';
 import type { Logger } from '../platform/logger.ts';
 import { migrate } from '../platform/migrate.ts';
+import { addDatabaseChecks } from '../platform/ops/database-checks.ts';
+import { NO_TELEMETRY, type Telemetry } from '../platform/ops/telemetry.ts';
+import { watchDatabase } from '../platform/ops/watch-database.ts';
 import { openDatabase, requireUsableDatabase } from '../platform/postgres.ts';
 import { loadProto, serviceDefinition } from '../platform/proto.ts';
 import type { AccountsConfig } from './config.ts';
@@ -28,13 +31,20 @@ export async function startAccounts(options: {
   logger: Logger;
   audit: Audit;
   now: () => Date;
+  telemetry?: Telemetry;
 }): Promise<GrpcServer> {
-  const { config, logger, audit, now } = options;
+  const { config, logger, audit, now, telemetry = NO_TELEMETRY } = options;
   const { databaseUrl, keysPerHour } = config;
   const [newestPepper, ...olderPeppers] = config.peppers;
   if (newestPepper === undefined) throw new Error('KEY_PEPPER is not set');
   const peppers = [newestPepper, ...olderPeppers] as const;
-  const database = openDatabase({ databaseUrl, applicationName: 'accounts', maxConnections: 16, logger });
+  const database = openDatabase({
+    databaseUrl,
+    applicationName: 'accounts',
+    maxConnections: 16,
+    logger,
+    telemetry,
+  });
   let closeRevocations = async () => {};
   const close = async () => {
     await closeRevocations();
@@ -46,6 +56,14 @@ export async function startAccounts(options: {
     await requireKnownPeppers(database, peppers);
     const revocations = createRevocations({ databaseUrl, logger });
     closeRevocations = revocations.close;
+    addDatabaseChecks(telemetry.readiness, database, accountsSchema);
+    telemetry.readiness.add({
+      name: 'accounts/revocations',
+      find: () =>
+        revocations.isListening()
+          ? { state: 'ok' }
+          : { state: 'degraded', reason: 'not hearing of revocations: facades ask for every key' },
+    });
     const newId = (time: Date) => uuidV7({ msecs: time.getTime() });
     const users = { database, now, newId };
     const keys = {
@@ -65,6 +83,7 @@ export async function startAccounts(options: {
       port: config.port,
       trust: config.trust,
       logger,
+      telemetry,
       services: [
         implement<UserServiceHandlers>(
           serviceDefinition<UserServiceDefinition>(proto, 'accounts.v1.UserService'),
@@ -76,7 +95,9 @@ export async function startAccounts(options: {
         ),
       ],
     });
+    const stopWatching = watchDatabase(database, server.setServing);
     const closeAll = async (timeoutMs: number) => {
+      stopWatching();
       // First the streams, which never end by themselves.
       await closeRevocations();
       await server.close(timeoutMs);

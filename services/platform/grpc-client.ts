@@ -10,6 +10,8 @@ import {
 import type { MethodDefinition } from '@grpc/proto-loader';
 import type { GrpcTrust } from './common-config.ts';
 import { fromGrpcError } from './grpc-status.ts';
+import { observeSentCall } from './ops/observe-rpc.ts';
+import { NO_TELEMETRY, type Telemetry } from './ops/telemetry.ts';
 
 /** Above the largest legal answer: 100 materials of 256 KiB of content and as much of source URL. */
 const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
@@ -63,6 +65,7 @@ export type GrpcClientOptions = {
   /** This program's name, for the other side's audit. */
   caller: string;
   deadlineMs: number;
+  telemetry?: Telemetry;
 };
 
 /** Errors of unary calls arrive as ServiceError; those of a stream as its raw 'error' event. A stream has no deadline. */
@@ -92,14 +95,19 @@ export function createGrpcClient<D extends ServiceDefinition, Streams extends Me
       : (request: unknown, call: CallOptions) =>
           new Promise((resolve, reject) => {
             const deadline = Date.now() + (call.deadlineMs ?? options.deadlineMs);
+            const { caller, telemetry = NO_TELEMETRY } = options;
+            const observed = observeSentCall(telemetry, { path, caller });
             client.makeUnaryRequest(
               path,
               requestSerialize,
               responseDeserialize,
               request,
-              metadataOf(call, options),
+              observed.run(() => metadataOf(call, options)),
               { deadline },
-              (error, response) => (error ? reject(fromGrpcError(error)) : resolve(response)),
+              (error, response) => {
+                observed.end(error?.code ?? 0);
+                return error ? reject(fromGrpcError(error)) : resolve(response);
+              },
             );
           });
   }
@@ -107,11 +115,12 @@ export function createGrpcClient<D extends ServiceDefinition, Streams extends Me
   return methods as GrpcClient<D, Streams>;
 }
 
-function metadataOf(call: CallOptions, { caller, trust }: GrpcClientOptions): Metadata {
+function metadataOf(call: CallOptions, { caller, trust, telemetry }: GrpcClientOptions): Metadata {
   const metadata = new Metadata();
   metadata.set('x-request-id', call.requestId);
   metadata.set('x-caller', call.caller ?? caller);
   if (call.traceparent !== undefined) metadata.set('traceparent', call.traceparent);
+  for (const [name, value] of Object.entries(telemetry?.tracing.outgoing() ?? {})) metadata.set(name, value);
   const token = trust.serviceTokens[0];
   if (token !== undefined) metadata.set('authorization', `Bearer ${token}`);
   return metadata;

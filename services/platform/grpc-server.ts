@@ -11,6 +11,7 @@ import {
   type ServerUnaryCall,
   type ServerWritableStream,
   type ServiceDefinition,
+  status,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
 import type { PackageDefinition } from '@grpc/proto-loader';
@@ -20,6 +21,8 @@ import type { GrpcTrust } from './common-config.ts';
 import { ServiceError, toServiceError } from './errors.ts';
 import { toGrpcStatus } from './grpc-status.ts';
 import type { Logger } from './logger.ts';
+import { observeServedCall } from './ops/observe-rpc.ts';
+import { NO_TELEMETRY, type Telemetry } from './ops/telemetry.ts';
 import { readTraceparent } from './trace-context.ts';
 
 /** What a handler may know of the call beside its request. */
@@ -74,6 +77,7 @@ export type GrpcServerOptions = {
   port: number;
   trust: GrpcTrust;
   logger: Logger;
+  telemetry?: Telemetry;
 };
 
 export type GrpcServer = {
@@ -86,7 +90,9 @@ export type GrpcServer = {
  * Starts listening. Health (grpc.health.v1) answers without a token; all else needs one where tokens are set.
  * @throws Error where the port is taken, with the address in its text.
  */
-export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcServer> {
+export async function startGrpcServer(
+  options: GrpcServerOptions,
+): Promise<GrpcServer & { setServing(isServing: boolean): void }> {
   const server = new Server({
     interceptors: options.trust.serviceTokens.length > 0 ? [requireToken(options)] : [],
     'grpc.keepalive_permit_without_calls': 1,
@@ -101,7 +107,12 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
   health.addToServer(server);
   new ReflectionService(options.proto).addToServer(server);
   const port = await bind(server, options);
-  return { port, close: (timeoutMs) => closeServer(server, health, timeoutMs) };
+  return {
+    port,
+    /** What the health service answers until the end begins. */
+    setServing: (isServing) => health.setStatus('', isServing ? 'SERVING' : 'NOT_SERVING'),
+    close: (timeoutMs) => closeServer(server, health, timeoutMs),
+  };
 }
 
 function bind(server: Server, { host, port, trust }: GrpcServerOptions): Promise<number> {
@@ -155,10 +166,20 @@ type HandlerRun = { path: string; handler: UnknownHandler; options: GrpcServerOp
 function wrapUnary({ path, handler, options }: HandlerRun): handleUnaryCall<unknown, unknown> {
   return (call, callback) => {
     const context = callContext(call);
-    handler(call.request, context, async () => {}).then(
-      (response) => callback(null, response),
-      (error: unknown) => callback(failure(error, path, context, options)),
-    );
+    const observed = observe(call, path, context, options);
+    observed
+      .run(() => handler(call.request, context, async () => {}))
+      .then(
+        (response) => {
+          observed.end(status.OK);
+          callback(null, response);
+        },
+        (error: unknown) => {
+          const refusal = failure(error, path, context, options);
+          observed.end(refusal.code);
+          callback(refusal);
+        },
+      );
   };
 }
 
@@ -171,15 +192,33 @@ function wrapStream({ path, handler, options }: HandlerRun): handleServerStreami
         call.once('drain', resolve);
         context.signal.addEventListener('abort', () => resolve(), { once: true });
       });
-    handler(call.request, context, send).then(
-      () => call.end(),
-      (error: unknown) => call.emit('error', failure(error, path, context, options)),
-    );
+    const observed = observe(call, path, context, options);
+    observed
+      .run(() => handler(call.request, context, send))
+      .then(
+        () => {
+          observed.end(status.OK);
+          call.end();
+        },
+        (error: unknown) => {
+          const refusal = failure(error, path, context, options);
+          observed.end(refusal.code);
+          call.emit('error', refusal);
+        },
+      );
   };
 }
 
 /** One for all: an Error of its own for each call that ends would cost more than the rest of its context. */
 const GONE = new ServiceError('UNAVAILABLE');
+function observe(
+  { metadata, request }: { metadata: Metadata; request: unknown },
+  path: string,
+  context: CallContext,
+  { logger, telemetry = NO_TELEMETRY }: GrpcServerOptions,
+) {
+  return observeServedCall({ ...telemetry, logger }, { path, metadata, request, context });
+}
 
 function callContext(
   call: ServerUnaryCall<unknown, unknown> | ServerWritableStream<unknown, unknown>,

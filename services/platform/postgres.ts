@@ -3,6 +3,7 @@ import { Pool, type PoolClient, types } from 'pg';
 import { ServiceError } from './errors.ts';
 import { fromPostgresText } from './instants.ts';
 import type { Logger } from './logger.ts';
+import { NO_TELEMETRY, type Telemetry } from './ops/telemetry.ts';
 
 /** A statement with its parameters; a `name` makes it a prepared one, planned once per connection. */
 export type Statement = { text: string; values: readonly unknown[]; name?: string };
@@ -16,6 +17,8 @@ export type Queryable = {
 export type Database = Queryable & {
   /** Runs `work` in one transaction: committed when it resolves, rolled back when it throws. */
   transaction<T>(work: (connection: Queryable) => Promise<T>): Promise<T>;
+  /** How many statements it has answered so far: whoever watches it need not ask while this rises. */
+  answers(): number;
   close(): Promise<void>;
 };
 
@@ -25,6 +28,7 @@ export type DatabaseOptions = {
   applicationName: string;
   maxConnections: number;
   logger: Logger;
+  telemetry?: Telemetry;
 };
 
 /**
@@ -48,32 +52,66 @@ export function openDatabase(options: DatabaseOptions): Database {
   // Both are needed: the pool reports only idle connections, and an unheard 'error' would end the process.
   pool.on('error', (error) => options.logger.warn({ err: error }, 'idle database connection lost'));
   pool.on('connect', (client) => client.on('error', () => {}));
+  const { applicationName, telemetry = NO_TELEMETRY } = options;
+  const watch: StatementWatch = { answers: 0, applicationName, tracing: telemetry.tracing };
+  measurePool(pool, applicationName, telemetry);
   return {
-    query: (statement) => run(pool, statement),
-    transaction: (work) => transaction(pool, work),
+    query: (statement) => run(pool, statement, watch),
+    transaction: (work) => transaction(pool, work, watch),
+    answers: () => watch.answers,
     close: () => pool.end(),
   };
 }
 
-async function run<R>(target: Pool | PoolClient, { text, values, name }: Statement): Promise<R[]> {
+type StatementWatch = { answers: number; applicationName: string; tracing: Telemetry['tracing'] };
+
+async function run<R>(
+  target: Pool | PoolClient,
+  { text, values, name }: Statement,
+  watch: StatementWatch,
+): Promise<R[]> {
+  // Its text has no values in it: those travel beside it, and are not told.
+  const span = watch.tracing.begin({
+    tier: watch.applicationName,
+    name: name ?? text.trim().split(/\s/, 1)[0] ?? '',
+    kind: 'client',
+    attributes: { 'db.system.name': 'postgresql', 'db.query.text': text },
+  });
   try {
     const result = await target.query({ text, values: [...values], ...(name !== undefined && { name }) });
+    watch.answers += 1;
+    span.end({});
     // pg does not know the columns; the caller names them beside its SQL.
     return result.rows as R[];
   } catch (error) {
-    throw isUnavailable(error) ? new ServiceError('UNAVAILABLE', { cause: error }) : error;
+    const away = isUnavailable(error);
+    span.end({ failure: error instanceof Error && 'code' in error ? String(error.code) : 'error' });
+    throw away ? new ServiceError('UNAVAILABLE', { cause: error }) : error;
   }
 }
 
-async function transaction<T>(pool: Pool, work: (connection: Queryable) => Promise<T>): Promise<T> {
+function measurePool(pool: Pool, name: string, { metrics }: Telemetry): void {
+  metrics.gauge('srs_pg_pool_connections', () => [
+    { labels: { pool: name, state: 'idle' }, value: pool.idleCount },
+    { labels: { pool: name, state: 'busy' }, value: pool.totalCount - pool.idleCount },
+  ]);
+  metrics.gauge('srs_pg_pool_waiting', () => [{ labels: { pool: name }, value: pool.waitingCount }]);
+  metrics.gauge('srs_pg_pool_max', () => [{ labels: { pool: name }, value: pool.options.max }]);
+}
+
+async function transaction<T>(
+  pool: Pool,
+  work: (connection: Queryable) => Promise<T>,
+  watch: StatementWatch,
+): Promise<T> {
   const client = await pool.connect().catch((error: unknown) => {
     throw isUnavailable(error) ? new ServiceError('UNAVAILABLE', { cause: error }) : error;
   });
   let broken: Error | undefined;
   try {
-    await run(client, { text: 'BEGIN', values: [] });
-    const result = await work({ query: (statement) => run(client, statement) });
-    await run(client, { text: 'COMMIT', values: [] });
+    await run(client, { text: 'BEGIN', values: [] }, watch);
+    const result = await work({ query: (statement) => run(client, statement, watch) });
+    await run(client, { text: 'COMMIT', values: [] }, watch);
     return result;
   } catch (error) {
     // A connection that cannot even roll back must not go to the next borrower.

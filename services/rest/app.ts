@@ -6,6 +6,8 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance, type RawServerDe
 import { ServiceError } from '../platform/errors.ts';
 import { registerShutdown } from '../platform/http-shutdown.ts';
 import type { Logger } from '../platform/logger.ts';
+import { observeHttp } from '../platform/ops/observe-http.ts';
+import { NO_TELEMETRY, type Telemetry } from '../platform/ops/telemetry.ts';
 import { requestIdOf } from '../platform/request-id.ts';
 import type { Clients } from './clients.ts';
 import { FORMATS, parseQuery } from './formats.ts';
@@ -39,15 +41,17 @@ export type AppDependencies = {
   limiter: WriteLimiter;
   logger: Logger;
   docs: boolean;
+  telemetry?: Telemetry;
 };
 
 const MAX_HEAD_BYTES = 16 * 1024;
 const MAX_BODY_BYTES = 256 * 1024;
 
 export async function buildApp(dependencies: AppDependencies): Promise<App> {
-  const { clients, verifier, limiter, logger, docs } = dependencies;
+  const { clients, verifier, limiter, logger, docs, telemetry = NO_TELEMETRY } = dependencies;
   const lists = createMaterialLists(clients);
   const app = createFastify();
+  observeHttp(app, 'rest', telemetry);
   registerBody(app);
   registerRequestLog(app, logger);
   registerErrors(app, logger);
@@ -56,11 +60,11 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   await app.register(
     async (v1: App) => {
       // The order of the hooks is the order of the checks: 503 when overloaded, then 401, 403, 429; then the body, 400.
-      const overload = createOverloadGuard();
+      const overload = createOverloadGuard(telemetry.metrics);
       overload.registerCap(v1);
       registerAuthentication(v1, verifier);
       overload.registerShareOfKey(v1);
-      registerWriteLimit(v1, limiter);
+      registerWriteLimit(v1, limiter, telemetry.metrics);
       registerMe(v1);
       registerMaterials(v1, clients, lists);
       registerReviews(v1, clients, lists);

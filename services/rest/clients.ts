@@ -4,6 +4,7 @@ import type { MaterialServiceDefinition } from '../../generated/scheduling/v1/Ma
 import type { ReviewServiceDefinition } from '../../generated/scheduling/v1/ReviewService.ts';
 import type { SnoozeServiceDefinition } from '../../generated/scheduling/v1/SnoozeService.ts';
 import { createGrpcClient, type GrpcClient } from '../platform/grpc-client.ts';
+import { NO_TELEMETRY, type Telemetry } from '../platform/ops/telemetry.ts';
 import { loadProto, serviceDefinition } from '../platform/proto.ts';
 import type { RestConfig } from './config.ts';
 
@@ -18,10 +19,13 @@ export type Clients = {
 /** Shorter than any HTTP client waits, longer than the services' statements may take. */
 const DEADLINE_MS = 2500;
 
-export function createClients({ schedulingTarget, accountsTarget, trust }: RestConfig): Clients {
+export function createClients(
+  { schedulingTarget, accountsTarget, trust }: RestConfig,
+  telemetry: Telemetry = NO_TELEMETRY,
+): Clients {
   const scheduling = loadProto('scheduling/v1/scheduling.proto');
   const accounts = loadProto('accounts/v1/accounts.proto');
-  const common = { trust, caller: 'rest', deadlineMs: DEADLINE_MS };
+  const common = { trust, caller: 'rest', deadlineMs: DEADLINE_MS, telemetry };
   const toScheduling = { ...common, target: schedulingTarget };
   const materials = createGrpcClient(
     serviceDefinition<MaterialServiceDefinition>(scheduling, 'scheduling.v1.MaterialService'),

@@ -5,12 +5,15 @@ import type { VerifyApiKeyResponse } from '../../generated/accounts/v1/VerifyApi
 import type { WatchRevocationsResponse } from '../../generated/accounts/v1/WatchRevocationsResponse.ts';
 import { ServiceError } from '../platform/errors.ts';
 import type { CallOptions } from '../platform/grpc-client.ts';
+import { type Metrics, NO_METRICS } from '../platform/ops/metrics.ts';
 import type { Clients } from './clients.ts';
 import { type Principal, toPrincipal } from './wire.ts';
 
 export type KeyVerifier = {
   /** @throws ServiceError UNAUTHORIZED for a key that is not valid, UNAVAILABLE where that cannot be told now. */
   verify(key: string, call: CallOptions): Promise<Principal>;
+  /** Whether revocations are sure to be heard now; while not, no key is remembered. */
+  hearsRevocations(): boolean;
   close(): void;
 };
 
@@ -27,7 +30,8 @@ const RECONNECT_MS = 200;
 const MAX_KEY_CHARACTERS = 100;
 
 /** Keys are remembered under their SHA-256, never as they are. */
-export function createKeyVerifier(apiKeys: Clients['apiKeys']): KeyVerifier {
+export function createKeyVerifier(apiKeys: Clients['apiKeys'], metrics: Metrics = NO_METRICS): KeyVerifier {
+  const note = (outcome: string) => metrics.count('srs_key_lookups_total', { outcome });
   const cache = new LRUCache<string, Principal>({ max: MAX_KEYS, ttl: MAX_AGE_MS });
   const inFlight = new Map<string, Promise<Principal>>();
   // Counts revocations and breaks: an answer asked for before the latest one must not be remembered.
@@ -54,20 +58,33 @@ export function createKeyVerifier(apiKeys: Clients['apiKeys']): KeyVerifier {
   };
   return {
     async verify(key, call) {
-      if (key.length > MAX_KEY_CHARACTERS || !key.startsWith('rmk_live_'))
+      if (key.length > MAX_KEY_CHARACTERS || !key.startsWith('rmk_live_')) {
+        note('malformed');
         throw new ServiceError('UNAUTHORIZED');
+      }
       const digest = createHash('sha256').update(key).digest('base64');
       const known = watch.isAlive() ? cache.get(digest) : undefined;
-      if (known !== undefined) return known;
+      if (known !== undefined) {
+        note('hit');
+        return known;
+      }
       // Twins share a call only within one epoch: a call begun before a revocation may still answer "valid".
       const callKey = `${epoch}:${digest}`;
       const running = inFlight.get(callKey);
-      if (running !== undefined) return running;
-      if (inFlight.size >= MAX_IN_FLIGHT) throw new ServiceError('UNAVAILABLE', { retryAfterSeconds: 1 });
+      if (running !== undefined) {
+        note('shared');
+        return running;
+      }
+      if (inFlight.size >= MAX_IN_FLIGHT) {
+        note('overloaded');
+        throw new ServiceError('UNAVAILABLE', { retryAfterSeconds: 1 });
+      }
+      note('miss');
       const asked = ask(key, digest, call).finally(() => inFlight.delete(callKey));
       inFlight.set(callKey, asked);
       return asked;
     },
+    hearsRevocations: watch.isAlive,
     close: watch.close,
   };
 }

@@ -1,14 +1,27 @@
 // npm run rest: the REST facade alone.
 import { readEnvironment } from '../platform/config.ts';
 import { createLogger } from '../platform/logger.ts';
+import { readTelemetryConfig, startTelemetry } from '../platform/ops/telemetry.ts';
 import { runProcess } from '../platform/process.ts';
 import { readRestConfig } from './config.ts';
 import { startRest } from './service.ts';
 
 await runProcess(async () => {
-  const config = readEnvironment(process.env, readRestConfig);
+  const { config, watching } = readEnvironment(process.env, (reader) => ({
+    config: readRestConfig(reader),
+    watching: readTelemetryConfig(reader),
+  }));
   const logger = createLogger('rest', config.logLevel);
-  const rest = await startRest({ config, logger, now: () => new Date() });
+  const telemetry = await startTelemetry({ config: watching, name: 'rest', logger });
+  const rest = await startRest({ config, logger, now: () => new Date(), telemetry });
   logger.info({ host: config.host, port: rest.port }, 'rest is ready');
-  return { timeoutMs: config.shutdownTimeoutMs, close: rest.close };
+  telemetry.started();
+  return {
+    timeoutMs: config.shutdownTimeoutMs,
+    async close() {
+      telemetry.stopping();
+      await rest.close();
+      await telemetry.close();
+    },
+  };
 });

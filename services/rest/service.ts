@@ -1,9 +1,11 @@
 // Wires the REST facade: gRPC clients, key verifier, write limiter, application; listens and ends cleanly.
 import type { Logger } from '../platform/logger.ts';
+import { NO_TELEMETRY, type Telemetry } from '../platform/ops/telemetry.ts';
 import { buildApp } from './app.ts';
 import { createClients } from './clients.ts';
 import type { RestConfig } from './config.ts';
 import { createKeyVerifier } from './key-verifier.ts';
+import { watchParts } from './readiness.ts';
 import { createWriteLimiter } from './write-limit/write-limiter.ts';
 
 export type RestServer = { port: number; close(): Promise<void> };
@@ -13,10 +15,11 @@ export async function startRest(options: {
   config: RestConfig;
   logger: Logger;
   now: () => Date;
+  telemetry?: Telemetry;
 }): Promise<RestServer> {
-  const { config, logger, now } = options;
-  const clients = createClients(config);
-  const verifier = createKeyVerifier(clients.apiKeys);
+  const { config, logger, now, telemetry = NO_TELEMETRY } = options;
+  const clients = createClients(config, telemetry);
+  const verifier = createKeyVerifier(clients.apiKeys, telemetry.metrics);
   const limiter = createWriteLimiter({
     redisUrl: config.redisUrl,
     limit: config.writeLimitPerMinute,
@@ -24,9 +27,11 @@ export async function startRest(options: {
     logger,
     now: () => now().getTime(),
   });
-  const app = await buildApp({ clients, verifier, limiter, logger, docs: config.docs });
+  const closeWatch = watchParts({ config, verifier, limiter, telemetry });
+  const app = await buildApp({ clients, verifier, limiter, logger, docs: config.docs, telemetry });
   const close = async () => {
     await app.close();
+    closeWatch();
     verifier.close();
     limiter.close();
     clients.close();

@@ -1,14 +1,27 @@
 // npm run scheduling: the scheduling service alone.
 import { readEnvironment } from '../platform/config.ts';
 import { createLogger } from '../platform/logger.ts';
+import { readTelemetryConfig, startTelemetry } from '../platform/ops/telemetry.ts';
 import { runProcess } from '../platform/process.ts';
 import { readSchedulingConfig } from './config.ts';
 import { startScheduling } from './service.ts';
 
 await runProcess(async () => {
-  const config = readEnvironment(process.env, readSchedulingConfig);
+  const { config, watching } = readEnvironment(process.env, (reader) => ({
+    config: readSchedulingConfig(reader),
+    watching: readTelemetryConfig(reader),
+  }));
   const logger = createLogger('scheduling', config.logLevel);
-  const service = await startScheduling({ config, logger, now: () => new Date() });
+  const telemetry = await startTelemetry({ config: watching, name: 'scheduling', logger });
+  const service = await startScheduling({ config, logger, now: () => new Date(), telemetry });
   logger.info({ host: config.host, port: service.port }, 'scheduling is ready');
-  return { timeoutMs: config.shutdownTimeoutMs, close: () => service.close(config.shutdownTimeoutMs) };
+  telemetry.started();
+  return {
+    timeoutMs: config.shutdownTimeoutMs,
+    async close() {
+      telemetry.stopping();
+      await service.close(config.shutdownTimeoutMs);
+      await telemetry.close();
+    },
+  };
 });

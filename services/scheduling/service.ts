@@ -24,6 +24,9 @@ import type {
 import { type GrpcServer, implement, startGrpcServer } from '../platform/grpc-server.ts';
 import type { Logger } from '../platform/logger.ts';
 import { migrate } from '../platform/migrate.ts';
+import { addDatabaseChecks } from '../platform/ops/database-checks.ts';
+import { NO_TELEMETRY, type Telemetry } from '../platform/ops/telemetry.ts';
+import { watchDatabase } from '../platform/ops/watch-database.ts';
 import { type Database, openDatabase, requireUsableDatabase } from '../platform/postgres.ts';
 import { loadProto, serviceDefinition } from '../platform/proto.ts';
 import type { SchedulingConfig } from './config.ts';
@@ -49,13 +52,21 @@ export async function startScheduling(options: {
   config: SchedulingConfig;
   logger: Logger;
   now: () => Date;
+  telemetry?: Telemetry;
 }): Promise<GrpcServer> {
-  const { config, logger, now } = options;
+  const { config, logger, now, telemetry = NO_TELEMETRY } = options;
   const { databaseUrl } = config;
-  const database = openDatabase({ databaseUrl, applicationName: 'scheduling', maxConnections: 16, logger });
+  const database = openDatabase({
+    databaseUrl,
+    applicationName: 'scheduling',
+    maxConnections: 16,
+    logger,
+    telemetry,
+  });
   try {
     await requireUsableDatabase(database);
     await migrate({ databaseUrl, ...schedulingSchema, logger });
+    addDatabaseChecks(telemetry.readiness, database, schedulingSchema);
     const newId = (time: Date) => uuidV7({ msecs: time.getTime() });
     const dependencies = { database, now, newId };
     const proto = loadProto('scheduling/v1/scheduling.proto');
@@ -68,6 +79,7 @@ export async function startScheduling(options: {
       port: config.port,
       trust: config.trust,
       logger,
+      telemetry,
       services: [
         implement<MaterialServiceHandlers>(define<MaterialServiceDefinition>('MaterialService'), {
           ...createMaterialHandlers(dependencies),
@@ -91,8 +103,10 @@ export async function startScheduling(options: {
         ),
       ],
     });
-    const stopSweeping = sweepRegularly(database, { now, logger });
+    const stopWatching = watchDatabase(database, server.setServing);
+    const stopSweeping = sweepRegularly(database, { now, logger, telemetry });
     const close = async (timeoutMs: number) => {
+      stopWatching();
       stopSweeping();
       await server.close(timeoutMs);
       await database.close();
@@ -107,12 +121,20 @@ export async function startScheduling(options: {
 /** Erases what is remembered of request ids once it is too old to count, from now on; returns what ends it. */
 function sweepRegularly(
   database: Database,
-  { now, logger }: { now: () => Date; logger: Logger },
+  { now, logger, telemetry }: { now: () => Date; logger: Logger; telemetry: Telemetry },
 ): () => void {
+  let doneTime = performance.now();
   const sweep = () =>
-    sweepAnsweredRequests(database, new Date(now().getTime() - REQUEST_ID_LIFETIME_MS)).catch(
+    sweepAnsweredRequests(database, new Date(now().getTime() - REQUEST_ID_LIFETIME_MS)).then(
+      () => {
+        doneTime = performance.now();
+      },
       (error: unknown) => logger.warn({ err: error }, 'old request ids not erased'),
     );
+  telemetry.metrics.gauge('srs_schedule_lag_seconds', () => {
+    const lateMs = performance.now() - doneTime - SWEEP_MS;
+    return [{ labels: { task: 'erase-request-ids' }, value: Math.max(0, lateMs) / 1000 }];
+  });
   void sweep();
   const timer = setInterval(() => void sweep(), SWEEP_MS).unref();
   return () => clearInterval(timer);

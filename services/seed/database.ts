@@ -19,7 +19,8 @@ export async function openEmbedded(dataDir: string): Promise<SeedDatabase> {
 }
 
 /** Of the server that "npm start" has running there: its own files say where. */
-function runningUrl(directory: string): string | undefined {
+export function runningUrl(directory: string): string | undefined {
+  if (!existsSync(directory)) return undefined;
   const folder = realpathSync(directory);
   const pidFile = join(folder, 'data/postmaster.pid');
   if (!existsSync(pidFile)) return undefined;

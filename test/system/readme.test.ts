@@ -26,6 +26,7 @@ const RUN_ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   // By hand: on a machine that does something else its figures mean little.
   'npm run bench': ['test/bench/main.ts'],
   'npm run gateway': ['test/gateway/access.test.ts'],
+  'npm run doctor': ['test/system/doctor.test.ts'],
   // By hand, as that page says: neither CI nor a test machine need have Docker.
   'docker-compose up -d --build': ['docs/operations/containers.md'],
   'docker-compose exec accounts node services/accounts/cli/main.ts create --email ada@example.com': [

@@ -142,8 +142,23 @@ describe('npm start', () => {
     expect(without.output()).not.toMatch(/GraphQL|graphql|gateway/);
   });
 
-  test('keeps pepper, tokens and database password to their owner', async () => {
-    await start();
+  test('keeps pepper, tokens and database password to their owner, and watches all parts on one port', async () => {
+    const started = await start({ OPS_PORT: '0' });
+    const [ops = ''] = /http:\S+\/ready/.exec(started.output()) ?? [];
+    type Report = { ready: boolean; checks: { name: string }[] };
+    const { ready, checks } = (await (await fetch(ops)).json()) as Report;
+    expect([ready, checks.map(({ name }) => name)]).toEqual([
+      true,
+      [
+        ...['accounts/database', 'accounts/migrations', 'accounts/revocations'],
+        ...['scheduling/database', 'scheduling/migrations'],
+        ...['rest/revocations', 'rest/scheduling', 'rest/accounts'],
+        ...['gateway/scheduling', 'gateway/accounts'],
+      ],
+    ]);
+    const metrics = await (await fetch(ops.replace('/ready', '/metrics'))).text();
+    for (const pool of ['accounts', 'scheduling'])
+      expect(metrics).toContain(`srs_pg_pool_max{pool="${pool}"} 16\n`);
     expect(statSync(join(folder, 'data/gateway-token')).mode & 0o777).toBe(0o600);
     expect(statSync(join(folder, 'data/key-pepper')).mode & 0o777).toBe(0o600);
     expect(statSync(join(folder, 'data/postgres/password')).mode & 0o777).toBe(0o600);

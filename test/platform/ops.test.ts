@@ -1,0 +1,165 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { ConfigError, readEnvironment } from '../../services/platform/config.ts';
+import { createLogger } from '../../services/platform/logger.ts';
+import { METRICS } from '../../services/platform/ops/metrics.ts';
+import { createPrometheusMetrics } from '../../services/platform/ops/prometheus.ts';
+import {
+  type ProcessTelemetry,
+  readTelemetryConfig,
+  startTelemetry,
+} from '../../services/platform/ops/telemetry.ts';
+import { startScheduling } from '../../services/scheduling/service.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { watchHealth } from '../support/health.ts';
+
+const logger = createLogger('test', 'silent');
+const trust = { serviceTokens: [], tls: undefined };
+const common = { logLevel: 'silent', shutdownTimeoutMs: 2000, trust, host: '127.0.0.1', port: 0 } as const;
+
+async function withTelemetry(
+  use: (telemetry: ProcessTelemetry, ask: (path: string) => Promise<Response>) => Promise<void>,
+) {
+  const config = { ops: { host: '127.0.0.1', port: 0 }, traceEndpoint: undefined };
+  const telemetry = await startTelemetry({ config, name: 'test', logger });
+  try {
+    await use(telemetry, (path) => fetch(`http://127.0.0.1:${telemetry.opsPort}${path}`));
+  } finally {
+    await telemetry.close();
+  }
+}
+
+describe('the port for machines that watch', () => {
+  test('lives from the first moment, and is ready only between start and end', () =>
+    withTelemetry(async (telemetry, ask) => {
+      expect((await ask('/live')).status).toBe(200);
+      const starting = await ask('/ready');
+      expect([starting.status, await starting.json()]).toEqual([
+        503,
+        { ready: false, reasons: ['process: starting'], checks: [] },
+      ]);
+      telemetry.started();
+      expect((await ask('/ready')).status).toBe(200);
+      telemetry.stopping();
+      const ending = await ask('/ready');
+      expect([ending.status, await ending.json()]).toMatchObject([
+        503,
+        { reasons: ['process: shutting down'] },
+      ]);
+      expect((await ask('/live')).status).toBe(200);
+    }));
+
+  test('is not ready where a check fails, throws or does not end, and ready where one is degraded', () =>
+    withTelemetry(async (telemetry, ask) => {
+      telemetry.started();
+      telemetry.readiness.add({ name: 'a/one', find: () => ({ state: 'degraded', reason: 'slow' }) });
+      const degraded = await ask('/ready');
+      expect([degraded.status, await degraded.json()]).toMatchObject([
+        200,
+        { ready: true, reasons: ['a/one: slow'] },
+      ]);
+      telemetry.readiness.add({
+        name: 'a/two',
+        find: () => Promise.reject(Object.assign(new Error('secret text'), { code: 'ECONNREFUSED' })),
+      });
+      telemetry.readiness.add({ name: 'a/three', find: () => new Promise(() => {}) });
+      const failed = await ask('/ready');
+      expect(failed.status).toBe(503);
+      expect(await failed.json()).toMatchObject({
+        ready: false,
+        reasons: ['a/one: slow', 'a/two: does not answer (ECONNREFUSED)', 'a/three: no answer within 1 s'],
+      });
+    }));
+
+  test('answers nothing else, and only to GET', () =>
+    withTelemetry(async (telemetry, ask) => {
+      for (const path of ['/', '/metrics/', '/__proto__', '/v1/me'])
+        expect((await ask(path)).status).toBe(404);
+      const url = `http://127.0.0.1:${telemetry.opsPort}/metrics`;
+      expect((await fetch(url, { method: 'POST', body: 'x' })).status).toBe(405);
+    }));
+
+  test('that is taken is named when the process starts', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const address = other.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    const config = { ops: { host: '127.0.0.1', port }, traceEndpoint: undefined };
+    await expect(startTelemetry({ config, name: 'test', logger })).rejects.toThrow(
+      /cannot listen on .*OPS_PORT/,
+    );
+    other.close();
+  });
+
+  test('is off where it has no number, and a bad endpoint for traces is a problem of configuration', () => {
+    expect(readEnvironment({}, readTelemetryConfig)).toEqual({ ops: undefined, traceEndpoint: undefined });
+    expect(readEnvironment({ OPS_PORT: '9464' }, readTelemetryConfig).ops).toEqual({
+      host: '127.0.0.1',
+      port: 9464,
+    });
+    const bad = { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' };
+    expect(() => readEnvironment(bad, readTelemetryConfig)).toThrow(ConfigError);
+  });
+});
+
+test('metrics count, time and read under the labels of the catalogue', async () => {
+  const metrics = createPrometheusMetrics();
+  metrics.count('srs_write_limit_decisions_total', { outcome: 'refused' });
+  metrics.count('srs_write_limit_decisions_total', { outcome: 'refused' });
+  metrics.time('srs_grpc_client_call_duration_seconds')({ rpc: 'a.v1.B/C', code: 'OK' });
+  metrics.gauge('srs_pg_pool_waiting', () => [{ labels: { pool: 'one' }, value: 3 }]);
+  metrics.gauge('srs_pg_pool_waiting', async () => [{ labels: { pool: 'two' }, value: 4 }]);
+  const text = await metrics.render();
+  expect(text).toContain('srs_write_limit_decisions_total{outcome="refused"} 2\n');
+  expect(text).toContain('srs_grpc_client_call_duration_seconds_count{rpc="a.v1.B/C",code="OK"} 1\n');
+  expect(text).toContain('srs_pg_pool_waiting{pool="one"} 3\nsrs_pg_pool_waiting{pool="two"} 4\n');
+  for (const name of Object.keys(METRICS)) expect(text).toContain(`# HELP ${name} `);
+  expect(text).not.toMatch(/^srs_ready /m);
+});
+
+describe('grpc.health.v1', () => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+  });
+  afterAll(() => database.drop());
+
+  /** Lets nobody into the database any more, or everybody again. */
+  async function setOpen(isOpen: boolean): Promise<void> {
+    const name = new URL(database.databaseUrl).pathname.slice(1);
+    const admin = new Client({ connectionString: inject('postgresUrl') });
+    await admin.connect();
+    await admin.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS ${isOpen}`);
+    if (!isOpen) {
+      await admin.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [name]);
+    }
+    await admin.end();
+  }
+
+  test('says NOT_SERVING while the database is gone, SERVING once it is back, NOT_SERVING when the end begins', async () => {
+    const { databaseUrl } = database;
+    const service = await startScheduling({
+      config: { ...common, databaseUrl },
+      logger,
+      now: () => new Date(),
+    });
+    const health = watchHealth(`127.0.0.1:${service.port}`);
+    await expect.poll(() => health.statuses, { timeout: 5000 }).toEqual(['SERVING']);
+    await setOpen(false);
+    await expect.poll(() => health.statuses, { timeout: 10_000 }).toEqual(['SERVING', 'NOT_SERVING']);
+    await setOpen(true);
+    await expect
+      .poll(() => health.statuses, { timeout: 10_000 })
+      .toEqual(['SERVING', 'NOT_SERVING', 'SERVING']);
+    const closed = service.close(300);
+    await expect.poll(() => health.statuses.at(3), { timeout: 5000 }).toBe('NOT_SERVING');
+    await closed;
+    // Nothing turns it back after the end.
+    await sleep(600);
+    expect(health.statuses.length).toBe(4);
+    health.stop();
+  });
+});

@@ -1,0 +1,370 @@
+// Real faults, each to be found by npm run doctor with the line that mends it.
+import { execFile, execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { Redis } from 'ioredis';
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { createAccountsClients } from '../../services/accounts/cli/clients.ts';
+import { startEmbeddedPostgres } from '../../services/platform/embedded-postgres/embedded-postgres.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { type Program, root, startProgram } from '../support/programs.ts';
+import { describeWithRedis, startRedis } from '../support/redis.ts';
+
+type Finding = { check: string; state: string; found: string; mend?: string };
+
+const PEPPER = 'p'.repeat(32);
+const TOKEN = 't'.repeat(32);
+let folder: string;
+let database: TestDatabase;
+let programs: Program[] = [];
+/** Of a deployment in which nothing is wrong. */
+let healthy: Record<string, string>;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'srs-doctor-'));
+  chmodSync(folder, 0o755);
+  database = await createTestDatabase();
+  const common = { DATABASE_URL: database.databaseUrl, SERVICE_TOKEN: TOKEN };
+  programs = await Promise.all([
+    startProgram('accounts', { ...common, ACCOUNTS_PORT: '0', KEY_PEPPER: `1:${PEPPER}` }),
+    startProgram('scheduling', { ...common, SCHEDULING_PORT: '0' }),
+  ]);
+  const portOf = (index: number) => programs[index]?.target.split(':')[1] ?? '';
+  healthy = {
+    ...common,
+    DATA_DIR: join(folder, 'nothing'),
+    KEY_PEPPER: `1:${PEPPER}`,
+    GATEWAY_TOKENS: `olga:operator:${'g'.repeat(32)}`,
+    ACCOUNTS_PORT: portOf(0),
+    SCHEDULING_PORT: portOf(1),
+    REST_PORT: '0',
+    GRAPHQL_PORT: '0',
+    OPS_PORT: '0',
+  };
+});
+afterAll(async () => {
+  await Promise.all(programs.map((program) => program.end()));
+  await database.drop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const run = (environment: Record<string, string>, ...args: string[]) =>
+  promisify(execFile)(process.execPath, ['services/doctor/main.ts', ...args], {
+    cwd: root,
+    env: { PATH: process.env.PATH, ...environment },
+  }).then(
+    ({ stdout }) => ({ code: 0, stdout, stderr: '' }),
+    ({ code, stdout, stderr }) => ({ code, stdout, stderr }),
+  );
+
+async function examine(changes: Record<string, string>) {
+  const { code, stdout } = await run({ ...healthy, ...changes }, '--json');
+  const findings: Finding[] = JSON.parse(stdout);
+  for (const secret of [PEPPER, TOKEN, 'g'.repeat(32), ...Object.values(changes)]) {
+    if (/^.{20,}$/.test(secret) && !/^(redis|postgres):|^\//.test(secret))
+      expect(stdout).not.toContain(secret);
+  }
+  // Whatever is not ok says how to mend it; what is ok does not.
+  for (const { state, mend } of findings) expect(mend !== undefined).toBe(state !== 'ok');
+  return { code, findings, of: (check: string) => findings.find((finding) => finding.check === check) };
+}
+
+describe('a healthy deployment', () => {
+  test('is ok in every line, through npm as well, and exits 0', async () => {
+    const { stdout } = await promisify(execFile)('npm', ['run', '--silent', 'doctor'], {
+      cwd: root,
+      env: { PATH: process.env.PATH, HOME: process.env.HOME, ...healthy },
+    });
+    const lines = stdout.trim().split('\n');
+    expect(lines[0]).toMatch(/^check +state +found, and how to mend it$/);
+    expect(lines.at(-1)).toMatch(/^0 bad, 0 to look at, \d+ ok$/);
+    for (const [check, found] of [
+      ['database version', 'PostgreSQL 18'],
+      ['database locale', 'UTF8, and É matches é'],
+      ['database extensions', 'btree_gin, pg_trgm'],
+      ['database slots', '\\d+ of \\d+ connections are free'],
+      ['migrations accounts', 'up to date'],
+      ['migrations scheduling', 'up to date'],
+      ['pepper 1', 'is the secret used before'],
+      ['service accounts', 'serves at 127.0.0.1'],
+      ['service scheduling', 'serves at 127.0.0.1'],
+      ['gateway tokens', '1 operators, 0 viewers'],
+      ['port SCHEDULING_PORT', '\\d+ is held by this service'],
+      ['port REST_PORT', '0: any free one'],
+    ] as const) {
+      expect(stdout).toMatch(new RegExp(`^${check} +ok +${found}`, 'm'));
+    }
+    expect(stdout).not.toContain('->');
+  });
+});
+
+describe('a fault is found, with how to mend it:', () => {
+  test('a wrong pepper, and one that living keys still need', async () => {
+    const wrong = await examine({ KEY_PEPPER: `1:${'q'.repeat(32)}` });
+    expect(wrong.code).toBe(1);
+    expect(wrong.of('pepper 1')).toMatchObject({
+      state: 'bad',
+      found: expect.stringContaining('is not the secret that this database knows'),
+      mend: expect.stringContaining('restore the secret of then in KEY_PEPPER'),
+    });
+    const clients = createAccountsClients({
+      target: `127.0.0.1:${healthy.ACCOUNTS_PORT}`,
+      trust: { serviceTokens: [TOKEN], tls: undefined },
+    });
+    const { user } = await clients.users.createUser({ email: 'a@example.com' }, { requestId: 't' });
+    await clients.apiKeys.createApiKey({ userId: user?.userId ?? '' }, { requestId: 't' });
+    clients.close();
+    const lost = await examine({ KEY_PEPPER: `2:${'q'.repeat(32)}` });
+    expect([lost.code, lost.of('pepper 1'), lost.of('pepper 2')]).toMatchObject([
+      1,
+      {
+        state: 'bad',
+        found: expect.stringContaining('1 living keys'),
+        mend: expect.stringContaining('add 1:SECRET'),
+      },
+      { state: 'warning', found: 'new to this database' },
+    ]);
+  });
+
+  test('a missing migration, Redis that is not there, a token that the services do not take', async () => {
+    const client = new Client({ connectionString: database.databaseUrl });
+    await client.connect();
+    const undone = "DELETE FROM scheduling.schema_migrations WHERE name LIKE '0002%' RETURNING name, run_on";
+    const { rows } = await client.query(undone);
+    const { code, of } = await examine({ REDIS_URL: 'redis://127.0.0.1:1', SERVICE_TOKEN: 'w'.repeat(32) });
+    const redo = 'INSERT INTO scheduling.schema_migrations (name, run_on) VALUES ($1, $2)';
+    await client.query(redo, [rows[0].name, rows[0].run_on]);
+    await client.end();
+    expect(code).toBe(1);
+    expect(of('migrations scheduling')).toEqual({
+      check: 'migrations scheduling',
+      state: 'bad',
+      found: `not applied: ${rows[0].name}`,
+      mend: 'npm run migrate (or start the service: it migrates first)',
+    });
+    expect(of('redis')).toMatchObject({
+      state: 'bad',
+      found: expect.stringMatching(/^not reachable: .*ECONNREFUSED/),
+      mend: expect.stringMatching(/^start Redis/),
+    });
+    for (const name of ['accounts', 'scheduling']) {
+      expect(of(`service ${name}`)).toMatchObject({
+        state: 'bad',
+        found: expect.stringContaining('does not take the SERVICE_TOKEN'),
+        mend: 'give all programs the same SERVICE_TOKEN',
+      });
+    }
+  });
+
+  test('a database that does not fold É, in an encoding that cannot hold it', async () => {
+    const url = new URL(database.databaseUrl);
+    const name = `${url.pathname.slice(1)}_c`;
+    url.pathname = `/${name}`;
+    const admin = new Client({ connectionString: inject('postgresUrl') });
+    await admin.connect();
+    await admin.query(
+      `CREATE DATABASE ${name} TEMPLATE template0 LOCALE_PROVIDER libc LOCALE 'C' ENCODING 'SQL_ASCII'`,
+    );
+    const { code, of } = await examine({ DATABASE_URL: url.href });
+    await admin.query(`DROP DATABASE ${name}`);
+    await admin.end();
+    expect([code, of('database locale'), of('migrations accounts')]).toMatchObject([
+      1,
+      {
+        state: 'bad',
+        found: expect.stringMatching(/^encoding SQL_ASCII, and É does not match é/),
+        mend: expect.stringContaining("ENCODING 'UTF8' LOCALE 'C.UTF-8'"),
+      },
+      { state: 'bad', mend: expect.stringContaining('npm run migrate') },
+    ]);
+  });
+
+  test('no database, no services, a port that another program holds, and variables that cannot be read', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const address = other.address();
+    const port = `${typeof address === 'object' && address !== null ? address.port : 0}`;
+    const { code, findings, of } = await examine({
+      DATABASE_URL: 'postgres://srs:secret-password@127.0.0.1:1/x',
+      ACCOUNTS_URL: '127.0.0.1:1',
+      REST_PORT: port,
+      SHUTDOWN_TIMEOUT_MS: 'soon',
+      GATEWAY_TOKENS: 'me:king:short',
+    });
+    other.close();
+    expect(code).toBe(1);
+    expect(JSON.stringify(findings)).not.toMatch(/secret-password|king|short/);
+    expect(of('database')).toMatchObject({
+      state: 'bad',
+      found: expect.stringContaining('ECONNREFUSED'),
+      mend: expect.stringMatching(/^start PostgreSQL/),
+    });
+    expect(of('service accounts')).toMatchObject({
+      state: 'bad',
+      found: '127.0.0.1:1 does not answer: connect ECONNREFUSED 127.0.0.1:1',
+      mend: 'start it (npm run accounts), or correct ACCOUNTS_URL',
+    });
+    expect(of('port REST_PORT')).toMatchObject({
+      state: 'bad',
+      found: `127.0.0.1:${port} is held by another program`,
+      mend: expect.stringContaining('set REST_PORT to another port'),
+    });
+    const configuration = findings.filter(({ check }) => check === 'configuration').map(({ found }) => found);
+    expect(configuration).toEqual([
+      expect.stringContaining('SHUTDOWN_TIMEOUT_MS'),
+      expect.stringContaining('GATEWAY_TOKENS'),
+    ]);
+  });
+
+  test('a certificate that has expired, one that soon will, and a key and a CA that are others’', async () => {
+    const { at, sign } = makeCertificates();
+    sign('expired.pem', '-1');
+    sign('soon.pem', '10');
+    const expired = await examine({
+      GRPC_TLS_CERT: at('expired.pem'),
+      GRPC_TLS_KEY: at('own.key'),
+      GRPC_TLS_CA: at('ca.pem'),
+    });
+    expect([expired.code, expired.of('tls certificate'), expired.of('tls chain')]).toMatchObject([
+      1,
+      {
+        state: 'bad',
+        found: expect.stringMatching(/^expired on \d{4}-/),
+        mend: expect.stringMatching(/^issue a new one/),
+      },
+      { state: 'ok' },
+    ]);
+    const others = await examine({
+      GRPC_TLS_CERT: at('soon.pem'),
+      GRPC_TLS_KEY: at('other.key'),
+      GRPC_TLS_CA: at('other.pem'),
+    });
+    expect(
+      ['tls certificate', 'tls authority', 'tls chain', 'tls key'].map((check) => others.of(check)?.state),
+    ).toEqual(['warning', 'ok', 'bad', 'bad']);
+    expect(others.of('service accounts')).toMatchObject({
+      state: 'bad',
+      mend: expect.stringContaining('tls'),
+    });
+    writeFileSync(at('empty.pem'), '');
+    const empty = await examine({
+      GRPC_TLS_CERT: at('empty.pem'),
+      GRPC_TLS_KEY: at('own.key'),
+      GRPC_TLS_CA: at('ca.pem'),
+    });
+    expect(empty.of('tls')).toMatchObject({ state: 'bad', found: expect.stringContaining('GRPC_TLS_CERT') });
+  });
+});
+
+test('services under mutual TLS are reached with certificates of their CA, and not without', async () => {
+  const { at, sign } = makeCertificates();
+  sign('good.pem', '90');
+  const tls = { GRPC_TLS_CERT: at('good.pem'), GRPC_TLS_KEY: at('own.key'), GRPC_TLS_CA: at('ca.pem') };
+  const { DATABASE_URL = '' } = healthy;
+  const scheduling = await startProgram('scheduling', { ...tls, DATABASE_URL, SCHEDULING_PORT: '0' });
+  programs.push(scheduling);
+  const target = { SCHEDULING_URL: scheduling.target, SCHEDULING_PORT: '0' };
+  const withTls = await examine({ ...tls, ...target });
+  expect(
+    ['service scheduling', 'tls certificate', 'tls chain', 'tls key'].map(
+      (check) => withTls.of(check)?.state,
+    ),
+  ).toEqual(['ok', 'ok', 'ok', 'ok']);
+  expect((await examine(target)).of('service scheduling')).toMatchObject({
+    state: 'bad',
+    found: expect.stringContaining('does not answer'),
+  });
+});
+
+/** A CA and another one, and a request of ours, with a key, to be signed for some days. */
+function makeCertificates() {
+  const tls = mkdtempSync(join(folder, 'tls-'));
+  const openssl = (...args: string[]) => execFileSync('openssl', args, { cwd: tls, stdio: 'ignore' });
+  const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+  for (const ca of ['ca', 'other']) {
+    const files = ['-keyout', `${ca}.key`, '-out', `${ca}.pem`];
+    openssl('req', '-x509', ...newKey, ...files, '-subj', `/CN=${ca}`, '-days', '365');
+  }
+  openssl('req', ...newKey, '-keyout', 'own.key', '-out', 'own.csr', '-subj', '/CN=localhost');
+  writeFileSync(join(tls, 'names'), 'subjectAltName=DNS:localhost,IP:127.0.0.1\n');
+  const by = ['-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial', '-extfile', 'names'];
+  return {
+    at: (name: string) => join(tls, name),
+    sign: (out: string, days: string) =>
+      openssl('x509', '-req', '-in', 'own.csr', ...by, '-days', days, '-out', out),
+  };
+}
+
+describeWithRedis('npm run doctor and Redis', () => {
+  test('tells version and clock, and finds one that forgets early or takes no writes', async () => {
+    const redis = await startRedis({ password: 'redis-password' });
+    const admin = new Redis(redis.url);
+    try {
+      const good = await examine({ REDIS_URL: redis.url });
+      expect(good.code).toBe(0);
+      expect([
+        good.of('redis'),
+        good.of('redis version'),
+        good.of('redis clock'),
+        good.of('redis eviction'),
+      ]).toMatchObject([
+        { state: 'ok', found: `reachable at 127.0.0.1:${redis.port}` },
+        { state: 'ok', found: expect.stringMatching(/^Redis \d/) },
+        { state: 'ok', found: expect.stringMatching(/^0\.\d\d s (behind|ahead of) this machine's$/) },
+        { state: 'ok', found: 'no memory limit' },
+      ]);
+      await admin.config('SET', 'maxmemory', '100mb');
+      await admin.config('SET', 'maxmemory-policy', 'allkeys-lru');
+      await admin.replicaof('127.0.0.1', 1);
+      const bad = await examine({ REDIS_URL: redis.url });
+      expect([bad.code, bad.of('redis'), bad.of('redis eviction')]).toMatchObject([
+        1,
+        { state: 'bad', found: expect.stringContaining('replica'), mend: 'name the primary in REDIS_URL' },
+        {
+          state: 'warning',
+          found: expect.stringMatching(/^allkeys-lru/),
+          mend: expect.stringContaining('noeviction'),
+        },
+      ]);
+      expect(JSON.stringify(bad.findings)).not.toContain('redis-password');
+    } finally {
+      admin.disconnect();
+      await redis.stop();
+    }
+  });
+});
+
+describe('without DATABASE_URL', () => {
+  const ports = { REST_PORT: '0', GRAPHQL_PORT: '0', ACCOUNTS_PORT: '0', SCHEDULING_PORT: '0' };
+
+  test('looks at what npm start runs, and says so where it does not run', async () => {
+    const dataDir = join(folder, 'data');
+    const off = await run({ ...ports, DATA_DIR: dataDir });
+    expect([off.code, off.stdout]).toEqual([
+      0,
+      expect.stringMatching(
+        /^database +warning +npm start is not running: no server in .*\n +-> run npm start and look again/m,
+      ),
+    ]);
+    const postgres = await startEmbeddedPostgres({ directory: join(dataDir, 'postgres'), durable: false });
+    try {
+      const on = await run({ ...ports, DATA_DIR: dataDir });
+      expect(on.stdout).toMatch(/^database +ok +reachable at 127\.0\.0\.1:\d+\/spaced_repetition$/m);
+      const password = new URL(postgres.databaseUrl).password;
+      expect(on.stdout).not.toContain(password);
+    } finally {
+      await postgres.stop();
+    }
+  });
+});
+
+test('--help tells what it looks at, and an unknown word is refused with 2', async () => {
+  expect((await run({}, '--help')).stdout).toContain('npm run doctor [-- --json]');
+  expect(await run({}, '--loudly')).toMatchObject({ code: 2, stdout: '' });
+  expect(readFileSync(join(root, 'README.md'), 'utf8')).toContain('npm run doctor');
+});
