@@ -10,6 +10,7 @@ import type { Logger } from '../services/platform/logger.ts';
 import { type GatewayToken, type Identity, identify } from './access/tokens.ts';
 import type { Clients } from './clients.ts';
 import type { GatewayContext } from './context.ts';
+import { registerDashboard } from './dashboard/dashboard.ts';
 import { formatError, logFaults } from './errors.ts';
 import { registerGraphiql } from './graphiql/graphiql.ts';
 import { answerBadUrl, registerHttp, requestIdOf } from './http.ts';
@@ -91,6 +92,7 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
     }),
   );
   registerGraphiql(app);
+  registerDashboard(app);
   return app;
 }
 

@@ -16,7 +16,7 @@ export function registerHttp(app: FastifyInstance, logger: Logger): void {
     reply.header('x-request-id', request.id);
     reply.header('x-content-type-options', 'nosniff');
     reply.header('referrer-policy', 'no-referrer');
-    // An answer may carry a key.
+    // An answer may carry a key; the files of the dashboard say otherwise.
     reply.header('cache-control', 'no-store');
   });
   app.addHook('onResponse', async (request, reply) => {
@@ -26,7 +26,7 @@ export function registerHttp(app: FastifyInstance, logger: Logger): void {
     logger.info({ requestId: request.id, route, status: reply.statusCode, durationMs, caller }, 'request');
   });
   app.setNotFoundHandler((_request, reply) => {
-    const message = 'There is only POST /graphql here, and GraphiQL at /.';
+    const message = 'There is only POST /graphql here, GraphiQL at /, and the dashboard at /dashboard.';
     return send(reply, 404, new ServiceError('NOT_FOUND', { message }));
   });
   app.setErrorHandler((error: FastifyError, request, reply) => {

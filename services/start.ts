@@ -59,6 +59,7 @@ async function startAll(settings: Settings, closers: (() => Promise<void>)[]): P
     ['API docs', rest.docs ? `${url(facade.port)}/docs` : undefined],
     ['GraphQL', gateway && `${url(gateway.port)}/graphql`],
     ['GraphiQL', gateway && `${url(gateway.port)}/`],
+    ['dashboard', gateway && `${url(gateway.port)}/dashboard`],
     ['gateway token', gateway?.tokenHint],
     ['scheduling (gRPC)', schedulingTarget],
     ['accounts (gRPC)', accountsTarget],
