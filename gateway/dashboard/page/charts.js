@@ -95,7 +95,7 @@ export function line(data, unit, max) {
           backgroundColor: color('accent'),
           borderWidth: 2,
           pointRadius: 2,
-          tension: 0.25,
+          clip: false,
         },
       ],
     },
@@ -135,13 +135,18 @@ export function history(data, unit, dayOf) {
             pointStyle: data.map(({ quality }) => (quality < 3 ? 'triangle' : 'circle')),
             pointRadius: 6,
             pointHoverRadius: 8,
+            clip: false,
           },
         ],
       },
       options: {
         ...common,
         interaction: { mode: 'nearest', intersect: false },
-        scales: { ...common.scales, x: { ...common.scales.x, type: 'linear', ticks } },
+        scales: {
+          ...common.scales,
+          x: { ...common.scales.x, type: 'linear', ticks },
+          y: { ...common.scales.y, grace: '10%' },
+        },
       },
     };
   };

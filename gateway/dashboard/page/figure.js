@@ -17,7 +17,7 @@ import { button, card, copy, empty, table } from './ui.js';
  */
 export function figure({ title, note, columns, rows, drawing, legend, isWide = false, nothing = false }) {
   if (nothing !== false) return card(title, empty(nothing));
-  const drawn = h('div', { class: 'drawing' }, drawing());
+  const drawn = h('div', {}, h('div', { class: 'drawing' }, drawing()), legend);
   const read = table(title, columns, rows);
   read.hidden = true;
   const copyTable = button('Copy', () => void copy(toTsv([columns, ...rows])), { hidden: true });
@@ -30,11 +30,13 @@ export function figure({ title, note, columns, rows, drawing, legend, isWide = f
     copyTable.hidden = !isTable;
     toggle.setAttribute('aria-pressed', String(isTable));
   };
-  const section = card(title, h('p', { class: 'muted note' }, note), drawn, legend, read);
-  section.classList.add('figure');
-  if (isWide) section.classList.add('wide');
-  section.querySelector('h2')?.after(h('div', { class: 'tools' }, copyTable, toggle));
-  return section;
+  return h(
+    'section',
+    { class: isWide ? 'card figure wide' : 'card figure', 'aria-label': title },
+    h('div', { class: 'heading' }, h('h2', {}, title), h('div', { class: 'actions' }, copyTable, toggle)),
+    h('p', { class: 'muted note' }, note),
+    ...[drawn, read],
+  );
 }
 
 /** Tabs between cells, as spreadsheets take it. @param {readonly (readonly (string | number)[])[]} rows */

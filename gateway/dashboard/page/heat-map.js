@@ -46,12 +46,23 @@ export function heatMap(days) {
   return withTip(drawing, days);
 }
 
+/** What the shades mean. */
+export function heatLegend() {
+  const shade = (/** @type {number} */ level) =>
+    svg(
+      'svg',
+      { width: SIZE, height: SIZE, 'aria-hidden': 'true' },
+      svg('rect', { width: SIZE, height: SIZE, rx: 2, class: `l${level}` }),
+    );
+  return h('p', { class: 'legend muted' }, 'Fewer', [0, 1, 2, 3, 4].map(shade), 'more');
+}
+
 /** In a box that scrolls, and begins at the latest week. @param {SVGSVGElement} drawing @param {readonly DayCount[]} days */
 function withTip(drawing, days) {
   const tip = h('div', { class: 'tip', hidden: true });
   const scroller = h(
     'div',
-    { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Calendar of reviews' },
+    { class: 'scroll calendar', tabindex: '0', role: 'region', 'aria-label': 'Calendar of reviews' },
     drawing,
   );
   drawing.addEventListener('pointermove', ({ target, clientX, clientY }) => {

@@ -85,8 +85,12 @@ function replaceMain(nodes, path) {
 function showHeader({ name, role }) {
   byId('header').replaceChildren(
     h('a', { href: '#/', class: 'brand' }, 'Learning dashboard'),
-    h('span', { class: 'muted', id: 'caller' }, `${name}, ${role.toLowerCase()}`),
-    h('a', { href: '/' }, 'GraphiQL'),
+    h(
+      'span',
+      { class: 'muted', id: 'caller' },
+      name === role.toLowerCase() ? name : `${name}, ${role.toLowerCase()}`,
+    ),
+    h('a', { href: '/', class: 'wide-only' }, 'GraphiQL'),
     button('Log out', () => {
       token.forget();
       location.hash = '#/';

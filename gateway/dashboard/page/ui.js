@@ -70,29 +70,37 @@ export function skeleton() {
 }
 
 /**
- * A table that scrolls by itself where the screen is narrow.
+ * A table that scrolls by itself where the screen is narrow, or there puts the cells of a row below each other.
  * @param {string} name What it holds, for those who do not see the page around it.
  * @param {readonly string[]} columns
  * @param {readonly (readonly Child[])[]} rows
+ * @param {'scrolls' | 'stacks'} whenNarrow
  */
-export function table(name, columns, rows) {
+export function table(name, columns, rows, whenNarrow = 'scrolls') {
+  // What is stacked is no table to a browser any more, unless it is told.
   const head = h(
     'tr',
-    {},
-    columns.map((column) => h('th', { scope: 'col' }, column)),
+    { role: 'row' },
+    columns.map((column) => h('th', { scope: 'col', role: 'columnheader' }, column)),
   );
   const body = rows.map(([first, ...others]) =>
     h(
       'tr',
-      {},
-      h('th', { scope: 'row' }, first),
-      others.map((cell) => h('td', {}, cell)),
+      { role: 'row' },
+      h('th', { scope: 'row', role: 'rowheader' }, first),
+      others.map((cell, index) => h('td', { role: 'cell', 'data-column': columns[index + 1] }, cell)),
     ),
   );
   return h(
     'div',
-    { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': name },
-    h('table', {}, h('caption', { class: 'hidden' }, name), h('thead', {}, head), h('tbody', {}, body)),
+    { class: `scroll ${whenNarrow}`, tabindex: '0', role: 'region', 'aria-label': `${name}: table` },
+    h(
+      'table',
+      { role: 'table' },
+      h('caption', { class: 'hidden' }, name),
+      h('thead', { role: 'rowgroup' }, head),
+      h('tbody', { role: 'rowgroup' }, body),
+    ),
   );
 }
 

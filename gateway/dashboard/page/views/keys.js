@@ -60,6 +60,7 @@ function list(context, { apiKeys, timeZone }) {
       ];
       return context.mayChange ? [...cells, keyActions(context, key)] : cells;
     }),
+    'stacks',
   );
 }
 

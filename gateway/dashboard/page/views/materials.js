@@ -75,6 +75,7 @@ function list(context, user, materials) {
       ];
       return context.mayChange ? [...cells, materialActions(context, user, material)] : cells;
     }),
+    'stacks',
   );
 }
 

@@ -5,7 +5,7 @@ import { bars, chart, line } from '../charts.js';
 import { h } from '../dom.js';
 import { figure } from '../figure.js';
 import { bandName, counted, day, longDay, percent, whole } from '../format.js';
-import { heatMap } from '../heat-map.js';
+import { heatLegend, heatMap } from '../heat-map.js';
 import { OVERVIEW } from '../queries.js';
 import { card, empty, table, userHeader } from '../ui.js';
 import { notThere } from './not-there.js';
@@ -71,6 +71,7 @@ function forecast({ month: { forecast } }) {
     note: 'Materials that come due, by day',
     columns: ['Day', 'Materials due'],
     rows: [['Overdue', overdue], ...days.map(({ date, count }) => [date, count])],
+    isWide: true,
     drawing: () => chart('Forecast of the next 30 days', bars(data, 'materials')),
     nothing: rows.every(({ count }) => count === 0) && 'Nothing comes due in the next 30 days.',
   });
@@ -86,6 +87,7 @@ function calendar({ year: { activity } }) {
     columns: ['Day', 'Reviews'],
     rows: days.map(({ date, count }) => [date, count]),
     drawing: () => heatMap(days),
+    legend: heatLegend(),
     isWide: true,
     nothing: total === 0 && 'No review in the last 365 days.',
   });

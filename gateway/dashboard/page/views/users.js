@@ -28,7 +28,7 @@ export async function usersView({ route: { params } }) {
             'section',
             { class: 'card' },
             h('h2', {}, 'All, newest first'),
-            table('Learners', ['E-mail', 'Name', 'Plan', 'Time zone', 'Since'], rows),
+            table('Learners', ['E-mail', 'Name', 'Plan', 'Time zone', 'Since'], rows, 'stacks'),
             pager(users.pageInfo, params, (next) => `#/?${next}`),
           )
         : empty('There is no learner yet.', [
