@@ -162,7 +162,7 @@ function scopes(all, chosen) {
 /** @param {Context} context @param {NewApiKey} made @param {string} title */
 async function showOnce(context, { key, apiKey }, title) {
   await context.refresh();
-  const shown = h('input', { class: 'mono', readonly: true, value: key, id: 'new-key' });
+  const shown = h('textarea', { class: 'mono break', readonly: true, rows: '2', id: 'new-key' }, key);
   shown.addEventListener('focus', () => shown.select());
   tell(title, [
     h('p', {}, 'Copy it now: it is not kept anywhere and is never shown again.'),
