@@ -18,6 +18,8 @@ export async function startTestDashboard() {
   const browser: Browser = await startBrowser();
   const open = async (options: BrowserContextOptions = {}) => {
     const page = await browser.newPage({ viewport: { width: 1280, height: 900 }, ...options });
+    // Less than a test's: what it waited for is told.
+    page.setDefaultTimeout(15_000);
     return { page, ...watch(page) };
   };
   return {

@@ -15,21 +15,36 @@ export class UnauthorizedError extends Error {}
 
 /** Any other failure, with what may be done about it. */
 export class FailedCallError extends Error {
-  /** @param {string} message What happened. @param {string} advice What to do. */
-  constructor(message, advice) {
+  /** @param {string} message What happened. @param {string} advice What to do. @param {string} [code] Of the API. */
+  constructor(message, advice, code = '') {
     super(message);
     this.advice = advice;
+    this.code = code;
   }
 }
 
 /**
- * Asks the gateway.
+ * Asks the gateway; once more where a service was away for a moment and nothing can have been changed.
  * @param {string} query
  * @param {Record<string, unknown>} [variables]
  * @returns {Promise<any>} its data, in the shape of the query
  * @throws {UnauthorizedError | FailedCallError}
  */
 export async function request(query, variables = {}) {
+  try {
+    return await requestOnce(query, variables);
+  } catch (error) {
+    const isPassing = error instanceof FailedCallError && error.code === 'UNAVAILABLE';
+    if (!isPassing || query.startsWith('mutation')) throw error;
+    await new Promise((resolve) => setTimeout(resolve, RETRY_AFTER_MS));
+    return requestOnce(query, variables);
+  }
+}
+
+const RETRY_AFTER_MS = 500;
+
+/** @param {string} query @param {Record<string, unknown>} variables */
+async function requestOnce(query, variables) {
   const response = await send(JSON.stringify({ query, variables }));
   if (response.status === 401) throw new UnauthorizedError('The token is not valid (any more).');
   const { data, errors } = await response.json().catch(() => ({}));
@@ -75,5 +90,5 @@ function toFailure({ message, extensions = {} }, requestId) {
     INVALID_SCOPE: 'Choose other scopes, then try again.',
   };
   const whenUnknown = `It is logged: ask who runs the gateway to look for the request ${requestId}.`;
-  return new FailedCallError(message, advice[code ?? ''] ?? whenUnknown);
+  return new FailedCallError(message, advice[code ?? ''] ?? whenUnknown, code);
 }
