@@ -106,6 +106,8 @@ export function line(data, unit, max) {
   });
 }
 
+const HALF_DAY_MS = 43_200_000;
+
 /**
  * Points in time, joined; what was not recalled is a triangle, so that colour is not the only sign.
  * @param {readonly (Datum & { timeMs: number, quality: number })[]} data
@@ -117,6 +119,10 @@ export function history(data, unit, dayOf) {
   return (color) => {
     const common = options(unit, (index) => told(data[index]));
     const colors = data.map(({ quality }) => color(`grade-${quality}`));
+    const times = data.map(({ timeMs }) => timeMs);
+    const [first = 0, last = 0] = [Math.min(...times), Math.max(...times)];
+    const margin = Math.max((last - first) * 0.03, HALF_DAY_MS);
+    const range = { min: first - margin, max: last + margin };
     const ticks = {
       ...common.scales.x.ticks,
       maxTicksLimit: 8,
@@ -144,7 +150,7 @@ export function history(data, unit, dayOf) {
         interaction: { mode: 'nearest', intersect: false },
         scales: {
           ...common.scales,
-          x: { ...common.scales.x, type: 'linear', ticks },
+          x: { ...common.scales.x, ...range, type: 'linear', ticks },
           y: { ...common.scales.y, grace: '10%' },
         },
       },

@@ -1,8 +1,7 @@
 // Questions before something is changed, and answers that are shown once.
 /** @import { Child } from './types.d.ts' */
-import { UnauthorizedError } from './api.js';
 import { h, newId } from './dom.js';
-import { adviceOf, button } from './ui.js';
+import { button, explain } from './ui.js';
 
 /**
  * Asks; the answer is sent by `onSubmit`, whose failure is told inside the dialog, which then stays open.
@@ -38,11 +37,7 @@ export function ask({ title, body, submit, isDangerous = false, onSubmit }) {
       await onSubmit(new FormData(form));
       dialog.close();
     } catch (error) {
-      if (error instanceof UnauthorizedError) {
-        dialog.close();
-        dispatchEvent(new Event('unauthorized'));
-      }
-      problem.textContent = `${error instanceof Error ? error.message : String(error)} ${adviceOf(error)}`;
+      problem.textContent = explain(error);
     } finally {
       send.disabled = false;
     }
@@ -70,7 +65,11 @@ export function tell(title, body) {
 function open(title, body) {
   const id = newId();
   const dialog = h('dialog', { 'aria-labelledby': id }, h('h2', { id }, title), body);
-  dialog.addEventListener('close', () => dialog.remove());
+  dialog.addEventListener('close', () => {
+    dialog.remove();
+    // What it was opened from may be gone by now.
+    if (document.activeElement === document.body) document.querySelector('h1')?.focus();
+  });
   document.body.append(dialog);
   dialog.showModal();
   return dialog;

@@ -1,11 +1,11 @@
 // What an operator may do to a material: archive, restore, put off.
 /** @import { Context, MaterialRow, User } from './types.d.ts' */
-import { FailedCallError, request, UnauthorizedError } from './api.js';
+import { FailedCallError, request } from './api.js';
 import { ask, field } from './dialog.js';
 import { h } from './dom.js';
 import { instant, instantOf, localTime } from './format.js';
 import { ARCHIVE, RESTORE, SNOOZE } from './queries.js';
-import { adviceOf, announce, button } from './ui.js';
+import { announce, button, explain } from './ui.js';
 
 /** Its buttons; none for a viewer. @param {Context} context @param {User} user @param {MaterialRow} material */
 export function materialActions(context, user, material) {
@@ -18,8 +18,7 @@ export function materialActions(context, user, material) {
       announce(`${done}: ${material.title}`);
       await context.refresh();
     } catch (error) {
-      if (error instanceof UnauthorizedError) dispatchEvent(new Event('unauthorized'));
-      else announce(`${error instanceof Error ? error.message : error} ${adviceOf(error)}`);
+      announce(explain(error));
     }
   };
   if (material.archivedAt !== null) {

@@ -1,6 +1,6 @@
 // The pieces that every page is made of.
 /** @import { Child, Page, User } from './types.d.ts' */
-import { FailedCallError } from './api.js';
+import { FailedCallError, UnauthorizedError } from './api.js';
 import { byId, h } from './dom.js';
 
 /** Tells in passing, to the eye and to a screen reader. @param {string} text */
@@ -11,6 +11,12 @@ export function announce(text) {
   setTimeout(() => {
     if (status.textContent === text) status.classList.remove('shown');
   }, 6000);
+}
+
+/** Tells what went wrong with an action, and what to do; main.js turns to the login. @param {unknown} error */
+export function explain(error) {
+  if (error instanceof UnauthorizedError) dispatchEvent(new Event('unauthorized'));
+  return `${error instanceof Error ? error.message : String(error)} ${adviceOf(error)}`;
 }
 
 /**
@@ -157,10 +163,11 @@ export function userHeader(user, current) {
   ];
 }
 
-/** Copies; where the browser gives a page over plain HTTP no clipboard, by the old way. @param {string} text */
+/** Copies; where the browser gives a page no clipboard, over plain HTTP say, by the old way. @param {string} text */
 export async function copy(text) {
-  if (navigator.clipboard) await navigator.clipboard.writeText(text);
-  else {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
     const area = h('textarea', { class: 'hidden' });
     area.value = text;
     (document.querySelector('dialog[open]') ?? document.body).append(area);

@@ -7,7 +7,7 @@ import { figure } from '../figure.js';
 import { counted, distance, instant, spoken } from '../format.js';
 import { materialActions } from '../material-actions.js';
 import { MATERIAL, OLDER_REVIEWS } from '../queries.js';
-import { announce, button, card, empty, table, userHeader } from '../ui.js';
+import { announce, button, card, empty, explain, table, userHeader } from '../ui.js';
 import { notThere } from './not-there.js';
 
 /** @param {Context} context @returns {Promise<View>} */
@@ -110,7 +110,7 @@ function reviews(user, { id, reviews: { nodes, pageInfo } }) {
         show([...known, ...material.reviews.nodes], material.reviews.pageInfo);
         drawCharts();
       } catch (error) {
-        announce(error instanceof Error ? error.message : String(error));
+        announce(explain(error));
       }
     });
     section.replaceChildren(historyFigure(user, known), ...(page.hasNextPage ? [older] : []));

@@ -1,11 +1,11 @@
 // Finding a learner: by e-mail address, or by looking through all of them.
 /** @import { Context, Page, User, View } from '../types.d.ts' */
-import { request, UnauthorizedError } from '../api.js';
+import { request } from '../api.js';
 import { field } from '../dialog.js';
 import { h } from '../dom.js';
 import { instant } from '../format.js';
 import { FIND_USER, USERS } from '../queries.js';
-import { adviceOf, empty, pager, table } from '../ui.js';
+import { empty, explain, pager, table } from '../ui.js';
 
 /** @param {Context} context @returns {Promise<View>} */
 export async function usersView({ route: { params } }) {
@@ -67,8 +67,7 @@ function finder() {
       if (user) location.hash = `#/users/${user.id}`;
       else answer.textContent = 'There is no learner with this address. Check how it is spelled.';
     } catch (error) {
-      if (error instanceof UnauthorizedError) dispatchEvent(new Event('unauthorized'));
-      answer.textContent = `${error instanceof Error ? error.message : error} ${adviceOf(error)}`;
+      answer.textContent = explain(error);
     }
   });
   return form;
