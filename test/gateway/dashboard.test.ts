@@ -242,7 +242,7 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
     expect(rotated).not.toBe(key);
     const me = await api.get('/me', { key: rotated });
     expect(me.body).toMatchObject({ id: userId, scopes: ['materials:read', 'reviews:read', 'profile:read'] });
-    expect(await page.content()).not.toContain('rmk_live_');
+    await expect.poll(() => page.content()).not.toContain('rmk_live_');
 
     // The old one is below its replacement.
     await page.getByRole('button', { name: 'Revoke phone app' }).nth(1).click();

@@ -108,6 +108,12 @@ export function line(data, unit, max) {
 
 const HALF_DAY_MS = 43_200_000;
 
+/** Days are no round numbers of milliseconds, at which ticks would be set else. @param {import('chart.js').Scale} axis */
+function setEvenTicks(axis) {
+  const step = (axis.max - axis.min) / 6;
+  axis.ticks = [0, 1, 2, 3, 4, 5, 6].map((index) => ({ value: axis.min + index * step }));
+}
+
 /**
  * Points in time, joined; what was not recalled is a triangle, so that colour is not the only sign.
  * @param {readonly (Datum & { timeMs: number, quality: number })[]} data
@@ -125,7 +131,6 @@ export function history(data, unit, dayOf) {
     const range = { min: first - margin, max: last + margin };
     const ticks = {
       ...common.scales.x.ticks,
-      maxTicksLimit: 8,
       callback: (/** @type {number | string} */ value) => dayOf(Number(value)),
     };
     return {
@@ -150,7 +155,7 @@ export function history(data, unit, dayOf) {
         interaction: { mode: 'nearest', intersect: false },
         scales: {
           ...common.scales,
-          x: { ...common.scales.x, ...range, type: 'linear', ticks },
+          x: { ...common.scales.x, ...range, type: 'linear', ticks, afterBuildTicks: setEvenTicks },
           y: { ...common.scales.y, grace: '10%' },
         },
       },
