@@ -11,7 +11,7 @@ const FIGURES = `query ($id: ID) { user(id: $id) {
   year: stats(days: 365) { activity { days { date count } currentStreakDays }
     retention { bands { count { reviews recalled retention } } days { count { reviews recalled } } } } } }`;
 
-describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', () => {
+describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeout: 60_000 }, () => {
   let dashboard: TestDashboard;
   beforeAll(async () => {
     dashboard = await startTestDashboard();
