@@ -301,12 +301,25 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     await page.getByRole('link', { name: 'Overview' }).click();
     await page.getByText('Check that it is running and that you are online, then try again.').waitFor();
     await page.unroute('**/graphql');
+    // A service that is away for a moment, and an answer that is slow to come.
+    const away = { errors: [{ message: 'Away.', extensions: { code: 'UNAVAILABLE' } }] };
+    await page.route('**/graphql', (route) => route.fulfill({ json: away }), { times: 1 });
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByText('Nothing comes due in the next 30 days.').waitFor();
     await page.goto(`${dashboard.gateway.origin}/dashboard#/users/01900000-0000-7000-8000-000000000000`);
     await page.getByText('There is no such learner (any more).').waitFor();
     await page.goto(`${dashboard.gateway.origin}/dashboard#/nowhere`);
     await page.getByText('There is no such page (any more).').waitFor();
+    let answer = () => {};
+    const mayAnswer = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await page.route('**/graphql', (route) => mayAnswer.then(() => route.continue()), { times: 1 });
+    await page.goto(`${dashboard.gateway.origin}/dashboard${path(userId, '/keys')}`);
+    await page.getByRole('status', { name: 'Loading' }).waitFor();
+    answer();
+    await page.getByRole('heading', { name: '@example.com' }).waitFor();
+    expect(await page.getByRole('status', { name: 'Loading' }).count()).toBe(0);
     await page.close();
   });
 

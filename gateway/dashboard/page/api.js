@@ -24,24 +24,25 @@ export class FailedCallError extends Error {
 }
 
 /**
- * Asks the gateway; once more where a service was away for a moment and nothing can have been changed.
+ * Asks the gateway; again where a service was away for a moment and nothing can have been changed.
  * @param {string} query
  * @param {Record<string, unknown>} [variables]
  * @returns {Promise<any>} its data, in the shape of the query
  * @throws {UnauthorizedError | FailedCallError}
  */
 export async function request(query, variables = {}) {
-  try {
-    return await requestOnce(query, variables);
-  } catch (error) {
-    const isPassing = error instanceof FailedCallError && error.code === 'UNAVAILABLE';
-    if (!isPassing || query.startsWith('mutation')) throw error;
-    await new Promise((resolve) => setTimeout(resolve, RETRY_AFTER_MS));
-    return requestOnce(query, variables);
+  for (const delayMs of query.startsWith('mutation') ? [] : RETRY_DELAYS_MS) {
+    try {
+      return await requestOnce(query, variables);
+    } catch (error) {
+      if (!(error instanceof FailedCallError) || error.code !== 'UNAVAILABLE') throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, delayMs));
   }
+  return requestOnce(query, variables);
 }
 
-const RETRY_AFTER_MS = 500;
+const RETRY_DELAYS_MS = [400, 1600];
 
 /** @param {string} query @param {Record<string, unknown>} variables */
 async function requestOnce(query, variables) {
