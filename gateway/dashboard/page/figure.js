@@ -20,9 +20,13 @@ export function figure({ title, note, columns, rows, drawing, legend, isWide = f
   const drawn = h('div', {}, h('div', { class: 'drawing' }, drawing()), legend);
   const read = table(title, columns, rows);
   read.hidden = true;
-  const copyTable = button('Copy', () => void copy(toTsv([columns, ...rows])), { hidden: true });
+  const copyTable = button('Copy', () => void copy(toTsv([columns, ...rows])), {
+    hidden: true,
+    'aria-label': `Copy: ${title}`,
+  });
   const toggle = button('Table', () => showTable(toggle.getAttribute('aria-pressed') === 'false'), {
     'aria-pressed': 'false',
+    'aria-label': `Table: ${title}`,
   });
   const showTable = (/** @type {boolean} */ isTable) => {
     drawn.hidden = isTable;

@@ -65,7 +65,7 @@ function withTip(drawing, days) {
     { class: 'scroll calendar', tabindex: '0', role: 'region', 'aria-label': 'Calendar of reviews' },
     drawing,
   );
-  drawing.addEventListener('pointermove', ({ target, clientX, clientY }) => {
+  const showTip = (/** @type {PointerEvent} */ { target, clientX, clientY }) => {
     const index = target instanceof Element ? target.getAttribute('data-index') : null;
     const hovered = index === null ? undefined : days[Number(index)];
     tip.hidden = hovered === undefined;
@@ -74,7 +74,10 @@ function withTip(drawing, days) {
     // Beside the pointer, on the side with more room.
     tip.style.top = `${clientY + 14}px`;
     tip.style.left = `${Math.min(clientX + 10, innerWidth - tip.offsetWidth - 8)}px`;
-  });
+  };
+  drawing.addEventListener('pointermove', showTip);
+  // A finger does not hover.
+  drawing.addEventListener('pointerdown', showTip);
   drawing.addEventListener('pointerleave', () => {
     tip.hidden = true;
   });
