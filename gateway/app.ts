@@ -15,6 +15,7 @@ import { readTraceparent } from '../services/platform/trace-context.ts';
 import { type GatewayToken, type Identity, identify } from './access/tokens.ts';
 import type { Clients } from './clients.ts';
 import type { GatewayContext } from './context.ts';
+import { registerDashboard } from './dashboard/dashboard.ts';
 import { formatError, logFaults } from './errors.ts';
 import { registerGraphiql } from './graphiql/graphiql.ts';
 import { answerBadUrl, registerHttp } from './http.ts';
@@ -104,6 +105,7 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
     }),
   );
   registerGraphiql(app);
+  registerDashboard(app);
   return app;
 }
 

@@ -9,7 +9,7 @@ export function registerHttp(app: FastifyInstance, logger: Logger): void {
     reply.header('x-request-id', request.id);
     reply.header('x-content-type-options', 'nosniff');
     reply.header('referrer-policy', 'no-referrer');
-    // An answer may carry a key.
+    // An answer may carry a key; the files of the dashboard say otherwise.
     reply.header('cache-control', 'no-store');
     const began = performance.now();
     // Not the onResponse hook: it is never called where the client has hung up.
@@ -28,7 +28,7 @@ export function registerHttp(app: FastifyInstance, logger: Logger): void {
     });
   });
   app.setNotFoundHandler((_request, reply) => {
-    const message = 'There is only POST /graphql here, and GraphiQL at /.';
+    const message = 'There is only POST /graphql here, GraphiQL at /, and the dashboard at /dashboard.';
     return send(reply, 404, new ServiceError('NOT_FOUND', { message }));
   });
   app.setErrorHandler((error: FastifyError, request, reply) => {

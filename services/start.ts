@@ -73,6 +73,7 @@ async function startAll(
     ['API docs', rest.docs ? `${url(facade.port)}/docs` : undefined],
     ['GraphQL', gateway && `${url(gateway.port)}/graphql`],
     ['GraphiQL', gateway && `${url(gateway.port)}/`],
+    ['dashboard', gateway && `${url(gateway.port)}/dashboard`],
     ['gateway token', gateway?.tokenHint],
     ['scheduling (gRPC)', schedulingTarget],
     ['accounts (gRPC)', accountsTarget],

@@ -4,6 +4,11 @@ import { invalidField, ServiceError } from '../../services/platform/errors.ts';
 import { readConnection } from '../relay.ts';
 
 export const Query: QueryResolvers = {
+  caller: (_parent, _arguments, { identity: { name, role } }) => ({
+    name,
+    role: role === 'operator' ? 'OPERATOR' : 'VIEWER',
+  }),
+
   async user(_parent, { id, email }, { clients, call }) {
     if ((id ?? null) !== null && (email ?? null) !== null) {
       throw invalidField('email', 'Only one of id and email may be given.');

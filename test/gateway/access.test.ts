@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startTestGateway, type TestGateway, VIEWER } from '../support/gateway.ts';
+import { OPERATOR, startTestGateway, type TestGateway, VIEWER } from '../support/gateway.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 
 const root = dirname(dirname(import.meta.dirname));
@@ -41,6 +41,12 @@ describe('the gateway', () => {
       VIEWER,
     );
     expect(data).toEqual({ __schema: { queryType: { name: 'Query' } }, users: { nodes: [] } });
+  });
+
+  test('tells each token its name and what it may do', async () => {
+    const caller = async (token: string) => (await gateway.query('{ caller { name role } }', {}, token)).data;
+    expect(await caller(OPERATOR)).toEqual({ caller: { name: 'olga', role: 'OPERATOR' } });
+    expect(await caller(VIEWER)).toEqual({ caller: { name: 'vic', role: 'VIEWER' } });
   });
 
   test('answers in the shape of GraphQL whatever is asked', async () => {

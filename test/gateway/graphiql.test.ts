@@ -1,36 +1,17 @@
-import { existsSync, mkdirSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { type Browser, chromium } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { hasBrowser, screenshot, startBrowser, watch } from '../support/browser.ts';
 import { OPERATOR, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 
-const screenshots = join(dirname(dirname(import.meta.dirname)), 'screenshots');
-const CHROMIUM = '/usr/bin/chromium';
-const isThere = existsSync(CHROMIUM);
-if (!isThere && process.env.CI)
-  throw new Error('CI must not leave out the browser tests: apt-get install chromium');
-if (!isThere) process.stderr.write('Left out: GraphiQL in a browser (Debian: apt-get install chromium)\n');
-
-describe.runIf(isThere)('GraphiQL in Chromium', () => {
+describe.runIf(hasBrowser('GraphiQL'))('GraphiQL in Chromium', () => {
   let system: TestSystem;
   let gateway: TestGateway;
   let browser: Browser;
   beforeAll(async () => {
     system = await startSystem();
     gateway = await startTestGateway(system);
-    mkdirSync(screenshots, { recursive: true });
-    browser = await chromium.launch({
-      executablePath: CHROMIUM,
-      args: [
-        '--no-sandbox',
-        '--disable-gpu',
-        '--disable-background-networking',
-        '--disable-component-update',
-        '--disable-sync',
-        '--no-first-run',
-      ],
-    });
+    browser = await startBrowser();
   });
   afterAll(async () => {
     await browser.close();
@@ -49,17 +30,7 @@ describe.runIf(isThere)('GraphiQL in Chromium', () => {
       { requestId: 'test' },
     );
     const page = await browser.newPage({ viewport: { width: 1400, height: 900 } });
-    const hosts = new Set<string>();
-    const complaints: string[] = [];
-    page.on('request', (request) => {
-      const { protocol, host } = new URL(request.url());
-      if (protocol !== 'data:') hosts.add(host);
-    });
-    page.on('console', (message) => {
-      // Chromium tells of the answer 401 that is looked for here.
-      if (message.type() === 'error' && !message.text().includes('401')) complaints.push(message.text());
-    });
-    page.on('pageerror', (error) => complaints.push(String(error)));
+    const { hosts, complaints } = watch(page);
 
     await page.goto(gateway.origin);
     await page.getByText('Without a token nothing is answered').waitFor();
@@ -76,9 +47,7 @@ describe.runIf(isThere)('GraphiQL in Chromium', () => {
       // In quotation marks: not in the query, but in its answer.
       await page.locator('#graphiql').getByText(`"${expected}"`).first().waitFor({ timeout: 10_000 });
     };
-    await run('LearnerAtAGlance', 'Seen in GraphiQL').finally(() =>
-      page.screenshot({ path: join(screenshots, 'graphiql.png') }),
-    );
+    await run('LearnerAtAGlance', 'Seen in GraphiQL').finally(() => screenshot(page, 'graphiql'));
     await run('WhoHasWhatDue', 'Seen in GraphiQL');
     await run('HistoriesAndPreviews', 'repetitions');
     expect(await page.locator('#graphiql').innerText()).not.toContain('"errors"');

@@ -88,6 +88,11 @@ describe('npm start', () => {
     const first = await start();
     const key = /rmk_live_[0-9A-Za-z]{49}/.exec(first.output())?.[0] ?? '';
     expect(first.output()).toContain(`curl -H "Authorization: Bearer ${key}" ${first.base}/me`);
+    const dashboard = await fetch(/dashboard +(http:\S+\/dashboard)\n/.exec(first.output())?.[1] ?? '');
+    expect([dashboard.status, await dashboard.text()]).toEqual([
+      200,
+      expect.stringContaining('Learning dashboard'),
+    ]);
     const { id } = await createApi(first.base, key).create({ title: 'Kept' });
     expect(await first.end('SIGTERM')).toBe(0);
     const second = await start();

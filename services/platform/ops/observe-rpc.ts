@@ -1,6 +1,7 @@
 // Measures, traces and logs gRPC calls at both ends, by the names of the rpcs.
 import { type Metadata, status } from '@grpc/grpc-js';
 import type { Logger } from '../logger.ts';
+import { isUuid } from '../text.ts';
 import type { Telemetry } from './telemetry.ts';
 
 export type ObservedCall = {
@@ -90,10 +91,8 @@ function nameOf(code: number): string {
   return status[code] ?? 'UNKNOWN';
 }
 
-/** Of a request that is about one user, and says so in a field of its own. */
+/** Of a request that is about one user, and says so in a field of its own; whatever else stands there is not logged. */
 function userOf(request: unknown): string | undefined {
   if (typeof request !== 'object' || request === null || !('userId' in request)) return undefined;
-  return typeof request.userId === 'string' && request.userId !== ''
-    ? request.userId.slice(0, 64)
-    : undefined;
+  return typeof request.userId === 'string' && isUuid(request.userId) ? request.userId : undefined;
 }

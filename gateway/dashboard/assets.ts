@@ -1,0 +1,64 @@
+// The files of the dashboard, read once and compressed once, under paths that change with their content.
+import { createHash } from 'node:crypto';
+import { globSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, extname, join } from 'node:path';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+
+export type Encoding = 'br' | 'gzip' | 'identity';
+export type Asset = { type: string; digest: string; bodies: Record<Encoding, Buffer> };
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+};
+const ASSETS = '{{assets}}';
+const PRELOADS = '{{preloads}}';
+
+/** The page itself, and every other file by the path that it is served at. */
+export function loadAssets(): { page: Asset; files: ReadonlyMap<string, Asset> } {
+  const folder = join(import.meta.dirname, 'page');
+  const names = globSync('**/*.{js,css}', { cwd: folder }).toSorted();
+  const contents = new Map<string, Buffer>(names.map((name) => [name, readFileSync(join(folder, name))]));
+  contents.set('chart.js', readChartLibrary());
+  const all = [...contents].map(([name, content]) => `${name} ${digestOf(content)}`).join('\n');
+  const base = `/dashboard/${digestOf(Buffer.from(all))}`;
+  const html = readFileSync(join(folder, 'index.html'), 'utf8')
+    .replace(PRELOADS, names.filter(isModule).map(preload).join('\n  '))
+    .replaceAll(ASSETS, base);
+  return {
+    page: createAsset('.html', Buffer.from(html)),
+    files: new Map(
+      [...contents].map(([name, content]) => [`${base}/${name}`, createAsset(extname(name), content)]),
+    ),
+  };
+}
+
+/** One file for all of it; its package names no such file among those to be imported, so it is found beside the main one. */
+function readChartLibrary(): Buffer {
+  const main = createRequire(import.meta.url).resolve('chart.js');
+  const text = readFileSync(join(dirname(main), 'chart.umd.min.js'), 'utf8');
+  // The map that its last line names is not served.
+  return Buffer.from(text.replace(/\n\/\/# sourceMappingURL=.*\s*$/, '\n'));
+}
+
+const isModule = (name: string) => name.endsWith('.js');
+
+/** Else each module would be asked for only when the one that imports it has come. */
+function preload(name: string): string {
+  return `<link rel="modulepreload" href="${ASSETS}/${name}">`;
+}
+
+function createAsset(extension: string, content: Buffer): Asset {
+  const params = { [constants.BROTLI_PARAM_QUALITY]: 6 };
+  return {
+    type: TYPES[extension] ?? 'application/octet-stream',
+    digest: digestOf(content),
+    bodies: { br: brotliCompressSync(content, { params }), gzip: gzipSync(content), identity: content },
+  };
+}
+
+function digestOf(content: Buffer): string {
+  return createHash('sha256').update(content).digest('hex').slice(0, 16);
+}

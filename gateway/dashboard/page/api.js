@@ -1,0 +1,95 @@
+// The only way out of the page: GraphQL with the token of this tab.
+
+const TOKEN = 'gateway-token';
+
+/** GraphiQL keeps its own under the same name: who has logged in to one is in both. */
+export const token = {
+  get: () => sessionStorage.getItem(TOKEN),
+  /** @param {string} value */
+  set: (value) => sessionStorage.setItem(TOKEN, value),
+  forget: () => sessionStorage.removeItem(TOKEN),
+};
+
+/** The token is missing, wrong or expired. */
+export class UnauthorizedError extends Error {}
+
+/** Any other failure, with what may be done about it. */
+export class FailedCallError extends Error {
+  /** @param {string} message What happened. @param {string} advice What to do. @param {string} [code] Of the API. */
+  constructor(message, advice, code = '') {
+    super(message);
+    this.advice = advice;
+    this.code = code;
+  }
+}
+
+/**
+ * Asks the gateway; again where a service was away for a moment and nothing can have been changed.
+ * @param {string} query
+ * @param {Record<string, unknown>} [variables]
+ * @returns {Promise<any>} its data, in the shape of the query
+ * @throws {UnauthorizedError | FailedCallError}
+ */
+export async function request(query, variables = {}) {
+  for (const delayMs of query.startsWith('mutation') ? [] : RETRY_DELAYS_MS) {
+    try {
+      return await requestOnce(query, variables);
+    } catch (error) {
+      if (!(error instanceof FailedCallError) || error.code !== 'UNAVAILABLE') throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, delayMs));
+  }
+  return requestOnce(query, variables);
+}
+
+const RETRY_DELAYS_MS = [400, 1600];
+
+/** @param {string} query @param {Record<string, unknown>} variables */
+async function requestOnce(query, variables) {
+  const response = await send(JSON.stringify({ query, variables }));
+  if (response.status === 401) throw new UnauthorizedError('The token is not valid (any more).');
+  const { data, errors } = await response.json().catch(() => ({}));
+  if (errors?.[0]) throw toFailure(errors[0], response.headers.get('x-request-id'));
+  if (!data) throw new FailedCallError(`The gateway answered HTTP ${response.status}.`, TRY_AGAIN);
+  return data;
+}
+
+const TRY_AGAIN = 'Wait a moment, then try again. If it stays so, look at the log of the gateway.';
+
+/** @param {string} body */
+async function send(body) {
+  try {
+    return await fetch('/graphql', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${token.get() ?? ''}` },
+      body,
+      signal: AbortSignal.timeout(15_000),
+    });
+  } catch {
+    throw new FailedCallError(
+      'The gateway cannot be reached.',
+      'Check that it is running and that you are online, then try again.',
+    );
+  }
+}
+
+/**
+ * @param {{ message: string, extensions?: { code?: string, retryAfterSeconds?: number } }} error
+ * @param {string | null} requestId
+ */
+function toFailure({ message, extensions = {} }, requestId) {
+  const { code, retryAfterSeconds } = extensions;
+  /** @type {Record<string, string>} */
+  const advice = {
+    UNAVAILABLE: TRY_AGAIN,
+    NOT_FOUND: 'Somebody may have removed it: reload the page.',
+    RATE_LIMITED: retryAfterSeconds
+      ? `Try again in ${Math.ceil(retryAfterSeconds / 60)} min.`
+      : 'Wait a while, then try again.',
+    INSUFFICIENT_SCOPE: 'Log in with a token whose role is operator.',
+    INVALID_REQUEST: 'Correct what was put in, then try again.',
+    INVALID_SCOPE: 'Choose other scopes, then try again.',
+  };
+  const whenUnknown = `It is logged: ask who runs the gateway to look for the request ${requestId}.`;
+  return new FailedCallError(message, advice[code ?? ''] ?? whenUnknown, code);
+}

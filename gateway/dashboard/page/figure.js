@@ -1,0 +1,49 @@
+// A drawing with its name, which can be read as a table as well, and copied from there into a spreadsheet.
+/** @import { Child } from './types.d.ts' */
+import { h } from './dom.js';
+import { button, card, copy, empty, table } from './ui.js';
+
+/**
+ * @param {{
+ *   title: string,
+ *   note: string,
+ *   columns: readonly string[],
+ *   rows: readonly (readonly (string | number)[])[],
+ *   drawing: () => Element,
+ *   legend?: Child,
+ *   isWide?: boolean,
+ *   nothing?: string | false,
+ * }} options `nothing`: what is said in place of a drawing that would show nothing
+ */
+export function figure({ title, note, columns, rows, drawing, legend, isWide = false, nothing = false }) {
+  if (nothing !== false) return card(title, empty(nothing));
+  const drawn = h('div', {}, h('div', { class: 'drawing' }, drawing()), legend);
+  const read = table(title, columns, rows);
+  read.hidden = true;
+  const copyTable = button('Copy', () => void copy(toTsv([columns, ...rows])), {
+    hidden: true,
+    'aria-label': `Copy: ${title}`,
+  });
+  const toggle = button('Table', () => showTable(toggle.getAttribute('aria-pressed') === 'false'), {
+    'aria-pressed': 'false',
+    'aria-label': `Table: ${title}`,
+  });
+  const showTable = (/** @type {boolean} */ isTable) => {
+    drawn.hidden = isTable;
+    read.hidden = !isTable;
+    copyTable.hidden = !isTable;
+    toggle.setAttribute('aria-pressed', String(isTable));
+  };
+  return h(
+    'section',
+    { class: isWide ? 'card figure wide' : 'card figure', 'aria-label': title },
+    h('div', { class: 'heading' }, h('h2', {}, title), h('div', { class: 'actions' }, copyTable, toggle)),
+    h('p', { class: 'muted note' }, note),
+    ...[drawn, read],
+  );
+}
+
+/** Tabs between cells, as spreadsheets take it. @param {readonly (readonly (string | number)[])[]} rows */
+function toTsv(rows) {
+  return rows.map((row) => row.map((cell) => String(cell).replace(/[\t\r\n]+/g, ' ')).join('\t')).join('\n');
+}

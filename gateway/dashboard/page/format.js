@@ -1,0 +1,102 @@
+// Numbers, days and instants as people read them. Instants are told on the learner's clock, not the reader's.
+
+const number = new Intl.NumberFormat('en');
+const plural = new Intl.PluralRules('en');
+
+/** @param {number} value */
+export const whole = (value) => number.format(value);
+
+/** @param {number} count @param {string} noun */
+export const counted = (count, noun) => `${whole(count)} ${noun}${plural.select(count) === 'one' ? '' : 's'}`;
+
+/** Share from 0 to 1. @param {number | null} share */
+export const percent = (share) => (share === null ? '–' : `${Math.round(share * 100)} %`);
+
+/** @param {string} text A value of an enumeration. */
+export const spoken = (text) => text.charAt(0) + text.slice(1).toLowerCase().replaceAll('_', ' ');
+
+/** @type {Readonly<Record<string, string>>} */
+const BANDS = {
+  NEW: 'new',
+  DAYS_1_TO_6: '1–6 days',
+  DAYS_7_TO_20: '7–20 days',
+  DAYS_21_TO_89: '21–89 days',
+  DAYS_90_AND_MORE: '90+ days',
+};
+/** @param {string} band */
+export const bandName = (band) => BANDS[band] ?? band;
+
+/** @param {string} date YYYY-MM-DD @param {Intl.DateTimeFormatOptions} [options] */
+export function day(date, options = { day: 'numeric', month: 'short' }) {
+  return new Intl.DateTimeFormat('en-GB', { ...options, timeZone: 'UTC' }).format(
+    new Date(`${date}T00:00:00Z`),
+  );
+}
+/** @param {string} date YYYY-MM-DD */
+export const longDay = (date) =>
+  day(date, { weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' });
+
+/** @param {string | null} time @param {string} timeZone */
+export function instant(time, timeZone) {
+  if (time === null) return '–';
+  const options = { dateStyle: /** @type {const} */ ('medium'), timeStyle: /** @type {const} */ ('short') };
+  return new Intl.DateTimeFormat('en-GB', { ...options, timeZone: knownZone(timeZone) }).format(
+    new Date(time),
+  );
+}
+
+/** How far away: "in 15 days", "3 hours ago". @param {string} time */
+export function distance(time, now = Date.now()) {
+  const seconds = (Date.parse(time) - now) / 1000;
+  const format = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
+  if (Math.abs(seconds) < 90) return 'now';
+  if (Math.abs(seconds) < 5400) return format.format(Math.round(seconds / 60), 'minute');
+  if (Math.abs(seconds) < 129_600) return format.format(Math.round(seconds / 3600), 'hour');
+  return format.format(Math.round(seconds / 86_400), 'day');
+}
+
+/**
+ * The instant at which clocks of a zone show this; where they never do, one within the hour around.
+ * @param {string} local YYYY-MM-DDTHH:MM, as an input has it
+ * @param {string} timeZone
+ */
+export function instantOf(local, timeZone) {
+  const shown = Date.parse(`${local}Z`);
+  const guess = shown - offsetMs(shown, timeZone);
+  return new Date(shown - offsetMs(guess, timeZone));
+}
+
+/** What clocks of a zone show at an instant, as an input takes it. @param {number} timeMs @param {string} timeZone */
+export function localTime(timeMs, timeZone) {
+  return new Date(timeMs + offsetMs(timeMs, timeZone)).toISOString().slice(0, 16);
+}
+
+/** @param {number} timeMs @param {string} timeZone */
+function offsetMs(timeMs, timeZone) {
+  const format = new Intl.DateTimeFormat('en-US', {
+    timeZone: knownZone(timeZone),
+    hourCycle: 'h23',
+    ...{
+      year: 'numeric',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
+    },
+  });
+  const parts = Object.fromEntries(
+    format.formatToParts(timeMs).map(({ type, value }) => [type, Number(value)]),
+  );
+  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts;
+  return Date.UTC(year, month - 1, day, hour, minute, second) - Math.floor(timeMs / 1000) * 1000;
+}
+
+/** The server may know zones that this browser does not. @param {string} timeZone */
+function knownZone(timeZone) {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone }).resolvedOptions().timeZone;
+  } catch {
+    return 'UTC';
+  }
+}

@@ -1,0 +1,100 @@
+// A year of reviews as a calendar: a column for each week, a row for each day of the week, the darker the more.
+/** @import { DayCount } from './types.d.ts' */
+import { h, svg } from './dom.js';
+import { counted, day, longDay } from './format.js';
+
+const STEP = 14;
+const SIZE = 11;
+const LEFT = 30;
+const TOP = 18;
+const DAY_MS = 86_400_000;
+
+/** @param {readonly DayCount[]} days Each day in order, YYYY-MM-DD. */
+export function heatMap(days) {
+  const level = levelsOf(days);
+  const first = weekdayOf(days[0]?.date ?? '');
+  const place = (/** @type {number} */ index) => ({
+    x: LEFT + Math.floor((index + first) / 7) * STEP,
+    y: TOP + ((index + first) % 7) * STEP,
+  });
+  const cells = days.map(({ count }, index) =>
+    svg('rect', {
+      ...place(index),
+      width: SIZE,
+      height: SIZE,
+      rx: 2,
+      class: `l${level(count)}`,
+      'data-index': index,
+    }),
+  );
+  const months = days.flatMap(({ date }, index) =>
+    date.endsWith('-01') ? [svg('text', { x: place(index).x, y: 11 }, day(date, { month: 'short' }))] : [],
+  );
+  const weekdays = ['Mon', 'Wed', 'Fri'].map((name, index) =>
+    svg('text', { x: 0, y: TOP + index * 2 * STEP + 9 }, name),
+  );
+  const width = place(days.length - 1).x + STEP;
+  const total = days.reduce((sum, { count }) => sum + count, 0);
+  const drawing = svg(
+    'svg',
+    {
+      ...{ width, height: TOP + 7 * STEP, viewBox: `0 0 ${width} ${TOP + 7 * STEP}`, role: 'img' },
+      'aria-label': `Reviews per day: ${counted(total, 'review')} in ${counted(days.length, 'day')}. The button “Table” shows each day.`,
+    },
+    ...[months, weekdays, cells],
+  );
+  return withTip(drawing, days);
+}
+
+/** What the shades mean. */
+export function heatLegend() {
+  const shade = (/** @type {number} */ level) =>
+    svg(
+      'svg',
+      { width: SIZE, height: SIZE, 'aria-hidden': 'true' },
+      svg('rect', { width: SIZE, height: SIZE, rx: 2, class: `l${level}` }),
+    );
+  return h('p', { class: 'legend muted' }, 'Fewer', [0, 1, 2, 3, 4].map(shade), 'more');
+}
+
+/** In a box that scrolls, and begins at the latest week. @param {SVGSVGElement} drawing @param {readonly DayCount[]} days */
+function withTip(drawing, days) {
+  const tip = h('div', { class: 'tip', hidden: true });
+  const scroller = h(
+    'div',
+    { class: 'scroll calendar', tabindex: '0', role: 'region', 'aria-label': 'Calendar of reviews' },
+    drawing,
+  );
+  const showTip = (/** @type {PointerEvent} */ { target, clientX, clientY }) => {
+    const index = target instanceof Element ? target.getAttribute('data-index') : null;
+    const hovered = index === null ? undefined : days[Number(index)];
+    tip.hidden = hovered === undefined;
+    if (hovered === undefined) return;
+    tip.textContent = `${longDay(hovered.date)}: ${counted(hovered.count, 'review')}`;
+    // Beside the pointer, on the side with more room.
+    tip.style.top = `${clientY + 14}px`;
+    tip.style.left = `${Math.min(clientX + 10, innerWidth - tip.offsetWidth - 8)}px`;
+  };
+  drawing.addEventListener('pointermove', showTip);
+  // A finger does not hover.
+  drawing.addEventListener('pointerdown', showTip);
+  drawing.addEventListener('pointerleave', () => {
+    tip.hidden = true;
+  });
+  requestAnimationFrame(() => {
+    scroller.scrollLeft = scroller.scrollWidth;
+  });
+  return h('div', {}, scroller, tip);
+}
+
+/** From 0 for none to 4 by quarters of the busiest day but for rare peaks. @param {readonly DayCount[]} days */
+function levelsOf(days) {
+  const busy = days.flatMap(({ count }) => (count > 0 ? count : [])).toSorted((a, b) => a - b);
+  const top = Math.max(busy[Math.floor(busy.length * 0.95)] ?? 1, 1);
+  return (/** @type {number} */ count) => Math.min(4, Math.ceil((count / top) * 4));
+}
+
+/** 0 for Monday. @param {string} date */
+function weekdayOf(date) {
+  return (Math.floor(Date.parse(`${date}T00:00:00Z`) / DAY_MS) + 3) % 7;
+}

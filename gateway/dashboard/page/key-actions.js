@@ -1,0 +1,132 @@
+// What an operator may do about API keys: make, replace, end. A new key is shown once.
+/** @import { ApiKey, Context, NewApiKey, User } from './types.d.ts' */
+import { request } from './api.js';
+import { ask, field, tell } from './dialog.js';
+import { h } from './dom.js';
+import { CREATE_KEY, REVOKE_KEY, ROTATE_KEY } from './queries.js';
+import { announce, button, copy } from './ui.js';
+
+const SCOPES = [
+  'materials:read',
+  'materials:write',
+  'reviews:read',
+  'reviews:write',
+  'snooze:write',
+  'profile:read',
+];
+const USUAL_SCOPES = ['materials:read', 'reviews:read', 'profile:read'];
+
+/** @param {ApiKey} key */
+export const nameOf = ({ name }) => name || 'without a name';
+
+/** The buttons of a key; a revoked one has none. @param {Context} context @param {ApiKey} key */
+export function keyActions(context, key) {
+  if (key.revokedAt !== null) return '–';
+  const about = (/** @type {string} */ action) => ({ 'aria-label': `${action} ${nameOf(key)}, ${key.id}` });
+  return h(
+    'div',
+    { class: 'actions' },
+    button('Rotate', () => askRotate(context, key), about('Rotate')),
+    button('Revoke', () => askRevoke(context, key), { class: 'danger', ...about('Revoke') }),
+  );
+}
+
+/** @param {Context} context @param {User} user */
+export function askCreate(context, user) {
+  ask({
+    title: 'Create a key',
+    body: [
+      h('p', {}, `For ${user.email}. The key is shown once, after this.`),
+      field(
+        'Name',
+        h('input', { name: 'name', maxlength: '100', autocomplete: 'off' }),
+        'To tell it by, such as the app it is for',
+      ),
+      scopes(SCOPES, USUAL_SCOPES),
+    ],
+    submit: 'Create',
+    onSubmit: async (data) => {
+      const input = { userId: user.id, name: String(data.get('name')), scopes: data.getAll('scope') };
+      const { createApiKey } = await request(CREATE_KEY, { input });
+      await showOnce(context, createApiKey, 'The new key');
+    },
+  });
+}
+
+/** @param {Context} context @param {ApiKey} key */
+function askRotate(context, key) {
+  ask({
+    title: 'Rotate a key',
+    body: [
+      h(
+        'p',
+        {},
+        `Makes a replacement for “${nameOf(key)}”, with its scopes or fewer. The old key stays valid until you revoke it, so that its app can change over first.`,
+      ),
+      scopes(key.scopes, key.scopes),
+    ],
+    submit: 'Rotate',
+    onSubmit: async (data) => {
+      const input = { apiKeyId: key.id, scopes: data.getAll('scope') };
+      const { rotateApiKey } = await request(ROTATE_KEY, { input });
+      await showOnce(context, rotateApiKey, 'The replacement');
+    },
+  });
+}
+
+/** @param {Context} context @param {ApiKey} key */
+function askRevoke(context, key) {
+  ask({
+    title: 'Revoke a key',
+    body: h(
+      'p',
+      {},
+      `“${nameOf(key)}” (${key.id}) stops working at once and for good. Whatever uses it is shut out.`,
+    ),
+    submit: 'Revoke for good',
+    isDangerous: true,
+    onSubmit: async () => {
+      await request(REVOKE_KEY, { input: { apiKeyId: key.id } });
+      announce(`Revoked: ${nameOf(key)}`);
+      await context.refresh();
+    },
+  });
+}
+
+/** No scope at all would mean the usual ones, so one has to be chosen. @param {readonly string[]} all @param {readonly string[]} chosen */
+function scopes(all, chosen) {
+  const boxes = all.map((value) =>
+    h('input', { type: 'checkbox', name: 'scope', value, checked: chosen.includes(value) }),
+  );
+  const requireOne = () => {
+    const isAny = boxes.some(({ checked }) => checked);
+    boxes[0]?.setCustomValidity(isAny ? '' : 'Choose at least one scope.');
+  };
+  for (const box of boxes) box.addEventListener('change', requireOne);
+  return h(
+    'fieldset',
+    {},
+    h('legend', {}, 'Scopes'),
+    boxes.map((box) => h('label', { class: 'choice' }, box, box.value)),
+  );
+}
+
+/** @param {Context} context @param {NewApiKey} made @param {string} title */
+async function showOnce(context, { key, apiKey }, title) {
+  await context.refresh();
+  const shown = h('textarea', { class: 'mono break', readonly: true, rows: '2', id: 'new-key' }, key);
+  shown.addEventListener('focus', () => shown.select());
+  const copyKey = button(
+    'Copy',
+    async () => {
+      await copy(key);
+      copyKey.textContent = 'Copied';
+    },
+    { class: 'primary' },
+  );
+  tell(title, [
+    h('p', {}, 'Copy it now: it is not kept anywhere and is never shown again.'),
+    field(`Key “${nameOf(apiKey)}”`, shown, apiKey.scopes.join(', ')),
+    copyKey,
+  ]);
+}

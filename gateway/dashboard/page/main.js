@@ -1,0 +1,124 @@
+// Starts the page: an address behind the # is a view; without a good token every address is the login.
+/** @import { Caller, Context, Route, View } from './types.d.ts' */
+import { request, token, UnauthorizedError } from './api.js';
+import { drawCharts } from './charts.js';
+import { byId, h, nodesOf } from './dom.js';
+import { CALLER } from './queries.js';
+import { button, failure, skeleton } from './ui.js';
+import { keysView } from './views/keys.js';
+import { loginView } from './views/login.js';
+import { materialView } from './views/material.js';
+import { materialsView } from './views/materials.js';
+import { notThere } from './views/not-there.js';
+import { overviewView } from './views/overview.js';
+import { usersView } from './views/users.js';
+
+/** The path that each view is at; * stands for an id. @type {Readonly<Record<string, (context: Context) => Promise<View>>>} */
+const VIEWS = {
+  '': usersView,
+  'users/*': overviewView,
+  'users/*/materials': materialsView,
+  'users/*/materials/*': materialView,
+  'users/*/keys': keysView,
+};
+
+const main = byId('main');
+/** @type {Caller | undefined} */
+let caller;
+/** Of two views on their way the one asked for last is shown. */
+let latestTurn = 0;
+let shownPath = '';
+
+/** @returns {Route} */
+function currentRoute() {
+  const [path = '', query = ''] = location.hash.replace(/^#\/?/, '').split('?');
+  return { path: path.split('/').filter(Boolean), params: new URLSearchParams(query) };
+}
+
+/** @param {Route} route */
+function viewAt({ path }) {
+  return (
+    VIEWS[path.map((part, index) => (index % 2 === 1 ? '*' : part)).join('/')] ??
+    (async () => notThere('page'))
+  );
+}
+
+async function show() {
+  latestTurn += 1;
+  const turn = latestTurn;
+  if (token.get() === null) return showLogin(false);
+  const route = currentRoute();
+  const path = route.path.join('/');
+  main.setAttribute('aria-busy', 'true');
+  // The same page anew stands until its fresh figures are there.
+  if (path !== shownPath) main.replaceChildren(skeleton());
+  try {
+    caller ??= /** @type {Caller} */ ((await request(CALLER)).caller);
+    showHeader(caller);
+    const mayChange = caller.role === 'OPERATOR';
+    const { title, content } = await viewAt(route)({ route, caller, mayChange, refresh: show });
+    if (turn !== latestTurn) return;
+    document.title = `${title} – Learning dashboard`;
+    replaceMain(nodesOf(content), path);
+  } catch (error) {
+    if (turn !== latestTurn) return;
+    if (error instanceof UnauthorizedError) showLogin(true);
+    else replaceMain([failure(error, () => void show())], path);
+  }
+}
+
+/** The focus stays on the same control of the same page, else it goes to the heading. @param {(Node | string)[]} nodes @param {string} path */
+function replaceMain(nodes, path) {
+  const focused = document.activeElement?.id;
+  const isSame = path === shownPath;
+  shownPath = path;
+  main.removeAttribute('aria-busy');
+  main.replaceChildren(...nodes);
+  drawCharts();
+  if (!isSame) scrollTo(0, 0);
+  const heading = main.querySelector('h1') ?? main;
+  const again = isSame && focused ? document.getElementById(focused) : null;
+  if (document.querySelector('dialog[open]') === null) (again ?? heading).focus({ preventScroll: isSame });
+}
+
+/** @param {Caller} who */
+function showHeader({ name, role }) {
+  byId('header').replaceChildren(
+    h('a', { href: '#/', class: 'brand' }, 'Learning dashboard'),
+    h(
+      'span',
+      { class: 'muted', id: 'caller' },
+      name === role.toLowerCase() ? name : `${name}, ${role.toLowerCase()}`,
+    ),
+    h('a', { href: '/', class: 'wide-only' }, 'GraphiQL'),
+    button('Log out', () => {
+      token.forget();
+      location.hash = '#/';
+      showLogin(false);
+    }),
+  );
+}
+
+/** Leaves the address as it is. @param {boolean} hasExpired */
+function showLogin(hasExpired) {
+  latestTurn += 1;
+  token.forget();
+  caller = undefined;
+  shownPath = 'login';
+  for (const dialog of document.querySelectorAll('dialog')) dialog.close();
+  document.title = 'Log in – Learning dashboard';
+  byId('header').replaceChildren();
+  main.removeAttribute('aria-busy');
+  main.replaceChildren(
+    loginView(hasExpired, async () => {
+      caller = (await request(CALLER)).caller;
+      await show();
+    }),
+  );
+  main.querySelector('input')?.focus();
+}
+
+addEventListener('hashchange', () => void show());
+addEventListener('unauthorized', () => showLogin(true));
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', drawCharts);
+void show();

@@ -1,0 +1,99 @@
+// What an operator may do to a material: archive, restore, put off.
+/** @import { Context, MaterialRow, User } from './types.d.ts' */
+import { FailedCallError, request } from './api.js';
+import { ask, field } from './dialog.js';
+import { h } from './dom.js';
+import { instant, instantOf, localTime } from './format.js';
+import { ARCHIVE, RESTORE, SNOOZE } from './queries.js';
+import { announce, button, explain } from './ui.js';
+
+/** Its buttons; none for a viewer. @param {Context} context @param {User} user @param {MaterialRow} material */
+export function materialActions(context, user, material) {
+  if (!context.mayChange) return null;
+  const about = (/** @type {string} */ action) => ({ 'aria-label': `${action} ${material.title}` });
+  const input = { userId: user.id, materialId: material.id };
+  const change = async (/** @type {string} */ mutation, /** @type {string} */ done) => {
+    try {
+      await request(mutation, { input });
+      announce(`${done}: ${material.title}`);
+      await context.refresh();
+    } catch (error) {
+      announce(explain(error));
+    }
+  };
+  if (material.archivedAt !== null) {
+    return h(
+      'div',
+      { class: 'actions' },
+      button('Restore', () => void change(RESTORE, 'Restored'), about('Restore')),
+    );
+  }
+  return h(
+    'div',
+    { class: 'actions' },
+    button('Snooze', () => askSnooze(context, user, material), about('Snooze')),
+    button('Archive', () => void change(ARCHIVE, 'Archived'), about('Archive')),
+  );
+}
+
+const PRESETS = [
+  ['ONE_HOUR', 'For 1 hour'],
+  ['TONIGHT', 'Until tonight, 20:00'],
+  ['TOMORROW', 'Until tomorrow, 09:00'],
+  ['DATE', 'Until a date'],
+];
+
+/** @param {Context} context @param {User} user @param {MaterialRow} material */
+function askSnooze(context, user, material) {
+  const tomorrow = localTime(Date.now() + 86_400_000, user.timeZone).slice(0, 10);
+  const choices = PRESETS.map(([value, label], index) =>
+    h(
+      'label',
+      { class: 'choice' },
+      h('input', { type: 'radio', name: 'until', value, checked: index === 0 }),
+      label,
+    ),
+  );
+  const date = h('input', { type: 'datetime-local', name: 'date', value: `${tomorrow}T09:00` });
+  date.addEventListener('input', () => {
+    const radio = choices.at(-1)?.querySelector('input');
+    if (radio) radio.checked = true;
+  });
+  ask({
+    title: 'Snooze',
+    body: [
+      h('p', { class: 'strong' }, material.title),
+      h(
+        'fieldset',
+        {},
+        h('legend', {}, `Put off, on the clock of ${user.timeZone}`),
+        choices,
+        field('Date and time', date),
+      ),
+      field('Reason (optional)', h('input', { name: 'reason', maxlength: '500', autocomplete: 'off' })),
+    ],
+    submit: 'Snooze',
+    onSubmit: async (data) => {
+      const chosen = String(data.get('until'));
+      const until =
+        chosen === 'DATE' ? { snoozeUntil: toInstant(String(data.get('date')), user) } : { preset: chosen };
+      const input = {
+        userId: user.id,
+        materialIds: [material.id],
+        ...until,
+        reason: String(data.get('reason')),
+      };
+      const { snoozeMaterials } = await request(SNOOZE, { input });
+      announce(
+        `Put off until ${instant(snoozeMaterials.snooze.snoozeUntil, user.timeZone)}: ${material.title}`,
+      );
+      await context.refresh();
+    },
+  });
+}
+
+/** @param {string} local @param {User} user */
+function toInstant(local, { timeZone }) {
+  if (local === '') throw new FailedCallError('There is no date.', 'Put in a day and a time.');
+  return instantOf(local, timeZone).toISOString();
+}

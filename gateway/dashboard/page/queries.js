@@ -1,0 +1,69 @@
+// Every document that the page sends.
+
+const USER = 'id email firstName lastName plan timeZone createdAt';
+const COUNT = 'count { reviews recalled retention }';
+const SCHEDULE = 'ef interval repetitions nextReview';
+const ROW = `id title type isDue lastReviewed archivedAt ${SCHEDULE}`;
+const KEY = 'id name scopes createdAt lastUsedAt revokedAt';
+const PAGE = 'pageInfo { hasNextPage endCursor }';
+const REVIEWS = `nodes { id quality reviewedAt before { ${SCHEDULE} } after { ${SCHEDULE} } } ${PAGE}`;
+
+export const CALLER = '{ caller { name role } }';
+export const FIND_USER = 'query FindUser($email: String!) { user(email: $email) { id } }';
+export const USERS = `query Users($after: String) { users(first: 25, after: $after) { nodes { ${USER} } ${PAGE} } }`;
+
+export const OVERVIEW = `query Overview($id: ID!) {
+  user(id: $id) {
+    ${USER}
+    month: stats(days: 30) {
+      forecast { overdue dueNow days { date count } }
+      retention { total { reviews recalled retention } }
+      distributions { easeFactors { ef count } intervals { band count } }
+    }
+    year: stats(days: 365) {
+      activity { days { date count } currentStreakDays longestStreakDays }
+      retention { bands { band ${COUNT} } days { date ${COUNT} } }
+      hardestMaterials(first: 5) { nodes { material { id title } ${COUNT} } }
+    }
+  }
+}`;
+
+export const MATERIALS = `query Materials(
+  $id: ID!, $after: String, $query: String, $state: MaterialState, $type: MaterialType, $due: Boolean
+) {
+  user(id: $id) {
+    ${USER}
+    materials(first: 25, after: $after, query: $query, state: $state, type: $type, due: $due) {
+      nodes { ${ROW} } ${PAGE}
+    }
+  }
+}`;
+
+export const MATERIAL = `query Material($userId: ID!, $id: ID!) {
+  user(id: $userId) { ${USER} }
+  material(userId: $userId, id: $id) {
+    ${ROW} content sourceUrl createdAt updatedAt revision
+    reviews(first: 100) { ${REVIEWS} }
+    snoozes(first: 50) { nodes { id snoozeUntil reason createdAt materialIds } ${PAGE} }
+    previews { quality schedule { ${SCHEDULE} } }
+  }
+}`;
+
+export const OLDER_REVIEWS = `query OlderReviews($userId: ID!, $id: ID!, $after: String) {
+  material(userId: $userId, id: $id) { reviews(first: 100, after: $after) { ${REVIEWS} } }
+}`;
+
+export const KEYS = `query Keys($id: ID!) { user(id: $id) { ${USER} apiKeys { ${KEY} } } }`;
+
+export const ARCHIVE =
+  'mutation Archive($input: MaterialInput!) { archiveMaterial(input: $input) { material { id } } }';
+export const RESTORE =
+  'mutation Restore($input: MaterialInput!) { restoreMaterial(input: $input) { material { id } } }';
+export const SNOOZE =
+  'mutation Snooze($input: SnoozeMaterialsInput!) { snoozeMaterials(input: $input) { snooze { snoozeUntil } } }';
+export const CREATE_KEY = `mutation CreateKey($input: CreateApiKeyInput!) {
+  createApiKey(input: $input) { key apiKey { ${KEY} } } }`;
+export const ROTATE_KEY = `mutation RotateKey($input: RotateApiKeyInput!) {
+  rotateApiKey(input: $input) { key apiKey { ${KEY} } } }`;
+export const REVOKE_KEY =
+  'mutation RevokeKey($input: RevokeApiKeyInput!) { revokeApiKey(input: $input) { apiKey { id } } }';

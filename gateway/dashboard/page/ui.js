@@ -1,0 +1,179 @@
+// The pieces that every page is made of.
+/** @import { Child, Page, User } from './types.d.ts' */
+import { FailedCallError, UnauthorizedError } from './api.js';
+import { byId, h } from './dom.js';
+
+/** Tells in passing, to the eye and to a screen reader. @param {string} text */
+export function announce(text) {
+  const status = byId('status');
+  status.textContent = text;
+  status.classList.add('shown');
+  setTimeout(() => {
+    if (status.textContent === text) status.classList.remove('shown');
+  }, 6000);
+}
+
+/** Tells what went wrong with an action, and what to do; main.js turns to the login. @param {unknown} error */
+export function explain(error) {
+  if (error instanceof UnauthorizedError) dispatchEvent(new Event('unauthorized'));
+  return `${error instanceof Error ? error.message : String(error)} ${adviceOf(error)}`;
+}
+
+/**
+ * @param {string} text
+ * @param {() => void} onclick
+ * @param {Record<string, unknown>} [attributes]
+ */
+export function button(text, onclick, attributes = {}) {
+  return h('button', { type: 'button', onclick, ...attributes }, text);
+}
+
+/** @param {string} title @param {...Child} children */
+export function card(title, ...children) {
+  return h('section', { class: 'card', 'aria-label': title }, h('h2', {}, title), children);
+}
+
+/** Says that there is nothing, and what then. @param {string} what @param {Child} [then] */
+export function empty(what, then) {
+  return h('div', { class: 'empty' }, h('p', { class: 'strong' }, what), then && h('p', {}, then));
+}
+
+/** @param {unknown} error @param {() => void} again */
+export function failure(error, again) {
+  return h(
+    'div',
+    { class: 'card failure', role: 'alert' },
+    h('h1', {}, 'This did not work'),
+    h('p', { class: 'strong' }, error instanceof Error ? error.message : String(error)),
+    h('p', {}, adviceOf(error)),
+    button('Try again', again, { class: 'primary' }),
+  );
+}
+
+/** What somebody can do about it. @param {unknown} error */
+export function adviceOf(error) {
+  return error instanceof FailedCallError ? error.advice : 'Reload the page.';
+}
+
+/** What stands there while the answer is on its way. */
+export function skeleton() {
+  const block = (/** @type {string} */ kind) => h('div', { class: `bone ${kind}` });
+  return h(
+    'div',
+    { class: 'skeleton', role: 'status', 'aria-label': 'Loading' },
+    block('line'),
+    h(
+      'div',
+      { class: 'tiles' },
+      [1, 2, 3, 4, 5].map(() => block('tile')),
+    ),
+    h(
+      'div',
+      { class: 'grid' },
+      [1, 2, 3, 4].map(() => block('chart')),
+    ),
+  );
+}
+
+/**
+ * A table that scrolls by itself where the screen is narrow, or there puts the cells of a row below each other.
+ * @param {string} name What it holds, for those who do not see the page around it.
+ * @param {readonly string[]} columns
+ * @param {readonly (readonly Child[])[]} rows
+ * @param {'scrolls' | 'stacks'} whenNarrow
+ */
+export function table(name, columns, rows, whenNarrow = 'scrolls') {
+  // What is stacked is no table to a browser any more, unless it is told.
+  const head = h(
+    'tr',
+    { role: 'row' },
+    columns.map((column) => h('th', { scope: 'col', role: 'columnheader' }, column)),
+  );
+  const body = rows.map(([first, ...others]) =>
+    h(
+      'tr',
+      { role: 'row' },
+      h('th', { scope: 'row', role: 'rowheader' }, first),
+      others.map((cell, index) => h('td', { role: 'cell', 'data-column': columns[index + 1] }, cell)),
+    ),
+  );
+  return h(
+    'div',
+    { class: `scroll ${whenNarrow}`, tabindex: '0', role: 'region', 'aria-label': `${name}: table` },
+    h(
+      'table',
+      { role: 'table' },
+      h('caption', { class: 'hidden' }, name),
+      h('thead', { role: 'rowgroup' }, head),
+      h('tbody', { role: 'rowgroup' }, body),
+    ),
+  );
+}
+
+/** Lists are read forward: from which page this one was come to. @type {Map<string, string>} */
+const cameFrom = new Map();
+
+/**
+ * Links to the pages before and after.
+ * @param {Page<unknown>['pageInfo']} pageInfo
+ * @param {URLSearchParams} params of this page
+ * @param {(params: URLSearchParams) => string} href
+ */
+export function pager({ hasNextPage, endCursor }, params, href) {
+  const after = params.get('after') ?? '';
+  const linkTo = (/** @type {string} */ cursor) => {
+    const next = new URLSearchParams(params);
+    if (cursor === '') next.delete('after');
+    else next.set('after', cursor);
+    return href(next);
+  };
+  if (endCursor !== null) cameFrom.set(endCursor, after);
+  const before = after === '' ? undefined : (cameFrom.get(after) ?? '');
+  if (before === undefined && !hasNextPage) return null;
+  return h(
+    'nav',
+    { class: 'pager', 'aria-label': 'Pages' },
+    before !== undefined && h('a', { class: 'button', href: linkTo(before) }, 'Previous page'),
+    hasNextPage && h('a', { class: 'button', href: linkTo(endCursor ?? '') }, 'Next page'),
+  );
+}
+
+/** Where a learner's pages are, and which of them this is. @param {User} user @param {string} current */
+export function userHeader(user, current) {
+  const name = [user.firstName, user.lastName].filter(Boolean).join(' ');
+  const tabs = [
+    ['Overview', ''],
+    ['Materials', '/materials'],
+    ['Keys', '/keys'],
+  ];
+  return [
+    h('h1', { tabindex: '-1' }, user.email),
+    h(
+      'p',
+      { class: 'muted' },
+      [name, `${user.plan.toLowerCase()} plan`, `times in ${user.timeZone}`].filter(Boolean).join(' · '),
+    ),
+    h(
+      'nav',
+      { class: 'tabs', 'aria-label': 'Of this learner' },
+      tabs.map(([label = '', path]) =>
+        h('a', { href: `#/users/${user.id}${path}`, 'aria-current': label === current && 'page' }, label),
+      ),
+    ),
+  ];
+}
+
+/** Copies; where the browser gives a page no clipboard, over plain HTTP say, by the old way. @param {string} text */
+export async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const area = h('textarea', { class: 'hidden' });
+    area.value = text;
+    (document.querySelector('dialog[open]') ?? document.body).append(area);
+    area.select();
+    document.execCommand('copy');
+    area.remove();
+  }
+  announce('Copied.');
+}

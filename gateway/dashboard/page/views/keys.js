@@ -1,0 +1,55 @@
+// The API keys of a learner, never the keys themselves.
+/** @import { ApiKey, Context, User, View } from '../types.d.ts' */
+import { request } from '../api.js';
+import { h } from '../dom.js';
+import { instant } from '../format.js';
+import { askCreate, keyActions, nameOf } from '../key-actions.js';
+import { KEYS } from '../queries.js';
+import { button, empty, table, userHeader } from '../ui.js';
+import { notThere } from './not-there.js';
+
+/** @param {Context} context @returns {Promise<View>} */
+export async function keysView(context) {
+  /** @type {{ user: User & { apiKeys: ApiKey[] } | null }} */
+  const { user } = await request(KEYS, { id: context.route.path[1] });
+  if (user === null) return notThere('learner');
+  return {
+    title: `Keys of ${user.email}`,
+    content: [
+      userHeader(user, 'Keys'),
+      context.mayChange &&
+        h(
+          'p',
+          {},
+          button('Create a key', () => askCreate(context, user), { class: 'primary', id: 'create-key' }),
+        ),
+      user.apiKeys.length > 0
+        ? h('section', { class: 'card' }, list(context, user))
+        : empty('This learner has no API key.', context.mayChange && 'Create one to let an app in.'),
+    ],
+  };
+}
+
+/** @param {Context} context @param {User & { apiKeys: ApiKey[] }} user */
+function list(context, { apiKeys, timeZone }) {
+  const columns = ['Name', 'Scopes', 'Created', 'Last used', 'State'];
+  return table(
+    'API keys',
+    context.mayChange ? [...columns, 'Actions'] : columns,
+    apiKeys.map((key) => {
+      const cells = [
+        [nameOf(key), h('br'), h('small', { class: 'muted mono' }, key.id)],
+        h(
+          'span',
+          { class: 'scopes' },
+          key.scopes.map((scope) => h('span', { class: 'badge' }, scope)),
+        ),
+        instant(key.createdAt, timeZone),
+        key.lastUsedAt === null ? 'never' : instant(key.lastUsedAt, timeZone),
+        key.revokedAt === null ? 'valid' : `revoked ${instant(key.revokedAt, timeZone)}`,
+      ];
+      return context.mayChange ? [...cells, keyActions(context, key)] : cells;
+    }),
+    'stacks',
+  );
+}

@@ -1,0 +1,148 @@
+// What happened to a material: its content, where it stands, what each grade would do, all its reviews and snoozes.
+/** @import { Child, Context, Material, Review, User, View } from '../types.d.ts' */
+import { request } from '../api.js';
+import { chart, drawCharts, history } from '../charts.js';
+import { h } from '../dom.js';
+import { figure } from '../figure.js';
+import { counted, distance, instant, spoken } from '../format.js';
+import { materialActions } from '../material-actions.js';
+import { MATERIAL, OLDER_REVIEWS } from '../queries.js';
+import { announce, button, card, empty, explain, table, userHeader } from '../ui.js';
+import { notThere } from './not-there.js';
+
+/** @param {Context} context @returns {Promise<View>} */
+export async function materialView(context) {
+  const [, userId, , id] = context.route.path;
+  /** @type {{ user: User | null, material: Material | null }} */
+  const { user, material } = await request(MATERIAL, { userId, id });
+  if (user === null || material === null) return notThere('material');
+  return {
+    title: material.title,
+    content: [
+      userHeader(user, 'Materials'),
+      h('div', { class: 'heading' }, h('h2', {}, material.title), materialActions(context, user, material)),
+      h(
+        'div',
+        { class: 'grid' },
+        ...[content(material), schedule(user, material), previews(material), snoozes(user, material)],
+        reviews(user, material),
+      ),
+    ],
+  };
+}
+
+/** @param {Material} material */
+function content({ content, sourceUrl, type }) {
+  return card(
+    'Content',
+    content ? h('p', { class: 'prose' }, content) : h('p', { class: 'muted' }, 'It has a title only.'),
+    h('p', { class: 'muted' }, `${spoken(type)}. Source: `, sourceUrl ? source(sourceUrl) : 'none'),
+  );
+}
+
+/** A link only where it leads to a page: any other scheme might run something. @param {string} url */
+function source(url) {
+  const protocol = URL.parse(url)?.protocol;
+  if (protocol !== 'https:' && protocol !== 'http:') return h('span', { class: 'break' }, url);
+  return h('a', { href: url, rel: 'noopener noreferrer', target: '_blank', class: 'break' }, url);
+}
+
+/** @param {User} user @param {Material} material */
+function schedule({ timeZone }, material) {
+  const { nextReview, isDue, archivedAt } = material;
+  const due = nextReview === null ? 'now' : `${instant(nextReview, timeZone)} (${distance(nextReview)})`;
+  /** @type {[string, Child][]} */
+  const facts = [
+    ['State', archivedAt ? `archived ${instant(archivedAt, timeZone)}` : isDue ? 'due now' : 'not due yet'],
+    ['Next review', due],
+    ['Interval', counted(material.interval, 'day')],
+    ['Ease factor', material.ef.toFixed(2)],
+    ['Repetitions', material.repetitions],
+    ['Last reviewed', instant(material.lastReviewed, timeZone)],
+    ['Created', instant(material.createdAt, timeZone)],
+    ['Changed', `${instant(material.updatedAt, timeZone)} (revision ${material.revision})`],
+  ];
+  return card(
+    'Schedule',
+    h(
+      'dl',
+      { class: 'facts' },
+      facts.map(([name, value]) => [h('dt', {}, name), h('dd', {}, value)]),
+    ),
+  );
+}
+
+/** @param {Material} material */
+function previews({ previews }) {
+  const one = (/** @type {Material['previews'][number]} */ { quality, schedule: { interval, ef } }) =>
+    h(
+      'li',
+      {},
+      grade(quality),
+      ` If graded ${quality}: due in ${counted(interval, 'day')}, ease ${ef.toFixed(2)}`,
+    );
+  return card('If it were graded now', h('ul', { class: 'plain' }, previews.map(one)));
+}
+
+/** @param {User} user @param {Material} material */
+function snoozes({ timeZone }, { snoozes: { nodes, pageInfo } }) {
+  if (nodes.length === 0) return card('Snoozes', empty('It was never put off.'));
+  const rows = nodes.map(({ createdAt, snoozeUntil, reason, materialIds }) => [
+    instant(createdAt, timeZone),
+    instant(snoozeUntil, timeZone),
+    reason || '–',
+    materialIds.length > 1 ? counted(materialIds.length - 1, 'other') : '–',
+  ]);
+  return card(
+    'Snoozes',
+    table('Snoozes', ['Made', 'Until', 'Reason', 'Together with'], rows),
+    pageInfo.hasNextPage && h('p', { class: 'muted' }, 'The latest 50 are shown.'),
+  );
+}
+
+/** The history, with a way to the part that is older than what has come. @param {User} user @param {Material} material */
+function reviews(user, { id, reviews: { nodes, pageInfo } }) {
+  const section = h('div', { class: 'wide' });
+  const show = (/** @type {Review[]} */ known, /** @type {Material['reviews']['pageInfo']} */ page) => {
+    const older = button('Load older reviews', async () => {
+      try {
+        const { material } = await request(OLDER_REVIEWS, { userId: user.id, id, after: page.endCursor });
+        show([...known, ...material.reviews.nodes], material.reviews.pageInfo);
+        drawCharts();
+      } catch (error) {
+        announce(explain(error));
+      }
+    });
+    section.replaceChildren(historyFigure(user, known), ...(page.hasNextPage ? [older] : []));
+  };
+  show(nodes, pageInfo);
+  return section;
+}
+
+/** @param {User} user @param {readonly Review[]} latestFirst */
+function historyFigure({ timeZone }, latestFirst) {
+  const day = (/** @type {number} */ timeMs) =>
+    new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: '2-digit' }).format(timeMs);
+  const data = latestFirst.toReversed().map(({ quality, reviewedAt, before, after }) => ({
+    ...{ label: reviewedAt, timeMs: Date.parse(reviewedAt), quality, value: after.interval },
+    title: instant(reviewedAt, timeZone),
+    text: `Graded ${quality}: interval ${before.interval} → ${counted(after.interval, 'day')}, ease ${after.ef.toFixed(2)}`,
+  }));
+  return figure({
+    title: 'History',
+    note: `${counted(latestFirst.length, 'review')}: the interval after each, coloured by its grade`,
+    columns: ['Reviewed', 'Grade', 'Interval before', 'Interval after', 'Ease after', 'Then due'],
+    rows: latestFirst.map(({ quality, reviewedAt, before, after }) => [
+      ...[instant(reviewedAt, timeZone), quality, before.interval, after.interval, after.ef.toFixed(2)],
+      instant(after.nextReview, timeZone),
+    ]),
+    drawing: () => chart('Interval over time', history(data, 'days', day)),
+    legend: h('p', { class: 'legend' }, 'Grades: ', [0, 1, 2, 3, 4, 5].map(grade)),
+    nothing: latestFirst.length === 0 && 'It was never reviewed.',
+  });
+}
+
+/** @param {number} quality */
+function grade(quality) {
+  return h('span', { class: `grade grade-${quality}` }, quality);
+}

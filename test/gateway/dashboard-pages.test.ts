@@ -1,0 +1,218 @@
+// How the dashboard looks and weighs: every page in light, dark and on a phone, and what crosses the wire.
+import { readFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { createRequire } from 'node:module';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { hasBrowser, screenshot } from '../support/browser.ts';
+import { startTestDashboard, type TestDashboard } from '../support/dashboard.ts';
+import { OPERATOR, startTestGateway } from '../support/gateway.ts';
+import { startSystem } from '../support/system.ts';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+type Violation = { id: string; impact: string; nodes: { html: string; failureSummary: string }[] };
+
+/** Rules of accessibility that a page breaks, with where; `rules` empty: all. */
+async function brokenRules(page: Page, rules: readonly string[]): Promise<string[]> {
+  const only = rules.length > 0 ? { runOnly: rules } : {};
+  const options = JSON.stringify({ resultTypes: ['violations'], ...only });
+  const { violations } = (await page.evaluate(`axe.run(${options})`)) as { violations: Violation[] };
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`);
+}
+
+// Many looks in one test, on a machine that may have much else to do.
+describe.runIf(hasBrowser('the looks of the dashboard'))(
+  'each page of the dashboard',
+  { timeout: 120_000 },
+  () => {
+    let dashboard: TestDashboard;
+    beforeAll(async () => {
+      dashboard = await startTestDashboard();
+    });
+    afterAll(() => dashboard.stop());
+
+    /** Goes through all pages and dialogs, and calls `look` at each. */
+    async function walk(page: Page, look: (name: string) => Promise<void>): Promise<void> {
+      const { userId } = dashboard.seeded;
+      const goTo = (path: string) => page.goto(`${dashboard.gateway.origin}/dashboard#/${path}`);
+      await page.getByText('All, newest first').waitFor();
+      await look('learners');
+      await goTo(`users/${userId}`);
+      await page.getByRole('region', { name: 'Forecast', exact: true }).waitFor();
+      await look('overview');
+      // The year's is like the others, only 365 rows long.
+      const tables = page.getByRole('button', { name: /^Table: (?!Year)/ });
+      for (const button of await tables.all()) await button.click();
+      await look('overview-tables');
+      await goTo(`users/${userId}/materials`);
+      await page.getByLabel('Type').waitFor();
+      await look('materials');
+      await page
+        .getByRole('button', { name: /^Snooze/ })
+        .first()
+        .click();
+      await look('snooze');
+      await page.keyboard.press('Escape');
+      await page.locator('tbody a').last().click();
+      await page.getByText('If it were graded now').waitFor();
+      await look('material');
+      await goTo(`users/${userId}/keys`);
+      await page.getByRole('button', { name: 'Create a key' }).click();
+      await look('create-key');
+      await page.keyboard.press('Escape');
+      await look('keys');
+      await page.getByRole('button', { name: 'Log out' }).click();
+      await page.getByLabel('Gateway token').waitFor();
+      await look('login');
+    }
+
+    test('is open to everybody in light and in dark, and breaks no policy', async () => {
+      await dashboard.system.createKey(dashboard.seeded.userId, ['profile:read']);
+      const { page, hosts, complaints } = await dashboard.openAt('#/', { colorScheme: 'light' });
+      await page.evaluate(axe);
+      const broken: Record<string, string[]> = {};
+      const backgrounds = new Set();
+      await walk(page, async (name) => {
+        for (const colorScheme of ['light', 'dark'] as const) {
+          await page.emulateMedia({ colorScheme });
+          // Nothing but colours is another in the dark.
+          const rules = await brokenRules(page, colorScheme === 'dark' ? ['color-contrast'] : []);
+          if (rules.length > 0) broken[`${name}, ${colorScheme}`] = rules;
+          await screenshot(page, `dashboard-${name}-${colorScheme}`);
+          backgrounds.add(await page.evaluate('getComputedStyle(document.body).backgroundColor'));
+        }
+        await page.emulateMedia({ colorScheme: 'light' });
+      });
+      expect(broken).toEqual({});
+      expect([...hosts]).toEqual([new URL(dashboard.gateway.origin).host]);
+      expect(complaints).toEqual([]);
+      expect([...backgrounds]).toEqual(['rgb(245, 246, 248)', 'rgb(17, 20, 26)']);
+      await page.close();
+    });
+
+    test('fits a phone without scrolling sideways', async () => {
+      const { page } = await dashboard.openAt('#/', { viewport: { width: 360, height: 740 } });
+      const tooWide: string[] = [];
+      await walk(page, async (name) => {
+        const width = Number(await page.evaluate('document.documentElement.scrollWidth'));
+        if (width > 360) tooWide.push(`${name}: ${width}`);
+        await screenshot(page, `dashboard-${name}-phone`);
+      });
+      expect(tooWide).toEqual([]);
+      await page.close();
+    });
+
+    test('can be worked by keyboard alone, and tells a screen reader where it is', async () => {
+      const { page } = await dashboard.openAt(`#/users/${dashboard.seeded.userId}`);
+      const focused = () =>
+        page.evaluate(
+          "document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent",
+        );
+      await page.getByRole('region', { name: 'Forecast', exact: true }).waitFor();
+      expect(await page.title()).toBe(`${dashboard.seeded.email} – Learning dashboard`);
+      expect(await focused()).toBe(dashboard.seeded.email);
+      await page.keyboard.press('Tab');
+      await page.keyboard.press('Tab');
+      expect(await focused()).toBe('Materials');
+      await page.keyboard.press('Enter');
+      await page.getByLabel('Type').waitFor();
+      const snooze = page.getByRole('button', { name: /^Snooze/ }).first();
+      await snooze.focus();
+      await page.keyboard.press('Enter');
+      await page.getByRole('dialog', { name: 'Snooze' }).waitFor();
+      await page.keyboard.press('Escape');
+      expect(await focused()).toMatch(/^Snooze /);
+      await page.close();
+    });
+
+    test('comes in under 300 KB, all that the first view of a learner needs', async () => {
+      const { page } = await dashboard.open();
+      const session = await page.context().newCDPSession(page);
+      await session.send('Network.enable');
+      let bytes = 0;
+      session.on('Network.loadingFinished', ({ encodedDataLength }) => (bytes += encodedDataLength));
+      await page.goto(`${dashboard.gateway.origin}/dashboard#/users/${dashboard.seeded.userId}`);
+      await page.getByLabel('Gateway token').fill(OPERATOR);
+      await page.keyboard.press('Enter');
+      await page.getByText('Hardest materials').first().waitFor();
+      expect(bytes).toBeGreaterThan(50_000);
+      expect(bytes).toBeLessThan(300_000);
+      await page.close();
+    });
+  },
+);
+
+/** What the wire carries, before anything is unpacked. */
+function get(url: string, headers: Record<string, string>) {
+  return new Promise<{ status: number; headers: Record<string, unknown>; body: Buffer }>(
+    (resolve, reject) => {
+      request(url, { headers }, (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk) => chunks.push(chunk));
+        response.on('end', () =>
+          resolve({
+            status: response.statusCode ?? 0,
+            headers: response.headers,
+            body: Buffer.concat(chunks),
+          }),
+        );
+      })
+        .on('error', reject)
+        .end();
+    },
+  );
+}
+
+test('the dashboard’s files are compressed, kept by the browser, and bound by a policy', async () => {
+  const system = await startSystem();
+  const gateway = await startTestGateway(system);
+  const plain = await get(`${gateway.origin}/dashboard`, {});
+  const html = plain.body.toString();
+  expect(plain.headers).toMatchObject({
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy':
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
+    'cache-control': 'no-cache',
+    'referrer-policy': 'no-referrer',
+    'x-content-type-options': 'nosniff',
+    vary: 'accept-encoding',
+  });
+  expect(plain.headers).not.toHaveProperty('content-encoding');
+  expect(html).not.toMatch(/https?:\/\/|style=|<script>|\son\w+=/);
+
+  const brotli = await get(`${gateway.origin}/dashboard/`, { 'accept-encoding': 'gzip, deflate, br' });
+  expect(brotli.headers['content-encoding']).toBe('br');
+  expect(brotliDecompressSync(brotli.body).toString()).toBe(html);
+  const gzip = await get(`${gateway.origin}/dashboard`, { 'accept-encoding': 'gzip, br;q=0' });
+  expect(gzip.headers['content-encoding']).toBe('gzip');
+  expect(gunzipSync(gzip.body).toString()).toBe(html);
+
+  const etag = String(brotli.headers.etag);
+  const again = await get(`${gateway.origin}/dashboard`, {
+    'accept-encoding': 'br',
+    'if-none-match': `"x", W/${etag}`,
+  });
+  expect([again.status, again.body.length, again.headers.etag]).toEqual([304, 0, etag]);
+
+  const paths = [...html.matchAll(/(?:href|src)="(\/[^"]+)"/g)].map(([, path = '']) => path);
+  expect(paths.map((path) => path.split('/').at(-1))).toEqual(
+    expect.arrayContaining(['page.css', 'main.js', 'chart.js']),
+  );
+  for (const path of paths) {
+    const file = await get(`${gateway.origin}${path}`, { 'accept-encoding': 'br' });
+    expect([path, file.status, file.headers['cache-control']]).toEqual([
+      path,
+      200,
+      'public, max-age=31536000, immutable',
+    ]);
+    expect(file.headers['content-type']).toBe(
+      path.endsWith('.css') ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8',
+    );
+  }
+  await gateway.stop();
+  await system.stop();
+});

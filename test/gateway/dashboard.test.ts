@@ -1,0 +1,343 @@
+// What people do with the dashboard, in a real browser against the real system with seeded learners.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createApi } from '../support/api.ts';
+import { hasBrowser } from '../support/browser.ts';
+import { logIn, startTestDashboard, type TestDashboard } from '../support/dashboard.ts';
+import { OPERATOR, VIEWER } from '../support/gateway.ts';
+
+const FIGURES = `query ($id: ID) { user(id: $id) {
+  month: stats(days: 30) { forecast { overdue dueNow days { count } } retention { total { reviews retention } }
+    distributions { easeFactors { count } intervals { count } } }
+  year: stats(days: 365) { activity { days { date count } currentStreakDays }
+    retention { bands { count { reviews recalled retention } } days { count { reviews recalled } } } } } }`;
+
+describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeout: 60_000 }, () => {
+  let dashboard: TestDashboard;
+  beforeAll(async () => {
+    dashboard = await startTestDashboard();
+  });
+  afterAll(() => dashboard.stop());
+
+  const path = (userId: string, rest = '') => `#/users/${userId}${rest}`;
+  const createMaterial = async (userId: string, material: object) => {
+    const { data } = await dashboard.gateway.query(
+      'mutation ($input: CreateMaterialInput!) { createMaterial(input: $input) { material { id } } }',
+      { input: { userId, ...material } },
+    );
+    return data.createMaterial.material.id as string;
+  };
+  const materialOf = async (userId: string, id: string) => {
+    const query =
+      'query ($userId: ID!, $id: ID!) { material(userId: $userId, id: $id) { nextReview archivedAt snoozes { nodes { reason } } } }';
+    return (await dashboard.gateway.query(query, { userId, id })).data.material;
+  };
+
+  test('lets in a good token only, finds a learner by e-mail, and keeps the token in this tab alone', async () => {
+    const { email } = dashboard.seeded;
+    const { page, hosts, complaints } = await dashboard.open();
+    await page.goto(`${dashboard.gateway.origin}/dashboard`);
+    await logIn(page, 'wrong'.repeat(10));
+    await page.getByText('The gateway does not know this token').waitFor();
+    await logIn(page, OPERATOR);
+    await page.getByText('olga, operator').waitFor();
+    await page.getByLabel('Find by e-mail address').fill('nobody@example.com');
+    await page.keyboard.press('Enter');
+    await page.getByText('There is no learner with this address').waitFor();
+    await page.getByLabel('Find by e-mail address').fill(email.toUpperCase());
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: email }).waitFor();
+    const kept = await page.evaluate(
+      "[sessionStorage.getItem('gateway-token'), document.cookie, JSON.stringify(localStorage)]",
+    );
+    expect(kept).toEqual([OPERATOR, '', '{}']);
+    await page.getByRole('button', { name: 'Log out' }).click();
+    await page.getByLabel('Gateway token').waitFor();
+    expect(await page.evaluate('sessionStorage.length')).toBe(0);
+    expect([...hosts]).toEqual([new URL(dashboard.gateway.origin).host]);
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  test('pages through all learners, forward and back', async () => {
+    const { page } = await dashboard.openAt('#/');
+    const emails = () => page.locator('tbody th').allInnerTexts();
+    await page.getByRole('link', { name: 'Next page' }).waitFor();
+    const first = await emails();
+    await page.getByRole('link', { name: 'Next page' }).click();
+    await page.getByRole('link', { name: 'Previous page' }).waitFor();
+    const second = await emails();
+    expect([first.length, second.length, new Set([...first, ...second]).size]).toEqual([25, 5, 30]);
+    await page.getByRole('link', { name: 'Previous page' }).click();
+    await page.getByRole('link', { name: 'Next page' }).waitFor();
+    expect(await emails()).toEqual(first);
+    await page.close();
+  });
+
+  test('draws what the API answers: tiles, charts, what hovering tells, and tables', async () => {
+    const { userId } = dashboard.seeded;
+    const { page } = await dashboard.openAt(path(userId));
+    await page.getByRole('region', { name: 'Forecast', exact: true }).waitFor();
+    const { month, year } = (await dashboard.gateway.query(FIGURES, { id: userId })).data.user;
+    const percent = (share: number | null) => (share === null ? null : Math.round(share * 100));
+    const counts = (rows: { count: number }[]) => rows.map(({ count }) => count);
+
+    const tiles = await page.locator('.tile .figure-value').allInnerTexts();
+    const [dueNow, overdue, today, streak, retention] = tiles.map((text) => Number.parseInt(text, 10));
+    const { forecast } = month;
+    expect({ dueNow, overdue, today, streak, retention }).toEqual({
+      dueNow: forecast.dueNow,
+      overdue: forecast.overdue,
+      today: year.activity.days.at(-1).count,
+      streak: year.activity.currentStreakDays,
+      retention: percent(month.retention.total.retention),
+    });
+
+    const drawn = (name: string) =>
+      page.evaluate(
+        `Chart.getChart(document.querySelector('[aria-label="${name}"] canvas')).data.datasets[0].data`,
+      );
+    expect(await drawn('Forecast')).toEqual([forecast.overdue, ...counts(forecast.days)]);
+    expect(await drawn('Ease factors')).toEqual(counts(month.distributions.easeFactors));
+    expect(await drawn('Intervals')).toEqual(counts(month.distributions.intervals));
+    const bands: { count: { reviews: number; recalled: number; retention: number | null } }[] =
+      year.retention.bands;
+    expect(await drawn('Retention by interval')).toEqual(bands.map(({ count }) => percent(count.retention)));
+    const weeks = (await drawn('Retention over time')) as unknown[];
+    const lastWeek: { count: { reviews: number; recalled: number } }[] = year.retention.days.slice(-7);
+    const sum = (field: 'reviews' | 'recalled') =>
+      lastWeek.reduce((total, { count }) => total + count[field], 0);
+    expect([weeks.length, weeks.at(-1)]).toEqual([52, percent(sum('recalled') / sum('reviews'))]);
+
+    await page.locator('[aria-label="Retention by interval"] canvas').hover();
+    const told = `Chart.getChart(document.querySelector('[aria-label="Retention by interval"] canvas')).tooltip.body?.[0].lines[0]`;
+    const middle = bands[2]?.count ?? { reviews: 0, recalled: 0, retention: null };
+    const text = `${percent(middle.retention) ?? '–'}${middle.retention === null ? '' : ' %'}: ${middle.recalled} of ${middle.reviews} review`;
+    await expect.poll(() => page.evaluate(told)).toContain(text);
+    await page.locator('[data-index="364"]').hover();
+    await page.locator('.tip').getByText(`: ${today} review`).waitFor();
+
+    const year365 = page.getByRole('region', { name: 'Year', exact: true });
+    await year365.getByRole('button', { name: 'Table' }).click();
+    const rows = await year365.locator('tbody tr').allInnerTexts();
+    expect(rows.map((row) => row.split('\t'))).toEqual(
+      year.activity.days.map(({ date, count }: { date: string; count: number }) => [date, String(count)]),
+    );
+    await page.close();
+  });
+
+  test('copies a table for a spreadsheet', async () => {
+    const { page } = await dashboard.openAt(path(dashboard.seeded.userId), {
+      permissions: ['clipboard-read', 'clipboard-write'],
+    });
+    const figure = page.getByRole('region', { name: 'Intervals', exact: true });
+    await figure.getByRole('button', { name: 'Table' }).click();
+    await figure.getByRole('button', { name: 'Copy' }).click();
+    await page.getByText('Copied.').waitFor();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(
+      /^Interval\tMaterials\nnew\t\d+\n1–6 days\t\d+\n7–20 days\t\d+\n21–89 days\t\d+\n90\+ days\t\d+$/,
+    );
+    await page.close();
+  });
+
+  test('finds materials by text, state and type; archives, restores and snoozes on the learner’s clock', async () => {
+    const { userId } = await dashboard.system.createUser([], 'Asia/Tokyo');
+    const id = await createMaterial(userId, { title: 'Kanji', type: 'CARD' });
+    await createMaterial(userId, { title: 'Kana' });
+    const { page, complaints } = await dashboard.openAt(path(userId, '/materials'));
+    const titles = () => page.locator('tbody th').allInnerTexts();
+    await expect.poll(titles).toEqual(['Kana', 'Kanji']);
+    await page.getByLabel('Title, content or source').fill('KANJ');
+    await page.keyboard.press('Enter');
+    await expect.poll(titles).toEqual(['Kanji']);
+    await page.getByLabel('Title, content or source').fill('');
+    await page.getByLabel('Type').selectOption('Card');
+    await expect.poll(titles).toEqual(['Kanji']);
+
+    await page.getByRole('button', { name: 'Archive Kanji' }).click();
+    await page.getByText('No material fits.').waitFor();
+    await page.getByLabel('State').selectOption('Archived');
+    await page.getByRole('button', { name: 'Restore Kanji' }).click();
+    await page.getByText('No material fits.').waitFor();
+    expect((await materialOf(userId, id)).archivedAt).toBeNull();
+    await page.getByLabel('State').selectOption('Due now');
+
+    await page.getByRole('button', { name: 'Snooze Kanji' }).click();
+    await page.getByLabel('Date and time').fill('2099-01-15T09:30');
+    await page.getByLabel('Reason').fill('exam first');
+    await page.getByRole('dialog').getByRole('button', { name: 'Snooze' }).click();
+    await page.getByText('No material fits.').waitFor();
+    expect(await materialOf(userId, id)).toMatchObject({
+      nextReview: '2099-01-15T00:30:00.000Z',
+      snoozes: { nodes: [{ reason: 'exam first' }] },
+    });
+    await page.getByRole('link', { name: 'Show all active materials' }).click();
+    await page.getByRole('button', { name: 'Snooze Kana' }).click();
+    await page.getByLabel('Until tomorrow, 09:00').check();
+    await page.getByRole('dialog').getByRole('button', { name: 'Snooze' }).click();
+    await page.getByText(/Put off until .*, 09:00: Kana/).waitFor();
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  test('shows a material’s text as text, and links a source only where it is a page', async () => {
+    const { userId } = await dashboard.system.createUser([]);
+    const content = '<img src=x onerror="document.title=1">\nsecond line';
+    const evil = await createMaterial(userId, {
+      title: '<b>bold</b>',
+      content,
+      sourceUrl: 'javascript:alert(1)',
+    });
+    const good = await createMaterial(userId, { title: 'Page', sourceUrl: 'https://example.com/a?b=c#d' });
+    for (const quality of [4, 4, 1]) {
+      await dashboard.gateway.query(
+        'mutation ($input: SubmitReviewInput!) { submitReview(input: $input) { review { id } } }',
+        {
+          input: { userId, materialId: good, quality },
+        },
+      );
+    }
+    const { page, complaints } = await dashboard.openAt(path(userId, `/materials/${evil}`));
+    await page.getByRole('heading', { name: '<b>bold</b>' }).waitFor();
+    expect(await page.locator('.prose').innerText()).toBe(content);
+    await page.getByText('Source: javascript:alert(1)').waitFor();
+    expect(await page.locator('a[href^="javascript"], main img').count()).toBe(0);
+    await page.getByText('It was never reviewed.').waitFor();
+    await page.getByText('It was never put off.').waitFor();
+
+    await page.goto(`${dashboard.gateway.origin}/dashboard${path(userId, `/materials/${good}`)}`);
+    const link = page.getByRole('link', { name: 'https://example.com/a?b=c#d' });
+    expect(await link.getAttribute('rel')).toBe('noopener noreferrer');
+    await page.getByText('If graded 4: due in 1 day, ease 1.96').waitFor();
+    const history = "Chart.getChart(document.querySelector('[aria-label=History] canvas')).data.datasets[0]";
+    expect(await page.evaluate(`${history}.data.map(({ y }) => y)`)).toEqual([1, 6, 1]);
+    expect(await page.evaluate(`${history}.pointStyle`)).toEqual(['circle', 'circle', 'triangle']);
+    expect(await page.evaluate(`new Set(${history}.pointBackgroundColor).size`)).toBe(2);
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  test('makes a key and shows it once, rotates it for use on REST, and revokes it', async () => {
+    const { userId } = await dashboard.system.createUser(['profile:read']);
+    const { page } = await dashboard.openAt(path(userId, '/keys'), {
+      permissions: ['clipboard-read', 'clipboard-write'],
+    });
+    const dialog = page.getByRole('dialog');
+    const api = createApi(`${dashboard.system.origins[0]}/v1`);
+    const statusOf = async (key: string) => (await api.get('/me', { key })).status;
+
+    await page.getByRole('button', { name: 'Create a key' }).click();
+    await dialog.getByLabel('Name').fill('phone app');
+    await dialog.getByLabel('materials:write').check();
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await dialog.getByRole('button', { name: 'Copy' }).click();
+    const key = String(await page.evaluate('navigator.clipboard.readText()'));
+    expect(await statusOf(key)).toBe(200);
+    await dialog.getByRole('button', { name: 'Done' }).click();
+
+    await page.getByRole('button', { name: 'Rotate phone app' }).click();
+    await dialog.getByLabel('materials:write').uncheck();
+    await dialog.getByRole('button', { name: 'Rotate' }).click();
+    const rotated = await dialog.getByLabel('Key “phone app”').inputValue();
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    expect(rotated).not.toBe(key);
+    const me = await api.get('/me', { key: rotated });
+    expect(me.body).toMatchObject({ id: userId, scopes: ['materials:read', 'reviews:read', 'profile:read'] });
+    await expect.poll(() => page.content()).not.toContain('rmk_live_');
+
+    // The old one is below its replacement.
+    await page.getByRole('button', { name: 'Revoke phone app' }).nth(1).click();
+    await dialog.getByText('stops working at once and for good').waitFor();
+    expect(await statusOf(key)).toBe(200);
+    await dialog.getByRole('button', { name: 'Revoke for good' }).click();
+    await page.getByText(/^revoked \d/).waitFor();
+    await expect.poll(() => statusOf(key)).toBe(401);
+    expect(await statusOf(rotated)).toBe(200);
+    await page.close();
+  });
+
+  test('offers a viewer no action', async () => {
+    const { userId } = await dashboard.system.createUser();
+    const materialId = await createMaterial(userId, { title: 'Seen' });
+    const { page } = await dashboard.openAt(path(userId, '/materials'), { token: VIEWER });
+    await page.getByText('vic, viewer').waitFor();
+    const seen = async () => (await page.getByRole('button').allInnerTexts()).toSorted();
+    await page.getByRole('link', { name: 'Seen' }).waitFor();
+    expect(await seen()).toEqual(['Log out', 'Search']);
+    await page.goto(`${dashboard.gateway.origin}/dashboard${path(userId, `/materials/${materialId}`)}`);
+    await page.getByText('If it were graded now').waitFor();
+    expect(await seen()).toEqual(['Log out']);
+    await page.getByRole('link', { name: 'Keys' }).click();
+    await page.getByText('valid').waitFor();
+    expect(await seen()).toEqual(['Log out']);
+    await page.close();
+  });
+
+  test('goes to the login when the token has expired, and back to the same place', async () => {
+    const { userId } = await dashboard.system.createUser();
+    await createMaterial(userId, { title: 'Kept in sight' });
+    const { page } = await dashboard.openAt(path(userId, '/materials'));
+    await page.getByRole('button', { name: 'Snooze Kept in sight' }).click();
+    await page.evaluate(`sessionStorage.setItem('gateway-token', '${'e'.repeat(40)}')`);
+    await page.getByRole('dialog').getByRole('button', { name: 'Snooze' }).click();
+    await page.getByText('The token is not valid any more').waitFor();
+    await logIn(page, OPERATOR);
+    await page.getByRole('link', { name: 'Kept in sight' }).waitFor();
+    await page.getByLabel('Title, content or source').fill('sight');
+    await page.evaluate(`sessionStorage.setItem('gateway-token', '${'e'.repeat(40)}')`);
+    await page.keyboard.press('Enter');
+    await page.getByText('The token is not valid any more').waitFor();
+    expect(await page.evaluate('location.hash')).toBe(`#/users/${userId}/materials?q=sight&state=active`);
+    await logIn(page, OPERATOR);
+    await page.getByRole('link', { name: 'Kept in sight' }).waitFor();
+    expect(await page.getByLabel('Title, content or source').inputValue()).toBe('sight');
+    await page.close();
+  });
+
+  test('says what to do when a call fails, when there is nothing, and when a link leads nowhere', async () => {
+    const { userId } = await dashboard.system.createUser();
+    const { page } = await dashboard.openAt(path(userId, '/materials'));
+    await page.getByText('This learner has no active materials.').waitFor();
+    await page.route('**/graphql', (route) => route.abort());
+    await page.getByRole('link', { name: 'Overview' }).click();
+    await page.getByText('Check that it is running and that you are online, then try again.').waitFor();
+    await page.unroute('**/graphql');
+    // A service that is away for a moment, and an answer that is slow to come.
+    const away = { errors: [{ message: 'Away.', extensions: { code: 'UNAVAILABLE' } }] };
+    await page.route('**/graphql', (route) => route.fulfill({ json: away }), { times: 1 });
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByText('Nothing comes due in the next 30 days.').waitFor();
+    await page.goto(`${dashboard.gateway.origin}/dashboard#/users/01900000-0000-7000-8000-000000000000`);
+    await page.getByText('There is no such learner (any more).').waitFor();
+    await page.goto(`${dashboard.gateway.origin}/dashboard#/nowhere`);
+    await page.getByText('There is no such page (any more).').waitFor();
+    let answer = () => {};
+    const mayAnswer = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await page.route('**/graphql', (route) => mayAnswer.then(() => route.continue()), { times: 1 });
+    await page.goto(`${dashboard.gateway.origin}/dashboard${path(userId, '/keys')}`);
+    await page.getByRole('status', { name: 'Loading' }).waitFor();
+    answer();
+    await page.getByRole('heading', { name: '@example.com' }).waitFor();
+    expect(await page.getByRole('status', { name: 'Loading' }).count()).toBe(0);
+    await page.close();
+  });
+
+  test('takes the clock of a time zone as it is, also where it is set forward or back', async () => {
+    const { page } = await dashboard.open();
+    await page.goto(`${dashboard.gateway.origin}/dashboard`);
+    const instants = await page.evaluate(`import(document.querySelector('link[href$="format.js"]').href).then(
+      ({ instantOf }) => [
+        ['2026-07-01T09:00', 'America/New_York'], ['2026-10-25T09:00', 'Europe/Berlin'], ['2026-10-24T09:00', 'Europe/Berlin'],
+        ['2026-03-29T03:00', 'Europe/Berlin'], ['2026-06-01T00:15', 'Asia/Kolkata'],
+      ].map(([local, zone]) => instantOf(local, zone).toISOString()))`);
+    expect(instants).toEqual([
+      '2026-07-01T13:00:00.000Z',
+      '2026-10-25T08:00:00.000Z',
+      '2026-10-24T07:00:00.000Z',
+      '2026-03-29T01:00:00.000Z',
+      '2026-05-31T18:45:00.000Z',
+    ]);
+    await page.close();
+  });
+});

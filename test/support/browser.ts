@@ -1,0 +1,51 @@
+// Debian's Chromium, where there is one: tests of pages are left out without it, but not in CI.
+import { existsSync, mkdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { type Browser, chromium, type Page } from 'playwright-core';
+
+const CHROMIUM = '/usr/bin/chromium';
+const screenshots = join(dirname(dirname(import.meta.dirname)), 'screenshots');
+
+/** Whether tests of `what` in a browser can run; says so where they cannot. @throws Error where that is CI */
+export function hasBrowser(what: string): boolean {
+  if (existsSync(CHROMIUM)) return true;
+  if (process.env.CI) throw new Error('CI must not leave out the browser tests: apt-get install chromium');
+  process.stderr.write(`Left out: ${what} in a browser (Debian: apt-get install chromium)\n`);
+  return false;
+}
+
+export function startBrowser(): Promise<Browser> {
+  return chromium.launch({
+    executablePath: CHROMIUM,
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+      '--no-first-run',
+    ],
+  });
+}
+
+/** Keeps what a page asks of hosts, and what its console complains of. */
+export function watch(page: Page) {
+  const hosts = new Set<string>();
+  const complaints: string[] = [];
+  page.on('request', (request) => {
+    const { protocol, host } = new URL(request.url());
+    if (protocol !== 'data:') hosts.add(host);
+  });
+  page.on('console', (message) => {
+    // Chromium tells of each answer 401, which some tests look for.
+    if (message.type() === 'error' && !message.text().includes('401')) complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  return { hosts, complaints };
+}
+
+/** Into a folder that git ignores. */
+export async function screenshot(page: Page, name: string): Promise<void> {
+  mkdirSync(screenshots, { recursive: true });
+  await page.screenshot({ path: join(screenshots, `${name}.png`), fullPage: true });
+}

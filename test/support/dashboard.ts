@@ -1,0 +1,63 @@
+// The dashboard of a gateway over a system with seeded learners, and a browser to look at it with.
+import { execFile } from 'node:child_process';
+import { dirname } from 'node:path';
+import { promisify } from 'node:util';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { startBrowser, watch } from './browser.ts';
+import { OPERATOR, startTestGateway } from './gateway.ts';
+import { startSystem } from './system.ts';
+
+const root = dirname(dirname(import.meta.dirname));
+export type TestDashboard = Awaited<ReturnType<typeof startTestDashboard>>;
+
+export async function startTestDashboard() {
+  const system = await startSystem();
+  const gateway = await startTestGateway(system);
+  const email = await seed(system.databaseUrl);
+  const { data } = await gateway.query('query ($email: String) { user(email: $email) { id } }', { email });
+  const browser: Browser = await startBrowser();
+  const open = async (options: BrowserContextOptions = {}) => {
+    const page = await browser.newPage({ viewport: { width: 1280, height: 900 }, ...options });
+    // Less than a test's: what it waited for is told.
+    page.setDefaultTimeout(15_000);
+    return { page, ...watch(page) };
+  };
+  return {
+    system,
+    gateway,
+    /** A seeded learner. */
+    seeded: { email, userId: data.user.id as string },
+    open,
+    /** At an address behind the #, logged in. */
+    async openAt(
+      hash: string,
+      { token = OPERATOR, ...options }: BrowserContextOptions & { token?: string } = {},
+    ) {
+      const opened = await open(options);
+      await opened.page.goto(`${gateway.origin}/dashboard${hash}`);
+      await logIn(opened.page, token);
+      await opened.page.locator('header').getByText('Log out').waitFor();
+      return opened;
+    },
+    async stop() {
+      await browser.close();
+      await gateway.stop();
+      await system.stop();
+    },
+  };
+}
+
+export async function logIn(page: Page, token: string): Promise<void> {
+  await page.getByLabel('Gateway token').fill(token);
+  await page.getByRole('button', { name: 'Log in' }).click();
+}
+
+/** @returns the e-mail address of a learner to look at */
+async function seed(databaseUrl: string): Promise<string> {
+  const { stdout } = await promisify(execFile)(
+    'npm',
+    ['run', '--silent', 'seed', '--', '--users', '30', '--materials', '60', '--yes'],
+    { cwd: root, env: { PATH: process.env.PATH, HOME: process.env.HOME, DATABASE_URL: databaseUrl } },
+  );
+  return /learner1\S+/.exec(stdout)?.[0] ?? '';
+}
