@@ -1,6 +1,9 @@
 // Nothing that must stay secret is found anywhere it could leak to, after everything was done, right and wrong.
 import { execFile, execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -31,9 +34,10 @@ let postgres: EmbeddedPostgres;
 let redis: RedisServer;
 let services: ServiceProcess[];
 let sql: Client;
+let closeCollector = () => {};
 const secrets = new Set([PEPPER, SERVICE_TOKEN, OPERATOR, VIEWER, REDIS_PASSWORD, UNKNOWN_KEY]);
 /** Everything that a stranger, an operator or a neighbour on this machine could read. */
-const seen: Record<string, string> = { errors: '', activity: '', processes: '' };
+const seen: Record<string, string> = { errors: '', activity: '', processes: '', traces: '' };
 
 describeWithRedis('after everything was done, right and wrong', () => {
   beforeAll(async () => {
@@ -42,7 +46,21 @@ describeWithRedis('after everything was done, right and wrong', () => {
     postgres = await startEmbeddedPostgres({ directory: join(folder, 'postgres'), durable: false });
     secrets.add(new URL(postgres.databaseUrl).password);
     redis = await startRedis({ password: REDIS_PASSWORD, appendOnly: true });
-    const common = { LOG_LEVEL: 'trace', SERVICE_TOKEN };
+    const collector = createServer((request, response) => {
+      request.setEncoding('utf8').on('data', (text) => {
+        seen.traces += text;
+      });
+      request.on('end', () => response.end('{}'));
+    }).listen(0, '127.0.0.1');
+    await once(collector, 'listening');
+    closeCollector = () => collector.close();
+    const { port } = collector.address() as AddressInfo;
+    const common = {
+      LOG_LEVEL: 'trace',
+      SERVICE_TOKEN,
+      OPS_PORT: '0',
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+    };
     const withData = { ...common, DATABASE_URL: postgres.databaseUrl };
     const [accounts, scheduling] = await Promise.all([
       startService('accounts', { ...withData, KEY_PEPPER: `1:${PEPPER}`, KEY_CREATION_LIMIT_PER_HOUR: '20' }),
@@ -64,17 +82,20 @@ describeWithRedis('after everything was done, right and wrong', () => {
   afterAll(async () => {
     await sql?.end();
     for (const service of services ?? []) await service.kill();
+    closeCollector();
     await redis?.stop();
     await postgres?.stop();
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test('no key, pepper or token is in any log, error, table, statement or process list, and no content in a log or an error', async () => {
+  test('no key, pepper or token is in any log, error, table, statement, metric, trace or process list, and no title or content in a log, an error, a metric or a trace', async () => {
     const key = await createKeyByCommand();
     await useRest(key);
     await useGraphql();
     await breakConnections(key);
     await observe();
+    const metrics = await readMetrics();
+    await untilTraced();
     const logs = {
       ...Object.fromEntries(services.map((service) => [`log of ${service.name}`, service.log()])),
       'log of PostgreSQL': readFileSync(join(folder, 'postgres', 'postgres.log'), 'utf8'),
@@ -82,6 +103,7 @@ describeWithRedis('after everything was done, right and wrong', () => {
     const places: Record<string, string> = {
       ...seen,
       ...logs,
+      metrics,
       tables: await tables(),
       Redis: redis.appendOnlyText(),
     };
@@ -92,11 +114,18 @@ describeWithRedis('after everything was done, right and wrong', () => {
     expect(places.processes).toContain('services/rest/main.ts');
     expect(places['log of rest']).toContain('/v1/reviews/:materialId');
     expect(places['log of gateway']).toContain('"audit":true');
+    expect(places.metrics).toContain('srs_http_request');
+    expect(places.traces).toContain('scheduling.v1.ReviewService/SubmitReview');
     expect(places.Redis).toContain('ZADD');
     for (const [place, text] of Object.entries(places)) {
       for (const secret of secrets) expect(text.includes(secret), `a secret in ${place}`).toBe(false);
     }
-    for (const [place, text] of Object.entries({ ...logs, errors: seen.errors ?? '' })) {
+    for (const [place, text] of Object.entries({
+      ...logs,
+      metrics,
+      errors: seen.errors ?? '',
+      traces: seen.traces ?? '',
+    })) {
       expect(contextOf(text, MARKER), `content in ${place}`).toBe('');
     }
   });
@@ -284,6 +313,26 @@ async function breakConnections(key: string): Promise<void> {
     headers: { authorization: `Bearer ${key}` },
   });
   if (!search.ok) seen.errors += await search.text();
+}
+
+/** Of all services. */
+async function readMetrics(): Promise<string> {
+  const texts = services.map(async (service) => {
+    const port = /"port":(\d+),"msg":"ops is ready"/.exec(service.log())?.[1];
+    return (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  });
+  return (await Promise.all(texts)).join('');
+}
+
+/** Spans are sent in batches, some seconds after they end. */
+async function untilTraced(): Promise<void> {
+  for (const span of [
+    'ReviewService/SubmitReview',
+    'ApiKeyService/CreateApiKey',
+    'MaterialService/UpdateMaterial',
+  ]) {
+    await expect.poll(() => seen.traces, { timeout: 15_000 }).toContain(span);
+  }
 }
 
 /** Every row of every table of ours, as text. */
