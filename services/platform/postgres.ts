@@ -1,4 +1,5 @@
 // The one way to PostgreSQL: a bounded pool, transactions that always end, and faults told apart from refusals.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool, type PoolClient, types } from 'pg';
 import { ServiceError } from './errors.ts';
 import { fromPostgresText } from './instants.ts';
@@ -45,6 +46,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     max: options.maxConnections,
     connectionTimeoutMillis: 500,
     statement_timeout: 1500,
+    // Longer than the server's own: only a connection that is dead without a word gets so far, and is then given up.
+    query_timeout: 2000,
     lock_timeout: 500,
     idle_in_transaction_session_timeout: 3000,
     keepAlive: true,
@@ -144,7 +147,7 @@ function isUnavailable(error: unknown): boolean {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   if (NETWORK_FAULTS.has(code) || PASSING_STATES.test(code)) return true;
   // pg gives no code for these: the pool's time-out, and a connection that ended under a statement.
-  return /timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error/.test(
+  return /timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error|Query read timeout/.test(
     error.message,
   );
 }
@@ -154,11 +157,28 @@ export function isUniqueViolation(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === '23505';
 }
 
+/** A database that is only just starting, or on a busy machine, is waited for. */
+const PATIENCE_MS = 5000;
+const RETRY_MS = 200;
+
 /**
  * Checks that a database can hold what we store and find: version, encoding, and case folding beyond ASCII.
- * @throws Error that says what is wrong and how to make a right database.
+ * @throws Error that says what is wrong and how to make a right database; UNAVAILABLE after 5 s without an answer.
  */
 export async function requireUsableDatabase(database: Queryable): Promise<void> {
+  const deadline = performance.now() + PATIENCE_MS;
+  for (;;) {
+    try {
+      return await checkDatabase(database);
+    } catch (error) {
+      const isPassing = error instanceof ServiceError && error.reason === 'UNAVAILABLE';
+      if (!isPassing || performance.now() > deadline) throw error;
+      await sleep(RETRY_MS);
+    }
+  }
+}
+
+async function checkDatabase(database: Queryable): Promise<void> {
   const [facts] = await database.query<{ version: number; encoding: string; folds: boolean }>({
     text: `SELECT current_setting('server_version_num')::int AS version,
                   current_setting('server_encoding') AS encoding,

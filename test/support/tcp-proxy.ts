@@ -5,17 +5,26 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 export type TcpProxy = Awaited<ReturnType<typeof startTcpProxy>>;
 
-/** Listens on a free port and passes everything on to `port`, until told otherwise. */
-export async function startTcpProxy(port: number) {
+/** Listens on a free port and passes everything on to `upstreamPort`, until told otherwise. */
+export async function startTcpProxy(upstreamPort: number) {
   const pairs = new Set<{ client: Socket; upstream: Socket }>();
+  let target = upstreamPort;
   let holding = false;
   let delayMs = 0;
-  const pass = async (to: Socket, chunk: Buffer) => {
-    if (delayMs > 0) await sleep(delayMs);
-    if (!to.destroyed) to.write(chunk);
+  /** One after the other, also where the delay has just become shorter. */
+  const createPipe = (to: Socket) => {
+    let last = Promise.resolve();
+    return (chunk: Buffer) => {
+      const arrival = performance.now() + delayMs;
+      last = last.then(async () => {
+        const leftMs = arrival - performance.now();
+        if (leftMs > 0) await sleep(leftMs);
+        if (!to.destroyed) to.write(chunk);
+      });
+    };
   };
   const server = createServer({ allowHalfOpen: true }, (client) => {
-    const upstream = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    const upstream = connect({ port: target, host: '127.0.0.1', allowHalfOpen: true });
     // Or Nagle's algorithm would add 40 ms that no network has.
     client.setNoDelay();
     upstream.setNoDelay();
@@ -26,7 +35,7 @@ export async function startTcpProxy(port: number) {
       [upstream, client],
     ] as const) {
       if (holding) from.pause();
-      from.on('data', (chunk) => void pass(to, chunk));
+      from.on('data', createPipe(to));
       from.on('end', () => to.end());
       from.on('error', () => to.destroy());
       from.on('close', () => {
@@ -38,10 +47,17 @@ export async function startTcpProxy(port: number) {
   await once(server, 'listening');
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('no port');
+  const { port } = address;
   const sockets = () => [...pairs].flatMap(({ client, upstream }) => [client, upstream]);
+  const shut = async () => {
+    for (const socket of sockets()) socket.destroy();
+    if (!server.listening) return;
+    server.close();
+    await once(server, 'close');
+  };
   return {
-    target: `127.0.0.1:${address.port}`,
-    port: address.port,
+    target: `127.0.0.1:${port}`,
+    port,
     /** Resets every connection; new ones work. */
     cut() {
       for (const socket of sockets()) socket.resetAndDestroy();
@@ -63,10 +79,14 @@ export async function startTcpProxy(port: number) {
     delay(milliseconds: number) {
       delayMs = milliseconds;
     },
-    async stop() {
-      for (const socket of sockets()) socket.destroy();
-      server.close();
-      await once(server, 'close');
+    /** Nobody listens any more: connections are refused, until `open`. */
+    shut,
+    /** Listens again on the same port, before whatever listens on `newTarget` now. */
+    async open(newTarget = target) {
+      target = newTarget;
+      server.listen(port, '127.0.0.1');
+      await once(server, 'listening');
     },
+    stop: shut,
   };
 }

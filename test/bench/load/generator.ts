@@ -6,6 +6,7 @@ import type { LoadPlan, LoadResult } from './plan.ts';
 
 /** Answers that have not come this long after the last request are given up. */
 const GRACE_MS = 10_000;
+const GOOD_MS = 500;
 const nowMs = () => Number(process.hrtime.bigint()) / 1e6;
 
 process.on('message', (plan: LoadPlan) => {
@@ -19,9 +20,14 @@ process.on('disconnect', () => process.exit(0));
 function createRecord() {
   const latencies: number[] = [];
   const statuses: Record<string, number> = {};
+  const refusedMs: number[] = [];
+  let good = 0;
   return {
-    add(status: number, latencyMs: number): void {
+    /** `answerMs` counts from when it was sent, `latencyMs` from when it was due. */
+    add(status: number, latencyMs: number, answerMs = latencyMs): void {
       latencies.push(latencyMs);
+      if (status === 200 && latencyMs <= GOOD_MS) good += 1;
+      if (status === 503) refusedMs.push(answerMs);
       statuses[status] = (statuses[status] ?? 0) + 1;
     },
     count: () => latencies.length,
@@ -29,8 +35,10 @@ function createRecord() {
       const sorted = Float64Array.from(latencies).sort();
       const at = (share: number) =>
         sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+      const refused = refusedMs.sort((a, b) => a - b);
+      const refusedP99Ms = refused[Math.floor(refused.length * 0.99)] ?? Number.NaN;
       const [p50Ms, p99Ms, maxMs] = [at(0.5), at(0.99), at(1)];
-      return { answered: sorted.length, seconds, statuses, p50Ms, p99Ms, maxMs };
+      return { answered: sorted.length, seconds, statuses, p50Ms, p99Ms, maxMs, good, refusedP99Ms };
     },
   };
 }
@@ -70,6 +78,8 @@ async function closedLoop(plan: LoadPlan): Promise<LoadResult> {
   return record.result((nowMs() - startMs) / 1000);
 }
 
+type Slot = { connection: Connection; dueMs: number; sentMs: number };
+
 /**
  * Requests are due at even intervals, and one that finds no free connection waits: its latency counts from when it was
  * due, so a system that stalls cannot hide what it made others wait.
@@ -77,26 +87,27 @@ async function closedLoop(plan: LoadPlan): Promise<LoadResult> {
 async function openLoop(plan: LoadPlan, ratePerSecond: number): Promise<LoadResult> {
   const record = createRecord();
   const dueMs: number[] = [];
-  const free: { connection: Connection; dueMs: number }[] = [];
+  const free: Slot[] = [];
   const dispatch = () => {
     while (dueMs.length > 0) {
       const slot = free.pop();
       if (slot === undefined) return;
       slot.dueMs = dueMs.shift() ?? 0;
+      slot.sentMs = nowMs();
       slot.connection.send(plan.requests[sent++ % plan.requests.length] ?? '');
     }
   };
   let sent = 0;
-  const slots: { connection: Connection; dueMs: number }[] = [];
+  const slots: Slot[] = [];
   for (let index = 0; index < plan.connections; index += 1) {
     const connection = await openConnection(plan.port, (status) => {
       const slot = slots[index];
       if (slot === undefined) return;
-      record.add(status, nowMs() - slot.dueMs);
+      record.add(status, nowMs() - slot.dueMs, nowMs() - slot.sentMs);
       free.push(slot);
       dispatch();
     });
-    slots.push({ connection, dueMs: 0 });
+    slots.push({ connection, dueMs: 0, sentMs: 0 });
   }
   free.push(...slots);
   const intervalMs = 1000 / ratePerSecond;

@@ -20,6 +20,10 @@ export type LoadResult = {
   p50Ms: number;
   p99Ms: number;
   maxMs: number;
+  /** Answered 200 within half a second of when it was due. */
+  good: number;
+  /** 99th percentile of what was refused with 503, from when it was sent; NaN where nothing was. */
+  refusedP99Ms: number;
 };
 
 export function httpRequest(path: string, key: string, json?: unknown): string {

@@ -1,6 +1,7 @@
 // Times that fault tests measure: printed after the run, and after a full run written into docs/promises.md.
 import { appendFileSync } from 'node:fs';
 import { expect, inject } from 'vitest';
+import { ROUNDS } from './rounds.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -19,8 +20,9 @@ export type Figure = {
   over: string;
 };
 
-/** A machine may be busy, so a figure fails only beyond five times its bar. */
+/** A machine may be busy, so a figure fails only beyond five times its bar, and never in a short form: too few to judge. */
 export function recordFigure(figure: Figure): void {
   appendFileSync(inject('figuresFile'), `${JSON.stringify(figure)}\n`);
+  if (ROUNDS < 20) return;
   expect(figure.measured, figure.promise).toBeLessThanOrEqual(5 * figure.bar);
 }

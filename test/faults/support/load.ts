@@ -2,8 +2,21 @@
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-export type Use = { method: 'GET' | 'POST'; path: string; key: string; json?: object };
-export type Outcome = { use: Use; status: number; text: string; ms: number };
+export type Use = {
+  method: 'GET' | 'POST';
+  path: string;
+  key: string;
+  json?: object;
+  headers?: Record<string, string>;
+};
+export type Outcome = {
+  use: Use;
+  /** 0: no answer. */
+  status: number;
+  text: string;
+  ms: number;
+  retryAfter?: string | undefined;
+};
 export type Load = {
   /** Answered as expected so far. */
   answered(): number;
@@ -28,6 +41,7 @@ export function createClient(origins: readonly string[], start = 0) {
           method: use.method,
           headers: {
             authorization: `Bearer ${use.key}`,
+            ...use.headers,
             ...(body !== undefined && {
               'content-type': 'application/json',
               'content-length': Buffer.byteLength(body),
@@ -51,7 +65,13 @@ export function createClient(origins: readonly string[], start = 0) {
         try {
           const { response, text } = await sendOnce(use);
           if (response.headers.connection === 'close') at += 1;
-          return { use, status: response.statusCode ?? 0, text, ms: performance.now() - began };
+          return {
+            use,
+            status: response.statusCode ?? 0,
+            text,
+            ms: performance.now() - began,
+            retryAfter: response.headers['retry-after'],
+          };
         } catch (error) {
           const refused = error instanceof Error && 'code' in error && error.code === 'ECONNREFUSED';
           if (!refused || attempt >= 2 * origins.length) {

@@ -1,0 +1,99 @@
+// Promise: twice what can be done leaves nearly all of it done, and one greedy key leaves the others nearly what they had.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type LoadGenerator, startLoadGenerator } from '../bench/load/load.ts';
+import { httpRequest } from '../bench/load/plan.ts';
+import { type Deployment, startDeployment } from './support/deployment.ts';
+import { recordFigure } from './support/figures.ts';
+import { createClient } from './support/load.ts';
+import { sized } from './support/rounds.ts';
+
+const KEYS = 40;
+const durationMs = sized(8000);
+let here: Deployment;
+let load: LoadGenerator;
+let flood: LoadGenerator;
+let requests: string[];
+let greedy: string[];
+let port: number;
+
+beforeAll(async () => {
+  here = await startDeployment({
+    replicas: { accounts: 1, scheduling: 1, rest: 1 },
+  });
+  load = startLoadGenerator();
+  flood = startLoadGenerator();
+  port = here.rest[0]?.port ?? 0;
+  const client = createClient(here.origins);
+  requests = [];
+  for (let index = 0; index < KEYS; index += 1) {
+    const { key } = await here.createKey();
+    for (let count = 0; count < 20; count += 1) {
+      const json = { title: `Material ${count}`, content: 'x'.repeat(300) };
+      await client.send({ method: 'POST', path: '/materials', key, json });
+    }
+    requests.push(httpRequest('/v1/reviews/due', key));
+  }
+  client.close();
+  greedy = [requests.pop() ?? ''];
+});
+afterAll(async () => {
+  await load?.stop();
+  await flood?.stop();
+  await here?.stop();
+});
+
+async function capacity(): Promise<number> {
+  const result = await load.run({ port, connections: 64, requests, durationMs });
+  return (result.statuses[200] ?? 0) / result.seconds;
+}
+
+describe('twice the capacity', () => {
+  test('leaves most of it answered in time, and tells the others 503 at once', async () => {
+    await capacity();
+    const can = await capacity();
+    const result = await load.run({ port, connections: 600, requests, durationMs, ratePerSecond: 2 * can });
+    expect(Object.keys(result.statuses).toSorted()).toEqual(['200', '503']);
+    const done = result.good / (durationMs / 1000);
+    const over = `${Math.round(2 * can)} requests a second for ${durationMs / 1000} s, open loop`;
+    recordFigure({
+      promise: 'twice the capacity: answered within 500 ms, short of capacity by',
+      measured: Math.max(0, 100 * (1 - done / can)),
+      bar: 10,
+      unit: '%',
+      over,
+    });
+    recordFigure({
+      promise: 'twice the capacity: 503 within, p99',
+      measured: result.refusedP99Ms,
+      bar: 20,
+      unit: 'ms',
+      over,
+    });
+  });
+});
+
+describe('three times the capacity from one key', () => {
+  test('leaves the others nearly the times that they had', async () => {
+    const can = await capacity();
+    const others = { port, connections: 100, requests, durationMs, ratePerSecond: can * 0.3 };
+    const calm = await load.run(others);
+    const flooding = flood.run({
+      port,
+      connections: 600,
+      requests: greedy,
+      durationMs,
+      ratePerSecond: 3 * can,
+    });
+    const flooded = await load.run(others);
+    await flooding;
+    expect(Object.keys(flooded.statuses)).toEqual(['200']);
+    const over = `others at ${Math.round(can * 0.3)} a second`;
+    recordFigure({
+      promise: 'one key at three times the capacity: p99 of the others rises by',
+      measured: Math.max(0, 100 * (flooded.p99Ms / calm.p99Ms - 1)),
+      bar: 20,
+      unit: '%',
+      over,
+    });
+  });
+});

@@ -1,0 +1,80 @@
+// Promise: a thousand clients that hardly send anything are cut off, and nobody else notices them.
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { percentile } from '../support/statistics.ts';
+import { type Deployment, startDeployment } from './support/deployment.ts';
+import { recordFigure } from './support/figures.ts';
+import { startLoad } from './support/load.ts';
+
+const SLOW = 1000;
+let here: Deployment;
+beforeAll(async () => {
+  here = await startDeployment({ replicas: { accounts: 1, scheduling: 1, rest: 1 } });
+});
+afterAll(() => here.stop());
+
+/** Sends `first`, then `drip` each second; how long it was let be, in ms. */
+function beSlow(port: number, first: string, drip: string): Promise<number> {
+  const began = performance.now();
+  return new Promise((resolve) => {
+    const socket: Socket = connect(port, '127.0.0.1', () => socket.write(first));
+    const dripping = setInterval(() => socket.write(drip), 1000);
+    socket.on('error', () => {}).resume();
+    socket.on('close', () => {
+      clearInterval(dripping);
+      resolve(performance.now() - began);
+    });
+  });
+}
+
+test('1,000 slow heads and slow bodies are cut off, and the others are answered as before', async () => {
+  const { key } = await here.createKey();
+  const measure = async (work: () => Promise<unknown>) => {
+    const latencies: number[] = [];
+    const load = startLoad({
+      origins: here.origins,
+      workers: 8,
+      pauseMs: 10,
+      next: () => ({ method: 'GET', path: '/reviews/due', key }),
+      onOutcome: ({ ms }) => latencies.push(ms),
+    });
+    await work();
+    expect(await load.stop()).toEqual([]);
+    return percentile(latencies, 0.99);
+  };
+  await measure(() => sleep(500));
+  const before = await measure(() => sleep(3000));
+  const port = here.rest[0]?.port ?? 0;
+  const head = `POST /v1/materials HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n`;
+  const body = `${head}Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n{`;
+  const kinds: [string, string][] = [
+    ['', ''],
+    [head, ''],
+    [head, 'X-Slow: 1\r\n'],
+    [body, ' '],
+  ];
+  let lasted: number[] = [];
+  const during = await measure(async () => {
+    lasted = await Promise.all(
+      Array.from({ length: SLOW }, (_, index) =>
+        beSlow(port, ...(kinds[index % kinds.length] as [string, string])),
+      ),
+    );
+  });
+  const over = `${SLOW} sockets, ${kinds.length} ways of being slow`;
+  recordFigure({
+    promise: 'slow clients are cut off within',
+    measured: Math.max(...lasted),
+    bar: 12_000,
+    unit: 'ms',
+    over,
+  });
+  recordFigure({
+    promise: 'p99 of the others beside them',
+    measured: during,
+    bar: Math.max(50, before),
+    unit: 'ms',
+    over: `before: ${before.toFixed(1)} ms`,
+  });
+});
