@@ -23,10 +23,15 @@ export function fromOptionalTimestamp(timestamp: Timestamp | null): Date | null 
 }
 
 /**
- * An instant that a response has to carry.
+ * An instant that a response has to carry, in milliseconds.
  * @throws Error where it is absent: the peer broke the contract.
  */
-export function requireTimestamp(timestamp: Timestamp | null, field: string): Date {
+export function epochMsOf(timestamp: Timestamp | null, field: string): number {
   if (timestamp === null) throw new Error(`the response lacks ${field}`);
-  return fromTimestamp(timestamp);
+  return timestamp.seconds * 1000 + Math.floor(timestamp.nanos / 1_000_000);
+}
+
+/** The same as a Date. @throws Error where it is absent. */
+export function requireTimestamp(timestamp: Timestamp | null, field: string): Date {
+  return new Date(epochMsOf(timestamp, field));
 }

@@ -13,12 +13,12 @@ import type { Clients } from './clients.ts';
 import { FORMATS, parseQuery } from './formats.ts';
 import type { KeyVerifier } from './key-verifier.ts';
 import { createMaterialLists } from './material-lists.ts';
-import { registerAuthentication } from './plugins/authenticate.ts';
+import { fingerprintOfKey, registerAuthentication } from './plugins/authenticate.ts';
 import { answerBadHttp, answerBadUrl, endSocket } from './plugins/bad-http.ts';
 import { registerBody } from './plugins/body.ts';
 import { registerDocs } from './plugins/docs.ts';
 import { registerErrors } from './plugins/errors.ts';
-import { createOverloadGuard } from './plugins/overload.ts';
+import { registerOverloadGuard } from './plugins/overload.ts';
 import { registerRequestLog } from './plugins/request-log.ts';
 import { registerWriteLimit } from './plugins/write-limit.ts';
 import { registerMaterials } from './routes/v1/materials.ts';
@@ -51,6 +51,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   const { clients, verifier, limiter, logger, docs, telemetry = NO_TELEMETRY } = dependencies;
   const lists = createMaterialLists(clients);
   const app = createFastify();
+  registerOverloadGuard(app, { holderOf: fingerprintOfKey, metrics: telemetry.metrics });
   observeHttp(app, 'rest', telemetry);
   registerBody(app);
   registerRequestLog(app, logger);
@@ -59,11 +60,8 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   if (docs) await registerDocs(app);
   await app.register(
     async (v1: App) => {
-      // The order of the hooks is the order of the checks: 503 when overloaded, then 401, 403, 429; then the body, 400.
-      const overload = createOverloadGuard(telemetry.metrics);
-      overload.registerCap(v1);
+      // The order of the hooks is the order of the checks: 401, 403, 429; then the body, 400.
       registerAuthentication(v1, verifier);
-      overload.registerShareOfKey(v1);
       registerWriteLimit(v1, limiter, telemetry.metrics);
       registerMe(v1);
       registerMaterials(v1, clients, lists);

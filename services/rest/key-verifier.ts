@@ -1,5 +1,5 @@
 // Tells whose key a request carries: remembered for a short while, and only while revocations are sure to be heard.
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { VerifyApiKeyResponse } from '../../generated/accounts/v1/VerifyApiKeyResponse.ts';
 import type { WatchRevocationsResponse } from '../../generated/accounts/v1/WatchRevocationsResponse.ts';
@@ -62,7 +62,7 @@ export function createKeyVerifier(apiKeys: Clients['apiKeys'], metrics: Metrics 
         note('malformed');
         throw new ServiceError('UNAUTHORIZED');
       }
-      const digest = createHash('sha256').update(key).digest('base64');
+      const digest = hash('sha256', key, 'base64');
       const known = watch.isAlive() ? cache.get(digest) : undefined;
       if (known !== undefined) {
         note('hit');

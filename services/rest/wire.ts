@@ -6,7 +6,7 @@ import type { SnoozeMaterialsRequestInput } from '../../generated/scheduling/v1/
 import type { SnoozeMaterialsResponse } from '../../generated/scheduling/v1/SnoozeMaterialsResponse.ts';
 import type { SubmitReviewResponse } from '../../generated/scheduling/v1/SubmitReviewResponse.ts';
 import { toIsoText } from '../platform/instants.ts';
-import { requireTimestamp, type Timestamp } from '../platform/timestamps.ts';
+import { epochMsOf, type Timestamp } from '../platform/timestamps.ts';
 import type { Material, Preset, ReviewResponse, Scope, SnoozeResponse } from './schemas.ts';
 
 /** Who calls, and what the key may do. */
@@ -69,8 +69,7 @@ export function toPrincipal({ user, apiKey }: VerifyApiKeyResponse): Principal {
   };
 }
 
-const toIso = (timestamp: Timestamp | null, field: string) =>
-  toIsoText(requireTimestamp(timestamp, field).getTime());
+const toIso = (timestamp: Timestamp | null, field: string) => toIsoText(epochMsOf(timestamp, field));
 const toOptionalIso = (timestamp: Timestamp | null) => (timestamp === null ? null : toIso(timestamp, ''));
 
 export function toMaterial(message: MaterialMessage | null): Material {

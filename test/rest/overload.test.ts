@@ -4,36 +4,20 @@ import { expect, test } from 'vitest';
 import { ServiceError } from '../../services/platform/errors.ts';
 import { createLogger } from '../../services/platform/logger.ts';
 import { registerErrors } from '../../services/rest/plugins/errors.ts';
-import { createOverloadGuard } from '../../services/rest/plugins/overload.ts';
-import type { Principal } from '../../services/rest/wire.ts';
-
-const PRINCIPAL: Principal = {
-  userId: 'u',
-  email: '',
-  firstName: null,
-  lastName: null,
-  plan: 'free',
-  timeZone: 'UTC',
-  apiKeyId: '',
-  scopes: [],
-};
+import { registerOverloadGuard } from '../../services/rest/plugins/overload.ts';
 
 /** The guard in a real server whose two routes wait until they are let go, for keys named in a header. */
 function startGuarded() {
   const app = Fastify();
-  const guard = createOverloadGuard();
   let gate = Promise.withResolvers<void>();
   let arrived = 0;
   let working = 0;
+  registerOverloadGuard(app, { holderOf: ({ headers }) => String(headers['x-key']) });
   registerErrors(app, createLogger('test', 'silent'));
-  guard.registerCap(app);
-  app.decorateRequest('principal', null);
   app.addHook('onRequest', async (request) => {
     arrived += 1;
     if (request.headers['x-key'] === 'bad') throw new ServiceError('UNAUTHORIZED');
-    request.principal = { ...PRINCIPAL, apiKeyId: String(request.headers['x-key']) };
   });
-  guard.registerShareOfKey(app);
   const wait = async () => {
     working += 1;
     await gate.promise;
@@ -66,31 +50,31 @@ function startGuarded() {
 const connectionsOf = (app: FastifyInstance) =>
   new Promise((resolve) => app.server.getConnections((_error, count) => resolve(count)));
 
-test('no more than 256 are at work at once, and no more than 192 reads', async () => {
+test('no more than 128 are at work at once, and no more than 96 reads', async () => {
   const { send, letGo, answers, app } = startGuarded();
   const keys = Array.from({ length: 30 }, (_, index) => `k${index}`);
   let refusedReads = 0;
   for (const key of keys) refusedReads += await send('GET', key, 10);
-  expect(refusedReads).toBe(300 - 192);
+  expect(refusedReads).toBe(300 - 96);
   let refusedWrites = 0;
   for (const key of keys) refusedWrites += await send('POST', key, 3);
-  expect(refusedWrites).toBe(90 - 64);
+  expect(refusedWrites).toBe(90 - 32);
   letGo();
   await expect.poll(() => answers.length).toBe(390);
   // All of the room is free again.
-  expect(await send('GET', 'k', 144)).toBe(0);
+  expect(await send('GET', 'k', 72)).toBe(0);
   letGo();
   await app.close();
 });
 
 test('one key holds what it likes while there is room, and from three quarters on no more than half', async () => {
   const { send, app, letGo } = startGuarded();
-  expect(await send('GET', 'greedy', 160)).toBe(160 - 144);
-  expect(await send('GET', 'modest', 20)).toBe(0);
+  expect(await send('GET', 'greedy', 80)).toBe(80 - 72);
+  expect(await send('GET', 'modest', 10)).toBe(0);
   expect(await send('GET', 'greedy', 1)).toBe(1);
   // Its reads count in its share of all.
-  expect(await send('POST', 'greedy', 40)).toBe(40 - 28);
-  expect(await send('POST', 'modest', 40)).toBe(0);
+  expect(await send('POST', 'greedy', 20)).toBe(20 - 14);
+  expect(await send('POST', 'modest', 20)).toBe(0);
   letGo();
   await app.close();
 });
@@ -99,30 +83,30 @@ test('who is refused for another reason takes no room', async () => {
   const { send, app, letGo, answers } = startGuarded();
   expect(await send('GET', 'bad', 300)).toBe(300);
   expect(new Set(answers)).toEqual(new Set([401]));
-  expect(await send('GET', 'good', 144)).toBe(0);
+  expect(await send('GET', 'good', 72)).toBe(0);
   letGo();
   await app.close();
 });
 
 const asRude = 'Host: x\r\nx-key: rude\r\n';
 test.each([
-  ['waits', `GET / HTTP/1.1\r\n${asRude}\r\n`, 60, 60],
-  ['has sent half a body', `POST / HTTP/1.1\r\n${asRude}Content-Length: 9\r\n\r\n{`, 60, 0],
-  ['has sent one request behind another', `GET / HTTP/1.1\r\n${asRude}\r\n`.repeat(2), 120, 120],
+  ['waits', `GET / HTTP/1.1\r\n${asRude}\r\n`, 30, 30],
+  ['has sent half a body', `POST / HTTP/1.1\r\n${asRude}Content-Length: 9\r\n\r\n{`, 30, 0],
+  ['has sent one request behind another', `GET / HTTP/1.1\r\n${asRude}\r\n`.repeat(2), 60, 60],
 ])(
   'a client that hangs up while it %s holds its place as long as its work lasts and no longer',
   async (_when, bytes, arriving, atWork) => {
     const { send, app, letGo, answers, arrived } = startGuarded();
     const { hostname, port } = new URL(await app.listen({ port: 0, host: '127.0.0.1' }));
-    const sockets = Array.from({ length: 60 }, () => connect(Number(port), hostname));
+    const sockets = Array.from({ length: 30 }, () => connect(Number(port), hostname));
     for (const socket of sockets) socket.write(bytes);
     await expect.poll(arrived).toBe(arriving);
     for (const socket of sockets) socket.destroy();
     await expect.poll(() => connectionsOf(app)).toBe(0);
-    expect(await send('GET', 'rude', 144)).toBe(atWork);
+    expect(await send('GET', 'rude', 72)).toBe(atWork);
     letGo();
-    await expect.poll(() => answers.length).toBe(144);
-    expect(await send('GET', 'rude', 144)).toBe(0);
+    await expect.poll(() => answers.length).toBe(72);
+    expect(await send('GET', 'rude', 72)).toBe(0);
     letGo();
     await app.close();
   },

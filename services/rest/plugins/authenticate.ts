@@ -1,4 +1,5 @@
 // Who calls, and may they: the key of a request, verified (401), and held against the route's scopes (403).
+import { hash } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ServiceError } from '../../platform/errors.ts';
 import { callOf } from '../call.ts';
@@ -37,6 +38,11 @@ export function registerAuthentication(app: FastifyInstance, verifier: KeyVerifi
 export function principalOf(request: FastifyRequest): Principal {
   if (request.principal === null) throw new Error('the route is not behind authentication');
   return request.principal;
+}
+
+/** Tells the holders of keys apart, before it is known whether the keys are any good; never the key itself. */
+export function fingerprintOfKey(request: FastifyRequest): string {
+  return hash('sha256', keyOf(request) ?? '', 'base64');
 }
 
 /** A Bearer token wins and never falls back to the key header, even where it is no key. */
