@@ -90,7 +90,8 @@ async function openLoop(plan: LoadPlan, ratePerSecond: number): Promise<LoadResu
   const free: Slot[] = [];
   const dispatch = () => {
     while (dueMs.length > 0) {
-      const slot = free.pop();
+      // The longest idle first: one that is never used would be closed as slow.
+      const slot = free.shift();
       if (slot === undefined) return;
       slot.dueMs = dueMs.shift() ?? 0;
       slot.sentMs = nowMs();
