@@ -58,10 +58,11 @@ BEGIN
   END;
 END $function$;
 
--- Title apart, since matches in it come first. Without a list of pending entries, which every search would have to read.
+-- Title apart, since matches in it come first. New entries wait in a list, so that they are sorted in together, but in a
+-- short one, since every search reads it.
 CREATE INDEX material_search_pieces ON scheduling.material_search USING gin
   (scheduling.search_pieces(user_id, title), scheduling.search_pieces(user_id, content || source_url))
-  WITH (fastupdate = off);
+  WITH (fastupdate = on, gin_pending_list_limit = 512);
 -- Statistics of pieces help no plan, and gathering them would take every row apart.
 ALTER INDEX scheduling.material_search_pieces ALTER COLUMN 1 SET STATISTICS 0, ALTER COLUMN 2 SET STATISTICS 0;
 

@@ -34,12 +34,12 @@ const near = ({ after, condition }: Group) => `
   WHERE ${condition}`;
 
 /**
- * The user is compared in a way that no B-tree can serve, so that what remains is the index of pieces, whose pieces are
- * the user's own. One of the two sets of pieces is always NULL.
+ * User and place are compared in a way that no B-tree can serve: it would read all of the user's rows, and what remains
+ * is the index of pieces, where every piece is the user's own. One of the two sets of pieces is always NULL.
  */
 const deep = ({ after, condition, searched }: Group) => `
   scheduling.material_search s
-  WHERE (s.user_id = $1) IS TRUE AND ${condition} AND (s.create_time, s.material_id) < ${after}
+  WHERE (s.user_id = $1 AND (s.create_time, s.material_id) < ${after}) IS TRUE AND ${condition}
     AND (scheduling.search_pieces(s.user_id, ${searched}) @> scheduling.search_all_of($1, lower($8))
       OR scheduling.search_pieces(s.user_id, ${searched}) && scheduling.search_any_of($1, lower($8)))`;
 
