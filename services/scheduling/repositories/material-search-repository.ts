@@ -10,8 +10,11 @@ type MatchRow = MaterialRow & { in_title: boolean };
 const FIRST = { createTime: 'infinity', materialId: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
 const LAST = { createTime: '-infinity', materialId: '00000000-0000-0000-0000-000000000000' };
 
-/** So many of the user's newest are looked through before the index is asked: what is frequent is among them. */
-const NEAR = 1000;
+/**
+ * So many of the user's newest are looked through before the index is asked: what is frequent fills a page from them. A
+ * literal in the statement, since the planner takes an unknown number for a tenth of the table.
+ */
+const rowsNear = (limit: number) => (limit > 40 ? 2000 : 500);
 
 /** $3 has its LIKE signs escaped; both sides are folded by the same lower(), so É finds é. */
 const PATTERN = `('%' || lower($3) || '%')`;
@@ -28,10 +31,11 @@ type Group = typeof TITLES;
 const NEWEST_FIRST = 'ORDER BY s.create_time DESC, s.material_id DESC';
 
 /** Ends as soon as a page is full, so a frequent text is found in the first few rows. */
-const near = ({ after, condition }: Group) => `
+const near = (rows: number) => (group: Group) =>
+  `
   (SELECT s.* FROM scheduling.material_search s
-   WHERE s.user_id = $1 AND (s.create_time, s.material_id) < ${after} ${NEWEST_FIRST} LIMIT ${NEAR}) s
-  WHERE ${condition}`;
+   WHERE s.user_id = $1 AND (s.create_time, s.material_id) < ${group.after} ${NEWEST_FIRST} LIMIT ${rows}) s
+  WHERE ${group.condition}`;
 
 /**
  * User and place are compared in a way that no B-tree can serve: it would read all of the user's rows, and what remains
@@ -74,8 +78,8 @@ export async function searchMaterials(
   const values = [userId, limit, literal, ...positions];
   const nearby = filterConditions(filter, 8);
   const found = await db.query<MatchRow>({
-    name: `search-near-${nearby.name}`,
-    text: statement(near, nearby.sql, LEFT),
+    name: `search-near-${rowsNear(limit)}-${nearby.name}`,
+    text: statement(near(rowsNear(limit)), nearby.sql, LEFT),
     values: [...values, ...nearby.values],
   });
   const isFull = found.length === limit;
