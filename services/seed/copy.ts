@@ -20,7 +20,7 @@ const COPIES = {
     'accounts.users (user_id, email, folded_email, first_name, last_name, plan, time_zone, create_time, update_time)',
   materials: `scheduling.materials (user_id, material_id, title, type, ease_factor_hundredths, interval_days, repetitions,
     next_review_time, last_reviewed_time, revision, create_time, update_time)`,
-  search: 'scheduling.material_search (user_id, material_id, title, content, source_url)',
+  search: 'scheduling.material_search (user_id, material_id, create_time, title, content, source_url)',
   reviews: `scheduling.reviews (user_id, material_id, revision, review_id, quality, review_time,
     before_ease_factor_hundredths, before_interval_days, before_repetitions, before_next_review_time,
     after_ease_factor_hundredths, after_interval_days, after_repetitions, after_next_review_time)`,
@@ -73,7 +73,7 @@ function materialRow({ userId }: Learner, { material }: LearnerMaterial): Cell[]
 }
 
 function searchRow({ userId }: Learner, { material }: LearnerMaterial): Cell[] {
-  return [userId, material.materialId, material.title.toLowerCase(), '', ''];
+  return [userId, material.materialId, material.createTime, material.title.toLowerCase(), '', ''];
 }
 
 function reviewRows({ userId }: Learner, { reviews }: LearnerMaterial): Cell[][] {

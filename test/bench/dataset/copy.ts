@@ -14,7 +14,7 @@ export const TABLES = {
   apiKeys: 'accounts.api_keys (api_key_id, user_id, name, scopes, key_hash, pepper_version, create_time)',
   materials: `scheduling.materials (user_id, material_id, title, content, source_url, type, ease_factor_hundredths,
     interval_days, repetitions, next_review_time, last_reviewed_time, revision, create_time, update_time)`,
-  search: 'scheduling.material_search (user_id, material_id, title, content, source_url)',
+  search: 'scheduling.material_search (user_id, material_id, create_time, title, content, source_url)',
   reviews: `scheduling.reviews (user_id, material_id, revision, review_id, quality, review_time,
     before_ease_factor_hundredths, before_interval_days, before_repetitions, before_next_review_time,
     after_ease_factor_hundredths, after_interval_days, after_repetitions, after_next_review_time)`,

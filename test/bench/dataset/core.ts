@@ -96,7 +96,8 @@ function* materialRows(many: Many): Generator<Cell[]> {
 function* searchRows(many: Many): Generator<Cell[]> {
   for (const { person, index, random } of each(many)) {
     const { title, content } = textOf(random);
-    yield [person.userId, materialIdOf(person, index), title.toLowerCase(), content.toLowerCase(), ''];
+    const made = new Date(createTimeMs(index));
+    yield [person.userId, materialIdOf(person, index), made, title.toLowerCase(), content.toLowerCase(), ''];
   }
 }
 

@@ -64,5 +64,6 @@ function materialRow(text: Text): Cell[] {
 }
 
 function searchRow(text: Text): Cell[] {
-  return [text.person.userId, idFor(text), text.title.toLowerCase(), text.content.toLowerCase(), ''];
+  const made = new Date(createTimeMs(text.index));
+  return [text.person.userId, idFor(text), made, text.title.toLowerCase(), text.content.toLowerCase(), ''];
 }

@@ -10,7 +10,7 @@ import { CONNECTIONS, pace, type Row } from './row.ts';
 
 const WITH = 'with the index';
 const WITHOUT = 'without it';
-const INDEX = 'scheduling.material_search_trigrams';
+const INDEX = 'scheduling.material_search_pieces';
 
 export const searchIndex: Row = {
   name: 'search-index',

@@ -1,0 +1,174 @@
+// Search against its oracle: a plain scan, in JavaScript, of all that was stored.
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ListMaterialsRequestInput } from '../../generated/scheduling/v1/ListMaterialsRequest.ts';
+import type { Queryable } from '../../services/platform/postgres.ts';
+import { searchMaterials } from '../../services/scheduling/repositories/material-search-repository.ts';
+import { CALL, newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+
+/** Few characters, so that most patterns are found: LIKE's signs, one to four bytes of UTF-8, and folding pairs. */
+const ALPHABET = ['a', 'B', 'z', '%', '_', '\\', ' ', 'É', 'é', 'ß', 'Ø', '漢', '😀', 'İ', 'Σ', '1'];
+const NOW = '2026-06-01T00:00:00Z';
+/** More than search looks through before it asks the index, so that both ways are taken. */
+const STORED = 2500;
+
+type Stored = {
+  title: string;
+  content: string;
+  source_url: string;
+  material_id: string;
+  create_time: Date;
+  type: string;
+  archived: boolean;
+  due: boolean;
+};
+
+let here: TestScheduling;
+const userId = newUserId();
+let stored: Stored[];
+
+beforeAll(async () => {
+  here = await startTestScheduling();
+  here.setClock(NOW);
+  await store(userId, STORED, 1);
+  await store(newUserId(), STORED, 2);
+  await here.sql.query('ANALYZE');
+  const { rows } = await here.sql.query<Stored>(
+    `SELECT lower(title) AS title, lower(coalesce(content, '')) AS content, lower(coalesce(source_url, '')) AS source_url,
+       material_id, create_time, type, archive_time IS NOT NULL AS archived,
+       coalesce(next_review_time, '-infinity') <= $2 AS due
+     FROM scheduling.materials WHERE user_id = $1 ORDER BY create_time DESC, material_id DESC`,
+    [userId, NOW],
+  );
+  stored = rows;
+});
+afterAll(() => here.stop());
+
+/** Through the function by which every material is stored; some made at the same instant, some archived, some not due. */
+async function store(owner: string, count: number, seed: number): Promise<void> {
+  const text = (maxLength: number) =>
+    fc
+      .array(fc.constantFrom(...ALPHABET), { minLength: 1, maxLength })
+      .map((characters) => characters.join(''));
+  const materials = fc.sample(
+    fc.record({
+      title: text(5),
+      content: fc.option(text(8)),
+      url: fc.option(text(4)),
+      type: fc.constantFrom('simple', 'card'),
+      due: fc.option(fc.constantFrom('2026-05-01T00:00:00Z', '2026-07-01T00:00:00Z')),
+      second: fc.integer({ min: 0, max: 700 }),
+      archived: fc.boolean(),
+    }),
+    { numRuns: count, seed },
+  );
+  await here.sql.query(
+    `SELECT scheduling.insert_material($1, gen_random_uuid(), m.title, m.content, m.url, m.type, 250, 0, 0,
+       m.due::timestamptz, timestamptz '2026-05-01Z' + m.second * interval '1 second')
+     FROM jsonb_to_recordset($2) AS m (title text, content text, url text, type text, due text, second integer)`,
+    [owner, JSON.stringify(materials)],
+  );
+  await here.sql.query(
+    `UPDATE scheduling.materials SET archive_time = now()
+     WHERE user_id = $1 AND material_id::text < '4'`,
+    [owner],
+  );
+}
+
+type Asked = Pick<ListMaterialsRequestInput, 'state' | 'type' | 'due'> & { query: string; pageSize: number };
+
+const asked: fc.Arbitrary<Asked> = fc.record({
+  query: fc
+    .array(fc.constantFrom(...ALPHABET, 'jj', 'ø', 'σ'), { minLength: 1, maxLength: 5 })
+    .map((characters) => characters.join('')),
+  pageSize: fc.integer({ min: 1, max: 7 }),
+  state: fc.constantFrom('MATERIAL_STATE_ACTIVE', 'MATERIAL_STATE_ARCHIVED', 'MATERIAL_STATE_ANY'),
+  type: fc.constantFrom('MATERIAL_TYPE_UNSPECIFIED', 'MATERIAL_TYPE_CARD'),
+  due: fc.constantFrom('DUE_STATE_UNSPECIFIED', 'DUE_STATE_DUE', 'DUE_STATE_NOT_DUE'),
+});
+
+/** The slow way. Patterns are folded by the database too. */
+async function scan({ query, state, type, due }: Asked): Promise<string[]> {
+  const { rows } = await here.sql.query<{ folded: string }>('SELECT lower($1) AS folded', [query]);
+  const folded = rows[0]?.folded ?? '';
+  const wanted = stored.filter(
+    (one) =>
+      (state === 'MATERIAL_STATE_ANY' || one.archived === (state === 'MATERIAL_STATE_ARCHIVED')) &&
+      (type === 'MATERIAL_TYPE_UNSPECIFIED' || one.type === 'card') &&
+      (due === 'DUE_STATE_UNSPECIFIED' || one.due === (due === 'DUE_STATE_DUE')),
+  );
+  const inTitle = wanted.filter((one) => one.title.includes(folded));
+  const elsewhere = wanted.filter(
+    (one) => !one.title.includes(folded) && (one.content.includes(folded) || one.source_url.includes(folded)),
+  );
+  return [...inTitle, ...elsewhere].map((one) => one.material_id);
+}
+
+/** The first `pages` pages, and how the last of them ends. */
+async function read(request: Asked, pages: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (let pageToken = ''; pages > 0; pages -= 1) {
+    const answer = await here.materials.listMaterials({ ...request, userId, pageToken }, CALL);
+    ids.push(...answer.materials.map(({ materialId }) => materialId));
+    pageToken = answer.nextPageToken;
+    if (pageToken === '') return [...ids, 'end'];
+  }
+  return ids;
+}
+
+describe('search', () => {
+  test('finds the same materials in the same order as a plain scan of all of them', async () => {
+    await fc.assert(
+      fc.asyncProperty(asked, async (request) => {
+        const pages = 4;
+        const whole = [...(await scan(request)), 'end'];
+        const found = await read(request, pages);
+        const isWhole = found.at(-1) === 'end';
+        expect(isWhole).toBe(whole.length - 1 <= pages * request.pageSize);
+        expect(found).toEqual(isWhole ? whole : whole.slice(0, pages * request.pageSize));
+      }),
+      { numRuns: 200, seed: 7 },
+    );
+  }, 15_000);
+
+  test('goes on from any place of a long answer, also past the newest', async () => {
+    const everything = { query: 'a', pageSize: 100, state: 'MATERIAL_STATE_ANY' } as const;
+    const request = {
+      ...everything,
+      type: 'MATERIAL_TYPE_UNSPECIFIED',
+      due: 'DUE_STATE_UNSPECIFIED',
+    } as const;
+    const whole = await scan(request);
+    expect(whole.length).toBeGreaterThan(500);
+    expect(await read(request, 20)).toEqual([...whole, 'end']);
+  });
+
+  test('finds what an edit has written, and no longer what it has replaced', async () => {
+    const owner = newUserId();
+    const materialId = await here.create(owner, 'Quokka');
+    await here.materials.updateMaterial({ userId: owner, materialId, title: 'Wombat', content: 'zq' }, CALL);
+    const count = async (query: string) =>
+      (await here.materials.listMaterials({ userId: owner, query }, CALL)).materials.length;
+    expect([await count('quokka'), await count('WOMBAT'), await count('zq'), await count('tz')]).toEqual([
+      0, 1, 1, 0,
+    ]);
+  });
+
+  test('asks at most two named statements, each for one user, and both through an index', async () => {
+    const plans = new Map<string, string>();
+    const explaining: Queryable = {
+      async query({ name = '', text, values }) {
+        expect(text).toContain('user_id = $1');
+        const { rows } = await here.sql.query(`EXPLAIN ${text}`, [...values]);
+        plans.set(name, rows.map((row) => row['QUERY PLAN']).join('\n'));
+        return (await here.sql.query(text, [...values])).rows;
+      },
+    };
+    const filter = { state: 'active', type: undefined, isDue: undefined, now: new Date(NOW) } as const;
+    for (const text of ['quokka', 'jj', 'q'])
+      await searchMaterials(explaining, userId, { ...filter, text }, { limit: 21, after: undefined });
+    expect([...plans.keys()]).toEqual(['search-near-500-active', 'search-deep-active']);
+    expect(plans.get('search-deep-active')).toContain('Bitmap Index Scan on material_search_pieces');
+    for (const plan of plans.values()) expect(plan).not.toContain('Seq Scan');
+  });
+});
