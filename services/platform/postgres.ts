@@ -34,7 +34,7 @@ export type DatabaseOptions = {
 
 /**
  * Opens a pool; connects only when first used. Every wait is bounded, from the inside out: a lock 0.5 s, a statement
- * 1.5 s, an idle transaction 3 s; a free connection is waited for 0.5 s.
+ * 1.5 s, an idle transaction 3 s; a free connection is waited for 0.75 s.
  * Statements throw ServiceError UNAVAILABLE where the database is away or overloaded, else pg's own error.
  */
 export function openDatabase(options: DatabaseOptions): Database {
@@ -44,7 +44,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     // Instants arrive in the form that is quick to read. Compiling a plan takes longer than any statement of ours.
     options: '-c timezone=UTC -c jit=off',
     max: options.maxConnections,
-    connectionTimeoutMillis: 500,
+    connectionTimeoutMillis: 750,
     statement_timeout: 1500,
     // Longer than the server's own: only a connection that is dead without a word gets so far, and is then given up.
     query_timeout: 2000,

@@ -18,8 +18,8 @@ export type ServiceName = keyof typeof PROGRAMS;
 export type Environment = Record<string, string>;
 export type ServiceProcess = Awaited<ReturnType<typeof startService>>;
 
-/** Resolves once the service says that it is ready; its environment holds nothing but `environment` and PATH. */
-export async function startService(name: ServiceName, environment: Environment) {
+/** `folder` holds the code, default: this checkout's. Resolves once the service says that it is ready; its environment holds nothing but `environment` and PATH. */
+export async function startService(name: ServiceName, environment: Environment, { folder = root } = {}) {
   const { file, portVariable } = PROGRAMS[name];
   const port = await freePort();
   let current = environment;
@@ -27,7 +27,7 @@ export async function startService(name: ServiceName, environment: Environment) 
   let child: ChildProcess;
   const start = async () => {
     const from = log.length;
-    child = spawn(process.execPath, [join(root, file)], {
+    child = spawn(process.execPath, [join(folder, file)], {
       env: { PATH: process.env.PATH, LOG_LEVEL: 'info', ...current, [portVariable]: `${port}` },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
