@@ -1,5 +1,6 @@
 // How the fault tests run (npm run faults): one after the other, since each kills what it runs on.
 import { defineConfig } from 'vitest/config';
+import { ROUNDS } from './test/faults/support/rounds.ts';
 import config from './vitest.config.ts';
 
 export default defineConfig({
@@ -9,6 +10,8 @@ export default defineConfig({
     include: ['test/faults/**/*.fault.ts'],
     globalSetup: ['test/faults/support/global-setup.ts'],
     fileParallelism: false,
+    // The short form runs on machines that may be busy with other things: what fails there is tried once more.
+    retry: ROUNDS < 20 ? 1 : 0,
     testTimeout: 1_200_000,
     hookTimeout: 120_000,
   },
