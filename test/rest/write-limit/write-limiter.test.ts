@@ -193,6 +193,30 @@ describeWithRedis('the write limit in Redis', () => {
     limiter.close();
   });
 
+  test('a flip to the process and back lets through at most one more allowance for each process', async () => {
+    const limiters = [open(redis.url, 60), open(redis.url, 60)];
+    await sleep(100);
+    const takeAll = async (count: number) => {
+      let accepted = 0;
+      for (let index = 0; index < count; index += 1) {
+        for (const limiter of limiters) accepted += Number((await limiter.take('flip')).allowed);
+      }
+      return accepted;
+    };
+    const everyMode = () => limiters.map((limiter) => limiter.mode());
+    const before = await takeAll(20);
+    expect(before).toBe(40);
+    redis.freeze();
+    const during = await takeAll(100);
+    // Each goes on from its own 20.
+    expect(during).toBe(2 * 40);
+    redis.thaw();
+    await expect.poll(everyMode, { timeout: 5000 }).toEqual(['redis', 'redis']);
+    const after = await takeAll(100);
+    expect(before + during + after).toBeLessThanOrEqual(60 + 2 * 60);
+    for (const limiter of limiters) limiter.close();
+  });
+
   test('works on Redis Cluster', async () => {
     const cluster = await startRedisCluster();
     const limiter = open(cluster.url, 3);
