@@ -1,6 +1,9 @@
 // The gateway as an application that is not listening yet: who may, what is refused at once, then Apollo.
 import { ApolloServer } from '@apollo/server';
-import { ApolloServerPluginLandingPageDisabled } from '@apollo/server/plugin/disabled';
+import {
+  ApolloServerPluginCacheControlDisabled,
+  ApolloServerPluginLandingPageDisabled,
+} from '@apollo/server/plugin/disabled';
 import { fastifyApolloDrainPlugin, fastifyApolloHandler } from '@as-integrations/fastify';
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { GraphQLSchema } from 'graphql';
@@ -143,9 +146,13 @@ async function startApollo(parts: {
     validationOptions: { maxErrors: LIMITS.errors },
     executionOptions: { maxCoercionErrors: LIMITS.errors },
     formatError,
+    // Apollo's own indents it for people, who are shown it by GraphiQL.
+    stringifyResult: (result) => JSON.stringify(result),
     logger: { debug() {}, info() {}, warn: (text) => logger.warn(text), error: (text) => logger.error(text) },
     plugins: [
       ApolloServerPluginLandingPageDisabled(),
+      // No answer may be kept by anyone, and the plugin that works out for how long looks at every field.
+      ApolloServerPluginCacheControlDisabled(),
       fastifyApolloDrainPlugin(app),
       logFaults(logger),
       measureOperations(telemetry.metrics),
