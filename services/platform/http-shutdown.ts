@@ -16,14 +16,16 @@ const CHECK_MS = 50;
 export function registerShutdown(app: FastifyInstance): void {
   let closing = false;
   let atWork = 0;
-  app.addHook('onRequest', async (_request, reply) => {
+  app.addHook('onRequest', (_request, reply, done) => {
     atWork += 1;
     reply.raw.once('close', () => {
       atWork -= 1;
     });
+    done();
   });
-  app.addHook('onSend', async (_request, reply) => {
+  app.addHook('onSend', (_request, reply, _payload, done) => {
     if (closing) reply.header('connection', 'close');
+    done();
   });
   app.addHook('preClose', async () => {
     closing = true;

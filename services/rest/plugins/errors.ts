@@ -40,8 +40,8 @@ export function sendError(reply: FastifyReply, error: ServiceError): FastifyRepl
 
 export function registerErrors(app: FastifyInstance, logger: Logger): void {
   // Before the body is read, which might be at fault as well; the handler is for files that /docs does not have.
-  app.addHook('onRequest', async (request) => {
-    if (request.is404) throw noSuchRoute(request);
+  app.addHook('onRequest', (request, _reply, done) => {
+    done(request.is404 ? noSuchRoute(request) : undefined);
   });
   app.setNotFoundHandler((request, reply) => sendError(reply, noSuchRoute(request)));
   app.setErrorHandler((error: FastifyError, request, reply) => {
