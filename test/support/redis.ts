@@ -13,6 +13,8 @@ export type RedisServer = Awaited<ReturnType<typeof startRedis>>;
 
 type Settings = {
   cluster?: boolean;
+  /** After so long of silence the nodes of a Cluster take one of them for dead; default: Redis's own 15 s. */
+  nodeTimeoutMs?: number;
   password?: string;
   /** Keeps every write Redis makes in a file, for `appendOnlyText` to read. */
   appendOnly?: boolean;
@@ -63,6 +65,7 @@ export async function startRedis(settings: Settings = {}) {
         : [
             ['cluster-enabled', 'yes'],
             ['cluster-port', `${clusterPort}`],
+            ['cluster-node-timeout', `${settings.nodeTimeoutMs ?? 15_000}`],
           ]),
     ];
     const args = options.flatMap(([name, value = '']) => [`--${name}`, value]);
@@ -101,9 +104,21 @@ export async function startRedis(settings: Settings = {}) {
   };
 }
 
-/** Three masters that share the slots. */
-export async function startRedisCluster({ password }: { password?: string } = {}) {
-  const settings = { cluster: true, ...(password === undefined ? {} : { password }) };
+export type RedisCluster = Awaited<ReturnType<typeof startRedisCluster>>;
+
+/** Three masters that share the slots; with `replicas` each has one, ready to take over within seconds. */
+export async function startRedisCluster({
+  password,
+  replicas,
+}: {
+  password?: string;
+  replicas?: boolean;
+} = {}) {
+  const settings = {
+    cluster: true,
+    ...(password === undefined ? {} : { password }),
+    ...(replicas === true ? { nodeTimeoutMs: 1500 } : {}),
+  };
   const nodes = await Promise.all([startRedis(settings), startRedis(settings), startRedis(settings)]);
   const [first] = nodes;
   const clients = nodes.map((node) => new Redis(node.url));
@@ -117,11 +132,39 @@ export async function startRedisCluster({ password }: { password?: string } = {}
       client.disconnect();
     }),
   );
+  const copies =
+    replicas === true ? await Promise.all(nodes.map((node) => startReplica(node, settings))) : [];
   return {
     url: nodes.map((node) => node.url).join(','),
     nodes,
-    stop: () => Promise.all(nodes.map((node) => node.stop())),
+    /** The master that keeps `key`. */
+    async masterOf(key: string): Promise<RedisServer> {
+      const slot = await ask(nodes[0], 'CLUSTER', 'KEYSLOT', key);
+      const master = nodes[Math.floor((Number(slot) * 3) / 16_384)];
+      if (master === undefined) throw new Error(`no master keeps slot ${slot}`);
+      return master;
+    },
+    stop: () => Promise.all([...nodes, ...copies].map((node) => node.stop())),
   };
+}
+
+/** Joins the cluster of `master`; resolves once it holds all that `master` holds and the others know of it. */
+async function startReplica(master: RedisServer, settings: Settings): Promise<RedisServer> {
+  const replica = await startRedis(settings);
+  await ask(replica, 'CLUSTER', 'MEET', '127.0.0.1', `${master.port}`, `${master.clusterPort}`);
+  const masterId = String(await ask(master, 'CLUSTER', 'MYID'));
+  const isTold = () => ask(replica, 'CLUSTER', 'REPLICATE', masterId).catch(() => undefined);
+  while ((await isTold()) !== 'OK') await sleep(50);
+  const isOnline = async () =>
+    String(await ask(master, 'INFO', 'replication')).includes('state=online') &&
+    String(await ask(replica, 'CLUSTER', 'INFO')).includes('cluster_state:ok');
+  while (!(await isOnline())) await sleep(50);
+  return replica;
+}
+
+async function ask(node: RedisServer | undefined, command: string, ...args: string[]): Promise<unknown> {
+  const client = new Redis(node?.url ?? '');
+  return client.call(command, ...args).finally(() => client.disconnect());
 }
 
 /** @throws Error where the server ends instead of answering. */

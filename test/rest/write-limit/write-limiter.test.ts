@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createLogger } from '../../../services/platform/logger.ts';
 import { takeFromLog } from '../../../services/rest/write-limit/sliding-log.ts';
 import { createWriteLimiter } from '../../../services/rest/write-limit/write-limiter.ts';
-import { describeWithRedis, type RedisServer, startRedis, startRedisCluster } from '../../support/redis.ts';
+import { describeWithRedis, type RedisServer, startRedis } from '../../support/redis.ts';
 
 const logger = createLogger('test', 'silent');
 const open = (redisUrl: string | undefined, limit = 60, windowMs = 60_000) =>
@@ -191,22 +191,5 @@ describeWithRedis('the write limit in Redis', () => {
     await expect.poll(() => limiter.mode(), { timeout: 5000 }).toBe('redis');
     expect(await takeAll('z')).toBe(5);
     limiter.close();
-  });
-
-  test('works on Redis Cluster', async () => {
-    const cluster = await startRedisCluster();
-    const limiter = open(cluster.url, 3);
-    try {
-      await sleep(1000);
-      for (const bucket of ['a', 'b', 'c', 'd', 'e', 'f']) {
-        const decisions = [];
-        for (let index = 0; index < 4; index += 1) decisions.push((await limiter.take(bucket)).allowed);
-        expect(decisions).toEqual([true, true, true, false]);
-      }
-      expect(limiter.mode()).toBe('redis');
-    } finally {
-      limiter.close();
-      await cluster.stop();
-    }
   });
 });
