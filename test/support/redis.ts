@@ -59,7 +59,7 @@ export async function startRedis(settings: Settings = {}) {
       ['save', ''],
       ['appendonly', settings.appendOnly ? 'yes' : 'no'],
       ['dir', folder],
-      ...(password === undefined ? [] : [['requirepass', password]]),
+      ...(password === undefined ? [] : [['requirepass', password], ['masterauth', password]]),
       ...(clusterPort === undefined
         ? []
         : [
@@ -119,52 +119,46 @@ export async function startRedisCluster({
     ...(password === undefined ? {} : { password }),
     ...(replicas === true ? { nodeTimeoutMs: 1500 } : {}),
   };
-  const nodes = await Promise.all([startRedis(settings), startRedis(settings), startRedis(settings)]);
+  const startThree = () => Promise.all([startRedis(settings), startRedis(settings), startRedis(settings)]);
+  const [nodes, copies] = await Promise.all([startThree(), replicas === true ? startThree() : []]);
   const [first] = nodes;
-  const clients = nodes.map((node) => new Redis(node.url));
-  await Promise.all(
-    clients.map(async (client, index) => {
-      const [from, to] = [Math.ceil((index * 16_384) / 3), Math.ceil(((index + 1) * 16_384) / 3) - 1];
-      await client.call('CLUSTER', 'ADDSLOTSRANGE', `${from}`, `${to}`);
-      if (first !== undefined && index > 0)
-        await client.call('CLUSTER', 'MEET', '127.0.0.1', `${first.port}`, `${first.clusterPort}`);
-      while (!String(await client.call('CLUSTER', 'INFO')).includes('cluster_state:ok')) await sleep(50);
-      client.disconnect();
-    }),
-  );
-  const copies =
-    replicas === true ? await Promise.all(nodes.map((node) => startReplica(node, settings))) : [];
+  const toEach = async (
+    members: readonly RedisServer[],
+    run: (client: Redis, index: number) => Promise<void>,
+  ) => {
+    const clients = members.map((member) => new Redis(member.url));
+    await Promise.all(clients.map(run)).finally(() => {
+      for (const client of clients) client.disconnect();
+    });
+  };
+  const masterIds: string[] = [];
+  await toEach([...nodes, ...copies], async (client, index) => {
+    if (index > 0) await client.call('CLUSTER', 'MEET', '127.0.0.1', `${first.port}`, `${first.clusterPort}`);
+    if (index > 2) return;
+    const [from, to] = [Math.ceil((index * 16_384) / 3), Math.ceil(((index + 1) * 16_384) / 3) - 1];
+    await client.call('CLUSTER', 'ADDSLOTSRANGE', `${from}`, `${to}`);
+    masterIds[index] = String(await client.call('CLUSTER', 'MYID'));
+  });
+  // A node can follow only a master that it has heard of.
+  await toEach(copies, async (client, index) => {
+    const follow = () => client.call('CLUSTER', 'REPLICATE', masterIds[index] ?? '').catch(() => undefined);
+    while ((await follow()) !== 'OK') await sleep(50);
+    while (!(await client.info('replication')).includes('master_link_status:up')) await sleep(50);
+  });
+  await toEach([...nodes, ...copies], async (client) => {
+    while (!String(await client.call('CLUSTER', 'INFO')).includes('cluster_state:ok')) await sleep(50);
+  });
   return {
     url: nodes.map((node) => node.url).join(','),
     nodes,
     /** The master that keeps `key`. */
     async masterOf(key: string): Promise<RedisServer> {
-      const slot = await ask(nodes[0], 'CLUSTER', 'KEYSLOT', key);
-      const master = nodes[Math.floor((Number(slot) * 3) / 16_384)];
-      if (master === undefined) throw new Error(`no master keeps slot ${slot}`);
-      return master;
+      const client = new Redis(first.url);
+      const slot = Number(await client.call('CLUSTER', 'KEYSLOT', key).finally(() => client.disconnect()));
+      return nodes[Math.floor((slot * 3) / 16_384)] ?? first;
     },
     stop: () => Promise.all([...nodes, ...copies].map((node) => node.stop())),
   };
-}
-
-/** Joins the cluster of `master`; resolves once it holds all that `master` holds and the others know of it. */
-async function startReplica(master: RedisServer, settings: Settings): Promise<RedisServer> {
-  const replica = await startRedis(settings);
-  await ask(replica, 'CLUSTER', 'MEET', '127.0.0.1', `${master.port}`, `${master.clusterPort}`);
-  const masterId = String(await ask(master, 'CLUSTER', 'MYID'));
-  const isTold = () => ask(replica, 'CLUSTER', 'REPLICATE', masterId).catch(() => undefined);
-  while ((await isTold()) !== 'OK') await sleep(50);
-  const isOnline = async () =>
-    String(await ask(master, 'INFO', 'replication')).includes('state=online') &&
-    String(await ask(replica, 'CLUSTER', 'INFO')).includes('cluster_state:ok');
-  while (!(await isOnline())) await sleep(50);
-  return replica;
-}
-
-async function ask(node: RedisServer | undefined, command: string, ...args: string[]): Promise<unknown> {
-  const client = new Redis(node?.url ?? '');
-  return client.call(command, ...args).finally(() => client.disconnect());
 }
 
 /** @throws Error where the server ends instead of answering. */
