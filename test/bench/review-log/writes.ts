@@ -11,6 +11,9 @@ export type WriteCost = {
   walBytes: number;
   /** Right after a checkpoint: the first change of a page writes the whole page. */
   walBytesAfterCheckpoint: number;
+  /** The same with wal_compression, by the method named. */
+  walBytesCompressed: number;
+  compression: string;
 };
 
 const REVIEWS = 10_000;
@@ -18,18 +21,27 @@ const DAY_MS = 86_400_000;
 
 export async function measureWrites(server: Server, learners: readonly Learner[]): Promise<WriteCost> {
   const run = () => server.cost(() => reviewInTurn(server, learners));
-  await server.set(SAFE);
   await server.client.query('SET synchronous_commit = off');
-  await server.client.query('CHECKPOINT');
-  const withImages = await run();
-  await server.set({ full_page_writes: 'off' });
-  await server.client.query('CHECKPOINT');
-  const changes = await run();
+  const fresh = async (settings: Readonly<Record<string, string>>) => {
+    await server.set({ ...SAFE, ...settings });
+    await server.client.query('CHECKPOINT');
+    return run();
+  };
+  const withImages = await fresh({});
+  // Not every build has lz4.
+  const { rows } = await server.client.query<{ has: boolean }>(
+    `SELECT 'lz4' = ANY(enumvals) AS has FROM pg_settings WHERE name = 'wal_compression'`,
+  );
+  const compression = rows[0]?.has === true ? 'lz4' : 'pglz';
+  const compressed = await fresh({ wal_compression: compression });
+  const changes = await fresh({ wal_compression: 'off', full_page_writes: 'off' });
   await server.set(SAFE);
   return {
     cpuUs: (changes.cpuMs * 1000) / REVIEWS,
     walBytes: changes.walBytes / REVIEWS,
     walBytesAfterCheckpoint: withImages.walBytes / REVIEWS,
+    walBytesCompressed: compressed.walBytes / REVIEWS,
+    compression,
   };
 }
 
