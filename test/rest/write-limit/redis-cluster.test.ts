@@ -52,24 +52,30 @@ describeWithRedis('the write limit on Redis Cluster', () => {
   test('a master that dies costs at most one more allowance, and its replica counts on from where it was', async () => {
     const [one, other] = limiters;
     // Of one slot, so that the same master has both: one bucket is used through both facades, the other through one.
-    const [shared, single, fresh] = ['{user:key}:shared', '{user:key}:single', '{user:key}:fresh'];
+    const [shared = '', single = '', half = '', fresh = ''] = ['shared', 'single', 'half', 'fresh'].map(
+      (name) => `{user:key}:${name}`,
+    );
     const master = await cluster.masterOf(`write-limit:{${shared}}`);
     expect((await cluster.masterOf(`write-limit:{${single}}`)).port).toBe(master.port);
     expect([await take(one, shared, 30), await take(other, shared, 30)]).toEqual([30, 30]);
     expect([await take(one, shared, 1), await take(other, shared, 1)]).toEqual([0, 0]);
     expect(await take(one, single, 61)).toBe(60);
+    expect([await take(one, half, 10), await take(other, half, 10)]).toEqual([10, 10]);
     expect(modes()).toEqual(['redis', 'redis']);
 
     await master.kill();
     // Nobody else counts now: each facade goes on from what it has itself let through.
     expect([await take(one, shared, 100), await take(other, shared, 100)]).toEqual([30, 30]);
     expect(await take(one, single, 100)).toBe(0);
+    expect([await take(one, half, 100), await take(other, half, 100)]).toEqual([50, 50]);
     expect(modes()).toEqual(['process', 'process']);
 
     await expect.poll(modes, { timeout: 20_000, interval: 50 }).toEqual(['redis', 'redis']);
-    // The replica has the sixty that its master counted: all in all 120 and 60 have passed.
+    // The replica has the sixty that its master counted: 120 and 60 have passed, one more allowance and none.
     expect([await take(one, shared, 100), await take(other, shared, 100)]).toEqual([0, 0]);
     expect(await take(one, single, 100)).toBe(0);
+    // Of this one the replica knows 20 of 120, but neither facade lets more than 60 through by itself.
+    expect([await take(one, half, 100), await take(other, half, 100)]).toEqual([0, 0]);
     // And it counts for both again.
     expect([await take(one, fresh, 40), await take(other, fresh, 40)]).toEqual([40, 20]);
     expect(modes()).toEqual(['redis', 'redis']);

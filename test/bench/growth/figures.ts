@@ -1,0 +1,60 @@
+// What was measured, as docs/scaling.json keeps it, and how it gets there from the files that the measurements leave.
+import { readFileSync } from 'node:fs';
+import { median } from '../figure.ts';
+import type { Rounds } from '../measure.ts';
+import type { ReadCost } from '../review-log/reads.ts';
+import type { Cost } from '../review-log/server.ts';
+import type { WriteCost } from '../review-log/writes.ts';
+
+/** CPU in milliseconds of one request, by process. */
+export type CpuOf = { rest: number; scheduling: number; accounts: number; postgres: number; redis: number };
+
+export type LogForm = {
+  sizes: Record<string, number>;
+  reads: Record<string, ReadCost>;
+  writes: WriteCost;
+};
+export type ReviewLog = {
+  rows: number;
+  learners: number;
+  plain: LogForm & { retention: { delete: Cost; vacuum: Cost } };
+  parted: LogForm & { retention: { drop: Cost } };
+};
+
+export type Figures = {
+  measuredOn: string;
+  machine: string;
+  cpu: { review: CpuOf; due: CpuOf };
+  /** With its search text and all indexes; 32 characters of title, 272 of content. */
+  materialBytes: number;
+  /** From the smaller to the larger. */
+  reviewLogs: ReviewLog[];
+};
+
+const PROCESSES = ['rest', 'scheduling', 'accounts', 'postgres', 'redis'] as const;
+
+/** `file`: what npm run bench -- --rows due,review --json FILE has written. */
+export function readBench(file: string): Pick<Figures, 'machine' | 'cpu'> {
+  const { machine, loads }: { machine: string; loads: Record<string, Rounds> } = JSON.parse(
+    readFileSync(file, 'utf8'),
+  );
+  const cpuOf = (row: string): CpuOf => {
+    const rounds = loads[row]?.ours;
+    if (rounds === undefined) throw new Error(`${file} has no row "${row}"`);
+    const parts = PROCESSES.map((name) => [
+      name,
+      round(median(rounds.map(({ cpuMsOf }) => cpuMsOf[name] ?? 0)), 4),
+    ]);
+    return Object.fromEntries(parts) as CpuOf;
+  };
+  return { machine, cpu: { review: cpuOf('review'), due: cpuOf('due') } };
+}
+
+/** `file`: what test/bench/review-log.ts --json FILE has written. */
+export function readReviewLog(file: string): ReviewLog {
+  return JSON.parse(readFileSync(file, 'utf8'), (_, value) =>
+    typeof value === 'number' ? round(value, 3) : value,
+  );
+}
+
+export const round = (value: number, digits: number) => Math.round(value * 10 ** digits) / 10 ** digits;
