@@ -24,7 +24,7 @@ const log: ReviewLog = {
 };
 /** A review takes 400 bytes. */
 const figures: Figures = {
-  ...{ measuredOn: '2026-01-01', machine: 'none', materialBytes: 1000, reviewLogs: [log] },
+  ...{ measuredOn: '2026-01-01', machine: 'none', materialBytes: 1000, replicas: {}, reviewLogs: [log] },
   cpu: {
     review: { rest: 0.3, scheduling: 0.3, accounts: 0, postgres: 0.4, redis: 0.05 },
     due: { rest: 0.2, scheduling: 0.2, accounts: 0, postgres: 0.1, redis: 0 },

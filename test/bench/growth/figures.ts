@@ -21,12 +21,16 @@ export type ReviewLog = {
   parted: LogForm & { retention: { drop: Cost } };
 };
 
+/** Of the load with so many of each service. */
+export type ReplicaCost = { replicas: string; cpuMs: number; perSecond: number; p50Ms: number };
+
 export type Figures = {
   measuredOn: string;
   machine: string;
   cpu: { review: CpuOf; due: CpuOf };
   /** With its search text and all indexes; 32 characters of title, 272 of content. */
   materialBytes: number;
+  replicas: Record<string, ReplicaCost[]>;
   /** From the smaller to the larger. */
   reviewLogs: ReviewLog[];
 };
@@ -50,11 +54,11 @@ export function readBench(file: string): Pick<Figures, 'machine' | 'cpu'> {
   return { machine, cpu: { review: cpuOf('review'), due: cpuOf('due') } };
 }
 
-/** `file`: what test/bench/review-log.ts --json FILE has written. */
-export function readReviewLog(file: string): ReviewLog {
-  return JSON.parse(readFileSync(file, 'utf8'), (_, value) =>
-    typeof value === 'number' ? round(value, 3) : value,
-  );
-}
+/** What test/bench/review-log.ts or test/bench/replicas.ts has written with --json FILE, to three places. */
+export const readReviewLog = (file: string): ReviewLog => JSON.parse(readFileSync(file, 'utf8'), rounded);
+export const readReplicas = (file: string): Figures['replicas'] =>
+  JSON.parse(readFileSync(file, 'utf8'), rounded);
 
-export const round = (value: number, digits: number) => Math.round(value * 10 ** digits) / 10 ** digits;
+const rounded = (_: string, value: unknown) => (typeof value === 'number' ? round(value, 3) : value);
+
+const round = (value: number, digits: number) => Math.round(value * 10 ** digits) / 10 ** digits;

@@ -10,7 +10,7 @@ const LINES: readonly { need: keyof Need; name: string; colour: string }[] = [
   { need: 'postgresByDisk', name: 'PostgreSQL, by disk after a year', colour: '#c0392b' },
   { need: 'postgresByWal', name: 'PostgreSQL, by WAL at the peak', colour: '#d9822b' },
   { need: 'postgresByCpu', name: 'PostgreSQL, by CPU at the peak', colour: '#2b7bd9' },
-  { need: 'services', name: 'REST, scheduling, accounts, by CPU', colour: '#2e9e5b' },
+  { need: 'services', name: 'all services, by CPU at the peak', colour: '#2e9e5b' },
   { need: 'redisByCpu', name: 'Redis masters, by CPU', colour: '#8e5bd0' },
 ];
 

@@ -17,11 +17,21 @@ const bytes = (value: number) => {
 /** By the name of the part of the page that each fills. */
 export function toTables(figures: Figures): Record<string, string> {
   return {
+    replicas: replicas(figures),
     measured: measured(figures),
     machines: machines(figures),
     walls: walls(figures),
     'review-log': reviewLog(figures),
   };
+}
+
+function replicas(figures: Figures): string {
+  const rows = Object.entries(figures.replicas).flatMap(([load, costs]) =>
+    costs.map(({ replicas: count, cpuMs, perSecond, p50Ms }) => [
+      ...[load, count, number(cpuMs), number(perSecond), number(p50Ms)],
+    ]),
+  );
+  return table(['load', 'of each', 'CPU ms', 'requests/s', 'p50 ms'], rows);
 }
 
 function measured(figures: Figures): string {
