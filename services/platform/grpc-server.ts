@@ -72,10 +72,10 @@ export type GrpcServerOptions = {
   host: string;
   /** 0: any free one. */
   port: number;
-  trust: GrpcTrust;
-  logger: Logger;
   /** How long a connection lasts before its client has to look the name up and dial again; default 300,000. */
   maxConnectionAgeMs?: number;
+  trust: GrpcTrust;
+  logger: Logger;
 };
 
 export type GrpcServer = {
