@@ -14,10 +14,13 @@ export const DISTRIBUTED_TABLES = [
 ] as const;
 
 /**
- * Made known to every node, but given no argument to be distributed by: Citus would then run the first where the user's
- * rows are, and its lock would no longer meet the one that the deletion of a user takes on the coordinator.
+ * Functions are made known to every node, first, since indexes may rest on them; but none gets an argument to be
+ * distributed by: Citus would then run insert_material where the user's rows are, and its lock would no longer meet the
+ * one that the deletion of a user takes on the coordinator.
  */
-const FUNCTIONS = ['scheduling.user_lock', 'scheduling.insert_material'] as const;
+const TELL_FUNCTIONS = `
+  SELECT create_distributed_function(oid::regprocedure) FROM (
+    SELECT oid FROM pg_proc WHERE pronamespace = 'scheduling'::regnamespace AND prokind = 'f' ORDER BY oid) AS ours`;
 
 /** "srs2" in ASCII: two runs at once take turns. */
 const DISTRIBUTION_LOCK = 0x73727332;
@@ -53,6 +56,7 @@ async function distribute(client: Client): Promise<string[]> {
   const done = new Set(rows.map(({ name }) => name));
   const missing = DISTRIBUTED_TABLES.filter((table) => !done.has(table));
   if (missing.length === 0) return [];
+  await client.query(TELL_FUNCTIONS);
   const [first] = DISTRIBUTED_TABLES;
   for (const table of missing) {
     const beside = table === first ? 'none' : first;
@@ -61,8 +65,6 @@ async function distribute(client: Client): Promise<string[]> {
       beside,
     ]);
   }
-  for (const name of FUNCTIONS)
-    await client.query('SELECT create_distributed_function($1::regproc::regprocedure)', [name]);
   return missing;
 }
 

@@ -1,22 +1,26 @@
 // How much room a material takes, with its search text and all indexes, written in the order in which people add them.
-import { copyRows, TABLES } from '../dataset/copy.ts';
+import type { Material } from '../../../services/scheduling/domain/material.ts';
+import { insertMaterial } from '../../../services/scheduling/repositories/materials-repository.ts';
 import { createTimeMs } from '../dataset/core.ts';
 import { idOf } from '../dataset/people.ts';
 import { createRandom, prose } from '../dataset/words.ts';
 import { openServer } from '../review-log/server.ts';
 
-const LEARNERS = 250;
+const LEARNERS = 100;
 const MATERIALS_OF_LEARNER = 200;
 const TITLE_CHARACTERS = 32;
 const CONTENT_CHARACTERS = 272;
 
-/** Of an embedded PostgreSQL that lives as long as this takes, about a minute. */
+/** By the service's own statement, into an embedded PostgreSQL that lives as long as this takes, about a minute. */
 export async function measureMaterialBytes(): Promise<number> {
-  const { client, stop } = await openServer();
+  const { client, db, stop } = await openServer();
   try {
-    const userIds = Array.from({ length: LEARNERS }, (_, number) => idOf(`learner ${number}`));
-    await copyRows(client, TABLES.materials, materialRows(userIds));
-    await copyRows(client, TABLES.search, searchRows(userIds));
+    await client.query('SET synchronous_commit = off');
+    for (let index = 0; index < MATERIALS_OF_LEARNER; index += 1)
+      for (let place = 0; place < LEARNERS; place += 1) {
+        const userId = idOf(`learner ${place}`);
+        await insertMaterial(db, userId, materialOf(userId, index, createRandom(place * 1_000_003 + index)));
+      }
     await client.query('VACUUM ANALYZE');
     const { rows } = await client.query<{ bytes: number }>(
       `SELECT (pg_total_relation_size('scheduling.materials') + pg_total_relation_size('scheduling.material_search'))::float8
@@ -28,29 +32,20 @@ export async function measureMaterialBytes(): Promise<number> {
   }
 }
 
-function* each(userIds: readonly string[]) {
-  for (let index = 0; index < MATERIALS_OF_LEARNER; index += 1)
-    for (const [place, userId] of userIds.entries()) {
-      const random = createRandom(place * 1_000_003 + index);
-      const materialId = idOf(`${userId} ${index}`, createTimeMs(index));
-      yield {
-        userId,
-        materialId,
-        index,
-        title: prose(random, TITLE_CHARACTERS),
-        content: prose(random, CONTENT_CHARACTERS),
-      };
-    }
-}
-
-function* materialRows(userIds: readonly string[]) {
-  for (const { userId, materialId, index, title, content } of each(userIds)) {
-    const time = new Date(createTimeMs(index));
-    yield [userId, materialId, title, content, null, 'flashcard', 250, 15, 3, time, time, 3, time, time];
-  }
-}
-
-function* searchRows(userIds: readonly string[]) {
-  for (const { userId, materialId, title, content } of each(userIds))
-    yield [userId, materialId, title.toLowerCase(), content.toLowerCase(), ''];
+function materialOf(userId: string, index: number, random: () => number): Material {
+  const time = new Date(createTimeMs(index));
+  return {
+    materialId: idOf(`${userId} ${index}`, time.getTime()),
+    title: prose(random, TITLE_CHARACTERS),
+    content: prose(random, CONTENT_CHARACTERS),
+    ...{ sourceUrl: null, type: 'flashcard', revision: 0 },
+    schedule: { easeFactorHundredths: 250, intervalDays: 0, repetitions: 0 },
+    ...{
+      nextReviewTime: time,
+      lastReviewedTime: null,
+      createTime: time,
+      updateTime: time,
+      archiveTime: null,
+    },
+  };
 }
