@@ -1,9 +1,12 @@
 // What a statement and a schema must keep to, so that the rows of one user can lie on a node of their own.
 
-/** "stays right" reads: FROM or JOIN or UPDATE, a table of ours, and its alias where it has one. */
+/** FROM, JOIN, UPDATE or INTO, a table of ours, and its alias where it has one. */
 const REFERENCE =
   /\b(FROM|JOIN|UPDATE|INTO) scheduling\.(\w+)(?: (?:AS )?(?!(?:SET|WHERE|VALUES|ON|ORDER|CROSS|JOIN|LIMIT|RETURNING|SELECT)\b)(\w+))?/g;
 const BINDING = /(?:\b(\w+)\.)?\buser_id = (?:\$\d+|(\w+)\.user_id)/g;
+/** Looks bound, but is no condition of its own, and only such a one tells which node has the rows. */
+const WRAPPED =
+  /\((?:[^()]|\([^()]*\))*\buser_id = \$\d+(?:[^()]|\([^()]*\))*\) IS (?:NOT )?(?:TRUE|FALSE|NULL)\b/;
 const INSERT = /INTO scheduling\.\w+(?: AS \w+)? \(user_id, [^)]*\) (?:VALUES \(|SELECT )\$\d+\b/g;
 
 /** One line, without texts in quotes: what they say is no SQL. */
@@ -35,7 +38,8 @@ export function unboundTables(sql: string, alsoBound: readonly string[] = []): s
   problems.push(...unaliased.slice(unaliasedBindings).map(({ table }) => table));
   problems.push(...written.slice([...text.matchAll(INSERT)].length).map(({ table }) => table));
   if (/\bOR (?:\w+\.)?user_id\b/.test(text)) problems.push('user_id in an OR');
-  for (const [, name = '', first] of text.matchAll(/\bscheduling\.(\w+)\((\$\d+)?/g))
+  if (WRAPPED.test(text)) problems.push('user_id within an expression');
+  for (const [, name = '', first] of text.matchAll(/\bscheduling\.(\w+)\((\$\d+|\w+\.user_id)?/g))
     if (first === undefined) problems.push(name);
   return problems;
 }

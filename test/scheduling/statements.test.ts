@@ -86,6 +86,10 @@ describe('the statements of the scheduling repositories', () => {
     ],
     ['SELECT * FROM scheduling.materials m WHERE m.user_id = $1 OR m.user_id = $2', ['user_id in an OR']],
     [
+      'SELECT * FROM scheduling.materials m WHERE (m.user_id = $1 AND m.title = lower($2)) IS TRUE',
+      ['user_id within an expression'],
+    ],
+    [
       `SELECT * FROM scheduling.reviews r JOIN scheduling.materials m ON m.material_id = r.material_id
        WHERE r.user_id = $1`,
       ['materials'],
