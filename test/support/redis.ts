@@ -59,7 +59,12 @@ export async function startRedis(settings: Settings = {}) {
       ['save', ''],
       ['appendonly', settings.appendOnly ? 'yes' : 'no'],
       ['dir', folder],
-      ...(password === undefined ? [] : [['requirepass', password], ['masterauth', password]]),
+      ...(password === undefined
+        ? []
+        : [
+            ['requirepass', password],
+            ['masterauth', password],
+          ]),
       ...(clusterPort === undefined
         ? []
         : [
