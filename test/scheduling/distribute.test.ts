@@ -1,5 +1,5 @@
 // npm run migrate -- --distribute, and what scheduling does on distributed tables. Citus itself is not part of the project and
-// cannot be installed by its tests: its three functions are stood in for by recorders, its answers are not.
+// cannot be installed by its tests: two functions and a table of its catalogue are stood in for.
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';

@@ -1,5 +1,5 @@
 // The write limit on a real Redis Cluster: three masters, each with a replica that takes over when it dies.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { createLogger } from '../../../services/platform/logger.ts';
 import { createWriteLimiter, type WriteLimiter } from '../../../services/rest/write-limit/write-limiter.ts';
 import { describeWithRedis, type RedisCluster, startRedisCluster } from '../../support/redis.ts';
@@ -38,7 +38,7 @@ describeWithRedis('the write limit on Redis Cluster', () => {
         for (const bucket of first) await limiter.take(bucket);
         return limiter.mode();
       };
-      await expect.poll(touched, { timeout: 10_000 }).toBe('redis');
+      await vi.waitFor(async () => expect(await touched()).toBe('redis'), { timeout: 10_000 });
     }
   });
   afterAll(async () => {
