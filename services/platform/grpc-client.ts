@@ -21,6 +21,8 @@ const CHANNEL_OPTIONS: ClientOptions = {
   // A service that restarts is dialled again soon: one of two may end a second after the other is back.
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 300,
+  // A name is looked up again whenever a connection ends; the library's own pause of 30 s is long beside a replica's fall.
+  'grpc.dns_min_time_between_resolutions_ms': 5_000,
   'grpc.keepalive_time_ms': 10_000,
   'grpc.keepalive_timeout_ms': 2_000,
   'grpc.keepalive_permit_without_calls': 1,

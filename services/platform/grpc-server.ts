@@ -75,6 +75,8 @@ export type GrpcServerOptions = {
   host: string;
   /** 0: any free one. */
   port: number;
+  /** How long a connection lasts before its client has to look the name up and dial again; default 300,000. */
+  maxConnectionAgeMs?: number;
   trust: GrpcTrust;
   logger: Logger;
   telemetry?: Telemetry;
@@ -96,7 +98,7 @@ export async function startGrpcServer(
   const server = new Server({
     interceptors: options.trust.serviceTokens.length > 0 ? [requireToken(options)] : [],
     'grpc.keepalive_permit_without_calls': 1,
-    'grpc.max_connection_age_ms': 300_000,
+    'grpc.max_connection_age_ms': options.maxConnectionAgeMs ?? 300_000,
     'grpc.max_connection_age_grace_ms': 30_000,
     'grpc-node.flow_control_window': 4 * 1024 * 1024,
   });

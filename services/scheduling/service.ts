@@ -30,6 +30,7 @@ import { watchDatabase } from '../platform/ops/watch-database.ts';
 import { type Database, openDatabase, requireUsableDatabase } from '../platform/postgres.ts';
 import { loadProto, serviceDefinition } from '../platform/proto.ts';
 import type { SchedulingConfig } from './config.ts';
+import { isDistributed } from './distribute.ts';
 import { createMaterialListHandlers } from './handlers/material-lists-handlers.ts';
 import { createMaterialHandlers } from './handlers/materials-handlers.ts';
 import { REQUEST_ID_LIFETIME_MS } from './handlers/once.ts';
@@ -69,6 +70,7 @@ export async function startScheduling(options: {
     addDatabaseChecks(telemetry.readiness, database, schedulingSchema);
     const newId = (time: Date) => uuidV7({ msecs: time.getTime() });
     const dependencies = { database, now, newId };
+    const lists = { ...dependencies, isDistributed: await isDistributed(database) };
     const proto = loadProto('scheduling/v1/scheduling.proto');
     const define = <D extends Parameters<typeof implement>[0]>(name: string) =>
       serviceDefinition<D>(proto, `scheduling.v1.${name}`);
@@ -83,7 +85,7 @@ export async function startScheduling(options: {
       services: [
         implement<MaterialServiceHandlers>(define<MaterialServiceDefinition>('MaterialService'), {
           ...createMaterialHandlers(dependencies),
-          ...createMaterialListHandlers(dependencies),
+          ...createMaterialListHandlers(lists),
         }),
         implement<ReviewServiceHandlers>(
           define<ReviewServiceDefinition>('ReviewService'),

@@ -13,6 +13,8 @@ export type RedisServer = Awaited<ReturnType<typeof startRedis>>;
 
 type Settings = {
   cluster?: boolean;
+  /** After so long of silence the nodes of a Cluster take one of them for dead; default: Redis's own 15 s. */
+  nodeTimeoutMs?: number;
   password?: string;
   /** Keeps every write Redis makes in a file, for `appendOnlyText` to read. */
   appendOnly?: boolean;
@@ -57,12 +59,18 @@ export async function startRedis(settings: Settings = {}) {
       ['save', ''],
       ['appendonly', settings.appendOnly ? 'yes' : 'no'],
       ['dir', folder],
-      ...(password === undefined ? [] : [['requirepass', password]]),
+      ...(password === undefined
+        ? []
+        : [
+            ['requirepass', password],
+            ['masterauth', password],
+          ]),
       ...(clusterPort === undefined
         ? []
         : [
             ['cluster-enabled', 'yes'],
             ['cluster-port', `${clusterPort}`],
+            ['cluster-node-timeout', `${settings.nodeTimeoutMs ?? 15_000}`],
           ]),
     ];
     const args = options.flatMap(([name, value = '']) => [`--${name}`, value]);
@@ -101,26 +109,60 @@ export async function startRedis(settings: Settings = {}) {
   };
 }
 
-/** Three masters that share the slots. */
-export async function startRedisCluster({ password }: { password?: string } = {}) {
-  const settings = { cluster: true, ...(password === undefined ? {} : { password }) };
-  const nodes = await Promise.all([startRedis(settings), startRedis(settings), startRedis(settings)]);
+export type RedisCluster = Awaited<ReturnType<typeof startRedisCluster>>;
+
+/** Three masters that share the slots; with `replicas` each has one, ready to take over within seconds. */
+export async function startRedisCluster({
+  password,
+  replicas,
+}: {
+  password?: string;
+  replicas?: boolean;
+} = {}) {
+  const settings = {
+    cluster: true,
+    ...(password === undefined ? {} : { password }),
+    ...(replicas === true ? { nodeTimeoutMs: 1500 } : {}),
+  };
+  const startThree = () => Promise.all([startRedis(settings), startRedis(settings), startRedis(settings)]);
+  const [nodes, copies] = await Promise.all([startThree(), replicas === true ? startThree() : []]);
   const [first] = nodes;
-  const clients = nodes.map((node) => new Redis(node.url));
-  await Promise.all(
-    clients.map(async (client, index) => {
-      const [from, to] = [Math.ceil((index * 16_384) / 3), Math.ceil(((index + 1) * 16_384) / 3) - 1];
-      await client.call('CLUSTER', 'ADDSLOTSRANGE', `${from}`, `${to}`);
-      if (first !== undefined && index > 0)
-        await client.call('CLUSTER', 'MEET', '127.0.0.1', `${first.port}`, `${first.clusterPort}`);
-      while (!String(await client.call('CLUSTER', 'INFO')).includes('cluster_state:ok')) await sleep(50);
-      client.disconnect();
-    }),
-  );
+  const toEach = async (
+    members: readonly RedisServer[],
+    run: (client: Redis, index: number) => Promise<void>,
+  ) => {
+    const clients = members.map((member) => new Redis(member.url));
+    await Promise.all(clients.map(run)).finally(() => {
+      for (const client of clients) client.disconnect();
+    });
+  };
+  const masterIds: string[] = [];
+  await toEach([...nodes, ...copies], async (client, index) => {
+    if (index > 0) await client.call('CLUSTER', 'MEET', '127.0.0.1', `${first.port}`, `${first.clusterPort}`);
+    if (index > 2) return;
+    const [from, to] = [Math.ceil((index * 16_384) / 3), Math.ceil(((index + 1) * 16_384) / 3) - 1];
+    await client.call('CLUSTER', 'ADDSLOTSRANGE', `${from}`, `${to}`);
+    masterIds[index] = String(await client.call('CLUSTER', 'MYID'));
+  });
+  // A node can follow only a master that it has heard of.
+  await toEach(copies, async (client, index) => {
+    const follow = () => client.call('CLUSTER', 'REPLICATE', masterIds[index] ?? '').catch(() => undefined);
+    while ((await follow()) !== 'OK') await sleep(50);
+    while (!(await client.info('replication')).includes('master_link_status:up')) await sleep(50);
+  });
+  await toEach([...nodes, ...copies], async (client) => {
+    while (!String(await client.call('CLUSTER', 'INFO')).includes('cluster_state:ok')) await sleep(50);
+  });
   return {
     url: nodes.map((node) => node.url).join(','),
     nodes,
-    stop: () => Promise.all(nodes.map((node) => node.stop())),
+    /** The master that keeps `key`. */
+    async masterOf(key: string): Promise<RedisServer> {
+      const client = new Redis(first.url);
+      const slot = Number(await client.call('CLUSTER', 'KEYSLOT', key).finally(() => client.disconnect()));
+      return nodes[Math.floor((slot * 3) / 16_384)] ?? first;
+    },
+    stop: () => Promise.all([...nodes, ...copies].map((node) => node.stop())),
   };
 }
 

@@ -1,11 +1,15 @@
 // The write limit in this process's memory: where there is no Redis, and while it is away.
-import { advanceLog, type LogDecision, recordInLog, takeFromLog } from './sliding-log.ts';
+import { advanceLog, type LogDecision, type LogRule, recordInLog, takeFromLog } from './sliding-log.ts';
 
 export type ProcessLog = {
   /** Decides one write; times in milliseconds. */
   take(bucket: string): LogDecision;
-  /** Counts a write that Redis accepted, so that losing Redis does not start this process's count anew. */
-  record(bucket: string): void;
+  /**
+   * Counts a write that Redis accepted, so that losing Redis does not start this process's count anew. A refusal where
+   * this process alone has already let the limit through: Redis has then lost writes, or never learned of those that
+   * were decided here while it was away.
+   */
+  record(bucket: string): LogDecision | undefined;
   /** Buckets in memory. */
   size(): number;
 };
@@ -43,7 +47,21 @@ export function createProcessLog(options: {
   };
   return {
     take: (bucket) => withLog(bucket, takeFromLog),
-    record: (bucket) => withLog(bucket, recordInLog),
+    record: (bucket) => withLog(bucket, recordUnlessFull),
     size: () => logs.size,
   };
+}
+
+/**
+ * Writes are noted when Redis's reply is read, a little after Redis has counted them; what is about to leave the window
+ * may have left it there. A sixtieth of the window is more than a reply takes.
+ */
+function recordUnlessFull(log: number[], rule: LogRule): LogDecision | undefined {
+  const { now, window, limit } = rule;
+  advanceLog(log, rule);
+  const leavesNext = log[log.length - limit];
+  if (leavesNext !== undefined && leavesNext > now - window + window / 60)
+    return { allowed: false, remaining: 0, untilReset: leavesNext + window - now };
+  recordInLog(log, rule);
+  return undefined;
 }

@@ -27,8 +27,8 @@ export type WriteLimiter = {
  * Never accepts more than `limit` writes of a bucket in any `windowMs`: over all replicas while Redis decides, in each by
  * itself while Redis is away. A write that Redis did not answer for is decided in this process and not asked again, so
  * where Redis counted it all the same, it counts twice and never passes twice. What Redis accepts here is noted here too:
- * when Redis goes, this process goes on from its own writes; when Redis returns, at most this process's own allowance
- * came on top. `redisUrl` undefined: this process alone; else as connectRedis takes it, which says what it throws.
+ * when Redis goes, this process goes on from its own writes; when Redis returns, whatever it has forgotten, this process
+ * still lets no more through than the limit. So an outage costs at most the allowances of the other processes. `redisUrl` undefined: this process alone; else as connectRedis takes it, which says what it throws.
  */
 export function createWriteLimiter(options: {
   redisUrl: string | undefined;
@@ -57,8 +57,7 @@ export function createWriteLimiter(options: {
     if (breaker.isOpen()) return processLog.take(bucket);
     try {
       const decision = await redisLog.take(bucket);
-      if (decision.allowed) processLog.record(bucket);
-      return decision;
+      return (decision.allowed ? processLog.record(bucket) : undefined) ?? decision;
     } catch (error) {
       breaker.open(bucket, error);
       return processLog.take(bucket);

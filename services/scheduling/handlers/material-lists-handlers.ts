@@ -28,8 +28,13 @@ type MaterialListHandlers = Pick<
   'ListMaterials' | 'ListDueMaterials' | 'BatchListMaterials' | 'BatchListDueMaterials'
 >;
 
-export function createMaterialListHandlers(dependencies: HandlerDependencies): MaterialListHandlers {
-  const firstPages = createFirstPages(dependencies);
+/** `isDistributed`: the users' rows lie on different nodes, so that no one statement may read those of several. */
+export function createMaterialListHandlers(
+  dependencies: HandlerDependencies & { isDistributed: boolean },
+): MaterialListHandlers {
+  const firstPages = dependencies.isDistributed
+    ? createSingleFirstPages(dependencies)
+    : createFirstPages(dependencies);
   const list = (request: ListMaterialsRequest) => answerList(dependencies, firstPages, request);
   const listDue = (request: ListDueMaterialsRequest) => answerDueList(dependencies, firstPages, request);
   return {
@@ -56,6 +61,17 @@ function createFirstPages({ database }: HandlerDependencies): FirstPages {
   const newest = (requests: readonly { userId: string; limit: number }[]) =>
     listNewestOfUsers(database, requests);
   return { due: coalesce(due, { max: MAX_TOGETHER }), newest: coalesce(newest, { max: MAX_TOGETHER }) };
+}
+
+/** Each by a statement of its own, which goes to the one node that has the user's rows. */
+function createSingleFirstPages({ database, now }: HandlerDependencies): FirstPages {
+  return {
+    due: (request) => listDueMaterials(database, request, undefined),
+    newest({ userId, limit }) {
+      const filter: MaterialFilter = { state: 'active', type: undefined, isDue: undefined, now: now() };
+      return listMaterials(database, userId, filter, { limit, after: undefined });
+    },
+  };
 }
 
 async function answerList(

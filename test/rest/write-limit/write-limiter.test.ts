@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createLogger } from '../../../services/platform/logger.ts';
 import { takeFromLog } from '../../../services/rest/write-limit/sliding-log.ts';
 import { createWriteLimiter } from '../../../services/rest/write-limit/write-limiter.ts';
-import { describeWithRedis, type RedisServer, startRedis, startRedisCluster } from '../../support/redis.ts';
+import { describeWithRedis, type RedisServer, startRedis } from '../../support/redis.ts';
 
 const logger = createLogger('test', 'silent');
 const open = (redisUrl: string | undefined, limit = 60, windowMs = 60_000) =>
@@ -171,7 +171,8 @@ describeWithRedis('the write limit in Redis', () => {
 
   test('goes on in process while Redis is frozen or gone, and comes back to it', async () => {
     const limiter = open(redis.url, 5);
-    await sleep(100);
+    // The first answer of a new connection can be late on a busy machine, and would be taken for an outage.
+    await expect.poll(async () => (await limiter.take('first')) && limiter.mode()).toBe('redis');
     const takeAll = async (bucket: string) => {
       let accepted = 0;
       for (let index = 0; index < 8; index += 1) accepted += Number((await limiter.take(bucket)).allowed);
@@ -213,24 +214,7 @@ describeWithRedis('the write limit in Redis', () => {
     redis.thaw();
     await expect.poll(everyMode, { timeout: 5000 }).toEqual(['redis', 'redis']);
     const after = await takeAll(100);
-    expect(before + during + after).toBeLessThanOrEqual(60 + 2 * 60);
+    expect(before + during + after).toBeLessThanOrEqual(2 * 60);
     for (const limiter of limiters) limiter.close();
-  });
-
-  test('works on Redis Cluster', async () => {
-    const cluster = await startRedisCluster();
-    const limiter = open(cluster.url, 3);
-    try {
-      await sleep(1000);
-      for (const bucket of ['a', 'b', 'c', 'd', 'e', 'f']) {
-        const decisions = [];
-        for (let index = 0; index < 4; index += 1) decisions.push((await limiter.take(bucket)).allowed);
-        expect(decisions).toEqual([true, true, true, false]);
-      }
-      expect(limiter.mode()).toBe('redis');
-    } finally {
-      limiter.close();
-      await cluster.stop();
-    }
   });
 });

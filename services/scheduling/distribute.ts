@@ -1,0 +1,83 @@
+// Spreads the scheduling tables over the nodes of a Citus cluster by user_id, so that all rows of a user lie on one node.
+import { Client } from 'pg';
+import type { Queryable } from '../platform/postgres.ts';
+
+/** Referenced tables before those that refer to them; the first is the one that the others are kept beside. */
+export const DISTRIBUTED_TABLES = [
+  'scheduling.materials',
+  'scheduling.material_search',
+  'scheduling.reviews',
+  'scheduling.snoozes',
+  'scheduling.snoozed_materials',
+  'scheduling.answered_requests',
+  'scheduling.deleted_users',
+] as const;
+
+/**
+ * Functions are made known to every node, first, since indexes may rest on them; but none gets an argument to be
+ * distributed by: Citus would then run insert_material where the user's rows are, and its lock would no longer meet the
+ * one that the deletion of a user takes on the coordinator.
+ */
+const TELL_FUNCTIONS = `
+  SELECT create_distributed_function(oid::regprocedure) FROM (
+    SELECT oid FROM pg_proc WHERE pronamespace = 'scheduling'::regnamespace AND prokind = 'f' ORDER BY oid) AS ours`;
+
+/** "srs2" in ASCII: two runs at once take turns. */
+const DISTRIBUTION_LOCK = 0x73727332;
+
+export type Distribution = { state: 'no-citus' } | { state: 'distributed'; tables: string[] };
+
+/**
+ * Distributes what is not distributed yet, all of it or nothing; the schema must be up to date. Writes wait meanwhile.
+ * @returns the tables that this run has distributed; `no-citus` where the extension is not in the database.
+ */
+export async function distributeScheduling(databaseUrl: string): Promise<Distribution> {
+  const client = new Client({ connectionString: databaseUrl, application_name: 'scheduling-distribute' });
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    const { rowCount } = await client.query(`SELECT FROM pg_extension WHERE extname = 'citus'`);
+    if (rowCount === 0) return { state: 'no-citus' };
+    await client.query('BEGIN');
+    await client.query('SELECT pg_advisory_xact_lock($1)', [DISTRIBUTION_LOCK]);
+    const tables = await distribute(client);
+    await client.query('COMMIT');
+    return { state: 'distributed', tables };
+  } finally {
+    // An open transaction ends with its connection, undone.
+    await client.end();
+  }
+}
+
+async function distribute(client: Client): Promise<string[]> {
+  const { rows } = await client.query<{ name: string }>(
+    `SELECT logicalrelid::regclass::text AS name FROM pg_dist_partition WHERE partmethod = 'h'`,
+  );
+  const done = new Set(rows.map(({ name }) => name));
+  const missing = DISTRIBUTED_TABLES.filter((table) => !done.has(table));
+  if (missing.length === 0) return [];
+  await client.query(TELL_FUNCTIONS);
+  const [first] = DISTRIBUTED_TABLES;
+  for (const table of missing) {
+    const beside = table === first ? 'none' : first;
+    await client.query(`SELECT create_distributed_table($1, 'user_id', colocate_with => $2)`, [
+      table,
+      beside,
+    ]);
+  }
+  return missing;
+}
+
+/** Whether the materials of this database are spread over nodes. */
+export async function isDistributed(db: Queryable): Promise<boolean> {
+  const [citus] = await db.query<{ present: boolean }>({
+    text: `SELECT to_regclass('pg_dist_partition') IS NOT NULL AS present`,
+    values: [],
+  });
+  if (citus?.present !== true) return false;
+  const rows = await db.query({
+    text: 'SELECT FROM pg_dist_partition WHERE logicalrelid = $1::regclass',
+    values: [DISTRIBUTED_TABLES[0]],
+  });
+  return rows.length > 0;
+}

@@ -1,0 +1,159 @@
+// npm run migrate -- --distribute, and what scheduling does on distributed tables. Citus itself is not part of the project and
+// cannot be installed by its tests: two functions and a table of its catalogue are stood in for.
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createLogger } from '../../services/platform/logger.ts';
+import { type Database, openDatabase } from '../../services/platform/postgres.ts';
+import { distributeScheduling, isDistributed } from '../../services/scheduling/distribute.ts';
+import { createMaterialListHandlers } from '../../services/scheduling/handlers/material-lists-handlers.ts';
+import { newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+
+const script = join(import.meta.dirname, '../../services/migrate.ts');
+
+/** What PostgreSQL with the extension has as far as the command looks, noting who asks for what. */
+const STAND_IN = `
+  CREATE TABLE pg_dist_partition (logicalrelid regclass PRIMARY KEY, partmethod "char", beside text);
+  CREATE TABLE told_functions (name text);
+  CREATE FUNCTION create_distributed_table(t regclass, column_name text, colocate_with text) RETURNS void
+    LANGUAGE sql AS $$ INSERT INTO pg_dist_partition VALUES (t, 'h', column_name || ' beside ' || colocate_with) $$;
+  CREATE FUNCTION create_distributed_function(f regprocedure) RETURNS void
+    LANGUAGE sql AS $$ INSERT INTO told_functions VALUES (f::regproc::text) $$;
+  SET allow_system_table_mods = on;
+  INSERT INTO pg_extension SELECT 4000000000, 'citus', extowner, extnamespace, false, '1', NULL, NULL
+    FROM pg_extension WHERE extname = 'plpgsql'`;
+
+const users = [newUserId(), newUserId(), newUserId()];
+let here: TestScheduling;
+beforeAll(async () => {
+  here = await startTestScheduling();
+  for (const [index, userId] of users.entries())
+    for (const title of ['one', 'two']) await here.create(userId, `${title} of ${index}`);
+});
+afterAll(() => here.stop());
+
+const run = async (...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> => {
+  const env = { PATH: process.env.PATH, DATABASE_URL: here.databaseUrl };
+  const {
+    stdout,
+    stderr,
+    code = 0,
+  } = await promisify(execFile)(process.execPath, [script, ...args], {
+    env,
+  }).catch((error) => error);
+  return { code, stdout, stderr };
+};
+
+test('--help says what the command does and how it exits', async () => {
+  const { code, stdout } = await run('--help');
+  expect(code).toBe(0);
+  expect(stdout).toMatch(
+    /--distribute .*\n.*[\s\S]*Exits with 0 .* 1 .* 2 where --distribute found no Citus/,
+  );
+});
+
+describe('--distribute', () => {
+  test('brings a database without Citus up to date, says that nothing is distributed, and exits with 2', async () => {
+    const { code, stdout, stderr } = await run('--distribute');
+    expect(stdout).toMatch(/^accounts: .*\nscheduling: up to date\n$/);
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringMatching(
+        /^Nothing is distributed: the extension citus is not present in the database of /,
+      ),
+    ]);
+  });
+
+  test('distributes all tables beside each other or none, once', async () => {
+    const database = openDatabase({
+      ...{ databaseUrl: here.databaseUrl, applicationName: 'test', maxConnections: 1 },
+      logger: createLogger('test', 'silent'),
+    });
+    expect(await isDistributed(database)).toBe(false);
+    await here.sql.query(STAND_IN);
+    expect(await isDistributed(database)).toBe(false);
+    const read = async (text: string) => (await here.sql.query({ text, rowMode: 'array' })).rows.flat();
+
+    // A failure half-way leaves nothing.
+    await here.sql.query(
+      `ALTER TABLE pg_dist_partition ADD CONSTRAINT broken CHECK (logicalrelid <> 'scheduling.snoozes'::regclass)`,
+    );
+    await expect(distributeScheduling(here.databaseUrl)).rejects.toThrow(/broken/);
+    expect(await read('SELECT count(*) FROM pg_dist_partition')).toEqual([0]);
+    await here.sql.query('ALTER TABLE pg_dist_partition DROP CONSTRAINT broken');
+
+    const [one, other] = await Promise.all([run('--distribute'), run('--distribute')]);
+    const said = [one.stdout, other.stdout].map((text) => text.split('\n').at(-2)).toSorted();
+    expect(said).toEqual([
+      'scheduling: distributed already',
+      'scheduling: distributed scheduling.materials, scheduling.material_search, scheduling.reviews, scheduling.snoozes, ' +
+        'scheduling.snoozed_materials, scheduling.answered_requests, scheduling.deleted_users',
+    ]);
+    expect(await read('SELECT beside FROM pg_dist_partition')).toEqual([
+      'user_id beside none',
+      ...Array.from({ length: 6 }, () => 'user_id beside scheduling.materials'),
+    ]);
+    const functions = await read('SELECT name FROM told_functions');
+    expect(functions).toEqual(expect.arrayContaining(['scheduling.user_lock', 'scheduling.insert_material']));
+    expect(new Set(functions).size).toBe(functions.length);
+    expect(await isDistributed(database)).toBe(true);
+    await database.close();
+    // A service that starts now finds it out by itself.
+    await (await here.startAnother()).close(1000);
+  });
+});
+
+describe('the lists of several users', () => {
+  /** What is listed in a batch of three users, and the statements for it. */
+  async function listed(isDistributed: boolean) {
+    const database = openDatabase({
+      ...{ databaseUrl: here.databaseUrl, applicationName: 'test', maxConnections: 2 },
+      logger: createLogger('test', 'silent'),
+    });
+    const texts: string[] = [];
+    const listening: Database = {
+      ...database,
+      query(statement) {
+        texts.push(statement.text);
+        return database.query(statement);
+      },
+    };
+    const dependencies = { database: listening, now: () => new Date(), newId: () => '' };
+    const handlers = createMaterialListHandlers({ ...dependencies, isDistributed });
+    // As gRPC hands them over, with every field.
+    const common = { pageSize: 10, pageToken: '' };
+    const states = {
+      state: 'MATERIAL_STATE_UNSPECIFIED',
+      type: 'MATERIAL_TYPE_UNSPECIFIED',
+      due: 'DUE_STATE_UNSPECIFIED',
+    } as const;
+    const requests = users.map((userId) => ({ ...common, ...states, userId, query: '' }));
+    const context = {
+      requestId: 'test',
+      traceparent: undefined,
+      caller: 'test',
+      signal: new AbortController().signal,
+    };
+    const lists = [
+      await handlers.BatchListMaterials({ requests }, context),
+      await handlers.BatchListDueMaterials({ requests }, context),
+    ];
+    await database.close();
+    const titles = lists.map(({ outcomes }) =>
+      outcomes?.map((outcome) => outcome.list?.materials?.map(({ title }) => title)),
+    );
+    return {
+      titles,
+      lateral: texts.filter((text) => text.includes('LATERAL')).length,
+      statements: texts.length,
+    };
+  }
+
+  test('are read by one statement on one PostgreSQL, and by one each where users lie on different nodes', async () => {
+    const newest = users.map((_, index) => [`two of ${index}`, `one of ${index}`]);
+    const due = newest.map((titles) => titles.toReversed());
+    expect(await listed(false)).toEqual({ titles: [newest, due], lateral: 2, statements: 2 });
+    expect(await listed(true)).toEqual({ titles: [newest, due], lateral: 0, statements: 6 });
+  });
+});

@@ -1,0 +1,151 @@
+// Every function of the scheduling repositories, called with a database that only listens.
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Queryable, Statement } from '../../services/platform/postgres.ts';
+import { lastDays } from '../../services/scheduling/domain/calendar.ts';
+import type { Material } from '../../services/scheduling/domain/material.ts';
+import type { Review } from '../../services/scheduling/domain/review.ts';
+
+const root = dirname(dirname(import.meta.dirname));
+const folder = join(root, 'services/scheduling/repositories');
+const files = globSync('**/*.ts', { cwd: folder });
+
+const userId = '00000000-0000-7000-8000-000000000001';
+const id = '00000000-0000-7000-8000-000000000002';
+const time = new Date('2026-01-01T00:00:00Z');
+const days = lastDays(time, 30, 'Europe/Berlin');
+const key = { userId, rpc: 'SubmitReview', requestId: 'r' };
+const schedule = { easeFactorHundredths: 250, intervalDays: 1, repetitions: 1 };
+const material: Material = {
+  ...{ materialId: id, title: 'T', content: null, sourceUrl: null, type: 'simple', schedule, revision: 1 },
+  ...{ nextReviewTime: time, lastReviewedTime: null, createTime: time, updateTime: time, archiveTime: null },
+};
+const at = { ...schedule, nextReviewTime: time };
+const review: Review = {
+  ...{ reviewId: id, materialId: id, quality: 4, reviewTime: time, before: at, after: at, revision: 2 },
+};
+const snooze = { snoozeId: id, snoozeUntilTime: time, reason: '', createTime: time };
+const filters = (['active', 'archived', 'any'] as const).flatMap((state) =>
+  [undefined, 'card' as const].flatMap((type) =>
+    [undefined, true, false].map((isDue) => ({ state, type, isDue, now: time })),
+  ),
+);
+const newest = { limit: 5, after: { createTime: time, materialId: id } };
+const window = { asOf: time, days, minReviews: 1 };
+
+/** Arguments after the database, by function: every way in which a statement can differ. */
+const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
+  claimRequest: [[key, { fingerprint: Buffer.alloc(32), now: time, oldestLive: time }]],
+  findAnsweredRequest: [[key]],
+  storeAnswer: [[key, { response: {}, materialIds: [id] }]],
+  forgetMaterial: [[userId, id]],
+  sweepAnsweredRequests: [[time]],
+  countMaterials: [[userId], [undefined]],
+  readHistories: [[userId, { limit: 5, after: { userId, materialId: id } }]],
+  listMaterials: filters.map((filter) => [userId, filter, newest]),
+  listDueMaterials: [[{ userId, asOf: time, limit: 5 }, undefined]],
+  listDueOfUsers: [[[{ userId, asOf: time, limit: 5 }]]],
+  listNewestOfUsers: [[[{ userId, limit: 5 }]]],
+  searchMaterials: filters.flatMap((filter) =>
+    ['e', 'th', 'word', 'two words', 'ß', '%_'].flatMap((text) =>
+      [undefined, { ...newest.after, inTitle: true }, { ...newest.after, inTitle: false }].map((after) => [
+        userId,
+        { ...filter, text },
+        { limit: 5, after },
+      ]),
+    ),
+  ),
+  insertMaterial: [[userId, material]],
+  findMaterial: [[userId, id]],
+  findMaterials: [[userId, [id]]],
+  lockMaterials: [[userId, [id]]],
+  updateMaterial: [[userId, material]],
+  deleteMaterial: [[userId, id]],
+  applyReviewIfCurrent: [[userId, review, { requestId: 'r', traceparent: undefined }]],
+  listReviews: [[userId, { limit: 5, after: undefined }]],
+  listReviewsOldestFirst: [[userId, { limit: 5, after: undefined }]],
+  listReviewsOfMaterials: [[userId, [id], { limit: 5 }]],
+  listSnoozes: [[userId, { limit: 5, after: undefined }]],
+  listSnoozesOldestFirst: [[userId, { limit: 5, after: undefined }]],
+  listSnoozesOfMaterial: [[userId, id, { limit: 5, beforeRevision: undefined }]],
+  insertSnooze: [[userId, snooze, []]],
+  readActivity: [[userId, time, days]],
+  readDistributions: [[userId, time, days]],
+  readForecast: [[userId, time, days]],
+  listHardestMaterials: [[userId, window, { limit: 5, after: undefined }]],
+  readRetention: [[userId, time, days]],
+  readMaterials: [[userId, { afterId: id, limit: 5 }]],
+  deleteUserData: [[userId, time]],
+};
+
+export type Overheard = { functionName: string; text: string };
+
+/** A row that has every column, each of a likely type. */
+const anyRow: unknown = new Proxy({}, { get: (_, name) => likelyValue(String(name)) });
+
+function likelyValue(name: string): unknown {
+  if (/time$|^(first|last)$/.test(name)) return time;
+  if (/_ids$/.test(name)) return [id];
+  if (/_id$/.test(name)) return id;
+  return name === 'date' ? '2026-01-01' : 1;
+}
+
+/** Statements by the function that issued them, each text once; and functions that no call is written for, or no more. */
+export async function overhear(): Promise<{
+  statements: Overheard[];
+  uncalled: string[];
+  unknown: string[];
+}> {
+  const heard = new Map<string, Overheard>();
+  const found = new Set<string>();
+  for (const file of files) {
+    const module: Record<string, unknown> = await import(join(folder, file));
+    for (const [functionName, member] of Object.entries(module)) {
+      // What asks the database waits for it: all else in these files only computes.
+      if (typeof member !== 'function' || member.constructor.name !== 'AsyncFunction') continue;
+      found.add(functionName);
+      for (const rows of [[], [anyRow]]) {
+        const db: Queryable = {
+          async query<R>({ text }: Statement): Promise<R[]> {
+            heard.set(`${functionName} ${text}`, { functionName, text });
+            return rows as R[];
+          },
+        };
+        for (const args of CALLS[functionName] ?? []) await member(db, ...args);
+      }
+    }
+  }
+  const uncalled = [...found].filter((name) => !Object.hasOwn(CALLS, name));
+  return {
+    statements: [...heard.values()],
+    uncalled,
+    unknown: Object.keys(CALLS).filter((name) => !found.has(name)),
+  };
+}
+
+const flat = (text: string) => text.replace(/\s+/g, ' ').trim();
+
+/**
+ * Of every piece of SQL in the sources that names one of our tables, the longest unchanging part; and how often such a name
+ * stands in a piece and in the code at all: were the two not equal, a piece would have been overlooked.
+ */
+export function writtenSql(): { pieces: string[]; names: number; namesInPieces: number } {
+  const count = (text: string) => [...text.matchAll(/\bscheduling\./g)].length;
+  const codes = files.map((file) =>
+    readFileSync(join(folder, file), 'utf8').replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, ''),
+  );
+  const literals = codes
+    .flatMap((code) => [...code.matchAll(/`([^`]*)`|'([^'\n]*)'/g)])
+    .map(([, template, quoted]) => template ?? quoted ?? '')
+    .filter((literal) => count(literal) > 0);
+  return {
+    pieces: literals.map((literal) =>
+      flat(literal.split(/\$\{[^}]*\}/).toSorted((a, b) => b.length - a.length)[0] ?? ''),
+    ),
+    names: count(codes.join('\n')),
+    namesInPieces: count(literals.join('\n')),
+  };
+}
+
+export const isHeard = (piece: string, statements: readonly Overheard[]) =>
+  statements.some(({ text }) => flat(text).includes(piece));

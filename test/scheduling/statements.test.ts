@@ -1,0 +1,181 @@
+// Every statement and the whole schema keep each user's rows together, so that they can be spread over nodes by user_id.
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createLogger } from '../../services/platform/logger.ts';
+import { migrate } from '../../services/platform/migrate.ts';
+import { DISTRIBUTED_TABLES } from '../../services/scheduling/distribute.ts';
+import { schedulingSchema } from '../../services/scheduling/service.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { isHeard, type Overheard, overhear, writtenSql } from './overheard.ts';
+import { namesCalledByWrite, SCHEMA_PROBLEMS, unboundTables } from './statement-rules.ts';
+
+/** Functions with a statement that is not bound to one user by a parameter, and why that is right. */
+const UNBOUND: Readonly<Record<string, string>> = {
+  listDueOfUsers:
+    'lists of several users at once, each branch bound to its own; not used where tables are distributed',
+  listNewestOfUsers: 'as listDueOfUsers',
+  searchMaterials:
+    'looks for pieces that each hold their user, bound in a way that no B-tree serves; the rows are bound, and so is each material looked up',
+  sweepAnsweredRequests: 'forgets what is older than a day, of everyone; runs on all nodes',
+  countMaterials: 'npm run verify, of everyone or of one',
+  readHistories: 'npm run verify, of everyone or of one',
+};
+
+let database: TestDatabase;
+let sql: Client;
+let statements: Overheard[];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  const { databaseUrl } = database;
+  await migrate({ databaseUrl, ...schedulingSchema, logger: createLogger('test', 'silent') });
+  sql = new Client({ connectionString: databaseUrl });
+  await sql.connect();
+  ({ statements } = await overhear());
+});
+afterAll(async () => {
+  await sql.end();
+  await database.drop();
+});
+
+/** Of these names, those of functions that may answer otherwise the next time. */
+async function changeable(names: readonly string[]): Promise<string[]> {
+  const { rows } = await sql.query<{ name: string }>(
+    `SELECT DISTINCT proname::text AS name FROM pg_proc WHERE proname = ANY($1) AND provolatile <> 'i'`,
+    [names],
+  );
+  return [...rows.map(({ name }) => name), ...names.filter((name) => /^(current_|localtime)/.test(name))];
+}
+
+describe('the statements of the scheduling repositories', () => {
+  test('are all heard: every function is called, and every piece of SQL in the sources is issued', async () => {
+    const { uncalled, unknown } = await overhear();
+    expect({ uncalled, unknown }).toEqual({ uncalled: [], unknown: [] });
+    const { pieces, names, namesInPieces } = writtenSql();
+    expect(namesInPieces).toBe(names);
+    expect(pieces.length).toBeGreaterThanOrEqual(40);
+    expect(pieces.filter((piece) => !isHeard(piece, statements))).toEqual([]);
+  });
+
+  test('read and write the rows of one user only, but for those that are listed with a reason', () => {
+    const unbound = statements.filter(({ text }) => unboundTables(text).length > 0);
+    expect([...new Set(unbound.map(({ functionName }) => functionName))].toSorted()).toEqual(
+      Object.keys(UNBOUND).toSorted(),
+    );
+  });
+
+  test('that read several users’ rows bind each branch to the user asked about', () => {
+    const lateral = statements.filter(({ functionName }) => /OfUsers$/.test(functionName));
+    expect(lateral.length).toBe(2);
+    for (const { text } of lateral) {
+      expect(text).toMatch(/CROSS JOIN LATERAL \(\s*SELECT [^()]* WHERE m\.user_id = asked\.user_id /);
+      expect(unboundTables(text, ['asked'])).toEqual([]);
+    }
+  });
+
+  test('that write call nothing whose answer may change: instants come finished', async () => {
+    const called = statements.flatMap(({ text }) => namesCalledByWrite(text));
+    expect(called).toContain('lower');
+    expect(await changeable(called)).toEqual([]);
+  });
+
+  test.each([
+    ['SELECT * FROM scheduling.materials m WHERE m.material_id = $1', ['materials']],
+    ['SELECT * FROM scheduling.materials WHERE material_id = $1 FOR UPDATE', ['materials']],
+    [
+      `SELECT * FROM scheduling.materials m WHERE m.user_id = current_setting('app.user')::uuid`,
+      ['materials'],
+    ],
+    ['SELECT * FROM scheduling.materials m WHERE m.user_id = $1 OR m.user_id = $2', ['user_id in an OR']],
+    [
+      'SELECT * FROM scheduling.materials m WHERE (m.user_id = $1 AND m.title = lower($2)) IS TRUE',
+      ['user_id within an expression'],
+    ],
+    [
+      `SELECT * FROM scheduling.reviews r JOIN scheduling.materials m ON m.material_id = r.material_id
+       WHERE r.user_id = $1`,
+      ['materials'],
+    ],
+    ['UPDATE scheduling.materials SET title = $2 WHERE material_id = $1', ['materials']],
+    ['DELETE FROM scheduling.snoozes WHERE snooze_id = $1', ['snoozes']],
+    ['INSERT INTO scheduling.snoozes (snooze_id, user_id) VALUES ($1, $2)', ['snoozes']],
+    ['INSERT INTO scheduling.snoozes (user_id, snooze_id) SELECT user_id, $1 FROM elsewhere', ['snoozes']],
+    ['SELECT scheduling.insert_material(current_user_id(), $1)', ['insert_material']],
+    [
+      'WITH a AS (DELETE FROM scheduling.reviews WHERE user_id = $1) DELETE FROM scheduling.snoozes',
+      ['snoozes'],
+    ],
+  ])('would be caught: %s', (text, problems) => {
+    expect(unboundTables(text)).toEqual(problems);
+  });
+
+  test.each(['now()', 'random()', 'clock_timestamp()', 'CURRENT_TIMESTAMP', 'gen_random_uuid()'])(
+    'would be caught: %s in an UPDATE',
+    async (call) => {
+      const text = `UPDATE scheduling.materials SET update_time = ${call} WHERE user_id = $1`;
+      expect((await changeable(namesCalledByWrite(text))).length).toBe(1);
+    },
+  );
+});
+
+describe('the schema of scheduling', () => {
+  const problems = async () => {
+    const found: string[] = [];
+    for (const [kind, query] of Object.entries(SCHEMA_PROBLEMS)) {
+      const { rows } = await sql.query<{ name: string }>(query);
+      found.push(...rows.map(({ name }) => `${kind}: ${name}`));
+    }
+    return found;
+  };
+
+  test('has nothing that ties the rows of different users together', async () => {
+    expect(await problems()).toEqual([]);
+  });
+
+  test('is distributed table by table, and none is forgotten', async () => {
+    const { rows } = await sql.query<{ name: string }>(
+      `SELECT oid::regclass::text AS name FROM pg_class
+       WHERE relnamespace = 'scheduling'::regnamespace AND relkind IN ('r', 'p') AND relname <> 'schema_migrations'`,
+    );
+    expect(rows.map(({ name }) => name).toSorted()).toEqual([...DISTRIBUTED_TABLES].toSorted());
+  });
+
+  test.each([
+    [
+      'trigger: t',
+      `CREATE FUNCTION scheduling.f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+       CREATE TRIGGER t AFTER INSERT ON scheduling.reviews FOR EACH ROW EXECUTE FUNCTION scheduling.f()`,
+    ],
+    ['table without a primary key: loose', 'CREATE TABLE scheduling.loose (user_id uuid)'],
+    [
+      'unique without user_id first: scheduling.u',
+      'CREATE UNIQUE INDEX u ON scheduling.reviews (review_id, user_id)',
+    ],
+    [
+      'unique without user_id first: scheduling.notes_pkey',
+      'CREATE TABLE scheduling.notes (id uuid PRIMARY KEY)',
+    ],
+    [
+      'foreign key that leaves the user: k',
+      `CREATE TABLE public.types (user_id uuid PRIMARY KEY);
+       ALTER TABLE scheduling.materials ADD CONSTRAINT k FOREIGN KEY (user_id) REFERENCES public.types`,
+    ],
+    [
+      'ON DELETE SET NULL or SET DEFAULT: k',
+      `ALTER TABLE scheduling.reviews ADD CONSTRAINT k FOREIGN KEY (user_id, material_id)
+       REFERENCES scheduling.materials ON DELETE SET NULL`,
+    ],
+    [
+      'default that is not constant: scheduling.reviews review_time',
+      'ALTER TABLE scheduling.reviews ALTER COLUMN review_time SET DEFAULT now()',
+    ],
+  ])('would be caught: %s', async (problem, change) => {
+    await sql.query('BEGIN');
+    try {
+      await sql.query(change);
+      expect(await problems()).toEqual([problem]);
+    } finally {
+      await sql.query('ROLLBACK');
+    }
+  });
+});

@@ -1,0 +1,44 @@
+// A name server for one name, whose addresses a test may change while others look it up.
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+
+const HEADER_BYTES = 12;
+const TYPE_A = 1;
+
+/** Answers every A query with the addresses of now, and every other kind with none. On 127.0.0.1, on a free port. */
+export async function startDnsServer(first: readonly string[]) {
+  let addresses = first;
+  let lookups = 0;
+  const socket = createSocket('udp4');
+  socket.on('message', (query, { address, port }) => {
+    // One question: labels up to an empty one, then two bytes of type and two of class.
+    const questionEnd = query.indexOf(0, HEADER_BYTES) + 5;
+    const question = query.subarray(HEADER_BYTES, questionEnd);
+    const isA = query.readUInt16BE(questionEnd - 4) === TYPE_A;
+    if (isA) lookups += 1;
+    const records = isA ? addresses.map(addressRecord) : [];
+    const header = Buffer.alloc(HEADER_BYTES);
+    query.copy(header, 0, 0, 2);
+    // A response, authoritative, recursion desired and available, no error.
+    header.writeUInt16BE(0x8580, 2);
+    header.writeUInt16BE(1, 4);
+    header.writeUInt16BE(records.length, 6);
+    socket.send(Buffer.concat([header, question, ...records]), port, address);
+  });
+  socket.bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  return {
+    port: socket.address().port,
+    lookups: () => lookups,
+    setAddresses(next: readonly string[]) {
+      addresses = next;
+    },
+    stop: () => void socket.close(),
+  };
+}
+
+/** The name of the question, class IN, valid for 0 seconds. */
+function addressRecord(address: string): Buffer {
+  const record = Buffer.from([0xc0, HEADER_BYTES, 0, TYPE_A, 0, 1, 0, 0, 0, 0, 0, 4]);
+  return Buffer.concat([record, Buffer.from(address.split('.').map(Number))]);
+}
