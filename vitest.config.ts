@@ -10,7 +10,7 @@ export default defineConfig({
     // Most tests wait for other processes more than they compute.
     maxWorkers: 2,
     globalSetup: ['test/support/global-setup.ts'],
-    testTimeout: 30_000,
+    testTimeout: 60_000,
     hookTimeout: 60_000,
   },
 });
