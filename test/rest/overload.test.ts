@@ -67,7 +67,7 @@ test('no more than 128 are at work at once, and no more than 96 reads', async ()
   await app.close();
 });
 
-test('one key holds what it likes while there is room, and from three quarters on no more than half', async () => {
+test('one key holds what it likes while there is room, and from three quarters on no more than a quarter', async () => {
   const { send, app, letGo } = startGuarded();
   expect(await send('GET', 'greedy', 80)).toBe(80 - 72);
   expect(await send('GET', 'modest', 10)).toBe(0);

@@ -1,7 +1,7 @@
 // One running postmaster: started, watched until it is ready, found again after its parent was killed, stopped.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, existsSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -129,7 +129,13 @@ function signal(pid: number, name: NodeJS.Signals): void {
 
 function readPidFile(data: string): string[] | undefined {
   const path = join(data, 'postmaster.pid');
-  return existsSync(path) ? readFileSync(path, 'utf8').split('\n') : undefined;
+  try {
+    return readFileSync(path, 'utf8').split('\n');
+  } catch (error) {
+    // A server that starts where another was killed takes the old file away before it writes its own.
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
 }
 
 async function freePort(): Promise<number> {

@@ -12,7 +12,7 @@ const ROOM = 128;
 const ROOM_FOR_READS = 96;
 /** When so much of the room is taken, no key may hold more than its share of it. */
 const TIGHT = 0.75;
-const SHARE_OF_ONE_KEY = 0.5;
+const SHARE_OF_ONE_KEY = 0.25;
 
 /** Its place is free again once it is answered and its client has the answer or is gone: both, in either order. */
 type Admitted = { isRead: boolean; holder: string; isAnswered: boolean; isGone: boolean };
