@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startService } from '../support/processes.ts';
+import { type ServiceProcess, startService } from '../support/processes.ts';
 import { type Deployment, startDeployment } from './support/deployment.ts';
 import { createClient, startLoad } from './support/load.ts';
 
@@ -19,6 +19,7 @@ CREATE TABLE scheduling.notes (user_id uuid NOT NULL, note_id uuid NOT NULL, PRI
 
 let newVersion: string;
 let here: Deployment;
+let upgraded: ServiceProcess | undefined;
 beforeAll(async () => {
   newVersion = mkdtempSync(join(tmpdir(), 'srs-upgrade-'));
   for (const name of ['services', 'proto', 'generated', 'package.json']) {
@@ -29,6 +30,7 @@ beforeAll(async () => {
   here = await startDeployment({ replicas: { accounts: 1, scheduling: 2, rest: 1 } });
 });
 afterAll(async () => {
+  await upgraded?.kill();
   await here?.stop();
   rmSync(newVersion, { recursive: true, force: true });
 });
@@ -56,11 +58,7 @@ test('scheduling is upgraded one after the other under 20 clients, and no reques
   });
   await sleep(500);
   // The new one migrates while both old ones work, which go on with the new schema.
-  const upgraded = await startService(
-    'scheduling',
-    { DATABASE_URL: here.databaseUrl },
-    { folder: newVersion },
-  );
+  upgraded = await startService('scheduling', { DATABASE_URL: here.databaseUrl }, { folder: newVersion });
   const [found] = await here.sql<{ name: string }>(
     'SELECT name FROM scheduling.schema_migrations ORDER BY id DESC LIMIT 1',
   );
