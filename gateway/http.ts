@@ -1,31 +1,16 @@
 // What every answer of the gateway has, whatever is asked: headers, a line in the log, errors in the shape of GraphQL.
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { invalidField, ServiceError, toServiceError } from '../services/platform/errors.ts';
+import { logAtItsEnd, setCommonHeaders } from '../services/platform/http-request.ts';
 import type { Logger } from '../services/platform/logger.ts';
 import { toGraphQLError } from './errors.ts';
 
 export function registerHttp(app: FastifyInstance, logger: Logger): void {
   app.addHook('onRequest', async (request, reply) => {
-    reply.header('x-request-id', request.id);
-    reply.header('x-content-type-options', 'nosniff');
-    reply.header('referrer-policy', 'no-referrer');
+    setCommonHeaders(request, reply);
     // An answer may carry a key; the files of the dashboard say otherwise.
     reply.header('cache-control', 'no-store');
-    const began = performance.now();
-    // Not the onResponse hook: it is never called where the client has hung up.
-    reply.raw.once('close', () => {
-      logger.info(
-        {
-          requestId: request.id,
-          method: request.method,
-          route: request.routeOptions.url ?? 'unknown',
-          ...(reply.raw.writableFinished ? { status: reply.statusCode } : { hungUp: true }),
-          durationMs: Math.round((performance.now() - began) * 10) / 10,
-          caller: request.identity?.name,
-        },
-        'request',
-      );
-    });
+    logAtItsEnd(logger, request, reply, () => ({ caller: request.identity?.name }));
   });
   app.setNotFoundHandler((_request, reply) => {
     const message = 'There is only POST /graphql here, GraphiQL at /, and the dashboard at /dashboard.';

@@ -6,7 +6,12 @@ import type { ListMaterialsRequestInput } from '../generated/scheduling/v1/ListM
 import type { ListMaterialsResponse } from '../generated/scheduling/v1/ListMaterialsResponse.ts';
 import type { Material } from '../generated/scheduling/v1/Material.ts';
 import type { MaterialReviews } from '../generated/scheduling/v1/MaterialReviews.ts';
-import { isErrorReason, ServiceError } from '../services/platform/errors.ts';
+import {
+  type BatchOutcome,
+  MAX_LISTS_OF_BATCH,
+  settleOutcomes,
+  toError,
+} from '../services/platform/batch-outcomes.ts';
 import type { CallOptions } from '../services/platform/grpc-client.ts';
 import type { Clients } from './clients.ts';
 
@@ -22,7 +27,6 @@ export type Loaders = {
   reviews: DataLoader<ReviewsKey, MaterialReviews, string>;
 };
 
-const MAX_LISTS = 16;
 const MAX_IDS = 100;
 
 export function createLoaders(clients: Clients, call: CallOptions): Loaders {
@@ -72,38 +76,12 @@ function byUser<K extends MaterialKey & { pageSize?: number }, V>(
   return new DataLoader(batch, { maxBatchSize: MAX_IDS, cacheKeyFn: JSON.stringify });
 }
 
-type Outcome<L> = {
-  list?: L | null;
-  error?: { reason: string; message: string; field: string } | null;
-  deferred?: boolean;
-};
-
 /** One RPC for 16 lists; a list for which the batch had no room is read by itself. */
 function ofLists<Q, L>(
-  readBatch: (requests: Q[]) => Promise<Outcome<L>[]>,
+  readBatch: (requests: Q[]) => Promise<BatchOutcome<L>[]>,
   readOne: (request: Q) => Promise<L>,
 ): DataLoader<Q, L, string> {
-  const batch = async (requests: readonly Q[]): Promise<(L | Error)[]> => {
-    const outcomes = await readBatch([...requests]);
-    return Promise.all(
-      requests.map(async (request, index) => {
-        const { list, error } = outcomes[index] ?? {};
-        if (list) return list;
-        if (error) return toServiceError(error);
-        return readOne(request).catch(toError);
-      }),
-    );
-  };
-  return new DataLoader(batch, { maxBatchSize: MAX_LISTS, cacheKeyFn: JSON.stringify });
-}
-
-function toServiceError({ reason, message, field }: { reason: string; message: string; field: string }) {
-  return new ServiceError(isErrorReason(reason) ? reason : 'INTERNAL_ERROR', {
-    message,
-    ...(field !== '' && { field }),
-  });
-}
-
-function toError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
+  const batch = async (requests: readonly Q[]) =>
+    settleOutcomes(requests, await readBatch([...requests]), readOne);
+  return new DataLoader(batch, { maxBatchSize: MAX_LISTS_OF_BATCH, cacheKeyFn: JSON.stringify });
 }

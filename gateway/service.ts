@@ -1,5 +1,6 @@
 // Wires the gateway: gRPC clients, schema, application; listens and ends cleanly.
 import type { Audit } from '../services/platform/audit.ts';
+import { listenOrClose } from '../services/platform/http-listen.ts';
 import type { Logger } from '../services/platform/logger.ts';
 import { addPeerChecks } from '../services/platform/ops/peer-checks.ts';
 import { NO_TELEMETRY, type Telemetry } from '../services/platform/ops/telemetry.ts';
@@ -27,12 +28,5 @@ export async function startGateway(options: {
     closePeerChecks();
     closeClients(clients);
   };
-  try {
-    await app.listen({ host: config.host, port: config.port });
-  } catch (error) {
-    await close();
-    throw new Error(`cannot listen on ${config.host}:${config.port}: ${String(error)}`, { cause: error });
-  }
-  const address = app.server.address();
-  return { port: typeof address === 'object' && address !== null ? address.port : config.port, close };
+  return { port: await listenOrClose(app, config, close), close };
 }

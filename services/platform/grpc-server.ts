@@ -213,6 +213,7 @@ function wrapStream({ path, handler, options }: HandlerRun): handleServerStreami
 
 /** One for all: an Error of its own for each call that ends would cost more than the rest of its context. */
 const GONE = new ServiceError('UNAVAILABLE');
+
 function observe(
   { metadata, request }: { metadata: Metadata; request: unknown },
   path: string,

@@ -13,9 +13,13 @@ export function toOptionalTimestamp(time: Date | null): Timestamp | null {
   return time === null ? null : toTimestamp(time);
 }
 
+function toEpochMs({ seconds, nanos }: Timestamp): number {
+  return seconds * 1000 + Math.floor(nanos / 1_000_000);
+}
+
 /** Cuts off what is finer than a millisecond. The result may be an invalid Date: callers check what they accept. */
 export function fromTimestamp(timestamp: Timestamp): Date {
-  return new Date(timestamp.seconds * 1000 + Math.floor(timestamp.nanos / 1_000_000));
+  return new Date(toEpochMs(timestamp));
 }
 
 export function fromOptionalTimestamp(timestamp: Timestamp | null): Date | null {
@@ -28,7 +32,7 @@ export function fromOptionalTimestamp(timestamp: Timestamp | null): Date | null 
  */
 export function epochMsOf(timestamp: Timestamp | null, field: string): number {
   if (timestamp === null) throw new Error(`the response lacks ${field}`);
-  return timestamp.seconds * 1000 + Math.floor(timestamp.nanos / 1_000_000);
+  return toEpochMs(timestamp);
 }
 
 /** The same as a Date. @throws Error where it is absent. */

@@ -1,5 +1,4 @@
 // Tells whose key a request carries: remembered for a short while, and only while revocations are sure to be heard.
-import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { VerifyApiKeyResponse } from '../../generated/accounts/v1/VerifyApiKeyResponse.ts';
 import type { WatchRevocationsResponse } from '../../generated/accounts/v1/WatchRevocationsResponse.ts';
@@ -9,9 +8,12 @@ import { type Metrics, NO_METRICS } from '../platform/ops/metrics.ts';
 import type { Clients } from './clients.ts';
 import { type Principal, toPrincipal } from './wire.ts';
 
+/** A key as it was sent, and its SHA-256 in base64, under which it is remembered. */
+export type PresentedKey = { key: string; digest: string };
+
 export type KeyVerifier = {
   /** @throws ServiceError UNAUTHORIZED for a key that is not valid, UNAVAILABLE where that cannot be told now. */
-  verify(key: string, call: CallOptions): Promise<Principal>;
+  verify(presented: PresentedKey, call: CallOptions): Promise<Principal>;
   /** Whether revocations are sure to be heard now; while not, no key is remembered. */
   hearsRevocations(): boolean;
   close(): void;
@@ -57,12 +59,11 @@ export function createKeyVerifier(apiKeys: Clients['apiKeys'], metrics: Metrics 
     return principal;
   };
   return {
-    async verify(key, call) {
+    async verify({ key, digest }, call) {
       if (key.length > MAX_KEY_CHARACTERS || !key.startsWith('rmk_live_')) {
         note('malformed');
         throw new ServiceError('UNAUTHORIZED');
       }
-      const digest = hash('sha256', key, 'base64');
       const known = watch.isAlive() ? cache.get(digest) : undefined;
       if (known !== undefined) {
         note('hit');

@@ -2,20 +2,12 @@
 import type { ListDueMaterialsRequestInput } from '../../generated/scheduling/v1/ListDueMaterialsRequest.ts';
 import type { ListMaterialsRequestInput } from '../../generated/scheduling/v1/ListMaterialsRequest.ts';
 import type { Material } from '../../generated/scheduling/v1/Material.ts';
+import { type BatchOutcome, MAX_LISTS_OF_BATCH, settleOutcomes } from '../platform/batch-outcomes.ts';
 import { afterThisTurn, coalesce } from '../platform/coalesce.ts';
-import { isErrorReason, ServiceError } from '../platform/errors.ts';
 import type { CallOptions } from '../platform/grpc-client.ts';
 import type { Clients } from './clients.ts';
 
-/** As many lists as a batch may hold. */
-const MAX_LISTS = 16;
-
 type List = { materials: Material[] };
-type Outcome = {
-  list?: List | null;
-  error?: { reason: string; message: string; field: string } | null;
-  deferred?: boolean;
-};
 type Asked<Q> = { request: Q; call: CallOptions };
 
 export type MaterialLists = {
@@ -40,7 +32,7 @@ export function createMaterialLists({ materials }: Pick<Clients, 'materials'>): 
 
 /** One alone goes by itself, as does one for which a batch had no room. */
 function together<Q>(
-  readAll: (requests: Q[], call: CallOptions) => Promise<Outcome[]>,
+  readAll: (requests: Q[], call: CallOptions) => Promise<BatchOutcome<List>[]>,
   readOne: (request: Q, call: CallOptions) => Promise<List>,
 ): (asked: Asked<Q>) => Promise<List> {
   const callAll = async (asked: readonly Asked<Q>[]): Promise<(List | Error)[]> => {
@@ -50,17 +42,7 @@ function together<Q>(
     const requests = asked.map(({ request }) => request);
     const requestId = asked.map(({ call }) => call.requestId).join(',');
     const outcomes = await readAll(requests, { ...first.call, requestId });
-    return Promise.all(
-      asked.map(({ request, call }, index) => toList(outcomes[index] ?? {}, () => readOne(request, call))),
-    );
+    return settleOutcomes(asked, outcomes, ({ request, call }) => readOne(request, call));
   };
-  return coalesce(callAll, { max: MAX_LISTS, schedule: afterThisTurn });
-}
-
-async function toList({ list, error }: Outcome, readAlone: () => Promise<List>): Promise<List | Error> {
-  if (list) return list;
-  if (!error) return readAlone().catch((reason: Error) => reason);
-  const { reason, message, field } = error;
-  const details = { message, ...(field !== '' && { field }) };
-  return new ServiceError(isErrorReason(reason) ? reason : 'INTERNAL_ERROR', details);
+  return coalesce(callAll, { max: MAX_LISTS_OF_BATCH, schedule: afterThisTurn });
 }

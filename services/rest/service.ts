@@ -1,4 +1,5 @@
 // Wires the REST facade: gRPC clients, key verifier, write limiter, application; listens and ends cleanly.
+import { listenOrClose } from '../platform/http-listen.ts';
 import type { Logger } from '../platform/logger.ts';
 import { NO_TELEMETRY, type Telemetry } from '../platform/ops/telemetry.ts';
 import { buildApp } from './app.ts';
@@ -36,12 +37,5 @@ export async function startRest(options: {
     limiter.close();
     clients.close();
   };
-  try {
-    await app.listen({ host: config.host, port: config.port });
-  } catch (error) {
-    await close();
-    throw new Error(`cannot listen on ${config.host}:${config.port}: ${String(error)}`, { cause: error });
-  }
-  const address = app.server.address();
-  return { port: typeof address === 'object' && address !== null ? address.port : config.port, close };
+  return { port: await listenOrClose(app, config, close), close };
 }

@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { parseArgs } from 'node:util';
+import { freePort } from '../../services/platform/free-port.ts';
 import { type Bench, openBench } from './bench.ts';
 import { openCore, SMALL } from './dataset/core.ts';
 import { PEPPER } from './dataset/people.ts';
@@ -11,7 +12,7 @@ import { interleave, pick } from './measure.ts';
 import { createNarrator } from './report/progress.ts';
 import { reviewRequests } from './rows/review.ts';
 import { CONNECTIONS, dueRequests } from './rows/row.ts';
-import { freePort, startNode, untilReady } from './systems/child.ts';
+import { startNode, untilReady } from './systems/child.ts';
 import { type System, WRITES_PER_MINUTE } from './systems/systems.ts';
 
 const HELP = `Measures CPU per request and requests a second with one and with two of accounts, scheduling and rest.

@@ -3,7 +3,7 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
@@ -11,8 +11,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newSecret, startService } from '../support/processes.ts';
 import { type Deployment, startDeployment } from './support/deployment.ts';
 import { createClient, startLoad } from './support/load.ts';
+import { verify } from './support/verify.ts';
 
-const root = dirname(dirname(import.meta.dirname));
 const KEY_PEPPER = `1:${newSecret()}`;
 const run = promisify(execFile);
 
@@ -73,12 +73,7 @@ const countReviews = async (database: string) =>
 describe('a backup taken while 20 clients write', () => {
   test('restores to a service that has all that was acknowledged before it, without drift', async () => {
     const { key, userId } = await here.createKey();
-    const client = createClient(here.origins);
-    const ids: string[] = [];
-    for (let index = 0; index < 10; index += 1) {
-      const made = await client.send({ method: 'POST', path: '/materials', key, json: { title: 'T' } });
-      ids.push(JSON.parse(made.text).material.id);
-    }
+    const ids = await here.createMaterials(key, 10);
     let turn = 0;
     const load = startLoad({
       origins: here.origins,
@@ -105,15 +100,10 @@ describe('a backup taken while 20 clients write', () => {
     const restored = await countReviews('restored');
     expect(restored).toBeGreaterThanOrEqual(before);
     expect(restored).toBeLessThan(after);
-    const verified = await run('npm', ['run', '--silent', 'verify'], {
-      cwd: root,
-      env: { PATH: process.env.PATH, HOME: process.env.HOME, DATABASE_URL: `${serverUrl}/restored` },
-    });
-    expect(verified.stdout).toMatch(
+    expect(await verify(`${serverUrl}/restored`)).toMatch(
       new RegExp(`^10 materials, ${restored.toLocaleString('en')} reviews, .*: 0 drifted\n$`),
     );
     await expectServed(key, userId);
-    client.close();
   });
 
   /** The restored database under the same pepper: the same keys, and writes go on. */

@@ -1,8 +1,5 @@
 // Promise: whatever the network does between any two of the parts, nothing is lost or done twice, and all is well after it.
-import { execFile } from 'node:child_process';
-import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startService } from '../support/processes.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
@@ -12,6 +9,7 @@ import { recordFigure } from './support/figures.ts';
 import { createClient } from './support/load.ts';
 import { type StoppablePostgres, startStoppablePostgres } from './support/postgres.ts';
 import { sized } from './support/rounds.ts';
+import { verify } from './support/verify.ts';
 
 const FAULT_MS = 1500;
 const HOPS = ['scheduling', 'accounts', 'PostgreSQL', 'Redis'] as const;
@@ -82,11 +80,7 @@ describe.each(HOPS)('between its callers and %s', (hop) => {
       const count = Math.max(40, sized(200));
       const { key, userId } = await here.createKey();
       const client = createClient(here.origins);
-      const ids: string[] = [];
-      for (let index = 0; index < 10; index += 1) {
-        const { text } = await client.send({ method: 'POST', path: '/materials', key, json: { title: 'T' } });
-        ids.push(JSON.parse(text).material.id);
-      }
+      const ids = await here.createMaterials(key, 10);
       const end = begin(fault, proxies[hop]);
       const next = Array.from({ length: count }, (_, index) => index);
       const slowest: number[] = [];
@@ -146,9 +140,5 @@ describe.each(HOPS)('between its callers and %s', (hop) => {
 });
 
 test('after all of them every schedule follows from its history', async () => {
-  const { stdout } = await promisify(execFile)('npm', ['run', '--silent', 'verify'], {
-    cwd: dirname(dirname(import.meta.dirname)),
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, DATABASE_URL: here.databaseUrl },
-  });
-  expect(stdout).toMatch(/: 0 drifted\n$/);
+  expect(await verify(here.databaseUrl)).toMatch(/: 0 drifted\n$/);
 });

@@ -24,10 +24,7 @@ beforeAll(async () => {
     environment: { REDIS_URL: redis.url, OPS_PORT: '0' },
   });
   ({ key } = await here.createKey());
-  const client = createClient(here.origins);
-  const made = await client.send({ method: 'POST', path: '/materials', key, json: { title: 'T' } });
-  materialId = JSON.parse(made.text).material.id;
-  client.close();
+  [materialId = ''] = await here.createMaterials(key, 1);
 });
 afterAll(async () => {
   await here?.stop();

@@ -1,11 +1,9 @@
 // Promise: what was acknowledged is kept, and what is repeated under one key is done once, whatever is killed meanwhile.
 // ROUNDS rounds of 500 concurrent reviews each, 20 by default.
-import { execFile } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { describe, expect, test } from 'vitest';
 import { closeClients, createClients } from '../../gateway/clients.ts';
@@ -20,6 +18,7 @@ import { startService } from '../support/processes.ts';
 import { newUserId } from '../support/scheduling.ts';
 import { startSystem } from '../support/system.ts';
 import { ROUNDS } from './support/rounds.ts';
+import { verify } from './support/verify.ts';
 
 const REVIEWS = 500;
 const MATERIALS = 20;
@@ -44,14 +43,6 @@ async function concurrently(count: number, work: (index: number) => Promise<void
     for (let index = next++; index < count; index = next++) await work(index);
   };
   await Promise.all(Array.from({ length: CLIENTS }, worker));
-}
-
-async function expectNoDrift(databaseUrl: string, expected: string): Promise<void> {
-  const { stdout } = await promisify(execFile)('npm', ['run', '--silent', 'verify'], {
-    cwd: dirname(dirname(import.meta.dirname)),
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, DATABASE_URL: databaseUrl },
-  });
-  expect(stdout).toBe(expected);
 }
 
 async function storedReviewIds(databaseUrl: string): Promise<Set<string>> {
@@ -121,8 +112,7 @@ describe('kill -9 of scheduling', () => {
       }
       expect(unanswered).toBeGreaterThan(0);
       const [materials, reviews] = [ROUNDS * MATERIALS, ROUNDS * REVIEWS].map(thousands);
-      await expectNoDrift(
-        database.databaseUrl,
+      expect(await verify(database.databaseUrl)).toBe(
         `${materials} materials, ${reviews} reviews, 0 snoozes: 0 drifted\n`,
       );
       process.stdout.write(`${thousands(unanswered)} requests were not answered and were repeated.\n`);
@@ -183,8 +173,7 @@ describe('kill -9 of PostgreSQL, with fsync on', () => {
       expect(acknowledged.size).toBe(ROUNDS * REVIEWS);
       expect(await storedReviewIds(postgres.databaseUrl)).toEqual(acknowledged);
       const [materials, reviews] = [ROUNDS * MATERIALS, ROUNDS * REVIEWS].map(thousands);
-      await expectNoDrift(
-        postgres.databaseUrl,
+      expect(await verify(postgres.databaseUrl)).toBe(
         `${materials} materials, ${reviews} reviews, 0 snoozes: 0 drifted\n`,
       );
     } finally {

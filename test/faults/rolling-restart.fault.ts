@@ -22,13 +22,8 @@ beforeAll(async () => {
   keys = [];
   for (let index = 0; index < 10; index += 1) {
     const { key } = await here.createKey();
-    const response = await fetch(`${here.origins[0]}/v1/materials`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: '{"title":"T"}',
-    });
-    const { material } = (await response.json()) as { material: { id: string } };
-    keys.push({ key, materialId: material.id });
+    const [materialId = ''] = await here.createMaterials(key, 1);
+    keys.push({ key, materialId });
   }
   load = startLoad({ origins: here.origins, workers: 50, pauseMs: 25, next: anyUse });
 });

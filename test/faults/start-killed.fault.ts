@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
-import { freePort } from '../support/ports.ts';
+import { freePort } from '../../services/platform/free-port.ts';
 import { recordFigure } from './support/figures.ts';
 import { createClient } from './support/load.ts';
 import { sized } from './support/rounds.ts';

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type ServiceProcess, startService } from '../support/processes.ts';
 import { type Deployment, startDeployment } from './support/deployment.ts';
-import { createClient, startLoad } from './support/load.ts';
+import { startLoad } from './support/load.ts';
 
 const root = dirname(dirname(import.meta.dirname));
 /** What a later version may bring: a column and a table more, both of which the old code knows nothing of. */
@@ -37,13 +37,7 @@ afterAll(async () => {
 
 test('scheduling is upgraded one after the other under 20 clients, and no request fails', async () => {
   const { key } = await here.createKey();
-  const client = createClient(here.origins);
-  const ids: string[] = [];
-  for (let index = 0; index < 10; index += 1) {
-    const { text } = await client.send({ method: 'POST', path: '/materials', key, json: { title: 'T' } });
-    ids.push(JSON.parse(text).material.id);
-  }
-  client.close();
+  const ids = await here.createMaterials(key, 10);
   let turn = 0;
   const load = startLoad({
     origins: here.origins,

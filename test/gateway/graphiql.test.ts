@@ -30,7 +30,8 @@ describe.runIf(hasBrowser('GraphiQL'))('GraphiQL in Chromium', () => {
       { requestId: 'test' },
     );
     const page = await browser.newPage({ viewport: { width: 1400, height: 900 } });
-    const { hosts, complaints } = watch(page);
+    // The first token is a wrong one.
+    const { hosts, complaints } = watch(page, { expected: '401' });
 
     await page.goto(gateway.origin);
     await page.getByText('Without a token nothing is answered').waitFor();

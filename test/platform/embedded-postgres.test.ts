@@ -312,7 +312,7 @@ describe.runIf(isRoot)('as root', () => {
 /** As `npm ci --ignore-scripts` leaves it, and a copy without modes: no links between libraries, nothing executable. */
 function copyCheckout(checkout: string): string {
   mkdirSync(join(checkout, 'node_modules'), { recursive: true });
-  for (const path of ['package.json', 'services/platform/embedded-postgres', 'test/platform/fixtures']) {
+  for (const path of ['package.json', 'services/platform', 'test/platform/fixtures']) {
     cpSync(join(REPOSITORY, path), join(checkout, path), { recursive: true });
   }
   symlinkSync(realpathSync(join(REPOSITORY, 'node_modules/pg')), join(checkout, 'node_modules/pg'));

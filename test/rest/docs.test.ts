@@ -1,8 +1,7 @@
-import { existsSync } from 'node:fs';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ENDPOINTS } from '../contract/spec.ts';
+import { hasBrowser, startBrowser, watch } from '../support/browser.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 
 type Operation = {
@@ -132,26 +131,13 @@ describe('the page at /docs', () => {
     expect(await answer.json()).toHaveProperty('error.code');
   });
 
-  const CHROMIUM = '/usr/bin/chromium';
-  test.runIf(existsSync(CHROMIUM))(
+  test.runIf(hasBrowser('/docs'))(
     'shows the operations in a browser, asks no other host, and breaks no policy',
     async () => {
-      const browser = await chromium.launch({
-        executablePath: CHROMIUM,
-        args: ['--no-sandbox', '--disable-gpu'],
-      });
+      const browser = await startBrowser();
       try {
         const page = await browser.newPage();
-        const hosts = new Set<string>();
-        const complaints: string[] = [];
-        page.on('request', (request) => {
-          const { protocol, host } = new URL(request.url());
-          if (protocol !== 'data:') hosts.add(host);
-        });
-        page.on('console', (message) => {
-          if (message.type() === 'error') complaints.push(message.text());
-        });
-        page.on('pageerror', (error) => complaints.push(String(error)));
+        const { hosts, complaints } = watch(page);
         await page.goto(`${origin}/docs`);
         await page.locator('.opblock').nth(6).waitFor();
         expect(await page.locator('.opblock').count()).toBe(7);

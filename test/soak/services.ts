@@ -3,23 +3,15 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { createAccountsClients } from '../../services/accounts/cli/clients.ts';
 import { startEmbeddedPostgres } from '../../services/platform/embedded-postgres/embedded-postgres.ts';
 import { newSecret } from '../support/processes.ts';
+import { FILES, root, type ServiceName } from '../support/programs.ts';
 import { startRedis } from '../support/redis.ts';
 import type { Held } from './probe.ts';
 
-const root = dirname(dirname(import.meta.dirname));
 const PROBE = join(import.meta.dirname, 'probe.ts');
-const FILES = {
-  accounts: 'services/accounts/main.ts',
-  scheduling: 'services/scheduling/main.ts',
-  rest: 'services/rest/main.ts',
-  gateway: 'gateway/main.ts',
-} as const;
-type Name = keyof typeof FILES;
-
 export type Soaked = Awaited<ReturnType<typeof startSoaked>>;
 
 export async function startSoaked() {
@@ -27,8 +19,8 @@ export async function startSoaked() {
   chmodSync(folder, 0o755);
   const postgres = await startEmbeddedPostgres({ directory: join(folder, 'postgres') });
   const redis = await startRedis();
-  const children: { name: Name; child: ChildProcess }[] = [];
-  const start = async (name: Name, environment: Record<string, string>): Promise<number> => {
+  const children: { name: ServiceName; child: ChildProcess }[] = [];
+  const start = async (name: ServiceName, environment: Record<string, string>): Promise<number> => {
     const child = spawn(process.execPath, ['--expose-gc', '--import', PROBE, join(root, FILES[name])], {
       env: { PATH: process.env.PATH, LOG_LEVEL: 'info', ...environment },
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
@@ -65,7 +57,7 @@ export async function startSoaked() {
       trust: { serviceTokens: [], tls: undefined },
     }),
     /** What each process holds now, after a forced collection. */
-    async held(): Promise<Record<Name, Held>> {
+    async held(): Promise<Record<ServiceName, Held>> {
       const entries = children.map(async ({ name, child }) => {
         const answer = once(child, 'message');
         child.send('held?');

@@ -28,8 +28,8 @@ export function startBrowser(): Promise<Browser> {
   });
 }
 
-/** Keeps what a page asks of hosts, and what its console complains of. */
-export function watch(page: Page) {
+/** Keeps what a page asks of hosts, and what its console complains of, but for complaints that hold `expected`. */
+export function watch(page: Page, { expected }: { expected?: string } = {}) {
   const hosts = new Set<string>();
   const complaints: string[] = [];
   page.on('request', (request) => {
@@ -37,8 +37,8 @@ export function watch(page: Page) {
     if (protocol !== 'data:') hosts.add(host);
   });
   page.on('console', (message) => {
-    // Chromium tells of each answer 401, which some tests look for.
-    if (message.type() === 'error' && !message.text().includes('401')) complaints.push(message.text());
+    const isExpected = expected !== undefined && message.text().includes(expected);
+    if (message.type() === 'error' && !isExpected) complaints.push(message.text());
   });
   page.on('pageerror', (error) => complaints.push(String(error)));
   return { hosts, complaints };

@@ -20,7 +20,8 @@ export async function startTestDashboard() {
     const page = await browser.newPage({ viewport: { width: 1280, height: 900 }, ...options });
     // Less than a test's: what it waited for is told.
     page.setDefaultTimeout(15_000);
-    return { page, ...watch(page) };
+    // Some log in with a wrong token.
+    return { page, ...watch(page, { expected: '401' }) };
   };
   return {
     system,

@@ -2,33 +2,33 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { dirname, join } from 'node:path';
-import { freePort } from './ports.ts';
+import { join } from 'node:path';
+import { freePort } from '../../services/platform/free-port.ts';
+import { FILES, root, type ServiceName } from './programs.ts';
 
-const root = dirname(dirname(import.meta.dirname));
+const PORT_VARIABLES = {
+  accounts: 'ACCOUNTS_PORT',
+  scheduling: 'SCHEDULING_PORT',
+  rest: 'REST_PORT',
+  gateway: 'GRAPHQL_PORT',
+} as const satisfies Record<ServiceName, string>;
 
-const PROGRAMS = {
-  accounts: { file: 'services/accounts/main.ts', portVariable: 'ACCOUNTS_PORT' },
-  scheduling: { file: 'services/scheduling/main.ts', portVariable: 'SCHEDULING_PORT' },
-  rest: { file: 'services/rest/main.ts', portVariable: 'REST_PORT' },
-  gateway: { file: 'gateway/main.ts', portVariable: 'GRAPHQL_PORT' },
-} as const;
-
-export type ServiceName = keyof typeof PROGRAMS;
 export type Environment = Record<string, string>;
 export type ServiceProcess = Awaited<ReturnType<typeof startService>>;
 
-/** `folder` holds the code, default: this checkout's. Resolves once the service says that it is ready; its environment holds nothing but `environment` and PATH. */
+/**
+ * `folder` holds the code, default: this checkout's. Resolves once the service says that it is ready; its environment holds
+ * nothing but `environment` and PATH.
+ */
 export async function startService(name: ServiceName, environment: Environment, { folder = root } = {}) {
-  const { file, portVariable } = PROGRAMS[name];
   const port = await freePort();
   let current = environment;
   let log = '';
   let child: ChildProcess;
   const start = async () => {
     const from = log.length;
-    child = spawn(process.execPath, [join(folder, file)], {
-      env: { PATH: process.env.PATH, LOG_LEVEL: 'info', ...current, [portVariable]: `${port}` },
+    child = spawn(process.execPath, [join(folder, FILES[name])], {
+      env: { PATH: process.env.PATH, LOG_LEVEL: 'info', ...current, [PORT_VARIABLES[name]]: `${port}` },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     await new Promise<void>((resolve, reject) => {

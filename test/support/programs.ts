@@ -4,6 +4,14 @@ import { once } from 'node:events';
 import { dirname } from 'node:path';
 
 export const root = dirname(dirname(import.meta.dirname));
+export const FILES = {
+  accounts: 'services/accounts/main.ts',
+  scheduling: 'services/scheduling/main.ts',
+  rest: 'services/rest/main.ts',
+  gateway: 'gateway/main.ts',
+} as const;
+export type ServiceName = keyof typeof FILES;
+
 const GUARD = './services/platform/require-node.js';
 
 export type Program = Awaited<ReturnType<typeof startProgram>>;
@@ -11,13 +19,12 @@ export type LogLine = Record<string, unknown> & { msg?: string };
 
 /** `preload` is a module that is imported first. Resolves once the log says that it is ready. */
 export async function startProgram(
-  name: 'accounts' | 'scheduling' | 'rest' | 'gateway',
+  name: ServiceName,
   environment: Record<string, string>,
   { preload }: { preload?: string } = {},
 ) {
-  const file = name === 'gateway' ? 'gateway/main.ts' : `services/${name}/main.ts`;
   const imports = [GUARD, ...(preload === undefined ? [] : [preload])].flatMap((path) => ['--import', path]);
-  const child = spawn(process.execPath, [...imports, file], {
+  const child = spawn(process.execPath, [...imports, FILES[name]], {
     cwd: root,
     env: { PATH: process.env.PATH, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],

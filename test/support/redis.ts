@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { describe, test } from 'vitest';
-import { freePort } from './ports.ts';
+import { freePort } from '../../services/platform/free-port.ts';
 
 export type RedisServer = Awaited<ReturnType<typeof startRedis>>;
 

@@ -1,7 +1,7 @@
 // The whole system in this process, over real gRPC, on a database of its own and free ports.
 import { randomBytes } from 'node:crypto';
 import { createAccountsClients } from '../../services/accounts/cli/clients.ts';
-import type { Scope } from '../../services/accounts/scopes.ts';
+import { SCOPES } from '../../services/accounts/scopes.ts';
 import { startAccounts } from '../../services/accounts/service.ts';
 import { createLogger } from '../../services/platform/logger.ts';
 import { type RestServer, startRest } from '../../services/rest/service.ts';
@@ -12,14 +12,7 @@ export type TestUser = { userId: string; apiKeyId: string; key: string };
 export type TestSystem = Awaited<ReturnType<typeof startSystem>>;
 
 const CALL = { requestId: 'test' };
-export const ALL_SCOPES: Scope[] = [
-  'materials:read',
-  'materials:write',
-  'reviews:read',
-  'reviews:write',
-  'snooze:write',
-  'profile:read',
-];
+export const ALL_SCOPES: string[] = [...SCOPES];
 
 export async function startSystem(
   settings: {

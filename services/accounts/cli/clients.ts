@@ -1,4 +1,4 @@
-// The gRPC clients that the keys command calls.
+// The gRPC clients of accounts for commands: npm run keys, and the first npm start.
 import type { ApiKeyServiceDefinition } from '../../../generated/accounts/v1/ApiKeyService.ts';
 import type { UserServiceDefinition } from '../../../generated/accounts/v1/UserService.ts';
 import type { GrpcTrust } from '../../platform/common-config.ts';
@@ -14,12 +14,15 @@ export type AccountsClients = {
 export function createAccountsClients({
   target,
   trust,
+  caller = 'keys',
 }: {
   target: string;
   trust: GrpcTrust;
+  /** This program's name, for the audit of accounts. */
+  caller?: string;
 }): AccountsClients {
   const proto = loadProto('accounts/v1/accounts.proto');
-  const options = { target, trust, caller: 'keys', deadlineMs: 5000 };
+  const options = { target, trust, caller, deadlineMs: 5000 };
   const users = createGrpcClient(
     serviceDefinition<UserServiceDefinition>(proto, 'accounts.v1.UserService'),
     options,

@@ -28,7 +28,8 @@ export type WriteLimiter = {
  * itself while Redis is away. A write that Redis did not answer for is decided in this process and not asked again, so
  * where Redis counted it all the same, it counts twice and never passes twice. What Redis accepts here is noted here too:
  * when Redis goes, this process goes on from its own writes; when Redis returns, whatever it has forgotten, this process
- * still lets no more through than the limit. So an outage costs at most the allowances of the other processes. `redisUrl` undefined: this process alone; else as connectRedis takes it, which says what it throws.
+ * still lets no more through than the limit. So an outage costs at most the allowances of the other processes.
+ * `redisUrl` undefined: this process alone; else as connectRedis takes it, which says what it throws.
  */
 export function createWriteLimiter(options: {
   redisUrl: string | undefined;

@@ -1,8 +1,8 @@
 // Answers several list requests in one call, each apart from the others, within a bounded size.
 import type { MaterialInput } from '../../../generated/scheduling/v1/Material.ts';
+import { MAX_LISTS_OF_BATCH } from '../../platform/batch-outcomes.ts';
 import { ERROR_CATALOGUE, invalidField, toServiceError } from '../../platform/errors.ts';
 
-const MAX_REQUESTS = 16;
 /** Once the lists answered hold more text than this, the others are left to calls of their own. */
 const FULL_BYTES = 4 * 1024 * 1024;
 
@@ -17,8 +17,8 @@ export async function answerBatch<Q>(
   requests: readonly Q[],
   answer: (request: Q) => Promise<List>,
 ): Promise<{ outcomes: Outcome[] }> {
-  if (requests.length < 1 || requests.length > MAX_REQUESTS) {
-    throw invalidField('requests', `requests must hold 1 to ${MAX_REQUESTS}.`);
+  if (requests.length < 1 || requests.length > MAX_LISTS_OF_BATCH) {
+    throw invalidField('requests', `requests must hold 1 to ${MAX_LISTS_OF_BATCH}.`);
   }
   const settled = await Promise.allSettled(requests.map(answer));
   let bytes = 0;

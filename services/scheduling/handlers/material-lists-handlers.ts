@@ -2,6 +2,7 @@
 import type { ListDueMaterialsRequest } from '../../../generated/scheduling/v1/ListDueMaterialsRequest.ts';
 import type { ListMaterialsRequest } from '../../../generated/scheduling/v1/ListMaterialsRequest.ts';
 import type { MaterialServiceHandlers } from '../../../generated/scheduling/v1/MaterialService.ts';
+import { MAX_LISTS_OF_BATCH } from '../../platform/batch-outcomes.ts';
 import { coalesce } from '../../platform/coalesce.ts';
 import type { AsyncHandlers } from '../../platform/grpc-server.ts';
 import type { Material } from '../domain/material.ts';
@@ -19,9 +20,6 @@ import { readPageSize, requireStorable, requireUserId } from '../requests.ts';
 import { fromDueState, fromMaterialState, fromMaterialType, toMaterialMessage } from '../wire.ts';
 import { answerBatch } from './batch.ts';
 import type { HandlerDependencies } from './dependencies.ts';
-
-/** As many lists as a batch may hold. */
-const MAX_TOGETHER = 16;
 
 type MaterialListHandlers = Pick<
   AsyncHandlers<MaterialServiceHandlers>,
@@ -60,7 +58,10 @@ function createFirstPages({ database }: HandlerDependencies): FirstPages {
   };
   const newest = (requests: readonly { userId: string; limit: number }[]) =>
     listNewestOfUsers(database, requests);
-  return { due: coalesce(due, { max: MAX_TOGETHER }), newest: coalesce(newest, { max: MAX_TOGETHER }) };
+  return {
+    due: coalesce(due, { max: MAX_LISTS_OF_BATCH }),
+    newest: coalesce(newest, { max: MAX_LISTS_OF_BATCH }),
+  };
 }
 
 /** Each by a statement of its own, which goes to the one node that has the user's rows. */

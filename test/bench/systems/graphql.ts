@@ -3,9 +3,10 @@ import { execFile } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { freePort } from '../../../services/platform/free-port.ts';
 import { PEPPER } from '../dataset/people.ts';
 import { CACHE } from '../root.ts';
-import { freePort, startNode, startPatiently, untilReady } from './child.ts';
+import { startNode, startPatiently, untilReady } from './child.ts';
 import type { System } from './systems.ts';
 
 export const POSTGRAPHILE = 'postgraphile@5.1.5';

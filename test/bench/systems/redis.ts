@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { freePort, startProgram, untilReady } from './child.ts';
+import { freePort } from '../../../services/platform/free-port.ts';
+import { startProgram, untilReady } from './child.ts';
 
 export async function startRedis(): Promise<{ url: string; pid: number; stop(): Promise<void> }> {
   const port = await freePort();

@@ -1,6 +1,8 @@
 // The three systems that are compared, each as the processes that it runs in: ours, and the two monoliths.
+
+import { freePort } from '../../../services/platform/free-port.ts';
 import { PEPPER, type Person } from '../dataset/people.ts';
-import { type Child, freePort, startNode, startPatiently, untilReady } from './child.ts';
+import { type Child, startNode, startPatiently, untilReady } from './child.ts';
 
 export type SystemName = 'ours' | 'A' | 'A+';
 export type System = {

@@ -11,6 +11,7 @@ import {
   targetOf,
 } from '../../support/processes.ts';
 import { ALL_SCOPES } from '../../support/system.ts';
+import { createClient } from './load.ts';
 
 export type Deployment = Awaited<ReturnType<typeof startDeployment>>;
 const CALL = { requestId: 'fault' };
@@ -22,15 +23,12 @@ export async function startDeployment(settings: {
   environment?: Environment;
   databaseUrl?: string;
   trust?: GrpcTrust;
-  /** What the facades dial in place of the accounts services' own addresses, for each facade. */
-  accountsTargetOf?: (facade: number, target: string) => string;
-  schedulingTargetOf?: (facade: number, target: string) => string;
 }) {
   const { replicas, environment = {}, trust = NO_TRUST } = settings;
   const database = await createTestDatabase();
   const databaseUrl = settings.databaseUrl ?? database.databaseUrl;
-  const several = (count: number, start: (index: number) => Promise<ServiceProcess>) =>
-    Promise.all(Array.from({ length: count }, (_, index) => start(index)));
+  const several = (count: number, start: () => Promise<ServiceProcess>) =>
+    Promise.all(Array.from({ length: count }, start));
   const [accounts, scheduling] = await Promise.all([
     several(replicas.accounts, () =>
       startService('accounts', {
@@ -45,10 +43,10 @@ export async function startDeployment(settings: {
     ),
   ]);
   const [accountsTarget, schedulingTarget] = [targetOf(accounts), targetOf(scheduling)];
-  const rest = await several(replicas.rest, (index) =>
+  const rest = await several(replicas.rest, () =>
     startService('rest', {
-      ACCOUNTS_URL: settings.accountsTargetOf?.(index, accountsTarget) ?? accountsTarget,
-      SCHEDULING_URL: settings.schedulingTargetOf?.(index, schedulingTarget) ?? schedulingTarget,
+      ACCOUNTS_URL: accountsTarget,
+      SCHEDULING_URL: schedulingTarget,
       WRITE_LIMIT_PER_MINUTE: '100000',
       ...environment,
     }),
@@ -67,8 +65,19 @@ export async function startDeployment(settings: {
       const email = `${newSecret().slice(0, 16)}@example.com`;
       const { user } = await clients.users.createUser({ email }, CALL);
       const userId = user?.userId ?? '';
-      const made = await clients.apiKeys.createApiKey({ userId, scopes: [...ALL_SCOPES] }, CALL);
+      const made = await clients.apiKeys.createApiKey({ userId, scopes: ALL_SCOPES }, CALL);
       return { userId, key: made.key, apiKeyId: made.apiKey?.apiKeyId ?? '' };
+    },
+    /** So many materials of the key's user, through the first facade; their ids. */
+    async createMaterials(key: string, count: number): Promise<string[]> {
+      const client = createClient([rest[0]?.origin ?? '']);
+      const ids: string[] = [];
+      for (let index = 0; index < count; index += 1) {
+        const made = await client.send({ method: 'POST', path: '/materials', key, json: { title: 'T' } });
+        ids.push(JSON.parse(made.text).material.id);
+      }
+      client.close();
+      return ids;
     },
     async sql<R extends object>(text: string): Promise<R[]> {
       const client = new Client({ connectionString: databaseUrl });
