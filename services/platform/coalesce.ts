@@ -1,22 +1,68 @@
-// Makes one call of many that are asked for at the same moment.
-import DataLoader from 'dataloader';
+// Makes one call of many that are asked for at the same moment, or while such calls are under way.
+
+/** One that takes longer than this no longer keeps others back: what is slow for some must not be slow for all. */
+const PATIENCE_MS = 25;
 
 /**
- * A function whose calls of one turn of the event loop reach `callAll` together, at most `max` at a time, and get what it
- * answers in their order: a value, or the error of that one call. What `callAll` throws is every call's. Nothing is
- * remembered. `schedule` runs its argument when the turn is over; default: once the promises of now have settled.
+ * A function whose calls reach `callAll` together, at most `max` at a time, and get what it answers in their order: a
+ * value, or the error of that one call. What `callAll` throws is every call's. The calls of one turn of the event loop
+ * meet; while `atOnce` of `callAll` are under way, further ones gather until one of those has ended: the busier it is,
+ * the more go together, and where nothing is under way nothing waits. Nothing is remembered.
  */
 export function coalesce<Q, R>(
   callAll: (requests: readonly Q[]) => Promise<readonly (R | Error)[]>,
-  { max, schedule }: { max: number; schedule?: (run: () => void) => void },
+  { max, atOnce }: { max: number; atOnce: number },
 ): (request: Q) => Promise<R> {
-  const loader = new DataLoader<Q, R>(callAll, {
-    cache: false,
-    maxBatchSize: max,
-    ...(schedule && { batchScheduleFn: schedule }),
-  });
-  return (request) => loader.load(request);
+  const gathered: Asked<Q, R>[] = [];
+  let underWay = 0;
+  let isScheduled = false;
+  const sendAfterThisTurn = () => {
+    if (isScheduled || underWay >= atOnce || gathered.length === 0) return;
+    isScheduled = true;
+    // All sockets that have something to read are read first: requests of different connections meet.
+    setImmediate(() => {
+      isScheduled = false;
+      while (underWay < atOnce && gathered.length > 0) send(gathered.splice(0, max));
+    });
+  };
+  const send = (asked: readonly Asked<Q, R>[]) => {
+    underWay += 1;
+    let isCounted = true;
+    const makeRoom = () => {
+      if (!isCounted) return;
+      isCounted = false;
+      underWay -= 1;
+      sendAfterThisTurn();
+    };
+    const timer = setTimeout(makeRoom, PATIENCE_MS);
+    void settle(callAll, asked).then(() => {
+      clearTimeout(timer);
+      makeRoom();
+    });
+  };
+  return (request) => {
+    const { promise, resolve, reject } = Promise.withResolvers<R>();
+    gathered.push({ request, resolve, reject });
+    sendAfterThisTurn();
+    return promise;
+  };
 }
 
-/** After all sockets that have something to read now were read: requests of different connections meet. */
-export const afterThisTurn = (run: () => void): void => void setImmediate(run);
+type Asked<Q, R> = { request: Q; resolve: (answer: R) => void; reject: (reason: unknown) => void };
+
+async function settle<Q, R>(
+  callAll: (requests: readonly Q[]) => Promise<readonly (R | Error)[]>,
+  asked: readonly Asked<Q, R>[],
+): Promise<void> {
+  try {
+    const answers = await callAll(asked.map(({ request }) => request));
+    if (answers.length !== asked.length)
+      throw new Error(`${asked.length} calls got ${answers.length} answers`);
+    for (const [index, answer] of answers.entries()) {
+      if (answer instanceof Error) asked[index]?.reject(answer);
+      else asked[index]?.resolve(answer);
+    }
+  } catch (error) {
+    for (const { reject } of asked) reject(error);
+  }
+}

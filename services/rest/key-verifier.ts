@@ -21,7 +21,11 @@ export type KeyVerifier = {
 
 const MAX_KEYS = 10_000;
 const MAX_AGE_MS = 30_000;
+/** A key in use is verified again before it is forgotten: keys that came together must not all be unknown together. */
+const RENEWAL_AGE_MS = 20_000;
 const MAX_IN_FLIGHT = 16;
+/** Renewals leave room for keys that are not known. */
+const MAX_IN_FLIGHT_TO_RENEW = 8;
 /**
  * A beat comes every 500 ms; without one for so long, revocations may have been missed too. Somewhat less than the second
  * within which a revoked key must be refused, for the time that the last beat was on its way.
@@ -58,8 +62,27 @@ export function createKeyVerifier(apiKeys: Clients['apiKeys'], metrics: Metrics 
     if (askedIn === epoch && watch.isAlive()) cache.set(digest, principal);
     return principal;
   };
+  // Twins share a call only within one epoch: a call begun before a revocation may still answer "valid".
+  const callKeyOf = (digest: string) => `${epoch}:${digest}`;
+  const begin = ({ key, digest }: PresentedKey, call: CallOptions) => {
+    const callKey = callKeyOf(digest);
+    const asked = ask(key, digest, call).finally(() => inFlight.delete(callKey));
+    inFlight.set(callKey, asked);
+    return asked;
+  };
+  /** What it learns is the next request's: one that fails leaves the key to be forgotten at its time. */
+  const renewIfOld = (presented: PresentedKey, call: CallOptions) => {
+    const { digest } = presented;
+    if (cache.getRemainingTTL(digest) > MAX_AGE_MS - RENEWAL_AGE_MS) return;
+    if (inFlight.has(callKeyOf(digest)) || inFlight.size >= MAX_IN_FLIGHT_TO_RENEW) return;
+    note('renewal');
+    begin(presented, call).catch((error: unknown) => {
+      if (error instanceof ServiceError && error.reason === 'UNAUTHORIZED') cache.delete(digest);
+    });
+  };
   return {
-    async verify({ key, digest }, call) {
+    async verify(presented, call) {
+      const { key, digest } = presented;
       if (key.length > MAX_KEY_CHARACTERS || !key.startsWith('rmk_live_')) {
         note('malformed');
         throw new ServiceError('UNAUTHORIZED');
@@ -67,11 +90,10 @@ export function createKeyVerifier(apiKeys: Clients['apiKeys'], metrics: Metrics 
       const known = watch.isAlive() ? cache.get(digest) : undefined;
       if (known !== undefined) {
         note('hit');
+        renewIfOld(presented, call);
         return known;
       }
-      // Twins share a call only within one epoch: a call begun before a revocation may still answer "valid".
-      const callKey = `${epoch}:${digest}`;
-      const running = inFlight.get(callKey);
+      const running = inFlight.get(callKeyOf(digest));
       if (running !== undefined) {
         note('shared');
         return running;
@@ -81,9 +103,7 @@ export function createKeyVerifier(apiKeys: Clients['apiKeys'], metrics: Metrics 
         throw new ServiceError('UNAVAILABLE', { retryAfterSeconds: 1 });
       }
       note('miss');
-      const asked = ask(key, digest, call).finally(() => inFlight.delete(callKey));
-      inFlight.set(callKey, asked);
-      return asked;
+      return begin(presented, call);
     },
     hearsRevocations: watch.isAlive,
     close: watch.close,

@@ -3,7 +3,7 @@ import type { ListDueMaterialsRequestInput } from '../../generated/scheduling/v1
 import type { ListMaterialsRequestInput } from '../../generated/scheduling/v1/ListMaterialsRequest.ts';
 import type { Material } from '../../generated/scheduling/v1/Material.ts';
 import { type BatchOutcome, MAX_LISTS_OF_BATCH, settleOutcomes } from '../platform/batch-outcomes.ts';
-import { afterThisTurn, coalesce } from '../platform/coalesce.ts';
+import { coalesce } from '../platform/coalesce.ts';
 import type { CallOptions } from '../platform/grpc-client.ts';
 import type { Clients } from './clients.ts';
 
@@ -44,5 +44,5 @@ function together<Q>(
     const outcomes = await readAll(requests, { ...first.call, requestId });
     return settleOutcomes(asked, outcomes, ({ request, call }) => readOne(request, call));
   };
-  return coalesce(callAll, { max: MAX_LISTS_OF_BATCH, schedule: afterThisTurn });
+  return coalesce(callAll, { max: MAX_LISTS_OF_BATCH, atOnce: 2 });
 }

@@ -70,7 +70,7 @@ export async function startScheduling(options: {
     addDatabaseChecks(telemetry.readiness, database, schedulingSchema);
     const newId = (time: Date) => uuidV7({ msecs: time.getTime() });
     const dependencies = { database, now, newId };
-    const lists = { ...dependencies, isDistributed: await isDistributed(database) };
+    const placed = { ...dependencies, isDistributed: await isDistributed(database) };
     const proto = loadProto('scheduling/v1/scheduling.proto');
     const define = <D extends Parameters<typeof implement>[0]>(name: string) =>
       serviceDefinition<D>(proto, `scheduling.v1.${name}`);
@@ -85,11 +85,11 @@ export async function startScheduling(options: {
       services: [
         implement<MaterialServiceHandlers>(define<MaterialServiceDefinition>('MaterialService'), {
           ...createMaterialHandlers(dependencies),
-          ...createMaterialListHandlers(lists),
+          ...createMaterialListHandlers(placed),
         }),
         implement<ReviewServiceHandlers>(
           define<ReviewServiceDefinition>('ReviewService'),
-          createReviewHandlers(dependencies),
+          createReviewHandlers(placed),
         ),
         implement<SnoozeServiceHandlers>(
           define<SnoozeServiceDefinition>('SnoozeService'),

@@ -62,6 +62,8 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   updateMaterial: [[userId, material]],
   deleteMaterial: [[userId, id]],
   applyReviewIfCurrent: [[userId, review, { requestId: 'r', traceparent: undefined }]],
+  findMaterialsOfUsers: [[[{ userId, materialId: id }]]],
+  applyReviewsOfUsers: [[[{ userId, review, origin: { requestId: 'r', traceparent: undefined } }]]],
   listReviews: [[userId, { limit: 5, after: undefined }]],
   listReviewsOldestFirst: [[userId, { limit: 5, after: undefined }]],
   listReviewsOfMaterials: [[userId, [id], { limit: 5 }]],

@@ -14,6 +14,9 @@ const UNBOUND: Readonly<Record<string, string>> = {
   listDueOfUsers:
     'lists of several users at once, each branch bound to its own; not used where tables are distributed',
   listNewestOfUsers: 'as listDueOfUsers',
+  findMaterialsOfUsers: 'as listDueOfUsers',
+  applyReviewsOfUsers:
+    'reviews of several users at once, each of the own material; not used where tables are distributed',
   searchMaterials:
     'looks for pieces that each hold their user, bound in a way that no B-tree serves; the rows are bound, and so is each material looked up',
   sweepAnsweredRequests: 'forgets what is older than a day, of everyone; runs on all nodes',
@@ -65,16 +68,31 @@ describe('the statements of the scheduling repositories', () => {
   });
 
   test('that read several users’ rows bind each branch to the user asked about', () => {
-    const lateral = statements.filter(({ functionName }) => /OfUsers$/.test(functionName));
-    expect(lateral.length).toBe(2);
-    for (const { text } of lateral) {
+    const lateral = statements.filter(({ text }) => text.includes('LATERAL'));
+    const ofUsers = lateral.filter(({ functionName }) => /OfUsers$/.test(functionName));
+    expect(ofUsers.length).toBe(3);
+    for (const { text } of ofUsers) {
       expect(text).toMatch(/CROSS JOIN LATERAL \(\s*SELECT [^()]* WHERE m\.user_id = asked\.user_id /);
       expect(unboundTables(text, ['asked'])).toEqual([]);
     }
   });
 
+  test('that write several users’ rows change each the own material, and keep the history of what was changed', () => {
+    const writes = statements.filter(({ functionName }) => functionName === 'applyReviewsOfUsers');
+    expect(writes.length).toBe(1);
+    for (const { text } of writes) {
+      // The history's rows are those that the update returned.
+      expect(unboundTables(text, ['asked', 'current'])).toEqual(['reviews']);
+      expect(text).toMatch(
+        /RETURNING current\.\*\s*\)\s*INSERT INTO scheduling\.reviews [^;]* SELECT \* FROM rescheduled/,
+      );
+    }
+  });
+
   test('that write call nothing whose answer may change: instants come finished', async () => {
-    const called = statements.flatMap(({ text }) => namesCalledByWrite(text));
+    // Those of several users never run where a write may be done again on another node.
+    const ofOne = statements.filter(({ functionName }) => !/OfUsers$/.test(functionName));
+    const called = ofOne.flatMap(({ text }) => namesCalledByWrite(text));
     expect(called).toContain('lower');
     expect(await changeable(called)).toEqual([]);
   });

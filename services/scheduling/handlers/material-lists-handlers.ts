@@ -59,8 +59,8 @@ function createFirstPages({ database }: HandlerDependencies): FirstPages {
   const newest = (requests: readonly { userId: string; limit: number }[]) =>
     listNewestOfUsers(database, requests);
   return {
-    due: coalesce(due, { max: MAX_LISTS_OF_BATCH }),
-    newest: coalesce(newest, { max: MAX_LISTS_OF_BATCH }),
+    due: coalesce(due, { max: MAX_LISTS_OF_BATCH, atOnce: 4 }),
+    newest: coalesce(newest, { max: MAX_LISTS_OF_BATCH, atOnce: 4 }),
   };
 }
 

@@ -14,14 +14,16 @@ import { toMaterialMessage, toReviewMessage, toScheduleMessage } from '../wire.t
 import type { HandlerDependencies } from './dependencies.ts';
 import { once } from './once.ts';
 import { createReviewHistoryHandlers } from './review-history-handlers.ts';
+import { createReviewTrips, type ReviewTrips } from './review-trips.ts';
 
 type Grade = { userId: string; materialId: string; quality: Quality; origin: ReviewOrigin };
 type Outcome = { material: Material; review: Review };
 
 export function createReviewHandlers(
-  dependencies: HandlerDependencies,
+  dependencies: HandlerDependencies & { isDistributed: boolean },
 ): AsyncHandlers<ReviewServiceHandlers> {
-  const { database, now } = dependencies;
+  const { database, now, isDistributed } = dependencies;
+  const trips = createReviewTrips(database, isDistributed);
   // A crowd that reviews one material takes turns here, with one database connection and not with all of them.
   const inTurn = createTurns();
   return {
@@ -36,7 +38,7 @@ export function createReviewHandlers(
       return inTurn(`${userId} ${materialId}`, async () => {
         // Whoever has gone while waiting would not learn of the review, and would make it again.
         if (origin.signal.aborted) throw new ServiceError('UNAVAILABLE');
-        if (requestId === '') return toResponse(await gradeIfUndisturbed(dependencies, grade));
+        if (requestId === '') return toResponse(await gradeIfUndisturbed(dependencies, trips, grade));
         const key = { userId, rpc: 'SubmitReview', requestId };
         return once(dependencies, key, [materialId, quality], async (transaction) => ({
           response: toResponse(await gradeUnderLock(transaction, dependencies, grade)),
@@ -63,12 +65,15 @@ export function createReviewHandlers(
  * Grades a material without a lock, since two reviews of one material rarely meet: read, compute, and write if nobody
  * wrote in between. The loser of a race does the same again under the row's lock, where it cannot lose.
  */
-async function gradeIfUndisturbed(dependencies: HandlerDependencies, grade: Grade): Promise<Outcome> {
-  const { database } = dependencies;
-  const material = await findMaterial(database, grade.userId, grade.materialId);
-  const outcome = compute(material, dependencies, grade);
-  if (await applyReviewIfCurrent(database, grade.userId, outcome.review, grade.origin)) return outcome;
-  return database.transaction((transaction) => gradeUnderLock(transaction, dependencies, grade));
+async function gradeIfUndisturbed(
+  dependencies: HandlerDependencies,
+  trips: ReviewTrips,
+  grade: Grade,
+): Promise<Outcome> {
+  const { userId, origin } = grade;
+  const outcome = compute(await trips.find(grade), dependencies, grade);
+  if (await trips.apply({ userId, review: outcome.review, origin })) return outcome;
+  return dependencies.database.transaction((transaction) => gradeUnderLock(transaction, dependencies, grade));
 }
 
 async function gradeUnderLock(

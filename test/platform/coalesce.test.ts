@@ -1,0 +1,112 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { coalesce } from '../../services/platform/coalesce.ts';
+
+describe('calls of one moment', () => {
+  test('go together, at most so many at a time, and each gets its own answer', async () => {
+    const sizes: number[] = [];
+    const double = coalesce(
+      async (numbers: readonly number[]) => {
+        sizes.push(numbers.length);
+        return numbers.map((number) => 2 * number);
+      },
+      { max: 16, atOnce: 4 },
+    );
+    const answers = await Promise.all(Array.from({ length: 40 }, (_, index) => double(index)));
+    expect(answers).toEqual(Array.from({ length: 40 }, (_, index) => 2 * index));
+    expect(sizes).toEqual([16, 16, 8]);
+  });
+
+  test('that come while enough are under way gather until one of those has ended', async () => {
+    const sent: string[][] = [];
+    const ends: (() => void)[] = [];
+    const call = coalesce(
+      async (names: readonly string[]) => {
+        sent.push([...names]);
+        await new Promise<void>((resolve) => ends.push(resolve));
+        return names;
+      },
+      { max: 16, atOnce: 1 },
+    );
+    const first = call('first');
+    await sleep(1);
+    const others = ['second', 'third'].map(async (name) => {
+      await sleep(1);
+      return call(name);
+    });
+    await sleep(5);
+    expect(sent).toEqual([['first']]);
+    ends[0]?.();
+    await first;
+    await sleep(1);
+    expect(sent).toEqual([['first'], ['second', 'third']]);
+    ends[1]?.();
+    expect(await Promise.all(others)).toEqual(['second', 'third']);
+  });
+
+  test('do not wait for one that is slow', async () => {
+    let endFirst = () => {};
+    const call = coalesce(
+      async (names: readonly string[]) => {
+        if (names.includes('slow')) await new Promise<void>((resolve) => (endFirst = resolve));
+        return names;
+      },
+      { max: 16, atOnce: 1 },
+    );
+    const slow = call('slow');
+    await sleep(1);
+    expect(await call('quick')).toBe('quick');
+    endFirst();
+    expect(await slow).toBe('slow');
+  });
+
+  test('fail one by one where one answer is an error, and all where none is answered or too few', async () => {
+    const call = coalesce(
+      async (names: readonly string[]) => {
+        if (names.includes('broken')) throw new Error('all of them');
+        if (names.includes('short')) return [];
+        return names.map((name) => (name === 'wrong' ? new Error('this one') : name));
+      },
+      { max: 16, atOnce: 1 },
+    );
+    const outcomes = async (...names: string[]) =>
+      (await Promise.allSettled(names.map(call))).map((outcome) =>
+        outcome.status === 'fulfilled' ? outcome.value : String(outcome.reason.message),
+      );
+    expect(await outcomes('a', 'wrong', 'b')).toEqual(['a', 'this one', 'b']);
+    expect(await outcomes('a', 'broken')).toEqual(['all of them', 'all of them']);
+    expect(await outcomes('a', 'short')).toEqual(['2 calls got 0 answers', '2 calls got 0 answers']);
+    expect(await outcomes('c')).toEqual(['c']);
+  });
+
+  test('whenever they come and however long they take: each is sent once and gets its own answer', () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.record({ afterMs: fc.nat(8), takesMs: fc.nat(4) }), { minLength: 1, maxLength: 40 }),
+        fc.integer({ min: 1, max: 5 }),
+        fc.integer({ min: 1, max: 3 }),
+        async (plan, max, atOnce) => {
+          const sent: number[] = [];
+          const call = coalesce(
+            async (indexes: readonly number[]) => {
+              expect(indexes.length).toBeLessThanOrEqual(max);
+              sent.push(...indexes);
+              await sleep(Math.max(...indexes.map((index) => plan[index]?.takesMs ?? 0)));
+              return indexes.map((index) => -index);
+            },
+            { max, atOnce },
+          );
+          const answers = await Promise.all(
+            plan.map(async ({ afterMs }, index) => {
+              await sleep(afterMs);
+              return call(index);
+            }),
+          );
+          expect(answers).toEqual(plan.map((_, index) => -index));
+          expect(sent.toSorted((a, b) => a - b)).toEqual(plan.map((_, index) => index));
+        },
+      ),
+      { numRuns: 60 },
+    ));
+});
