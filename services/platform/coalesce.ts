@@ -7,13 +7,14 @@ const PATIENCE_MS = 25;
  * A function whose calls reach `callAll` together, at most `max` at a time, and get what it answers in their order: a
  * value, or the error of that one call. What `callAll` throws is every call's. The calls of one turn of the event loop
  * meet; while `atOnce` of `callAll` are under way, further ones gather until one of those has ended: the busier it is,
- * the more go together, and where nothing is under way nothing waits. Nothing is remembered.
+ * the more go together, and where nothing is under way nothing waits. When more have gathered than may go, each holder's
+ * first goes before anyone's second: whoever asks for much waits behind nobody but themselves. Nothing is remembered.
  */
 export function coalesce<Q, R>(
   callAll: (requests: readonly Q[]) => Promise<readonly (R | Error)[]>,
-  { max, atOnce }: { max: number; atOnce: number },
+  { max, atOnce, holderOf }: { max: number; atOnce: number; holderOf: (request: Q) => string },
 ): (request: Q) => Promise<R> {
-  const gathered: Asked<Q, R>[] = [];
+  let gathered: Asked<Q, R>[] = [];
   let underWay = 0;
   let isScheduled = false;
   const sendAfterThisTurn = () => {
@@ -22,8 +23,13 @@ export function coalesce<Q, R>(
     // All sockets that have something to read are read first: requests of different connections meet.
     setImmediate(() => {
       isScheduled = false;
-      while (underWay < atOnce && gathered.length > 0) send(gathered.splice(0, max));
+      while (underWay < atOnce && gathered.length > 0) send(take());
     });
+  };
+  const take = () => {
+    const next = new Set(inTurns(gathered, ({ request }) => holderOf(request)).slice(0, max));
+    gathered = gathered.filter((asked) => !next.has(asked));
+    return [...next];
   };
   const send = (asked: readonly Asked<Q, R>[]) => {
     underWay += 1;
@@ -65,4 +71,16 @@ async function settle<Q, R>(
   } catch (error) {
     for (const { reject } of asked) reject(error);
   }
+}
+
+/** Each holder's first, then each one's second, and so on; otherwise in the order in which they came. */
+function inTurns<T>(items: readonly T[], holderOf: (item: T) => string): T[] {
+  const counts = new Map<string, number>();
+  const turnOf = (item: T) => {
+    const holder = holderOf(item);
+    const turn = counts.get(holder) ?? 0;
+    counts.set(holder, turn + 1);
+    return turn;
+  };
+  return [...Map.groupBy(items, turnOf).values()].flat();
 }

@@ -31,7 +31,7 @@ export function createMaterialLists({ materials }: Pick<Clients, 'materials'>): 
 }
 
 /** One alone goes by itself, as does one for which a batch had no room. */
-function together<Q>(
+function together<Q extends { userId?: string }>(
   readAll: (requests: Q[], call: CallOptions) => Promise<BatchOutcome<List>[]>,
   readOne: (request: Q, call: CallOptions) => Promise<List>,
 ): (asked: Asked<Q>) => Promise<List> {
@@ -44,5 +44,6 @@ function together<Q>(
     const outcomes = await readAll(requests, { ...first.call, requestId });
     return settleOutcomes(asked, outcomes, ({ request, call }) => readOne(request, call));
   };
-  return coalesce(callAll, { max: MAX_LISTS_OF_BATCH, atOnce: 2 });
+  const holderOf = ({ request }: Asked<Q>) => request.userId ?? '';
+  return coalesce(callAll, { max: MAX_LISTS_OF_BATCH, atOnce: 2, holderOf });
 }

@@ -1,5 +1,5 @@
 // Page tokens: where a page ended, bound to the filter that made it, so that a token never leads into another list.
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { invalidField } from '../platform/errors.ts';
 import { isUuid } from '../platform/text.ts';
 
@@ -61,5 +61,5 @@ function parse(token: string): unknown[] {
 }
 
 function fingerprint(filter: readonly unknown[]): string {
-  return createHash('sha256').update(JSON.stringify(filter)).digest('base64url').slice(0, 12);
+  return hash('sha256', JSON.stringify(filter), 'base64url').slice(0, 12);
 }

@@ -3,6 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { coalesce } from '../../services/platform/coalesce.ts';
 
+const holderOf = () => 'one';
+
 describe('calls of one moment', () => {
   test('go together, at most so many at a time, and each gets its own answer', async () => {
     const sizes: number[] = [];
@@ -11,7 +13,7 @@ describe('calls of one moment', () => {
         sizes.push(numbers.length);
         return numbers.map((number) => 2 * number);
       },
-      { max: 16, atOnce: 4 },
+      { max: 16, atOnce: 4, holderOf },
     );
     const answers = await Promise.all(Array.from({ length: 40 }, (_, index) => double(index)));
     expect(answers).toEqual(Array.from({ length: 40 }, (_, index) => 2 * index));
@@ -27,7 +29,7 @@ describe('calls of one moment', () => {
         await new Promise<void>((resolve) => ends.push(resolve));
         return names;
       },
-      { max: 16, atOnce: 1 },
+      { max: 16, atOnce: 1, holderOf },
     );
     const first = call('first');
     await sleep(1);
@@ -45,6 +47,19 @@ describe('calls of one moment', () => {
     expect(await Promise.all(others)).toEqual(['second', 'third']);
   });
 
+  test('go in turns of their holders: who asks for much waits behind nobody else', async () => {
+    const sent: string[][] = [];
+    const call = coalesce(
+      async (names: readonly string[]) => {
+        sent.push([...names]);
+        return names;
+      },
+      { max: 4, atOnce: 1, holderOf: (name) => name.charAt(0) },
+    );
+    await Promise.all(['a1', 'a2', 'a3', 'a4', 'a5', 'b1', 'a6', 'c1', 'b2'].map(call));
+    expect(sent).toEqual([['a1', 'b1', 'c1', 'a2'], ['a3', 'b2', 'a4', 'a5'], ['a6']]);
+  });
+
   test('do not wait for one that is slow', async () => {
     let endFirst = () => {};
     const call = coalesce(
@@ -52,7 +67,7 @@ describe('calls of one moment', () => {
         if (names.includes('slow')) await new Promise<void>((resolve) => (endFirst = resolve));
         return names;
       },
-      { max: 16, atOnce: 1 },
+      { max: 16, atOnce: 1, holderOf },
     );
     const slow = call('slow');
     await sleep(1);
@@ -68,7 +83,7 @@ describe('calls of one moment', () => {
         if (names.includes('short')) return [];
         return names.map((name) => (name === 'wrong' ? new Error('this one') : name));
       },
-      { max: 16, atOnce: 1 },
+      { max: 16, atOnce: 1, holderOf },
     );
     const outcomes = async (...names: string[]) =>
       (await Promise.allSettled(names.map(call))).map((outcome) =>
@@ -95,7 +110,7 @@ describe('calls of one moment', () => {
               await sleep(Math.max(...indexes.map((index) => plan[index]?.takesMs ?? 0)));
               return indexes.map((index) => -index);
             },
-            { max, atOnce },
+            { max, atOnce, holderOf },
           );
           const answers = await Promise.all(
             plan.map(async ({ afterMs }, index) => {

@@ -58,10 +58,9 @@ function createFirstPages({ database }: HandlerDependencies): FirstPages {
   };
   const newest = (requests: readonly { userId: string; limit: number }[]) =>
     listNewestOfUsers(database, requests);
-  return {
-    due: coalesce(due, { max: MAX_LISTS_OF_BATCH, atOnce: 4 }),
-    newest: coalesce(newest, { max: MAX_LISTS_OF_BATCH, atOnce: 4 }),
-  };
+  const holderOf = ({ userId }: { userId: string }) => userId;
+  const options = { max: MAX_LISTS_OF_BATCH, atOnce: 4, holderOf };
+  return { due: coalesce(due, options), newest: coalesce(newest, options) };
 }
 
 /** Each by a statement of its own, which goes to the one node that has the user's rows. */

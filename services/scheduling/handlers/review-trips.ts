@@ -37,7 +37,10 @@ export function createReviewTrips(database: Queryable, isDistributed: boolean): 
  * One alone goes by the simpler statement. Where all fail together but the database is there, each is tried alone: what is
  * wrong with one is not its neighbours' fault.
  */
-function together<Q, R>(one: (asked: Q) => Promise<R>, all: (asked: readonly Q[]) => Promise<R[]>) {
+function together<Q extends { userId: string }, R>(
+  one: (asked: Q) => Promise<R>,
+  all: (asked: readonly Q[]) => Promise<R[]>,
+) {
   const alone = (asked: readonly Q[]) => Promise.all(asked.map((each) => one(each).catch(toError)));
   const callAll = async (asked: readonly Q[]): Promise<(R | Error)[]> => {
     if (asked.length === 1) return alone(asked);
@@ -48,5 +51,5 @@ function together<Q, R>(one: (asked: Q) => Promise<R>, all: (asked: readonly Q[]
       return alone(asked);
     }
   };
-  return coalesce(callAll, { max: MAX_REVIEWS, atOnce: 2 });
+  return coalesce(callAll, { max: MAX_REVIEWS, atOnce: 2, holderOf: ({ userId }) => userId });
 }
