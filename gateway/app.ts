@@ -24,7 +24,7 @@ import { registerGraphiql } from './graphiql/graphiql.ts';
 import { answerBadUrl, registerHttp } from './http.ts';
 import { type Inspected, inspect, LIMITS } from './limits/inspect.ts';
 import type { RequestedMutation } from './limits/requested-mutations.ts';
-import { createLoaders } from './loaders.ts';
+import { createLists, createLoaders } from './loaders.ts';
 import { measureOperations } from './measure-operations.ts';
 
 declare module 'fastify' {
@@ -47,6 +47,7 @@ export type GatewayDependencies = {
 
 export async function buildGateway(dependencies: GatewayDependencies): Promise<FastifyInstance> {
   const { schema, clients, tokens, audit, logger, telemetry = NO_TELEMETRY } = dependencies;
+  const lists = createLists(clients);
   const app = createFastify();
   observeHttp(app, 'gateway', telemetry);
   registerHttp(app, logger);
@@ -96,7 +97,7 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
           traceparent: readTraceparent(request.headers.traceparent),
           caller: callerOf(request),
         };
-        const loaders = createLoaders(clients, call);
+        const loaders = createLoaders(clients, lists, call);
         return {
           identity,
           call,

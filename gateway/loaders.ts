@@ -6,12 +6,7 @@ import type { ListMaterialsRequestInput } from '../generated/scheduling/v1/ListM
 import type { ListMaterialsResponse } from '../generated/scheduling/v1/ListMaterialsResponse.ts';
 import type { Material } from '../generated/scheduling/v1/Material.ts';
 import type { MaterialReviews } from '../generated/scheduling/v1/MaterialReviews.ts';
-import {
-  type BatchOutcome,
-  MAX_LISTS_OF_BATCH,
-  settleOutcomes,
-  toError,
-} from '../services/platform/batch-outcomes.ts';
+import { batchLists, toError } from '../services/platform/batched-lists.ts';
 import type { CallOptions } from '../services/platform/grpc-client.ts';
 import type { Clients } from './clients.ts';
 
@@ -29,7 +24,27 @@ export type Loaders = {
 
 const MAX_IDS = 100;
 
-export function createLoaders(clients: Clients, call: CallOptions): Loaders {
+/** Lists for all requests of this process: those of the same moment share an RPC. */
+export type Lists = {
+  materials(request: ListMaterialsRequestInput, call: CallOptions): Promise<ListMaterialsResponse>;
+  dueMaterials(request: ListDueMaterialsRequestInput, call: CallOptions): Promise<ListDueMaterialsResponse>;
+};
+
+export function createLists({ materials }: Clients): Lists {
+  return {
+    materials: batchLists<ListMaterialsRequestInput, ListMaterialsResponse>(
+      async (requests, call) => (await materials.batchListMaterials({ requests }, call)).outcomes,
+      materials.listMaterials,
+    ),
+    dueMaterials: batchLists<ListDueMaterialsRequestInput, ListDueMaterialsResponse>(
+      async (requests, call) => (await materials.batchListDueMaterials({ requests }, call)).outcomes,
+      materials.listDueMaterials,
+    ),
+  };
+}
+
+/** For one request: nothing is read twice for it, and nothing is remembered after it. */
+export function createLoaders(clients: Clients, lists: Lists, call: CallOptions): Loaders {
   const { materials, reviews } = clients;
   return {
     material: byUser<MaterialKey, Material | undefined>(async ({ userId }, keys) => {
@@ -43,14 +58,8 @@ export function createLoaders(clients: Clients, call: CallOptions): Loaders {
       const answer = await reviews.batchListReviews({ userId, materialIds, pageSize }, call);
       return answer.materials;
     }),
-    materialList: ofLists(
-      async (requests) => (await materials.batchListMaterials({ requests }, call)).outcomes,
-      (request) => materials.listMaterials(request, call),
-    ),
-    dueMaterialList: ofLists(
-      async (requests) => (await materials.batchListDueMaterials({ requests }, call)).outcomes,
-      (request) => materials.listDueMaterials(request, call),
-    ),
+    materialList: oneByOne((request) => lists.materials(request, call)),
+    dueMaterialList: oneByOne((request) => lists.dueMaterials(request, call)),
   };
 }
 
@@ -76,12 +85,9 @@ function byUser<K extends MaterialKey & { pageSize?: number }, V>(
   return new DataLoader(batch, { maxBatchSize: MAX_IDS, cacheKeyFn: JSON.stringify });
 }
 
-/** One RPC for 16 lists; a list for which the batch had no room is read by itself. */
-function ofLists<Q, L>(
-  readBatch: (requests: Q[]) => Promise<BatchOutcome<L>[]>,
-  readOne: (request: Q) => Promise<L>,
-): DataLoader<Q, L, string> {
-  const batch = async (requests: readonly Q[]) =>
-    settleOutcomes(requests, await readBatch([...requests]), readOne);
-  return new DataLoader(batch, { maxBatchSize: MAX_LISTS_OF_BATCH, cacheKeyFn: JSON.stringify });
+/** Each is asked for once, however often the request names it. */
+function oneByOne<Q, L>(read: (request: Q) => Promise<L>): DataLoader<Q, L, string> {
+  const readAll = (requests: readonly Q[]) =>
+    Promise.all(requests.map((request) => read(request).catch(toError)));
+  return new DataLoader(readAll, { cacheKeyFn: JSON.stringify });
 }

@@ -40,7 +40,7 @@ describe('the number of RPCs', () => {
       const rpcs = await gateway.rpcsOf(async () => {
         answer = await gateway.query(DASHBOARD, { id: userId, first });
       });
-      expect(rpcs).toEqual(['getUser', 'batchListMaterials', 'batchListReviews']);
+      expect(rpcs).toEqual(['getUser', 'listMaterials', 'batchListReviews']);
       expect(answer?.data.user.materials.nodes).toHaveLength(Math.min(first, 60));
       expect(answer?.data.user.materials.nodes[0]).toMatchObject({
         title: 'm59',
@@ -69,12 +69,12 @@ describe('the number of RPCs', () => {
       ),
     );
     expect(rpcs.toSorted()).toEqual([
-      'batchListDueMaterials',
       'getActivity',
       'getDistributions',
       'getForecast',
       'getRetention',
       'getUser',
+      'listDueMaterials',
       'listHardestMaterials',
       'listReviews',
     ]);
@@ -111,7 +111,7 @@ describe('a connection', () => {
     expect(titles).toEqual(['m6', 'm5', 'm4', 'm3', 'm2', 'm1', 'm0']);
     const second = (await page(userId, 3)).pageInfo.endCursor;
     const rpcs = await gateway.rpcsOf(() => page(userId, 3, second));
-    expect(rpcs).toEqual(['getUser', 'batchListMaterials']);
+    expect(rpcs).toEqual(['getUser', 'listMaterials']);
   });
 
   test('goes on after any of its edges', async () => {

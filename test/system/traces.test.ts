@@ -169,7 +169,7 @@ test('a review is one trace from the caller through HTTP and gRPC to each statem
   );
   expect(rpcs.map(({ name }) => name)).toEqual([
     'accounts.v1.UserService/GetUser',
-    'scheduling.v1.MaterialService/BatchListMaterials',
+    'scheduling.v1.MaterialService/ListMaterials',
     'scheduling.v1.ReviewService/BatchListReviews',
   ]);
 

@@ -1,6 +1,6 @@
 // Answers several list requests in one call, each apart from the others, within a bounded size.
 import type { MaterialInput } from '../../../generated/scheduling/v1/Material.ts';
-import { MAX_LISTS_OF_BATCH } from '../../platform/batch-outcomes.ts';
+import { MAX_LISTS_OF_BATCH } from '../../platform/batched-lists.ts';
 import { ERROR_CATALOGUE, invalidField, toServiceError } from '../../platform/errors.ts';
 
 /** Once the lists answered hold more text than this, the others are left to calls of their own. */

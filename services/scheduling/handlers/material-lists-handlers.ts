@@ -2,7 +2,7 @@
 import type { ListDueMaterialsRequest } from '../../../generated/scheduling/v1/ListDueMaterialsRequest.ts';
 import type { ListMaterialsRequest } from '../../../generated/scheduling/v1/ListMaterialsRequest.ts';
 import type { MaterialServiceHandlers } from '../../../generated/scheduling/v1/MaterialService.ts';
-import { MAX_LISTS_OF_BATCH } from '../../platform/batch-outcomes.ts';
+import { MAX_LISTS_OF_BATCH } from '../../platform/batched-lists.ts';
 import { coalesce } from '../../platform/coalesce.ts';
 import type { AsyncHandlers } from '../../platform/grpc-server.ts';
 import type { Material } from '../domain/material.ts';

@@ -1,5 +1,5 @@
 // The two trips of a review to the database, each made together with those of other reviews at the same moment.
-import { toError } from '../../platform/batch-outcomes.ts';
+import { toError } from '../../platform/batched-lists.ts';
 import { coalesce } from '../../platform/coalesce.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import type { Queryable } from '../../platform/postgres.ts';

@@ -1,0 +1,58 @@
+// Lists that are asked for at the same moment, read by one RPC: half of what a list costs is the call.
+import { coalesce } from './coalesce.ts';
+import { isErrorReason, ServiceError } from './errors.ts';
+import type { CallOptions } from './grpc-client.ts';
+
+/** As many lists as a batch may hold. */
+export const MAX_LISTS_OF_BATCH = 16;
+
+/** An outcome as the proto loader gives it: a list, an error of its own, or left to a call of its own. */
+export type BatchOutcome<L> = {
+  list?: L | null;
+  error?: { reason: string; message: string; field: string } | null;
+  deferred?: boolean;
+};
+
+const MAX_AT_ONCE = 2;
+
+/**
+ * Reads a list together with others, of any users and callers; one alone goes by itself, as does one for which a batch had
+ * no room. The call of a batch carries the ids of all its requests, and else what its first one does.
+ */
+export function batchLists<Q extends { userId?: string }, L>(
+  readBatch: (requests: Q[], call: CallOptions) => Promise<BatchOutcome<L>[]>,
+  readOne: (request: Q, call: CallOptions) => Promise<L>,
+): (request: Q, call: CallOptions) => Promise<L> {
+  type Asked = { request: Q; call: CallOptions };
+  const readAlone = ({ request, call }: Asked) => readOne(request, call).catch(toError);
+  const readAll = async (asked: readonly Asked[]): Promise<(L | Error)[]> => {
+    const [first] = asked;
+    if (first === undefined) return [];
+    if (asked.length === 1) return [await readAlone(first)];
+    const requests = asked.map(({ request }) => request);
+    const requestId = asked.map(({ call }) => call.requestId).join(',');
+    const outcomes = await readBatch(requests, { ...first.call, requestId });
+    return Promise.all(
+      asked.map(async (each, index) => {
+        const { list, error } = outcomes[index] ?? {};
+        if (list) return list;
+        return error ? toServiceError(error) : readAlone(each);
+      }),
+    );
+  };
+  const holderOf = ({ request }: Asked) => request.userId ?? '';
+  const read = coalesce(readAll, { max: MAX_LISTS_OF_BATCH, atOnce: MAX_AT_ONCE, holderOf });
+  return (request, call) => read({ request, call });
+}
+
+/** For those who take an error as an answer. */
+export function toError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}
+
+function toServiceError({ reason, message, field }: { reason: string; message: string; field: string }) {
+  return new ServiceError(isErrorReason(reason) ? reason : 'INTERNAL_ERROR', {
+    message,
+    ...(field !== '' && { field }),
+  });
+}
