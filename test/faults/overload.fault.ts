@@ -1,15 +1,7 @@
 // Promise: twice what can be done leaves nearly all of it done, and one greedy key leaves the others nearly what they had.
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  type EmbeddedPostgres,
-  startEmbeddedPostgres,
-} from '../../services/platform/embedded-postgres/embedded-postgres.ts';
 import { type LoadGenerator, startLoadGenerator } from '../bench/load/load.ts';
 import { httpRequest } from '../bench/load/plan.ts';
-import { holdTo, release } from './support/cores.ts';
 import { type Deployment, startDeployment } from './support/deployment.ts';
 import { recordFigure } from './support/figures.ts';
 import { createClient } from './support/load.ts';
@@ -17,8 +9,6 @@ import { sized } from './support/rounds.ts';
 
 const KEYS = 40;
 const durationMs = sized(8000);
-const folder = mkdtempSync(join(tmpdir(), 'srs-overload-'));
-let postgres: EmbeddedPostgres;
 let here: Deployment;
 let load: LoadGenerator;
 let flood: LoadGenerator;
@@ -27,17 +17,11 @@ let greedy: string[];
 let port: number;
 
 beforeAll(async () => {
-  // All that is started here shares these cores, PostgreSQL included; the load comes from the others.
-  holdTo('system', process.pid);
-  chmodSync(folder, 0o755);
-  postgres = await startEmbeddedPostgres({ directory: join(folder, 'postgres') });
   here = await startDeployment({
     replicas: { accounts: 1, scheduling: 1, rest: 1 },
-    databaseUrl: postgres.databaseUrl,
   });
   load = startLoadGenerator();
   flood = startLoadGenerator();
-  for (const { pid } of [load, flood]) holdTo('load', pid);
   port = here.rest[0]?.port ?? 0;
   const client = createClient(here.origins);
   requests = [];
@@ -56,9 +40,6 @@ afterAll(async () => {
   await load?.stop();
   await flood?.stop();
   await here?.stop();
-  await postgres?.stop();
-  rmSync(folder, { recursive: true });
-  release(process.pid);
 });
 
 async function capacity(): Promise<number> {
