@@ -6,7 +6,8 @@ import type { ListMaterialsRequestInput } from '../generated/scheduling/v1/ListM
 import type { ListMaterialsResponse } from '../generated/scheduling/v1/ListMaterialsResponse.ts';
 import type { Material } from '../generated/scheduling/v1/Material.ts';
 import type { MaterialReviews } from '../generated/scheduling/v1/MaterialReviews.ts';
-import { batchLists, toError } from '../services/platform/batched-lists.ts';
+import { batchLists } from '../services/platform/batched-lists.ts';
+import { toError } from '../services/platform/errors.ts';
 import type { CallOptions } from '../services/platform/grpc-client.ts';
 import type { Clients } from './clients.ts';
 
@@ -32,14 +33,8 @@ export type Lists = {
 
 export function createLists({ materials }: Clients): Lists {
   return {
-    materials: batchLists<ListMaterialsRequestInput, ListMaterialsResponse>(
-      async (requests, call) => (await materials.batchListMaterials({ requests }, call)).outcomes,
-      materials.listMaterials,
-    ),
-    dueMaterials: batchLists<ListDueMaterialsRequestInput, ListDueMaterialsResponse>(
-      async (requests, call) => (await materials.batchListDueMaterials({ requests }, call)).outcomes,
-      materials.listDueMaterials,
-    ),
+    materials: batchLists(materials.batchListMaterials, materials.listMaterials),
+    dueMaterials: batchLists(materials.batchListDueMaterials, materials.listDueMaterials),
   };
 }
 

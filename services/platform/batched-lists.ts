@@ -1,6 +1,6 @@
 // Lists that are asked for at the same moment, read by one RPC: half of what a list costs is the call.
 import { coalesce } from './coalesce.ts';
-import { isErrorReason, ServiceError } from './errors.ts';
+import { isErrorReason, ServiceError, toError } from './errors.ts';
 import type { CallOptions } from './grpc-client.ts';
 
 /** As many lists as a batch may hold. */
@@ -16,11 +16,11 @@ export type BatchOutcome<L> = {
 const MAX_AT_ONCE = 2;
 
 /**
- * Reads a list together with others, of any users and callers; one alone goes by itself, as does one for which a batch had
- * no room. The call of a batch carries the ids of all its requests, and else what its first one does.
+ * Reads a list by an rpc that reads several, together with others, of any users and callers; one alone goes by the rpc for
+ * one, as does one for which a batch had no room. The call of a batch carries the ids of all its requests, and else what its first one does.
  */
 export function batchLists<Q extends { userId?: string }, L>(
-  readBatch: (requests: Q[], call: CallOptions) => Promise<BatchOutcome<L>[]>,
+  readBatch: (batch: { requests: Q[] }, call: CallOptions) => Promise<{ outcomes: BatchOutcome<L>[] }>,
   readOne: (request: Q, call: CallOptions) => Promise<L>,
 ): (request: Q, call: CallOptions) => Promise<L> {
   type Asked = { request: Q; call: CallOptions };
@@ -31,7 +31,7 @@ export function batchLists<Q extends { userId?: string }, L>(
     if (asked.length === 1) return [await readAlone(first)];
     const requests = asked.map(({ request }) => request);
     const requestId = asked.map(({ call }) => call.requestId).join(',');
-    const outcomes = await readBatch(requests, { ...first.call, requestId });
+    const { outcomes } = await readBatch({ requests }, { ...first.call, requestId });
     return Promise.all(
       asked.map(async (each, index) => {
         const { list, error } = outcomes[index] ?? {};
@@ -43,11 +43,6 @@ export function batchLists<Q extends { userId?: string }, L>(
   const holderOf = ({ request }: Asked) => request.userId ?? '';
   const read = coalesce(readAll, { max: MAX_LISTS_OF_BATCH, atOnce: MAX_AT_ONCE, holderOf });
   return (request, call) => read({ request, call });
-}
-
-/** For those who take an error as an answer. */
-export function toError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
 }
 
 function toServiceError({ reason, message, field }: { reason: string; message: string; field: string }) {

@@ -95,3 +95,8 @@ export function toServiceError(error: unknown): ServiceError {
 export function isErrorReason(value: string): value is ErrorReason {
   return Object.hasOwn(ERROR_CATALOGUE, value);
 }
+
+/** For those who take an error as an answer. */
+export function toError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}

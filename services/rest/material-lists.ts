@@ -15,13 +15,7 @@ export type MaterialLists = {
 
 export function createMaterialLists({ materials }: Pick<Clients, 'materials'>): MaterialLists {
   return {
-    listMaterials: batchLists<ListMaterialsRequestInput, List>(
-      async (requests, call) => (await materials.batchListMaterials({ requests }, call)).outcomes,
-      materials.listMaterials,
-    ),
-    listDueMaterials: batchLists<ListDueMaterialsRequestInput, List>(
-      async (requests, call) => (await materials.batchListDueMaterials({ requests }, call)).outcomes,
-      materials.listDueMaterials,
-    ),
+    listMaterials: batchLists(materials.batchListMaterials, materials.listMaterials),
+    listDueMaterials: batchLists(materials.batchListDueMaterials, materials.listDueMaterials),
   };
 }

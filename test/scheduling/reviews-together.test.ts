@@ -6,7 +6,7 @@ import { createLogger } from '../../services/platform/logger.ts';
 import { openDatabase } from '../../services/platform/postgres.ts';
 import { loadProto, serviceDefinition } from '../../services/platform/proto.ts';
 import { reviewMaterial } from '../../services/scheduling/domain/review.ts';
-import { createReviewTrips } from '../../services/scheduling/handlers/review-trips.ts';
+import { createReviewTrips, type ReviewTrips } from '../../services/scheduling/handlers/review-trips.ts';
 import { CALL, newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 
 let here: TestScheduling;
@@ -45,6 +45,7 @@ function openTrips() {
   };
 }
 
+const CALL_ORIGIN = { requestId: 'test', traceparent: undefined };
 const REVIEW_TIME = new Date('2026-12-01T10:00:00Z');
 const grade = (quality: 0 | 3 | 4 | 5) => ({ reviewId: newUserId(), quality, reviewTime: REVIEW_TIME });
 
@@ -143,19 +144,30 @@ describe('reviews at the same moment', () => {
   });
 });
 
+/** The learners' materials, all of which there are. */
+async function findAll({ find }: ReviewTrips, learners: readonly { userId: string; materialId: string }[]) {
+  const found = await Promise.all(learners.map(find));
+  return found.map((material) => {
+    if (material === undefined) throw new Error('not found');
+    return material;
+  });
+}
+
 describe('the trips of reviews', () => {
   test('are two statements for five learners on one PostgreSQL, ten where users lie on different nodes', async () => {
     const trips = openTrips();
     for (const isDistributed of [false, true]) {
-      const { find, apply } = trips.of(isDistributed);
+      const own = trips.of(isDistributed);
       const learners = await makeLearners(5);
-      const found = await Promise.all(learners.map(find));
+      const found = await findAll(own, learners);
       const applied = await Promise.all(
-        learners.map(({ userId }, index) => {
-          const material = found[index];
-          if (material === undefined) throw new Error('not found');
-          return apply({ userId, origin: CALL_ORIGIN, review: reviewMaterial(material, grade(4)).review });
-        }),
+        found.map((material, index) =>
+          own.apply({
+            userId: learners[index]?.userId ?? '',
+            origin: CALL_ORIGIN,
+            review: reviewMaterial(material, grade(4)).review,
+          }),
+        ),
       );
       expect(applied).toEqual([true, true, true, true, true]);
     }
@@ -171,17 +183,14 @@ describe('the trips of reviews', () => {
 
   test('apply nothing of a review whose material has changed since, and all of its neighbours', async () => {
     const trips = openTrips();
-    const { find, apply } = trips.of(false);
+    const own = trips.of(false);
     const learners = await makeLearners(3);
-    const found = await Promise.all(learners.map(find));
-    const reviews = found.map((material) => {
-      if (material === undefined) throw new Error('not found');
-      return reviewMaterial(material, grade(5)).review;
-    });
+    const found = await findAll(own, learners);
+    const reviews = found.map((material) => reviewMaterial(material, grade(5)).review);
     await here.reviews.submitReview({ ...learners[1], quality: 0 }, CALL);
     const applied = await Promise.all(
       reviews.map((review, index) =>
-        apply({ userId: learners[index]?.userId ?? '', origin: CALL_ORIGIN, review }),
+        own.apply({ userId: learners[index]?.userId ?? '', origin: CALL_ORIGIN, review }),
       ),
     );
     expect(applied).toEqual([true, false, true]);
@@ -195,21 +204,18 @@ describe('the trips of reviews', () => {
 
   test('that fail for one fail for that one alone', async () => {
     const trips = openTrips();
-    const { find, apply } = trips.of(false);
+    const own = trips.of(false);
     const learners = await makeLearners(3);
-    const found = await Promise.all(learners.map(find));
+    const found = await findAll(own, learners);
     const outcomes = await Promise.allSettled(
       found.map((material, index) => {
-        if (material === undefined) throw new Error('not found');
         // PostgreSQL stores no U+0000, and gRPC lets none through.
         const origin = { requestId: index === 1 ? 'r\u0000' : 'r', traceparent: undefined };
         const { review } = reviewMaterial(material, grade(3));
-        return apply({ userId: learners[index]?.userId ?? '', origin, review });
+        return own.apply({ userId: learners[index]?.userId ?? '', origin, review });
       }),
     );
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
     await trips.close();
   });
 });
-
-const CALL_ORIGIN = { requestId: 'test', traceparent: undefined };

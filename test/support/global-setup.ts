@@ -1,9 +1,9 @@
 // One PostgreSQL for the whole test run, in a folder of its own that is removed at the end.
-import { chmodSync, existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { startEmbeddedPostgres } from '../../services/platform/embedded-postgres/embedded-postgres.ts';
+import { makePostgresFolder } from './postgres-folder.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -13,15 +13,7 @@ declare module 'vitest' {
 }
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const folder = mkdtempSync(join(tmpdir(), 'srs-test-'));
-  // As root the server runs as another account, which has to pass this folder.
-  chmodSync(folder, 0o755);
-  const directory = join(folder, 'postgres');
-  const remove = () => {
-    // Where that account cannot pass the temporary directory, the data lie behind a link.
-    if (existsSync(directory)) rmSync(realpathSync(directory), { recursive: true, force: true });
-    rmSync(folder, { recursive: true, force: true });
-  };
+  const { directory, remove } = makePostgresFolder('srs-test-');
   try {
     const postgres = await startEmbeddedPostgres({ directory, durable: false });
     project.provide('postgresUrl', postgres.databaseUrl);

@@ -2,8 +2,6 @@
 import type { ListDueMaterialsRequest } from '../../../generated/scheduling/v1/ListDueMaterialsRequest.ts';
 import type { ListMaterialsRequest } from '../../../generated/scheduling/v1/ListMaterialsRequest.ts';
 import type { MaterialServiceHandlers } from '../../../generated/scheduling/v1/MaterialService.ts';
-import { MAX_LISTS_OF_BATCH } from '../../platform/batched-lists.ts';
-import { coalesce } from '../../platform/coalesce.ts';
 import type { AsyncHandlers } from '../../platform/grpc-server.ts';
 import type { Material } from '../domain/material.ts';
 import { decodePageToken, type Position, toPage } from '../page-token.ts';
@@ -20,6 +18,7 @@ import { readPageSize, requireStorable, requireUserId } from '../requests.ts';
 import { fromDueState, fromMaterialState, fromMaterialType, toMaterialMessage } from '../wire.ts';
 import { answerBatch } from './batch.ts';
 import type { HandlerDependencies } from './dependencies.ts';
+import { ofUsers } from './of-users.ts';
 
 type MaterialListHandlers = Pick<
   AsyncHandlers<MaterialServiceHandlers>,
@@ -30,9 +29,7 @@ type MaterialListHandlers = Pick<
 export function createMaterialListHandlers(
   dependencies: HandlerDependencies & { isDistributed: boolean },
 ): MaterialListHandlers {
-  const firstPages = dependencies.isDistributed
-    ? createSingleFirstPages(dependencies)
-    : createFirstPages(dependencies);
+  const firstPages = createFirstPages(dependencies);
   const list = (request: ListMaterialsRequest) => answerList(dependencies, firstPages, request);
   const listDue = (request: ListDueMaterialsRequest) => answerDueList(dependencies, firstPages, request);
   return {
@@ -49,28 +46,26 @@ type FirstPages = {
 };
 
 /** First pages that are asked for at the same moment, as those of a batch are, are read by one statement. */
-function createFirstPages({ database }: HandlerDependencies): FirstPages {
-  const due = async (requests: readonly DueRequest[]) => {
-    const [only] = requests;
-    if (only !== undefined && requests.length === 1)
-      return [await listDueMaterials(database, only, undefined)];
-    return listDueOfUsers(database, requests);
-  };
-  const newest = (requests: readonly { userId: string; limit: number }[]) =>
-    listNewestOfUsers(database, requests);
-  const holderOf = ({ userId }: { userId: string }) => userId;
-  const options = { max: MAX_LISTS_OF_BATCH, atOnce: 4, holderOf };
-  return { due: coalesce(due, options), newest: coalesce(newest, options) };
-}
-
-/** Each by a statement of its own, which goes to the one node that has the user's rows. */
-function createSingleFirstPages({ database, now }: HandlerDependencies): FirstPages {
+function createFirstPages({
+  database,
+  now,
+  isDistributed,
+}: HandlerDependencies & { isDistributed: boolean }): FirstPages {
+  const options = { isDistributed, atOnce: 4 };
   return {
-    due: (request) => listDueMaterials(database, request, undefined),
-    newest({ userId, limit }) {
-      const filter: MaterialFilter = { state: 'active', type: undefined, isDue: undefined, now: now() };
-      return listMaterials(database, userId, filter, { limit, after: undefined });
-    },
+    due: ofUsers(
+      (request: DueRequest) => listDueMaterials(database, request, undefined),
+      (requests) => listDueOfUsers(database, requests),
+      options,
+    ),
+    newest: ofUsers(
+      ({ userId, limit }: { userId: string; limit: number }) => {
+        const filter: MaterialFilter = { state: 'active', type: undefined, isDue: undefined, now: now() };
+        return listMaterials(database, userId, filter, { limit, after: undefined });
+      },
+      (requests) => listNewestOfUsers(database, requests),
+      options,
+    ),
   };
 }
 

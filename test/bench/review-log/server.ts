@@ -1,13 +1,11 @@
 // A PostgreSQL for one measurement, in a folder that goes with it, and what its single connection costs.
-import { chmodSync, existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Client } from 'pg';
 import { startEmbeddedPostgres } from '../../../services/platform/embedded-postgres/embedded-postgres.ts';
 import { createLogger } from '../../../services/platform/logger.ts';
 import { migrate } from '../../../services/platform/migrate.ts';
 import type { Queryable, Statement } from '../../../services/platform/postgres.ts';
 import { schedulingSchema } from '../../../services/scheduling/service.ts';
+import { makePostgresFolder } from '../../support/postgres-folder.ts';
 import { processesCpuMs } from '../systems/cpu.ts';
 
 export type Server = Awaited<ReturnType<typeof openServer>>;
@@ -15,13 +13,7 @@ export type Server = Awaited<ReturnType<typeof openServer>>;
 export type Cost = { cpuMs: number; walBytes: number; seconds: number };
 
 export async function openServer() {
-  const folder = mkdtempSync(join(tmpdir(), 'srs-review-log-'));
-  chmodSync(folder, 0o755);
-  const directory = join(folder, 'postgres');
-  const remove = () => {
-    if (existsSync(directory)) rmSync(realpathSync(directory), { recursive: true, force: true });
-    rmSync(folder, { recursive: true, force: true });
-  };
+  const { directory, remove } = makePostgresFolder('srs-review-log-');
   try {
     const postgres = await startEmbeddedPostgres({ directory });
     const client = new Client({ connectionString: postgres.databaseUrl, application_name: 'review-log' });

@@ -1,17 +1,14 @@
 // A durable PostgreSQL of the test's own that can be stopped and started again, always at the same address.
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Client } from 'pg';
 import { startEmbeddedPostgres } from '../../../services/platform/embedded-postgres/embedded-postgres.ts';
+import { makePostgresFolder } from '../../support/postgres-folder.ts';
 import { startTcpProxy } from '../../support/tcp-proxy.ts';
 
 export type StoppablePostgres = Awaited<ReturnType<typeof startStoppablePostgres>>;
 
 export async function startStoppablePostgres() {
-  const folder = mkdtempSync(join(tmpdir(), 'srs-fault-'));
-  chmodSync(folder, 0o755);
-  const start = () => startEmbeddedPostgres({ directory: join(folder, 'postgres') });
+  const folder = makePostgresFolder('srs-fault-');
+  const start = () => startEmbeddedPostgres({ directory: folder.directory });
   let server = await start();
   // The server takes a new port at each start; what stands before it keeps its own.
   const proxy = await startTcpProxy(server.port);
@@ -40,7 +37,7 @@ export async function startStoppablePostgres() {
     async remove() {
       await proxy.stop();
       await server.stop();
-      rmSync(folder, { recursive: true, force: true });
+      folder.remove();
     },
   };
 }
