@@ -42,13 +42,14 @@ export function createMaterialListHandlers(
 
 type FirstPages = {
   due(request: DueRequest): Promise<Material[]>;
-  newest(request: { userId: string; limit: number }): Promise<Material[]>;
+  newest(request: NewestRequest): Promise<Material[]>;
 };
+/** `filter` is the plain one: active, of any type, due or not. */
+type NewestRequest = { userId: string; limit: number; filter: MaterialFilter };
 
 /** First pages that are asked for at the same moment, as those of a batch are, are read by one statement. */
 function createFirstPages({
   database,
-  now,
   isDistributed,
 }: HandlerDependencies & { isDistributed: boolean }): FirstPages {
   const options = { isDistributed, atOnce: 4 };
@@ -59,10 +60,8 @@ function createFirstPages({
       options,
     ),
     newest: ofUsers(
-      ({ userId, limit }: { userId: string; limit: number }) => {
-        const filter: MaterialFilter = { state: 'active', type: undefined, isDue: undefined, now: now() };
-        return listMaterials(database, userId, filter, { limit, after: undefined });
-      },
+      ({ userId, limit, filter }: NewestRequest) =>
+        listMaterials(database, userId, filter, { limit, after: undefined }),
       (requests) => listNewestOfUsers(database, requests),
       options,
     ),
@@ -90,7 +89,7 @@ async function answerList(
     const isPlain = filter.state === 'active' && filter.type === undefined && filter.isDue === undefined;
     const rows =
       isPlain && position === undefined
-        ? await firstPages.newest({ userId, limit })
+        ? await firstPages.newest({ userId, limit, filter })
         : await listMaterials(database, userId, filter, { limit, after: afterNewest(position, 0) });
     const { page, nextPageToken } = toPage(rows, pageSize, bound, ({ createTime, materialId }) => ({
       keys: [createTime.getTime()],
