@@ -3,8 +3,11 @@ import { join } from 'node:path';
 import type { GrpcObject, ServiceClientConstructor, ServiceDefinition } from '@grpc/grpc-js';
 import { loadPackageDefinition } from '@grpc/grpc-js';
 import { loadSync, type PackageDefinition } from '@grpc/proto-loader';
+import { writeIntoOneBuffer } from './protobuf-writer.ts';
 
 const protoDirectory = join(import.meta.dirname, '../../proto');
+
+writeIntoOneBuffer();
 
 /** `file` is a path below proto/, such as "accounts/v1/accounts.proto". */
 export function loadProto(file: string): PackageDefinition {

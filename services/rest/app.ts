@@ -51,6 +51,8 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   const { clients, verifier, limiter, logger, docs, telemetry = NO_TELEMETRY } = dependencies;
   const lists = createMaterialLists(clients);
   const app = createFastify();
+  // What is answered is typed by the schemas; V8's own is faster than what is compiled from them, and leaves one text behind.
+  app.setSerializerCompiler(() => (answer) => JSON.stringify(answer));
   registerOverloadGuard(app, { holderOf: fingerprintOfKey, metrics: telemetry.metrics });
   observeHttp(app, 'rest', telemetry);
   registerBody(app);

@@ -68,12 +68,9 @@ export const fromMaterialState = (message: MaterialStateMessage) =>
 export const fromDueState = (message: DueStateMessage) => fromEnum(IS_DUE_OF_MESSAGE, message, 'due');
 
 export function toMaterialMessage(material: Material): MaterialInput {
-  const { content, sourceUrl } = material;
-  return {
+  const message: MaterialInput = {
     materialId: material.materialId,
     title: material.title,
-    ...(content !== null && { content }),
-    ...(sourceUrl !== null && { sourceUrl }),
     type: MESSAGE_OF_TYPE[material.type],
     ...toScheduleNumbers(material.schedule),
     nextReviewTime: toOptionalTimestamp(material.nextReviewTime),
@@ -83,6 +80,9 @@ export function toMaterialMessage(material: Material): MaterialInput {
     archiveTime: toOptionalTimestamp(material.archiveTime),
     revision: material.revision,
   };
+  if (material.content !== null) message.content = material.content;
+  if (material.sourceUrl !== null) message.sourceUrl = material.sourceUrl;
+  return message;
 }
 
 export function toScheduleMessage(schedule: ScheduleAt): ScheduleInput {
