@@ -26,6 +26,7 @@ import { type Inspected, inspect, LIMITS } from './limits/inspect.ts';
 import type { RequestedMutation } from './limits/requested-mutations.ts';
 import { createLists, createLoaders } from './loaders.ts';
 import { measureOperations } from './measure-operations.ts';
+import { viewsFor } from './views.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -97,7 +98,8 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
           traceparent: readTraceparent(request.headers.traceparent),
           caller: callerOf(request),
         };
-        const loaders = createLoaders(clients, lists, call);
+        const views = viewsFor(request.inspected?.fields ?? new Set());
+        const loaders = createLoaders(clients, { lists, views, call });
         return {
           identity,
           call,

@@ -10,6 +10,7 @@ import { batchLists } from '../services/platform/batched-lists.ts';
 import { toError } from '../services/platform/errors.ts';
 import type { CallOptions } from '../services/platform/grpc-client.ts';
 import type { Clients } from './clients.ts';
+import type { Views } from './views.ts';
 
 type MaterialKey = { userId: string; materialId: string };
 type ReviewsKey = MaterialKey & { pageSize: number };
@@ -38,8 +39,11 @@ export function createLists({ materials }: Clients): Lists {
   };
 }
 
-/** For one request: nothing is read twice for it, and nothing is remembered after it. */
-export function createLoaders(clients: Clients, lists: Lists, call: CallOptions): Loaders {
+/** For one request: nothing is read twice for it, and nothing is remembered after it. `views`: how much of each it needs. */
+export function createLoaders(
+  clients: Clients,
+  { lists, views, call }: { lists: Lists; views: Views; call: CallOptions },
+): Loaders {
   const { materials, reviews } = clients;
   return {
     material: byUser<MaterialKey, Material | undefined>(async ({ userId }, keys) => {
@@ -50,11 +54,14 @@ export function createLoaders(clients: Clients, lists: Lists, call: CallOptions)
     }),
     reviews: byUser<ReviewsKey, MaterialReviews>(async ({ userId, pageSize }, keys) => {
       const materialIds = keys.map(({ materialId }) => materialId);
-      const answer = await reviews.batchListReviews({ userId, materialIds, pageSize }, call);
+      const answer = await reviews.batchListReviews(
+        { userId, materialIds, pageSize, view: views.review },
+        call,
+      );
       return answer.materials;
     }),
-    materialList: oneByOne((request) => lists.materials(request, call)),
-    dueMaterialList: oneByOne((request) => lists.dueMaterials(request, call)),
+    materialList: oneByOne((request) => lists.materials({ ...request, view: views.material }, call)),
+    dueMaterialList: oneByOne((request) => lists.dueMaterials({ ...request, view: views.material }, call)),
   };
 }
 

@@ -20,6 +20,8 @@ export type Connection<T> = {
 
 /** A place in a list: so many rows after where a page token leads. */
 type Place = { pageToken: string; skip: number };
+/** A node, and where the list goes on after it. */
+type Row<T> = { node: T; end: Place };
 
 const MAX_ROWS = 100;
 export const DEFAULT_FIRST = 20;
@@ -36,30 +38,39 @@ export async function readConnection<T>(
   const count = first ?? DEFAULT_FIRST;
   if (count < 1 || count > MAX_ROWS) throw invalidField('first', `first must be from 1 to ${MAX_ROWS}.`);
   const place = readCursor(after);
-  const edges: { cursor: string; node: T }[] = [];
+  const rows: Row<T>[] = [];
   let next: Place | undefined = place;
-  while (next !== undefined && edges.length < count) {
+  while (next !== undefined && rows.length < count) {
     const { pageToken, skip }: Place = next;
-    const pageSize = Math.min(MAX_ROWS, skip + count - edges.length);
+    const pageSize = Math.min(MAX_ROWS, skip + count - rows.length);
     const page: Page<T> = await read({ pageSize, pageToken });
     next = page.nextPageToken === '' ? undefined : { pageToken: page.nextPageToken, skip: 0 };
     for (const [index, node] of page.rows.entries()) {
       if (index < skip) continue;
       const isLast = index === page.rows.length - 1;
-      const cursor = toCursor(isLast && next !== undefined ? next : { pageToken, skip: index + 1 });
-      edges.push({ cursor, node });
+      rows.push({ node, end: isLast && next !== undefined ? next : { pageToken, skip: index + 1 } });
     }
     // A page that is shorter than what is to be skipped: rows have gone since the cursor was made.
     if (page.rows.length === 0) break;
   }
+  return toConnection(rows, next !== undefined);
+}
+
+/** Cursors are written where they are asked for: most callers want the nodes alone. */
+function toConnection<T>(rows: readonly Row<T>[], hasNextPage: boolean): Connection<T> {
   return {
-    edges,
-    nodes: edges.map(({ node }) => node),
-    pageInfo: {
-      hasNextPage: next !== undefined,
-      hasPreviousPage: false,
-      startCursor: edges[0]?.cursor ?? null,
-      endCursor: edges.at(-1)?.cursor ?? null,
+    nodes: rows.map(({ node }) => node),
+    get edges() {
+      return rows.map(({ node, end }) => ({ cursor: toCursor(end), node }));
+    },
+    get pageInfo() {
+      const [first, last] = [rows[0], rows.at(-1)];
+      return {
+        hasNextPage,
+        hasPreviousPage: false as const,
+        startCursor: first ? toCursor(first.end) : null,
+        endCursor: last ? toCursor(last.end) : null,
+      };
     },
   };
 }

@@ -1,5 +1,6 @@
 // The scalars of the schema that GraphQL does not bring.
 import { GraphQLError, GraphQLScalarType, Kind } from 'graphql';
+import { toIsoText } from '../services/platform/instants.ts';
 
 const DATE_TIME = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/;
 
@@ -8,7 +9,7 @@ export const DateTime = new GraphQLScalarType<Date, string>({
   description:
     'An instant in UTC with milliseconds, such as 2026-12-01T10:00:00.000Z. As input any RFC 3339 time with an offset.',
   serialize: (value) => {
-    if (value instanceof Date) return value.toISOString();
+    if (value instanceof Date) return toIsoText(value.getTime());
     throw new GraphQLError('a resolver answered a DateTime that is no Date');
   },
   parseValue: parseDateTime,

@@ -24,12 +24,14 @@ export const LIMITS = {
 export type Inspected = {
   isMutation: boolean;
   mutations: readonly RequestedMutation[];
+  /** Names of all fields of the document, in whichever of its operations and fragments. */
+  fields: ReadonlySet<string>;
   refusal: ServiceError | undefined;
 };
 
 /** `body` as it was sent. A refusal is returned and not thrown, so that what was asked for can still be told. */
 export function inspect(schema: GraphQLSchema, body: unknown): Inspected {
-  const inspected: Inspected = { isMutation: false, mutations: [], refusal: undefined };
+  const inspected: Inspected = { isMutation: false, mutations: [], fields: new Set(), refusal: undefined };
   try {
     const { query, operationName, variables } = readBody(body);
     const document = splitDocument(parseWithin(query, LIMITS.tokens));
@@ -47,7 +49,7 @@ export function inspect(schema: GraphQLSchema, body: unknown): Inspected {
     inspected.isMutation = operation.operation === 'mutation';
     inspected.mutations = mutationsOf(operation);
     requireFewMutations(inspected.mutations);
-    requireFewParts(document);
+    inspected.fields = requireFewParts(document);
     // All of them, though one is run: validation goes through the whole document.
     for (const each of document.operations) requireWithinLimits(inputOf(each));
   } catch (error) {
@@ -72,10 +74,13 @@ function readBody(body: unknown) {
   };
 }
 
-function requireFewParts({ document, fragments }: SplitDocument): void {
+/** Counts what may be many, and on the way gathers the names of the fields. */
+function requireFewParts({ document, fragments }: SplitDocument): Set<string> {
   let [aliases, directives] = [0, 0];
+  const fields = new Set<string>();
   visit(document, {
-    Field: ({ alias }) => {
+    Field: ({ name, alias }) => {
+      fields.add(name.value);
       if (alias !== undefined) aliases += 1;
     },
     Directive: () => {
@@ -87,6 +92,7 @@ function requireFewParts({ document, fragments }: SplitDocument): void {
     throw refuseDocument(`At most ${LIMITS.directives} directives are allowed.`);
   if (fragments.size > LIMITS.fragments)
     throw refuseDocument(`At most ${LIMITS.fragments} fragments are allowed.`);
+  return fields;
 }
 
 function requireWithinLimits(input: MeasureInput): void {

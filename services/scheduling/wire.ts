@@ -3,7 +3,9 @@ import type { DueState as DueStateMessage } from '../../generated/scheduling/v1/
 import type { MaterialInput } from '../../generated/scheduling/v1/Material.ts';
 import type { MaterialState as MaterialStateMessage } from '../../generated/scheduling/v1/MaterialState.ts';
 import type { MaterialType as MaterialTypeMessage } from '../../generated/scheduling/v1/MaterialType.ts';
+import type { MaterialView as MaterialViewMessage } from '../../generated/scheduling/v1/MaterialView.ts';
 import type { ReviewInput } from '../../generated/scheduling/v1/Review.ts';
+import type { ReviewView as ReviewViewMessage } from '../../generated/scheduling/v1/ReviewView.ts';
 import type { ScheduleInput } from '../../generated/scheduling/v1/Schedule.ts';
 import type { SnoozeInput } from '../../generated/scheduling/v1/Snooze.ts';
 import type { SnoozePreset as SnoozePresetMessage } from '../../generated/scheduling/v1/SnoozePreset.ts';
@@ -11,7 +13,7 @@ import { invalidField } from '../platform/errors.ts';
 import { toOptionalTimestamp, toTimestamp } from '../platform/timestamps.ts';
 import type { Material, MaterialType } from './domain/material.ts';
 import type { SnoozePreset } from './domain/presets.ts';
-import type { Review, ScheduleAt } from './domain/review.ts';
+import type { Review, ReviewSummary, ScheduleAt } from './domain/review.ts';
 import type { Schedule } from './domain/sm2.ts';
 import type { MaterialFilter } from './repositories/material-lists-repository.ts';
 import type { Snooze } from './repositories/snoozes-repository.ts';
@@ -51,6 +53,21 @@ const IS_DUE_OF_MESSAGE: Record<DueStateMessage, boolean | undefined> = {
   DUE_STATE_NOT_DUE: false,
 };
 
+/** How much of each a list holds. */
+type View = 'basic' | 'full';
+
+const MATERIAL_VIEW_OF_MESSAGE: Record<MaterialViewMessage, View> = {
+  MATERIAL_VIEW_UNSPECIFIED: 'full',
+  MATERIAL_VIEW_BASIC: 'basic',
+  MATERIAL_VIEW_FULL: 'full',
+};
+
+const REVIEW_VIEW_OF_MESSAGE: Record<ReviewViewMessage, View> = {
+  REVIEW_VIEW_UNSPECIFIED: 'full',
+  REVIEW_VIEW_BASIC: 'basic',
+  REVIEW_VIEW_FULL: 'full',
+};
+
 /** The proto loader lets a number outside the enum through as it is. @throws INVALID_REQUEST for one. */
 function fromEnum<M extends string, T>(values: Record<M, T>, message: M, field: string): T {
   if (!Object.hasOwn(values, message)) throw invalidField(field, `${field} is not one of its values.`);
@@ -66,6 +83,10 @@ export const fromMaterialState = (message: MaterialStateMessage) =>
   fromEnum(STATE_OF_MESSAGE, message, 'state');
 /** undefined: due or not. */
 export const fromDueState = (message: DueStateMessage) => fromEnum(IS_DUE_OF_MESSAGE, message, 'due');
+export const fromMaterialView = (message: MaterialViewMessage) =>
+  fromEnum(MATERIAL_VIEW_OF_MESSAGE, message, 'view');
+export const fromReviewView = (message: ReviewViewMessage) =>
+  fromEnum(REVIEW_VIEW_OF_MESSAGE, message, 'view');
 
 export function toMaterialMessage(material: Material): MaterialInput {
   const message: MaterialInput = {
@@ -91,12 +112,18 @@ export function toScheduleMessage(schedule: ScheduleAt): ScheduleInput {
 
 export function toReviewMessage(review: Review): ReviewInput {
   return {
+    ...toReviewSummaryMessage(review),
+    before: toScheduleMessage(review.before),
+    after: toScheduleMessage(review.after),
+  };
+}
+
+export function toReviewSummaryMessage(review: ReviewSummary): ReviewInput {
+  return {
     reviewId: review.reviewId,
     materialId: review.materialId,
     quality: review.quality,
     reviewTime: toTimestamp(review.reviewTime),
-    before: toScheduleMessage(review.before),
-    after: toScheduleMessage(review.after),
     revision: review.revision,
   };
 }

@@ -127,6 +127,7 @@ describe('the lists of several users', () => {
       state: 'MATERIAL_STATE_UNSPECIFIED',
       type: 'MATERIAL_TYPE_UNSPECIFIED',
       due: 'DUE_STATE_UNSPECIFIED',
+      view: 'MATERIAL_VIEW_UNSPECIFIED',
     } as const;
     const requests = users.map((userId) => ({ ...common, ...states, userId, query: '' }));
     const context = {

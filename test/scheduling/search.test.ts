@@ -166,7 +166,12 @@ describe('search', () => {
     };
     const filter = { state: 'active', type: undefined, isDue: undefined, now: new Date(NOW) } as const;
     for (const text of ['quokka', 'jj', 'q'])
-      await searchMaterials(explaining, userId, { ...filter, text }, { limit: 21, after: undefined });
+      await searchMaterials(
+        explaining,
+        userId,
+        { ...filter, text },
+        { withTexts: true, limit: 21, after: undefined },
+      );
     expect([...plans.keys()]).toEqual(['search-near-500-active', 'search-deep-active']);
     expect(plans.get('search-deep-active')).toContain('Bitmap Index Scan on material_search_pieces');
     for (const plan of plans.values()) expect(plan).not.toContain('Seq Scan');

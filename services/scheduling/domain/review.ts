@@ -5,15 +5,19 @@ import { applyReview, type Quality, type Schedule } from './sm2.ts';
 /** A schedule and the instant at which it makes the material due; null: at once. */
 export type ScheduleAt = Schedule & { nextReviewTime: Date | null };
 
-export type Review = {
+/** That a review was made; what it did to the schedule is in `Review`. */
+export type ReviewSummary = {
   reviewId: string;
   materialId: string;
   quality: Quality;
   reviewTime: Date;
-  before: ScheduleAt;
-  after: Schedule & { nextReviewTime: Date };
   /** The material's revision after this review. */
   revision: number;
+};
+
+export type Review = ReviewSummary & {
+  before: ScheduleAt;
+  after: Schedule & { nextReviewTime: Date };
 };
 
 /** Grades `material` at `reviewTime`; neither argument is changed. */

@@ -12,10 +12,17 @@ import {
   listMaterials,
   listNewestOfUsers,
   type MaterialFilter,
+  type NewestRequest,
 } from '../repositories/material-lists-repository.ts';
 import { searchMaterials } from '../repositories/material-search-repository.ts';
 import { readPageSize, requireStorable, requireUserId } from '../requests.ts';
-import { fromDueState, fromMaterialState, fromMaterialType, toMaterialMessage } from '../wire.ts';
+import {
+  fromDueState,
+  fromMaterialState,
+  fromMaterialType,
+  fromMaterialView,
+  toMaterialMessage,
+} from '../wire.ts';
 import { answerBatch } from './batch.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 import { ofUsers } from './of-users.ts';
@@ -42,10 +49,9 @@ export function createMaterialListHandlers(
 
 type FirstPages = {
   due(request: DueRequest): Promise<Material[]>;
-  newest(request: NewestRequest): Promise<Material[]>;
+  /** `filter` is the plain one: active, of any type, due or not. */
+  newest(request: NewestRequest & { filter: MaterialFilter }): Promise<Material[]>;
 };
-/** `filter` is the plain one: active, of any type, due or not. */
-type NewestRequest = { userId: string; limit: number; filter: MaterialFilter };
 
 /** First pages that are asked for at the same moment, as those of a batch are, are read by one statement. */
 function createFirstPages({
@@ -60,8 +66,8 @@ function createFirstPages({
       options,
     ),
     newest: ofUsers(
-      ({ userId, limit, filter }: NewestRequest) =>
-        listMaterials(database, userId, filter, { limit, after: undefined }),
+      ({ userId, filter, ...size }: NewestRequest & { filter: MaterialFilter }) =>
+        listMaterials(database, userId, filter, { ...size, after: undefined }),
       (requests) => listNewestOfUsers(database, requests),
       options,
     ),
@@ -83,14 +89,14 @@ async function answerList(
     now: now(),
   };
   const bound = ['ListMaterials', userId, text, filter.state, filter.type, filter.isDue];
-  const limit = pageSize + 1;
+  const size = { limit: pageSize + 1, withTexts: fromMaterialView(request.view) === 'full' };
   if (text === '') {
     const position = decodePageToken(request.pageToken, bound, 1);
     const isPlain = filter.state === 'active' && filter.type === undefined && filter.isDue === undefined;
     const rows =
       isPlain && position === undefined
-        ? await firstPages.newest({ userId, limit, filter })
-        : await listMaterials(database, userId, filter, { limit, after: afterNewest(position, 0) });
+        ? await firstPages.newest({ userId, ...size, filter })
+        : await listMaterials(database, userId, filter, { ...size, after: afterNewest(position, 0) });
     const { page, nextPageToken } = toPage(rows, pageSize, bound, ({ createTime, materialId }) => ({
       keys: [createTime.getTime()],
       id: materialId,
@@ -100,7 +106,7 @@ async function answerList(
   const position = decodePageToken(request.pageToken, bound, 2);
   const newest = afterNewest(position, 1);
   const after = newest && { ...newest, inTitle: position?.keys[0] === 1 };
-  const rows = await searchMaterials(database, userId, { ...filter, text }, { limit, after });
+  const rows = await searchMaterials(database, userId, { ...filter, text }, { ...size, after });
   const { page, nextPageToken } = toPage(rows, pageSize, bound, ({ material, inTitle }) => ({
     keys: [inTitle ? 1 : 0, material.createTime.getTime()],
     id: material.materialId,
@@ -120,7 +126,8 @@ async function answerDueList(
   const position = decodePageToken(request.pageToken, bound, 2);
   const [asOfMs, nextReviewMs = null] = position?.keys ?? [];
   const asOf = typeof asOfMs === 'number' ? new Date(asOfMs) : now();
-  const asked = { userId, asOf, limit: pageSize + 1 };
+  const withTexts = fromMaterialView(request.view) === 'full';
+  const asked = { userId, asOf, limit: pageSize + 1, withTexts };
   const rows =
     position === undefined
       ? await firstPages.due(asked)

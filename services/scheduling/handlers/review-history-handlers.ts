@@ -1,12 +1,17 @@
 // The rpcs of scheduling.v1.ReviewService that read the history.
 import type { ListReviewsRequest } from '../../../generated/scheduling/v1/ListReviewsRequest.ts';
+import type { ReviewInput } from '../../../generated/scheduling/v1/Review.ts';
 import type { ReviewServiceHandlers } from '../../../generated/scheduling/v1/ReviewService.ts';
 import type { AsyncHandlers } from '../../platform/grpc-server.ts';
 import { isUuid } from '../../platform/text.ts';
-import type { Review } from '../domain/review.ts';
+import type { ReviewSummary } from '../domain/review.ts';
 import { decodePageToken, type Position, toPage } from '../page-token.ts';
 import { findMaterial } from '../repositories/materials-repository.ts';
-import { listReviews, listReviewsOfMaterials } from '../repositories/reviews-repository.ts';
+import {
+  listReviewSummariesOfMaterials,
+  listReviews,
+  listReviewsOfMaterials,
+} from '../repositories/reviews-repository.ts';
 import {
   materialNotFound,
   readMaterialIds,
@@ -14,14 +19,14 @@ import {
   requireMaterialId,
   requireUserId,
 } from '../requests.ts';
-import { toReviewMessage } from '../wire.ts';
+import { fromReviewView, toReviewMessage, toReviewSummaryMessage } from '../wire.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
-const byTime = ({ reviewTime, reviewId }: Review): Position => ({
+const byTime = ({ reviewTime, reviewId }: ReviewSummary): Position => ({
   keys: [reviewTime.getTime()],
   id: reviewId,
 });
-const byRevision = ({ revision, reviewId }: Review): Position => ({ keys: [revision], id: reviewId });
+const byRevision = ({ revision, reviewId }: ReviewSummary): Position => ({ keys: [revision], id: reviewId });
 
 export function createReviewHistoryHandlers(
   dependencies: HandlerDependencies,
@@ -44,17 +49,34 @@ export function createReviewHistoryHandlers(
       const userId = requireUserId(request.userId);
       const pageSize = readPageSize(request.pageSize);
       const materialIds = readMaterialIds(request.materialIds);
+      const known = materialIds.filter(isUuid);
       const limit = pageSize + 1;
-      const rows = await listReviewsOfMaterials(database, userId, materialIds.filter(isUuid), { limit });
-      const byMaterial = Map.groupBy(rows, ({ materialId }) => materialId);
-      const materials = materialIds.map((materialId) => {
-        const reviews = byMaterial.get(materialId) ?? [];
-        const { page, nextPageToken } = toPage(reviews, pageSize, boundTo(userId, materialId), byRevision);
-        return { materialId, reviews: page.map(toReviewMessage), nextPageToken };
-      });
-      return { materials };
+      const asked = { userId, materialIds, pageSize };
+      if (fromReviewView(request.view) === 'full') {
+        return byMaterial(
+          await listReviewsOfMaterials(database, userId, known, { limit }),
+          asked,
+          toReviewMessage,
+        );
+      }
+      const rows = await listReviewSummariesOfMaterials(database, userId, known, { limit });
+      return byMaterial(rows, asked, toReviewSummaryMessage);
     },
   };
+}
+
+function byMaterial<R extends ReviewSummary>(
+  rows: readonly R[],
+  { userId, materialIds, pageSize }: { userId: string; materialIds: readonly string[]; pageSize: number },
+  toMessage: (review: R) => ReviewInput,
+) {
+  const rowsOf = Map.groupBy(rows, ({ materialId }) => materialId);
+  const materials = materialIds.map((materialId) => {
+    const reviews = rowsOf.get(materialId) ?? [];
+    const { page, nextPageToken } = toPage(reviews, pageSize, boundTo(userId, materialId), byRevision);
+    return { materialId, reviews: page.map(toMessage), nextPageToken };
+  });
+  return { materials };
 }
 
 async function listOfMaterial(

@@ -1,7 +1,7 @@
 // The SQL of lists of materials: the newest and the due, page by page, and the due of several users in one trip.
 import type { Queryable } from '../../platform/postgres.ts';
 import type { Material, MaterialType } from '../domain/material.ts';
-import { MATERIAL_COLUMNS, type MaterialRow, toMaterial } from './material-row.ts';
+import { type MaterialRow, materialColumnsWithTextsIf, toMaterial } from './material-row.ts';
 
 /** What a list is narrowed to; `isDue` is told by `now`. */
 export type MaterialFilter = {
@@ -13,8 +13,12 @@ export type MaterialFilter = {
 
 export type NewestPosition = { createTime: Date; materialId: string };
 export type DuePosition = { nextReviewTime: Date | null; materialId: string };
+/** How many rows at most, and whether with the texts that may be long: without, they read as null. */
+export type PageSize = { limit: number; withTexts: boolean };
 /** The first page of what is due to a user at `asOf`. */
-export type DueRequest = { userId: string; asOf: Date; limit: number };
+export type DueRequest = PageSize & { userId: string; asOf: Date };
+/** The first page of a user's active materials. */
+export type NewestRequest = PageSize & { userId: string };
 
 const FIRST = { createTime: 'infinity', materialId: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
 
@@ -52,7 +56,7 @@ const DUE = `m.archive_time IS NULL AND coalesce(m.next_review_time, '-infinity'
 const DUE_ORDER = `coalesce(m.next_review_time, '-infinity'), m.material_id`;
 
 const LIST_DUE = `
-  SELECT ${MATERIAL_COLUMNS} FROM scheduling.materials m
+  SELECT ${materialColumnsWithTextsIf('$6')} FROM scheduling.materials m
   WHERE m.user_id = $1 AND ${DUE} $2 AND (${DUE_ORDER}) > ($4, $5)
   ORDER BY ${DUE_ORDER}
   LIMIT $3`;
@@ -63,9 +67,10 @@ const LIST_DUE = `
  */
 const LIST_DUE_OF_USERS = `
   SELECT asked.number::integer AS number, m.*
-  FROM unnest($1::uuid[], $2::timestamptz[], $3::integer[]) WITH ORDINALITY AS asked (user_id, as_of, size, number)
+  FROM unnest($1::uuid[], $2::timestamptz[], $3::integer[], $4::boolean[]) WITH ORDINALITY
+    AS asked (user_id, as_of, size, with_texts, number)
   CROSS JOIN LATERAL (
-    SELECT ${MATERIAL_COLUMNS} FROM scheduling.materials m
+    SELECT ${materialColumnsWithTextsIf('asked.with_texts')} FROM scheduling.materials m
     WHERE m.user_id = asked.user_id AND ${DUE} asked.as_of
     ORDER BY ${DUE_ORDER}
     LIMIT asked.size
@@ -74,9 +79,9 @@ const LIST_DUE_OF_USERS = `
 
 const LIST_NEWEST_OF_USERS = `
   SELECT asked.number::integer AS number, m.*
-  FROM unnest($1::uuid[], $2::integer[]) WITH ORDINALITY AS asked (user_id, size, number)
+  FROM unnest($1::uuid[], $2::integer[], $3::boolean[]) WITH ORDINALITY AS asked (user_id, size, with_texts, number)
   CROSS JOIN LATERAL (
-    SELECT ${MATERIAL_COLUMNS} FROM scheduling.materials m
+    SELECT ${materialColumnsWithTextsIf('asked.with_texts')} FROM scheduling.materials m
     WHERE m.user_id = asked.user_id AND m.archive_time IS NULL
     ORDER BY m.create_time DESC, m.material_id DESC
     LIMIT asked.size
@@ -88,17 +93,17 @@ export async function listMaterials(
   db: Queryable,
   userId: string,
   filter: MaterialFilter,
-  page: { limit: number; after: NewestPosition | undefined },
+  page: PageSize & { after: NewestPosition | undefined },
 ): Promise<Material[]> {
-  const { name, sql, values } = filterConditions(filter, 5);
+  const { name, sql, values } = filterConditions(filter, 6);
   const { createTime, materialId } = page.after ?? FIRST;
   const rows = await db.query<MaterialRow>({
     name: `list-${name}`,
-    text: `SELECT ${MATERIAL_COLUMNS} FROM scheduling.materials m
+    text: `SELECT ${materialColumnsWithTextsIf('$5')} FROM scheduling.materials m
            WHERE m.user_id = $1 ${sql} AND (m.create_time, m.material_id) < ($3, $4)
            ORDER BY m.create_time DESC, m.material_id DESC
            LIMIT $2`,
-    values: [userId, page.limit, createTime, materialId, ...values],
+    values: [userId, page.limit, createTime, materialId, page.withTexts, ...values],
   });
   return rows.map(toMaterial);
 }
@@ -106,7 +111,7 @@ export async function listMaterials(
 /** Active materials that are due at `asOf`: those without an instant first, then the longest due. */
 export async function listDueMaterials(
   db: Queryable,
-  { userId, asOf, limit }: DueRequest,
+  { userId, asOf, limit, withTexts }: DueRequest,
   after: DuePosition | undefined,
 ): Promise<Material[]> {
   const time = after === undefined ? null : after.nextReviewTime;
@@ -119,6 +124,7 @@ export async function listDueMaterials(
       limit,
       time ?? '-infinity',
       after?.materialId ?? '00000000-0000-0000-0000-000000000000',
+      withTexts,
     ],
   });
   return rows.map(toMaterial);
@@ -133,6 +139,7 @@ export async function listDueOfUsers(db: Queryable, requests: readonly DueReques
       requests.map(({ userId }) => userId),
       requests.map(({ asOf }) => asOf),
       requests.map(({ limit }) => limit),
+      requests.map(({ withTexts }) => withTexts),
     ],
   });
   return byNumber(rows, requests.length);
@@ -141,12 +148,16 @@ export async function listDueOfUsers(db: Queryable, requests: readonly DueReques
 /** The newest active materials of several users, in the order of the requests. */
 export async function listNewestOfUsers(
   db: Queryable,
-  requests: readonly { userId: string; limit: number }[],
+  requests: readonly NewestRequest[],
 ): Promise<Material[][]> {
   const rows = await db.query<NumberedRow>({
     name: 'list-newest-of-users',
     text: LIST_NEWEST_OF_USERS,
-    values: [requests.map(({ userId }) => userId), requests.map(({ limit }) => limit)],
+    values: [
+      requests.map(({ userId }) => userId),
+      requests.map(({ limit }) => limit),
+      requests.map(({ withTexts }) => withTexts),
+    ],
   });
   return byNumber(rows, requests.length);
 }

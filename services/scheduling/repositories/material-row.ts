@@ -18,10 +18,15 @@ export type MaterialRow = {
   archive_time: Date | null;
 };
 
+const SHORT_COLUMNS = `m.material_id, m.title, m.type, m.ease_factor_hundredths, m.interval_days, m.repetitions,
+  m.next_review_time, m.last_reviewed_time, m.revision, m.create_time, m.update_time, m.archive_time`;
+
 /** Of scheduling.materials under the alias m. */
-export const MATERIAL_COLUMNS = `m.material_id, m.title, m.content, m.source_url, m.type, m.ease_factor_hundredths,
-  m.interval_days, m.repetitions, m.next_review_time, m.last_reviewed_time, m.revision, m.create_time, m.update_time,
-  m.archive_time`;
+export const MATERIAL_COLUMNS = `${SHORT_COLUMNS}, m.content, m.source_url`;
+
+/** The same, in which the two texts that may be long are NULL, and not read, unless the SQL `condition` holds. */
+export const materialColumnsWithTextsIf = (condition: string) => `${SHORT_COLUMNS},
+  CASE WHEN ${condition} THEN m.content END AS content, CASE WHEN ${condition} THEN m.source_url END AS source_url`;
 
 export function toMaterial(row: MaterialRow): Material {
   return {

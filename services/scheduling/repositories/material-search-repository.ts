@@ -1,8 +1,13 @@
 // The SQL of search: materials in whose title, content or source URL a text occurs.
 import type { Queryable } from '../../platform/postgres.ts';
 import type { Material } from '../domain/material.ts';
-import { filterConditions, type MaterialFilter, type NewestPosition } from './material-lists-repository.ts';
-import { MATERIAL_COLUMNS, type MaterialRow, toMaterial } from './material-row.ts';
+import {
+  filterConditions,
+  type MaterialFilter,
+  type NewestPosition,
+  type PageSize,
+} from './material-lists-repository.ts';
+import { type MaterialRow, materialColumnsWithTextsIf, toMaterial } from './material-row.ts';
 
 export type MatchPosition = NewestPosition & { inTitle: boolean };
 type MatchRow = MaterialRow & { in_title: boolean };
@@ -44,15 +49,15 @@ const near = (rows: number) => (group: Group) =>
 const deep = ({ after, condition, searched }: Group) => `
   scheduling.material_search s
   WHERE (s.user_id = $1 AND (s.create_time, s.material_id) < ${after}) IS TRUE AND ${condition}
-    AND (scheduling.search_pieces(s.user_id, ${searched}) @> scheduling.search_all_of($1, lower($8))
-      OR scheduling.search_pieces(s.user_id, ${searched}) && scheduling.search_any_of($1, lower($8)))`;
+    AND (scheduling.search_pieces(s.user_id, ${searched}) @> scheduling.search_all_of($1, lower($9))
+      OR scheduling.search_pieces(s.user_id, ${searched}) && scheduling.search_any_of($1, lower($9)))`;
 
 /** The materials of those found, in order; each is looked up alone, and none after the page is full. */
 const page = (found: string, filter: string, inTitle: boolean, limit: string) => `
   SELECT m.*, ${inTitle} AS in_title
   FROM (SELECT s.material_id, s.create_time FROM ${found} ${NEWEST_FIRST} OFFSET 0) s
   CROSS JOIN LATERAL (
-    SELECT ${MATERIAL_COLUMNS} FROM scheduling.materials m
+    SELECT ${materialColumnsWithTextsIf('$8')} FROM scheduling.materials m
     WHERE m.user_id = $1 AND m.material_id = s.material_id ${filter} LIMIT 1) m
   ${NEWEST_FIRST} LIMIT ${limit}`;
 
@@ -69,14 +74,14 @@ export async function searchMaterials(
   db: Queryable,
   userId: string,
   filter: MaterialFilter & { text: string },
-  { limit, after }: { limit: number; after: MatchPosition | undefined },
+  { limit, withTexts, after }: PageSize & { after: MatchPosition | undefined },
 ): Promise<{ material: Material; inTitle: boolean }[]> {
   const literal = filter.text.replace(/[\\%_]/g, '\\$&');
   const titles = after === undefined ? FIRST : after.inTitle ? after : LAST;
   const others = after === undefined || after.inTitle ? FIRST : after;
   const positions = [titles.createTime, titles.materialId, others.createTime, others.materialId];
-  const values = [userId, limit, literal, ...positions];
-  const nearby = filterConditions(filter, 8);
+  const values = [userId, limit, literal, ...positions, withTexts];
+  const nearby = filterConditions(filter, 9);
   const found = await db.query<MatchRow>({
     name: `search-near-${rowsNear(limit)}-${nearby.name}`,
     text: statement(near(rowsNear(limit)), nearby.sql, LEFT),
@@ -84,10 +89,10 @@ export async function searchMaterials(
   });
   const isFull = found.length === limit;
   if (isFull && (titles === LAST || found.every((row) => row.in_title))) return found.map(toMatch);
-  const { name, sql, values: asked } = filterConditions(filter, 10);
+  const { name, sql, values: asked } = filterConditions(filter, 11);
   const rows = await db.query<MatchRow>({
     name: `search-deep-${name}`,
-    text: statement(deep, sql, `CASE WHEN $9::boolean THEN ${LEFT} ELSE 0 END`),
+    text: statement(deep, sql, `CASE WHEN $10::boolean THEN ${LEFT} ELSE 0 END`),
     values: [...values, filter.text, !isFull, ...asked],
   });
   return (isFull ? joined(rows, found, limit) : rows).map(toMatch);

@@ -1,14 +1,16 @@
 // The SQL of reviews: apply one if nobody was faster, and list the history.
 import type { Queryable } from '../../platform/postgres.ts';
-import type { Review } from '../domain/review.ts';
+import type { Review, ReviewSummary } from '../domain/review.ts';
 import type { Quality } from '../domain/sm2.ts';
 
-export type ReviewRow = {
+type SummaryRow = {
   material_id: string;
   revision: number;
   review_id: string;
   quality: Quality;
   review_time: Date;
+};
+export type ReviewRow = SummaryRow & {
   before_ease_factor_hundredths: number;
   before_interval_days: number;
   before_repetitions: number;
@@ -24,8 +26,10 @@ export type ReviewOrigin = { requestId: string; traceparent: string | undefined 
 
 export type ReviewPosition = { reviewTime: Date; reviewId: string };
 
+const SUMMARY_COLUMNS = 'r.material_id, r.revision, r.review_id, r.quality, r.review_time';
+
 /** Of scheduling.reviews under the alias r. */
-export const REVIEW_COLUMNS = `r.material_id, r.revision, r.review_id, r.quality, r.review_time, r.before_ease_factor_hundredths,
+export const REVIEW_COLUMNS = `${SUMMARY_COLUMNS}, r.before_ease_factor_hundredths,
   r.before_interval_days, r.before_repetitions, r.before_next_review_time, r.after_ease_factor_hundredths,
   r.after_interval_days, r.after_repetitions, r.after_next_review_time`;
 
@@ -57,8 +61,8 @@ const LIST_OLDEST_FIRST = `
   ORDER BY r.review_time, r.review_id
   LIMIT $2`;
 
-const LIST_OF_MATERIALS = `
-  SELECT ${REVIEW_COLUMNS}
+const listOfMaterials = (columns: string) => `
+  SELECT ${columns}
   FROM unnest($2::uuid[]) AS asked (material_id)
   CROSS JOIN LATERAL (
     SELECT * FROM scheduling.reviews
@@ -67,6 +71,9 @@ const LIST_OF_MATERIALS = `
     LIMIT $3
   ) r
   ORDER BY r.material_id, r.revision DESC`;
+
+const LIST_OF_MATERIALS = listOfMaterials(REVIEW_COLUMNS);
+const LIST_SUMMARIES_OF_MATERIALS = listOfMaterials(SUMMARY_COLUMNS);
 
 const LATEST = { reviewTime: 'infinity', reviewId: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
 const EARLIEST = { reviewTime: '-infinity', reviewId: '00000000-0000-0000-0000-000000000000' };
@@ -152,12 +159,34 @@ export async function listReviewsOfMaterials(
   return rows.map(toReview);
 }
 
-export function toReview(row: ReviewRow): Review {
+/** The same, of each review only that it was made: two fifths of what there is to read and send. */
+export async function listReviewSummariesOfMaterials(
+  db: Queryable,
+  userId: string,
+  materialIds: readonly string[],
+  { limit }: { limit: number },
+): Promise<ReviewSummary[]> {
+  const rows = await db.query<SummaryRow>({
+    name: 'list-review-summaries-of-materials',
+    text: LIST_SUMMARIES_OF_MATERIALS,
+    values: [userId, materialIds, limit, MAX_INTEGER],
+  });
+  return rows.map(toSummary);
+}
+
+function toSummary(row: SummaryRow): ReviewSummary {
   return {
     reviewId: row.review_id,
     materialId: row.material_id,
     quality: row.quality,
     reviewTime: row.review_time,
+    revision: row.revision,
+  };
+}
+
+export function toReview(row: ReviewRow): Review {
+  return {
+    ...toSummary(row),
     before: {
       easeFactorHundredths: row.before_ease_factor_hundredths,
       intervalDays: row.before_interval_days,
@@ -170,6 +199,5 @@ export function toReview(row: ReviewRow): Review {
       repetitions: row.after_repetitions,
       nextReviewTime: row.after_next_review_time,
     },
-    revision: row.revision,
   };
 }

@@ -46,7 +46,11 @@ async function dueStatement({ userId }: Person): Promise<Statement> {
       return [];
     },
   };
-  await listDueMaterials(overhearing, { userId, asOf: new Date(), limit: PAGE_SIZE + 1 }, undefined);
+  await listDueMaterials(
+    overhearing,
+    { userId, asOf: new Date(), withTexts: true, limit: PAGE_SIZE + 1 },
+    undefined,
+  );
   const [statement] = heard;
   if (statement === undefined) throw new Error('the repository sent no statement');
   return statement;
