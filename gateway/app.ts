@@ -17,6 +17,7 @@ import { requestIdOf } from '../services/platform/request-id.ts';
 import { readTraceparent } from '../services/platform/trace-context.ts';
 import { type GatewayToken, type Identity, identify } from './access/tokens.ts';
 import type { Clients } from './clients.ts';
+import { compiledExecution } from './compiled-queries.ts';
 import type { GatewayContext } from './context.ts';
 import { registerDashboard } from './dashboard/dashboard.ts';
 import { formatError, logFaults } from './errors.ts';
@@ -136,7 +137,7 @@ async function startApollo(parts: {
 }) {
   const { app, schema, logger, telemetry } = parts;
   const apollo = new ApolloServer<GatewayContext>({
-    schema,
+    gateway: compiledExecution(schema, { maxCoercionErrors: LIMITS.errors }),
     // Nobody gets this far without a token.
     introspection: true,
     allowBatchedHttpRequests: false,
@@ -147,7 +148,6 @@ async function startApollo(parts: {
     maxRecursiveSelections: true,
     parseOptions: { maxTokens: LIMITS.tokens },
     validationOptions: { maxErrors: LIMITS.errors },
-    executionOptions: { maxCoercionErrors: LIMITS.errors },
     formatError,
     // Apollo's own indents it for people, who are shown it by GraphiQL.
     stringifyResult: (result) => JSON.stringify(result),
