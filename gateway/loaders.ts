@@ -1,12 +1,17 @@
 // Gathers what the resolvers of one request ask for into batch RPCs, so that their number does not grow with the rows.
 import DataLoader from 'dataloader';
+import type { User } from '../generated/accounts/v1/User.ts';
+import type { UserKeyInput } from '../generated/accounts/v1/UserKey.ts';
+import type { BatchListReviewsRequestInput } from '../generated/scheduling/v1/BatchListReviewsRequest.ts';
+import type { BatchListReviewsResponse } from '../generated/scheduling/v1/BatchListReviewsResponse.ts';
 import type { ListDueMaterialsRequestInput } from '../generated/scheduling/v1/ListDueMaterialsRequest.ts';
 import type { ListDueMaterialsResponse } from '../generated/scheduling/v1/ListDueMaterialsResponse.ts';
 import type { ListMaterialsRequestInput } from '../generated/scheduling/v1/ListMaterialsRequest.ts';
 import type { ListMaterialsResponse } from '../generated/scheduling/v1/ListMaterialsResponse.ts';
 import type { Material } from '../generated/scheduling/v1/Material.ts';
 import type { MaterialReviews } from '../generated/scheduling/v1/MaterialReviews.ts';
-import { batchLists } from '../services/platform/batched-lists.ts';
+import { batchLists, sharedCall } from '../services/platform/batched-lists.ts';
+import { coalesce } from '../services/platform/coalesce.ts';
 import { toError } from '../services/platform/errors.ts';
 import type { CallOptions } from '../services/platform/grpc-client.ts';
 import type { Clients } from './clients.ts';
@@ -16,6 +21,8 @@ type MaterialKey = { userId: string; materialId: string };
 type ReviewsKey = MaterialKey & { pageSize: number };
 
 export type Loaders = {
+  /** null: there is no such user. */
+  user: DataLoader<UserKeyInput, User | null, string>;
   /** undefined: the user has no such material. */
   material: DataLoader<MaterialKey, Material | undefined, string>;
   materialList: DataLoader<ListMaterialsRequestInput, ListMaterialsResponse, string>;
@@ -30,12 +37,17 @@ const MAX_IDS = 100;
 export type Lists = {
   materials(request: ListMaterialsRequestInput, call: CallOptions): Promise<ListMaterialsResponse>;
   dueMaterials(request: ListDueMaterialsRequestInput, call: CallOptions): Promise<ListDueMaterialsResponse>;
+  reviews(request: BatchListReviewsRequestInput, call: CallOptions): Promise<BatchListReviewsResponse>;
+  /** null: there is no such user. */
+  user(key: UserKeyInput, call: CallOptions): Promise<User | null>;
 };
 
-export function createLists({ materials }: Clients): Lists {
+export function createLists({ materials, reviews, users }: Clients): Lists {
   return {
     materials: batchLists(materials.batchListMaterials, materials.listMaterials),
     dueMaterials: batchLists(materials.batchListDueMaterials, materials.listDueMaterials),
+    reviews: batchLists(reviews.batchListReviewsOfUsers, reviews.batchListReviews),
+    user: batchUsers(users.batchGetUsers),
   };
 }
 
@@ -44,7 +56,7 @@ export function createLoaders(
   clients: Clients,
   { lists, views, call }: { lists: Lists; views: Views; call: CallOptions },
 ): Loaders {
-  const { materials, reviews } = clients;
+  const { materials } = clients;
   return {
     material: byUser<MaterialKey, Material | undefined>(async ({ userId }, keys) => {
       const materialIds = keys.map(({ materialId }) => materialId);
@@ -54,15 +66,29 @@ export function createLoaders(
     }),
     reviews: byUser<ReviewsKey, MaterialReviews>(async ({ userId, pageSize }, keys) => {
       const materialIds = keys.map(({ materialId }) => materialId);
-      const answer = await reviews.batchListReviews(
-        { userId, materialIds, pageSize, view: views.review },
-        call,
-      );
+      const answer = await lists.reviews({ userId, materialIds, pageSize, view: views.review }, call);
       return answer.materials;
     }),
+    user: oneByOne((key) => lists.user(key, call)),
     materialList: oneByOne((request) => lists.materials({ ...request, view: views.material }, call)),
     dueMaterialList: oneByOne((request) => lists.dueMaterials({ ...request, view: views.material }, call)),
   };
+}
+
+/** Users that are asked for at the same moment, by whatever they are known. */
+function batchUsers(
+  read: Clients['users']['batchGetUsers'],
+): (key: UserKeyInput, call: CallOptions) => Promise<User | null> {
+  type Asked = { key: UserKeyInput; call: CallOptions };
+  const readAll = async (asked: readonly Asked[]) => {
+    const [first] = asked;
+    if (first === undefined) return [];
+    const { users } = await read({ keys: asked.map(({ key }) => key) }, sharedCall(first.call, asked));
+    return users.map(({ user }) => user);
+  };
+  const holderOf = ({ key }: Asked) => key.userId ?? key.email ?? '';
+  const ask = coalesce<Asked, User | null>(readAll, { max: MAX_IDS, atOnce: 2, holderOf });
+  return (key, call) => ask({ key, call });
 }
 
 /** One RPC for each user and page size among the keys. `read` answers one for each key, in order. */

@@ -9,19 +9,14 @@ export const Query: QueryResolvers = {
     role: role === 'operator' ? 'OPERATOR' : 'VIEWER',
   }),
 
-  async user(_parent, { id, email }, { clients, call }) {
+  async user(_parent, { id, email }, { loaders }) {
     if ((id ?? null) !== null && (email ?? null) !== null) {
       throw invalidField('email', 'Only one of id and email may be given.');
     }
     if ((id ?? null) === null && (email ?? null) === null) {
       throw invalidField('id', 'One of id and email must be given.');
     }
-    return orNull(async () => {
-      const { user } = id
-        ? await clients.users.getUser({ userId: id }, call)
-        : await clients.users.findUserByEmail({ email: email ?? '' }, call);
-      return user;
-    });
+    return loaders.user.load(id ? { userId: id } : { email: email ?? '' });
   },
 
   users: (_parent, page, { clients, call }) =>

@@ -30,8 +30,7 @@ export function batchLists<Q extends { userId?: string }, L>(
     if (first === undefined) return [];
     if (asked.length === 1) return [await readAlone(first)];
     const requests = asked.map(({ request }) => request);
-    const requestId = asked.map(({ call }) => call.requestId).join(',');
-    const { outcomes } = await readBatch({ requests }, { ...first.call, requestId });
+    const { outcomes } = await readBatch({ requests }, sharedCall(first.call, asked));
     return Promise.all(
       asked.map(async (each, index) => {
         const { list, error } = outcomes[index] ?? {};
@@ -43,6 +42,11 @@ export function batchLists<Q extends { userId?: string }, L>(
   const holderOf = ({ request }: Asked) => request.userId ?? '';
   const read = coalesce(readAll, { max: MAX_LISTS_OF_BATCH, atOnce: MAX_AT_ONCE, holderOf });
   return (request, call) => read({ request, call });
+}
+
+/** The options of a call that is made for several: the ids of all, and else what the first one has. */
+export function sharedCall(first: CallOptions, asked: readonly { call: CallOptions }[]): CallOptions {
+  return { ...first, requestId: asked.map(({ call }) => call.requestId).join(',') };
 }
 
 function toServiceError({ reason, message, field }: { reason: string; message: string; field: string }) {

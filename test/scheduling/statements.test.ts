@@ -14,6 +14,7 @@ const UNBOUND: Readonly<Record<string, string>> = {
   listDueOfUsers:
     'lists of several users at once, each branch bound to its own; not used where tables are distributed',
   listNewestOfUsers: 'as listDueOfUsers',
+  listReviewSummariesOfUsers: 'as listDueOfUsers',
   findMaterialsOfUsers: 'as listDueOfUsers',
   applyReviewsOfUsers:
     'reviews of several users at once, each of the own material; not used where tables are distributed',
@@ -70,9 +71,9 @@ describe('the statements of the scheduling repositories', () => {
   test('that read several users’ rows bind each branch to the user asked about', () => {
     const lateral = statements.filter(({ text }) => text.includes('LATERAL'));
     const ofUsers = lateral.filter(({ functionName }) => /OfUsers$/.test(functionName));
-    expect(ofUsers.length).toBe(3);
+    expect(ofUsers.length).toBe(4);
     for (const { text } of ofUsers) {
-      expect(text).toMatch(/CROSS JOIN LATERAL \(\s*SELECT [^()]* WHERE m\.user_id = asked\.user_id /);
+      expect(text).toMatch(/CROSS JOIN LATERAL \(\s*SELECT [^()]* WHERE [mr]\.user_id = asked\.user_id /);
       expect(unboundTables(text, ['asked'])).toEqual([]);
     }
   });

@@ -4,10 +4,13 @@ import type { UserServiceHandlers } from '../../../generated/accounts/v1/UserSer
 import { invalidField } from '../../platform/errors.ts';
 import type { AsyncHandlers } from '../../platform/grpc-server.ts';
 import { type Database, isUniqueViolation } from '../../platform/postgres.ts';
+import { isStorable, isUuid } from '../../platform/text.ts';
 import {
   deleteUser,
   findUser,
   findUserByEmail,
+  findUsers,
+  findUsersByEmails,
   insertUser,
   listUsers,
   lockUser,
@@ -26,6 +29,8 @@ import {
 } from '../requests.ts';
 import { announce } from '../revocations.ts';
 import { fromPlan, toUserMessage } from '../wire.ts';
+
+const MAX_KEYS = 100;
 
 export type UserDependencies = { database: Database; now: () => Date; newId: (time: Date) => string };
 
@@ -63,6 +68,24 @@ export function createUserHandlers({
         : await findUserByEmail(database, request.email);
       if (user === undefined) throw userNotFound();
       return { user: toUserMessage(user) };
+    },
+
+    async BatchGetUsers({ keys }) {
+      if (keys.length < 1 || keys.length > MAX_KEYS) {
+        throw invalidField('keys', `keys must hold 1 to ${MAX_KEYS}.`);
+      }
+      const ids = keys.flatMap(({ userId }) => (userId !== undefined && isUuid(userId) ? [userId] : []));
+      const emails = keys.flatMap(({ email }) => (email !== undefined && isStorable(email) ? [email] : []));
+      const [found, byEmail] = await Promise.all([
+        ids.length > 0 ? findUsers(database, ids) : [],
+        emails.length > 0 ? findUsersByEmails(database, emails) : new Map<string, User>(),
+      ]);
+      const byId = new Map(found.map((user) => [user.userId, user]));
+      const users = keys.map(({ userId, email }) => {
+        const user = userId === undefined ? byEmail.get(email ?? '') : byId.get(userId.toLowerCase());
+        return { user: user === undefined ? null : toUserMessage(user) };
+      });
+      return { users };
     },
 
     async UpdateUser(request) {

@@ -65,6 +65,28 @@ export async function findUserByEmail(db: Queryable, email: string): Promise<Use
   return user;
 }
 
+export async function findUsers(db: Queryable, userIds: readonly string[]): Promise<User[]> {
+  return db.query<User>({
+    name: 'find-users',
+    text: `SELECT ${USER_COLUMNS} FROM accounts.users u WHERE u.user_id = ANY($1::uuid[])`,
+    values: [userIds],
+  });
+}
+
+/** By the address as it was asked for; without those that nobody has. */
+export async function findUsersByEmails(
+  db: Queryable,
+  emails: readonly string[],
+): Promise<Map<string, User>> {
+  const rows = await db.query<User & { asked: string }>({
+    name: 'find-users-by-emails',
+    text: `SELECT asked.email AS asked, ${USER_COLUMNS}
+           FROM unnest($1::text[]) AS asked (email) JOIN accounts.users u ON u.folded_email = lower(asked.email)`,
+    values: [emails],
+  });
+  return new Map(rows.map(({ asked, ...user }) => [asked, user]));
+}
+
 /** @throws pg's unique violation where the e-mail is taken. */
 export async function updateUser(transaction: Queryable, user: User): Promise<void> {
   await transaction.query({

@@ -1,6 +1,7 @@
 // The rpcs of scheduling.v1.MaterialService that list materials, one list at a time or several.
 import type { ListDueMaterialsRequest } from '../../../generated/scheduling/v1/ListDueMaterialsRequest.ts';
 import type { ListMaterialsRequest } from '../../../generated/scheduling/v1/ListMaterialsRequest.ts';
+import type { MaterialInput } from '../../../generated/scheduling/v1/Material.ts';
 import type { MaterialServiceHandlers } from '../../../generated/scheduling/v1/MaterialService.ts';
 import type { AsyncHandlers } from '../../platform/grpc-server.ts';
 import type { Material } from '../domain/material.ts';
@@ -42,8 +43,8 @@ export function createMaterialListHandlers(
   return {
     ListMaterials: list,
     ListDueMaterials: listDue,
-    BatchListMaterials: ({ requests }) => answerBatch(requests, list),
-    BatchListDueMaterials: ({ requests }) => answerBatch(requests, listDue),
+    BatchListMaterials: ({ requests }) => answerBatch(requests, list, bytesOfTexts),
+    BatchListDueMaterials: ({ requests }) => answerBatch(requests, listDue, bytesOfTexts),
   };
 }
 
@@ -141,6 +142,14 @@ async function answerDueList(
   });
   const { page, nextPageToken } = toPage(rows, pageSize, bound, positionOf);
   return { materials: page.map(toMaterialMessage), nextPageToken };
+}
+
+function bytesOfTexts({ materials }: { materials: readonly MaterialInput[] }): number {
+  const bytesOf = (text: string | undefined) => Buffer.byteLength(text ?? '');
+  return materials.reduce(
+    (sum, { title, content, sourceUrl }) => sum + bytesOf(title) + bytesOf(content) + bytesOf(sourceUrl),
+    0,
+  );
 }
 
 function afterNewest(position: Position | undefined, timeIndex: number) {

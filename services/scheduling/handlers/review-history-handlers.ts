@@ -1,4 +1,5 @@
 // The rpcs of scheduling.v1.ReviewService that read the history.
+import type { BatchListReviewsRequest } from '../../../generated/scheduling/v1/BatchListReviewsRequest.ts';
 import type { ListReviewsRequest } from '../../../generated/scheduling/v1/ListReviewsRequest.ts';
 import type { ReviewInput } from '../../../generated/scheduling/v1/Review.ts';
 import type { ReviewServiceHandlers } from '../../../generated/scheduling/v1/ReviewService.ts';
@@ -9,8 +10,10 @@ import { decodePageToken, type Position, toPage } from '../page-token.ts';
 import { findMaterial } from '../repositories/materials-repository.ts';
 import {
   listReviewSummariesOfMaterials,
+  listReviewSummariesOfUsers,
   listReviews,
   listReviewsOfMaterials,
+  type SummariesRequest,
 } from '../repositories/reviews-repository.ts';
 import {
   materialNotFound,
@@ -20,7 +23,9 @@ import {
   requireUserId,
 } from '../requests.ts';
 import { fromReviewView, toReviewMessage, toReviewSummaryMessage } from '../wire.ts';
+import { answerBatch } from './batch.ts';
 import type { HandlerDependencies } from './dependencies.ts';
+import { ofUsers } from './of-users.ts';
 
 const byTime = ({ reviewTime, reviewId }: ReviewSummary): Position => ({
   keys: [reviewTime.getTime()],
@@ -28,10 +33,40 @@ const byTime = ({ reviewTime, reviewId }: ReviewSummary): Position => ({
 });
 const byRevision = ({ revision, reviewId }: ReviewSummary): Position => ({ keys: [revision], id: reviewId });
 
+/** Beyond so many rows a request is read by itself: what is large must not hold up what is asked for beside it. */
+const MAX_ROWS_TOGETHER = 1000;
+const BYTES_OF_REVIEW = 200;
+
+/** `isDistributed`: the users' rows lie on different nodes, so that no one statement may read those of several. */
 export function createReviewHistoryHandlers(
-  dependencies: HandlerDependencies,
-): Pick<AsyncHandlers<ReviewServiceHandlers>, 'ListReviews' | 'BatchListReviews'> {
-  const { database } = dependencies;
+  dependencies: HandlerDependencies & { isDistributed: boolean },
+): Pick<
+  AsyncHandlers<ReviewServiceHandlers>,
+  'ListReviews' | 'BatchListReviews' | 'BatchListReviewsOfUsers'
+> {
+  const { database, isDistributed } = dependencies;
+  const listAlone = (asked: SummariesRequest) => listReviewSummariesOfMaterials(database, asked);
+  const listTogether = ofUsers(listAlone, (asked) => listReviewSummariesOfUsers(database, asked), {
+    isDistributed,
+    atOnce: 4,
+  });
+  const listSummaries = (asked: SummariesRequest) =>
+    asked.materialIds.length * asked.limit > MAX_ROWS_TOGETHER ? listAlone(asked) : listTogether(asked);
+
+  const batchList = async (request: BatchListReviewsRequest) => {
+    const userId = requireUserId(request.userId);
+    const pageSize = readPageSize(request.pageSize);
+    const ids = readMaterialIds(request.materialIds);
+    const materialIds = ids.filter(isUuid);
+    const limit = pageSize + 1;
+    const asked = { userId, ids, pageSize };
+    if (fromReviewView(request.view) === 'full') {
+      const reviews = await listReviewsOfMaterials(database, userId, materialIds, { limit });
+      return byMaterial(reviews, asked, toReviewMessage);
+    }
+    return byMaterial(await listSummaries({ userId, materialIds, limit }), asked, toReviewSummaryMessage);
+  };
+
   return {
     async ListReviews(request) {
       const userId = requireUserId(request.userId);
@@ -45,33 +80,18 @@ export function createReviewHistoryHandlers(
       return { reviews: page.map(toReviewMessage), nextPageToken };
     },
 
-    async BatchListReviews(request) {
-      const userId = requireUserId(request.userId);
-      const pageSize = readPageSize(request.pageSize);
-      const materialIds = readMaterialIds(request.materialIds);
-      const known = materialIds.filter(isUuid);
-      const limit = pageSize + 1;
-      const asked = { userId, materialIds, pageSize };
-      if (fromReviewView(request.view) === 'full') {
-        return byMaterial(
-          await listReviewsOfMaterials(database, userId, known, { limit }),
-          asked,
-          toReviewMessage,
-        );
-      }
-      const rows = await listReviewSummariesOfMaterials(database, userId, known, { limit });
-      return byMaterial(rows, asked, toReviewSummaryMessage);
-    },
+    BatchListReviews: batchList,
+    BatchListReviewsOfUsers: ({ requests }) => answerBatch(requests, batchList, bytesOfReviews),
   };
 }
 
 function byMaterial<R extends ReviewSummary>(
   rows: readonly R[],
-  { userId, materialIds, pageSize }: { userId: string; materialIds: readonly string[]; pageSize: number },
+  { userId, ids, pageSize }: { userId: string; ids: readonly string[]; pageSize: number },
   toMessage: (review: R) => ReviewInput,
 ) {
   const rowsOf = Map.groupBy(rows, ({ materialId }) => materialId);
-  const materials = materialIds.map((materialId) => {
+  const materials = ids.map((materialId) => {
     const reviews = rowsOf.get(materialId) ?? [];
     const { page, nextPageToken } = toPage(reviews, pageSize, boundTo(userId, materialId), byRevision);
     return { materialId, reviews: page.map(toMessage), nextPageToken };
@@ -99,4 +119,9 @@ async function listOfMaterial(
 
 function boundTo(userId: string, materialId: string): readonly string[] {
   return ['ListReviews', userId, materialId];
+}
+
+/** Roughly: a review is all numbers and ids. */
+function bytesOfReviews({ materials }: { materials: { reviews: readonly unknown[] }[] }): number {
+  return materials.reduce((sum, { reviews }) => sum + reviews.length, 0) * BYTES_OF_REVIEW;
 }

@@ -24,6 +24,9 @@ export type ReviewRow = SummaryRow & {
 /** The request that made a review: its id in every log, and the W3C trace that it belongs to. */
 export type ReviewOrigin = { requestId: string; traceparent: string | undefined };
 
+/** Whose reviews of which materials: at most `limit` of each. */
+export type SummariesRequest = { userId: string; materialIds: readonly string[]; limit: number };
+
 export type ReviewPosition = { reviewTime: Date; reviewId: string };
 
 const SUMMARY_COLUMNS = 'r.material_id, r.revision, r.review_id, r.quality, r.review_time';
@@ -74,6 +77,17 @@ const listOfMaterials = (columns: string) => `
 
 const LIST_OF_MATERIALS = listOfMaterials(REVIEW_COLUMNS);
 const LIST_SUMMARIES_OF_MATERIALS = listOfMaterials(SUMMARY_COLUMNS);
+
+const LIST_SUMMARIES_OF_USERS = `
+  SELECT asked.number, r.*
+  FROM unnest($1::uuid[], $2::uuid[], $3::integer[], $4::integer[]) AS asked (user_id, material_id, size, number)
+  CROSS JOIN LATERAL (
+    SELECT ${SUMMARY_COLUMNS} FROM scheduling.reviews r
+    WHERE r.user_id = asked.user_id AND r.material_id = asked.material_id
+    ORDER BY r.revision DESC
+    LIMIT asked.size
+  ) r
+  ORDER BY asked.number, r.material_id, r.revision DESC`;
 
 const LATEST = { reviewTime: 'infinity', reviewId: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
 const EARLIEST = { reviewTime: '-infinity', reviewId: '00000000-0000-0000-0000-000000000000' };
@@ -162,9 +176,7 @@ export async function listReviewsOfMaterials(
 /** The same, of each review only that it was made: two fifths of what there is to read and send. */
 export async function listReviewSummariesOfMaterials(
   db: Queryable,
-  userId: string,
-  materialIds: readonly string[],
-  { limit }: { limit: number },
+  { userId, materialIds, limit }: SummariesRequest,
 ): Promise<ReviewSummary[]> {
   const rows = await db.query<SummaryRow>({
     name: 'list-review-summaries-of-materials',
@@ -172,6 +184,29 @@ export async function listReviewSummariesOfMaterials(
     values: [userId, materialIds, limit, MAX_INTEGER],
   });
   return rows.map(toSummary);
+}
+
+/** The same of several users, in the order of the requests. */
+export async function listReviewSummariesOfUsers(
+  db: Queryable,
+  requests: readonly SummariesRequest[],
+): Promise<ReviewSummary[][]> {
+  const asked = requests.flatMap(({ userId, materialIds, limit }, number) =>
+    materialIds.map((materialId) => ({ userId, materialId, limit, number })),
+  );
+  const rows = await db.query<SummaryRow & { number: number }>({
+    name: 'list-review-summaries-of-users',
+    text: LIST_SUMMARIES_OF_USERS,
+    values: [
+      asked.map(({ userId }) => userId),
+      asked.map(({ materialId }) => materialId),
+      asked.map(({ limit }) => limit),
+      asked.map(({ number }) => number),
+    ],
+  });
+  const lists: ReviewSummary[][] = requests.map(() => []);
+  for (const row of rows) lists[row.number]?.push(toSummary(row));
+  return lists;
 }
 
 function toSummary(row: SummaryRow): ReviewSummary {
