@@ -96,25 +96,41 @@ export function createGrpcClient<D extends ServiceDefinition, Streams extends Me
           )
       : (request: unknown, call: CallOptions) =>
           new Promise((resolve, reject) => {
+            const waiting: Held<PromiseCallbacks> = { value: { resolve, reject } };
             const deadline = Date.now() + (call.deadlineMs ?? options.deadlineMs);
             const { caller, telemetry = NO_TELEMETRY } = options;
             const observed = observeSentCall(telemetry, { path, caller });
             client.makeUnaryRequest(
               path,
               requestSerialize,
-              responseDeserialize,
+              (bytes): Held<object> => ({ value: responseDeserialize(bytes) }),
               request,
               observed.run(() => metadataOf(call, options)),
               { deadline },
               (error, response) => {
                 observed.end(error?.code ?? 0);
-                return error ? reject(fromGrpcError(error)) : resolve(response);
+                if (error) letGo(waiting)?.reject(fromGrpcError(error));
+                else letGo(waiting)?.resolve(letGo(response));
               },
             );
           });
   }
   // Built from the definition by name, which is what the mapped type says of it.
   return methods as GrpcClient<D, Streams>;
+}
+
+/**
+ * What waits for a response, and the response: held by nothing else, so that both can be let go. What Node keeps of an HTTP/2
+ * stream lives until the next full garbage collection (its WritableState holds a function that V8 puts among the old objects),
+ * and with the stream the call, its callback, and whatever that leads to.
+ */
+type PromiseCallbacks = { resolve: (value: unknown) => void; reject: (reason: unknown) => void };
+type Held<T> = { value: T | undefined };
+
+function letGo<T>(held: Held<T> | undefined): T | undefined {
+  const value = held?.value;
+  if (held !== undefined) held.value = undefined;
+  return value;
 }
 
 function metadataOf(call: CallOptions, { caller, trust, telemetry }: GrpcClientOptions): Metadata {

@@ -1,6 +1,6 @@
 // The one way to PostgreSQL: a bounded pool, transactions that always end, and faults told apart from refusals.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Pool, type PoolClient, types } from 'pg';
+import { Pool, type PoolClient, type QueryConfig, types } from 'pg';
 import { ServiceError } from './errors.ts';
 import { fromPostgresText } from './instants.ts';
 import type { Logger } from './logger.ts';
@@ -46,8 +46,6 @@ export function openDatabase(options: DatabaseOptions): Database {
     max: options.maxConnections,
     connectionTimeoutMillis: 750,
     statement_timeout: 1500,
-    // Longer than the server's own: only a connection that is dead without a word gets so far, and is then given up.
-    query_timeout: 2000,
     lock_timeout: 500,
     idle_in_transaction_session_timeout: 3000,
     keepAlive: true,
@@ -59,7 +57,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   const watch: StatementWatch = { answers: 0, applicationName, tracing: telemetry.tracing };
   measurePool(pool, applicationName, telemetry);
   return {
-    query: (statement) => run(pool, statement, watch),
+    query: (statement) => runOnPool(pool, statement, watch),
     transaction: (work) => transaction(pool, work, watch),
     answers: () => watch.answers,
     close: () => pool.end(),
@@ -68,8 +66,21 @@ export function openDatabase(options: DatabaseOptions): Database {
 
 type StatementWatch = { answers: number; applicationName: string; tracing: Telemetry['tracing'] };
 
+/** On any free connection, which is given up where it, and not the statement, is at fault. */
+async function runOnPool<R>(pool: Pool, statement: Statement, watch: StatementWatch): Promise<R[]> {
+  const client = await connect(pool);
+  try {
+    const rows = await run<R>(client, statement, watch);
+    client.release();
+    return rows;
+  } catch (error) {
+    client.release(error instanceof ServiceError);
+    throw error;
+  }
+}
+
 async function run<R>(
-  target: Pool | PoolClient,
+  client: PoolClient,
   { text, values, name }: Statement,
   watch: StatementWatch,
 ): Promise<R[]> {
@@ -81,16 +92,40 @@ async function run<R>(
     attributes: { 'db.system.name': 'postgresql', 'db.query.text': text },
   });
   try {
-    const result = await target.query({ text, values: [...values], ...(name !== undefined && { name }) });
+    const rows = await send(client, { text, values: [...values], ...(name !== undefined && { name }) });
     watch.answers += 1;
     span.end({});
     // pg does not know the columns; the caller names them beside its SQL.
-    return result.rows as R[];
+    return rows as R[];
   } catch (error) {
     const away = isUnavailable(error);
     span.end({ failure: error instanceof Error && 'code' in error ? String(error.code) : 'error' });
     throw away ? new ServiceError('UNAVAILABLE', { cause: error }) : error;
   }
+}
+
+/** Longer than the server's own: only a connection that is dead without a word gets so far, and is then given up. */
+const DEAD_AFTER_MS = 2000;
+
+/**
+ * With a callback, and with a timer of our own: for its promises, as for its query_timeout, pg gives each query a function as
+ * a property, which V8 puts among the old objects at once. The query's rows then live until the next full garbage collection.
+ */
+function send(client: PoolClient, query: QueryConfig): Promise<unknown[]> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error('Query read timeout')), DEAD_AFTER_MS);
+    void client.query(query, (error: Error | null, result) => {
+      clearTimeout(timer);
+      if (error) reject(error);
+      else resolve(result.rows);
+    });
+  });
+}
+
+async function connect(pool: Pool): Promise<PoolClient> {
+  return pool.connect().catch((error: unknown) => {
+    throw isUnavailable(error) ? new ServiceError('UNAVAILABLE', { cause: error }) : error;
+  });
 }
 
 function measurePool(pool: Pool, name: string, { metrics }: Telemetry): void {
@@ -107,9 +142,7 @@ async function transaction<T>(
   work: (connection: Queryable) => Promise<T>,
   watch: StatementWatch,
 ): Promise<T> {
-  const client = await pool.connect().catch((error: unknown) => {
-    throw isUnavailable(error) ? new ServiceError('UNAVAILABLE', { cause: error }) : error;
-  });
+  const client = await connect(pool);
   let broken: Error | undefined;
   try {
     await run(client, { text: 'BEGIN', values: [] }, watch);
