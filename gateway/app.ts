@@ -17,7 +17,7 @@ import { requestIdOf } from '../services/platform/request-id.ts';
 import { readTraceparent } from '../services/platform/trace-context.ts';
 import { type GatewayToken, type Identity, identify } from './access/tokens.ts';
 import type { Clients } from './clients.ts';
-import { compiledExecution } from './compiled-queries.ts';
+import { runCompiled } from './compiled-queries.ts';
 import type { GatewayContext } from './context.ts';
 import { registerDashboard } from './dashboard/dashboard.ts';
 import { formatError, logFaults } from './errors.ts';
@@ -137,7 +137,7 @@ async function startApollo(parts: {
 }) {
   const { app, schema, logger, telemetry } = parts;
   const apollo = new ApolloServer<GatewayContext>({
-    gateway: compiledExecution(schema, { maxCoercionErrors: LIMITS.errors }),
+    schema,
     // Nobody gets this far without a token.
     introspection: true,
     allowBatchedHttpRequests: false,
@@ -148,6 +148,7 @@ async function startApollo(parts: {
     maxRecursiveSelections: true,
     parseOptions: { maxTokens: LIMITS.tokens },
     validationOptions: { maxErrors: LIMITS.errors },
+    executionOptions: { maxCoercionErrors: LIMITS.errors },
     formatError,
     // Apollo's own indents it for people, who are shown it by GraphiQL.
     stringifyResult: (result) => JSON.stringify(result),
@@ -157,6 +158,7 @@ async function startApollo(parts: {
       // No answer may be kept by anyone, and the plugin that works out for how long looks at every field.
       ApolloServerPluginCacheControlDisabled(),
       fastifyApolloDrainPlugin(app),
+      runCompiled(schema, logger),
       logFaults(logger),
       measureOperations(telemetry.metrics),
     ],

@@ -49,24 +49,27 @@ export function logFaults(logger: Logger): ApolloServerPlugin<GatewayContext> {
     async requestDidStart() {
       return {
         async didEncounterErrors({ errors, contextValue }) {
-          const { requestId } = contextValue.call;
-          const faults = new Set<unknown>();
-          for (const error of errors) {
-            const thrown = unwrapResolverError(error);
-            if (faults.has(thrown)) continue;
-            faults.add(thrown);
-            const { path } = error;
-            // One without a path is a refusal of the document.
-            if (thrown instanceof GraphQLError && path === undefined) continue;
-            const { reason, cause } = toServiceError(thrown);
-            const details = { err: cause ?? thrown, path, requestId };
-            if (reason === 'INTERNAL_ERROR') logger.error(details, 'resolver failed');
-            else if (reason === 'UNAVAILABLE') logger.warn(details, 'service not available');
-          }
+          logFaultsOf(logger, errors, contextValue.call.requestId);
         },
       };
     },
   };
+}
+
+export function logFaultsOf(logger: Logger, errors: readonly GraphQLError[], requestId: string): void {
+  const faults = new Set<unknown>();
+  for (const error of errors) {
+    const thrown = unwrapResolverError(error);
+    if (faults.has(thrown)) continue;
+    faults.add(thrown);
+    const { path } = error;
+    // One without a path is a refusal of the document.
+    if (thrown instanceof GraphQLError && path === undefined) continue;
+    const { reason, cause } = toServiceError(thrown);
+    const details = { err: cause ?? thrown, path, requestId };
+    if (reason === 'INTERNAL_ERROR') logger.error(details, 'resolver failed');
+    else if (reason === 'UNAVAILABLE') logger.warn(details, 'service not available');
+  }
 }
 
 /** The error as a caller sees it. */

@@ -53,26 +53,40 @@ export async function readConnection<T>(
     // A page that is shorter than what is to be skipped: rows have gone since the cursor was made.
     if (page.rows.length === 0) break;
   }
-  return toConnection(rows, next !== undefined);
+  return new LazyConnection(rows, next !== undefined);
 }
 
-/** Cursors are written where they are asked for: most callers want the nodes alone. */
-function toConnection<T>(rows: readonly Row<T>[], hasNextPage: boolean): Connection<T> {
-  return {
-    nodes: rows.map(({ node }) => node),
-    get edges() {
-      return rows.map(({ node, end }) => ({ cursor: toCursor(end), node }));
-    },
-    get pageInfo() {
-      const [first, last] = [rows[0], rows.at(-1)];
-      return {
-        hasNextPage,
-        hasPreviousPage: false as const,
-        startCursor: first ? toCursor(first.end) : null,
-        endCursor: last ? toCursor(last.end) : null,
-      };
-    },
-  };
+/**
+ * Cursors are written where they are asked for: most callers want the nodes alone. A class, since a getter in an object's
+ * literal gives each such object a shape of its own, which V8 keeps, with all that the getter sees, until the next full
+ * garbage collection.
+ */
+class LazyConnection<T> implements Connection<T> {
+  readonly #rows: readonly Row<T>[];
+  readonly #hasNextPage: boolean;
+
+  constructor(rows: readonly Row<T>[], hasNextPage: boolean) {
+    this.#rows = rows;
+    this.#hasNextPage = hasNextPage;
+  }
+
+  get nodes() {
+    return this.#rows.map(({ node }) => node);
+  }
+
+  get edges() {
+    return this.#rows.map(({ node, end }) => ({ cursor: toCursor(end), node }));
+  }
+
+  get pageInfo() {
+    const [first, last] = [this.#rows[0], this.#rows.at(-1)];
+    return {
+      hasNextPage: this.#hasNextPage,
+      hasPreviousPage: false as const,
+      startCursor: first ? toCursor(first.end) : null,
+      endCursor: last ? toCursor(last.end) : null,
+    };
+  }
 }
 
 function toCursor({ pageToken, skip }: Place): string {

@@ -167,7 +167,7 @@ type HandlerRun = { path: string; handler: UnknownHandler; options: GrpcServerOp
 
 function wrapUnary({ path, handler, options }: HandlerRun): handleUnaryCall<unknown, unknown> {
   return (call, callback) => {
-    const context = callContext(call);
+    const context = new ServedCall(call);
     const observed = observe(call, path, context, options);
     observed
       .run(() => handler(call.request, context, async () => {}))
@@ -187,7 +187,7 @@ function wrapUnary({ path, handler, options }: HandlerRun): handleUnaryCall<unkn
 
 function wrapStream({ path, handler, options }: HandlerRun): handleServerStreamingCall<unknown, unknown> {
   return (call) => {
-    const context = callContext(call);
+    const context = new ServedCall(call);
     const send = (message: unknown) =>
       new Promise<void>((resolve) => {
         if (context.signal.aborted || call.write(message)) return resolve();
@@ -223,24 +223,32 @@ function observe(
   return observeServedCall({ ...telemetry, logger }, { path, metadata, request, context });
 }
 
-function callContext(
-  call: ServerUnaryCall<unknown, unknown> | ServerWritableStream<unknown, unknown>,
-): CallContext {
-  // Made only for those who look: most handlers end before anyone could go.
-  let gone: AbortController | undefined;
-  call.on('cancelled', () => gone?.abort(GONE));
-  return {
-    requestId: firstText(call.metadata, 'x-request-id') ?? crypto.randomUUID(),
-    traceparent: readTraceparent(firstText(call.metadata, 'traceparent')),
-    caller: firstText(call.metadata, 'x-caller') ?? 'unknown',
-    get signal() {
-      if (gone === undefined) {
-        gone = new AbortController();
-        if (call.cancelled) gone.abort(GONE);
-      }
-      return gone.signal;
-    },
-  };
+type AnyCall = ServerUnaryCall<unknown, unknown> | ServerWritableStream<unknown, unknown>;
+
+/** A class, since a getter in an object's literal would keep the call until the next full garbage collection. */
+class ServedCall implements CallContext {
+  readonly requestId: string;
+  readonly traceparent: string | undefined;
+  readonly caller: string;
+  readonly #call: AnyCall;
+  /** Made only for those who look: most handlers end before anyone could go. */
+  #gone: AbortController | undefined;
+
+  constructor(call: AnyCall) {
+    this.#call = call;
+    this.requestId = firstText(call.metadata, 'x-request-id') ?? crypto.randomUUID();
+    this.traceparent = readTraceparent(firstText(call.metadata, 'traceparent'));
+    this.caller = firstText(call.metadata, 'x-caller') ?? 'unknown';
+    call.on('cancelled', () => this.#gone?.abort(GONE));
+  }
+
+  get signal(): AbortSignal {
+    if (this.#gone === undefined) {
+      this.#gone = new AbortController();
+      if (this.#call.cancelled) this.#gone.abort(GONE);
+    }
+    return this.#gone.signal;
+  }
 }
 
 function firstText(metadata: Metadata, key: string): string | undefined {
