@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -186,6 +186,28 @@ describe('a user', () => {
     expect(await reasonOf(here.users.createUser({ email: address.toUpperCase() }, CALL))).toBe(
       'INVALID_REQUEST email',
     );
+  });
+
+  test('is found among several by id or by e-mail address in any case; who is not there leaves a gap', async () => {
+    const [a, b] = [email(), email()];
+    const made = await Promise.all([a, b].map((address) => here.users.createUser({ email: address }, CALL)));
+    const [userA, userB] = made.map(({ user }) => user);
+    const keys = [
+      { email: b.toUpperCase() },
+      { userId: randomUUID() },
+      { userId: userA?.userId ?? '' },
+      { email: 'nobody@example.com' },
+      { email: 'a\u0000b' },
+      { userId: 'x' },
+      {},
+      { email: b },
+    ];
+    const { users } = await here.users.batchGetUsers({ keys }, CALL);
+    const found = users.map(({ user }) => user);
+    expect(found).toEqual([userB, null, userA, null, null, null, null, userB]);
+    expect(await reasonOf(here.users.batchGetUsers({ keys: [] }, CALL))).toBe('INVALID_REQUEST keys');
+    const tooMany = Array.from({ length: 101 }, () => ({ email: a }));
+    expect(await reasonOf(here.users.batchGetUsers({ keys: tooMany }, CALL))).toBe('INVALID_REQUEST keys');
   });
 
   test('needs a sound address and time zone', async () => {

@@ -40,7 +40,7 @@ describe('the number of RPCs', () => {
       const rpcs = await gateway.rpcsOf(async () => {
         answer = await gateway.query(DASHBOARD, { id: userId, first });
       });
-      expect(rpcs).toEqual(['getUser', 'listMaterials', 'batchListReviews']);
+      expect(rpcs).toEqual(['batchGetUsers', 'listMaterials', 'batchListReviews']);
       expect(answer?.data.user.materials.nodes).toHaveLength(Math.min(first, 60));
       expect(answer?.data.user.materials.nodes[0]).toMatchObject({
         title: 'm59',
@@ -69,11 +69,11 @@ describe('the number of RPCs', () => {
       ),
     );
     expect(rpcs.toSorted()).toEqual([
+      'batchGetUsers',
       'getActivity',
       'getDistributions',
       'getForecast',
       'getRetention',
-      'getUser',
       'listDueMaterials',
       'listHardestMaterials',
       'listReviews',
@@ -88,7 +88,7 @@ describe('the number of RPCs', () => {
         id: userId,
       }),
     );
-    expect(rpcs).toEqual(['getUser', 'listReviews', 'batchGetMaterials']);
+    expect(rpcs).toEqual(['batchGetUsers', 'listReviews', 'batchGetMaterials']);
   });
 });
 
@@ -111,7 +111,7 @@ describe('a connection', () => {
     expect(titles).toEqual(['m6', 'm5', 'm4', 'm3', 'm2', 'm1', 'm0']);
     const second = (await page(userId, 3)).pageInfo.endCursor;
     const rpcs = await gateway.rpcsOf(() => page(userId, 3, second));
-    expect(rpcs).toEqual(['getUser', 'listMaterials']);
+    expect(rpcs).toEqual(['batchGetUsers', 'listMaterials']);
   });
 
   test('goes on after any of its edges', async () => {

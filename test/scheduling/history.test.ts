@@ -103,3 +103,67 @@ describe('snoozes', () => {
     );
   });
 });
+
+describe('the latest reviews of several users’ materials', () => {
+  const graded = async (qualities: number[]) => {
+    const userId = newUserId();
+    const materialId = await here.create(userId);
+    for (const quality of qualities) await review(userId, materialId, quality);
+    return { userId, materialId };
+  };
+
+  test.each(['REVIEW_VIEW_BASIC', 'REVIEW_VIEW_FULL'] as const)(
+    'come in one call, each user’s own, in the order asked for, and what is wrong with one is said of it (%s)',
+    async (view) => {
+      const [a, b] = [await graded([1, 2, 3]), await graded([4, 5])];
+      const of = ({ userId }: { userId: string }, materialIds: string[]) => ({ userId, materialIds, view });
+      const requests = [
+        of(b, [b.materialId]),
+        of(a, [b.materialId, a.materialId, 'x']),
+        of({ userId: 'nobody' }, [a.materialId]),
+        { ...of(a, [a.materialId]), pageSize: 2 },
+        of(a, []),
+      ];
+      const { outcomes } = await here.reviews.batchListReviewsOfUsers({ requests }, CALL);
+      expect(
+        outcomes.map(
+          ({ list, error }) =>
+            list?.materials.map(({ reviews, nextPageToken }) => [
+              reviews.map(({ quality }) => quality),
+              nextPageToken !== '',
+            ]) ?? error?.field,
+        ),
+      ).toEqual([
+        [[[5, 4], false]],
+        [
+          [[], false],
+          [[3, 2, 1], false],
+          [[], false],
+        ],
+        'user_id',
+        [[[3, 2], true]],
+        'material_ids',
+      ]);
+      const one = await here.reviews.batchListReviews(requests[3] ?? {}, CALL);
+      expect(outcomes[3]?.list).toEqual(one);
+      const [latest] = one.materials[0]?.reviews ?? [];
+      expect([latest?.before === null, latest?.after === null]).toEqual(
+        view === 'REVIEW_VIEW_BASIC' ? [true, true] : [false, false],
+      );
+    },
+  );
+
+  test('of more than a thousand rows are read by themselves, and as right', async () => {
+    const { userId, materialId } = await graded([1, 2, 3]);
+    const materialIds = [...Array.from({ length: 99 }, newUserId), materialId];
+    const requests = [3, 100].map((pageSize) => ({
+      userId,
+      materialIds,
+      pageSize,
+      view: 'REVIEW_VIEW_BASIC' as const,
+    }));
+    const { outcomes } = await here.reviews.batchListReviewsOfUsers({ requests }, CALL);
+    for (const { list } of outcomes)
+      expect(list?.materials[99]?.reviews.map(({ revision }) => revision)).toEqual([3, 2, 1]);
+  });
+});

@@ -186,3 +186,56 @@ describe('a batch', () => {
     );
   });
 });
+
+describe('the basic view', () => {
+  test('leaves out content and source URL, in every kind of list, and changes nothing else', async () => {
+    const userId = newUserId();
+    const sourceUrl = 'https://example.com/';
+    await here.materials.createMaterial({ userId, title: 'long', content: 'text', sourceUrl }, CALL);
+    await here.create(userId, 'short');
+    const view = 'MATERIAL_VIEW_BASIC' as const;
+    const withoutTexts = ({ content, sourceUrl: _, ...rest }: { content?: string; sourceUrl?: string }) =>
+      rest;
+    for (const request of [
+      { userId },
+      { userId, query: 'o' },
+      { userId, state: 'MATERIAL_STATE_ANY' as const },
+    ]) {
+      const full = await here.materials.listMaterials({ ...request, view: 'MATERIAL_VIEW_FULL' }, CALL);
+      expect(full.materials.map(({ content, sourceUrl: url }) => [content, url])).toContainEqual([
+        'text',
+        sourceUrl,
+      ]);
+      const basic = await here.materials.listMaterials({ ...request, view }, CALL);
+      expect(basic.materials).toEqual(full.materials.map(withoutTexts));
+    }
+    const due = await here.materials.listDueMaterials({ userId, view }, CALL);
+    expect(due.materials.map((material) => [material.title, 'content' in material])).toEqual([
+      ['long', false],
+      ['short', false],
+    ]);
+  });
+
+  test('and the full one may stand side by side in a batch, and take turns from page to page', async () => {
+    const userId = newUserId();
+    for (const title of ['a', 'b', 'c'])
+      await here.materials.createMaterial({ userId, title, content: title }, CALL);
+    const requests = (
+      ['MATERIAL_VIEW_BASIC', 'MATERIAL_VIEW_FULL', 'MATERIAL_VIEW_UNSPECIFIED'] as const
+    ).map((view) => ({ userId, pageSize: 1, view }));
+    for (const batch of [here.materials.batchListMaterials, here.materials.batchListDueMaterials]) {
+      const { outcomes } = await batch({ requests }, CALL);
+      const contents = outcomes.map(({ list }) => list?.materials[0]?.content);
+      expect(contents[0]).toBeUndefined();
+      expect(contents[1]).toMatch(/^[ac]$/);
+      expect(contents[2]).toBe(contents[1]);
+      expect(outcomes[0]?.list?.nextPageToken).toBe(outcomes[1]?.list?.nextPageToken);
+    }
+    const first = await here.materials.listMaterials(
+      { userId, pageSize: 2, view: 'MATERIAL_VIEW_BASIC' },
+      CALL,
+    );
+    const rest = await here.materials.listMaterials({ userId, pageToken: first.nextPageToken }, CALL);
+    expect(rest.materials.map(({ content }) => content)).toEqual(['a']);
+  });
+});

@@ -23,6 +23,7 @@ export const VIEWER = randomBytes(32).toString('hex');
 
 export async function startTestGateway(system: TestSystem, logger = createLogger('test', 'silent')) {
   const rpcs: string[] = [];
+  const requests: { view?: string }[] = [];
   const audited: AuditEntry[] = [];
   const real = createClients(system);
   const tokens = [`olga:operator:${OPERATOR}`, `vic:viewer:${VIEWER}`].flatMap(
@@ -30,7 +31,10 @@ export async function startTestGateway(system: TestSystem, logger = createLogger
   );
   const app = await buildGateway({
     schema: buildGatewaySchema(),
-    clients: watched(real, (rpc) => rpcs.push(rpc)),
+    clients: watched(real, (rpc, request) => {
+      rpcs.push(rpc);
+      requests.push(request as { view?: string });
+    }),
     tokens,
     audit: (entry) => audited.push(entry),
     logger,
@@ -64,6 +68,12 @@ export async function startTestGateway(system: TestSystem, logger = createLogger
       await work();
       return [...rpcs];
     },
+    /** What is asked of the services by the RPCs that `work` leads to. */
+    async requestsOf(work: () => Promise<unknown>): Promise<{ view?: string }[]> {
+      requests.length = 0;
+      await work();
+      return [...requests];
+    },
     async stop() {
       await app.close();
       closeClients(real);
@@ -71,15 +81,15 @@ export async function startTestGateway(system: TestSystem, logger = createLogger
   };
 }
 
-/** The same clients, telling the name of every RPC before it is made; `before` may throw in its place. */
-export function watched(clients: Clients, before: (rpc: string) => void): Clients {
+/** The same clients, telling the name and request of every RPC before it is made; `before` may throw in its place. */
+export function watched(clients: Clients, before: (rpc: string, request: unknown) => void): Clients {
   const watch = <C extends object>(client: C): C =>
     new Proxy(client, {
       get(target, name) {
         const member: unknown = Reflect.get(target, name);
         if (typeof member !== 'function' || name === 'close') return member;
         return (...args: unknown[]) => {
-          before(String(name));
+          before(String(name), args[0]);
           return member.apply(target, args);
         };
       },

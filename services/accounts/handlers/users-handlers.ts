@@ -82,7 +82,7 @@ export function createUserHandlers({
       ]);
       const byId = new Map(found.map((user) => [user.userId, user]));
       const users = keys.map(({ userId, email }) => {
-        const user = userId === undefined ? byEmail.get(email ?? '') : byId.get(userId.toLowerCase());
+        const user = userId === undefined ? byEmail.get(email ?? '') : byId.get(userId);
         return { user: user === undefined ? null : toUserMessage(user) };
       });
       return { users };
