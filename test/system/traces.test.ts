@@ -168,7 +168,7 @@ test('a review is one trace from the caller through HTTP and gRPC to each statem
     ({ service, parentSpanId }) => service === 'gateway' && parentSpanId === tool?.spanId,
   );
   expect(rpcs.map(({ name }) => name)).toEqual([
-    'accounts.v1.UserService/GetUser',
+    'accounts.v1.UserService/BatchGetUsers',
     'scheduling.v1.MaterialService/ListMaterials',
     'scheduling.v1.ReviewService/BatchListReviews',
   ]);

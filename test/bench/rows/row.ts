@@ -16,7 +16,7 @@ export type Row = { name: string; title: string; isQuick?: true } & (
 export const CONNECTIONS = 32;
 
 export const pace = ({ quick }: Bench) =>
-  quick ? { rounds: 3, warmUpMs: 1000, durationMs: 2000 } : { rounds: 5, warmUpMs: 3000, durationMs: 5000 };
+  quick ? { rounds: 3, warmUpMs: 1000, durationMs: 2000 } : { rounds: 5, warmUpMs: 6000, durationMs: 5000 };
 
 export const dueRequests = ({ readers }: Core) =>
   readers.map(({ key }) => httpRequest('/v1/reviews/due', key));
