@@ -119,12 +119,13 @@ export function createGrpcClient<D extends ServiceDefinition, Streams extends Me
   return methods as GrpcClient<D, Streams>;
 }
 
+type PromiseCallbacks = { resolve: (value: unknown) => void; reject: (reason: unknown) => void };
+
 /**
  * What waits for a response, and the response: held by nothing else, so that both can be let go. What Node keeps of an HTTP/2
  * stream lives until the next full garbage collection (its WritableState holds a function that V8 puts among the old objects),
  * and with the stream the call, its callback, and whatever that leads to.
  */
-type PromiseCallbacks = { resolve: (value: unknown) => void; reject: (reason: unknown) => void };
 type Held<T> = { value: T | undefined };
 
 function letGo<T>(held: Held<T> | undefined): T | undefined {

@@ -151,7 +151,7 @@ async function transaction<T>(
     return result;
   } catch (error) {
     // A connection that cannot even roll back must not go to the next borrower.
-    await client.query('ROLLBACK').catch((rollbackError: Error) => {
+    await send(client, { text: 'ROLLBACK' }).catch((rollbackError: Error) => {
       broken = rollbackError;
     });
     throw error;
