@@ -25,7 +25,7 @@ import { registerGraphiql } from './graphiql/graphiql.ts';
 import { answerBadUrl, registerHttp } from './http.ts';
 import { type Inspected, inspect, LIMITS } from './limits/inspect.ts';
 import type { RequestedMutation } from './limits/requested-mutations.ts';
-import { createLists, createLoaders } from './loaders.ts';
+import { createLoaders, createSharedReads } from './loaders.ts';
 import { measureOperations } from './measure-operations.ts';
 import { viewsFor } from './views.ts';
 
@@ -49,7 +49,7 @@ export type GatewayDependencies = {
 
 export async function buildGateway(dependencies: GatewayDependencies): Promise<FastifyInstance> {
   const { schema, clients, tokens, audit, logger, telemetry = NO_TELEMETRY } = dependencies;
-  const lists = createLists(clients);
+  const shared = createSharedReads(clients);
   const app = createFastify();
   observeHttp(app, 'gateway', telemetry);
   registerHttp(app, logger);
@@ -100,7 +100,7 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
           caller: callerOf(request),
         };
         const views = viewsFor(request.inspected?.fields ?? new Set());
-        const loaders = createLoaders(clients, { lists, views, call });
+        const loaders = createLoaders(clients, { shared, views, call });
         return {
           identity,
           call,

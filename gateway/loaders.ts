@@ -33,8 +33,8 @@ export type Loaders = {
 
 const MAX_IDS = 100;
 
-/** Lists for all requests of this process: those of the same moment share an RPC. */
-export type Lists = {
+/** Reads for all requests of this process: those of the same moment share an RPC. */
+export type SharedReads = {
   materials(request: ListMaterialsRequestInput, call: CallOptions): Promise<ListMaterialsResponse>;
   dueMaterials(request: ListDueMaterialsRequestInput, call: CallOptions): Promise<ListDueMaterialsResponse>;
   reviews(request: BatchListReviewsRequestInput, call: CallOptions): Promise<BatchListReviewsResponse>;
@@ -42,7 +42,7 @@ export type Lists = {
   user(key: UserKeyInput, call: CallOptions): Promise<User | null>;
 };
 
-export function createLists({ materials, reviews, users }: Clients): Lists {
+export function createSharedReads({ materials, reviews, users }: Clients): SharedReads {
   return {
     materials: batchLists(materials.batchListMaterials, materials.listMaterials),
     dueMaterials: batchLists(materials.batchListDueMaterials, materials.listDueMaterials),
@@ -54,7 +54,7 @@ export function createLists({ materials, reviews, users }: Clients): Lists {
 /** For one request: nothing is read twice for it, and nothing is remembered after it. `views`: how much of each it needs. */
 export function createLoaders(
   clients: Clients,
-  { lists, views, call }: { lists: Lists; views: Views; call: CallOptions },
+  { shared, views, call }: { shared: SharedReads; views: Views; call: CallOptions },
 ): Loaders {
   const { materials } = clients;
   return {
@@ -66,12 +66,12 @@ export function createLoaders(
     }),
     reviews: byUser<ReviewsKey, MaterialReviews>(async ({ userId, pageSize }, keys) => {
       const materialIds = keys.map(({ materialId }) => materialId);
-      const answer = await lists.reviews({ userId, materialIds, pageSize, view: views.review }, call);
+      const answer = await shared.reviews({ userId, materialIds, pageSize, view: views.review }, call);
       return answer.materials;
     }),
-    user: oneByOne((key) => lists.user(key, call)),
-    materialList: oneByOne((request) => lists.materials({ ...request, view: views.material }, call)),
-    dueMaterialList: oneByOne((request) => lists.dueMaterials({ ...request, view: views.material }, call)),
+    user: oneByOne((key) => shared.user(key, call)),
+    materialList: oneByOne((request) => shared.materials({ ...request, view: views.material }, call)),
+    dueMaterialList: oneByOne((request) => shared.dueMaterials({ ...request, view: views.material }, call)),
   };
 }
 
