@@ -50,10 +50,11 @@ export function runCompiled(schema: GraphQLSchema, logger: Logger): ApolloServer
             document,
             operationName ?? undefined,
           );
+          if (compiled === undefined) return null;
           const variables = request.variables ?? {};
           // What is wrong with a variable is said in one way, by graphql-js.
           const { errors } = getVariableValues(schema, operation.variableDefinitions ?? [], variables);
-          if (compiled === undefined || errors !== undefined) return null;
+          if (errors !== undefined) return null;
           const result: ExecutionResult = await compiled.query(undefined, contextValue, variables);
           const { data } = result;
           const singleResult = result.errors

@@ -1,6 +1,6 @@
 // The roots of every query.
 import type { QueryResolvers } from '../../generated/gateway/resolvers.ts';
-import { invalidField, ServiceError } from '../../services/platform/errors.ts';
+import { invalidField } from '../../services/platform/errors.ts';
 import { readConnection } from '../relay.ts';
 
 export const Query: QueryResolvers = {
@@ -25,19 +25,8 @@ export const Query: QueryResolvers = {
       return { rows: users, nextPageToken };
     }),
 
-  material: (_parent, { userId, id }, { loaders }) =>
-    orNull(async () => {
-      const message = await loaders.material.load({ userId, materialId: id });
-      return message === undefined ? null : { userId, message };
-    }),
+  async material(_parent, { userId, id }, { loaders }) {
+    const message = await loaders.material.load({ userId, materialId: id });
+    return message === undefined ? null : { userId, message };
+  },
 };
-
-/** What is not there is null to a query, not an error. */
-async function orNull<T>(read: () => Promise<T | null>): Promise<T | null> {
-  try {
-    return await read();
-  } catch (error) {
-    if (error instanceof ServiceError && error.reason === 'NOT_FOUND') return null;
-    throw error;
-  }
-}

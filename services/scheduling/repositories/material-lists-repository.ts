@@ -2,6 +2,7 @@
 import type { Queryable } from '../../platform/postgres.ts';
 import type { Material, MaterialType } from '../domain/material.ts';
 import { type MaterialRow, materialColumnsWithTextsIf, toMaterial } from './material-row.ts';
+import { byNumber, type Numbered } from './numbered-rows.ts';
 
 /** What a list is narrowed to; `isDue` is told by `now`. */
 export type MaterialFilter = {
@@ -132,7 +133,7 @@ export async function listDueMaterials(
 
 /** The first pages of several, in their order. */
 export async function listDueOfUsers(db: Queryable, requests: readonly DueRequest[]): Promise<Material[][]> {
-  const rows = await db.query<NumberedRow>({
+  const rows = await db.query<Numbered<MaterialRow>>({
     name: 'list-due-of-users',
     text: LIST_DUE_OF_USERS,
     values: [
@@ -142,7 +143,7 @@ export async function listDueOfUsers(db: Queryable, requests: readonly DueReques
       requests.map(({ withTexts }) => withTexts),
     ],
   });
-  return byNumber(rows, requests.length);
+  return byNumber(rows, requests.length, toMaterial);
 }
 
 /** The newest active materials of several users, in the order of the requests. */
@@ -150,7 +151,7 @@ export async function listNewestOfUsers(
   db: Queryable,
   requests: readonly NewestRequest[],
 ): Promise<Material[][]> {
-  const rows = await db.query<NumberedRow>({
+  const rows = await db.query<Numbered<MaterialRow>>({
     name: 'list-newest-of-users',
     text: LIST_NEWEST_OF_USERS,
     values: [
@@ -159,14 +160,5 @@ export async function listNewestOfUsers(
       requests.map(({ withTexts }) => withTexts),
     ],
   });
-  return byNumber(rows, requests.length);
-}
-
-/** Rows count their requests from 1. */
-type NumberedRow = MaterialRow & { number: number };
-
-function byNumber(rows: readonly NumberedRow[], count: number): Material[][] {
-  const lists: Material[][] = Array.from({ length: count }, () => []);
-  for (const row of rows) lists[row.number - 1]?.push(toMaterial(row));
-  return lists;
+  return byNumber(rows, requests.length, toMaterial);
 }

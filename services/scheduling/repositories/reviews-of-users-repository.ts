@@ -3,6 +3,7 @@ import type { Queryable } from '../../platform/postgres.ts';
 import type { Material } from '../domain/material.ts';
 import type { Review } from '../domain/review.ts';
 import { MATERIAL_COLUMNS, type MaterialRow, toMaterial } from './material-row.ts';
+import { byNumber, type Numbered } from './numbered-rows.ts';
 import type { ReviewOrigin } from './reviews-repository.ts';
 
 export type MaterialOfUser = { userId: string; materialId: string };
@@ -53,13 +54,12 @@ export async function findMaterialsOfUsers(
   db: Queryable,
   asked: readonly MaterialOfUser[],
 ): Promise<(Material | undefined)[]> {
-  const rows = await db.query<MaterialRow & { number: number }>({
+  const rows = await db.query<Numbered<MaterialRow>>({
     name: 'find-materials-of-users',
     text: FIND,
     values: [asked.map(({ userId }) => userId), asked.map(({ materialId }) => materialId)],
   });
-  const found = new Map(rows.map((row) => [row.number, toMaterial(row)]));
-  return asked.map((_, index) => found.get(index + 1));
+  return byNumber(rows, asked.length, toMaterial).map(([material]) => material);
 }
 
 /**

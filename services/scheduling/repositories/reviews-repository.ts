@@ -2,6 +2,7 @@
 import type { Queryable } from '../../platform/postgres.ts';
 import type { Review, ReviewSummary } from '../domain/review.ts';
 import type { Quality } from '../domain/sm2.ts';
+import { byNumber, type Numbered } from './numbered-rows.ts';
 
 type SummaryRow = {
   material_id: string;
@@ -191,10 +192,10 @@ export async function listReviewSummariesOfUsers(
   db: Queryable,
   requests: readonly SummariesRequest[],
 ): Promise<ReviewSummary[][]> {
-  const asked = requests.flatMap(({ userId, materialIds, limit }, number) =>
-    materialIds.map((materialId) => ({ userId, materialId, limit, number })),
+  const asked = requests.flatMap(({ userId, materialIds, limit }, index) =>
+    materialIds.map((materialId) => ({ userId, materialId, limit, number: index + 1 })),
   );
-  const rows = await db.query<SummaryRow & { number: number }>({
+  const rows = await db.query<Numbered<SummaryRow>>({
     name: 'list-review-summaries-of-users',
     text: LIST_SUMMARIES_OF_USERS,
     values: [
@@ -204,9 +205,7 @@ export async function listReviewSummariesOfUsers(
       asked.map(({ number }) => number),
     ],
   });
-  const lists: ReviewSummary[][] = requests.map(() => []);
-  for (const row of rows) lists[row.number]?.push(toSummary(row));
-  return lists;
+  return byNumber(rows, requests.length, toSummary);
 }
 
 function toSummary(row: SummaryRow): ReviewSummary {
