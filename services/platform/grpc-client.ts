@@ -103,14 +103,17 @@ export function createGrpcClient<D extends ServiceDefinition, Streams extends Me
             client.makeUnaryRequest(
               path,
               requestSerialize,
-              (bytes): Held<object> => ({ value: responseDeserialize(bytes) }),
+              (bytes): object => {
+                const response = responseDeserialize(bytes);
+                letGo(waiting)?.resolve(response);
+                return ANSWERED;
+              },
               request,
               observed.run(() => metadataOf(call, options)),
               { deadline },
-              (error, response) => {
+              (error) => {
                 observed.end(error?.code ?? 0);
                 if (error) letGo(waiting)?.reject(fromGrpcError(error));
-                else letGo(waiting)?.resolve(letGo(response));
               },
             );
           });
@@ -119,18 +122,24 @@ export function createGrpcClient<D extends ServiceDefinition, Streams extends Me
   return methods as GrpcClient<D, Streams>;
 }
 
+/**
+ * What the library is given in place of a response, which has gone to its caller when its bytes came: Node sends the trailers
+ * by themselves, a turn of both event loops later, and our services never send a message and then fail.
+ */
+const ANSWERED = {};
+
 type PromiseCallbacks = { resolve: (value: unknown) => void; reject: (reason: unknown) => void };
 
 /**
- * What waits for a response, and the response: held by nothing else, so that both can be let go. What Node keeps of an HTTP/2
- * stream lives until the next full garbage collection (its WritableState holds a function that V8 puts among the old objects),
- * and with the stream the call, its callback, and whatever that leads to.
+ * What waits for a response, held by nothing else, so that it can be let go. What Node keeps of an HTTP/2 stream lives until the
+ * next full garbage collection (its WritableState holds a function that V8 puts among the old objects), and with the stream the
+ * call, its callback, and whatever that leads to.
  */
 type Held<T> = { value: T | undefined };
 
-function letGo<T>(held: Held<T> | undefined): T | undefined {
-  const value = held?.value;
-  if (held !== undefined) held.value = undefined;
+function letGo<T>(held: Held<T>): T | undefined {
+  const { value } = held;
+  held.value = undefined;
   return value;
 }
 

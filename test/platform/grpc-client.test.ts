@@ -1,0 +1,70 @@
+// When a caller gets an answer, and what becomes of one that cannot be read: against a bare HTTP/2 server.
+import { once } from 'node:events';
+import { createServer, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { SnoozeServiceDefinition } from '../../generated/scheduling/v1/SnoozeService.ts';
+import { createGrpcClient } from '../../services/platform/grpc-client.ts';
+import { loadProto, serviceDefinition } from '../../services/platform/proto.ts';
+
+const definition = serviceDefinition<SnoozeServiceDefinition>(
+  loadProto('scheduling/v1/scheduling.proto'),
+  'scheduling.v1.SnoozeService',
+);
+const server = createServer();
+const sessions: ServerHttp2Session[] = [];
+let client: ReturnType<typeof createGrpcClient<SnoozeServiceDefinition>>;
+
+beforeAll(async () => {
+  server.on('session', (session) => sessions.push(session));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const target = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const trust = { serviceTokens: [], tls: undefined };
+  client = createGrpcClient(definition, { target, trust, caller: 'test', deadlineMs: 1000 });
+});
+afterAll(async () => {
+  client.close();
+  for (const session of sessions) session.destroy();
+  server.close();
+});
+
+/** One message as gRPC frames it: not compressed, its length, its bytes. */
+const framed = (...bytes: number[]) => Buffer.from([0, 0, 0, 0, bytes.length, ...bytes]);
+const ask = () => client.listSnoozes({ userId: 'somebody' }, { requestId: 'test' });
+
+/** The next call that arrives, with its answer's head sent. */
+async function nextCall(): Promise<ServerHttp2Stream> {
+  const [stream] = (await once(server, 'stream')) as [ServerHttp2Stream];
+  stream.on('error', () => {});
+  stream.respond({ ':status': 200, 'content-type': 'application/grpc+proto' }, { waitForTrailers: true });
+  return stream;
+}
+
+test('an answer is there with its message, before the trailers have come', async () => {
+  const answer = ask();
+  const stream = await nextCall();
+  stream.write(framed());
+  expect(await answer).toEqual({ snoozes: [], nextPageToken: '' });
+});
+
+test('a message that cannot be read is an error, not silence', async () => {
+  const answer = ask();
+  const stream = await nextCall();
+  // A field of wire type 7, which there is not.
+  stream.write(framed(0x1f));
+  await expect(answer).rejects.toMatchObject({ reason: 'INTERNAL_ERROR' });
+});
+
+test('a status without a message is an error', async () => {
+  const answer = ask();
+  const stream = await nextCall();
+  stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '14', 'grpc-message': 'away' }));
+  stream.end();
+  await expect(answer).rejects.toMatchObject({ reason: 'UNAVAILABLE' });
+});
+
+test('a call whose answer never comes ends at its deadline', async () => {
+  const answer = ask();
+  await nextCall();
+  await expect(answer).rejects.toMatchObject({ reason: 'UNAVAILABLE' });
+});
