@@ -13,7 +13,8 @@ export type BatchOutcome<L> = {
   deferred?: boolean;
 };
 
-const MAX_AT_ONCE = 2;
+/** With two, the services wait for each other: the next call is sent only when the last is read. More make the batches small. */
+const MAX_AT_ONCE = 4;
 
 /**
  * Reads a list by an rpc that reads several, together with others, of any users and callers; one alone goes by the rpc for
