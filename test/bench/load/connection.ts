@@ -7,11 +7,14 @@ export type Connection = { send(request: string): void; close(): void };
 const HEAD_END = Buffer.from('\r\n\r\n');
 const LAST_CHUNK = Buffer.from('0\r\n\r\n');
 
+/** What any of the connections reads, one read at a time: none keeps it beyond that. */
+const READ = Buffer.alloc(64 * 1024);
+
 /** `onAnswer` is called once per request sent, with its status; a connection that is lost answers with 0. */
 export async function openConnection(port: number, onAnswer: (status: number) => void): Promise<Connection> {
-  const socket: Socket = connect({ host: '127.0.0.1', port, noDelay: true });
-  await once(socket, 'connect');
-  let head = Buffer.alloc(0);
+  const onread = { buffer: READ, callback: (length: number) => read(READ.subarray(0, length)) };
+  const socket: Socket = connect({ host: '127.0.0.1', port, noDelay: true, onread });
+  let head: Buffer = Buffer.alloc(0);
   let status = 0;
   /** Bytes of the body still to come; -1: the head is not complete; Infinity: until the last chunk. */
   let missing = -1;
@@ -22,12 +25,15 @@ export async function openConnection(port: number, onAnswer: (status: number) =>
     missing = -1;
     onAnswer(answered);
   };
-  socket.on('data', (chunk) => {
+  const read = (chunk: Buffer): boolean => {
     let body = chunk;
     if (missing < 0) {
       head = head.length === 0 ? chunk : Buffer.concat([head, chunk]);
       const end = head.indexOf(HEAD_END);
-      if (end < 0) return;
+      if (end < 0) {
+        head = Buffer.from(head);
+        return true;
+      }
       const text = head.toString('latin1', 0, end);
       status = Number(text.slice(9, 12));
       const [, length] = /\r\ncontent-length: *(\d+)/i.exec(text) ?? [];
@@ -38,7 +44,9 @@ export async function openConnection(port: number, onAnswer: (status: number) =>
     missing -= body.length;
     const isLast = missing === Number.POSITIVE_INFINITY && body.subarray(-5).equals(LAST_CHUNK);
     if (missing === 0 || isLast) finish(status);
-  });
+    return true;
+  };
+  await once(socket, 'connect');
   socket.on('error', () => {});
   socket.on('close', () => finish(0));
   return {

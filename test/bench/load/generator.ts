@@ -117,8 +117,9 @@ async function openLoop(plan: LoadPlan, ratePerSecond: number): Promise<LoadResu
   const pacer = new Worker(new URL('./pacer.ts', import.meta.url), {
     workerData: { startMs, intervalMs, count },
   });
-  pacer.on('message', (index: number) => {
-    dueMs.push(startMs + index * intervalMs);
+  let told = 0;
+  pacer.on('message', (due: number) => {
+    for (; told < due; told += 1) dueMs.push(startMs + told * intervalMs);
     dispatch();
   });
   await sleep(plan.durationMs + 50);
