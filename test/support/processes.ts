@@ -32,9 +32,12 @@ export async function startService(name: ServiceName, environment: Environment, 
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     await new Promise<void>((resolve, reject) => {
+      let isReady = false;
       const read = (text: string) => {
         log += text;
-        if (log.includes(`${name} is ready`, from)) resolve();
+        // Not again: searching it makes one text of all its pieces, and under load a piece comes with every request.
+        isReady ||= log.includes(`${name} is ready`, from);
+        if (isReady) resolve();
       };
       child.stdout?.setEncoding('utf8').on('data', read);
       child.stderr?.setEncoding('utf8').on('data', read);

@@ -10,9 +10,15 @@ import { toErrorResponse } from './errors.ts';
  */
 const ROOM = 128;
 const ROOM_FOR_READS = 96;
-/** When so much of the room is taken, no key may hold more than its share of it. */
-const TIGHT = 0.75;
-const SHARE_OF_ONE_KEY = 0.25;
+/**
+ * How many places a key may hold for each that is free: alone it gets three quarters of the room, several leave some to each
+ * other, and who holds none gets the last one. This is how switches share their buffers among ports: dynamic thresholds,
+ * Choudhury and Hahne, IEEE/ACM Transactions on Networking 6 (1998).
+ */
+const HELD_PER_FREE = 3;
+/** The same for a while after any refusal: a burst may take most of what is there, a flood leaves four fifths to others. */
+const HELD_PER_FREE_WHEN_TIGHT = 0.25;
+const TIGHT_MS = 1000;
 
 /** Its place is free again once it is answered and its client has the answer or is gone: both, in either order. */
 type Admitted = { isRead: boolean; holder: string; isAnswered: boolean; isGone: boolean };
@@ -43,11 +49,12 @@ export function registerOverloadGuard(
     { labels: { kind: 'read' }, value: reads },
     { labels: { kind: 'write' }, value: total - reads },
   ]);
+  let tightUntilMs = 0;
   const reasonToRefuse = (isRead: boolean, holder: string): 'room' | 'key_share' | undefined => {
-    if (total >= ROOM || (isRead && reads >= ROOM_FOR_READS)) return 'room';
-    const [taken, room] = isRead ? [reads, ROOM_FOR_READS] : [total, ROOM];
-    const isTight = taken + 1 > room * TIGHT;
-    return isTight && (heldBy.get(holder) ?? 0) >= room * SHARE_OF_ONE_KEY ? 'key_share' : undefined;
+    const free = Math.min(ROOM - total, isRead ? ROOM_FOR_READS - reads : ROOM);
+    if (free <= 0) return 'room';
+    const heldPerFree = performance.now() < tightUntilMs ? HELD_PER_FREE_WHEN_TIGHT : HELD_PER_FREE;
+    return (heldBy.get(holder) ?? 0) >= heldPerFree * free ? 'key_share' : undefined;
   };
   const admit = (request: FastifyRequest, entry: Admitted) => {
     total += 1;
@@ -69,6 +76,7 @@ export function registerOverloadGuard(
     const reason = reasonToRefuse(isRead, holder);
     if (reason !== undefined) {
       metrics.count('srs_overload_refusals_total', { why: reason });
+      tightUntilMs = performance.now() + TIGHT_MS;
       refuse(request, reply);
       return;
     }
