@@ -16,12 +16,16 @@ const ROOM_FOR_READS = 96;
  * Choudhury and Hahne, IEEE/ACM Transactions on Networking 6 (1998).
  */
 const HELD_PER_FREE = 3;
-/** The same for a while after any refusal: a burst may take most of what is there, a flood leaves four fifths to others. */
+/** The same for a while after a refusal: a burst may take most of what is there, a flood leaves four fifths to others. */
 const HELD_PER_FREE_WHEN_TIGHT = 0.25;
 const TIGHT_MS = 1000;
 
+/** Reads and writes are counted apart: a key whose writes hang must not lose its reads. */
+type Kind = { taken: number; heldBy: Map<string, number>; tightUntilMs: number };
+const createKind = (): Kind => ({ taken: 0, heldBy: new Map(), tightUntilMs: 0 });
+
 /** Its place is free again once it is answered and its client has the answer or is gone: both, in either order. */
-type Admitted = { isRead: boolean; holder: string; isAnswered: boolean; isGone: boolean };
+type Admitted = { kind: Kind; holder: string; isAnswered: boolean; isGone: boolean };
 
 const BODY = JSON.stringify(toErrorResponse(new ServiceError('UNAVAILABLE')));
 const HEAD = {
@@ -41,46 +45,44 @@ export function registerOverloadGuard(
   app: FastifyInstance,
   { holderOf, metrics = NO_METRICS }: { holderOf: (request: FastifyRequest) => string; metrics?: Metrics },
 ): void {
-  let total = 0;
-  let reads = 0;
-  const heldBy = new Map<string, number>();
+  const [reads, writes] = [createKind(), createKind()];
   const admitted = new WeakMap<FastifyRequest, Admitted>();
   metrics.gauge('srs_requests_at_work', () => [
-    { labels: { kind: 'read' }, value: reads },
-    { labels: { kind: 'write' }, value: total - reads },
+    { labels: { kind: 'read' }, value: reads.taken },
+    { labels: { kind: 'write' }, value: writes.taken },
   ]);
-  let tightUntilMs = 0;
-  const reasonToRefuse = (isRead: boolean, holder: string): 'room' | 'key_share' | undefined => {
-    const free = Math.min(ROOM - total, isRead ? ROOM_FOR_READS - reads : ROOM);
-    if (free <= 0) return 'room';
-    const heldPerFree = performance.now() < tightUntilMs ? HELD_PER_FREE_WHEN_TIGHT : HELD_PER_FREE;
-    return (heldBy.get(holder) ?? 0) >= heldPerFree * free ? 'key_share' : undefined;
+  const reasonToRefuse = (kind: Kind, holder: string): 'room' | 'key_share' | undefined => {
+    const all = ROOM - reads.taken - writes.taken;
+    const free = kind === reads ? ROOM_FOR_READS - reads.taken : all;
+    if (all <= 0 || free <= 0) return 'room';
+    const isTight = performance.now() < kind.tightUntilMs;
+    const most = (isTight ? HELD_PER_FREE_WHEN_TIGHT : HELD_PER_FREE) * free;
+    return (kind.heldBy.get(holder) ?? 0) >= most ? 'key_share' : undefined;
   };
   const admit = (request: FastifyRequest, entry: Admitted) => {
-    total += 1;
-    if (entry.isRead) reads += 1;
-    heldBy.set(entry.holder, (heldBy.get(entry.holder) ?? 0) + 1);
+    const { kind, holder } = entry;
+    kind.taken += 1;
+    kind.heldBy.set(holder, (kind.heldBy.get(holder) ?? 0) + 1);
     admitted.set(request, entry);
   };
-  const releaseIfDone = ({ isRead, holder, isAnswered, isGone }: Admitted) => {
+  const releaseIfDone = ({ kind, holder, isAnswered, isGone }: Admitted) => {
     if (!isAnswered || !isGone) return;
-    total -= 1;
-    if (isRead) reads -= 1;
-    const left = (heldBy.get(holder) ?? 1) - 1;
-    if (left > 0) heldBy.set(holder, left);
-    else heldBy.delete(holder);
+    kind.taken -= 1;
+    const left = (kind.heldBy.get(holder) ?? 1) - 1;
+    if (left > 0) kind.heldBy.set(holder, left);
+    else kind.heldBy.delete(holder);
   };
   app.addHook('onRequest', (request, reply, done) => {
-    const isRead = request.routeOptions.config.isWrite !== true;
+    const kind = request.routeOptions.config.isWrite === true ? writes : reads;
     const holder = holderOf(request);
-    const reason = reasonToRefuse(isRead, holder);
+    const reason = reasonToRefuse(kind, holder);
     if (reason !== undefined) {
       metrics.count('srs_overload_refusals_total', { why: reason });
-      tightUntilMs = performance.now() + TIGHT_MS;
+      kind.tightUntilMs = performance.now() + TIGHT_MS;
       refuse(request, reply);
       return;
     }
-    const entry = { isRead, holder, isAnswered: false, isGone: false };
+    const entry = { kind, holder, isAnswered: false, isGone: false };
     admit(request, entry);
     // Not the onResponse hook: it is never called where the client has hung up.
     reply.raw.once('close', () => {
