@@ -1,11 +1,11 @@
-// REST and GraphQL over the same services: SEQUENCES sequences of random operations, 100 by default, 2,000 in full
+// REST and GraphQL over the same services: SEQUENCES sequences of random operations, 50 by default, 2,000 in full
 // (SEQUENCES=2000 npm test -- test/gateway/agreement.test.ts).
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Api, createApi } from '../support/api.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 
-const SEQUENCES = Number(process.env.SEQUENCES ?? 100);
+const SEQUENCES = Number(process.env.SEQUENCES ?? 50);
 const STEPS = 6;
 
 let system: TestSystem;
