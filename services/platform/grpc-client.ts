@@ -96,7 +96,7 @@ export function createGrpcClient<D extends ServiceDefinition, Streams extends Me
           )
       : (request: unknown, call: CallOptions) =>
           new Promise((resolve, reject) => {
-            const waiting: Held<PromiseCallbacks> = { value: { resolve, reject } };
+            const waiting: Waiting = { callbacks: { resolve, reject } };
             const deadline = Date.now() + (call.deadlineMs ?? options.deadlineMs);
             const { caller, telemetry = NO_TELEMETRY } = options;
             const observed = observeSentCall(telemetry, { path, caller });
@@ -128,19 +128,18 @@ export function createGrpcClient<D extends ServiceDefinition, Streams extends Me
  */
 const ANSWERED = {};
 
-type PromiseCallbacks = { resolve: (value: unknown) => void; reject: (reason: unknown) => void };
-
 /**
  * What waits for a response, held by nothing else, so that it can be let go. What Node keeps of an HTTP/2 stream lives until the
  * next full garbage collection (its WritableState holds a function that V8 puts among the old objects), and with the stream the
  * call, its callback, and whatever that leads to.
  */
-type Held<T> = { value: T | undefined };
+type Waiting = { callbacks: PromiseCallbacks | undefined };
+type PromiseCallbacks = { resolve: (value: unknown) => void; reject: (reason: unknown) => void };
 
-function letGo<T>(held: Held<T>): T | undefined {
-  const { value } = held;
-  held.value = undefined;
-  return value;
+function letGo(waiting: Waiting): PromiseCallbacks | undefined {
+  const { callbacks } = waiting;
+  waiting.callbacks = undefined;
+  return callbacks;
 }
 
 function metadataOf(call: CallOptions, { caller, trust, telemetry }: GrpcClientOptions): Metadata {

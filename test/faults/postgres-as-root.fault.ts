@@ -21,6 +21,8 @@ import {
   isRoot,
   type Place,
   query,
+  readNotes,
+  writeNote,
 } from '../platform/fixtures/postgres-owner.ts';
 
 let place: Place;
@@ -31,9 +33,6 @@ beforeEach(() => {
   directory = join(place.folder, 'postgres');
 });
 afterEach(() => place.clear());
-
-const writeNote = (databaseUrl: string) => query(databaseUrl, `CREATE TABLE notes AS SELECT 'kept' AS note`);
-const readNotes = (databaseUrl: string) => query(databaseUrl, 'SELECT note FROM notes');
 
 describe.runIf(isRoot)('as root', () => {
   test('the server runs as another account', async () => {

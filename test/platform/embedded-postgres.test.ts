@@ -21,6 +21,8 @@ import {
   isAlive,
   type Place,
   query,
+  readNotes,
+  writeNote,
 } from './fixtures/postgres-owner.ts';
 
 let place: Place;
@@ -33,8 +35,6 @@ beforeEach(() => {
 afterEach(() => place.clear());
 
 const inUse = () => `${directory} is in use by another running process: stop it, or choose another DATA_DIR`;
-const writeNote = (databaseUrl: string) => query(databaseUrl, `CREATE TABLE notes AS SELECT 'kept' AS note`);
-const readNotes = (databaseUrl: string) => query(databaseUrl, 'SELECT note FROM notes');
 const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
 
 describe('a first start', () => {

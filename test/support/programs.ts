@@ -37,9 +37,12 @@ export async function startProgram(
     log.split('\n').flatMap((line) => (line.startsWith('{') && line.endsWith('}') ? [JSON.parse(line)] : []));
   const find = (message: string) => lines().find(({ msg }) => msg === message);
   await new Promise<void>((resolve, reject) => {
+    let isReady = false;
     child.stderr.setEncoding('utf8').on('data', (text) => {
       log += text;
-      if (find(`${name} is ready`) !== undefined) resolve();
+      // Not again: finding it reads the whole log, and under load a piece comes with every request.
+      isReady ||= find(`${name} is ready`) !== undefined;
+      if (isReady) resolve();
     });
     child.once('exit', () => reject(new Error(`${name} ended: ${log}`)));
   });
