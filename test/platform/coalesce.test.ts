@@ -5,6 +5,11 @@ import { coalesce } from '../../services/platform/coalesce.ts';
 
 const holderOf = () => 'one';
 
+/** A timer may come before the immediate that sends: what has to be under way is waited for. */
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await sleep(1);
+}
+
 describe('calls of one moment', () => {
   test('go together, at most so many at a time, and each gets its own answer', async () => {
     const sizes: number[] = [];
@@ -32,7 +37,7 @@ describe('calls of one moment', () => {
       { max: 16, atOnce: 1, holderOf },
     );
     const first = call('first');
-    await sleep(1);
+    await until(() => sent.length === 1);
     const others = ['second', 'third'].map(async (name) => {
       await sleep(1);
       return call(name);
@@ -41,7 +46,7 @@ describe('calls of one moment', () => {
     expect(sent).toEqual([['first']]);
     ends[0]?.();
     await first;
-    await sleep(1);
+    await until(() => sent.length === 2);
     expect(sent).toEqual([['first'], ['second', 'third']]);
     ends[1]?.();
     expect(await Promise.all(others)).toEqual(['second', 'third']);
@@ -61,7 +66,7 @@ describe('calls of one moment', () => {
   });
 
   test('do not wait for one that is slow', async () => {
-    let endFirst = () => {};
+    let endFirst: (() => void) | undefined;
     const call = coalesce(
       async (names: readonly string[]) => {
         if (names.includes('slow')) await new Promise<void>((resolve) => (endFirst = resolve));
@@ -70,9 +75,9 @@ describe('calls of one moment', () => {
       { max: 16, atOnce: 1, holderOf },
     );
     const slow = call('slow');
-    await sleep(1);
+    await until(() => endFirst !== undefined);
     expect(await call('quick')).toBe('quick');
-    endFirst();
+    endFirst?.();
     expect(await slow).toBe('slow');
   });
 
