@@ -101,6 +101,44 @@ test('for a second after a refusal a key may hold a quarter of what is free', as
   await app.close();
 });
 
+test('a key that floods has one place, and is told so after a second, others at once', async () => {
+  const { send, app, letGo, answers } = startGuarded();
+  // 72 are at work, 101 are told at once; what comes next is a flood.
+  expect(await send('GET', 'greedy', 173)).toBe(101);
+  letGo();
+  await expect.poll(() => answers.length).toBe(173);
+  const order: string[] = [];
+  const flood = Array.from({ length: 11 }, async () => {
+    const { statusCode } = await app.inject({ method: 'GET', url: '/', headers: { 'x-key': 'greedy' } });
+    order.push(`greedy ${statusCode}`);
+  });
+  // A quarter of what is free, since refusals are still fresh.
+  expect(await send('GET', 'modest', 20)).toBe(1);
+  order.push('modest 503');
+  await expect.poll(() => order.length, { timeout: 5000 }).toBe(11);
+  letGo();
+  await Promise.all(flood);
+  expect(order).toEqual(['modest 503', ...Array.from({ length: 10 }, () => 'greedy 503'), 'greedy 200']);
+  await app.close();
+});
+
+test('who waits to be told is told when the server ends, and no more than 1,000 wait', async () => {
+  const { send, app, letGo } = startGuarded();
+  expect(await send('GET', 'greedy', 173)).toBe(101);
+  const began = performance.now();
+  let told = 0;
+  const waiting = Array.from({ length: 1003 }, async () => {
+    const { statusCode } = await app.inject({ method: 'GET', url: '/', headers: { 'x-key': 'greedy' } });
+    expect(statusCode).toBe(503);
+    told += 1;
+  });
+  await expect.poll(() => told).toBe(3);
+  letGo();
+  await app.close();
+  await Promise.all(waiting);
+  expect(performance.now() - began).toBeLessThan(1000);
+});
+
 test('a key whose writes hang and are refused keeps its reads', async () => {
   const { send, app, letGo } = startGuarded();
   expect(await send('POST', 'hanging', 120)).toBe(120 - 96);

@@ -1,7 +1,9 @@
 // The load generator, a process of its own: takes plans over IPC, one at a time, and answers with what it saw.
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { type Connection, openConnection } from './connection.ts';
+import type { PacerStarts } from './pacer.ts';
 import type { LoadPlan, LoadResult } from './plan.ts';
 
 /** Answers that have not come this long after the last request are given up. */
@@ -113,16 +115,14 @@ async function openLoop(plan: LoadPlan, ratePerSecond: number): Promise<LoadResu
   free.push(...slots);
   const intervalMs = 1000 / ratePerSecond;
   const count = Math.floor(plan.durationMs / intervalMs);
-  const startMs = nowMs() + 50;
-  const pacer = new Worker(new URL('./pacer.ts', import.meta.url), {
-    workerData: { startMs, intervalMs, count },
-  });
+  const pacer = new Worker(new URL('./pacer.ts', import.meta.url), { workerData: { intervalMs, count } });
+  const [{ startMs }] = (await once(pacer, 'message')) as [PacerStarts];
   let told = 0;
   pacer.on('message', (due: number) => {
     for (; told < due; told += 1) dueMs.push(startMs + told * intervalMs);
     dispatch();
   });
-  await sleep(plan.durationMs + 50);
+  await sleep(plan.durationMs);
   for (let waitedMs = 0; record.count() < count && waitedMs < GRACE_MS; waitedMs += 5) await sleep(5);
   await pacer.terminate();
   for (const { connection } of slots) connection.close();

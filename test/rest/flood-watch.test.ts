@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest';
+import { createFloodWatch } from '../../services/rest/plugins/flood-watch.ts';
+
+function startWatch() {
+  let now = 0;
+  const watch = createFloodWatch(() => now);
+  const refuse = (holder: string, times: number) => {
+    for (let time = 0; time < times; time += 1) watch.refused(holder);
+  };
+  return { watch, refuse, at: (ms: number) => (now = ms) };
+}
+
+test('the hundred and first refusal within a second makes a flood', () => {
+  const { watch, refuse } = startWatch();
+  refuse('greedy', 100);
+  expect(watch.isFlooding('greedy')).toBe(false);
+  refuse('greedy', 1);
+  expect(watch.isFlooding('greedy')).toBe(true);
+  expect(watch.isFlooding('modest')).toBe(false);
+});
+
+test('a hundred in each of two seconds make none', () => {
+  const { watch, refuse, at } = startWatch();
+  refuse('busy', 100);
+  at(1000);
+  refuse('busy', 100);
+  expect(watch.isFlooding('busy')).toBe(false);
+});
+
+test('where all are refused alike, nobody in particular floods', () => {
+  const { watch, refuse } = startWatch();
+  for (let round = 0; round < 300; round += 1) for (let key = 0; key < 20; key += 1) refuse(`k${key}`, 1);
+  for (let key = 0; key < 20; key += 1) expect(watch.isFlooding(`k${key}`)).toBe(false);
+  refuse('k0', 400);
+  expect(watch.isFlooding('k0')).toBe(true);
+});
+
+test('a flood is over two seconds after its last refusal too many', () => {
+  const { watch, refuse, at } = startWatch();
+  refuse('greedy', 101);
+  at(1999);
+  expect(watch.isFlooding('greedy')).toBe(true);
+  at(2000);
+  expect(watch.isFlooding('greedy')).toBe(false);
+  refuse('greedy', 100);
+  expect(watch.isFlooding('greedy')).toBe(false);
+});
+
+test('a flood that goes on is one all the time', () => {
+  const { watch, refuse, at } = startWatch();
+  for (let ms = 0; ms < 10_000; ms += 10) {
+    at(ms);
+    refuse('greedy', 5);
+    expect(watch.isFlooding('greedy')).toBe(ms >= 200);
+  }
+});
