@@ -2,12 +2,15 @@
 
 /** One that takes longer than this no longer keeps others back: what is slow for some must not be slow for all. */
 const PATIENCE_MS = 25;
+/** So many are worth a further call while others are under way; fewer wait for more, or until none was sent for so long. */
+const WORTH_A_CALL = 8;
+const QUIET_MS = 5;
 
 /**
  * A function whose calls reach `callAll` together, at most `max` at a time, and get what it answers in their order: a
  * value, or the error of that one call. What `callAll` throws is every call's. The calls of one turn of the event loop
- * meet; while `atOnce` of `callAll` are under way, further ones gather until one of those has ended: the busier it is,
- * the more go together, and where nothing is under way nothing waits. When more have gathered than may go, each holder's
+ * meet; while `atOnce` of `callAll` are under way, further ones gather until one of those has ended, and while any is, a few
+ * gather for 5 ms: the busier it is, the more go together, and where nothing is under way nothing waits. When more have gathered than may go, each holder's
  * first goes before anyone's second: whoever asks for much waits behind nobody but themselves. Nothing is remembered.
  */
 export function coalesce<Q, R>(
@@ -17,13 +20,23 @@ export function coalesce<Q, R>(
   let gathered: Asked<Q, R>[] = [];
   let underWay = 0;
   let isScheduled = false;
+  let isQuiet = true;
+  const quiet = setTimeout(() => {
+    isQuiet = true;
+    sendAfterThisTurn();
+  }, QUIET_MS).unref();
+  const enough = Math.min(WORTH_A_CALL, max);
+  const maySend = () => {
+    if (gathered.length === 0 || underWay >= atOnce) return false;
+    return underWay === 0 || isQuiet || gathered.length >= enough;
+  };
   const sendAfterThisTurn = () => {
-    if (isScheduled || underWay >= atOnce || gathered.length === 0) return;
+    if (isScheduled || !maySend()) return;
     isScheduled = true;
     // All sockets that have something to read are read first: requests of different connections meet.
     setImmediate(() => {
       isScheduled = false;
-      while (underWay < atOnce && gathered.length > 0) send(take());
+      while (maySend()) send(take());
     });
   };
   const take = () => {
@@ -33,6 +46,8 @@ export function coalesce<Q, R>(
   };
   const send = (asked: readonly Asked<Q, R>[]) => {
     underWay += 1;
+    isQuiet = false;
+    quiet.refresh();
     let isCounted = true;
     const makeRoom = () => {
       if (!isCounted) return;

@@ -33,6 +33,14 @@ export type DatabaseOptions = {
 };
 
 /**
+ * pg's own 10 s would close most of a pool in every quiet while, and the next who come would wait for it to be dialled anew:
+ * four times the way to the database, 0.4 s where that takes 0.1 s. Free slots are counted for whole pools in any case.
+ */
+const IDLE_FOR_MS = 10 * 60_000;
+/** Sooner than load balancers and firewalls forget a quiet connection; one that is dead is found out ten seconds later. */
+const KEEP_ALIVE_AFTER_MS = 60_000;
+
+/**
  * Opens a pool; connects only when first used. Every wait is bounded, from the inside out: a lock 0.5 s, a statement
  * 1.5 s, an idle transaction 3 s; a free connection is waited for 0.75 s.
  * Statements throw ServiceError UNAVAILABLE where the database is away or overloaded, else pg's own error.
@@ -48,7 +56,9 @@ export function openDatabase(options: DatabaseOptions): Database {
     statement_timeout: 1500,
     lock_timeout: 500,
     idle_in_transaction_session_timeout: 3000,
+    idleTimeoutMillis: IDLE_FOR_MS,
     keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
   });
   // Both are needed: the pool reports only idle connections, and an unheard 'error' would end the process.
   pool.on('error', (error) => options.logger.warn({ err: error }, 'idle database connection lost'));

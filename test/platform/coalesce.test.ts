@@ -52,6 +52,39 @@ describe('calls of one moment', () => {
     expect(await Promise.all(others)).toEqual(['second', 'third']);
   });
 
+  test('that are few gather for 5 ms while one is under way, many go at once', async () => {
+    const [manyWaitedMs, fewWaitedMs]: [number[], number[]] = [[], []];
+    // Several times: a timer counts from the beginning of its turn, which on a busy machine was long ago.
+    for (let round = 0; round < 9; round += 1) {
+      const sent: { names: readonly string[]; atMs: number }[] = [];
+      const ends: (() => void)[] = [];
+      const call = coalesce(
+        async (names: readonly string[]) => {
+          sent.push({ names, atMs: performance.now() });
+          await new Promise<void>((resolve) => ends.push(resolve));
+          return names;
+        },
+        { max: 16, atOnce: 4, holderOf },
+      );
+      const asked = [call('first')];
+      await until(() => sent.length === 1);
+      const askedMs = performance.now();
+      asked.push(...['1', '2', '3', '4', '5', '6', '7', '8'].map(call));
+      await until(() => sent.length === 2);
+      asked.push(call('few'));
+      await until(() => sent.length === 3);
+      for (const end of ends) end();
+      await Promise.all(asked);
+      expect(sent.map(({ names }) => names.length)).toEqual([1, 8, 1]);
+      manyWaitedMs.push((sent[1]?.atMs ?? 0) - askedMs);
+      fewWaitedMs.push((sent[2]?.atMs ?? 0) - (sent[1]?.atMs ?? 0));
+    }
+    const median = (waitedMs: number[]) => waitedMs.toSorted((a, b) => a - b)[4];
+    expect(median(manyWaitedMs)).toBeLessThan(3);
+    expect(median(fewWaitedMs)).toBeGreaterThan(3);
+    expect(median(fewWaitedMs)).toBeLessThan(25);
+  });
+
   test('go in turns of their holders: who asks for much waits behind nobody else', async () => {
     const sent: string[][] = [];
     const call = coalesce(
