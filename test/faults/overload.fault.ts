@@ -7,12 +7,17 @@ import { type Deployment, startDeployment } from './support/deployment.ts';
 import { recordFigure } from './support/figures.ts';
 import { createClient } from './support/load.ts';
 import { type StoppablePostgres, startStoppablePostgres } from './support/postgres.ts';
-import { sized } from './support/rounds.ts';
+import { ROUNDS, sized } from './support/rounds.ts';
 
 const KEYS = 40;
 /** Nearly as many as may read at once. */
 const CLIENTS = 90;
-const durationMs = sized(8000);
+const durationMs = sized(5000);
+/** Runs by turns, so that a machine that grows slower is not taken for what is measured; the figure is the median. */
+const PAIRS = ROUNDS < 20 ? 1 : 5;
+const pairs = `median of ${PAIRS} of ${durationMs / 1000} s`;
+/** Longer than a flood is remembered. */
+const SETTLING_MS = 3000;
 
 // The load generator takes a share of the processors, and more of it the more it sends: where they are the limit, twice the
 // load is done with less. A database far away leaves both what they need.
@@ -34,8 +39,8 @@ describe.each([
       replicas: { accounts: 1, scheduling: 1, rest: 1 },
       ...(postgres !== undefined && { databaseUrl: postgres.databaseUrl }),
     });
-    load = startLoadGenerator();
-    flood = startLoadGenerator();
+    load = startLoadGenerator({ yields: true });
+    flood = startLoadGenerator({ yields: true });
     port = here.rest[0]?.port ?? 0;
     const client = createClient(here.origins);
     requests = [];
@@ -66,22 +71,28 @@ describe.each([
   }
 
   test('twice the load leaves most of it answered in time, and tells the others 503 at once', async () => {
-    const can = await capacity();
-    const result = await load.run({ port, connections: 600, requests, durationMs, ratePerSecond: 2 * can });
-    for (const status of Object.keys(result.statuses)) expect(['200', '503']).toContain(status);
-    const done = result.good / (durationMs / 1000);
-    const over = `${limit}; ${Math.round(2 * can)} requests a second for ${durationMs / 1000} s, open loop`;
+    const [shortBy, refusedMs, rates]: [number[], number[], number[]] = [[], [], []];
+    for (let pair = 0; pair < PAIRS; pair += 1) {
+      const can = await capacity();
+      const result = await load.run({ port, connections: 600, requests, durationMs, ratePerSecond: 2 * can });
+      for (const status of Object.keys(result.statuses)) expect(['200', '503']).toContain(status);
+      shortBy.push(Math.max(0, 100 * (1 - result.good / (durationMs / 1000) / can)));
+      // Where the machine did more than it had shown, nobody was refused.
+      refusedMs.push(Number.isNaN(result.refusedP99Ms) ? 0 : result.refusedP99Ms);
+      rates.push(2 * can);
+      await sleep(SETTLING_MS);
+    }
+    const over = `${limit}; ${Math.round(median(rates))} requests a second, open loop; ${pairs}`;
     recordFigure({
       promise: 'twice the capacity: answered within 500 ms, short of capacity by',
-      measured: Math.max(0, 100 * (1 - done / can)),
+      measured: median(shortBy),
       bar: 10,
       unit: '%',
       over,
     });
     recordFigure({
       promise: 'twice the capacity: 503 within, p99',
-      // Where the machine did more than it had shown, nobody was refused.
-      measured: Number.isNaN(result.refusedP99Ms) ? 0 : result.refusedP99Ms,
+      measured: median(refusedMs),
       bar: 20,
       unit: 'ms',
       over,
@@ -89,34 +100,61 @@ describe.each([
   });
 
   test('three times the load from one key leaves the others nearly the times that they had', async () => {
+    const [refused, risesBy]: [number[], number[]] = [[], []];
     const can = await capacity();
-    const others = { port, connections: 100, requests, durationMs, ratePerSecond: can * 0.3 };
-    const calm = await load.run(others);
-    const flooding = flood.run({
-      port,
-      connections: 600,
-      requests: greedy,
-      durationMs: durationMs + 2000,
-      ratePerSecond: 3 * can,
-    });
-    // Until its connections are open and it is at its full rate.
-    await sleep(1000);
-    const flooded = await load.run(others);
-    await flooding;
-    const over = `${limit}; others at ${Math.round(can * 0.3)} a second`;
+    for (let pair = 0; pair < PAIRS; pair += 1) {
+      await sleep(SETTLING_MS);
+      const others = { port, connections: 100, requests, durationMs, ratePerSecond: can * 0.3 };
+      const calm = await load.run(others);
+      const flooding = flood.run({
+        port,
+        connections: 600,
+        requests: greedy,
+        durationMs: durationMs + 2000,
+        ratePerSecond: 3 * can,
+      });
+      // Until its connections are open and it is at its full rate.
+      await sleep(1000);
+      const flooded = await load.run(others);
+      await flooding;
+      refused.push((100 * (flooded.statuses[503] ?? 0)) / flooded.answered);
+      risesBy.push(Math.max(0, 100 * (flooded.p99Ms / calm.p99Ms - 1)));
+    }
+    const over = `${limit}; others at ${Math.round(can * 0.3)} a second; ${pairs}`;
     recordFigure({
       promise: 'one key at three times the capacity: of the others refused',
-      measured: (100 * (flooded.statuses[503] ?? 0)) / flooded.answered,
+      measured: median(refused),
       bar: 5,
       unit: '%',
       over,
     });
     recordFigure({
       promise: 'one key at three times the capacity: p99 of the others rises by',
-      measured: Math.max(0, 100 * (flooded.p99Ms / calm.p99Ms - 1)),
+      measured: median(risesBy),
       bar: 20,
       unit: '%',
       over,
     });
   });
+
+  if (latencyMs === 0) return;
+  test('after a quiet while nobody waits for connections to be dialled anew', async () => {
+    const others = { port, connections: 100, requests, durationMs, ratePerSecond: (await capacity()) * 0.3 };
+    await sleep(SETTLING_MS);
+    const before = await load.run(others);
+    // Longer than pg keeps what is idle where it is not told otherwise. A key that is due to be verified again costs its own
+    // request the way to the database once more, so it is the median that tells.
+    await sleep(12_000);
+    const after = await load.run(others);
+    for (const status of Object.keys(after.statuses)) expect(['200', '503']).toContain(status);
+    recordFigure({
+      promise: 'after 12 quiet seconds: p50 rises by',
+      measured: Math.max(0, 100 * (after.p50Ms / before.p50Ms - 1)),
+      bar: 20,
+      unit: '%',
+      over: `${limit}; ${Math.round(others.ratePerSecond)} a second`,
+    });
+  });
 });
+
+const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;

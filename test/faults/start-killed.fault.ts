@@ -3,15 +3,15 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
 import { freePort } from '../../services/platform/free-port.ts';
+import { argumentsOf, root } from '../support/programs.ts';
 import { recordFigure } from './support/figures.ts';
 import { createClient } from './support/load.ts';
 import { sized } from './support/rounds.ts';
 
-const root = dirname(dirname(import.meta.dirname));
 const folder = mkdtempSync(join(tmpdir(), 'srs-killed-'));
 let child: ChildProcess | undefined;
 
@@ -38,7 +38,7 @@ test('npm start is up again soon after kill -9, with the same data, time after t
     WRITE_LIMIT_PER_MINUTE: '10000',
   };
   const start = async () => {
-    const started = spawn(process.execPath, ['services/start.ts'], {
+    const started = spawn(process.execPath, argumentsOf('start'), {
       cwd: root,
       env: environment,
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createAccountsClients } from '../../services/accounts/cli/clients.ts';
 import { startEmbeddedPostgres } from '../../services/platform/embedded-postgres/embedded-postgres.ts';
 import { newSecret } from '../support/processes.ts';
-import { FILES, root, type ServiceName } from '../support/programs.ts';
+import { argumentsOf, root, type ServiceName } from '../support/programs.ts';
 import { startRedis } from '../support/redis.ts';
 import type { Held } from './probe.ts';
 
@@ -21,7 +21,8 @@ export async function startSoaked() {
   const redis = await startRedis();
   const children: { name: ServiceName; child: ChildProcess }[] = [];
   const start = async (name: ServiceName, environment: Record<string, string>): Promise<number> => {
-    const child = spawn(process.execPath, ['--expose-gc', '--import', PROBE, join(root, FILES[name])], {
+    const child = spawn(process.execPath, ['--expose-gc', '--import', PROBE, ...argumentsOf(name)], {
+      cwd: root,
       env: { PATH: process.env.PATH, LOG_LEVEL: 'info', ...environment },
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     });

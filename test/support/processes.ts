@@ -2,9 +2,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { freePort } from '../../services/platform/free-port.ts';
-import { FILES, root, type ServiceName } from './programs.ts';
+import { argumentsOf, root, type ServiceName } from './programs.ts';
 
 const PORT_VARIABLES = {
   accounts: 'ACCOUNTS_PORT',
@@ -27,7 +26,8 @@ export async function startService(name: ServiceName, environment: Environment, 
   let child: ChildProcess;
   const start = async () => {
     const from = log.length;
-    child = spawn(process.execPath, [join(folder, FILES[name])], {
+    child = spawn(process.execPath, argumentsOf(name, folder), {
+      cwd: folder,
       env: { PATH: process.env.PATH, LOG_LEVEL: 'info', ...current, [PORT_VARIABLES[name]]: `${port}` },
       stdio: ['ignore', 'pipe', 'pipe'],
     });

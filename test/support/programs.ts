@@ -1,18 +1,18 @@
 // A program of ours as a process of its own, as its npm script runs it, found by what its log says.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { dirname } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 
 export const root = dirname(dirname(import.meta.dirname));
-export const FILES = {
-  accounts: 'services/accounts/main.ts',
-  scheduling: 'services/scheduling/main.ts',
-  rest: 'services/rest/main.ts',
-  gateway: 'gateway/main.ts',
-} as const;
-export type ServiceName = keyof typeof FILES;
+export type ServiceName = 'accounts' | 'scheduling' | 'rest' | 'gateway';
 
-const GUARD = './services/platform/require-node.js';
+/** What the npm script gives to node: flags, then the file; relative to `folder`, a checkout, default: this one. */
+export function argumentsOf(script: ServiceName | 'start', folder = root): string[] {
+  const { scripts } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  const [, ...given] = scripts[script].split('exec node ');
+  return given.join('').split(' ');
+}
 
 export type Program = Awaited<ReturnType<typeof startProgram>>;
 export type LogLine = Record<string, unknown> & { msg?: string };
@@ -23,8 +23,8 @@ export async function startProgram(
   environment: Record<string, string>,
   { preload }: { preload?: string } = {},
 ) {
-  const imports = [GUARD, ...(preload === undefined ? [] : [preload])].flatMap((path) => ['--import', path]);
-  const child = spawn(process.execPath, [...imports, FILES[name]], {
+  const preloads = preload === undefined ? [] : ['--import', preload];
+  const child = spawn(process.execPath, [...preloads, ...argumentsOf(name)], {
     cwd: root,
     env: { PATH: process.env.PATH, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],

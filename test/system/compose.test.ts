@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { argumentsOf } from '../support/programs.ts';
 
 const read = (file: string) => readFileSync(join(import.meta.dirname, '../..', file), 'utf8');
 const compose = read('docker-compose.yml');
@@ -61,4 +62,7 @@ test('the image runs as another user than root, without development or optional 
   expect(read('Dockerfile')).toContain('npm ci --omit=dev --omit=optional --ignore-scripts');
   expect(runtime).toContain('\nUSER node\n');
   expect(runtime).not.toContain('npm ');
+  const [flag] = argumentsOf('rest');
+  expect(flag).toBe('--max-semi-space-size=16');
+  expect(runtime).toContain(`NODE_OPTIONS=${flag}\n`);
 });

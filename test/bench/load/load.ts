@@ -6,8 +6,16 @@ import type { LoadPlan, LoadResult } from './plan.ts';
 
 export type LoadGenerator = { pid: number; run(plan: LoadPlan): Promise<LoadResult>; stop(): Promise<void> };
 
-export function startLoadGenerator(): LoadGenerator {
-  const child = fork(join(import.meta.dirname, 'generator.ts'), { stdio: 'inherit' });
+/**
+ * `yields`: it takes a processor only when that is free, as clients on machines of their own would; otherwise each answer that
+ * is sent to it interrupts who sent it.
+ */
+export function startLoadGenerator({ yields = false } = {}): LoadGenerator {
+  const yielding = { execPath: 'chrt', execArgv: ['--batch', '0', process.execPath] };
+  const child = fork(join(import.meta.dirname, 'generator.ts'), {
+    stdio: 'inherit',
+    ...(yields && yielding),
+  });
   return {
     pid: child.pid ?? 0,
     async run(plan) {

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { argumentsOf } from '../../support/programs.ts';
 import { CACHE, ROOT } from '../root.ts';
 
 export type Child = {
@@ -18,6 +19,9 @@ const READY_MS = 30_000;
 const STOP_MS = 8_000;
 let count = 0;
 
+/** Told to ours by its npm scripts, and here to those that it is compared with as well. */
+const FLAGS = argumentsOf('rest').filter((argument) => argument.startsWith('--max-semi-space-size'));
+
 /** Its output goes to .bench/logs. `profileFolder`: it writes a CPU profile there when it ends. */
 export function startNode(options: {
   name: string;
@@ -31,7 +35,7 @@ export function startNode(options: {
     profileFolder === undefined
       ? []
       : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`, `--cpu-prof-name=${name}-${count}.cpuprofile`];
-  return startProgram({ name, command: process.execPath, args: [...profile, script], env });
+  return startProgram({ name, command: process.execPath, args: [...FLAGS, ...profile, script], env });
 }
 
 export function startProgram(options: {
