@@ -10,8 +10,9 @@ const QUIET_MS = 5;
  * A function whose calls reach `callAll` together, at most `max` at a time, and get what it answers in their order: a
  * value, or the error of that one call. What `callAll` throws is every call's. The calls of one turn of the event loop
  * meet; while `atOnce` of `callAll` are under way, further ones gather until one of those has ended, and while any is, a few
- * gather for 5 ms: the busier it is, the more go together, and where nothing is under way nothing waits. When more have gathered than may go, each holder's
- * first goes before anyone's second: whoever asks for much waits behind nobody but themselves. Nothing is remembered.
+ * gather for 5 ms: the busier it is, the more go together, and where nothing is under way nothing waits. When more have
+ * gathered than may go, each holder's first goes before anyone's second: whoever asks for much waits behind nobody but
+ * themselves. Nothing is remembered.
  */
 export function coalesce<Q, R>(
   callAll: (requests: readonly Q[]) => Promise<readonly (R | Error)[]>,

@@ -7,8 +7,8 @@ import type { LoadPlan, LoadResult } from './plan.ts';
 export type LoadGenerator = { pid: number; run(plan: LoadPlan): Promise<LoadResult>; stop(): Promise<void> };
 
 /**
- * `yields`: it takes a processor only when that is free, as clients on machines of their own would; otherwise each answer that
- * is sent to it interrupts who sent it.
+ * `yields`: it waits for its turn on a processor (SCHED_BATCH). Otherwise an answer wakes it at once, in place of whoever has
+ * just sent that, which clients on machines of their own never do.
  */
 export function startLoadGenerator({ yields = false } = {}): LoadGenerator {
   const yielding = { execPath: 'chrt', execArgv: ['--batch', '0', process.execPath] };
