@@ -1,0 +1,63 @@
+// What users own before an attack begins: ordinary notes, and of the hostile one the worst that is legal.
+import type { MaterialServiceDefinition } from '../../../generated/scheduling/v1/MaterialService.ts';
+import type { SnoozeServiceDefinition } from '../../../generated/scheduling/v1/SnoozeService.ts';
+import { createGrpcClient } from '../../../services/platform/grpc-client.ts';
+import { loadProto, serviceDefinition } from '../../../services/platform/proto.ts';
+import { toTimestamp } from '../../../services/platform/timestamps.ts';
+
+const LARGE_BYTES = 255 * 1024;
+const HUNDRED = 100;
+const SNOOZES = 15;
+const CALL = { requestId: 'estate' };
+
+export type Estate = ReturnType<typeof openEstate>;
+
+export function openEstate(target: string) {
+  const proto = loadProto('scheduling/v1/scheduling.proto');
+  const trust = { serviceTokens: [], tls: undefined };
+  const options = { target, trust, caller: 'estate', deadlineMs: 30_000 };
+  const materials = createGrpcClient(
+    serviceDefinition<MaterialServiceDefinition>(proto, 'scheduling.v1.MaterialService'),
+    options,
+  );
+  const snoozes = createGrpcClient(
+    serviceDefinition<SnoozeServiceDefinition>(proto, 'scheduling.v1.SnoozeService'),
+    options,
+  );
+  return {
+    async create(userId: string, title: string, content: string): Promise<string> {
+      const { material } = await materials.createMaterial({ userId, title, content }, CALL);
+      return material?.materialId ?? '';
+    },
+    async snooze(userId: string, materialIds: string[]): Promise<void> {
+      const snoozeUntilTime = toTimestamp(new Date(Date.now() + 3_600_000));
+      await snoozes.snoozeMaterials({ userId, materialIds, snoozeUntilTime }, CALL);
+    },
+    close() {
+      materials.close();
+      snoozes.close();
+    },
+  };
+}
+
+/** 100 materials of 255 KiB, the newest of all and due; 300 small ones, many times snoozed. @returns the id of a small one. */
+export async function furnishHostile(estate: Estate, userId: string): Promise<string> {
+  const small: string[] = [];
+  for (let index = 0; index < 3 * HUNDRED; index += 1)
+    small.push(await estate.create(userId, `Small ${index}`, `The body of number ${index}.`));
+  for (let count = 0; count < SNOOZES; count += 1) await estate.snooze(userId, small.slice(0, HUNDRED));
+  await estate.create(userId, 'One letter', 'a'.repeat(260_000));
+  const text = 'a large text '.repeat(LARGE_BYTES / 13);
+  for (let index = 0; index < HUNDRED; index += 1) await estate.create(userId, `Large ${index}`, text);
+  return small[0] ?? '';
+}
+
+/** 20 notes of ordinary length; their ids. */
+export async function furnishOrdinary(estate: Estate, userId: string): Promise<string[]> {
+  const ids: string[] = [];
+  for (let index = 0; index < 20; index += 1)
+    ids.push(
+      await estate.create(userId, `Ordinary note ${index}`, 'What somebody wants to remember. '.repeat(10)),
+    );
+  return ids;
+}

@@ -1,0 +1,137 @@
+// The system with one hostile user who owns the worst that is legal, ten ordinary users at work, and what it costs them.
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../../../services/platform/free-port.ts';
+import { newSecret, startService } from '../../support/processes.ts';
+import { percentile } from '../../support/statistics.ts';
+import type { Attack, Facts } from './attack.ts';
+import type { AttackOrder } from './attacker.ts';
+import { startDeployment } from './deployment.ts';
+import { furnishHostile, furnishOrdinary, openEstate } from './estate.ts';
+import { startLoad, type Use } from './load.ts';
+
+const ORDINARY_KEYS = 10;
+const CONNECTIONS = 32;
+
+/** What the neighbours had in a while. */
+export type Experience = { failures: string[]; p99Ms: number; requests: number };
+export type Neighbourhood = Awaited<ReturnType<typeof startNeighbourhood>>;
+
+export async function startNeighbourhood() {
+  const environment = { WRITE_LIMIT_PER_MINUTE: '600' };
+  const opsPort = await freePort();
+  const here = await startDeployment({ replicas: { accounts: 1, scheduling: 1, rest: 0 }, environment });
+  const [viewerToken, operatorToken] = [newSecret(), newSecret()];
+  const targets = { ACCOUNTS_URL: here.accountsTarget, SCHEDULING_URL: here.schedulingTarget };
+  const rest = await startService('rest', { ...targets, ...environment, OPS_PORT: `${opsPort}` });
+  const GATEWAY_TOKENS = `vic:viewer:${viewerToken},olga:operator:${operatorToken}`;
+  const gateway = await startService('gateway', { ...targets, GATEWAY_TOKENS });
+  const hostile = await here.createKey();
+  const estate = openEstate(here.schedulingTarget);
+  const smallMaterialId = await furnishHostile(estate, hostile.userId);
+  const uses: Use[][] = [];
+  for (let index = 0; index < ORDINARY_KEYS; index += 1) {
+    const { key, userId } = await here.createKey();
+    uses.push(ordinaryUses(key, await furnishOrdinary(estate, userId)));
+  }
+  estate.close();
+  const facts: Facts = {
+    ports: {
+      rest: rest.port,
+      gateway: gateway.port,
+      ops: opsPort,
+      scheduling: here.scheduling[0]?.port ?? 0,
+      accounts: here.accounts[0]?.port ?? 0,
+    },
+    key: hostile.key,
+    userId: hostile.userId,
+    smallMaterialId,
+    viewerToken,
+    operatorToken,
+  };
+  const attacker = fork(join(import.meta.dirname, 'attacker.ts'), { stdio: 'inherit' });
+  const tell = async (order: AttackOrder) => {
+    const heard = once(attacker, 'message');
+    attacker.send(order);
+    await heard;
+  };
+  const processes = [...here.accounts, ...here.scheduling, rest, gateway];
+  return {
+    /** What the ordinary users have for `ms`. */
+    async experience(ms: number): Promise<Experience> {
+      const latencies: number[] = [];
+      let turn = 0;
+      const load = startLoad({
+        origins: [rest.origin],
+        workers: ORDINARY_KEYS,
+        pauseMs: 25,
+        next: () => {
+          turn += 1;
+          const own = uses[turn % ORDINARY_KEYS] ?? [];
+          return own[Math.floor(turn / ORDINARY_KEYS) % own.length] as Use;
+        },
+        onOutcome: (outcome) => latencies.push(outcome.ms),
+      });
+      await sleep(ms);
+      return {
+        failures: await load.stop(),
+        p99Ms: percentile(latencies, 0.99),
+        requests: latencies.length,
+      };
+    },
+    begin: (attack: Attack) => tell({ attack, facts, connections: CONNECTIONS }),
+    end: () => tell('stop'),
+    /** Begins to watch the memory of the services; called again, how much the one that grew most has grown, in MiB. */
+    watchMemory() {
+      const before = processes.map((service) => ({ service, mib: memoryMiB(service.pid()) }));
+      let most = { name: '', mib: 0 };
+      const look = () => {
+        for (const { service, mib } of before) {
+          const grown = memoryMiB(service.pid()) - mib;
+          if (grown > most.mib) most = { name: service.name, mib: grown };
+        }
+      };
+      const timer = setInterval(look, 50);
+      return () => {
+        clearInterval(timer);
+        look();
+        return most;
+      };
+    },
+    log: () => processes.map((service) => service.log()).join('\n'),
+    async stop() {
+      attacker.disconnect();
+      await Promise.all([rest, gateway].map((service) => service.kill()));
+      await here.stop();
+    },
+  };
+}
+
+/** One in eight is a write, so that each key stays within its limit. */
+function ordinaryUses(key: string, materialIds: readonly string[]): Use[] {
+  const get = (path: string): Use => ({ method: 'GET', path, key });
+  const post = (path: string, json: object): Use => ({ method: 'POST', path, key, json });
+  return materialIds.flatMap((materialId, index) => [
+    get('/reviews/due'),
+    get('/materials'),
+    get('/search?q=ordinary'),
+    get('/me'),
+    get('/reviews/due?limit=5'),
+    get('/materials?limit=50'),
+    get('/search?q=o'),
+    index % 4 === 0
+      ? post('/materials', { title: 'An ordinary note', content: 'Written meanwhile.' })
+      : index % 4 === 1
+        ? post(`/materials/${materialId}/snooze`, { preset: '1h' })
+        : post(`/reviews/${materialId}`, { quality: 4 }),
+  ]);
+}
+
+/** What is the process's own, in MiB. */
+function memoryMiB(pid: number): number {
+  const [, kilobytes] = /^RssAnon:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  return Number(kilobytes ?? 0) / 1024;
+}

@@ -1,0 +1,70 @@
+// Promise: whatever one client sends, with a key or without, ten ordinary users keep what they had.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readCorpus } from './support/attack.ts';
+import { recordFigure } from './support/figures.ts';
+import { type Neighbourhood, startNeighbourhood } from './support/neighbourhood.ts';
+import { sized } from './support/rounds.ts';
+
+/** By which the p99 of the others may rise: the larger of the two. */
+const RISE_MS = 50;
+const RISE_SHARE = 0.2;
+const GROWTH_MIB = 256;
+const RECOVERY_MS = 2000;
+const floodMs = Math.max(1500, sized(6000));
+const calmMs = Math.max(1000, sized(3000));
+
+let here: Neighbourhood;
+const rises: { name: string; ms: number; isKept: boolean }[] = [];
+const growths: { name: string; mib: number }[] = [];
+beforeAll(async () => {
+  here = await startNeighbourhood();
+  await here.experience(2000);
+}, 300_000);
+afterAll(() => here.stop());
+
+describe('ten ordinary users beside a client who sends', () => {
+  const corpus = readCorpus().filter(({ name }) => name.includes(process.env.ATTACK ?? ''));
+
+  test.each(corpus)('$name: $title', async (attack) => {
+    const calm = await here.experience(calmMs);
+    expect(calm.failures, 'before it').toEqual([]);
+    const grown = here.watchMemory();
+    await here.begin(attack);
+    const beside = await here.experience(floodMs).finally(here.end);
+    const most = grown();
+    await sleep(RECOVERY_MS);
+    const after = await here.experience(calmMs);
+    const riseMs = beside.p99Ms - calm.p99Ms;
+    const isKept = riseMs <= Math.max(RISE_MS, RISE_SHARE * calm.p99Ms);
+    const seen = {
+      attack: attack.name,
+      failures: beside.failures.length,
+      of: beside.requests,
+      calmMs: Math.round(calm.p99Ms),
+      besideMs: Math.round(beside.p99Ms),
+      afterMs: Math.round(after.p99Ms),
+      grewMiB: Math.round(most.mib),
+      of_: most.name,
+    };
+    process.stdout.write(`${JSON.stringify(seen)}\n`);
+    if (attack.notYet !== undefined) return;
+    rises.push({ name: attack.name, ms: riseMs, isKept });
+    growths.push({ name: `${attack.name}, ${most.name}`, mib: most.mib });
+    expect(beside.failures, 'beside it').toEqual([]);
+    expect(after.failures, `${RECOVERY_MS} ms after it`).toEqual([]);
+    expect(most.mib, `growth of ${most.name}`).toBeLessThanOrEqual(GROWTH_MIB);
+  });
+
+  test('hardly wait longer', () => {
+    const worst = rises.toSorted((a, b) => b.ms - a.ms)[0];
+    const count = `${rises.length} attacks, 32 connections, ${floodMs / 1000} s each`;
+    recordFigure({
+      promise: 'beside the worst neighbour: p99 of the others rises by, at worst',
+      measured: worst?.ms ?? 0,
+      bar: RISE_MS,
+      unit: 'ms',
+      over: `${count}; ${worst?.name}; above the bar: ${rises.filter(({ isKept }) => !isKept).length}`,
+    });
+  });
+});
