@@ -126,7 +126,8 @@ export type SnoozeResponse = Static<typeof SnoozeResponseSchema>;
 const LimitSchema = Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'How many at most.' });
 const QuerySchema = Type.String({
   pattern: STORABLE,
-  description: 'Text to find as a whole in the title, the content or the source URL; case does not matter.',
+  description:
+    'Text to find as a whole in the title, the content or the source URL; case does not matter. At most 1,024 bytes in UTF-8.',
 });
 export const LimitQuerySchema = Type.Object({ limit: Type.Optional(LimitSchema) });
 export const MaterialsQuerySchema = Type.Object({

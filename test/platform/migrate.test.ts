@@ -4,7 +4,8 @@ import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createLogger } from '../../services/platform/logger.ts';
-import { openDatabase, requireUsableDatabase } from '../../services/platform/postgres.ts';
+import { openDatabase } from '../../services/platform/postgres.ts';
+import { requireUsableDatabase } from '../../services/platform/usable-database.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 let database: TestDatabase;

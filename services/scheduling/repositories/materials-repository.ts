@@ -1,7 +1,12 @@
 // The SQL of single materials: store, find, lock, edit, archive, delete.
 import type { Queryable } from '../../platform/postgres.ts';
 import type { Material } from '../domain/material.ts';
-import { MATERIAL_COLUMNS, type MaterialRow, toMaterial } from './material-row.ts';
+import {
+  MATERIAL_COLUMNS,
+  type MaterialRow,
+  materialColumnsWithTextsIf,
+  toMaterial,
+} from './material-row.ts';
 
 const INSERT = `SELECT scheduling.insert_material($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) AS inserted`;
 
@@ -9,9 +14,14 @@ const FIND = `
   SELECT ${MATERIAL_COLUMNS} FROM scheduling.materials m WHERE m.user_id = $1 AND m.material_id = $2`;
 
 const FIND_ALL = `
-  SELECT ${MATERIAL_COLUMNS} FROM scheduling.materials m WHERE m.user_id = $1 AND m.material_id = ANY($2::uuid[])`;
+  SELECT ${materialColumnsWithTextsIf('$3')} FROM scheduling.materials m
+  WHERE m.user_id = $1 AND m.material_id = ANY($2::uuid[])`;
 
-const LOCK = `${FIND_ALL} ORDER BY m.material_id FOR UPDATE`;
+const LOCK = `
+  SELECT ${MATERIAL_COLUMNS} FROM scheduling.materials m
+  WHERE m.user_id = $1 AND m.material_id = ANY($2::uuid[])
+  ORDER BY m.material_id
+  FOR UPDATE`;
 
 const UPDATE = `
   WITH found_by AS (
@@ -70,16 +80,17 @@ export async function findMaterial(
   return rows.map(toMaterial)[0];
 }
 
-/** Absent ids are left out; in no particular order. */
+/** Absent ids are left out; in no particular order. Without texts, those that may be long read as null. */
 export async function findMaterials(
   db: Queryable,
   userId: string,
   materialIds: readonly string[],
+  withTexts: boolean,
 ): Promise<Material[]> {
   const rows = await db.query<MaterialRow>({
     name: 'find-materials',
     text: FIND_ALL,
-    values: [userId, materialIds],
+    values: [userId, materialIds, withTexts],
   });
   return rows.map(toMaterial);
 }
