@@ -1,10 +1,12 @@
 // The one way to PostgreSQL: a bounded pool, transactions that always end, and faults told apart from refusals.
-import { setTimeout as sleep } from 'node:timers/promises';
-import { Pool, type PoolClient, type QueryConfig, types } from 'pg';
+import { Pool, type PoolClient, types } from 'pg';
 import { ServiceError } from './errors.ts';
+import { NoAnswer, retire, send } from './give-up.ts';
 import { fromPostgresText } from './instants.ts';
 import type { Logger } from './logger.ts';
+import { measurePool } from './ops/pool-metrics.ts';
 import { NO_TELEMETRY, type Telemetry } from './ops/telemetry.ts';
+import { connectionFault, isUnavailable } from './postgres-faults.ts';
 
 /** A statement with its parameters; a `name` makes it a prepared one, planned once per connection. */
 export type Statement = { text: string; values: readonly unknown[]; name?: string };
@@ -42,11 +44,12 @@ const KEEP_ALIVE_AFTER_MS = 60_000;
 
 /**
  * Opens a pool; connects only when first used. Every wait is bounded, from the inside out: a lock 0.5 s, a statement
- * 1.5 s, an idle transaction 3 s; a free connection is waited for 0.75 s.
+ * 1.5 s, an idle transaction 3 s; a free connection is waited for 0.75 s. A statement that is not answered within 2 s is
+ * cancelled, and its connection closed.
  * Statements throw ServiceError UNAVAILABLE where the database is away or overloaded, else pg's own error.
  */
 export function openDatabase(options: DatabaseOptions): Database {
-  const pool = new Pool({
+  const config = {
     connectionString: options.databaseUrl,
     application_name: options.applicationName,
     // Instants arrive in the form that is quick to read. Compiling a plan takes longer than any statement of ours.
@@ -59,32 +62,50 @@ export function openDatabase(options: DatabaseOptions): Database {
     idleTimeoutMillis: IDLE_FOR_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
-  });
+  };
+  const pool = new Pool(config);
   // Both are needed: the pool reports only idle connections, and an unheard 'error' would end the process.
   pool.on('error', (error) => options.logger.warn({ err: error }, 'idle database connection lost'));
   pool.on('connect', (client) => client.on('error', () => {}));
   const { applicationName, telemetry = NO_TELEMETRY } = options;
   const watch: StatementWatch = { answers: 0, applicationName, tracing: telemetry.tracing };
+  const closing = new AbortController();
+  const giveUp = (client: PoolClient, fault: unknown) => {
+    if (fault instanceof NoAnswer) void retire(client, fault, { config, closing: closing.signal });
+    else client.release(true);
+  };
+  const use = { pool, watch, giveUp };
   measurePool(pool, applicationName, telemetry);
   return {
-    query: (statement) => runOnPool(pool, statement, watch),
-    transaction: (work) => transaction(pool, work, watch),
+    query: (statement) => runOnPool(use, statement),
+    transaction: (work) => transaction(use, work),
     answers: () => watch.answers,
-    close: () => pool.end(),
+    close() {
+      closing.abort();
+      return pool.end();
+    },
   };
 }
 
 type StatementWatch = { answers: number; applicationName: string; tracing: Telemetry['tracing'] };
 
-/** On any free connection, which is given up where it, and not the statement, is at fault. */
-async function runOnPool<R>(pool: Pool, statement: Statement, watch: StatementWatch): Promise<R[]> {
+type PoolUse = {
+  pool: Pool;
+  watch: StatementWatch;
+  /** Closes a connection that is at fault, and frees its place. */
+  giveUp(client: PoolClient, fault: unknown): void;
+};
+
+async function runOnPool<R>({ pool, watch, giveUp }: PoolUse, statement: Statement): Promise<R[]> {
   const client = await connect(pool);
   try {
     const rows = await run<R>(client, statement, watch);
     client.release();
     return rows;
   } catch (error) {
-    client.release(error instanceof ServiceError);
+    const fault = connectionFault(error);
+    if (fault === undefined) client.release();
+    else giveUp(client, fault);
     throw error;
   }
 }
@@ -114,129 +135,38 @@ async function run<R>(
   }
 }
 
-/** Longer than the server's own: only a connection that is dead without a word gets so far, and is then given up. */
-const DEAD_AFTER_MS = 2000;
-
-/**
- * With a callback, and with a timer of our own: for its promises, as for its query_timeout, pg gives each query a function as
- * a property, which V8 puts among the old objects at once. The query's rows then live until the next full garbage collection.
- */
-function send(client: PoolClient, query: QueryConfig): Promise<unknown[]> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error('Query read timeout')), DEAD_AFTER_MS);
-    void client.query(query, (error: Error | null, result) => {
-      clearTimeout(timer);
-      if (error) reject(error);
-      else resolve(result.rows);
-    });
-  });
-}
-
 async function connect(pool: Pool): Promise<PoolClient> {
   return pool.connect().catch((error: unknown) => {
     throw isUnavailable(error) ? new ServiceError('UNAVAILABLE', { cause: error }) : error;
   });
 }
 
-function measurePool(pool: Pool, name: string, { metrics }: Telemetry): void {
-  metrics.gauge('srs_pg_pool_connections', () => [
-    { labels: { pool: name, state: 'idle' }, value: pool.idleCount },
-    { labels: { pool: name, state: 'busy' }, value: pool.totalCount - pool.idleCount },
-  ]);
-  metrics.gauge('srs_pg_pool_waiting', () => [{ labels: { pool: name }, value: pool.waitingCount }]);
-  metrics.gauge('srs_pg_pool_max', () => [{ labels: { pool: name }, value: pool.options.max }]);
-}
-
 async function transaction<T>(
-  pool: Pool,
+  { pool, watch, giveUp }: PoolUse,
   work: (connection: Queryable) => Promise<T>,
-  watch: StatementWatch,
 ): Promise<T> {
   const client = await connect(pool);
-  let broken: Error | undefined;
   try {
     await run(client, { text: 'BEGIN', values: [] }, watch);
     const result = await work({ query: (statement) => run(client, statement, watch) });
     await run(client, { text: 'COMMIT', values: [] }, watch);
+    client.release();
     return result;
   } catch (error) {
     // A connection that cannot even roll back must not go to the next borrower.
-    await send(client, { text: 'ROLLBACK' }).catch((rollbackError: Error) => {
-      broken = rollbackError;
-    });
+    const fault = await rollBack(client, error);
+    if (fault === undefined) client.release();
+    else giveUp(client, fault);
     throw error;
-  } finally {
-    client.release(broken);
   }
 }
 
-const NETWORK_FAULTS = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-  'ETIMEDOUT',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'ENOENT',
-]);
-/**
- * SQLSTATEs after which the same statement may succeed later: 08 connection, 53 resources, 57P shutdown and start-up,
- * 57014 statement timeout, 55P03 lock timeout, 25P03 idle in transaction, 25006 read-only standby, 40 serialisation.
- */
-const PASSING_STATES = /^(08...|53...|57P..|57014|55P03|25P03|25006|40...)$/;
-
-function isUnavailable(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
-  if (NETWORK_FAULTS.has(code) || PASSING_STATES.test(code)) return true;
-  // pg gives no code for these: the pool's time-out, and a connection that ended under a statement.
-  return /timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error|Query read timeout/.test(
-    error.message,
-  );
-}
-
-/** Whether `error` is PostgreSQL's refusal of a duplicate (SQLSTATE 23505). */
-export function isUniqueViolation(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === '23505';
-}
-
-/** A database that is only just starting, or on a busy machine, is waited for. */
-const PATIENCE_MS = 5000;
-const RETRY_MS = 200;
-
-/**
- * Checks that a database can hold what we store and find: version, encoding, and case folding beyond ASCII.
- * @throws Error that says what is wrong and how to make a right database; UNAVAILABLE after 5 s without an answer.
- */
-export async function requireUsableDatabase(database: Queryable): Promise<void> {
-  const deadline = performance.now() + PATIENCE_MS;
-  for (;;) {
-    try {
-      return await checkDatabase(database);
-    } catch (error) {
-      const isPassing = error instanceof ServiceError && error.reason === 'UNAVAILABLE';
-      if (!isPassing || performance.now() > deadline) throw error;
-      await sleep(RETRY_MS);
-    }
-  }
-}
-
-async function checkDatabase(database: Queryable): Promise<void> {
-  const [facts] = await database.query<{ version: number; encoding: string; folds: boolean }>({
-    text: `SELECT current_setting('server_version_num')::int AS version,
-                  current_setting('server_encoding') AS encoding,
-                  lower('É') = 'é' AS folds`,
-    values: [],
-  });
-  if (facts === undefined) throw new Error('the database answered nothing');
-  if (facts.version < 150_000) {
-    throw new Error('PostgreSQL 15 or newer is needed: move DATABASE_URL to a newer server');
-  }
-  if (facts.encoding === 'UTF8' && facts.folds) return;
-  throw new Error(
-    `the database of DATABASE_URL cannot search beyond ASCII (encoding ${facts.encoding}, É ${facts.folds ? 'matches' : 'does not match'} é). ` +
-      `Make one that can: CREATE DATABASE name TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C.UTF-8'; ` +
-      `on PostgreSQL 17 or newer also: LOCALE_PROVIDER builtin BUILTIN_LOCALE 'C.UTF-8'`,
+/** @returns why it could not be rolled back. */
+async function rollBack(client: PoolClient, error: unknown): Promise<unknown> {
+  if (error instanceof ServiceError && error.cause instanceof NoAnswer) return error.cause;
+  return send(client, { text: 'ROLLBACK' }).then(
+    () => undefined,
+    (fault: unknown) => fault,
   );
 }
 

@@ -67,6 +67,10 @@ export async function startTcpProxy(upstreamPort: number) {
       holding = true;
       for (const socket of sockets()) socket.pause();
     },
+    /** The same for the connections that stand now; new ones work. */
+    holdStanding() {
+      for (const socket of sockets()) socket.pause();
+    },
     release() {
       holding = false;
       for (const socket of sockets()) socket.resume();
