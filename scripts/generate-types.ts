@@ -53,11 +53,12 @@ if (existsSync(join(root, 'node_modules/@graphql-codegen/core'))) {
     config: {
       useTypeImports: true,
       enumsAsTypes: true,
+      immutableTypes: true,
       contextType: '../../gateway/context.ts#GatewayContext',
       mappers: Object.fromEntries(mappers),
       scalars: {
         ID: { input: 'string', output: 'string' },
-        DateTime: { input: 'Date', output: 'Date' },
+        DateTime: { input: 'Date', output: 'number' },
         Date: { input: 'string', output: 'string' },
       },
     },

@@ -2,7 +2,6 @@
 import { invalidField, ServiceError } from '../platform/errors.ts';
 import { codePointLength, isStorable, isUuid } from '../platform/text.ts';
 import { isTimeZone } from '../platform/time-zone.ts';
-import type { UserPosition } from './repositories/users-repository.ts';
 
 const MAX_EMAIL_CHARACTERS = 254;
 const MAX_NAME_CODE_POINTS = 100;
@@ -60,16 +59,4 @@ export function readPageSize(pageSize: number): number {
     throw invalidField('page_size', `page_size must be from 1 to ${MAX_PAGE_SIZE}.`);
   }
   return pageSize || DEFAULT_PAGE_SIZE;
-}
-
-export function toPageToken({ createTime, userId }: UserPosition): string {
-  return Buffer.from(`${createTime.getTime()} ${userId}`).toString('base64url');
-}
-
-export function readPageToken(token: string): UserPosition | undefined {
-  if (token === '') return undefined;
-  const [, time = '', userId = ''] =
-    /^(\d{1,15}) (\S{36})$/.exec(Buffer.from(token, 'base64url').toString()) ?? [];
-  if (isUuid(userId)) return { createTime: new Date(Number(time)), userId };
-  throw invalidField('page_token', 'page_token must be the next_page_token of the page before.');
 }

@@ -2,6 +2,7 @@
 import { coalesce } from './coalesce.ts';
 import { isErrorReason, ServiceError, toError } from './errors.ts';
 import type { CallOptions } from './grpc-client.ts';
+import { isMessageTooLarge } from './grpc-status.ts';
 
 /** As many lists as a batch may hold. */
 export const MAX_LISTS_OF_BATCH = 16;
@@ -32,7 +33,10 @@ export function batchLists<Q extends { userId?: string }, L>(
     if (first === undefined) return [];
     if (asked.length === 1) return [await readAlone(first)];
     const requests = asked.map(({ request }) => request);
-    const { outcomes } = await readBatch({ requests }, sharedCall(first.call, asked));
+    const outcomes = await readBatch({ requests }, sharedCall(first.call, asked)).then(
+      (answer) => answer.outcomes,
+      aloneUnlessAway,
+    );
     return Promise.all(
       asked.map(async (each, index) => {
         const { list, error } = outcomes[index] ?? {};
@@ -46,9 +50,19 @@ export function batchLists<Q extends { userId?: string }, L>(
   return (request, call) => read({ request, call });
 }
 
-/** The options of a call that is made for several: the ids of all, and else what the first one has. */
+/** The options of a call that is made for several: the ids of all, and else what the first one has, but for its bounds. */
 export function sharedCall(first: CallOptions, asked: readonly { call: CallOptions }[]): CallOptions {
-  return { ...first, requestId: asked.map(({ call }) => call.requestId).join(',') };
+  return { ...first, requestId: asked.map(({ call }) => call.requestId).join(','), receive: undefined };
+}
+
+/**
+ * No outcomes where a batch failed, so that each is read alone: it may have failed for one of them.
+ * @throws `error` where the service is away, since more calls would not help it.
+ */
+export function aloneUnlessAway(error: unknown): [] {
+  const isAway = error instanceof ServiceError && error.reason === 'UNAVAILABLE' && !isMessageTooLarge(error);
+  if (isAway) throw error;
+  return [];
 }
 
 function toServiceError({ reason, message, field }: { reason: string; message: string; field: string }) {

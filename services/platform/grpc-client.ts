@@ -9,15 +9,15 @@ import {
 } from '@grpc/grpc-js';
 import type { MethodDefinition } from '@grpc/proto-loader';
 import type { GrpcTrust } from './common-config.ts';
+import { toError } from './errors.ts';
 import { fromGrpcError } from './grpc-status.ts';
 import { observeSentCall } from './ops/observe-rpc.ts';
 import { NO_TELEMETRY, type Telemetry } from './ops/telemetry.ts';
 
 /** Above the largest legal answer: 100 materials of 256 KiB of content and as much of source URL. */
-const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
+const DEFAULT_MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 
 const CHANNEL_OPTIONS: ClientOptions = {
-  'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
   // A service that restarts is dialled again soon: one of two may end a second after the other is back.
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 300,
@@ -38,6 +38,8 @@ export type CallOptions = {
   deadlineMs?: number;
   /** On whose behalf, for the other side's audit; default: the client's name. */
   caller?: string;
+  /** Is told the size of the answer before it is decoded. What it throws is what the call fails with. */
+  receive?: ((bytes: number) => void) | undefined;
 };
 
 type MethodNames<D> = keyof {
@@ -67,6 +69,8 @@ export type GrpcClientOptions = {
   /** This program's name, for the other side's audit. */
   caller: string;
   deadlineMs: number;
+  /** A larger answer is refused when its head arrives, before it is read: `isMessageTooLarge`. Default: 64 MiB. */
+  maxMessageBytes?: number;
   telemetry?: Telemetry;
 };
 
@@ -80,7 +84,11 @@ export function createGrpcClient<D extends ServiceDefinition, Streams extends Me
     tls === undefined
       ? credentials.createInsecure()
       : credentials.createSsl(tls.authority, tls.key, tls.certificate);
-  const client = new Client(resolvable(options.target), channelCredentials, CHANNEL_OPTIONS);
+  const { maxMessageBytes = DEFAULT_MAX_MESSAGE_BYTES } = options;
+  const client = new Client(resolvable(options.target), channelCredentials, {
+    ...CHANNEL_OPTIONS,
+    'grpc.max_receive_message_length': maxMessageBytes,
+  });
   const methods: Record<string, unknown> = { close: () => client.close() };
   for (const [name, method] of Object.entries(definition)) {
     const camelName = name.charAt(0).toLowerCase() + name.slice(1);
@@ -104,8 +112,12 @@ export function createGrpcClient<D extends ServiceDefinition, Streams extends Me
               path,
               requestSerialize,
               (bytes): object => {
-                const response = responseDeserialize(bytes);
-                letGo(waiting)?.resolve(response);
+                const refusal = refusalOf(call, bytes);
+                // What this throws reaches the caller by the library.
+                const response = refusal === undefined ? responseDeserialize(bytes) : undefined;
+                const callbacks = letGo(waiting);
+                if (refusal === undefined) callbacks?.resolve(response);
+                else callbacks?.reject(refusal);
                 return ANSWERED;
               },
               request,
@@ -120,6 +132,16 @@ export function createGrpcClient<D extends ServiceDefinition, Streams extends Me
   }
   // Built from the definition by name, which is what the mapped type says of it.
   return methods as GrpcClient<D, Streams>;
+}
+
+/** What `receive` throws at an answer of this size. */
+function refusalOf({ receive }: CallOptions, { length }: Buffer): Error | undefined {
+  try {
+    receive?.(length);
+    return undefined;
+  } catch (error) {
+    return toError(error);
+  }
 }
 
 /**

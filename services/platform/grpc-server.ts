@@ -157,10 +157,16 @@ function wrapHandlers(
   for (const [name, method] of Object.entries(service.definition)) {
     const handler = service.handlers[name];
     if (handler === undefined) throw new Error(`no handler for ${method.path}`);
-    const run: HandlerRun = { path: method.path, handler, options };
+    const run: HandlerRun = { path: method.path, handler: refusing(handler), options };
     wrapped[name] = method.responseStream ? wrapStream(run) : wrapUnary(run);
   }
   return wrapped;
+}
+
+/** A request that was refused while it was read comes as the reason: see strict-requests.ts. */
+function refusing(handler: UnknownHandler): UnknownHandler {
+  return (request, context, send) =>
+    request instanceof ServiceError ? Promise.reject(request) : handler(request, context, send);
 }
 
 type HandlerRun = { path: string; handler: UnknownHandler; options: GrpcServerOptions };

@@ -59,6 +59,15 @@ export function fromGrpcError(error: GrpcError): ServiceError {
   return new ServiceError(passing.includes(error.code) ? 'UNAVAILABLE' : 'INTERNAL_ERROR', { cause: error });
 }
 
+/** Whether a call failed since its answer is larger than the client takes. */
+export function isMessageTooLarge(error: unknown): boolean {
+  const cause: unknown = error instanceof ServiceError ? error.cause : undefined;
+  if (!(cause instanceof Error) || !('code' in cause) || !('details' in cause)) return false;
+  return (
+    cause.code === status.RESOURCE_EXHAUSTED && /^Received message larger than max/.test(`${cause.details}`)
+  );
+}
+
 function decodeDetails(packed: Buffer): ServiceError | undefined {
   const rpcStatus = rpcStatusType.deserialize(packed);
   const find = (name: string) => {

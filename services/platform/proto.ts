@@ -1,9 +1,13 @@
 // Loads the proto files at start, with the options that the generated types assume.
 import { join } from 'node:path';
-import type { GrpcObject, ServiceClientConstructor, ServiceDefinition } from '@grpc/grpc-js';
-import { loadPackageDefinition } from '@grpc/grpc-js';
-import { loadSync, type PackageDefinition } from '@grpc/proto-loader';
+import type { ServiceDefinition } from '@grpc/grpc-js';
+import {
+  type ServiceDefinition as LoadedService,
+  loadSync,
+  type PackageDefinition,
+} from '@grpc/proto-loader';
 import { writeIntoOneBuffer } from './protobuf-writer.ts';
+import { strictDeserializer } from './strict-requests.ts';
 
 const protoDirectory = join(import.meta.dirname, '../../proto');
 
@@ -15,16 +19,20 @@ export function loadProto(file: string): PackageDefinition {
 }
 
 /**
- * The definition of one service, by its full name ("accounts.v1.UserService").
+ * The definition of one service, by its full name ("accounts.v1.UserService"); it reads requests strictly.
  * D is the generated definition type of that service; the name is what ties the two together.
  */
 export function serviceDefinition<D extends ServiceDefinition>(
   proto: PackageDefinition,
   fullName: string,
 ): D {
-  let node: unknown = loadPackageDefinition(proto);
-  for (const part of fullName.split('.')) node = (node as GrpcObject)[part];
-  if (typeof node !== 'function') throw new Error(`${fullName} is not in the loaded proto`);
-  // loadPackageDefinition makes a client constructor of every service; its definition is untyped.
-  return (node as ServiceClientConstructor).service as D;
+  const service = proto[fullName];
+  // Messages and enumerations stand beside the services, and have a format.
+  if (service === undefined || 'format' in service) throw new Error(`${fullName} is not in the loaded proto`);
+  const packageName = fullName.slice(0, fullName.lastIndexOf('.'));
+  const methods = Object.entries(service as LoadedService).map(([name, method]) => [
+    name,
+    { ...method, requestDeserialize: strictDeserializer(method, proto, packageName) },
+  ]);
+  return Object.fromEntries(methods) as D;
 }

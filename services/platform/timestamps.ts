@@ -17,7 +17,7 @@ function toEpochMs({ seconds, nanos }: Timestamp): number {
   return seconds * 1000 + Math.floor(nanos / 1_000_000);
 }
 
-/** Cuts off what is finer than a millisecond. The result may be an invalid Date: callers check what they accept. */
+/** Cuts off what is finer than a millisecond. Requests hold nothing beyond the years 1 to 9999: see strict-requests.ts. */
 export function fromTimestamp(timestamp: Timestamp): Date {
   return new Date(toEpochMs(timestamp));
 }

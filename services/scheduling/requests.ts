@@ -6,12 +6,12 @@ import { fromTimestamp, type Timestamp } from '../platform/timestamps.ts';
 const MAX_TITLE_CODE_POINTS = 240;
 const MAX_REASON_CODE_POINTS = 500;
 const MAX_TEXT_BYTES = 262_144;
+/** Room for a whole title of four-byte characters. */
+const MAX_QUERY_BYTES = 1024;
 const DEFAULT_PAGE_SIZE = 20;
 const MAX_PAGE_SIZE = 100;
 const MAX_MATERIAL_IDS = 100;
 const MAX_REQUEST_ID_CHARACTERS = 255;
-/** The first instant of year 10000, which neither RFC 3339 nor google.protobuf.Timestamp can say. */
-const END_OF_TIME_MS = Date.UTC(10_000, 0, 1);
 
 export function requireUserId(userId: string): string {
   if (!isUuid(userId)) throw invalidField('user_id', 'user_id must be a UUID.');
@@ -66,7 +66,12 @@ export function requireReason(reason: string): string {
   return reason;
 }
 
-export function requireStorable(field: string, text: string): string {
+/** Empty: none was given. */
+export function readQuery(query: string): string {
+  return requireShortText('query', query, MAX_QUERY_BYTES);
+}
+
+function requireStorable(field: string, text: string): string {
   if (!isStorable(text)) throw invalidField(field, `${field} must not hold U+0000.`);
   return text;
 }
@@ -126,15 +131,13 @@ export function readUpdateMask(
 
 export function requireFuture(field: string, timestamp: Timestamp, now: Date): Date {
   const time = fromTimestamp(timestamp);
-  if (!(time.getTime() < END_OF_TIME_MS))
-    throw invalidField(field, `${field} must be before the year 10000.`);
   if (time <= now) throw invalidField(field, `${field} must be later than now.`);
   return time;
 }
 
-function requireShortText(field: string, text: string): string {
-  if (Buffer.byteLength(requireStorable(field, text)) > MAX_TEXT_BYTES) {
-    throw invalidField(field, `${field} must have at most ${MAX_TEXT_BYTES} bytes.`);
+function requireShortText(field: string, text: string, maxBytes = MAX_TEXT_BYTES): string {
+  if (Buffer.byteLength(requireStorable(field, text)) > maxBytes) {
+    throw invalidField(field, `${field} must have at most ${maxBytes} bytes in UTF-8.`);
   }
   return text;
 }

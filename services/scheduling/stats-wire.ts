@@ -41,15 +41,22 @@ export function toRetentionMessage(
 }
 
 export function toDistributionsMessage({ byEaseFactorTenths, byBand, byGrade }: Distributions) {
-  const steps = [...byEaseFactorTenths.keys()];
-  const [lowest, highest] = [Math.min(...steps), Math.max(...steps)];
-  const range = steps.length === 0 ? 0 : highest - lowest + 1;
   return {
-    easeFactors: Array.from({ length: range }, (_, index) => ({
-      easeFactor: (lowest + index) / 10,
-      count: byEaseFactorTenths.get(lowest + index) ?? 0,
-    })),
+    easeFactors: toEaseFactorCounts(byEaseFactorTenths),
     intervals: BANDS.map((band) => ({ band: MESSAGE_OF_BAND[band], count: byBand.get(band) ?? 0 })),
     grades: QUALITIES.map((quality) => ({ quality, count: byGrade.get(quality) ?? 0 })),
   };
+}
+
+/** An ease factor grows by a tenth with each grade of 5 and has no upper bound: the list of its steps has one. */
+const MAX_STEPS = 100;
+
+function toEaseFactorCounts(byTenths: ReadonlyMap<number, number>) {
+  const [lowest = 0] = [...byTenths.keys()].toSorted((a, b) => a - b);
+  const counts: number[] = [];
+  for (const [tenths, count] of byTenths) {
+    const step = Math.min(tenths - lowest, MAX_STEPS - 1);
+    counts[step] = (counts[step] ?? 0) + count;
+  }
+  return Array.from(counts, (count = 0, step) => ({ easeFactor: (lowest + step) / 10, count }));
 }

@@ -95,6 +95,8 @@ describe('bad input is 400 and names the field', () => {
     '/materials?q=a&q=b',
     '/materials?q=%00',
     '/materials?q=%',
+    `/search?q=${'x'.repeat(1025)}`,
+    `/materials?q=${'%C3%A9'.repeat(513)}`,
   ])('q in %s', (path) => expectField(path, 'q', {}, 'GET'));
   test.each(BROKEN_BODIES)('body %j', async (body) => {
     for (const path of writes()) await expectField(path, 'body', { body });

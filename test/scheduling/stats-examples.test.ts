@@ -112,6 +112,41 @@ test('distributions count active materials, but reviews of archived ones too', a
   ]);
 });
 
+test('distributions have at most 100 steps of ease, the last of which counts what lies above it', async () => {
+  const userId = newUserId();
+  const ease = [130, 250, 1129, 1130, 86_400, 1_000_000];
+  const materials = ease.map((easeFactorHundredths) => material({ easeFactorHundredths, intervalDays: 1 }));
+  await storeFacts(here.sql, userId, { materials, reviews: [] });
+  const { easeFactors } = await here.stats.getDistributions({ userId, window: window(1) }, CALL);
+  expect(easeFactors).toHaveLength(100);
+  expect(easeFactors.filter(({ count }) => count > 0)).toEqual([
+    { easeFactor: 1.3, count: 1 },
+    { easeFactor: 2.5, count: 1 },
+    { easeFactor: 11.2, count: 4 },
+  ]);
+});
+
+test('materials come without long texts where those are not asked for', async () => {
+  const userId = newUserId();
+  const { material: made } = await here.materials.createMaterial(
+    { userId, title: 'm', content: 'of m' },
+    CALL,
+  );
+  const materialId = made?.materialId ?? '';
+  await here.reviews.submitReview({ userId, materialId, quality: 0 }, CALL);
+  for (const [view, content] of [
+    ['MATERIAL_VIEW_BASIC', undefined],
+    ['MATERIAL_VIEW_FULL', 'of m'],
+    ['MATERIAL_VIEW_UNSPECIFIED', 'of m'],
+  ] as const) {
+    const hardest = { userId, window: { timeZone: 'UTC' }, minReviews: 1, view };
+    const [row] = (await here.stats.listHardestMaterials(hardest, CALL)).materials;
+    expect(row?.material?.content).toBe(content);
+    const found = await here.materials.batchGetMaterials({ userId, materialIds: [materialId], view }, CALL);
+    expect(found.materials[0]?.content).toBe(content);
+  }
+});
+
 test('the hardest material is the one least recalled, of equals the most reviewed', async () => {
   const userId = newUserId();
   const graded = (qualities: number[], fields: Partial<MaterialFact> = {}) => {

@@ -54,7 +54,7 @@ test('each statement of a statistic is named, asks for one user, and reads no wh
   await readActivity(explaining, userId, asOf, days);
   await readRetention(explaining, userId, asOf, days);
   await readDistributions(explaining, userId, asOf, days);
-  const page = { limit: 21, after: undefined };
+  const page = { limit: 21, withTexts: false, after: undefined };
   await listHardestMaterials(explaining, userId, { asOf, days, minReviews: 1 }, page);
 
   expect([...plans.keys()].toSorted()).toEqual([

@@ -7,11 +7,11 @@ import { dirname, join } from 'node:path';
 export const root = dirname(dirname(import.meta.dirname));
 export type ServiceName = 'accounts' | 'scheduling' | 'rest' | 'gateway';
 
-/** What the npm script gives to node: flags, then the file; relative to `folder`, a checkout, default: this one. */
+/** What the npm script, `exec node …`, gives to node: flags, then the file; relative to `folder`, a checkout, default: this one. */
 export function argumentsOf(script: ServiceName | 'start', folder = root): string[] {
   const { scripts } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-  const [, ...given] = scripts[script].split('exec node ');
-  return given.join('').split(' ');
+  const [, , ...given] = scripts[script].split(' ');
+  return given;
 }
 
 export type Program = Awaited<ReturnType<typeof startProgram>>;

@@ -1,5 +1,6 @@
 // The four commands of npm run keys; each returns what to print.
 import type { ApiKey } from '../../../generated/accounts/v1/ApiKey.ts';
+import type { ListApiKeysResponse } from '../../../generated/accounts/v1/ListApiKeysResponse.ts';
 import type { User } from '../../../generated/accounts/v1/User.ts';
 import { invalidField, ServiceError } from '../../platform/errors.ts';
 import { requireTimestamp, type Timestamp } from '../../platform/timestamps.ts';
@@ -41,7 +42,7 @@ async function list(
 ): Promise<string> {
   requireOperands(operands, 0);
   const { user } = await clients.users.findUserByEmail({ email: requireEmail(options) }, CALL);
-  const { apiKeys } = await clients.apiKeys.listApiKeys({ userId: present(user).userId }, CALL);
+  const apiKeys = await listAllKeys(clients, present(user).userId);
   if (options.json) return `${JSON.stringify(apiKeys.map(describe), null, 2)}\n`;
   if (apiKeys.length === 0) return 'No keys yet. Make one with "npm run keys -- create --email E".\n';
   const header = ['ID', 'NAME', 'STATE', 'CREATED', 'LAST USED', 'SCOPES'];
@@ -78,6 +79,16 @@ async function revoke(
   const { apiKey } = await clients.apiKeys.revokeApiKey({ apiKeyId }, CALL);
   const revoked = describe(present(apiKey));
   return options.json ? `${JSON.stringify(revoked, null, 2)}\n` : `Revoked ${revoked.id}.\n`;
+}
+
+async function listAllKeys({ apiKeys }: AccountsClients, userId: string): Promise<ApiKey[]> {
+  const keys: ApiKey[] = [];
+  for (let pageToken: string | undefined = ''; pageToken !== undefined; ) {
+    const page: ListApiKeysResponse = await apiKeys.listApiKeys({ userId, pageSize: 100, pageToken }, CALL);
+    keys.push(...page.apiKeys);
+    pageToken = page.nextPageToken || undefined;
+  }
+  return keys;
 }
 
 type Profile = ReturnType<typeof profileOf>;

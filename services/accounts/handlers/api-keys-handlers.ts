@@ -4,6 +4,7 @@ import type { Audit } from '../../platform/audit.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import type { AsyncHandlers, CallContext } from '../../platform/grpc-server.ts';
 import type { Logger } from '../../platform/logger.ts';
+import { decodePageToken, toPage } from '../../platform/page-token.ts';
 import type { Queryable } from '../../platform/postgres.ts';
 import { generateKey, hashKey, isWellFormedKey, type Pepper } from '../api-key.ts';
 import {
@@ -18,7 +19,14 @@ import {
   touchApiKey,
 } from '../repositories/api-keys-repository.ts';
 import { findUser, lockUser } from '../repositories/users-repository.ts';
-import { keyNotFound, requireApiKeyId, requireShort, requireUserId, userNotFound } from '../requests.ts';
+import {
+  keyNotFound,
+  readPageSize,
+  requireApiKeyId,
+  requireShort,
+  requireUserId,
+  userNotFound,
+} from '../requests.ts';
 import { announce, type Revocations } from '../revocations.ts';
 import { type Scope, scopesForNewKey, scopesForRotation } from '../scopes.ts';
 import { toApiKeyMessage, toUserMessage } from '../wire.ts';
@@ -54,8 +62,17 @@ export function createApiKeyHandlers(dependencies: ApiKeyDependencies): AsyncHan
 
     async ListApiKeys(request) {
       const userId = requireUserId(request.userId);
+      const pageSize = readPageSize(request.pageSize);
+      const list = ['ListApiKeys', userId];
+      const position = decodePageToken(request.pageToken, list, ['instant']);
+      const after = position && { createTime: new Date(position.keys[0] ?? 0), apiKeyId: position.id };
       if ((await findUser(database, userId)) === undefined) throw userNotFound();
-      return { apiKeys: (await listApiKeys(database, userId)).map(toApiKeyMessage) };
+      const keys = await listApiKeys(database, userId, { limit: pageSize + 1, after });
+      const { page, nextPageToken } = toPage(keys, pageSize, list, ({ createTime, apiKeyId }) => ({
+        keys: [createTime.getTime()],
+        id: apiKeyId,
+      }));
+      return { apiKeys: page.map(toApiKeyMessage), nextPageToken };
     },
 
     async RotateApiKey(request, context) {

@@ -3,7 +3,9 @@ import type { UpdateUserRequest } from '../../../generated/accounts/v1/UpdateUse
 import type { UserServiceHandlers } from '../../../generated/accounts/v1/UserService.ts';
 import { invalidField } from '../../platform/errors.ts';
 import type { AsyncHandlers } from '../../platform/grpc-server.ts';
-import { type Database, isUniqueViolation } from '../../platform/postgres.ts';
+import { decodePageToken, toPage } from '../../platform/page-token.ts';
+import type { Database } from '../../platform/postgres.ts';
+import { isUniqueViolation } from '../../platform/postgres-faults.ts';
 import { isStorable, isUuid } from '../../platform/text.ts';
 import {
   deleteUser,
@@ -20,17 +22,17 @@ import {
 import {
   readName,
   readPageSize,
-  readPageToken,
   requireEmail,
   requireTimeZone,
   requireUserId,
-  toPageToken,
   userNotFound,
 } from '../requests.ts';
 import { announce } from '../revocations.ts';
 import { fromPlan, toUserMessage } from '../wire.ts';
 
 const MAX_KEYS = 100;
+/** What the page tokens of the list are bound to. */
+const LIST = ['ListUsers'];
 
 export type UserDependencies = { database: Database; now: () => Date; newId: (time: Date) => string };
 
@@ -103,10 +105,13 @@ export function createUserHandlers({
 
     async ListUsers(request) {
       const pageSize = readPageSize(request.pageSize);
-      const users = await listUsers(database, pageSize + 1, readPageToken(request.pageToken));
-      const page = users.slice(0, pageSize);
-      const last = page.at(-1);
-      const nextPageToken = users.length > pageSize && last !== undefined ? toPageToken(last) : '';
+      const position = decodePageToken(request.pageToken, LIST, ['instant']);
+      const after = position && { createTime: new Date(position.keys[0] ?? 0), userId: position.id };
+      const users = await listUsers(database, pageSize + 1, after);
+      const { page, nextPageToken } = toPage(users, pageSize, LIST, ({ createTime, userId }) => ({
+        keys: [createTime.getTime()],
+        id: userId,
+      }));
       return { users: page.map(toUserMessage), nextPageToken };
     },
 

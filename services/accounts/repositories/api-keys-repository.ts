@@ -73,12 +73,22 @@ export async function findApiKey(db: Queryable, apiKeyId: string): Promise<ApiKe
   return key;
 }
 
-export function listApiKeys(db: Queryable, userId: string): Promise<ApiKey[]> {
+/** Where a page of keys begins: after the key with this time and id. */
+export type ApiKeyPosition = { createTime: Date; apiKeyId: string };
+
+/** Newest first; keys made later come before every position already handed out, and so never shift a page. */
+export function listApiKeys(
+  db: Queryable,
+  userId: string,
+  { limit, after }: { limit: number; after: ApiKeyPosition | undefined },
+): Promise<ApiKey[]> {
   return db.query<ApiKey>({
     name: 'list-api-keys',
-    text: `SELECT ${KEY_COLUMNS} FROM accounts.api_keys k WHERE k.user_id = $1
-           ORDER BY k.create_time DESC, k.api_key_id DESC`,
-    values: [userId],
+    text: `SELECT ${KEY_COLUMNS} FROM accounts.api_keys k
+           WHERE k.user_id = $1 AND ($3::timestamptz IS NULL OR (k.create_time, k.api_key_id) < ($3, $4))
+           ORDER BY k.create_time DESC, k.api_key_id DESC
+           LIMIT $2`,
+    values: [userId, limit, after?.createTime ?? null, after?.apiKeyId ?? null],
   });
 }
 

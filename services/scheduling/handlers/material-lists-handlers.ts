@@ -4,8 +4,8 @@ import type { ListMaterialsRequest } from '../../../generated/scheduling/v1/List
 import type { MaterialInput } from '../../../generated/scheduling/v1/Material.ts';
 import type { MaterialServiceHandlers } from '../../../generated/scheduling/v1/MaterialService.ts';
 import type { AsyncHandlers } from '../../platform/grpc-server.ts';
+import { decodePageToken, type Position, toPage } from '../../platform/page-token.ts';
 import type { Material } from '../domain/material.ts';
-import { decodePageToken, type Position, toPage } from '../page-token.ts';
 import {
   type DueRequest,
   listDueMaterials,
@@ -16,7 +16,7 @@ import {
   type NewestRequest,
 } from '../repositories/material-lists-repository.ts';
 import { searchMaterials } from '../repositories/material-search-repository.ts';
-import { readPageSize, requireStorable, requireUserId } from '../requests.ts';
+import { readPageSize, readQuery, requireUserId } from '../requests.ts';
 import {
   fromDueState,
   fromMaterialState,
@@ -82,7 +82,7 @@ async function answerList(
 ) {
   const userId = requireUserId(request.userId);
   const pageSize = readPageSize(request.pageSize);
-  const text = requireStorable('query', request.query);
+  const text = readQuery(request.query);
   const filter: MaterialFilter = {
     state: fromMaterialState(request.state),
     type: fromMaterialType(request.type),
@@ -92,7 +92,7 @@ async function answerList(
   const bound = ['ListMaterials', userId, text, filter.state, filter.type, filter.isDue];
   const size = { limit: pageSize + 1, withTexts: fromMaterialView(request.view) === 'full' };
   if (text === '') {
-    const position = decodePageToken(request.pageToken, bound, 1);
+    const position = decodePageToken(request.pageToken, bound, ['instant']);
     const isPlain = filter.state === 'active' && filter.type === undefined && filter.isDue === undefined;
     const rows =
       isPlain && position === undefined
@@ -104,7 +104,7 @@ async function answerList(
     }));
     return { materials: page.map(toMaterialMessage), nextPageToken };
   }
-  const position = decodePageToken(request.pageToken, bound, 2);
+  const position = decodePageToken(request.pageToken, bound, ['flag', 'instant']);
   const newest = afterNewest(position, 1);
   const after = newest && { ...newest, inTitle: position?.keys[0] === 1 };
   const rows = await searchMaterials(database, userId, { ...filter, text }, { ...size, after });
@@ -124,7 +124,7 @@ async function answerDueList(
   const userId = requireUserId(request.userId);
   const pageSize = readPageSize(request.pageSize);
   const bound = ['ListDueMaterials', userId];
-  const position = decodePageToken(request.pageToken, bound, 2);
+  const position = decodePageToken(request.pageToken, bound, ['instant', 'instant or null']);
   const [asOfMs, nextReviewMs = null] = position?.keys ?? [];
   const asOf = typeof asOfMs === 'number' ? new Date(asOfMs) : now();
   const withTexts = fromMaterialView(request.view) === 'full';

@@ -27,7 +27,7 @@ import {
   requireTitle,
   requireUserId,
 } from '../requests.ts';
-import { fromMaterialType, toMaterialMessage } from '../wire.ts';
+import { fromMaterialType, fromMaterialView, toMaterialMessage } from '../wire.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 import { type Answer, once } from './once.ts';
 
@@ -96,7 +96,8 @@ export function createMaterialHandlers(dependencies: HandlerDependencies): Singl
     async BatchGetMaterials(request) {
       const userId = requireUserId(request.userId);
       const materialIds = readMaterialIds(request.materialIds);
-      const found = await findMaterials(database, userId, materialIds.filter(isUuid));
+      const withTexts = fromMaterialView(request.view) === 'full';
+      const found = await findMaterials(database, userId, materialIds.filter(isUuid), withTexts);
       const byId = new Map(found.map((material) => [material.materialId, material]));
       const inOrder = materialIds.flatMap((materialId) => byId.get(materialId) ?? []);
       return { materials: inOrder.map(toMaterialMessage) };

@@ -4,9 +4,9 @@ import type { ListReviewsRequest } from '../../../generated/scheduling/v1/ListRe
 import type { ReviewInput } from '../../../generated/scheduling/v1/Review.ts';
 import type { ReviewServiceHandlers } from '../../../generated/scheduling/v1/ReviewService.ts';
 import type { AsyncHandlers } from '../../platform/grpc-server.ts';
+import { decodePageToken, type Position, toPage } from '../../platform/page-token.ts';
 import { isUuid } from '../../platform/text.ts';
 import type { ReviewSummary } from '../domain/review.ts';
-import { decodePageToken, type Position, toPage } from '../page-token.ts';
 import { findMaterial } from '../repositories/materials-repository.ts';
 import {
   listReviewSummariesOfMaterials,
@@ -73,7 +73,7 @@ export function createReviewHistoryHandlers(
       const pageSize = readPageSize(request.pageSize);
       if (request.materialId !== '') return listOfMaterial(dependencies, userId, pageSize, request);
       const bound = boundTo(userId, '');
-      const position = decodePageToken(request.pageToken, bound, 1);
+      const position = decodePageToken(request.pageToken, bound, ['instant']);
       const after = position && { reviewTime: new Date(position.keys[0] ?? 0), reviewId: position.id };
       const rows = await listReviews(database, userId, { limit: pageSize + 1, after });
       const { page, nextPageToken } = toPage(rows, pageSize, bound, byTime);
@@ -107,7 +107,7 @@ async function listOfMaterial(
 ) {
   const materialId = requireMaterialId(request.materialId);
   const bound = boundTo(userId, materialId);
-  const beforeRevision = decodePageToken(request.pageToken, bound, 1)?.keys[0] ?? undefined;
+  const beforeRevision = decodePageToken(request.pageToken, bound, ['count'])?.keys[0] ?? undefined;
   const limit = pageSize + 1;
   const rows = await listReviewsOfMaterials(database, userId, [materialId], { limit, beforeRevision });
   if (rows.length === 0 && (await findMaterial(database, userId, materialId)) === undefined) {

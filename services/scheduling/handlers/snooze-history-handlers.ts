@@ -2,7 +2,7 @@
 import type { ListSnoozesRequest } from '../../../generated/scheduling/v1/ListSnoozesRequest.ts';
 import type { SnoozeServiceHandlers } from '../../../generated/scheduling/v1/SnoozeService.ts';
 import type { AsyncHandlers } from '../../platform/grpc-server.ts';
-import { decodePageToken, toPage } from '../page-token.ts';
+import { decodePageToken, toPage } from '../../platform/page-token.ts';
 import { findMaterial } from '../repositories/materials-repository.ts';
 import {
   type ListedSnooze,
@@ -23,7 +23,7 @@ export function createSnoozeHistoryHandlers(
       const pageSize = readPageSize(request.pageSize);
       if (request.materialId !== '') return listOfMaterial(dependencies, userId, pageSize, request);
       const bound = ['ListSnoozes', userId, ''];
-      const position = decodePageToken(request.pageToken, bound, 1);
+      const position = decodePageToken(request.pageToken, bound, ['instant']);
       const after = position && { createTime: new Date(position.keys[0] ?? 0), snoozeId: position.id };
       const rows = await listSnoozes(database, userId, { limit: pageSize + 1, after });
       const { page, nextPageToken } = toPage(rows, pageSize, bound, ({ createTime, snoozeId }) => ({
@@ -43,7 +43,7 @@ async function listOfMaterial(
 ) {
   const materialId = requireMaterialId(request.materialId);
   const bound = ['ListSnoozes', userId, materialId];
-  const beforeRevision = decodePageToken(request.pageToken, bound, 1)?.keys[0] ?? undefined;
+  const beforeRevision = decodePageToken(request.pageToken, bound, ['count'])?.keys[0] ?? undefined;
   const limit = pageSize + 1;
   const rows = await listSnoozesOfMaterial(database, userId, materialId, { limit, beforeRevision });
   if (rows.length === 0 && (await findMaterial(database, userId, materialId)) === undefined) {

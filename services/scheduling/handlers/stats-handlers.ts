@@ -2,8 +2,8 @@
 import type { StatsServiceHandlers } from '../../../generated/scheduling/v1/StatsService.ts';
 import type { StatsWindow } from '../../../generated/scheduling/v1/StatsWindow.ts';
 import type { AsyncHandlers } from '../../platform/grpc-server.ts';
+import { decodePageToken, toPage } from '../../platform/page-token.ts';
 import { type CalendarDays, lastDays, nextDays } from '../domain/calendar.ts';
-import { decodePageToken, toPage } from '../page-token.ts';
 import { readActivity } from '../repositories/stats/activity.ts';
 import { readDistributions } from '../repositories/stats/distributions.ts';
 import { readForecast } from '../repositories/stats/forecast.ts';
@@ -12,7 +12,7 @@ import { readRetention } from '../repositories/stats/retention.ts';
 import { readPageSize, requireUserId } from '../requests.ts';
 import { readMinReviews, readWindow } from '../stats-requests.ts';
 import { toDayCounts, toDistributionsMessage, toRetentionCount, toRetentionMessage } from '../stats-wire.ts';
-import { toMaterialMessage } from '../wire.ts';
+import { fromMaterialView, toMaterialMessage } from '../wire.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 
 type StatsRequest = { userId: string; window: StatsWindow | null };
@@ -62,12 +62,13 @@ export function createStatsHandlers({
       const { timeZone, days: dayCount } = window;
       const bound = ['ListHardestMaterials', userId, timeZone, window.asOf, dayCount, minReviews];
       // "Now" travels in the token, so that all pages count the same reviews.
-      const position = decodePageToken(request.pageToken, bound, 3);
+      const position = decodePageToken(request.pageToken, bound, ['instant', 'count', 'count']);
       const [asOfMs, recalled, reviews] = position?.keys ?? [];
       const asOf = typeof asOfMs === 'number' ? new Date(asOfMs) : (window.asOf ?? now());
       const days = lastDays(asOf, dayCount, timeZone);
       const after = position && { recalled: recalled ?? 0, reviews: reviews ?? 0, materialId: position.id };
-      const page = { limit: pageSize + 1, after };
+      const withTexts = fromMaterialView(request.view) === 'full';
+      const page = { limit: pageSize + 1, withTexts, after };
       const rows = await listHardestMaterials(database, userId, { asOf, days, minReviews }, page);
       const { page: materials, nextPageToken } = toPage(rows, pageSize, bound, (row) => ({
         keys: [asOf.getTime(), row.recalled, row.reviews],

@@ -32,7 +32,12 @@ export const READS: Readonly<Record<string, Read>> = {
   'retention, 30 days': (db, { userId }) => readRetention(db, userId, asOf, month),
   'distributions, 30 days': (db, { userId }) => readDistributions(db, userId, asOf, month),
   'hardest, 30 days': (db, { userId }) =>
-    listHardestMaterials(db, userId, { asOf, days: month, minReviews: 1 }, { limit: 20, after: undefined }),
+    listHardestMaterials(
+      db,
+      userId,
+      { asOf, days: month, minReviews: 1 },
+      { limit: 20, withTexts: true, after: undefined },
+    ),
   'activity with streaks, all time': (db, { userId }) => readActivity(db, userId, asOf, year),
 };
 

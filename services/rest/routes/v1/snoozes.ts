@@ -1,9 +1,10 @@
 // POST /materials/{materialId}/snooze: put a review off.
+
+import { parseDateTime } from '../../../platform/date-time.ts';
 import { toTimestamp } from '../../../platform/timestamps.ts';
 import type { App } from '../../app.ts';
 import { callOf } from '../../call.ts';
 import type { Clients } from '../../clients.ts';
-import { parseDateTime } from '../../formats.ts';
 import { principalOf } from '../../plugins/authenticate.ts';
 import {
   MaterialParamsSchema,

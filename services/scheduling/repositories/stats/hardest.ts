@@ -2,7 +2,7 @@
 import type { Queryable } from '../../../platform/postgres.ts';
 import type { CalendarDays } from '../../domain/calendar.ts';
 import type { Material } from '../../domain/material.ts';
-import { MATERIAL_COLUMNS, type MaterialRow, toMaterial } from '../material-row.ts';
+import { type MaterialRow, materialColumnsWithTextsIf, toMaterial } from '../material-row.ts';
 import type { RecallCount } from './retention.ts';
 
 export type HardMaterial = RecallCount & { material: Material };
@@ -21,7 +21,7 @@ const HARDEST = `
     GROUP BY r.material_id
     HAVING count(*) >= $4
   )
-  SELECT ${MATERIAL_COLUMNS}, c.reviews, c.recalled
+  SELECT ${materialColumnsWithTextsIf('$9')}, c.reviews, c.recalled
   FROM counted c
   JOIN scheduling.materials m ON m.user_id = $1 AND m.material_id = c.material_id
   WHERE m.archive_time IS NULL
@@ -34,14 +34,14 @@ export async function listHardestMaterials(
   db: Queryable,
   userId: string,
   window: { asOf: Date; days: CalendarDays; minReviews: number },
-  { limit, after }: { limit: number; after: HardestPosition | undefined },
+  { limit, withTexts, after }: { limit: number; withTexts: boolean; after: HardestPosition | undefined },
 ): Promise<HardMaterial[]> {
   const { asOf, days, minReviews } = window;
   const position = [after?.recalled ?? null, after?.reviews ?? null, after?.materialId ?? null];
   const rows = await db.query<MaterialRow & RecallCount>({
     name: 'stats-hardest',
     text: HARDEST,
-    values: [userId, days.startTime, asOf, minReviews, limit, ...position],
+    values: [userId, days.startTime, asOf, minReviews, limit, ...position, withTexts],
   });
   return rows.map((row) => ({ material: toMaterial(row), reviews: row.reviews, recalled: row.recalled }));
 }

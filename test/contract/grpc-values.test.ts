@@ -1,0 +1,177 @@
+// What no message may hold is refused by its field: every text and every instant of every request of every rpc.
+import { Client, credentials, type ServiceError as GrpcError } from '@grpc/grpc-js';
+import type { MessageTypeDefinition, MethodDefinition, ServiceDefinition } from '@grpc/proto-loader';
+import protobuf from 'protobufjs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ServiceError } from '../../services/platform/errors.ts';
+import { fromGrpcError } from '../../services/platform/grpc-status.ts';
+import { loadProto } from '../../services/platform/proto.ts';
+import { startSystem, type TestSystem } from '../support/system.ts';
+
+type Method = MethodDefinition<object, object>;
+type Field = { name: string; number: number; type: string; typeName: string };
+/** Where a field stands: its name as an error says it, and the numbers that lead to it. */
+type Place = { path: string; numbers: readonly number[] };
+
+const PROTOS = ['scheduling', 'accounts'] as const;
+const protos = PROTOS.map((name) => ({ name, definitions: loadProto(`${name}/v1/${name}.proto`) }));
+const methods = protos.flatMap(({ name, definitions }) =>
+  Object.entries(definitions)
+    .filter(([, definition]) => !('format' in definition))
+    .flatMap(([, service]) => Object.values(service as ServiceDefinition))
+    .map((method) => ({ name, method: method as Method, definitions })),
+);
+
+let here: TestSystem;
+const clients = new Map<string, Client>();
+beforeAll(async () => {
+  here = await startSystem({ facades: 0 });
+  for (const [name, target] of [
+    ['scheduling', here.schedulingTarget],
+    ['accounts', here.accountsTarget],
+  ] as const)
+    clients.set(name, new Client(target, credentials.createInsecure()));
+});
+afterAll(async () => {
+  for (const client of clients.values()) client.close();
+  await here.stop();
+});
+
+/** The fields of a message of a package, and of the messages in it, for which `isWanted`. */
+function placesIn(
+  [packageName, typeName]: readonly [string, string],
+  definitions: ReturnType<typeof loadProto>,
+  isWanted: (field: Field) => boolean,
+): Place[] {
+  const found = definitions[typeName] ?? definitions[`${packageName}.${typeName}`];
+  const definition = found as MessageTypeDefinition<object, object>;
+  // The descriptor that proto-loader keeps with every message: google.protobuf.DescriptorProto.
+  const { field: fields } = definition.type as unknown as { field: Field[] };
+  return fields.flatMap((field) => {
+    const path = field.name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    if (isWanted(field)) return [{ path, numbers: [field.number] }];
+    if (field.type !== 'TYPE_MESSAGE') return [];
+    return placesIn([packageName, field.typeName], definitions, isWanted).map((place) => ({
+      path: `${path}.${place.path}`,
+      numbers: [field.number, ...place.numbers],
+    }));
+  });
+}
+
+/** A message that holds nothing but `value`, of wire type 2, where `numbers` lead. */
+function encode(numbers: readonly number[], value: Uint8Array): Uint8Array {
+  return numbers.reduceRight((inner, number) => {
+    const writer = new protobuf.BufferWriter();
+    return writer
+      .uint32((number << 3) | 2)
+      .bytes(inner)
+      .finish();
+  }, value);
+}
+
+function timestamp({ seconds = 0, nanos = 0 }): Uint8Array {
+  return new protobuf.BufferWriter().uint32(8).int64(seconds).uint32(16).int32(nanos).finish();
+}
+
+/** "REASON field", or "answered". */
+function send(name: string, method: Method, bytes: Uint8Array): Promise<string> {
+  const client = clients.get(name);
+  const serialize = () => Buffer.from(bytes);
+  const tell = (error: ServiceError) => `${error.reason} ${error.field ?? ''}`.trim();
+  return new Promise((resolve) => {
+    if (method.responseStream) {
+      const stream = client?.makeServerStreamRequest(method.path, serialize, (it) => it, {});
+      stream?.on('data', () => {});
+      stream?.on('end', () => resolve('answered'));
+      stream?.on('error', (error) => resolve(tell(fromGrpcError(error as GrpcError))));
+      return;
+    }
+    client?.makeUnaryRequest(
+      method.path,
+      serialize,
+      (it) => it,
+      {},
+      (error) => resolve(error ? tell(fromGrpcError(error)) : 'answered'),
+    );
+  });
+}
+
+const isText = ({ type }: Field) => type === 'TYPE_STRING';
+const isInstant = ({ typeName }: Field) => typeName === 'google.protobuf.Timestamp';
+const requestOf = (method: Method) => (method.requestType.type as unknown as { name: string }).name;
+
+const NOT_UTF8 = [
+  [0xff],
+  [0x61, 0xc3],
+  [0xc0, 0x80],
+  [0xed, 0xa0, 0x80],
+  [0xf4, 0x90, 0x80, 0x80],
+  [0x61, 0x80, 0x62],
+];
+const NO_INSTANTS = [
+  { nanos: 2_000_000_000 },
+  { nanos: 1_000_000_000 },
+  { nanos: -1 },
+  { seconds: 253_402_300_800 },
+  { seconds: -62_135_596_801 },
+  { seconds: Number.MAX_SAFE_INTEGER },
+];
+
+describe.each(methods.map(({ method }, index) => [method.path, index] as const))('%s', (_, index) => {
+  const { name, method, definitions } = methods[index] ?? (methods[0] as (typeof methods)[0]);
+  const request = [`${name}.v1`, requestOf(method)] as const;
+
+  test('refuses text that is not UTF-8, and instants out of range', async () => {
+    for (const { path, numbers } of placesIn(request, definitions, isText)) {
+      for (const bytes of NOT_UTF8) {
+        const answer = await send(name, method, encode(numbers, Uint8Array.from(bytes)));
+        expect([path, bytes, answer]).toEqual([path, bytes, `INVALID_REQUEST ${path}`]);
+      }
+    }
+    for (const { path, numbers } of placesIn(request, definitions, isInstant)) {
+      for (const instant of NO_INSTANTS) {
+        const answer = await send(name, method, encode(numbers, timestamp(instant)));
+        expect([path, instant, answer]).toEqual([path, instant, `INVALID_REQUEST ${path}`]);
+      }
+    }
+  });
+
+  test('refuses what is no message', async () => {
+    // A text longer than the message, an end of a group that never began, and a group in a group, ever deeper.
+    for (const bytes of [[0x0a, 0x7f, 0x61], [0x0c], Array<number>(100_000).fill(0x0b)]) {
+      const answer = await send(name, method, Uint8Array.from(bytes));
+      expect(answer).toMatch(/^INVALID_REQUEST/);
+    }
+  });
+});
+
+test('the rpcs have texts and instants to be refused', () => {
+  const places = (isWanted: (field: Field) => boolean) =>
+    methods.flatMap(({ name, method, definitions }) =>
+      placesIn([`${name}.v1`, requestOf(method)], definitions, isWanted).map(({ path }) => path),
+    );
+  expect(places(isText)).toEqual(expect.arrayContaining(['user_id', 'requests.query', 'update_mask.paths']));
+  expect(places(isInstant)).toEqual(expect.arrayContaining(['snooze_until_time', 'window.as_of_time']));
+});
+
+test('a text of U+FFFD is a text, and the last nanosecond of a second is an instant', async () => {
+  const { userId } = await here.createUser();
+  const text = new TextEncoder();
+  const methodOf = (path: string) =>
+    methods.find(({ method }) => method.path.endsWith(path))?.method as Method;
+  const owner = encode([1], text.encode(userId));
+  const title = encode([2], text.encode('\ufffd\u{10ffff}'));
+  const create = methodOf('/CreateMaterial');
+  expect(await send('scheduling', create, Buffer.concat([owner, title]))).toBe('answered');
+  const window = Buffer.concat([
+    encode([1], text.encode('UTC')),
+    encode([2], timestamp({ seconds: 1_780_000_000, nanos: 999_999_999 })),
+  ]);
+  const forecast = Buffer.concat([owner, encode([2], window)]);
+  expect(await send('scheduling', methodOf('/GetForecast'), forecast)).toBe('answered');
+  // An unknown field is left to versions that know it.
+  const unknown = encode([500], Uint8Array.of(0xff));
+  expect(await send('scheduling', methodOf('/GetForecast'), Buffer.concat([forecast, unknown]))).toBe(
+    'answered',
+  );
+});
