@@ -1,10 +1,5 @@
 // The gateway as an application that is not listening yet: who may, what is refused at once, then Apollo.
-import { ApolloServer } from '@apollo/server';
-import {
-  ApolloServerPluginCacheControlDisabled,
-  ApolloServerPluginLandingPageDisabled,
-} from '@apollo/server/plugin/disabled';
-import { fastifyApolloDrainPlugin, fastifyApolloHandler } from '@as-integrations/fastify';
+import { fastifyApolloHandler } from '@as-integrations/fastify';
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { GraphQLSchema } from 'graphql';
 import type { Audit } from '../services/platform/audit.ts';
@@ -16,17 +11,18 @@ import { NO_TELEMETRY, type Telemetry } from '../services/platform/ops/telemetry
 import { requestIdOf } from '../services/platform/request-id.ts';
 import { readTraceparent } from '../services/platform/trace-context.ts';
 import { type GatewayToken, type Identity, identify } from './access/tokens.ts';
+import { startApollo } from './apollo.ts';
 import type { Clients } from './clients.ts';
-import { runCompiled } from './compiled-queries.ts';
 import type { GatewayContext } from './context.ts';
 import { registerDashboard } from './dashboard/dashboard.ts';
-import { formatError, logFaults } from './errors.ts';
 import { registerGraphiql } from './graphiql/graphiql.ts';
 import { answerBadUrl, registerHttp } from './http.ts';
-import { type Inspected, inspect, LIMITS } from './limits/inspect.ts';
+import { type Inspected, inspect } from './limits/inspect.ts';
+import { createKnownDocuments } from './limits/known-documents.ts';
+import { LIMITS } from './limits/limits.ts';
+import { createRequestBudget } from './limits/request-budget.ts';
 import type { RequestedMutation } from './limits/requested-mutations.ts';
-import { createLoaders, createSharedReads } from './loaders.ts';
-import { measureOperations } from './measure-operations.ts';
+import { createSharedReads } from './shared-reads.ts';
 import { viewsFor } from './views.ts';
 
 declare module 'fastify' {
@@ -50,11 +46,12 @@ export type GatewayDependencies = {
 export async function buildGateway(dependencies: GatewayDependencies): Promise<FastifyInstance> {
   const { schema, clients, tokens, audit, logger, telemetry = NO_TELEMETRY } = dependencies;
   const shared = createSharedReads(clients);
+  const documents = createKnownDocuments();
   const app = createFastify();
   observeHttp(app, 'gateway', telemetry);
   registerHttp(app, logger);
   registerShutdown(app);
-  const apollo = await startApollo({ app, schema, logger, telemetry });
+  const apollo = await startApollo({ app, schema, documents, logger, telemetry });
   const settle = (request: FastifyRequest, mutation: RequestedMutation, outcome: string) => {
     const { responseKey, action, targets } = mutation;
     request.settled?.add(responseKey);
@@ -77,7 +74,7 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
         }
       },
       preHandler: async (request) => {
-        request.inspected = inspect(schema, request.body);
+        request.inspected = inspect(schema, documents, request.body);
         request.settled = new Set();
         const refusal = request.inspected.refusal ?? refusalOfRole(request);
         if (refusal === undefined) return;
@@ -99,13 +96,21 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
           traceparent: readTraceparent(request.headers.traceparent),
           caller: callerOf(request),
         };
-        const views = viewsFor(request.inspected?.fields ?? new Set());
-        const loaders = createLoaders(clients, { shared, views, call });
+        const { inspected } = request;
         return {
           identity,
           call,
           clients,
-          loaders,
+          shared,
+          budget: createRequestBudget({
+            call,
+            cost: inspected?.measured.cost ?? 0,
+            isAbandoned: () => request.raw.socket.destroyed,
+            // What was changed is answered, however long it took.
+            endMs: inspected?.isMutation === false ? performance.now() + LIMITS.queryMs : Infinity,
+            nowMs: () => performance.now(),
+          }),
+          views: viewsFor(inspected?.fields ?? new Set()),
           settle: (mutation, outcome) => settle(request, mutation, outcome),
         };
       },
@@ -127,44 +132,6 @@ function createFastify(): FastifyInstance {
     http: { headersTimeout: 5_000, requestTimeout: 10_000, connectionsCheckingInterval: 1_000 },
     genReqId: ({ headers }) => requestIdOf(headers['x-request-id']),
   });
-}
-
-async function startApollo(parts: {
-  app: FastifyInstance;
-  schema: GraphQLSchema;
-  logger: Logger;
-  telemetry: Telemetry;
-}) {
-  const { app, schema, logger, telemetry } = parts;
-  const apollo = new ApolloServer<GatewayContext>({
-    schema,
-    // Nobody gets this far without a token.
-    introspection: true,
-    allowBatchedHttpRequests: false,
-    csrfPrevention: true,
-    persistedQueries: false,
-    includeStacktraceInErrorResponses: false,
-    stopOnTerminationSignals: false,
-    maxRecursiveSelections: true,
-    parseOptions: { maxTokens: LIMITS.tokens },
-    validationOptions: { maxErrors: LIMITS.errors },
-    executionOptions: { maxCoercionErrors: LIMITS.errors },
-    formatError,
-    // Apollo's own indents it for people, who are shown it by GraphiQL.
-    stringifyResult: (result) => JSON.stringify(result),
-    logger: { debug() {}, info() {}, warn: (text) => logger.warn(text), error: (text) => logger.error(text) },
-    plugins: [
-      ApolloServerPluginLandingPageDisabled(),
-      // No answer may be kept by anyone, and the plugin that works out for how long looks at every field.
-      ApolloServerPluginCacheControlDisabled(),
-      fastifyApolloDrainPlugin(app),
-      runCompiled(schema, logger),
-      logFaults(logger),
-      measureOperations(telemetry.metrics),
-    ],
-  });
-  await apollo.start();
-  return apollo;
 }
 
 /** A viewer's mutation is refused before it is run. */

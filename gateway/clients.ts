@@ -10,6 +10,7 @@ import type { GrpcTrust } from '../services/platform/common-config.ts';
 import { createGrpcClient, type GrpcClient } from '../services/platform/grpc-client.ts';
 import { NO_TELEMETRY, type Telemetry } from '../services/platform/ops/telemetry.ts';
 import { loadProto, serviceDefinition } from '../services/platform/proto.ts';
+import { LIMITS } from './limits/limits.ts';
 
 export type Clients = {
   users: GrpcClient<UserServiceDefinition>;
@@ -30,7 +31,13 @@ export function createClients(
 ): Clients {
   const scheduling = loadProto('scheduling/v1/scheduling.proto');
   const accounts = loadProto('accounts/v1/accounts.proto');
-  const common = { trust: config.trust, caller: 'gateway', deadlineMs: DEADLINE_MS, telemetry };
+  const common = {
+    trust: config.trust,
+    caller: 'gateway',
+    deadlineMs: DEADLINE_MS,
+    maxMessageBytes: LIMITS.answerBytes,
+    telemetry,
+  };
   const toScheduling = { ...common, target: config.schedulingTarget };
   const toAccounts = { ...common, target: config.accountsTarget };
   return {

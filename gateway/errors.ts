@@ -5,6 +5,7 @@ import { GraphQLError, type GraphQLFormattedError } from 'graphql';
 import { ERROR_CATALOGUE, ServiceError, toServiceError } from '../services/platform/errors.ts';
 import type { Logger } from '../services/platform/logger.ts';
 import type { GatewayContext } from './context.ts';
+import { describeRefusal } from './refusals.ts';
 
 /** Where an argument is not simply the field over gRPC in camel case. */
 const ARGUMENTS: Readonly<Record<string, string>> = {
@@ -24,23 +25,11 @@ export function formatError(formatted: GraphQLFormattedError, error: unknown): G
   const place = { ...(locations && { locations }), ...(path && { path }) };
   // What GraphQL itself refuses is the caller's: syntax, validation, the shape of a variable or of the request.
   const isRefusal = thrown instanceof GraphQLError && !isOurFault(formatted);
-  if (isRefusal)
-    return { message: withoutValues(thrown.message), ...place, extensions: { code: 'INVALID_REQUEST' } };
+  if (isRefusal) {
+    const { message, field } = describeRefusal(thrown);
+    return { message, ...place, extensions: { code: 'INVALID_REQUEST', ...(field && { field }) } };
+  }
   return { ...toGraphQLError(toServiceError(thrown)), ...place };
-}
-
-/**
- * graphql-js quotes the value at fault, which can be a title, a content or a key. What is wrong with it is enough: errors
- * end up in logs, and values do not belong there.
- */
-function withoutValues(message: string): string {
-  return message
-    .replace(/got invalid value .*?(?=( at "[\w.[\]]*")?; )/s, 'got an invalid value')
-    .replace(/(cannot represent[^:"]*): .*/s, '$1.')
-    .replace(/Value ".*" does not exist in/s, 'The value does not exist in')
-    .replace(/(Expected value of type "[^"]*"), found .*/s, '$1.')
-    .replace(/(Unexpected|found) (String|BlockString|Int|Float) ".*"/s, '$1 $2')
-    .replaceAll(/rmk_live_\w+/g, 'rmk_live_…');
 }
 
 /** Logs what callers are not told, once per request and fault: one lost call may be missed by every row of a page. */
@@ -56,7 +45,7 @@ export function logFaults(logger: Logger): ApolloServerPlugin<GatewayContext> {
   };
 }
 
-export function logFaultsOf(logger: Logger, errors: readonly GraphQLError[], requestId: string): void {
+function logFaultsOf(logger: Logger, errors: readonly GraphQLError[], requestId: string): void {
   const faults = new Set<unknown>();
   for (const error of errors) {
     const thrown = unwrapResolverError(error);
@@ -98,5 +87,5 @@ function toCamelCase(field: string): string {
 
 /** A document that is refused before it is run. */
 export function refuseDocument(message: string): ServiceError {
-  return new ServiceError('INVALID_REQUEST', { field: 'query', message: withoutValues(message) });
+  return new ServiceError('INVALID_REQUEST', { field: 'query', message });
 }

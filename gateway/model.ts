@@ -1,7 +1,9 @@
-// What the resolvers of a type start from: messages of the services, with the owner that materials and the like lack.
+// What the resolvers of a type start from: messages of the services, with the owner that materials and the like lack, and with
+// what their list has read for them (joins.ts), or the error that it met.
 import type { ApiKey } from '../generated/accounts/v1/ApiKey.ts';
 import type { User } from '../generated/accounts/v1/User.ts';
 import type { Material } from '../generated/scheduling/v1/Material.ts';
+import type { MaterialReviews } from '../generated/scheduling/v1/MaterialReviews.ts';
 import type { RetentionCount } from '../generated/scheduling/v1/RetentionCount.ts';
 import type { Review } from '../generated/scheduling/v1/Review.ts';
 import type { Snooze } from '../generated/scheduling/v1/Snooze.ts';
@@ -9,8 +11,12 @@ import type { StatsWindowInput } from '../generated/scheduling/v1/StatsWindow.ts
 
 export type UserNode = User;
 export type ApiKeyNode = ApiKey;
-export type MaterialNode = { userId: string; message: Material };
-export type ReviewNode = { userId: string; message: Review };
-export type SnoozeNode = { userId: string; message: Snooze };
+export type ReviewsOfMaterial = Pick<MaterialReviews, 'reviews' | 'nextPageToken'>;
+/** First pages of reviews by their size, and then by material; one for all rows of a list. */
+export type JoinedReviews = Map<number, ReadonlyMap<string, ReviewsOfMaterial> | Error>;
+export type MaterialNode = { userId: string; message: Material; joinedReviews?: JoinedReviews };
+/** `material` null: deleted since. */
+export type ReviewNode = { userId: string; message: Review; material?: MaterialNode | Error | null };
+export type SnoozeNode = { userId: string; message: Snooze; materials?: readonly MaterialNode[] | Error };
 export type HardMaterialNode = { material: MaterialNode; count: RetentionCount };
 export type StatsNode = { userId: string; window: StatsWindowInput };

@@ -2,14 +2,15 @@
 import { invalidField } from '../services/platform/errors.ts';
 
 export type Page<T> = { rows: readonly T[]; nextPageToken: string };
-export type PageArguments = { first?: number | null; after?: string | null };
+export type PageArguments = { first?: number | null; after?: string | null | undefined };
+export type PageRequest = { pageSize: number; pageToken: string };
 
 /** `pageSize` rows at most from where `pageToken` leads. */
-export type ReadPage<T> = (page: { pageSize: number; pageToken: string }) => Promise<Page<T>>;
+export type ReadPage<T> = (page: PageRequest) => Promise<Page<T>>;
 
 export type Connection<T> = {
   edges: { cursor: string; node: T }[];
-  nodes: T[];
+  nodes: readonly T[];
   pageInfo: {
     hasNextPage: boolean;
     hasPreviousPage: false;
@@ -20,40 +21,46 @@ export type Connection<T> = {
 
 /** A place in a list: so many rows after where a page token leads. */
 type Place = { pageToken: string; skip: number };
-/** A node, and where the list goes on after it. */
-type Row<T> = { node: T; end: Place };
+/** Rows of one page of a service, from `skip` on; `next` is the token of the page after it, if there is one. */
+type Part<T> = Place & { rows: readonly T[]; next: string };
 
 const MAX_ROWS = 100;
-export const DEFAULT_FIRST = 20;
+const DEFAULT_FIRST = 20;
+/** Ours hold a page token of a service, of at most 200 characters. */
+const MAX_CURSOR_CHARACTERS = 400;
+
+/** How many rows are asked for. @throws INVALID_REQUEST, field first. */
+export function countOf(first: number | null | undefined): number {
+  const count = first ?? DEFAULT_FIRST;
+  if (count < 1 || count > MAX_ROWS) throw invalidField('first', `first must be from 1 to ${MAX_ROWS}.`);
+  return count;
+}
 
 /**
  * Reads the connection that a caller asked for. The end of a page is the service's own token and costs nothing to go on
- * from; to go on from the middle, the page is read again from its beginning.
+ * from; to go on from the middle, the page is read again from its beginning, which takes at most two calls.
  * @throws INVALID_REQUEST, field first or after.
  */
 export async function readConnection<T>(
   { first, after }: PageArguments,
   read: ReadPage<T>,
 ): Promise<Connection<T>> {
-  const count = first ?? DEFAULT_FIRST;
-  if (count < 1 || count > MAX_ROWS) throw invalidField('first', `first must be from 1 to ${MAX_ROWS}.`);
-  const place = readCursor(after);
-  const rows: Row<T>[] = [];
-  let next: Place | undefined = place;
-  while (next !== undefined && rows.length < count) {
-    const { pageToken, skip }: Place = next;
-    const pageSize = Math.min(MAX_ROWS, skip + count - rows.length);
-    const page: Page<T> = await read({ pageSize, pageToken });
-    next = page.nextPageToken === '' ? undefined : { pageToken: page.nextPageToken, skip: 0 };
-    for (const [index, node] of page.rows.entries()) {
-      if (index < skip) continue;
-      const isLast = index === page.rows.length - 1;
-      rows.push({ node, end: isLast && next !== undefined ? next : { pageToken, skip: index + 1 } });
-    }
-    // A page that is shorter than what is to be skipped: rows have gone since the cursor was made.
-    if (page.rows.length === 0) break;
-  }
-  return new LazyConnection(rows, next !== undefined);
+  const count = countOf(first);
+  const { pageToken, skip } = readCursor(after);
+  const page = await read({ pageSize: Math.min(MAX_ROWS, skip + count), pageToken });
+  const rows = skip === 0 ? page.rows : page.rows.slice(skip);
+  const part = { pageToken, skip, rows, next: page.nextPageToken };
+  if (rows.length >= count || page.nextPageToken === '') return new LazyConnection([part]);
+  const rest = await read({ pageSize: count - rows.length, pageToken: page.nextPageToken });
+  return new LazyConnection([
+    part,
+    { pageToken: page.nextPageToken, skip: 0, rows: rest.rows, next: rest.nextPageToken },
+  ]);
+}
+
+/** A first page that was read already. */
+export function toConnection<T>({ rows, nextPageToken }: Page<T>): Connection<T> {
+  return new LazyConnection([{ pageToken: '', skip: 0, rows, next: nextPageToken }]);
 }
 
 /**
@@ -62,31 +69,40 @@ export async function readConnection<T>(
  * garbage collection.
  */
 class LazyConnection<T> implements Connection<T> {
-  readonly #rows: readonly Row<T>[];
-  readonly #hasNextPage: boolean;
+  readonly #parts: readonly Part<T>[];
 
-  constructor(rows: readonly Row<T>[], hasNextPage: boolean) {
-    this.#rows = rows;
-    this.#hasNextPage = hasNextPage;
+  constructor(parts: readonly Part<T>[]) {
+    this.#parts = parts;
   }
 
   get nodes() {
-    return this.#rows.map(({ node }) => node);
+    const [first] = this.#parts;
+    if (first !== undefined && this.#parts.length === 1) return first.rows;
+    return this.#parts.flatMap(({ rows }) => rows);
   }
 
   get edges() {
-    return this.#rows.map(({ node, end }) => ({ cursor: toCursor(end), node }));
+    return this.#parts.flatMap((part) =>
+      part.rows.map((node, index) => ({ cursor: cursorAfter(part, index), node })),
+    );
   }
 
   get pageInfo() {
-    const [first, last] = [this.#rows[0], this.#rows.at(-1)];
+    const parts = this.#parts.filter(({ rows }) => rows.length > 0);
+    const [first, last] = [parts[0], parts.at(-1)];
     return {
-      hasNextPage: this.#hasNextPage,
+      hasNextPage: this.#parts.at(-1)?.next !== '',
       hasPreviousPage: false as const,
-      startCursor: first ? toCursor(first.end) : null,
-      endCursor: last ? toCursor(last.end) : null,
+      startCursor: first ? cursorAfter(first, 0) : null,
+      endCursor: last ? cursorAfter(last, last.rows.length - 1) : null,
     };
   }
+}
+
+/** Leads on after the row of `part` at `index`. */
+function cursorAfter<T>({ pageToken, skip, rows, next }: Part<T>, index: number): string {
+  const isEnd = index === rows.length - 1 && next !== '';
+  return isEnd ? toCursor({ pageToken: next, skip: 0 }) : toCursor({ pageToken, skip: skip + index + 1 });
 }
 
 function toCursor({ pageToken, skip }: Place): string {
@@ -95,8 +111,8 @@ function toCursor({ pageToken, skip }: Place): string {
 
 function readCursor(cursor: string | null | undefined): Place {
   if (cursor === null || cursor === undefined) return { pageToken: '', skip: 0 };
-  const [, skip = '', pageToken = ''] =
-    /^(\d{1,2}|100) ([\w-]*)$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
+  const text = cursor.length <= MAX_CURSOR_CHARACTERS ? Buffer.from(cursor, 'base64url').toString() : '';
+  const [, skip = '', pageToken = ''] = /^(\d{1,2}|100) ([\w-]*)$/.exec(text) ?? [];
   if (skip === '') throw invalidField('after', 'after must be a cursor of this connection.');
   return { pageToken, skip: Number(skip) };
 }

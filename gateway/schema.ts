@@ -5,6 +5,7 @@ import { makeExecutableSchema } from '@graphql-tools/schema';
 import type { GraphQLSchema } from 'graphql';
 import type { Resolvers } from '../generated/gateway/resolvers.ts';
 import { auditMutations } from './access/audited-mutations.ts';
+import { requireStorableArguments } from './access/storable-arguments.ts';
 import { Material, Review, ReviewPreview, Schedule, Snooze } from './resolvers/material.ts';
 import { Mutation } from './resolvers/mutation.ts';
 import { Query } from './resolvers/query.ts';
@@ -31,6 +32,7 @@ export function buildGatewaySchema(): GraphQLSchema {
   };
   const typeDefs = readFileSync(join(import.meta.dirname, 'schema.graphql'), 'utf8');
   const schema = makeExecutableSchema({ typeDefs, resolvers });
+  requireStorableArguments(schema);
   auditMutations(schema);
   return schema;
 }

@@ -1,4 +1,5 @@
 // Removes a user whole, in an order in which a failure at any step leaves something that can be taken up again.
+import type { ListApiKeysResponse } from '../generated/accounts/v1/ListApiKeysResponse.ts';
 import type { WatchRevocationsResponse } from '../generated/accounts/v1/WatchRevocationsResponse.ts';
 import { ServiceError } from '../services/platform/errors.ts';
 import type { CallOptions } from '../services/platform/grpc-client.ts';
@@ -29,22 +30,36 @@ export async function deleteUser(clients: Clients, userId: string, call: CallOpt
 }
 
 async function revokeAllKeys({ apiKeys }: Clients, userId: string, call: CallOptions): Promise<number> {
-  const known = await apiKeys.listApiKeys({ userId }, call).catch((error: unknown) => {
+  const valid = await listValidKeys(apiKeys, userId, call).catch((error: unknown): string[] => {
     // The user went in an earlier attempt, keys and all.
-    if (error instanceof ServiceError && error.reason === 'NOT_FOUND') return { apiKeys: [] };
+    if (error instanceof ServiceError && error.reason === 'NOT_FOUND') return [];
     throw error;
   });
-  const valid = known.apiKeys.filter(({ revokeTime }) => revokeTime === null);
   if (valid.length === 0) return 0;
   const push = watchRevocations(apiKeys, call);
   try {
     await push.ready;
-    for (const { apiKeyId } of valid) await apiKeys.revokeApiKey({ apiKeyId }, call);
-    await push.heard(valid.map(({ apiKeyId }) => apiKeyId));
+    for (const apiKeyId of valid) await apiKeys.revokeApiKey({ apiKeyId }, call);
+    await push.heard(valid);
   } finally {
     push.stop();
   }
   return valid.length;
+}
+
+async function listValidKeys(
+  apiKeys: Clients['apiKeys'],
+  userId: string,
+  call: CallOptions,
+): Promise<string[]> {
+  const valid: string[] = [];
+  for (let pageToken: string | undefined = ''; pageToken !== undefined; ) {
+    const page: ListApiKeysResponse = await apiKeys.listApiKeys({ userId, pageSize: 100, pageToken }, call);
+    const kept = page.apiKeys.filter(({ revokeTime }) => revokeTime === null);
+    valid.push(...kept.map(({ apiKeyId }) => apiKeyId));
+    pageToken = page.nextPageToken || undefined;
+  }
+  return valid;
 }
 
 /** Listens as the facades do: what has been pushed here has been pushed to them. */

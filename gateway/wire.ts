@@ -6,12 +6,7 @@ import type {
   Plan,
   SnoozePreset,
 } from '../generated/gateway/resolvers.ts';
-import {
-  fromTimestamp,
-  requireTimestamp,
-  type Timestamp,
-  toTimestamp,
-} from '../services/platform/timestamps.ts';
+import { epochMsOf, type Timestamp, toTimestamp } from '../services/platform/timestamps.ts';
 
 type Prefixed<P extends string, T extends string> = `${P}_${T}`;
 
@@ -46,9 +41,10 @@ export const fromIntervalBand = withoutPrefix<IntervalBand>('INTERVAL_BAND', [
   'DAYS_90_AND_MORE',
 ]);
 
-export const toTime = (timestamp: Timestamp | null): Date => requireTimestamp(timestamp, 'a time');
-export const toOptionalTime = (timestamp: Timestamp | null): Date | null =>
-  timestamp === null ? null : fromTimestamp(timestamp);
+/** In milliseconds, as DateTime is answered. */
+export const toTime = (timestamp: Timestamp | null): number => epochMsOf(timestamp, 'a time');
+export const toOptionalTime = (timestamp: Timestamp | null): number | null =>
+  timestamp === null ? null : epochMsOf(timestamp, 'a time');
 export const fromTime = toTimestamp;
 
 /** A message that an answer must hold. @throws Error where the service broke its contract. */

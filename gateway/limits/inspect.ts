@@ -1,57 +1,55 @@
 // Looks at a request before anything is done for it: is it one operation, and within the limits? What does it change?
-import { type GraphQLSchema, Kind, type OperationDefinitionNode, visit } from 'graphql';
+import { type GraphQLSchema, Kind, type OperationDefinitionNode } from 'graphql';
 import { invalidField, ServiceError } from '../../services/platform/errors.ts';
 import { refuseDocument } from '../errors.ts';
-import { parseWithin, type SplitDocument, selectOperation, splitDocument, withDefaults } from './document.ts';
-import { type MeasureInput, measure } from './measure.ts';
+import { requireFewParts, selectOperation, withDefaults } from './document.ts';
+import type { KnownDocuments } from './known-documents.ts';
+import { LIMITS } from './limits.ts';
+import { type Measure, type MeasureInput, measure } from './measure.ts';
 import { type RequestedMutation, requestedMutations } from './requested-mutations.ts';
-
-export const LIMITS = {
-  bodyBytes: 100 * 1024,
-  tokens: 2000,
-  aliases: 30,
-  directives: 50,
-  fragments: 50,
-  /** Reported of one document: finding the line of each costs a walk through its text. */
-  errors: 5,
-  depth: 12,
-  /** Tools ask for types of types. */
-  introspectionDepth: 20,
-  cost: 20_000,
-  mutations: 10,
-} as const;
 
 export type Inspected = {
   isMutation: boolean;
   mutations: readonly RequestedMutation[];
   /** Names of all fields of the document, in whichever of its operations and fragments. */
   fields: ReadonlySet<string>;
+  measured: Measure;
   refusal: ServiceError | undefined;
 };
 
 /** `body` as it was sent. A refusal is returned and not thrown, so that what was asked for can still be told. */
-export function inspect(schema: GraphQLSchema, body: unknown): Inspected {
-  const inspected: Inspected = { isMutation: false, mutations: [], fields: new Set(), refusal: undefined };
+export function inspect(schema: GraphQLSchema, documents: KnownDocuments, body: unknown): Inspected {
+  const measured = { cost: 0, depth: 0, rpcs: 0 };
+  const inspected: Inspected = {
+    isMutation: false,
+    mutations: [],
+    fields: new Set(),
+    measured,
+    refusal: undefined,
+  };
   try {
     const { query, operationName, variables } = readBody(body);
-    const document = splitDocument(parseWithin(query, LIMITS.tokens));
+    const document = documents.read(query);
+    const { operations, fragments, fields } = document;
     const inputOf = (operation: OperationDefinitionNode): MeasureInput => ({
       schema,
       operation,
-      fragments: document.fragments,
+      fragments,
       variables: withDefaults(operation, variables),
     });
     const mutationsOf = (operation: OperationDefinitionNode) =>
-      operation.operation === 'mutation' ? requestedMutations(inputOf(operation)) : [];
+      operation.operation === 'mutation' ? requestedMutations(inputOf(operation), LIMITS.mutations) : NONE;
     // Where none can be chosen, each of them was asked for.
-    inspected.mutations = document.operations.flatMap(mutationsOf);
-    const operation = selectOperation(document.operations, operationName);
+    inspected.mutations = firstOf(operations, (each) => mutationsOf(each).first, LIMITS.mutations);
+    inspected.fields = fields;
+    const operation = selectOperation(operations, operationName);
     inspected.isMutation = operation.operation === 'mutation';
-    inspected.mutations = mutationsOf(operation);
-    requireFewMutations(inspected.mutations);
-    inspected.fields = requireFewParts(document);
-    // All of them, though one is run: validation goes through the whole document.
-    for (const each of document.operations) requireWithinLimits(inputOf(each));
+    const { first, areMore } = mutationsOf(operation);
+    inspected.mutations = first;
+    if (areMore) throw refuseDocument(`At most ${LIMITS.mutations} mutations are allowed in one request.`);
+    if (!document.isValid) requireFewParts(document);
+    inspected.measured = measure(inputOf(operation));
+    requireWithinLimits(operation, inspected.measured);
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     inspected.refusal = error;
@@ -59,45 +57,37 @@ export function inspect(schema: GraphQLSchema, body: unknown): Inspected {
   return inspected;
 }
 
+const NONE = { first: [], areMore: false };
+
+function firstOf<T, R>(items: readonly T[], resultsOf: (item: T) => readonly R[], max: number): R[] {
+  const results: R[] = [];
+  for (const item of items) {
+    if (results.length >= max) break;
+    results.push(...resultsOf(item));
+  }
+  return results.slice(0, max);
+}
+
 function readBody(body: unknown) {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+  if (!isObject(body)) {
     throw invalidField('body', 'The body must be one JSON object with a query; batches are not taken.');
   }
-  const { query, operationName, variables } = body as Record<string, unknown>;
+  const { query, operationName = null, variables = null, extensions = null } = body;
   if (typeof query !== 'string') throw invalidField('query', 'query must be a GraphQL document.');
-  const isObject = typeof variables === 'object' && variables !== null && !Array.isArray(variables);
-  return {
-    query,
-    operationName: typeof operationName === 'string' ? operationName : undefined,
-    // Checked to be one just now.
-    variables: isObject ? (variables as Record<string, unknown>) : {},
-  };
+  if (operationName !== null && typeof operationName !== 'string')
+    throw invalidField('operationName', 'operationName must be a text.');
+  if (variables !== null && !isObject(variables))
+    throw invalidField('variables', 'variables must be one JSON object.');
+  if (extensions !== null && !isObject(extensions))
+    throw invalidField('extensions', 'extensions must be one JSON object.');
+  return { query, operationName: operationName ?? undefined, variables: variables ?? {} };
 }
 
-/** Counts what may be many, and on the way gathers the names of the fields. */
-function requireFewParts({ document, fragments }: SplitDocument): Set<string> {
-  let [aliases, directives] = [0, 0];
-  const fields = new Set<string>();
-  visit(document, {
-    Field: ({ name, alias }) => {
-      fields.add(name.value);
-      if (alias !== undefined) aliases += 1;
-    },
-    Directive: () => {
-      directives += 1;
-    },
-  });
-  if (aliases > LIMITS.aliases) throw refuseDocument(`At most ${LIMITS.aliases} aliases are allowed.`);
-  if (directives > LIMITS.directives)
-    throw refuseDocument(`At most ${LIMITS.directives} directives are allowed.`);
-  if (fragments.size > LIMITS.fragments)
-    throw refuseDocument(`At most ${LIMITS.fragments} fragments are allowed.`);
-  return fields;
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function requireWithinLimits(input: MeasureInput): void {
-  const { operation } = input;
-  const { cost, depth } = measure(input);
+function requireWithinLimits(operation: OperationDefinitionNode, { cost, depth, rpcs }: Measure): void {
   const maxDepth = isIntrospection(operation) ? LIMITS.introspectionDepth : LIMITS.depth;
   if (depth > maxDepth)
     throw refuseDocument(`The document is ${depth} levels deep; at most ${maxDepth} are allowed.`);
@@ -107,15 +97,15 @@ function requireWithinLimits(input: MeasureInput): void {
       `The query costs ${times} times what is allowed: ask for fewer fields or smaller pages.`,
     );
   }
+  if (rpcs > LIMITS.rpcs) {
+    throw refuseDocument(
+      `The query may take ${rpcs} calls to the services; at most ${LIMITS.rpcs} are allowed: ask for smaller pages.`,
+    );
+  }
 }
 
 function isIntrospection({ selectionSet }: OperationDefinitionNode): boolean {
   return selectionSet.selections.every(
     (selection) => selection.kind === Kind.FIELD && selection.name.value.startsWith('__'),
   );
-}
-
-function requireFewMutations({ length }: readonly RequestedMutation[]): void {
-  if (length <= LIMITS.mutations) return;
-  throw refuseDocument(`At most ${LIMITS.mutations} mutations are allowed in one request.`);
 }

@@ -1,29 +1,44 @@
 // How many rows a field of introspection is answered with, so that asking for the schema many times over has its cost.
 import { type GraphQLSchema, isEnumType, isInputObjectType, isObjectType } from 'graphql';
 
-const remembered = new WeakMap<GraphQLSchema, Readonly<Record<string, number>>>();
+/** By Type.field: the mean over all types, which is exact where all are asked for, and the most that any one has. */
+type Rows = Readonly<Record<string, { mean: number; most: number }>>;
 
-/** The mean of this schema; `field` as Type.field. */
-export function introspectionRows(schema: GraphQLSchema, field: string): number {
-  const rows = remembered.get(schema) ?? meanRows(schema);
+const remembered = new WeakMap<GraphQLSchema, Rows>();
+
+/** `field` as Type.field; `ofAll`: asked of every type of the schema, or of its every field. */
+export function introspectionRows(schema: GraphQLSchema, field: string, ofAll: boolean): number {
+  const rows = remembered.get(schema) ?? countRows(schema);
   remembered.set(schema, rows);
-  return rows[field] ?? 1;
+  const { mean, most } = rows[field] ?? ONE;
+  return ofAll ? mean : most;
 }
 
-function meanRows(schema: GraphQLSchema): Record<string, number> {
+const ONE = { mean: 1, most: 1 };
+
+function countRows(schema: GraphQLSchema): Rows {
   const types = Object.values(schema.getTypeMap());
-  const fields = types.filter(isObjectType).flatMap((type) => Object.values(type.getFields()));
-  const inputFields = types.filter(isInputObjectType).flatMap((type) => Object.values(type.getFields()));
-  const enumValues = types.filter(isEnumType).flatMap((type) => type.getValues());
-  const args = fields.flatMap((field) => field.args);
+  const fields = types.filter(isObjectType).map((type) => Object.values(type.getFields()));
+  const inputFields = types.filter(isInputObjectType).map((type) => Object.values(type.getFields()));
+  const enumValues = types.filter(isEnumType).map((type) => type.getValues());
+  const directives = schema.getDirectives();
+  const exactly = (rows: number) => ({ mean: rows, most: rows });
+  const over = (parents: number, lists: readonly (readonly unknown[])[]) => ({
+    mean: lists.reduce((sum, { length }) => sum + length, 0) / parents,
+    most: Math.max(...lists.map(({ length }) => length)),
+  });
+  const argumentLists = fields.flat().map(({ args }) => args);
   return {
-    '__Schema.types': types.length,
-    '__Schema.directives': schema.getDirectives().length,
-    '__Type.fields': fields.length / types.length,
-    '__Type.inputFields': inputFields.length / types.length,
-    '__Type.enumValues': enumValues.length / types.length,
-    '__Field.args': args.length / fields.length,
-    // Tools ask for nine in one another; half of all types are wrapped in no list and no "not null".
-    '__Type.ofType': 0.5,
+    '__Schema.types': exactly(types.length),
+    '__Schema.directives': exactly(directives.length),
+    '__Type.fields': over(types.length, fields),
+    '__Type.inputFields': over(types.length, inputFields),
+    '__Type.enumValues': over(types.length, enumValues),
+    '__Field.args': over(argumentLists.length, argumentLists),
+    '__Directive.args': over(
+      directives.length,
+      directives.map(({ args }) => args),
+    ),
+    '__Directive.locations': exactly(20),
   };
 }

@@ -1,27 +1,31 @@
-// Measures a document before it is validated or run, in time linear in its length: each fragment is measured once.
+// Measures a document before it is run, in time linear in its length: each fragment is measured once for each place's kind.
 import {
   type FieldNode,
   type FragmentDefinitionNode,
   type GraphQLField,
   type GraphQLNamedType,
-  type GraphQLObjectType,
   type GraphQLSchema,
   getNamedType,
   isObjectType,
   Kind,
   type OperationDefinitionNode,
   SchemaMetaFieldDef,
+  type SelectionNode,
   type SelectionSetNode,
   TypeMetaFieldDef,
   valueFromASTUntyped,
 } from 'graphql';
 import { refuseDocument } from '../errors.ts';
+import { callOf, DEFAULT_ROWS, JOINED, JOINED_COST, JOINING, LONG, MAX_ROWS, ROWS } from './field-costs.ts';
 import { introspectionRows } from './introspection-rows.ts';
 
+/** Upper bounds, which random documents are held against: test/gateway/random-documents.test.ts. */
 export type Measure = {
-  /** Fields that the answer may hold, with more for those that cost a call of their own. */
+  /** Fields that the answer may hold, with more for those that are long or cost a call. */
   cost: number;
   depth: number;
+  /** Calls to the services that it may take. */
+  rpcs: number;
 };
 
 export type MeasureInput = {
@@ -31,112 +35,135 @@ export type MeasureInput = {
   variables: Readonly<Record<string, unknown>>;
 };
 
-const MAX_ROWS = 100;
-const DEFAULT_ROWS = 20;
-/** Two fields of one name are compared with each other by validation: a set of n fields costs n². */
-const MAX_SELECTIONS = 100;
-
-const MAX_FRAGMENT_DEPTH = 20;
-
-/** What a field costs beyond its own line: batched with its like, or a call of its own. */
-const BATCHED_CALL = 10;
-const OWN_CALL = 100;
-/** A call that reads a learner's whole history and answers up to two rows for each of 365 days. */
-const STATISTIC = 800;
-/** May hold 256 KiB, where most fields hold a few bytes. */
-const LARGE_TEXT = 80;
-const EXTRA: Readonly<Record<string, number>> = {
-  'User.materials': BATCHED_CALL,
-  'User.dueMaterials': BATCHED_CALL,
-  'Material.reviews': BATCHED_CALL,
-  'Review.material': BATCHED_CALL,
-  'User.reviews': OWN_CALL,
-  'User.snoozes': OWN_CALL,
-  'User.apiKeys': OWN_CALL,
-  'Material.snoozes': OWN_CALL,
-  'Material.previews': OWN_CALL,
-  'Stats.forecast': STATISTIC,
-  'Stats.activity': STATISTIC,
-  'Stats.retention': STATISTIC,
-  'Stats.distributions': STATISTIC,
-  'Stats.hardestMaterials': STATISTIC,
-  'Material.content': LARGE_TEXT,
-  'Material.sourceUrl': LARGE_TEXT,
+/** `joined`: calls that the list around makes for all its rows together. */
+type Part = Measure & { joined: number };
+/**
+ * What the fields of a set are read for: for one object alone, for rows of a list that joins their calls, for the reviews of
+ * a material, which is known, for all that the schema has, or for the type within so many lists and "not null".
+ */
+type Place = 'alone' | 'joined rows' | 'reviews of a material' | 'whole schema' | Wrapped;
+/** `[X!]!` is the most that is wrapped around a type of ours: within three there is nothing more. */
+type Wrapped = 'within 1' | 'within 2' | 'within 3';
+const WITHIN: Readonly<Partial<Record<Place, Wrapped>>> = {
+  'within 1': 'within 2',
+  'within 2': 'within 3',
+  'within 3': 'within 3',
 };
+type Parent = { type: GraphQLNamedType | undefined; place: Place };
 
-/** @throws INVALID_REQUEST for fragments in a circle, and for too many fields side by side. */
+/** @throws INVALID_REQUEST for fragments in a circle. */
 export function measure(input: MeasureInput): Measure {
-  const { schema, operation, fragments, variables } = input;
-  const measured = new Map<string, Measure | 'in progress'>();
-
-  const measureSet = (set: SelectionSetNode, type: GraphQLNamedType | undefined): Measure => {
-    if (widthOf(set) > MAX_SELECTIONS) {
-      throw refuseDocument(`At most ${MAX_SELECTIONS} fields may stand side by side.`);
-    }
-    const total = { cost: 0, depth: 0 };
-    for (const selection of set.selections) {
-      const part =
-        selection.kind === Kind.FIELD
-          ? measureField(selection, type)
-          : selection.kind === Kind.FRAGMENT_SPREAD
-            ? measureFragment(selection.name.value)
-            : measureSet(selection.selectionSet, typeNamed(selection.typeCondition?.name.value) ?? type);
-      total.cost += part.cost;
-      total.depth = Math.max(total.depth, part.depth);
-    }
-    return total;
-  };
-
-  const measureField = (node: FieldNode, parent: GraphQLNamedType | undefined): Measure => {
-    const field = fieldOf(parent, node.name.value);
-    const extra = EXTRA[`${parent?.name}.${node.name.value}`] ?? 0;
-    if (node.selectionSet === undefined) return { cost: 1 + extra, depth: 1 };
-    const inner = measureSet(node.selectionSet, field && getNamedType(field.type));
-    return { cost: 1 + extra + inner.cost * rowsOf(node, parent, field), depth: 1 + inner.depth };
-  };
-
-  const measureFragment = (name: string): Measure => {
-    const known = measured.get(name);
-    if (known === 'in progress') throw refuseDocument(`The fragment ${name} contains itself.`);
-    if (known !== undefined) return known;
-    const fragment = fragments.get(name);
-    if (fragment === undefined) return { cost: 0, depth: 0 };
-    measured.set(name, 'in progress');
-    const result = measureSet(fragment.selectionSet, typeNamed(fragment.typeCondition.name.value));
-    measured.set(name, result);
-    return result;
-  };
-
-  const rowsOf = (
-    node: FieldNode,
-    parent: GraphQLNamedType | undefined,
-    field: GraphQLField<unknown, unknown> | undefined,
-  ): number => {
-    if (parent?.name.startsWith('__')) return introspectionRows(schema, `${parent.name}.${node.name.value}`);
-    if (!field?.args.some(({ name }) => name === 'first')) return 1;
-    const argument = node.arguments?.find(({ name }) => name.value === 'first');
-    const value = argument && valueFromASTUntyped(argument.value, { ...variables });
-    // What is no number is refused later; until then it counts as the default.
-    return typeof value === 'number' ? Math.min(Math.max(value, 1), MAX_ROWS) : DEFAULT_ROWS;
-  };
-
-  const typeNamed = (name: string | undefined) => (name === undefined ? undefined : schema.getType(name));
-  // Also those that nothing spreads: validation goes through them all the same.
-  for (const name of fragments.keys()) {
-    if (measureFragment(name).depth > MAX_FRAGMENT_DEPTH)
-      throw refuseDocument(`The fragment ${name} is too deep.`);
-  }
-  const root = schema.getRootType(operation.operation) ?? undefined;
-  return measureSet(operation.selectionSet, root);
+  const root = input.schema.getRootType(input.operation.operation) ?? undefined;
+  const { joined: _, ...total } = new Measuring(input).set(input.operation.selectionSet, {
+    type: root,
+    place: 'alone',
+  });
+  return total;
 }
 
-/** Fields that validation takes for one set: those of inline fragments are among their parent's. */
-function widthOf({ selections }: SelectionSetNode): number {
-  return selections.reduce(
-    (width, selection) =>
-      width + (selection.kind === Kind.INLINE_FRAGMENT ? widthOf(selection.selectionSet) : 1),
-    0,
-  );
+class Measuring {
+  readonly #input: MeasureInput;
+  readonly #fragments = new Map<string, Part | 'in progress'>();
+
+  constructor(input: MeasureInput) {
+    this.#input = input;
+  }
+
+  set({ selections }: SelectionSetNode, parent: Parent): Part {
+    const total = { cost: 0, depth: 0, rpcs: 0, joined: 0 };
+    for (const selection of selections) {
+      const part = this.#selection(selection, parent);
+      total.cost += part.cost;
+      total.depth = Math.max(total.depth, part.depth);
+      total.rpcs += part.rpcs;
+      total.joined += part.joined;
+    }
+    return total;
+  }
+
+  #selection(node: SelectionNode, parent: Parent): Part {
+    if (node.kind === Kind.FIELD) return this.#field(node, parent);
+    if (node.kind === Kind.FRAGMENT_SPREAD) return this.#fragment(node.name.value, parent.place);
+    const condition = node.typeCondition?.name.value;
+    const type = condition === undefined ? parent.type : this.#input.schema.getType(condition);
+    return this.set(node.selectionSet, { type, place: parent.place });
+  }
+
+  #fragment(name: string, place: Place): Part {
+    const key = `${name} ${place}`;
+    const known = this.#fragments.get(key);
+    if (known === 'in progress') throw refuseDocument('A fragment contains itself.');
+    if (known !== undefined) return known;
+    const fragment = this.#input.fragments.get(name);
+    if (fragment === undefined) return { cost: 0, depth: 0, rpcs: 0, joined: 0 };
+    this.#fragments.set(key, 'in progress');
+    const type = this.#input.schema.getType(fragment.typeCondition.name.value);
+    const part = this.set(fragment.selectionSet, { type, place });
+    this.#fragments.set(key, part);
+    return part;
+  }
+
+  #field(node: FieldNode, parent: Parent): Part {
+    const field = fieldOf(parent.type, node.name.value);
+    const name = `${parent.type?.name}.${node.name.value}`;
+    const own = this.#own(node, name, parent.place);
+    if (node.selectionSet === undefined) return own;
+    const inner = this.set(node.selectionSet, {
+      type: field && getNamedType(field.type),
+      place: placeWithin(name, parent.place),
+    });
+    const rows = this.#rows(node, { field, name, place: parent.place });
+    const isJoining = JOINING.has(name);
+    return {
+      cost: own.cost + inner.cost * rows,
+      depth: 1 + inner.depth,
+      rpcs: own.rpcs + inner.rpcs * rows + (isJoining ? inner.joined : 0),
+      joined: own.joined + (isJoining ? 0 : inner.joined),
+    };
+  }
+
+  /** Of the field without what is below it. */
+  #own(node: FieldNode, name: string, place: Place): Part {
+    const cost = 1 + (LONG[name] ?? 0);
+    const isLater = (this.#argument(node, 'after') ?? null) !== null;
+    if (name === 'Review.material' && place === 'reviews of a material')
+      return { cost, depth: 1, rpcs: 0, joined: 0 };
+    if (JOINED.has(name) && place === 'joined rows' && !isLater)
+      return { cost: cost + JOINED_COST, depth: 1, rpcs: 0, joined: 1 };
+    const isSearch = name === 'User.materials' && Boolean(this.#argument(node, 'query'));
+    const call = callOf(name, { isLater, isSearch });
+    return { cost: cost + call.cost, depth: 1, rpcs: call.rpcs, joined: 0 };
+  }
+
+  #rows(
+    node: FieldNode,
+    of: { field: GraphQLField<unknown, unknown> | undefined; name: string; place: Place },
+  ): number {
+    const { field, name, place } = of;
+    if (name === '__Type.ofType') return place === 'within 3' ? 0 : 1;
+    if (name.startsWith('__')) return introspectionRows(this.#input.schema, name, place === 'whole schema');
+    if (!field?.args.some((argument) => argument.name === 'first')) return ROWS[name] ?? 1;
+    const first = this.#argument(node, 'first');
+    // What is no number is refused later; until then it counts as the default.
+    return typeof first === 'number' ? Math.min(Math.max(first, 1), MAX_ROWS) : DEFAULT_ROWS;
+  }
+
+  #argument(node: FieldNode, name: string): unknown {
+    const argument = node.arguments?.find((each) => each.name.value === name);
+    return argument && valueFromASTUntyped(argument.value, this.#input.variables);
+  }
+}
+
+/** Where the fields below the field `name` (as Type.field) stand. */
+function placeWithin(name: string, place: Place): Place {
+  if (JOINING.has(name)) return 'joined rows';
+  if (name === 'Material.reviews') return 'reviews of a material';
+  if (name === '__Schema.types') return 'whole schema';
+  if (name === '__Type.ofType') return WITHIN[place] ?? 'within 1';
+  if (/^\w+(Connection|Edge)\.|^HardMaterial\.material$/.test(name)) return place;
+  if (name === 'Review.material' && place === 'joined rows') return place;
+  const isOfAll = /^__Type\.(fields|inputFields|enumValues)$|^__Field\.args$/.test(name);
+  return isOfAll && place === 'whole schema' ? place : 'alone';
 }
 
 /** Unknown fields are refused by validation, after this. */
@@ -146,6 +173,5 @@ function fieldOf(
 ): GraphQLField<unknown, unknown> | undefined {
   if (name === SchemaMetaFieldDef.name) return SchemaMetaFieldDef;
   if (name === TypeMetaFieldDef.name) return TypeMetaFieldDef;
-  const isObject = (type: GraphQLNamedType | undefined): type is GraphQLObjectType => isObjectType(type);
-  return isObject(parent) ? parent.getFields()[name] : undefined;
+  return isObjectType(parent) ? parent.getFields()[name] : undefined;
 }

@@ -13,18 +13,17 @@ export type RequestedMutation = {
 const TARGETS = ['userId', 'materialId', 'materialIds', 'apiKeyId'];
 const MAX_IDS = 100;
 
-/** Also those that stand in fragments. A name that the schema does not know is not repeated. */
-export function requestedMutations({
-  schema,
-  operation,
-  fragments,
-  variables,
-}: MeasureInput): RequestedMutation[] {
+/** The first `max`, also those that stand in fragments. A name that the schema does not know is not repeated. */
+export function requestedMutations(
+  { schema, operation, fragments, variables }: MeasureInput,
+  max: number,
+): { first: RequestedMutation[]; areMore: boolean } {
   const known = schema.getMutationType()?.getFields() ?? {};
   const fields: FieldNode[] = [];
   const seen = new Set<string>();
   const collect = ({ selections }: SelectionSetNode): void => {
     for (const selection of selections) {
+      if (fields.length > max) return;
       if (selection.kind === Kind.FIELD) fields.push(selection);
       else if (selection.kind === Kind.INLINE_FRAGMENT) collect(selection.selectionSet);
       else if (!seen.has(selection.name.value)) {
@@ -35,15 +34,16 @@ export function requestedMutations({
     }
   };
   collect(operation.selectionSet);
-  return fields.map((field) => {
+  const first = fields.slice(0, max).map((field) => {
     const argument = field.arguments?.find(({ name }) => name.value === 'input');
-    const input: unknown = argument && valueFromASTUntyped(argument.value, { ...variables });
+    const input: unknown = argument && valueFromASTUntyped(argument.value, variables);
     return {
       action: Object.hasOwn(known, field.name.value) ? field.name.value : 'unknown',
       responseKey: field.alias?.value ?? field.name.value,
       targets: targetsOf(input),
     };
   });
+  return { first, areMore: fields.length > max };
 }
 
 /** The ids in an input. What has not their form is not repeated: people paste the key where its id is asked for. */

@@ -7,15 +7,20 @@ import type {
   SnoozeResolvers,
 } from '../../generated/gateway/resolvers.ts';
 import type { Schedule as ScheduleMessage } from '../../generated/scheduling/v1/Schedule.ts';
-import { readReviewsOfMaterial, readSnoozes } from '../histories.ts';
-import { readConnection } from '../relay.ts';
+import { joinReviews, joinSnoozedMaterials } from '../joins.ts';
+import { rowsBelow } from '../lookahead.ts';
+import type { ReviewNode } from '../model.ts';
+import { findMaterials, listReviews, listSnoozes } from '../reads.ts';
+import { countOf, readConnection, toConnection } from '../relay.ts';
 import { fromMaterialType, required, toOptionalTime, toTime } from '../wire.ts';
 
 export const Material: MaterialResolvers = {
   id: ({ message }) => message.materialId,
   title: ({ message }) => message.title,
-  content: ({ message }) => message.content ?? null,
-  sourceUrl: ({ message }) => message.sourceUrl ?? null,
+  content: ({ message: { content } }, _arguments, { budget }) =>
+    content === undefined ? null : budget.answer(content),
+  sourceUrl: ({ message: { sourceUrl } }, _arguments, { budget }) =>
+    sourceUrl === undefined ? null : budget.answer(sourceUrl),
   type: ({ message }) => fromMaterialType(message.type),
   ef: ({ message }) => message.easeFactor,
   interval: ({ message }) => message.intervalDays,
@@ -28,15 +33,33 @@ export const Material: MaterialResolvers = {
   revision: ({ message }) => message.revision,
   isDue: ({ message }) => {
     const nextReview = toOptionalTime(message.nextReviewTime);
-    return nextReview === null || nextReview.getTime() <= Date.now();
+    return nextReview === null || nextReview <= Date.now();
   },
-  reviews: ({ userId, message }, page, context) =>
-    readConnection(page, readReviewsOfMaterial(context, userId, message.materialId)),
-  snoozes: ({ userId, message }, page, context) =>
-    readConnection(page, readSnoozes(context, userId, message.materialId)),
-  previews: async ({ userId, message }, _arguments, { clients, call }) => {
-    const { materialId } = message;
-    const { previews } = await clients.reviews.previewReview({ userId, materialId }, call);
+  reviews: (material, { first, after }, context) => {
+    const { userId, message } = material;
+    const joined = (after ?? null) === null ? material.joinedReviews?.get(countOf(first)) : undefined;
+    if (joined instanceof Error) throw joined;
+    const known = joined?.get(message.materialId);
+    if (known !== undefined) {
+      const rows = known.reviews.map((review): ReviewNode => ({ userId, message: review, material }));
+      return toConnection({ rows, nextPageToken: known.nextPageToken });
+    }
+    return readConnection({ first, after }, async (page) => {
+      const { rows, nextPageToken } = await listReviews(context, userId, {
+        ...page,
+        materialId: message.materialId,
+      });
+      return { rows: rows.map((row) => ({ ...row, material })), nextPageToken };
+    });
+  },
+  snoozes: ({ userId, message: { materialId } }, page, context, info) =>
+    readConnection(page, async (request) => {
+      const read = await listSnoozes(context, userId, { ...request, materialId });
+      await joinSnoozedMaterials({ context, info }, rowsBelow(info, info.fieldNodes), read.rows);
+      return read;
+    }),
+  previews: async ({ userId, message: { materialId } }, _arguments, { clients, budget }) => {
+    const { previews } = await budget.read(clients.reviews.previewReview, { userId, materialId });
     return previews.map(({ quality, schedule }) => ({
       quality: quality ?? 0,
       schedule: toSchedule(required(schedule)),
@@ -47,9 +70,10 @@ export const Material: MaterialResolvers = {
 export const Review: ReviewResolvers = {
   id: ({ message }) => message.reviewId,
   materialId: ({ message }) => message.materialId,
-  material: async ({ userId, message }, _arguments, { loaders }) => {
-    const material = await loaders.material.load({ userId, materialId: message.materialId });
-    return material === undefined ? null : { userId, message: material };
+  material: ({ userId, message: { materialId }, material }, _arguments, context) => {
+    if (material instanceof Error) throw material;
+    if (material !== undefined) return material;
+    return findMaterials(context, userId, [materialId]).then((found) => found.get(materialId) ?? null);
   },
   quality: ({ message }) => message.quality ?? 0,
   reviewedAt: ({ message }) => toTime(message.reviewTime),
@@ -61,10 +85,12 @@ export const Review: ReviewResolvers = {
 export const Snooze: SnoozeResolvers = {
   id: ({ message }) => message.snoozeId,
   materialIds: ({ message }) => message.materialIds,
-  materials: async ({ userId, message }, _arguments, { loaders }) => {
-    const keys = message.materialIds.map((materialId) => ({ userId, materialId }));
-    const found = await Promise.all(keys.map((key) => loaders.material.load(key)));
-    return found.flatMap((material) => (material === undefined ? [] : [{ userId, message: material }]));
+  materials: async ({ userId, message: { materialIds }, materials }, _arguments, context, info) => {
+    if (materials instanceof Error) throw materials;
+    if (materials !== undefined) return materials;
+    const found = await findMaterials(context, userId, materialIds);
+    await joinReviews({ context, info }, info.fieldNodes, [...found.values()]);
+    return materialIds.flatMap((id) => found.get(id) ?? []);
   },
   snoozeUntil: ({ message }) => toTime(message.snoozeUntilTime),
   reason: ({ message }) => message.reason,

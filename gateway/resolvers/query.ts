@@ -1,6 +1,7 @@
 // The roots of every query.
 import type { QueryResolvers } from '../../generated/gateway/resolvers.ts';
 import { invalidField } from '../../services/platform/errors.ts';
+import { findMaterials, findUser } from '../reads.ts';
 import { readConnection } from '../relay.ts';
 
 export const Query: QueryResolvers = {
@@ -9,24 +10,22 @@ export const Query: QueryResolvers = {
     role: role === 'operator' ? 'OPERATOR' : 'VIEWER',
   }),
 
-  async user(_parent, { id, email }, { loaders }) {
+  user(_parent, { id, email }, context) {
     if ((id ?? null) !== null && (email ?? null) !== null) {
       throw invalidField('email', 'Only one of id and email may be given.');
     }
     if ((id ?? null) === null && (email ?? null) === null) {
       throw invalidField('id', 'One of id and email must be given.');
     }
-    return loaders.user.load(id ? { userId: id } : { email: email ?? '' });
+    return findUser(context, typeof id === 'string' ? { userId: id } : { email: email ?? '' });
   },
 
-  users: (_parent, page, { clients, call }) =>
+  users: (_parent, page, { clients, budget }) =>
     readConnection(page, async (request) => {
-      const { users, nextPageToken } = await clients.users.listUsers(request, call);
+      const { users, nextPageToken } = await budget.read(clients.users.listUsers, request);
       return { rows: users, nextPageToken };
     }),
 
-  async material(_parent, { userId, id }, { loaders }) {
-    const message = await loaders.material.load({ userId, materialId: id });
-    return message === undefined ? null : { userId, message };
-  },
+  material: async (_parent, { userId, id }, context) =>
+    (await findMaterials(context, userId, [id])).get(id) ?? null,
 };

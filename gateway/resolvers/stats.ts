@@ -4,16 +4,19 @@ import type {
   RetentionCountResolvers,
   StatsResolvers,
 } from '../../generated/gateway/resolvers.ts';
+import { joinReviews } from '../joins.ts';
+import { fieldsBelow, rowsBelow } from '../lookahead.ts';
+import type { HardMaterialNode } from '../model.ts';
 import { readConnection } from '../relay.ts';
 import { fromIntervalBand, required } from '../wire.ts';
 
 export const Stats: StatsResolvers = {
-  forecast: (request, _arguments, { clients, call }) => clients.stats.getForecast(request, call),
+  forecast: (request, _arguments, { clients, budget }) => budget.read(clients.stats.getForecast, request),
 
-  activity: (request, _arguments, { clients, call }) => clients.stats.getActivity(request, call),
+  activity: (request, _arguments, { clients, budget }) => budget.read(clients.stats.getActivity, request),
 
-  retention: async (request, _arguments, { clients, call }) => {
-    const { total, bands, days } = await clients.stats.getRetention(request, call);
+  retention: async (request, _arguments, { clients, budget }) => {
+    const { total, bands, days } = await budget.read(clients.stats.getRetention, request);
     return {
       total: required(total),
       bands: bands.map(({ band, count }) => ({ band: fromIntervalBand(band), count: required(count) })),
@@ -21,8 +24,8 @@ export const Stats: StatsResolvers = {
     };
   },
 
-  distributions: async (request, _arguments, { clients, call }) => {
-    const { easeFactors, intervals, grades } = await clients.stats.getDistributions(request, call);
+  distributions: async (request, _arguments, { clients, budget }) => {
+    const { easeFactors, intervals, grades } = await budget.read(clients.stats.getDistributions, request);
     return {
       easeFactors: easeFactors.map(({ easeFactor, count }) => ({ ef: easeFactor, count })),
       intervals: intervals.map(({ band, count }) => ({ band: fromIntervalBand(band), count })),
@@ -30,16 +33,26 @@ export const Stats: StatsResolvers = {
     };
   },
 
-  hardestMaterials: (request, { minReviews, ...page }, { clients, call }) =>
+  hardestMaterials: (request, { minReviews, ...page }, context, info) =>
     readConnection(page, async (pageRequest) => {
-      const { materials, nextPageToken } = await clients.stats.listHardestMaterials(
-        { ...request, ...pageRequest, minReviews: minReviews ?? 3 },
-        call,
+      const { clients, budget, views } = context;
+      const { materials, nextPageToken } = await budget.read(
+        clients.stats.listHardestMaterials,
+        { ...request, ...pageRequest, minReviews: minReviews ?? 3, view: views.material },
+        views.lane,
       );
-      const rows = materials.map(({ material, count }) => ({
-        material: { userId: request.userId, message: required(material) },
-        count: required(count),
-      }));
+      const rows = materials.map(
+        ({ material, count }): HardMaterialNode => ({
+          material: { userId: request.userId, message: required(material) },
+          count: required(count),
+        }),
+      );
+      const below = fieldsBelow(info, rowsBelow(info, info.fieldNodes), 'material');
+      await joinReviews(
+        { context, info },
+        below,
+        rows.map(({ material }) => material),
+      );
       return { rows, nextPageToken };
     }),
 };

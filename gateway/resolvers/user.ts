@@ -1,6 +1,8 @@
 // A user, the user's lists, and keys.
 import type { ApiKeyResolvers, UserResolvers } from '../../generated/gateway/resolvers.ts';
-import { readReviews, readSnoozes } from '../histories.ts';
+import { joinMaterials, joinReviews, joinSnoozedMaterials } from '../joins.ts';
+import { rowsBelow } from '../lookahead.ts';
+import { listDueMaterials, listMaterials, listReviews, listSnoozes } from '../reads.ts';
 import { readConnection } from '../relay.ts';
 import { fromPlan, fromTime, toMaterialState, toMaterialType, toOptionalTime, toTime } from '../wire.ts';
 
@@ -12,9 +14,9 @@ export const User: UserResolvers = {
   createdAt: ({ createTime }) => toTime(createTime),
   updatedAt: ({ updateTime }) => toTime(updateTime),
 
-  materials: ({ userId }, { query, state, type, due, ...page }, { loaders }) =>
+  materials: ({ userId }, { query, state, type, due, ...page }, context, info) =>
     readConnection(page, async (request) => {
-      const { materials, nextPageToken } = await loaders.materialList.load({
+      const read = await listMaterials(context, {
         userId,
         ...request,
         query: query ?? '',
@@ -22,23 +24,39 @@ export const User: UserResolvers = {
         ...(type && { type: toMaterialType(type) }),
         ...(typeof due === 'boolean' && { due: due ? 'DUE_STATE_DUE' : 'DUE_STATE_NOT_DUE' }),
       });
-      return { rows: materials.map((message) => ({ userId, message })), nextPageToken };
+      await joinReviews({ context, info }, rowsBelow(info, info.fieldNodes), read.rows);
+      return read;
     }),
 
-  dueMaterials: ({ userId }, page, { loaders }) =>
+  dueMaterials: ({ userId }, page, context, info) =>
     readConnection(page, async (request) => {
-      const { materials, nextPageToken } = await loaders.dueMaterialList.load({ userId, ...request });
-      return { rows: materials.map((message) => ({ userId, message })), nextPageToken };
+      const read = await listDueMaterials(context, { userId, ...request });
+      await joinReviews({ context, info }, rowsBelow(info, info.fieldNodes), read.rows);
+      return read;
     }),
 
-  reviews: ({ userId }, { materialId, ...page }, context) =>
-    readConnection(page, readReviews(context, userId, materialId ?? '')),
+  reviews: ({ userId }, { materialId, ...page }, context, info) =>
+    readConnection(page, async (request) => {
+      const read = await listReviews(context, userId, { ...request, materialId: materialId ?? '' });
+      await joinMaterials({ context, info }, rowsBelow(info, info.fieldNodes), read.rows);
+      return read;
+    }),
 
-  snoozes: ({ userId }, { materialId, ...page }, context) =>
-    readConnection(page, readSnoozes(context, userId, materialId ?? '')),
+  snoozes: ({ userId }, { materialId, ...page }, context, info) =>
+    readConnection(page, async (request) => {
+      const read = await listSnoozes(context, userId, { ...request, materialId: materialId ?? '' });
+      await joinSnoozedMaterials({ context, info }, rowsBelow(info, info.fieldNodes), read.rows);
+      return read;
+    }),
 
-  apiKeys: async ({ userId }, _arguments, { clients, call }) =>
-    (await clients.apiKeys.listApiKeys({ userId }, call)).apiKeys,
+  apiKeys: ({ userId }, page, { clients, budget }) =>
+    readConnection(page, async (request) => {
+      const { apiKeys, nextPageToken } = await budget.read(clients.apiKeys.listApiKeys, {
+        userId,
+        ...request,
+      });
+      return { rows: apiKeys, nextPageToken };
+    }),
 
   stats: (user, { timeZone, asOf, days }) => ({
     userId: user.userId,

@@ -182,10 +182,15 @@ describe('npm run gateway', () => {
 
 /** The TCP port on which a process group listens; 0 while there is none. */
 async function portOf(group: number): Promise<number> {
-  const { stdout } = await promisify(execFile)('sh', [
-    '-c',
-    `for p in $(pgrep -g ${group}); do for f in /proc/$p/fd/*; do readlink $f; done; done; cat /proc/net/tcp`,
-  ]).catch(() => ({ stdout: '' }));
+  // As many lines as the machine has connections.
+  const { stdout } = await promisify(execFile)(
+    'sh',
+    [
+      '-c',
+      `for p in $(pgrep -g ${group}); do for f in /proc/$p/fd/*; do readlink $f; done; done; cat /proc/net/tcp`,
+    ],
+    { maxBuffer: 64 * 1024 * 1024 },
+  ).catch(() => ({ stdout: '' }));
   const inodes = new Set([...stdout.matchAll(/socket:\[(\d+)\]/g)].map(([, inode]) => inode));
   for (const line of stdout.split('\n')) {
     const fields = line.trim().split(/\s+/);

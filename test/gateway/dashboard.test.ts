@@ -255,6 +255,18 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     await page.close();
   });
 
+  test('pages through the keys of a learner who has made many', async () => {
+    const { userId } = await dashboard.system.createUser();
+    for (let count = 1; count < 27; count += 1) await dashboard.system.createKey(userId, ['profile:read']);
+    const { page } = await dashboard.openAt(path(userId, '/keys'));
+    await page.getByRole('link', { name: 'Next page' }).waitFor();
+    expect(await page.locator('tbody tr').count()).toBe(25);
+    await page.getByRole('link', { name: 'Next page' }).click();
+    await page.getByRole('link', { name: 'Previous page' }).waitFor();
+    expect(await page.locator('tbody tr').count()).toBe(2);
+    await page.close();
+  });
+
   test('offers a viewer no action', async () => {
     const { userId } = await dashboard.system.createUser();
     const materialId = await createMaterial(userId, { title: 'Seen' });

@@ -139,7 +139,12 @@ describe('materials', () => {
         { code: 'INVALID_REQUEST', field: 'quality' },
       ],
       ['submitReview', { userId, materialId, quality: 1 }, 'review { id }', { code: 'NOT_FOUND' }],
-      ['submitReview', { userId, materialId, quality: '1' }, 'review { id }', { code: 'INVALID_REQUEST' }],
+      [
+        'submitReview',
+        { userId, materialId, quality: '1' },
+        'review { id }',
+        { code: 'INVALID_REQUEST', field: 'quality' },
+      ],
       [
         'snoozeMaterials',
         { userId, materialIds: [] },
@@ -156,7 +161,7 @@ describe('materials', () => {
         'snoozeMaterials',
         { userId, materialIds: [materialId], snoozeUntil: '2026-02-30T00:00:00Z' },
         'snooze { id }',
-        { code: 'INVALID_REQUEST' },
+        { code: 'INVALID_REQUEST', field: 'snoozeUntil' },
       ],
       [
         'updateMaterial',
@@ -204,8 +209,44 @@ describe('keys', () => {
     const revoked = await mutate('revokeApiKey', { apiKeyId }, 'apiKey { revokedAt }');
     expect(revoked.result.apiKey.revokedAt).not.toBeNull();
     await expect.poll(async () => (await api.get('/materials')).status).toBe(401);
-    const { data } = await gateway.query(`{ user(id: "${userId}") { apiKeys { id name revokedAt } } }`);
-    expect(data.user.apiKeys).toHaveLength(3);
+    const { data } = await gateway.query(
+      `{ user(id: "${userId}") { apiKeys { nodes { id name revokedAt } } } }`,
+    );
+    expect(data.user.apiKeys.nodes).toHaveLength(3);
+  });
+});
+
+describe('several mutations in one request', () => {
+  test('are each answered for themselves: what was done is answered, what failed is null with its error', async () => {
+    const { userId } = await system.createUser();
+    const before = gateway.audited.length;
+    const { data, errors, status } = await gateway.query(
+      `mutation ($userId: ID!) {
+        first: createApiKey(input: {userId: $userId, name: "kept"}) { key }
+        second: createApiKey(input: {userId: $userId, scopes: ["everything"]}) { key }
+        third: createMaterial(input: {userId: $userId, title: ""}) { material { id } }
+        fourth: createMaterial(input: {userId: $userId, title: "T"}) { material { title } }
+      }`,
+      { userId },
+    );
+    expect(status).toBe(200);
+    expect(data).toEqual({
+      first: { key: expect.stringMatching(/^rmk_live_/) },
+      second: null,
+      third: null,
+      fourth: { material: { title: 'T' } },
+    });
+    expect(errors?.map(({ path, extensions }) => [path, extensions])).toEqual([
+      [['second'], { code: 'INVALID_SCOPE' }],
+      [['third'], { code: 'INVALID_REQUEST', field: 'title' }],
+    ]);
+    const audited = gateway.audited.slice(before).map(({ action, outcome }) => [action, outcome]);
+    expect(audited).toEqual([
+      ['createApiKey', 'ok'],
+      ['createApiKey', 'INVALID_SCOPE'],
+      ['createMaterial', 'INVALID_REQUEST'],
+      ['createMaterial', 'ok'],
+    ]);
   });
 });
 

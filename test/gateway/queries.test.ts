@@ -140,6 +140,13 @@ describe('a connection', () => {
     expect(last.hasNextPage).toBe(false);
     expect((await page(userId, 3, last.endCursor)).nodes).toEqual([]);
   });
+
+  test('refuses a text to find that is too long by its argument', async () => {
+    const { userId } = await learner(1);
+    const text = `query ($id: ID, $query: String) { user(id: $id) { materials(query: $query) { nodes { id } } } }`;
+    const { errors } = await gateway.query(text, { id: userId, query: 'x'.repeat(1025) });
+    expect(errors?.[0]?.extensions).toEqual({ code: 'INVALID_REQUEST', field: 'query' });
+  });
 });
 
 describe('a query', () => {
@@ -211,6 +218,24 @@ describe('a query', () => {
     );
     expect(filtered.data.user).toEqual({ due: { nodes: [] }, cards: { nodes: [] } });
   });
+});
+
+test('long texts and schedules are read only where a field names them, under whatever alias', async () => {
+  const { userId, api, ids } = await learner(1);
+  await api.create({ title: 'c', content: 'of c' });
+  await gateway.query(REVIEW, { input: { userId, materialId: ids[0], quality: 5 } });
+  const reviews = 'reviews(first: 1) { nodes { quality';
+  const plain = `query ($id: ID) { user(id: $id) { materials { nodes { title ${reviews} } } } } } }`;
+  const whole = `query ($id: ID) { user(id: $id) { materials { nodes { text: content ${reviews} was: before { ef } } } } } } }`;
+  for (let time = 0; time < 3; time += 1) {
+    const seen = await gateway.requestsOf(() => gateway.query(plain, { id: userId }));
+    expect(seen.flatMap(({ view }) => view ?? [])).toEqual(['MATERIAL_VIEW_BASIC', 'REVIEW_VIEW_BASIC']);
+    const answer = await gateway.query(whole, { id: userId });
+    expect(answer.data.user.materials.nodes).toEqual([
+      { text: 'of c', reviews: { nodes: [] } },
+      { text: null, reviews: { nodes: [{ quality: 5, was: { ef: 2.5 } }] } },
+    ]);
+  }
 });
 
 test('every type, field, argument and value of the schema has a description', async () => {

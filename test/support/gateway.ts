@@ -3,6 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { parseToken } from '../../gateway/access/tokens.ts';
 import { buildGateway } from '../../gateway/app.ts';
 import { type Clients, closeClients, createClients } from '../../gateway/clients.ts';
+import { inspect } from '../../gateway/limits/inspect.ts';
+import { createKnownDocuments } from '../../gateway/limits/known-documents.ts';
 import { buildGatewaySchema } from '../../gateway/schema.ts';
 import type { AuditEntry } from '../../services/platform/audit.ts';
 import { createLogger } from '../../services/platform/logger.ts';
@@ -21,7 +23,14 @@ export type TestGateway = Awaited<ReturnType<typeof startTestGateway>>;
 export const OPERATOR = randomBytes(32).toString('hex');
 export const VIEWER = randomBytes(32).toString('hex');
 
-export async function startTestGateway(system: TestSystem, logger = createLogger('test', 'silent')) {
+/** Stands around an RPC that is made: `make` makes it. */
+export type Around = (rpc: string, make: () => unknown) => unknown;
+
+export async function startTestGateway(
+  system: TestSystem,
+  logger = createLogger('test', 'silent'),
+  around: Around = (_rpc, make) => make(),
+) {
   const rpcs: string[] = [];
   const requests: { view?: string }[] = [];
   const audited: AuditEntry[] = [];
@@ -29,12 +38,17 @@ export async function startTestGateway(system: TestSystem, logger = createLogger
   const tokens = [`olga:operator:${OPERATOR}`, `vic:viewer:${VIEWER}`].flatMap(
     (entry) => parseToken(entry) ?? [],
   );
+  const schema = buildGatewaySchema();
   const app = await buildGateway({
-    schema: buildGatewaySchema(),
-    clients: watched(real, (rpc, request) => {
-      rpcs.push(rpc);
-      requests.push(request as { view?: string });
-    }),
+    schema,
+    clients: watched(
+      real,
+      (rpc, request) => {
+        rpcs.push(rpc);
+        requests.push(request as { view?: string });
+      },
+      around,
+    ),
     tokens,
     audit: (entry) => audited.push(entry),
     logger,
@@ -62,6 +76,12 @@ export async function startTestGateway(system: TestSystem, logger = createLogger
     send,
     query: (query: string, variables: object = {}, token = OPERATOR) =>
       send(JSON.stringify({ query, variables }), { authorization: `Bearer ${token}` }),
+    /** What a document is measured at. */
+    measure: (query: string, variables: object = {}) =>
+      inspect(schema, createKnownDocuments(), { query, variables }).measured,
+    /** How many are open to it. */
+    connections: () =>
+      new Promise<number>((resolve) => app.server.getConnections((_error, count) => resolve(count))),
     /** The names of the RPCs that `work` leads to. */
     async rpcsOf(work: () => Promise<unknown>): Promise<string[]> {
       rpcs.length = 0;
@@ -82,7 +102,11 @@ export async function startTestGateway(system: TestSystem, logger = createLogger
 }
 
 /** The same clients, telling the name and request of every RPC before it is made; `before` may throw in its place. */
-export function watched(clients: Clients, before: (rpc: string, request: unknown) => void): Clients {
+export function watched(
+  clients: Clients,
+  before: (rpc: string, request: unknown) => void,
+  around: Around = (_rpc, make) => make(),
+): Clients {
   const watch = <C extends object>(client: C): C =>
     new Proxy(client, {
       get(target, name) {
@@ -90,7 +114,7 @@ export function watched(clients: Clients, before: (rpc: string, request: unknown
         if (typeof member !== 'function' || name === 'close') return member;
         return (...args: unknown[]) => {
           before(String(name), args[0]);
-          return member.apply(target, args);
+          return around(String(name), () => member.apply(target, args));
         };
       },
     });

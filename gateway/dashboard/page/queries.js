@@ -53,7 +53,9 @@ export const OLDER_REVIEWS = `query OlderReviews($userId: ID!, $id: ID!, $after:
   material(userId: $userId, id: $id) { reviews(first: 100, after: $after) { ${REVIEWS} } }
 }`;
 
-export const KEYS = `query Keys($id: ID!) { user(id: $id) { ${USER} apiKeys { ${KEY} } } }`;
+export const KEYS = `query Keys($id: ID!, $after: String) {
+  user(id: $id) { ${USER} apiKeys(first: 25, after: $after) { nodes { ${KEY} } ${PAGE} } }
+}`;
 
 export const ARCHIVE =
   'mutation Archive($input: MaterialInput!) { archiveMaterial(input: $input) { material { id } } }';

@@ -1,18 +1,20 @@
 // The API keys of a learner, never the keys themselves.
-/** @import { ApiKey, Context, User, View } from '../types.d.ts' */
+/** @import { ApiKey, Context, Page, User, View } from '../types.d.ts' */
 import { request } from '../api.js';
 import { h } from '../dom.js';
 import { instant } from '../format.js';
 import { askCreate, keyActions, nameOf } from '../key-actions.js';
 import { KEYS } from '../queries.js';
-import { button, empty, table, userHeader } from '../ui.js';
+import { button, empty, pager, table, userHeader } from '../ui.js';
 import { notThere } from './not-there.js';
 
 /** @param {Context} context @returns {Promise<View>} */
 export async function keysView(context) {
-  /** @type {{ user: User & { apiKeys: ApiKey[] } | null }} */
-  const { user } = await request(KEYS, { id: context.route.path[1] });
+  const { path, params } = context.route;
+  /** @type {{ user: User & { apiKeys: Page<ApiKey> } | null }} */
+  const { user } = await request(KEYS, { id: path[1], after: params.get('after') });
   if (user === null) return notThere('learner');
+  const { nodes, pageInfo } = user.apiKeys;
   return {
     title: `Keys of ${user.email}`,
     content: [
@@ -23,15 +25,20 @@ export async function keysView(context) {
           {},
           button('Create a key', () => askCreate(context, user), { class: 'primary', id: 'create-key' }),
         ),
-      user.apiKeys.length > 0
-        ? h('section', { class: 'card' }, list(context, user))
+      nodes.length > 0
+        ? h(
+            'section',
+            { class: 'card' },
+            list(context, user, nodes),
+            pager(pageInfo, params, (next) => `#/users/${path[1]}/keys?${next}`),
+          )
         : empty('This learner has no API key.', context.mayChange && 'Create one to let an app in.'),
     ],
   };
 }
 
-/** @param {Context} context @param {User & { apiKeys: ApiKey[] }} user */
-function list(context, { apiKeys, timeZone }) {
+/** @param {Context} context @param {User} user @param {readonly ApiKey[]} apiKeys */
+function list(context, { timeZone }, apiKeys) {
   const columns = ['Name', 'Scopes', 'Created', 'Last used', 'State'];
   return table(
     'API keys',

@@ -1,0 +1,32 @@
+// Refuses text that PostgreSQL and UTF-8 cannot hold unchanged, in every argument of every field, as REST does.
+import { defaultFieldResolver, type GraphQLSchema, isObjectType } from 'graphql';
+import { invalidField } from '../../services/platform/errors.ts';
+import { isStorable } from '../../services/platform/text.ts';
+
+/** Changes `schema` in place. What is checked are the values as a resolver gets them, wherever they come from. */
+export function requireStorableArguments(schema: GraphQLSchema): void {
+  const types = Object.values(schema.getTypeMap()).filter(isObjectType);
+  const fields = types
+    .filter(({ name }) => !name.startsWith('__'))
+    .flatMap((type) => Object.values(type.getFields()));
+  for (const field of fields) {
+    if (field.args.length === 0) continue;
+    const resolve = field.resolve ?? defaultFieldResolver;
+    field.resolve = (parent, input: Record<string, unknown>, context, info) => {
+      for (const name in input) requireStorable(name, input[name]);
+      return resolve(parent, input, context, info);
+    };
+  }
+}
+
+/** `name`: of the argument, or of the field of an input that is nearest. @throws INVALID_REQUEST with it as the field. */
+function requireStorable(name: string, value: unknown): void {
+  if (typeof value === 'string') {
+    if (!isStorable(value))
+      throw invalidField(name, `${name} must not hold U+0000 or half of a surrogate pair.`);
+  } else if (Array.isArray(value)) {
+    for (const item of value) requireStorable(name, item);
+  } else if (typeof value === 'object' && value !== null && !(value instanceof Date)) {
+    for (const [field, part] of Object.entries(value)) requireStorable(field, part);
+  }
+}

@@ -1,0 +1,35 @@
+// What a request to the gateway may be and take; docs/gateway.md says the same in words.
+const MIB = 1024 * 1024;
+
+export const LIMITS = {
+  bodyBytes: 100 * 1024,
+  tokens: 2000,
+  /** The line of each error is counted from the first. */
+  lines: 2000,
+  operations: 50,
+  fragments: 50,
+  directives: 50,
+  aliases: 30,
+  /** Of an alias or a variable. */
+  nameCharacters: 64,
+  /** Of fields of one name, summed over all names: validation compares each with each. */
+  pairs: 40_000,
+  /** Reported of one document. */
+  errors: 5,
+  depth: 12,
+  /** Tools ask for types of types. */
+  introspectionDepth: 20,
+  cost: 20_000,
+  mutations: 10,
+  /** Calls to the services, and how many of them at once: one request must not take a service's whole pool. */
+  rpcs: 250,
+  rpcsAtOnce: 4,
+  /** Of a list at most 16 go by one call, which takes one connection of the service. */
+  sharedReadsAtOnce: 32,
+  /** Of the services' answers, of any one of them, and of the answer itself. */
+  answerBytes: 16 * MIB,
+  /** No call to a service is begun for a query after this. */
+  queryMs: 10_000,
+  /** What documents leave behind, so that they are read once. */
+  documentBytes: 16 * MIB,
+} as const;

@@ -1,0 +1,47 @@
+// Which fields a document asks for below a field, so that a list can read what its rows will be asked for.
+import {
+  type FieldNode,
+  GraphQLIncludeDirective,
+  type GraphQLResolveInfo,
+  GraphQLSkipDirective,
+  getDirectiveValues,
+  Kind,
+  type SelectionNode,
+  type SelectionSetNode,
+} from 'graphql';
+
+type Asked = Pick<GraphQLResolveInfo, 'fragments' | 'variableValues'>;
+
+/** The fields `name` that are asked for directly below `nodes`, under whatever alias, and not left out by a directive. */
+export function fieldsBelow(info: Asked, nodes: readonly FieldNode[], name: string): FieldNode[] {
+  const found: FieldNode[] = [];
+  const collect = ({ selections }: SelectionSetNode): void => {
+    for (const selection of selections) {
+      if (!isIncluded(info, selection)) continue;
+      if (selection.kind === Kind.FIELD) {
+        if (selection.name.value === name) found.push(selection);
+        continue;
+      }
+      // No type of the schema is abstract: a fragment that is valid in its place applies to every object there.
+      const set =
+        selection.kind === Kind.INLINE_FRAGMENT
+          ? selection.selectionSet
+          : info.fragments[selection.name.value]?.selectionSet;
+      if (set !== undefined) collect(set);
+    }
+  };
+  for (const { selectionSet } of nodes) if (selectionSet !== undefined) collect(selectionSet);
+  return found;
+}
+
+/** The same below the rows of a connection. */
+export function rowsBelow(info: Asked, nodes: readonly FieldNode[]): FieldNode[] {
+  const edges = fieldsBelow(info, nodes, 'edges');
+  return [...fieldsBelow(info, nodes, 'nodes'), ...fieldsBelow(info, edges, 'node')];
+}
+
+function isIncluded({ variableValues }: Asked, node: SelectionNode): boolean {
+  if (node.directives === undefined || node.directives.length === 0) return true;
+  if (getDirectiveValues(GraphQLSkipDirective, node, variableValues)?.if === true) return false;
+  return getDirectiveValues(GraphQLIncludeDirective, node, variableValues)?.if !== false;
+}

@@ -1,0 +1,229 @@
+// What is said of a request that GraphQL refuses: where and why, in few words, and none of the values that it held.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { OPERATOR, startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { startSystem, type TestSystem } from '../support/system.ts';
+
+let system: TestSystem;
+let gateway: TestGateway;
+beforeAll(async () => {
+  system = await startSystem();
+  gateway = await startTestGateway(system);
+});
+afterAll(async () => {
+  await gateway.stop();
+  await system.stop();
+});
+
+const CREATE =
+  'mutation ($input: CreateMaterialInput!) { createMaterial(input: $input) { material { id } } }';
+const S = 'Geheimnis';
+
+/** A document, its variables, and the message. */
+const REFUSALS: [query: string, variables: object, message: string, field?: string][] = [
+  // Syntax.
+  [`{ user(id: "${S}" }`, {}, 'Syntax error at line 1, column 24: Expected Name, found "}".', 'query'],
+  [`{ user(id: "x") { id } } "${S}"`, {}, 'Syntax error at line 1, column 37: Unexpected <EOF>.', 'query'],
+  [
+    `{ user(id: ${S} "${S}") }`,
+    {},
+    'Syntax error at line 1, column 22: Expected Name, found String.',
+    'query',
+  ],
+  [`{ user(id: "${S}\n") }`, {}, 'Syntax error at line 1, column 22: Unterminated string.', 'query'],
+  [
+    `{ user(id: "${S}\\q") }`,
+    {},
+    'Syntax error at line 1, column 22: Invalid character escape sequence.',
+    'query',
+  ],
+  [`{ user(id: '${S}') }`, {}, 'Syntax error at line 1, column 12: this cannot be read.', 'query'],
+  [`{ users(first: 1${S}) }`, {}, 'Syntax error at line 1, column 17: Invalid number.', 'query'],
+  [
+    `{\n users(first: """${S}""" """${S}""") }`,
+    {},
+    'Syntax error at line 2, column 31: Expected Name, found BlockString.',
+    'query',
+  ],
+  [`fragment on on User { ${S} }`, {}, 'Syntax error at line 1, column 10: Unexpected Name.', 'query'],
+  // Literals.
+  [`{ users(first: "${S}") { nodes { id } } }`, {}, 'Int cannot represent the value.'],
+  [`{ users(first: 1.5) { nodes { id } } }`, {}, 'Int cannot represent the value.'],
+  [`{ user(id: {secret: "${S}"}) { id } }`, {}, 'ID cannot represent the value.'],
+  [`{ user(id: ["${S}"]) { id } }`, {}, 'ID cannot represent the value.'],
+  [`{ user(email: ${S}) { id } }`, {}, 'String cannot represent the value.'],
+  [
+    `{ user(id: "x") { materials(state: ${S}) { nodes { id } } } }`,
+    {},
+    'The value is not one of those that are taken here.',
+  ],
+  [
+    `{ user(id: "x") { materials(state: "${S}") { nodes { id } } } }`,
+    {},
+    'Enum "MaterialState" cannot represent the value.',
+  ],
+  [
+    `{ user(id: "x") { stats(asOf: "${S}") { forecast { overdue } } } }`,
+    {},
+    'must be a time with an offset, such as 2026-12-01T10:00:00Z',
+  ],
+  [
+    `mutation { createMaterial(input: "${S}") { material { id } } }`,
+    {},
+    'Expected value of type "CreateMaterialInput!".',
+  ],
+  [
+    `mutation { createMaterial(input: {title: "${S}"}) { material { id } } }`,
+    {},
+    'Field "CreateMaterialInput.userId" of required type "ID!" was not provided.',
+  ],
+  [`mutation { deleteUser(input: {userId: null}) { deleted } }`, {}, 'Expected value of type "ID!".'],
+  // Variables.
+  [CREATE, { input: S }, 'Variable "$input": Expected type "CreateMaterialInput" to be an object.', 'input'],
+  [
+    CREATE,
+    { input: { userId: 'x', title: [S] } },
+    'Variable "$input.title": String cannot represent the value.',
+    'title',
+  ],
+  [
+    CREATE,
+    { input: { userId: { S }, title: S } },
+    'Variable "$input.userId": ID cannot represent the value.',
+    'userId',
+  ],
+  [
+    CREATE,
+    { input: { userId: 'x', title: 'x', type: S } },
+    'Variable "$input.type": The value is not one of those that are taken here.',
+    'type',
+  ],
+  [
+    CREATE,
+    { input: { userId: 'x', title: S, type: 'SIMPLE', titel: S } },
+    'Variable "$input": Field "titel" is not defined by type "CreateMaterialInput".',
+    'input',
+  ],
+  [
+    CREATE,
+    { input: { userId: 'x', content: `" at "input.content"; ${S}` } },
+    'Variable "$input": Field "title" of required type "String!" was not provided.',
+    'input',
+  ],
+  [
+    CREATE,
+    { input: { userId: 'x', title: null } },
+    'Variable "$input.title": Expected non-nullable type "String!" not to be null.',
+    'title',
+  ],
+  [
+    'query ($ids: [ID!]!) { user(id: "x") { id } __typename @skip(if: true) }',
+    { ids: ['x', [S]] },
+    'Variable "$ids" is never used.',
+  ],
+  [
+    'mutation ($ids: [ID!]!) { snoozeMaterials(input: {userId: "x", materialIds: $ids}) { snooze { id } } }',
+    { ids: ['x', [S]] },
+    'Variable "$ids[1]": ID cannot represent the value.',
+    'ids',
+  ],
+  [
+    'query ($at: DateTime) { user(id: "x") { stats(asOf: $at) { forecast { overdue } } } }',
+    { at: S },
+    'Variable "$at": must be a time with an offset, such as 2026-12-01T10:00:00Z',
+    'at',
+  ],
+  [
+    'query ($n: Int) { users(first: $n) { nodes { id } } }',
+    { n: S },
+    'Variable "$n": Int cannot represent the value.',
+    'n',
+  ],
+  ['query ($n: ID!) { user(id: $n) { id } }', {}, 'Variable "$n" of required type "ID!" was not provided.'],
+  [
+    'query ($n: ID!) { user(id: $n) { id } }',
+    { n: null },
+    'Variable "$n" of non-null type "ID!" must not be null.',
+  ],
+  // Names are told, but for what is a key.
+  ['{ users { nodes { nmae } } }', {}, 'Cannot query field "nmae" on type "User".'],
+  [`{ rmk_live_${S} }`, {}, 'Cannot query field "rmk_live_…" on type "Query".'],
+  [`{ ...${'f'.repeat(50_000)} }`, {}, `Unknown fragment "${'f'.repeat(982)}`],
+];
+
+describe('a refusal', () => {
+  test.each(REFUSALS.map((refusal) => ({ title: refusal[0].slice(0, 80), refusal })))(
+    'of $title',
+    async ({ refusal: [query, variables, message, field] }) => {
+      const { status, errors } = await gateway.query(query, variables);
+      expect(errors?.[0]?.message).toBe(message);
+      expect([status, errors?.[0]?.extensions]).toEqual([
+        400,
+        { code: 'INVALID_REQUEST', ...(field !== undefined && { field }) },
+      ]);
+      expect(JSON.stringify(errors)).not.toContain(S);
+    },
+  );
+
+  test('of an argument with a variable inside that was not given does not repeat what stands beside it', async () => {
+    const query = `mutation ($t: String!) { createMaterial(input: {userId: "x", title: $t, content: "${S}"}) { __typename } }`;
+    const { errors } = await gateway.query(query.replace('($t: String!)', '($t: String = "x")'));
+    expect(JSON.stringify(errors)).not.toContain(S);
+    const missing = await gateway.query(query, {});
+    expect(JSON.stringify(missing.errors)).not.toContain(S);
+  });
+
+  test('says in how many places something is wrong, five at most', async () => {
+    const many = Array.from({ length: 20 }, (_, index) => `n${index}`).join(' ');
+    const { errors } = await gateway.query(`{ ${many} }`);
+    expect(errors?.map(({ message }) => message)).toEqual([
+      ...[0, 1, 2, 3, 4].map((index) => `Cannot query field "n${index}" on type "Query".`),
+      'Too many validation errors, error limit reached. Validation aborted.',
+    ]);
+  });
+});
+
+describe('the time that a refusal takes grows with its text and no faster', () => {
+  const TEXTS: [name: string, text: string][] = [
+    ['what is looked for, again and again', 'got invalid value '.repeat(5000)],
+    ['quotes', '"'.repeat(45_000)],
+    ['quotes and words of errors', '" at "a"; Expected value of type "a", found '.repeat(2000)],
+    ['representing', 'cannot represent '.repeat(5000)],
+    ['Value', 'Value "'.repeat(9000)],
+    ['colons', ': '.repeat(40_000)],
+    ['keys', 'rmk_live_'.repeat(9000)],
+    ['line ends', '\n'.repeat(45_000)],
+  ];
+
+  /** CPU of this process, client and services among it, the least of three. */
+  async function cpuMs(work: () => Promise<unknown>): Promise<number> {
+    const taken: number[] = [];
+    for (let time = 0; time < 3; time += 1) {
+      const before = process.cpuUsage();
+      await work();
+      const { user, system: kernel } = process.cpuUsage(before);
+      taken.push((user + kernel) / 1000);
+    }
+    return Math.min(...taken);
+  }
+  const ask = (variables: string, query: string) =>
+    fetch(`${gateway.origin}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${OPERATOR}` },
+      body: `{"query":${JSON.stringify(query)},"variables":${variables}}`,
+    }).then((response) => response.text());
+
+  test.each(TEXTS)('%s', async (_name, text) => {
+    const ordinary = await cpuMs(() => ask('{}', '{ users { nodes { id email } } }'));
+    const quoted = JSON.stringify(text);
+    for (const [variables, query] of [
+      [`{"a":[${quoted}]}`, 'query ($a: ID!) { user(id: $a) { id } }'],
+      [`{"a":{"b":${quoted}}}`, 'query ($a: ID!) { user(id: $a) { id } }'],
+      [`{"a":{${quoted}:1}}`, 'query ($a: ID!) { user(id: $a) { id } }'],
+      [`{"a":${quoted}}`, 'query ($a: MaterialInput!) { user(id: "x") { id } }'],
+      ['{}', `{ user(id: [${quoted.replaceAll('\\n', ' ')}]) { id } }`],
+    ] as const) {
+      const taken = await cpuMs(() => ask(variables, query));
+      expect(taken / ordinary, query.slice(0, 50)).toBeLessThan(15);
+    }
+  });
+});

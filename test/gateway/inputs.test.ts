@@ -1,0 +1,287 @@
+// What a caller may send: text that cannot be stored, instants that do not exist, bodies that are no request.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { OPERATOR, startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { startSystem, type TestSystem } from '../support/system.ts';
+
+let system: TestSystem;
+let gateway: TestGateway;
+beforeAll(async () => {
+  system = await startSystem();
+  gateway = await startTestGateway(system);
+});
+afterAll(async () => {
+  await gateway.stop();
+  await system.stop();
+});
+
+const UNKNOWN = '01900000-0000-7000-8000-000000000000';
+const mutation = (name: string, type: string) =>
+  `mutation ($input: ${type}!) { ${name}(input: $input) { __typename } }`;
+
+/** Each text that a caller can send: where it stands, and the field that is named. */
+const TEXTS: [field: string, query: string, variables: (text: string) => object][] = [
+  ...(
+    [
+      [
+        'createUser',
+        'CreateUserInput',
+        { email: 'a@b.example' },
+        ['email', 'firstName', 'lastName', 'timeZone'],
+      ],
+      [
+        'updateUser',
+        'UpdateUserInput',
+        { userId: UNKNOWN },
+        ['userId', 'email', 'firstName', 'lastName', 'timeZone'],
+      ],
+      ['deleteUser', 'DeleteUserInput', {}, ['userId']],
+      [
+        'createMaterial',
+        'CreateMaterialInput',
+        { userId: UNKNOWN, title: 'T' },
+        ['userId', 'title', 'content', 'sourceUrl', 'requestId'],
+      ],
+      [
+        'updateMaterial',
+        'UpdateMaterialInput',
+        { userId: UNKNOWN, materialId: UNKNOWN },
+        ['materialId', 'title', 'content', 'sourceUrl', 'requestId'],
+      ],
+      [
+        'archiveMaterial',
+        'MaterialInput',
+        { userId: UNKNOWN, materialId: UNKNOWN },
+        ['materialId', 'requestId'],
+      ],
+      ['restoreMaterial', 'MaterialInput', { userId: UNKNOWN, materialId: UNKNOWN }, ['materialId']],
+      ['deleteMaterial', 'MaterialInput', { userId: UNKNOWN, materialId: UNKNOWN }, ['materialId']],
+      [
+        'submitReview',
+        'SubmitReviewInput',
+        { userId: UNKNOWN, materialId: UNKNOWN, quality: 3 },
+        ['userId', 'materialId', 'requestId'],
+      ],
+      [
+        'snoozeMaterials',
+        'SnoozeMaterialsInput',
+        { userId: UNKNOWN, materialIds: [UNKNOWN], preset: 'TONIGHT' },
+        ['userId', 'reason', 'requestId'],
+      ],
+      ['createApiKey', 'CreateApiKeyInput', { userId: UNKNOWN }, ['userId', 'name']],
+      ['rotateApiKey', 'RotateApiKeyInput', { apiKeyId: UNKNOWN }, ['apiKeyId']],
+      ['revokeApiKey', 'RevokeApiKeyInput', { apiKeyId: UNKNOWN }, ['apiKeyId']],
+    ] as const
+  ).flatMap(([name, type, input, fields]) =>
+    fields.map((field): (typeof TEXTS)[number] => [
+      field,
+      mutation(name, type),
+      (text) => ({ input: { ...input, [field]: text } }),
+    ]),
+  ),
+  ...(
+    [
+      ['snoozeMaterials', 'SnoozeMaterialsInput', { userId: UNKNOWN, preset: 'TONIGHT' }, 'materialIds'],
+      ['createApiKey', 'CreateApiKeyInput', { userId: UNKNOWN }, 'scopes'],
+      ['rotateApiKey', 'RotateApiKeyInput', { apiKeyId: UNKNOWN }, 'scopes'],
+    ] as const
+  ).map(([name, type, input, field]): (typeof TEXTS)[number] => [
+    field,
+    mutation(name, type),
+    (text) => ({ input: { ...input, [field]: [text] } }),
+  ]),
+  ['id', 'query ($t: ID) { user(id: $t) { id } }', (t) => ({ t })],
+  ['email', 'query ($t: String) { user(email: $t) { id } }', (t) => ({ t })],
+  ['after', 'query ($t: String) { users(after: $t) { nodes { id } } }', (t) => ({ t })],
+  ['userId', `query ($t: ID!) { material(userId: $t, id: "${UNKNOWN}") { id } }`, (t) => ({ t })],
+  ['id', `query ($t: ID!) { material(userId: "${UNKNOWN}", id: $t) { id } }`, (t) => ({ t })],
+];
+
+describe('text that cannot be stored unchanged', () => {
+  test.each(TEXTS)('is refused in %s: %s', async (field, query, variables) => {
+    for (const text of ['a\u0000b', '\ud800', 'x\udc00y', '\udfff\ud800']) {
+      const { errors } = await gateway.query(query, variables(text));
+      expect(errors?.map(({ extensions }) => extensions)).toEqual([{ code: 'INVALID_REQUEST', field }]);
+    }
+  });
+
+  test('is refused in each argument of a user', async () => {
+    const { userId } = await system.createUser();
+    for (const [field, selection] of [
+      ['query', 'materials(query: $t) { nodes { id } }'],
+      ['after', 'materials(after: $t) { nodes { id } }'],
+      ['after', 'dueMaterials(after: $t) { nodes { id } }'],
+      ['materialId', 'reviews(materialId: $id) { nodes { id } }'],
+      ['materialId', 'snoozes(materialId: $id) { nodes { id } }'],
+      ['timeZone', 'stats(timeZone: $t) { forecast { overdue } }'],
+      ['after', 'stats { hardestMaterials(after: $t) { nodes { material { id } } } }'],
+    ]) {
+      const type = selection?.includes('$id') ? '$id: ID' : '$t: String';
+      const query = `query (${type}) { user(id: "${userId}") { ${selection} } }`;
+      const { errors } = await gateway.query(query, { t: '\ud800', id: '\ud800' });
+      expect(
+        errors?.map(({ extensions }) => extensions),
+        selection,
+      ).toEqual([{ code: 'INVALID_REQUEST', field }]);
+    }
+  });
+
+  test('is refused in a literal and in a default value as well, and what is whole is taken', async () => {
+    const { userId } = await system.createUser();
+    const input = (title: string) => `{userId: "${userId}", title: ${title}}`;
+    const create = (head: string, argument: string) =>
+      gateway.query(`mutation ${head} { createMaterial(input: ${argument}) { material { title } } }`);
+    for (const [head, argument] of [
+      ['', input('"a\\u0000b"')],
+      [`($t: String = "a\\u0000b")`, input('$t').replace('$t', '$t')],
+      [`($i: CreateMaterialInput = ${input('"\\u0000"')})`, '$i'],
+    ] as const) {
+      const fixed = head
+        .replace('String =', 'String! =')
+        .replace('CreateMaterialInput =', 'CreateMaterialInput! =');
+      const { errors } = await create(fixed, argument);
+      expect(
+        errors?.map(({ extensions }) => extensions),
+        head,
+      ).toEqual([{ code: 'INVALID_REQUEST', field: 'title' }]);
+    }
+    const { data } = await create('', input('"\\uD83D\\uDE00 \\u{1F600}"'));
+    expect(data.createMaterial.material.title).toBe('😀 😀');
+  });
+});
+
+describe('an instant', () => {
+  const snooze = async (snoozeUntil: string) => {
+    const { userId } = await system.createUser();
+    const made = await gateway.query(
+      'mutation ($input: CreateMaterialInput!) { createMaterial(input: $input) { material { id } } }',
+      { input: { userId, title: 'T' } },
+    );
+    const { data, errors } = await gateway.query(
+      'mutation ($input: SnoozeMaterialsInput!) { snoozeMaterials(input: $input) { snooze { snoozeUntil } } }',
+      { input: { userId, materialIds: [made.data.createMaterial.material.id], snoozeUntil } },
+    );
+    return errors?.[0]?.extensions.code ?? data.snoozeMaterials.snooze.snoozeUntil;
+  };
+
+  test.each([
+    ['2098-01-01T23:59:59Z', '2098-01-01T23:59:59.000Z'],
+    ['2098-01-01t00:00:00z', '2098-01-01T00:00:00.000Z'],
+    ['2098-01-01T00:00:00.123987+01:30', '2097-12-31T22:30:00.123Z'],
+    ['2098-01-01T24:00:00Z', 'INVALID_REQUEST'],
+    ['2098-01-01T23:60:00Z', 'INVALID_REQUEST'],
+    ['2098-01-01T23:59:60Z', 'INVALID_REQUEST'],
+    ['2098-01-01T00:00:00+24:00', 'INVALID_REQUEST'],
+    ['2098-01-01T00:00:00+23:60', 'INVALID_REQUEST'],
+    ['2098-02-29T00:00:00Z', 'INVALID_REQUEST'],
+    ['9999-12-31T23:59:59-01:00', 'INVALID_REQUEST'],
+    ['2098-01-01 00:00:00Z', 'INVALID_REQUEST'],
+    ['2098-01-01T00:00:00', 'INVALID_REQUEST'],
+  ])('%s is %s, as over REST', async (text, expected) => {
+    expect(await snooze(text)).toBe(expected);
+    const { key } = await system.createUser();
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const send = async (path: string, body: object) =>
+      (
+        await fetch(`${system.origins[0]}/v1${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+      ).json();
+    const { material } = (await send('/materials', { title: 'T' })) as { material: { id: string } };
+    const answer = (await send(`/materials/${material.id}/snooze`, { snoozeUntil: text })) as {
+      snooze?: { snoozeUntil: string };
+      error?: { code: string };
+    };
+    expect(answer.snooze?.snoozeUntil ?? answer.error?.code.toUpperCase()).toBe(expected);
+  });
+});
+
+describe('a body that is no request', () => {
+  const json = JSON.stringify;
+  const query = '{ __typename }';
+  const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
+  test.each<[name: string, body: string, field: string | undefined]>([
+    ['an operationName that is no text', json({ query, operationName: 5 }), 'operationName'],
+    ['an operationName that is a list', json({ query, operationName: ['Q'] }), 'operationName'],
+    ['variables as a list', json({ query, variables: [] }), 'variables'],
+    ['variables as a text', json({ query, variables: '{}' }), 'variables'],
+    ['variables as a number', json({ query, variables: 5 }), 'variables'],
+    ['extensions as a list', json({ query, extensions: [] }), 'extensions'],
+    ['a batch', json([{ query }, { query }]), 'body'],
+    ['a number', '5', 'body'],
+    ['null', 'null', 'body'],
+    ['an empty query', json({ query: '' }), 'query'],
+    ['a query of spaces', json({ query: '   ' }), 'query'],
+    ['100 KiB of brackets', '['.repeat(100 * 1024), 'body'],
+    [
+      'deep variables',
+      `{"query":"query ($a: ID) { user(id: $a) { id } }","variables":{"a":${nested(50_000)}}}`,
+      'a',
+    ],
+    ['deep variables that nothing takes', `{"query":"${query}","variables":${nested(50_000)}}`, 'variables'],
+    ['__proto__ among variables', `{"query":"${query}","variables":{"__proto__":{"first":100}}}`, 'body'],
+    [
+      '__proto__ as a variable',
+      json({ query: 'query ($__proto__: Int) { users(first: $__proto__) { __typename } }' }),
+      'query',
+    ],
+    ['__proto__ as an alias', json({ query: '{ __proto__: __typename }' }), 'query'],
+    ['an alias that is long', json({ query: `{ ${'a'.repeat(65)}: __typename }` }), 'query'],
+    ['a huge integer', json({ query: `{ users(first: ${'9'.repeat(90_000)}) { __typename } }` }), undefined],
+    [
+      'a huge integer in a variable',
+      `{"query":"query ($a: Int) { users(first: $a) { __typename } }","variables":{"a":1e400}}`,
+      'a',
+    ],
+    ['half of a surrogate pair in the document', '{"query":"{ user(id: \\"\\ud800\\") { id } }"}', 'query'],
+    ['an argument twice', json({ query: '{ users(first: 1, first: 100) { __typename } }' }), undefined],
+    [
+      'a field of an input twice',
+      json({ query: `mutation { deleteUser(input: {userId: "a", userId: "b"}) { deleted } }` }),
+      undefined,
+    ],
+    ['more lines than a document has', json({ query: `{ ${'\n'.repeat(2001)} __typename }` }), 'query'],
+  ])('%s', async (_name, body, field) => {
+    const before = process.cpuUsage();
+    const { status, errors, data } = await gateway.send(body);
+    const cpuMs = process.cpuUsage(before).user / 1000;
+    expect([status, errors?.[0]?.extensions, data]).toEqual([
+      400,
+      { code: 'INVALID_REQUEST', ...(field !== undefined && { field }) },
+      undefined,
+    ]);
+    expect(errors?.[0]?.message.length).toBeLessThanOrEqual(1000);
+    // Only what takes seconds fails here; attacks.test.ts holds each to the cost of an ordinary request.
+    expect(cpuMs).toBeLessThan(1000);
+  });
+
+  test('a byte order mark before the JSON or the document is taken', async () => {
+    expect((await gateway.send(`\ufeff${json({ query })}`)).data).toEqual({ __typename: 'Query' });
+    expect((await gateway.send(json({ query: `\ufeff${query}` }))).data).toEqual({ __typename: 'Query' });
+  });
+
+  test('of a key that stands twice the last counts, for role, audit and run alike', async () => {
+    const change = `mutation { deleteUser(input: {userId: \\"${UNKNOWN}\\"}) { deleted } }`;
+    const twice = (first: string, last: string) => `{"query":"${first}","query":"${last}"}`;
+    const before = gateway.audited.length;
+    expect((await gateway.send(twice(change, query))).data).toEqual({ __typename: 'Query' });
+    expect(gateway.audited.length).toBe(before);
+    expect((await gateway.send(twice(query, change))).data.deleteUser.deleted).toBe(false);
+    expect(gateway.audited.length).toBe(before + 1);
+  });
+
+  test('of a document that was found valid does not stand for one that is not', async () => {
+    const comment = (text: string) => `{"query":"# ${text}\\n{ __typename }"}`;
+    expect((await gateway.send(comment('\ufffd'))).data).toEqual({ __typename: 'Query' });
+    const { status, errors } = await gateway.send(comment('\\ud800'));
+    expect([status, errors?.[0]?.extensions]).toEqual([400, { code: 'INVALID_REQUEST', field: 'query' }]);
+  });
+
+  test('GET is told where to go', async () => {
+    for (const path of ['/graphql?query={__typename}', '/graphql']) {
+      const answer = await fetch(gateway.origin + path, { headers: { authorization: `Bearer ${OPERATOR}` } });
+      const { errors } = (await answer.json()) as { errors: { message: string }[] };
+      expect([answer.status, errors[0]?.message]).toEqual([
+        404,
+        'There is only POST /graphql here, GraphiQL at /, and the dashboard at /dashboard.',
+      ]);
+    }
+  });
+});
