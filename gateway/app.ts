@@ -4,7 +4,10 @@ import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { GraphQLSchema } from 'graphql';
 import type { Audit } from '../services/platform/audit.ts';
 import { ServiceError } from '../services/platform/errors.ts';
+import { registerAdmission } from '../services/platform/http-admission.ts';
+import { boundConnections } from '../services/platform/http-connections.ts';
 import { registerShutdown } from '../services/platform/http-shutdown.ts';
+import { boundUnreadAnswers } from '../services/platform/http-unread.ts';
 import type { Logger } from '../services/platform/logger.ts';
 import { observeHttp } from '../services/platform/ops/observe-http.ts';
 import { NO_TELEMETRY, type Telemetry } from '../services/platform/ops/telemetry.ts';
@@ -16,7 +19,7 @@ import type { Clients } from './clients.ts';
 import type { GatewayContext } from './context.ts';
 import { registerDashboard } from './dashboard/dashboard.ts';
 import { registerGraphiql } from './graphiql/graphiql.ts';
-import { answerBadUrl, registerHttp } from './http.ts';
+import { answerBadUrl, registerHttp, UNAVAILABLE_BODY } from './http.ts';
 import { type Inspected, inspect } from './limits/inspect.ts';
 import { createKnownDocuments } from './limits/known-documents.ts';
 import { LIMITS } from './limits/limits.ts';
@@ -48,8 +51,10 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
   const shared = createSharedReads(clients);
   const documents = createKnownDocuments();
   const app = createFastify();
+  const connections = boundConnections(app);
   observeHttp(app, 'gateway', telemetry);
   registerHttp(app, logger);
+  boundUnreadAnswers(app, { holderOf, refusal: UNAVAILABLE_BODY });
   registerShutdown(app);
   const apollo = await startApollo({ app, schema, documents, logger, telemetry });
   const settle = (request: FastifyRequest, mutation: RequestedMutation, outcome: string) => {
@@ -61,61 +66,70 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
   app.decorateRequest('identity', null);
   app.decorateRequest('inspected', null);
   app.decorateRequest('settled', null);
-  app.post(
-    '/graphql',
-    {
+  await app.register(async (graphql) => {
+    graphql.addHook('onRequest', async (request) => {
       // Before the body is read: a stranger is refused before anything is done for them.
-      onRequest: async (request) => {
-        request.identity = identify(tokens, request.headers.authorization) ?? null;
-        if (request.identity === null) {
-          throw new ServiceError('UNAUTHORIZED', {
-            message: 'A gateway token is required. Send it as "Authorization: Bearer <token>".',
-          });
-        }
+      request.identity = identify(tokens, request.headers.authorization) ?? null;
+      if (request.identity === null) {
+        throw new ServiceError('UNAUTHORIZED', {
+          message: 'A gateway token is required. Send it as "Authorization: Bearer <token>".',
+        });
+      }
+    });
+    registerAdmission(graphql, {
+      room: LIMITS.requestsAtOnce,
+      holderOf,
+      connections,
+      refusal: UNAVAILABLE_BODY,
+      metrics: telemetry.metrics,
+    });
+    graphql.post(
+      '/graphql',
+      {
+        preHandler: async (request) => {
+          request.inspected = inspect(schema, documents, request.body);
+          request.settled = new Set();
+          const refusal = request.inspected.refusal ?? refusalOfRole(request);
+          if (refusal === undefined) return;
+          for (const mutation of request.inspected.mutations) settle(request, mutation, refusal.reason);
+          throw refusal;
+        },
+        // Validation, or the shape of a variable, may have stopped it before any resolver was asked.
+        onResponse: async (request) => {
+          for (const mutation of request.inspected?.mutations ?? []) {
+            if (!request.settled?.has(mutation.responseKey)) settle(request, mutation, 'not executed');
+          }
+        },
       },
-      preHandler: async (request) => {
-        request.inspected = inspect(schema, documents, request.body);
-        request.settled = new Set();
-        const refusal = request.inspected.refusal ?? refusalOfRole(request);
-        if (refusal === undefined) return;
-        for (const mutation of request.inspected.mutations) settle(request, mutation, refusal.reason);
-        throw refusal;
-      },
-      // Validation, or the shape of a variable, may have stopped it before any resolver was asked.
-      onResponse: async (request) => {
-        for (const mutation of request.inspected?.mutations ?? []) {
-          if (!request.settled?.has(mutation.responseKey)) settle(request, mutation, 'not executed');
-        }
-      },
-    },
-    fastifyApolloHandler(apollo, {
-      context: async (request): Promise<GatewayContext> => {
-        const identity = request.identity ?? { name: 'nobody', role: 'viewer' };
-        const call = {
-          requestId: request.id,
-          traceparent: readTraceparent(request.headers.traceparent),
-          caller: callerOf(request),
-        };
-        const { inspected } = request;
-        return {
-          identity,
-          call,
-          clients,
-          shared,
-          budget: createRequestBudget({
+      fastifyApolloHandler(apollo, {
+        context: async (request): Promise<GatewayContext> => {
+          const identity = request.identity ?? { name: 'nobody', role: 'viewer' };
+          const call = {
+            requestId: request.id,
+            traceparent: readTraceparent(request.headers.traceparent),
+            caller: callerOf(request),
+          };
+          const { inspected } = request;
+          return {
+            identity,
             call,
-            cost: inspected?.measured.cost ?? 0,
-            isAbandoned: () => request.raw.socket.destroyed,
-            // What was changed is answered, however long it took.
-            endMs: inspected?.isMutation === false ? performance.now() + LIMITS.queryMs : Infinity,
-            nowMs: () => performance.now(),
-          }),
-          views: viewsFor(inspected?.fields ?? new Set()),
-          settle: (mutation, outcome) => settle(request, mutation, outcome),
-        };
-      },
-    }),
-  );
+            clients,
+            shared,
+            budget: createRequestBudget({
+              call,
+              cost: inspected?.measured.cost ?? 0,
+              isAbandoned: () => request.raw.socket.destroyed,
+              // What was changed is answered, however long it took.
+              endMs: inspected?.isMutation === false ? performance.now() + LIMITS.queryMs : Infinity,
+              nowMs: () => performance.now(),
+            }),
+            views: viewsFor(inspected?.fields ?? new Set()),
+            settle: (mutation, outcome) => settle(request, mutation, outcome),
+          };
+        },
+      }),
+    );
+  });
   registerGraphiql(app);
   registerDashboard(app);
   return app;
@@ -133,6 +147,9 @@ function createFastify(): FastifyInstance {
     genReqId: ({ headers }) => requestIdOf(headers['x-request-id']),
   });
 }
+
+/** Whose share a request counts in; all who have shown no token are one. */
+const holderOf = ({ identity }: FastifyRequest): string => identity?.name ?? 'stranger';
 
 /** A viewer's mutation is refused before it is run. */
 function refusalOfRole({ identity, inspected }: FastifyRequest): ServiceError | undefined {

@@ -1,6 +1,7 @@
 // What every answer of the gateway has, whatever is asked: headers, a line in the log, errors in the shape of GraphQL.
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { invalidField, ServiceError, toServiceError } from '../services/platform/errors.ts';
+import { hasTooManyHeaders, MAX_HEADER_LINES } from '../services/platform/http-connections.ts';
 import { logAtItsEnd, setCommonHeaders } from '../services/platform/http-request.ts';
 import type { Logger } from '../services/platform/logger.ts';
 import { toGraphQLError } from './errors.ts';
@@ -11,6 +12,8 @@ export function registerHttp(app: FastifyInstance, logger: Logger): void {
     // An answer may carry a key; the files of the dashboard say otherwise.
     reply.header('cache-control', 'no-store');
     logAtItsEnd(logger, request, reply, () => ({ caller: request.identity?.name }));
+    if (hasTooManyHeaders(request))
+      throw invalidField('headers', `A request must not have more than ${MAX_HEADER_LINES} header lines.`);
   });
   app.setNotFoundHandler((_request, reply) => {
     const message = 'There is only POST /graphql here, GraphiQL at /, and the dashboard at /dashboard.';
@@ -34,6 +37,9 @@ export function registerHttp(app: FastifyInstance, logger: Logger): void {
 export function answerBadUrl(_error: FastifyError, _request: FastifyRequest, reply: FastifyReply): void {
   void send(reply, 400, invalidField('path', 'The path must be percent-encoded UTF-8.'));
 }
+
+/** What is answered past everything else where there is too much to do. */
+export const UNAVAILABLE_BODY = JSON.stringify({ errors: [toGraphQLError(new ServiceError('UNAVAILABLE'))] });
 
 function send(reply: FastifyReply, status: number, error: ServiceError): FastifyReply {
   return reply.code(status).send({ errors: [toGraphQLError(error)] });

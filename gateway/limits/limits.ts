@@ -2,6 +2,8 @@
 const MIB = 1024 * 1024;
 
 export const LIMITS = {
+  /** Requests at work in a process, of which one caller may hold three quarters. */
+  requestsAtOnce: 96,
   bodyBytes: 100 * 1024,
   tokens: 2000,
   /** The line of each error is counted from the first. */

@@ -8,6 +8,17 @@ export function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): 
   reply.header('referrer-policy', 'no-referrer');
 }
 
+const shed = new WeakSet<FastifyRequest>();
+
+/** The request is refused for overload: it is neither timed nor logged. */
+export function noteShed(request: FastifyRequest): void {
+  shed.add(request);
+}
+
+export function wasShed(request: FastifyRequest): boolean {
+  return shed.has(request);
+}
+
 /**
  * Writes the request's line once it is over, from now on timed. The route's pattern is logged, never its URL: what people
  * search for is theirs. `who` tells at the end who asked.
@@ -21,7 +32,7 @@ export function logAtItsEnd(
   const began = performance.now();
   // Not the onResponse hook: it is never called where the client has hung up.
   reply.raw.once('close', () => {
-    if (!logger.isLevelEnabled('info')) return;
+    if (!logger.isLevelEnabled('info') || wasShed(request)) return;
     logger.info(
       {
         requestId: request.id,

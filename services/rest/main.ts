@@ -13,7 +13,7 @@ await runProcess(async () => {
   }));
   const logger = createLogger('rest', config.logLevel);
   const telemetry = await startTelemetry({ config: watching, name: 'rest', logger });
-  const rest = await startRest({ config, logger, now: () => new Date(), telemetry });
+  const rest = await startRest({ config, logger, telemetry });
   logger.info({ host: config.host, port: rest.port }, 'rest is ready');
   telemetry.started();
   return {

@@ -15,10 +15,9 @@ export type RestServer = { port: number; close(): Promise<void> };
 export async function startRest(options: {
   config: RestConfig;
   logger: Logger;
-  now: () => Date;
   telemetry?: Telemetry;
 }): Promise<RestServer> {
-  const { config, logger, now, telemetry = NO_TELEMETRY } = options;
+  const { config, logger, telemetry = NO_TELEMETRY } = options;
   const clients = createClients(config, telemetry);
   const verifier = createKeyVerifier(clients.apiKeys, telemetry.metrics);
   const limiter = createWriteLimiter({
@@ -26,7 +25,7 @@ export async function startRest(options: {
     limit: config.writeLimitPerMinute,
     windowMs: 60_000,
     logger,
-    now: () => now().getTime(),
+    now: () => performance.now(),
   });
   const closeWatch = watchParts({ config, verifier, limiter, telemetry });
   const app = await buildApp({ clients, verifier, limiter, logger, docs: config.docs, telemetry });

@@ -25,7 +25,6 @@ describe('a facade ends soon', () => {
     const rest = await startRest({
       config: { ...common, ...nowhere, writeLimitPerMinute: 60, docs: true },
       logger: createLogger('test', 'silent'),
-      now: () => new Date(),
     });
     const socket = connect(rest.port, '127.0.0.1');
     socket.on('error', () => {});

@@ -52,7 +52,7 @@ export async function startSystem(
       writeLimitPerMinute: settings.writeLimit ?? 1_000_000,
       docs: true,
     };
-    facades.push(await startRest({ config, logger, now }));
+    facades.push(await startRest({ config, logger }));
   }
   const clients = createAccountsClients({ target: accountsTarget, trust });
   return {

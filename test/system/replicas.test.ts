@@ -55,7 +55,7 @@ describe('two of each', () => {
     const targets = { accountsTarget: targetOf(accounts), schedulingTarget: targetOf(schedulers) };
     const restConfig = { ...common, ...targets, redisUrl: undefined, writeLimitPerMinute: 1000, docs: false };
     for (const _ of clocks) {
-      facades.push(await startRest({ config: restConfig, logger, now }));
+      facades.push(await startRest({ config: restConfig, logger }));
       gateways.push(await startGatewayReplica({ ...common, ...targets }));
     }
     clients = createAccountsClients({ target: targets.accountsTarget, trust });

@@ -1,5 +1,6 @@
 // Measures and traces the requests of a Fastify application, by the patterns of its routes.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { wasShed } from '../http-request.ts';
 import type { Telemetry } from './telemetry.ts';
 import { NO_SPAN, type Span } from './tracing.ts';
 
@@ -25,6 +26,7 @@ export function observeHttp(app: FastifyInstance, tier: string, { metrics, traci
     spans.set(request, span);
     // Not the onResponse hook: it is never called where the client has hung up.
     reply.raw.once('close', () => {
+      if (wasShed(request)) return;
       const status = reply.raw.writableFinished ? `${reply.statusCode}` : 'hung_up';
       stop({ tier, method, route, status });
       const attributes = { 'http.response.status_code': reply.statusCode };

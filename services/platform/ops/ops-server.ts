@@ -1,6 +1,7 @@
 // The port for machines that watch: GET /live, GET /ready, GET /metrics. Answers nothing that is secret or anybody's own.
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
+import { boundEach } from '../http-connections.ts';
 import type { PrometheusMetrics } from './prometheus.ts';
 import type { Readiness } from './readiness.ts';
 
@@ -37,6 +38,7 @@ export async function startOpsServer(options: {
   );
   // A few watchers; whoever opens more is none.
   server.maxConnections = 64;
+  boundEach(server);
   server.listen(port, host);
   await once(server, 'listening').catch((error: unknown) => {
     throw new Error(`cannot listen on ${host}:${port} (OPS_PORT): ${String(error)}`, { cause: error });

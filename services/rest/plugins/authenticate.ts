@@ -23,9 +23,9 @@ declare module 'fastify' {
 export function registerAuthentication(app: FastifyInstance, verifier: KeyVerifier): void {
   app.decorateRequest('principal', null);
   app.addHook('onRequest', async (request) => {
-    const { key, digest } = presentedKeyOf(request);
+    const key = keyOf(request);
     if (key === undefined) throw new ServiceError('UNAUTHORIZED');
-    const principal = await verifier.verify({ key, digest }, callOf(request));
+    const principal = await verifier.verify({ key, digest: hash('sha256', key, 'base64') }, callOf(request));
     request.principal = principal;
     const { scopes = [] } = request.routeOptions.config;
     if (scopes.length > 0 && !scopes.some((scope) => principal.scopes.includes(scope))) {
@@ -38,25 +38,6 @@ export function registerAuthentication(app: FastifyInstance, verifier: KeyVerifi
 export function principalOf(request: FastifyRequest): Principal {
   if (request.principal === null) throw new Error('the route is not behind authentication');
   return request.principal;
-}
-
-/** Tells the holders of keys apart, before it is known whether the keys are any good; never the key itself. */
-export function fingerprintOfKey(request: FastifyRequest): string {
-  return presentedKeyOf(request).digest;
-}
-
-/** undefined: no key was sent. The digest is its SHA-256. */
-type SentKey = { key: string | undefined; digest: string };
-const sentKeys = new WeakMap<FastifyRequest, SentKey>();
-
-/** Read and hashed once a request: the guard against overload asks first, then authentication. */
-function presentedKeyOf(request: FastifyRequest): SentKey {
-  const known = sentKeys.get(request);
-  if (known !== undefined) return known;
-  const key = keyOf(request);
-  const sent = { key, digest: hash('sha256', key ?? '', 'base64') };
-  sentKeys.set(request, sent);
-  return sent;
 }
 
 /** A Bearer token wins and never falls back to the key header, even where it is no key. */

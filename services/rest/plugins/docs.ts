@@ -34,5 +34,9 @@ export async function registerDocs(app: FastifyInstance): Promise<void> {
     // No badge of an online validator, to which the page would tell this address.
     uiConfig: { deepLinking: true, validatorUrl: null },
   });
-  app.get('/openapi.json', { schema: { hide: true } }, () => app.swagger());
+  let document: string | undefined;
+  app.get('/openapi.json', { schema: { hide: true } }, (_request, reply) => {
+    document ??= JSON.stringify(app.swagger());
+    return reply.type('application/json; charset=utf-8').send(document);
+  });
 }

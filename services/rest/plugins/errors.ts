@@ -28,6 +28,9 @@ export function toErrorResponse(error: ServiceError): ErrorResponse {
   };
 }
 
+/** What is answered past everything else where there is too much to do. */
+export const UNAVAILABLE_BODY = JSON.stringify(toErrorResponse(new ServiceError('UNAVAILABLE')));
+
 export function sendError(reply: FastifyReply, error: ServiceError): FastifyReply {
   if (error.reason === 'UNAUTHORIZED') reply.header('www-authenticate', 'Bearer');
   if (error.reason === 'UNAVAILABLE') reply.header('retry-after', error.retryAfterSeconds ?? 1);

@@ -1,6 +1,5 @@
 // One line per request in the log, the request id and the security headers on every answer.
 import type { FastifyInstance } from 'fastify';
-import { invalidField } from '../../platform/errors.ts';
 import { logAtItsEnd, setCommonHeaders } from '../../platform/http-request.ts';
 import type { Logger } from '../../platform/logger.ts';
 
@@ -12,9 +11,5 @@ export function registerRequestLog(app: FastifyInstance, logger: Logger): void {
       userId: request.principal?.userId,
       apiKeyId: request.principal?.apiKeyId,
     }));
-    const hosts = request.raw.headersDistinct.host?.length ?? 0;
-    if (request.raw.httpVersion === '1.1' && hosts !== 1) {
-      throw invalidField('host', 'HTTP/1.1 needs one Host header.');
-    }
   });
 }

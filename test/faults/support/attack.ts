@@ -58,9 +58,10 @@ export type Facts = {
 
 const CORPUS = join(import.meta.dirname, '../worst-neighbour');
 
-export function readCorpus(): Attack[] {
-  const files = readdirSync(CORPUS).toSorted();
-  return files.flatMap((file): Attack[] => JSON.parse(readFileSync(join(CORPUS, file), 'utf8')));
+/** All of it, or one file. */
+export function readCorpus(file?: string): Attack[] {
+  const files = file === undefined ? readdirSync(CORPUS).toSorted() : [file];
+  return files.flatMap((name): Attack[] => JSON.parse(readFileSync(join(CORPUS, name), 'utf8')));
 }
 
 const ASCII = Array.from({ length: 94 }, (_, index) => String.fromCharCode(33 + index)).filter(

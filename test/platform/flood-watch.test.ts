@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createFloodWatch } from '../../services/rest/plugins/flood-watch.ts';
+import { createFloodWatch } from '../../services/platform/flood-watch.ts';
 
 function startWatch() {
   let now = 0;

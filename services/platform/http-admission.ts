@@ -1,16 +1,10 @@
 // Refuses requests beyond what can be answered in time (503), before any work is done for them.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { ERROR_CATALOGUE, ServiceError } from '../../platform/errors.ts';
-import { type Metrics, NO_METRICS } from '../../platform/ops/metrics.ts';
-import { toErrorResponse } from './errors.ts';
 import { createFloodWatch, type FloodWatch } from './flood-watch.ts';
+import type { Connections } from './http-connections.ts';
+import { noteShed } from './http-request.ts';
+import { type Metrics, NO_METRICS } from './ops/metrics.ts';
 
-/**
- * Requests at work at once, and how many of them may be reads: the rest is kept for writes, which people cannot repeat.
- * Measured: twice as many made nothing more of the machine, and those who were refused waited twice as long to be told.
- */
-const ROOM = 128;
-const ROOM_FOR_READS = 96;
 /**
  * How many places a key may hold for each that is free: alone it gets three quarters of the room, several leave some to each
  * other, and who holds none gets the last one. This is how switches share their buffers among ports: dynamic thresholds,
@@ -39,29 +33,33 @@ const createKind = (): Kind => ({
   floods: createFloodWatch(() => performance.now()),
 });
 
-/** Its place is free again once it is answered and its client has the answer or is gone: both, in either order. */
-type Admitted = { kind: Kind; holder: string; isAnswered: boolean; isGone: boolean };
+/** After a client has hung up, its place is free again once its work is answered, or after so long where it never is. */
+const GONE_MS = 10_000;
 
-const BODY = JSON.stringify(toErrorResponse(new ServiceError('UNAVAILABLE')));
-const HEAD = {
-  'content-type': 'application/json; charset=utf-8',
-  'content-length': Buffer.byteLength(BODY),
-  'retry-after': '1',
-  'cache-control': 'no-store',
-  'x-content-type-options': 'nosniff',
+export type Admission = {
+  /** Requests at work at once. */
+  room: number;
+  /** How many of them may be reads: the rest is kept for writes, which people cannot repeat. Default: `room`. */
+  roomForReads?: number;
+  /** Whose share a request counts in. Called once a request is known to be somebody's. */
+  holderOf(request: FastifyRequest): string;
+  /** Told whose a connection is. */
+  connections?: Connections;
+  /** The JSON that says 503. */
+  refusal: string;
+  metrics?: Metrics;
 };
 
 /**
- * To be registered before every hook that does work. `holderOf` tells whose share a request counts in, from its head
- * alone: it must be cheap, since it is asked of those who are refused as well. Refusals are counted and not logged: what is
- * too much already must not be made more.
+ * To be registered behind authentication: who is nobody takes no place. A place is free again as soon as the answer is handed
+ * over; what waits to be read is bounded elsewhere (http-unread.ts). Refusals are counted, and neither timed nor logged: what
+ * is too much already must not be made more.
  */
-export function registerOverloadGuard(
-  app: FastifyInstance,
-  { holderOf, metrics = NO_METRICS }: { holderOf: (request: FastifyRequest) => string; metrics?: Metrics },
-): void {
+export function registerAdmission(app: FastifyInstance, admission: Admission): void {
+  const { room, roomForReads = room, holderOf, connections, refusal, metrics = NO_METRICS } = admission;
+  const refuse = refuseWith(refusal);
   const [reads, writes] = [createKind(), createKind()];
-  const admitted = new WeakMap<FastifyRequest, Admitted>();
+  const admitted = new WeakMap<FastifyRequest, () => void>();
   const waiting = new Set<() => void>();
   metrics.gauge('srs_requests_at_work', () => [
     { labels: { kind: 'read' }, value: reads.taken },
@@ -70,57 +68,55 @@ export function registerOverloadGuard(
   const reasonToRefuse = (kind: Kind, holder: string): 'room' | 'key_share' | 'flood' | undefined => {
     const held = kind.heldBy.get(holder) ?? 0;
     if (held >= PLACES_OF_A_FLOOD && kind.floods.isFlooding(holder)) return 'flood';
-    const all = ROOM - reads.taken - writes.taken;
-    const free = kind === reads ? ROOM_FOR_READS - reads.taken : all;
+    const all = room - reads.taken - writes.taken;
+    const free = kind === reads ? roomForReads - reads.taken : all;
     if (all <= 0 || free <= 0) return 'room';
     const isTight = performance.now() < kind.tightUntilMs;
     const most = (isTight ? HELD_PER_FREE_WHEN_TIGHT : HELD_PER_FREE) * free;
     return held >= most ? 'key_share' : undefined;
   };
-  const admit = (request: FastifyRequest, entry: Admitted) => {
-    const { kind, holder } = entry;
+  /** @returns what gives the place back, once. */
+  const admit = (kind: Kind, holder: string): (() => void) => {
     kind.taken += 1;
     kind.heldBy.set(holder, (kind.heldBy.get(holder) ?? 0) + 1);
-    admitted.set(request, entry);
-  };
-  const releaseIfDone = ({ kind, holder, isAnswered, isGone }: Admitted) => {
-    if (!isAnswered || !isGone) return;
-    kind.taken -= 1;
-    const left = (kind.heldBy.get(holder) ?? 1) - 1;
-    if (left > 0) kind.heldBy.set(holder, left);
-    else kind.heldBy.delete(holder);
+    let isHeld = true;
+    return () => {
+      if (!isHeld) return;
+      isHeld = false;
+      kind.taken -= 1;
+      const left = (kind.heldBy.get(holder) ?? 1) - 1;
+      if (left > 0) kind.heldBy.set(holder, left);
+      else kind.heldBy.delete(holder);
+    };
   };
   app.addHook('onRequest', (request, reply, done) => {
     const kind = request.routeOptions.config.isWrite === true ? writes : reads;
     const holder = holderOf(request);
+    connections?.adopt(request, holder);
     const reason = reasonToRefuse(kind, holder);
     if (reason !== undefined) {
       metrics.count('srs_overload_refusals_total', { why: reason });
       kind.floods.refused(holder);
+      noteShed(request);
       reply.hijack();
       if (reason === 'flood' && waiting.size < MOST_WAITING) {
-        refuseLater(request, reply, waiting);
+        refuseLater(reply, waiting, () => refuse(request, reply));
         return;
       }
       kind.tightUntilMs = performance.now() + TIGHT_MS;
       refuse(request, reply);
       return;
     }
-    const entry = { kind, holder, isAnswered: false, isGone: false };
-    admit(request, entry);
-    // Not the onResponse hook: it is never called where the client has hung up.
+    const release = admit(kind, holder);
+    admitted.set(request, release);
+    // Not the onResponse hook: it is never called where the client has hung up, and then perhaps nobody answers.
     reply.raw.once('close', () => {
-      entry.isGone = true;
-      releaseIfDone(entry);
+      if (!reply.raw.writableEnded) setTimeout(release, GONE_MS).unref();
     });
     done();
   });
   app.addHook('onSend', (request, _reply, _payload, done) => {
-    const entry = admitted.get(request);
-    if (entry !== undefined && !entry.isAnswered) {
-      entry.isAnswered = true;
-      releaseIfDone(entry);
-    }
+    admitted.get(request)?.();
     done();
   });
   // Who waits to be told is told before the connections are closed.
@@ -130,8 +126,7 @@ export function registerOverloadGuard(
   });
 }
 
-function refuseLater(request: FastifyRequest, reply: FastifyReply, waiting: Set<() => void>): void {
-  const tell = () => refuse(request, reply);
+function refuseLater(reply: FastifyReply, waiting: Set<() => void>, tell: () => void): void {
   const timer = setTimeout(tell, TOLD_AFTER_MS);
   waiting.add(tell);
   // Told, or gone before.
@@ -142,7 +137,16 @@ function refuseLater(request: FastifyRequest, reply: FastifyReply, waiting: Set<
 }
 
 /** Past everything that answers usually pass through: at twice what can be done, the half that is not done must cost little. */
-function refuse(request: FastifyRequest, reply: FastifyReply): void {
-  reply.raw.writeHead(ERROR_CATALOGUE.UNAVAILABLE.httpStatus, { ...HEAD, 'x-request-id': request.id });
-  reply.raw.end(BODY);
+function refuseWith(body: string) {
+  const head = {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(body),
+    'retry-after': '1',
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+  };
+  return (request: FastifyRequest, reply: FastifyReply): void => {
+    reply.raw.writeHead(503, { ...head, 'x-request-id': request.id });
+    reply.raw.end(body);
+  };
 }

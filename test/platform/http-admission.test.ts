@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { expect, test } from 'vitest';
 import { ServiceError } from '../../services/platform/errors.ts';
+import { registerAdmission } from '../../services/platform/http-admission.ts';
 import { createLogger } from '../../services/platform/logger.ts';
 import { registerErrors } from '../../services/rest/plugins/errors.ts';
-import { registerOverloadGuard } from '../../services/rest/plugins/overload.ts';
 
 /** The guard in a real server whose two routes wait until they are let go, for keys named in a header. */
 function startGuarded() {
@@ -13,11 +13,16 @@ function startGuarded() {
   let gate = Promise.withResolvers<void>();
   let arrived = 0;
   let working = 0;
-  registerOverloadGuard(app, { holderOf: ({ headers }) => String(headers['x-key']) });
   registerErrors(app, createLogger('test', 'silent'));
   app.addHook('onRequest', async (request) => {
     arrived += 1;
     if (request.headers['x-key'] === 'bad') throw new ServiceError('UNAUTHORIZED');
+  });
+  registerAdmission(app, {
+    room: 128,
+    roomForReads: 96,
+    holderOf: ({ headers }) => String(headers['x-key']),
+    refusal: '{}',
   });
   const wait = async () => {
     working += 1;

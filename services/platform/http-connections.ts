@@ -1,0 +1,77 @@
+// Bounds what connections may take by being there: how many, for whom, how much is asked on one, and how long none moves.
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+
+/** Connections on which nobody has shown a valid key yet. Beyond it the one that has been there longest is closed. */
+const STRANGERS = 2000;
+/** Connections of one holder of a key. Beyond it the oldest is closed. */
+const PER_HOLDER = 1000;
+/** Requests under way at once on one connection. Browsers ask for one; beyond it the connection is closed. */
+const PIPELINED = 32;
+/** How long an answer may wait without a byte of it being taken. */
+const STALLED_MS = 10_000;
+/** Header lines of a request; the rest of a head is bounded in bytes. */
+export const MAX_HEADER_LINES = 100;
+
+export type Connections = {
+  /** The connection of a request is its holder's from now on, and no stranger's. */
+  adopt(request: FastifyRequest, holder: string): void;
+};
+
+/** For applications whose requests have keys. */
+export function boundConnections({ server }: FastifyInstance): Connections {
+  boundEach(server);
+  // One more is kept than may be, to tell that there are too many.
+  server.maxHeadersCount = MAX_HEADER_LINES + 1;
+  const strangers = new Set<Socket>();
+  const ofHolders = new Map<string, Set<Socket>>();
+  const holders = new WeakMap<Socket, string>();
+  server.on('connection', (socket: Socket) => {
+    add(strangers, socket, STRANGERS);
+    socket.once('close', () => {
+      strangers.delete(socket);
+      const holder = holders.get(socket) ?? '';
+      const own = ofHolders.get(holder);
+      own?.delete(socket);
+      if (own?.size === 0) ofHolders.delete(holder);
+    });
+  });
+  return {
+    adopt({ raw: { socket } }, holder) {
+      if (holders.has(socket) || !strangers.delete(socket)) return;
+      holders.set(socket, holder);
+      const own = ofHolders.get(holder) ?? new Set();
+      ofHolders.set(holder, own);
+      add(own, socket, PER_HOLDER);
+    },
+  };
+}
+
+/** What holds for each connection, whoever has it. */
+export function boundEach(server: Server): void {
+  const asked = new WeakMap<Socket, number>();
+  server.on('request', (request, response) => {
+    const { socket } = request;
+    const count = (asked.get(socket) ?? 0) + 1;
+    asked.set(socket, count);
+    if (count > PIPELINED) socket.destroy();
+    response.once('close', () => asked.set(socket, (asked.get(socket) ?? 1) - 1));
+  });
+  // Node calls it when nothing has moved in either direction. Who is waited for instead has other time-outs.
+  server.setTimeout(STALLED_MS, (socket: Socket) => {
+    if (socket.writableLength > 0) socket.destroy();
+  });
+}
+
+/** A set keeps the order in which its members came. */
+function add(sockets: Set<Socket>, socket: Socket, most: number): void {
+  sockets.add(socket);
+  if (sockets.size <= most) return;
+  const [oldest] = sockets;
+  oldest?.destroy();
+}
+
+export function hasTooManyHeaders({ raw }: FastifyRequest): boolean {
+  return raw.rawHeaders.length > 2 * MAX_HEADER_LINES;
+}
