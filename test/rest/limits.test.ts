@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createApi } from '../support/api.ts';
 import { describeWithRedis, startRedis } from '../support/redis.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
@@ -45,6 +45,19 @@ describe('the write limit over HTTP', () => {
     expect((await api.request('POST', '/materials', { key: third.key, json: { title: 'T' } })).status).toBe(
       201,
     );
+  });
+
+  test('is not lifted by a wall clock that is set forward', async () => {
+    const { key } = await here.createUser();
+    const api = createApi(`${here.origins[0]}/v1`, key);
+    const write = async () => (await api.request('POST', '/materials', { json: { title: '' } })).status;
+    for (let count = 0; count < 60; count += 1) expect(await write()).toBe(400);
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3_600_000 });
+    try {
+      expect(await write()).toBe(429);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 });
 

@@ -1,0 +1,125 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import Fastify, { type FastifyInstance } from 'fastify';
+import { afterEach, describe, expect, test } from 'vitest';
+import { boundConnections } from '../../services/platform/http-connections.ts';
+import { boundUnreadAnswers } from '../../services/platform/http-unread.ts';
+
+const MIB = 1024 * 1024;
+let app: FastifyInstance;
+const sockets: Socket[] = [];
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await app.close();
+});
+
+const keyOf = ({ headers }: { headers: Record<string, unknown> }) => String(headers['x-key'] ?? 'stranger');
+
+/** Answers any number of MiB; who sends x-key is the holder of a key. */
+async function start(): Promise<number> {
+  app = Fastify();
+  const connections = boundConnections(app);
+  boundUnreadAnswers(app, { holderOf: keyOf, refusal: '{"refused":true}' });
+  app.addHook('onRequest', async (request) => {
+    if ('x-key' in request.headers) connections.adopt(request, keyOf(request));
+  });
+  app.get('/:mib', (request, reply) => {
+    const { mib } = request.params as { mib: string };
+    return reply.type('text/plain').send('a'.repeat(Number(mib) * MIB));
+  });
+  return Number(new URL(await app.listen({ port: 0, host: '127.0.0.1' })).port);
+}
+
+async function open(port: number): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1');
+  sockets.push(socket);
+  socket.on('error', () => {});
+  await once(socket, 'connect');
+  return socket;
+}
+
+const requestFor = (mib: number, key?: string) =>
+  `GET /${mib} HTTP/1.1\r\nHost: x\r\n${key === undefined ? '' : `x-key: ${key}\r\n`}\r\n`;
+
+async function openUnread(port: number, mib: number, key?: string): Promise<Socket> {
+  const socket = await open(port);
+  socket.pause().write(requestFor(mib, key));
+  return socket;
+}
+
+const ask = async (mib: number, key: string) => {
+  const { statusCode, body } = await app.inject({ url: `/${mib}`, headers: { 'x-key': key } });
+  return [statusCode, body.length];
+};
+
+describe('answers that nobody reads', () => {
+  test('count for their holder, who is told 503 beyond 80 MiB; others are answered', async () => {
+    const port = await start();
+    for (let count = 0; count < 4; count += 1) await openUnread(port, 19, 'greedy');
+    await expect.poll(() => ask(19, 'greedy')).toEqual([503, '{"refused":true}'.length]);
+    expect(await ask(19, 'modest')).toEqual([200, 19 * MIB]);
+    for (const socket of sockets.splice(0)) socket.destroy();
+    await expect.poll(() => ask(19, 'greedy')).toEqual([200, 19 * MIB]);
+  });
+
+  test('of all strangers count as those of one', async () => {
+    const port = await start();
+    for (let count = 0; count < 4; count += 1) await openUnread(port, 19);
+    await expect.poll(() => ask(19, 'stranger')).toEqual([503, 16]);
+    expect(await ask(1, 'modest')).toEqual([200, MIB]);
+  });
+
+  test('of several holders beyond 256 MiB leave little answers to those who hold little', async () => {
+    const port = await start();
+    for (const key of ['a', 'b', 'c', 'd'])
+      for (let count = 0; count < 4; count += 1) await openUnread(port, 18, key);
+    await expect.poll(() => ask(18, 'e')).toEqual([503, 16]);
+    expect(await ask(1, 'e')).toEqual([200, MIB]);
+  });
+});
+
+describe('a connection', () => {
+  test('may have 32 requests under way, and is closed at the 33rd', async () => {
+    const port = await start();
+    const socket = await open(port);
+    socket.pause().write(requestFor(1, 'k').repeat(32));
+    const other = await open(port);
+    other.resume().write(requestFor(1, 'k').repeat(33));
+    await once(other, 'close');
+    expect(socket.destroyed).toBe(false);
+  });
+
+  test('on which no key was shown is closed when 2,000 younger ones are there; one with a key is not', async () => {
+    const port = await start();
+    const known = await open(port);
+    known.write(requestFor(0, 'k'));
+    await once(known, 'data');
+    const oldest = await open(port);
+    let isClosed = false;
+    oldest.on('close', () => {
+      isClosed = true;
+    });
+    for (let count = 0; count < 1999; count += 1) await open(port);
+    known.write(requestFor(0, 'k'));
+    await once(known, 'data');
+    expect(isClosed).toBe(false);
+    await open(port);
+    await expect.poll(() => isClosed).toBe(true);
+    known.write(requestFor(0, 'k'));
+    await once(known, 'data');
+  });
+
+  test('of a holder who has 1,000 younger ones is closed', async () => {
+    const port = await start();
+    const oldest = await open(port);
+    const closed = once(oldest, 'close');
+    oldest.resume().write(requestFor(0, 'k'));
+    for (let count = 0; count < 1000; count += 1) {
+      const socket = await open(port);
+      socket.write(requestFor(0, 'k'));
+      await once(socket, 'data');
+    }
+    await closed;
+    expect(await ask(1, 'k')).toEqual([200, MIB]);
+  });
+});
