@@ -22,6 +22,7 @@ import { registerGraphiql } from './graphiql/graphiql.ts';
 import { answerBadUrl, registerHttp, UNAVAILABLE_BODY } from './http.ts';
 import { type Inspected, inspect } from './limits/inspect.ts';
 import { createKnownDocuments } from './limits/known-documents.ts';
+import { createLanes } from './limits/lanes.ts';
 import { LIMITS } from './limits/limits.ts';
 import { createRequestBudget } from './limits/request-budget.ts';
 import type { RequestedMutation } from './limits/requested-mutations.ts';
@@ -50,6 +51,7 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
   const { schema, clients, tokens, audit, logger, telemetry = NO_TELEMETRY } = dependencies;
   const shared = createSharedReads(clients);
   const documents = createKnownDocuments();
+  const lanesOf = createLanes();
   const app = createFastify();
   const connections = boundConnections(app);
   observeHttp(app, 'gateway', telemetry);
@@ -117,6 +119,7 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
             shared,
             budget: createRequestBudget({
               call,
+              lanes: lanesOf(identity.name),
               cost: inspected?.measured.cost ?? 0,
               isAbandoned: () => request.raw.socket.destroyed,
               // What was changed is answered, however long it took.

@@ -1,12 +1,14 @@
 // What every answer of the gateway has, whatever is asked: headers, a line in the log, errors in the shape of GraphQL.
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { invalidField, ServiceError, toServiceError } from '../services/platform/errors.ts';
+import { boundBodies } from '../services/platform/http-body.ts';
 import { hasTooManyHeaders, MAX_HEADER_LINES } from '../services/platform/http-connections.ts';
 import { logAtItsEnd, setCommonHeaders } from '../services/platform/http-request.ts';
 import type { Logger } from '../services/platform/logger.ts';
 import { toGraphQLError } from './errors.ts';
 
 export function registerHttp(app: FastifyInstance, logger: Logger): void {
+  boundBodies(app);
   app.addHook('onRequest', async (request, reply) => {
     setCommonHeaders(request, reply);
     // An answer may carry a key; the files of the dashboard say otherwise.

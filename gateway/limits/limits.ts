@@ -23,10 +23,11 @@ export const LIMITS = {
   introspectionDepth: 20,
   cost: 20_000,
   mutations: 10,
-  /** Calls to the services, and how many of them at once: one request must not take a service's whole pool. */
+  /** Calls to the services for one request. */
   rpcs: 250,
-  rpcsAtOnce: 4,
-  /** Of a list at most 16 go by one call, which takes one connection of the service. */
+  /** And at once for one caller, whose requests must not take a service's whole pool. */
+  rpcsAtOnce: 8,
+  /** The same of lists and users, of which up to 16 go by one call. */
   sharedReadsAtOnce: 32,
   /** Of the services' answers, of any one of them, and of the answer itself. */
   answerBytes: 16 * MIB,

@@ -1,19 +1,13 @@
-// What one request may still take: calls to the services at once and in all, bytes that they answer, bytes of long texts, time.
-import { atMost } from '../../services/platform/at-most.ts';
+// What one request may still take: calls to the services, bytes that they answer, bytes of long texts, time.
 import { ServiceError } from '../../services/platform/errors.ts';
 import type { CallOptions } from '../../services/platform/grpc-client.ts';
 import { isMessageTooLarge } from '../../services/platform/grpc-status.ts';
 import { refuseDocument } from '../errors.ts';
 import { BYTES_OF_COST } from './field-costs.ts';
+import type { Lane, Lanes } from './lanes.ts';
 import { LIMITS } from './limits.ts';
 
 type Rpc<Q, R> = (request: Q, call: CallOptions) => Promise<R>;
-
-/**
- * How a call is made: by itself; by itself and one at a time, since its answer may hold long texts; or by an RPC that it shares
- * with others, which bounds them in its own way (shared-reads.ts).
- */
-export type Lane = 'own' | 'large' | 'shared';
 
 export type RequestBudget = {
   /**
@@ -27,6 +21,8 @@ export type RequestBudget = {
 
 export type BudgetOptions = {
   call: CallOptions;
+  /** Of the caller. */
+  lanes: Lanes;
   /** What the document was measured at: the part of the answer that is not long texts. */
   cost: number;
   /** Whether nobody waits for the answer. */
@@ -36,10 +32,8 @@ export type BudgetOptions = {
   nowMs: () => number;
 };
 
-export function createRequestBudget({ call, cost, isAbandoned, endMs, nowMs }: BudgetOptions): RequestBudget {
-  const inOwn = atMost(LIMITS.rpcsAtOnce);
-  const inLarge = atMost(1);
-  const inShared = atMost(LIMITS.sharedReadsAtOnce);
+export function createRequestBudget(options: BudgetOptions): RequestBudget {
+  const { call, lanes, cost, isAbandoned, endMs, nowMs } = options;
   const leftForTexts = LIMITS.answerBytes - cost * BYTES_OF_COST;
   let [rpcs, readBytes, textBytes] = [0, 0, 0];
   const requireRoom = () => {
@@ -61,11 +55,7 @@ export function createRequestBudget({ call, cost, isAbandoned, endMs, nowMs }: B
     }
   };
   return {
-    read(rpc, request, lane = 'own') {
-      const now = () => readNow(rpc, request);
-      if (lane === 'shared') return inShared(now);
-      return lane === 'large' ? inLarge(() => inOwn(now)) : inOwn(now);
-    },
+    read: (rpc, request, lane = 'own') => lanes[lane](() => readNow(rpc, request)),
     answer(text) {
       textBytes += jsonBytes(text);
       if (textBytes > leftForTexts) throw TOO_MUCH;

@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { errorOf } from '../support/api.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
@@ -62,6 +63,10 @@ const authorized = () => `Authorization: Bearer ${key}\r\n`;
 const statuses = async (...parts: (string | number)[]) =>
   (await exchange(system.port, ...parts)).map(({ status }) => status);
 
+const invalidBody = (message: string) => ({
+  error: { code: 'invalid_request', message, details: { field: 'body' } },
+});
+
 describe('one connection', () => {
   test('goes on after errors, and answers what is sent at once in its order', async () => {
     const requests = [
@@ -99,6 +104,33 @@ describe('one connection', () => {
     expect(await statuses(`${head}${authorized()}Content-Length: 13\r\n\r\n`, 300, '{"title":"a"}')).toEqual([
       201,
     ]);
+  });
+
+  test('may send a body in 2,000 chunks, and is closed after a 400 where they are more', async () => {
+    const head = `POST /v1/materials HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
+    const body = (chunks: number) => `2\r\n{"\r\n${'1\r\na\r\n'.repeat(chunks - 2)}2\r\n":\r\n0\r\n\r\n`;
+    const [few, ...others] = await exchange(system.port, head + body(2000));
+    expect(few?.body).toEqual(invalidBody('The body must be a JSON object in UTF-8.'));
+    expect(others).toEqual([]);
+    const [many] = await exchange(system.port, head + body(2001));
+    expect(many?.body).toEqual(invalidBody('The body must come in at most 2000 chunks.'));
+  });
+
+  test('without a key is closed when more is sent than 512 KiB that nobody reads', async () => {
+    const head = 'POST /v1/materials HTTP/1.1\r\nHost: x\r\nContent-Length: 10000000\r\n\r\n';
+    const socket = connect(system.port, '127.0.0.1');
+    const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+    let sent = 0;
+    socket.on('error', () => {}).on('data', (chunk) => expect(String(chunk)).toMatch(/^HTTP\/1.1 401 /));
+    socket.write(head);
+    const piece = 'a'.repeat(16 * 1024);
+    const send = () => {
+      sent += piece.length;
+      if (!socket.destroyed) socket.write(piece, send);
+    };
+    send();
+    await closed;
+    expect(sent).toBeLessThan(10_000_000);
   });
 
   test('that is too slow is told so', async () => {

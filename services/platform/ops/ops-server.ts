@@ -7,6 +7,9 @@ import type { Readiness } from './readiness.ts';
 
 export type OpsServer = { port: number; close(): void };
 
+/** Metrics that are asked for more often are told again: they take milliseconds to write. */
+const REUSED_MS = 100;
+
 /** Listens at once. @throws Error where the port is taken, with the address in its text. */
 export async function startOpsServer(options: {
   host: string;
@@ -16,13 +19,15 @@ export async function startOpsServer(options: {
   metrics: PrometheusMetrics;
 }): Promise<OpsServer> {
   const { host, port, readiness, metrics } = options;
+  const report = atMostEach(0, () => readiness.report());
+  const rendered = atMostEach(REUSED_MS, () => metrics.render());
   const routes: Record<string, (response: ServerResponse) => Promise<void>> = {
     '/live': async (response) => send(response, 200, JSON.stringify({ live: true })),
     '/ready': async (response) => {
-      const report = await readiness.report();
-      send(response, report.ready ? 200 : 503, JSON.stringify(report));
+      const found = await report();
+      send(response, found.ready ? 200 : 503, JSON.stringify(found));
     },
-    '/metrics': async (response) => send(response, 200, await metrics.render(), metrics.contentType),
+    '/metrics': async (response) => send(response, 200, await rendered(), metrics.contentType),
   };
   const server = createServer(
     { headersTimeout: 5_000, requestTimeout: 5_000, maxHeaderSize: 8 * 1024 },
@@ -50,6 +55,22 @@ export async function startOpsServer(options: {
       server.close();
       server.closeAllConnections();
     },
+  };
+}
+
+/** What `find` found, again for `ms` from when it was asked, and as long as it is under way. */
+function atMostEach<T>(ms: number, find: () => Promise<T>): () => Promise<T> {
+  let found: Promise<T> | undefined;
+  let isUnderWay = false;
+  let untilMs = Number.NEGATIVE_INFINITY;
+  return () => {
+    if (found !== undefined && (isUnderWay || performance.now() < untilMs)) return found;
+    isUnderWay = true;
+    untilMs = performance.now() + ms;
+    found = find().finally(() => {
+      isUnderWay = false;
+    });
+    return found;
   };
 }
 

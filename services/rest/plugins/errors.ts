@@ -62,6 +62,7 @@ function noSuchRoute({ method, url }: FastifyRequest): ServiceError {
 }
 
 function fromFastifyError(error: FastifyError): ServiceError {
+  if (error instanceof ServiceError) return error;
   const [violation] = error.validation ?? [];
   if (violation !== undefined) return fromViolation(violation, error.validationContext ?? '');
   switch (error.code) {
