@@ -133,6 +133,17 @@ describe('one connection', () => {
     expect(sent).toBeLessThan(10_000_000);
   });
 
+  test('may ask for a tunnel and be reset before it is told that there is none', async () => {
+    const reset = Array.from({ length: 50 }, async () => {
+      const socket = connect(system.port, '127.0.0.1');
+      const closed = new Promise((resolve) => socket.once('close', resolve));
+      socket.write('CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n', () => socket.resetAndDestroy());
+      await closed;
+    });
+    await Promise.all(reset);
+    expect(await statuses(get('/v1/me', authorized() + LAST))).toEqual([200]);
+  });
+
   test('that is too slow is told so', async () => {
     const [answer] = await exchange(system.port, 'GET /v1/me HTTP/1.1\r\nHost: x\r\n');
     expect(answer && errorOf(answer)).toEqual({

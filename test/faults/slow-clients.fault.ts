@@ -1,11 +1,12 @@
 // Promise: a thousand clients that hardly send anything are cut off, and nobody else notices them.
+import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { percentile } from '../support/statistics.ts';
 import { type Deployment, startDeployment } from './support/deployment.ts';
 import { recordFigure } from './support/figures.ts';
-import { startLoad } from './support/load.ts';
+import { createClient, startLoad } from './support/load.ts';
 
 const SLOW = 1000;
 let here: Deployment;
@@ -78,3 +79,43 @@ test('1,000 slow heads and slow bodies are cut off, and the others are answered 
     over: `before: ${before.toFixed(1)} ms`,
   });
 });
+
+test('clients that read no answer are cut off after 10 s, and hold no place of those who do', async () => {
+  const port = here.rest[0]?.port ?? 0;
+  const { key: rude } = await here.createKey();
+  const { key } = await here.createKey();
+  const client = createClient(here.origins);
+  for (let count = 0; count < 20; count += 1)
+    await client.send({
+      method: 'POST',
+      path: '/materials',
+      key: rude,
+      json: { title: 'T', content: 'a'.repeat(250_000) },
+    });
+  const page = 'GET /docs/static/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n';
+  const list = `GET /v1/materials?limit=20 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${rude}\r\n\r\n`;
+  const sockets = Array.from({ length: 200 }, (_, index) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.on('error', () => {}).pause();
+    socket.write(index % 10 === 0 ? list : page);
+    return socket;
+  });
+  const load = startLoad({
+    origins: here.origins,
+    workers: 40,
+    pauseMs: 10,
+    next: () => ({ method: 'GET', path: '/materials', key }),
+    onOutcome: () => {},
+  });
+  await sleep(12_000);
+  expect(await load.stop()).toEqual([]);
+  client.close();
+  // Who does not read is not told: only what is written next finds the connection closed.
+  const closed = sockets.map((socket) => once(socket, 'close'));
+  for (const socket of sockets) {
+    socket.write(' ');
+    await sleep(1);
+    if (!socket.destroyed) socket.write(' ');
+  }
+  await Promise.all(closed);
+}, 60_000);

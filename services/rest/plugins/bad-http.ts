@@ -45,6 +45,8 @@ export function answerBadHttp(error: NodeJS.ErrnoException, socket: Socket): voi
 
 /** Answers on the bare socket, in the documented shape, and closes it. */
 export function endSocket(socket: Duplex, error: ServiceError): void {
+  // Node has let go of it, so nobody else hears that its client is gone.
+  socket.on('error', () => {});
   const body = JSON.stringify(toErrorResponse(error));
   const status = ERROR_CATALOGUE[error.reason].httpStatus;
   const head = [
