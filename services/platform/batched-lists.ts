@@ -19,12 +19,13 @@ const MAX_AT_ONCE = 4;
 
 /**
  * Reads a list by an rpc that reads several, together with others, of any users and callers; one alone goes by the rpc for
- * one, as does one for which a batch had no room. The call of a batch carries the ids of all its requests, and else what its
+ * one, as does one that the batch has left to it, and what `isCostly`. The call of a batch carries the ids of all its requests, and else what its
  * first one does.
  */
 export function batchLists<Q extends { userId?: string }, L>(
   readBatch: (batch: { requests: Q[] }, call: CallOptions) => Promise<{ outcomes: BatchOutcome<L>[] }>,
   readOne: (request: Q, call: CallOptions) => Promise<L>,
+  isCostly: (request: Q) => boolean = () => false,
 ): (request: Q, call: CallOptions) => Promise<L> {
   type Asked = { request: Q; call: CallOptions };
   const readAlone = ({ request, call }: Asked) => readOne(request, call).catch(toError);
@@ -47,7 +48,7 @@ export function batchLists<Q extends { userId?: string }, L>(
   };
   const holderOf = ({ request }: Asked) => request.userId ?? '';
   const read = coalesce(readAll, { max: MAX_LISTS_OF_BATCH, atOnce: MAX_AT_ONCE, holderOf });
-  return (request, call) => read({ request, call });
+  return (request, call) => (isCostly(request) ? readOne(request, call) : read({ request, call }));
 }
 
 /** The options of a call that is made for several: the ids of all, and else what the first one has, but for its bounds. */

@@ -13,9 +13,11 @@ export type MaterialLists = {
   listDueMaterials(request: ListDueMaterialsRequestInput, call: CallOptions): Promise<List>;
 };
 
+const isSearch = ({ query = '' }: ListMaterialsRequestInput) => query !== '';
+
 export function createMaterialLists({ materials }: Pick<Clients, 'materials'>): MaterialLists {
   return {
-    listMaterials: batchLists(materials.batchListMaterials, materials.listMaterials),
+    listMaterials: batchLists(materials.batchListMaterials, materials.listMaterials, isSearch),
     listDueMaterials: batchLists(materials.batchListDueMaterials, materials.listDueMaterials),
   };
 }

@@ -131,34 +131,34 @@ describe('a list', () => {
 });
 
 describe('a batch', () => {
-  test('answers each list apart, and leaves what is over 4 MB to a call of its own', async () => {
+  test('answers each list apart, and leaves one with a text of over 4,096 bytes to a call of its own', async () => {
     const [small, large, nobody] = [newUserId(), newUserId(), newUserId()];
-    await here.create(small, 'small');
-    const content = 'x'.repeat(262_144);
-    for (let index = 0; index < 17; index += 1) {
-      await here.materials.createMaterial({ userId: large, title: 'large', content }, CALL);
-    }
-    const { outcomes } = await here.materials.batchListMaterials(
-      {
-        requests: [
-          { userId: small },
-          { userId: 'x' },
-          { userId: nobody },
-          { userId: large },
-          { userId: small },
-        ],
-      },
-      CALL,
-    );
+    await here.materials.createMaterial({ userId: small, title: 'T', content: 'é'.repeat(2048) }, CALL);
+    for (const title of ['first', 'second'])
+      await here.materials.createMaterial({ userId: large, title, content: 'x'.repeat(4097) }, CALL);
+    const basic = { userId: large, view: 'MATERIAL_VIEW_BASIC' } as const;
+    const requests = [{ userId: small }, { userId: 'x' }, { userId: nobody }, { userId: large }, basic];
+    const { outcomes } = await here.materials.batchListMaterials({ requests }, CALL);
     expect(
       outcomes.map((outcome) => outcome.list?.materials.length ?? outcome.error ?? outcome.deferred),
     ).toEqual([
       1,
       { reason: 'INVALID_REQUEST', message: 'user_id must be a UUID.', field: 'user_id' },
       0,
-      17,
       true,
+      2,
     ]);
+    expect(outcomes[0]?.list?.materials[0]?.content).toBe('é'.repeat(2048));
+    const { outcomes: both } = await here.materials.batchListDueMaterials(
+      { requests: [{ userId: large }, basic] },
+      CALL,
+    );
+    expect(both.map((outcome) => outcome.list?.materials.length ?? outcome.deferred)).toEqual([true, 2]);
+    for (const { materials } of [
+      await here.materials.listMaterials({ userId: large }, CALL),
+      await here.materials.listDueMaterials({ userId: large }, CALL),
+    ])
+      expect(materials.map(({ content }) => content)).toEqual(['x'.repeat(4097), 'x'.repeat(4097)]);
     const due = await here.materials.batchListDueMaterials(
       { requests: [{ userId: small }, { userId: nobody, pageSize: 101 }] },
       CALL,

@@ -30,7 +30,7 @@ const filters = (['active', 'archived', 'any'] as const).flatMap((state) =>
     [undefined, true, false].map((isDue) => ({ state, type, isDue, now: time })),
   ),
 );
-const newest = { limit: 5, withTexts: true, after: { createTime: time, materialId: id } };
+const newest = { limit: 5, textBytes: 4096, after: { createTime: time, materialId: id } };
 const window = { asOf: time, days, minReviews: 1 };
 
 /** Arguments after the database, by function: every way in which a statement can differ. */
@@ -43,9 +43,9 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   countMaterials: [[userId], [undefined]],
   readHistories: [[userId, { limit: 5, after: { userId, materialId: id } }]],
   listMaterials: filters.map((filter) => [userId, filter, newest]),
-  listDueMaterials: [[{ userId, asOf: time, limit: 5, withTexts: true }, undefined]],
-  listDueOfUsers: [[[{ userId, asOf: time, limit: 5, withTexts: true }]]],
-  listNewestOfUsers: [[[{ userId, limit: 5, withTexts: true }]]],
+  listDueMaterials: [[{ userId, asOf: time, limit: 5, textBytes: 4096 }, undefined]],
+  listDueOfUsers: [[[{ userId, asOf: time, limit: 5, textBytes: 4096 }]]],
+  listNewestOfUsers: [[[{ userId, limit: 5, textBytes: 4096 }]]],
   searchMaterials: filters.flatMap((filter) =>
     ['e', 'th', 'word', 'two words', 'ß', '%_'].flatMap((text) =>
       [undefined, { ...newest.after, inTitle: true }, { ...newest.after, inTitle: false }].map((after) => [

@@ -23,7 +23,7 @@ import {
   requireUserId,
 } from '../requests.ts';
 import { fromReviewView, toReviewMessage, toReviewSummaryMessage } from '../wire.ts';
-import { answerBatch } from './batch.ts';
+import { answerBatch, DEFERRED } from './batch.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 import { ofUsers } from './of-users.ts';
 
@@ -35,7 +35,8 @@ const byRevision = ({ revision, reviewId }: ReviewSummary): Position => ({ keys:
 
 /** Beyond so many rows a request is read by itself: what is large must not hold up what is asked for beside it. */
 const MAX_ROWS_TOGETHER = 1000;
-const BYTES_OF_REVIEW = 200;
+const isLarge = ({ materialIds, pageSize, view }: BatchListReviewsRequest) =>
+  fromReviewView(view) === 'full' || materialIds.length * (readPageSize(pageSize) + 1) > MAX_ROWS_TOGETHER;
 
 /** `isDistributed`: the users' rows lie on different nodes, so that no one statement may read those of several. */
 export function createReviewHistoryHandlers(
@@ -50,8 +51,6 @@ export function createReviewHistoryHandlers(
     isDistributed,
     atOnce: 4,
   });
-  const listSummaries = (asked: SummariesRequest) =>
-    asked.materialIds.length * asked.limit > MAX_ROWS_TOGETHER ? listAlone(asked) : listTogether(asked);
 
   const batchList = async (request: BatchListReviewsRequest) => {
     const userId = requireUserId(request.userId);
@@ -60,11 +59,12 @@ export function createReviewHistoryHandlers(
     const materialIds = ids.filter(isUuid);
     const limit = pageSize + 1;
     const asked = { userId, ids, pageSize };
+    const list = isLarge(request) ? listAlone : listTogether;
     if (fromReviewView(request.view) === 'full') {
       const reviews = await listReviewsOfMaterials(database, userId, materialIds, { limit });
       return byMaterial(reviews, asked, toReviewMessage);
     }
-    return byMaterial(await listSummaries({ userId, materialIds, limit }), asked, toReviewSummaryMessage);
+    return byMaterial(await list({ userId, materialIds, limit }), asked, toReviewSummaryMessage);
   };
 
   return {
@@ -81,7 +81,8 @@ export function createReviewHistoryHandlers(
     },
 
     BatchListReviews: batchList,
-    BatchListReviewsOfUsers: ({ requests }) => answerBatch(requests, batchList, bytesOfReviews),
+    BatchListReviewsOfUsers: ({ requests }) =>
+      answerBatch(requests, async (request) => (isLarge(request) ? DEFERRED : batchList(request))),
   };
 }
 
@@ -119,9 +120,4 @@ async function listOfMaterial(
 
 function boundTo(userId: string, materialId: string): readonly string[] {
   return ['ListReviews', userId, materialId];
-}
-
-/** Roughly: a review is all numbers and ids. */
-function bytesOfReviews({ materials }: { materials: { reviews: readonly unknown[] }[] }): number {
-  return materials.reduce((sum, { reviews }) => sum + reviews.length, 0) * BYTES_OF_REVIEW;
 }

@@ -1,7 +1,12 @@
 // The SQL of lists of materials: the newest and the due, page by page, and the due of several users in one trip.
 import type { Queryable } from '../../platform/postgres.ts';
-import type { Material, MaterialType } from '../domain/material.ts';
-import { type MaterialRow, materialColumnsWithTextsIf, toMaterial } from './material-row.ts';
+import type { MaterialType } from '../domain/material.ts';
+import {
+  type ListedRow,
+  type MaterialList,
+  materialColumnsWithTextsUpTo,
+  toMaterialList,
+} from './material-row.ts';
 import { byNumber, type Numbered } from './numbered-rows.ts';
 
 /** What a list is narrowed to; `isDue` is told by `now`. */
@@ -14,8 +19,8 @@ export type MaterialFilter = {
 
 export type NewestPosition = { createTime: Date; materialId: string };
 export type DuePosition = { nextReviewTime: Date | null; materialId: string };
-/** How many rows at most, and whether with the texts that may be long: without, they read as null. */
-export type PageSize = { limit: number; withTexts: boolean };
+/** How many rows at most, and up to how many bytes of texts they have them (material-row.ts): beyond, they read as null. */
+export type PageSize = { limit: number; textBytes: number };
 /** The first page of what is due to a user at `asOf`. */
 export type DueRequest = PageSize & { userId: string; asOf: Date };
 /** The first page of a user's active materials. */
@@ -57,7 +62,7 @@ const DUE = `m.archive_time IS NULL AND coalesce(m.next_review_time, '-infinity'
 const DUE_ORDER = `coalesce(m.next_review_time, '-infinity'), m.material_id`;
 
 const LIST_DUE = `
-  SELECT ${materialColumnsWithTextsIf('$6')} FROM scheduling.materials m
+  SELECT ${materialColumnsWithTextsUpTo('$6')} FROM scheduling.materials m
   WHERE m.user_id = $1 AND ${DUE} $2 AND (${DUE_ORDER}) > ($4, $5)
   ORDER BY ${DUE_ORDER}
   LIMIT $3`;
@@ -68,10 +73,10 @@ const LIST_DUE = `
  */
 const LIST_DUE_OF_USERS = `
   SELECT asked.number::integer AS number, m.*
-  FROM unnest($1::uuid[], $2::timestamptz[], $3::integer[], $4::boolean[]) WITH ORDINALITY
-    AS asked (user_id, as_of, size, with_texts, number)
+  FROM unnest($1::uuid[], $2::timestamptz[], $3::integer[], $4::integer[]) WITH ORDINALITY
+    AS asked (user_id, as_of, size, text_bytes, number)
   CROSS JOIN LATERAL (
-    SELECT ${materialColumnsWithTextsIf('asked.with_texts')} FROM scheduling.materials m
+    SELECT ${materialColumnsWithTextsUpTo('asked.text_bytes')} FROM scheduling.materials m
     WHERE m.user_id = asked.user_id AND ${DUE} asked.as_of
     ORDER BY ${DUE_ORDER}
     LIMIT asked.size
@@ -80,9 +85,9 @@ const LIST_DUE_OF_USERS = `
 
 const LIST_NEWEST_OF_USERS = `
   SELECT asked.number::integer AS number, m.*
-  FROM unnest($1::uuid[], $2::integer[], $3::boolean[]) WITH ORDINALITY AS asked (user_id, size, with_texts, number)
+  FROM unnest($1::uuid[], $2::integer[], $3::integer[]) WITH ORDINALITY AS asked (user_id, size, text_bytes, number)
   CROSS JOIN LATERAL (
-    SELECT ${materialColumnsWithTextsIf('asked.with_texts')} FROM scheduling.materials m
+    SELECT ${materialColumnsWithTextsUpTo('asked.text_bytes')} FROM scheduling.materials m
     WHERE m.user_id = asked.user_id AND m.archive_time IS NULL
     ORDER BY m.create_time DESC, m.material_id DESC
     LIMIT asked.size
@@ -95,28 +100,28 @@ export async function listMaterials(
   userId: string,
   filter: MaterialFilter,
   page: PageSize & { after: NewestPosition | undefined },
-): Promise<Material[]> {
+): Promise<MaterialList> {
   const { name, sql, values } = filterConditions(filter, 6);
   const { createTime, materialId } = page.after ?? FIRST;
-  const rows = await db.query<MaterialRow>({
+  const rows = await db.query<ListedRow>({
     name: `list-${name}`,
-    text: `SELECT ${materialColumnsWithTextsIf('$5')} FROM scheduling.materials m
+    text: `SELECT ${materialColumnsWithTextsUpTo('$5')} FROM scheduling.materials m
            WHERE m.user_id = $1 ${sql} AND (m.create_time, m.material_id) < ($3, $4)
            ORDER BY m.create_time DESC, m.material_id DESC
            LIMIT $2`,
-    values: [userId, page.limit, createTime, materialId, page.withTexts, ...values],
+    values: [userId, page.limit, createTime, materialId, page.textBytes, ...values],
   });
-  return rows.map(toMaterial);
+  return toMaterialList(rows);
 }
 
 /** Active materials that are due at `asOf`: those without an instant first, then the longest due. */
 export async function listDueMaterials(
   db: Queryable,
-  { userId, asOf, limit, withTexts }: DueRequest,
+  { userId, asOf, limit, textBytes }: DueRequest,
   after: DuePosition | undefined,
-): Promise<Material[]> {
+): Promise<MaterialList> {
   const time = after === undefined ? null : after.nextReviewTime;
-  const rows = await db.query<MaterialRow>({
+  const rows = await db.query<ListedRow>({
     name: 'list-due',
     text: LIST_DUE,
     values: [
@@ -125,40 +130,43 @@ export async function listDueMaterials(
       limit,
       time ?? '-infinity',
       after?.materialId ?? '00000000-0000-0000-0000-000000000000',
-      withTexts,
+      textBytes,
     ],
   });
-  return rows.map(toMaterial);
+  return toMaterialList(rows);
 }
 
 /** The first pages of several, in their order. */
-export async function listDueOfUsers(db: Queryable, requests: readonly DueRequest[]): Promise<Material[][]> {
-  const rows = await db.query<Numbered<MaterialRow>>({
+export async function listDueOfUsers(
+  db: Queryable,
+  requests: readonly DueRequest[],
+): Promise<MaterialList[]> {
+  const rows = await db.query<Numbered<ListedRow>>({
     name: 'list-due-of-users',
     text: LIST_DUE_OF_USERS,
     values: [
       requests.map(({ userId }) => userId),
       requests.map(({ asOf }) => asOf),
       requests.map(({ limit }) => limit),
-      requests.map(({ withTexts }) => withTexts),
+      requests.map(({ textBytes }) => textBytes),
     ],
   });
-  return byNumber(rows, requests.length, toMaterial);
+  return byNumber(rows, requests.length, (row) => row).map(toMaterialList);
 }
 
 /** The newest active materials of several users, in the order of the requests. */
 export async function listNewestOfUsers(
   db: Queryable,
   requests: readonly NewestRequest[],
-): Promise<Material[][]> {
-  const rows = await db.query<Numbered<MaterialRow>>({
+): Promise<MaterialList[]> {
+  const rows = await db.query<Numbered<ListedRow>>({
     name: 'list-newest-of-users',
     text: LIST_NEWEST_OF_USERS,
     values: [
       requests.map(({ userId }) => userId),
       requests.map(({ limit }) => limit),
-      requests.map(({ withTexts }) => withTexts),
+      requests.map(({ textBytes }) => textBytes),
     ],
   });
-  return byNumber(rows, requests.length, toMaterial);
+  return byNumber(rows, requests.length, (row) => row).map(toMaterialList);
 }

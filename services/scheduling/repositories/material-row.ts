@@ -28,6 +28,28 @@ export const MATERIAL_COLUMNS = `${SHORT_COLUMNS}, m.content, m.source_url`;
 export const materialColumnsWithTextsIf = (condition: string) => `${SHORT_COLUMNS},
   CASE WHEN ${condition} THEN m.content END AS content, CASE WHEN ${condition} THEN m.source_url END AS source_url`;
 
+/** Bytes of a text up to which a row has it: none, those that lists of several users may hold, all. */
+export const NO_TEXTS = -1;
+export const SHORT_TEXTS = 4096;
+export const ALL_TEXTS = 2_147_483_647;
+
+/**
+ * The same, in which a text of more bytes than the SQL integer `bytes` is NULL, and not read: its length is known without that.
+ */
+export const materialColumnsWithTextsUpTo = (bytes: string) => `${SHORT_COLUMNS},
+  CASE WHEN octet_length(m.content) <= ${bytes} THEN m.content END AS content,
+  CASE WHEN octet_length(m.source_url) <= ${bytes} THEN m.source_url END AS source_url,
+  greatest(octet_length(m.content), octet_length(m.source_url)) > ${bytes} AS is_cut`;
+
+/** NULL: it has no texts. */
+export type ListedRow = MaterialRow & { is_cut: boolean | null };
+/** `isCut`: of some, the texts were left out. */
+export type MaterialList = { materials: Material[]; isCut: boolean };
+
+export function toMaterialList(rows: readonly ListedRow[]): MaterialList {
+  return { materials: rows.map(toMaterial), isCut: rows.some((row) => row.is_cut === true) };
+}
+
 export function toMaterial(row: MaterialRow): Material {
   return {
     materialId: row.material_id,

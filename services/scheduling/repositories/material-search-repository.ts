@@ -1,12 +1,7 @@
 // The SQL of search: materials in whose title, content or source URL a text occurs.
 import type { Queryable } from '../../platform/postgres.ts';
 import type { Material } from '../domain/material.ts';
-import {
-  filterConditions,
-  type MaterialFilter,
-  type NewestPosition,
-  type PageSize,
-} from './material-lists-repository.ts';
+import { filterConditions, type MaterialFilter, type NewestPosition } from './material-lists-repository.ts';
 import { type MaterialRow, materialColumnsWithTextsIf, toMaterial } from './material-row.ts';
 
 export type MatchPosition = NewestPosition & { inTitle: boolean };
@@ -87,7 +82,7 @@ export async function searchMaterials(
   db: Queryable,
   userId: string,
   filter: MaterialFilter & { text: string },
-  { limit, withTexts, after }: PageSize & { after: MatchPosition | undefined },
+  { limit, withTexts, after }: { limit: number; withTexts: boolean; after: MatchPosition | undefined },
 ): Promise<{ material: Material; inTitle: boolean }[]> {
   const titles = after === undefined ? FIRST : after.inTitle ? after : LAST;
   const others = after === undefined || after.inTitle ? FIRST : after;

@@ -2,6 +2,7 @@
 import type { Client } from 'pg';
 import type { Statement } from '../../../services/platform/postgres.ts';
 import { listDueMaterials } from '../../../services/scheduling/repositories/material-lists-repository.ts';
+import { SHORT_TEXTS } from '../../../services/scheduling/repositories/material-row.ts';
 import { withClient } from '../dataset/databases.ts';
 import { FEW, openDepth } from '../dataset/depth.ts';
 import type { Person } from '../dataset/people.ts';
@@ -48,7 +49,7 @@ async function dueStatement({ userId }: Person): Promise<Statement> {
   };
   await listDueMaterials(
     overhearing,
-    { userId, asOf: new Date(), withTexts: true, limit: PAGE_SIZE + 1 },
+    { userId, asOf: new Date(), textBytes: SHORT_TEXTS, limit: PAGE_SIZE + 1 },
     undefined,
   );
   const [statement] = heard;

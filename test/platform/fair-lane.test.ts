@@ -1,0 +1,78 @@
+import { expect, test } from 'vitest';
+import { createFairLane } from '../../services/platform/fair-lane.ts';
+
+const NEVER = new AbortController().signal;
+
+/** A lane whose work is held until it is let go, by name. */
+function startLane(options: { inAll: number; waiting: number }) {
+  const lane = createFairLane(options);
+  const begun: string[] = [];
+  const gates = new Map<string, PromiseWithResolvers<void>>();
+  const run = (name: string, signal = NEVER) => {
+    const gate = Promise.withResolvers<void>();
+    gates.set(name, gate);
+    const [holder = ''] = name;
+    return lane.run(holder, signal, async () => {
+      begun.push(name);
+      await gate.promise;
+      return name;
+    });
+  };
+  const end = async (name: string) => {
+    gates.get(name)?.resolve();
+    await new Promise(setImmediate);
+  };
+  return { run, end, begun };
+}
+
+test('work of one holder runs one at a time, of others beside it, and in the order in which it came', async () => {
+  const { run, end, begun } = startLane({ inAll: 2, waiting: 3 });
+  const all = ['a1', 'a2', 'a3', 'b1', 'c1', 'c2'].map((name) => run(name));
+  expect(begun).toEqual(['a1', 'b1']);
+  await end('b1');
+  expect(begun).toEqual(['a1', 'b1', 'c1']);
+  await end('a1');
+  expect(begun).toEqual(['a1', 'b1', 'c1', 'a2']);
+  await end('a2');
+  await end('c1');
+  expect(begun).toEqual(['a1', 'b1', 'c1', 'a2', 'a3', 'c2']);
+  await end('a3');
+  await end('c2');
+  expect(await Promise.all(all)).toEqual(['a1', 'a2', 'a3', 'b1', 'c1', 'c2']);
+});
+
+test('of one holder no more wait than may, and those beyond are refused at once', async () => {
+  const { run, end, begun } = startLane({ inAll: 2, waiting: 1 });
+  const first = run('a1');
+  const second = run('a2');
+  await expect(run('a3')).rejects.toMatchObject({ reason: 'UNAVAILABLE' });
+  const other = run('b1');
+  expect(begun).toEqual(['a1', 'b1']);
+  for (const name of ['a1', 'a2', 'b1']) await end(name);
+  await Promise.all([first, second, other]);
+});
+
+test('who has gone is not waited for, before its turn and at it', async () => {
+  const { run, end, begun } = startLane({ inAll: 1, waiting: 3 });
+  const gone = new AbortController();
+  const first = run('a1');
+  const refused = run('b1', gone.signal);
+  const last = run('c1');
+  gone.abort();
+  await expect(refused).rejects.toMatchObject({ reason: 'UNAVAILABLE' });
+  await expect(run('d1', gone.signal)).rejects.toMatchObject({ reason: 'UNAVAILABLE' });
+  await end('a1');
+  await end('c1');
+  expect(await Promise.all([first, last])).toEqual(['a1', 'c1']);
+  expect(begun).toEqual(['a1', 'c1']);
+});
+
+test('work that fails gives its turn to the next', async () => {
+  const lane = createFairLane({ inAll: 1, waiting: 3 });
+  const failed = lane.run('a', NEVER, async () => {
+    throw new Error('failed');
+  });
+  const next = lane.run('a', NEVER, async () => 'done');
+  await expect(failed).rejects.toThrow('failed');
+  expect(await next).toBe('done');
+});
