@@ -39,7 +39,7 @@ type MaterialListHandlers = Pick<
  * What may cost much: a search, and a list with long texts. Of a pool of 16 connections and two processors more of it would
  * leave nothing to others.
  */
-const COSTLY_AT_ONCE = 4;
+const COSTLY_AT_ONCE = 3;
 const COSTLY_WAITING = 16;
 
 /** `isDistributed`: the users' rows lie on different nodes, so that no one statement may read those of several. */
