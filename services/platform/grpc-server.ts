@@ -163,10 +163,15 @@ function wrapHandlers(
   return wrapped;
 }
 
-/** A request that was refused while it was read comes as the reason: see strict-requests.ts. */
+/**
+ * A request that was refused while it was read comes as the reason: see strict-requests.ts. What a handler throws before
+ * its first await rejects as well.
+ */
 function refusing(handler: UnknownHandler): UnknownHandler {
-  return (request, context, send) =>
-    request instanceof ServiceError ? Promise.reject(request) : handler(request, context, send);
+  return async (request, context, send) => {
+    if (request instanceof ServiceError) throw request;
+    return handler(request, context, send);
+  };
 }
 
 type HandlerRun = { path: string; handler: UnknownHandler; options: GrpcServerOptions };
