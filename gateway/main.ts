@@ -18,6 +18,7 @@ await runProcess(async () => {
   logger.info({ host: config.host, port: gateway.port }, 'gateway is ready');
   telemetry.started();
   return {
+    logger,
     timeoutMs: config.shutdownTimeoutMs,
     async close() {
       telemetry.stopping();

@@ -39,7 +39,7 @@ await runProcess(async () => {
     await close();
     throw error;
   }
-  return { timeoutMs: settings.rest.shutdownTimeoutMs, close };
+  return { logger, timeoutMs: settings.rest.shutdownTimeoutMs, close };
 });
 
 type Settings = ReturnType<typeof readSettings>;

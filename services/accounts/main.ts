@@ -24,6 +24,7 @@ await runProcess(async () => {
   logger.info({ host: config.host, port: service.port }, 'accounts is ready');
   telemetry.started();
   return {
+    logger,
     timeoutMs: config.shutdownTimeoutMs,
     async close() {
       telemetry.stopping();

@@ -24,6 +24,7 @@ import type { Logger } from './logger.ts';
 import { observeServedCall } from './ops/observe-rpc.ts';
 import { NO_TELEMETRY, type Telemetry } from './ops/telemetry.ts';
 import { readTraceparent } from './trace-context.ts';
+import { boundUntaken, type UntakenBounds } from './untaken-answers.ts';
 
 /** What a handler may know of the call beside its request. */
 export type CallContext = {
@@ -38,7 +39,7 @@ export type CallContext = {
 
 type Named<T> = { [K in keyof T as string extends K ? never : number extends K ? never : K]: T[K] };
 
-/** A generated XxxHandlers interface as async functions; a streaming one gets `send`, which resolves when there is room. */
+/** A generated XxxHandlers interface as async functions; a streaming one gets `send`, which resolves when it is taken. */
 export type AsyncHandlers<H> = {
   [M in keyof Named<H>]: Named<H>[M] extends handleUnaryCall<infer Q, infer R>
     ? (request: Q, context: CallContext) => Promise<R>
@@ -80,7 +81,7 @@ export type GrpcServerOptions = {
   trust: GrpcTrust;
   logger: Logger;
   telemetry?: Telemetry;
-};
+} & UntakenBounds;
 
 export type GrpcServer = {
   port: number;
@@ -95,12 +96,21 @@ export type GrpcServer = {
 export async function startGrpcServer(
   options: GrpcServerOptions,
 ): Promise<GrpcServer & { setServing(isServing: boolean): void }> {
+  const untaken = boundUntaken(options, {
+    logger: options.logger,
+    refusal: toGrpcStatus(new ServiceError('UNAVAILABLE'), options.domain),
+  });
   const server = new Server({
-    interceptors: options.trust.serviceTokens.length > 0 ? [requireToken(options)] : [],
+    interceptors: [
+      untaken.interceptor,
+      ...(options.trust.serviceTokens.length > 0 ? [requireToken(options)] : []),
+    ],
     'grpc.keepalive_permit_without_calls': 1,
     'grpc.max_connection_age_ms': options.maxConnectionAgeMs ?? 300_000,
     'grpc.max_connection_age_grace_ms': 30_000,
     'grpc-node.flow_control_window': 4 * 1024 * 1024,
+    // A facade has at most 128 requests at work; a client holds back what is more.
+    'grpc.max_concurrent_streams': 512,
   });
   for (const service of options.services) {
     server.addService(service.definition, wrapHandlers(service, options));
@@ -113,7 +123,10 @@ export async function startGrpcServer(
     port,
     /** What the health service answers until the end begins. */
     setServing: (isServing) => health.setStatus('', isServing ? 'SERVING' : 'NOT_SERVING'),
-    close: (timeoutMs) => closeServer(server, health, timeoutMs),
+    async close(timeoutMs) {
+      await closeServer(server, health, timeoutMs);
+      untaken.close();
+    },
   };
 }
 
@@ -163,10 +176,15 @@ function wrapHandlers(
   return wrapped;
 }
 
-/** A request that was refused while it was read comes as the reason: see strict-requests.ts. */
+/**
+ * A request that was refused while it was read comes as the reason: see strict-requests.ts. What a handler throws before
+ * its first await rejects as well.
+ */
 function refusing(handler: UnknownHandler): UnknownHandler {
-  return (request, context, send) =>
-    request instanceof ServiceError ? Promise.reject(request) : handler(request, context, send);
+  return async (request, context, send) => {
+    if (request instanceof ServiceError) throw request;
+    return handler(request, context, send);
+  };
 }
 
 type HandlerRun = { path: string; handler: UnknownHandler; options: GrpcServerOptions };
@@ -194,12 +212,16 @@ function wrapUnary({ path, handler, options }: HandlerRun): handleUnaryCall<unkn
 function wrapStream({ path, handler, options }: HandlerRun): handleServerStreamingCall<unknown, unknown> {
   return (call) => {
     const context = new ServedCall(call);
-    const send = (message: unknown) =>
-      new Promise<void>((resolve) => {
-        if (context.signal.aborted || call.write(message)) return resolve();
-        call.once('drain', resolve);
-        context.signal.addEventListener('abort', () => resolve(), { once: true });
-      });
+    // One message at a time: what a client does not take is not gathered here.
+    const send = async (message: unknown) => {
+      if (context.signal.aborted) return;
+      const taken = Promise.withResolvers<void>();
+      const end = () => taken.resolve();
+      context.signal.addEventListener('abort', end, { once: true });
+      call.write(message, end);
+      await taken.promise;
+      context.signal.removeEventListener('abort', end);
+    };
     const observed = observe(call, path, context, options);
     observed
       .run(() => handler(call.request, context, send))

@@ -17,6 +17,7 @@ await runProcess(async () => {
   logger.info({ host: config.host, port: service.port }, 'scheduling is ready');
   telemetry.started();
   return {
+    logger,
     timeoutMs: config.shutdownTimeoutMs,
     async close() {
       telemetry.stopping();

@@ -294,7 +294,7 @@ describe('the stream of revocations', () => {
       .poll(() => events.filter((event) => !event.heartbeat))
       .toEqual([{ revokedApiKeyId: apiKey?.apiKeyId }, { changedUserId: apiKey?.userId }]);
     await sql(
-      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'accounts-revocations'",
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'accounts-revocations'",
     );
     expect((await failure).code).toBe(14);
     await expect

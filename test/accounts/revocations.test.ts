@@ -1,0 +1,134 @@
+// When the stream of revocations may beat, and when it has to end, on a real PostgreSQL.
+import { Client } from 'pg';
+import { pino } from 'pino';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test, vi } from 'vitest';
+import { announce, createRevocations, type Revocations } from '../../services/accounts/revocations.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+type Line = { level: number; msg: string; err: { message: string } };
+let database: TestDatabase;
+let administrator: Client;
+const lines: Line[] = [];
+const logger = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
+let here: Revocations;
+let there: Revocations;
+/** Every connection that was opened for revocations in this test. */
+let connections: () => Client[];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  administrator = new Client({ connectionString: database.databaseUrl });
+  await administrator.connect();
+});
+afterAll(async () => {
+  await administrator.end();
+  await database.drop();
+});
+beforeEach(() => {
+  lines.length = 0;
+  const connect = vi.spyOn(Client.prototype, 'connect');
+  connections = () => connect.mock.contexts as Client[];
+  const databaseUrl = database.databaseUrl;
+  here = createRevocations({ databaseUrl, logger });
+  there = createRevocations({ databaseUrl, logger });
+});
+afterEach(async () => {
+  await Promise.all([here.close(), there.close()]);
+  vi.restoreAllMocks();
+});
+
+const notify = (payload: string) =>
+  administrator.query('SELECT pg_notify($1, $2)', ['accounts_revocations', payload]);
+
+/** Watches once it can; `events` grows, `end` resolves to the reason for which the stream ends. */
+async function watch(revocations: Revocations) {
+  await expect.poll(() => revocations.isListening(), { timeout: 5000, interval: 10 }).toBe(true);
+  const events: object[] = [];
+  const end = revocations
+    .watch(async (event) => void events.push(event), new AbortController().signal)
+    .then(
+      () => 'closed',
+      ({ reason }) => reason,
+    );
+  return { events, end };
+}
+const beats = (events: object[]) => events.filter((event) => 'heartbeat' in event).length;
+
+test('two instances beat on one channel and hear the same, each told by its own proofs', async () => {
+  const [one, other] = [await watch(here), await watch(there)];
+  await expect
+    .poll(() => Math.min(beats(one.events), beats(other.events)), { timeout: 10_000 })
+    .toBeGreaterThan(3);
+  const query = async <R>({ text, values }: { text: string; values: readonly unknown[] }) =>
+    (await administrator.query(text, [...values])).rows as R[];
+  await announce({ query }, { revokedApiKeyId: 'k' });
+  await announce({ query }, { changedUserId: 'u' });
+  for (const { events } of [one, other]) {
+    await expect
+      .poll(() => events.filter((event) => !('heartbeat' in event)))
+      .toEqual([{ revokedApiKeyId: 'k' }, { changedUserId: 'u' }]);
+  }
+  expect(lines.filter(({ err }) => /not understood/.test(err.message))).toEqual([]);
+});
+
+test.each([
+  ['no JSON', 'revoked!'],
+  ['nothing', ''],
+  ['no object', 'null'],
+  ['no event', '{}'],
+  ['an event that there is not', '{"forgottenKey":"k"}'],
+  ['a value of another type', '{"revokedApiKeyId":1}'],
+  ['two events', '{"revokedApiKeyId":"k","changedUserId":"u"}'],
+])(
+  'a notification that is %s ends every stream, is logged, and the next stream beats',
+  async (_what, text) => {
+    const [one, other] = [await watch(here), await watch(there)];
+    await notify(text);
+    expect([await one.end, await other.end]).toEqual(['UNAVAILABLE', 'UNAVAILABLE']);
+    expect(lines).toMatchObject(
+      Array.from({ length: 2 }, () => ({
+        level: 40,
+        msg: 'not hearing of revocations; trying again',
+        err: { message: `a notification that is not understood: ${text}` },
+      })),
+    );
+    const again = await watch(here);
+    await expect.poll(() => beats(again.events), { timeout: 5000 }).toBeGreaterThan(1);
+  },
+);
+
+test('a connection whose LISTEN is deaf beats no more: its streams end, and others hear on', async () => {
+  const [one, other] = [await watch(here), await watch(there)];
+  const [ofHere] = connections();
+  await ofHere?.query('UNLISTEN *');
+  const beatsBefore = beats(one.events);
+  expect(await one.end).toBe('UNAVAILABLE');
+  // One proof may have been on its way.
+  expect(beats(one.events) - beatsBefore).toBeLessThanOrEqual(1);
+  expect(lines).toMatchObject([{ level: 40, err: { message: 'a notification did not come back' } }]);
+  const again = await watch(here);
+  await notify('{"revokedApiKeyId":"k"}');
+  for (const { events } of [again, other])
+    await expect.poll(() => events).toContainEqual({ revokedApiKeyId: 'k' });
+});
+
+test('a break is logged once, however often listening is tried again', async () => {
+  const [one, other] = [await watch(here), await watch(there)];
+  const outside = new Client({ connectionString: inject('postgresUrl') });
+  await outside.connect();
+  const name = new URL(database.databaseUrl).pathname.slice(1);
+  await outside.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
+  await outside.query(
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1 AND application_name = 'accounts-revocations'",
+    [name],
+  );
+  expect([await one.end, await other.end]).toEqual(['UNAVAILABLE', 'UNAVAILABLE']);
+  const tried = connections().length;
+  await expect.poll(() => connections().length, { timeout: 10_000 }).toBeGreaterThan(tried + 8);
+  await outside.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS true`);
+  await outside.end();
+  await Promise.all([watch(here), watch(there)]);
+  expect(lines.map(({ msg }) => msg)).toEqual(
+    Array.from({ length: 2 }, () => 'not hearing of revocations; trying again'),
+  );
+});

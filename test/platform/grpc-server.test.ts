@@ -1,0 +1,110 @@
+// What becomes of a call whose handler fails, over real gRPC.
+import { pino } from 'pino';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type {
+  UserDataServiceDefinition,
+  UserDataServiceHandlers,
+} from '../../generated/scheduling/v1/UserDataService.ts';
+import { ServiceError } from '../../services/platform/errors.ts';
+import { createGrpcClient } from '../../services/platform/grpc-client.ts';
+import { type GrpcServer, implement, startGrpcServer } from '../../services/platform/grpc-server.ts';
+import { NO_TELEMETRY } from '../../services/platform/ops/telemetry.ts';
+import { loadProto, serviceDefinition } from '../../services/platform/proto.ts';
+
+const proto = loadProto('scheduling/v1/scheduling.proto');
+const definition = serviceDefinition<UserDataServiceDefinition>(proto, 'scheduling.v1.UserDataService');
+const trust = { serviceTokens: [], tls: undefined };
+const CALL = { requestId: 'test' };
+type Line = { level: number; msg: string; status?: string; err?: { message: string; stack: string } };
+const lines: Line[] = [];
+const spans: string[] = [];
+let fault: Error;
+let server: GrpcServer;
+let client: ReturnType<typeof createGrpcClient<UserDataServiceDefinition, 'ExportUserData'>>;
+
+beforeAll(async () => {
+  const fail = () => {
+    throw fault;
+  };
+  server = await startGrpcServer({
+    proto,
+    domain: 'scheduling.v1',
+    services: [
+      implement<UserDataServiceHandlers>(definition, { ExportUserData: fail, DeleteUserData: fail }),
+    ],
+    host: '127.0.0.1',
+    port: 0,
+    trust,
+    logger: pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) }),
+    telemetry: {
+      ...NO_TELEMETRY,
+      tracing: {
+        ...NO_TELEMETRY.tracing,
+        begin: ({ name }) => ({
+          run: (work) => work(),
+          end: ({ failure }) => void spans.push(`${name} ${failure}`),
+        }),
+      },
+    },
+  });
+  client = createGrpcClient<UserDataServiceDefinition, 'ExportUserData'>(definition, {
+    target: `127.0.0.1:${server.port}`,
+    trust,
+    caller: 'test',
+    deadlineMs: 5000,
+  });
+});
+beforeEach(() => {
+  lines.length = 0;
+  spans.length = 0;
+});
+afterAll(async () => {
+  client.close();
+  await server.close(500);
+});
+
+/** The gRPC code and text with which the stream ends. */
+const failureOfStream = () =>
+  new Promise((resolve) => {
+    const stream = client.exportUserData({ userId: 'somebody' }, CALL);
+    stream.on('error', ({ code, details }: Error & { code: number; details: string }) =>
+      resolve([code, details]),
+    );
+    stream.resume();
+  });
+const failureOfCall = () =>
+  client.deleteUserData({ userId: 'somebody' }, CALL).then(
+    () => undefined,
+    ({ reason }: ServiceError) => reason,
+  );
+
+test('a stream whose handler throws before its first await ends as documented, logged once and traced', async () => {
+  fault = new ServiceError('UNAVAILABLE', { cause: new Error('the database is away') });
+  expect(await failureOfStream()).toEqual([
+    14,
+    'The service cannot answer right now. Try again in a moment.',
+  ]);
+  expect(lines).toMatchObject([
+    { level: 40, msg: 'call not answered', err: { message: 'the database is away' } },
+    { level: 30, msg: 'call', status: 'UNAVAILABLE' },
+  ]);
+  expect(spans).toEqual(['scheduling.v1.UserDataService/ExportUserData UNAVAILABLE']);
+});
+
+test('a fault of ours in a stream is logged whole, and its caller told only that it happened', async () => {
+  fault = new TypeError('a slip of ours');
+  expect(await failureOfStream()).toEqual([13, 'Something went wrong on our side. It has been logged.']);
+  expect(lines).toMatchObject([
+    { level: 50, msg: 'call failed', err: { message: 'a slip of ours' } },
+    { level: 30, msg: 'call', status: 'INTERNAL' },
+  ]);
+  expect(lines[0]?.err?.stack).toContain('TypeError: a slip of ours\n    at ');
+  expect(spans).toEqual(['scheduling.v1.UserDataService/ExportUserData INTERNAL']);
+});
+
+test('a unary call whose handler throws before its first await ends in the same way', async () => {
+  fault = new ServiceError('UNAVAILABLE', { cause: new Error('the database is away') });
+  expect(await failureOfCall()).toBe('UNAVAILABLE');
+  expect(lines.map(({ msg }) => msg)).toEqual(['call not answered', 'call']);
+  expect(spans).toEqual(['scheduling.v1.UserDataService/DeleteUserData UNAVAILABLE']);
+});

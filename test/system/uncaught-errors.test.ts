@@ -1,0 +1,101 @@
+// An error that nobody catches, in each kind of process: logged whole, and then the process ends as if it had been told to.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { makePostgresFolder } from '../support/postgres-folder.ts';
+import { newSecret } from '../support/processes.ts';
+import { argumentsOf, root } from '../support/programs.ts';
+
+let database: TestDatabase;
+let postgres: ReturnType<typeof makePostgresFolder>;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  postgres = makePostgresFolder('srs-uncaught-');
+});
+afterAll(async () => {
+  postgres.remove();
+  await database.drop();
+});
+
+const THROW = "setImmediate(() => { throw new Error('a fault', { cause: new Error('its cause') }); })";
+const REJECT = "void Promise.reject(new Error('a fault', { cause: new Error('its cause') }))";
+/** Whatever waits for a server to close waits for ever. */
+const HANG = "require('net').Server.prototype.close = () => {};";
+
+/** Starts a program, has it run `fault` once it is ready, and resolves when it has ended. */
+async function breakDown(
+  name: Parameters<typeof argumentsOf>[0],
+  fault: string,
+  env: Record<string, string>,
+) {
+  const onSignal = `import { createRequire } from 'node:module';
+    const require = createRequire('file:///');
+    process.on('SIGUSR2', () => { ${fault} });`;
+  const preload = `data:text/javascript,${encodeURIComponent(onSignal)}`;
+  const child = spawn(process.execPath, ['--import', preload, ...argumentsOf(name)], {
+    cwd: root,
+    env: {
+      PATH: process.env.PATH,
+      SCHEDULING_PORT: '0',
+      ACCOUNTS_PORT: '0',
+      REST_PORT: '0',
+      GRAPHQL_PORT: '0',
+      ...env,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const exited = once(child, 'exit');
+  let output = '';
+  const ready = new Promise<void>((resolve) => {
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text) => {
+        output += text;
+        if (/ready"|Ready\./.test(output)) resolve();
+      });
+    }
+  });
+  await Promise.race([ready, exited]);
+  child.kill('SIGUSR2');
+  const [exitCode] = await exited;
+  const fatal = output
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line))
+    .filter(({ level }) => level === 60);
+  return { exitCode, fatal, output };
+}
+
+const PROGRAMS = [
+  ['accounts', THROW, () => ({ DATABASE_URL: database.databaseUrl, KEY_PEPPER: `1:${newSecret()}` })],
+  ['scheduling', REJECT, () => ({ DATABASE_URL: database.databaseUrl })],
+  ['rest', THROW, () => ({ ACCOUNTS_URL: '127.0.0.1:1', SCHEDULING_URL: '127.0.0.1:1' })],
+  [
+    'gateway',
+    REJECT,
+    () => ({
+      ACCOUNTS_URL: '127.0.0.1:1',
+      SCHEDULING_URL: '127.0.0.1:1',
+      GATEWAY_TOKENS: `test:viewer:${newSecret()}`,
+    }),
+  ],
+  ['start', THROW, () => ({ DATA_DIR: dirname(postgres.directory) })],
+] as const;
+
+test.each(PROGRAMS)('%s logs it once, whole, and ends with exit code 1', async (name, fault, environment) => {
+  const { exitCode, fatal } = await breakDown(name, fault, environment());
+  expect(fatal).toMatchObject([
+    { name, err: { message: 'a fault: its cause' }, msg: 'uncaught error; ending' },
+  ]);
+  expect(fatal[0].err.stack).toMatch(/Error: a fault\n +at .*caused by: Error: its cause\n +at /s);
+  expect(exitCode).toBe(1);
+  // The database was stopped, not left behind.
+  if (name === 'start') expect(existsSync(join(postgres.directory, 'data/postmaster.pid'))).toBe(false);
+});
+
+test('a process that cannot end any more is ended after 3 s', async () => {
+  const { exitCode, fatal } = await breakDown('rest', `${HANG} ${THROW}`, PROGRAMS[2][2]());
+  expect([exitCode, fatal.length]).toEqual([1, 1]);
+});
