@@ -2,7 +2,10 @@
 import { join } from 'node:path';
 import { startAccounts } from './accounts/service.ts';
 import { type Audit, createAudit } from './platform/audit.ts';
-import { startEmbeddedPostgres } from './platform/embedded-postgres/embedded-postgres.ts';
+import {
+  type EmbeddedPostgres,
+  startEmbeddedPostgres,
+} from './platform/embedded-postgres/embedded-postgres.ts';
 import { createLogger, type Logger } from './platform/logger.ts';
 import { type ProcessTelemetry, startTelemetry, type Telemetry } from './platform/ops/telemetry.ts';
 import { runProcess } from './platform/process.ts';
@@ -22,23 +25,24 @@ await runProcess(async () => {
     for (const closer of closers.reverse()) await closer();
   };
   try {
-    await startAll({ settings, logger, telemetry }, closers);
+    const { failed } = await startAll({ settings, logger, telemetry }, closers);
     telemetry.started();
+    return { timeoutMs: settings.rest.shutdownTimeoutMs, close, failed };
   } catch (error) {
     await close();
     throw error;
   }
-  return { timeoutMs: settings.rest.shutdownTimeoutMs, close };
 });
 
 async function startAll(
   { settings, logger, telemetry }: { settings: StartSettings; logger: Logger; telemetry: ProcessTelemetry },
   closers: (() => Promise<void>)[],
-): Promise<void> {
+): Promise<{ failed: Promise<Error | undefined> | undefined }> {
   const { rest, dataDir } = settings;
   const now = () => new Date();
   const common = { logger, now, telemetry };
-  const databaseUrl = settings.databaseUrl ?? (await startDatabase(dataDir, closers));
+  const { databaseUrl, stop, exited } = await openDatabase(settings, logger);
+  closers.push(stop);
   // Not before: now the embedded server's lock keeps every other first start out of the folder.
   const secrets = keepSecrets(process.env, settings);
   const { accounts: accountsConfig, gateway: gatewayConfig } = readStartSettings(process.env, secrets);
@@ -76,6 +80,7 @@ async function startAll(
     process.stdout.write(await makeDemoUser({ accountsTarget, trust: rest.trust, baseUrl }));
   }
   process.stdout.write('Ready. Ctrl-C ends it.\n');
+  return { failed: exited };
 }
 
 /** Apollo is loaded only where it is wanted. */
@@ -115,11 +120,15 @@ function printAddresses(rows: readonly [string, string | 0 | undefined][]): void
   process.stdout.write(`\n${lines.join('\n')}\n\n`);
 }
 
-async function startDatabase(dataDir: string, closers: (() => Promise<void>)[]): Promise<string> {
-  const postgres = await startEmbeddedPostgres({
+type StartDatabase = Pick<EmbeddedPostgres, 'databaseUrl' | 'stop'> &
+  Partial<Pick<EmbeddedPostgres, 'exited'>>;
+
+/** DATABASE_URL, or else the embedded server. */
+async function openDatabase({ databaseUrl, dataDir }: StartSettings, logger: Logger): Promise<StartDatabase> {
+  if (databaseUrl !== undefined) return { databaseUrl, stop: async () => {} };
+  return startEmbeddedPostgres({
     directory: join(dataDir, 'postgres'),
     notice: (text) => process.stdout.write(`${text}\n`),
+    onRestart: (text) => logger.error(text),
   });
-  closers.push(postgres.stop);
-  return postgres.databaseUrl;
 }

@@ -166,7 +166,7 @@ describe('an owner', () => {
     const { databaseUrl, pid } = await owner.when('ready');
     await writeNote(databaseUrl);
     process.kill(pid, 'SIGKILL');
-    expect(await owner.when('exited')).toEqual({ event: 'exited' });
+    expect((await owner.when('exited')).reason).toContain('it ended by signal SIGKILL');
     const next = await place.own(directory).when('ready');
     expect(await readNotes(next.databaseUrl)).toEqual([{ note: 'kept' }]);
   });
