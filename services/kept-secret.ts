@@ -5,18 +5,18 @@ import {
   existsSync,
   fsyncSync,
   linkSync,
-  mkdirSync,
   openSync,
   readFileSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
+import { makeWritableFolder } from './platform/writable-folder.ts';
 
-/** The content of `file`, which is made with `make` where there is none: once, also where several try at one moment. */
+/** The content of `file`, which is made with `make` where there is none: once, also where several try at one moment. @throws Error where its folder cannot be written. */
 export function keepSecret(file: string, make: () => string): string {
   if (!existsSync(file)) {
-    mkdirSync(dirname(file), { recursive: true });
+    makeWritableFolder(dirname(file));
     createOnce(file, `${make()}\n`);
   }
   return readFileSync(file, 'utf8').trim();

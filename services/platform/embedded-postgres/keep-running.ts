@@ -49,7 +49,7 @@ export function keepRunning(
     let starts: number[] = [];
     let failure: string | undefined;
     for (;;) {
-      const reason = failure ?? `it ended by ${await current.exited}${lastWords(cluster.log)}`;
+      const reason = failure ?? `it ended by ${await current.exited}; its log: ${lastWords(cluster.log)}`;
       if (stopping.signal.aborted) return undefined;
       starts = starts.filter((startTime) => performance.now() - startTime < WITHIN_MS);
       if (starts.length >= maxRestarts) return new Error(explain(cluster, { reason, maxRestarts }));

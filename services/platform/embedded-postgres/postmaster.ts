@@ -7,6 +7,7 @@ import { freePort } from '../free-port.ts';
 import { giveTo } from './account.ts';
 import { environmentFor } from './binaries.ts';
 import type { Cluster } from './cluster.ts';
+import { lastWords } from './server-log.ts';
 
 export type Postmaster = {
   pid: number;
@@ -63,8 +64,7 @@ export async function startPostmaster(
     await exited;
     const log = readFileSync(cluster.log, 'utf8').trim();
     if (attempt === MAX_ATTEMPTS || options.signal?.aborted || !PASSING_FAULTS.test(log)) {
-      const lastWords = log.slice(Math.max(0, log.lastIndexOf('FATAL:')));
-      throw new Error(`PostgreSQL does not start, see ${cluster.log}: ${lastWords}`);
+      throw new Error(`PostgreSQL does not start, see ${cluster.log}: ${lastWords(cluster.log) || log}`);
     }
     await sleep(250);
   }

@@ -21,15 +21,16 @@ export function identifyPostmaster(pid: number, data: string): Identity {
 }
 
 /**
- * The processes of a server on `data` (real path) but for the postmaster. Empty on macOS, and where this process may not
+ * Postmaster and backends on `data` (real path), whatever its lock file says. Empty on macOS, and where this process may not
  * look into others: there they end by themselves, at the latest with their statement.
  */
-export function backendsOn(data: string): number[] {
+export function serverProcessesOn(data: string): number[] {
   if (!isLinux) return [];
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .map(Number)
-    .filter((pid) => workingDirectory(pid) === data && commandLine(pid)?.startsWith('postgres: '));
+    .filter((pid) => workingDirectory(pid) === data)
+    .filter((pid) => identifyPostmaster(pid, data) === 'ours' || commandLine(pid)?.startsWith('postgres: '));
 }
 
 /** Whether process `pid` works and `words` stand among its arguments, side by side. */

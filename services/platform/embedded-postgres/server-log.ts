@@ -5,12 +5,11 @@ const MAX_LINES = 5;
 /** Errors, details and statements are left out: they may hold what users wrote. */
 const LINE = /\] ((?:LOG|FATAL|PANIC|HINT): .*)$/;
 
-/** " (its log: …)", from the first fatal line among the last five; empty where the log says nothing. */
+/** From the first fatal line among the last five; empty where the log says nothing. */
 export function lastWords(log: string): string {
   const lines = readLog(log).slice(-MAX_LINES);
   const fatal = lines.findIndex((line) => /^(FATAL|PANIC)/.test(line));
-  const words = lines.slice(Math.max(0, fatal));
-  return words.length === 0 ? '' : ` (its log: ${words.join('; ')})`;
+  return lines.slice(Math.max(0, fatal)).join('; ');
 }
 
 function readLog(log: string): string[] {
