@@ -124,14 +124,35 @@ describe('npm start', () => {
     },
   );
 
-  test('names every bad variable and starts nothing', async () => {
-    const env = { ...place.environment, REST_PORT: 'x', LOG_LEVEL: 'loud', KEY_PEPPER: 'short' };
-    const failed = await promisify(execFile)('npm', ['start', '--silent'], { cwd: root, env }).catch(
-      (error) => error,
+  test('names every bad variable with what it may be, no secret, and makes nothing', async () => {
+    const token = 'operator:operator:too-short-a-token';
+    const bad = { REST_PORT: 'x', LOG_LEVEL: 'loud', KEY_PEPPER: 'short', GATEWAY_TOKENS: token };
+    await expect(start({ ...bad, GATEWAY: 'offf' })).rejects.toThrow(
+      new Error(
+        [
+          'The configuration is not usable:',
+          '  - LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent, not "loud"',
+          '  - REST_PORT must be a whole number from 0 to 65535, not "x"',
+          '  - KEY_PEPPER must be VERSION:SECRET entries, each secret at least 32 characters long',
+          '  - GATEWAY must be one of on, off, not "offf"',
+          '  - GATEWAY_TOKENS must be name:role:token entries separated by commas, role viewer or operator, ' +
+            'token of at least 32 characters such as the output of "openssl rand -hex 32"',
+          '',
+        ].join('\n'),
+      ),
     );
-    expect(failed.code).toBe(1);
-    for (const name of ['REST_PORT', 'LOG_LEVEL', 'KEY_PEPPER']) expect(failed.stderr).toContain(name);
-    expect(failed.stderr).not.toContain('short');
+    await expect(start({ GATEWAY_TOKENS: token })).rejects.toThrow(/^ {2}- GATEWAY_TOKENS must be/m);
+    await expect(start({ GATEWAY: 'offf' })).rejects.toThrow(/^ {2}- GATEWAY must be one of on, off/m);
+    expect(existsSync(place.dataDir)).toBe(false);
+  });
+
+  test('names a DATA_DIR that cannot be used, also where it only keeps secrets there', async () => {
+    const file = join(folder, 'file');
+    writeFileSync(file, '');
+    const why = `Could not start: ${file} cannot be used: a file is in its place. `;
+    await expect(start({ DATA_DIR: file })).rejects.toThrow(why);
+    const given = { DATABASE_URL: 'postgres://127.0.0.1:1/none', GATEWAY: 'off' };
+    await expect(start({ ...given, DATA_DIR: file })).rejects.toThrow(why);
   });
 });
 
