@@ -44,9 +44,10 @@ export function prepareDirectory(options: DirectoryOptions): {
   const isLink = lstatSync(directory, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
   // A link may have outlived its folder: then this is a first start again.
   const place = isLink ? resolve(parent, readlinkSync(directory)) : directory;
+  const data = join(place, 'data');
+  const account = accountForPostgres(existsSync(data) ? statSync(data) : undefined);
   makeWritableFolder(place, 0o700);
   const folder = realpathSync(place);
-  const account = accountForPostgres(statSync(join(folder, 'data'), { throwIfNoEntry: false }));
   giveTo(account, folder);
   if (account === undefined || canReach(folder, account)) return { folder, account };
   throw new Error(
