@@ -17,7 +17,7 @@ export type KeptServer = {
 
 const WITHIN_MS = 5 * 60_000;
 /** Before the second start in that time; twice as long before each further one, none before the first. */
-const PAUSE_MS = 250;
+const PAUSE_MS = 100;
 /** PostgreSQL needs room for at least one more 16 MB segment of its journal. */
 const FULL_BELOW_BYTES = 32 * 1024 * 1024;
 
