@@ -56,7 +56,7 @@ test('makes no secret in a folder whose database another process owns', async ()
 test("a secret that two processes make at one moment is one, whole, and its owner's alone, 300 times", async () => {
   const makers = [1, 2].map(() => spawnMaker());
   try {
-    for (let round = 1; round <= 200; round += 1) {
+    for (let round = 1; round <= 300; round += 1) {
       const file = join(place.folder, 'new', `${round}`);
       const [first, second] = await Promise.all(makers.map(({ make }) => make(file)));
       expect(first).toMatch(/^[0-9a-f]{64}$/);
