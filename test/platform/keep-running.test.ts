@@ -1,6 +1,6 @@
 // An embedded PostgreSQL that is kept up: killed for real, while statements run on it.
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -62,6 +62,14 @@ test('one that does not come back is given up after five starts, with its last w
   );
   // Nobody keeps the folder any more.
   expect((await place.own(directory).when('refused')).message).toMatch(/^PostgreSQL does not start/);
+});
+
+test('one whose folder was removed is given up in the same way', async () => {
+  const owner = place.own(directory, { keeps: true });
+  const { pid } = await owner.when('ready');
+  renameSync(directory, `${directory}-removed`);
+  process.kill(pid, 'SIGKILL');
+  expect((await owner.when('exited')).reason).toMatch(/does not stay up .*ENOENT/);
 });
 
 test('one that is told to stop between two starts is not started again', async () => {

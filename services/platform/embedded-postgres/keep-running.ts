@@ -1,5 +1,5 @@
 // Keeps a server running: one that ends untold is started again, and given up where that does not help.
-import { statfsSync } from 'node:fs';
+import { existsSync, statfsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster } from './cluster.ts';
 import { endOrphan } from './orphans.ts';
@@ -73,10 +73,16 @@ export function keepRunning(
 }
 
 function explain({ folder, log }: Cluster, end: { reason: string; maxRestarts: number }): string {
-  const { bavail, bsize } = statfsSync(folder);
-  const full = bavail * bsize < FULL_BELOW_BYTES ? ' Its disk is full.' : '';
+  const full = isDiskFull(folder) ? ' Its disk is full.' : '';
   return (
     `The embedded PostgreSQL in ${folder} does not stay up (started again ${end.maxRestarts} times): ${end.reason}.${full} ` +
     `Mend that (${log} says more), then start again: what was acknowledged is kept.`
   );
+}
+
+/** On a full disk the server's log may lack the line that says so. */
+function isDiskFull(folder: string): boolean {
+  if (!existsSync(folder)) return false;
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize < FULL_BELOW_BYTES;
 }
