@@ -1,29 +1,21 @@
 // npm start: the whole system in one process on one machine; the services still talk to each other over gRPC.
-import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { readGatewayConfig } from '../gateway/config.ts';
-import { readAccountsConfig } from './accounts/config.ts';
+import { join } from 'node:path';
 import { startAccounts } from './accounts/service.ts';
 import { type Audit, createAudit } from './platform/audit.ts';
-import { ConfigError, type Environment, type EnvironmentReader, readEnvironment } from './platform/config.ts';
-import { startEmbeddedPostgres } from './platform/embedded-postgres/embedded-postgres.ts';
-import { createLogger, type Logger } from './platform/logger.ts';
 import {
-  type ProcessTelemetry,
-  readTelemetryConfig,
-  startTelemetry,
-  type Telemetry,
-} from './platform/ops/telemetry.ts';
+  type EmbeddedPostgres,
+  startEmbeddedPostgres,
+} from './platform/embedded-postgres/embedded-postgres.ts';
+import { createLogger, type Logger } from './platform/logger.ts';
+import { type ProcessTelemetry, startTelemetry, type Telemetry } from './platform/ops/telemetry.ts';
 import { runProcess } from './platform/process.ts';
-import { readRestConfig } from './rest/config.ts';
 import { startRest } from './rest/service.ts';
-import { readSchedulingConfig } from './scheduling/config.ts';
 import { startScheduling } from './scheduling/service.ts';
 import { makeDemoUser } from './start-demo-user.ts';
+import { keepSecrets, readStartSettings, type Secrets, type StartSettings } from './start-settings.ts';
 
 await runProcess(async () => {
-  const settings = readSettings(process.env);
+  const settings = readStartSettings(process.env);
   const logger = createLogger('start', settings.rest.logLevel);
   const telemetry = await startTelemetry({ config: settings.watching, name: 'start', logger });
   const closers: (() => Promise<void>)[] = [telemetry.close];
@@ -33,28 +25,30 @@ await runProcess(async () => {
     for (const closer of closers.reverse()) await closer();
   };
   try {
-    await startAll({ settings, logger, telemetry }, closers);
+    const { failed } = await startAll({ settings, logger, telemetry }, closers);
     telemetry.started();
+    return { logger, timeoutMs: settings.rest.shutdownTimeoutMs, close, failed };
   } catch (error) {
     await close();
     throw error;
   }
-  return { logger, timeoutMs: settings.rest.shutdownTimeoutMs, close };
 });
 
-type Settings = ReturnType<typeof readSettings>;
-
 async function startAll(
-  { settings, logger, telemetry }: { settings: Settings; logger: Logger; telemetry: ProcessTelemetry },
+  { settings, logger, telemetry }: { settings: StartSettings; logger: Logger; telemetry: ProcessTelemetry },
   closers: (() => Promise<void>)[],
-): Promise<void> {
+): Promise<{ failed: Promise<Error | undefined> | undefined }> {
   const { rest, dataDir } = settings;
   const now = () => new Date();
   const common = { logger, now, telemetry };
-  const databaseUrl = settings.databaseUrl ?? (await startDatabase(dataDir, closers));
+  const { databaseUrl, stop, exited } = await openDatabase(settings, logger);
+  closers.push(stop);
+  // Not before: now the embedded server's lock keeps every other first start out of the folder.
+  const secrets = keepSecrets(process.env, settings);
+  const { accounts: accountsConfig, gateway: gatewayConfig } = readStartSettings(process.env, secrets);
   const drainMs = Math.floor(rest.shutdownTimeoutMs / 2);
   const audit = createAudit('start');
-  const accounts = await startAccounts({ config: { ...settings.accounts, databaseUrl }, audit, ...common });
+  const accounts = await startAccounts({ config: { ...accountsConfig, databaseUrl }, audit, ...common });
   closers.push(() => accounts.close(drainMs));
   const scheduling = await startScheduling({ config: { ...settings.scheduling, databaseUrl }, ...common });
   closers.push(() => scheduling.close(drainMs));
@@ -64,7 +58,7 @@ async function startAll(
   const facade = await startRest({ config: { ...rest, schedulingTarget, accountsTarget }, ...common });
   closers.push(facade.close);
 
-  const gateway = await startGatewayIfOn(settings, { ...targets, logger, audit, telemetry });
+  const gateway = await startGatewayIfOn(gatewayConfig, { ...targets, logger, audit, telemetry });
   if (gateway !== undefined) closers.push(gateway.close);
 
   const url = (port: number) => `http://${reachable(rest.host)}:${port}`;
@@ -74,7 +68,7 @@ async function startAll(
     ['GraphQL', gateway && `${url(gateway.port)}/graphql`],
     ['GraphiQL', gateway && `${url(gateway.port)}/`],
     ['dashboard', gateway && `${url(gateway.port)}/dashboard`],
-    ['gateway token', gateway?.tokenHint],
+    ['gateway token', gateway && whereTokenIs(settings, secrets)],
     ['scheduling (gRPC)', schedulingTarget],
     ['accounts (gRPC)', accountsTarget],
     ['health, metrics', telemetry.opsPort && `${opsUrl(settings, telemetry.opsPort)}/ready, /metrics`],
@@ -86,11 +80,12 @@ async function startAll(
     process.stdout.write(await makeDemoUser({ accountsTarget, trust: rest.trust, baseUrl }));
   }
   process.stdout.write('Ready. Ctrl-C ends it.\n');
+  return { failed: exited };
 }
 
 /** Apollo is loaded only where it is wanted. */
 async function startGatewayIfOn(
-  { gateway }: Settings,
+  gateway: StartSettings['gateway'],
   parts: {
     schedulingTarget: string;
     accountsTarget: string;
@@ -102,8 +97,13 @@ async function startGatewayIfOn(
   if (gateway === undefined) return undefined;
   const { schedulingTarget, accountsTarget, ...rest } = parts;
   const { startGateway } = await import('../gateway/service.ts');
-  const config = { ...gateway.config, schedulingTarget, accountsTarget };
-  return { ...(await startGateway({ config, ...rest })), tokenHint: gateway.tokenHint };
+  return startGateway({ config: { ...gateway, schedulingTarget, accountsTarget }, ...rest });
+}
+
+/** The token itself only on a terminal: elsewhere what is printed may be kept. */
+function whereTokenIs({ gatewayTokenFile }: StartSettings, { gatewayToken }: Secrets): string {
+  if (gatewayTokenFile === undefined) return 'from GATEWAY_TOKENS';
+  return process.stdout.isTTY ? gatewayToken : `in ${gatewayTokenFile}`;
 }
 
 function reachable(host: string): string {
@@ -111,7 +111,7 @@ function reachable(host: string): string {
   return local.includes(':') ? `[${local}]` : local;
 }
 
-function opsUrl({ watching }: Settings, port: number): string {
+function opsUrl({ watching }: StartSettings, port: number): string {
   return `http://${reachable(watching.ops?.host ?? '127.0.0.1')}:${port}`;
 }
 
@@ -120,77 +120,15 @@ function printAddresses(rows: readonly [string, string | 0 | undefined][]): void
   process.stdout.write(`\n${lines.join('\n')}\n\n`);
 }
 
-async function startDatabase(dataDir: string, closers: (() => Promise<void>)[]): Promise<string> {
-  const postgres = await startEmbeddedPostgres({
+type StartDatabase = Pick<EmbeddedPostgres, 'databaseUrl' | 'stop'> &
+  Partial<Pick<EmbeddedPostgres, 'exited'>>;
+
+/** DATABASE_URL, or else the embedded server. */
+async function openDatabase({ databaseUrl, dataDir }: StartSettings, logger: Logger): Promise<StartDatabase> {
+  if (databaseUrl !== undefined) return { databaseUrl, stop: async () => {} };
+  return startEmbeddedPostgres({
     directory: join(dataDir, 'postgres'),
     notice: (text) => process.stdout.write(`${text}\n`),
+    onRestart: (text) => logger.error(text),
   });
-  closers.push(postgres.stop);
-  return postgres.databaseUrl;
-}
-
-/** Every variable of every part, all bad ones reported together. HOST moves REST only: gRPC stays on loopback. */
-function readSettings(environment: Environment) {
-  const problems: string[] = [];
-  const read = <T>(variables: Environment, reading: (reader: EnvironmentReader) => T): T | undefined => {
-    try {
-      return readEnvironment(variables, reading);
-    } catch (error) {
-      if (!(error instanceof ConfigError)) throw error;
-      problems.push(...error.problems);
-      return undefined;
-    }
-  };
-  const dataDir = environment.DATA_DIR || '.data';
-  const inner = {
-    ...environment,
-    HOST: '127.0.0.1',
-    DATABASE_URL: environment.DATABASE_URL || 'embedded',
-    KEY_PEPPER: environment.KEY_PEPPER || keptPepper(dataDir),
-  };
-  const rest = read(environment, readRestConfig);
-  const accounts = read(inner, readAccountsConfig);
-  const scheduling = read(inner, readSchedulingConfig);
-  const gateway = readGateway(environment, dataDir, read);
-  const watching = read(environment, readTelemetryConfig);
-  if (!rest || !accounts || !scheduling || !watching) {
-    throw new ConfigError([...new Set(problems)]);
-  }
-  const databaseUrl = environment.DATABASE_URL || undefined;
-  return { dataDir, databaseUrl, rest, accounts, scheduling, gateway, watching };
-}
-
-/** undefined: GATEWAY=off. Without GATEWAY_TOKENS there is one operator's token, kept like the pepper. */
-function readGateway(
-  environment: Environment,
-  dataDir: string,
-  read: <T>(variables: Environment, reading: (reader: EnvironmentReader) => T) => T | undefined,
-) {
-  const state = read(environment, (reader) => reader.oneOf('GATEWAY', ['on', 'off'], 'on'));
-  if (state !== 'on') return undefined;
-  const file = join(dataDir, 'gateway-token');
-  const isGiven = Boolean(environment.GATEWAY_TOKENS);
-  const token = isGiven ? '' : keptSecret(file, () => randomBytes(32).toString('hex'));
-  const tokens = isGiven ? environment.GATEWAY_TOKENS : `operator:operator:${token}`;
-  const config = read({ ...environment, GATEWAY_TOKENS: tokens }, readGatewayConfig);
-  if (config === undefined) return undefined;
-  // A file's path where what is printed may be kept.
-  const kept = process.stdout.isTTY ? token : `in ${file}`;
-  return { config, tokenHint: isGiven ? 'from GATEWAY_TOKENS' : kept };
-}
-
-/** Without the one of before, no key of this data directory would be valid any more. */
-function keptPepper(dataDir: string): string {
-  return keptSecret(join(dataDir, 'key-pepper'), () => `1:${randomBytes(32).toString('hex')}`);
-}
-
-/** Made once, kept in a file that only its owner reads. */
-function keptSecret(file: string, make: () => string): string {
-  if (!existsSync(file)) {
-    mkdirSync(dirname(file), { recursive: true });
-    const partial = `${file}.${process.pid}`;
-    writeFileSync(partial, `${make()}\n`, { mode: 0o600 });
-    renameSync(partial, file);
-  }
-  return readFileSync(file, 'utf8').trim();
 }

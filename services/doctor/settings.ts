@@ -51,6 +51,7 @@ export function readSettings(environment: Environment) {
   const scheduling = read({ ...inner, DATABASE_URL: databaseUrl ?? 'embedded' }, readSchedulingConfig);
   const accountsPort = read(environment, (reader) => reader.port('ACCOUNTS_PORT', 50_052));
   const { ops } = read(environment, readTelemetryConfig);
+  const gatewayState = read(environment, (reader) => reader.oneOf('GATEWAY', ['on', 'off'], 'on'));
   const settings = {
     dataDir,
     databaseUrl,
@@ -61,7 +62,7 @@ export function readSettings(environment: Environment) {
     host: rest.host,
     innerHost: scheduling.host,
     ports: { rest: rest.port, gateway: gateway.port, scheduling: scheduling.port, accounts: accountsPort },
-    gatewayOn: environment.GATEWAY !== 'off',
+    gatewayOn: gatewayState === 'on',
     ops,
     schedulingTarget: rest.schedulingTarget,
     accountsTarget: rest.accountsTarget,

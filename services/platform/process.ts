@@ -11,24 +11,26 @@ export type RunningProcess = {
   logger: Logger;
   timeoutMs: number;
   close(): Promise<void>;
+  /** Resolves to why the process cannot go on; undefined where it was told to end. */
+  failed?: Promise<Error | undefined> | undefined;
 };
 
 /**
  * Starts with `start` and, on SIGINT or SIGTERM, ends with the function it returned; a signal more than a second after
  * the first, or `timeoutMs`, ends at once. A failed start prints its reason and exits 1.
  * An uncaught error or an unhandled rejection is logged as fatal; the process then ends in the same way, within 3 s, and
- * exits 1.
+ * exits 1. So does one that resolves `failed` to a reason, which is printed.
  */
 export async function runProcess(start: () => Promise<RunningProcess>): Promise<void> {
   let running: RunningProcess | undefined;
   let exitCode = 0;
   let toldTime: number | undefined;
-  const told = Promise.withResolvers<void>();
+  const told = Promise.withResolvers<undefined>();
   const stop = () => {
     toldTime ??= performance.now();
     // Ctrl-C under npm arrives twice at once: from the terminal, and passed on by npm.
     if (performance.now() - toldTime > IMPATIENT_MS) process.exit(1);
-    told.resolve();
+    told.resolve(undefined);
   };
   process.on('SIGINT', stop);
   process.on('SIGTERM', stop);
@@ -38,11 +40,15 @@ export async function runProcess(start: () => Promise<RunningProcess>): Promise<
     running.logger.fatal({ err: error, origin }, 'uncaught error; ending');
     exitCode = 1;
     setTimeout(() => process.exit(1), BROKEN_TIMEOUT_MS);
-    told.resolve();
+    told.resolve(undefined);
   });
   running = await start().catch(exitUnstarted);
-  await told.promise;
-  const { timeoutMs, close } = running;
+  const { timeoutMs, close, failed } = running;
+  const failure = await Promise.race([told.promise, failed ?? told.promise]);
+  if (failure !== undefined) {
+    process.stderr.write(`${failure.message}\n`);
+    exitCode = 1;
+  }
   const timer = setTimeout(() => {
     process.stderr.write(`Not everything ended within ${timeoutMs} ms; ending now.\n`);
     process.exit(1);

@@ -195,6 +195,7 @@ describe('a fault is found, with how to mend it:', () => {
       REST_PORT: port,
       SHUTDOWN_TIMEOUT_MS: 'soon',
       GATEWAY_TOKENS: 'me:king:short',
+      GATEWAY: 'offf',
     });
     other.close();
     expect(code).toBe(1);
@@ -218,6 +219,7 @@ describe('a fault is found, with how to mend it:', () => {
     expect(configuration).toEqual([
       expect.stringContaining('SHUTDOWN_TIMEOUT_MS'),
       expect.stringContaining('GATEWAY_TOKENS'),
+      'GATEWAY must be one of on, off, not "offf"',
     ]);
   });
 

@@ -1,92 +1,31 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import {
-  chmodSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { execFile } from 'node:child_process';
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createApi } from '../support/api.ts';
+import { createStartPlace, type Started, type StartPlace } from '../support/npm-start.ts';
+import { root } from '../support/programs.ts';
 
-const root = dirname(dirname(import.meta.dirname));
+let place: StartPlace;
 let folder: string;
-const running: Started[] = [];
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'srs-start-'));
-  chmodSync(folder, 0o755);
+  place = createStartPlace();
+  folder = place.folder;
 });
-afterEach(async () => {
-  for (const started of running.splice(0)) {
-    if (started.child.exitCode === null && started.child.signalCode === null) await started.end('SIGTERM');
-  }
-  rmSync(folder, { recursive: true, force: true });
-});
+afterEach(() => place.clear());
 
-type Started = {
-  child: ChildProcess;
-  output(): string;
-  base: string;
-  accounts: string;
-  end(signal: NodeJS.Signals): Promise<number | null>;
-};
-const environment = () => ({
-  PATH: process.env.PATH,
-  HOME: process.env.HOME,
-  DATA_DIR: join(folder, 'data'),
-  REST_PORT: '0',
-  SCHEDULING_PORT: '0',
-  ACCOUNTS_PORT: '0',
-  GRAPHQL_PORT: '0',
-  LOG_LEVEL: 'error',
-});
+const start = (more?: Record<string, string>): Promise<Started> => place.start(more);
 
 /** One that ended but that nobody has reaped yet has no command line any more. */
 const isWorking = (pid: string | undefined) =>
   existsSync(`/proc/${pid}`) && readFileSync(`/proc/${pid}/cmdline`, 'utf8') !== '';
 
-/** Runs npm start and resolves when it says that it is ready, rejects when it ends before. */
-async function start(more: Record<string, string> = {}): Promise<Started> {
-  const child = spawn('npm', ['start', '--silent'], {
-    cwd: root,
-    env: { ...environment(), ...more },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    detached: true,
-  });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr])
-    stream?.setEncoding('utf8').on('data', (text) => (output += text));
-  await new Promise<void>((resolve, reject) => {
-    child.stdout?.on('data', () => output.includes('Ready.') && resolve());
-    child.once('exit', () => reject(new Error(output)));
-  });
-  const started: Started = {
-    child,
-    output: () => output,
-    base: /http:\S+\/v1/.exec(output)?.[0] ?? '',
-    accounts: /accounts \(gRPC\) +(\S+)/.exec(output)?.[1] ?? '',
-    async end(signal) {
-      const exited = once(child, 'exit');
-      process.kill(-(child.pid ?? 0), signal);
-      return (await exited)[0];
-    },
-  };
-  running.push(started);
-  return started;
-}
-
 describe('npm start', () => {
   test('makes a demo user on the first run only, keeps the data, and ends with 0 on SIGTERM and Ctrl-C', async () => {
     const first = await start();
-    const key = /rmk_live_[0-9A-Za-z]{49}/.exec(first.output())?.[0] ?? '';
+    const { key } = first;
     expect(first.output()).toContain(`curl -H "Authorization: Bearer ${key}" ${first.base}/me`);
     const dashboard = await fetch(/dashboard +(http:\S+\/dashboard)\n/.exec(first.output())?.[1] ?? '');
     expect([dashboard.status, await dashboard.text()]).toEqual([
@@ -105,7 +44,7 @@ describe('npm start', () => {
 
   test('starts again after kill -9, stopping the database that was left behind', async () => {
     const first = await start();
-    const key = /rmk_live_[0-9A-Za-z]{49}/.exec(first.output())?.[0] ?? '';
+    const { key } = first;
     await createApi(first.base, key).create({ title: 'Survives' });
     await first.end('SIGKILL');
     const orphan = readFileSync(join(folder, 'data/postgres/data/postmaster.pid'), 'utf8').split('\n')[0];
@@ -127,7 +66,11 @@ describe('npm start', () => {
 
   test('refuses a data directory that another start is using', async () => {
     await start();
-    await expect(start()).rejects.toThrow(/is in use by another running process/);
+    await expect(start()).rejects.toThrow(
+      process.platform === 'linux'
+        ? /data\/postgres is in use by process \d+: stop it/
+        : /is in use by another/,
+    );
   });
 
   test('serves GraphQL with the token it keeps, and GATEWAY=off leaves that out', async () => {
@@ -149,9 +92,8 @@ describe('npm start', () => {
 
   test('keeps pepper, tokens and database password to their owner, and watches all parts on one port', async () => {
     const started = await start({ OPS_PORT: '0' });
-    const [ops = ''] = /http:\S+\/ready/.exec(started.output()) ?? [];
     type Report = { ready: boolean; checks: { name: string }[] };
-    const { ready, checks } = (await (await fetch(ops)).json()) as Report;
+    const { ready, checks } = (await (await fetch(started.ready)).json()) as Report;
     expect([ready, checks.map(({ name }) => name)]).toEqual([
       true,
       [
@@ -161,7 +103,7 @@ describe('npm start', () => {
         ...['gateway/scheduling', 'gateway/accounts'],
       ],
     ]);
-    const metrics = await (await fetch(ops.replace('/ready', '/metrics'))).text();
+    const metrics = await (await fetch(started.ready.replace('/ready', '/metrics'))).text();
     for (const pool of ['accounts', 'scheduling'])
       expect(metrics).toContain(`srs_pg_pool_max{pool="${pool}"} 16\n`);
     expect(statSync(join(folder, 'data/gateway-token')).mode & 0o777).toBe(0o600);
@@ -182,14 +124,35 @@ describe('npm start', () => {
     },
   );
 
-  test('names every bad variable and starts nothing', async () => {
-    const env = { ...environment(), REST_PORT: 'x', LOG_LEVEL: 'loud', KEY_PEPPER: 'short' };
-    const failed = await promisify(execFile)('npm', ['start', '--silent'], { cwd: root, env }).catch(
-      (error) => error,
+  test('names every bad variable with what it may be, no secret, and makes nothing', async () => {
+    const token = 'operator:operator:too-short-a-token';
+    const bad = { REST_PORT: 'x', LOG_LEVEL: 'loud', KEY_PEPPER: 'short', GATEWAY_TOKENS: token };
+    await expect(start({ ...bad, GATEWAY: 'offf' })).rejects.toThrow(
+      new Error(
+        [
+          'The configuration is not usable:',
+          '  - LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent, not "loud"',
+          '  - REST_PORT must be a whole number from 0 to 65535, not "x"',
+          '  - KEY_PEPPER must be VERSION:SECRET entries, each secret at least 32 characters long',
+          '  - GATEWAY must be one of on, off, not "offf"',
+          '  - GATEWAY_TOKENS must be name:role:token entries separated by commas, role viewer or operator, ' +
+            'token of at least 32 characters such as the output of "openssl rand -hex 32"',
+          '',
+        ].join('\n'),
+      ),
     );
-    expect(failed.code).toBe(1);
-    for (const name of ['REST_PORT', 'LOG_LEVEL', 'KEY_PEPPER']) expect(failed.stderr).toContain(name);
-    expect(failed.stderr).not.toContain('short');
+    await expect(start({ GATEWAY_TOKENS: token })).rejects.toThrow(/^ {2}- GATEWAY_TOKENS must be/m);
+    await expect(start({ GATEWAY: 'offf' })).rejects.toThrow(/^ {2}- GATEWAY must be one of on, off/m);
+    expect(existsSync(place.dataDir)).toBe(false);
+  });
+
+  test('names a DATA_DIR that cannot be used, also where it only keeps secrets there', async () => {
+    const file = join(folder, 'file');
+    writeFileSync(file, '');
+    const why = `Could not start: ${file} cannot be used: a file is in its place. `;
+    await expect(start({ DATA_DIR: file })).rejects.toThrow(why);
+    const given = { DATABASE_URL: 'postgres://127.0.0.1:1/none', GATEWAY: 'off' };
+    await expect(start({ ...given, DATA_DIR: file })).rejects.toThrow(why);
   });
 });
 
@@ -199,7 +162,7 @@ describe('npm run keys', () => {
     const keys = async (...args: string[]) =>
       promisify(execFile)('npm', ['run', '--silent', 'keys', '--', ...args], {
         cwd: root,
-        env: { ...environment(), ACCOUNTS_URL: started.accounts },
+        env: { ...place.environment, ACCOUNTS_URL: started.accounts },
       }).then(
         ({ stdout }) => ({ code: 0, stdout, stderr: '' }),
         (error) => ({ code: error.code, stdout: error.stdout, stderr: error.stderr }),

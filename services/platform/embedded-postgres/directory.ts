@@ -2,6 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import {
   chmodSync,
+  existsSync,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -12,6 +13,7 @@ import {
   symlinkSync,
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { makeWritableFolder } from '../writable-folder.ts';
 import { type Account, accountForPostgres, canReach, giveTo } from './account.ts';
 
 export type DirectoryOptions = {
@@ -26,7 +28,7 @@ export type DirectoryOptions = {
 /**
  * Makes `directory` where there is none, and returns its real path with the account that can work in it. As root under
  * a private home, it becomes a link to a folder of its own in `systemDirectory`.
- * @throws Error where the data that is there belongs to another user or cannot be reached.
+ * @throws Error where it cannot be written, or the data that is there belongs to another user or cannot be reached.
  */
 export function prepareDirectory(options: DirectoryOptions): {
   folder: string;
@@ -34,7 +36,7 @@ export function prepareDirectory(options: DirectoryOptions): {
 } {
   const { directory } = options;
   const parent = dirname(directory);
-  mkdirSync(parent, { recursive: true });
+  if (!existsSync(directory)) makeWritableFolder(parent);
   if (lstatSync(directory, { throwIfNoEntry: false }) === undefined) {
     const account = accountForPostgres(undefined);
     if (account !== undefined && !canReach(parent, account)) linkElsewhere(options, account);
@@ -42,9 +44,10 @@ export function prepareDirectory(options: DirectoryOptions): {
   const isLink = lstatSync(directory, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
   // A link may have outlived its folder: then this is a first start again.
   const place = isLink ? resolve(parent, readlinkSync(directory)) : directory;
-  mkdirSync(place, { recursive: true, mode: 0o700 });
+  const data = join(place, 'data');
+  const account = accountForPostgres(existsSync(data) ? statSync(data) : undefined);
+  makeWritableFolder(place, 0o700);
   const folder = realpathSync(place);
-  const account = accountForPostgres(statSync(join(folder, 'data'), { throwIfNoEntry: false }));
   giveTo(account, folder);
   if (account === undefined || canReach(folder, account)) return { folder, account };
   throw new Error(

@@ -4,21 +4,26 @@ import { Client } from 'pg';
 import { findBinaries } from './binaries.ts';
 import { type Cluster, initialiseCluster } from './cluster.ts';
 import { prepareDirectory } from './directory.ts';
+import { keepRunning } from './keep-running.ts';
+import { endOrphan } from './orphans.ts';
 import { lockForOwner } from './owner-lock.ts';
-import { endOrphan, type Postmaster, startPostmaster } from './postmaster.ts';
+import { type Postmaster, startPostmaster } from './postmaster.ts';
 
 export type EmbeddedPostgres = {
   /** Holds the password: never to be logged. */
   databaseUrl: string;
   port: number;
+  /** Of the server that runs now. */
   pid: number;
-  /** Resolves when the server ends, told to or not; never rejects. */
-  exited: Promise<void>;
+  /** Resolves when the server has ended for good, never rejects: to why, undefined where it was told to. */
+  exited: Promise<Error | undefined>;
   /** Ends the server's connections and the server; may be called again. */
   stop(): Promise<void>;
 };
 
 const DATABASE = 'spaced_repetition';
+/** In 5 minutes. */
+const MAX_RESTARTS = 5;
 const SYSTEM_DIRECTORY = '/var/lib/spaced-repetition';
 
 /**
@@ -32,6 +37,8 @@ export async function startEmbeddedPostgres(options: {
   durable?: boolean;
   /** Told, in a sentence, what whoever starts this should know, such as where the data lie instead. */
   notice?: (text: string) => void;
+  /** Given: a server that ends untold is started again at its address, and each time this is told why. */
+  onRestart?: (text: string) => void;
   /** Holds the data that the account which runs the server could not reach in `directory`. */
   systemDirectory?: string;
 }): Promise<EmbeddedPostgres> {
@@ -54,15 +61,28 @@ export async function startEmbeddedPostgres(options: {
     const password = await initialiseCluster(cluster);
     if (await endOrphan(cluster.data))
       notice(`Stopped the database that a killed process left in ${folder}.`);
-    return await run(await startPostmaster(cluster), password, unlock);
+    return await run(await startPostmaster(cluster), { ...options, cluster, password, unlock });
   } catch (error) {
     unlock();
     throw error;
   }
 }
 
-async function run(postmaster: Postmaster, password: string, unlock: () => void): Promise<EmbeddedPostgres> {
-  const { pid, port, exited } = postmaster;
+async function run(
+  postmaster: Postmaster,
+  {
+    cluster,
+    password,
+    unlock,
+    onRestart,
+  }: {
+    cluster: Cluster;
+    password: string;
+    unlock: () => void;
+    onRestart?: (text: string) => void;
+  },
+): Promise<EmbeddedPostgres> {
+  const { port } = postmaster;
   const databaseUrl = (database: string) => `postgres://postgres:${password}@127.0.0.1:${port}/${database}`;
   try {
     await makeDatabase(databaseUrl('postgres'));
@@ -70,11 +90,19 @@ async function run(postmaster: Postmaster, password: string, unlock: () => void)
     await postmaster.stop();
     throw error;
   }
+  const maxRestarts = onRestart === undefined ? 0 : MAX_RESTARTS;
+  const server = keepRunning(postmaster, { cluster, maxRestarts, tell: onRestart ?? (() => {}) });
   // Not in stop: a lock that only the caller's reference kept alive could be collected, and so lost, under the server.
-  void exited.then(unlock);
-  let stopping: Promise<void> | undefined;
-  const stop = () => (stopping ??= postmaster.stop().then(() => exited));
-  return { databaseUrl: databaseUrl(DATABASE), port, pid, exited, stop };
+  void server.ended.then(unlock);
+  return {
+    databaseUrl: databaseUrl(DATABASE),
+    port,
+    get pid() {
+      return server.pid();
+    },
+    exited: server.ended,
+    stop: server.stop,
+  };
 }
 
 async function makeDatabase(serverUrl: string): Promise<void> {

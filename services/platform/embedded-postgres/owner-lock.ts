@@ -1,10 +1,12 @@
 // At most one living process owns a cluster: a lock that the kernel takes back when its holder dies, however it dies.
-import { chmodSync } from 'node:fs';
+import { chmodSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type Account, giveTo } from './account.ts';
 
 const SQLITE_BUSY = 5;
+/** Where in the file its exclusive lock begins. */
+const SQLITE_LOCK_BYTE = 0x40000000;
 
 /**
  * Takes the lock of a cluster's folder without waiting, and returns what gives it back (harmless when repeated). Node has no file locks of its
@@ -20,11 +22,26 @@ export function lockForOwner(folder: string, account: Account | undefined): () =
   } catch (error) {
     database.close();
     if (!(error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY)) throw error;
-    throw new Error(`${folder} is in use by another running process: stop it, or choose another DATA_DIR`);
+    throw new Error(`${folder} is in use by ${holderOf(file)}: stop it, or choose another DATA_DIR`);
   }
   chmodSync(file, 0o600);
   giveTo(account, file);
   return () => {
     if (database.isOpen) database.close();
   };
+}
+
+/** For people. Linux tells which process holds a lock; 0 is one of another container. */
+function holderOf(file: string): string {
+  try {
+    const place = `:${statSync(file).ino} ${SQLITE_LOCK_BYTE} `;
+    const line = readFileSync('/proc/locks', 'utf8')
+      .split('\n')
+      .find((text) => text.includes(' WRITE ') && text.includes(place));
+    const pid = Number(/ WRITE +(\d+) /.exec(line ?? '')?.[1]);
+    if (pid > 0) return `process ${pid}`;
+  } catch {
+    // Not Linux.
+  }
+  return 'another running process';
 }

@@ -7,13 +7,13 @@ import { freePort } from '../free-port.ts';
 import { giveTo } from './account.ts';
 import { environmentFor } from './binaries.ts';
 import type { Cluster } from './cluster.ts';
-import { identifyPostmaster } from './processes.ts';
+import { lastWords } from './server-log.ts';
 
 export type Postmaster = {
   pid: number;
   port: number;
-  /** Resolves when the server ends, told to or not; never rejects. */
-  exited: Promise<void>;
+  /** Resolves when the server ends, told to or not, to how, such as "signal SIGKILL"; never rejects. */
+  exited: Promise<string>;
   stop(): Promise<void>;
 };
 
@@ -29,32 +29,42 @@ const FAST_AND_LOOSE = ['fsync=off', 'synchronous_commit=off', 'full_page_writes
 const START_TIMEOUT_MS = 60_000;
 const POLL_MS = 5;
 const FAST_STOP_MS = 5_000;
+const QUICK_STOP_MS = 1_000;
 const STOP_TIMEOUT_MS = 12_000;
 /** Another program took the port in between, or the last backends of a killed server are still ending. */
 const PASSING_FAULTS = /Address already in use|pre-existing shared memory block/;
 const MAX_ATTEMPTS = 20;
 
-/** @throws Error with the server's last words where it does not start. */
-export async function startPostmaster(cluster: Cluster): Promise<Postmaster> {
+/**
+ * Default of `port`: a free one. What is not ready when `signal` aborts is ended.
+ * @throws Error with the server's last words where it does not start.
+ */
+export async function startPostmaster(
+  cluster: Cluster,
+  options: { port?: number; signal?: AbortSignal } = {},
+): Promise<Postmaster> {
   for (let attempt = 1; ; attempt += 1) {
-    const port = await freePort();
+    const port = options.port ?? (await freePort());
     const child = spawnPostgres(cluster, port);
     const isRunning = () => child.pid !== undefined && child.exitCode === null && child.signalCode === null;
-    const exited = new Promise<void>((resolve) => {
-      child.once('exit', () => resolve());
-      child.once('error', () => resolve());
+    const exited = new Promise<string>((resolve) => {
+      child.once('exit', (code, name) => resolve(name === null ? `exit code ${code}` : `signal ${name}`));
+      child.once('error', (error) => resolve(String(error)));
     });
-    if (await becomesReady(cluster.data, child.pid, isRunning)) {
+    const isAwaited = () => isRunning() && options.signal?.aborted !== true;
+    if (await becomesReady(cluster.data, child.pid, isAwaited)) {
       child.unref();
       const pid = child.pid ?? 0;
       return { pid, port, exited, stop: () => shutDown(pid, isRunning) };
     }
     if (isRunning()) child.kill('SIGQUIT');
+    await Promise.race([exited, sleep(QUICK_STOP_MS, undefined, { ref: false })]);
+    // It hears of signals only between two steps of its start, one of which may hang on a disk.
+    if (isRunning()) child.kill('SIGKILL');
     await exited;
     const log = readFileSync(cluster.log, 'utf8').trim();
-    if (attempt === MAX_ATTEMPTS || !PASSING_FAULTS.test(log)) {
-      const lastWords = log.slice(Math.max(0, log.lastIndexOf('FATAL:')));
-      throw new Error(`PostgreSQL does not start, see ${cluster.log}: ${lastWords}`);
+    if (attempt === MAX_ATTEMPTS || options.signal?.aborted || !PASSING_FAULTS.test(log)) {
+      throw new Error(`PostgreSQL does not start, see ${cluster.log}: ${lastWords(cluster.log) || log}`);
     }
     await sleep(250);
   }
@@ -83,9 +93,9 @@ function spawnPostgres({ binaries, data, log, account, durable }: Cluster, port:
 async function becomesReady(
   data: string,
   pid: number | undefined,
-  isRunning: () => boolean,
+  isAwaited: () => boolean,
 ): Promise<boolean> {
-  for (let waitedMs = 0; waitedMs < START_TIMEOUT_MS && isRunning(); waitedMs += POLL_MS) {
+  for (let waitedMs = 0; waitedMs < START_TIMEOUT_MS && isAwaited(); waitedMs += POLL_MS) {
     const lines = readPidFile(data);
     if (Number(lines?.[0]) === pid && lines?.[7]?.trim() === 'ready') return true;
     await sleep(POLL_MS);
@@ -93,23 +103,8 @@ async function becomesReady(
   return false;
 }
 
-/**
- * Ends the server that a killed owner left on `data`, and returns whether there was one. A lock file whose process id
- * has gone to another program is removed: the server itself would take that program for its predecessor.
- */
-export async function endOrphan(data: string): Promise<boolean> {
-  const lines = readPidFile(data);
-  if (lines === undefined) return false;
-  const pid = Number(lines[0]);
-  const identity = identifyPostmaster(pid, data);
-  if (identity === 'ours') await shutDown(pid, () => identifyPostmaster(pid, data) === 'ours');
-  // Elsewise the file stays: it leads the new server to backends that outlived the old one.
-  if (identity === 'foreign') rmSync(join(data, 'postmaster.pid'), { force: true });
-  return identity === 'ours';
-}
-
 /** Fast shutdown; what has not ended after 5 s is told to drop everything. */
-async function shutDown(pid: number, isRunning: () => boolean): Promise<void> {
+export async function shutDown(pid: number, isRunning: () => boolean): Promise<void> {
   for (let waitedMs = 0; isRunning(); waitedMs += POLL_MS) {
     if (waitedMs === 0) signal(pid, 'SIGINT');
     if (waitedMs === FAST_STOP_MS) signal(pid, 'SIGQUIT');
@@ -118,7 +113,7 @@ async function shutDown(pid: number, isRunning: () => boolean): Promise<void> {
   }
 }
 
-function signal(pid: number, name: NodeJS.Signals): void {
+export function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch (error) {
@@ -126,7 +121,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-function readPidFile(data: string): string[] | undefined {
+export function readPidFile(data: string): string[] | undefined {
   const path = join(data, 'postmaster.pid');
   try {
     return readFileSync(path, 'utf8').split('\n');

@@ -1,6 +1,6 @@
 // Tells a server of ours from whatever else got its process id: ids are reused, and lock files outlive their process.
 import { execFileSync } from 'node:child_process';
-import { readFileSync, readlinkSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
 /** `unclear`: a PostgreSQL, on data that this process may not see. `foreign` may also be one that ended unreaped. */
 export type Identity = 'ours' | 'foreign' | 'unclear' | 'gone';
@@ -18,6 +18,19 @@ export function identifyPostmaster(pid: number, data: string): Identity {
   // The working directory follows a folder that was moved; the arguments are what anyone may read.
   if (home !== undefined) return home === data ? 'ours' : 'foreign';
   return isStartedWith(pid, ['-D', data]) ? 'ours' : 'unclear';
+}
+
+/**
+ * Postmaster and backends on `data` (real path), whatever its lock file says. Empty on macOS, and where this process may not
+ * look into others: there they end by themselves, at the latest with their statement.
+ */
+export function serverProcessesOn(data: string): number[] {
+  if (!isLinux) return [];
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => workingDirectory(pid) === data)
+    .filter((pid) => identifyPostmaster(pid, data) === 'ours' || commandLine(pid)?.startsWith('postgres: '));
 }
 
 /** Whether process `pid` works and `words` stand among its arguments, side by side. */
