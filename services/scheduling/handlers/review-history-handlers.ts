@@ -35,8 +35,8 @@ const byRevision = ({ revision, reviewId }: ReviewSummary): Position => ({ keys:
 
 /** Beyond so many rows a request is read by itself: what is large must not hold up what is asked for beside it. */
 const MAX_ROWS_TOGETHER = 1000;
-const isLarge = ({ materialIds, pageSize, view }: BatchListReviewsRequest) =>
-  fromReviewView(view) === 'full' || materialIds.length * (readPageSize(pageSize) + 1) > MAX_ROWS_TOGETHER;
+const isLarge = ({ materialIds, pageSize }: BatchListReviewsRequest) =>
+  materialIds.length * (readPageSize(pageSize) + 1) > MAX_ROWS_TOGETHER;
 
 /** `isDistributed`: the users' rows lie on different nodes, so that no one statement may read those of several. */
 export function createReviewHistoryHandlers(
