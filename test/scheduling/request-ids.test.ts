@@ -84,7 +84,7 @@ describe('a request_id', () => {
     }
     // Each process erases when it starts, and now and then.
     const later = await here.startAnother();
-    await expect.poll(kept).not.toContain('a day and a moment ago');
+    await expect.poll(kept, { timeout: 20_000 }).not.toContain('a day and a moment ago');
     expect(await kept()).toEqual(['a day ago', 'now']);
     await later.close(100);
   });

@@ -153,6 +153,27 @@ describe('of two writers that wait for one material', () => {
   );
 });
 
+test('a writer of a material that is held for too long says to try again later, and has written nothing', async () => {
+  const made = await Promise.all(
+    names.map(async (name) => {
+      const userId = newUserId();
+      return { name, owned: { userId, materialId: await here.create(userId) } };
+    }),
+  );
+  const outcomes = made.map(async ({ name, owned }) => {
+    const { material } = await here.materials.getMaterial(owned, CALL);
+    const holder = await holdMaterial(here.databaseUrl, owned.materialId);
+    const outcome = await refusal(writer(name).write(here, owned)).finally(() => holder.close());
+    expect((await here.materials.getMaterial(owned, CALL)).material).toEqual(material);
+    return outcome;
+  });
+  expect(await Promise.all(outcomes)).toEqual(names.map(() => 'UNAVAILABLE'));
+  for (const { name, owned } of made) {
+    expect([name, await leftOf(owned)]).toEqual([name, [0, 0, 0]]);
+    expect([name, await refusal(writer(name).write(here, owned))]).toEqual([name, 'no error']);
+  }
+});
+
 /** Rows of a user in the tables that a write may add to. */
 async function leftOf({ userId }: Owned): Promise<(number | null)[]> {
   const left: (number | null)[] = [];
