@@ -1,5 +1,6 @@
 // The scheduling service alone, over real gRPC, on a database of its own, with a clock that a test may set.
 import { randomUUID } from 'node:crypto';
+import type { ServiceDefinition } from '@grpc/grpc-js';
 import { Client } from 'pg';
 import type { MaterialServiceDefinition } from '../../generated/scheduling/v1/MaterialService.ts';
 import type { ReviewServiceDefinition } from '../../generated/scheduling/v1/ReviewService.ts';
@@ -14,13 +15,15 @@ import { startScheduling } from '../../services/scheduling/service.ts';
 import { createTestDatabase } from './database.ts';
 
 export const CALL = { requestId: 'test' };
+const NO_TRUST = { serviceTokens: [], tls: undefined };
+export type SchedulingClients = ReturnType<typeof connectScheduling>;
 export type TestScheduling = Awaited<ReturnType<typeof startTestScheduling>>;
 
 export async function startTestScheduling() {
   const database = await createTestDatabase();
   let clockMs: number | undefined;
-  const trust = { serviceTokens: [], tls: undefined };
-  const config = { logLevel: 'silent', shutdownTimeoutMs: 2000, trust, host: '127.0.0.1', port: 0 } as const;
+  const common = { logLevel: 'silent', shutdownTimeoutMs: 2000, host: '127.0.0.1', port: 0 } as const;
+  const config = { ...common, trust: NO_TRUST };
   /** One more process's worth of the service on the same database. */
   const startAnother = () =>
     startScheduling({
@@ -29,38 +32,15 @@ export async function startTestScheduling() {
       now: () => new Date(clockMs ?? Date.now()),
     });
   const service = await startAnother();
-  const proto = loadProto('scheduling/v1/scheduling.proto');
-  const options = { target: `127.0.0.1:${service.port}`, trust, caller: 'test', deadlineMs: 10_000 };
-  const materials = createGrpcClient(
-    serviceDefinition<MaterialServiceDefinition>(proto, 'scheduling.v1.MaterialService'),
-    options,
-  );
-  const reviews = createGrpcClient(
-    serviceDefinition<ReviewServiceDefinition>(proto, 'scheduling.v1.ReviewService'),
-    options,
-  );
-  const snoozes = createGrpcClient(
-    serviceDefinition<SnoozeServiceDefinition>(proto, 'scheduling.v1.SnoozeService'),
-    options,
-  );
-  const stats = createGrpcClient(
-    serviceDefinition<StatsServiceDefinition>(proto, 'scheduling.v1.StatsService'),
-    options,
-  );
-  const userData = createGrpcClient<UserDataServiceDefinition, 'ExportUserData'>(
-    serviceDefinition<UserDataServiceDefinition>(proto, 'scheduling.v1.UserDataService'),
-    options,
-  );
+  const clients = connectScheduling(service.port);
+  const { materials } = clients;
   const sql = new Client({ connectionString: database.databaseUrl });
   sql.on('error', () => {});
   await sql.connect();
   return {
-    materials,
-    reviews,
-    snoozes,
-    stats,
-    userData,
+    ...clients,
     sql,
+    port: service.port,
     startAnother,
     databaseUrl: database.databaseUrl,
     setClock(time: string | undefined) {
@@ -72,12 +52,34 @@ export async function startTestScheduling() {
       return material?.materialId ?? '';
     },
     async stop() {
-      for (const client of [materials, reviews, snoozes, stats, userData]) client.close();
+      closeClients(clients);
       await sql.end();
       await service.close(1000);
       await database.drop();
     },
   };
+}
+
+/** A client for each service of the process that listens on `port`. */
+export function connectScheduling(port: number) {
+  const proto = loadProto('scheduling/v1/scheduling.proto');
+  const options = { target: `127.0.0.1:${port}`, trust: NO_TRUST, caller: 'test', deadlineMs: 10_000 };
+  const define = <D extends ServiceDefinition>(name: string) =>
+    serviceDefinition<D>(proto, `scheduling.v1.${name}`);
+  return {
+    materials: createGrpcClient(define<MaterialServiceDefinition>('MaterialService'), options),
+    reviews: createGrpcClient(define<ReviewServiceDefinition>('ReviewService'), options),
+    snoozes: createGrpcClient(define<SnoozeServiceDefinition>('SnoozeService'), options),
+    stats: createGrpcClient(define<StatsServiceDefinition>('StatsService'), options),
+    userData: createGrpcClient<UserDataServiceDefinition, 'ExportUserData'>(
+      define<UserDataServiceDefinition>('UserDataService'),
+      options,
+    ),
+  };
+}
+
+export function closeClients(clients: SchedulingClients): void {
+  for (const client of Object.values(clients)) client.close();
 }
 
 export const newUserId = () => randomUUID();

@@ -1,0 +1,197 @@
+// What a connection to PostgreSQL goes through: time-outs, deaths in the midst, and transactions that cannot end well.
+import { Client } from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createLogger } from '../../services/platform/logger.ts';
+import { type Database, openDatabase, type Queryable } from '../../services/platform/postgres.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
+
+let place: TestDatabase;
+let sql: Client;
+let proxy: TcpProxy;
+beforeAll(async () => {
+  place = await createTestDatabase();
+  sql = new Client({ connectionString: place.databaseUrl });
+  await sql.connect();
+  await sql.query('CREATE TABLE notes (text text UNIQUE DEFERRABLE INITIALLY DEFERRED)');
+  proxy = await startTcpProxy(Number(new URL(place.databaseUrl).port));
+});
+afterAll(async () => {
+  await proxy.stop();
+  await sql.end();
+  await place.drop();
+});
+
+/** One connection alone, so that whoever asks next gets what was left. */
+let database: Database;
+beforeEach(async () => {
+  await sql.query('TRUNCATE notes');
+  const databaseUrl = new URL(place.databaseUrl);
+  databaseUrl.host = proxy.target;
+  database = openDatabase({
+    databaseUrl: databaseUrl.href,
+    applicationName: 'connections',
+    maxConnections: 1,
+    logger: createLogger('test', 'silent'),
+  });
+});
+afterEach(() => database.close());
+
+const run = async <R>(on: Queryable, text: string) => (await on.query<R>({ text, values: [] }))[0];
+const pidOf = async (on: Queryable) =>
+  (await run<{ pid: number }>(on, 'SELECT pg_backend_pid() AS pid'))?.pid;
+const write = (on: Queryable, text: string) => run(on, `INSERT INTO notes VALUES ('${text}')`);
+const kill = (pid: number | undefined) => sql.query('SELECT pg_terminate_backend($1, 10000)', [pid]);
+/** What others see. */
+const notes = async () =>
+  (await sql.query<{ text: string }>('SELECT text FROM notes ORDER BY text')).rows.map(({ text }) => text);
+/** Outside any transaction each statement begins one of its own. */
+const isInTransaction = async (on: Queryable) => {
+  const begun =
+    'SELECT now() <> statement_timestamp() AS earlier, pg_current_xact_id_if_assigned() IS NOT NULL AS wrote';
+  const state = await run<{ earlier: boolean; wrote: boolean }>(on, begun);
+  return state?.earlier === true || state?.wrote === true;
+};
+/** Bound so wide that only a hang breaks it. */
+const PATIENT = { timeout: 20_000 };
+const UNAVAILABLE = { reason: 'UNAVAILABLE' };
+
+/** Whether the one connection that there is can be had, whole. */
+async function expectSound(): Promise<void> {
+  expect(await isInTransaction(database)).toBe(false);
+  await write(database, 'sound');
+  expect(await notes()).toContain('sound');
+}
+
+describe('a statement', () => {
+  test('that waits too long for a lock says to try again later, and so does all that needs the lock', async () => {
+    const pid = await pidOf(database);
+    await sql.query('BEGIN');
+    await sql.query('LOCK TABLE notes');
+    try {
+      await expect(write(database, 'a')).rejects.toMatchObject({ ...UNAVAILABLE, cause: { code: '55P03' } });
+      const within = database.transaction((transaction) => write(transaction, 'b'));
+      await expect(within).rejects.toMatchObject({ ...UNAVAILABLE, cause: { code: '55P03' } });
+    } finally {
+      await sql.query('ROLLBACK');
+    }
+    expect(await pidOf(database)).toBe(pid);
+    await expectSound();
+  });
+
+  test('whose connection dies is not answered, and the next has another connection', async () => {
+    const pid = await pidOf(database);
+    const dying = run(database, 'SELECT pg_terminate_backend(pg_backend_pid())');
+    await expect(dying).rejects.toMatchObject(UNAVAILABLE);
+    expect(await pidOf(database)).not.toBe(pid);
+    await expectSound();
+  });
+
+  test('finds a connection that has died while nobody used it replaced', async () => {
+    const pid = await pidOf(database);
+    await kill(pid);
+    await expect.poll(() => pidOf(database).catch(() => pid), PATIENT).not.toBe(pid);
+    await expectSound();
+  });
+
+  test('that PostgreSQL refuses leaves its connection in use', async () => {
+    const pid = await pidOf(database);
+    await expect(run(database, 'SELECT 1 / 0')).rejects.toMatchObject({ code: '22012' });
+    expect(await pidOf(database)).toBe(pid);
+    await expectSound();
+  });
+
+  test('that has no answer within 2 s gives its connection up', async () => {
+    const pid = await pidOf(database);
+    proxy.holdStanding();
+    await expect(write(database, 'unheard')).rejects.toMatchObject(UNAVAILABLE);
+    proxy.release();
+    await expect.poll(() => pidOf(database).catch(() => pid), PATIENT).not.toBe(pid);
+    await expectSound();
+  });
+});
+
+describe('a transaction', () => {
+  test('has its connection for itself until it ends', async () => {
+    let inside: number | undefined;
+    const pids = await database.transaction(async (transaction) => {
+      inside = await pidOf(transaction);
+      await write(transaction, 'mine');
+      // There is no second connection: whoever else asks waits in vain.
+      await expect(write(database, 'a stranger’s')).rejects.toMatchObject(UNAVAILABLE);
+      expect(await notes()).toEqual([]);
+      return [await pidOf(transaction), inside];
+    });
+    expect(pids[0]).toBe(pids[1]);
+    expect(await notes()).toEqual(['mine']);
+    expect(await pidOf(database)).toBe(inside);
+    await expectSound();
+  });
+
+  test('that throws leaves nothing, and no trace on its connection', async () => {
+    const pid = await pidOf(database);
+    const failing = database.transaction(async (transaction) => {
+      await write(transaction, 'gone');
+      throw new Error('mine');
+    });
+    await expect(failing).rejects.toThrow('mine');
+    expect(await notes()).toEqual([]);
+    expect(await pidOf(database)).toBe(pid);
+    await expectSound();
+  });
+
+  test('that cannot be committed fails as PostgreSQL says, and leaves nothing', async () => {
+    const twice = database.transaction(async (transaction) => {
+      await write(transaction, 'same');
+      await write(transaction, 'same');
+      return 'done';
+    });
+    await expect(twice).rejects.toMatchObject({ code: '23505' });
+    expect(await notes()).toEqual([]);
+    await expectSound();
+  });
+
+  test('whose connection dies before it is committed fails, and the next has another', async () => {
+    let pid: number | undefined;
+    const dying = database.transaction(async (transaction) => {
+      pid = await pidOf(transaction);
+      await write(transaction, 'gone');
+      await kill(pid);
+      return 'done';
+    });
+    await expect(dying).rejects.toMatchObject(UNAVAILABLE);
+    expect(await notes()).toEqual([]);
+    expect(await pidOf(database)).not.toBe(pid);
+    await expectSound();
+  });
+
+  test('whose connection dies fails with its own error where it has one', async () => {
+    let pid: number | undefined;
+    const dying = database.transaction(async (transaction) => {
+      pid = await pidOf(transaction);
+      await kill(pid);
+      throw new Error('mine');
+    });
+    await expect(dying).rejects.toThrow('mine');
+    expect(await pidOf(database)).not.toBe(pid);
+    await expectSound();
+  });
+
+  test.each(['committed', 'rolled back'])(
+    'that is not heard to be %s gives its connection up',
+    async (end) => {
+      let pid: number | undefined;
+      const unheard = database.transaction(async (transaction) => {
+        pid = await pidOf(transaction);
+        await write(transaction, 'perhaps');
+        proxy.holdStanding();
+        if (end === 'rolled back') throw new Error('mine');
+      });
+      await expect(unheard).rejects.toMatchObject(end === 'committed' ? UNAVAILABLE : { message: 'mine' });
+      proxy.release();
+      await expect.poll(() => pidOf(database).catch(() => pid), PATIENT).not.toBe(pid);
+      await expectSound();
+      if (end === 'rolled back') expect(await notes()).toEqual(['sound']);
+    },
+  );
+});

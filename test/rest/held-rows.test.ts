@@ -1,0 +1,43 @@
+// A row that somebody holds for longer than a request may wait: 503 and when to come again, and the write is done once.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createApi, errorOf, type MaterialJson } from '../support/api.ts';
+import { holdMaterial } from '../support/row-locks.ts';
+import { startSystem, type TestSystem } from '../support/system.ts';
+
+let here: TestSystem;
+beforeAll(async () => {
+  here = await startSystem();
+});
+afterAll(() => here.stop());
+
+test('a write of a material that is held is 503, and the same request is done once it is free', async () => {
+  const { key } = await here.createUser();
+  const api = createApi(`${here.origins[0]}/v1`, key, { mayBeUnavailable: true });
+  const made = await Promise.all([
+    api.create({ title: 'A' }),
+    api.create({ title: 'B' }),
+    api.create({ title: 'C' }),
+  ]);
+  const [a, b, c] = made.map(({ id }) => id);
+  const once = { headers: { 'idempotency-key': 'k' } };
+  const writes = [
+    () => api.post(`/reviews/${a}`, { quality: 4 }),
+    () => api.post(`/reviews/${b}`, { quality: 4 }, once),
+    () => api.post(`/materials/${c}/snooze`, { preset: 'tomorrow' }, once),
+  ];
+  const holders = await Promise.all([a, b, c].map((id = '') => holdMaterial(here.databaseUrl, id)));
+  try {
+    const held = await Promise.all(writes.map((write) => write()));
+    expect(held.map(({ status }) => status)).toEqual([503, 503, 503]);
+    expect(held.map((answer) => errorOf(answer).code)).toEqual(['unavailable', 'unavailable', 'unavailable']);
+  } finally {
+    await Promise.all(holders.map((holder) => holder.close()));
+  }
+  const free = await Promise.all(writes.map((write) => write()));
+  expect(free.map(({ status }) => status)).toEqual([200, 200, 201]);
+  const again = await Promise.all(writes.slice(1).map((write) => write()));
+  expect(again.map((answer) => answer.body)).toEqual(free.slice(1).map((answer) => answer.body));
+  const { materials } = (await api.get('/materials')).body as { materials: MaterialJson[] };
+  const repetitions = new Map(materials.map((material) => [material.id, material.repetitions]));
+  expect([a, b, c].map((id = '') => repetitions.get(id))).toEqual([1, 1, 0]);
+});

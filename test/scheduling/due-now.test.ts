@@ -1,0 +1,65 @@
+// The millisecond at which a material becomes due: due from then on, in every list and count, and not before.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { toTimestamp } from '../../services/platform/timestamps.ts';
+import { CALL, newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+
+const BEFORE = '2030-01-01T11:59:59.999Z';
+const NOW = '2030-01-01T12:00:00Z';
+
+let here: TestScheduling;
+const userId = newUserId();
+const neighbourId = newUserId();
+beforeAll(async () => {
+  here = await startTestScheduling();
+  here.setClock('2030-01-01T00:00:00Z');
+  for (const owner of [userId, neighbourId]) {
+    const materialId = await here.create(owner, 'quokka');
+    const snoozeUntilTime = toTimestamp(new Date(NOW));
+    await here.snoozes.snoozeMaterials({ userId: owner, materialIds: [materialId], snoozeUntilTime }, CALL);
+  }
+});
+afterAll(() => here.stop());
+
+const due = { userId, due: 'DUE_STATE_DUE' } as const;
+const notDue = { userId, due: 'DUE_STATE_NOT_DUE' } as const;
+const count = ({ materials }: { materials: unknown[] }) => materials.length;
+const window = { timeZone: 'UTC', days: 1 };
+
+/** How many materials each says are due. */
+const DUE: Record<string, () => Promise<number | undefined>> = {
+  'the list of what is due': async () => count(await here.materials.listDueMaterials({ userId }, CALL)),
+  'the filter of a list': async () => count(await here.materials.listMaterials(due, CALL)),
+  'the filter of what is not due, turned': async () =>
+    1 - count(await here.materials.listMaterials(notDue, CALL)),
+  'the filter of a search': async () =>
+    count(await here.materials.listMaterials({ ...due, query: 'quokka' }, CALL)),
+  'the filter of a search for what is not due, turned': async () =>
+    1 - count(await here.materials.listMaterials({ ...notDue, query: 'quokka' }, CALL)),
+  'a list of what is due that is read with a neighbour’s': async () => {
+    const requests = [{ userId: neighbourId }, { userId }];
+    const { outcomes } = await here.materials.batchListDueMaterials({ requests }, CALL);
+    return outcomes[1]?.list?.materials.length;
+  },
+  'the forecast': async () => (await here.stats.getForecast({ userId, window }, CALL)).dueNow,
+};
+
+test.each(Object.entries(DUE))('%s holds it from the millisecond on', async (_, countDue) => {
+  here.setClock(BEFORE);
+  expect(await countDue()).toBe(0);
+  here.setClock(NOW);
+  expect(await countDue()).toBe(1);
+});
+
+test('the forecast takes for overdue what was due before the day began, by the millisecond', async () => {
+  const asOfTime = toTimestamp(new Date('2030-01-02T06:00:00Z'));
+  // It becomes due at midnight in Kamchatka, and at 21:00 of the day before in Tokyo.
+  const ofDay = async (timeZone: string) => {
+    const { overdue, dueNow, days } = await here.stats.getForecast(
+      { userId, window: { timeZone, days: 1, asOfTime } },
+      CALL,
+    );
+    return { overdue, dueNow, today: days[0]?.count };
+  };
+  expect(await ofDay('Asia/Kamchatka')).toEqual({ overdue: 0, dueNow: 1, today: 1 });
+  expect(await ofDay('Asia/Tokyo')).toEqual({ overdue: 1, dueNow: 1, today: 0 });
+});

@@ -1,0 +1,234 @@
+// What a request_id does: a write is done once under it, for one user, one rpc and the same fields, for 24 hours.
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+
+let here: TestScheduling;
+beforeAll(async () => {
+  here = await startTestScheduling();
+});
+afterEach(() => here.setClock(undefined));
+afterAll(() => here.stop());
+
+describe('a request_id', () => {
+  test('applies a write once, among ten at the same moment, and answers all alike', async () => {
+    const userId = newUserId();
+    const materialId = await here.create(userId);
+    const request = { userId, materialId, quality: 4, requestId: 'once' };
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => here.reviews.submitReview(request, CALL)),
+    );
+    expect(answers.map(({ replayed }) => replayed).toSorted()).toEqual([false, ...Array(9).fill(true)]);
+    for (const { material, review } of answers) {
+      expect([material, review]).toEqual([answers[0]?.material, answers[0]?.review]);
+    }
+    expect((await here.reviews.listReviews({ userId }, CALL)).reviews).toHaveLength(1);
+    const create = { userId, title: 'T', content: 'C', sourceUrl: 'https://x.example/', requestId: 'once' };
+    const made = await here.materials.createMaterial(create, CALL);
+    expect(await here.materials.createMaterial(create, CALL)).toEqual({ ...made, replayed: true });
+  });
+
+  test('is refused with other fields, and is another for each user and each rpc', async () => {
+    const userId = newUserId();
+    const materialId = await here.create(userId);
+    const requestId = 'k';
+    await here.reviews.submitReview({ userId, materialId, quality: 4, requestId }, CALL);
+    const other = here.reviews.submitReview({ userId, materialId, quality: 5, requestId }, CALL);
+    expect(await refusal(other)).toBe('INVALID_REQUEST request_id');
+    await here.materials.createMaterial({ userId, title: 'T', requestId }, CALL);
+    await here.materials.createMaterial({ userId: newUserId(), title: 'U', requestId }, CALL);
+    for (const bad of ['x'.repeat(256), 'é', 'a\nb']) {
+      const call = here.materials.createMaterial({ userId, title: 'T', requestId: bad }, CALL);
+      expect(await refusal(call)).toBe('INVALID_REQUEST request_id');
+    }
+  });
+
+  test('remembers only what succeeded, a snooze until what has passed since, and nothing after 24 hours', async () => {
+    const userId = newUserId();
+    const materialId = await here.create(userId);
+    const missing = '01900000-0000-7000-8000-000000000000';
+    const review = { userId, materialId: missing, quality: 3, requestId: 'r' };
+    expect(await refusal(here.reviews.submitReview(review, CALL))).toBe('NOT_FOUND');
+    expect(await refusal(here.reviews.submitReview({ ...review, materialId }, CALL))).toBe('no error');
+    try {
+      here.setClock('2030-01-01T00:00:00Z');
+      const until = { seconds: Date.UTC(2030, 0, 1, 1) / 1000, nanos: 0 };
+      const snooze = { userId, materialIds: [materialId], snoozeUntilTime: until, requestId: 's' };
+      const first = await here.snoozes.snoozeMaterials(snooze, CALL);
+      here.setClock('2030-01-01T12:00:00Z');
+      expect(await here.snoozes.snoozeMaterials(snooze, CALL)).toEqual({ ...first, replayed: true });
+      here.setClock('2030-01-02T00:00:00.001Z');
+      expect(await refusal(here.snoozes.snoozeMaterials(snooze, CALL))).toBe(
+        'INVALID_REQUEST snooze_until_time',
+      );
+    } finally {
+      here.setClock(undefined);
+    }
+  });
+
+  test('is erased from the database a day later, and not a second sooner', async () => {
+    const userId = newUserId();
+    const kept = async () => {
+      const { rows } = await here.sql.query<{ request_id: string }>(
+        'SELECT request_id FROM scheduling.answered_requests WHERE user_id = $1 ORDER BY request_id',
+        [userId],
+      );
+      return rows.map(({ request_id }) => request_id);
+    };
+    for (const [requestId, time] of [
+      ['a day and a moment ago', '2030-01-01T00:00:00Z'],
+      ['a day ago', '2030-01-01T00:00:00.001Z'],
+      ['now', '2030-01-02T00:00:00.001Z'],
+    ] as const) {
+      here.setClock(time);
+      await here.materials.createMaterial({ userId, title: 'T', requestId }, CALL);
+    }
+    // Each process erases when it starts, and now and then.
+    const later = await here.startAnother();
+    await expect.poll(kept, { timeout: 20_000 }).not.toContain('a day and a moment ago');
+    expect(await kept()).toEqual(['a day ago', 'now']);
+    await later.close(100);
+  });
+});
+
+type Owned = { userId: string; materialId: string; requestId: string };
+type Write = (owned: Owned, change?: object) => Promise<object>;
+const inAnHour = { seconds: Date.UTC(2030, 0, 1, 1) / 1000, nanos: 0 };
+
+/** Every rpc that takes a request_id, with the material that it makes or changes. */
+const WRITES: Record<string, Write> = {
+  CreateMaterial: ({ userId, requestId }, change) =>
+    here.materials.createMaterial({ userId, requestId, title: 'T', ...change }, CALL),
+  UpdateMaterial: (owned, change) => here.materials.updateMaterial({ ...owned, title: 'T', ...change }, CALL),
+  ArchiveMaterial: (owned, change) => here.materials.archiveMaterial({ ...owned, ...change }, CALL),
+  RestoreMaterial: (owned, change) => here.materials.restoreMaterial({ ...owned, ...change }, CALL),
+  SubmitReview: (owned, change) => here.reviews.submitReview({ ...owned, quality: 4, ...change }, CALL),
+  SnoozeMaterials: ({ userId, materialId, requestId }, change) =>
+    here.snoozes.snoozeMaterials(
+      { userId, requestId, materialIds: [materialId], snoozeUntilTime: inAnHour, ...change },
+      CALL,
+    ),
+  DeleteMaterial: (owned, change) => here.materials.deleteMaterial({ ...owned, ...change }, CALL),
+};
+const rpcs = Object.entries(WRITES);
+
+/** What makes a request another one. `another` stands for a further material of the user. */
+const CHANGES: Record<string, (another: string) => object[]> = {
+  CreateMaterial: () => [
+    { title: 't' },
+    { content: '' },
+    { content: 'C' },
+    { sourceUrl: 'a:b' },
+    { type: 'MATERIAL_TYPE_CARD' },
+    // The same text in another place.
+    { title: 'T', content: 'a:b' },
+  ],
+  UpdateMaterial: (materialId) => [
+    { title: 'U' },
+    { title: undefined, content: 'T' },
+    { content: 'C' },
+    { content: '' },
+    { updateMask: { paths: ['title', 'content'] } },
+    { sourceUrl: 'a:b' },
+    { type: 'MATERIAL_TYPE_SIMPLE' },
+    { type: 'MATERIAL_TYPE_CARD' },
+    { materialId },
+  ],
+  ArchiveMaterial: (materialId) => [{ materialId }],
+  RestoreMaterial: (materialId) => [{ materialId }],
+  DeleteMaterial: (materialId) => [{ materialId }],
+  SubmitReview: (materialId) => [{ quality: 0 }, { quality: 5 }, { materialId }],
+  SnoozeMaterials: (another) => [
+    { snoozeUntilTime: { seconds: inAnHour.seconds, nanos: 1_000_000 } },
+    { snoozeUntilTime: null, preset: 'SNOOZE_PRESET_ONE_HOUR', timeZone: 'UTC' },
+    { preset: 'SNOOZE_PRESET_TOMORROW', timeZone: 'UTC' },
+    { timeZone: 'UTC' },
+    { reason: 'R' },
+    { materialIds: [another] },
+  ],
+};
+
+describe.each(rpcs)('the request_id of %s', (rpc, write) => {
+  test('is refused with any other field, and answered again with the same', async () => {
+    here.setClock('2030-01-01T00:00:00Z');
+    const userId = newUserId();
+    const owned = { userId, materialId: await here.create(userId), requestId: 'k' };
+    const another = await here.create(userId);
+    const first = await write(owned);
+    for (const change of CHANGES[rpc]?.(another) ?? []) {
+      expect([change, await refusal(write(owned, change))]).toEqual([change, 'INVALID_REQUEST request_id']);
+    }
+    expect(await write(owned)).toEqual({ ...first, replayed: true });
+  });
+
+  test('is another one for another user', async () => {
+    here.setClock('2030-01-01T00:00:00Z');
+    const [mine, yours] = await Promise.all(
+      [newUserId(), newUserId()].map(async (userId) => ({
+        ...{ userId, requestId: 'k' },
+        materialId: await here.create(userId),
+      })),
+    );
+    if (mine === undefined || yours === undefined) throw new Error('not made');
+    const answers = [await write(mine), await write(yours)];
+    expect(answers).toMatchObject([{ replayed: false }, { replayed: false }]);
+    expect(await write(mine)).toEqual({ ...answers[0], replayed: true });
+    expect(await write(yours)).toEqual({ ...answers[1], replayed: true });
+    // The material of the one under the id of the other is not there, whatever was answered about it.
+    if (rpc !== 'CreateMaterial' && rpc !== 'SnoozeMaterials')
+      expect(await refusal(write({ ...mine, requestId: 'l', materialId: yours.materialId }))).toBe(
+        'NOT_FOUND',
+      );
+  });
+
+  test('is remembered for 24 hours and not longer, and then as that of another write', async () => {
+    here.setClock('2030-01-01T00:00:00Z');
+    const userId = newUserId();
+    const owned = { userId, materialId: await here.create(userId), requestId: 'k' };
+    const second = { ...owned, materialId: await here.create(userId) };
+    const until = { snoozeUntilTime: { seconds: Date.UTC(2031, 0) / 1000, nanos: 0 } };
+    const wait = rpc === 'SnoozeMaterials' ? until : {};
+    const other = { ...wait, ...(rpc === 'CreateMaterial' && { title: 'Other' }) };
+    const first = await write(owned, wait);
+    here.setClock('2030-01-02T00:00:00Z');
+    expect(await write(owned, wait)).toEqual({ ...first, replayed: true });
+    expect(await refusal(write(second, other))).toBe('INVALID_REQUEST request_id');
+    here.setClock('2030-01-02T00:00:00.001Z');
+    const taken = await write(second, other);
+    expect(taken).toMatchObject({ replayed: false });
+    here.setClock('2030-01-03T00:00:00.001Z');
+    expect(await write(second, other)).toEqual({ ...taken, replayed: true });
+    expect(await refusal(write(owned, wait))).toBe('INVALID_REQUEST request_id');
+  });
+});
+
+test('one request_id serves every rpc once, and each is answered again as it was', async () => {
+  here.setClock('2030-01-01T00:00:00Z');
+  const userId = newUserId();
+  const owned = { userId, materialId: await here.create(userId), requestId: 'k' };
+  const answers = new Map<Write, object>();
+  // The last one deletes the material, and with it what was answered about it.
+  for (const [rpc, write] of rpcs) {
+    if (rpc === 'DeleteMaterial')
+      for (const [earlier, answer] of answers)
+        expect(await earlier(owned)).toEqual({ ...answer, replayed: true });
+    const answer = await write(owned);
+    expect([rpc, answer]).toMatchObject([rpc, { replayed: false }]);
+    answers.set(write, answer);
+  }
+});
+
+test('the material that an expired request_id was taken over for takes the record along when it is deleted', async () => {
+  here.setClock('2030-01-01T00:00:00Z');
+  const userId = newUserId();
+  const [old, young] = [await here.create(userId), await here.create(userId)];
+  const review = { userId, quality: 4, requestId: 'k' };
+  await here.reviews.submitReview({ ...review, materialId: old }, CALL);
+  here.setClock('2030-01-03T00:00:00Z');
+  await here.reviews.submitReview({ ...review, materialId: young }, CALL);
+  const records = async () =>
+    (await here.sql.query('SELECT FROM scheduling.answered_requests WHERE user_id = $1', [userId])).rowCount;
+  await here.materials.deleteMaterial({ userId, materialId: old }, CALL);
+  expect(await records()).toBe(1);
+  await here.materials.deleteMaterial({ userId, materialId: young }, CALL);
+  expect(await records()).toBe(0);
+});

@@ -1,0 +1,267 @@
+// Two writers of one material, the second sent while the first waits: neither undoes what the other did.
+import { Client, credentials } from '@grpc/grpc-js';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ReviewServiceDefinition } from '../../generated/scheduling/v1/ReviewService.ts';
+import type { SubmitReviewRequestInput } from '../../generated/scheduling/v1/SubmitReviewRequest.ts';
+import { loadProto, serviceDefinition } from '../../services/platform/proto.ts';
+import { holdMaterial, inTime, openHolder, queueOn } from '../support/row-locks.ts';
+import {
+  CALL,
+  closeClients,
+  connectScheduling,
+  newUserId,
+  refusal,
+  type SchedulingClients,
+  startTestScheduling,
+  type TestScheduling,
+} from '../support/scheduling.ts';
+
+let here: TestScheduling;
+let other: Awaited<ReturnType<TestScheduling['startAnother']>>;
+let there: SchedulingClients;
+beforeAll(async () => {
+  here = await startTestScheduling();
+  other = await here.startAnother();
+  there = connectScheduling(other.port);
+  here.setClock('2030-01-01T00:00:00Z');
+});
+afterAll(async () => {
+  closeClients(there);
+  await other.close(1000);
+  await here.stop();
+});
+
+type Owned = { userId: string; materialId: string };
+const at = (time: string) => ({ seconds: Date.parse(time) / 1000, nanos: 0 });
+const NOW = at('2030-01-01T00:00:00Z');
+const SNOOZED_UNTIL = at('2030-01-20T00:00:00Z');
+const GRADED = {
+  easeFactor: 2.6,
+  repetitions: 1,
+  intervalDays: 1,
+  nextReviewTime: at('2030-01-02T00:00:00Z'),
+};
+const GRADED_TWICE = {
+  ...{ easeFactor: 2.7, repetitions: 2, intervalDays: 6 },
+  nextReviewTime: at('2030-01-07T00:00:00Z'),
+};
+
+/** Each with what it leaves in the material. */
+const WRITERS: Record<string, { write(to: SchedulingClients, of: Owned): Promise<unknown>; leaves: object }> =
+  {
+    'a review': {
+      write: ({ reviews }, of) => reviews.submitReview({ ...of, quality: 5 }, CALL),
+      leaves: GRADED,
+    },
+    'a repeatable review': {
+      write: ({ reviews }, of) => reviews.submitReview({ ...of, quality: 5, requestId: 'r' }, CALL),
+      leaves: GRADED,
+    },
+    'a snooze': {
+      write: ({ snoozes }, { userId, materialId }) =>
+        snoozes.snoozeMaterials({ userId, materialIds: [materialId], snoozeUntilTime: SNOOZED_UNTIL }, CALL),
+      leaves: { nextReviewTime: SNOOZED_UNTIL },
+    },
+    'an edit of the title': {
+      write: ({ materials }, of) => materials.updateMaterial({ ...of, title: 'New' }, CALL),
+      leaves: { title: 'New' },
+    },
+    'an edit of the content': {
+      write: ({ materials }, of) => materials.updateMaterial({ ...of, content: 'C' }, CALL),
+      leaves: { content: 'C' },
+    },
+    'an edit of the type': {
+      write: ({ materials }, of) => materials.updateMaterial({ ...of, type: 'MATERIAL_TYPE_CARD' }, CALL),
+      leaves: { type: 'MATERIAL_TYPE_CARD' },
+    },
+    'an archiving': {
+      write: ({ materials }, of) => materials.archiveMaterial(of, CALL),
+      leaves: { archiveTime: NOW },
+    },
+  };
+const names = Object.keys(WRITERS);
+const pairs = names.flatMap((first) =>
+  names.filter((second) => second !== first).map((second) => [first, second]),
+);
+const timeOf = (left: { nextReviewTime?: object } = {}) =>
+  left.nextReviewTime && { nextReviewTime: left.nextReviewTime };
+const writer = (name: string) => {
+  const found = WRITERS[name];
+  if (found === undefined) throw new Error(name);
+  return found;
+};
+
+/** A new material, and both writes of it, the second sent to another process while the first waits. */
+const writeBoth = (first: string, second: string) =>
+  inTime(async () => {
+    const userId = newUserId();
+    const owned = { userId, materialId: await here.create(userId, 'Old') };
+    await queueOn(here.databaseUrl, owned.materialId, [
+      () => writer(first).write(here, owned),
+      () => writer(second).write(there, owned),
+    ]);
+    return owned;
+  });
+
+describe('of two writers that wait for one material', () => {
+  test.each(pairs)('%s and then %s both stand', async (first = '', second = '') => {
+    const owned = await writeBoth(first, second);
+    const leaves = [writer(first).leaves, writer(second).leaves];
+    const { material } = await here.materials.getMaterial(owned, CALL);
+    expect(material).toMatchObject({
+      ...{ title: 'Old', type: 'MATERIAL_TYPE_SIMPLE', archiveTime: null, revision: 2 },
+      ...{ easeFactor: 2.5, repetitions: 0, intervalDays: 0, nextReviewTime: NOW },
+      ...leaves[0],
+      ...leaves[1],
+      ...(leaves.every((left) => left === GRADED) && GRADED_TWICE),
+    });
+    const { reviews } = await here.reviews.listReviews(owned, CALL);
+    expect(reviews).toHaveLength(leaves.filter((left) => left === GRADED).length);
+    // A review tells what it has found: what the one before it has left.
+    if (leaves[1] === GRADED)
+      expect(reviews[0]).toMatchObject({
+        before: { nextReviewTime: NOW, ...timeOf(leaves[0]) },
+        revision: 2,
+      });
+  });
+
+  test.each(names)(
+    'a deletion after %s takes all of it, and before it leaves nothing to write to',
+    async (name) => {
+      const remove = ({ materials }: SchedulingClients, of: Owned) => materials.deleteMaterial(of, CALL);
+      const outcome = await inTime(async () => {
+        const owned = [newUserId(), newUserId()].map(async (userId) => ({
+          userId,
+          materialId: await here.create(userId),
+        }));
+        const [after, before] = await Promise.all(owned);
+        if (after === undefined || before === undefined) throw new Error('not made');
+        await queueOn(here.databaseUrl, after.materialId, [
+          () => writer(name).write(here, after),
+          () => remove(there, after),
+        ]);
+        const late = queueOn(here.databaseUrl, before.materialId, [
+          () => remove(here, before),
+          () => writer(name).write(there, before),
+        ]);
+        const reason = await refusal(late);
+        if (reason === 'UNAVAILABLE') await late;
+        return [reason, ...(await leftOf(after)), ...(await leftOf(before))];
+      });
+      expect(outcome).toEqual(['NOT_FOUND', 0, 0, 0, 0, 0, 0]);
+    },
+  );
+});
+
+test('a writer of a material that is held for too long says to try again later, and has written nothing', async () => {
+  const made = await Promise.all(
+    names.map(async (name) => {
+      const userId = newUserId();
+      return { name, owned: { userId, materialId: await here.create(userId) } };
+    }),
+  );
+  const outcomes = made.map(async ({ name, owned }) => {
+    const { material } = await here.materials.getMaterial(owned, CALL);
+    const holder = await holdMaterial(here.databaseUrl, owned.materialId);
+    const outcome = await refusal(writer(name).write(here, owned)).finally(() => holder.close());
+    expect((await here.materials.getMaterial(owned, CALL)).material).toEqual(material);
+    return outcome;
+  });
+  expect(await Promise.all(outcomes)).toEqual(names.map(() => 'UNAVAILABLE'));
+  for (const { name, owned } of made) {
+    expect([name, await leftOf(owned)]).toEqual([name, [0, 0, 0]]);
+    expect([name, await refusal(writer(name).write(here, owned))]).toEqual([name, 'no error']);
+  }
+});
+
+/** Rows of a user in the tables that a write may add to. */
+async function leftOf({ userId }: Owned): Promise<(number | null)[]> {
+  const left: (number | null)[] = [];
+  for (const table of ['reviews', 'snoozes', 'answered_requests']) {
+    const { rowCount } = await here.sql.query(`SELECT FROM scheduling.${table} WHERE user_id = $1`, [userId]);
+    left.push(rowCount);
+  }
+  return left;
+}
+
+describe('reviews of several learners in one statement', () => {
+  test('are computed anew where a material was changed after it was read', async () => {
+    const [changed, quiet] = await inTime(async () => {
+      const learners = await Promise.all(
+        [newUserId(), newUserId()].map(async (userId) => ({ userId, materialId: await here.create(userId) })),
+      );
+      const holder = await openHolder(here.databaseUrl);
+      try {
+        // Lets read, and lets nobody write.
+        await holder.sql.query('LOCK TABLE scheduling.materials IN SHARE ROW EXCLUSIVE MODE');
+        const answers = Promise.all(
+          learners.map((learner) => here.reviews.submitReview({ ...learner, quality: 5 }, CALL)),
+        );
+        await holder.untilWaiting(1, answers);
+        await holder.sql.query(
+          `UPDATE scheduling.materials SET revision = 1, next_review_time = '2030-01-20T00:00:00Z' WHERE user_id = $1`,
+          [learners[0]?.userId],
+        );
+        await holder.release();
+        return await answers;
+      } finally {
+        await holder.close();
+      }
+    });
+    expect(changed?.review).toMatchObject({ revision: 2, before: { nextReviewTime: SNOOZED_UNTIL } });
+    expect(quiet?.review).toMatchObject({ revision: 1, before: { nextReviewTime: NOW } });
+  });
+});
+
+describe('a caller who goes', () => {
+  test.each(['', 'r'])('before it is their turn is not graded (request_id "%s")', async (requestId) => {
+    const qualities = await inTime(async () => {
+      const userId = newUserId();
+      const owned = { userId, materialId: await here.create(userId) };
+      const holder = await holdMaterial(here.databaseUrl, owned.materialId);
+      const caller = openCaller(here.port);
+      try {
+        const first = here.reviews.submitReview({ ...owned, quality: 3 }, CALL);
+        await holder.untilWaiting(1, first);
+        const gone = caller.submitReview({ ...owned, quality: 4, requestId });
+        await caller.untilHeard(owned);
+        gone.cancel();
+        await caller.untilHeard(owned);
+        const last = here.reviews.submitReview({ ...owned, quality: 5 }, CALL);
+        await holder.release();
+        await Promise.all([first, last]);
+      } finally {
+        caller.close();
+        await holder.close();
+      }
+      const { reviews } = await here.reviews.listReviews(owned, CALL);
+      return reviews.map(({ quality }) => quality);
+    });
+    expect(qualities).toEqual([5, 3]);
+  });
+});
+
+/** One connection to the service: what is answered on it later was heard later. */
+function openCaller(port: number) {
+  const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure());
+  const proto = loadProto('scheduling/v1/scheduling.proto');
+  const { SubmitReview, PreviewReview } = serviceDefinition<ReviewServiceDefinition>(
+    proto,
+    'scheduling.v1.ReviewService',
+  );
+  type Done = Parameters<typeof client.makeUnaryRequest>[4];
+  const call = <Q>(
+    { path, requestSerialize }: { path: string; requestSerialize(q: Q): Buffer },
+    request: Q,
+    done: Done,
+  ) => client.makeUnaryRequest(path, requestSerialize, (bytes) => bytes, request, done);
+  return {
+    submitReview: (request: SubmitReviewRequestInput) => call(SubmitReview, request, () => {}),
+    /** Resolves once the service has heard all that was sent before. */
+    untilHeard: (owned: Owned) =>
+      new Promise<void>((resolve, reject) => {
+        call(PreviewReview, owned, (error) => (error === null ? resolve() : reject(error)));
+      }),
+    close: () => client.close(),
+  };
+}

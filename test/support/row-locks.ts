@@ -1,0 +1,81 @@
+// Holds what a writer needs, so that writers come one after the other, in an order that the test knows.
+import { Client } from 'pg';
+import { ServiceError } from '../../services/platform/errors.ts';
+
+export type Holder = Awaited<ReturnType<typeof openHolder>>;
+
+/** A transaction of the test's own that takes locks with `sql` and keeps them until `release`. */
+export async function openHolder(databaseUrl: string) {
+  const sql = new Client({ connectionString: databaseUrl });
+  await sql.connect();
+  await sql.query('BEGIN');
+  let isHolding = true;
+  return {
+    sql,
+    /** Resolves once so many connections of services wait for a lock, here or behind each other, or `sent` has ended. */
+    async untilWaiting(count: number, sent: Promise<unknown>): Promise<void> {
+      let isOver = false;
+      const end = () => {
+        isOver = true;
+      };
+      sent.then(end, end);
+      while (!isOver && (await countWaiting(sql)) < count);
+    },
+    async release(): Promise<void> {
+      if (isHolding) await sql.query('COMMIT');
+      isHolding = false;
+    },
+    /** Also where the test has failed. */
+    async close(): Promise<void> {
+      await this.release().finally(() => sql.end());
+    },
+  };
+}
+
+async function countWaiting(sql: Client): Promise<number> {
+  const { rows } = await sql.query<{ count: number }>(
+    `SELECT count(*)::int AS count FROM pg_stat_activity
+     WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0`,
+  );
+  return rows[0]?.count ?? 0;
+}
+
+export async function holdMaterial(databaseUrl: string, materialId: string): Promise<Holder> {
+  const holder = await openHolder(databaseUrl);
+  await holder.sql.query('SELECT FROM scheduling.materials WHERE material_id = $1 FOR UPDATE', [materialId]);
+  return holder;
+}
+
+/**
+ * Sends each write once those before it wait for the material, then lets them go: they are done in this order.
+ * @throws what a write throws.
+ */
+export async function queueOn(
+  databaseUrl: string,
+  materialId: string,
+  writes: readonly (() => Promise<unknown>)[],
+): Promise<void> {
+  const holder = await holdMaterial(databaseUrl, materialId);
+  const sent: Promise<unknown>[] = [];
+  try {
+    for (const write of writes) {
+      sent.push(write());
+      await holder.untilWaiting(sent.length, Promise.all(sent));
+    }
+  } finally {
+    await holder.close();
+    await Promise.allSettled(sent);
+  }
+  await Promise.all(sent);
+}
+
+/** `round`, begun anew where the machine was so busy that a lock's time-out of 0.5 s passed within it. */
+export async function inTime<T>(round: () => Promise<T>): Promise<T> {
+  for (let left = 9; ; left -= 1) {
+    try {
+      return await round();
+    } catch (error) {
+      if (left === 0 || !(error instanceof ServiceError && error.reason === 'UNAVAILABLE')) throw error;
+    }
+  }
+}
