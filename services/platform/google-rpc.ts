@@ -9,7 +9,7 @@ export type RpcStatus = { code: number; message: string; details: PackedDetail[]
 export type PackedDetail = { typeUrl: string; value: Uint8Array };
 export type ErrorInfo = { reason: string; domain: string; metadata: Record<string, string> };
 export type BadRequest = { fieldViolations: { field: string; description: string }[] };
-export type RetryInfo = { retryDelay: { seconds: number; nanos: number } };
+export type RetryInfo = { retryDelay: { seconds: number; nanos: number } | null };
 
 const definition = fromJSON(
   {

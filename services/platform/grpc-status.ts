@@ -68,7 +68,16 @@ export function isMessageTooLarge(error: unknown): boolean {
   );
 }
 
+/** undefined where they are none of ours, or cannot be read. */
 function decodeDetails(packed: Buffer): ServiceError | undefined {
+  try {
+    return readDetails(packed);
+  } catch {
+    return undefined;
+  }
+}
+
+function readDetails(packed: Buffer): ServiceError | undefined {
   const rpcStatus = rpcStatusType.deserialize(packed);
   const find = (name: string) => {
     const detail = rpcStatus.details.find((candidate) => candidate.typeUrl === TYPE_PREFIX + name);
@@ -84,6 +93,7 @@ function decodeDetails(packed: Buffer): ServiceError | undefined {
   if (field) details.field = field;
   if (metadata.requiredScopes) details.requiredScopes = metadata.requiredScopes.split(',');
   const retryInfo = find('RetryInfo');
-  if (retryInfo) details.retryAfterSeconds = retryInfoType.deserialize(retryInfo).retryDelay.seconds;
+  const retryDelay = retryInfo && retryInfoType.deserialize(retryInfo).retryDelay;
+  if (retryDelay) details.retryAfterSeconds = retryDelay.seconds;
   return new ServiceError(reason, details);
 }

@@ -1,7 +1,15 @@
-import { expect, test } from 'vitest';
+// What each process makes of its environment: defaults, the least and the most of each variable, and what is refused.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { readGatewayConfig } from '../../gateway/config.ts';
 import { readAccountsConfig } from '../../services/accounts/config.ts';
-import { ConfigError, readEnvironment } from '../../services/platform/config.ts';
+import { ConfigError, type EnvironmentReader, readEnvironment } from '../../services/platform/config.ts';
+import { readTelemetryConfig } from '../../services/platform/ops/telemetry.ts';
 import { readRestConfig } from '../../services/rest/config.ts';
+import { readSchedulingConfig } from '../../services/scheduling/config.ts';
+
+const root = join(import.meta.dirname, '../..');
 
 function problemsOf(read: () => unknown): readonly string[] {
   try {
@@ -12,6 +20,16 @@ function problemsOf(read: () => unknown): readonly string[] {
     throw error;
   }
 }
+
+const SECRET = 's'.repeat(32);
+const ACCOUNTS = { DATABASE_URL: 'postgres://x', KEY_PEPPER: `1:${SECRET}` };
+const accounts = (environment: object) =>
+  readEnvironment({ ...ACCOUNTS, ...environment }, readAccountsConfig);
+const rest = (environment: object) => readEnvironment({ ...environment }, readRestConfig);
+const gateway = (environment: object) =>
+  readEnvironment({ GATEWAY_TOKENS: `ann:viewer:${SECRET}`, ...environment }, readGatewayConfig);
+const scheduling = (environment: object) =>
+  readEnvironment({ DATABASE_URL: 'postgres://x', ...environment }, readSchedulingConfig);
 
 test('every bad variable is reported at once, and no secret is repeated', () => {
   const environment = {
@@ -31,17 +49,333 @@ test('every bad variable is reported at once, and no secret is repeated', () => 
   ]);
 });
 
-test('an empty environment gives the documented defaults', () => {
-  expect(readEnvironment({}, readRestConfig)).toEqual({
+describe('what is not set, or empty, has the documented default', () => {
+  const common = {
     logLevel: 'info',
     shutdownTimeoutMs: 10_000,
     trust: { serviceTokens: [], tls: undefined },
-    host: '127.0.0.1',
-    port: 8080,
-    schedulingTarget: '127.0.0.1:50051',
-    accountsTarget: '127.0.0.1:50052',
-    redisUrl: undefined,
-    writeLimitPerMinute: 60,
-    docs: true,
+  };
+  const emptied = (names: string[]) => Object.fromEntries(names.map((name) => [name, '']));
+
+  test.each([
+    ['not set', () => ({})],
+    ['empty', () => emptied(VARIABLES.filter((name) => !(name in ACCOUNTS) && name !== 'GATEWAY_TOKENS'))],
+  ])('%s', (_how, make) => {
+    expect(rest(make())).toEqual({
+      ...common,
+      host: '127.0.0.1',
+      port: 8080,
+      schedulingTarget: '127.0.0.1:50051',
+      accountsTarget: '127.0.0.1:50052',
+      redisUrl: undefined,
+      writeLimitPerMinute: 60,
+      docs: true,
+    });
+    expect(accounts(make())).toEqual({
+      ...common,
+      host: '127.0.0.1',
+      port: 50_052,
+      databaseUrl: 'postgres://x',
+      peppers: [{ version: '1', secret: SECRET }],
+      keysPerHour: 5,
+    });
+    expect(scheduling(make())).toEqual({
+      ...common,
+      host: '127.0.0.1',
+      port: 50_051,
+      databaseUrl: 'postgres://x',
+    });
+    expect(gateway(make())).toEqual({
+      ...common,
+      host: '127.0.0.1',
+      port: 4000,
+      schedulingTarget: '127.0.0.1:50051',
+      accountsTarget: '127.0.0.1:50052',
+      tokens: [{ name: 'ann', role: 'viewer', sha256: expect.any(Buffer) }],
+    });
+    expect(readEnvironment(make(), readTelemetryConfig)).toEqual({
+      ops: undefined,
+      traceEndpoint: undefined,
+    });
   });
+
+  test.each(['DATABASE_URL', 'KEY_PEPPER'])('but %s, which accounts needs', (name) => {
+    for (const value of [undefined, ''])
+      expect(problemsOf(() => accounts({ [name]: value }))).toEqual([
+        expect.stringMatching(new RegExp(`^${name} is not set: `)),
+      ]);
+  });
+});
+
+describe('a whole number', () => {
+  test.each<[string, number, number, (environment: object) => unknown]>([
+    ['REST_PORT', 0, 65_535, (environment) => rest(environment).port],
+    ['GRAPHQL_PORT', 0, 65_535, (environment) => gateway(environment).port],
+    ['ACCOUNTS_PORT', 0, 65_535, (environment) => accounts(environment).port],
+    ['SCHEDULING_PORT', 0, 65_535, (environment) => scheduling(environment).port],
+    [
+      'OPS_PORT',
+      0,
+      65_535,
+      (environment) => readEnvironment({ ...environment }, readTelemetryConfig).ops?.port,
+    ],
+    ['WRITE_LIMIT_PER_MINUTE', 1, 100_000, (environment) => rest(environment).writeLimitPerMinute],
+    ['KEY_CREATION_LIMIT_PER_HOUR', 1, 1_000_000, (environment) => accounts(environment).keysPerHour],
+    ['SHUTDOWN_TIMEOUT_MS', 0, 600_000, (environment) => rest(environment).shutdownTimeoutMs],
+  ])('in %s is from %i to %i', (name, min, max, read) => {
+    expect([read({ [name]: `${min}` }), read({ [name]: `${max}` })]).toEqual([min, max]);
+    const bad = [
+      `${min - 1}`,
+      `${max + 1}`,
+      ' ',
+      `${max} `,
+      ` ${min}`,
+      '1e1',
+      '0x1',
+      '1.0',
+      '+1',
+      '-0',
+      '½',
+      'NaN',
+    ];
+    for (const value of bad) {
+      expect(
+        problemsOf(() => read({ [name]: value })),
+        value,
+      ).toEqual([`${name} must be a whole number from ${min} to ${max}, not "${value}"`]);
+    }
+  });
+
+  test('in a port of another service says where it is called, unless its URL does', () => {
+    const ports = { SCHEDULING_PORT: '1', ACCOUNTS_PORT: '2' };
+    const targets = { schedulingTarget: '127.0.0.1:1', accountsTarget: '127.0.0.1:2' };
+    expect(rest(ports)).toMatchObject(targets);
+    expect(gateway(ports)).toMatchObject(targets);
+    const urls = { SCHEDULING_URL: 'scheduling:3', ACCOUNTS_URL: 'accounts:4' };
+    for (const read of [rest, gateway])
+      expect(read({ ...ports, ...urls })).toMatchObject({
+        schedulingTarget: 'scheduling:3',
+        accountsTarget: 'accounts:4',
+      });
+  });
+});
+
+describe('one of several words', () => {
+  test.each([
+    ['DOCS', ['on', 'off'], ['ON', 'true', '0', ' ', 'on ', 'no']],
+    [
+      'LOG_LEVEL',
+      ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
+      ['INFO', 'all', ' ', 'info '],
+    ],
+  ])('in %s is one of %j', (name, good, bad) => {
+    const key = name === 'DOCS' ? 'docs' : 'logLevel';
+    const values = good.map((value) => rest({ [name]: value })[key]);
+    expect(values).toEqual(name === 'DOCS' ? [true, false] : good);
+    for (const value of bad)
+      expect(problemsOf(() => rest({ [name]: value }))).toEqual([
+        `${name} must be one of ${good.join(', ')}, not "${value}"`,
+      ]);
+  });
+});
+
+describe('KEY_PEPPER', () => {
+  const TEXT = 'KEY_PEPPER must be VERSION:SECRET entries, each secret at least 32 characters long';
+  const peppers = (text: string) => accounts({ KEY_PEPPER: text }).peppers;
+
+  test('is all that stands behind its first colon, the newest first', () => {
+    const secret = `:${'a'.repeat(20)}:${'b'.repeat(20)}:`;
+    expect(peppers(`v.1_-:${secret},2:${SECRET}`)).toEqual([
+      { version: 'v.1_-', secret },
+      { version: '2', secret: SECRET },
+    ]);
+  });
+
+  test.each([
+    ['a secret of 31 characters', `1:${'s'.repeat(31)}`],
+    ['a second secret that is short', `1:${SECRET},2:${'s'.repeat(31)}`],
+    ['a comma at the end', `1:${SECRET},`],
+    ['no version', `:${SECRET}`],
+    ['no colon', SECRET],
+    ['a version of 33 characters', `${'v'.repeat(33)}:${SECRET}`],
+    ['a version with a space', `1, 2:${SECRET}`],
+    ['nothing but a space', ' '],
+  ])('is refused with %s', (_what, text) => {
+    expect(problemsOf(() => peppers(text))).toContain(TEXT);
+  });
+
+  test('takes a version of 32 characters, and none twice', () => {
+    expect(peppers(`${'v'.repeat(32)}:${SECRET}`)).toHaveLength(1);
+    expect(problemsOf(() => peppers(`1:${SECRET},1:${'t'.repeat(32)}`))).toEqual([
+      'KEY_PEPPER names a version twice',
+    ]);
+  });
+});
+
+describe('SERVICE_TOKEN', () => {
+  const TEXT = 'each secret in SERVICE_TOKEN must have at least 32 characters';
+
+  test('is one of 32 characters, or several in their order', () => {
+    expect(rest({ SERVICE_TOKEN: SECRET }).trust.serviceTokens).toEqual([SECRET]);
+    const both = `${'n'.repeat(32)},${'o'.repeat(40)}`;
+    for (const read of [rest, accounts, scheduling, gateway])
+      expect(read({ SERVICE_TOKEN: both }).trust.serviceTokens).toEqual(['n'.repeat(32), 'o'.repeat(40)]);
+  });
+
+  test.each([
+    ['a short one', 's'.repeat(31)],
+    ['a short one behind a long one', `${SECRET},short`],
+    ['a short one before a long one', `${'s'.repeat(31)},${SECRET}`],
+    ['a comma at the end', `${SECRET},`],
+    ['a comma at the beginning', `,${SECRET}`],
+    ['a space', ' '],
+  ])('is refused by every service with %s', (_what, text) => {
+    for (const read of [rest, accounts, scheduling, gateway])
+      expect(problemsOf(() => read({ SERVICE_TOKEN: text }))).toEqual([TEXT]);
+  });
+});
+
+describe('GATEWAY_TOKENS', () => {
+  const tokens = (text: string) => gateway({ GATEWAY_TOKENS: text }).tokens;
+
+  test('takes a name of 64 characters and a token of 32', () => {
+    expect(tokens(`${'n'.repeat(64)}:operator:${SECRET}`)).toMatchObject([
+      { name: 'n'.repeat(64), role: 'operator' },
+    ]);
+  });
+
+  test.each([
+    ['a token of 31 characters', `ann:viewer:${'s'.repeat(31)}`],
+    ['a second entry that is bad', `ann:viewer:${SECRET},bob:viewer:`],
+    ['a comma at the end', `ann:viewer:${SECRET},`],
+    ['a name of 65 characters', `${'n'.repeat(65)}:viewer:${SECRET}`],
+    ['no name', `:viewer:${SECRET}`],
+    ['a name with a space', `a n:viewer:${SECRET}`],
+    ['a role in capitals', `ann:Viewer:${SECRET}`],
+    ['a role that there is not', `ann:admin:${SECRET}`],
+    ['no role', `ann:${SECRET}`],
+    ['a space alone', ' '],
+  ])('is refused with %s, and not repeated', (_what, text) => {
+    const problems = problemsOf(() => tokens(text));
+    expect(problems).toEqual([expect.stringMatching(/^GATEWAY_TOKENS must be name:role:token entries/)]);
+    expect(problems.join()).not.toContain('ssss');
+  });
+});
+
+describe('mutual TLS', () => {
+  const FILES = ['GRPC_TLS_CERT', 'GRPC_TLS_KEY', 'GRPC_TLS_CA'] as const;
+  const here = join(import.meta.dirname, 'config.test.ts');
+
+  test.each([1, 2, 3, 4, 5, 6])('is refused with some of its files: %i', (set) => {
+    const given = FILES.filter((_, index) => set & (1 << index));
+    const missing = FILES.filter((name) => !given.includes(name));
+    const environment = Object.fromEntries(given.map((name) => [name, here]));
+    for (const read of [rest, accounts, scheduling, gateway])
+      expect(problemsOf(() => read(environment))).toEqual(
+        missing.map(
+          (name) => `${name} is not set: mutual TLS needs all of GRPC_TLS_CERT, GRPC_TLS_KEY, GRPC_TLS_CA`,
+        ),
+      );
+  });
+
+  test('takes all three, each from its own file, and names one that cannot be read', () => {
+    const content = readFileSync(here);
+    const all = {
+      GRPC_TLS_CERT: here,
+      GRPC_TLS_KEY: join(root, 'LICENSE'),
+      GRPC_TLS_CA: join(root, 'README.md'),
+    };
+    expect(rest(all).trust.tls).toEqual({
+      certificate: content,
+      key: readFileSync(join(root, 'LICENSE')),
+      authority: readFileSync(join(root, 'README.md')),
+    });
+    expect(problemsOf(() => rest({ ...all, GRPC_TLS_KEY: '/nowhere' }))).toEqual([
+      'GRPC_TLS_KEY names a file that cannot be read: /nowhere',
+    ]);
+  });
+});
+
+describe('HOST', () => {
+  test.each(['127.0.0.1', '127.9.9.9', 'localhost', '::1'])('%s needs no trust', (host) => {
+    expect([accounts({ HOST: host }).host, scheduling({ HOST: host }).host]).toEqual([host, host]);
+  });
+  test.each(['0.0.0.0', '::', '10.0.0.1', '127.0.0.1.example.com', 'host', ' '])(
+    '%s needs a token or TLS for gRPC, and nothing for HTTP',
+    (host) => {
+      for (const read of [accounts, scheduling]) {
+        expect(problemsOf(() => read({ HOST: host }))).toEqual([
+          `HOST is ${host}: beyond loopback, gRPC needs SERVICE_TOKEN (the same in every service) or GRPC_TLS_CERT, GRPC_TLS_KEY and GRPC_TLS_CA`,
+        ]);
+        expect(read({ HOST: host, SERVICE_TOKEN: SECRET }).host).toBe(host);
+      }
+      expect([rest({ HOST: host }).host, gateway({ HOST: host }).host]).toEqual([host, host]);
+    },
+  );
+});
+
+describe('OTEL_EXPORTER_OTLP_ENDPOINT', () => {
+  const endpoint = (text: string) =>
+    readEnvironment({ OTEL_EXPORTER_OTLP_ENDPOINT: text }, readTelemetryConfig).traceEndpoint;
+  test('is an http or https URL', () => {
+    expect(`${endpoint('http://127.0.0.1:4318')}`).toMatch(/^http:\/\/127\.0\.0\.1:4318\/?$/);
+    expect(`${endpoint('https://x')}`).toMatch(/^https:\/\/x\/?$/);
+    for (const text of [' ', 'x', 'ftp://x', '127.0.0.1:4318'])
+      expect(
+        problemsOf(() => endpoint(text)),
+        text,
+      ).toEqual(['OTEL_EXPORTER_OTLP_ENDPOINT must be an http or https URL, such as http://127.0.0.1:4318']);
+  });
+});
+
+/** Every variable of a service, as .env.example lists them. */
+const VARIABLES = [
+  ...[
+    'HOST',
+    'REST_PORT',
+    'GRAPHQL_PORT',
+    'SCHEDULING_PORT',
+    'ACCOUNTS_PORT',
+    'SCHEDULING_URL',
+    'ACCOUNTS_URL',
+  ],
+  ...['OPS_PORT', 'OPS_HOST', 'DATABASE_URL', 'REDIS_URL', 'WRITE_LIMIT_PER_MINUTE'],
+  ...['KEY_CREATION_LIMIT_PER_HOUR', 'SERVICE_TOKEN', 'GRPC_TLS_CERT', 'GRPC_TLS_KEY', 'GRPC_TLS_CA'],
+  ...[
+    'GATEWAY_TOKENS',
+    'KEY_PEPPER',
+    'DOCS',
+    'LOG_LEVEL',
+    'SHUTDOWN_TIMEOUT_MS',
+    'OTEL_EXPORTER_OTLP_ENDPOINT',
+  ],
+];
+
+test('every variable that is read is documented, and every documented one of a service is read', () => {
+  const seen = new Set<string>();
+  const notes = (reader: EnvironmentReader): EnvironmentReader =>
+    new Proxy(reader, {
+      get: (target, member: keyof EnvironmentReader) =>
+        member === 'problem'
+          ? target.problem
+          : (name: string, ...rest: unknown[]) => {
+              seen.add(name);
+              return (target[member] as (...args: unknown[]) => unknown)(name, ...rest);
+            },
+    });
+  const environment = { ...ACCOUNTS, GATEWAY_TOKENS: `ann:viewer:${SECRET}`, OPS_PORT: '0' };
+  readEnvironment(environment, (reader) => {
+    const noting = notes(reader);
+    return [
+      readRestConfig,
+      readAccountsConfig,
+      readSchedulingConfig,
+      readGatewayConfig,
+      readTelemetryConfig,
+    ].map((read) => read(noting));
+  });
+  expect([...seen].toSorted()).toEqual(VARIABLES.toSorted());
+  const example = readFileSync(join(root, '.env.example'), 'utf8');
+  for (const name of [...VARIABLES, 'DATA_DIR', 'GATEWAY'])
+    expect(example, name).toMatch(new RegExp(`^(# )?${name}=`, 'm'));
 });

@@ -75,6 +75,67 @@ describe('a write with an Idempotency-Key', () => {
     expect((await api.post(`/reviews/${materialId}`, { quality: 1 }, withKey('failed'))).status).toBe(200);
   });
 
+  describe('of another write is refused, and that write is not done', () => {
+    const REFUSED = {
+      code: 'invalid_request',
+      message: 'Idempotency-Key was used for another write within the last 24 hours.',
+      details: { field: 'Idempotency-Key' },
+    };
+    const SIMPLE = { title: 'T', content: 'c', sourceUrl: 'https://example.com/', type: 'simple' };
+    const UNTIL = { snoozeUntil: '2999-01-01T00:00:00Z', reason: 'r' };
+    const of = (id: string, what: string) =>
+      what === 'review' ? `/reviews/${id}` : `/materials/${id}/snooze`;
+
+    test.each<[string, string, object, object]>([
+      ['title', 'create', SIMPLE, { ...SIMPLE, title: 'U' }],
+      ['content', 'create', SIMPLE, { ...SIMPLE, content: 'd' }],
+      ['no content', 'create', SIMPLE, { ...SIMPLE, content: undefined }],
+      ['sourceUrl', 'create', SIMPLE, { ...SIMPLE, sourceUrl: 'https://example.com/a' }],
+      ['type', 'create', SIMPLE, { ...SIMPLE, type: 'card' }],
+      ['quality', 'review', { quality: 0 }, { quality: 1 }],
+      ['snoozeUntil', 'snooze', UNTIL, { ...UNTIL, snoozeUntil: '2999-01-01T00:00:01Z' }],
+      ['reason', 'snooze', UNTIL, { ...UNTIL, reason: 's' }],
+      ['preset', 'snooze', { preset: '1h' }, { preset: 'tomorrow' }],
+      ['a preset for an instant', 'snooze', { preset: '1h' }, { snoozeUntil: '2999-01-01T00:00:00Z' }],
+    ])('%s', async (name, what, first, second) => {
+      const key = withKey(`other ${name}`);
+      const path = what === 'create' ? '/materials' : of(materialId, what);
+      const done = await api.post(path, first, key);
+      const state = async () => [(await api.get('/materials?limit=100')).body];
+      const before = await state();
+      const refused = await api.post(path, second, key);
+      expect([refused.status, errorOf(refused)]).toEqual([400, REFUSED]);
+      expect(await state()).toEqual(before);
+      const again = await api.post(path, first, key);
+      expect([again.status, again.body, replayed(again)]).toEqual([done.status, done.body, 'true']);
+    });
+
+    test.each(['review', 'snooze'])('a %s of another material', async (what) => {
+      const { id } = await api.create({ title: 'Another' });
+      const body = what === 'review' ? { quality: 3 } : { preset: '1h' };
+      await api.post(of(materialId, what), body, withKey(`of another ${what}`));
+      const refused = await api.post(of(id, what), body, withKey(`of another ${what}`));
+      expect([refused.status, errorOf(refused)]).toEqual([400, REFUSED]);
+    });
+
+    test('but for one of the same user’s other key, which is answered alike', async () => {
+      const user = await here.createUser();
+      const second = await here.createKey(user.userId, ['materials:write']);
+      const own = createApi(`${here.origins[0]}/v1`, user.key);
+      const first = await own.post('/materials', { title: 'T' }, withKey('k'));
+      const again = await own.post('/materials', { title: 'T' }, { ...withKey('k'), key: second.key });
+      expect([again.status, again.body, replayed(again)]).toEqual([201, first.body, 'true']);
+    });
+  });
+
+  test('has 1 to 255 characters, and is another by one letter’s case or a space within', async () => {
+    const ask = (key: string) => api.post('/materials', { title: 'T' }, withKey(key));
+    for (const key of ['k'.repeat(255), 'K'.repeat(255), '!', '~', 'a b', 'a  b']) {
+      expect(replayed(await ask(key)), key.slice(0, 5)).toBeNull();
+      expect(replayed(await ask(key)), key.slice(0, 5)).toBe('true');
+    }
+  });
+
   test('needs the scope all the same, and counts as a write', async () => {
     const user = await here.createUser();
     const own = createApi(`${here.origins[0]}/v1`, user.key);

@@ -26,8 +26,9 @@ export const VIEWER = randomBytes(32).toString('hex');
 /** Stands around an RPC that is made: `make` makes it. */
 export type Around = (rpc: string, make: () => unknown) => unknown;
 
+/** `system`: where the services are. */
 export async function startTestGateway(
-  system: TestSystem,
+  system: Pick<TestSystem, 'schedulingTarget' | 'accountsTarget' | 'trust'>,
   logger = createLogger('test', 'silent'),
   around: Around = (_rpc, make) => make(),
 ) {

@@ -1,0 +1,262 @@
+// Which keys the facade remembers and when it asks again: over HTTP, before accounts whose answers and events the test orders.
+import { createHash } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { ServiceError } from '../../services/platform/errors.ts';
+import { createApi, errorOf } from '../support/api.ts';
+import { newStubKey, type StubKey, startFacade, startStubAccounts } from '../support/stub-services.ts';
+import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
+
+let accounts: Awaited<ReturnType<typeof startStubAccounts>>;
+let proxy: TcpProxy;
+let facade: Awaited<ReturnType<typeof startFacade>>;
+let api: ReturnType<typeof createApi>;
+/** Of this process, put forward by the test and by nothing else. */
+let nowMs = 1_000_000;
+
+beforeAll(async () => {
+  accounts = await startStubAccounts();
+  proxy = await startTcpProxy(accounts.port);
+  facade = await startFacade({ accountsTarget: proxy.target });
+  api = createApi(`${facade.origin}/v1`, undefined, { mayBeUnavailable: true });
+});
+afterAll(async () => {
+  await facade.close();
+  await proxy.stop();
+  await accounts.stop();
+});
+beforeEach(async () => {
+  vi.spyOn(performance, 'now').mockImplementation(() => nowMs);
+  await untilHearing();
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+let users = 0;
+/** A key that is valid until it is taken from `accounts.keys`. */
+function makeKey(of: Partial<StubKey> = {}): string {
+  users += 1;
+  const key = newStubKey();
+  accounts.keys.set(key, { userId: `user ${users}`, apiKeyId: `key ${users}`, ...of });
+  return key;
+}
+const get = async (key: string, path = '/me') => (await api.get(path, { key })).status;
+/** How many times accounts is asked for a key while it is used once. */
+async function asksFor(key: string): Promise<number> {
+  const before = accounts.timesAsked(key);
+  expect(await get(key)).toBe(200);
+  return accounts.timesAsked(key) - before;
+}
+/** Until keys are remembered again, told by a key that nothing else looks at. */
+async function untilHearing(): Promise<void> {
+  const witness = makeKey();
+  await expect.poll(() => asksFor(witness), { timeout: 20_000, interval: 20 }).toBe(0);
+}
+/** Events come in their order: once this one is seen, so are those before it. */
+async function untilSeen(): Promise<void> {
+  const key = makeKey({ apiKeyId: `witness ${users}` });
+  await expect.poll(() => asksFor(key), { timeout: 20_000, interval: 5 }).toBe(0);
+  await accounts.announce({ revokedApiKeyId: accounts.keys.get(key)?.apiKeyId ?? '' });
+  await expect.poll(() => asksFor(key), { timeout: 20_000, interval: 5 }).toBe(1);
+}
+const revoke = async (key: string) => {
+  const { apiKeyId = '' } = accounts.keys.get(key) ?? {};
+  accounts.keys.delete(key);
+  await accounts.announce({ revokedApiKeyId: apiKeyId });
+  await untilSeen();
+};
+/** A request of `key` whose question has reached accounts and is held there. */
+async function heldGet(key: string) {
+  const before = accounts.timesAsked(key);
+  accounts.hold(key);
+  const answer = get(key);
+  await expect.poll(() => accounts.timesAsked(key), { timeout: 20_000, interval: 5 }).toBe(before + 1);
+  return answer;
+}
+
+describe('a key that is known', () => {
+  test('is not asked for again, until it is revoked, and another key of the user stays known', async () => {
+    const [key, other] = [makeKey({ userId: 'u' }), makeKey({ userId: 'u' })];
+    expect([await asksFor(key), await asksFor(key)]).toEqual([1, 0]);
+    expect(await asksFor(other)).toBe(1);
+    await revoke(key);
+    expect(await get(key)).toBe(401);
+    expect(await asksFor(other)).toBe(0);
+  });
+
+  test('is asked for again with every other key of its user once the user has changed, and of nobody else', async () => {
+    const keys = [makeKey({ userId: 'changed' }), makeKey({ userId: 'changed' })];
+    const stranger = makeKey();
+    for (const key of [...keys, stranger]) await asksFor(key);
+    await accounts.announce({ changedUserId: 'changed' });
+    await untilSeen();
+    expect([await asksFor(keys[0] ?? ''), await asksFor(keys[1] ?? '')]).toEqual([1, 1]);
+    expect(await asksFor(stranger)).toBe(0);
+  });
+
+  test('may do no more than its new scopes allow, and nothing once its user is deleted', async () => {
+    const key = makeKey({ userId: 'narrowed', scopes: ['materials:write', 'reviews:write'] });
+    const apiKeyId = accounts.keys.get(key)?.apiKeyId ?? '';
+    const write = async () => api.request('POST', '/materials', { key, json: { title: '' } });
+    expect((await write()).status).toBe(400);
+    accounts.keys.set(key, { userId: 'narrowed', apiKeyId, scopes: ['reviews:write'] });
+    await accounts.announce({ changedUserId: 'narrowed' });
+    await untilSeen();
+    const answer = await write();
+    expect([answer.status, errorOf(answer).details]).toEqual([403, { requiredScopes: ['materials:write'] }]);
+    accounts.keys.delete(key);
+    await accounts.announce({ changedUserId: 'narrowed' });
+    await untilSeen();
+    expect((await write()).status).toBe(401);
+  });
+
+  test('lets in no other that begins like it, nor one whose digest begins like its own', async () => {
+    const start = 'rmk_live_'.padEnd(57, 'x');
+    accounts.keys.set(`${start}1`, { userId: 'twin', apiKeyId: 'twin' });
+    expect(await get(`${start}1`)).toBe(200);
+    expect([await get(`${start}2`), await get(start), await get(`${start}12`)]).toEqual([401, 401, 401]);
+    const [valid, stranger] = keysWithLikeDigests(4);
+    accounts.keys.set(valid, { userId: 'like', apiKeyId: 'like' });
+    expect([await get(valid), await get(stranger)]).toEqual([200, 401]);
+  });
+
+  test('is asked for again when it was not used for 30 seconds, and not a millisecond before', async () => {
+    const [idle, older] = [makeKey(), makeKey()];
+    await asksFor(idle);
+    await asksFor(older);
+    // Taken away unannounced: who is remembered is let in, who is asked for is not.
+    accounts.keys.delete(idle);
+    accounts.keys.delete(older);
+    nowMs += 30_000;
+    await untilHearing();
+    expect(await get(idle)).toBe(200);
+    nowMs += 1;
+    await untilHearing();
+    expect(await get(older)).toBe(401);
+  });
+});
+
+describe('an answer that was asked for before', () => {
+  test('a revocation is not remembered after it, and a later request does not share it', async () => {
+    const key = makeKey();
+    const early = heldGet(key);
+    await expect.poll(() => accounts.timesAsked(key), { interval: 5 }).toBe(1);
+    await revoke(key);
+    // Asked for itself: this question is answered while the first is still held.
+    const gates = accounts.timesAsked(key);
+    const late = get(key);
+    await expect.poll(() => accounts.timesAsked(key), { timeout: 20_000, interval: 5 }).toBe(gates + 1);
+    accounts.release(key);
+    expect([await early, await late]).toEqual([200, 401]);
+    expect(await get(key)).toBe(401);
+  });
+
+  test('a break of the stream is not remembered after it', async () => {
+    const key = makeKey();
+    const early = heldGet(key);
+    await expect.poll(() => accounts.timesAsked(key), { interval: 5 }).toBe(1);
+    const before = accounts.watches();
+    accounts.endStreams();
+    accounts.keys.delete(key);
+    await expect.poll(accounts.watches, { timeout: 20_000 }).toBeGreaterThan(before);
+    await untilHearing();
+    accounts.release(key);
+    expect(await early).toBe(200);
+    expect(await get(key)).toBe(401);
+  });
+});
+
+describe('what is known is forgotten', () => {
+  test.each([
+    ['ends', () => accounts.endStreams()],
+    ['fails', () => accounts.endStreams(new ServiceError('UNAVAILABLE'))],
+    ['loses its connection', () => proxy.cut()],
+    ['falls silent', () => accounts.stopBeating()],
+  ])('when the stream of revocations %s, since one may have been missed', async (_how, breakIt) => {
+    const key = makeKey();
+    expect([await asksFor(key), await asksFor(key)]).toEqual([1, 0]);
+    const before = accounts.watches();
+    // The revocation that nobody heard of.
+    accounts.keys.delete(key);
+    breakIt();
+    await expect.poll(accounts.watches, { timeout: 20_000 }).toBeGreaterThan(before);
+    await untilHearing();
+    expect(await get(key)).toBe(401);
+  });
+
+  test('and nothing is remembered while the stream is away', async () => {
+    const key = makeKey();
+    await asksFor(key);
+    accounts.stopBeating();
+    await untilSeen();
+    // Then the last beat was heard a second ago.
+    nowMs += 950;
+    expect(await get(key)).toBe(200);
+    expect(accounts.timesAsked(key)).toBe(2);
+  });
+});
+
+describe('a key in use', () => {
+  test('is asked for beside its answer after 20 seconds, and refused from then on where it was revoked', async () => {
+    const key = makeKey();
+    await asksFor(key);
+    nowMs += 19_999;
+    await untilHearing();
+    expect(await asksFor(key)).toBe(0);
+    nowMs += 1;
+    await untilHearing();
+    accounts.keys.delete(key);
+    accounts.hold(key);
+    expect(await get(key)).toBe(200);
+    await expect.poll(() => accounts.timesAsked(key)).toBe(2);
+    // One question is enough.
+    expect(await get(key)).toBe(200);
+    accounts.release(key);
+    await expect.poll(() => get(key), { timeout: 20_000 }).toBe(401);
+  });
+
+  test('that is revoked while it is asked for stays revoked, whatever the answer of before says', async () => {
+    const key = makeKey();
+    await asksFor(key);
+    nowMs += 20_000;
+    await untilHearing();
+    accounts.hold(key);
+    expect(await get(key)).toBe(200);
+    await expect.poll(() => accounts.timesAsked(key)).toBe(2);
+    await revoke(key);
+    accounts.release(key);
+    await untilSeen();
+    expect(await get(key)).toBe(401);
+  });
+});
+
+describe('questions to accounts', () => {
+  test('are sixteen at once, the next is told to come again in a second, and one key is asked for once', async () => {
+    const keys = Array.from({ length: 16 }, () => makeKey());
+    for (const key of keys) accounts.hold(key);
+    const before = accounts.asked.length;
+    const answers = [...keys, ...keys].map((key) => get(key));
+    await expect.poll(() => accounts.asked.length, { timeout: 20_000 }).toBe(before + 16);
+    const refused = await api.get('/me', { key: makeKey() });
+    expect([refused.status, refused.headers.get('retry-after'), errorOf(refused).code]).toEqual([
+      503,
+      '1',
+      'unavailable',
+    ]);
+    for (const key of keys) accounts.release(key);
+    expect(await Promise.all(answers)).toEqual(Array(32).fill(200));
+    expect(accounts.asked.length).toBe(before + 16);
+  });
+});
+
+/** Two keys whose SHA-256 begin with the same so many characters of base64. */
+function keysWithLikeDigests(characters: number): [string, string] {
+  const seen = new Map<string, string>();
+  for (;;) {
+    const key = newStubKey();
+    const start = createHash('sha256').update(key).digest('base64').slice(0, characters);
+    const other = seen.get(start);
+    if (other !== undefined) return [other, key];
+    seen.set(start, key);
+  }
+}

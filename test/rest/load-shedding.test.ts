@@ -1,0 +1,93 @@
+// How many requests each key may have at work, over HTTP, before a scheduling service that holds its answers.
+import { afterAll, afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { newStubKey, startFacade, startStubAccounts, startStubScheduling } from '../support/stub-services.ts';
+
+const KEYS = ['a', 'b', 'c', 'd'] as const;
+type Name = (typeof KEYS)[number];
+const keys = new Map<Name, string>();
+let accounts: Awaited<ReturnType<typeof startStubAccounts>>;
+let scheduling: Awaited<ReturnType<typeof startStubScheduling>>;
+let facade: Awaited<ReturnType<typeof startFacade>>;
+let gate: PromiseWithResolvers<void>;
+let working: number;
+let nowMs = 1_000_000;
+const all: Promise<unknown>[] = [];
+
+beforeEach(async () => {
+  gate = Promise.withResolvers();
+  working = 0;
+  accounts = await startStubAccounts();
+  // Keys a and b are those of one user.
+  for (const [index, name] of KEYS.entries()) {
+    keys.set(name, newStubKey());
+    accounts.keys.set(keys.get(name) ?? '', { userId: index < 2 ? 'u' : name, apiKeyId: `of ${name}` });
+  }
+  scheduling = await startStubScheduling(async () => {
+    working += 1;
+    await gate.promise;
+  });
+  facade = await startFacade({ accountsTarget: accounts.target, schedulingTarget: scheduling.target });
+  for (const name of KEYS) expect((await get(name, '/me')).status).toBe(200);
+});
+afterEach(async () => {
+  vi.restoreAllMocks();
+  gate.resolve();
+  await Promise.all(all.splice(0));
+  await facade.close();
+  await scheduling.stop();
+  await accounts.stop();
+});
+afterAll(() => {
+  keys.clear();
+});
+
+const get = (name: Name, path: string, method = 'GET') =>
+  fetch(`${facade.origin}/v1${path}`, {
+    method,
+    headers: { authorization: `Bearer ${keys.get(name)}`, 'content-type': 'application/json' },
+    ...(method === 'POST' && { body: '{"quality":3}' }),
+  });
+/** Sends one request after another, each once the one before is at work or refused: the number of those refused. */
+async function send(name: Name, count: number, method = 'GET'): Promise<number> {
+  const path = method === 'GET' ? '/materials?q=x' : '/reviews/m';
+  let refused = 0;
+  for (let index = 0; index < count; index += 1) {
+    const [before, refusedBefore] = [working, refused];
+    const answer = get(name, path, method).then(async (response) => {
+      const body = await response.text();
+      if (response.status !== 503) return;
+      expect([response.headers.get('retry-after'), JSON.parse(body)]).toEqual([
+        '1',
+        {
+          error: {
+            code: 'unavailable',
+            message: 'The service cannot answer right now. Try again in a moment.',
+          },
+        },
+      ]);
+      refused += 1;
+    });
+    all.push(answer);
+    await expect
+      .poll(() => working + refused, { timeout: 20_000, interval: 1 })
+      .toBe(before + refusedBefore + 1);
+  }
+  return refused;
+}
+
+test('a key holds 72 reads, another key of its user has places of its own, and writes are kept apart', async () => {
+  vi.spyOn(performance, 'now').mockImplementation(() => nowMs);
+  expect(await send('a', 72)).toBe(0);
+  // Of the 24 that are left three quarters: 18.
+  expect(await send('b', 18)).toBe(0);
+  expect(await send('a', 1)).toBe(1);
+  // For a second from then on a quarter of the six that are free, and not a millisecond longer.
+  expect(await send('c', 3)).toBe(1);
+  nowMs += 999;
+  expect(await send('c', 1)).toBe(1);
+  nowMs += 999;
+  expect(await send('c', 1)).toBe(1);
+  nowMs += 1000;
+  expect(await send('c', 1)).toBe(0);
+  expect(await send('a', 1, 'POST')).toBe(0);
+});
