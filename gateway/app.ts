@@ -89,6 +89,7 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
       '/graphql',
       {
         preHandler: async (request) => {
+          acceptJson(request);
           request.inspected = inspect(schema, documents, request.body);
           request.settled = new Set();
           const refusal = request.inspected.refusal ?? refusalOfRole(request);
@@ -153,6 +154,14 @@ function createFastify(): FastifyInstance {
 
 /** Whose share a request counts in; all who have shown no token are one. */
 const holderOf = ({ identity }: FastifyRequest): string => identity?.name ?? 'stranger';
+
+/**
+ * Apollo looks at Accept only after a mutation was done, and would then hide its answer behind a 406. In front, so that
+ * nothing that was sent can take it in.
+ */
+function acceptJson({ headers }: FastifyRequest): void {
+  if (headers.accept !== undefined) headers.accept = `application/json;q=0.001, ${headers.accept}`;
+}
 
 /** A viewer's mutation is refused before it is run. */
 function refusalOfRole({ identity, inspected }: FastifyRequest): ServiceError | undefined {

@@ -1,14 +1,14 @@
 // What every answer of the gateway has, whatever is asked: headers, a line in the log, errors in the shape of GraphQL.
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { invalidField, ServiceError, toServiceError } from '../services/platform/errors.ts';
-import { boundBodies } from '../services/platform/http-body.ts';
 import { hasTooManyHeaders, MAX_HEADER_LINES } from '../services/platform/http-connections.ts';
+import { registerJsonBody } from '../services/platform/http-json.ts';
 import { logAtItsEnd, setCommonHeaders } from '../services/platform/http-request.ts';
 import type { Logger } from '../services/platform/logger.ts';
 import { toGraphQLError } from './errors.ts';
 
 export function registerHttp(app: FastifyInstance, logger: Logger): void {
-  boundBodies(app);
+  registerJsonBody(app, { prototypeNames: 'error' });
   app.addHook('onRequest', async (request, reply) => {
     setCommonHeaders(request, reply);
     // An answer may carry a key; the files of the dashboard say otherwise.
@@ -27,7 +27,8 @@ export function registerHttp(app: FastifyInstance, logger: Logger): void {
       return send(reply, statusOf(error), error);
     }
     if ((error.statusCode ?? 500) < 500) {
-      const message = 'The body must be JSON of at most 100 KiB, sent with Content-Type: application/json.';
+      const message =
+        'The body must be JSON in UTF-8 of at most 100 KiB, sent with Content-Type: application/json.';
       return send(reply, 400, invalidField('body', message));
     }
     logger.error({ err: error, requestId: request.id }, 'request failed');

@@ -11,6 +11,7 @@ import Fastify, {
 import { ServiceError } from '../platform/errors.ts';
 import { registerAdmission } from '../platform/http-admission.ts';
 import { boundConnections } from '../platform/http-connections.ts';
+import { registerJsonBody } from '../platform/http-json.ts';
 import { registerShutdown } from '../platform/http-shutdown.ts';
 import { boundUnreadAnswers } from '../platform/http-unread.ts';
 import type { Logger } from '../platform/logger.ts';
@@ -23,7 +24,6 @@ import type { KeyVerifier } from './key-verifier.ts';
 import { createMaterialLists } from './material-lists.ts';
 import { registerAuthentication } from './plugins/authenticate.ts';
 import { answerBadHttp, answerBadUrl, endSocket, registerHeadBounds } from './plugins/bad-http.ts';
-import { registerBody } from './plugins/body.ts';
 import { registerDocs } from './plugins/docs.ts';
 import { registerErrors, UNAVAILABLE_BODY } from './plugins/errors.ts';
 import { registerRequestLog } from './plugins/request-log.ts';
@@ -68,7 +68,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.setSerializerCompiler(() => (answer) => JSON.stringify(answer));
   const connections = boundConnections(app);
   observeHttp(app, 'rest', telemetry);
-  registerBody(app);
+  registerJsonBody(app, { prototypeNames: 'remove' });
   registerRequestLog(app, logger);
   registerHeadBounds(app);
   boundUnreadAnswers(app, { holderOf, refusal: UNAVAILABLE_BODY });

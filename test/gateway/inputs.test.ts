@@ -274,6 +274,24 @@ describe('a body that is no request', () => {
     expect([status, errors?.[0]?.extensions]).toEqual([400, { code: 'INVALID_REQUEST', field: 'query' }]);
   });
 
+  test('in bytes that are not UTF-8 is refused, and nothing stored in their place', async () => {
+    const { userId } = await system.createUser();
+    const text = json({
+      query: 'mutation ($i: CreateMaterialInput!) { createMaterial(input: $i) { __typename } }',
+      variables: { i: { userId, title: '\u00ff' } },
+    });
+    const answer = await fetch(`${gateway.origin}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${OPERATOR}` },
+      // The title's one character becomes one byte, which no UTF-8 has.
+      body: Buffer.from(text, 'latin1'),
+    });
+    const { errors } = (await answer.json()) as { errors: { extensions: object }[] };
+    expect([answer.status, errors[0]?.extensions]).toEqual([400, { code: 'INVALID_REQUEST', field: 'body' }]);
+    const { data } = await gateway.query(`{ user(id: "${userId}") { materials { nodes { title } } } }`);
+    expect(data.user.materials.nodes).toEqual([]);
+  });
+
   test('GET is told where to go', async () => {
     for (const path of ['/graphql?query={__typename}', '/graphql']) {
       const answer = await fetch(gateway.origin + path, { headers: { authorization: `Bearer ${OPERATOR}` } });

@@ -67,6 +67,17 @@ describe('users', () => {
   });
 });
 
+test.each(['text/html', 'application/json;q=0', 'multipart/mixed; deferSpec=20220824', 'a/b; c="'])(
+  'what was done is answered in JSON, though a client accepts only %s',
+  async (accept) => {
+    const { userId } = await system.createUser();
+    const query = `mutation { createApiKey(input: {userId: "${userId}"}) { key } }`;
+    const { status, headers, data } = await gateway.send(JSON.stringify({ query }), { accept });
+    expect([status, headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
+    expect(data.createApiKey.key).toMatch(/^rmk_live_/);
+  },
+);
+
 describe('materials', () => {
   test('are made, changed, archived, restored, graded, snoozed and deleted', async () => {
     const { userId } = await system.createUser(undefined, 'Asia/Tokyo');
