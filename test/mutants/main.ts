@@ -113,7 +113,8 @@ async function run(
   try {
     if (room.kind === 'code') return await runCode(room, { folder, lanes, runChild });
     const { postgresUrl } = workplace;
-    return await runSqlRoom(room, { root, folder, postgresUrl, lanes, runChild });
+    const statementsFile = join(workplace.folder, 'statements.json');
+    return await runSqlRoom(room, { root, folder, statementsFile, postgresUrl, lanes, runChild });
   } finally {
     progress?.end();
   }

@@ -11,8 +11,5 @@ export default defineConfig({
     include: globs.filter((glob) => !glob.startsWith('!')),
     exclude: globs.filter((glob) => glob.startsWith('!')).map((glob) => glob.slice(1)),
     globalSetup: ['test/mutants/global-setup.ts'],
-    // A mutant that makes something wait for ever is told by its tests.
-    testTimeout: 20_000,
-    hookTimeout: 20_000,
   },
 });

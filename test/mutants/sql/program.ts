@@ -1,5 +1,5 @@
 // Tries the mutants of SQL, as a program of its own: node program.ts CONFIG.json. Says "DONE/TOTAL tested" as it goes.
-import { readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { overhear, runSql, type SqlRun } from './run.ts';
 
 export type SqlProgramConfig = Omit<SqlRun, 'told'> & { reportFile: string };
@@ -7,10 +7,14 @@ export type SqlProgramConfig = Omit<SqlRun, 'told'> & { reportFile: string };
 const config = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as SqlProgramConfig;
 const run: SqlRun = {
   ...config,
-  told: (done, total) => void process.stdout.write(`${done}/${total} tested\n`),
+  told(result, done, total) {
+    appendFileSync(config.reportFile, `${JSON.stringify(result)}\n`);
+    process.stdout.write(`${done}/${total} tested\n`);
+  },
 };
 try {
-  writeFileSync(config.reportFile, JSON.stringify(await runSql(run, await overhear(run))));
+  writeFileSync(config.reportFile, '');
+  await runSql(run, await overhear(run));
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;

@@ -9,17 +9,25 @@ import type { SqlProgramConfig } from './program.ts';
 /** @throws Error where the program ends without a report, with what it said. */
 export async function runSqlRoom(
   room: SqlRoom,
-  options: { root: string; folder: string; postgresUrl: string; lanes: number; runChild: RunChild },
+  options: {
+    root: string;
+    folder: string;
+    statementsFile: string;
+    postgresUrl: string;
+    lanes: number;
+    runChild: RunChild;
+  },
 ): Promise<MutantResult[]> {
   const { runChild, ...run } = options;
   mkdirSync(run.folder, { recursive: true });
   const configFile = join(run.folder, 'sql.json');
-  const reportFile = join(run.folder, 'report.json');
+  const reportFile = join(run.folder, 'report.jsonl');
   const config: SqlProgramConfig = { ...run, sources: room.sources, share: room.holds, reportFile };
   writeFileSync(configFile, JSON.stringify(config));
   const { code, output } = await runChild(['test/mutants/sql/program.ts', configFile], {
     MUTANTS_TESTS: JSON.stringify(room.tests),
   });
   if (code !== 0) throw new Error(`${room.name} ended with ${code}:\n${output.slice(-4000)}`);
-  return JSON.parse(readFileSync(reportFile, 'utf8')) as MutantResult[];
+  const lines = readFileSync(reportFile, 'utf8').trim().split('\n');
+  return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as MutantResult);
 }
