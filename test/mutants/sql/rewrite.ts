@@ -1,7 +1,7 @@
 // A vitest setup file: notes the statements that a test file sends, or sends a mutant in the place of one.
 import { appendFileSync, readFileSync } from 'node:fs';
 import { Client } from 'pg';
-import { afterAll, expect } from 'vitest';
+import { afterAll, afterEach, beforeEach, expect } from 'vitest';
 import type { Replacements, Sent } from './mutants.ts';
 
 const { SQL_MUTANT, SQL_STATEMENTS } = process.env;
@@ -24,6 +24,15 @@ function rewritten(this: Client, statement: unknown, ...others: unknown[]): unkn
   return Reflect.apply(query, this, [statement, ...others]);
 }
 Object.assign(Client.prototype, { query: rewritten });
+
+// Once a test has noticed a mutant the others have nothing to add.
+let hasFailed = false;
+beforeEach(({ skip }) => {
+  if (SQL_MUTANT !== undefined && hasFailed) skip();
+});
+afterEach(({ task }) => {
+  hasFailed ||= task.result?.state === 'fail';
+});
 
 afterAll(() => {
   if (SQL_STATEMENTS === undefined) return;
