@@ -54,17 +54,19 @@ async function main(): Promise<void> {
   if (values.list) return void process.stdout.write(rooms.map(described).join('\n'));
   const lanes = Number(values.lanes);
   if (!Number.isInteger(lanes) || lanes < 1) throw new Error('--lanes must be a whole number from 1.');
-  const workplace = await openWorkplace(root);
+  const opening = openWorkplace(root);
   let signalled: NodeJS.Signals | undefined;
   const interrupt = (signal: NodeJS.Signals) => {
     signalled = signal;
-    void workplace.close();
+    void opening.then((workplace) => workplace.close());
   };
-  process.once('SIGINT', interrupt);
-  process.once('SIGTERM', interrupt);
+  process.on('SIGINT', interrupt);
+  process.on('SIGTERM', interrupt);
+  const workplace = await opening;
   try {
     const scores: { room: Room; score: Score }[] = [];
     for (const [index, room] of rooms.entries()) {
+      if (signalled !== undefined) return;
       const results = await run(room, { workplace, lanes, number: index + 1 });
       const score = scoreOf(results, readEquivalents());
       keep(room, results);
@@ -79,6 +81,8 @@ async function main(): Promise<void> {
     if (signalled === undefined) throw error;
   } finally {
     await workplace.close();
+    process.off('SIGINT', interrupt);
+    process.off('SIGTERM', interrupt);
     if (signalled !== undefined) process.exitCode = signalled === 'SIGINT' ? 130 : 143;
   }
 }
