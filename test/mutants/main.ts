@@ -1,0 +1,144 @@
+// npm run mutants: changes the code in small ways, one at a time, and tells which changes no test notices.
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { createProgress } from '../../services/platform/progress.ts';
+import { runCode } from './code.ts';
+import {
+  type MutantResult,
+  percentOf,
+  readEquivalents,
+  type Score,
+  scoreOf,
+  survivorLine,
+} from './report.ts';
+import { ROOMS, type Room } from './rooms.ts';
+import { runSqlRoom } from './sql/room.ts';
+import { openWorkplace, type Workplace } from './workplace.ts';
+
+const HELP = `Changes the code in small ways, one at a time, and tells which changes no test notices.
+
+  npm run mutants [-- --room NAME]... [--only sql|code] [--lanes N] [--list]
+
+  --room NAME      only this room; may be given again
+  --only sql|code  only the rooms of SQL, or only the others
+  --lanes N        how many mutants are tried at once; default 2
+  --list           tells the rooms and what is in them, and tries nothing
+
+Prints a score for each room and every survivor, and ends with 1 where a room is below its bar. All mutants of a room also
+go to .bench/mutants. Takes hours for all rooms. Those that change nothing are in test/mutants/equivalents.json.
+`;
+
+const root = dirname(dirname(import.meta.dirname));
+
+try {
+  await main();
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+}
+
+async function main(): Promise<void> {
+  const flag = { type: 'boolean' } as const;
+  const { values } = parseArgs({
+    options: {
+      room: { type: 'string', multiple: true },
+      only: { type: 'string' },
+      lanes: { type: 'string', default: '2' },
+      list: flag,
+      help: flag,
+    },
+  });
+  if (values.help) return void process.stdout.write(HELP);
+  const rooms = chosen(values.room, values.only);
+  if (values.list) return void process.stdout.write(rooms.map(described).join('\n'));
+  const lanes = Number(values.lanes);
+  if (!Number.isInteger(lanes) || lanes < 1) throw new Error('--lanes must be a whole number from 1.');
+  const opening = openWorkplace(root);
+  let signalled: NodeJS.Signals | undefined;
+  const interrupt = (signal: NodeJS.Signals) => {
+    signalled = signal;
+    void opening.then((workplace) => workplace.close());
+  };
+  process.on('SIGINT', interrupt);
+  process.on('SIGTERM', interrupt);
+  const workplace = await opening;
+  try {
+    const scores: { room: Room; score: Score }[] = [];
+    for (const [index, room] of rooms.entries()) {
+      if (signalled !== undefined) return;
+      const results = await run(room, { workplace, lanes, number: index + 1 });
+      const score = scoreOf(results, readEquivalents());
+      keep(room, results);
+      tell(room, score);
+      scores.push({ room, score });
+    }
+    const below = scores
+      .filter(({ room, score }) => percentOf(score) < room.bar)
+      .map(({ room }) => room.name);
+    if (below.length > 0) throw new Error(`Below the bar: ${below.join(', ')}`);
+  } catch (error) {
+    if (signalled === undefined) throw error;
+  } finally {
+    await workplace.close();
+    process.off('SIGINT', interrupt);
+    process.off('SIGTERM', interrupt);
+    if (signalled !== undefined) process.exitCode = signalled === 'SIGINT' ? 130 : 143;
+  }
+}
+
+function chosen(names: readonly string[] | undefined, only: string | undefined): readonly Room[] {
+  if (only !== undefined && only !== 'sql' && only !== 'code') throw new Error('--only takes sql or code.');
+  const unknown = names?.find((name) => !ROOMS.some((room) => room.name === name));
+  if (unknown !== undefined)
+    throw new Error(`There is no room "${unknown}". npm run mutants -- --list tells them.`);
+  return ROOMS.filter(
+    ({ name, kind }) => (names?.includes(name) ?? true) && (only === undefined || kind === only),
+  );
+}
+
+const described = ({ name, bar, sources, tests }: Room) =>
+  `${name} (${bar} %)\n  mutated  ${sources.join('\n           ')}\n  by       ${tests.join('\n           ')}\n`;
+
+async function run(
+  room: Room,
+  { workplace, lanes, number }: { workplace: Workplace; lanes: number; number: number },
+): Promise<MutantResult[]> {
+  process.stderr.write(`${room.name}\n`);
+  let progress: ReturnType<typeof createProgress> | undefined;
+  let before = 0;
+  const told = (done: number, total: number) => {
+    progress ??= createProgress('mutants', total);
+    progress.advance(done - before);
+    before = done;
+  };
+  const folder = join(workplace.folder, `room-${number}`);
+  const runChild = (args: readonly string[], env: NodeJS.ProcessEnv) => workplace.run(args, env, told);
+  try {
+    if (room.kind === 'code') return await runCode(room, { folder, lanes, runChild });
+    const { postgresUrl } = workplace;
+    const statementsFile = join(workplace.folder, 'statements.json');
+    return await runSqlRoom(room, { root, folder, statementsFile, postgresUrl, lanes, runChild });
+  } finally {
+    progress?.end();
+  }
+}
+
+/** All mutants of the room, for whoever wants more than the survivors. */
+function keep(room: Room, results: readonly MutantResult[]): void {
+  const folder = join(root, '.bench', 'mutants');
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(
+    join(folder, `${room.name.replaceAll(/\W+/g, '-')}.json`),
+    `${JSON.stringify(results, null, 1)}\n`,
+  );
+}
+
+function tell(room: Room, score: Score): void {
+  const { killed, counted, equivalent, survivors } = score;
+  const verdict = percentOf(score) < room.bar ? 'below' : 'at';
+  process.stdout.write(
+    `${room.name}: ${percentOf(score).toFixed(1)} % (${killed} of ${counted}; ${equivalent} change nothing), ` +
+      `${verdict} its bar of ${room.bar} %\n${survivors.map((result) => `  ${survivorLine(result)}\n`).join('')}`,
+  );
+}
