@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { holdMaterial, inTime, openHolder } from '../support/row-locks.ts';
 import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+import { rowsOf } from './rows-of.ts';
 
 let here: TestScheduling;
 beforeAll(async () => {
@@ -22,22 +23,10 @@ async function createLearner() {
   return { userId, materialId, materialIds };
 }
 
-/** All rows of a user, by table: of every table that there is. */
-async function rowsOf(userId: string): Promise<Record<string, unknown[]>> {
-  const { rows: tables } = await here.sql.query<{ name: string }>(
-    `SELECT table_name AS name FROM information_schema.columns
-     WHERE table_schema = 'scheduling' AND column_name = 'user_id' ORDER BY 1`,
-  );
-  const rows: Record<string, unknown[]> = {};
-  for (const { name } of tables) {
-    const text = `SELECT to_jsonb(t)::text AS row FROM scheduling.${name} t WHERE user_id = $1 ORDER BY 1`;
-    rows[name] = (await here.sql.query<{ row: string }>(text, [userId])).rows.map(({ row }) => row);
-  }
-  return rows;
-}
-
 const countsOf = async (userId: string) =>
-  Object.fromEntries(Object.entries(await rowsOf(userId)).map(([name, rows]) => [name, rows.length]));
+  Object.fromEntries(
+    Object.entries(await rowsOf(here.sql, userId)).map(([name, rows]) => [name, rows.length]),
+  );
 
 /** What a deletion leaves: that it was. */
 const NOTHING = {
@@ -48,14 +37,14 @@ const NOTHING = {
 describe('deleting a user’s data', () => {
   test('empties every table of it, and leaves another’s rows as they are', async () => {
     const [leaver, stayer] = [await createLearner(), await createLearner()];
-    const before = await rowsOf(stayer.userId);
+    const before = await rowsOf(here.sql, stayer.userId);
     expect(await countsOf(leaver.userId)).toEqual({
       ...{ answered_requests: 2, deleted_users: 0, material_search: 2, materials: 2, reviews: 2 },
       ...{ snoozed_materials: 2, snoozes: 1 },
     });
     await here.userData.deleteUserData({ userId: leaver.userId }, CALL);
     expect(await countsOf(leaver.userId)).toEqual(NOTHING);
-    expect(await rowsOf(stayer.userId)).toEqual(before);
+    expect(await rowsOf(here.sql, stayer.userId)).toEqual(before);
   });
 
   test('waits for a snooze and a review that are under way, and takes what they write', async () => {
