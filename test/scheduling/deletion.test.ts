@@ -1,0 +1,116 @@
+// Deleting a user's data beside another user and while writes are under way: nothing is left, and nothing else is lost.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { holdMaterial, inTime, openHolder } from '../support/row-locks.ts';
+import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+import { rowsOf } from './rows-of.ts';
+
+let here: TestScheduling;
+beforeAll(async () => {
+  here = await startTestScheduling();
+});
+afterAll(() => here.stop());
+
+const PRESET = { preset: 'SNOOZE_PRESET_ONE_HOUR', timeZone: 'UTC' } as const;
+
+/** A user with two materials and rows in every table. */
+async function createLearner() {
+  const userId = newUserId();
+  const materialIds = [await here.create(userId, 'first'), await here.create(userId, 'second')];
+  const [materialId = ''] = materialIds;
+  for (const requestId of ['', 'r'])
+    await here.reviews.submitReview({ userId, materialId, quality: 4, requestId }, CALL);
+  await here.snoozes.snoozeMaterials({ userId, materialIds, ...PRESET, requestId: 's' }, CALL);
+  return { userId, materialId, materialIds };
+}
+
+const countsOf = async (userId: string) =>
+  Object.fromEntries(
+    Object.entries(await rowsOf(here.sql, userId)).map(([name, rows]) => [name, rows.length]),
+  );
+
+/** What a deletion leaves: that it was. */
+const NOTHING = {
+  ...{ answered_requests: 0, deleted_users: 1, material_search: 0, materials: 0, reviews: 0 },
+  ...{ snoozed_materials: 0, snoozes: 0 },
+};
+
+describe('deleting a user’s data', () => {
+  test('empties every table of it, and leaves another’s rows as they are', async () => {
+    const [leaver, stayer] = [await createLearner(), await createLearner()];
+    const before = await rowsOf(here.sql, stayer.userId);
+    expect(await countsOf(leaver.userId)).toEqual({
+      ...{ answered_requests: 2, deleted_users: 0, material_search: 2, materials: 2, reviews: 2 },
+      ...{ snoozed_materials: 2, snoozes: 1 },
+    });
+    await here.userData.deleteUserData({ userId: leaver.userId }, CALL);
+    expect(await countsOf(leaver.userId)).toEqual(NOTHING);
+    expect(await rowsOf(here.sql, stayer.userId)).toEqual(before);
+  });
+
+  test('waits for a snooze and a review that are under way, and takes what they write', async () => {
+    const [deleted, userId] = await inTime(async () => {
+      const learner = await createLearner();
+      const [, secondId = ''] = learner.materialIds;
+      const holders = [
+        await holdMaterial(here.databaseUrl, learner.materialId),
+        await holdMaterial(here.databaseUrl, secondId),
+      ] as const;
+      try {
+        const put = { userId: learner.userId, materialIds: [learner.materialId], ...PRESET, requestId: 't' };
+        const review = { userId: learner.userId, materialId: secondId, quality: 4, requestId: 't' };
+        const sent: Promise<unknown>[] = [here.snoozes.snoozeMaterials(put, CALL)];
+        sent.push(here.reviews.submitReview(review, CALL));
+        await holders[0].untilWaiting(2, Promise.all(sent));
+        const deletion = here.userData.deleteUserData({ userId: learner.userId }, CALL);
+        await holders[0].untilWaiting(3, Promise.all([...sent, deletion]));
+        await Promise.all(holders.map((holder) => holder.release()));
+        await Promise.all(sent);
+        return [await deletion, learner.userId] as const;
+      } finally {
+        await Promise.all(holders.map((holder) => holder.close()));
+      }
+    });
+    expect(deleted).toEqual({ materials: 2, reviews: 3, snoozes: 2 });
+    expect(await countsOf(userId)).toEqual(NOTHING);
+  });
+
+  test('waits for a material that is being made, and refuses one that comes while it waits', async () => {
+    const [deleted, refused, userId] = await inTime(async () => {
+      const learner = await createLearner();
+      const { userId } = learner;
+      const holder = await openHolder(here.databaseUrl);
+      try {
+        await holder.sql.query(
+          `SELECT scheduling.insert_material($1, $2, 'T', NULL, NULL, 'simple', 250, 0, 0, NULL, now())`,
+          [userId, newUserId()],
+        );
+        const deletion = here.userData.deleteUserData({ userId }, CALL);
+        await holder.untilWaiting(1, deletion);
+        const creation = refusal(here.materials.createMaterial({ userId, title: 'Late' }, CALL));
+        await holder.untilWaiting(2, Promise.all([deletion, creation]));
+        await holder.release();
+        const [counts, reason] = [await deletion, await creation];
+        return [counts, reason, userId] as const;
+      } finally {
+        await holder.close();
+      }
+    });
+    expect(deleted).toEqual({ materials: 3, reviews: 2, snoozes: 1 });
+    expect(refused).toBe('NOT_FOUND user_id');
+    expect(await countsOf(userId)).toEqual(NOTHING);
+  });
+
+  test('is not undone when it is asked for again, and keeps the time of the first', async () => {
+    const { userId } = await createLearner();
+    for (const time of ['2030-01-01T00:00:00Z', '2030-01-02T00:00:00Z']) {
+      here.setClock(time);
+      await here.userData.deleteUserData({ userId }, CALL);
+    }
+    here.setClock(undefined);
+    const { rows } = await here.sql.query(
+      'SELECT delete_time FROM scheduling.deleted_users WHERE user_id = $1',
+      [userId],
+    );
+    expect(rows).toEqual([{ delete_time: new Date('2030-01-01T00:00:00Z') }]);
+  });
+});

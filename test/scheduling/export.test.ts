@@ -1,0 +1,115 @@
+// An export: exact to the millisecond, complete at every border of what is read at a time, and while others write.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ExportUserDataResponse } from '../../generated/scheduling/v1/ExportUserDataResponse.ts';
+import { toTimestamp } from '../../services/platform/timestamps.ts';
+import { CALL, newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+
+let here: TestScheduling;
+beforeAll(async () => {
+  here = await startTestScheduling();
+});
+afterAll(() => here.stop());
+
+const at = (time: string) => toTimestamp(new Date(time));
+
+async function exported(userId: string, afterFirst = async () => {}): Promise<ExportUserDataResponse[]> {
+  const records: ExportUserDataResponse[] = [];
+  for await (const record of here.userData.exportUserData({ userId }, CALL))
+    if (records.push(record) === 1) await afterFirst();
+  return records;
+}
+
+describe('an export', () => {
+  test('tells revisions, schedules and instants to the millisecond', async () => {
+    here.setClock('2030-01-01T00:00:00.001Z');
+    const userId = newUserId();
+    const fields = { title: 'T', content: 'C', sourceUrl: 'a:b', type: 'MATERIAL_TYPE_CARD' } as const;
+    const { material } = await here.materials.createMaterial({ userId, ...fields }, CALL);
+    const materialId = material?.materialId ?? '';
+    here.setClock('2030-01-01T00:00:00.002Z');
+    const { review } = await here.reviews.submitReview({ userId, materialId, quality: 5 }, CALL);
+    here.setClock('2030-01-01T00:00:00.003Z');
+    const until = { snoozeUntilTime: at('2030-01-05T00:00:00.999Z'), reason: 'R' };
+    const { snooze } = await here.snoozes.snoozeMaterials(
+      { userId, materialIds: [materialId], ...until },
+      CALL,
+    );
+    here.setClock('2030-01-01T00:00:00.004Z');
+    const { review: second } = await here.reviews.submitReview({ userId, materialId, quality: 2 }, CALL);
+    here.setClock('2030-01-01T00:00:00.005Z');
+    await here.materials.archiveMaterial({ userId, materialId }, CALL);
+    here.setClock(undefined);
+    const start = { easeFactor: 2.5, intervalDays: 0, repetitions: 0 };
+    const afterFirst = { easeFactor: 2.6, intervalDays: 1, repetitions: 1 };
+    const afterSecond = { easeFactor: 2.28, intervalDays: 1, repetitions: 0 };
+    const told = (await exported(userId)).map((record) => record.material ?? record.review ?? record.snooze);
+    expect(told).toEqual([
+      {
+        ...{ materialId, ...fields, ...afterSecond, revision: 4 },
+        nextReviewTime: at('2030-01-02T00:00:00.004Z'),
+        lastReviewedTime: at('2030-01-01T00:00:00.004Z'),
+        createTime: at('2030-01-01T00:00:00.001Z'),
+        updateTime: at('2030-01-01T00:00:00.005Z'),
+        archiveTime: at('2030-01-01T00:00:00.005Z'),
+      },
+      {
+        ...{ reviewId: review?.reviewId, materialId, quality: 5, revision: 1 },
+        reviewTime: at('2030-01-01T00:00:00.002Z'),
+        before: { ...start, nextReviewTime: at('2030-01-01T00:00:00.001Z') },
+        after: { ...afterFirst, nextReviewTime: at('2030-01-02T00:00:00.002Z') },
+      },
+      {
+        ...{ reviewId: second?.reviewId, materialId, quality: 2, revision: 3 },
+        reviewTime: at('2030-01-01T00:00:00.004Z'),
+        before: { ...afterFirst, nextReviewTime: at('2030-01-05T00:00:00.999Z') },
+        after: { ...afterSecond, nextReviewTime: at('2030-01-02T00:00:00.004Z') },
+      },
+      {
+        ...{ snoozeId: snooze?.snoozeId, materialIds: [materialId], reason: 'R' },
+        snoozeUntilTime: at('2030-01-05T00:00:00.999Z'),
+        createTime: at('2030-01-01T00:00:00.003Z'),
+      },
+    ]);
+  });
+
+  test.each([0, 1, 19, 20, 21, 40])(
+    'of %i materials holds each once, in the order of their ids',
+    async (count) => {
+      const userId = newUserId();
+      const ids: string[] = [];
+      for (let index = 0; index < count; index += 1) ids.push(await here.create(userId));
+      expect((await exported(userId)).map(({ material }) => material?.materialId)).toEqual(ids.toSorted());
+    },
+  );
+
+  test('of more snoozes of one millisecond than are read at a time holds each once', async () => {
+    const userId = newUserId();
+    await here.sql.query(
+      `INSERT INTO scheduling.snoozes
+       SELECT $1, gen_random_uuid(), '2030-01-02Z', 'R', '2030-01-01Z' FROM generate_series(1, 1001)`,
+      [userId],
+    );
+    const ids = (await exported(userId)).map(({ snooze }) => snooze?.snoozeId);
+    expect([ids.length, new Set(ids).size]).toEqual([1001, 1001]);
+  });
+
+  test('tells once what was there when it began, whatever is written while it runs', async () => {
+    const userId = newUserId();
+    const ids: string[] = [];
+    for (let index = 0; index < 45; index += 1) ids.push(await here.create(userId, 'early'));
+    const [materialId = ''] = ids;
+    await here.reviews.submitReview({ userId, materialId, quality: 5 }, CALL);
+    // More than is on its way to a client that does not read on.
+    await here.sql.query(`UPDATE scheduling.materials SET content = repeat('x', 200000) WHERE user_id = $1`, [
+      userId,
+    ]);
+    const records = await exported(userId, async () => {
+      await here.create(userId, 'late');
+      await here.reviews.submitReview({ userId, materialId, quality: 3 }, CALL);
+      await here.materials.archiveMaterial({ userId, materialId: ids.at(-1) ?? '' }, CALL);
+    });
+    const told = records.flatMap(({ material }) => (material?.title === 'early' ? material.materialId : []));
+    expect(told).toEqual(ids.toSorted());
+    expect(records.flatMap(({ review }) => review?.quality ?? []).slice(0, 1)).toEqual([5]);
+  });
+});

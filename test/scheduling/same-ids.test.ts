@@ -1,0 +1,108 @@
+// Two users whose rows have the same ids, as a key of (user_id, id) allows: neither sees nor changes the other's.
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { toTimestamp } from '../../services/platform/timestamps.ts';
+import { CALL, newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+import { rowsOf } from './rows-of.ts';
+
+let here: TestScheduling;
+beforeAll(async () => {
+  here = await startTestScheduling();
+  here.setClock('2030-01-01T00:00:00Z');
+});
+afterAll(() => here.stop());
+
+let [mine, yours, materialId, snoozeId] = ['', '', '', ''];
+
+/** One material, reviewed once and put off once, the latter under a request_id: of each user, with the same ids. */
+beforeEach(async () => {
+  [mine, yours] = [newUserId(), newUserId()];
+  materialId = await here.create(mine, 'quokka');
+  await here.sql.query(
+    `SELECT scheduling.insert_material($1, $2, 'wombat', 'wallaby', NULL, 'card', 250, 0, 0, $3, $3)`,
+    [yours, materialId, '2030-01-01T00:00:00Z'],
+  );
+  for (const [userId, quality] of [
+    [mine, 5],
+    [yours, 1],
+  ] as const)
+    await here.reviews.submitReview({ userId, materialId, quality, requestId: 'r' }, CALL);
+  const until = { snoozeUntilTime: toTimestamp(new Date('2030-01-20T00:00:00Z')), requestId: 's' };
+  const put = { userId: mine, materialIds: [materialId], reason: 'mine', ...until };
+  const { snooze } = await here.snoozes.snoozeMaterials(put, CALL);
+  snoozeId = snooze?.snoozeId ?? '';
+  await here.snoozes.snoozeMaterials({ ...put, userId: yours, reason: 'yours' }, CALL);
+  await here.sql.query('BEGIN');
+  await here.sql.query('SET LOCAL session_replication_role = replica');
+  for (const table of ['snoozes', 'snoozed_materials'])
+    await here.sql.query(`UPDATE scheduling.${table} SET snooze_id = $2 WHERE user_id = $1`, [
+      yours,
+      snoozeId,
+    ]);
+  await here.sql.query('COMMIT');
+});
+
+test('lists, searches and counts hold the own alone', async () => {
+  const titles = async (request: object) => {
+    const { materials } = await here.materials.listMaterials({ userId: mine, ...request }, CALL);
+    return materials.map(({ title }) => title);
+  };
+  expect(await titles({})).toEqual(['quokka']);
+  expect(await titles({ state: 'MATERIAL_STATE_ANY' })).toEqual(['quokka']);
+  expect(await titles({ query: 'quokka' })).toEqual(['quokka']);
+  for (const query of ['wombat', 'wallaby', 'wo']) expect(await titles({ query })).toEqual([]);
+  const { reviews } = await here.reviews.listReviews({ userId: mine }, CALL);
+  const { reviews: ofMaterial } = await here.reviews.listReviews({ userId: mine, materialId }, CALL);
+  const request = { userId: mine, materialIds: [materialId], view: 'REVIEW_VIEW_BASIC' as const };
+  const { materials } = await here.reviews.batchListReviews(request, CALL);
+  for (const list of [reviews, ofMaterial, materials[0]?.reviews ?? []])
+    expect(list.map(({ quality }) => quality)).toEqual([5]);
+  const { snoozes } = await here.snoozes.listSnoozes({ userId: mine }, CALL);
+  const { snoozes: ofOne } = await here.snoozes.listSnoozes({ userId: mine, materialId }, CALL);
+  for (const list of [snoozes, ofOne])
+    expect(list.map(({ reason, materialIds }) => [reason, materialIds])).toEqual([['mine', [materialId]]]);
+  const found = await here.materials.batchGetMaterials({ userId: mine, materialIds: [materialId] }, CALL);
+  expect(found.materials.map(({ title }) => title)).toEqual(['quokka']);
+  const window = { timeZone: 'UTC', days: 30 };
+  const hardest = await here.stats.listHardestMaterials({ userId: mine, window, minReviews: 1 }, CALL);
+  expect(hardest.materials.map(({ material, count }) => [material?.title, count?.recalled])).toEqual([
+    ['quokka', 1],
+  ]);
+  const exported: string[] = [];
+  for await (const { material, review, snooze } of here.userData.exportUserData({ userId: mine }, CALL))
+    exported.push(material?.title ?? snooze?.reason ?? String(review?.quality));
+  expect(exported).toEqual(['quokka', '5', 'mine']);
+});
+
+const owned = () => ({ userId: mine, materialId });
+const WRITES: Record<string, () => Promise<unknown>> = {
+  'a review': () => here.reviews.submitReview({ ...owned(), quality: 4 }, CALL),
+  'a repeatable review': () =>
+    here.reviews.submitReview({ ...owned(), quality: 4, requestId: 'another' }, CALL),
+  'a snooze': () =>
+    here.snoozes.snoozeMaterials(
+      { userId: mine, materialIds: [materialId], preset: 'SNOOZE_PRESET_TONIGHT', timeZone: 'UTC' },
+      CALL,
+    ),
+  'an edit': () => here.materials.updateMaterial({ ...owned(), title: 'New', content: 'C' }, CALL),
+  'an archiving': () => here.materials.archiveMaterial(owned(), CALL),
+  'a deletion': () => here.materials.deleteMaterial(owned(), CALL),
+  'the deletion of all': () => here.userData.deleteUserData({ userId: mine }, CALL),
+};
+
+test.each(Object.entries(WRITES))('%s leaves every row of the other as it was', async (_, write) => {
+  const [before, own] = [await rowsOf(here.sql, yours), await rowsOf(here.sql, mine)];
+  await write();
+  expect(await rowsOf(here.sql, yours)).toEqual(before);
+  expect(await rowsOf(here.sql, mine)).not.toEqual(own);
+});
+
+test('a deletion takes the snooze that holds nothing else, and what was answered about the material', async () => {
+  await here.materials.deleteMaterial(owned(), CALL);
+  const {
+    snoozes,
+    answered_requests: answers,
+    reviews,
+    material_search: texts,
+  } = await rowsOf(here.sql, mine);
+  expect([snoozes, answers, reviews, texts]).toEqual([[], [], [], []]);
+});
