@@ -240,6 +240,21 @@ describe('of one caller at once', () => {
     await holding.stop();
   });
 
+  test('32 of the lists that go together are read, by two calls, and as many of another caller', async () => {
+    await Promise.all(Array.from({ length: 40 }, () => system.createUser()));
+    const { holding, running, settle, letGo } = await startHolding('batchListDueMaterials');
+    const query = '{ users(first: 40) { nodes { dueMaterials { nodes { id } } } } }';
+    const ofOne = holding.query(query);
+    await expect.poll(running).toBe(2);
+    const ofAnother = holding.query(query, {}, VIEWER);
+    await expect.poll(running).toBe(4);
+    expect(await settle()).toBe(4);
+    letGo();
+    for (const { data, errors } of await Promise.all([ofOne, ofAnother]))
+      expect([errors, data.users.nodes.length]).toEqual([undefined, 40]);
+    await holding.stop();
+  });
+
   test('72 requests are at work, the next is told to come again, and another caller has 18', async () => {
     const { holding, running, settle, letGo } = await startHolding('listUsers');
     const ask = (token: string) => holding.query('{ users { nodes { id } } }', {}, token);

@@ -152,5 +152,6 @@ describe('an operation', () => {
     expect((await ask({ query: WRITE(), operationName: null })).status).toBe(200);
     expect(await firstName()).toBe('Changed');
     expect((await ask({ query: WRITE(), operationName: '' })).status).toBe(400);
+    expect(audited().at(-1)).toBe('gateway/olga updateUser INVALID_REQUEST');
   });
 });

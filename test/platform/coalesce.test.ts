@@ -1,14 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { coalesce } from '../../services/platform/coalesce.ts';
-import { percentile } from '../support/statistics.ts';
 
 const holderOf = () => 'one';
 
-/** A timer may come before the immediate that sends: what has to be under way is waited for. */
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await sleep(1);
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** What is to be sent at once has been sent. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
+}
+/** Time passes by the test's hand alone. */
+const holdTime = () => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+async function pass(ms: number): Promise<void> {
+  vi.advanceTimersByTime(ms);
+  await settled();
 }
 
 describe('calls of one moment', () => {
@@ -27,6 +36,7 @@ describe('calls of one moment', () => {
   });
 
   test('that come while enough are under way gather until one of those has ended', async () => {
+    holdTime();
     const sent: string[][] = [];
     const ends: (() => void)[] = [];
     const call = coalesce(
@@ -38,51 +48,50 @@ describe('calls of one moment', () => {
       { max: 16, atOnce: 1, holderOf },
     );
     const first = call('first');
-    await until(() => sent.length === 1);
-    const others = ['second', 'third'].map(async (name) => {
-      await sleep(1);
-      return call(name);
-    });
-    await sleep(5);
+    await settled();
+    const others: Promise<string>[] = [];
+    for (const name of ['second', 'third']) {
+      others.push(call(name));
+      await pass(8);
+    }
     expect(sent).toEqual([['first']]);
     ends[0]?.();
     await first;
-    await until(() => sent.length === 2);
+    await settled();
     expect(sent).toEqual([['first'], ['second', 'third']]);
     ends[1]?.();
     expect(await Promise.all(others)).toEqual(['second', 'third']);
   });
 
   test('that are few gather for 5 ms while one is under way, many go at once', async () => {
-    const [manyWaitedMs, fewWaitedMs]: [number[], number[]] = [[], []];
-    // Several times: a timer counts from the beginning of its turn, which on a busy machine was long ago.
-    for (let round = 0; round < 9; round += 1) {
-      const sent: { names: readonly string[]; atMs: number }[] = [];
-      const ends: (() => void)[] = [];
-      const call = coalesce(
-        async (names: readonly string[]) => {
-          sent.push({ names, atMs: performance.now() });
-          await new Promise<void>((resolve) => ends.push(resolve));
-          return names;
-        },
-        { max: 16, atOnce: 4, holderOf },
-      );
-      const asked = [call('first')];
-      await until(() => sent.length === 1);
-      const askedMs = performance.now();
-      asked.push(...['1', '2', '3', '4', '5', '6', '7', '8'].map(call));
-      await until(() => sent.length === 2);
-      asked.push(call('few'));
-      await until(() => sent.length === 3);
-      for (const end of ends) end();
-      await Promise.all(asked);
-      expect(sent.map(({ names }) => names.length)).toEqual([1, 8, 1]);
-      manyWaitedMs.push((sent[1]?.atMs ?? 0) - askedMs);
-      fewWaitedMs.push((sent[2]?.atMs ?? 0) - (sent[1]?.atMs ?? 0));
-    }
-    expect(percentile(manyWaitedMs, 0.5)).toBeLessThan(3);
-    expect(percentile(fewWaitedMs, 0.5)).toBeGreaterThan(3);
-    expect(percentile(fewWaitedMs, 0.5)).toBeLessThan(25);
+    holdTime();
+    const sent: number[] = [];
+    const ends: (() => void)[] = [];
+    const call = coalesce(
+      async (names: readonly string[]) => {
+        sent.push(names.length);
+        await new Promise<void>((resolve) => ends.push(resolve));
+        return names;
+      },
+      { max: 16, atOnce: 4, holderOf },
+    );
+    const asked = [call('first')];
+    await settled();
+    expect(sent).toEqual([1]);
+    asked.push(...['1', '2', '3', '4', '5', '6', '7'].map(call));
+    await settled();
+    expect(sent).toEqual([1]);
+    asked.push(call('8'));
+    await settled();
+    expect(sent).toEqual([1, 8]);
+    await pass(3);
+    asked.push(call('few'));
+    await pass(1);
+    expect(sent).toEqual([1, 8]);
+    await pass(1);
+    expect(sent).toEqual([1, 8, 1]);
+    for (const end of ends) end();
+    await Promise.all(asked);
   });
 
   test('go in turns of their holders: who asks for much waits behind nobody else', async () => {
@@ -98,7 +107,8 @@ describe('calls of one moment', () => {
     expect(sent).toEqual([['a1', 'b1', 'c1', 'a2'], ['a3', 'b2', 'a4', 'a5'], ['a6']]);
   });
 
-  test('do not wait for one that is slow', async () => {
+  test('do not wait longer than 25 ms for one that is slow', async () => {
+    holdTime();
     let endFirst: (() => void) | undefined;
     const call = coalesce(
       async (names: readonly string[]) => {
@@ -108,8 +118,14 @@ describe('calls of one moment', () => {
       { max: 16, atOnce: 1, holderOf },
     );
     const slow = call('slow');
-    await until(() => endFirst !== undefined);
-    expect(await call('quick')).toBe('quick');
+    await settled();
+    const quick = call('quick');
+    let answered = false;
+    void quick.then(() => (answered = true));
+    await pass(24);
+    expect(answered).toBe(false);
+    await pass(1);
+    expect(await quick).toBe('quick');
     endFirst?.();
     expect(await slow).toBe('slow');
   });

@@ -54,3 +54,26 @@ test('a flood that goes on is one all the time', () => {
     expect(watch.isFlooding('greedy')).toBe(ms >= 200);
   }
 });
+
+test('a second is a second: one more at its last millisecond makes a flood, and at the next begins anew', () => {
+  for (const [ms, isFlood] of [
+    [999, true],
+    [1000, false],
+  ] as const) {
+    const { watch, refuse, at } = startWatch();
+    refuse('greedy', 100);
+    at(ms);
+    refuse('greedy', 1);
+    expect(watch.isFlooding('greedy'), `${ms}`).toBe(isFlood);
+  }
+});
+
+test('a tenth of all refusals is no flood, and more than a tenth is one', () => {
+  const { watch, refuse } = startWatch();
+  // Of 1,010.
+  for (let key = 0; key < 9; key += 1) refuse(`k${key}`, 101);
+  refuse('greedy', 101);
+  expect(watch.isFlooding('greedy')).toBe(false);
+  refuse('greedy', 1);
+  expect(watch.isFlooding('greedy')).toBe(true);
+});

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { ConfigError, readEnvironment } from '../../services/platform/config.ts';
@@ -157,8 +156,8 @@ describe('grpc.health.v1', () => {
     const closed = service.close(300);
     await expect.poll(() => health.statuses.at(3), { timeout: 5000 }).toBe('NOT_SERVING');
     await closed;
-    // Nothing turns it back after the end.
-    await sleep(600);
+    await health.ended;
+    // Nothing has turned it back.
     expect(health.statuses.length).toBe(4);
     health.stop();
   });

@@ -14,8 +14,11 @@ export function watchHealth(target: string) {
   const stream = client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, { service: '' });
   stream.on('data', ({ status }: { status: string }) => statuses.push(status));
   stream.on('error', () => {});
+  const ended = new Promise<void>((resolve) => stream.on('status', () => resolve()));
   return {
     statuses,
+    /** Once the service tells no more. */
+    ended,
     stop() {
       stream.cancel();
       client.close();
