@@ -19,6 +19,7 @@ import { ReflectionService } from '@grpc/reflection';
 import { HealthImplementation } from 'grpc-health-check';
 import type { GrpcTrust } from './common-config.ts';
 import { ServiceError, toServiceError } from './errors.ts';
+import { watchConnections } from './grpc-shutdown.ts';
 import { toGrpcStatus } from './grpc-status.ts';
 import type { Logger } from './logger.ts';
 import { observeServedCall } from './ops/observe-rpc.ts';
@@ -119,12 +120,14 @@ export async function startGrpcServer(
   health.addToServer(server);
   new ReflectionService(options.proto).addToServer(server);
   const port = await bind(server, options);
+  const closeServer = watchConnections(server);
   return {
     port,
     /** What the health service answers until the end begins. */
     setServing: (isServing) => health.setStatus('', isServing ? 'SERVING' : 'NOT_SERVING'),
     async close(timeoutMs) {
-      await closeServer(server, health, timeoutMs);
+      health.setStatus('', 'NOT_SERVING');
+      await closeServer(timeoutMs);
       untaken.close();
     },
   };
@@ -144,20 +147,6 @@ function bind(server: Server, { host, port, trust }: GrpcServerOptions): Promise
     server.bindAsync(address, credentials, (error, boundPort) => {
       if (error === null) resolve(boundPort);
       else reject(new Error(`cannot listen on ${address}: ${error.message}`));
-    });
-  });
-}
-
-async function closeServer(server: Server, health: HealthImplementation, timeoutMs: number): Promise<void> {
-  health.setStatus('', 'NOT_SERVING');
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(() => {
-      server.forceShutdown();
-      resolve();
-    }, timeoutMs);
-    server.tryShutdown(() => {
-      clearTimeout(timer);
-      resolve();
     });
   });
 }

@@ -1,4 +1,7 @@
 // What becomes of a call whose handler fails, over real gRPC.
+import { once } from 'node:events';
+import { connect as connectHttp2 } from 'node:http2';
+import { connect } from 'node:net';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type {
@@ -14,6 +17,14 @@ import { loadProto, serviceDefinition } from '../../services/platform/proto.ts';
 const proto = loadProto('scheduling/v1/scheduling.proto');
 const definition = serviceDefinition<UserDataServiceDefinition>(proto, 'scheduling.v1.UserDataService');
 const trust = { serviceTokens: [], tls: undefined };
+const options = {
+  proto,
+  domain: 'scheduling.v1',
+  host: '127.0.0.1',
+  port: 0,
+  trust,
+  logger: pino({ level: 'silent' }),
+};
 const CALL = { requestId: 'test' };
 type Line = { level: number; msg: string; status?: string; err?: { message: string; stack: string } };
 const lines: Line[] = [];
@@ -27,14 +38,10 @@ beforeAll(async () => {
     throw fault;
   };
   server = await startGrpcServer({
-    proto,
-    domain: 'scheduling.v1',
+    ...options,
     services: [
       implement<UserDataServiceHandlers>(definition, { ExportUserData: fail, DeleteUserData: fail }),
     ],
-    host: '127.0.0.1',
-    port: 0,
-    trust,
     logger: pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) }),
     telemetry: {
       ...NO_TELEMETRY,
@@ -107,4 +114,31 @@ test('a unary call whose handler throws before its first await ends in the same 
   expect(await failureOfCall()).toBe('UNAVAILABLE');
   expect(lines.map(({ msg }) => msg)).toEqual(['call not answered', 'call']);
   expect(spans).toEqual(['scheduling.v1.UserDataService/DeleteUserData UNAVAILABLE']);
+});
+
+test.each([
+  ['says nothing', ''],
+  ['has sent half a preface', 'PRI * HT'],
+  ['is idle and does not close its side', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0'],
+])('a server ends soon, though a connection %s', async (_what, bytes) => {
+  const ending = await startGrpcServer({ ...options, services: [] });
+  const socket = connect({ port: ending.port, host: '127.0.0.1', allowHalfOpen: true });
+  socket.on('error', () => {});
+  // Its settings; after a preface that is not whole they come as well.
+  await once(socket, 'data');
+  socket.write(bytes, 'latin1');
+  const watching = connectHttp2(`http://127.0.0.1:${ending.port}`);
+  watching.on('error', () => {});
+  const health = watching.request({
+    ':method': 'POST',
+    ':path': '/grpc.health.v1.Health/Watch',
+    'content-type': 'application/grpc',
+  });
+  health.on('error', () => {}).end(Buffer.alloc(5));
+  await once(health, 'data');
+  const began = performance.now();
+  await ending.close(20_000);
+  expect(performance.now() - began).toBeLessThan(5000);
+  socket.destroy();
+  watching.destroy();
 });

@@ -59,6 +59,26 @@ describe('a facade ends soon', () => {
   });
 });
 
+test('a facade ends soon though a client was refused and does not close its side', async () => {
+  const rest = await startRest({
+    config: { ...common, ...nowhere, writeLimitPerMinute: 60, docs: true },
+    logger: createLogger('test', 'silent'),
+  });
+  const sockets = await Promise.all(
+    ['CONNECT x:443 HTTP/1.1\r\nHost: x:443\r\n\r\n', 'garbage\r\n\r\n'].map(async (bytes) => {
+      const socket = connect({ port: rest.port, host: '127.0.0.1', allowHalfOpen: true });
+      socket.on('error', () => {});
+      socket.write(bytes);
+      await once(socket.resume(), 'end');
+      return socket;
+    }),
+  );
+  const began = performance.now();
+  await rest.close();
+  expect(performance.now() - began).toBeLessThan(3500);
+  for (const socket of sockets) socket.destroy();
+}, 10_000);
+
 describe('a facade that ends', () => {
   /** Holds a material's row, so that reviews of it wait. */
   async function lock(here: TestSystem, materialId: string) {

@@ -43,7 +43,10 @@ export function answerBadHttp(error: NodeJS.ErrnoException, socket: Socket): voi
   endSocket(socket, new ServiceError('INVALID_REQUEST', { message }));
 }
 
-/** Answers on the bare socket, in the documented shape, and closes it. */
+/** For a client to read its answer and close its side. */
+const CLOSING_MS = 1000;
+
+/** Answers on the bare socket, in the documented shape, and closes it, also where the client does not. */
 export function endSocket(socket: Duplex, error: ServiceError): void {
   // Node has let go of it, so nobody else hears that its client is gone.
   socket.on('error', () => {});
@@ -57,4 +60,6 @@ export function endSocket(socket: Duplex, error: ServiceError): void {
     'Connection: close',
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+  socket.resume();
+  setTimeout(() => socket.destroy(), CLOSING_MS).unref();
 }
