@@ -97,8 +97,10 @@ function chosen(names: readonly string[] | undefined, only: string | undefined):
   );
 }
 
-const described = ({ name, bar, sources, tests }: Room) =>
-  `${name} (${bar} %)\n  mutated  ${sources.join('\n           ')}\n  by       ${tests.join('\n           ')}\n`;
+function described({ name, bar, sources, tests }: Room): string {
+  const indent = '\n           ';
+  return `${name} (${bar} %)\n  mutated  ${sources.join(indent)}\n  by       ${tests.join(indent)}\n`;
+}
 
 async function run(
   room: Room,

@@ -88,9 +88,12 @@ export const ROOMS: readonly Room[] = [
       'services/rest/key-verifier.ts',
       'services/rest/plugins/authenticate.ts',
       'services/accounts/{api-key,scopes,revocations}.ts',
-      'services/accounts/repositories/{api-keys,peppers}-repository.ts',
     ],
-    tests: ['test/rest/{key,revocation}*.test.ts', 'test/accounts/{accounts,key,scope}*.test.ts'],
+    tests: [
+      'test/rest/{key,revocation}*.test.ts',
+      'test/accounts/{accounts,key,scope}*.test.ts',
+      'test/contract/endpoints*.test.ts',
+    ],
   },
   {
     name: 'write limit',

@@ -5,19 +5,20 @@ import { afterAll, afterEach, beforeEach, expect } from 'vitest';
 import type { Replacements, Sent } from './mutants.ts';
 
 const { SQL_MUTANT, SQL_STATEMENTS } = process.env;
-const replacements = new Map(
+export const replacements: ReadonlyMap<string, string> = new Map(
   SQL_MUTANT === undefined
     ? []
     : Object.entries(JSON.parse(readFileSync(SQL_MUTANT, 'utf8')) as Replacements),
 );
 const sent = new Set<string>();
+export const noteSent = (text: string) => void sent.add(text);
 
 const { query } = Client.prototype;
 /** The services send their statements as objects, tests send theirs as strings. */
 function rewritten(this: Client, statement: unknown, ...others: unknown[]): unknown {
   if (typeof statement === 'object' && statement !== null && 'text' in statement) {
     const { text } = statement as { text: string };
-    sent.add(text);
+    noteSent(text);
     const mutant = replacements.get(text);
     if (mutant !== undefined) return Reflect.apply(query, this, [{ ...statement, text: mutant }, ...others]);
   }

@@ -123,7 +123,7 @@ function openVitest(root: string, env: Record<string, string>, maxWorkers: numbe
       maxWorkers,
       env,
       reporters: [{}],
-      setupFiles: ['test/mutants/sql/rewrite.ts'],
+      setupFiles: ['test/mutants/sql/rewrite.ts', 'test/mutants/sql/law.ts'],
     },
     { logLevel: 'silent' },
   );
