@@ -5,6 +5,7 @@ import type { GraphQLSchema } from 'graphql';
 import type { Audit } from '../services/platform/audit.ts';
 import { ServiceError } from '../services/platform/errors.ts';
 import { registerAdmission } from '../services/platform/http-admission.ts';
+import { answerBadHttp } from '../services/platform/http-bad.ts';
 import { boundConnections } from '../services/platform/http-connections.ts';
 import { registerShutdown } from '../services/platform/http-shutdown.ts';
 import { boundUnreadAnswers } from '../services/platform/http-unread.ts';
@@ -19,7 +20,7 @@ import type { Clients } from './clients.ts';
 import type { GatewayContext } from './context.ts';
 import { registerDashboard } from './dashboard/dashboard.ts';
 import { registerGraphiql } from './graphiql/graphiql.ts';
-import { answerBadUrl, registerHttp, UNAVAILABLE_BODY } from './http.ts';
+import { answerBadUrl, registerHttp, toJson, UNAVAILABLE_BODY } from './http.ts';
 import { type Inspected, inspect } from './limits/inspect.ts';
 import { createKnownDocuments } from './limits/known-documents.ts';
 import { createLanes } from './limits/lanes.ts';
@@ -146,6 +147,7 @@ function createFastify(): FastifyInstance {
     exposeHeadRoutes: false,
     return503OnClosing: false,
     frameworkErrors: answerBadUrl,
+    clientErrorHandler: answerBadHttp(toJson),
     requestTimeout: 10_000,
     http: { headersTimeout: 5_000, requestTimeout: 10_000, connectionsCheckingInterval: 1_000 },
     genReqId: ({ headers }) => requestIdOf(headers['x-request-id']),

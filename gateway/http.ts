@@ -41,8 +41,10 @@ export function answerBadUrl(_error: FastifyError, _request: FastifyRequest, rep
   void send(reply, 400, invalidField('path', 'The path must be percent-encoded UTF-8.'));
 }
 
+export const toJson = (error: ServiceError) => JSON.stringify({ errors: [toGraphQLError(error)] });
+
 /** What is answered past everything else where there is too much to do. */
-export const UNAVAILABLE_BODY = JSON.stringify({ errors: [toGraphQLError(new ServiceError('UNAVAILABLE'))] });
+export const UNAVAILABLE_BODY = toJson(new ServiceError('UNAVAILABLE'));
 
 function send(reply: FastifyReply, status: number, error: ServiceError): FastifyReply {
   return reply.code(status).send({ errors: [toGraphQLError(error)] });

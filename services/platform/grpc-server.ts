@@ -24,6 +24,7 @@ import { toGrpcStatus } from './grpc-status.ts';
 import type { Logger } from './logger.ts';
 import { observeServedCall } from './ops/observe-rpc.ts';
 import { NO_TELEMETRY, type Telemetry } from './ops/telemetry.ts';
+import { loggable } from './request-id.ts';
 import { readTraceparent } from './trace-context.ts';
 import { boundUntaken, type UntakenBounds } from './untaken-answers.ts';
 
@@ -253,9 +254,9 @@ class ServedCall implements CallContext {
 
   constructor(call: AnyCall) {
     this.#call = call;
-    this.requestId = firstText(call.metadata, 'x-request-id') ?? crypto.randomUUID();
+    this.requestId = loggable(firstText(call.metadata, 'x-request-id')) ?? crypto.randomUUID();
     this.traceparent = readTraceparent(firstText(call.metadata, 'traceparent'));
-    this.caller = firstText(call.metadata, 'x-caller') ?? 'unknown';
+    this.caller = loggable(firstText(call.metadata, 'x-caller')) ?? 'unknown';
     call.on('cancelled', () => this.#gone?.abort(GONE));
   }
 

@@ -1,6 +1,7 @@
 // Bounds what connections may take by being there: how many, for whom, how much is asked on one, and how long none moves.
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 /** Connections on which nobody has shown a valid key yet. Beyond it the one that has been there longest is closed. */
@@ -48,20 +49,34 @@ export function boundConnections({ server }: FastifyInstance): Connections {
   };
 }
 
+type Asked = { underWay: number; latest: IncomingMessage; afterwards?: () => void };
+const asked = new WeakMap<Duplex, Asked>();
+
 /** What holds for each connection, whoever has it. */
 export function boundEach(server: Server): void {
-  const asked = new WeakMap<Socket, number>();
   server.on('request', (request, response) => {
     const { socket } = request;
-    const count = (asked.get(socket) ?? 0) + 1;
-    asked.set(socket, count);
-    if (count > PIPELINED) socket.destroy();
-    response.once('close', () => asked.set(socket, (asked.get(socket) ?? 1) - 1));
+    const known: Asked = asked.get(socket) ?? { underWay: 0, latest: request };
+    asked.set(socket, known);
+    known.latest = request;
+    known.underWay += 1;
+    if (known.underWay > PIPELINED) socket.destroy();
+    response.once('close', () => {
+      known.underWay -= 1;
+      if (known.underWay === 0) known.afterwards?.();
+    });
   });
   // Node calls it when nothing has moved in either direction. Who is waited for instead has other time-outs.
   server.setTimeout(STALLED_MS, (socket: Socket) => {
     if (socket.writableLength > 0) socket.destroy();
   });
+}
+
+/** Calls `work` once all requests that came whole on the connection are answered: at once where none is under way. */
+export function afterAnswers(socket: Duplex, work: () => void): void {
+  const known = asked.get(socket);
+  if (known === undefined || known.underWay === 0 || !known.latest.complete) work();
+  else known.afterwards ??= work;
 }
 
 /** A set keeps the order in which its members came. */

@@ -6,3 +6,11 @@ const REQUEST_ID = /^(?!.*rmk_live_)[A-Za-z0-9._-]{1,128}$/;
 export function requestIdOf(given: string | string[] | undefined): string {
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : crypto.randomUUID();
 }
+
+/** A batch has the ids of all its requests, and a caller may have a name of any kind. */
+const LOGGABLE = /^(?!.*rmk_live_)[\x20-\x7e]{1,2100}$/;
+
+/** What another service sent of a request, where it may stand in a log: not too long, and no API key. */
+export function loggable(given: string | undefined): string | undefined {
+  return given !== undefined && LOGGABLE.test(given) ? given : undefined;
+}

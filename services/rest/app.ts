@@ -10,6 +10,7 @@ import Fastify, {
 } from 'fastify';
 import { ServiceError } from '../platform/errors.ts';
 import { registerAdmission } from '../platform/http-admission.ts';
+import { answerBadHttp, endSocket } from '../platform/http-bad.ts';
 import { boundConnections } from '../platform/http-connections.ts';
 import { registerJsonBody } from '../platform/http-json.ts';
 import { registerShutdown } from '../platform/http-shutdown.ts';
@@ -23,9 +24,9 @@ import { FORMATS, parseQuery } from './formats.ts';
 import type { KeyVerifier } from './key-verifier.ts';
 import { createMaterialLists } from './material-lists.ts';
 import { registerAuthentication } from './plugins/authenticate.ts';
-import { answerBadHttp, answerBadUrl, endSocket, registerHeadBounds } from './plugins/bad-http.ts';
+import { answerBadUrl, registerHeadBounds } from './plugins/bad-heads.ts';
 import { registerDocs } from './plugins/docs.ts';
-import { registerErrors, UNAVAILABLE_BODY } from './plugins/errors.ts';
+import { registerErrors, toErrorResponse, UNAVAILABLE_BODY } from './plugins/errors.ts';
 import { registerRequestLog } from './plugins/request-log.ts';
 import { registerWriteLimit } from './plugins/write-limit.ts';
 import { registerMaterials } from './routes/v1/materials.ts';
@@ -96,12 +97,14 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
     { prefix: '/v1' },
   );
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
-  app.server.on('connect', (_request, socket) => endSocket(socket, new ServiceError('NOT_FOUND')));
+  app.server.on('connect', (_request, socket) => endSocket(socket, new ServiceError('NOT_FOUND'), toJson));
   return app;
 }
 
 /** Whose share a request counts in; all who have shown no valid key are one. */
 const holderOf = ({ principal }: FastifyRequest): string => principal?.apiKeyId ?? 'stranger';
+
+const toJson = (error: ServiceError) => JSON.stringify(toErrorResponse(error));
 
 function createFastify(): App {
   return Fastify({
@@ -121,7 +124,7 @@ function createFastify(): App {
     routerOptions: { maxParamLength: MAX_HEAD_BYTES, querystringParser: parseQuery },
     genReqId: ({ headers }) => requestIdOf(headers['x-request-id']),
     frameworkErrors: answerBadUrl,
-    clientErrorHandler: answerBadHttp,
+    clientErrorHandler: answerBadHttp(toJson),
     ajv: {
       customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false },
       onCreate: (ajv) => {

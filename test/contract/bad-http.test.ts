@@ -133,6 +133,16 @@ describe('one connection', () => {
     expect(sent).toBeLessThan(10_000_000);
   });
 
+  test('has the answer to what came whole before bytes that are not HTTP, and then theirs', async () => {
+    const write = post('/v1/materials', '{"title":"a"}', authorized());
+    expect(await statuses(`${write}garbage\r\n\r\n`)).toEqual([201, 400]);
+    expect(await statuses(`${get('/v1/me', authorized()).repeat(3)}garbage\r\n\r\n`)).toEqual([
+      200, 200, 200, 400,
+    ]);
+    const chunked = `POST /v1/materials HTTP/1.1\r\nHost: x\r\n${authorized()}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
+    expect(await statuses(`${chunked}garbage\r\n`)).toEqual([400]);
+  });
+
   test('may ask for a tunnel and be reset before it is told that there is none', async () => {
     const reset = Array.from({ length: 50 }, async () => {
       const socket = connect(system.port, '127.0.0.1');

@@ -1,4 +1,5 @@
 // What is said of a request that GraphQL refuses: where and why, in few words, and none of the values that it held.
+import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { OPERATOR, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
@@ -225,5 +226,16 @@ describe('the time that a refusal takes grows with its text and no faster', () =
       const taken = await cpuMs(() => ask(variables, query));
       expect(taken / ordinary, query.slice(0, 50)).toBeLessThan(15);
     }
+  });
+});
+
+test('bytes that are not HTTP are refused in the shape of GraphQL', async () => {
+  const socket = connect(Number(new URL(gateway.origin).port), '127.0.0.1');
+  socket.write('garbage\r\n\r\n');
+  let text = '';
+  for await (const chunk of socket) text += chunk;
+  expect(text.split('\r\n')[0]).toBe('HTTP/1.1 400 Bad Request');
+  expect(JSON.parse(text.split('\r\n\r\n')[1] ?? '')).toEqual({
+    errors: [{ message: 'This is not a valid HTTP request.', extensions: { code: 'INVALID_REQUEST' } }],
   });
 });
