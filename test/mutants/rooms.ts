@@ -23,7 +23,7 @@ const SQL_TESTS = [
   'test/scheduling/*.test.ts',
   'test/rest/{idempotency,keys}*.test.ts',
   'test/contract/page-tokens*.test.ts',
-  'test/gateway/{mutations,queries}*.test.ts',
+  'test/gateway/{mutations,queries,strangers}*.test.ts',
   '!test/scheduling/{distribute,stats,stats-plans,search-cost,long-texts-migration}.test.ts',
 ];
 
