@@ -50,6 +50,38 @@ describe('an edit', () => {
   });
 });
 
+test('every write moves the revision on by one, and the time of the update to its own', async () => {
+  const userId = newUserId();
+  here.setClock('2030-01-01T00:00:00.001Z');
+  const materialId = await here.create(userId);
+  const of = { userId, materialId };
+  const tonight = { preset: 'SNOOZE_PRESET_TONIGHT', timeZone: 'UTC' } as const;
+  const writes = [
+    () => here.reviews.submitReview({ ...of, quality: 5 }, CALL),
+    () => here.reviews.submitReview({ ...of, quality: 5, requestId: 'r' }, CALL),
+    () => here.snoozes.snoozeMaterials({ userId, materialIds: [materialId], ...tonight }, CALL),
+    () => here.materials.updateMaterial({ ...of, title: 'New' }, CALL),
+    () => here.materials.archiveMaterial(of, CALL),
+    () => here.materials.restoreMaterial(of, CALL),
+  ];
+  const told: unknown[] = [];
+  for (const [index, write] of writes.entries()) {
+    here.setClock(`2030-01-01T00:00:00.00${index + 2}Z`);
+    await write();
+    const { material } = await here.materials.getMaterial(of, CALL);
+    told.push([material?.revision, material?.updateTime?.nanos, material?.lastReviewedTime?.nanos]);
+  }
+  here.setClock(undefined);
+  expect(told).toEqual([
+    [1, 2_000_000, 2_000_000],
+    [2, 3_000_000, 3_000_000],
+    [3, 4_000_000, 3_000_000],
+    [4, 5_000_000, 3_000_000],
+    [5, 6_000_000, 3_000_000],
+    [6, 7_000_000, 3_000_000],
+  ]);
+});
+
 describe('archiving', () => {
   test('is idempotent, keeps the schedule, and is undone by restoring', async () => {
     const userId = newUserId();

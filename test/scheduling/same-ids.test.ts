@@ -1,7 +1,8 @@
 // Two users whose rows have the same ids, as a key of (user_id, id) allows: neither sees nor changes the other's.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { toTimestamp } from '../../services/platform/timestamps.ts';
-import { CALL, newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+import { openHolder } from '../support/row-locks.ts';
+import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 import { rowsOf } from './rows-of.ts';
 
 let here: TestScheduling;
@@ -73,6 +74,22 @@ test('lists, searches and counts hold the own alone', async () => {
   expect(exported).toEqual(['quokka', '5', 'mine']);
 });
 
+test('a search whose first page is full has looked through the own alone', async () => {
+  const second = newUserId();
+  const INSERT = `SELECT scheduling.insert_material($1, $2, $3, NULL, NULL, 'card', 250, 0, 0, $4, $4)`;
+  // The other way round than the first pair, so that no order of the rows hides whose they are.
+  await here.sql.query(INSERT, [yours, second, 'wombat', '2030-01-01T00:00:00Z']);
+  await here.sql.query(INSERT, [mine, second, 'quokka', '2030-01-01T00:00:00Z']);
+  const search = async (userId: string, query: string, pageSize: number) => {
+    const { materials } = await here.materials.listMaterials({ userId, query, pageSize }, CALL);
+    return materials.map(({ title }) => title);
+  };
+  expect(await search(mine, 'wombat', 1)).toEqual([]);
+  expect(await search(yours, 'quokka', 1)).toEqual([]);
+  expect(await search(mine, 'quokka', 2)).toEqual(['quokka', 'quokka']);
+  expect(await search(yours, 'wombat', 2)).toEqual(['wombat', 'wombat']);
+});
+
 const owned = () => ({ userId: mine, materialId });
 const WRITES: Record<string, () => Promise<unknown>> = {
   'a review': () => here.reviews.submitReview({ ...owned(), quality: 4 }, CALL),
@@ -95,6 +112,20 @@ test.each(Object.entries(WRITES))('%s leaves every row of the other as it was', 
   expect(await rowsOf(here.sql, yours)).toEqual(before);
   expect(await rowsOf(here.sql, mine)).not.toEqual(own);
 });
+
+test.each(Object.entries(WRITES))(
+  '%s does not wait for what somebody holds of the other',
+  async (_, write) => {
+    const holder = await openHolder(here.databaseUrl);
+    try {
+      for (const table of ['materials', 'snoozes', 'reviews', 'answered_requests'])
+        await holder.sql.query(`SELECT FROM scheduling.${table} WHERE user_id = $1 FOR UPDATE`, [yours]);
+      expect(await refusal(write())).toBe('no error');
+    } finally {
+      await holder.close();
+    }
+  },
+);
 
 test('a deletion takes the snooze that holds nothing else, and what was answered about the material', async () => {
   await here.materials.deleteMaterial(owned(), CALL);
