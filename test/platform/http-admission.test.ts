@@ -77,7 +77,7 @@ test('no more than 128 are at work at once, and no more than 96 reads', async ()
   for (const key of keys) refusedWrites += await send('POST', key, 3);
   expect(refusedWrites).toBe(90 - 32);
   letGo();
-  await expect.poll(() => answers.length).toBe(390);
+  await expect.poll(() => answers.length, { timeout: 20_000 }).toBe(390);
   expect(await fill(send)).toBe(0);
   letGo();
   await app.close();
@@ -101,11 +101,11 @@ test('for a second after a refusal a key may hold a quarter of what is free', as
   const { send, app, letGo, answers } = startGuarded();
   expect(await send('GET', 'greedy', 80)).toBe(8);
   letGo();
-  await expect.poll(() => answers.length).toBe(80);
+  await expect.poll(() => answers.length, { timeout: 20_000 }).toBe(80);
   expect(await send('GET', 'greedy', 80)).toBe(80 - 20);
   expect(await send('GET', 'modest', 15)).toBe(0);
   letGo();
-  await expect.poll(() => answers.length).toBe(175);
+  await expect.poll(() => answers.length, { timeout: 20_000 }).toBe(175);
   nowMs += 1000;
   expect(await send('GET', 'greedy', 72)).toBe(0);
   letGo();
@@ -117,7 +117,7 @@ test('a key that floods has one place, and is told so after a second, others at 
   // 72 are at work, 101 are told at once; what comes next is a flood.
   expect(await send('GET', 'greedy', 173)).toBe(101);
   letGo();
-  await expect.poll(() => answers.length).toBe(173);
+  await expect.poll(() => answers.length, { timeout: 20_000 }).toBe(173);
   const order: string[] = [];
   const flood = Array.from({ length: 11 }, async () => {
     const { statusCode } = await app.inject({ method: 'GET', url: '/', headers: { 'x-key': 'greedy' } });
@@ -126,7 +126,7 @@ test('a key that floods has one place, and is told so after a second, others at 
   // A quarter of what is free, since refusals are still fresh.
   expect(await send('GET', 'modest', 20)).toBe(1);
   order.push('modest 503');
-  await expect.poll(() => order.length, { timeout: 5000 }).toBe(11);
+  await expect.poll(() => order.length, { timeout: 20_000 }).toBe(11);
   letGo();
   await Promise.all(flood);
   expect(order).toEqual(['modest 503', ...Array.from({ length: 10 }, () => 'greedy 503'), 'greedy 200']);
@@ -144,7 +144,7 @@ test('who waits to be told is told when the server ends, and no more than 1,000 
     expect(statusCode).toBe(503);
     told += 1;
   });
-  await expect.poll(() => told).toBe(3);
+  await expect.poll(() => told, { timeout: 20_000 }).toBe(3);
   letGo();
   await app.close();
   await Promise.all(waiting);
@@ -179,12 +179,12 @@ test.each([
     const { hostname, port } = new URL(await app.listen({ port: 0, host: '127.0.0.1' }));
     const sockets = Array.from({ length: 30 }, () => connect(Number(port), hostname));
     for (const socket of sockets) socket.write(bytes);
-    await expect.poll(arrived).toBe(arriving);
+    await expect.poll(arrived, { timeout: 20_000 }).toBe(arriving);
     for (const socket of sockets) socket.destroy();
-    await expect.poll(() => connectionsOf(app)).toBe(0);
+    await expect.poll(() => connectionsOf(app), { timeout: 20_000 }).toBe(0);
     expect(await send('GET', 'rude', 72)).toBe(atWork);
     letGo();
-    await expect.poll(() => answers.length).toBe(72);
+    await expect.poll(() => answers.length, { timeout: 20_000 }).toBe(72);
     expect(await fill(send)).toBe(0);
     letGo();
     await app.close();

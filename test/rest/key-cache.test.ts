@@ -140,7 +140,7 @@ describe('an answer that was asked for before', () => {
   test('a revocation is not remembered after it, and a later request does not share it', async () => {
     const key = makeKey();
     const early = heldGet(key);
-    await expect.poll(() => accounts.timesAsked(key), { interval: 5 }).toBe(1);
+    await expect.poll(() => accounts.timesAsked(key), { timeout: 20_000, interval: 5 }).toBe(1);
     await revoke(key);
     // Asked for itself: this question is answered while the first is still held.
     const gates = accounts.timesAsked(key);
@@ -154,7 +154,7 @@ describe('an answer that was asked for before', () => {
   test('a break of the stream is not remembered after it', async () => {
     const key = makeKey();
     const early = heldGet(key);
-    await expect.poll(() => accounts.timesAsked(key), { interval: 5 }).toBe(1);
+    await expect.poll(() => accounts.timesAsked(key), { timeout: 20_000, interval: 5 }).toBe(1);
     const before = accounts.watches();
     accounts.endStreams();
     accounts.keys.delete(key);
@@ -208,7 +208,7 @@ describe('a key in use', () => {
     accounts.keys.delete(key);
     accounts.hold(key);
     expect(await get(key)).toBe(200);
-    await expect.poll(() => accounts.timesAsked(key)).toBe(2);
+    await expect.poll(() => accounts.timesAsked(key), { timeout: 20_000 }).toBe(2);
     // One question is enough.
     expect(await get(key)).toBe(200);
     accounts.release(key);
@@ -222,7 +222,7 @@ describe('a key in use', () => {
     await untilHearing();
     accounts.hold(key);
     expect(await get(key)).toBe(200);
-    await expect.poll(() => accounts.timesAsked(key)).toBe(2);
+    await expect.poll(() => accounts.timesAsked(key), { timeout: 20_000 }).toBe(2);
     await revoke(key);
     accounts.release(key);
     await untilSeen();

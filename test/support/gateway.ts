@@ -24,7 +24,7 @@ export const OPERATOR = randomBytes(32).toString('hex');
 export const VIEWER = randomBytes(32).toString('hex');
 
 /** Stands around an RPC that is made: `make` makes it. */
-export type Around = (rpc: string, make: () => unknown) => unknown;
+export type Around = (rpc: string, make: () => unknown, request: unknown) => unknown;
 
 /** `system`: where the services are. */
 export async function startTestGateway(
@@ -115,7 +115,7 @@ export function watched(
         if (typeof member !== 'function' || name === 'close') return member;
         return (...args: unknown[]) => {
           before(String(name), args[0]);
-          return around(String(name), () => member.apply(target, args));
+          return around(String(name), () => member.apply(target, args), args[0]);
         };
       },
     });
