@@ -8,7 +8,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     pool: 'forks',
     // Most tests wait for other processes more than they compute.
-    maxWorkers: 2,
+    maxWorkers: 3,
     globalSetup: ['test/support/global-setup.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,

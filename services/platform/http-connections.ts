@@ -12,6 +12,8 @@ const PER_HOLDER = 1000;
 const PIPELINED = 32;
 /** How long an answer may wait without a byte of it being taken. */
 const STALLED_MS = 10_000;
+/** How often it is looked at, once nothing has moved for so long. */
+const CHECKED_MS = 2500;
 /** Header lines of a request; the rest of a head is bounded in bytes. */
 export const MAX_HEADER_LINES = 100;
 
@@ -66,9 +68,16 @@ export function boundEach(server: Server): void {
       if (known.underWay === 0) known.afterwards?.();
     });
   });
-  // Node calls it when nothing has moved in either direction. Who is waited for instead has other time-outs.
-  server.setTimeout(STALLED_MS, (socket: Socket) => {
-    if (socket.writableLength > 0) socket.destroy();
+  const stalled = new WeakMap<Socket, { taken: number; sinceMs: number }>();
+  server.setTimeout(CHECKED_MS, (socket: Socket) => {
+    // Node sets another time for connections between two requests.
+    if (socket.timeout !== CHECKED_MS) socket.destroy();
+    if (socket.writableLength === 0) return;
+    const taken = socket.bytesWritten - socket.writableLength;
+    const known = stalled.get(socket);
+    if (known?.taken !== taken) stalled.set(socket, { taken, sinceMs: performance.now() - CHECKED_MS });
+    else if (performance.now() - known.sinceMs > STALLED_MS) socket.destroy();
+    socket.setTimeout(CHECKED_MS);
   });
 }
 

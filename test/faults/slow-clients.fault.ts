@@ -94,10 +94,11 @@ test('clients that read no answer are cut off after 10 s, and hold no place of t
     });
   const page = 'GET /docs/static/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n';
   const list = `GET /v1/materials?limit=20 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${rude}\r\n\r\n`;
-  const sockets = Array.from({ length: 200 }, (_, index) => {
+  const sockets = Array.from({ length: 100 }, (_, index) => {
     const socket = connect(port, '127.0.0.1');
     socket.on('error', () => {}).pause();
-    socket.write(index % 10 === 0 ? list : page);
+    // More than the kernel keeps for them.
+    socket.write(index % 10 === 0 ? list.repeat(4) : page.repeat(30));
     return socket;
   });
   const load = startLoad({
@@ -107,15 +108,14 @@ test('clients that read no answer are cut off after 10 s, and hold no place of t
     next: () => ({ method: 'GET', path: '/materials', key }),
     onOutcome: () => {},
   });
-  await sleep(12_000);
+  await sleep(16_000);
   expect(await load.stop()).toEqual([]);
   client.close();
-  // Who does not read is not told: only what is written next finds the connection closed.
-  const closed = sockets.map((socket) => once(socket, 'close'));
-  for (const socket of sockets) {
-    socket.write(' ');
-    await sleep(1);
-    if (!socket.destroyed) socket.write(' ');
-  }
+  // Who does not read is not told: who then reads finds what came before the end.
+  // Some of the lists were refused (503), and the kernel keeps that for them.
+  const waiting = sockets.filter((_socket, index) => index % 10 !== 0);
+  const closed = waiting.map((socket) => once(socket, 'close'));
+  for (const socket of waiting) socket.resume();
   await Promise.all(closed);
+  for (const socket of sockets) socket.destroy();
 }, 60_000);

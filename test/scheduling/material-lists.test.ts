@@ -229,7 +229,7 @@ describe('the basic view', () => {
       expect(contents[0]).toBeUndefined();
       expect(contents[1]).toMatch(/^[ac]$/);
       expect(contents[2]).toBe(contents[1]);
-      expect(outcomes[0]?.list?.nextPageToken).toBe(outcomes[1]?.list?.nextPageToken);
+      expect(outcomes[0]?.list?.materials[0]?.materialId).toBe(outcomes[1]?.list?.materials[0]?.materialId);
     }
     const first = await here.materials.listMaterials(
       { userId, pageSize: 2, view: 'MATERIAL_VIEW_BASIC' },

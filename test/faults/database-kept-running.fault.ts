@@ -4,8 +4,15 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import {
+  createPlace,
+  isAlive,
+  type Place,
+  query,
+  readNotes,
+  writeNote,
+} from '../platform/fixtures/postgres-owner.ts';
 import { holdServerStart } from '../support/held-server.ts';
-import { createPlace, isAlive, type Place, query, readNotes, writeNote } from './fixtures/postgres-owner.ts';
 
 let place: Place;
 let directory: string;

@@ -11,7 +11,7 @@ import {
   type Place,
   readNotes,
   writeNote,
-} from './fixtures/postgres-owner.ts';
+} from '../platform/fixtures/postgres-owner.ts';
 
 let place: Place;
 
