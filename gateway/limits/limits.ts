@@ -28,7 +28,7 @@ export const LIMITS = {
   /** And at once for one caller, whose requests must not take a service's whole pool. */
   rpcsAtOnce: 8,
   /** The same of lists and users, of which up to 16 go by one call. */
-  sharedReadsAtOnce: 32,
+  sharedReadsAtOnce: 128,
   /** Of the services' answers, of any one of them, and of the answer itself. */
   answerBytes: 16 * MIB,
   /** No call to a service is begun for a query after this. */

@@ -24,7 +24,7 @@ import {
   query,
   readNotes,
   writeNote,
-} from './fixtures/postgres-owner.ts';
+} from '../platform/fixtures/postgres-owner.ts';
 
 let place: Place;
 let directory: string;
