@@ -1,7 +1,7 @@
 // What every answer of the gateway has, whatever is asked: headers, a line in the log, errors in the shape of GraphQL.
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { invalidField, ServiceError, toServiceError } from '../services/platform/errors.ts';
-import { hasTooManyHeaders, MAX_HEADER_LINES } from '../services/platform/http-connections.ts';
+import { refusalOfHeaders } from '../services/platform/http-connections.ts';
 import { registerJsonBody } from '../services/platform/http-json.ts';
 import { logAtItsEnd, setCommonHeaders } from '../services/platform/http-request.ts';
 import type { Logger } from '../services/platform/logger.ts';
@@ -14,8 +14,8 @@ export function registerHttp(app: FastifyInstance, logger: Logger): void {
     // An answer may carry a key; the files of the dashboard say otherwise.
     reply.header('cache-control', 'no-store');
     logAtItsEnd(logger, request, reply, () => ({ caller: request.identity?.name }));
-    if (hasTooManyHeaders(request))
-      throw invalidField('headers', `A request must not have more than ${MAX_HEADER_LINES} header lines.`);
+    const refusal = refusalOfHeaders(request);
+    if (refusal !== undefined) throw refusal;
   });
   app.setNotFoundHandler((_request, reply) => {
     const message = 'There is only POST /graphql here, GraphiQL at /, and the dashboard at /dashboard.';

@@ -19,8 +19,8 @@ const MAX_AT_ONCE = 4;
 
 /**
  * Reads a list by an rpc that reads several, together with others, of any users and callers; one alone goes by the rpc for
- * one, as does one that the batch has left to it, and what `isCostly`. The call of a batch carries the ids of all its requests, and else what its
- * first one does.
+ * one, as does one that the batch has left to it, and what `isCostly`. The call of a batch carries the ids of all its
+ * requests, and else what its first one does.
  */
 export function batchLists<Q extends { userId?: string }, L>(
   readBatch: (batch: { requests: Q[] }, call: CallOptions) => Promise<{ outcomes: BatchOutcome<L>[] }>,

@@ -3,6 +3,7 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { invalidField, type ServiceError } from './errors.ts';
 
 /** Connections on which nobody has shown a valid key yet. Beyond it the one that has been there longest is closed. */
 const STRANGERS = 2000;
@@ -15,7 +16,7 @@ const STALLED_MS = 10_000;
 /** How often it is looked at, once nothing has moved for so long. */
 const CHECKED_MS = 2500;
 /** Header lines of a request; the rest of a head is bounded in bytes. */
-export const MAX_HEADER_LINES = 100;
+const MAX_HEADER_LINES = 100;
 
 export type Connections = {
   /** The connection of a request is its holder's from now on, and no stranger's. */
@@ -96,6 +97,8 @@ function add(sockets: Set<Socket>, socket: Socket, most: number): void {
   oldest?.destroy();
 }
 
-export function hasTooManyHeaders({ raw }: FastifyRequest): boolean {
-  return raw.rawHeaders.length > 2 * MAX_HEADER_LINES;
+/** What is wrong with a head of too many lines. */
+export function refusalOfHeaders({ raw }: FastifyRequest): ServiceError | undefined {
+  if (raw.rawHeaders.length <= 2 * MAX_HEADER_LINES) return undefined;
+  return invalidField('headers', `A request must not have more than ${MAX_HEADER_LINES} header lines.`);
 }

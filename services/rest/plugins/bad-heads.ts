@@ -1,7 +1,7 @@
 // Refuses heads that no route is asked about: URLs that cannot be read, more lines or parameters than may be.
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { invalidField } from '../../platform/errors.ts';
-import { hasTooManyHeaders, MAX_HEADER_LINES } from '../../platform/http-connections.ts';
+import { refusalOfHeaders } from '../../platform/http-connections.ts';
 import { hasTooManyParameters, MAX_PARAMETERS } from '../formats.ts';
 import { sendError } from './errors.ts';
 
@@ -14,9 +14,9 @@ export function answerBadUrl(_error: FastifyError, _request: FastifyRequest, rep
 export function registerHeadBounds(app: FastifyInstance): void {
   app.addHook('onRequest', (request, _reply, done) => {
     const hosts = request.raw.headersDistinct.host?.length ?? 0;
-    if (hasTooManyHeaders(request)) {
-      done(invalidField('headers', `A request must not have more than ${MAX_HEADER_LINES} header lines.`));
-    } else if (request.raw.httpVersion === '1.1' && hosts !== 1) {
+    const refusal = refusalOfHeaders(request);
+    if (refusal !== undefined) done(refusal);
+    else if (request.raw.httpVersion === '1.1' && hosts !== 1) {
       done(invalidField('host', 'HTTP/1.1 needs one Host header.'));
     } else done();
   });
