@@ -80,6 +80,7 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
       }
     });
     registerAdmission(graphql, {
+      tier: 'gateway',
       room: LIMITS.requestsAtOnce,
       holderOf,
       connections,

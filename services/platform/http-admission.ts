@@ -37,6 +37,8 @@ const createKind = (): Kind => ({
 const GONE_MS = 10_000;
 
 export type Admission = {
+  /** The application, as metrics name it. */
+  tier: string;
   /** Requests at work at once. */
   room: number;
   /** How many of them may be reads: the rest is kept for writes, which people cannot repeat. Default: `room`. */
@@ -56,14 +58,14 @@ export type Admission = {
  * is too much already must not be made more.
  */
 export function registerAdmission(app: FastifyInstance, admission: Admission): void {
-  const { room, roomForReads = room, holderOf, connections, refusal, metrics = NO_METRICS } = admission;
+  const { tier, room, roomForReads = room, holderOf, connections, refusal, metrics = NO_METRICS } = admission;
   const refuse = refuseWith(refusal);
   const [reads, writes] = [createKind(), createKind()];
   const admitted = new WeakMap<FastifyRequest, () => void>();
   const waiting = new Set<() => void>();
   metrics.gauge('srs_requests_at_work', () => [
-    { labels: { kind: 'read' }, value: reads.taken },
-    { labels: { kind: 'write' }, value: writes.taken },
+    { labels: { tier, kind: 'read' }, value: reads.taken },
+    { labels: { tier, kind: 'write' }, value: writes.taken },
   ]);
   const reasonToRefuse = (kind: Kind, holder: string): 'room' | 'key_share' | 'flood' | undefined => {
     const held = kind.heldBy.get(holder) ?? 0;

@@ -81,6 +81,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
       // The order of the hooks is the order of the checks: 401, 403, 503 beyond the room, 429; then the body, 400.
       registerAuthentication(v1, verifier);
       registerAdmission(v1, {
+        tier: 'rest',
         room: ROOM,
         roomForReads: ROOM_FOR_READS,
         holderOf,

@@ -23,6 +23,7 @@ function startGuarded() {
     if (request.headers['x-key'] === 'bad') throw new ServiceError('UNAUTHORIZED');
   });
   registerAdmission(app, {
+    tier: 'rest',
     room: 128,
     roomForReads: 96,
     holderOf: ({ headers }) => String(headers['x-key']),

@@ -76,7 +76,7 @@ export const METRICS = {
   },
   srs_requests_at_work: {
     kind: 'gauge',
-    labels: ['kind'],
+    labels: ['tier', 'kind'],
     help: 'Requests admitted and not yet answered: read, write.',
   },
   srs_schedule_lag_seconds: {
