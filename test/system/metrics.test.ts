@@ -139,6 +139,12 @@ describe('metrics', () => {
     expect(rest).toMatch(/nodejs_eventloop_lag_p99_seconds \d/);
   });
 
+  test('tell the requests at work of each application apart', async () => {
+    for (const tier of ['rest', 'gateway'])
+      for (const kind of ['read', 'write'])
+        expect(await metricsOf(tier)).toContain(`srs_requests_at_work{tier="${tier}",kind="${kind}"} 0`);
+  });
+
   test('have no id, no key and no word that anybody wrote in any label, nor have the logs', async () => {
     for (const program of programs) {
       const text = await metricsOf(program.name);
