@@ -1,7 +1,7 @@
 // Writes the TypeScript types of the protos and of the gateway's schema into generated/ (git-ignored; only the type
 // checker and editors read them).
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { parse } from 'graphql';
@@ -24,25 +24,26 @@ execFileSync(
     '--importFileExtension=.ts',
     '--grpcLib=@grpc/grpc-js',
     '--outDir=generated',
-    'scheduling/v1/scheduling.proto',
-    'accounts/v1/accounts.proto',
+    ...globSync('{accounts,scheduling}/v1/*.proto', { cwd: join(root, 'proto') }).sort(),
     '-I',
     'proto',
   ],
   { cwd: root, stdio: 'inherit' },
 );
+// Lists of all messages of a file, which are unused.
+for (const file of globSync('*.ts', { cwd: generated })) rmSync(join(generated, file));
 
-const model = '../../gateway/model.ts';
+const model = '../../gateway/graphql/model.ts';
 const mappers = ['User', 'ApiKey', 'Material', 'Review', 'Snooze', 'HardMaterial', 'Stats'].map((type) => [
   type,
   `${model}#${type}Node`,
 ]);
-const schemaFile = join(root, 'gateway/schema.graphql');
-// Absent where only the runtime packages are installed: then nobody reads types either.
+const schemaFiles = globSync('gateway/schema/*.graphql', { cwd: root }).sort();
+// Missing if only runtime packages are installed; then no types are needed.
 if (existsSync(join(root, 'node_modules/@graphql-codegen/core'))) {
   const { codegen } = await import('@graphql-codegen/core');
   const text = await codegen({
-    schema: parse(readFileSync(schemaFile, 'utf8')),
+    schema: parse(schemaFiles.map((file) => readFileSync(join(root, file), 'utf8')).join('\n')),
     documents: [],
     filename: 'resolvers.ts',
     plugins: [{ typescript: {} }, { resolvers: {} }],
@@ -54,7 +55,7 @@ if (existsSync(join(root, 'node_modules/@graphql-codegen/core'))) {
       useTypeImports: true,
       enumsAsTypes: true,
       immutableTypes: true,
-      contextType: '../../gateway/context.ts#GatewayContext',
+      contextType: '../../gateway/graphql/context.ts#GatewayContext',
       mappers: Object.fromEntries(mappers),
       scalars: {
         ID: { input: 'string', output: 'string' },
