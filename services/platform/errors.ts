@@ -1,9 +1,9 @@
-// The one catalogue of errors: every reason with its gRPC status, its HTTP status and its fixed text.
+// The catalogue of errors: each reason with its gRPC status, HTTP status and default text.
 import { status } from '@grpc/grpc-js';
 
 /**
  * Every way in which a call can fail. The key is the gRPC reason and the GraphQL code; in lower case it is the code of
- * the REST API. `text` answers where the thrower says nothing more exact, and always for faults of ours.
+ * the REST API. `text` is the message if the thrower gives none, and always for internal errors.
  */
 export const ERROR_CATALOGUE = {
   UNAUTHORIZED: {
@@ -31,7 +31,11 @@ export const ERROR_CATALOGUE = {
     httpStatus: 429,
     text: 'Too many requests. Wait for the seconds in Retry-After, then try again.',
   },
-  NOT_FOUND: { grpcStatus: status.NOT_FOUND, httpStatus: 404, text: 'There is nothing here.' },
+  NOT_FOUND: {
+    grpcStatus: status.NOT_FOUND,
+    httpStatus: 404,
+    text: 'The requested resource does not exist.',
+  },
   INTERNAL_ERROR: {
     grpcStatus: status.INTERNAL,
     httpStatus: 500,
@@ -46,21 +50,21 @@ export const ERROR_CATALOGUE = {
 
 export type ErrorReason = keyof typeof ERROR_CATALOGUE;
 
-/** What an error says beyond its reason. Nothing here may hold a secret: all of it reaches the caller. */
+/** Details of an error. All but `cause` reach the caller, so they must contain no secret. */
 export type ErrorDetails = {
-  /** Text for the caller; default: the catalogue's. */
+  /** Message for the caller; default: the catalogue's text. */
   message?: string;
-  /** The field at fault, in the naming of the side that throws (snake_case over gRPC). */
+  /** The invalid field, named as on the throwing side (snake_case over gRPC). */
   field?: string;
-  /** Scopes of which the key lacks what it needs. */
+  /** The scopes that the endpoint requires. */
   requiredScopes?: readonly string[];
-  /** Whole seconds after which trying again makes sense. */
+  /** Whole seconds to wait before a retry. */
   retryAfterSeconds?: number;
-  /** The fault behind it: for the log, never for the caller. */
+  /** The underlying error, for the log only. */
   cause?: unknown;
 };
 
-/** An error that a caller may see: a reason of the catalogue, a text, and where it applies the field at fault. */
+/** An error for the caller: a reason from the catalogue, a message, and optional details. */
 export class ServiceError extends Error {
   readonly reason: ErrorReason;
   readonly field: string | undefined;
@@ -77,17 +81,23 @@ export class ServiceError extends Error {
   }
 }
 
-/** Messages name what was asked for, and some callers put their key where an id or a path belongs. */
+/** Redacts API keys: messages can repeat an ID or a path, in which some callers send their key. */
 function withoutKeys(message: string): string {
   return message.replaceAll(/rmk_live_\w+/g, 'rmk_live_…');
 }
 
-/** Shorthand for the commonest error: `field` is at fault, and `message` says what it should be. */
+/** An INVALID_REQUEST for `field`. A `message` that names the field begins with its name, so that messageNaming can rename it. */
 export function invalidField(field: string, message: string): ServiceError {
   return new ServiceError('INVALID_REQUEST', { field, message });
 }
 
-/** Returns `error` if it is one for callers; anything else becomes INTERNAL_ERROR with the original as its cause. */
+/** The message with the field under the name that the reader's interface uses. */
+export function messageNaming(name: string | undefined, { field, message }: ServiceError): string {
+  if (name === undefined || field === undefined || !message.startsWith(`${field} `)) return message;
+  return name + message.slice(field.length);
+}
+
+/** Returns a ServiceError unchanged; any other error becomes the cause of an INTERNAL_ERROR. */
 export function toServiceError(error: unknown): ServiceError {
   return error instanceof ServiceError ? error : new ServiceError('INTERNAL_ERROR', { cause: error });
 }
@@ -96,7 +106,7 @@ export function isErrorReason(value: string): value is ErrorReason {
   return Object.hasOwn(ERROR_CATALOGUE, value);
 }
 
-/** For those who take an error as an answer. */
+/** Wraps thrown values that are not Errors. */
 export function toError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));
 }

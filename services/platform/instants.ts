@@ -1,5 +1,5 @@
-// Instants as text, there and back. A list of 20 materials holds 100 of them: what general parsers take for granted was a
-// fifth of the time that a list cost.
+// Formats and parses timestamps faster than Date: a list of 20 materials has 100 of them, and general parsers took a fifth
+// of its time.
 
 const MS_OF_DAY = 86_400_000;
 const [DASH, COLON, DOT, T, Z] = [45, 58, 46, 84, 90];
@@ -8,7 +8,7 @@ const ones = (value: number) => 48 + (value % 10);
 const tens = (value: number) => 48 + (Math.floor(value / 10) % 10);
 const hundreds = (value: number) => 48 + Math.floor(value / 100);
 
-/** RFC 3339 in UTC with milliseconds, as Date.prototype.toISOString gives it, of an instant in years 0 to 9999. */
+/** RFC 3339 in UTC with milliseconds, like Date.prototype.toISOString, for years 0 to 9999. */
 export function toIsoText(epochMs: number): string {
   const day = Math.floor(epochMs / MS_OF_DAY);
   const [y1, y2, y3, y4, m1, m2, d1, d2] = digitsOf(day);
@@ -16,7 +16,7 @@ export function toIsoText(epochMs: number): string {
   const seconds = Math.floor(ms / 1000);
   const minutes = Math.floor(seconds / 60);
   const [hh, mm, ss, fff] = [Math.floor(minutes / 60), minutes % 60, seconds % 60, ms % 1000];
-  // At once, and not piece by piece: each piece put to the others would be an object of its own.
+  // One template: each concatenation would allocate an intermediate string.
   // biome-ignore format: as it reads
   return String.fromCharCode(
     y1, y2, y3, y4, DASH, m1, m2, DASH, d1, d2, T,
@@ -29,12 +29,13 @@ type Digits = [number, number, number, number, number, number, number, number];
 const MAX_DAYS = 10_000;
 const digits = new Map<number, Digits>();
 
-/** Of year, month and day, as characters. Most instants that are answered lie within a few years of each other. */
+/** Cached digits of year, month and day: most timestamps lie within a few years. */
 function digitsOf(day: number): Digits {
   const known = digits.get(day);
   if (known !== undefined) return known;
   const date = new Date(day * MS_OF_DAY).toISOString();
-  const found = [0, 1, 2, 3, 5, 6, 8, 9].map((at) => date.charCodeAt(at)) as Digits;
+  const at = (place: number) => date.charCodeAt(place);
+  const found: Digits = [at(0), at(1), at(2), at(3), at(5), at(6), at(8), at(9)];
   if (digits.size >= MAX_DAYS) digits.clear();
   digits.set(day, found);
   return found;
@@ -55,7 +56,7 @@ export function fromPostgresText(text: string): Date | undefined {
   let ms = 0;
   for (let index = 0; index < 3; index += 1) ms = 10 * ms + (index < fraction ? digit(text, 20 + index) : 0);
   const year = 100 * two(text, 0) + two(text, 2);
-  // Date.UTC takes years below 100 for those of the twentieth century.
+  // Date.UTC maps years below 100 to the twentieth century.
   if (year < 100) return undefined;
   return new Date(
     Date.UTC(year, two(text, 5) - 1, two(text, 8), two(text, 11), two(text, 14), two(text, 17), ms),

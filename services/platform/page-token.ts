@@ -1,35 +1,35 @@
-// Page tokens: where a page ended, bound to the filter that made it, so that a token never leads into another list.
+// Page tokens: the position where a page ended, bound to the list's filter, so that a token is valid for that list only.
 import { hash } from 'node:crypto';
 import { invalidField } from './errors.ts';
 import { isUuid } from './text.ts';
 
-/** The last row of a page by what the list is ordered by, then by an id. Instants are in milliseconds. */
+/** The sort keys of a page's last row, then its ID. Instants are in milliseconds. */
 export type Position = { keys: readonly (number | null)[]; id: string };
 
-/** What rows can have as a key of their position. */
+/** The type of a sort key. */
 const KEYS = {
   instant: isInstant,
   'instant or null': (value: unknown) => value === null || isInstant(value),
-  /** From 0, as PostgreSQL's integer holds it. */
+  /** 0 to the maximum of PostgreSQL's integer. */
   count: (value: unknown) => isWithin(value, 0, 2 ** 31),
   flag: (value: unknown) => value === 0 || value === 1,
 } as const satisfies Record<string, (value: unknown) => boolean>;
 export type KeyKind = keyof typeof KEYS;
 
-/** Longer than any of ours. */
+/** Longer than any valid token. */
 const MAX_CHARACTERS = 256;
-/** Room for a year of days on either side within the years that a date can say. */
+/** Leaves a margin of a year within the range of Date. */
 const EARLIEST_MS = Date.UTC(1970, 0, 1);
 const LATEST_MS = Date.UTC(9998, 0, 1);
 
-/** `filter` is everything but page_size and page_token that decides what the list holds, with the rpc's name. */
+/** `filter` contains the rpc's name and all request fields that select rows; not page_size and page_token. */
 export function encodePageToken(filter: readonly unknown[], { keys, id }: Position): string {
   return Buffer.from(JSON.stringify([fingerprint(filter), ...keys, id])).toString('base64url');
 }
 
 /**
- * undefined for the empty token, which asks for the first page. `kinds`: of the keys that this list's positions have.
- * @throws INVALID_REQUEST, field page_token, for a token that is not what a page of this list could end with.
+ * undefined for the empty token, which requests the first page. `kinds`: the types of this list's sort keys.
+ * @throws INVALID_REQUEST, field page_token, for a token that no page of this list can return.
  */
 export function decodePageToken(
   token: string,
@@ -38,7 +38,7 @@ export function decodePageToken(
 ): Position | undefined {
   if (token === '') return undefined;
   const position = token.length <= MAX_CHARACTERS ? parse(token, kinds) : undefined;
-  // Compared as a whole, which leaves one token for each position: no other filter, spelling or encoding.
+  // Re-encodes and compares, so that each position has exactly one valid token.
   if (position !== undefined && encodePageToken(filter, position) === token) return position;
   throw invalidField(
     'page_token',
@@ -46,7 +46,7 @@ export function decodePageToken(
   );
 }
 
-/** Cuts `rows`, one more of which were asked for than a page holds, to the page and the token of the next one. */
+/** Splits `rows`, read with a limit of one more than the page size, into the page and the next token. */
 export function toPage<T>(
   rows: readonly T[],
   pageSize: number,
@@ -63,7 +63,7 @@ function parse(token: string, kinds: readonly KeyKind[]): Position | undefined {
   const parts = parseArray(token);
   const [keys, id] = [parts.slice(1, -1), parts.at(-1)];
   if (typeof id !== 'string' || !isUuid(id) || keys.length !== kinds.length) return undefined;
-  // Each kind takes nothing but numbers, and null.
+  // Every kind accepts only numbers and null.
   return kinds.every((kind, index) => KEYS[kind](keys[index]))
     ? { keys: keys as Position['keys'], id }
     : undefined;

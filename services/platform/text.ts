@@ -1,7 +1,7 @@
-// Questions about text that several services ask alike: can it be stored, how long is it, is it a URI, is it a UUID.
+// Text checks that services share: storable, length in code points, URI, UUID.
 import { isIPv6 } from 'node:net';
 
-/** Whether PostgreSQL and UTF-8 can hold the text unchanged: no U+0000, no lone surrogate. */
+/** Whether PostgreSQL can store the text in UTF-8: no U+0000, no lone surrogate. */
 export function isStorable(text: string): boolean {
   return !text.includes('\u0000') && text.isWellFormed();
 }
@@ -20,7 +20,7 @@ export function isUuid(text: string): boolean {
   return UUID.test(text);
 }
 
-// RFC 3986, appendix B, with a scheme required; the parts are then held against the character sets of appendix A.
+// RFC 3986, appendix B, with a scheme required; the parts are then checked against the character sets of appendix A.
 const URI_PARTS = /^([A-Za-z][A-Za-z0-9+.-]*):(?:\/\/([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#([\s\S]*))?$/;
 const NOT_PATH = /[^A-Za-z0-9\-._~!$&'()*+,;=:@/%]/;
 const NOT_QUERY = /[^A-Za-z0-9\-._~!$&'()*+,;=:@/?%]/;

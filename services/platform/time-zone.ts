@@ -1,10 +1,10 @@
-// Whether a text names a time zone in which calendar times can be computed.
-// The package hands out the runtime's own Temporal where there is one, and its polyfill elsewhere.
+// Validates IANA time zone names.
+// The package exports the runtime's Temporal if it exists, else its polyfill.
 import { Temporal } from 'temporal-polyfill';
 
 /**
- * Whether this is an IANA time zone name, in any letter case; an offset such as "+02:00", which knows no daylight-saving
- * time, is none. Temporal is asked and not Intl, which also takes abbreviations such as "PST" that Temporal fails on.
+ * Whether this is an IANA time zone name, in any letter case. Offsets such as "+02:00" are refused, since they have no
+ * daylight-saving time. Uses Temporal, since Intl also accepts abbreviations such as "PST" that Temporal rejects.
  */
 export function isTimeZone(value: string): boolean {
   if (!/^[A-Za-z]/.test(value)) return false;

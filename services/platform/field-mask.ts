@@ -1,0 +1,26 @@
+// Reads google.protobuf.FieldMask, which lists the fields that an update changes (google.aip.dev/134).
+import { invalidField } from './errors.ts';
+
+/**
+ * The paths of `present` to change: those in the mask, or without a mask those with a value.
+ * `kept`: paths that cannot be removed. @throws INVALID_REQUEST, field update_mask, for an unknown path; field = the
+ * path, for one of `kept` without a value.
+ */
+export function readFieldMask<P extends string>(
+  mask: { paths: readonly string[] } | null,
+  present: Readonly<Record<P, unknown>>,
+  kept: readonly NoInfer<P>[],
+): ReadonlySet<P> {
+  const named = mask?.paths ?? [];
+  // The keys of an object of the mapped type are P.
+  const known = Object.keys(present) as P[];
+  if (named.some((path) => !Object.hasOwn(present, path)))
+    throw invalidField('update_mask', `update_mask may name ${known.join(', ')}.`);
+  const paths = known.filter((path) =>
+    named.length > 0 ? named.includes(path) : present[path] !== undefined,
+  );
+  for (const path of kept)
+    if (paths.includes(path) && present[path] === undefined)
+      throw invalidField(path, `${path} cannot be removed.`);
+  return new Set(paths);
+}

@@ -1,0 +1,148 @@
+// Adapts async functions to grpc-js handlers, with error encoding, metrics, traces and logs.
+import {
+  type handleServerStreamingCall,
+  type handleUnaryCall,
+  type Metadata,
+  type ServiceDefinition,
+  status,
+  type UntypedServiceImplementation,
+} from '@grpc/grpc-js';
+import { ServiceError, toServiceError } from '../errors.ts';
+import type { Logger } from '../logging/logger.ts';
+import { observeServedCall } from '../observability/observe-rpc.ts';
+import { NO_TELEMETRY, type Telemetry } from '../observability/telemetry.ts';
+import { type CallContext, ServedCall } from './call-context.ts';
+import { toGrpcStatus } from './status.ts';
+
+type Named<T> = { [K in keyof T as string extends K ? never : number extends K ? never : K]: T[K] };
+
+/** A generated XxxHandlers interface as async functions; a streaming one gets `send`, which resolves when it can send more. */
+export type AsyncHandlers<H> = {
+  [M in keyof Named<H>]: Named<H>[M] extends handleUnaryCall<infer Q, infer R>
+    ? (request: Q, context: CallContext) => Promise<R>
+    : Named<H>[M] extends handleServerStreamingCall<infer Q, infer R>
+      ? (request: Q, context: CallContext, send: (message: R) => Promise<void>) => Promise<void>
+      : never;
+};
+
+/** A service with its handlers. Create it with `implement`, which checks that they match. */
+export type ServiceImplementation = {
+  definition: ServiceDefinition;
+  handlers: Record<string, UnknownHandler>;
+};
+type UnknownHandler = (
+  request: unknown,
+  context: CallContext,
+  send: (message: unknown) => Promise<void>,
+) => Promise<unknown>;
+
+/** H is the generated XxxHandlers interface of the service that `definition` defines. */
+export function implement<H>(
+  definition: ServiceDefinition,
+  handlers: AsyncHandlers<H>,
+): ServiceImplementation {
+  // The mapped type has checked each handler against its rpc; from here on they are looked up by name.
+  return { definition, handlers: handlers as Record<string, UnknownHandler> };
+}
+
+export type HandlerOptions = {
+  /** The proto package, used as the error domain. */
+  domain: string;
+  logger: Logger;
+  telemetry?: Telemetry;
+};
+
+/** The implementation that grpc-js serves. @throws Error if an rpc has no handler. */
+export function wrapHandlers(
+  service: ServiceImplementation,
+  options: HandlerOptions,
+): UntypedServiceImplementation {
+  const wrapped: UntypedServiceImplementation = {};
+  for (const [name, method] of Object.entries(service.definition)) {
+    const handler = service.handlers[name];
+    if (handler === undefined) throw new Error(`no handler for ${method.path}`);
+    const run: HandlerRun = { path: method.path, handler: refusing(handler), options };
+    wrapped[name] = method.responseStream ? wrapStream(run) : wrapUnary(run);
+  }
+  return wrapped;
+}
+
+/** A request that the deserializer refused arrives as the ServiceError (strict-requests.ts). Also catches synchronous throws. */
+function refusing(handler: UnknownHandler): UnknownHandler {
+  return async (request, context, send) => {
+    if (request instanceof ServiceError) throw request;
+    return handler(request, context, send);
+  };
+}
+
+type HandlerRun = { path: string; handler: UnknownHandler; options: HandlerOptions };
+
+function wrapUnary({ path, handler, options }: HandlerRun): handleUnaryCall<unknown, unknown> {
+  return (call, callback) => {
+    const context = new ServedCall(call);
+    const observed = observe(call, path, context, options);
+    observed
+      .run(() => handler(call.request, context, async () => {}))
+      .then(
+        (response) => {
+          observed.end(status.OK);
+          callback(null, response);
+        },
+        (error: unknown) => {
+          const { refusal, known } = failure(error, path, context, options);
+          observed.end(refusal.code, known);
+          callback(refusal);
+        },
+      );
+  };
+}
+
+function wrapStream({ path, handler, options }: HandlerRun): handleServerStreamingCall<unknown, unknown> {
+  return (call) => {
+    const context = new ServedCall(call);
+    // Backpressure: waits until the client has read before it takes the next message.
+    const send = async (message: unknown) => {
+      if (context.signal.aborted) return;
+      const taken = Promise.withResolvers<void>();
+      const end = () => taken.resolve();
+      context.signal.addEventListener('abort', end, { once: true });
+      call.write(message, end);
+      await taken.promise;
+      context.signal.removeEventListener('abort', end);
+    };
+    const observed = observe(call, path, context, options);
+    observed
+      .run(() => handler(call.request, context, send))
+      .then(
+        () => {
+          observed.end(status.OK);
+          call.end();
+        },
+        (error: unknown) => {
+          const { refusal, known } = failure(error, path, context, options);
+          observed.end(refusal.code, known);
+          call.emit('error', refusal);
+        },
+      );
+  };
+}
+
+function observe(
+  { metadata, request }: { metadata: Metadata; request: unknown },
+  path: string,
+  context: CallContext,
+  { logger, telemetry = NO_TELEMETRY }: HandlerOptions,
+) {
+  return observeServedCall({ ...telemetry, logger }, { path, metadata, request, context });
+}
+
+/** Logs an internal error once with its stack; the caller gets a fixed text. */
+function failure(error: unknown, path: string, context: CallContext, { logger, domain }: HandlerOptions) {
+  const known = toServiceError(error);
+  if (known.reason === 'INTERNAL_ERROR') {
+    logger.error({ err: known.cause ?? known, rpc: path, requestId: context.requestId }, 'call failed');
+  } else if (known.reason === 'UNAVAILABLE') {
+    logger.warn({ err: known.cause, rpc: path, requestId: context.requestId }, 'call failed: unavailable');
+  }
+  return { refusal: toGrpcStatus(known, domain), known };
+}

@@ -1,0 +1,111 @@
+// The gRPC server of a service: handlers, health, reflection, service token, graceful shutdown.
+import { Server, ServerCredentials } from '@grpc/grpc-js';
+import type { PackageDefinition } from '@grpc/proto-loader';
+import { ReflectionService } from '@grpc/reflection';
+import { HealthImplementation } from 'grpc-health-check';
+import { ServiceError } from '../errors.ts';
+import type { Logger } from '../logging/logger.ts';
+import { tierOf } from '../observability/observe-rpc.ts';
+import type { Telemetry } from '../observability/telemetry.ts';
+import type { GrpcTrust } from '../process/common-config.ts';
+import { type ServiceImplementation, wrapHandlers } from './handlers.ts';
+import { logRefusedTokens, requireToken } from './service-token.ts';
+import { watchConnections } from './shutdown.ts';
+import { toGrpcStatus } from './status.ts';
+import { limitUnreadResponses, type UnreadLimits } from './unread-responses.ts';
+
+/**
+ * The largest legal request has two texts of 262,144 bytes. Up to twice that, an error names the field at fault; a larger call
+ * ends with RESOURCE_EXHAUSTED before its request is read.
+ */
+const MAX_REQUEST_BYTES = 1024 * 1024;
+
+export type GrpcServerOptions = {
+  proto: PackageDefinition;
+  /** The proto package, used as the error domain. */
+  domain: string;
+  services: readonly ServiceImplementation[];
+  host: string;
+  /** 0 for any free port. */
+  port: number;
+  /** Maximum age of a connection; then the client resolves the name and reconnects. Default 300,000. */
+  maxConnectionAgeMs?: number;
+  trust: GrpcTrust;
+  logger: Logger;
+  telemetry?: Telemetry;
+} & UnreadLimits;
+
+export type GrpcServer = {
+  port: number;
+  /** Stops accepting calls, waits for running ones, and aborts them after `timeoutMs`. */
+  close(timeoutMs: number): Promise<void>;
+};
+
+/**
+ * Starts listening. If tokens are set, all calls need one; health (grpc.health.v1) works without one and refuses a wrong one.
+ * @throws Error that names the address if the port is in use.
+ */
+export async function startGrpcServer(
+  options: GrpcServerOptions,
+): Promise<GrpcServer & { setServing(isServing: boolean): void }> {
+  const unread = limitUnreadResponses(options, {
+    logger: options.logger,
+    refusal: toGrpcStatus(new ServiceError('UNAVAILABLE'), options.domain),
+  });
+  const server = new Server({
+    interceptors: [
+      unread.interceptor,
+      ...(options.trust.serviceTokens.length > 0
+        ? [
+            requireToken(
+              options.trust.serviceTokens,
+              logRefusedTokens(options.logger, tierOf(`/${options.domain}`)),
+            ),
+          ]
+        : []),
+    ],
+    'grpc.max_receive_message_length': MAX_REQUEST_BYTES,
+    'grpc.keepalive_permit_without_calls': 1,
+    'grpc.max_connection_age_ms': options.maxConnectionAgeMs ?? 300_000,
+    'grpc.max_connection_age_grace_ms': 30_000,
+    'grpc-node.flow_control_window': 4 * 1024 * 1024,
+    // A facade has at most 128 requests in progress; a client queues calls beyond the limit.
+    'grpc.max_concurrent_streams': 512,
+  });
+  for (const service of options.services) {
+    server.addService(service.definition, wrapHandlers(service, options));
+  }
+  const health = new HealthImplementation({ '': 'SERVING' });
+  health.addToServer(server);
+  new ReflectionService(options.proto).addToServer(server);
+  const port = await bind(server, options);
+  const closeServer = watchConnections(server);
+  return {
+    port,
+    /** Sets the status that the health service reports until the shutdown. */
+    setServing: (isServing) => health.setStatus('', isServing ? 'SERVING' : 'NOT_SERVING'),
+    async close(timeoutMs) {
+      health.setStatus('', 'NOT_SERVING');
+      await closeServer(timeoutMs);
+      unread.close();
+    },
+  };
+}
+
+function bind(server: Server, { host, port, trust }: GrpcServerOptions): Promise<number> {
+  const credentials =
+    trust.tls === undefined
+      ? ServerCredentials.createInsecure()
+      : ServerCredentials.createSsl(
+          trust.tls.authority,
+          [{ cert_chain: trust.tls.certificate, private_key: trust.tls.key }],
+          true,
+        );
+  const address = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  return new Promise((resolve, reject) => {
+    server.bindAsync(address, credentials, (error, boundPort) => {
+      if (error === null) resolve(boundPort);
+      else reject(new Error(`cannot listen on ${address}: ${error.message}`));
+    });
+  });
+}

@@ -1,0 +1,42 @@
+// Bounds the chunks of a body and the bytes of an unread body: each chunk costs a turn of the event loop.
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { invalidField } from '../errors.ts';
+
+/** A body of 256 KiB in TCP segments arrives in fewer than 300. */
+const MAX_CHUNKS = 2000;
+/** A refused request can still send a body of legal size and read the response. */
+const MAX_UNREAD_BYTES = 512 * 1024;
+
+/** Refuses a body in more chunks (400, field body). Cuts off a client that keeps sending an unread body. */
+export function boundBodies(app: FastifyInstance): void {
+  const read = new WeakSet<FastifyRequest>();
+  app.addHook('preParsing', (request, reply, payload, done) => {
+    read.add(request);
+    let chunks = 0;
+    const count = () => {
+      chunks += 1;
+      if (chunks <= MAX_CHUNKS) return;
+      payload.off('data', count);
+      reply.header('connection', 'close');
+      payload.emit('error', invalidField('body', `The body must come in at most ${MAX_CHUNKS} chunks.`));
+    };
+    payload.on('data', count);
+    done(null, payload);
+  });
+  app.addHook('onSend', (request, _reply, _payload, done) => {
+    if (hasBody(request) && !read.has(request)) dropBody(request);
+    done();
+  });
+}
+
+const hasBody = ({ headers, raw }: FastifyRequest): boolean =>
+  !raw.complete && ('content-length' in headers || 'transfer-encoding' in headers);
+
+function dropBody({ raw }: FastifyRequest): void {
+  let [chunks, bytes] = [0, 0];
+  raw.on('data', (chunk: Buffer) => {
+    chunks += 1;
+    bytes += chunk.length;
+    if (chunks > MAX_CHUNKS || bytes > MAX_UNREAD_BYTES) raw.socket.destroy();
+  });
+}

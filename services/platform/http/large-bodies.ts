@@ -1,0 +1,56 @@
+// Processes the large bodies of one key one at a time, so that they cannot take the CPU from other callers.
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { createFairLane } from '../concurrency/fair-lane.ts';
+
+const LARGE_BYTES = 32 * 1024;
+/** Waiting bodies per key; admission lets fewer in. */
+const MAX_WAITING = 128;
+/** Sixty bodies, a key's writes of one minute, take less. A body that waits longer gets 503. */
+const MAX_WAIT_MS = 8000;
+/** After each body, the next one of the key waits for as long as that took, at most this: half of the time is for others. */
+const MAX_PAUSE_MS = 250;
+
+/**
+ * Register before any body is read. The returned function calls `work` when it is the turn of a body that has been read; a small
+ * body does not wait. A turn ends when the response is sent. `refuse` gets UNAVAILABLE if the wait is too long.
+ */
+export function serializeLargeBodies(
+  app: FastifyInstance,
+  fairnessKeyOf: (request: FastifyRequest) => string,
+): (request: FastifyRequest, bytes: number, work: () => void, refuse: (error: Error) => void) => void {
+  const lane = createFairLane({ maxRunning: Number.POSITIVE_INFINITY, maxWaiting: MAX_WAITING });
+  const ends = new WeakMap<FastifyRequest, AbortController>();
+  app.addHook('preParsing', (request, reply, _payload, done) => {
+    if (mayBeLarge(request)) {
+      const end = new AbortController();
+      ends.set(request, end);
+      reply.raw.once('close', () => end.abort(ENDED));
+    }
+    done();
+  });
+  app.addHook('onSend', (request, _reply, _payload, done) => {
+    ends.get(request)?.abort(ENDED);
+    done();
+  });
+  return (request, bytes, work, refuse) => {
+    const end = ends.get(request)?.signal;
+    if (bytes <= LARGE_BYTES || end === undefined) return work();
+    const inTime = AbortSignal.any([end, AbortSignal.timeout(MAX_WAIT_MS)]);
+    const untilAnswered = async () => {
+      const beganMs = performance.now();
+      const answered = end.aborted ? undefined : once(end, 'abort');
+      work();
+      await answered;
+      await sleep(Math.min(performance.now() - beganMs, MAX_PAUSE_MS));
+    };
+    lane.run(fairnessKeyOf(request), inTime, untilAnswered).catch(refuse);
+  };
+}
+
+/** A shared abort reason: the default creates an error with a stack for each abort. */
+const ENDED = 'ended';
+
+const mayBeLarge = ({ headers }: FastifyRequest): boolean =>
+  'transfer-encoding' in headers || Number(headers['content-length'] ?? 0) > LARGE_BYTES;

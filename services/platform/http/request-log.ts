@@ -1,0 +1,88 @@
+// Writes one log line per HTTP request, with the reason of a refusal.
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type ErrorReason, ServiceError } from '../errors.ts';
+import { createRefusalLog, type Logger } from '../logging/logger.ts';
+
+/** `field` uses the API's names. `cause` is for the log only. */
+export type Refusal = { reason: ErrorReason; field?: string | undefined; cause?: string | undefined };
+
+const refusals = new WeakMap<FastifyRequest, Refusal>();
+const shed = new WeakSet<FastifyRequest>();
+
+/** Notes why the request is refused, for its log line. */
+export function noteRefusal(request: FastifyRequest, refusal: Refusal): void {
+  refusals.set(request, refusal);
+}
+
+/** Notes a refusal for overload: it is not timed, and beyond a rate such refusals are only counted. */
+export function noteShed(request: FastifyRequest, why: string): void {
+  shed.add(request);
+  noteRefusal(request, { reason: 'UNAVAILABLE', cause: `overload: ${why}` });
+}
+
+export function wasShed(request: FastifyRequest): boolean {
+  return shed.has(request);
+}
+
+const MAX_CAUSE_CHARACTERS = 300;
+
+/** One line on why a service is unavailable. INTERNAL_ERROR is logged elsewhere with its stack. */
+export function causeOf({ reason, cause }: ServiceError): string | undefined {
+  if (reason !== 'UNAVAILABLE' || !(cause instanceof Error)) return undefined;
+  // The text can contain a key that the caller sent as an ID.
+  return new ServiceError('UNAVAILABLE', { message: cause.message.slice(0, MAX_CAUSE_CHARACTERS) }).message;
+}
+
+export type RequestLog = {
+  /** Starts the timer; writes the line when the request ends. */
+  begin(request: FastifyRequest, reply: FastifyReply): void;
+  /** Writes the line of what never became a request. */
+  refusedBare(requestId: string, line: { status: number } & Refusal): void;
+};
+
+/**
+ * Logs the route pattern, never the URL, which can contain search text. `who` returns the caller at the end of the request.
+ * Frequent refusals of anonymous callers are only counted.
+ */
+export function createRequestLog(
+  logger: Logger,
+  tier: string,
+  who: (request: FastifyRequest) => Record<string, string | undefined>,
+): RequestLog {
+  const many = createRefusalLog(logger, tier);
+  const end = (request: FastifyRequest, reply: FastifyReply, beganMs: number) => {
+    const { statusCode } = reply;
+    const hungUp = !reply.raw.writableFinished;
+    const level = statusCode >= 500 ? 'warn' : 'info';
+    if (!logger.isLevelEnabled(level)) return;
+    const asker = who(request);
+    const refusal = refusals.get(request);
+    const fields = {
+      tier,
+      requestId: request.id,
+      method: request.method,
+      route: request.routeOptions.url ?? 'unknown',
+      ...(hungUp ? { hungUp } : { status: statusCode }),
+      ...refusal,
+      durationMs: Math.round((performance.now() - beganMs) * 10) / 10,
+      ...asker,
+    };
+    const isAnonymous = Object.values(asker).every((value) => value === undefined);
+    const isRefused = refusal !== undefined || statusCode >= 400 || hungUp;
+    const reason = refusal?.reason ?? 'none';
+    if (shed.has(request) || (isAnonymous && isRefused))
+      many.write({ level, reason, fields, msg: 'request' });
+    else logger[level](fields, 'request');
+  };
+  return {
+    begin(request, reply) {
+      const beganMs = performance.now();
+      // Fastify does not call onResponse if the client disconnected.
+      reply.raw.once('close', () => end(request, reply, beganMs));
+    },
+    refusedBare(requestId, { status, ...refusal }) {
+      const fields = { tier, requestId, status, ...refusal };
+      many.write({ level: 'info', reason: refusal.reason, fields, msg: 'request' });
+    },
+  };
+}

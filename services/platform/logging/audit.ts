@@ -1,0 +1,25 @@
+// The audit log: who changed what. Independent of the log level; never contains a key, a title or content.
+import { destination, pino } from 'pino';
+
+export type AuditEntry = {
+  /** The action, done or refused, such as "createApiKey". */
+  action: string;
+  /** The actor: a program, or a program and a token name. */
+  caller: string;
+  /** "ok", or the error code. */
+  outcome: string;
+  requestId: string;
+  /** IDs of the affected user, material or key. */
+  targets: Readonly<Record<string, string | readonly string[]>>;
+};
+
+export type Audit = (entry: AuditEntry) => void;
+
+/** `name` is the program's name. Lines go to standard error as JSON with `"audit":true`, synchronously. */
+export function createAudit(name: string): Audit {
+  const lines = pino(
+    { name, level: 'info', base: { name, audit: true } },
+    destination({ fd: 2, sync: true }),
+  );
+  return ({ targets, ...entry }) => lines.info({ ...entry, ...targets });
+}

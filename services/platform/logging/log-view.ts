@@ -1,0 +1,90 @@
+// Formats JSON log lines for a terminal: one line per entry, the most important fields first.
+
+const LEVELS: Readonly<Record<number, { name: string; colour: number }>> = {
+  10: { name: 'TRACE', colour: 90 },
+  20: { name: 'DEBUG', colour: 90 },
+  30: { name: 'INFO ', colour: 32 },
+  40: { name: 'WARN ', colour: 33 },
+  50: { name: 'ERROR', colour: 31 },
+  60: { name: 'FATAL', colour: 31 },
+};
+
+/** Fields that the line shows elsewhere, or that readers do not need. */
+const SHOWN_APART = new Set([
+  'level',
+  'time',
+  'name',
+  'msg',
+  'err',
+  'method',
+  'route',
+  'rpc',
+  'status',
+  'durationMs',
+]);
+
+type Entry = Record<string, unknown>;
+
+/** Formats one line of pino's JSON, newline included; other text stays unchanged. */
+export function viewLogLine(line: string, { colours }: { colours: boolean }): string {
+  const entry = parse(line);
+  if (entry === undefined) return line;
+  const paint = (code: number, text: string) =>
+    colours && text !== '' ? `\u001b[${code}m${text}\u001b[0m` : text;
+  const level = LEVELS[Number(entry.level)] ?? { name: String(entry.level), colour: 0 };
+  const rest = Object.entries(entry)
+    .filter(([name, value]) => !SHOWN_APART.has(name) && value !== undefined)
+    .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
+  const text = [
+    paint(90, new Date(Number(entry.time)).toISOString().slice(11, 23)),
+    paint(level.colour, level.name),
+    paint(36, printable(String(entry.name))),
+    ...what(entry).map(printable),
+    paint(90, printable(rest.join(' '))),
+  ]
+    .filter((part) => part !== '')
+    .join(' ');
+  return `${text}${fault(entry.err)}\n`;
+}
+
+/** A stream for pino that writes formatted lines to `terminal`. */
+export function createLogView(
+  terminal: { write(text: string): unknown },
+  options: { colours: boolean },
+): { write(line: string): void } {
+  return { write: (line) => void terminal.write(viewLogLine(line, options)) };
+}
+
+/** Method, target and status for a request or call; the message for other entries. */
+function what({ msg, method, route, rpc, status, durationMs }: Entry): string[] {
+  const target = rpc ?? route;
+  if (target === undefined || durationMs === undefined)
+    return [String(msg ?? ''), ...(target ? [String(target)] : [])];
+  return [method, target, status ?? 'hung up', `${durationMs} ms`].flatMap((part) =>
+    part ? String(part) : [],
+  );
+}
+
+function fault(err: unknown): string {
+  if (typeof err !== 'object' || err === null) return '';
+  const text = 'stack' in err ? String(err.stack) : JSON.stringify(err);
+  return text
+    .split('\n')
+    .map((line) => `\n    ${printable(line)}`)
+    .join('');
+}
+
+/** Escapes control characters, which could move the cursor, colour the terminal or forge a line. */
+function printable(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches them on purpose
+  return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, '?');
+}
+
+function parse(line: string): Entry | undefined {
+  try {
+    const entry: unknown = JSON.parse(line);
+    return typeof entry === 'object' && entry !== null ? { ...entry } : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,121 @@
+// The catalogue of all metrics, the interface that records them, and an implementation that records nothing.
+
+type Definition = {
+  kind: 'counter' | 'histogram' | 'gauge';
+  /** Label values never come from users: they are route patterns, rpc names and codes. */
+  labels: readonly string[];
+  help: string;
+};
+
+/** Prometheus writes a histogram as NAME_bucket, NAME_sum and NAME_count: rate, errors and duration in one. */
+export const METRICS = {
+  srs_http_request_duration_seconds: {
+    kind: 'histogram',
+    labels: ['tier', 'method', 'route', 'status'],
+    help: 'HTTP requests by route pattern; status is hung_up if the client disconnected before the response.',
+  },
+  srs_grpc_server_call_duration_seconds: {
+    kind: 'histogram',
+    labels: ['rpc', 'code'],
+    help: 'gRPC calls served by this process; a stream counts when it ends.',
+  },
+  srs_grpc_client_call_duration_seconds: {
+    kind: 'histogram',
+    labels: ['rpc', 'code'],
+    help: 'Unary gRPC calls made by this process, network included.',
+  },
+  srs_graphql_operation_duration_seconds: {
+    kind: 'histogram',
+    labels: ['type', 'outcome'],
+    help: 'GraphQL operations that reached execution or validation, by type; outcome is ok, refused or failed.',
+  },
+  srs_pg_pool_connections: {
+    kind: 'gauge',
+    labels: ['pool', 'state'],
+    help: 'Connections of a PostgreSQL pool by state: idle or busy.',
+  },
+  srs_pg_pool_waiting: {
+    kind: 'gauge',
+    labels: ['pool'],
+    help: 'Statements waiting for a connection of the pool.',
+  },
+  srs_pg_pool_max: {
+    kind: 'gauge',
+    labels: ['pool'],
+    help: 'Maximum number of connections of the pool.',
+  },
+  srs_write_limit_mode: {
+    kind: 'gauge',
+    labels: ['mode'],
+    help: '1 for the place where writes are limited now: redis or process.',
+  },
+  srs_write_limit_redis_configured: {
+    kind: 'gauge',
+    labels: [],
+    help: '1 if REDIS_URL is set; then mode process means that Redis is unavailable.',
+  },
+  srs_write_limit_decisions_total: {
+    kind: 'counter',
+    labels: ['outcome'],
+    help: 'Writes within the limit (allowed) and beyond it (refused with 429).',
+  },
+  srs_key_lookups_total: {
+    kind: 'counter',
+    labels: ['outcome'],
+    help: 'Lookups in the cache of verified keys: hit, renewal (hit, verified again before it expires), miss, shared (joined a verification in progress), malformed, overloaded (503).',
+  },
+  srs_revocation_stream_up: {
+    kind: 'gauge',
+    labels: [],
+    help: '1 while the revocation stream works; at 0 the key cache is bypassed and accounts verifies every request.',
+  },
+  srs_overload_refusals_total: {
+    kind: 'counter',
+    labels: ['why'],
+    help: 'Requests refused with 503 before any work: room (no free place), key_share (the key holds its share), flood (the key keeps retrying at once).',
+  },
+  srs_requests_at_work: {
+    kind: 'gauge',
+    labels: ['tier', 'kind'],
+    help: 'Requests in progress by kind: read or write.',
+  },
+  srs_schedule_lag_seconds: {
+    kind: 'gauge',
+    labels: ['task'],
+    help: 'Seconds since a periodic task should have succeeded; 0 while it is on time.',
+  },
+  srs_ready: { kind: 'gauge', labels: [], help: '1 if GET /ready returns 200.' },
+  srs_check_ok: {
+    kind: 'gauge',
+    labels: ['check'],
+    help: '1 for each passed check of GET /ready; a degraded check is 0 although the process stays ready.',
+  },
+} as const satisfies Record<string, Definition>;
+
+type Catalogue = typeof METRICS;
+type Named<K extends Definition['kind']> = {
+  [N in keyof Catalogue]: Catalogue[N]['kind'] extends K ? N : never;
+}[keyof Catalogue];
+export type MetricLabels<N extends keyof Catalogue> = Readonly<
+  Record<Catalogue[N]['labels'][number], string>
+>;
+export type GaugeReading<N extends Named<'gauge'>> = { labels: MetricLabels<N>; value: number };
+
+export type Metrics = {
+  /** False for NO_METRICS: callers then skip measurements that need extra work. */
+  isOn: boolean;
+  /** Adds one. */
+  count<N extends Named<'counter'>>(name: N, labels: MetricLabels<N>): void;
+  /** Starts a timer. The returned function stops it and records the time under its labels. */
+  time<N extends Named<'histogram'>>(name: N): (labels: MetricLabels<N>) => void;
+  /** Calls `read` at each scrape. A gauge may have several readers with different labels. */
+  gauge<N extends Named<'gauge'>>(
+    name: N,
+    read: () => readonly GaugeReading<N>[] | Promise<readonly GaugeReading<N>[]>,
+  ): void;
+};
+
+const nothing = () => {};
+
+/** Records nothing. */
+export const NO_METRICS: Metrics = { isOn: false, count: nothing, time: () => nothing, gauge: nothing };

@@ -1,0 +1,48 @@
+// Classifies the errors of statements: transient, of the connection, or of the statement itself.
+import { ServiceError } from '../errors.ts';
+import { StatementTimeout } from './abandoned-statements.ts';
+
+const NETWORK_FAULTS = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ENOENT',
+]);
+/**
+ * SQLSTATEs after which the same statement may succeed later: 08 connection, 53 resources, 57P shutdown and start-up,
+ * 57014 statement timeout, 55P03 lock timeout, 25P03 idle in transaction, 25006 read-only standby, 40 serialisation.
+ */
+const PASSING_STATES = /^(08...|53...|57P..|57014|55P03|25P03|25006|40...)$/;
+
+/** Those of them that leave the connection usable. */
+const ENDED_STATEMENTS = /^(57014|55P03|40...)$/;
+
+/** Whether the error is transient, so that a retry can succeed. */
+export function isUnavailable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = codeOf(error);
+  if (error instanceof StatementTimeout || NETWORK_FAULTS.has(code) || PASSING_STATES.test(code)) return true;
+  // pg sets no code for the pool's time-out and for a connection that ends during a statement.
+  return /timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error/.test(
+    error.message,
+  );
+}
+
+/** The fault of the connection on which a statement failed; undefined if the connection is still usable. */
+export function connectionFault(error: unknown): unknown {
+  if (!(error instanceof ServiceError)) return undefined;
+  const { cause } = error;
+  return cause instanceof Error && ENDED_STATEMENTS.test(codeOf(cause)) ? undefined : cause;
+}
+
+function codeOf(error: Error): string {
+  return 'code' in error && typeof error.code === 'string' ? error.code : '';
+}
+
+/** Whether `error` is a unique violation (SQLSTATE 23505). */
+export function isUniqueViolation(error: unknown): boolean {
+  return error instanceof Error && codeOf(error) === '23505';
+}

@@ -1,0 +1,56 @@
+// The environment variables that all services share: logging, shutdown, gRPC authentication.
+import { readFileSync } from 'node:fs';
+import type { EnvironmentReader } from './config.ts';
+
+export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** Authentication between gRPC services; both are optional on loopback. */
+export type GrpcTrust = {
+  /** The first is sent, all are accepted; empty: no token is required. */
+  serviceTokens: readonly string[];
+  /** PEM contents for mutual TLS. */
+  tls: { certificate: Buffer; key: Buffer; authority: Buffer } | undefined;
+};
+
+export type CommonConfig = { logLevel: LogLevel; shutdownTimeoutMs: number; trust: GrpcTrust };
+
+export function readCommonConfig(reader: EnvironmentReader): CommonConfig {
+  return {
+    logLevel: reader.oneOf('LOG_LEVEL', LOG_LEVELS, 'info'),
+    shutdownTimeoutMs: reader.wholeNumber('SHUTDOWN_TIMEOUT_MS', 10_000, { min: 0, max: 600_000 }),
+    trust: { serviceTokens: reader.secrets('SERVICE_TOKEN', 32), tls: readTls(reader) },
+  };
+}
+
+function readTls(reader: EnvironmentReader): GrpcTrust['tls'] {
+  const names = ['GRPC_TLS_CERT', 'GRPC_TLS_KEY', 'GRPC_TLS_CA'] as const;
+  const paths = names.map((name) => reader.text(name));
+  if (paths.every((path) => path === undefined)) return undefined;
+  const [certificate, key, authority] = names.map((name, index) => {
+    const path = paths[index];
+    if (path === undefined) {
+      reader.problem(`${name} is not set: mutual TLS needs all of ${names.join(', ')}`);
+      return Buffer.alloc(0);
+    }
+    try {
+      return readFileSync(path);
+    } catch {
+      reader.problem(`${name} names a file that cannot be read: ${path}`);
+      return Buffer.alloc(0);
+    }
+  });
+  return certificate && key && authority && { certificate, key, authority };
+}
+
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);
+}
+
+/** Refuses an unauthenticated gRPC service on an address other than loopback. */
+export function requireTrustBeyondLoopback(reader: EnvironmentReader, host: string, trust: GrpcTrust): void {
+  if (isLoopback(host) || trust.serviceTokens.length > 0 || trust.tls !== undefined) return;
+  reader.problem(
+    `HOST is ${host}: beyond loopback, gRPC needs SERVICE_TOKEN (the same in every service) or GRPC_TLS_CERT, GRPC_TLS_KEY and GRPC_TLS_CA`,
+  );
+}

@@ -1,0 +1,83 @@
+// Reads environment variables and reports all invalid ones together.
+
+/** Has one line per invalid variable. */
+export class ConfigError extends Error {
+  readonly problems: readonly string[];
+  constructor(problems: readonly string[]) {
+    super(`The configuration is not usable:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
+    this.name = 'ConfigError';
+    this.problems = problems;
+  }
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Typed access to an environment. Notes an invalid value and returns the fallback, so that all problems are found. */
+export type EnvironmentReader = {
+  /** The value of a variable; empty counts as unset. */
+  text(name: string): string | undefined;
+  textOr(name: string, fallback: string): string;
+  /** A required value; `hint` says how to get one. */
+  required(name: string, hint: string): string;
+  wholeNumber(name: string, fallback: number, range: { min: number; max: number }): number;
+  /** A TCP port; 0 lets the system choose a free one. */
+  port(name: string, fallback: number): number;
+  optionalPort(name: string): number | undefined;
+  oneOf<T extends string>(name: string, allowed: readonly [T, ...T[]], fallback: T): T;
+  /** Secrets separated by commas, each of at least `minLength` characters; problems never contain the values. */
+  secrets(name: string, minLength: number): string[];
+  /** Adds a problem that involves several variables. */
+  problem(text: string): void;
+};
+
+/**
+ * Reads an environment with `read` and returns the result.
+ * @throws ConfigError with all problems.
+ */
+export function readEnvironment<T>(environment: Environment, read: (reader: EnvironmentReader) => T): T {
+  const problems: string[] = [];
+  const result = read(createReader(environment, problems));
+  if (problems.length > 0) throw new ConfigError(problems);
+  return result;
+}
+
+function createReader(environment: Environment, problems: string[]): EnvironmentReader {
+  const text = (name: string) => environment[name] || undefined;
+  const wholeNumber: EnvironmentReader['wholeNumber'] = (name, fallback, { min, max }) => {
+    const value = text(name);
+    if (value === undefined) return fallback;
+    const number = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN;
+    if (number >= min && number <= max) return number;
+    problems.push(`${name} must be a whole number from ${min} to ${max}, not "${value}"`);
+    return fallback;
+  };
+  return {
+    text,
+    textOr: (name, fallback) => text(name) ?? fallback,
+    required(name, hint) {
+      const value = text(name);
+      if (value === undefined) problems.push(`${name} is not set: ${hint}`);
+      return value ?? '';
+    },
+    wholeNumber,
+    port: (name, fallback) => wholeNumber(name, fallback, { min: 0, max: 65_535 }),
+    optionalPort: (name) =>
+      text(name) === undefined ? undefined : wholeNumber(name, 0, { min: 0, max: 65_535 }),
+    oneOf(name, allowed, fallback) {
+      const value = text(name);
+      const found = allowed.find((candidate) => candidate === value);
+      if (value !== undefined && found === undefined) {
+        problems.push(`${name} must be one of ${allowed.join(', ')}, not "${value}"`);
+      }
+      return found ?? fallback;
+    },
+    secrets(name, minLength) {
+      const values = text(name)?.split(',') ?? [];
+      if (values.some((value) => value.length < minLength)) {
+        problems.push(`each secret in ${name} must have at least ${minLength} characters`);
+      }
+      return values;
+    },
+    problem: (problem) => problems.push(problem),
+  };
+}

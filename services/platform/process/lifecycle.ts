@@ -1,0 +1,72 @@
+// The lifecycle of a process: start, run until a signal or a fatal error, shut down within a time limit.
+
+import type { Logger } from '../logging/logger.ts';
+import { ConfigError } from './config.ts';
+
+/** A signal this long after the first forces the exit. */
+const IMPATIENT_MS = 1000;
+/** Time limit of the shutdown after an uncaught error. */
+const BROKEN_TIMEOUT_MS = 3000;
+
+export type RunningProcess = {
+  logger: Logger;
+  timeoutMs: number;
+  close(): Promise<void>;
+  /** Resolves to the error that ends the process; to undefined after a regular stop. */
+  failed?: Promise<Error | undefined> | undefined;
+};
+
+/**
+ * Runs `start`; on SIGINT or SIGTERM calls the returned `close`. A second signal after more than a second, or `timeoutMs`, exits
+ * at once with 1. A failed start prints its reason and exits with 1.
+ * An uncaught error or unhandled rejection is logged as fatal, followed by a shutdown within 3 s and exit code 1. If `failed`
+ * resolves to an error, its message is printed, followed by a shutdown and exit code 1.
+ */
+export async function runProcess(start: () => Promise<RunningProcess>): Promise<void> {
+  let running: RunningProcess | undefined;
+  let exitCode = 0;
+  let stopTime: number | undefined;
+  const stopRequested = Promise.withResolvers<undefined>();
+  const stop = () => {
+    stopTime ??= performance.now();
+    // Under npm, Ctrl-C arrives twice at once: from the terminal, and forwarded by npm.
+    if (performance.now() - stopTime > IMPATIENT_MS) process.exit(1);
+    stopRequested.resolve(undefined);
+  };
+  process.on('SIGINT', stop);
+  process.on('SIGTERM', stop);
+  // Also called for unhandled rejections.
+  process.on('uncaughtException', (error, origin) => {
+    if (running === undefined) exitAfterFailedStart(error);
+    running.logger.fatal({ err: error, origin }, 'uncaught error; exiting');
+    exitCode = 1;
+    setTimeout(() => process.exit(1), BROKEN_TIMEOUT_MS);
+    stopRequested.resolve(undefined);
+  });
+  running = await start().catch(exitAfterFailedStart);
+  const { timeoutMs, close, failed } = running;
+  const failure = await Promise.race([stopRequested.promise, failed ?? stopRequested.promise]);
+  if (failure !== undefined) {
+    process.stderr.write(`${failure.message}\n`);
+    exitCode = 1;
+  }
+  const timer = setTimeout(() => {
+    process.stderr.write(`The shutdown took longer than ${timeoutMs} ms; exiting now.\n`);
+    process.exit(1);
+  }, timeoutMs);
+  await close();
+  clearTimeout(timer);
+  process.exitCode = exitCode;
+  // Handles that a library leaves open must not keep the process alive.
+  setTimeout(() => process.exit(exitCode), 200).unref();
+}
+
+function exitAfterFailedStart(error: unknown): never {
+  process.stderr.write(`${explain(error)}\n`);
+  process.exit(1);
+}
+
+function explain(error: unknown): string {
+  if (error instanceof ConfigError) return error.message;
+  return error instanceof Error ? `Could not start: ${error.message}` : `Could not start: ${String(error)}`;
+}
