@@ -1,4 +1,4 @@
-// What an API key looks like and how it is kept: 256 random bits with a checksum, stored only as a keyed hash.
+// The format and storage of API keys: 256 random bits with a checksum, stored only as an HMAC.
 import { createHmac } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
@@ -8,16 +8,16 @@ const CHECKSUM_CHARACTERS = 6;
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const FORM = /^rmk_live_[0-9A-Za-z]{49}$/;
 
-/** A pepper: the version under which hashes are stored, and the secret that makes them. */
+/** A pepper: the HMAC secret and its version, which is stored with each hash. */
 export type Pepper = { version: string; secret: string };
 
-/** `randomBytes(32)` gives the key's 256 bits; 43 base62 digits hold them. */
+/** `randomBytes(32)` returns the key's 256 bits, encoded in 43 base62 digits. */
 export function generateKey(randomBytes: (size: number) => Buffer): string {
   const body = PREFIX + toBase62(BigInt(`0x${randomBytes(32).toString('hex')}`), SECRET_CHARACTERS);
   return body + checksum(body);
 }
 
-/** Whether the text has a key's form and checksum: a mistyped key is told without asking the database. */
+/** Whether the text has a key's form and checksum: a mistyped key is refused without a query. */
 export function isWellFormedKey(text: string): boolean {
   if (!FORM.test(text)) return false;
   return checksum(text.slice(0, -CHECKSUM_CHARACTERS)) === text.slice(-CHECKSUM_CHARACTERS);
@@ -27,12 +27,12 @@ export function hashKey(key: string, pepper: Pepper): Buffer {
   return createHmac('sha256', pepper.secret).update(key).digest();
 }
 
-/** The value by which a pepper is recognised again. */
+/** The check value that detects a wrong secret for a known version. */
 export function pepperCheckValue(pepper: Pepper): Buffer {
   return createHmac('sha256', pepper.secret).update('pepper check value').digest();
 }
 
-/** CRC-32 (ISO 3309) in base62: catches every single mistyped character. */
+/** CRC-32 (ISO 3309) in base62: detects every single mistyped character. */
 function checksum(body: string): string {
   return toBase62(BigInt(crc32(body)), CHECKSUM_CHARACTERS);
 }

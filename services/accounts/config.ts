@@ -3,15 +3,15 @@ import {
   type CommonConfig,
   readCommonConfig,
   requireTrustBeyondLoopback,
-} from '../platform/common-config.ts';
-import type { EnvironmentReader } from '../platform/config.ts';
+} from '../platform/process/common-config.ts';
+import type { EnvironmentReader } from '../platform/process/config.ts';
 import type { Pepper } from './api-key.ts';
 
 export type AccountsConfig = CommonConfig & {
   host: string;
   port: number;
   databaseUrl: string;
-  /** The newest first; never empty once the environment was read without a problem. */
+  /** Newest first; not empty if the environment is valid. */
   peppers: readonly Pepper[];
   keysPerHour: number;
 };
@@ -33,7 +33,7 @@ export function readAccountsConfig(reader: EnvironmentReader): AccountsConfig {
   };
 }
 
-/** Of KEY_PEPPER, the newest first. */
+/** Parses KEY_PEPPER; newest first. */
 export function readPeppers(reader: EnvironmentReader): Pepper[] {
   const text = reader.required(
     'KEY_PEPPER',

@@ -1,9 +1,9 @@
 // npm run accounts: the accounts service alone.
-import { createAudit } from '../platform/audit.ts';
-import { readEnvironment } from '../platform/config.ts';
-import { createLogger } from '../platform/logger.ts';
-import { readTelemetryConfig, startTelemetry } from '../platform/ops/telemetry.ts';
-import { runProcess } from '../platform/process.ts';
+import { createAudit } from '../platform/logging/audit.ts';
+import { createLogger } from '../platform/logging/logger.ts';
+import { readTelemetryConfig, startTelemetry } from '../platform/observability/telemetry.ts';
+import { readEnvironment } from '../platform/process/config.ts';
+import { runProcess } from '../platform/process/lifecycle.ts';
 import { readAccountsConfig } from './config.ts';
 import { startAccounts } from './service.ts';
 

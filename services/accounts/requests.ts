@@ -1,4 +1,4 @@
-// What a request over gRPC must hold: the checks of the proto's prose, each error naming its field.
+// Validates gRPC requests as the proto files document; each error names its field.
 import { invalidField, ServiceError } from '../platform/errors.ts';
 import { codePointLength, isStorable, isUuid } from '../platform/text.ts';
 import { isTimeZone } from '../platform/time-zone.ts';
@@ -8,7 +8,7 @@ const MAX_NAME_CODE_POINTS = 100;
 const DEFAULT_PAGE_SIZE = 20;
 const MAX_PAGE_SIZE = 100;
 
-/** RFC 5321 without quoted local parts and address literals, which no mail provider gives out. */
+/** RFC 5321 without quoted local parts and address literals, which mail providers do not use. */
 const EMAIL =
   /^(?=.{1,64}@)[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*@[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)+$/;
 

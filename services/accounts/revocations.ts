@@ -1,37 +1,37 @@
-// Tells every watcher, on whatever instance, that a key was revoked or a user changed: PostgreSQL NOTIFY behind it.
+// Sends revocations and user changes to the watchers of all instances through PostgreSQL NOTIFY.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { ServiceError } from '../platform/errors.ts';
-import type { Logger } from '../platform/logger.ts';
-import type { Queryable } from '../platform/postgres.ts';
+import type { Logger } from '../platform/logging/logger.ts';
+import type { Queryable } from '../platform/postgres/database.ts';
 
 type Announcement = { revokedApiKeyId: string } | { changedUserId: string };
 export type RevocationEvent = Announcement | { heartbeat: object };
 
 export type Revocations = {
-  /** Sends events to `send` until `signal` aborts. @throws UNAVAILABLE once events can be missed. */
+  /** Sends events to `send` until `signal` aborts. @throws UNAVAILABLE when events may be lost. */
   watch(send: (event: RevocationEvent) => Promise<void>, signal: AbortSignal): Promise<void>;
-  /** Whether this instance hears of revocations now. */
+  /** Whether this instance receives revocations now. */
   isListening(): boolean;
   close(): Promise<void>;
 };
 
 const CHANNEL = 'accounts_revocations';
 const HEARTBEAT_MS = 500;
-/** With the pause between two beats less than the silence that a watcher takes for a break. */
+/** With the heartbeat interval, less than the silence that watchers treat as a break. */
 const PROOF_MS = 400;
 const RETRY_MS = 200;
 const NOTIFY = 'SELECT pg_notify($1, $2)';
 
-/** Announces an event when, and only when, the transaction commits. */
+/** Announces an event if and when the transaction commits. */
 export async function announce(transaction: Queryable, event: Announcement): Promise<void> {
   await transaction.query({ text: NOTIFY, values: [CHANNEL, JSON.stringify(event)] });
 }
 
 type Watcher = { tell(event: RevocationEvent): void; end(): void };
 
-/** Keeps one LISTEN connection for all watchers, and takes it up again when it is lost. */
+/** Keeps one LISTEN connection for all watchers, and reconnects when it is lost. */
 export function createRevocations({
   databaseUrl,
   logger,
@@ -48,10 +48,10 @@ export function createRevocations({
         if ('heartbeat' in event) state.listening = true;
         for (const watcher of watchers) watcher.tell(event);
       });
-      // Once for each break, however often it is tried.
+      // Logged once per break, not for every retry.
       if (state.listening) isLogged = false;
       if (!isLogged && !closing.signal.aborted) {
-        logger.warn({ err: fault }, 'not hearing of revocations; trying again');
+        logger.warn({ err: fault }, 'revocation listener lost; retrying');
       }
       isLogged = true;
       state.listening = false;
@@ -72,10 +72,10 @@ export function createRevocations({
 }
 
 /**
- * Listens until revocations can be missed; resolves to the reason. Before each beat a notification of its own has to come back
- * on the channel. None does where the connection died without a word, nor where LISTEN is held by another session, as behind
- * a pooler that swaps them. It is sent on a second connection, as revocations are: one sent on the listening connection comes
- * back wherever that leads. The pool's connections would not do: all of them may be taken, which is no break.
+ * Listens until events may be lost; resolves to the reason. Before each heartbeat, a test notification must arrive on the
+ * channel. This detects dead connections, and poolers behind which LISTEN belongs to another session. It is sent on a second
+ * connection, as revocations are; on the listening connection it would always arrive. A pool connection is unsuitable, since a
+ * full pool is not a break.
  */
 async function listenOnce(
   databaseUrl: string,
@@ -94,7 +94,7 @@ async function listenOnce(
   listener.on('notification', ({ payload = '' }) => {
     const event = readNotification(payload);
     if (event === undefined) {
-      broken.resolve(new Error(`a notification that is not understood: ${payload.slice(0, 200)}`));
+      broken.resolve(new Error(`an invalid notification: ${payload.slice(0, 200)}`));
     } else if (!('proof' in event)) {
       tell(event);
     } else if (event.proof === proof) {
@@ -130,15 +130,23 @@ function openConnection(databaseUrl: string): Client {
   });
 }
 
-const KINDS = ['revokedApiKeyId', 'changedUserId', 'proof'];
-
-/** undefined: not understood. A proof may be that of another instance. */
+/** undefined for an invalid payload. A proof can come from another instance. */
 function readNotification(payload: string): Announcement | { proof: string } | undefined {
   try {
-    const event = JSON.parse(payload);
+    const event: unknown = JSON.parse(payload);
+    if (typeof event !== 'object' || event === null) return undefined;
     const [[name, value] = ['', ''], ...others] = Object.entries(event);
-    const isKnown = KINDS.includes(name) && typeof value === 'string' && others.length === 0;
-    return isKnown ? event : undefined;
+    if (typeof value !== 'string' || others.length > 0) return undefined;
+    switch (name) {
+      case 'revokedApiKeyId':
+        return { revokedApiKeyId: value };
+      case 'changedUserId':
+        return { changedUserId: value };
+      case 'proof':
+        return { proof: value };
+      default:
+        return undefined;
+    }
   } catch {
     return undefined;
   }

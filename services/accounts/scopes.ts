@@ -1,4 +1,4 @@
-// The six scopes, in the order in which they are always shown.
+// The six scopes in display order.
 import { ServiceError } from '../platform/errors.ts';
 
 export const SCOPES = [
@@ -13,19 +13,19 @@ export type Scope = (typeof SCOPES)[number];
 
 const DEFAULT_SCOPES: readonly Scope[] = ['materials:read', 'reviews:read', 'profile:read'];
 
-/** Scopes for a new key, doubles dropped; none named: the read-oriented ones. @throws INVALID_SCOPE for an unknown one. */
+/** Scopes for a new key without duplicates; default: the read-oriented ones. @throws INVALID_SCOPE for an unknown scope. */
 export function scopesForNewKey(named: readonly string[]): readonly Scope[] {
   return named.length === 0 ? DEFAULT_SCOPES : knownScopes(named);
 }
 
-/** Scopes for a replacement; none named: the same. @throws INVALID_SCOPE for one that is unknown or not held. */
+/** Scopes for a replacement key; default: the same. @throws INVALID_SCOPE for a scope that is unknown or not in the old key. */
 export function scopesForRotation(named: readonly string[], held: readonly Scope[]): readonly Scope[] {
   if (named.length === 0) return held;
   const wanted = knownScopes(named);
   const wider = wanted.find((scope) => !held.includes(scope));
   if (wider === undefined) return wanted;
   throw new ServiceError('INVALID_SCOPE', {
-    message: `A replacement may have the scopes of the old key or fewer; that key lacks ${wider}.`,
+    message: `A replacement can only have scopes of the old key, which lacks ${wider}.`,
   });
 }
 

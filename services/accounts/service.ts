@@ -1,4 +1,4 @@
-// Wires the accounts service: database, migrations, peppers, revocations, handlers, gRPC.
+// Assembles the accounts service: database, migrations, peppers, revocations, handlers, gRPC.
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { v7 as uuidV7 } from 'uuid';
@@ -7,26 +7,27 @@ import type {
   ApiKeyServiceHandlers,
 } from '../../generated/accounts/v1/ApiKeyService.ts';
 import type { UserServiceDefinition, UserServiceHandlers } from '../../generated/accounts/v1/UserService.ts';
-import type { Audit } from '../platform/audit.ts';
-import { type GrpcServer, implement, startGrpcServer } from '../platform/grpc-server.ts';
-import type { Logger } from '../platform/logger.ts';
-import { migrate } from '../platform/migrate.ts';
-import { addDatabaseChecks } from '../platform/ops/database-checks.ts';
-import { NO_TELEMETRY, type Telemetry } from '../platform/ops/telemetry.ts';
-import { watchDatabase } from '../platform/ops/watch-database.ts';
-import { openDatabase } from '../platform/postgres.ts';
-import { loadProto, serviceDefinition } from '../platform/proto.ts';
-import { requireUsableDatabase } from '../platform/usable-database.ts';
+import { implement } from '../platform/grpc/handlers.ts';
+import { type GrpcServer, startGrpcServer } from '../platform/grpc/server.ts';
+import type { Audit } from '../platform/logging/audit.ts';
+import type { Logger } from '../platform/logging/logger.ts';
+import { NO_TELEMETRY, type Telemetry } from '../platform/observability/telemetry.ts';
+import { openDatabase } from '../platform/postgres/database.ts';
+import { addDatabaseChecks } from '../platform/postgres/database-checks.ts';
+import { migrate } from '../platform/postgres/migrate.ts';
+import { requireUsableDatabase } from '../platform/postgres/usable-database.ts';
+import { watchDatabase } from '../platform/postgres/watch-database.ts';
+import { loadProto, serviceDefinition } from '../platform/protobuf/load.ts';
 import type { AccountsConfig } from './config.ts';
 import { createApiKeyHandlers } from './handlers/api-keys-handlers.ts';
 import { createUserHandlers } from './handlers/users-handlers.ts';
 import { requireKnownPeppers } from './repositories/peppers-repository.ts';
 import { createRevocations } from './revocations.ts';
 
-/** Where this service keeps its tables, and the files that make them. */
+/** The service's SQL schema and its migrations. */
 export const accountsSchema = { schema: 'accounts', directory: join(import.meta.dirname, 'migrations') };
 
-/** Starts the service, its schema up to date. @throws Error where the database or a pepper is unfit or the port taken. */
+/** Starts the service, its schema migrated. @throws Error if the database or a pepper is unsuitable, or the port is in use. */
 export async function startAccounts(options: {
   config: AccountsConfig;
   logger: Logger;
@@ -63,7 +64,7 @@ export async function startAccounts(options: {
       find: () =>
         revocations.isListening()
           ? { state: 'ok' }
-          : { state: 'degraded', reason: 'not hearing of revocations: facades ask for every key' },
+          : { state: 'degraded', reason: 'no revocation stream: rest checks every key with accounts' },
     });
     const newId = (time: Date) => uuidV7({ msecs: time.getTime() });
     const users = { database, now, newId };
@@ -76,7 +77,7 @@ export async function startAccounts(options: {
       audit,
       logger,
     };
-    const proto = loadProto('accounts/v1/accounts.proto');
+    const proto = loadProto('accounts/v1');
     const server = await startGrpcServer({
       proto,
       domain: 'accounts.v1',
@@ -99,7 +100,7 @@ export async function startAccounts(options: {
     const stopWatching = watchDatabase(database, server.setServing);
     const closeAll = async (timeoutMs: number) => {
       stopWatching();
-      // First the streams, which never end by themselves.
+      // Ends the streams first, since they never end by themselves.
       await closeRevocations();
       await server.close(timeoutMs);
       await database.close();

@@ -3,8 +3,8 @@ import {
   type CommonConfig,
   readCommonConfig,
   requireTrustBeyondLoopback,
-} from '../platform/common-config.ts';
-import type { EnvironmentReader } from '../platform/config.ts';
+} from '../platform/process/common-config.ts';
+import type { EnvironmentReader } from '../platform/process/config.ts';
 
 export type SchedulingConfig = CommonConfig & { host: string; port: number; databaseUrl: string };
 

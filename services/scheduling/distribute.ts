@@ -1,8 +1,8 @@
-// Spreads the scheduling tables over the nodes of a Citus cluster by user_id, so that all rows of a user lie on one node.
+// Distributes the scheduling tables of a Citus cluster by user_id, so that all rows of a user are on one node.
 import { Client } from 'pg';
-import type { Queryable } from '../platform/postgres.ts';
+import type { Queryable } from '../platform/postgres/database.ts';
 
-/** Referenced tables before those that refer to them; the first is the one that the others are kept beside. */
+/** Referenced tables before referencing ones; the others are colocated with the first. */
 export const DISTRIBUTED_TABLES = [
   'scheduling.materials',
   'scheduling.material_search',
@@ -14,22 +14,21 @@ export const DISTRIBUTED_TABLES = [
 ] as const;
 
 /**
- * Functions are made known to every node, first, since indexes may rest on them; but none gets an argument to be
- * distributed by: Citus would then run insert_material where the user's rows are, and its lock would no longer meet the
- * one that the deletion of a user takes on the coordinator.
+ * Functions are created on every node first, since indexes can use them. They get no distribution argument: Citus would then run
+ * insert_material on the user's node, where its lock does not conflict with that of a user deletion on the coordinator.
  */
 const TELL_FUNCTIONS = `
   SELECT create_distributed_function(oid::regprocedure) FROM (
     SELECT oid FROM pg_proc WHERE pronamespace = 'scheduling'::regnamespace AND prokind = 'f' ORDER BY oid) AS ours`;
 
-/** "srs2" in ASCII: two runs at once take turns. */
+/** "srs2" in ASCII: the advisory lock that serializes concurrent runs. */
 const DISTRIBUTION_LOCK = 0x73727332;
 
 export type Distribution = { state: 'no-citus' } | { state: 'distributed'; tables: string[] };
 
 /**
- * Distributes what is not distributed yet, all of it or nothing; the schema must be up to date. Writes wait meanwhile.
- * @returns the tables that this run has distributed; `no-citus` where the extension is not in the database.
+ * Distributes the remaining tables atomically; the schema must be migrated. Writes wait until the end.
+ * @returns the tables that this run distributed; `no-citus` if the extension is not installed.
  */
 export async function distributeScheduling(databaseUrl: string): Promise<Distribution> {
   const client = new Client({ connectionString: databaseUrl, application_name: 'scheduling-distribute' });
@@ -44,7 +43,7 @@ export async function distributeScheduling(databaseUrl: string): Promise<Distrib
     await client.query('COMMIT');
     return { state: 'distributed', tables };
   } finally {
-    // An open transaction ends with its connection, undone.
+    // Closing the connection rolls back an open transaction.
     await client.end();
   }
 }
@@ -68,7 +67,7 @@ async function distribute(client: Client): Promise<string[]> {
   return missing;
 }
 
-/** Whether the materials of this database are spread over nodes. */
+/** Whether the materials table is distributed. */
 export async function isDistributed(db: Queryable): Promise<boolean> {
   const [citus] = await db.query<{ present: boolean }>({
     text: `SELECT to_regclass('pg_dist_partition') IS NOT NULL AS present`,

@@ -1,4 +1,4 @@
-// Wires the scheduling service: database, migrations, handlers, gRPC.
+// Assembles the scheduling service: database, migrations, handlers, gRPC.
 import { join } from 'node:path';
 import { v7 as uuidV7 } from 'uuid';
 import type {
@@ -21,35 +21,36 @@ import type {
   UserDataServiceDefinition,
   UserDataServiceHandlers,
 } from '../../generated/scheduling/v1/UserDataService.ts';
-import { type GrpcServer, implement, startGrpcServer } from '../platform/grpc-server.ts';
-import type { Logger } from '../platform/logger.ts';
-import { migrate } from '../platform/migrate.ts';
-import { addDatabaseChecks } from '../platform/ops/database-checks.ts';
-import { NO_TELEMETRY, type Telemetry } from '../platform/ops/telemetry.ts';
-import { watchDatabase } from '../platform/ops/watch-database.ts';
-import { type Database, openDatabase } from '../platform/postgres.ts';
-import { loadProto, serviceDefinition } from '../platform/proto.ts';
-import { requireUsableDatabase } from '../platform/usable-database.ts';
+import { implement } from '../platform/grpc/handlers.ts';
+import { type GrpcServer, startGrpcServer } from '../platform/grpc/server.ts';
+import type { Logger } from '../platform/logging/logger.ts';
+import { NO_TELEMETRY, type Telemetry } from '../platform/observability/telemetry.ts';
+import { type Database, openDatabase } from '../platform/postgres/database.ts';
+import { addDatabaseChecks } from '../platform/postgres/database-checks.ts';
+import { migrate } from '../platform/postgres/migrate.ts';
+import { requireUsableDatabase } from '../platform/postgres/usable-database.ts';
+import { watchDatabase } from '../platform/postgres/watch-database.ts';
+import { loadProto, serviceDefinition } from '../platform/protobuf/load.ts';
 import type { SchedulingConfig } from './config.ts';
 import { isDistributed } from './distribute.ts';
-import { createMaterialListHandlers } from './handlers/material-lists-handlers.ts';
-import { createMaterialHandlers } from './handlers/materials-handlers.ts';
-import { REQUEST_ID_LIFETIME_MS } from './handlers/once.ts';
-import { createReviewHandlers } from './handlers/reviews-handlers.ts';
-import { createSnoozeHandlers } from './handlers/snoozes-handlers.ts';
-import { createStatsHandlers } from './handlers/stats-handlers.ts';
-import { createUserDataHandlers } from './handlers/user-data-handlers.ts';
-import { sweepAnsweredRequests } from './repositories/answered-requests-repository.ts';
+import { REQUEST_ID_LIFETIME_MS } from './idempotency/idempotency.ts';
+import { deleteOldIdempotencyRecords } from './idempotency/idempotency-repository.ts';
+import { createMaterialListHandlers } from './materials/material-lists-handlers.ts';
+import { createMaterialHandlers } from './materials/materials-handlers.ts';
+import { createReviewHandlers } from './reviews/reviews-handlers.ts';
+import { createSnoozeHandlers } from './snoozes/snoozes-handlers.ts';
+import { createStatsHandlers } from './statistics/statistics-handlers.ts';
+import { createUserDataHandlers } from './user-data/user-data-handlers.ts';
 
 const SWEEP_MS = 600_000;
 
-/** Where this service keeps its tables, and the files that make them. */
+/** The service's SQL schema and its migrations. */
 export const schedulingSchema = {
   schema: 'scheduling',
   directory: join(import.meta.dirname, 'migrations'),
 };
 
-/** Starts the service, its schema up to date. @throws Error where the database is unfit or the port taken. */
+/** Starts the service, its schema migrated. @throws Error if the database is unsuitable or the port is in use. */
 export async function startScheduling(options: {
   config: SchedulingConfig;
   logger: Logger;
@@ -72,7 +73,7 @@ export async function startScheduling(options: {
     const newId = (time: Date) => uuidV7({ msecs: time.getTime() });
     const dependencies = { database, now, newId };
     const placed = { ...dependencies, isDistributed: await isDistributed(database) };
-    const proto = loadProto('scheduling/v1/scheduling.proto');
+    const proto = loadProto('scheduling/v1');
     const define = <D extends Parameters<typeof implement>[0]>(name: string) =>
       serviceDefinition<D>(proto, `scheduling.v1.${name}`);
     const server = await startGrpcServer({
@@ -121,18 +122,18 @@ export async function startScheduling(options: {
   }
 }
 
-/** Erases what is remembered of request ids once it is too old to count, from now on; returns what ends it. */
+/** Deletes expired idempotency records periodically. @returns a function that stops it. */
 function sweepRegularly(
   database: Database,
   { now, logger, telemetry }: { now: () => Date; logger: Logger; telemetry: Telemetry },
 ): () => void {
   let doneTime = performance.now();
   const sweep = () =>
-    sweepAnsweredRequests(database, new Date(now().getTime() - REQUEST_ID_LIFETIME_MS)).then(
+    deleteOldIdempotencyRecords(database, new Date(now().getTime() - REQUEST_ID_LIFETIME_MS)).then(
       () => {
         doneTime = performance.now();
       },
-      (error: unknown) => logger.warn({ err: error }, 'old request ids not erased'),
+      (error: unknown) => logger.warn({ err: error }, 'could not delete old request ids'),
     );
   telemetry.metrics.gauge('srs_schedule_lag_seconds', () => {
     const lateMs = performance.now() - doneTime - SWEEP_MS;

@@ -1,12 +1,14 @@
 // The rpcs of accounts.v1.ApiKeyService.
 import type { ApiKeyServiceHandlers } from '../../../generated/accounts/v1/ApiKeyService.ts';
-import type { Audit } from '../../platform/audit.ts';
 import { ServiceError } from '../../platform/errors.ts';
-import type { AsyncHandlers, CallContext } from '../../platform/grpc-server.ts';
-import type { Logger } from '../../platform/logger.ts';
+import type { CallContext } from '../../platform/grpc/call-context.ts';
+import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
+import type { Audit } from '../../platform/logging/audit.ts';
+import type { Logger } from '../../platform/logging/logger.ts';
 import { decodePageToken, toPage } from '../../platform/page-token.ts';
-import type { Queryable } from '../../platform/postgres.ts';
+import type { Queryable } from '../../platform/postgres/database.ts';
 import { generateKey, hashKey, isWellFormedKey, type Pepper } from '../api-key.ts';
+import { toApiKeyMessage, toUserMessage } from '../mapper.ts';
 import {
   type ApiKey,
   findApiKey,
@@ -29,11 +31,10 @@ import {
 } from '../requests.ts';
 import { announce, type Revocations } from '../revocations.ts';
 import { type Scope, scopesForNewKey, scopesForRotation } from '../scopes.ts';
-import { toApiKeyMessage, toUserMessage } from '../wire.ts';
 import type { UserDependencies } from './users-handlers.ts';
 
 export type ApiKeyDependencies = UserDependencies & {
-  /** The newest first. */
+  /** Newest first. */
   peppers: readonly [Pepper, ...Pepper[]];
   keysPerHour: number;
   randomBytes: (size: number) => Buffer;
@@ -43,7 +44,7 @@ export type ApiKeyDependencies = UserDependencies & {
 };
 
 const HOUR_MS = 3_600_000;
-/** How exact last_used_time is, so that a busy key is not a busy row. */
+/** Resolution of last_used_time, which bounds the row updates of a busy key. */
 const USE_RESOLUTION_MS = 60_000;
 
 export function createApiKeyHandlers(dependencies: ApiKeyDependencies): AsyncHandlers<ApiKeyServiceHandlers> {
@@ -112,7 +113,7 @@ export function createApiKeyHandlers(dependencies: ApiKeyDependencies): AsyncHan
   };
 }
 
-/** The user's row is locked first, so that keys made at one moment by several processes are counted one by one. */
+/** Locks the user's row, so that concurrent creations are counted one by one. */
 async function makeKey(
   { peppers, keysPerHour, randomBytes, newId }: ApiKeyDependencies,
   transaction: Queryable,
@@ -125,7 +126,7 @@ async function makeKey(
   const oldest = recent[keysPerHour - 1];
   if (oldest !== undefined) {
     throw new ServiceError('RATE_LIMITED', {
-      message: `At most ${keysPerHour} keys can be made for a user in an hour. Try again later.`,
+      message: `At most ${keysPerHour} keys can be created for a user in an hour. Try again later.`,
       retryAfterSeconds: Math.ceil((oldest.getTime() - hourAgo.getTime()) / 1000),
     });
   }
@@ -137,7 +138,7 @@ async function makeKey(
   return { apiKey, key };
 }
 
-/** Beside the answer, not before it: a use that cannot be noted does not make the key invalid. */
+/** Runs in the background: a failure does not make the key invalid. */
 function noteUse(
   { database, peppers, now, logger }: ApiKeyDependencies,
   { key, pepperVersion }: { key: ApiKey; pepperVersion: string },
@@ -148,6 +149,7 @@ function noteUse(
     key.lastUsedTime !== null && time.getTime() - key.lastUsedTime.getTime() < USE_RESOLUTION_MS;
   if (keyHash === undefined || (isFresh && pepperVersion === peppers[0].version)) return;
   touchApiKey(database, key.apiKeyId, { time, keyHash, pepperVersion: peppers[0].version }).catch(
-    (error: unknown) => logger.warn({ err: error, apiKeyId: key.apiKeyId }, 'use of a key not noted'),
+    (error: unknown) =>
+      logger.warn({ err: error, apiKeyId: key.apiKeyId }, 'could not record the use of a key'),
   );
 }

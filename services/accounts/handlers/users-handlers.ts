@@ -2,11 +2,13 @@
 import type { UpdateUserRequest } from '../../../generated/accounts/v1/UpdateUserRequest.ts';
 import type { UserServiceHandlers } from '../../../generated/accounts/v1/UserService.ts';
 import { invalidField } from '../../platform/errors.ts';
-import type { AsyncHandlers } from '../../platform/grpc-server.ts';
+import { readFieldMask } from '../../platform/field-mask.ts';
+import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import { decodePageToken, toPage } from '../../platform/page-token.ts';
-import type { Database } from '../../platform/postgres.ts';
-import { isUniqueViolation } from '../../platform/postgres-faults.ts';
+import type { Database } from '../../platform/postgres/database.ts';
+import { isUniqueViolation } from '../../platform/postgres/faults.ts';
 import { isStorable, isUuid } from '../../platform/text.ts';
+import { fromPlan, toUserMessage } from '../mapper.ts';
 import {
   deleteUser,
   findUser,
@@ -28,10 +30,9 @@ import {
   userNotFound,
 } from '../requests.ts';
 import { announce } from '../revocations.ts';
-import { fromPlan, toUserMessage } from '../wire.ts';
 
 const MAX_KEYS = 100;
-/** What the page tokens of the list are bound to. */
+/** The filter that page tokens of the list are bound to. */
 const LIST = ['ListUsers'];
 
 export type UserDependencies = { database: Database; now: () => Date; newId: (time: Date) => string };
@@ -127,13 +128,16 @@ export function createUserHandlers({
 }
 
 function readChanges(request: UpdateUserRequest): Partial<User> {
+  const { email, firstName, lastName, timeZone } = request;
   const plan = fromPlan(request.plan);
+  const present = { email, first_name: firstName, last_name: lastName, plan, time_zone: timeZone };
+  const paths = readFieldMask(request.updateMask, present, ['email', 'plan', 'time_zone']);
   return {
-    ...(request.email !== undefined && { email: requireEmail(request.email) }),
-    ...(request.firstName !== undefined && { firstName: readName('first_name', request.firstName) }),
-    ...(request.lastName !== undefined && { lastName: readName('last_name', request.lastName) }),
-    ...(plan !== undefined && { plan }),
-    ...(request.timeZone !== undefined && { timeZone: requireTimeZone(request.timeZone) }),
+    ...(paths.has('email') && { email: requireEmail(email ?? '') }),
+    ...(paths.has('first_name') && { firstName: readName('first_name', firstName) }),
+    ...(paths.has('last_name') && { lastName: readName('last_name', lastName) }),
+    ...(paths.has('plan') && plan !== undefined && { plan }),
+    ...(paths.has('time_zone') && { timeZone: requireTimeZone(timeZone ?? '') }),
   };
 }
 

@@ -1,5 +1,5 @@
-// The SQL of API keys: only hashes go in, and none comes out.
-import type { Queryable } from '../../platform/postgres.ts';
+// The SQL of API keys: stores only hashes, and returns none.
+import type { Queryable } from '../../platform/postgres/database.ts';
 import type { Scope } from '../scopes.ts';
 import { USER_COLUMNS, type User } from './users-repository.ts';
 
@@ -37,7 +37,7 @@ export async function insertApiKey(
   });
 }
 
-/** The creation times of a user's keys made after `since`, the newest first, at most `limit`. */
+/** Creation times of a user's keys created after `since`, newest first, at most `limit`. */
 export async function listCreateTimes(
   transaction: Queryable,
   userId: string,
@@ -54,13 +54,13 @@ export async function listCreateTimes(
   return rows.map((row) => row.createTime);
 }
 
-/** The database's clock, the one that all processes share. */
+/** The database's clock, which all processes share. */
 export async function readDatabaseTime(transaction: Queryable): Promise<Date> {
   const [row] = await transaction.query<{ time: Date }>({
     text: 'SELECT date_trunc($1, clock_timestamp()) AS time',
     values: ['milliseconds'],
   });
-  if (row === undefined) throw new Error('the database told no time');
+  if (row === undefined) throw new Error('the database returned no row');
   return row.time;
 }
 
@@ -73,10 +73,10 @@ export async function findApiKey(db: Queryable, apiKeyId: string): Promise<ApiKe
   return key;
 }
 
-/** Where a page of keys begins: after the key with this time and id. */
+/** The start of a page: after the key with this time and ID. */
 export type ApiKeyPosition = { createTime: Date; apiKeyId: string };
 
-/** Newest first; keys made later come before every position already handed out, and so never shift a page. */
+/** Newest first, so that new keys never shift later pages. */
 export function listApiKeys(
   db: Queryable,
   userId: string,
@@ -123,7 +123,7 @@ export async function revokeApiKey(
   return key;
 }
 
-/** Notes a use, and moves the hash to the newest pepper. */
+/** Records a use, and replaces the hash with one under the newest pepper. */
 export async function touchApiKey(
   db: Queryable,
   apiKeyId: string,

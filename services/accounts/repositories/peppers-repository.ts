@@ -1,8 +1,8 @@
-// Holds every configured pepper against its stored check value, so that a wrong secret is found at start.
-import type { Queryable } from '../../platform/postgres.ts';
+// Compares configured peppers with stored check values, so that a wrong secret is detected at start.
+import type { Queryable } from '../../platform/postgres/database.ts';
 import { type Pepper, pepperCheckValue } from '../api-key.ts';
 
-/** Stores the check values of new versions. @throws Error naming the version whose secret is not the one used before. */
+/** Stores the check values of new versions. @throws Error that names the version with a changed secret. */
 export async function requireKnownPeppers(db: Queryable, peppers: readonly Pepper[]): Promise<void> {
   for (const pepper of peppers) {
     const checkValue = pepperCheckValue(pepper);

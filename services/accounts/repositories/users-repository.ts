@@ -1,5 +1,5 @@
 // The SQL of users.
-import type { Queryable } from '../../platform/postgres.ts';
+import type { Queryable } from '../../platform/postgres/database.ts';
 
 export type Plan = 'free' | 'premium';
 export type User = {
@@ -13,11 +13,11 @@ export type User = {
   updateTime: Date;
 };
 
-/** Columns under the names of User, so that a row is one. */
+/** Columns aliased to the fields of User. */
 export const USER_COLUMNS = `u.user_id AS "userId", u.email, u.first_name AS "firstName", u.last_name AS "lastName",
   u.plan, u.time_zone AS "timeZone", u.create_time AS "createTime", u.update_time AS "updateTime"`;
 
-/** @throws pg's unique violation where the e-mail is taken. */
+/** @throws pg's unique violation if the e-mail is in use. */
 export async function insertUser(db: Queryable, user: User): Promise<void> {
   await db.query({
     name: 'insert-user',
@@ -46,7 +46,7 @@ export async function findUser(db: Queryable, userId: string): Promise<User | un
   return user;
 }
 
-/** Keeps the user from being changed, and keys from being made for it, until the transaction ends. */
+/** Locks the user against changes and key creation until the transaction ends. */
 export async function lockUser(transaction: Queryable, userId: string): Promise<User | undefined> {
   const [user] = await transaction.query<User>({
     name: 'lock-user',
@@ -73,7 +73,7 @@ export async function findUsers(db: Queryable, userIds: readonly string[]): Prom
   });
 }
 
-/** By the address as it was asked for; without those that nobody has. */
+/** Users by the requested address; unknown addresses are omitted. */
 export async function findUsersByEmails(
   db: Queryable,
   emails: readonly string[],
@@ -87,7 +87,7 @@ export async function findUsersByEmails(
   return new Map(rows.map(({ asked, ...user }) => [asked, user]));
 }
 
-/** @throws pg's unique violation where the e-mail is taken. */
+/** @throws pg's unique violation if the e-mail is in use. */
 export async function updateUser(transaction: Queryable, user: User): Promise<void> {
   await transaction.query({
     name: 'update-user',
@@ -107,10 +107,10 @@ export async function updateUser(transaction: Queryable, user: User): Promise<vo
   });
 }
 
-/** Where a page of users begins: after the user with this time and id. */
+/** The start of a page: after the user with this time and ID. */
 export type UserPosition = { createTime: Date; userId: string };
 
-/** Newest first; users made later come before every position already handed out, and so never shift a page. */
+/** Newest first, so that new users never shift later pages. */
 export function listUsers(db: Queryable, limit: number, after: UserPosition | undefined): Promise<User[]> {
   return db.query<User>({
     name: 'list-users',
@@ -122,7 +122,7 @@ export function listUsers(db: Queryable, limit: number, after: UserPosition | un
   });
 }
 
-/** Removes the user and, by the foreign key, all keys. @returns whether there was one. */
+/** Deletes the user and, by cascade, all keys. @returns whether the user existed. */
 export async function deleteUser(transaction: Queryable, userId: string): Promise<boolean> {
   const rows = await transaction.query({
     name: 'delete-user',

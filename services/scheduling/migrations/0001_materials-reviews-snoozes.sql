@@ -1,9 +1,6 @@
 -- Up Migration
 -- Everything of one user lies together: every key begins with user_id, and no reference leaves the user's rows.
 
-CREATE EXTENSION IF NOT EXISTS pg_trgm WITH SCHEMA public;
-CREATE EXTENSION IF NOT EXISTS btree_gin WITH SCHEMA public;
-
 CREATE TABLE scheduling.materials (
   user_id uuid NOT NULL,
   material_id uuid NOT NULL,
@@ -42,9 +39,6 @@ CREATE TABLE scheduling.material_search (
   PRIMARY KEY (user_id, material_id),
   FOREIGN KEY (user_id, material_id) REFERENCES scheduling.materials ON DELETE CASCADE
 );
-
-CREATE INDEX material_search_trigrams ON scheduling.material_search
-  USING gin (user_id, title public.gin_trgm_ops, content public.gin_trgm_ops, source_url public.gin_trgm_ops);
 
 -- Append-only. The revision is the material's after the review and orders the history.
 CREATE TABLE scheduling.reviews (

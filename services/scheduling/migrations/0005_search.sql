@@ -1,6 +1,6 @@
 -- Up Migration
--- First, so that the rows below are written without it; what takes its place is made at the end.
-DROP INDEX scheduling.material_search_trigrams;
+-- Of databases older than version 1.0. First, so that the rows below are written without it.
+DROP INDEX IF EXISTS scheduling.material_search_trigrams;
 
 -- When each material was made, beside its search text: the newest are looked through first.
 ALTER TABLE scheduling.material_search ADD COLUMN create_time timestamptz(3);
@@ -107,6 +107,8 @@ BEGIN
   VALUES (owner_id, new_id, lower(new_title), lower(coalesce(new_content, '')), lower(coalesce(new_source_url, '')));
   RETURN true;
 END $function$;
+CREATE EXTENSION IF NOT EXISTS pg_trgm WITH SCHEMA public;
+CREATE EXTENSION IF NOT EXISTS btree_gin WITH SCHEMA public;
 CREATE INDEX material_search_trigrams ON scheduling.material_search
   USING gin (user_id, title public.gin_trgm_ops, content public.gin_trgm_ops, source_url public.gin_trgm_ops);
 DROP INDEX scheduling.material_search_pieces, scheduling.material_search_newest;

@@ -1,0 +1,134 @@
+// The SQL of material lists, newest and due, for one user or a batch of users.
+import type { Queryable } from '../../platform/postgres/database.ts';
+import { requestRows } from '../batches/request-rows-sql.ts';
+import type { MaterialType } from './material.ts';
+import {
+  type ListedRow,
+  type MaterialList,
+  materialColumnsWithTextsUpTo,
+  toMaterialList,
+} from './material-row.ts';
+
+/** The filter of a list; `isDue` is evaluated at `now`. */
+export type MaterialFilter = {
+  state: 'active' | 'archived' | 'any';
+  type: MaterialType | undefined;
+  isDue: boolean | undefined;
+  now: Date;
+};
+
+export type NewestPosition = { createTime: Date; materialId: string };
+export type DuePosition = { nextReviewTime: Date | null; materialId: string };
+/** The row limit, and the byte limit beyond which texts read as null (material-row.ts). */
+export type PageSize = { maxRows: number; textBytes: number };
+/** A page of a user's materials due at `asOf`. */
+export type DueRequest = PageSize & { userId: string; asOf: Date; after: DuePosition | undefined };
+/** A page of a user's materials, newest first. */
+export type NewestRequest = PageSize & { userId: string; after: NewestPosition | undefined };
+
+/** SQL literals, since they match the predicates of partial indexes. */
+const STATE_CONDITIONS: Record<MaterialFilter['state'], string> = {
+  active: 'AND m.archive_time IS NULL',
+  archived: 'AND m.archive_time IS NOT NULL',
+  any: '',
+};
+
+/** A statement name suffix per set of conditions that `filterConditions` generates. */
+export function kindOf({ state, type, isDue }: MaterialFilter): string {
+  const kinds = [
+    state,
+    type === undefined ? '' : '-typed',
+    isDue === undefined ? '' : isDue ? '-due' : '-later',
+  ];
+  return kinds.join('');
+}
+
+/**
+ * Conditions on m for the set filters only, so that each combination has its own plan. `sqlOf` returns the SQL expression of a
+ * value, and is called only for values that the conditions use.
+ */
+export function filterConditions(
+  { state, type, isDue }: MaterialFilter,
+  sqlOf: (name: 'type' | 'now') => string,
+): string {
+  const conditions = [STATE_CONDITIONS[state]];
+  if (type !== undefined) conditions.push(`AND m.type = ${sqlOf('type')}`);
+  if (isDue !== undefined)
+    conditions.push(`AND coalesce(m.next_review_time, '-infinity') ${isDue ? '<=' : '>'} ${sqlOf('now')}`);
+  return conditions.join(' ');
+}
+
+/** The start, the length and the text limit of a page. */
+const PAGE_TYPES = {
+  userId: 'uuid',
+  maxRows: 'integer',
+  textBytes: 'integer',
+  afterTime: 'timestamptz',
+  afterId: 'uuid',
+};
+type PageValues = PageSize & { userId: string; afterTime: Date | string; afterId: string };
+type NewestValues = PageValues & { type?: MaterialType | undefined; now?: Date };
+
+const newestStatement = (filter: MaterialFilter) =>
+  requestRows<NewestValues, ListedRow>({
+    name: `list-${kindOf(filter)}`,
+    // PostgreSQL refuses unused parameters.
+    types: {
+      ...PAGE_TYPES,
+      ...(filter.type !== undefined && { type: 'text' }),
+      ...(filter.isDue !== undefined && { now: 'timestamptz' }),
+    },
+    select: (asked) => `
+      SELECT ${materialColumnsWithTextsUpTo(asked.textBytes)} FROM scheduling.materials m
+      WHERE m.user_id = ${asked.userId} ${filterConditions(filter, (name) => asked[name] ?? '')}
+        AND (m.create_time, m.material_id) < (${asked.afterTime}, ${asked.afterId})`,
+    order: 'm.create_time DESC, m.material_id DESC',
+    limit: 'maxRows',
+  });
+const newestStatements = new Map<string, ReturnType<typeof newestStatement>>();
+
+const DUE_ORDER = `coalesce(m.next_review_time, '-infinity'), m.material_id`;
+
+/** NULLs come first, as in the index. */
+const listDue = requestRows<PageValues & { asOf: Date }, ListedRow>({
+  name: 'list-due',
+  types: { ...PAGE_TYPES, asOf: 'timestamptz' },
+  select: (asked) => `
+    SELECT ${materialColumnsWithTextsUpTo(asked.textBytes)} FROM scheduling.materials m
+    WHERE m.user_id = ${asked.userId} AND m.archive_time IS NULL
+      AND coalesce(m.next_review_time, '-infinity') <= ${asked.asOf} AND (${DUE_ORDER}) > (${asked.afterTime}, ${asked.afterId})`,
+  order: DUE_ORDER,
+  limit: 'maxRows',
+});
+
+/** Each user's materials that match `filter`, newest first, after `after`; in the order of the requests. */
+export async function listMaterials(
+  db: Queryable,
+  filter: MaterialFilter,
+  requests: readonly NewestRequest[],
+): Promise<MaterialList[]> {
+  const kind = kindOf(filter);
+  const run = newestStatements.get(kind) ?? newestStatement(filter);
+  newestStatements.set(kind, run);
+  const asked = requests.map(({ after, ...request }) => ({
+    ...request,
+    afterTime: after?.createTime ?? 'infinity',
+    afterId: after?.materialId ?? 'ffffffff-ffff-ffff-ffff-ffffffffffff',
+    type: filter.type,
+    now: filter.now,
+  }));
+  return (await run(db, asked)).map(toMaterialList);
+}
+
+/** Each user's active materials due at `asOf`: NULL instants first, then the longest overdue. */
+export async function listDueMaterials(
+  db: Queryable,
+  requests: readonly DueRequest[],
+): Promise<MaterialList[]> {
+  const asked = requests.map(({ after, ...request }) => ({
+    ...request,
+    afterTime: after?.nextReviewTime ?? '-infinity',
+    afterId: after?.materialId ?? '00000000-0000-0000-0000-000000000000',
+  }));
+  return (await listDue(db, asked)).map(toMaterialList);
+}

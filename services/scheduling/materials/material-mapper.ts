@@ -1,0 +1,74 @@
+// Maps between materials and the messages of scheduling.v1.
+import type { DueState as DueStateMessage } from '../../../generated/scheduling/v1/DueState.ts';
+import type { MaterialInput } from '../../../generated/scheduling/v1/Material.ts';
+import type { MaterialState as MaterialStateMessage } from '../../../generated/scheduling/v1/MaterialState.ts';
+import type { MaterialType as MaterialTypeMessage } from '../../../generated/scheduling/v1/MaterialType.ts';
+import type { MaterialView as MaterialViewMessage } from '../../../generated/scheduling/v1/MaterialView.ts';
+import { toOptionalTimestamp, toTimestamp } from '../../platform/protobuf/timestamps.ts';
+import { fromEnum, toScheduleNumbers, type View } from '../mapper.ts';
+import type { Material, MaterialType } from './material.ts';
+import type { MaterialFilter } from './material-lists-repository.ts';
+
+const TYPE_OF_MESSAGE: Record<MaterialTypeMessage, MaterialType | undefined> = {
+  MATERIAL_TYPE_UNSPECIFIED: undefined,
+  MATERIAL_TYPE_SIMPLE: 'simple',
+  MATERIAL_TYPE_MATERIAL: 'material',
+  MATERIAL_TYPE_FLASHCARD: 'flashcard',
+  MATERIAL_TYPE_CARD: 'card',
+};
+
+const MESSAGE_OF_TYPE: Record<MaterialType, MaterialTypeMessage> = {
+  simple: 'MATERIAL_TYPE_SIMPLE',
+  material: 'MATERIAL_TYPE_MATERIAL',
+  flashcard: 'MATERIAL_TYPE_FLASHCARD',
+  card: 'MATERIAL_TYPE_CARD',
+};
+
+const STATE_OF_MESSAGE: Record<MaterialStateMessage, MaterialFilter['state']> = {
+  MATERIAL_STATE_UNSPECIFIED: 'active',
+  MATERIAL_STATE_ACTIVE: 'active',
+  MATERIAL_STATE_ARCHIVED: 'archived',
+  MATERIAL_STATE_ANY: 'any',
+};
+
+const IS_DUE_OF_MESSAGE: Record<DueStateMessage, boolean | undefined> = {
+  DUE_STATE_UNSPECIFIED: undefined,
+  DUE_STATE_DUE: true,
+  DUE_STATE_NOT_DUE: false,
+};
+
+const MATERIAL_VIEW_OF_MESSAGE: Record<MaterialViewMessage, View> = {
+  MATERIAL_VIEW_UNSPECIFIED: 'full',
+  MATERIAL_VIEW_BASIC: 'basic',
+  MATERIAL_VIEW_FULL: 'full',
+};
+
+/** undefined if absent. */
+export const fromMaterialType = (message: MaterialTypeMessage) => fromEnum(TYPE_OF_MESSAGE, message, 'type');
+
+export const fromMaterialState = (message: MaterialStateMessage) =>
+  fromEnum(STATE_OF_MESSAGE, message, 'state');
+
+/** undefined: no filter. */
+export const fromDueState = (message: DueStateMessage) => fromEnum(IS_DUE_OF_MESSAGE, message, 'due');
+
+export const fromMaterialView = (message: MaterialViewMessage) =>
+  fromEnum(MATERIAL_VIEW_OF_MESSAGE, message, 'view');
+
+export function toMaterialMessage(material: Material): MaterialInput {
+  const message: MaterialInput = {
+    materialId: material.materialId,
+    title: material.title,
+    type: MESSAGE_OF_TYPE[material.type],
+    ...toScheduleNumbers(material.schedule),
+    nextReviewTime: toOptionalTimestamp(material.nextReviewTime),
+    lastReviewedTime: toOptionalTimestamp(material.lastReviewedTime),
+    createTime: toTimestamp(material.createTime),
+    updateTime: toTimestamp(material.updateTime),
+    archiveTime: toOptionalTimestamp(material.archiveTime),
+    revision: material.revision,
+  };
+  if (material.content !== null) message.content = material.content;
+  if (material.sourceUrl !== null) message.sourceUrl = material.sourceUrl;
+  return message;
+}

@@ -1,0 +1,46 @@
+// Validates material fields as the proto files document; each error names its field.
+import { invalidField } from '../../platform/errors.ts';
+import { codePointLength, isUri } from '../../platform/text.ts';
+import { requireStorable } from '../requests.ts';
+
+const MAX_TITLE_CODE_POINTS = 240;
+
+const MAX_TEXT_BYTES = 262_144;
+
+/** Fits a title of maximum length in four-byte characters. */
+const MAX_QUERY_BYTES = 1024;
+
+export function requireTitle(title: string): string {
+  const length = codePointLength(requireStorable('title', title));
+  if (length < 1 || length > MAX_TITLE_CODE_POINTS) {
+    throw invalidField('title', `title must have 1 to ${MAX_TITLE_CODE_POINTS} characters.`);
+  }
+  return title;
+}
+
+export function readContent(content: string | undefined): string | null {
+  return content === undefined ? null : requireShortText('content', content);
+}
+
+export function readSourceUrl(sourceUrl: string | undefined): string | null {
+  if (sourceUrl === undefined) return null;
+  if (!isUri(requireShortText('source_url', sourceUrl))) {
+    throw invalidField(
+      'source_url',
+      'source_url must be a URI with a scheme, non-ASCII characters percent-encoded.',
+    );
+  }
+  return sourceUrl;
+}
+
+/** Empty counts as absent. */
+export function readQuery(query: string): string {
+  return requireShortText('query', query, MAX_QUERY_BYTES);
+}
+
+function requireShortText(field: string, text: string, maxBytes = MAX_TEXT_BYTES): string {
+  if (Buffer.byteLength(requireStorable(field, text)) > maxBytes) {
+    throw invalidField(field, `${field} must have at most ${maxBytes} bytes in UTF-8.`);
+  }
+  return text;
+}

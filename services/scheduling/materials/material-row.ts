@@ -1,0 +1,70 @@
+// The row of a material, and its column lists.
+import type { Material, MaterialType } from './material.ts';
+
+export type MaterialRow = {
+  material_id: string;
+  title: string;
+  content: string | null;
+  source_url: string | null;
+  type: MaterialType;
+  ease_factor_hundredths: number;
+  interval_days: number;
+  repetitions: number;
+  next_review_time: Date | null;
+  last_reviewed_time: Date | null;
+  revision: number;
+  create_time: Date;
+  update_time: Date;
+  archive_time: Date | null;
+};
+
+const SHORT_COLUMNS = `m.material_id, m.title, m.type, m.ease_factor_hundredths, m.interval_days, m.repetitions,
+  m.next_review_time, m.last_reviewed_time, m.revision, m.create_time, m.update_time, m.archive_time`;
+
+/** Columns of scheduling.materials under the alias m. */
+export const MATERIAL_COLUMNS = `${SHORT_COLUMNS}, m.content, m.source_url`;
+
+/** The same, with content and source URL as NULL, and not read, unless the SQL `condition` is true. */
+export const materialColumnsWithTextsIf = (condition: string) => `${SHORT_COLUMNS},
+  CASE WHEN ${condition} THEN m.content END AS content, CASE WHEN ${condition} THEN m.source_url END AS source_url`;
+
+/** Byte limits of texts in rows: no texts, texts for batched lists, all texts. */
+export const NO_TEXTS = -1;
+export const SHORT_TEXTS = 4096;
+export const ALL_TEXTS = 2_147_483_647;
+
+/** The same, with a text longer than the SQL integer `bytes` as NULL; PostgreSQL knows the length without reading it. */
+export const materialColumnsWithTextsUpTo = (bytes: string) => `${SHORT_COLUMNS},
+  CASE WHEN octet_length(m.content) <= ${bytes} THEN m.content END AS content,
+  CASE WHEN octet_length(m.source_url) <= ${bytes} THEN m.source_url END AS source_url,
+  greatest(octet_length(m.content), octet_length(m.source_url)) > ${bytes} AS is_cut`;
+
+/** NULL: the material has no texts. */
+export type ListedRow = MaterialRow & { is_cut: boolean | null };
+/** `isCut`: texts beyond the limit were omitted. */
+export type MaterialList = { materials: Material[]; isCut: boolean };
+
+export function toMaterialList(rows: readonly ListedRow[]): MaterialList {
+  return { materials: rows.map(toMaterial), isCut: rows.some((row) => row.is_cut === true) };
+}
+
+export function toMaterial(row: MaterialRow): Material {
+  return {
+    materialId: row.material_id,
+    title: row.title,
+    content: row.content,
+    sourceUrl: row.source_url,
+    type: row.type,
+    schedule: {
+      easeFactorHundredths: row.ease_factor_hundredths,
+      intervalDays: row.interval_days,
+      repetitions: row.repetitions,
+    },
+    nextReviewTime: row.next_review_time,
+    lastReviewedTime: row.last_reviewed_time,
+    createTime: row.create_time,
+    updateTime: row.update_time,
+    archiveTime: row.archive_time,
+    revision: row.revision,
+  };
+}

@@ -1,0 +1,24 @@
+// The material type: its text, its schedule, and the revision that orders its changes.
+import type { Schedule } from '../reviews/sm2.ts';
+
+export const MATERIAL_TYPES = ['simple', 'material', 'flashcard', 'card'] as const;
+export type MaterialType = (typeof MATERIAL_TYPES)[number];
+
+export type Material = {
+  materialId: string;
+  title: string;
+  content: string | null;
+  sourceUrl: string | null;
+  type: MaterialType;
+  schedule: Schedule;
+  /** null: due now. */
+  nextReviewTime: Date | null;
+  /** null: never reviewed. */
+  lastReviewedTime: Date | null;
+  createTime: Date;
+  updateTime: Date;
+  /** null: active. */
+  archiveTime: Date | null;
+  /** +1 on every review, snooze and edit. */
+  revision: number;
+};

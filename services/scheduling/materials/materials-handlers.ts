@@ -1,0 +1,198 @@
+// The rpcs of scheduling.v1.MaterialService for single materials.
+import type { MaterialServiceHandlers } from '../../../generated/scheduling/v1/MaterialService.ts';
+import type { UpdateMaterialRequest } from '../../../generated/scheduling/v1/UpdateMaterialRequest.ts';
+import { invalidField, ServiceError } from '../../platform/errors.ts';
+import { readFieldMask } from '../../platform/field-mask.ts';
+import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
+import type { Queryable } from '../../platform/postgres/database.ts';
+import { isUuid } from '../../platform/text.ts';
+import type { HandlerDependencies } from '../dependencies.ts';
+import { type Answer, executeIdempotently } from '../idempotency/idempotency.ts';
+import { deleteRecordsOfMaterial } from '../idempotency/idempotency-repository.ts';
+import {
+  materialNotFound,
+  readMaterialIds,
+  readRequestId,
+  requireMaterialId,
+  requireUserId,
+} from '../requests.ts';
+import { INITIAL_SCHEDULE } from '../reviews/sm2.ts';
+import type { Material } from './material.ts';
+import { fromMaterialType, fromMaterialView, toMaterialMessage } from './material-mapper.ts';
+import { readContent, readSourceUrl, requireTitle } from './material-requests.ts';
+import {
+  deleteMaterial,
+  findMaterials,
+  findMaterialsOfUser,
+  insertMaterial,
+  lockMaterials,
+  updateMaterial,
+} from './materials-repository.ts';
+
+type SingleMaterialHandlers = Omit<
+  AsyncHandlers<MaterialServiceHandlers>,
+  'ListMaterials' | 'ListDueMaterials' | 'BatchListMaterials' | 'BatchListDueMaterials'
+>;
+type WriteRequest = { userId: string; materialId: string; requestId: string };
+
+export function createMaterialHandlers(dependencies: HandlerDependencies): SingleMaterialHandlers {
+  const { database, now, newId } = dependencies;
+
+  /** Changes a material under its lock; writes nothing if `change` returns it unchanged. */
+  const edit = async (
+    rpc: string,
+    request: WriteRequest,
+    text: Partial<Material> | undefined,
+    change: (material: Material, time: Date) => Material,
+  ) => {
+    const userId = requireUserId(request.userId);
+    const materialId = requireMaterialId(request.materialId);
+    const requestId = readRequestId(request.requestId);
+    const write = async (transaction: Queryable) => {
+      const material = await requireLocked(transaction, userId, materialId);
+      const updateTime = now();
+      const changed = change(material, updateTime);
+      if (changed === material) return answer(material);
+      const stored = { ...changed, updateTime, revision: material.revision + 1 };
+      await updateMaterial(transaction, userId, stored);
+      return answer(stored);
+    };
+    if (requestId !== '') {
+      const positional = text === undefined ? [materialId] : [materialId, text];
+      return executeIdempotently(
+        dependencies,
+        { userId, rpc, requestId },
+        { materialId, ...text },
+        write,
+        positional,
+      );
+    }
+    return (await database.transaction(write)).response;
+  };
+
+  return {
+    async CreateMaterial(request) {
+      const userId = requireUserId(request.userId);
+      const requestId = readRequestId(request.requestId);
+      const text = {
+        title: requireTitle(request.title),
+        content: readContent(request.content),
+        sourceUrl: readSourceUrl(request.sourceUrl),
+        type: fromMaterialType(request.type) ?? 'simple',
+      };
+      const write = async (db: Queryable) => {
+        const material = newMaterial(text, now(), newId);
+        if (await insertMaterial(db, userId, material)) return answer(material);
+        throw new ServiceError('NOT_FOUND', {
+          field: 'user_id',
+          message: 'The data of this user were deleted.',
+        });
+      };
+      if (requestId === '') return (await write(database)).response;
+      const { title, content, sourceUrl, type } = text;
+      const fields = {
+        title,
+        content: content ?? undefined,
+        sourceUrl: sourceUrl ?? undefined,
+        type: type === 'simple' ? undefined : type,
+      };
+      const key = { userId, rpc: 'CreateMaterial', requestId };
+      return executeIdempotently(dependencies, key, fields, write, [title, content, sourceUrl, type]);
+    },
+
+    async GetMaterial(request) {
+      const userId = requireUserId(request.userId);
+      const materialId = requireMaterialId(request.materialId);
+      const [material] = await findMaterials(database, [{ userId, materialId }]);
+      if (material === undefined) throw materialNotFound(request.materialId);
+      return { material: toMaterialMessage(material) };
+    },
+
+    async BatchGetMaterials(request) {
+      const userId = requireUserId(request.userId);
+      const materialIds = readMaterialIds(request.materialIds);
+      const withTexts = fromMaterialView(request.view) === 'full';
+      const found = await findMaterialsOfUser(database, userId, materialIds.filter(isUuid), withTexts);
+      const byId = new Map(found.map((material) => [material.materialId, material]));
+      const inOrder = materialIds.flatMap((materialId) => byId.get(materialId) ?? []);
+      return { materials: inOrder.map(toMaterialMessage) };
+    },
+
+    async UpdateMaterial(request) {
+      const text = readNewText(request);
+      return edit('UpdateMaterial', request, text, (material) => ({ ...material, ...text }));
+    },
+
+    ArchiveMaterial: (request) =>
+      edit('ArchiveMaterial', request, undefined, (material, archiveTime) =>
+        material.archiveTime === null ? { ...material, archiveTime } : material,
+      ),
+
+    RestoreMaterial: (request) =>
+      edit('RestoreMaterial', request, undefined, (material) =>
+        material.archiveTime === null ? material : { ...material, archiveTime: null },
+      ),
+
+    async DeleteMaterial(request) {
+      const userId = requireUserId(request.userId);
+      const materialId = requireMaterialId(request.materialId);
+      const requestId = readRequestId(request.requestId);
+      const write = async (transaction: Queryable) => {
+        await requireLocked(transaction, userId, materialId);
+        await deleteMaterial(transaction, userId, materialId);
+        await deleteRecordsOfMaterial(transaction, userId, materialId);
+        return { response: {}, materialIds: [] };
+      };
+      if (requestId === '') return (await database.transaction(write)).response;
+      return executeIdempotently(
+        dependencies,
+        { userId, rpc: 'DeleteMaterial', requestId },
+        { materialId },
+        write,
+      );
+    },
+  };
+}
+
+function newMaterial(
+  text: Pick<Material, 'title' | 'content' | 'sourceUrl' | 'type'>,
+  createTime: Date,
+  newId: (time: Date) => string,
+): Material {
+  return {
+    materialId: newId(createTime),
+    ...text,
+    schedule: INITIAL_SCHEDULE,
+    nextReviewTime: createTime,
+    lastReviewedTime: null,
+    createTime,
+    updateTime: createTime,
+    archiveTime: null,
+    revision: 0,
+  };
+}
+
+function answer(material: Material): Answer<{ material: ReturnType<typeof toMaterialMessage> }> {
+  return { response: { material: toMaterialMessage(material) }, materialIds: [material.materialId] };
+}
+
+async function requireLocked(transaction: Queryable, userId: string, materialId: string): Promise<Material> {
+  const [material] = await lockMaterials(transaction, userId, [materialId]);
+  if (material === undefined) throw materialNotFound(materialId);
+  return material;
+}
+
+/** The changed fields with their new values. */
+function readNewText(request: UpdateMaterialRequest): Partial<Material> {
+  const type = fromMaterialType(request.type);
+  const { title, content, sourceUrl } = request;
+  const present = { title, content, source_url: sourceUrl, type };
+  const paths = readFieldMask(request.updateMask, present, ['title', 'type']);
+  if (paths.size === 0) throw invalidField('update_mask', 'Nothing to change was given.');
+  return {
+    ...(paths.has('title') && { title: requireTitle(request.title ?? '') }),
+    ...(paths.has('content') && { content: readContent(request.content) }),
+    ...(paths.has('source_url') && { sourceUrl: readSourceUrl(request.sourceUrl) }),
+    ...(paths.has('type') && { type: type ?? 'simple' }),
+  };
+}

@@ -1,0 +1,141 @@
+// The rpcs of scheduling.v1.ReviewService that read the history.
+import type { BatchListReviewsRequest } from '../../../generated/scheduling/v1/BatchListReviewsRequest.ts';
+import type { ListReviewsRequest } from '../../../generated/scheduling/v1/ListReviewsRequest.ts';
+import type { ReviewServiceHandlers } from '../../../generated/scheduling/v1/ReviewService.ts';
+import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
+import { decodePageToken, type Position, toPage } from '../../platform/page-token.ts';
+import { isUuid } from '../../platform/text.ts';
+import { acrossUsers } from '../batches/across-users.ts';
+import { answerBatch } from '../batches/answer-batch.ts';
+import type { HandlerDependencies } from '../dependencies.ts';
+import { findMaterials } from '../materials/materials-repository.ts';
+import {
+  materialNotFound,
+  readMaterialIds,
+  readPageSize,
+  requireMaterialId,
+  requireUserId,
+} from '../requests.ts';
+import type { Review, ReviewSummary } from './review.ts';
+import {
+  ANY_REVISION,
+  listReviewSummariesOfMaterials,
+  listReviews,
+  listReviewsOfMaterials,
+  type MaterialsRequest,
+} from './review-history-repository.ts';
+import { fromReviewView, toReviewMessage } from './review-mapper.ts';
+
+const byTime = ({ reviewTime, reviewId }: ReviewSummary): Position => ({
+  keys: [reviewTime.getTime()],
+  id: reviewId,
+});
+const byRevision = ({ revision, reviewId }: ReviewSummary): Position => ({ keys: [revision], id: reviewId });
+
+/** Beyond so many rows a request is read by itself: what is large must not hold up what is asked for beside it. */
+const MAX_ROWS_TOGETHER = 1000;
+
+type Asked = { rows: MaterialsRequest; ids: readonly string[]; pageSize: number; view: 'basic' | 'full' };
+
+/** `isDistributed`: the users' rows lie on different nodes, so that no one statement may read those of several. */
+export function createReviewHistoryHandlers(
+  dependencies: HandlerDependencies & { isDistributed: boolean },
+): Pick<
+  AsyncHandlers<ReviewServiceHandlers>,
+  'ListReviews' | 'BatchListReviews' | 'BatchListReviewsOfUsers'
+> {
+  const { database, isDistributed } = dependencies;
+
+  const listOf = {
+    full: (requests: readonly MaterialsRequest[]) => listReviewsOfMaterials(database, requests),
+    basic: (requests: readonly MaterialsRequest[]) => listReviewSummariesOfMaterials(database, requests),
+  };
+
+  const listOne = async (asked: Asked) => {
+    const [reviews = []] = await listOf[asked.view]([asked.rows]);
+    return toResponse(asked, reviews);
+  };
+
+  const listTogether = async (all: readonly Asked[]) => {
+    const found = new Map<Asked, readonly (Review | ReviewSummary)[]>();
+    const listView = async (view: Asked['view']) => {
+      const small = all.filter((asked) => asked.view === view && isSmall(asked));
+      const listed = await acrossUsers(isDistributed, listOf[view])(small.map(({ rows }) => rows));
+      for (const [index, asked] of small.entries()) {
+        const reviews = listed[index];
+        if (reviews !== undefined) found.set(asked, reviews);
+      }
+    };
+    await Promise.all([listView('basic'), listView('full')]);
+    return all.map((asked) => {
+      const reviews = found.get(asked);
+      return reviews && toResponse(asked, reviews);
+    });
+  };
+
+  return {
+    async ListReviews(request) {
+      const userId = requireUserId(request.userId);
+      const pageSize = readPageSize(request.pageSize);
+      if (request.materialId !== '') return listOfMaterial(dependencies, userId, pageSize, request);
+      const bound = boundTo(userId, '');
+      const position = decodePageToken(request.pageToken, bound, ['instant']);
+      const after = position && { reviewTime: new Date(position.keys[0] ?? 0), reviewId: position.id };
+      const rows = await listReviews(database, userId, { limit: pageSize + 1, after, order: 'latest first' });
+      const { page, nextPageToken } = toPage(rows, pageSize, bound, byTime);
+      return { reviews: page.map(toReviewMessage), nextPageToken };
+    },
+
+    BatchListReviews: async (request) => listOne(read(request)),
+    BatchListReviewsOfUsers: ({ requests }) =>
+      answerBatch(requests, { read, answerOne: listOne, answerTogether: listTogether }),
+  };
+}
+
+function read(request: BatchListReviewsRequest): Asked {
+  const userId = requireUserId(request.userId);
+  const pageSize = readPageSize(request.pageSize);
+  const ids = readMaterialIds(request.materialIds);
+  const materialIds = ids.filter(isUuid);
+  const rows = { userId, materialIds, maxRows: pageSize + 1, beforeRevision: ANY_REVISION };
+  return { rows, ids, pageSize, view: fromReviewView(request.view) };
+}
+
+const isSmall = ({ rows: { materialIds, maxRows } }: Asked) =>
+  materialIds.length * maxRows <= MAX_ROWS_TOGETHER;
+
+function toResponse(
+  { rows: { userId }, ids, pageSize }: Asked,
+  reviews: readonly (Review | ReviewSummary)[],
+) {
+  const reviewsOf = Map.groupBy(reviews, ({ materialId }) => materialId);
+  const materials = ids.map((materialId) => {
+    const listed = reviewsOf.get(materialId) ?? [];
+    const { page, nextPageToken } = toPage(listed, pageSize, boundTo(userId, materialId), byRevision);
+    return { materialId, reviews: page.map(toReviewMessage), nextPageToken };
+  });
+  return { materials };
+}
+
+async function listOfMaterial(
+  { database }: HandlerDependencies,
+  userId: string,
+  pageSize: number,
+  request: ListReviewsRequest,
+) {
+  const materialId = requireMaterialId(request.materialId);
+  const bound = boundTo(userId, materialId);
+  const beforeRevision = decodePageToken(request.pageToken, bound, ['count'])?.keys[0] ?? ANY_REVISION;
+  const asked = { userId, materialIds: [materialId], maxRows: pageSize + 1, beforeRevision };
+  const [rows = []] = await listReviewsOfMaterials(database, [asked]);
+  if (rows.length === 0) {
+    const [material] = await findMaterials(database, [{ userId, materialId }]);
+    if (material === undefined) throw materialNotFound(materialId);
+  }
+  const { page, nextPageToken } = toPage(rows, pageSize, bound, byRevision);
+  return { reviews: page.map(toReviewMessage), nextPageToken };
+}
+
+function boundTo(userId: string, materialId: string): readonly string[] {
+  return ['ListReviews', userId, materialId];
+}

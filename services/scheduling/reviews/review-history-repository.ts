@@ -1,0 +1,93 @@
+// The SQL of the review history: all reviews of a user, or the latest reviews of given materials.
+import type { Queryable } from '../../platform/postgres/database.ts';
+import { requestRows } from '../batches/request-rows-sql.ts';
+import type { Review, ReviewSummary } from './review.ts';
+import {
+  REVIEW_COLUMNS,
+  type ReviewRow,
+  SUMMARY_COLUMNS,
+  type SummaryRow,
+  toReview,
+  toSummary,
+} from './review-row.ts';
+
+/** Whose reviews of which materials: at most `maxRows` of each, of revisions below `beforeRevision`. */
+export type MaterialsRequest = {
+  userId: string;
+  materialIds: readonly string[];
+  maxRows: number;
+  beforeRevision: number;
+};
+/** Of no review: all are below it. */
+export const ANY_REVISION = 2_147_483_647;
+
+export type ReviewPosition = { reviewTime: Date; reviewId: string };
+
+type Order = 'latest first' | 'oldest first';
+
+const list = (comparison: '<' | '>', direction: 'ASC' | 'DESC') => `
+  SELECT ${REVIEW_COLUMNS} FROM scheduling.reviews m
+  WHERE m.user_id = $1 AND (m.review_time, m.review_id) ${comparison} ($3, $4)
+  ORDER BY m.review_time ${direction}, m.review_id ${direction}
+  LIMIT $2`;
+
+const LISTS = {
+  'latest first': {
+    statement: { name: 'list-reviews', text: list('<', 'DESC') },
+    start: { reviewTime: 'infinity', reviewId: 'ffffffff-ffff-ffff-ffff-ffffffffffff' },
+  },
+  'oldest first': {
+    statement: { name: 'list-reviews-oldest-first', text: list('>', 'ASC') },
+    start: { reviewTime: '-infinity', reviewId: '00000000-0000-0000-0000-000000000000' },
+  },
+};
+
+const latestOfMaterials = <R>(name: string, columns: string) =>
+  requestRows<MaterialsRequest, R>({
+    name,
+    types: { userId: 'uuid', materialIds: 'uuid[]', maxRows: 'integer', beforeRevision: 'integer' },
+    select: (asked) => `
+      SELECT m.*
+      FROM unnest(${asked.materialIds}) AS listed (material_id)
+      CROSS JOIN LATERAL (
+        SELECT ${columns} FROM scheduling.reviews m
+        WHERE m.user_id = ${asked.userId} AND m.material_id = listed.material_id
+          AND m.revision < ${asked.beforeRevision}
+        ORDER BY m.revision DESC
+        LIMIT ${asked.maxRows}
+      ) m`,
+    order: 'm.material_id, m.revision DESC',
+  });
+
+const LATEST_OF_MATERIALS = latestOfMaterials<ReviewRow>('list-reviews-of-materials', REVIEW_COLUMNS);
+const LATEST_SUMMARIES = latestOfMaterials<SummaryRow>('list-review-summaries', SUMMARY_COLUMNS);
+
+/** All the user's reviews. */
+export async function listReviews(
+  db: Queryable,
+  userId: string,
+  { limit, after, order }: { limit: number; after: ReviewPosition | undefined; order: Order },
+): Promise<Review[]> {
+  const { statement, start } = LISTS[order];
+  const { reviewTime, reviewId } = after ?? start;
+  const rows = await db.query<ReviewRow>({ ...statement, values: [userId, limit, reviewTime, reviewId] });
+  return rows.map(toReview);
+}
+
+/** For each request the reviews by material, latest first. */
+export async function listReviewsOfMaterials(
+  db: Queryable,
+  requests: readonly MaterialsRequest[],
+): Promise<Review[][]> {
+  const rowsOf = await LATEST_OF_MATERIALS(db, requests);
+  return rowsOf.map((rows) => rows.map(toReview));
+}
+
+/** The same, of each review only that it was made: two fifths of what there is to read and send. */
+export async function listReviewSummariesOfMaterials(
+  db: Queryable,
+  requests: readonly MaterialsRequest[],
+): Promise<ReviewSummary[][]> {
+  const rowsOf = await LATEST_SUMMARIES(db, requests);
+  return rowsOf.map((rows) => rows.map(toSummary));
+}

@@ -1,0 +1,55 @@
+// The row of a review.
+import type { Review, ReviewSummary } from './review.ts';
+import type { Quality } from './sm2.ts';
+
+export type SummaryRow = {
+  material_id: string;
+  revision: number;
+  review_id: string;
+  quality: Quality;
+  review_time: Date;
+};
+export type ReviewRow = SummaryRow & {
+  before_ease_factor_hundredths: number;
+  before_interval_days: number;
+  before_repetitions: number;
+  before_next_review_time: Date | null;
+  after_ease_factor_hundredths: number;
+  after_interval_days: number;
+  after_repetitions: number;
+  after_next_review_time: Date;
+};
+
+/** Columns of scheduling.reviews under the alias m. */
+export const SUMMARY_COLUMNS = 'm.material_id, m.revision, m.review_id, m.quality, m.review_time';
+export const REVIEW_COLUMNS = `${SUMMARY_COLUMNS}, m.before_ease_factor_hundredths,
+  m.before_interval_days, m.before_repetitions, m.before_next_review_time, m.after_ease_factor_hundredths,
+  m.after_interval_days, m.after_repetitions, m.after_next_review_time`;
+
+export function toSummary(row: SummaryRow): ReviewSummary {
+  return {
+    reviewId: row.review_id,
+    materialId: row.material_id,
+    quality: row.quality,
+    reviewTime: row.review_time,
+    revision: row.revision,
+  };
+}
+
+export function toReview(row: ReviewRow): Review {
+  return {
+    ...toSummary(row),
+    before: {
+      easeFactorHundredths: row.before_ease_factor_hundredths,
+      intervalDays: row.before_interval_days,
+      repetitions: row.before_repetitions,
+      nextReviewTime: row.before_next_review_time,
+    },
+    after: {
+      easeFactorHundredths: row.after_ease_factor_hundredths,
+      intervalDays: row.after_interval_days,
+      repetitions: row.after_repetitions,
+      nextReviewTime: row.after_next_review_time,
+    },
+  };
+}

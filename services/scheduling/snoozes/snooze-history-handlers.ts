@@ -1,0 +1,58 @@
+// The rpc of scheduling.v1.SnoozeService that reads the history.
+import type { ListSnoozesRequest } from '../../../generated/scheduling/v1/ListSnoozesRequest.ts';
+import type { SnoozeServiceHandlers } from '../../../generated/scheduling/v1/SnoozeService.ts';
+import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
+import { decodePageToken, toPage } from '../../platform/page-token.ts';
+import type { HandlerDependencies } from '../dependencies.ts';
+import { findMaterials } from '../materials/materials-repository.ts';
+import { materialNotFound, readPageSize, requireMaterialId, requireUserId } from '../requests.ts';
+import { type ListedSnooze, listSnoozes, listSnoozesOfMaterial } from './snooze-lists-repository.ts';
+import { toSnoozeMessage } from './snooze-mapper.ts';
+
+export function createSnoozeHistoryHandlers(
+  dependencies: HandlerDependencies,
+): Pick<AsyncHandlers<SnoozeServiceHandlers>, 'ListSnoozes'> {
+  const { database } = dependencies;
+  return {
+    async ListSnoozes(request) {
+      const userId = requireUserId(request.userId);
+      const pageSize = readPageSize(request.pageSize);
+      if (request.materialId !== '') return listOfMaterial(dependencies, userId, pageSize, request);
+      const bound = ['ListSnoozes', userId, ''];
+      const position = decodePageToken(request.pageToken, bound, ['instant']);
+      const after = position && { createTime: new Date(position.keys[0] ?? 0), snoozeId: position.id };
+      const rows = await listSnoozes(database, userId, { limit: pageSize + 1, after, order: 'latest first' });
+      const { page, nextPageToken } = toPage(rows, pageSize, bound, ({ createTime, snoozeId }) => ({
+        keys: [createTime.getTime()],
+        id: snoozeId,
+      }));
+      return { snoozes: page.map(toMessage), nextPageToken };
+    },
+  };
+}
+
+async function listOfMaterial(
+  { database }: HandlerDependencies,
+  userId: string,
+  pageSize: number,
+  request: ListSnoozesRequest,
+) {
+  const materialId = requireMaterialId(request.materialId);
+  const bound = ['ListSnoozes', userId, materialId];
+  const beforeRevision = decodePageToken(request.pageToken, bound, ['count'])?.keys[0] ?? undefined;
+  const limit = pageSize + 1;
+  const rows = await listSnoozesOfMaterial(database, userId, materialId, { limit, beforeRevision });
+  if (rows.length === 0) {
+    const [material] = await findMaterials(database, [{ userId, materialId }]);
+    if (material === undefined) throw materialNotFound(materialId);
+  }
+  const { page, nextPageToken } = toPage(rows, pageSize, bound, ({ revision, snoozeId }) => ({
+    keys: [revision],
+    id: snoozeId,
+  }));
+  return { snoozes: page.map(toMessage), nextPageToken };
+}
+
+function toMessage(snooze: ListedSnooze) {
+  return toSnoozeMessage(snooze, snooze.materialIds);
+}

@@ -1,0 +1,28 @@
+// Maps between snoozes and the messages of scheduling.v1.
+import type { SnoozeInput } from '../../../generated/scheduling/v1/Snooze.ts';
+import type { SnoozePreset as SnoozePresetMessage } from '../../../generated/scheduling/v1/SnoozePreset.ts';
+import { toTimestamp } from '../../platform/protobuf/timestamps.ts';
+import { fromEnum } from '../mapper.ts';
+import type { SnoozePreset } from './presets.ts';
+import type { Snooze } from './snoozes-repository.ts';
+
+const PRESET_OF_MESSAGE: Record<SnoozePresetMessage, SnoozePreset | undefined> = {
+  SNOOZE_PRESET_UNSPECIFIED: undefined,
+  SNOOZE_PRESET_ONE_HOUR: '1h',
+  SNOOZE_PRESET_TONIGHT: 'tonight',
+  SNOOZE_PRESET_TOMORROW: 'tomorrow',
+};
+
+/** undefined if absent. */
+export const fromSnoozePreset = (message: SnoozePresetMessage) =>
+  fromEnum(PRESET_OF_MESSAGE, message, 'preset');
+
+export function toSnoozeMessage(snooze: Snooze, materialIds: readonly string[]): SnoozeInput {
+  return {
+    snoozeId: snooze.snoozeId,
+    materialIds: [...materialIds],
+    snoozeUntilTime: toTimestamp(snooze.snoozeUntilTime),
+    reason: snooze.reason,
+    createTime: toTimestamp(snooze.createTime),
+  };
+}

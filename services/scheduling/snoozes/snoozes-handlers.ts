@@ -1,0 +1,93 @@
+// The rpcs of scheduling.v1.SnoozeService.
+import type { SnoozeMaterialsRequest } from '../../../generated/scheduling/v1/SnoozeMaterialsRequest.ts';
+import type { SnoozeServiceHandlers } from '../../../generated/scheduling/v1/SnoozeService.ts';
+import { invalidField } from '../../platform/errors.ts';
+import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
+import type { Queryable } from '../../platform/postgres/database.ts';
+import { fromTimestamp } from '../../platform/protobuf/timestamps.ts';
+import { isUuid } from '../../platform/text.ts';
+import { isTimeZone } from '../../platform/time-zone.ts';
+import type { HandlerDependencies } from '../dependencies.ts';
+import { executeIdempotently } from '../idempotency/idempotency.ts';
+import type { Material } from '../materials/material.ts';
+import { lockMaterials } from '../materials/materials-repository.ts';
+import { materialNotFound, readRequestId, requireUserId } from '../requests.ts';
+import { snoozedNextReviewTime } from './due.ts';
+import { resolvePreset } from './presets.ts';
+import { createSnoozeHistoryHandlers } from './snooze-history-handlers.ts';
+import { fromSnoozePreset, toSnoozeMessage } from './snooze-mapper.ts';
+import { requireDistinctMaterialIds, requireFuture, requireReason } from './snooze-requests.ts';
+import { insertSnooze, type Snooze } from './snoozes-repository.ts';
+
+export function createSnoozeHandlers(
+  dependencies: HandlerDependencies,
+): AsyncHandlers<SnoozeServiceHandlers> {
+  const { database, now, newId } = dependencies;
+  return {
+    ...createSnoozeHistoryHandlers(dependencies),
+
+    async SnoozeMaterials(request) {
+      const userId = requireUserId(request.userId);
+      const requestId = readRequestId(request.requestId);
+      const reason = requireReason(request.reason);
+      const materialIds = requireDistinctMaterialIds(request.materialIds);
+      const write = async (transaction: Queryable) => {
+        // Checked only for a new write: a replay succeeds even if the instant has passed.
+        const createTime = now();
+        const snoozeUntilTime = readSnoozeUntil(request, createTime);
+        const snooze: Snooze = { snoozeId: newId(createTime), snoozeUntilTime, reason, createTime };
+        await postpone(transaction, { userId, materialIds, snooze });
+        return { response: { snooze: toSnoozeMessage(snooze, materialIds) }, materialIds };
+      };
+      if (requestId === '') return (await database.transaction(write)).response;
+      const key = { userId, rpc: 'SnoozeMaterials', requestId };
+      // Fingerprints the preset, not the resolved instant, so that a retry an hour later still matches.
+      const { preset, timeZone } = request;
+      const snoozeUntilTime = request.snoozeUntilTime && fromTimestamp(request.snoozeUntilTime);
+      const fields = {
+        materialIds,
+        snoozeUntilTime: snoozeUntilTime ?? undefined,
+        preset: preset === 'SNOOZE_PRESET_UNSPECIFIED' ? undefined : preset,
+        timeZone: timeZone || undefined,
+        reason: reason || undefined,
+      };
+      const positional = [materialIds, snoozeUntilTime, preset, timeZone, reason];
+      return executeIdempotently(dependencies, key, fields, write, positional);
+    },
+  };
+}
+
+/** Validates both the instant and the preset if both are given; the instant wins. */
+function readSnoozeUntil(request: SnoozeMaterialsRequest, now: Date): Date {
+  const until = request.snoozeUntilTime && requireFuture('snooze_until_time', request.snoozeUntilTime, now);
+  const preset = fromSnoozePreset(request.preset);
+  if (preset !== undefined && !isTimeZone(request.timeZone)) {
+    throw invalidField(
+      'time_zone',
+      'time_zone must be an IANA time zone such as "Europe/Berlin" with a preset.',
+    );
+  }
+  if (until !== null) return until;
+  if (preset !== undefined) return resolvePreset(preset, now, request.timeZone);
+  throw invalidField('snooze_until_time', 'snooze_until_time or preset must be given.');
+}
+
+async function postpone(
+  transaction: Queryable,
+  { userId, materialIds, snooze }: { userId: string; materialIds: readonly string[]; snooze: Snooze },
+): Promise<void> {
+  const locked = await lockMaterials(transaction, userId, materialIds.filter(isUuid));
+  const byId = new Map(locked.map((material) => [material.materialId, material]));
+  const materials = materialIds.map((materialId): Material => {
+    const material = byId.get(materialId);
+    if (material === undefined) throw materialNotFound(materialId);
+    return material;
+  });
+  const snoozed = materials.map(({ materialId, nextReviewTime, revision }) => ({
+    materialId,
+    beforeNextReviewTime: nextReviewTime,
+    afterNextReviewTime: snoozedNextReviewTime(nextReviewTime, snooze.snoozeUntilTime, snooze.createTime),
+    revision: revision + 1,
+  }));
+  await insertSnooze(transaction, userId, snooze, snoozed);
+}

@@ -1,0 +1,91 @@
+// The rpcs of scheduling.v1.StatsService.
+import type { StatsServiceHandlers } from '../../../generated/scheduling/v1/StatsService.ts';
+import type { StatsWindow } from '../../../generated/scheduling/v1/StatsWindow.ts';
+import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
+import { decodePageToken, toPage } from '../../platform/page-token.ts';
+import type { HandlerDependencies } from '../dependencies.ts';
+import { fromMaterialView, toMaterialMessage } from '../materials/material-mapper.ts';
+import { readPageSize, requireUserId } from '../requests.ts';
+import { readActivity } from './activity-repository.ts';
+import { type CalendarDays, lastDays, nextDays } from './calendar.ts';
+import { readDistributions } from './distributions-repository.ts';
+import { readForecast } from './forecast-repository.ts';
+import { listHardestMaterials } from './hardest-repository.ts';
+import { readRetention } from './retention-repository.ts';
+import {
+  toDayCounts,
+  toDistributionsMessage,
+  toRetentionCount,
+  toRetentionMessage,
+} from './statistics-mapper.ts';
+import { readMinReviews, readWindow } from './statistics-requests.ts';
+
+type StatsRequest = { userId: string; window: StatsWindow | null };
+
+export function createStatsHandlers({
+  database,
+  now,
+}: HandlerDependencies): AsyncHandlers<StatsServiceHandlers> {
+  const count = async <T>(
+    request: StatsRequest,
+    toDays: typeof lastDays,
+    read: (userId: string, asOf: Date, days: CalendarDays) => Promise<T>,
+  ): Promise<T> => {
+    const userId = requireUserId(request.userId);
+    const window = readWindow(request.window);
+    const asOf = window.asOf ?? now();
+    return read(userId, asOf, toDays(asOf, window.days, window.timeZone));
+  };
+  return {
+    GetForecast: (request) =>
+      count(request, nextDays, async (userId, asOf, days) => {
+        const { overdue, dueNow, byDate } = await readForecast(database, userId, asOf, days);
+        return { overdue, dueNow, days: toDayCounts(days.dates, byDate) };
+      }),
+
+    GetActivity: (request) =>
+      count(request, lastDays, async (userId, asOf, days) => {
+        const { byDate, ...streaks } = await readActivity(database, userId, asOf, days);
+        return { days: toDayCounts(days.dates, byDate), ...streaks };
+      }),
+
+    GetRetention: (request) =>
+      count(request, lastDays, async (userId, asOf, days) =>
+        toRetentionMessage(days.dates, await readRetention(database, userId, asOf, days)),
+      ),
+
+    GetDistributions: (request) =>
+      count(request, lastDays, async (userId, asOf, days) =>
+        toDistributionsMessage(await readDistributions(database, userId, asOf, days)),
+      ),
+
+    async ListHardestMaterials(request) {
+      const userId = requireUserId(request.userId);
+      const window = readWindow(request.window);
+      const minReviews = readMinReviews(request.minReviews);
+      const pageSize = readPageSize(request.pageSize);
+      const { timeZone, days: dayCount } = window;
+      const bound = ['ListHardestMaterials', userId, timeZone, window.asOf, dayCount, minReviews];
+      // The token contains "now", so that all pages count the same reviews.
+      const position = decodePageToken(request.pageToken, bound, ['instant', 'count', 'count']);
+      const [asOfMs, recalled, reviews] = position?.keys ?? [];
+      const asOf = typeof asOfMs === 'number' ? new Date(asOfMs) : (window.asOf ?? now());
+      const days = lastDays(asOf, dayCount, timeZone);
+      const after = position && { recalled: recalled ?? 0, reviews: reviews ?? 0, materialId: position.id };
+      const withTexts = fromMaterialView(request.view) === 'full';
+      const page = { limit: pageSize + 1, withTexts, after };
+      const rows = await listHardestMaterials(database, userId, { asOf, days, minReviews }, page);
+      const { page: materials, nextPageToken } = toPage(rows, pageSize, bound, (row) => ({
+        keys: [asOf.getTime(), row.recalled, row.reviews],
+        id: row.material.materialId,
+      }));
+      return {
+        materials: materials.map((row) => ({
+          material: toMaterialMessage(row.material),
+          count: toRetentionCount([row]),
+        })),
+        nextPageToken,
+      };
+    },
+  };
+}

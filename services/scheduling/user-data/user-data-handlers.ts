@@ -1,0 +1,70 @@
+// The rpcs of scheduling.v1.UserDataService: export and deletion of a user's data.
+import type { UserDataServiceHandlers } from '../../../generated/scheduling/v1/UserDataService.ts';
+import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
+import type { Queryable } from '../../platform/postgres/database.ts';
+import type { HandlerDependencies } from '../dependencies.ts';
+import { toMaterialMessage } from '../materials/material-mapper.ts';
+import { requireUserId } from '../requests.ts';
+import { listReviews } from '../reviews/review-history-repository.ts';
+import { toReviewMessage } from '../reviews/review-mapper.ts';
+import { listSnoozes } from '../snoozes/snooze-lists-repository.ts';
+import { toSnoozeMessage } from '../snoozes/snooze-mapper.ts';
+import { deleteUserData, FIRST_ID, readMaterials } from './user-data-repository.ts';
+
+/** Few at a time: a material may hold half a megabyte of text. */
+const MATERIALS_AT_A_TIME = 20;
+const ROWS_AT_A_TIME = 500;
+
+export function createUserDataHandlers({
+  database,
+  now,
+}: HandlerDependencies): AsyncHandlers<UserDataServiceHandlers> {
+  return {
+    async ExportUserData(request, { signal }, send) {
+      const userId = requireUserId(request.userId);
+      for await (const material of allMaterials(database, userId)) {
+        if (signal.aborted) return;
+        await send({ material: toMaterialMessage(material) });
+      }
+      for await (const review of allRows(database, userId, listReviews)) {
+        if (signal.aborted) return;
+        await send({ review: toReviewMessage(review) });
+      }
+      for await (const snooze of allRows(database, userId, listSnoozes)) {
+        if (signal.aborted) return;
+        await send({ snooze: toSnoozeMessage(snooze, snooze.materialIds) });
+      }
+    },
+
+    async DeleteUserData(request) {
+      const userId = requireUserId(request.userId);
+      return database.transaction((transaction) => deleteUserData(transaction, userId, now()));
+    },
+  };
+}
+
+async function* allMaterials(db: Queryable, userId: string) {
+  for (let afterId = FIRST_ID; ; ) {
+    const materials = await readMaterials(db, userId, { afterId, limit: MATERIALS_AT_A_TIME });
+    yield* materials;
+    const last = materials.at(-1);
+    if (last === undefined || materials.length < MATERIALS_AT_A_TIME) return;
+    afterId = last.materialId;
+  }
+}
+
+type FromOldest<T> = { limit: number; after: T | undefined; order: 'oldest first' };
+
+/** `list` returns the rows after one of its own, or the first ones. */
+async function* allRows<T>(
+  db: Queryable,
+  userId: string,
+  list: (db: Queryable, userId: string, page: FromOldest<T>) => Promise<T[]>,
+) {
+  for (let after: T | undefined; ; ) {
+    const rows = await list(db, userId, { limit: ROWS_AT_A_TIME, after, order: 'oldest first' });
+    yield* rows;
+    if (rows.length < ROWS_AT_A_TIME) return;
+    after = rows.at(-1);
+  }
+}

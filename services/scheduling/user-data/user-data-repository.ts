@@ -1,0 +1,58 @@
+// The SQL of a user's data: export in pages, and deletion.
+import type { Queryable } from '../../platform/postgres/database.ts';
+import type { Material } from '../materials/material.ts';
+import { MATERIAL_COLUMNS, type MaterialRow, toMaterial } from '../materials/material-row.ts';
+
+/** In the order of the primary key; UUIDv7 makes this oldest first. */
+const READ_MATERIALS = `
+  SELECT ${MATERIAL_COLUMNS} FROM scheduling.materials m
+  WHERE m.user_id = $1 AND m.material_id > $2
+  ORDER BY m.material_id
+  LIMIT $3`;
+
+const LOCK_USER = 'SELECT pg_advisory_xact_lock(scheduling.user_lock($1))';
+/** Longer than the default statement time-out, since a user can have many rows. */
+const ALLOW_TIME = `SET LOCAL statement_timeout = '60s'`;
+const BURY = `
+  INSERT INTO scheduling.deleted_users (user_id, delete_time) VALUES ($1, $2) ON CONFLICT (user_id) DO NOTHING`;
+const LOCK_MATERIALS = `
+  SELECT count(*) FROM (SELECT FROM scheduling.materials WHERE user_id = $1 FOR UPDATE) AS locked`;
+const deleteFrom = (table: string) =>
+  `WITH gone AS (DELETE FROM scheduling.${table} WHERE user_id = $1 RETURNING 1) SELECT count(*) AS count FROM gone`;
+
+export type DeletedData = { materials: number; reviews: number; snoozes: number };
+
+export const FIRST_ID = '00000000-0000-0000-0000-000000000000';
+
+/** Materials with an id after `afterId`, archived ones too. */
+export async function readMaterials(
+  db: Queryable,
+  userId: string,
+  { afterId, limit }: { afterId: string; limit: number },
+): Promise<Material[]> {
+  const values = [userId, afterId, limit];
+  const rows = await db.query<MaterialRow>({ name: 'read-materials', text: READ_MATERIALS, values });
+  return rows.map(toMaterial);
+}
+
+/**
+ * Deletes all rows of a user and refuses new ones permanently. Waits for writes in progress; later writes find no material or
+ * are refused.
+ */
+export async function deleteUserData(
+  transaction: Queryable,
+  userId: string,
+  deleteTime: Date,
+): Promise<DeletedData> {
+  const run = (text: string) => transaction.query<{ count: number }>({ text, values: [userId] });
+  const remove = async (table: string) => (await run(deleteFrom(table)))[0]?.count ?? 0;
+  await transaction.query({ text: ALLOW_TIME, values: [] });
+  await run(LOCK_USER);
+  await transaction.query({ text: BURY, values: [userId, deleteTime] });
+  await run(LOCK_MATERIALS);
+  const reviews = await remove('reviews');
+  const snoozes = await remove('snoozes');
+  const materials = await remove('materials');
+  await remove('answered_requests');
+  return { materials, reviews, snoozes };
+}
