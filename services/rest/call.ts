@@ -1,7 +1,7 @@
-// What goes with every gRPC call that a request leads to: its id and its trace.
+// The options of the gRPC calls of a request: its ID and its trace.
 import type { FastifyRequest } from 'fastify';
-import type { CallOptions } from '../platform/grpc-client.ts';
-import { readTraceparent } from '../platform/trace-context.ts';
+import type { CallOptions } from '../platform/grpc/client.ts';
+import { readTraceparent } from '../platform/observability/trace-context.ts';
 
 export function callOf({ id, headers }: FastifyRequest): CallOptions {
   return { requestId: id, traceparent: readTraceparent(headers.traceparent) };

@@ -1,11 +1,13 @@
-// The gRPC clients that the facade composes.
+// The gRPC clients of the REST facade.
 import type { ApiKeyServiceDefinition } from '../../generated/accounts/v1/ApiKeyService.ts';
 import type { MaterialServiceDefinition } from '../../generated/scheduling/v1/MaterialService.ts';
 import type { ReviewServiceDefinition } from '../../generated/scheduling/v1/ReviewService.ts';
 import type { SnoozeServiceDefinition } from '../../generated/scheduling/v1/SnoozeService.ts';
-import { createGrpcClient, type GrpcClient } from '../platform/grpc-client.ts';
-import { NO_TELEMETRY, type Telemetry } from '../platform/ops/telemetry.ts';
-import { loadProto, serviceDefinition } from '../platform/proto.ts';
+import { createGrpcClient, type GrpcClient } from '../platform/grpc/client.ts';
+import { createTokenWatch } from '../platform/grpc/service-token.ts';
+import type { Logger } from '../platform/logging/logger.ts';
+import { NO_TELEMETRY, type Telemetry } from '../platform/observability/telemetry.ts';
+import { loadProto, serviceDefinition } from '../platform/protobuf/load.ts';
 import type { RestConfig } from './config.ts';
 
 export type Clients = {
@@ -16,17 +18,22 @@ export type Clients = {
   close(): void;
 };
 
-/** Shorter than any HTTP client waits, longer than the services' statements may take. */
-const DEADLINE_MS = 2500;
+/** Shorter than HTTP clients' time-outs, longer than the services' statement time-outs. */
+export const DEADLINE_MS = 2500;
 
 export function createClients(
   { schedulingTarget, accountsTarget, trust }: RestConfig,
   telemetry: Telemetry = NO_TELEMETRY,
+  logger?: Logger,
 ): Clients {
-  const scheduling = loadProto('scheduling/v1/scheduling.proto');
-  const accounts = loadProto('accounts/v1/accounts.proto');
+  const scheduling = loadProto('scheduling/v1');
+  const accounts = loadProto('accounts/v1');
   const common = { trust, caller: 'rest', deadlineMs: DEADLINE_MS, telemetry };
-  const toScheduling = { ...common, target: schedulingTarget };
+  const toScheduling = {
+    ...common,
+    target: schedulingTarget,
+    tokenWatch: createTokenWatch('scheduling', logger),
+  };
   const materials = createGrpcClient(
     serviceDefinition<MaterialServiceDefinition>(scheduling, 'scheduling.v1.MaterialService'),
     toScheduling,
@@ -41,7 +48,7 @@ export function createClients(
   );
   const apiKeys = createGrpcClient<ApiKeyServiceDefinition, 'WatchRevocations'>(
     serviceDefinition<ApiKeyServiceDefinition>(accounts, 'accounts.v1.ApiKeyService'),
-    { ...common, target: accountsTarget },
+    { ...common, target: accountsTarget, tokenWatch: createTokenWatch('accounts', logger) },
   );
   const close = () => {
     for (const client of [materials, reviews, snoozes, apiKeys]) client.close();

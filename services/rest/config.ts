@@ -1,13 +1,13 @@
 // The REST facade's environment.
-import { type CommonConfig, readCommonConfig } from '../platform/common-config.ts';
-import type { EnvironmentReader } from '../platform/config.ts';
+import { type CommonConfig, readCommonConfig } from '../platform/process/common-config.ts';
+import type { EnvironmentReader } from '../platform/process/config.ts';
 
 export type RestConfig = CommonConfig & {
   host: string;
   port: number;
   schedulingTarget: string;
   accountsTarget: string;
-  /** undefined: writes are limited in this process alone. */
+  /** undefined: each process limits writes by itself. */
   redisUrl: string | undefined;
   writeLimitPerMinute: number;
   /** Whether /docs and /openapi.json are served. */

@@ -1,46 +1,46 @@
-// Tells whose key a request carries: remembered for a short while, and only while revocations are sure to be heard.
+// Verifies API keys with accounts and caches the result briefly, only while the revocation stream works.
 import { LRUCache } from 'lru-cache';
 import type { VerifyApiKeyResponse } from '../../generated/accounts/v1/VerifyApiKeyResponse.ts';
 import type { WatchRevocationsResponse } from '../../generated/accounts/v1/WatchRevocationsResponse.ts';
 import { ServiceError } from '../platform/errors.ts';
-import type { CallOptions } from '../platform/grpc-client.ts';
-import { type Metrics, NO_METRICS } from '../platform/ops/metrics.ts';
+import type { CallOptions } from '../platform/grpc/client.ts';
+import { type Metrics, NO_METRICS } from '../platform/observability/metrics.ts';
 import type { Clients } from './clients.ts';
-import { type Principal, toPrincipal } from './wire.ts';
+import { type Principal, toPrincipal } from './mapper.ts';
 
-/** A key as it was sent, and its SHA-256 in base64, under which it is remembered. */
+/** A key as it was sent, and its SHA-256 in base64, the cache key. */
 export type PresentedKey = { key: string; digest: string };
 
 export type KeyVerifier = {
-  /** @throws ServiceError UNAUTHORIZED for a key that is not valid, UNAVAILABLE where that cannot be told now. */
+  /** @throws ServiceError UNAUTHORIZED for an invalid key, UNAVAILABLE if it cannot be verified now. */
   verify(presented: PresentedKey, call: CallOptions): Promise<Principal>;
-  /** Whether revocations are sure to be heard now; while not, no key is remembered. */
-  hearsRevocations(): boolean;
+  /** Whether the revocation stream works; if not, no key is cached. */
+  isStreamAlive(): boolean;
   close(): void;
 };
 
 const MAX_KEYS = 10_000;
 const MAX_AGE_MS = 30_000;
-/** A key in use is verified again before it is forgotten: keys that came together must not all be unknown together. */
+/** A key in use is verified again before it expires, so that keys cached together do not all expire together. */
 const RENEWAL_AGE_MS = 20_000;
 const MAX_IN_FLIGHT = 16;
-/** Renewals leave room for keys that are not known. */
+/** Lower than MAX_IN_FLIGHT, so that renewals leave capacity for uncached keys. */
 const MAX_IN_FLIGHT_TO_RENEW = 8;
 /**
- * A beat comes every 500 ms; without one for so long, revocations may have been missed too. Somewhat less than the second
- * within which a revoked key must be refused, for the time that the last beat was on its way.
+ * Without a heartbeat (every 500 ms) for so long, revocations may be lost, too. Less than the second within which a revoked key
+ * must be refused, to allow for the latency of the last heartbeat.
  */
 const SILENCE_MS = 950;
 const RECONNECT_MS = 200;
-/** Longer than any real key: what exceeds it is not worth a call. */
+/** Longer than any valid key; a longer one is refused without a call. */
 const MAX_KEY_CHARACTERS = 100;
 
-/** Keys are remembered under their SHA-256, never as they are. */
+/** The cache stores SHA-256 hashes, never the keys themselves. */
 export function createKeyVerifier(apiKeys: Clients['apiKeys'], metrics: Metrics = NO_METRICS): KeyVerifier {
   const note = (outcome: string) => metrics.count('srs_key_lookups_total', { outcome });
   const cache = new LRUCache<string, Principal>({ max: MAX_KEYS, ttl: MAX_AGE_MS });
   const inFlight = new Map<string, Promise<Principal>>();
-  // Counts revocations and breaks: an answer asked for before the latest one must not be remembered.
+  // Counts revocations and stream breaks: a result requested before the latest one must not be cached.
   let epoch = 0;
   const watch = watchRevocations(apiKeys, {
     onBreak() {
@@ -62,7 +62,7 @@ export function createKeyVerifier(apiKeys: Clients['apiKeys'], metrics: Metrics 
     if (askedIn === epoch && watch.isAlive()) cache.set(digest, principal);
     return principal;
   };
-  // Twins share a call only within one epoch: a call begun before a revocation may still answer "valid".
+  // Concurrent requests with one key share a call only within an epoch: an earlier call may still return "valid".
   const callKeyOf = (digest: string) => `${epoch}:${digest}`;
   const begin = ({ key, digest }: PresentedKey, call: CallOptions) => {
     const callKey = callKeyOf(digest);
@@ -70,7 +70,7 @@ export function createKeyVerifier(apiKeys: Clients['apiKeys'], metrics: Metrics 
     inFlight.set(callKey, asked);
     return asked;
   };
-  /** What it learns is the next request's: one that fails leaves the key to be forgotten at its time. */
+  /** Renews in the background for later requests. After a failure the key stays cached until it expires. */
   const renewIfOld = (presented: PresentedKey, call: CallOptions) => {
     const { digest } = presented;
     if (cache.getRemainingTTL(digest) > MAX_AGE_MS - RENEWAL_AGE_MS) return;
@@ -105,12 +105,12 @@ export function createKeyVerifier(apiKeys: Clients['apiKeys'], metrics: Metrics 
       note('miss');
       return begin(presented, call);
     },
-    hearsRevocations: watch.isAlive,
+    isStreamAlive: watch.isAlive,
     close: watch.close,
   };
 }
 
-/** Holds the stream of revocations open; `onBreak` is called whenever events may have been missed. */
+/** Keeps the revocation stream open; calls `onBreak` whenever events may be lost. */
 function watchRevocations(
   apiKeys: Clients['apiKeys'],
   { onBreak, onEvent }: { onBreak(): void; onEvent(event: WatchRevocationsResponse): void },
@@ -149,7 +149,7 @@ function watchRevocations(
   };
   connect();
   return {
-    // Told from the clock and not by the timer, which is late where this process is busy.
+    // Compares clock readings, since the timer fires late in a busy process.
     isAlive: () => performance.now() - lastBeatMs < SILENCE_MS,
     close() {
       closed = true;

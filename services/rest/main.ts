@@ -1,8 +1,9 @@
 // npm run rest: the REST facade alone.
-import { readEnvironment } from '../platform/config.ts';
-import { createLogger } from '../platform/logger.ts';
-import { readTelemetryConfig, startTelemetry } from '../platform/ops/telemetry.ts';
-import { runProcess } from '../platform/process.ts';
+
+import { createLogger } from '../platform/logging/logger.ts';
+import { readTelemetryConfig, startTelemetry } from '../platform/observability/telemetry.ts';
+import { readEnvironment } from '../platform/process/config.ts';
+import { runProcess } from '../platform/process/lifecycle.ts';
 import { readRestConfig } from './config.ts';
 import { startRest } from './service.ts';
 

@@ -2,9 +2,9 @@
 import type { ListDueMaterialsRequestInput } from '../../generated/scheduling/v1/ListDueMaterialsRequest.ts';
 import type { ListMaterialsRequestInput } from '../../generated/scheduling/v1/ListMaterialsRequest.ts';
 import type { Material } from '../../generated/scheduling/v1/Material.ts';
-import { batchLists } from '../platform/batched-lists.ts';
-import type { CallOptions } from '../platform/grpc-client.ts';
-import type { Clients } from './clients.ts';
+import { batchRpc } from '../platform/grpc/batched-calls.ts';
+import type { CallOptions } from '../platform/grpc/client.ts';
+import { type Clients, DEADLINE_MS } from './clients.ts';
 
 type List = { materials: Material[] };
 
@@ -13,11 +13,12 @@ export type MaterialLists = {
   listDueMaterials(request: ListDueMaterialsRequestInput, call: CallOptions): Promise<List>;
 };
 
-const isSearch = ({ query = '' }: ListMaterialsRequestInput) => query !== '';
-
 export function createMaterialLists({ materials }: Pick<Clients, 'materials'>): MaterialLists {
   return {
-    listMaterials: batchLists(materials.batchListMaterials, materials.listMaterials, isSearch),
-    listDueMaterials: batchLists(materials.batchListDueMaterials, materials.listDueMaterials),
+    listMaterials: batchRpc(materials.batchListMaterials, {
+      deadlineMs: DEADLINE_MS,
+      goesAlone: ({ query = '' }) => query !== '',
+    }),
+    listDueMaterials: batchRpc(materials.batchListDueMaterials, { deadlineMs: DEADLINE_MS }),
   };
 }

@@ -1,11 +1,11 @@
-// What the facade stands on, for its readiness and its metrics: the services behind it, Redis, the stream of revocations.
-import { addPeerChecks } from '../platform/ops/peer-checks.ts';
-import type { Telemetry } from '../platform/ops/telemetry.ts';
+// Readiness checks and metrics of the facade's dependencies: services, Redis, revocation stream.
+import { addPeerChecks } from '../platform/grpc/peer-checks.ts';
+import type { Telemetry } from '../platform/observability/telemetry.ts';
 import type { RestConfig } from './config.ts';
 import type { KeyVerifier } from './key-verifier.ts';
 import type { WriteLimiter } from './write-limit/write-limiter.ts';
 
-/** @returns what ends it. */
+/** @returns a function that stops the checks. */
 export function watchParts(parts: {
   config: RestConfig;
   verifier: KeyVerifier;
@@ -21,15 +21,15 @@ export function watchParts(parts: {
       find: () =>
         limiter.mode() === 'redis'
           ? { state: 'ok' }
-          : { state: 'degraded', reason: 'Redis is away: writes are limited in this process' },
+          : { state: 'degraded', reason: 'Redis is unavailable: this process limits writes by itself' },
     });
   }
   readiness.add({
     name: 'rest/revocations',
     find: () =>
-      verifier.hearsRevocations()
+      verifier.isStreamAlive()
         ? { state: 'ok' }
-        : { state: 'degraded', reason: 'not hearing of revocations: every key is asked for' },
+        : { state: 'degraded', reason: 'no revocation stream: every key is checked with accounts' },
   });
   metrics.gauge('srs_write_limit_mode', () =>
     (['redis', 'process'] as const).map((mode) => ({
@@ -38,8 +38,6 @@ export function watchParts(parts: {
     })),
   );
   metrics.gauge('srs_write_limit_redis_configured', () => [{ labels: {}, value: usesRedis ? 1 : 0 }]);
-  metrics.gauge('srs_revocation_stream_up', () => [
-    { labels: {}, value: verifier.hearsRevocations() ? 1 : 0 },
-  ]);
+  metrics.gauge('srs_revocation_stream_up', () => [{ labels: {}, value: verifier.isStreamAlive() ? 1 : 0 }]);
   return addPeerChecks('rest', config, telemetry);
 }

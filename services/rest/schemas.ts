@@ -1,7 +1,7 @@
-// The public contract as schemas: they validate requests, serialise answers, type the routes and make the OpenAPI document.
+// The schemas of the public API: they validate requests, type the routes and generate the OpenAPI document.
 import { type Static, Type } from 'typebox';
 
-/** No U+0000 and no lone surrogate: PostgreSQL and UTF-8 cannot hold them. */
+/** No U+0000 and no lone surrogate: PostgreSQL cannot store them in UTF-8. */
 const STORABLE = '^[^\\u0000\\ud800-\\udfff]*$';
 
 const literals = <T extends string>(...values: T[]) => Type.Unsafe<T>({ type: 'string', enum: values });

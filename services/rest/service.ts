@@ -1,7 +1,7 @@
-// Wires the REST facade: gRPC clients, key verifier, write limiter, application; listens and ends cleanly.
-import { listenOrClose } from '../platform/http-listen.ts';
-import type { Logger } from '../platform/logger.ts';
-import { NO_TELEMETRY, type Telemetry } from '../platform/ops/telemetry.ts';
+// Assembles the REST facade: gRPC clients, key verifier, write limiter, application.
+import { buildOrClose, listenOrClose } from '../platform/http/listen.ts';
+import type { Logger } from '../platform/logging/logger.ts';
+import { NO_TELEMETRY, type Telemetry } from '../platform/observability/telemetry.ts';
 import { buildApp } from './app.ts';
 import { createClients } from './clients.ts';
 import type { RestConfig } from './config.ts';
@@ -11,14 +11,14 @@ import { createWriteLimiter } from './write-limit/write-limiter.ts';
 
 export type RestServer = { port: number; close(): Promise<void> };
 
-/** Starts listening. @throws Error where the port is taken, with the address in its text. */
+/** Starts listening. @throws Error that names the address if the port is in use; then nothing is left open. */
 export async function startRest(options: {
   config: RestConfig;
   logger: Logger;
   telemetry?: Telemetry;
 }): Promise<RestServer> {
   const { config, logger, telemetry = NO_TELEMETRY } = options;
-  const clients = createClients(config, telemetry);
+  const clients = createClients(config, telemetry, logger);
   const verifier = createKeyVerifier(clients.apiKeys, telemetry.metrics);
   const limiter = createWriteLimiter({
     redisUrl: config.redisUrl,
@@ -28,13 +28,19 @@ export async function startRest(options: {
     now: () => performance.now(),
   });
   const closeWatch = watchParts({ config, verifier, limiter, telemetry });
-  const app = await buildApp({ clients, verifier, limiter, logger, docs: config.docs, telemetry });
-  const close = async () => {
-    await app.close();
+  const closeParts = () => {
     closeWatch();
     verifier.close();
     limiter.close();
     clients.close();
+  };
+  const app = await buildOrClose(
+    () => buildApp({ clients, verifier, limiter, logger, docs: config.docs, telemetry }),
+    closeParts,
+  );
+  const close = async () => {
+    await app.close();
+    closeParts();
   };
   return { port: await listenOrClose(app, config, close), close };
 }

@@ -1,18 +1,18 @@
-// Remembers that Redis is away, so that nobody waits for it, and finds out by itself when it is back.
-import type { Logger } from '../../platform/logger.ts';
+// A circuit breaker for Redis: open while Redis is unavailable, closed again by a background probe.
+import type { Logger } from '../../platform/logging/logger.ts';
 
 export type Breaker = {
-  /** Whether Redis is away. */
+  /** Whether Redis counts as unavailable. */
   isOpen(): boolean;
-  /** Redis failed to decide for this bucket: logged once until it is back. */
+  /** Opens the breaker after a failed decision for this bucket; logs once per outage. */
   open(bucket: string, error: unknown): void;
   close(): void;
 };
 
-/** How often Redis is asked: well within the two seconds in which it should be used again. */
+/** Probe interval; Redis must be in use again within two seconds. */
 const PROBE_MS = 500;
 
-/** `probe` asks Redis the way a write of that bucket does, and rejects where that fails. */
+/** `probe` does what a write of the bucket does, and rejects if Redis fails. */
 export function createBreaker(options: {
   probe: (bucket: string) => Promise<void>;
   logger: Logger;
@@ -32,14 +32,14 @@ export function createBreaker(options: {
     }
     if (probing === undefined) return;
     stop();
-    logger.info('Redis is back: writes are limited there again');
+    logger.info('Redis is available again and limits writes');
   };
   return {
     isOpen: () => probing !== undefined,
     open(bucket, error) {
       if (closed || probing !== undefined) return;
       const reason = error instanceof Error ? error.message : String(error);
-      logger.warn({ reason }, 'Redis is away: writes are limited in this process, at the same figure');
+      logger.warn({ reason }, 'Redis is unavailable: this process limits writes, at the same rate');
       probing = setInterval(() => void ask(bucket), PROBE_MS).unref();
     },
     close() {

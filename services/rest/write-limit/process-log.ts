@@ -1,13 +1,13 @@
-// The write limit in this process's memory: where there is no Redis, and while it is away.
+// The write limit in this process's memory, for use without Redis or while it is unavailable.
 import { advanceLog, type LogDecision, type LogRule, recordInLog, takeFromLog } from './sliding-log.ts';
 
 export type ProcessLog = {
   /** Decides one write; times in milliseconds. */
   take(bucket: string): LogDecision;
   /**
-   * Counts a write that Redis accepted, so that losing Redis does not start this process's count anew. A refusal where
-   * this process alone has already let the limit through: Redis has then lost writes, or never learned of those that
-   * were decided here while it was away.
+   * Counts a write that Redis accepted, so that an outage does not reset this process's count. Refuses a write
+   * beyond the limit of this process alone: then Redis has lost writes, or does not know those that were decided here
+   * during an outage.
    */
   record(bucket: string): LogDecision | undefined;
   /** Buckets in memory. */
@@ -15,9 +15,9 @@ export type ProcessLog = {
 };
 
 /**
- * `now` in milliseconds; a monotonic clock is best. Once a window, by the way of a call, buckets without a write in the
- * window are dropped, so memory holds at most the buckets written to during the last two windows. There is no cap below
- * that: evicting a bucket in use would forget writes and admit more than the limit. Only a verified key has a bucket.
+ * `now` in milliseconds; a monotonic clock is best. Once per window, a call removes buckets without a write in the window,
+ * so memory holds at most the buckets of the last two windows. There is no lower cap: evicting a bucket in use would allow more
+ * writes than the limit. Only verified keys have buckets.
  */
 export function createProcessLog(options: {
   limit: number;
@@ -39,7 +39,7 @@ export function createProcessLog(options: {
     use: (log: number[], rule: Parameters<typeof takeFromLog>[1]) => T,
   ): T => {
     const now = options.now();
-    // Either way: a clock that stepped back must not put the sweep off.
+    // Also sweeps after the clock has stepped back.
     if (Math.abs(now - sweptTime) >= window) sweep(now);
     const log = logs.get(bucket) ?? [];
     logs.set(bucket, log);
@@ -53,8 +53,8 @@ export function createProcessLog(options: {
 }
 
 /**
- * Writes are noted when Redis's reply is read, a little after Redis has counted them; what is about to leave the window
- * may have left it there. A sixtieth of the window is more than a reply takes.
+ * Tolerance: writes are recorded when Redis's reply arrives, after Redis has counted them, so they leave the window in Redis
+ * first. A sixtieth of the window is longer than a reply takes.
  */
 function recordUnlessFull(log: number[], rule: LogRule): LogDecision | undefined {
   const { now, window, limit } = rule;

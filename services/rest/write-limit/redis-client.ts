@@ -1,11 +1,11 @@
-// Connects to Redis or Redis Cluster so that a command fails at once where it cannot be answered: the caller has another way.
+// Connects to Redis or Redis Cluster. Commands fail fast if it is unavailable, since the caller has a fallback.
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
 
 export type RedisClient = {
   commands: Redis | Cluster;
-  /** Resolves, never rejects, once commands can be sent, or the first attempt failed, or after 500 ms. */
+  /** Resolves when commands can be sent, the first attempt has failed, or 500 ms have passed. Never rejects. */
   firstContact: Promise<void>;
-  /** What keeps the connection from working, in one line without a secret; undefined while it works. */
+  /** The connection's error in one line without secrets; undefined while it works. */
   fault(): string | undefined;
 };
 
@@ -16,17 +16,17 @@ const OPTIONS = {
   enableOfflineQueue: false,
   maxRetriesPerRequest: 0,
   autoResendUnfulfilledCommands: false,
-  // For the handshake. The limiter's own commands are given up sooner, see redis-log.ts.
+  // For the handshake; redis-log.ts has a shorter time-out for commands.
   commandTimeout: 500,
   connectTimeout: 500,
   disconnectTimeout: 100,
   maxLoadingRetryTime: 500,
-  // After a broken network TCP itself may wait for minutes before it sends again: replace a connection that is silent.
+  // After a network fault TCP may wait minutes before it retransmits, so silent connections are replaced.
   socketTimeout: 1000,
   retryStrategy: backoffMs,
 } satisfies RedisOptions;
 
-// A node's first commands meet a connection that is still being made: tried again after 20 ms, for at most 100 ms.
+// A node's first commands can find its connection not ready: retried every 20 ms for at most 100 ms.
 const CLUSTER_OPTIONS = {
   enableOfflineQueue: false,
   clusterRetryStrategy: backoffMs,
@@ -34,13 +34,13 @@ const CLUSTER_OPTIONS = {
   retryDelayOnFailover: 20,
   retryDelayOnClusterDown: 20,
   retryDelayOnTryAgain: 20,
-  // Left to the connection itself: a name resolved here would be lost to the check of the node's certificate.
+  // No DNS lookup here: the connection needs the name to check the node's certificate.
   dnsLookup: (host, callback) => callback(null, host),
 } satisfies ClusterOptions;
 
 /**
- * `redisUrl`: one URL, or several separated by commas for Redis Cluster, where the first one's user, password and TLS go
- * for every node. @throws Error where a URL is not redis: or rediss:, without repeating it, for it may hold a password.
+ * `redisUrl`: one URL, or several separated by commas for Redis Cluster, whose first URL sets user, password and TLS
+ * for every node. @throws Error if a URL is not redis: or rediss:; it does not repeat the URL, which can contain a password.
  */
 export function connectRedis(redisUrl: string): RedisClient {
   const urls = redisUrl
@@ -48,7 +48,7 @@ export function connectRedis(redisUrl: string): RedisClient {
     .map((text) => text.trim())
     .filter((text) => text !== '');
   const [first, ...others] = urls.map(parseUrl);
-  if (first === undefined) throw new Error('the Redis URL is empty: want redis://HOST:PORT');
+  if (first === undefined) throw new Error('the Redis URL is empty: expected redis://HOST:PORT');
   const commands =
     others.length === 0 ? new Redis(urls[0] ?? '', OPTIONS) : connectCluster([first, ...others]);
   let fault: string | undefined;
@@ -62,7 +62,7 @@ export function connectRedis(redisUrl: string): RedisClient {
   return { commands, firstContact: firstContact(commands), fault: () => fault };
 }
 
-/** An error's text alone: its other properties may hold the command's arguments, and of AUTH that is the password. */
+/** Only the error's message: other properties can contain command arguments, such as the password of AUTH. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.message || ('code' in error ? String(error.code) : error.name);
@@ -71,7 +71,7 @@ export function reasonOf(error: unknown): string {
 function parseUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol === 'redis:' || url?.protocol === 'rediss:') return url;
-  throw new Error('a Redis URL is not valid: want redis://HOST:PORT or rediss://USER:PASSWORD@HOST:PORT');
+  throw new Error('a Redis URL is not valid: expected redis://HOST:PORT or rediss://USER:PASSWORD@HOST:PORT');
 }
 
 function connectCluster(urls: [URL, ...URL[]]): Cluster {
@@ -100,7 +100,7 @@ async function firstContact(client: Redis | Cluster): Promise<void> {
   });
   client.once('close', () => waiting.abort());
   client.once('ready', async () => {
-    // A Cluster is ready before its nodes are connected.
+    // A Cluster client is ready before its nodes are connected.
     if (client instanceof Cluster)
       await Promise.allSettled(client.nodes('master').map((node) => node.ping()));
     waiting.abort();

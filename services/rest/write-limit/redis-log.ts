@@ -5,16 +5,14 @@ import type { LogDecision } from './sliding-log.ts';
 
 /**
  * KEYS[1] the log, a sorted set of accepted writes by their microsecond; ARGV: limit, window in microseconds, a member
- * never used before. Step for step advanceLog and takeFromLog: what is replied is allowed, remaining, untilReset.
+ * never used before. Same steps as advanceLog and takeFromLog. Replies allowed, remaining, untilReset.
  *
- * Exact, because Redis runs it alone, on one clock for all replicas, and takes a write only with fewer than `limit`
- * others less than a window old. RESET and RETRY are right, because a place comes free only by ageing: the write that
- * frees the next one has been in the log since its score, and leaves at score + window by that same clock. The caller
- * reads the reply later than it was made, so waiting that long from then is never too short (for the next to come: a
- * place that comes free is free for every holder of the key). The log leaves by itself a second after its last write
- * left the window.
+ * Exact: Redis runs scripts atomically, on one clock for all replicas, and accepts a write only if fewer than `limit` others
+ * are less than a window old. The reset time is sufficient: the write that frees the next place leaves at its score + window
+ * by the same clock, and the caller reads the reply later than that clock. Another client of the key can still take the
+ * place first. The key expires a second after its last write has left the window.
  */
-const SCRIPT = `
+export const SCRIPT = `
 local key, limit, window = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
@@ -38,14 +36,14 @@ const ANSWER_MS = 100;
 const PROBE_WINDOW_US = 1000;
 
 export type RedisLog = {
-  /** Times in milliseconds. @throws Error, its text the reason, where Redis does not answer within 100 ms. */
+  /** Times in milliseconds. @throws Error with the reason if Redis does not respond within 100 ms. */
   take(bucket: string): Promise<LogDecision>;
-  /** Runs the script beside a bucket: same slot, same node, a write too, but a key of its own. @throws as `take` does. */
+  /** Runs the script on a separate key in the slot and node of the bucket. @throws as `take` does. */
   probe(bucket: string): Promise<void>;
   close(): void;
 };
 
-/** `redisUrl` as connectRedis takes it, which says what it throws. */
+/** `redisUrl` and errors as for connectRedis. */
 export function createRedisLog(options: { redisUrl: string; limit: number; windowMs: number }): RedisLog {
   const { commands, firstContact, fault } = connectRedis(options.redisUrl);
   const prefix = randomBytes(9).toString('base64url');
@@ -82,21 +80,20 @@ export function createRedisLog(options: { redisUrl: string; limit: number; windo
 }
 
 /**
- * Gives up 100 ms after the question, but only once what has already arrived was read: a process that was busy for longer
- * would otherwise, before it looks at the answer, take Redis for gone and count in itself what Redis has counted.
+ * Times out after 100 ms, but first reads replies that have arrived: after a blocked event loop, the process would otherwise
+ * treat Redis as unavailable and count a write twice.
  */
 function answered<T>(reply: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const giveUp = () => reject(new Error(`no answer within ${ANSWER_MS} ms`));
-    // Sockets are read between the timers and setImmediate.
-    const timer = setTimeout(() => setImmediate(giveUp), ANSWER_MS);
+    const timeOut = () => reject(new Error(`no answer within ${ANSWER_MS} ms`));
+    // The event loop reads sockets between timers and setImmediate.
+    const timer = setTimeout(() => setImmediate(timeOut), ANSWER_MS);
     reply.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }
 
 function readReply(reply: unknown): LogDecision {
-  if (!Array.isArray(reply) || reply.length !== 3)
-    throw new Error('Redis answered the script in another shape');
+  if (!Array.isArray(reply) || reply.length !== 3) throw new Error('Redis returned an unexpected result');
   const [allowed, remaining, untilResetUs] = reply.map(Number);
   return { allowed: allowed === 1, remaining: remaining ?? 0, untilReset: (untilResetUs ?? 0) / 1000 };
 }

@@ -1,8 +1,8 @@
-// The arithmetic of the write limit, stated once for this process; redis-log.ts says the same in Lua.
+// The sliding-log arithmetic of the write limit for this process; redis-log.ts has the same in Lua.
 
 export type LogDecision = {
   allowed: boolean;
-  /** Writes that would pass now, after this one. */
+  /** Writes still allowed now, after this one. */
   remaining: number;
   /** Until the oldest counted write leaves the window; after a refusal, until the next write passes. Above 0. */
   untilReset: number;
@@ -12,10 +12,9 @@ export type LogDecision = {
 export type LogRule = { now: number; window: number; limit: number };
 
 /**
- * Drops the writes that have left the window: those at least `window` old, so the window is half-open.
- * Where the clock stepped back, the whole log steps back with it until its newest write is `now`. No write then seems
- * older than it is, so none leaves early, and none stays longer than a window from here on. (A clock that leaps forward
- * cannot be told from time that passes: it ages every write. A monotonic clock does neither.)
+ * Removes the writes that have left the window: those at least `window` old, so the window is half-open.
+ * If the clock has stepped back, shifts the whole log so that its newest write is `now`: no write leaves early, and none stays
+ * longer than a window from now. A forward step cannot be detected and ages every write; a monotonic clock has no steps.
  */
 export function advanceLog(log: number[], { now, window }: Omit<LogRule, 'limit'>): void {
   const lead = (log.at(-1) ?? now) - now;
@@ -26,8 +25,8 @@ export function advanceLog(log: number[], { now, window }: Omit<LogRule, 'limit'
 
 /**
  * Decides one write against a log of the instants at which earlier ones were accepted, ascending; the log is changed.
- * A refused write leaves no trace. What must leave before another passes is the write with `limit - 1` newer ones: the
- * oldest, or a later one where the log is longer than the limit because another replica still has a higher one.
+ * A refused write is not recorded. The next write is allowed when the one with `limit - 1` newer ones has left: the
+ * oldest, or a later one if another replica has a higher limit and has filled the log beyond this one.
  */
 export function takeFromLog(log: number[], rule: LogRule): LogDecision {
   const { now, window, limit } = rule;
@@ -38,7 +37,7 @@ export function takeFromLog(log: number[], rule: LogRule): LogDecision {
   return { allowed, remaining: Math.max(0, limit - log.length), untilReset: leavesNext + window - now };
 }
 
-/** Counts a write that was accepted elsewhere. Only the newest `limit` writes can ever decide, so no more are kept. */
+/** Counts a write that was accepted elsewhere. Keeps the newest `limit` writes, since only those affect decisions. */
 export function recordInLog(log: number[], rule: LogRule): void {
   advanceLog(log, rule);
   log.push(rule.now);

@@ -1,5 +1,5 @@
-// Limits writes through Redis, and by the same arithmetic in this process while Redis is away.
-import type { Logger } from '../../platform/logger.ts';
+// Limits writes through Redis, or with the same arithmetic in this process while Redis is unavailable.
+import type { Logger } from '../../platform/logging/logger.ts';
 import { createBreaker } from './breaker.ts';
 import { createProcessLog } from './process-log.ts';
 import { createRedisLog } from './redis-log.ts';
@@ -9,34 +9,33 @@ export type WriteDecision = {
   allowed: boolean;
   limit: number;
   windowSeconds: number;
-  /** Writes that would pass now, after this one. */
+  /** Writes still allowed now, after this one. */
   remaining: number;
-  /** Whole seconds, at least 1, until the oldest counted write leaves the window; after a refusal, until the next passes. */
+  /** Whole seconds, at least 1, until the oldest counted write leaves the window; after a refusal, until the next is allowed. */
   resetSeconds: number;
 };
 
 export type WriteLimiter = {
-  /** Counts one write of a bucket ("<userId>:<apiKeyId>") if it passes. Never rejects. */
+  /** Counts one write of a bucket ("<userId>:<apiKeyId>") if it is allowed. Never rejects. */
   take(bucket: string): Promise<WriteDecision>;
-  /** Where decisions are made now. */
+  /** Where writes are decided now. */
   mode(): 'redis' | 'process';
   close(): void;
 };
 
 /**
- * Never accepts more than `limit` writes of a bucket in any `windowMs`: over all replicas while Redis decides, in each by
- * itself while Redis is away. A write that Redis did not answer for is decided in this process and not asked again, so
- * where Redis counted it all the same, it counts twice and never passes twice. What Redis accepts here is noted here too:
- * when Redis goes, this process goes on from its own writes; when Redis returns, whatever it has forgotten, this process
- * still lets no more through than the limit. So an outage costs at most the allowances of the other processes.
- * `redisUrl` undefined: this process alone; else as connectRedis takes it, which says what it throws.
+ * Never accepts more than `limit` writes of a bucket in any `windowMs`: over all replicas while Redis works, per
+ * process while it is unavailable. If Redis does not respond, this process decides and does not retry, so a write can count
+ * twice but is never allowed twice. Writes that Redis accepts are also recorded in this process: it keeps its own count during
+ * an outage, and never allows more than the limit afterwards, even if Redis has lost data. An outage can therefore add at most
+ * the limits of the other processes. `redisUrl` undefined: this process alone; else as for connectRedis.
  */
 export function createWriteLimiter(options: {
   redisUrl: string | undefined;
   limit: number;
   windowMs: number;
   logger: Logger;
-  /** Milliseconds; a monotonic clock is best. */
+  /** Milliseconds; preferably a monotonic clock. */
   now: () => number;
 }): WriteLimiter {
   const { redisUrl, limit, windowMs, logger } = options;
@@ -46,7 +45,7 @@ export function createWriteLimiter(options: {
     limit,
     windowSeconds: windowMs / 1000,
     remaining,
-    // Rounded up: after that many seconds the write has left for certain.
+    // Rounded up, so that the write has left the window by then.
     resetSeconds: Math.ceil(untilReset / 1000),
   });
   if (redisUrl === undefined) {

@@ -1,11 +1,12 @@
-// GET and POST /materials, GET /search: what a user keeps, and how it is found again.
+// GET and POST /materials, GET /search.
 import type { FastifyRequest } from 'fastify';
 import { ServiceError } from '../../../platform/errors.ts';
-import type { App } from '../../app.ts';
 import { callOf } from '../../call.ts';
 import type { Clients } from '../../clients.ts';
+import type { App } from '../../fastify.ts';
+import { principalOf } from '../../hooks/authenticate.ts';
+import { toMaterial, toTypeMessage } from '../../mapper.ts';
 import type { MaterialLists } from '../../material-lists.ts';
-import { principalOf } from '../../plugins/authenticate.ts';
 import {
   CreateMaterialRequestSchema,
   MaterialResponseSchema,
@@ -14,7 +15,6 @@ import {
   SearchQuerySchema,
   WriteHeadersSchema,
 } from '../../schemas.ts';
-import { toMaterial, toTypeMessage } from '../../wire.ts';
 import { markReplayed } from './replayed.ts';
 import { errorResponses } from './responses.ts';
 
@@ -90,7 +90,7 @@ export function registerMaterials(app: App, { materials }: Clients, lists: Mater
   );
 }
 
-/** A creation can miss nothing but its user, whose data are being deleted: the key is as good as revoked. */
+/** NOT_FOUND on creation means that the user is being deleted, so the key counts as revoked. */
 function refuseDeletedUser(error: unknown): never {
   const isGone = error instanceof ServiceError && error.reason === 'NOT_FOUND';
   throw isGone ? new ServiceError('UNAUTHORIZED') : error;

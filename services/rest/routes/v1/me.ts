@@ -1,6 +1,6 @@
-// GET /me: who the key belongs to and what it may do.
-import type { App } from '../../app.ts';
-import { principalOf } from '../../plugins/authenticate.ts';
+// GET /me: the account and the scopes of the key.
+import type { App } from '../../fastify.ts';
+import { principalOf } from '../../hooks/authenticate.ts';
 import { MeResponseSchema } from '../../schemas.ts';
 import { errorResponses } from './responses.ts';
 

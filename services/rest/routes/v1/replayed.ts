@@ -1,7 +1,7 @@
-// Tells a client that its write had been done before.
+// Marks the response of a replayed write.
 import type { FastifyReply } from 'fastify';
 
-/** Sets the header by which an answer that repeats an earlier one is known. */
+/** Sets the header that marks a replayed response. */
 export function markReplayed(reply: FastifyReply, { replayed }: { replayed: boolean }): void {
   if (replayed) reply.header('idempotent-replayed', 'true');
 }

@@ -1,4 +1,4 @@
-// The error answers that each kind of route documents.
+// The error responses that each kind of route documents.
 import { ErrorResponseSchema } from '../../schemas.ts';
 
 const ERRORS = {
@@ -11,7 +11,7 @@ const ERRORS = {
   503: 'Not available right now; Retry-After says when to try again.',
 } as const;
 
-/** Response schemas for these statuses, and for the two faults that any route can meet. */
+/** Response schemas for these statuses, and for 500 and 503, which any route can return. */
 export function errorResponses<S extends Exclude<keyof typeof ERRORS, 500 | 503>>(...statuses: S[]) {
   const all: (keyof typeof ERRORS)[] = [...statuses, 500, 503];
   return Object.fromEntries(

@@ -1,9 +1,11 @@
-// GET /reviews/due and POST /reviews/{materialId}: what to review now, and the grade given.
-import type { App } from '../../app.ts';
+// GET /reviews/due and POST /reviews/{materialId}.
+
 import { callOf } from '../../call.ts';
 import type { Clients } from '../../clients.ts';
+import type { App } from '../../fastify.ts';
+import { principalOf } from '../../hooks/authenticate.ts';
+import { toMaterial, toReviewResponse } from '../../mapper.ts';
 import type { MaterialLists } from '../../material-lists.ts';
-import { principalOf } from '../../plugins/authenticate.ts';
 import {
   LimitQuerySchema,
   MaterialParamsSchema,
@@ -12,7 +14,6 @@ import {
   ReviewResponseSchema,
   WriteHeadersSchema,
 } from '../../schemas.ts';
-import { toMaterial, toReviewResponse } from '../../wire.ts';
 import { markReplayed } from './replayed.ts';
 import { errorResponses } from './responses.ts';
 

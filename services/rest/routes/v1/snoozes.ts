@@ -1,18 +1,18 @@
-// POST /materials/{materialId}/snooze: put a review off.
+// POST /materials/{materialId}/snooze.
 
 import { parseDateTime } from '../../../platform/date-time.ts';
-import { toTimestamp } from '../../../platform/timestamps.ts';
-import type { App } from '../../app.ts';
+import { toTimestamp } from '../../../platform/protobuf/timestamps.ts';
 import { callOf } from '../../call.ts';
 import type { Clients } from '../../clients.ts';
-import { principalOf } from '../../plugins/authenticate.ts';
+import type { App } from '../../fastify.ts';
+import { principalOf } from '../../hooks/authenticate.ts';
+import { toPresetMessage, toSnoozeResponse } from '../../mapper.ts';
 import {
   MaterialParamsSchema,
   SnoozeRequestSchema,
   SnoozeResponseSchema,
   WriteHeadersSchema,
 } from '../../schemas.ts';
-import { toPresetMessage, toSnoozeResponse } from '../../wire.ts';
 import { markReplayed } from './replayed.ts';
 import { errorResponses } from './responses.ts';
 

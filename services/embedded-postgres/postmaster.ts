@@ -1,0 +1,133 @@
+// Starts and stops a postmaster, waits until it is ready, and finds one whose parent was killed.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../platform/process/free-port.ts';
+import { giveTo } from './account.ts';
+import { environmentFor } from './binaries.ts';
+import type { Cluster } from './cluster.ts';
+import { lastWords } from './server-log.ts';
+
+export type Postmaster = {
+  pid: number;
+  port: number;
+  /** Resolves when the server ends, to the way it ended, such as "signal SIGKILL". Never rejects. */
+  exited: Promise<string>;
+  stop(): Promise<void>;
+};
+
+const SETTINGS = [
+  'listen_addresses=127.0.0.1',
+  'unix_socket_directories=',
+  'max_connections=100',
+  'log_timezone=UTC',
+  'timezone=UTC',
+];
+const FAST_AND_LOOSE = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off'];
+/** Long, since crash recovery replays the WAL first. */
+const START_TIMEOUT_MS = 60_000;
+const POLL_MS = 5;
+const FAST_STOP_MS = 5_000;
+const QUICK_STOP_MS = 1_000;
+const STOP_TIMEOUT_MS = 12_000;
+/** Transient faults: another program took the port, or backends of a killed server are still ending. */
+const PASSING_FAULTS = /Address already in use|pre-existing shared memory block/;
+const MAX_ATTEMPTS = 20;
+
+/**
+ * Default of `port`: a free one. Stops a server that is not ready when `signal` aborts.
+ * @throws Error with the end of the server's log if it does not start.
+ */
+export async function startPostmaster(
+  cluster: Cluster,
+  options: { port?: number; signal?: AbortSignal } = {},
+): Promise<Postmaster> {
+  for (let attempt = 1; ; attempt += 1) {
+    const port = options.port ?? (await freePort());
+    const child = spawnPostgres(cluster, port);
+    const isRunning = () => child.pid !== undefined && child.exitCode === null && child.signalCode === null;
+    const exited = new Promise<string>((resolve) => {
+      child.once('exit', (code, name) => resolve(name === null ? `exit code ${code}` : `signal ${name}`));
+      child.once('error', (error) => resolve(String(error)));
+    });
+    const isAwaited = () => isRunning() && options.signal?.aborted !== true;
+    if (await becomesReady(cluster.data, child.pid, isAwaited)) {
+      child.unref();
+      const pid = child.pid ?? 0;
+      return { pid, port, exited, stop: () => shutDown(pid, isRunning) };
+    }
+    if (isRunning()) child.kill('SIGQUIT');
+    await Promise.race([exited, sleep(QUICK_STOP_MS, undefined, { ref: false })]);
+    // During the start it handles signals only between steps, one of which can hang on a disk.
+    if (isRunning()) child.kill('SIGKILL');
+    await exited;
+    const log = readFileSync(cluster.log, 'utf8').trim();
+    if (attempt === MAX_ATTEMPTS || options.signal?.aborted || !PASSING_FAULTS.test(log)) {
+      throw new Error(`PostgreSQL does not start, see ${cluster.log}: ${lastWords(cluster.log) || log}`);
+    }
+    await sleep(250);
+  }
+}
+
+function spawnPostgres({ binaries, data, log, account, durable }: Cluster, port: number): ChildProcess {
+  const settings = [...SETTINGS, `port=${port}`, ...(durable ? [] : FAST_AND_LOOSE)];
+  // Recreated each time, so that root follows no link planted by the server's account.
+  rmSync(log, { force: true });
+  const descriptor = openSync(log, 'wx', 0o600);
+  giveTo(account, log);
+  const options = settings.flatMap((setting) => ['-c', setting]);
+  // Detached, since Ctrl-C reaches the whole process group, and the services must end before the database.
+  const child = spawn(join(binaries, 'bin/postgres'), ['-D', data, ...options], {
+    ...account,
+    detached: true,
+    cwd: '/',
+    stdio: ['ignore', descriptor, descriptor],
+    env: environmentFor(binaries),
+  });
+  closeSync(descriptor);
+  return child;
+}
+
+/** Line 8 of postmaster.pid is "ready" when the server accepts connections. */
+async function becomesReady(
+  data: string,
+  pid: number | undefined,
+  isAwaited: () => boolean,
+): Promise<boolean> {
+  for (let waitedMs = 0; waitedMs < START_TIMEOUT_MS && isAwaited(); waitedMs += POLL_MS) {
+    const lines = readPidFile(data);
+    if (Number(lines?.[0]) === pid && lines?.[7]?.trim() === 'ready') return true;
+    await sleep(POLL_MS);
+  }
+  return false;
+}
+
+/** Fast shutdown, then immediate shutdown after 5 s. */
+export async function shutDown(pid: number, isRunning: () => boolean): Promise<void> {
+  for (let waitedMs = 0; isRunning(); waitedMs += POLL_MS) {
+    if (waitedMs === 0) signal(pid, 'SIGINT');
+    if (waitedMs === FAST_STOP_MS) signal(pid, 'SIGQUIT');
+    if (waitedMs > STOP_TIMEOUT_MS) throw new Error(`PostgreSQL (process ${pid}) does not stop`);
+    await sleep(POLL_MS);
+  }
+}
+
+export function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
+}
+
+export function readPidFile(data: string): string[] | undefined {
+  const path = join(data, 'postmaster.pid');
+  try {
+    return readFileSync(path, 'utf8').split('\n');
+  } catch (error) {
+    // A new server removes a killed server's file before it writes its own.
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+}

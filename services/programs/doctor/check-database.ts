@@ -1,0 +1,144 @@
+// Checks PostgreSQL: reachable, suitable, migrated, with enough connections.
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { accountsSchema } from '../../accounts/service.ts';
+import type { Queryable } from '../../platform/postgres/database.ts';
+import { pendingMigrations } from '../../platform/postgres/pending-migrations.ts';
+import { schedulingSchema } from '../../scheduling/service.ts';
+import { runningUrl } from '../seed/database.ts';
+import { checkPeppers } from './check-peppers.ts';
+import { checkNamed, type Finding, oneLine } from './finding.ts';
+import type { Settings } from './settings.ts';
+
+const CONNECT_MS = 3000;
+/** Maximum connections of accounts and scheduling each, without the LISTEN connections of accounts. */
+const POOL_SIZE = 16;
+
+const MAKE_DATABASE =
+  "make one that can: CREATE DATABASE name TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C.UTF-8' (on PostgreSQL 17 or newer also LOCALE_PROVIDER builtin BUILTIN_LOCALE 'C.UTF-8'), copy the data, and set DATABASE_URL to it";
+
+/** The database of DATABASE_URL, else the running one of npm start in DATA_DIR. */
+export async function checkDatabase(settings: Settings): Promise<Finding[]> {
+  const { warning, bad } = checkNamed('database');
+  const directory = join(settings.dataDir, 'postgres');
+  const url = settings.databaseUrl ?? runningUrl(directory);
+  const isOff = warning(
+    `npm start is not running: no server in ${directory}, and DATABASE_URL is not set`,
+    'run npm start and check again, or set DATABASE_URL to the PostgreSQL to check',
+  );
+  if (url === undefined) return [isOff];
+  let client: Client;
+  try {
+    client = new Client({
+      connectionString: url,
+      application_name: 'doctor',
+      connectionTimeoutMillis: CONNECT_MS,
+      query_timeout: CONNECT_MS,
+    });
+  } catch {
+    return [bad('DATABASE_URL is not a URL', 'write it as postgres://user:password@host:5432/name')];
+  }
+  client.on('error', () => {});
+  try {
+    await client.connect();
+  } catch (error) {
+    // A killed npm start leaves stale files.
+    if (settings.databaseUrl === undefined) return [isOff];
+    return [bad(`not reachable: ${oneLine(error)}`, howToReach(error))];
+  }
+  try {
+    return await checkConnected(client, settings);
+  } catch (error) {
+    return [bad(`stopped answering: ${oneLine(error)}`, 'read the log of PostgreSQL')];
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+async function checkConnected(client: Client, settings: Settings): Promise<Finding[]> {
+  const db: Queryable = {
+    // The row types match the statements' column names.
+    query: async <R>({ text, values }: { text: string; values: readonly unknown[] }) =>
+      (await client.query(text, [...values])).rows as R[],
+  };
+  return [
+    ...(await checkServer(db, `${client.host}:${client.port}/${client.database}`)),
+    await checkSlots(db),
+    await checkMigrations(db, accountsSchema),
+    await checkMigrations(db, schedulingSchema),
+    ...(await checkPeppers(db, settings.peppers)),
+  ];
+}
+
+function howToReach(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  if (code === '28P01' || code === '28000') return 'put the right user and password into DATABASE_URL';
+  if (code === '3D000') return `the server has no database of that name: ${MAKE_DATABASE}`;
+  if (code === '53300') return 'raise max_connections, or end programs that hold connections';
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
+    return 'correct the host in DATABASE_URL, or the name server';
+  return 'start PostgreSQL, open the way to it, or correct host and port in DATABASE_URL';
+}
+
+async function checkServer(db: Queryable, place: string): Promise<Finding[]> {
+  const [facts] = await db.query<{
+    version: string;
+    number: number;
+    encoding: string;
+    folds: boolean;
+    standby: boolean;
+  }>({
+    text: `SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int AS number,
+                  current_setting('server_encoding') AS encoding, lower('É') = 'é' AS folds,
+                  pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on' AS standby`,
+    values: [],
+  });
+  const [database, version, locale] = ['database', 'database version', 'database locale'].map(checkNamed);
+  if (!facts || !database || !version || !locale) return [];
+  return [
+    facts.standby
+      ? database.bad(`${place} accepts no writes`, 'name the primary in DATABASE_URL, not a standby')
+      : database.ok(`reachable at ${place}`),
+    facts.number >= 150_000
+      ? version.ok(`PostgreSQL ${facts.version}`)
+      : version.bad(`PostgreSQL ${facts.version}`, 'upgrade to PostgreSQL 15 or newer'),
+    facts.encoding === 'UTF8' && facts.folds
+      ? locale.ok('UTF8, and É matches é')
+      : locale.bad(
+          `encoding ${facts.encoding}, and É ${facts.folds ? 'matches' : 'does not match'} é: searches would miss words`,
+          MAKE_DATABASE,
+        ),
+  ];
+}
+
+async function checkSlots(db: Queryable): Promise<Finding> {
+  const { ok, warning } = checkNamed('database slots');
+  const [slots] = await db.query<{ most: number; used: number; ours: Record<string, number> }>({
+    text: `SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+                    - coalesce(current_setting('reserved_connections', true)::int, 0) AS most,
+                  count(*)::int AS used,
+                  jsonb_build_object('accounts', count(*) FILTER (WHERE application_name = 'accounts'),
+                                     'scheduling', count(*) FILTER (WHERE application_name = 'scheduling')) AS ours
+           FROM pg_stat_activity WHERE backend_type = 'client backend'`,
+    values: [],
+  });
+  if (slots === undefined) return warning('unknown', 'query pg_stat_activity by hand');
+  const free = Math.max(0, slots.most - slots.used);
+  const needed = Object.values(slots.ours).reduce((sum, open) => sum + Math.max(0, POOL_SIZE - open), 0);
+  const found = `${free} of ${slots.most} connections are free; one accounts and one scheduling may open ${needed} more`;
+  if (free >= needed) return ok(found);
+  return warning(found, 'raise max_connections, or find out in pg_stat_activity which clients hold them');
+}
+
+async function checkMigrations(
+  db: Queryable,
+  schema: { schema: string; directory: string },
+): Promise<Finding> {
+  const { ok, bad } = checkNamed(`migrations ${schema.schema}`);
+  const pending = await pendingMigrations(db, schema);
+  if (pending.length === 0) return ok('up to date');
+  return bad(
+    `not applied: ${pending.join(', ')}`,
+    'run npm run migrate, or start the service, which migrates first',
+  );
+}

@@ -1,0 +1,80 @@
+// Checks the gRPC services: they serve, and accept our service token and certificates.
+import type { UserServiceDefinition } from '../../../generated/accounts/v1/UserService.ts';
+import type { MaterialServiceDefinition } from '../../../generated/scheduling/v1/MaterialService.ts';
+import { ServiceError } from '../../platform/errors.ts';
+import { createGrpcClient } from '../../platform/grpc/client.ts';
+import { createHealthClient } from '../../platform/grpc/health.ts';
+import { TokenRefusedError } from '../../platform/grpc/service-token.ts';
+import { loadProto, serviceDefinition } from '../../platform/protobuf/load.ts';
+import { checkNamed, type Finding, oneLine } from './finding.ts';
+import type { Settings } from './settings.ts';
+
+const DEADLINE_MS = 2000;
+/** An unknown ID: the check only needs any response. */
+const NOBODY = '00000000-0000-7000-8000-000000000000';
+const CALL = { requestId: 'doctor' };
+
+export function checkPeers(settings: Settings): Promise<Finding[]> {
+  const { trust, schedulingTarget, accountsTarget } = settings;
+  const askScheduling = async () => {
+    const proto = loadProto('scheduling/v1');
+    const client = createGrpcClient(
+      serviceDefinition<MaterialServiceDefinition>(proto, 'scheduling.v1.MaterialService'),
+      { target: schedulingTarget, trust, caller: 'doctor', deadlineMs: DEADLINE_MS },
+    );
+    await client.getMaterial({ userId: NOBODY, materialId: NOBODY }, CALL).finally(() => client.close());
+  };
+  const askAccounts = async () => {
+    const proto = loadProto('accounts/v1');
+    const client = createGrpcClient(
+      serviceDefinition<UserServiceDefinition>(proto, 'accounts.v1.UserService'),
+      { target: accountsTarget, trust, caller: 'doctor', deadlineMs: DEADLINE_MS },
+    );
+    await client.getUser({ userId: NOBODY }, CALL).finally(() => client.close());
+  };
+  return Promise.all([
+    checkPeer(settings, { name: 'scheduling', target: schedulingTarget, ask: askScheduling }),
+    checkPeer(settings, { name: 'accounts', target: accountsTarget, ask: askAccounts }),
+  ]);
+}
+
+async function checkPeer(
+  { trust, namesPeers }: Settings,
+  { name, target, ask }: { name: string; target: string; ask: () => Promise<void> },
+): Promise<Finding> {
+  const { ok, warning, bad } = checkNamed(`service ${name}`);
+  let health: ReturnType<typeof createHealthClient> | undefined;
+  try {
+    health = createHealthClient({ target, trust, deadlineMs: DEADLINE_MS });
+    if (!(await health.isServing())) {
+      return bad(
+        `${target} reports NOT_SERVING`,
+        'it is shutting down, or its database is unavailable: see the database above',
+      );
+    }
+  } catch (error) {
+    // The client could not even be created.
+    if (health === undefined) {
+      return bad(`not asked: ${oneLine(error)}`, 'fix the tls problem first');
+    }
+    if (error instanceof TokenRefusedError) {
+      return bad(
+        `${target} serves, but rejects the SERVICE_TOKEN of this environment`,
+        'give all programs the same SERVICE_TOKEN',
+      );
+    }
+    const found = `${target} does not answer: ${oneLine(error)}`;
+    if (!namesPeers) return warning(found, 'run npm start and check again');
+    const certificates =
+      trust.tls === undefined ? '' : ', and check that both sides have certificates from the same CA';
+    return bad(found, `start it (npm run ${name}), or correct ${name.toUpperCase()}_URL${certificates}`);
+  } finally {
+    health?.close();
+  }
+  const refusal = await ask().then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (!(refusal instanceof ServiceError) || refusal.reason === 'NOT_FOUND') return ok(`serves at ${target}`);
+  return bad(`${target} serves, but answers a test call with ${refusal.reason}`, `read the log of ${name}`);
+}

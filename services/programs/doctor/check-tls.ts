@@ -1,0 +1,66 @@
+// Checks the certificates of mutual TLS: validity period, key and CA.
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import type { GrpcTrust } from '../../platform/process/common-config.ts';
+import { checkNamed, type Finding, oneLine } from './finding.ts';
+
+const DAY_MS = 86_400_000;
+const SOON_DAYS = 30;
+
+export function checkTls(tls: GrpcTrust['tls'], now: Date): Finding[] {
+  if (tls === undefined) return [checkNamed('tls').ok('not used between the services')];
+  const certificate = parse('GRPC_TLS_CERT', tls.certificate);
+  const authority = parse('GRPC_TLS_CA', tls.authority);
+  const findings = [certificate, authority].flatMap((parsed, index) =>
+    parsed instanceof X509Certificate
+      ? checkDates(index === 0 ? 'tls certificate' : 'tls authority', parsed, now)
+      : parsed,
+  );
+  if (!(certificate instanceof X509Certificate) || !(authority instanceof X509Certificate)) return findings;
+  return [...findings, checkChain(certificate, authority), checkKey(certificate, tls.key)];
+}
+
+function parse(variable: string, pem: Buffer): X509Certificate | Finding {
+  try {
+    return new X509Certificate(pem);
+  } catch (error) {
+    return checkNamed('tls').bad(
+      `${variable} contains no certificate: ${oneLine(error)}`,
+      `put a PEM file into ${variable}`,
+    );
+  }
+}
+
+function checkDates(check: string, certificate: X509Certificate, now: Date): Finding {
+  const { ok, warning, bad } = checkNamed(check);
+  const [from, to] = [new Date(certificate.validFrom), new Date(certificate.validTo)];
+  const day = (date: Date) => date.toISOString().slice(0, 10);
+  const remedy = 'issue a new certificate, put it into the file, and restart the services in turn';
+  if (to < now) return bad(`expired on ${day(to)}: calls between the services fail`, remedy);
+  if (from > now) return bad(`valid only from ${day(from)}`, 'correct the clock of this machine, or wait');
+  const days = Math.floor((to.getTime() - now.getTime()) / DAY_MS);
+  const found = `valid for ${days} more days, until ${day(to)}`;
+  return days < SOON_DAYS ? warning(found, remedy) : ok(found);
+}
+
+function checkChain(certificate: X509Certificate, authority: X509Certificate): Finding {
+  const { ok, bad } = checkNamed('tls chain');
+  if (certificate.checkIssued(authority) && certificate.verify(authority.publicKey))
+    return ok('issued by GRPC_TLS_CA');
+  return bad('GRPC_TLS_CERT was not issued by GRPC_TLS_CA', 'use the CA that signed it, in all services');
+}
+
+function checkKey(certificate: X509Certificate, key: Buffer): Finding {
+  const { ok, bad } = checkNamed('tls key');
+  try {
+    if (certificate.checkPrivateKey(createPrivateKey(key))) return ok('belongs to the certificate');
+  } catch (error) {
+    return bad(
+      `GRPC_TLS_KEY cannot be read: ${oneLine(error)}`,
+      'put an unencrypted PEM key into GRPC_TLS_KEY',
+    );
+  }
+  return bad(
+    'GRPC_TLS_KEY is not the key of GRPC_TLS_CERT',
+    'use the key that the certificate was requested with',
+  );
+}

@@ -1,0 +1,27 @@
+// Checks GATEWAY_TOKENS: distinct tokens and names, so that the audit log distinguishes people.
+import { checkNamed, type Finding } from './finding.ts';
+import type { Settings } from './settings.ts';
+
+/** `isStart`: the environment of npm start, which generates a token if none is set. */
+export function checkTokens({ gatewayTokens: tokens, gatewayOn, isStart }: Settings): Finding {
+  const { ok, warning, bad } = checkNamed('gateway tokens');
+  if (!gatewayOn) return ok('GATEWAY is off');
+  if (tokens === undefined && isStart) return ok('npm start will create one');
+  if (tokens === undefined) {
+    return warning(
+      'GATEWAY_TOKENS is not set: the gateway will not start',
+      'set it to NAME:ROLE:TOKEN, with a token from "openssl rand -hex 32"; without a gateway there is nothing to do',
+    );
+  }
+  if (tokens.length === 0) return bad('none can be read', 'see what is said of the configuration');
+  const repeated = <T>(values: readonly T[]) =>
+    values.find((value, index) => values.indexOf(value) !== index);
+  if (repeated(tokens.map(({ sha256 }) => sha256.toString('hex'))) !== undefined) {
+    return bad('two entries have the same token: only the first counts', 'give each entry its own token');
+  }
+  const name = repeated(tokens.map((token) => token.name));
+  if (name !== undefined)
+    return warning(`two entries are named ${name}`, 'the audit log cannot distinguish them: rename one');
+  const count = (role: string) => tokens.filter((token) => token.role === role).length;
+  return ok(`${count('operator')} operators, ${count('viewer')} viewers`);
+}

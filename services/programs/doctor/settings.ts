@@ -1,0 +1,95 @@
+// Reads the environment as the programs do, with the stored secrets of npm start.
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { readGatewayTokens } from '../../../gateway/access/tokens.ts';
+import { readGatewayConfig } from '../../../gateway/config.ts';
+import { readPeppers } from '../../accounts/config.ts';
+import { readTelemetryConfig } from '../../platform/observability/telemetry.ts';
+import {
+  ConfigError,
+  type Environment,
+  type EnvironmentReader,
+  readEnvironment,
+} from '../../platform/process/config.ts';
+import { readRestConfig } from '../../rest/config.ts';
+import { readSchedulingConfig } from '../../scheduling/config.ts';
+import {
+  DATABASE_URL_STAND_IN,
+  GATEWAY_TOKENS_STAND_IN,
+  operatorEntry,
+  withInnerHost,
+} from '../start/settings.ts';
+import { checkNamed, type Finding } from './finding.ts';
+
+export type Settings = ReturnType<typeof readSettings>['settings'];
+
+const { ok, bad } = checkNamed('configuration');
+
+/**
+ * Every invalid variable becomes a finding and gets its default, so that the other checks can run. `isStart`: the environment of
+ * npm start, assumed if it names no database.
+ */
+export function readSettings(environment: Environment, isStart = !environment.DATABASE_URL) {
+  const problems = new Set<string>();
+  // Reading continues after an invalid variable, but the error discards the result, so it is kept here.
+  const read = <T>(variables: Environment, reading: (reader: EnvironmentReader) => T): T => {
+    let result: T | undefined;
+    try {
+      return readEnvironment(variables, (reader) => {
+        result = reading(reader);
+        return result;
+      });
+    } catch (error) {
+      if (!(error instanceof ConfigError) || result === undefined) throw error;
+      for (const problem of error.problems) problems.add(problem);
+      return result;
+    }
+  };
+  const dataDir = environment.DATA_DIR || '.data';
+  const databaseUrl = environment.DATABASE_URL || undefined;
+  const pepper = environment.KEY_PEPPER || kept(dataDir, 'key-pepper');
+  const keptToken = kept(dataDir, 'gateway-token');
+  const tokens = environment.GATEWAY_TOKENS || (keptToken && operatorEntry(keptToken));
+  const inner = isStart ? withInnerHost(environment) : environment;
+  const rest = read(environment, readRestConfig);
+  const gateway = read(
+    { ...environment, GATEWAY_TOKENS: tokens ?? GATEWAY_TOKENS_STAND_IN },
+    readGatewayConfig,
+  );
+  const scheduling = read(
+    { ...inner, DATABASE_URL: databaseUrl ?? DATABASE_URL_STAND_IN },
+    readSchedulingConfig,
+  );
+  const accountsPort = read(environment, (reader) => reader.port('ACCOUNTS_PORT', 50_052));
+  const { ops } = read(environment, readTelemetryConfig);
+  const gatewayState = read(environment, (reader) => reader.oneOf('GATEWAY', ['on', 'off'], 'on'));
+  const settings = {
+    dataDir,
+    databaseUrl,
+    peppers: pepper === undefined ? undefined : read({ KEY_PEPPER: pepper }, readPeppers),
+    gatewayTokens: tokens === undefined ? undefined : read({ GATEWAY_TOKENS: tokens }, readGatewayTokens),
+    redisUrl: rest.redisUrl,
+    trust: rest.trust,
+    host: rest.host,
+    innerHost: scheduling.host,
+    ports: { rest: rest.port, gateway: gateway.port, scheduling: scheduling.port, accounts: accountsPort },
+    gatewayOn: gatewayState === 'on',
+    isStart,
+    ops,
+    schedulingTarget: rest.schedulingTarget,
+    accountsTarget: rest.accountsTarget,
+    /** Whether the services' addresses are configured; then they must be reachable. */
+    namesPeers: Boolean(environment.SCHEDULING_URL || environment.ACCOUNTS_URL || !isStart),
+  };
+  const remedy = 'correct it where this program gets its environment; .env.example explains each variable';
+  const findings: Finding[] = [...problems].map((problem) => bad(problem, remedy));
+  return {
+    settings,
+    findings: findings.length > 0 ? findings : [ok('every variable that is set is valid')],
+  };
+}
+
+function kept(dataDir: string, name: string): string | undefined {
+  const file = join(dataDir, name);
+  return existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined;
+}

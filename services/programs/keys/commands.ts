@@ -1,0 +1,181 @@
+// The four commands of npm run keys; each returns what to print.
+import type { ApiKey } from '../../../generated/accounts/v1/ApiKey.ts';
+import type { ListApiKeysResponse } from '../../../generated/accounts/v1/ListApiKeysResponse.ts';
+import type { User } from '../../../generated/accounts/v1/User.ts';
+import { invalidField, ServiceError } from '../../platform/errors.ts';
+import { requireTimestamp, type Timestamp } from '../../platform/protobuf/timestamps.ts';
+import type { AccountsClients } from './clients.ts';
+
+export type Options = {
+  email?: string;
+  scopes?: string;
+  name?: string;
+  plan?: string;
+  'time-zone'?: string;
+  'first-name'?: string;
+  'last-name'?: string;
+  json: boolean;
+};
+
+type Command = (clients: AccountsClients, operands: readonly string[], options: Options) => Promise<string>;
+
+const CALL = { requestId: crypto.randomUUID() };
+const PLANS = { free: 'PLAN_FREE', premium: 'PLAN_PREMIUM' } as const;
+
+export const COMMANDS: Readonly<Record<string, Command>> = { create, list, rotate, revoke };
+
+async function create(
+  clients: AccountsClients,
+  operands: readonly string[],
+  options: Options,
+): Promise<string> {
+  requireOperands(operands, 0);
+  const user = await findOrMakeUser(clients, requireEmail(options), profileOf(options));
+  const request = { userId: user.userId, name: options.name ?? '', scopes: scopesOf(options) };
+  return showNewKey(await clients.apiKeys.createApiKey(request, CALL), user.email, options);
+}
+
+async function list(
+  clients: AccountsClients,
+  operands: readonly string[],
+  options: Options,
+): Promise<string> {
+  requireOperands(operands, 0);
+  const { user } = await clients.users.findUserByEmail({ email: requireEmail(options) }, CALL);
+  const apiKeys = await listAllKeys(clients, present(user).userId);
+  if (options.json) return `${JSON.stringify(apiKeys.map(describe), null, 2)}\n`;
+  if (apiKeys.length === 0) return 'No keys yet. Create one with "npm run keys -- create --email E".\n';
+  const header = ['ID', 'NAME', 'STATE', 'CREATED', 'LAST USED', 'SCOPES'];
+  const rows = apiKeys
+    .map(describe)
+    .map((key) => [
+      key.id,
+      printable(key.name) || '-',
+      key.revokedAt === null ? 'valid' : 'revoked',
+      key.createdAt,
+      key.lastUsedAt ?? 'never',
+      key.scopes.join(' '),
+    ]);
+  return table([header, ...rows]);
+}
+
+async function rotate(
+  clients: AccountsClients,
+  operands: readonly string[],
+  options: Options,
+): Promise<string> {
+  const [apiKeyId = ''] = requireOperands(operands, 1);
+  const made = await clients.apiKeys.rotateApiKey({ apiKeyId, scopes: scopesOf(options) }, CALL);
+  const { user } = await clients.users.getUser({ userId: present(made.apiKey).userId }, CALL);
+  return showNewKey(made, present(user).email, options);
+}
+
+async function revoke(
+  clients: AccountsClients,
+  operands: readonly string[],
+  options: Options,
+): Promise<string> {
+  const [apiKeyId = ''] = requireOperands(operands, 1);
+  const { apiKey } = await clients.apiKeys.revokeApiKey({ apiKeyId }, CALL);
+  const revoked = describe(present(apiKey));
+  return options.json ? `${JSON.stringify(revoked, null, 2)}\n` : `Revoked ${revoked.id}.\n`;
+}
+
+async function listAllKeys({ apiKeys }: AccountsClients, userId: string): Promise<ApiKey[]> {
+  const keys: ApiKey[] = [];
+  for (let pageToken: string | undefined = ''; pageToken !== undefined; ) {
+    const page: ListApiKeysResponse = await apiKeys.listApiKeys({ userId, pageSize: 100, pageToken }, CALL);
+    keys.push(...page.apiKeys);
+    pageToken = page.nextPageToken || undefined;
+  }
+  return keys;
+}
+
+type Profile = ReturnType<typeof profileOf>;
+
+function profileOf(options: Options) {
+  const { plan } = options;
+  if (plan !== undefined && plan !== 'free' && plan !== 'premium') {
+    throw invalidField('plan', '--plan must be free or premium.');
+  }
+  return {
+    ...(plan !== undefined && { plan: PLANS[plan] }),
+    ...(options['time-zone'] !== undefined && { timeZone: options['time-zone'] }),
+    ...(options['first-name'] !== undefined && { firstName: options['first-name'] }),
+    ...(options['last-name'] !== undefined && { lastName: options['last-name'] }),
+  };
+}
+
+async function findOrMakeUser({ users }: AccountsClients, email: string, profile: Profile): Promise<User> {
+  try {
+    const { user } = await users.findUserByEmail({ email }, CALL);
+    const existing = present(user);
+    if (Object.keys(profile).length === 0) return existing;
+    return present((await users.updateUser({ userId: existing.userId, ...profile }, CALL)).user);
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.reason !== 'NOT_FOUND') throw error;
+    return present((await users.createUser({ email, ...profile }, CALL)).user);
+  }
+}
+
+function showNewKey(made: { apiKey: ApiKey | null; key: string }, email: string, { json }: Options): string {
+  const { id, userId, scopes, createdAt } = describe(present(made.apiKey));
+  if (json) return `${JSON.stringify({ id, key: made.key, userId, email, scopes, createdAt }, null, 2)}\n`;
+  const lines: [string, string][] = [
+    ['Key', made.key],
+    ['Id', id],
+    ['User', `${email} (${userId})`],
+    ['Scopes', scopes.join(' ')],
+  ];
+  return `${table(lines)}\nThe key is shown only once. Store it in a safe place.\n`;
+}
+
+function describe(key: ApiKey) {
+  return {
+    id: key.apiKeyId,
+    userId: key.userId,
+    name: key.name,
+    scopes: key.scopes,
+    createdAt: requireTimestamp(key.createTime, 'create_time').toISOString(),
+    lastUsedAt: optionalIso(key.lastUsedTime),
+    revokedAt: optionalIso(key.revokeTime),
+  };
+}
+
+function optionalIso(timestamp: Timestamp | null): string | null {
+  return timestamp === null ? null : requireTimestamp(timestamp, '').toISOString();
+}
+
+function requireEmail({ email }: Options): string {
+  if (email === undefined) throw invalidField('email', '--email is required. See "npm run keys -- --help".');
+  return email;
+}
+
+function requireOperands(operands: readonly string[], count: number): readonly string[] {
+  if (operands.length === count) return operands;
+  const expected = count === 0 ? 'takes no arguments' : 'takes one key ID';
+  throw new ServiceError('INVALID_REQUEST', {
+    message: `The command ${expected}. See "npm run keys -- --help".`,
+  });
+}
+
+function scopesOf({ scopes }: Options): string[] {
+  return scopes === undefined ? [] : scopes.split(',').map((scope) => scope.trim());
+}
+
+function present<T>(value: T | null): T {
+  if (value === null) throw new Error('accounts sent an incomplete response');
+  return value;
+}
+
+/** Escapes control characters in names, which a terminal would interpret. */
+function printable(text: string): string {
+  return text.replace(/\p{Cc}/gu, '?');
+}
+
+function table(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const line = (row: readonly string[]) =>
+    row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ');
+  return `${rows.map((row) => line(row).trimEnd()).join('\n')}\n`;
+}

@@ -1,0 +1,68 @@
+// npm run migrate: migrates the schemas of all services in DATABASE_URL, and reports the result.
+import { parseArgs } from 'node:util';
+import { accountsSchema } from '../accounts/service.ts';
+import { createLogger } from '../platform/logging/logger.ts';
+import { migrate } from '../platform/postgres/migrate.ts';
+import { LOG_LEVELS } from '../platform/process/common-config.ts';
+import { readEnvironment } from '../platform/process/config.ts';
+import { distributeScheduling } from '../scheduling/distribute.ts';
+import { schedulingSchema } from '../scheduling/service.ts';
+
+const HELP = `Migrates the schemas of accounts and scheduling in DATABASE_URL. Several migrations at once are safe.
+
+  npm run migrate [-- --distribute]
+
+  --distribute   then distributes the scheduling tables over a Citus cluster by user_id, all of them or none. DATABASE_URL
+                 must name the coordinator. Writes wait meanwhile. Tables that are distributed already are left alone.
+                 Restart running scheduling services afterwards. See docs/operations/citus.md.
+
+Exits with 0 on success, with 1 on failure, and with 2 if --distribute finds no Citus: then the schemas are up to date, and
+nothing is distributed.
+`;
+
+try {
+  process.exitCode = await main();
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+}
+
+async function main(): Promise<number> {
+  const options = { distribute: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } } as const;
+  const { values } = parseArgs({ options });
+  if (values.help) {
+    process.stdout.write(HELP);
+    return 0;
+  }
+  const { databaseUrl, logLevel } = readEnvironment(process.env, (reader) => ({
+    databaseUrl: reader.required('DATABASE_URL', 'the PostgreSQL to migrate, as postgres://user@host/name'),
+    logLevel: reader.oneOf('LOG_LEVEL', LOG_LEVELS, 'warn'),
+  }));
+  const logger = createLogger('migrate', logLevel);
+  for (const schema of [accountsSchema, schedulingSchema]) {
+    const names = await migrate({ databaseUrl, ...schema, logger });
+    process.stdout.write(
+      `${schema.schema}: ${names.length === 0 ? 'up to date' : `applied ${names.join(', ')}`}\n`,
+    );
+  }
+  return values.distribute ? distribute(databaseUrl) : 0;
+}
+
+/** @returns the exit code. */
+async function distribute(databaseUrl: string): Promise<number> {
+  const outcome = await distributeScheduling(databaseUrl);
+  if (outcome.state === 'no-citus') {
+    process.stderr.write(
+      'Nothing is distributed: the database of DATABASE_URL lacks the extension citus. ' +
+        'On a Citus coordinator, run CREATE EXTENSION citus. Plain PostgreSQL needs no distribution.\n',
+    );
+    return 2;
+  }
+  const { tables } = outcome;
+  process.stdout.write(
+    tables.length === 0
+      ? 'scheduling: already distributed\n'
+      : `scheduling: distributed ${tables.join(', ')}\n`,
+  );
+  return 0;
+}

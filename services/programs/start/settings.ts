@@ -1,0 +1,92 @@
+// The environment of npm start: all variables of all parts, with invalid ones reported together.
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { readGatewayConfig } from '../../../gateway/config.ts';
+import { readAccountsConfig } from '../../accounts/config.ts';
+import { readTelemetryConfig } from '../../platform/observability/telemetry.ts';
+import {
+  ConfigError,
+  type Environment,
+  type EnvironmentReader,
+  readEnvironment,
+} from '../../platform/process/config.ts';
+import { readRestConfig } from '../../rest/config.ts';
+import { readSchedulingConfig } from '../../scheduling/config.ts';
+import { keepSecret } from './kept-secret.ts';
+
+export type StartSettings = ReturnType<typeof readStartSettings>;
+/** The secrets that npm start generates if the environment has none. */
+export type Secrets = { pepper: string; gatewayToken: string };
+
+/** Placeholders of valid form for values that are not known yet, so that the rest can be checked. Never used. */
+const STAND_INS: Secrets = { pepper: `1:${'x'.repeat(32)}`, gatewayToken: 'x'.repeat(32) };
+export const DATABASE_URL_STAND_IN = 'postgres://stand-in';
+export const GATEWAY_TOKENS_STAND_IN = operatorEntry(STAND_INS.gatewayToken);
+
+/** The environment of the gRPC services: HOST applies to REST and the gateway only; gRPC stays on loopback. */
+export function withInnerHost(environment: Environment): Environment {
+  return { ...environment, HOST: '127.0.0.1' };
+}
+
+/**
+ * `kept` has the secrets for an environment without any.
+ * @throws ConfigError that names every invalid variable.
+ */
+export function readStartSettings(environment: Environment, kept: Secrets = STAND_INS) {
+  const problems = new Set<string>();
+  const read = <T>(variables: Environment, reading: (reader: EnvironmentReader) => T): T | undefined => {
+    try {
+      return readEnvironment(variables, reading);
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      for (const problem of error.problems) problems.add(problem);
+      return undefined;
+    }
+  };
+  const inner = {
+    ...withInnerHost(environment),
+    DATABASE_URL: environment.DATABASE_URL || DATABASE_URL_STAND_IN,
+    KEY_PEPPER: environment.KEY_PEPPER || kept.pepper,
+  };
+  const tokens = environment.GATEWAY_TOKENS || operatorEntry(kept.gatewayToken);
+  const rest = read(environment, readRestConfig);
+  const accounts = read(inner, readAccountsConfig);
+  const scheduling = read(inner, readSchedulingConfig);
+  const isOff = read(environment, (reader) => reader.oneOf('GATEWAY', ['on', 'off'], 'on')) === 'off';
+  const gateway = isOff ? undefined : read({ ...environment, GATEWAY_TOKENS: tokens }, readGatewayConfig);
+  const watching = read(environment, readTelemetryConfig);
+  if (problems.size > 0 || !rest || !accounts || !scheduling || !watching) {
+    throw new ConfigError([...problems]);
+  }
+  const dataDir = environment.DATA_DIR || '.data';
+  return {
+    dataDir,
+    /** undefined: the embedded PostgreSQL of `dataDir`. */
+    databaseUrl: environment.DATABASE_URL || undefined,
+    rest,
+    accounts,
+    scheduling,
+    /** undefined: GATEWAY=off. */
+    gateway,
+    /** The file with the gateway token; undefined if GATEWAY_TOKENS is set. */
+    gatewayTokenFile: environment.GATEWAY_TOKENS ? undefined : join(dataDir, 'gateway-token'),
+    watching,
+  };
+}
+
+/** The generated entry of GATEWAY_TOKENS. */
+export function operatorEntry(token: string): string {
+  return `operator:operator:${token}`;
+}
+
+/** Stored or new secrets, only for those that the environment lacks. */
+export function keepSecrets(environment: Environment, settings: StartSettings): Secrets {
+  const { dataDir, gateway, gatewayTokenFile } = settings;
+  const random = () => randomBytes(32).toString('hex');
+  const needsToken = gateway !== undefined && gatewayTokenFile !== undefined;
+  return {
+    // Without the stored pepper, no key of this data folder is valid.
+    pepper: environment.KEY_PEPPER || keepSecret(join(dataDir, 'key-pepper'), () => `1:${random()}`),
+    gatewayToken: needsToken ? keepSecret(gatewayTokenFile, random) : STAND_INS.gatewayToken,
+  };
+}

@@ -1,0 +1,90 @@
+// npm run verify: replays every material's history and reports inconsistencies.
+import { parseArgs } from 'node:util';
+import { createLogger } from '../platform/logging/logger.ts';
+import { type Database, openDatabase } from '../platform/postgres/database.ts';
+import { LOG_LEVELS } from '../platform/process/common-config.ts';
+import { readEnvironment } from '../platform/process/config.ts';
+import { createProgress } from '../platform/process/progress.ts';
+import { isUuid } from '../platform/text.ts';
+import { countMaterials, type History, readHistories } from '../scheduling/user-data/history-repository.ts';
+import { findDrift } from '../scheduling/user-data/replay.ts';
+
+const HELP = `Replays the reviews and snoozes of every material in order of revision, and reports any drift.
+
+  npm run verify [-- --user ID]
+
+Reads DATABASE_URL and changes nothing. The services may keep running. Prints one line for each material whose schedule does
+not follow from its history, then the counts. Exits with 0 if there is no drift, with 1 if there is, and with 2 on an error.
+`;
+
+const AT_A_TIME = 500;
+const FIRST = {
+  userId: '00000000-0000-0000-0000-000000000000',
+  materialId: '00000000-0000-0000-0000-000000000000',
+};
+const ONE_SNAPSHOT = { text: 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY', values: [] };
+
+try {
+  process.exitCode = await main();
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 2;
+}
+
+async function main(): Promise<number> {
+  const options = { user: { type: 'string' }, help: { type: 'boolean' } } as const;
+  const { values } = parseArgs({ options });
+  if (values.help) {
+    process.stdout.write(HELP);
+    return 0;
+  }
+  if (values.user !== undefined && !isUuid(values.user)) throw new Error('--user must be the id of a user.');
+  const { databaseUrl, logLevel } = readEnvironment(process.env, (reader) => ({
+    databaseUrl: reader.required('DATABASE_URL', 'the PostgreSQL to verify, as postgres://user@host/name'),
+    logLevel: reader.oneOf('LOG_LEVEL', LOG_LEVELS, 'warn'),
+  }));
+  const logger = createLogger('verify', logLevel);
+  const database = openDatabase({ databaseUrl, applicationName: 'verify', maxConnections: 1, logger });
+  try {
+    return await verify(database, values.user);
+  } finally {
+    await database.close();
+  }
+}
+
+/** @returns the exit code. */
+async function verify(database: Database, userId: string | undefined): Promise<number> {
+  const progress = createProgress('materials', await countMaterials(database, userId));
+  const counts = { materials: 0, reviews: 0, snoozes: 0, drifted: 0 };
+  for await (const { userId: owner, material, reviews, snoozes } of allHistories(database, userId)) {
+    counts.materials += 1;
+    counts.reviews += reviews.length;
+    counts.snoozes += snoozes.length;
+    const drift = findDrift(material, reviews, snoozes);
+    if (drift.length > 0) {
+      counts.drifted += 1;
+      process.stdout.write(`user ${owner} material ${material.materialId}: ${drift.join('; ')}\n`);
+    }
+    progress.advance(1);
+  }
+  progress.end();
+  const say = (count: number, name: string) => `${count.toLocaleString('en')} ${name}`;
+  process.stdout.write(
+    `${say(counts.materials, 'materials')}, ${say(counts.reviews, 'reviews')}, ${say(counts.snoozes, 'snoozes')}: ` +
+      `${say(counts.drifted, 'drifted')}\n`,
+  );
+  return counts.drifted === 0 ? 0 : 1;
+}
+
+async function* allHistories(database: Database, userId: string | undefined): AsyncGenerator<History> {
+  for (let after = FIRST; ; ) {
+    const histories = await database.transaction(async (transaction) => {
+      await transaction.query(ONE_SNAPSHOT);
+      return readHistories(transaction, userId, { limit: AT_A_TIME, after });
+    });
+    yield* histories;
+    const last = histories.at(-1);
+    if (last === undefined || histories.length < AT_A_TIME) return;
+    after = { userId: last.userId, materialId: last.material.materialId };
+  }
+}

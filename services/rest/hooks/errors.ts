@@ -1,0 +1,89 @@
+// Converts all errors (router, parser, validator, services) to the documented error format.
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import {
+  ERROR_CATALOGUE,
+  invalidField,
+  messageNaming,
+  ServiceError,
+  toServiceError,
+} from '../../platform/errors.ts';
+import { causeOf, noteRefusal } from '../../platform/http/request-log.ts';
+import type { Logger } from '../../platform/logging/logger.ts';
+import { API_FIELDS } from '../mapper.ts';
+import type { ErrorResponse, Scope } from '../schemas.ts';
+import { fromViolation } from './violations.ts';
+
+export function toErrorResponse(error: ServiceError): ErrorResponse {
+  const field = error.field === undefined ? undefined : (API_FIELDS[error.field] ?? error.field);
+  const isOurs = error.reason === 'INTERNAL_ERROR' || error.reason === 'UNAVAILABLE';
+  const details = {
+    ...(field !== undefined && { field }),
+    // Only routes set requiredScopes, typed as scopes; services set none.
+    ...(error.requiredScopes && { requiredScopes: error.requiredScopes as Scope[] }),
+  };
+  return {
+    error: {
+      // TypeScript does not track toLowerCase on string literal types.
+      code: error.reason.toLowerCase() as Lowercase<typeof error.reason>,
+      message: isOurs ? ERROR_CATALOGUE[error.reason].text : messageNaming(field, error),
+      ...(Object.keys(details).length > 0 && { details }),
+    },
+  };
+}
+
+/** The body of a 503 under load shedding. */
+export const UNAVAILABLE_BODY = JSON.stringify(toErrorResponse(new ServiceError('UNAVAILABLE')));
+
+export function sendError(reply: FastifyReply, error: ServiceError): FastifyReply {
+  const answer = toErrorResponse(error);
+  if (error.reason === 'UNAUTHORIZED') reply.header('www-authenticate', 'Bearer');
+  if (error.reason === 'UNAVAILABLE') reply.header('retry-after', error.retryAfterSeconds ?? 1);
+  const { field } = answer.error.details ?? {};
+  noteRefusal(reply.request, { reason: error.reason, field, cause: causeOf(error) });
+  return reply
+    .code(ERROR_CATALOGUE[error.reason].httpStatus)
+    .type('application/json; charset=utf-8')
+    .serializer(JSON.stringify)
+    .send(answer);
+}
+
+export function registerErrors(app: FastifyInstance, logger: Logger): void {
+  // Runs before the body is parsed, so an unknown route is 404 whatever its body; the handler serves missing files of /docs.
+  app.addHook('onRequest', (request, _reply, done) => {
+    done(request.is404 ? noSuchRoute(request) : undefined);
+  });
+  app.setNotFoundHandler((request, reply) => sendError(reply, noSuchRoute(request)));
+  app.setErrorHandler((error: FastifyError, request, reply) => {
+    const known = fromFastifyError(error);
+    if (known.reason === 'INTERNAL_ERROR') {
+      logger.error({ err: known.cause ?? known, tier: 'rest', requestId: request.id }, 'request failed');
+    }
+    return sendError(reply, known);
+  });
+}
+
+function noSuchRoute({ method, url }: FastifyRequest): ServiceError {
+  const message = `There is no ${method} ${url.split('?')[0]?.slice(0, 200)} in this API.`;
+  return new ServiceError('NOT_FOUND', { message });
+}
+
+function fromFastifyError(error: FastifyError): ServiceError {
+  if (error instanceof ServiceError) return error;
+  const [violation] = error.validation ?? [];
+  if (violation !== undefined) return fromViolation(violation, error.validationContext ?? '');
+  switch (error.code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return invalidField('body', 'The body must not exceed 256 KiB.');
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return invalidField('body', 'The body must be JSON, sent with Content-Type: application/json.');
+    case 'FST_STATIC_FORBIDDEN_PATH':
+      return new ServiceError('NOT_FOUND');
+    default:
+      if (error.code?.startsWith('FST_ERR_CTP_') || error.statusCode === 400) {
+        return invalidField('body', 'The body must be a JSON object in UTF-8.');
+      }
+      // Unmet conditions and ranges for the files of /docs.
+      if (error.statusCode === 412 || error.statusCode === 416) return new ServiceError('INVALID_REQUEST');
+      return toServiceError(error);
+  }
+}
