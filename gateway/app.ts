@@ -1,40 +1,42 @@
-// The gateway as an application that is not listening yet: who may, what is refused at once, then Apollo.
+// Builds the gateway application: authentication, load shedding, inspection of documents, Apollo. Does not listen.
 import { fastifyApolloHandler } from '@as-integrations/fastify';
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { GraphQLSchema } from 'graphql';
-import type { Audit } from '../services/platform/audit.ts';
 import { ServiceError } from '../services/platform/errors.ts';
-import { registerAdmission } from '../services/platform/http-admission.ts';
-import { answerBadHttp } from '../services/platform/http-bad.ts';
-import { boundConnections } from '../services/platform/http-connections.ts';
-import { registerShutdown } from '../services/platform/http-shutdown.ts';
-import { boundUnreadAnswers } from '../services/platform/http-unread.ts';
-import type { Logger } from '../services/platform/logger.ts';
-import { observeHttp } from '../services/platform/ops/observe-http.ts';
-import { NO_TELEMETRY, type Telemetry } from '../services/platform/ops/telemetry.ts';
-import { requestIdOf } from '../services/platform/request-id.ts';
-import { readTraceparent } from '../services/platform/trace-context.ts';
+import { registerAdmission } from '../services/platform/http/admission.ts';
+import { createAnonymousPacer, paceAnonymousCallers } from '../services/platform/http/anonymous-callers.ts';
+import { boundConnections } from '../services/platform/http/connections.ts';
+import { answerBadHttp, type BareAnswers } from '../services/platform/http/malformed.ts';
+import { noteRefusal } from '../services/platform/http/request-log.ts';
+import { registerShutdown } from '../services/platform/http/shutdown.ts';
+import { limitUnreadResponses } from '../services/platform/http/unread-responses.ts';
+import type { Audit } from '../services/platform/logging/audit.ts';
+import type { Logger } from '../services/platform/logging/logger.ts';
+import { requestIdOf } from '../services/platform/logging/request-id.ts';
+import { observeHttp } from '../services/platform/observability/observe-http.ts';
+import { NO_TELEMETRY, type Telemetry } from '../services/platform/observability/telemetry.ts';
+import { readTraceparent } from '../services/platform/observability/trace-context.ts';
 import { type GatewayToken, type Identity, identify } from './access/tokens.ts';
-import { startApollo } from './apollo.ts';
 import type { Clients } from './clients.ts';
-import type { GatewayContext } from './context.ts';
 import { registerDashboard } from './dashboard/dashboard.ts';
 import { registerGraphiql } from './graphiql/graphiql.ts';
-import { answerBadUrl, registerHttp, toJson, UNAVAILABLE_BODY } from './http.ts';
+import { startApollo } from './graphql/apollo.ts';
+import type { GatewayContext } from './graphql/context.ts';
+import { answerBadUrl, createGatewayLog, registerHttp, toJson, UNAVAILABLE_BODY } from './http.ts';
 import { type Inspected, inspect } from './limits/inspect.ts';
 import { createKnownDocuments } from './limits/known-documents.ts';
 import { createLanes } from './limits/lanes.ts';
 import { LIMITS } from './limits/limits.ts';
 import { createRequestBudget } from './limits/request-budget.ts';
 import type { RequestedMutation } from './limits/requested-mutations.ts';
-import { createSharedReads } from './shared-reads.ts';
-import { viewsFor } from './views.ts';
+import { createSharedReads } from './reads/shared-reads.ts';
+import { viewsFor } from './reads/views.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
     identity: Identity | null;
     inspected: Inspected | null;
-    /** Response keys of the mutations of which the audit knows the outcome. */
+    /** Response keys of mutations whose outcome is in the audit log. */
     settled: Set<string> | null;
   }
 }
@@ -53,11 +55,14 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
   const shared = createSharedReads(clients);
   const documents = createKnownDocuments();
   const lanesOf = createLanes();
-  const app = createFastify();
+  const log = createGatewayLog(logger);
+  const anonymousPacer = createAnonymousPacer(() => performance.now());
+  const app = createFastify({ toJson, log, anonymousPacer });
   const connections = boundConnections(app);
   observeHttp(app, 'gateway', telemetry);
-  registerHttp(app, logger);
-  boundUnreadAnswers(app, { holderOf, refusal: UNAVAILABLE_BODY });
+  paceAnonymousCallers(app, anonymousPacer, isAnonymous);
+  registerHttp(app, { logger, log, fairnessKeyOf });
+  limitUnreadResponses(app, { fairnessKeyOf, refusal: UNAVAILABLE_BODY });
   registerShutdown(app);
   const apollo = await startApollo({ app, schema, documents, logger, telemetry });
   const settle = (request: FastifyRequest, mutation: RequestedMutation, outcome: string) => {
@@ -71,7 +76,7 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
   app.decorateRequest('settled', null);
   await app.register(async (graphql) => {
     graphql.addHook('onRequest', async (request) => {
-      // Before the body is read: a stranger is refused before anything is done for them.
+      // Runs before the body is read, so that anonymous requests are refused before any work.
       request.identity = identify(tokens, request.headers.authorization) ?? null;
       if (request.identity === null) {
         throw new ServiceError('UNAUTHORIZED', {
@@ -81,8 +86,8 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
     });
     registerAdmission(graphql, {
       tier: 'gateway',
-      room: LIMITS.requestsAtOnce,
-      holderOf,
+      capacity: LIMITS.requestsAtOnce,
+      fairnessKeyOf,
       connections,
       refusal: UNAVAILABLE_BODY,
       metrics: telemetry.metrics,
@@ -99,7 +104,7 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
           for (const mutation of request.inspected.mutations) settle(request, mutation, refusal.reason);
           throw refusal;
         },
-        // Validation, or the shape of a variable, may have stopped it before any resolver was asked.
+        // Validation or variable coercion can fail before any resolver runs.
         onResponse: async (request) => {
           for (const mutation of request.inspected?.mutations ?? []) {
             if (!request.settled?.has(mutation.responseKey)) settle(request, mutation, 'not executed');
@@ -125,11 +130,12 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
               lanes: lanesOf(identity.name),
               cost: inspected?.measured.cost ?? 0,
               isAbandoned: () => request.raw.socket.destroyed,
-              // What was changed is answered, however long it took.
+              // A mutation always returns its result, even after the time limit.
               endMs: inspected?.isMutation === false ? performance.now() + LIMITS.queryMs : Infinity,
               nowMs: () => performance.now(),
             }),
             views: viewsFor(inspected?.fields ?? new Set()),
+            refused: (refusal) => noteRefusal(request, refusal),
             settle: (mutation, outcome) => settle(request, mutation, outcome),
           };
         },
@@ -141,32 +147,30 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
   return app;
 }
 
-function createFastify(): FastifyInstance {
+function createFastify(refusals: BareAnswers): FastifyInstance {
   return Fastify({
     logger: false,
     bodyLimit: LIMITS.bodyBytes,
     exposeHeadRoutes: false,
     return503OnClosing: false,
-    frameworkErrors: answerBadUrl,
-    clientErrorHandler: answerBadHttp(toJson),
+    frameworkErrors: answerBadUrl(refusals),
+    clientErrorHandler: answerBadHttp(refusals),
     requestTimeout: 10_000,
     http: { headersTimeout: 5_000, requestTimeout: 10_000, connectionsCheckingInterval: 1_000 },
     genReqId: ({ headers }) => requestIdOf(headers['x-request-id']),
   });
 }
 
-/** Whose share a request counts in; all who have shown no token are one. */
-const holderOf = ({ identity }: FastifyRequest): string => identity?.name ?? 'stranger';
+/** The key that a request counts against; all anonymous callers share one. */
+const fairnessKeyOf = ({ identity }: FastifyRequest): string => identity?.name ?? 'anonymous';
+const isAnonymous = ({ identity }: FastifyRequest): boolean => identity === null;
 
-/**
- * Apollo looks at Accept only after a mutation was done, and would then hide its answer behind a 406. In front, so that
- * nothing that was sent can take it in.
- */
+/** Apollo checks Accept only after a mutation has run, and would then respond with 406, so JSON is always acceptable. */
 function acceptJson({ headers }: FastifyRequest): void {
   if (headers.accept !== undefined) headers.accept = `application/json;q=0.001, ${headers.accept}`;
 }
 
-/** A viewer's mutation is refused before it is run. */
+/** Refuses mutations of viewers before execution. */
 function refusalOfRole({ identity, inspected }: FastifyRequest): ServiceError | undefined {
   if (identity?.role === 'operator' || inspected?.isMutation === false) return undefined;
   return new ServiceError('INSUFFICIENT_SCOPE', {

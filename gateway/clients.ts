@@ -1,4 +1,4 @@
-// The gRPC clients that the gateway composes.
+// The gRPC clients of the gateway.
 import type { ApiKeyServiceDefinition } from '../generated/accounts/v1/ApiKeyService.ts';
 import type { UserServiceDefinition } from '../generated/accounts/v1/UserService.ts';
 import type { MaterialServiceDefinition } from '../generated/scheduling/v1/MaterialService.ts';
@@ -6,10 +6,12 @@ import type { ReviewServiceDefinition } from '../generated/scheduling/v1/ReviewS
 import type { SnoozeServiceDefinition } from '../generated/scheduling/v1/SnoozeService.ts';
 import type { StatsServiceDefinition } from '../generated/scheduling/v1/StatsService.ts';
 import type { UserDataServiceDefinition } from '../generated/scheduling/v1/UserDataService.ts';
-import type { GrpcTrust } from '../services/platform/common-config.ts';
-import { createGrpcClient, type GrpcClient } from '../services/platform/grpc-client.ts';
-import { NO_TELEMETRY, type Telemetry } from '../services/platform/ops/telemetry.ts';
-import { loadProto, serviceDefinition } from '../services/platform/proto.ts';
+import { createGrpcClient, type GrpcClient } from '../services/platform/grpc/client.ts';
+import { createTokenWatch } from '../services/platform/grpc/service-token.ts';
+import type { Logger } from '../services/platform/logging/logger.ts';
+import { NO_TELEMETRY, type Telemetry } from '../services/platform/observability/telemetry.ts';
+import type { GrpcTrust } from '../services/platform/process/common-config.ts';
+import { loadProto, serviceDefinition } from '../services/platform/protobuf/load.ts';
 import { LIMITS } from './limits/limits.ts';
 
 export type Clients = {
@@ -22,15 +24,16 @@ export type Clients = {
   userData: GrpcClient<UserDataServiceDefinition, 'ExportUserData'>;
 };
 
-/** Longer than a service's statements may take. */
-const DEADLINE_MS = 5000;
+/** Longer than the services' statement time-outs. */
+export const DEADLINE_MS = 5000;
 
 export function createClients(
   config: { schedulingTarget: string; accountsTarget: string; trust: GrpcTrust },
   telemetry: Telemetry = NO_TELEMETRY,
+  logger?: Logger,
 ): Clients {
-  const scheduling = loadProto('scheduling/v1/scheduling.proto');
-  const accounts = loadProto('accounts/v1/accounts.proto');
+  const scheduling = loadProto('scheduling/v1');
+  const accounts = loadProto('accounts/v1');
   const common = {
     trust: config.trust,
     caller: 'gateway',
@@ -38,8 +41,13 @@ export function createClients(
     maxMessageBytes: LIMITS.answerBytes,
     telemetry,
   };
-  const toScheduling = { ...common, target: config.schedulingTarget };
-  const toAccounts = { ...common, target: config.accountsTarget };
+  const toPeer = (peer: string, target: string) => ({
+    ...common,
+    target,
+    tokenWatch: createTokenWatch(peer, logger),
+  });
+  const toScheduling = toPeer('scheduling', config.schedulingTarget);
+  const toAccounts = toPeer('accounts', config.accountsTarget);
   return {
     users: createGrpcClient(
       serviceDefinition<UserServiceDefinition>(accounts, 'accounts.v1.UserService'),

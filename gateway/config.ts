@@ -1,6 +1,6 @@
 // The GraphQL gateway's environment.
-import { type CommonConfig, readCommonConfig } from '../services/platform/common-config.ts';
-import type { EnvironmentReader } from '../services/platform/config.ts';
+import { type CommonConfig, readCommonConfig } from '../services/platform/process/common-config.ts';
+import type { EnvironmentReader } from '../services/platform/process/config.ts';
 import { type GatewayToken, readGatewayTokens } from './access/tokens.ts';
 
 export type GatewayConfig = CommonConfig & {
@@ -8,7 +8,7 @@ export type GatewayConfig = CommonConfig & {
   port: number;
   schedulingTarget: string;
   accountsTarget: string;
-  /** Never empty once the environment was read without a problem. */
+  /** Not empty if the environment is valid. */
   tokens: readonly GatewayToken[];
 };
 

@@ -1,19 +1,29 @@
-// What every answer of the gateway has, whatever is asked: headers, a line in the log, errors in the shape of GraphQL.
+// What all responses of the gateway share: headers, a log line, errors in GraphQL's format.
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { invalidField, ServiceError, toServiceError } from '../services/platform/errors.ts';
-import { refusalOfHeaders } from '../services/platform/http-connections.ts';
-import { registerJsonBody } from '../services/platform/http-json.ts';
-import { logAtItsEnd, setCommonHeaders } from '../services/platform/http-request.ts';
-import type { Logger } from '../services/platform/logger.ts';
-import { toGraphQLError } from './errors.ts';
+import { refusalOfHeaders } from '../services/platform/http/connections.ts';
+import { registerJsonBody } from '../services/platform/http/json.ts';
+import type { BareAnswers } from '../services/platform/http/malformed.ts';
+import { setCommonHeaders } from '../services/platform/http/request.ts';
+import {
+  causeOf,
+  createRequestLog,
+  noteRefusal,
+  type RequestLog,
+} from '../services/platform/http/request-log.ts';
+import type { Logger } from '../services/platform/logging/logger.ts';
+import { refusalOf, toGraphQLError } from './graphql/errors.ts';
 
-export function registerHttp(app: FastifyInstance, logger: Logger): void {
-  registerJsonBody(app, { prototypeNames: 'error' });
+export function createGatewayLog(logger: Logger): RequestLog {
+  return createRequestLog(logger, 'gateway', ({ identity }) => ({ caller: identity?.name }));
+}
+
+type HttpOptions = { logger: Logger; log: RequestLog; fairnessKeyOf: (request: FastifyRequest) => string };
+
+export function registerHttp(app: FastifyInstance, { logger, log, fairnessKeyOf }: HttpOptions): void {
+  registerJsonBody(app, { prototypeNames: 'error', fairnessKeyOf });
   app.addHook('onRequest', async (request, reply) => {
-    setCommonHeaders(request, reply);
-    // An answer may carry a key; the files of the dashboard say otherwise.
-    reply.header('cache-control', 'no-store');
-    logAtItsEnd(logger, request, reply, () => ({ caller: request.identity?.name }));
+    beginAnswer(log, request, reply);
     const refusal = refusalOfHeaders(request);
     if (refusal !== undefined) throw refusal;
   });
@@ -31,26 +41,42 @@ export function registerHttp(app: FastifyInstance, logger: Logger): void {
         'The body must be JSON in UTF-8 of at most 100 KiB, sent with Content-Type: application/json.';
       return send(reply, 400, invalidField('body', message));
     }
-    logger.error({ err: error, requestId: request.id }, 'request failed');
+    logger.error({ err: error, tier: 'gateway', requestId: request.id }, 'request failed');
     return send(reply, 500, toServiceError(error));
   });
 }
 
-/** For URLs that the router cannot read, before any hook is run. */
-export function answerBadUrl(_error: FastifyError, _request: FastifyRequest, reply: FastifyReply): void {
-  void send(reply, 400, invalidField('path', 'The path must be percent-encoded UTF-8.'));
+/** Runs first for every request, even if no hook runs. */
+function beginAnswer(log: RequestLog, request: FastifyRequest, reply: FastifyReply): void {
+  setCommonHeaders(request, reply);
+  // Responses can contain a key; the dashboard's files override this.
+  reply.header('cache-control', 'no-store');
+  log.begin(request, reply);
+}
+
+/** For URLs that the router cannot decode; runs before any hook. */
+export function answerBadUrl({ log, anonymousPacer }: BareAnswers) {
+  return (_error: FastifyError, request: FastifyRequest, reply: FastifyReply): void => {
+    beginAnswer(log, request, reply);
+    anonymousPacer.pace(request.raw.socket, reply.raw, () => {
+      void send(reply, 400, invalidField('path', 'The path must be percent-encoded UTF-8.'));
+    });
+  };
 }
 
 export const toJson = (error: ServiceError) => JSON.stringify({ errors: [toGraphQLError(error)] });
 
-/** What is answered past everything else where there is too much to do. */
+/** The body of a 503 under load shedding. */
 export const UNAVAILABLE_BODY = toJson(new ServiceError('UNAVAILABLE'));
 
 function send(reply: FastifyReply, status: number, error: ServiceError): FastifyReply {
-  return reply.code(status).send({ errors: [toGraphQLError(error)] });
+  const answer = toGraphQLError(error);
+  noteRefusal(reply.request, { ...refusalOf(answer), cause: causeOf(error) });
+  return reply.code(status).send({ errors: [answer] });
 }
 
 function statusOf({ reason }: ServiceError): number {
   if (reason === 'UNAUTHORIZED') return 401;
+  if (reason === 'UNAVAILABLE') return 503;
   return reason === 'INSUFFICIENT_SCOPE' ? 403 : 400;
 }

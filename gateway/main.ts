@@ -1,9 +1,9 @@
 // npm run gateway: the GraphQL gateway alone.
-import { createAudit } from '../services/platform/audit.ts';
-import { readEnvironment } from '../services/platform/config.ts';
-import { createLogger } from '../services/platform/logger.ts';
-import { readTelemetryConfig, startTelemetry } from '../services/platform/ops/telemetry.ts';
-import { runProcess } from '../services/platform/process.ts';
+import { createAudit } from '../services/platform/logging/audit.ts';
+import { createLogger } from '../services/platform/logging/logger.ts';
+import { readTelemetryConfig, startTelemetry } from '../services/platform/observability/telemetry.ts';
+import { readEnvironment } from '../services/platform/process/config.ts';
+import { runProcess } from '../services/platform/process/lifecycle.ts';
 import { readGatewayConfig } from './config.ts';
 import { startGateway } from './service.ts';
 

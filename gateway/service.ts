@@ -1,17 +1,18 @@
-// Wires the gateway: gRPC clients, schema, application; listens and ends cleanly.
-import type { Audit } from '../services/platform/audit.ts';
-import { listenOrClose } from '../services/platform/http-listen.ts';
-import type { Logger } from '../services/platform/logger.ts';
-import { addPeerChecks } from '../services/platform/ops/peer-checks.ts';
-import { NO_TELEMETRY, type Telemetry } from '../services/platform/ops/telemetry.ts';
+// Assembles the gateway: gRPC clients, schema, application.
+
+import { addPeerChecks } from '../services/platform/grpc/peer-checks.ts';
+import { buildOrClose, listenOrClose } from '../services/platform/http/listen.ts';
+import type { Audit } from '../services/platform/logging/audit.ts';
+import type { Logger } from '../services/platform/logging/logger.ts';
+import { NO_TELEMETRY, type Telemetry } from '../services/platform/observability/telemetry.ts';
 import { buildGateway } from './app.ts';
 import { closeClients, createClients } from './clients.ts';
 import type { GatewayConfig } from './config.ts';
-import { buildGatewaySchema } from './schema.ts';
+import { buildGatewaySchema } from './graphql/schema.ts';
 
 export type GatewayServer = { port: number; close(): Promise<void> };
 
-/** Starts listening. @throws Error where the port is taken, with the address in its text. */
+/** Starts listening. @throws Error that names the address if the port is in use; then nothing is left open. */
 export async function startGateway(options: {
   config: GatewayConfig;
   logger: Logger;
@@ -19,14 +20,20 @@ export async function startGateway(options: {
   telemetry?: Telemetry;
 }): Promise<GatewayServer> {
   const { config, logger, audit, telemetry = NO_TELEMETRY } = options;
-  const clients = createClients(config, telemetry);
-  const closePeerChecks = addPeerChecks('gateway', config, telemetry);
   const schema = buildGatewaySchema();
-  const app = await buildGateway({ schema, clients, tokens: config.tokens, audit, logger, telemetry });
-  const close = async () => {
-    await app.close();
+  const clients = createClients(config, telemetry, logger);
+  const closePeerChecks = addPeerChecks('gateway', config, telemetry);
+  const closeParts = () => {
     closePeerChecks();
     closeClients(clients);
+  };
+  const app = await buildOrClose(
+    () => buildGateway({ schema, clients, tokens: config.tokens, audit, logger, telemetry }),
+    closeParts,
+  );
+  const close = async () => {
+    await app.close();
+    closeParts();
   };
   return { port: await listenOrClose(app, config, close), close };
 }

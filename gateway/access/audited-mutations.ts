@@ -1,10 +1,10 @@
-// Puts the audit around every mutation: who changed what, and how it came out.
+// Wraps every mutation with the audit log: the caller, the changed IDs and the outcome.
 import { defaultFieldResolver, type GraphQLSchema } from 'graphql';
 import { type ServiceError, toServiceError } from '../../services/platform/errors.ts';
-import type { GatewayContext } from '../context.ts';
+import type { GatewayContext } from '../graphql/context.ts';
 import { targetsOf } from '../limits/requested-mutations.ts';
 
-/** Changes `schema` in place. A viewer never gets here: app.ts refuses the request before. */
+/** Modifies `schema` in place. app.ts has already refused mutations of viewers. */
 export function auditMutations(schema: GraphQLSchema): void {
   for (const field of Object.values(schema.getMutationType()?.getFields() ?? {})) {
     const resolve = field.resolve ?? defaultFieldResolver;
@@ -27,7 +27,7 @@ export function auditMutations(schema: GraphQLSchema): void {
   }
 }
 
-/** The ids of what was made. */
+/** The IDs of created objects. */
 function targetsOfResult(result: unknown): Record<string, string | readonly string[]> {
   if (typeof result !== 'object' || result === null) return {};
   const parts = Object.values(result).flatMap((part: unknown) => {

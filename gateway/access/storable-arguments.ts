@@ -1,9 +1,9 @@
-// Refuses text that PostgreSQL and UTF-8 cannot hold unchanged, in every argument of every field, as REST does.
+// Refuses text that PostgreSQL cannot store in UTF-8, in all arguments, as REST does.
 import { defaultFieldResolver, type GraphQLSchema, isObjectType } from 'graphql';
 import { invalidField } from '../../services/platform/errors.ts';
 import { isStorable } from '../../services/platform/text.ts';
 
-/** Changes `schema` in place. What is checked are the values as a resolver gets them, wherever they come from. */
+/** Modifies `schema` in place. Checks the argument values that resolvers receive, from literals and variables. */
 export function requireStorableArguments(schema: GraphQLSchema): void {
   const types = Object.values(schema.getTypeMap()).filter(isObjectType);
   const fields = types
@@ -19,7 +19,7 @@ export function requireStorableArguments(schema: GraphQLSchema): void {
   }
 }
 
-/** `name`: of the argument, or of the field of an input that is nearest. @throws INVALID_REQUEST with it as the field. */
+/** `name`: the argument or the innermost input field. @throws INVALID_REQUEST with it as the field. */
 function requireStorable(name: string, value: unknown): void {
   if (typeof value === 'string') {
     if (!isStorable(value))

@@ -1,6 +1,6 @@
-// Who may ask: the gateway's tokens, kept as hashes only, each with a name for the audit and a role.
+// Gateway tokens: stored only as hashes, each with a name for the audit log and a role.
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { EnvironmentReader } from '../../services/platform/config.ts';
+import type { EnvironmentReader } from '../../services/platform/process/config.ts';
 
 /** A viewer reads; an operator also writes. */
 export type Role = 'viewer' | 'operator';
@@ -13,7 +13,7 @@ const ENTRY = /^([A-Za-z0-9._-]{1,64}):(viewer|operator):(.{32,})$/;
 export const HOW_TO_MAKE_ONE =
   'name:role:token entries separated by commas, role viewer or operator, token of at least 32 characters such as the output of "openssl rand -hex 32"';
 
-/** Reads GATEWAY_TOKENS; a bad entry is a problem that does not repeat it. */
+/** Parses GATEWAY_TOKENS; problems do not repeat the entry. */
 export function readGatewayTokens(reader: EnvironmentReader): GatewayToken[] {
   const text = reader.required('GATEWAY_TOKENS', HOW_TO_MAKE_ONE);
   if (text === '') return [];
@@ -28,7 +28,7 @@ export function parseToken(entry: string): GatewayToken | undefined {
   return { name, role: role === 'operator' ? 'operator' : 'viewer', sha256: digest(token) };
 }
 
-/** Who sent this Authorization header. Takes as long whichever token it is, and whether it is any. */
+/** The identity behind an Authorization header, compared in constant time. */
 export function identify(
   tokens: readonly GatewayToken[],
   authorization: string | undefined,

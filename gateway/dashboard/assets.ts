@@ -1,4 +1,4 @@
-// The files of the dashboard, read once and compressed once, under paths that change with their content.
+// The dashboard's files, read and compressed at start, under paths with a content hash.
 import { createHash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -16,7 +16,7 @@ const TYPES: Readonly<Record<string, string>> = {
 const ASSETS = '{{assets}}';
 const PRELOADS = '{{preloads}}';
 
-/** The page itself, and every other file by the path that it is served at. */
+/** The HTML page, and all other files by path. */
 export function loadAssets(): { page: Asset; files: ReadonlyMap<string, Asset> } {
   const folder = join(import.meta.dirname, 'page');
   const names = globSync('**/*.{js,css}', { cwd: folder }).toSorted();
@@ -35,17 +35,17 @@ export function loadAssets(): { page: Asset; files: ReadonlyMap<string, Asset> }
   };
 }
 
-/** One file for all of it; its package names no such file among those to be imported, so it is found beside the main one. */
+/** The bundled file, which the package does not export; found next to the main module. */
 function readChartLibrary(): Buffer {
   const main = createRequire(import.meta.url).resolve('chart.js');
   const text = readFileSync(join(dirname(main), 'chart.umd.min.js'), 'utf8');
-  // The map that its last line names is not served.
+  // The source map named in the last line is not served.
   return Buffer.from(text.replace(/\n\/\/# sourceMappingURL=.*\s*$/, '\n'));
 }
 
 const isModule = (name: string) => name.endsWith('.js');
 
-/** Else each module would be asked for only when the one that imports it has come. */
+/** Preload links, since the browser otherwise discovers modules one import level at a time. */
 function preload(name: string): string {
   return `<link rel="modulepreload" href="${ASSETS}/${name}">`;
 }

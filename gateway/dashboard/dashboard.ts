@@ -1,8 +1,8 @@
-// The dashboard at /dashboard: a page of plain modules as they stand in page/, and Chart.js, all from this process.
+// Serves the dashboard at /dashboard: the ES modules of page/ and Chart.js, without a CDN.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Asset, type Encoding, loadAssets } from './assets.ts';
 
-/** Nothing from elsewhere, nothing inline, nothing sent elsewhere, and no script can make markup of a text. */
+/** No other origins, no inline code, and Trusted Types against markup injection. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -15,14 +15,14 @@ const CONTENT_SECURITY_POLICY = [
   "require-trusted-types-for 'script'",
 ].join('; ');
 
-/** Adds the page and its files to the gateway; they are read and compressed now, once. */
+/** Registers the page and its files, which are read and compressed once. */
 export function registerDashboard(app: FastifyInstance): void {
   const { page, files } = loadAssets();
   const answerPage = answerWith(page, 'no-cache');
   app.get('/dashboard', answerPage);
   app.get('/dashboard/', answerPage);
   for (const [path, asset] of files) {
-    // The path holds a digest of the content: another content is another path.
+    // The path contains a content hash, so the file can be cached without limit.
     app.get(path, answerWith(asset, 'public, max-age=31536000, immutable'));
   }
 }
@@ -42,7 +42,7 @@ function answerWith(asset: Asset, cacheControl: string) {
   };
 }
 
-/** The smallest that the client says it takes; one named with q=0 is refused by it. */
+/** The smallest encoding that the client accepts; q=0 excludes one. */
 function chooseEncoding(accepted: string | string[] | undefined): Encoding {
   const names = String(accepted ?? '')
     .toLowerCase()

@@ -1,4 +1,4 @@
-// GraphiQL at /, every file of it from this process: the installed packages' own, and a small page around them.
+// Serves GraphiQL at /, from the installed packages and a small page, without a CDN.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -6,7 +6,7 @@ import type { FastifyInstance } from 'fastify';
 
 const require = createRequire(import.meta.url);
 const own = (file: string) => readFileSync(join(import.meta.dirname, file));
-/** Packages name the files that may be imported; these are to be read. */
+/** Paths of files that the packages do not export. */
 const packaged = (name: string, file: string) =>
   readFileSync(join(dirname(require.resolve(`${name}/package.json`)), file));
 
@@ -14,7 +14,7 @@ const HTML = 'text/html; charset=utf-8';
 const SCRIPT = 'text/javascript; charset=utf-8';
 const STYLE = 'text/css; charset=utf-8';
 
-/** Nothing from elsewhere, nothing inline, nothing sent elsewhere; the fonts lie in GraphiQL's own style sheet. */
+/** No other origins and no inline code; the fonts are data URLs in GraphiQL's style sheet. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",

@@ -1,4 +1,4 @@
-// The page around GraphiQL: keeps the token in this tab alone, sends it with each query, offers three examples.
+// The page around GraphiQL: stores the token for this tab, sends it with each query, offers three examples.
 /* global React, ReactDOM, GraphiQL */
 const TOKEN = 'gateway-token';
 const form = document.getElementById('access');
@@ -55,12 +55,12 @@ form.addEventListener('submit', (event) => {
   event.preventDefault();
   if (field.value.trim() === '') sessionStorage.removeItem(TOKEN);
   else sessionStorage.setItem(TOKEN, field.value.trim());
-  // Anew, so that GraphiQL asks for the schema with it.
+  // Recreated, so that GraphiQL reloads the schema with the token.
   location.reload();
 });
 
 async function fetcher({ operationName, ...parameters }) {
-  // Right after a change of tabs GraphiQL still names the operation of the one before.
+  // Right after a tab change GraphiQL still sends the previous tab's operation name.
   const isNamed = operationName && parameters.query.includes(operationName);
   const token = sessionStorage.getItem(TOKEN);
   const answer = await fetch('/graphql', {

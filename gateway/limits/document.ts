@@ -1,4 +1,4 @@
-// A document in its parts: its operations, the one that would be run, its fragments, and what its variables will be.
+// Parses a document into its operations, the selected operation, its fragments and its variables.
 import {
   type DocumentNode,
   type FragmentDefinitionNode,
@@ -10,21 +10,21 @@ import {
   visit,
 } from 'graphql';
 import { invalidField } from '../../services/platform/errors.ts';
-import { refuseDocument } from '../errors.ts';
-import { describeSyntaxError } from '../refusals.ts';
+import { describeSyntaxError } from '../graphql/refusals.ts';
 import { LIMITS } from './limits.ts';
+import { refuseDocument } from './refuse-document.ts';
 
 export type KnownDocument = {
   document: DocumentNode;
-  /** Whether it was found valid, and with that within the limits of its parts. */
+  /** Whether the document is known to be valid and within the limits of its parts. */
   isValid: boolean;
   operations: OperationDefinitionNode[];
   fragments: ReadonlyMap<string, FragmentDefinitionNode>;
-  /** Names of all its fields, in whichever of its operations and fragments. */
+  /** Names of all fields in all operations and fragments. */
   fields: ReadonlySet<string>;
 };
 
-/** @throws INVALID_REQUEST with what is wrong and where. */
+/** @throws INVALID_REQUEST with the problem and its position. */
 export function parseWithin(query: string): DocumentNode {
   try {
     return parse(query, { maxTokens: LIMITS.tokens });
@@ -47,7 +47,7 @@ export function knowDocument(document: DocumentNode, isValid: boolean): KnownDoc
   return { document, isValid, operations, fragments: fragmentOf, fields };
 }
 
-/** @throws INVALID_REQUEST for more of anything than a document may have. */
+/** @throws INVALID_REQUEST if the document exceeds the limit of a part. */
 export function requireFewParts({ document, operations, fragments }: KnownDocument): void {
   const count = { aliases: 0, directives: 0, fragments: fragments.size, operations: operations.length };
   const fieldsOf = new Map<string, number>();
@@ -75,14 +75,14 @@ export function requireFewParts({ document, operations, fragments }: KnownDocume
     throw refuseDocument(`At most ${LIMITS.lines} lines are allowed: send long texts as variables.`);
 }
 
-/** An alias stands in the answer once for each row, and the name of a variable in errors. */
+/** Bounds aliases, which the response repeats per row, and variable names, which errors repeat. */
 function requireOwnName(name: string): void {
   if (name.startsWith('__')) throw refuseDocument('Names that begin with __ are those of GraphQL itself.');
   if (name.length > LIMITS.nameCharacters)
     throw refuseDocument(`An alias or variable may have at most ${LIMITS.nameCharacters} characters.`);
 }
 
-/** The one that would be run. @throws INVALID_REQUEST where it cannot be told. */
+/** The operation to execute. @throws INVALID_REQUEST if it is ambiguous or missing. */
 export function selectOperation(
   operations: readonly OperationDefinitionNode[],
   name: string | undefined,
@@ -95,7 +95,7 @@ export function selectOperation(
   throw invalidField('operationName', 'operationName must name one operation of the document.');
 }
 
-/** What the variables will be: execution takes a default too, so its size counts like one that was sent. */
+/** The variables with defaults applied, so that the size of a default counts, too. */
 export function withDefaults(
   { variableDefinitions = [] }: OperationDefinitionNode,
   given: Readonly<Record<string, unknown>>,

@@ -1,18 +1,18 @@
-// What each field may cost: calls to the services, rows of lists that have no page size, texts that are long.
+// The cost of fields: calls to services, rows of lists without a page size, long texts.
 
-/** The unit of cost: what a field may add to the answer, its name and an instant, number or id. */
+/** The unit of cost: bytes of a field's name and a short value in the response. */
 export const BYTES_OF_COST = 256;
 
 export const MAX_ROWS = 100;
 export const DEFAULT_ROWS = 20;
 
 type Call = { cost: number; rpcs: number };
-/** Batched with its like. */
+/** Batched with other requests. */
 const SHARED: Call = { cost: 10, rpcs: 1 };
 const OWN: Call = { cost: 100, rpcs: 1 };
-/** Reads a learner's whole history. */
+/** Reads the complete history of a user. */
 const STATISTIC: Call = { cost: 500, rpcs: 1 };
-/** Some ask accounts before they ask scheduling. */
+/** Some call accounts before scheduling. */
 const MUTATION: Call = { cost: 100, rpcs: 2 };
 const NONE: Call = { cost: 0, rpcs: 0 };
 
@@ -37,17 +37,17 @@ const CALLS: Readonly<Record<string, Call>> = {
   'Stats.hardestMaterials': STATISTIC,
 };
 
-/** The calls of a field by itself. `isLater`: it goes on from the middle of a page, which is read again for it. */
+/** The calls of a single field. `isLater`: it continues from within a page, which is read again. */
 export function callOf(field: string, { isLater, isSearch }: { isLater: boolean; isSearch: boolean }): Call {
   if (field.startsWith('Mutation.')) return MUTATION;
   const call = isSearch ? OWN : (CALLS[field] ?? NONE);
   return isLater ? { cost: 2 * call.cost, rpcs: 2 * call.rpcs } : call;
 }
 
-/** What a field costs for each row of a list that reads it for all of its rows by one call: see joins.ts. */
+/** The cost per row of a field that its list prefetches in one call (joins.ts). */
 export const JOINED_COST = 10;
 export const JOINED: ReadonlySet<string> = new Set(['Material.reviews', 'Review.material']);
-/** The lists that do. */
+/** The lists that prefetch. */
 export const JOINING: ReadonlySet<string> = new Set([
   'User.materials',
   'User.dueMaterials',
@@ -56,7 +56,7 @@ export const JOINING: ReadonlySet<string> = new Set([
   'Snooze.materials',
 ]);
 
-/** The most rows of each list that has no page size. */
+/** Maximum rows of lists without a page size. */
 export const ROWS: Readonly<Record<string, number>> = {
   'Snooze.materials': 100,
   'Material.previews': 6,
@@ -69,7 +69,7 @@ export const ROWS: Readonly<Record<string, number>> = {
   'Distributions.grades': 6,
 };
 
-/** What a text or a list of texts may hold beyond one unit, escaped for JSON; content and sourceUrl: what reading them costs. */
+/** Maximum size of texts beyond one unit, escaped for JSON; for content and sourceUrl: the cost of reading them. */
 export const LONG: Readonly<Record<string, number>> = {
   'Material.content': 80,
   'Material.sourceUrl': 80,

@@ -1,23 +1,23 @@
-// Looks at a request before anything is done for it: is it one operation, and within the limits? What does it change?
+// Inspects a request before execution: one operation, within the limits, and which mutations it contains.
 import { type GraphQLSchema, Kind, type OperationDefinitionNode } from 'graphql';
 import { invalidField, ServiceError } from '../../services/platform/errors.ts';
-import { refuseDocument } from '../errors.ts';
 import { requireFewParts, selectOperation, withDefaults } from './document.ts';
 import type { KnownDocuments } from './known-documents.ts';
 import { LIMITS } from './limits.ts';
 import { type Measure, type MeasureInput, measure } from './measure.ts';
+import { refuseDocument } from './refuse-document.ts';
 import { type RequestedMutation, requestedMutations } from './requested-mutations.ts';
 
 export type Inspected = {
   isMutation: boolean;
   mutations: readonly RequestedMutation[];
-  /** Names of all fields of the document, in whichever of its operations and fragments. */
+  /** Names of all fields in all operations and fragments. */
   fields: ReadonlySet<string>;
   measured: Measure;
   refusal: ServiceError | undefined;
 };
 
-/** `body` as it was sent. A refusal is returned and not thrown, so that what was asked for can still be told. */
+/** `body` is the parsed request. Returns a refusal instead of throwing it, so that the audit can still name the mutations. */
 export function inspect(schema: GraphQLSchema, documents: KnownDocuments, body: unknown): Inspected {
   const measured = { cost: 0, depth: 0, rpcs: 0 };
   const inspected: Inspected = {
@@ -39,7 +39,7 @@ export function inspect(schema: GraphQLSchema, documents: KnownDocuments, body: 
     });
     const mutationsOf = (operation: OperationDefinitionNode) =>
       operation.operation === 'mutation' ? requestedMutations(inputOf(operation), LIMITS.mutations) : NONE;
-    // Where none can be chosen, each of them was asked for.
+    // If no operation can be selected, the mutations of all of them count as requested.
     inspected.mutations = firstOf(operations, (each) => mutationsOf(each).first, LIMITS.mutations);
     inspected.fields = fields;
     const operation = selectOperation(operations, operationName);
@@ -70,12 +70,12 @@ function firstOf<T, R>(items: readonly T[], resultsOf: (item: T) => readonly R[]
 
 function readBody(body: unknown) {
   if (!isObject(body)) {
-    throw invalidField('body', 'The body must be one JSON object with a query; batches are not taken.');
+    throw invalidField('body', 'The body must be one JSON object with a query; batches are not accepted.');
   }
   const { query, operationName = null, variables = null, extensions = null } = body;
   if (typeof query !== 'string') throw invalidField('query', 'query must be a GraphQL document.');
   if (operationName !== null && typeof operationName !== 'string')
-    throw invalidField('operationName', 'operationName must be a text.');
+    throw invalidField('operationName', 'operationName must be a string.');
   if (variables !== null && !isObject(variables))
     throw invalidField('variables', 'variables must be one JSON object.');
   if (extensions !== null && !isObject(extensions))

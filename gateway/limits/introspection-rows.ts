@@ -1,12 +1,12 @@
-// How many rows a field of introspection is answered with, so that asking for the schema many times over has its cost.
+// Row counts of introspection fields, so that repeated introspection has a cost.
 import { type GraphQLSchema, isEnumType, isInputObjectType, isObjectType } from 'graphql';
 
-/** By Type.field: the mean over all types, which is exact where all are asked for, and the most that any one has. */
+/** By Type.field: the mean over all types, exact if all are requested, and the maximum. */
 type Rows = Readonly<Record<string, { mean: number; most: number }>>;
 
 const remembered = new WeakMap<GraphQLSchema, Rows>();
 
-/** `field` as Type.field; `ofAll`: asked of every type of the schema, or of its every field. */
+/** `field` as Type.field; `ofAll`: requested for all types or fields of the schema. */
 export function introspectionRows(schema: GraphQLSchema, field: string, ofAll: boolean): number {
   const rows = remembered.get(schema) ?? countRows(schema);
   remembered.set(schema, rows);

@@ -1,20 +1,20 @@
-// Documents that were found valid, so that the few that tools and dashboards send are read once and not each time.
+// A cache of valid documents, so that recurring ones are parsed and validated once.
 import { hash } from 'node:crypto';
 import type { ApolloServerOptions } from '@apollo/server';
 import type { DocumentNode } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import { refuseDocument } from '../errors.ts';
 import { type KnownDocument, knowDocument, parseWithin } from './document.ts';
 import { LIMITS } from './limits.ts';
+import { refuseDocument } from './refuse-document.ts';
 
-/** Measured: a token takes at most 510 bytes, a character of a text that is escaped all through 11. */
+/** Measured: at most 510 bytes per token, and 11 per escaped character. */
 const BYTES_OF_TOKEN = 600;
 const BYTES_OF_CHARACTER = 12;
 
 export type KnownDocuments = {
-  /** @throws INVALID_REQUEST for one that cannot be read. */
+  /** @throws INVALID_REQUEST for a syntax error. */
   read(query: string): KnownDocument;
-  /** For Apollo, which puts in what it has validated, and then does not do it again. */
+  /** Apollo's document store: it adds validated documents and skips them afterwards. */
   store: NonNullable<ApolloServerOptions<never>['documentStore']>;
 };
 
@@ -25,7 +25,7 @@ export function createKnownDocuments(): KnownDocuments {
   });
   return {
     read(query) {
-      // In UTF-8, which is what is hashed, it would be another document.
+      // A lone surrogate hashes as another document, since the hash is over UTF-8.
       if (!query.isWellFormed()) throw refuseDocument('The document holds half of a surrogate pair.');
       const found = known.get(hash('sha256', query));
       if (found !== undefined) return found;
@@ -39,7 +39,7 @@ export function createKnownDocuments(): KnownDocuments {
   };
 }
 
-/** Apollo puts the schema's hash before that of the document. */
+/** Apollo prefixes the document's hash with the schema's. */
 function hashOf(key: string): string {
   return key.slice(key.lastIndexOf(':') + 1);
 }

@@ -1,15 +1,15 @@
-// Bounds the calls that one caller has under way: all documents of a caller together ask no more of the services than this.
-import { atMost } from '../../services/platform/at-most.ts';
+// Bounds the concurrent service calls of each caller over all its requests.
+import { atMost } from '../../services/platform/concurrency/at-most.ts';
 import { LIMITS } from './limits.ts';
 
 /**
- * How a call is made: by itself; by itself and one at a time, since its answer may hold long texts; or by an RPC that it shares
- * with others, which bounds them in its own way (shared-reads.ts).
+ * The kinds of calls: alone; alone and one at a time, for responses with long texts; or in a batch, which has its own bounds
+ * (shared-reads.ts).
  */
 export type Lane = 'own' | 'large' | 'shared';
 export type Lanes = Record<Lane, <T>(work: () => Promise<T>) => Promise<T>>;
 
-/** The lanes of a caller by name. There are as many callers as tokens. */
+/** The lanes by caller name; the number of callers is the number of tokens. */
 export function createLanes(): (caller: string) => Lanes {
   const ofCallers = new Map<string, Lanes>();
   return (caller) => {

@@ -1,4 +1,4 @@
-// Measures a document before it is run, in time linear in its length: each fragment is measured once for each place's kind.
+// Computes the cost of a document before execution, in linear time: each fragment is measured once per kind of context.
 import {
   type FieldNode,
   type FragmentDefinitionNode,
@@ -15,16 +15,16 @@ import {
   TypeMetaFieldDef,
   valueFromASTUntyped,
 } from 'graphql';
-import { refuseDocument } from '../errors.ts';
 import { callOf, DEFAULT_ROWS, JOINED, JOINED_COST, JOINING, LONG, MAX_ROWS, ROWS } from './field-costs.ts';
 import { introspectionRows } from './introspection-rows.ts';
+import { refuseDocument } from './refuse-document.ts';
 
-/** Upper bounds, which random documents are held against: test/gateway/random-documents.test.ts. */
+/** Upper bounds, tested with random documents: test/gateway/random-documents.test.ts. */
 export type Measure = {
-  /** Fields that the answer may hold, with more for those that are long or cost a call. */
+  /** Fields of the response, weighted for long texts and calls. */
   cost: number;
   depth: number;
-  /** Calls to the services that it may take. */
+  /** Service calls. */
   rpcs: number;
 };
 
@@ -35,14 +35,14 @@ export type MeasureInput = {
   variables: Readonly<Record<string, unknown>>;
 };
 
-/** `joined`: calls that the list around makes for all its rows together. */
+/** `joined`: calls that the enclosing list makes for all its rows together. */
 type Part = Measure & { joined: number };
 /**
- * What the fields of a set are read for: for one object alone, for rows of a list that joins their calls, for the reviews of
- * a material, which is known, for all that the schema has, or for the type within so many lists and "not null".
+ * The context of a selection set: a single object, rows of a list that prefetches, reviews of a known material, the whole schema,
+ * or a type within nested list and non-null wrappers.
  */
 type Place = 'alone' | 'joined rows' | 'reviews of a material' | 'whole schema' | Wrapped;
-/** `[X!]!` is the most that is wrapped around a type of ours: within three there is nothing more. */
+/** Our types have at most three wrappers, `[X!]!`. */
 type Wrapped = 'within 1' | 'within 2' | 'within 3';
 const WITHIN: Readonly<Partial<Record<Place, Wrapped>>> = {
   'within 1': 'within 2',
@@ -51,7 +51,7 @@ const WITHIN: Readonly<Partial<Record<Place, Wrapped>>> = {
 };
 type Parent = { type: GraphQLNamedType | undefined; place: Place };
 
-/** @throws INVALID_REQUEST for fragments in a circle. */
+/** @throws INVALID_REQUEST for cyclic fragments. */
 export function measure(input: MeasureInput): Measure {
   const root = input.schema.getRootType(input.operation.operation) ?? undefined;
   const { joined: _, ...total } = new Measuring(input).set(input.operation.selectionSet, {
@@ -122,7 +122,7 @@ class Measuring {
     };
   }
 
-  /** Of the field without what is below it. */
+  /** The cost of the field without its selection set. */
   #own(node: FieldNode, name: string, place: Place): Part {
     const cost = 1 + (LONG[name] ?? 0);
     const isLater = (this.#argument(node, 'after') ?? null) !== null;
@@ -144,7 +144,7 @@ class Measuring {
     if (name.startsWith('__')) return introspectionRows(this.#input.schema, name, place === 'whole schema');
     if (!field?.args.some((argument) => argument.name === 'first')) return ROWS[name] ?? 1;
     const first = this.#argument(node, 'first');
-    // What is no number is refused later; until then it counts as the default.
+    // An invalid number is refused later; here it counts as the default.
     return typeof first === 'number' ? Math.min(Math.max(first, 1), MAX_ROWS) : DEFAULT_ROWS;
   }
 
@@ -154,7 +154,7 @@ class Measuring {
   }
 }
 
-/** Where the fields below the field `name` (as Type.field) stand. */
+/** The context of the selection set of field `name` (Type.field). */
 function placeWithin(name: string, place: Place): Place {
   if (JOINING.has(name)) return 'joined rows';
   if (name === 'Material.reviews') return 'reviews of a material';
@@ -166,7 +166,7 @@ function placeWithin(name: string, place: Place): Place {
   return isOfAll && place === 'whole schema' ? place : 'alone';
 }
 
-/** Unknown fields are refused by validation, after this. */
+/** Validation refuses unknown fields later. */
 function fieldOf(
   parent: GraphQLNamedType | undefined,
   name: string,

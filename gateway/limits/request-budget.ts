@@ -1,33 +1,33 @@
-// What one request may still take: calls to the services, bytes that they answer, bytes of long texts, time.
+// The remaining budget of a request: service calls, bytes of their responses, bytes of long texts, time.
 import { ServiceError } from '../../services/platform/errors.ts';
-import type { CallOptions } from '../../services/platform/grpc-client.ts';
-import { isMessageTooLarge } from '../../services/platform/grpc-status.ts';
-import { refuseDocument } from '../errors.ts';
+import type { CallOptions } from '../../services/platform/grpc/client.ts';
+import { isMessageTooLarge } from '../../services/platform/grpc/status.ts';
 import { BYTES_OF_COST } from './field-costs.ts';
 import type { Lane, Lanes } from './lanes.ts';
 import { LIMITS } from './limits.ts';
+import { refuseDocument } from './refuse-document.ts';
 
 type Rpc<Q, R> = (request: Q, call: CallOptions) => Promise<R>;
 
 export type RequestBudget = {
   /**
-   * Makes a call once its lane has room.
-   * @throws INVALID_REQUEST for more bytes than a request may read; UNAVAILABLE where it is too late to begin one more.
+   * Makes a call when its lane has capacity.
+   * @throws INVALID_REQUEST beyond the byte limit of a request; UNAVAILABLE after its time limit.
    */
   read<Q, R>(rpc: Rpc<Q, R>, request: Q, lane?: Lane): Promise<R>;
-  /** Counts a long text that is to be answered, and returns it. @throws INVALID_REQUEST for more than an answer may hold. */
+  /** Counts a long text of the response, and returns it. @throws INVALID_REQUEST beyond the response limit. */
   answer(text: string): string;
 };
 
 export type BudgetOptions = {
   call: CallOptions;
-  /** Of the caller. */
+  /** The caller's lanes. */
   lanes: Lanes;
-  /** What the document was measured at: the part of the answer that is not long texts. */
+  /** The measured size of the response without long texts. */
   cost: number;
-  /** Whether nobody waits for the answer. */
+  /** Whether the client has disconnected. */
   isAbandoned: () => boolean;
-  /** In milliseconds of any monotonic clock; Infinity for no end. */
+  /** Milliseconds of a monotonic clock; Infinity for no limit. */
   endMs: number;
   nowMs: () => number;
 };
@@ -64,17 +64,17 @@ export function createRequestBudget(options: BudgetOptions): RequestBudget {
   };
 }
 
-// One of each, so that a request that fails in a hundred places logs it once.
+// Shared error instances, so that a request that fails in many places logs once.
 const TOO_MUCH = refuseDocument(
   'The answer would hold more than 16 MiB: ask for fewer rows, or leave out content and sourceUrl.',
 );
 const TOO_LATE = new ServiceError('UNAVAILABLE', {
-  cause: new Error('the request has taken its time, or its client has gone'),
+  cause: new Error('the request ran out of time, or the client disconnected'),
 });
 
 const [SPACE, QUOTE, BACKSLASH] = [0x20, 0x22, 0x5c];
 
-/** How many bytes JSON.stringify makes of it in UTF-8, at most. */
+/** Upper bound of the text's size as JSON in UTF-8. */
 function jsonBytes(text: string): number {
   let bytes = 2;
   for (let index = 0; index < text.length; index += 1) {
@@ -82,7 +82,7 @@ function jsonBytes(text: string): number {
     if (code < SPACE) bytes += 6;
     else if (code === QUOTE || code === BACKSLASH) bytes += 2;
     else if (code < 0x80) bytes += 1;
-    // Half of a surrogate pair: the whole of it takes four.
+    // Half of a surrogate pair, which takes four bytes.
     else bytes += code < 0x800 || (code & 0xf800) === 0xd800 ? 2 : 3;
   }
   return bytes;

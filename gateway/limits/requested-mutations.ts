@@ -1,9 +1,9 @@
-// What a mutation's document would change, told from the document alone: for the audit of what never ran.
+// Extracts the requested mutations from a document, for the audit of refused requests.
 import { type FieldNode, Kind, type SelectionSetNode, valueFromASTUntyped } from 'graphql';
 import { isUuid } from '../../services/platform/text.ts';
 import type { MeasureInput } from './measure.ts';
 
-/** A field of the mutation's root: what is changed, under which name it is answered, and which ids were given. */
+/** A root field of a mutation: its name, its response key, and the given IDs. */
 export type RequestedMutation = {
   action: string;
   responseKey: string;
@@ -13,7 +13,7 @@ export type RequestedMutation = {
 const TARGETS = ['userId', 'materialId', 'materialIds', 'apiKeyId'];
 const MAX_IDS = 100;
 
-/** The first `max`, also those that stand in fragments. A name that the schema does not know is not repeated. */
+/** The first `max` mutations, fragments included. Unknown field names are not repeated. */
 export function requestedMutations(
   { schema, operation, fragments, variables }: MeasureInput,
   max: number,
@@ -46,7 +46,7 @@ export function requestedMutations(
   return { first, areMore: fields.length > max };
 }
 
-/** The ids in an input. What has not their form is not repeated: people paste the key where its id is asked for. */
+/** The IDs in an input. Malformed ones are not repeated, since people paste the key in place of its ID. */
 export function targetsOf(input: unknown): Record<string, string | readonly string[]> {
   const targets: Record<string, string | readonly string[]> = {};
   if (typeof input !== 'object' || input === null) return targets;

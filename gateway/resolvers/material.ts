@@ -7,12 +7,12 @@ import type {
   SnoozeResolvers,
 } from '../../generated/gateway/resolvers.ts';
 import type { Schedule as ScheduleMessage } from '../../generated/scheduling/v1/Schedule.ts';
-import { joinReviews, joinSnoozedMaterials } from '../joins.ts';
-import { rowsBelow } from '../lookahead.ts';
-import type { ReviewNode } from '../model.ts';
-import { findMaterials, listReviews, listSnoozes } from '../reads.ts';
-import { countOf, readConnection, toConnection } from '../relay.ts';
-import { fromMaterialType, required, toOptionalTime, toTime } from '../wire.ts';
+import { fromMaterialType, isDue, required, toOptionalTime, toTime } from '../graphql/mapper.ts';
+import type { ReviewNode } from '../graphql/model.ts';
+import { countOf, readConnection, toConnection } from '../graphql/relay.ts';
+import { joinReviews, joinSnoozedMaterials } from '../reads/joins.ts';
+import { rowsBelow } from '../reads/lookahead.ts';
+import { findMaterials, listReviews, listSnoozes } from '../reads/reads.ts';
 
 export const Material: MaterialResolvers = {
   id: ({ message }) => message.materialId,
@@ -31,10 +31,7 @@ export const Material: MaterialResolvers = {
   updatedAt: ({ message }) => toTime(message.updateTime),
   archivedAt: ({ message }) => toOptionalTime(message.archiveTime),
   revision: ({ message }) => message.revision,
-  isDue: ({ message }) => {
-    const nextReview = toOptionalTime(message.nextReviewTime);
-    return nextReview === null || nextReview <= Date.now();
-  },
+  isDue: ({ message }) => isDue(toOptionalTime(message.nextReviewTime), Date.now()),
   reviews: (material, { first, after }, context) => {
     const { userId, message } = material;
     const joined = (after ?? null) === null ? material.joinedReviews?.get(countOf(first)) : undefined;
@@ -101,6 +98,6 @@ function toSchedule({ easeFactor, intervalDays, repetitions, nextReviewTime }: S
   return { ef: easeFactor, interval: intervalDays, repetitions, nextReview: toOptionalTime(nextReviewTime) };
 }
 
-/** Made whole by `toSchedule`. */
+/** Completed by `toSchedule`. */
 export const Schedule: ScheduleResolvers = {};
 export const ReviewPreview: ReviewPreviewResolvers = {};

@@ -1,8 +1,8 @@
-// Every change that the gateway offers. Role and audit are seen to around these: app.ts, access/audited-mutations.ts.
+// The mutations. Roles and the audit log are handled in app.ts and access/audited-mutations.ts.
 import type { MutationResolvers } from '../../generated/gateway/resolvers.ts';
 import { invalidField } from '../../services/platform/errors.ts';
-import { deleteUser } from '../user-deletion.ts';
-import { fromTime, required, toMaterialType, toPlan, toSnoozePreset } from '../wire.ts';
+import { fromTime, required, toMaterialType, toPlan, toSnoozePreset } from '../graphql/mapper.ts';
+import { deleteUser } from './user-deletion.ts';
 
 export const Mutation: MutationResolvers = {
   async createUser(_parent, { input }, { clients, call }) {
@@ -43,7 +43,7 @@ export const Mutation: MutationResolvers = {
 
   async createMaterial(_parent, { input }, { clients, call }) {
     const { userId, title, content, sourceUrl, requestId } = input;
-    // Scheduling takes any id for a user's: one that accounts does not know must not gather data.
+    // Scheduling accepts any user ID, so check with accounts that the user exists.
     await clients.users.getUser({ userId }, call);
     const { material } = await clients.materials.createMaterial(
       {
@@ -67,7 +67,7 @@ export const Mutation: MutationResolvers = {
         userId,
         materialId,
         requestId: requestId ?? '',
-        // Null is a value: it removes.
+        // An explicit null removes the value.
         updateMask: {
           paths: Object.entries(given).flatMap(([path, value]) => (value === undefined ? [] : path)),
         },

@@ -1,8 +1,8 @@
-// The roots of every query.
+// The root fields of queries.
 import type { QueryResolvers } from '../../generated/gateway/resolvers.ts';
 import { invalidField } from '../../services/platform/errors.ts';
-import { findMaterials, findUser } from '../reads.ts';
-import { readConnection } from '../relay.ts';
+import { readConnection } from '../graphql/relay.ts';
+import { findMaterials, findUser } from '../reads/reads.ts';
 
 export const Query: QueryResolvers = {
   caller: (_parent, _arguments, { identity: { name, role } }) => ({

@@ -1,14 +1,14 @@
-// Statistics of a user: one RPC for each kind that is asked for.
+// Statistics of a user: one RPC per requested kind.
 import type {
   HardMaterialResolvers,
   RetentionCountResolvers,
   StatsResolvers,
 } from '../../generated/gateway/resolvers.ts';
-import { joinReviews } from '../joins.ts';
-import { fieldsBelow, rowsBelow } from '../lookahead.ts';
-import type { HardMaterialNode } from '../model.ts';
-import { readConnection } from '../relay.ts';
-import { fromIntervalBand, required } from '../wire.ts';
+import { fromIntervalBand, required } from '../graphql/mapper.ts';
+import type { HardMaterialNode } from '../graphql/model.ts';
+import { readConnection } from '../graphql/relay.ts';
+import { joinReviews } from '../reads/joins.ts';
+import { fieldsBelow, rowsBelow } from '../reads/lookahead.ts';
 
 export const Stats: StatsResolvers = {
   forecast: (request, _arguments, { clients, budget }) => budget.read(clients.stats.getForecast, request),
@@ -57,7 +57,7 @@ export const Stats: StatsResolvers = {
     }),
 };
 
-/** Made whole by `Stats.hardestMaterials`. */
+/** Completed by `Stats.hardestMaterials`. */
 export const HardMaterial: HardMaterialResolvers = {};
 
 export const RetentionCount: RetentionCountResolvers = {

@@ -1,10 +1,17 @@
 // A user, the user's lists, and keys.
 import type { ApiKeyResolvers, UserResolvers } from '../../generated/gateway/resolvers.ts';
-import { joinMaterials, joinReviews, joinSnoozedMaterials } from '../joins.ts';
-import { rowsBelow } from '../lookahead.ts';
-import { listDueMaterials, listMaterials, listReviews, listSnoozes } from '../reads.ts';
-import { readConnection } from '../relay.ts';
-import { fromPlan, fromTime, toMaterialState, toMaterialType, toOptionalTime, toTime } from '../wire.ts';
+import {
+  fromPlan,
+  fromTime,
+  toMaterialState,
+  toMaterialType,
+  toOptionalTime,
+  toTime,
+} from '../graphql/mapper.ts';
+import { readConnection } from '../graphql/relay.ts';
+import { joinMaterials, joinReviews, joinSnoozedMaterials } from '../reads/joins.ts';
+import { rowsBelow } from '../reads/lookahead.ts';
+import { listDueMaterials, listMaterials, listReviews, listSnoozes } from '../reads/reads.ts';
 
 export const User: UserResolvers = {
   id: ({ userId }) => userId,

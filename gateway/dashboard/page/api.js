@@ -1,8 +1,8 @@
-// The only way out of the page: GraphQL with the token of this tab.
+// All network access of the page: GraphQL requests with the token of this tab.
 
 const TOKEN = 'gateway-token';
 
-/** GraphiQL keeps its own under the same name: who has logged in to one is in both. */
+/** GraphiQL uses the same storage key, so a login is valid in both. */
 export const token = {
   get: () => sessionStorage.getItem(TOKEN),
   /** @param {string} value */
@@ -13,7 +13,7 @@ export const token = {
 /** The token is missing, wrong or expired. */
 export class UnauthorizedError extends Error {}
 
-/** Any other failure, with what may be done about it. */
+/** Any other failure, with advice. */
 export class FailedCallError extends Error {
   /** @param {string} message What happened. @param {string} advice What to do. @param {string} [code] Of the API. */
   constructor(message, advice, code = '') {
@@ -24,7 +24,7 @@ export class FailedCallError extends Error {
 }
 
 /**
- * Asks the gateway; again where a service was away for a moment and nothing can have been changed.
+ * Sends a query; retries it after a transient failure that cannot have changed anything.
  * @param {string} query
  * @param {Record<string, unknown>} [variables]
  * @returns {Promise<any>} its data, in the shape of the query
@@ -47,14 +47,14 @@ const RETRY_DELAYS_MS = [400, 1600];
 /** @param {string} query @param {Record<string, unknown>} variables */
 async function requestOnce(query, variables) {
   const response = await send(JSON.stringify({ query, variables }));
-  if (response.status === 401) throw new UnauthorizedError('The token is not valid (any more).');
+  if (response.status === 401) throw new UnauthorizedError('The token is not valid.');
   const { data, errors } = await response.json().catch(() => ({}));
   if (errors?.[0]) throw toFailure(errors[0], response.headers.get('x-request-id'));
   if (!data) throw new FailedCallError(`The gateway answered HTTP ${response.status}.`, TRY_AGAIN);
   return data;
 }
 
-const TRY_AGAIN = 'Wait a moment, then try again. If it stays so, look at the log of the gateway.';
+const TRY_AGAIN = 'Wait a moment, then try again. If the problem persists, check the gateway’s log.';
 
 /** @param {string} body */
 async function send(body) {
@@ -82,14 +82,14 @@ function toFailure({ message, extensions = {} }, requestId) {
   /** @type {Record<string, string>} */
   const advice = {
     UNAVAILABLE: TRY_AGAIN,
-    NOT_FOUND: 'Somebody may have removed it: reload the page.',
+    NOT_FOUND: 'It may have been removed. Reload the page.',
     RATE_LIMITED: retryAfterSeconds
       ? `Try again in ${Math.ceil(retryAfterSeconds / 60)} min.`
       : 'Wait a while, then try again.',
     INSUFFICIENT_SCOPE: 'Log in with a token whose role is operator.',
-    INVALID_REQUEST: 'Correct what was put in, then try again.',
+    INVALID_REQUEST: 'Correct your input, then try again.',
     INVALID_SCOPE: 'Choose other scopes, then try again.',
   };
-  const whenUnknown = `It is logged: ask who runs the gateway to look for the request ${requestId}.`;
+  const whenUnknown = `The error is in the gateway’s log under the request ID ${requestId}. Ask its operator to look there.`;
   return new FailedCallError(message, advice[code ?? ''] ?? whenUnknown, code);
 }

@@ -1,4 +1,4 @@
-// Makes elements. Text goes in as text only, so nothing that a learner wrote can become markup.
+// Creates elements. Strings become text nodes, so user text cannot become markup.
 /** @import { Child } from './types.d.ts' */
 
 const SVG = 'http://www.w3.org/2000/svg';

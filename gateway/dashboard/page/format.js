@@ -1,4 +1,4 @@
-// Numbers, days and instants as people read them. Instants are told on the learner's clock, not the reader's.
+// Formats numbers, days and instants for people. Instants are in the learner's time zone.
 
 const number = new Intl.NumberFormat('en');
 const plural = new Intl.PluralRules('en');

@@ -1,7 +1,7 @@
-// Starts the page: an address behind the # is a view; without a good token every address is the login.
+// Starts the page: routes the URL fragment to a view; without a valid token, every route shows the login.
 /** @import { Caller, Context, Route, View } from './types.d.ts' */
 import { request, token, UnauthorizedError } from './api.js';
-import { drawCharts } from './charts.js';
+import { drawCharts } from './charts/charts.js';
 import { byId, h, nodesOf } from './dom.js';
 import { CALLER } from './queries.js';
 import { button, failure, skeleton } from './ui.js';
@@ -25,7 +25,7 @@ const VIEWS = {
 const main = byId('main');
 /** @type {Caller | undefined} */
 let caller;
-/** Of two views on their way the one asked for last is shown. */
+/** Of concurrent navigations, the latest is shown. */
 let latestTurn = 0;
 let shownPath = '';
 
@@ -50,7 +50,7 @@ async function show() {
   const route = currentRoute();
   const path = route.path.join('/');
   main.setAttribute('aria-busy', 'true');
-  // The same page anew stands until its fresh figures are there.
+  // A reload keeps the old page until the new data is there.
   if (path !== shownPath) main.replaceChildren(skeleton());
   try {
     caller ??= /** @type {Caller} */ ((await request(CALLER)).caller);

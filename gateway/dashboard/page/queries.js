@@ -1,4 +1,4 @@
-// Every document that the page sends.
+// All GraphQL documents of the page.
 
 const USER = 'id email firstName lastName plan timeZone createdAt';
 const COUNT = 'count { reviews recalled retention }';

@@ -1,9 +1,9 @@
-// What the page knows of the gateway's answers (gateway/schema.graphql), and of the library that another script brings.
+// Types of the gateway's responses (gateway/schema), and of the globally loaded library.
 declare global {
   const Chart: typeof import('chart.js').Chart;
 }
 
-/** What may stand inside an element: text is always text, never markup. */
+/** The content of an element: strings become text, never markup. */
 export type Child = Node | string | number | null | undefined | false | readonly Child[];
 
 export type Route = { path: readonly string[]; params: URLSearchParams };
@@ -11,9 +11,9 @@ export type Caller = { name: string; role: 'VIEWER' | 'OPERATOR' };
 export type Context = {
   route: Route;
   caller: Caller;
-  /** Whether actions are offered; the gateway refuses them all the same. */
+  /** Whether to show actions; the gateway checks the role independently. */
   mayChange: boolean;
-  /** Shows the same page anew, with fresh figures. */
+  /** Reloads the current page's data. */
   refresh: () => Promise<void>;
 };
 export type View = { title: string; content: Child };

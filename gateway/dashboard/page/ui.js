@@ -1,4 +1,4 @@
-// The pieces that every page is made of.
+// UI components that all pages share.
 /** @import { Child, Page, User } from './types.d.ts' */
 import { FailedCallError, UnauthorizedError } from './api.js';
 import { byId, h } from './dom.js';
@@ -33,7 +33,7 @@ export function card(title, ...children) {
   return h('section', { class: 'card', 'aria-label': title }, h('h2', {}, title), children);
 }
 
-/** Says that there is nothing, and what then. @param {string} what @param {Child} [then] */
+/** An empty state with an optional next step. @param {string} what @param {Child} [then] */
 export function empty(what, then) {
   return h('div', { class: 'empty' }, h('p', { class: 'strong' }, what), then && h('p', {}, then));
 }
@@ -43,7 +43,7 @@ export function failure(error, again) {
   return h(
     'div',
     { class: 'card failure', role: 'alert' },
-    h('h1', {}, 'This did not work'),
+    h('h1', {}, 'Something went wrong'),
     h('p', { class: 'strong' }, error instanceof Error ? error.message : String(error)),
     h('p', {}, adviceOf(error)),
     button('Try again', again, { class: 'primary' }),
@@ -55,7 +55,7 @@ export function adviceOf(error) {
   return error instanceof FailedCallError ? error.advice : 'Reload the page.';
 }
 
-/** What stands there while the answer is on its way. */
+/** The placeholder while data loads. */
 export function skeleton() {
   const block = (/** @type {string} */ kind) => h('div', { class: `bone ${kind}` });
   return h(
@@ -83,7 +83,7 @@ export function skeleton() {
  * @param {'scrolls' | 'stacks'} whenNarrow
  */
 export function table(name, columns, rows, whenNarrow = 'scrolls') {
-  // What is stacked is no table to a browser any more, unless it is told.
+  // Stacked rows lose their table semantics, so set the roles explicitly.
   const head = h(
     'tr',
     { role: 'row' },
@@ -155,7 +155,7 @@ export function userHeader(user, current) {
     ),
     h(
       'nav',
-      { class: 'tabs', 'aria-label': 'Of this learner' },
+      { class: 'tabs', 'aria-label': 'Pages for this learner' },
       tabs.map(([label = '', path]) =>
         h('a', { href: `#/users/${user.id}${path}`, 'aria-current': label === current && 'page' }, label),
       ),

@@ -1,9 +1,10 @@
-// The API keys of a learner, never the keys themselves.
+// The list of a learner's API keys, without the keys themselves.
 /** @import { ApiKey, Context, Page, User, View } from '../types.d.ts' */
+
+import { askCreate, keyActions, nameOf } from '../actions/key-actions.js';
 import { request } from '../api.js';
 import { h } from '../dom.js';
 import { instant } from '../format.js';
-import { askCreate, keyActions, nameOf } from '../key-actions.js';
 import { KEYS } from '../queries.js';
 import { button, empty, pager, table, userHeader } from '../ui.js';
 import { notThere } from './not-there.js';
@@ -32,7 +33,7 @@ export async function keysView(context) {
             list(context, user, nodes),
             pager(pageInfo, params, (next) => `#/users/${path[1]}/keys?${next}`),
           )
-        : empty('This learner has no API key.', context.mayChange && 'Create one to let an app in.'),
+        : empty('This learner has no API key.', context.mayChange && 'Create one to give an app access.'),
     ],
   };
 }

@@ -1,6 +1,7 @@
-// Asks for a gateway token; the address stays what it was, so that one comes back to where one was.
+// The login with a gateway token; keeps the URL, so that the user returns to the same page.
+
+import { field } from '../actions/dialog.js';
 import { token, UnauthorizedError } from '../api.js';
-import { field } from '../dialog.js';
 import { h } from '../dom.js';
 import { adviceOf } from '../ui.js';
 
@@ -18,12 +19,16 @@ export function loginView(hasExpired, onToken) {
   });
   const problem = h('p', { class: 'problem', role: 'alert' });
   if (hasExpired)
-    problem.textContent = 'The token is not valid any more. Put in another to go on where you were.';
+    problem.textContent = 'The token is no longer valid. Enter another to continue where you were.';
   const form = h(
     'form',
     { class: 'card login' },
     h('h1', { tabindex: '-1' }, 'Learning dashboard'),
-    field('Gateway token', input, 'It stays in this tab. “npm start” prints its own, or where it is kept.'),
+    field(
+      'Gateway token',
+      input,
+      'It stays in this tab. “npm start” prints its token, or the file that has it.',
+    ),
     problem,
     h('button', { type: 'submit', class: 'primary' }, 'Log in'),
   );
@@ -36,7 +41,7 @@ export function loginView(hasExpired, onToken) {
       token.forget();
       problem.textContent =
         error instanceof UnauthorizedError
-          ? 'The gateway does not know this token. Copy all of it, and nothing else.'
+          ? 'The gateway does not know this token. Copy the whole token and nothing else.'
           : `${error instanceof Error ? error.message : error} ${adviceOf(error)}`;
       input.select();
     }

@@ -1,11 +1,12 @@
-// What happened to a material: its content, where it stands, what each grade would do, all its reviews and snoozes.
+// A material: its content, its schedule, a preview of each grade, its reviews and snoozes.
 /** @import { Child, Context, Material, Review, User, View } from '../types.d.ts' */
+
+import { materialActions } from '../actions/material-actions.js';
 import { request } from '../api.js';
-import { chart, drawCharts, history } from '../charts.js';
+import { chart, drawCharts, history } from '../charts/charts.js';
+import { figure } from '../charts/figure.js';
 import { h } from '../dom.js';
-import { figure } from '../figure.js';
 import { counted, distance, instant, spoken } from '../format.js';
-import { materialActions } from '../material-actions.js';
 import { MATERIAL, OLDER_REVIEWS } from '../queries.js';
 import { announce, button, card, empty, explain, table, userHeader } from '../ui.js';
 import { notThere } from './not-there.js';
@@ -35,12 +36,12 @@ export async function materialView(context) {
 function content({ content, sourceUrl, type }) {
   return card(
     'Content',
-    content ? h('p', { class: 'prose' }, content) : h('p', { class: 'muted' }, 'It has a title only.'),
+    content ? h('p', { class: 'prose' }, content) : h('p', { class: 'muted' }, 'No content.'),
     h('p', { class: 'muted' }, `${spoken(type)}. Source: `, sourceUrl ? source(sourceUrl) : 'none'),
   );
 }
 
-/** A link only where it leads to a page: any other scheme might run something. @param {string} url */
+/** A link for http and https only: other schemes can execute code. @param {string} url */
 function source(url) {
   const protocol = URL.parse(url)?.protocol;
   if (protocol !== 'https:' && protocol !== 'http:') return h('span', { class: 'break' }, url);
@@ -81,12 +82,12 @@ function previews({ previews }) {
       grade(quality),
       ` If graded ${quality}: due in ${counted(interval, 'day')}, ease ${ef.toFixed(2)}`,
     );
-  return card('If it were graded now', h('ul', { class: 'plain' }, previews.map(one)));
+  return card('If graded now', h('ul', { class: 'plain' }, previews.map(one)));
 }
 
 /** @param {User} user @param {Material} material */
 function snoozes({ timeZone }, { snoozes: { nodes, pageInfo } }) {
-  if (nodes.length === 0) return card('Snoozes', empty('It was never put off.'));
+  if (nodes.length === 0) return card('Snoozes', empty('This material was never snoozed.'));
   const rows = nodes.map(({ createdAt, snoozeUntil, reason, materialIds }) => [
     instant(createdAt, timeZone),
     instant(snoozeUntil, timeZone),
@@ -95,7 +96,7 @@ function snoozes({ timeZone }, { snoozes: { nodes, pageInfo } }) {
   ]);
   return card(
     'Snoozes',
-    table('Snoozes', ['Made', 'Until', 'Reason', 'Together with'], rows),
+    table('Snoozes', ['Created', 'Until', 'Reason', 'Together with'], rows),
     pageInfo.hasNextPage && h('p', { class: 'muted' }, 'The latest 50 are shown.'),
   );
 }
@@ -131,14 +132,14 @@ function historyFigure({ timeZone }, latestFirst) {
   return figure({
     title: 'History',
     note: `${counted(latestFirst.length, 'review')}: the interval after each, coloured by its grade`,
-    columns: ['Reviewed', 'Grade', 'Interval before', 'Interval after', 'Ease after', 'Then due'],
+    columns: ['Reviewed', 'Grade', 'Interval before', 'Interval after', 'Ease after', 'Next due'],
     rows: latestFirst.map(({ quality, reviewedAt, before, after }) => [
       ...[instant(reviewedAt, timeZone), quality, before.interval, after.interval, after.ef.toFixed(2)],
       instant(after.nextReview, timeZone),
     ]),
     drawing: () => chart('Interval over time', history(data, 'days', day)),
     legend: h('p', { class: 'legend' }, 'Grades: ', [0, 1, 2, 3, 4, 5].map(grade)),
-    nothing: latestFirst.length === 0 && 'It was never reviewed.',
+    nothing: latestFirst.length === 0 && 'This material was never reviewed.',
   });
 }
 

@@ -1,10 +1,11 @@
-// The materials of a learner: searched, narrowed down, a page at a time.
+// The materials of a learner, with search, filters and pages.
 /** @import { Context, MaterialRow, Page, User, View } from '../types.d.ts' */
+
+import { field } from '../actions/dialog.js';
+import { materialActions } from '../actions/material-actions.js';
 import { request } from '../api.js';
-import { field } from '../dialog.js';
 import { h } from '../dom.js';
 import { distance, instant, spoken } from '../format.js';
-import { materialActions } from '../material-actions.js';
 import { MATERIALS } from '../queries.js';
 import { empty, pager, table, userHeader } from '../ui.js';
 import { notThere } from './not-there.js';
@@ -127,6 +128,7 @@ function choice(name, options, chosen) {
 
 /** @param {string} base @param {URLSearchParams} params */
 function nothing(base, params) {
-  if (params.size === 0) return empty('This learner has no active materials.', 'They come in over the API.');
-  return empty('No material fits.', h('a', { href: base }, 'Show all active materials'));
+  if (params.size === 0)
+    return empty('This learner has no active materials.', 'Materials are created through the API.');
+  return empty('No material matches.', h('a', { href: base }, 'Show all active materials'));
 }

@@ -1,4 +1,4 @@
-// Where a link leads to what is not there (any more).
+// The page for links to missing or deleted objects.
 /** @import { View } from '../types.d.ts' */
 import { h } from '../dom.js';
 import { empty } from '../ui.js';
@@ -9,7 +9,7 @@ export function notThere(what) {
     title: 'Not found',
     content: [
       h('h1', { tabindex: '-1' }, 'Not found'),
-      empty(`There is no such ${what} (any more).`, h('a', { href: '#/' }, 'Look through the learners')),
+      empty(`This ${what} does not exist.`, h('a', { href: '#/' }, 'Show all learners')),
     ],
   };
 }

@@ -1,9 +1,9 @@
-// The six drawings of a learner's overview.
+// The six charts of a learner's overview.
 /** @import { Count, Overview } from '../types.d.ts' */
-import { bars, chart, line } from '../charts.js';
-import { figure } from '../figure.js';
+import { bars, chart, line } from '../charts/charts.js';
+import { figure } from '../charts/figure.js';
+import { heatLegend, heatMap } from '../charts/heat-map.js';
 import { bandName, counted, day, longDay, percent, whole } from '../format.js';
-import { heatLegend, heatMap } from '../heat-map.js';
 
 /** @param {Overview} user */
 export function forecast({ month: { forecast } }) {
@@ -20,12 +20,12 @@ export function forecast({ month: { forecast } }) {
   const data = rows.map(({ count, ...row }) => ({ ...row, value: count, text: counted(count, 'material') }));
   return figure({
     title: 'Forecast',
-    note: 'Materials that come due, by day',
+    note: 'Materials that become due, by day',
     columns: ['Day', 'Materials due'],
     rows: [['Overdue', overdue], ...days.map(({ date, count }) => [date, count])],
     isWide: true,
     drawing: () => chart('Forecast of the next 30 days', bars(data, 'materials')),
-    nothing: rows.every(({ count }) => count === 0) && 'Nothing comes due in the next 30 days.',
+    nothing: rows.every(({ count }) => count === 0) && 'Nothing becomes due in the next 30 days.',
   });
 }
 
@@ -41,7 +41,7 @@ export function calendar({ year: { activity } }) {
     drawing: () => heatMap(days),
     legend: heatLegend(),
     isWide: true,
-    nothing: total === 0 && 'No review in the last 365 days.',
+    nothing: total === 0 && 'No reviews in the last 365 days.',
   });
 }
 
@@ -66,7 +66,7 @@ export function retentionByBand({ year: { retention } }) {
     columns: ['Interval', ...RETENTION_COLUMNS],
     rows: retention.bands.map(({ band, count }) => [bandName(band), ...cells(count)]),
     drawing: () => chart('Retention by interval band', bars(data, '% recalled', 100)),
-    nothing: retention.bands.every(({ count }) => count.reviews === 0) && 'No review in the last 365 days.',
+    nothing: retention.bands.every(({ count }) => count.reviews === 0) && 'No reviews in the last 365 days.',
   });
 }
 
@@ -85,7 +85,7 @@ export function retentionOverTime({ year: { retention } }) {
     columns: ['Week from', ...RETENTION_COLUMNS],
     rows: weeks.map(({ date, count }) => [date, ...cells(count)]),
     drawing: () => chart('Retention by week', line(data, '% recalled', 100)),
-    nothing: weeks.every(({ count }) => count.reviews === 0) && 'No review in the last 365 days.',
+    nothing: weeks.every(({ count }) => count.reviews === 0) && 'No reviews in the last 365 days.',
   });
 }
 
@@ -112,7 +112,7 @@ export function easeFactors({ month: { distributions } }) {
   }));
   return figure({
     title: 'Ease factors',
-    note: 'Active materials; the lower, the harder',
+    note: 'Active materials. A lower factor means harder',
     columns: ['Ease factor from', 'Materials'],
     rows: distributions.easeFactors.map(({ ef, count }) => [ef.toFixed(1), count]),
     drawing: () => chart('Materials by ease factor', bars(data, 'materials')),
@@ -129,7 +129,7 @@ export function intervals({ month: { distributions } }) {
   }));
   return figure({
     title: 'Intervals',
-    note: 'Active materials by how long they are put away',
+    note: 'Active materials by interval',
     columns: ['Interval', 'Materials'],
     rows: distributions.intervals.map(({ band, count }) => [bandName(band), count]),
     drawing: () => chart('Materials by interval', bars(data, 'materials')),

@@ -1,4 +1,4 @@
-// A learner at a glance: five figures, six charts, and what goes worst.
+// A learner's overview: five figures, six charts, and the hardest materials.
 /** @import { Context, Overview, View } from '../types.d.ts' */
 import { request } from '../api.js';
 import { h } from '../dom.js';
@@ -64,7 +64,7 @@ function tiles({ month, year }) {
 function hardest({ id, year }) {
   const { nodes } = year.hardestMaterials;
   if (nodes.length === 0)
-    return card('Hardest materials', empty('No material was reviewed three times yet.'));
+    return card('Hardest materials', empty('No material has been reviewed three times yet.'));
   const rows = nodes.map(({ material, count }) => [
     h('a', { href: `#/users/${id}/materials/${material.id}` }, material.title),
     ...cells(count),

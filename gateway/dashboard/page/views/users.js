@@ -1,7 +1,8 @@
-// Finding a learner: by e-mail address, or by looking through all of them.
+// Finds learners by e-mail address, or lists all of them.
 /** @import { Context, Page, User, View } from '../types.d.ts' */
+
+import { field } from '../actions/dialog.js';
 import { request } from '../api.js';
-import { field } from '../dialog.js';
 import { h } from '../dom.js';
 import { instant } from '../format.js';
 import { FIND_USER, USERS } from '../queries.js';
@@ -31,8 +32,8 @@ export async function usersView({ route: { params } }) {
             table('Learners', ['E-mail', 'Name', 'Plan', 'Time zone', 'Since'], rows, 'stacks'),
             pager(users.pageInfo, params, (next) => `#/?${next}`),
           )
-        : empty('There is no learner yet.', [
-            'Make some to look at: ',
+        : empty('There are no learners yet.', [
+            'Create some: ',
             h('code', {}, 'npm run seed -- --users 20 --materials 200'),
           ]),
     ],
@@ -65,7 +66,7 @@ function finder() {
     try {
       const { user } = await request(FIND_USER, { email: input.value.trim() });
       if (user) location.hash = `#/users/${user.id}`;
-      else answer.textContent = 'There is no learner with this address. Check how it is spelled.';
+      else answer.textContent = 'There is no learner with this address. Check the spelling.';
     } catch (error) {
       answer.textContent = explain(error);
     }

@@ -1,4 +1,4 @@
-// Chart.js as this page uses it: colours of the style sheet, figures on hovering, drawn once their place is on the page.
+// Configures Chart.js: colours of the style sheet, tooltips, and drawing after the canvas is in the document.
 /** @typedef {import('chart.js').ChartConfiguration<any, any, any>} Config */
 /** @typedef {(color: (name: string) => string) => Config} ConfigOf */
 
@@ -14,7 +14,7 @@ export function chart(name, configOf) {
   return canvas;
 }
 
-/** Draws what is on the page, in the colours of now; forgets what is not any more. */
+/** Draws the charts on the page in the current colours; drops those that were removed. */
 export function drawCharts() {
   const style = getComputedStyle(document.documentElement);
   const color = (/** @type {string} */ name) => style.getPropertyValue(`--${name}`).trim();
@@ -82,7 +82,7 @@ export function bars(data, unit, max) {
   };
 }
 
-/** A line that breaks where there is nothing. @param {readonly Datum[]} data @param {string} unit @param {number} max @returns {ConfigOf} */
+/** A line with gaps for missing values. @param {readonly Datum[]} data @param {string} unit @param {number} max @returns {ConfigOf} */
 export function line(data, unit, max) {
   return (color) => ({
     type: 'line',
@@ -108,7 +108,7 @@ export function line(data, unit, max) {
 
 const HALF_DAY_MS = 43_200_000;
 
-/** Days are no round numbers of milliseconds, at which ticks would be set else. @param {import('chart.js').Scale} axis */
+/** Sets ticks on days instead of round numbers of milliseconds. @param {import('chart.js').Scale} axis */
 function setEvenTicks(axis) {
   const step = (axis.max - axis.min) / 6;
   axis.ticks = [0, 1, 2, 3, 4, 5, 6].map((index) => ({ value: axis.min + index * step }));

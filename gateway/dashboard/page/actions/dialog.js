@@ -1,7 +1,7 @@
-// Questions before something is changed, and answers that are shown once.
-/** @import { Child } from './types.d.ts' */
-import { h, newId } from './dom.js';
-import { button, explain } from './ui.js';
+// Confirmation dialogs, and dialogs for results that are shown once.
+/** @import { Child } from '../types.d.ts' */
+import { h, newId } from '../dom.js';
+import { button, explain } from '../ui.js';
 
 /**
  * Asks; the answer is sent by `onSubmit`, whose failure is told inside the dialog, which then stays open.
@@ -67,7 +67,7 @@ function open(title, body) {
   const dialog = h('dialog', { 'aria-labelledby': id }, h('h2', { id }, title), body);
   dialog.addEventListener('close', () => {
     dialog.remove();
-    // What it was opened from may be gone by now.
+    // The element that opened it may no longer exist.
     if (document.activeElement === document.body) document.querySelector('h1')?.focus();
   });
   document.body.append(dialog);

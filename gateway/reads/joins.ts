@@ -1,16 +1,22 @@
-// Reads what all rows of a list will be asked for by one call, before the list is answered: its rows then find it there, and the
-// number of calls does not grow with them. What a row does not find, it reads by itself.
+// Prefetches the nested data of all rows of a list in one call, which avoids N+1 calls. A row whose data is missing reads it
+// itself.
 import { type FieldNode, type GraphQLResolveInfo, getArgumentValues, isObjectType } from 'graphql';
-import { toError } from '../services/platform/errors.ts';
-import type { GatewayContext } from './context.ts';
+import { toError } from '../../services/platform/errors.ts';
+import type { GatewayContext } from '../graphql/context.ts';
+import type {
+  JoinedReviews,
+  MaterialNode,
+  ReviewNode,
+  ReviewsOfMaterial,
+  SnoozeNode,
+} from '../graphql/model.ts';
+import { countOf } from '../graphql/relay.ts';
 import { fieldsBelow } from './lookahead.ts';
-import type { JoinedReviews, MaterialNode, ReviewNode, ReviewsOfMaterial, SnoozeNode } from './model.ts';
 import { findMaterials } from './reads.ts';
-import { countOf } from './relay.ts';
 
 type Asked = { context: GatewayContext; info: GraphQLResolveInfo };
 
-/** The latest reviews of each of `materials`, as `nodes` asks for them: materials of one user, each once. */
+/** The latest reviews of `materials`, as requested in `nodes`; distinct materials of one user. */
 export async function joinReviews(
   asked: Asked,
   nodes: readonly FieldNode[],
@@ -29,7 +35,7 @@ export async function joinReviews(
   await Promise.all([...sizes].map(readSize));
 }
 
-/** The size of the first page that is asked for; none where it is another page, or no right size. */
+/** The requested size of a first page; undefined for a later page or an invalid size. */
 function firstPageOf({ info }: Asked, node: FieldNode): number[] {
   const type = info.schema.getType('Material');
   const field = isObjectType(type) ? type.getFields().reviews : undefined;
@@ -53,7 +59,7 @@ async function readReviews(
     const [{ userId } = { userId: '' }] = part;
     const materialIds = part.map(({ message }) => message.materialId);
     const request = { userId, materialIds, pageSize, view: views.review };
-    // What a service reads together with that of others; more, or schedules as well, goes by itself.
+    // Small requests without schedules are batched; others go alone.
     const isSmall = views.review === 'REVIEW_VIEW_BASIC' && part.length * (pageSize + 1) <= MAX_ROWS_TOGETHER;
     const answer = isSmall
       ? await budget.read(shared.reviews, request, 'shared')
@@ -73,11 +79,8 @@ export async function joinMaterials(
   reviews: readonly ReviewNode[],
 ): Promise<void> {
   const below = fieldsBelow(asked.info, nodes, 'material');
-  const [first] = reviews;
-  if (below.length === 0 || first === undefined) return;
-  const ids = reviews.map(({ message }) => message.materialId);
-  const found = await findMaterials(asked.context, first.userId, ids).catch(toError);
-  if (!(found instanceof Error)) await joinReviews(asked, below, [...found.values()]);
+  const found = await findBelow(asked, below, reviews, ({ message }) => [message.materialId]);
+  if (found === undefined) return;
   for (const review of reviews)
     review.material = found instanceof Error ? found : (found.get(review.message.materialId) ?? null);
 }
@@ -89,12 +92,23 @@ export async function joinSnoozedMaterials(
   snoozes: readonly SnoozeNode[],
 ): Promise<void> {
   const below = fieldsBelow(asked.info, nodes, 'materials');
-  const [first] = snoozes;
-  if (below.length === 0 || first === undefined) return;
-  const ids = snoozes.flatMap(({ message }) => message.materialIds);
-  const found = await findMaterials(asked.context, first.userId, ids).catch(toError);
-  if (!(found instanceof Error)) await joinReviews(asked, below, [...found.values()]);
+  const found = await findBelow(asked, below, snoozes, ({ message }) => message.materialIds);
+  if (found === undefined) return;
   for (const snooze of snoozes)
     snooze.materials =
       found instanceof Error ? found : snooze.message.materialIds.flatMap((id) => found.get(id) ?? []);
+}
+
+/** The materials that rows of one user name, with what `below` asks for of them; undefined where it asks for none. */
+async function findBelow<N extends { userId: string }>(
+  asked: Asked,
+  below: readonly FieldNode[],
+  rows: readonly N[],
+  idsOf: (row: N) => readonly string[],
+): Promise<ReadonlyMap<string, MaterialNode> | Error | undefined> {
+  const [first] = rows;
+  if (below.length === 0 || first === undefined) return undefined;
+  const found = await findMaterials(asked.context, first.userId, rows.flatMap(idsOf)).catch(toError);
+  if (!(found instanceof Error)) await joinReviews(asked, below, [...found.values()]);
+  return found;
 }

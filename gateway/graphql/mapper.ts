@@ -1,16 +1,16 @@
-// Translates between the values of GraphQL and the messages of the services.
+// Maps between GraphQL values and the services' messages.
 import type {
   IntervalBand,
   MaterialState,
   MaterialType,
   Plan,
   SnoozePreset,
-} from '../generated/gateway/resolvers.ts';
-import { epochMsOf, type Timestamp, toTimestamp } from '../services/platform/timestamps.ts';
+} from '../../generated/gateway/resolvers.ts';
+import { epochMsOf, type Timestamp, toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
 
 type Prefixed<P extends string, T extends string> = `${P}_${T}`;
 
-// The protos' values are GraphQL's with the name of their type in front.
+// Proto enum values are GraphQL's with the type name as a prefix.
 export const toMaterialType = <T extends MaterialType>(type: T): Prefixed<'MATERIAL_TYPE', T> =>
   `MATERIAL_TYPE_${type}`;
 export const toMaterialState = <T extends MaterialState>(state: T): Prefixed<'MATERIAL_STATE', T> =>
@@ -23,7 +23,7 @@ const withoutPrefix =
   <T extends string>(prefix: string, values: readonly T[]) =>
   (message: string): T => {
     const value = values.find((candidate) => message === `${prefix}_${candidate}`);
-    if (value === undefined) throw new Error(`a service answered the unknown value ${message}`);
+    if (value === undefined) throw new Error(`a service returned an unknown value ${message}`);
     return value;
   };
 export const fromMaterialType = withoutPrefix<MaterialType>('MATERIAL_TYPE', [
@@ -41,14 +41,19 @@ export const fromIntervalBand = withoutPrefix<IntervalBand>('INTERVAL_BAND', [
   'DAYS_90_AND_MORE',
 ]);
 
-/** In milliseconds, as DateTime is answered. */
+/** Milliseconds, which DateTime serializes. */
 export const toTime = (timestamp: Timestamp | null): number => epochMsOf(timestamp, 'a time');
 export const toOptionalTime = (timestamp: Timestamp | null): number | null =>
   timestamp === null ? null : epochMsOf(timestamp, 'a time');
 export const fromTime = toTimestamp;
 
-/** A message that an answer must hold. @throws Error where the service broke its contract. */
+/** The same rule as in scheduling's SQL, in milliseconds: a material without a next review is due. */
+export function isDue(nextReviewMs: number | null, nowMs: number): boolean {
+  return nextReviewMs === null || nextReviewMs <= nowMs;
+}
+
+/** A required message of a response. @throws Error if the service omitted it. */
 export function required<T>(message: T | null): T {
-  if (message === null) throw new Error('a service left out a message that it has to answer');
+  if (message === null) throw new Error('a service omitted a required message');
   return message;
 }

@@ -1,37 +1,34 @@
-// The reads that resolvers share: users, lists of materials, materials by id, pages of reviews and snoozes.
-import type { User } from '../generated/accounts/v1/User.ts';
-import type { UserKeyInput } from '../generated/accounts/v1/UserKey.ts';
-import type { ListMaterialsRequestInput } from '../generated/scheduling/v1/ListMaterialsRequest.ts';
-import { isUuid } from '../services/platform/text.ts';
-import type { GatewayContext } from './context.ts';
-import type { MaterialNode, ReviewNode, SnoozeNode } from './model.ts';
-import type { Page, PageRequest } from './relay.ts';
+// Reads shared by resolvers: users, material lists, materials by ID, pages of reviews and snoozes.
+import type { User } from '../../generated/accounts/v1/User.ts';
+import type { UserKeyInput } from '../../generated/accounts/v1/UserKey.ts';
+import type { ListMaterialsRequestInput } from '../../generated/scheduling/v1/ListMaterialsRequest.ts';
+import { isUuid } from '../../services/platform/text.ts';
+import type { GatewayContext } from '../graphql/context.ts';
+import type { MaterialNode, ReviewNode, SnoozeNode } from '../graphql/model.ts';
+import type { Page, PageRequest } from '../graphql/relay.ts';
 
-/** RFC 5321; accounts takes none that is longer. */
+/** RFC 5321, the limit of accounts. */
 const MAX_EMAIL_CHARACTERS = 320;
 const MAX_IDS = 100;
 
-/** null: there is no such user. What cannot be anyone's is not asked for. */
+/** null if there is no such user. Malformed IDs and addresses need no call. */
 export async function findUser({ budget, shared }: GatewayContext, key: UserKeyInput): Promise<User | null> {
   const isPossible =
     key.userId !== undefined ? isUuid(key.userId) : (key.email ?? '').length <= MAX_EMAIL_CHARACTERS;
   return isPossible ? budget.read(shared.user, key, 'shared') : null;
 }
 
-/**
- * First pages of active materials, without long texts, are what a service reads together; all else goes by itself, so that nobody
- * waits for what another request searches or filters.
- */
+/** Lists of active materials without long texts are batched; searches and filters go alone, so that they delay no other request. */
 export async function listMaterials(
   { budget, shared, clients, views }: GatewayContext,
   filter: ListMaterialsRequestInput & { userId: string; query: string; pageToken: string },
 ): Promise<Page<MaterialNode>> {
   const request = { ...filter, view: views.material };
-  const { query, pageToken, state, type, due } = filter;
+  const { query, state, type, due } = filter;
   const isPlain =
     query === '' && state === 'MATERIAL_STATE_ACTIVE' && type === undefined && due === undefined;
   const { materials, nextPageToken } =
-    isPlain && pageToken === '' && views.lane !== 'large'
+    isPlain && views.lane !== 'large'
       ? await budget.read(shared.materials, request, 'shared')
       : await budget.read(clients.materials.listMaterials, request, views.lane);
   return { rows: toNodes(materials, request.userId), nextPageToken };
@@ -44,13 +41,13 @@ export async function listDueMaterials(
 ): Promise<Page<MaterialNode>> {
   const request = { ...page, view: views.material };
   const { materials, nextPageToken } =
-    page.pageToken === '' && views.lane !== 'large'
+    views.lane !== 'large'
       ? await budget.read(shared.dueMaterials, request, 'shared')
       : await budget.read(clients.materials.listDueMaterials, request, views.lane);
   return { rows: toNodes(materials, request.userId), nextPageToken };
 }
 
-/** By id, without those that the user does not have. */
+/** Materials by ID; omits those that the user does not have. */
 export async function findMaterials(
   { budget, clients, views }: GatewayContext,
   userId: string,
@@ -73,7 +70,7 @@ export async function findMaterials(
   return new Map(nodes.map((node) => [node.message.materialId, node]));
 }
 
-/** `materialId` empty: of all materials. */
+/** `materialId` empty: all materials. */
 export async function listReviews(
   { budget, clients }: GatewayContext,
   userId: string,
@@ -83,7 +80,7 @@ export async function listReviews(
   return { rows: toNodes(reviews, userId), nextPageToken };
 }
 
-/** `materialId` empty: of all materials. */
+/** `materialId` empty: all materials. */
 export async function listSnoozes(
   { budget, clients }: GatewayContext,
   userId: string,

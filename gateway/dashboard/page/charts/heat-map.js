@@ -1,7 +1,7 @@
-// A year of reviews as a calendar: a column for each week, a row for each day of the week, the darker the more.
-/** @import { DayCount } from './types.d.ts' */
-import { h, svg } from './dom.js';
-import { counted, day, longDay } from './format.js';
+// A year of reviews as a heat map: a column per week, a row per weekday, darker for more reviews.
+/** @import { DayCount } from '../types.d.ts' */
+import { h, svg } from '../dom.js';
+import { counted, day, longDay } from '../format.js';
 
 const STEP = 14;
 const SIZE = 11;
@@ -76,7 +76,7 @@ function withTip(drawing, days) {
     tip.style.left = `${Math.min(clientX + 10, innerWidth - tip.offsetWidth - 8)}px`;
   };
   drawing.addEventListener('pointermove', showTip);
-  // A finger does not hover.
+  // Touch has no hover.
   drawing.addEventListener('pointerdown', showTip);
   drawing.addEventListener('pointerleave', () => {
     tip.hidden = true;

@@ -1,13 +1,20 @@
-// Turns whatever goes wrong into errors of GraphQL: the API's codes, and nothing of our insides.
+// Converts all errors to GraphQL errors with the API's codes and without internal details.
 import type { ApolloServerPlugin } from '@apollo/server';
 import { unwrapResolverError } from '@apollo/server/errors';
 import { GraphQLError, type GraphQLFormattedError } from 'graphql';
-import { ERROR_CATALOGUE, ServiceError, toServiceError } from '../services/platform/errors.ts';
-import type { Logger } from '../services/platform/logger.ts';
+import {
+  ERROR_CATALOGUE,
+  isErrorReason,
+  messageNaming,
+  type ServiceError,
+  toServiceError,
+} from '../../services/platform/errors.ts';
+import type { Refusal } from '../../services/platform/http/request-log.ts';
+import type { Logger } from '../../services/platform/logging/logger.ts';
 import type { GatewayContext } from './context.ts';
 import { describeRefusal } from './refusals.ts';
 
-/** Where an argument is not simply the field over gRPC in camel case. */
+/** Arguments whose name is not the gRPC field in camelCase. */
 const ARGUMENTS: Readonly<Record<string, string>> = {
   snooze_until_time: 'snoozeUntil',
   page_size: 'first',
@@ -18,12 +25,12 @@ const ARGUMENTS: Readonly<Record<string, string>> = {
   update_mask: 'input',
 };
 
-/** For Apollo's `formatError`: `error` is what was thrown, with where in the document it was. */
+/** For Apollo's `formatError`: `error` is the thrown error with its location in the document. */
 export function formatError(formatted: GraphQLFormattedError, error: unknown): GraphQLFormattedError {
   const thrown = unwrapResolverError(error);
   const { locations, path } = formatted;
   const place = { ...(locations && { locations }), ...(path && { path }) };
-  // What GraphQL itself refuses is the caller's: syntax, validation, the shape of a variable or of the request.
+  // Errors of GraphQL itself are the caller's: syntax, validation, variables, request format.
   const isRefusal = thrown instanceof GraphQLError && !isOurFault(formatted);
   if (isRefusal) {
     const { message, field } = describeRefusal(thrown);
@@ -32,13 +39,17 @@ export function formatError(formatted: GraphQLFormattedError, error: unknown): G
   return { ...toGraphQLError(toServiceError(thrown)), ...place };
 }
 
-/** Logs what callers are not told, once per request and fault: one lost call may be missed by every row of a page. */
+/** Logs internal errors once per request and cause, since one failed call can affect every row; notes the first for the log line. */
 export function logFaults(logger: Logger): ApolloServerPlugin<GatewayContext> {
   return {
     async requestDidStart() {
       return {
         async didEncounterErrors({ errors, contextValue }) {
           logFaultsOf(logger, errors, contextValue.call.requestId);
+        },
+        async willSendResponse({ response: { body }, contextValue }) {
+          const first = body.kind === 'single' ? body.singleResult.errors?.[0] : undefined;
+          if (first !== undefined) contextValue.refused(refusalOf(first));
         },
       };
     },
@@ -52,7 +63,7 @@ function logFaultsOf(logger: Logger, errors: readonly GraphQLError[], requestId:
     if (faults.has(thrown)) continue;
     faults.add(thrown);
     const { path } = error;
-    // One without a path is a refusal of the document.
+    // Errors without a path concern the document.
     if (thrown instanceof GraphQLError && path === undefined) continue;
     const { reason, cause } = toServiceError(thrown);
     const details = { err: cause ?? thrown, path, requestId };
@@ -61,13 +72,12 @@ function logFaultsOf(logger: Logger, errors: readonly GraphQLError[], requestId:
   }
 }
 
-/** The error as a caller sees it. */
+/** The error for the caller. */
 export function toGraphQLError(error: ServiceError): GraphQLFormattedError {
   const isOurs = error.reason === 'INTERNAL_ERROR' || error.reason === 'UNAVAILABLE';
   const field = error.field && (ARGUMENTS[error.field] ?? toCamelCase(error.field));
-  const message = error.field && field ? error.message.replaceAll(error.field, field) : error.message;
   return {
-    message: isOurs ? ERROR_CATALOGUE[error.reason].text : message,
+    message: isOurs ? ERROR_CATALOGUE[error.reason].text : messageNaming(field, error),
     extensions: {
       code: error.reason,
       ...(field && { field }),
@@ -76,16 +86,20 @@ export function toGraphQLError(error: ServiceError): GraphQLFormattedError {
   };
 }
 
-/** Of a resolver that answered what its type cannot hold, for example. */
+/** The error for the log. */
+export function refusalOf({ extensions }: GraphQLFormattedError): Refusal {
+  const { code, field } = extensions ?? {};
+  return {
+    reason: typeof code === 'string' && isErrorReason(code) ? code : 'INTERNAL_ERROR',
+    field: typeof field === 'string' ? field : undefined,
+  };
+}
+
+/** For example, if a resolver returns a value that does not fit its type. */
 function isOurFault({ extensions }: GraphQLFormattedError): boolean {
   return extensions?.code === 'INTERNAL_SERVER_ERROR';
 }
 
 function toCamelCase(field: string): string {
   return field.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
-}
-
-/** A document that is refused before it is run. */
-export function refuseDocument(message: string): ServiceError {
-  return new ServiceError('INVALID_REQUEST', { field: 'query', message });
 }

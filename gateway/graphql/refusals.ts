@@ -1,13 +1,13 @@
-// Says what is wrong with a request that GraphQL itself refuses, without the values that the caller sent: graphql-js quotes them,
-// they can be a title, a content or a key, and errors end up in logs.
+// Rewrites graphql-js errors without the values that the caller sent: graphql-js quotes them, they can be titles, contents or keys,
+// and errors are logged.
 import { GraphQLError, Kind } from 'graphql';
 import { NO_DATE_TIME } from './scalars.ts';
 
 const MAX_CHARACTERS = 1000;
-/** What of a message is looked at: what it begins with says what is wrong. */
+/** Only this prefix of a message is matched, since it identifies the error. */
 const MAX_LOOKED_AT = 300;
 
-/** Kinds of nodes that stand for a value: an error about one of them may quote it. */
+/** Kinds of value nodes: an error about one of them can quote it. */
 const VALUES: ReadonlySet<string> = new Set([
   Kind.INT,
   Kind.FLOAT,
@@ -21,7 +21,7 @@ const VALUES: ReadonlySet<string> = new Set([
 
 export type Refusal = { message: string; field?: string };
 
-/** `error` is one of syntax, validation, or the coercion of variables or arguments. */
+/** `error` comes from the parser, the validation, or the coercion of variables or arguments. */
 export function describeRefusal(error: GraphQLError): Refusal {
   const [node] = error.nodes ?? [];
   if (node?.kind === Kind.VARIABLE_DEFINITION && error.originalError instanceof GraphQLError) {
@@ -33,7 +33,7 @@ export function describeRefusal(error: GraphQLError): Refusal {
   return { message: withoutKeys(error.message) };
 }
 
-/** Of a document that cannot be read: where, and what kind of thing stands there. */
+/** Describes a syntax error by its position and token kind. */
 export function describeSyntaxError({ message, locations }: GraphQLError): string {
   const head = message.slice(0, MAX_LOOKED_AT);
   const [{ line, column } = { line: 0, column: 0 }] = locations ?? [];
@@ -41,7 +41,7 @@ export function describeSyntaxError({ message, locations }: GraphQLError): strin
   return `Syntax error at line ${line}, column ${column}: ${known ?? 'this cannot be read'}.`;
 }
 
-/** A word of GraphQL's own, or a sign in quotes. */
+/** A keyword, or a punctuator in quotes. */
 const TOKEN = '(?:Name|Int|Float|String|BlockString|Comment|<EOF>|"[!$&():=@[\\]{|}.]{1,3}")';
 const SYNTAX_ERRORS = [
   new RegExp(`^Syntax Error: (Expected (?:${TOKEN}|"[a-z]{1,12}"), found ${TOKEN})`),
@@ -50,7 +50,7 @@ const SYNTAX_ERRORS = [
   /^Syntax Error: (Invalid (?:Unicode escape sequence|character escape sequence|character|number))/,
 ];
 
-/** The path to the value at fault stands between the value and what is wrong with it. */
+/** In the message, the path to the invalid value is between the value and the problem. */
 function describeVariable(name: string, error: GraphQLError, cause: GraphQLError): Refusal {
   const head = error.message.slice(0, Math.max(0, error.message.length - cause.message.length));
   const [, path] = / at "([\w.[\]]{1,200})"; $/.exec(head.slice(-MAX_LOOKED_AT)) ?? [];
@@ -75,7 +75,7 @@ function describeValue(message: string): string {
   return message === NO_DATE_TIME ? message : 'The value is not one of those that are taken here.';
 }
 
-/** Names stay; some callers put their key where a name belongs. */
+/** Redacts API keys, which some callers send in place of a name. */
 function withoutKeys(message: string): string {
   return message.slice(0, MAX_CHARACTERS).replaceAll(/rmk_live_\w+/g, 'rmk_live_…');
 }

@@ -1,11 +1,11 @@
-// The scalars of the schema that GraphQL does not bring.
+// The custom scalars of the schema.
 import { GraphQLError, GraphQLScalarType, Kind } from 'graphql';
-import { parseDateTime } from '../services/platform/date-time.ts';
-import { toIsoText } from '../services/platform/instants.ts';
+import { parseDateTime } from '../../services/platform/date-time.ts';
+import { toIsoText } from '../../services/platform/instants.ts';
 
 export const NO_DATE_TIME = 'must be a time with an offset, such as 2026-12-01T10:00:00Z';
 
-/** Inside, what is answered is milliseconds since 1970, and what was sent is a Date. */
+/** Output values are milliseconds since 1970, input values are Dates. */
 export const DateTime = new GraphQLScalarType<Date, string>({
   name: 'DateTime',
   description:

@@ -1,11 +1,11 @@
-// What an operator may do to a material: archive, restore, put off.
-/** @import { Context, MaterialRow, User } from './types.d.ts' */
-import { FailedCallError, request } from './api.js';
+// Operator actions on a material: archive, restore, snooze.
+/** @import { Context, MaterialRow, User } from '../types.d.ts' */
+import { FailedCallError, request } from '../api.js';
+import { h } from '../dom.js';
+import { instant, instantOf, localTime } from '../format.js';
+import { ARCHIVE, RESTORE, SNOOZE } from '../queries.js';
+import { announce, button, explain } from '../ui.js';
 import { ask, field } from './dialog.js';
-import { h } from './dom.js';
-import { instant, instantOf, localTime } from './format.js';
-import { ARCHIVE, RESTORE, SNOOZE } from './queries.js';
-import { announce, button, explain } from './ui.js';
 
 /** Its buttons; none for a viewer. @param {Context} context @param {User} user @param {MaterialRow} material */
 export function materialActions(context, user, material) {
@@ -36,17 +36,17 @@ export function materialActions(context, user, material) {
   );
 }
 
-const PRESETS = [
-  ['ONE_HOUR', 'For 1 hour'],
-  ['TONIGHT', 'Until tonight, 20:00'],
-  ['TOMORROW', 'Until tomorrow, 09:00'],
-  ['DATE', 'Until a date'],
-];
+/** By the names of the schema's enum SnoozePreset. */
+export const PRESETS = {
+  ONE_HOUR: 'For 1 hour',
+  TONIGHT: 'Until tonight, 20:00',
+  TOMORROW: 'Until tomorrow, 09:00',
+};
 
 /** @param {Context} context @param {User} user @param {MaterialRow} material */
 function askSnooze(context, user, material) {
   const tomorrow = localTime(Date.now() + 86_400_000, user.timeZone).slice(0, 10);
-  const choices = PRESETS.map(([value, label], index) =>
+  const choices = [...Object.entries(PRESETS), ['DATE', 'Until a date']].map(([value, label], index) =>
     h(
       'label',
       { class: 'choice' },
@@ -66,7 +66,7 @@ function askSnooze(context, user, material) {
       h(
         'fieldset',
         {},
-        h('legend', {}, `Put off, on the clock of ${user.timeZone}`),
+        h('legend', {}, `Snooze, in the time zone ${user.timeZone}`),
         choices,
         field('Date and time', date),
       ),
@@ -85,7 +85,7 @@ function askSnooze(context, user, material) {
       };
       const { snoozeMaterials } = await request(SNOOZE, { input });
       announce(
-        `Put off until ${instant(snoozeMaterials.snooze.snoozeUntil, user.timeZone)}: ${material.title}`,
+        `Snoozed until ${instant(snoozeMaterials.snooze.snoozeUntil, user.timeZone)}: ${material.title}`,
       );
       await context.refresh();
     },
@@ -94,6 +94,6 @@ function askSnooze(context, user, material) {
 
 /** @param {string} local @param {User} user */
 function toInstant(local, { timeZone }) {
-  if (local === '') throw new FailedCallError('There is no date.', 'Put in a day and a time.');
+  if (local === '') throw new FailedCallError('The date is missing.', 'Enter a date and a time.');
   return instantOf(local, timeZone).toISOString();
 }

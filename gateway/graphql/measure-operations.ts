@@ -1,9 +1,9 @@
-// Measures GraphQL operations by their type and by how they ended.
+// Measures GraphQL operations by type and outcome.
 import type { ApolloServerPlugin } from '@apollo/server';
 import { unwrapResolverError } from '@apollo/server/errors';
 import { GraphQLError } from 'graphql';
-import { toServiceError } from '../services/platform/errors.ts';
-import type { Metrics } from '../services/platform/ops/metrics.ts';
+import { toServiceError } from '../../services/platform/errors.ts';
+import type { Metrics } from '../../services/platform/observability/metrics.ts';
 import type { GatewayContext } from './context.ts';
 
 export function measureOperations(metrics: Metrics): ApolloServerPlugin<GatewayContext> {
@@ -21,7 +21,7 @@ export function measureOperations(metrics: Metrics): ApolloServerPlugin<GatewayC
   };
 }
 
-/** Ours; what GraphQL itself refuses, and what a service says of a request, is the caller's. */
+/** Whether the error is our fault; errors of GraphQL itself and validation errors of services are the caller's. */
 function isFault(error: GraphQLError): boolean {
   const thrown = unwrapResolverError(error);
   if (thrown instanceof GraphQLError) return thrown.extensions.code === 'INTERNAL_SERVER_ERROR';

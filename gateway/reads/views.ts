@@ -1,19 +1,18 @@
-// How much of materials and reviews a request needs: long texts, and schedules before and after a review, are read and sent
-// only where its document names a field that shows them.
-import type { MaterialView } from '../generated/scheduling/v1/MaterialView.ts';
-import type { ReviewView } from '../generated/scheduling/v1/ReviewView.ts';
+// Chooses the views of materials and reviews: long texts and schedules of reviews are read only if the document requests them.
+import type { MaterialView } from '../../generated/scheduling/v1/MaterialView.ts';
+import type { ReviewView } from '../../generated/scheduling/v1/ReviewView.ts';
 
 export type Views = {
   material: MaterialView;
   review: ReviewView;
-  /** How materials are read: by themselves where they come with texts that may be long. */
+  /** The lane of material reads: alone if they include long texts. */
   lane: 'own' | 'large';
 };
 
 const LONG_TEXTS = ['content', 'sourceUrl'];
 const SCHEDULES = ['before', 'after'];
 
-/** `fields`: the names of all fields of the document, wherever in it: one too many is harmless. */
+/** `fields`: names of all fields of the document; a superset is harmless. */
 export function viewsFor(fields: ReadonlySet<string>): Views {
   const isLarge = LONG_TEXTS.some((name) => fields.has(name));
   return {

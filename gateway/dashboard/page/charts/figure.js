@@ -1,7 +1,7 @@
-// A drawing with its name, which can be read as a table as well, and copied from there into a spreadsheet.
-/** @import { Child } from './types.d.ts' */
-import { h } from './dom.js';
-import { button, card, copy, empty, table } from './ui.js';
+// A titled chart that can also be shown as a table and copied into a spreadsheet.
+/** @import { Child } from '../types.d.ts' */
+import { h } from '../dom.js';
+import { button, card, copy, empty, table } from '../ui.js';
 
 /**
  * @param {{

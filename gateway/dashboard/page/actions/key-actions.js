@@ -1,10 +1,10 @@
-// What an operator may do about API keys: make, replace, end. A new key is shown once.
-/** @import { ApiKey, Context, NewApiKey, User } from './types.d.ts' */
-import { request } from './api.js';
+// Operator actions on API keys: create, rotate, revoke. A new key is shown once.
+/** @import { ApiKey, Context, NewApiKey, User } from '../types.d.ts' */
+import { request } from '../api.js';
+import { h } from '../dom.js';
+import { CREATE_KEY, REVOKE_KEY, ROTATE_KEY } from '../queries.js';
+import { announce, button, copy } from '../ui.js';
 import { ask, field, tell } from './dialog.js';
-import { h } from './dom.js';
-import { CREATE_KEY, REVOKE_KEY, ROTATE_KEY } from './queries.js';
-import { announce, button, copy } from './ui.js';
 
 const SCOPES = [
   'materials:read',
@@ -36,11 +36,11 @@ export function askCreate(context, user) {
   ask({
     title: 'Create a key',
     body: [
-      h('p', {}, `For ${user.email}. The key is shown once, after this.`),
+      h('p', {}, `For ${user.email}. The key is shown once, in the next step.`),
       field(
         'Name',
         h('input', { name: 'name', maxlength: '100', autocomplete: 'off' }),
-        'To tell it by, such as the app it is for',
+        'A name to recognise it by, such as the app that uses it',
       ),
       scopes(SCOPES, USUAL_SCOPES),
     ],
@@ -61,7 +61,7 @@ function askRotate(context, key) {
       h(
         'p',
         {},
-        `Makes a replacement for “${nameOf(key)}”, with its scopes or fewer. The old key stays valid until you revoke it, so that its app can change over first.`,
+        `Creates a replacement for “${nameOf(key)}” with the same scopes or fewer. The old key works until you revoke it, so that its app can switch first.`,
       ),
       scopes(key.scopes, key.scopes),
     ],
@@ -81,9 +81,9 @@ function askRevoke(context, key) {
     body: h(
       'p',
       {},
-      `“${nameOf(key)}” (${key.id}) stops working at once and for good. Whatever uses it is shut out.`,
+      `“${nameOf(key)}” (${key.id}) stops working immediately and permanently. Apps that use it lose access.`,
     ),
-    submit: 'Revoke for good',
+    submit: 'Revoke permanently',
     isDangerous: true,
     onSubmit: async () => {
       await request(REVOKE_KEY, { input: { apiKeyId: key.id } });
@@ -93,7 +93,7 @@ function askRevoke(context, key) {
   });
 }
 
-/** No scope at all would mean the usual ones, so one has to be chosen. @param {readonly string[]} all @param {readonly string[]} chosen */
+/** Requires a scope, since an empty list means the default scopes. @param {readonly string[]} all @param {readonly string[]} chosen */
 function scopes(all, chosen) {
   const boxes = all.map((value) =>
     h('input', { type: 'checkbox', name: 'scope', value, checked: chosen.includes(value) }),
@@ -125,7 +125,7 @@ async function showOnce(context, { key, apiKey }, title) {
     { class: 'primary' },
   );
   tell(title, [
-    h('p', {}, 'Copy it now: it is not kept anywhere and is never shown again.'),
+    h('p', {}, 'Copy it now. It is not stored and cannot be shown again.'),
     field(`Key “${nameOf(apiKey)}”`, shown, apiKey.scopes.join(', ')),
     copyKey,
   ]);

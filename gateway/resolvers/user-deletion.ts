@@ -1,9 +1,9 @@
-// Removes a user whole, in an order in which a failure at any step leaves something that can be taken up again.
-import type { ListApiKeysResponse } from '../generated/accounts/v1/ListApiKeysResponse.ts';
-import type { WatchRevocationsResponse } from '../generated/accounts/v1/WatchRevocationsResponse.ts';
-import { ServiceError } from '../services/platform/errors.ts';
-import type { CallOptions } from '../services/platform/grpc-client.ts';
-import type { Clients } from './clients.ts';
+// Deletes a user and all data, in an order that makes a retry possible after a failure at any step.
+import type { ListApiKeysResponse } from '../../generated/accounts/v1/ListApiKeysResponse.ts';
+import type { WatchRevocationsResponse } from '../../generated/accounts/v1/WatchRevocationsResponse.ts';
+import { ServiceError } from '../../services/platform/errors.ts';
+import type { CallOptions } from '../../services/platform/grpc/client.ts';
+import type { Clients } from '../clients.ts';
 
 export type UserDeletion = {
   apiKeys: number;
@@ -14,13 +14,13 @@ export type UserDeletion = {
 };
 
 const PUSH_TIMEOUT_MS = 5000;
-/** A user's data may be many rows. */
+/** Longer than other deadlines, since a user can have many rows. */
 const DELETE_TIMEOUT_MS = 60_000;
 
 /**
- * First the keys, and every facade has heard of it before anything else happens: nobody writes any more. Then the data.
- * The user last: as long as there is one, the deletion can be asked for again.
- * @throws UNAVAILABLE where the revocations were not heard within 5 s; whatever a step throws.
+ * First revokes the keys and waits until every facade has received that, so that no more writes arrive. Then deletes the data,
+ * and the user last, so that the deletion can be retried.
+ * @throws UNAVAILABLE if the revocations do not arrive within 5 s; otherwise the error of a step.
  */
 export async function deleteUser(clients: Clients, userId: string, call: CallOptions): Promise<UserDeletion> {
   const apiKeys = await revokeAllKeys(clients, userId, call);
@@ -31,7 +31,7 @@ export async function deleteUser(clients: Clients, userId: string, call: CallOpt
 
 async function revokeAllKeys({ apiKeys }: Clients, userId: string, call: CallOptions): Promise<number> {
   const valid = await listValidKeys(apiKeys, userId, call).catch((error: unknown): string[] => {
-    // The user went in an earlier attempt, keys and all.
+    // An earlier attempt has already deleted the user and the keys.
     if (error instanceof ServiceError && error.reason === 'NOT_FOUND') return [];
     throw error;
   });
@@ -62,7 +62,7 @@ async function listValidKeys(
   return valid;
 }
 
-/** Listens as the facades do: what has been pushed here has been pushed to them. */
+/** Watches the same stream as the facades, which receive each event at the same time. */
 function watchRevocations(apiKeys: Clients['apiKeys'], call: CallOptions) {
   const stream = apiKeys.watchRevocations({}, call);
   const revoked = new Set<string>();
@@ -70,7 +70,7 @@ function watchRevocations(apiKeys: Clients['apiKeys'], call: CallOptions) {
   let isReady = false;
   let failure: unknown;
   stream.on('data', (event: WatchRevocationsResponse) => {
-    // The first beat comes once nothing can be missed.
+    // After the first heartbeat no event is lost.
     isReady = true;
     if (event.revokedApiKeyId !== undefined) revoked.add(event.revokedApiKeyId);
     notify();

@@ -1,11 +1,11 @@
-// Relay connections over the services' page tokens, reading forward.
-import { invalidField } from '../services/platform/errors.ts';
+// Forward Relay connections on top of the services' page tokens.
+import { invalidField } from '../../services/platform/errors.ts';
 
 export type Page<T> = { rows: readonly T[]; nextPageToken: string };
 export type PageArguments = { first?: number | null; after?: string | null | undefined };
 export type PageRequest = { pageSize: number; pageToken: string };
 
-/** `pageSize` rows at most from where `pageToken` leads. */
+/** At most `pageSize` rows from the position of `pageToken`. */
 export type ReadPage<T> = (page: PageRequest) => Promise<Page<T>>;
 
 export type Connection<T> = {
@@ -19,17 +19,17 @@ export type Connection<T> = {
   };
 };
 
-/** A place in a list: so many rows after where a page token leads. */
+/** A position in a list: a page token and a number of rows after it. */
 type Place = { pageToken: string; skip: number };
-/** Rows of one page of a service, from `skip` on; `next` is the token of the page after it, if there is one. */
+/** Rows of a service's page from `skip` on; `next` is the token of the next page, if any. */
 type Part<T> = Place & { rows: readonly T[]; next: string };
 
 const MAX_ROWS = 100;
 const DEFAULT_FIRST = 20;
-/** Ours hold a page token of a service, of at most 200 characters. */
+/** Cursors contain a page token of at most 200 characters. */
 const MAX_CURSOR_CHARACTERS = 400;
 
-/** How many rows are asked for. @throws INVALID_REQUEST, field first. */
+/** The requested number of rows. @throws INVALID_REQUEST, field first. */
 export function countOf(first: number | null | undefined): number {
   const count = first ?? DEFAULT_FIRST;
   if (count < 1 || count > MAX_ROWS) throw invalidField('first', `first must be from 1 to ${MAX_ROWS}.`);
@@ -37,8 +37,8 @@ export function countOf(first: number | null | undefined): number {
 }
 
 /**
- * Reads the connection that a caller asked for. The end of a page is the service's own token and costs nothing to go on
- * from; to go on from the middle, the page is read again from its beginning, which takes at most two calls.
+ * Reads the requested connection. A cursor at the end of a page is the service's own token; from a cursor within a page, the
+ * page is read again from its beginning, which takes at most two calls.
  * @throws INVALID_REQUEST, field first or after.
  */
 export async function readConnection<T>(
@@ -58,15 +58,14 @@ export async function readConnection<T>(
   ]);
 }
 
-/** A first page that was read already. */
+/** A first page that was prefetched. */
 export function toConnection<T>({ rows, nextPageToken }: Page<T>): Connection<T> {
   return new LazyConnection([{ pageToken: '', skip: 0, rows, next: nextPageToken }]);
 }
 
 /**
- * Cursors are written where they are asked for: most callers want the nodes alone. A class, since a getter in an object's
- * literal gives each such object a shape of its own, which V8 keeps, with all that the getter sees, until the next full
- * garbage collection.
+ * Computes cursors on demand, since most callers request only nodes. A class, since a getter in an object literal gives each
+ * object its own hidden class, which V8 retains with the getter's closure until the next full garbage collection.
  */
 class LazyConnection<T> implements Connection<T> {
   readonly #parts: readonly Part<T>[];
@@ -99,7 +98,7 @@ class LazyConnection<T> implements Connection<T> {
   }
 }
 
-/** Leads on after the row of `part` at `index`. */
+/** The cursor of the row of `part` at `index`. */
 function cursorAfter<T>({ pageToken, skip, rows, next }: Part<T>, index: number): string {
   const isEnd = index === rows.length - 1 && next !== '';
   return isEnd ? toCursor({ pageToken: next, skip: 0 }) : toCursor({ pageToken, skip: skip + index + 1 });

@@ -1,4 +1,4 @@
-// Apollo, which speaks GraphQL over HTTP; what it runs has been inspected before (app.ts).
+// Configures Apollo Server; app.ts has inspected every document before.
 import { ApolloServer } from '@apollo/server';
 import {
   ApolloServerPluginCacheControlDisabled,
@@ -7,12 +7,12 @@ import {
 import { fastifyApolloDrainPlugin } from '@as-integrations/fastify';
 import type { FastifyInstance } from 'fastify';
 import type { GraphQLSchema } from 'graphql';
-import type { Logger } from '../services/platform/logger.ts';
-import type { Telemetry } from '../services/platform/ops/telemetry.ts';
+import type { Logger } from '../../services/platform/logging/logger.ts';
+import type { Telemetry } from '../../services/platform/observability/telemetry.ts';
+import type { KnownDocuments } from '../limits/known-documents.ts';
+import { LIMITS } from '../limits/limits.ts';
 import type { GatewayContext } from './context.ts';
 import { formatError, logFaults } from './errors.ts';
-import type { KnownDocuments } from './limits/known-documents.ts';
-import { LIMITS } from './limits/limits.ts';
 import { measureOperations } from './measure-operations.ts';
 
 export async function startApollo(parts: {
@@ -26,7 +26,7 @@ export async function startApollo(parts: {
   const apollo = new ApolloServer<GatewayContext>({
     schema,
     documentStore: documents.store,
-    // Nobody gets this far without a token.
+    // Requests without a token never get here.
     introspection: true,
     allowBatchedHttpRequests: false,
     csrfPrevention: true,
@@ -38,12 +38,12 @@ export async function startApollo(parts: {
     validationOptions: { maxErrors: LIMITS.errors },
     executionOptions: { maxCoercionErrors: LIMITS.errors },
     formatError,
-    // Apollo's own indents it for people, who are shown it by GraphiQL.
+    // Apollo's default indents the JSON, which GraphiQL does by itself.
     stringifyResult: (result) => JSON.stringify(result),
     logger: { debug() {}, info() {}, warn: (text) => logger.warn(text), error: (text) => logger.error(text) },
     plugins: [
       ApolloServerPluginLandingPageDisabled(),
-      // No answer may be kept by anyone, and the plugin that works out for how long looks at every field.
+      // Responses are never cached, and the cache-control plugin visits every field.
       ApolloServerPluginCacheControlDisabled(),
       fastifyApolloDrainPlugin(app),
       logFaults(logger),

@@ -1,4 +1,4 @@
-// Which fields a document asks for below a field, so that a list can read what its rows will be asked for.
+// Finds the fields requested below a field, so that a list can prefetch them.
 import {
   type FieldNode,
   GraphQLIncludeDirective,
@@ -12,7 +12,7 @@ import {
 
 type Asked = Pick<GraphQLResolveInfo, 'fragments' | 'variableValues'>;
 
-/** The fields `name` that are asked for directly below `nodes`, under whatever alias, and not left out by a directive. */
+/** The fields `name` directly below `nodes`, under any alias, unless a directive skips them. */
 export function fieldsBelow(info: Asked, nodes: readonly FieldNode[], name: string): FieldNode[] {
   const found: FieldNode[] = [];
   const collect = ({ selections }: SelectionSetNode): void => {
@@ -22,7 +22,7 @@ export function fieldsBelow(info: Asked, nodes: readonly FieldNode[], name: stri
         if (selection.name.value === name) found.push(selection);
         continue;
       }
-      // No type of the schema is abstract: a fragment that is valid in its place applies to every object there.
+      // The schema has no abstract types, so every valid fragment applies.
       const set =
         selection.kind === Kind.INLINE_FRAGMENT
           ? selection.selectionSet

@@ -1,0 +1,22 @@
+// The parent objects of resolvers: service messages with their owner, which the messages lack, and with the data or error that
+// their list has prefetched (joins.ts).
+import type { ApiKey } from '../../generated/accounts/v1/ApiKey.ts';
+import type { User } from '../../generated/accounts/v1/User.ts';
+import type { Material } from '../../generated/scheduling/v1/Material.ts';
+import type { MaterialReviews } from '../../generated/scheduling/v1/MaterialReviews.ts';
+import type { RetentionCount } from '../../generated/scheduling/v1/RetentionCount.ts';
+import type { Review } from '../../generated/scheduling/v1/Review.ts';
+import type { Snooze } from '../../generated/scheduling/v1/Snooze.ts';
+import type { StatsWindowInput } from '../../generated/scheduling/v1/StatsWindow.ts';
+
+export type UserNode = User;
+export type ApiKeyNode = ApiKey;
+export type ReviewsOfMaterial = Pick<MaterialReviews, 'reviews' | 'nextPageToken'>;
+/** First pages of reviews by page size and material, shared by all rows of a list. */
+export type JoinedReviews = Map<number, ReadonlyMap<string, ReviewsOfMaterial> | Error>;
+export type MaterialNode = { userId: string; message: Material; joinedReviews?: JoinedReviews };
+/** `material` null: deleted in the meantime. */
+export type ReviewNode = { userId: string; message: Review; material?: MaterialNode | Error | null };
+export type SnoozeNode = { userId: string; message: Snooze; materials?: readonly MaterialNode[] | Error };
+export type HardMaterialNode = { material: MaterialNode; count: RetentionCount };
+export type StatsNode = { userId: string; window: StatsWindowInput };
