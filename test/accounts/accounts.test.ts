@@ -4,13 +4,13 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { WatchRevocationsResponse } from '../../generated/accounts/v1/WatchRevocationsResponse.ts';
 import { generateKey, isWellFormedKey } from '../../services/accounts/api-key.ts';
-import { type AccountsClients, createAccountsClients } from '../../services/accounts/cli/clients.ts';
 import { SCOPES, scopesForRotation } from '../../services/accounts/scopes.ts';
 import { startAccounts } from '../../services/accounts/service.ts';
-import type { AuditEntry } from '../../services/platform/audit.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
-import type { GrpcServer } from '../../services/platform/grpc-server.ts';
-import { createLogger } from '../../services/platform/logger.ts';
+import type { GrpcServer } from '../../services/platform/grpc/server.ts';
+import type { AuditEntry } from '../../services/platform/logging/audit.ts';
+import { createLogger } from '../../services/platform/logging/logger.ts';
+import { type AccountsClients, createAccountsClients } from '../../services/programs/keys/clients.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 const CALL = { requestId: 'test' };
@@ -264,6 +264,24 @@ describe('a user', () => {
     expect((await here.users.deleteUser({ userId }, CALL)).deleted).toBe(false);
     expect(await reasonOf(here.apiKeys.verifyApiKey({ key }, CALL))).toBe('UNAUTHORIZED');
     expect(await reasonOf(here.users.getUser({ userId }, CALL))).toBe('NOT_FOUND');
+  });
+
+  test('changes in the fields that the mask names and in no other', async () => {
+    const userId = await newUser();
+    await here.users.updateUser({ userId, firstName: 'Ada', lastName: 'Byron' }, CALL);
+    const update = (paths: string[], fields: object) =>
+      here.users.updateUser({ userId, ...fields, updateMask: { paths } }, CALL);
+    const { user } = await update(['last_name', 'time_zone'], {
+      firstName: 'Eve',
+      lastName: 'King',
+      timeZone: 'Asia/Tokyo',
+    });
+    expect([user?.firstName, user?.lastName, user?.timeZone]).toEqual(['Ada', 'King', 'Asia/Tokyo']);
+    expect((await update(['first_name'], {})).user).not.toHaveProperty('firstName');
+    expect(await reasonOf(update(['user_id'], {}))).toBe('INVALID_REQUEST update_mask');
+    for (const kept of ['email', 'plan', 'time_zone'])
+      expect(await reasonOf(update([kept], { lastName: 'X' }))).toBe(`INVALID_REQUEST ${kept}`);
+    expect((await here.users.getUser({ userId }, CALL)).user?.lastName).toBe('King');
   });
 
   test('is listed on one page only, while others are added', async () => {

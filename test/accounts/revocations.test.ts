@@ -68,7 +68,7 @@ test('two instances beat on one channel and hear the same, each told by its own 
       .poll(() => events.filter((event) => !('heartbeat' in event)))
       .toEqual([{ revokedApiKeyId: 'k' }, { changedUserId: 'u' }]);
   }
-  expect(lines.filter(({ err }) => /not understood/.test(err.message))).toEqual([]);
+  expect(lines.filter(({ err }) => /an invalid notification/.test(err.message))).toEqual([]);
 });
 
 test.each([
@@ -88,8 +88,8 @@ test.each([
     expect(lines).toMatchObject(
       Array.from({ length: 2 }, () => ({
         level: 40,
-        msg: 'not hearing of revocations; trying again',
-        err: { message: `a notification that is not understood: ${text}` },
+        msg: 'revocation listener lost; retrying',
+        err: { message: `an invalid notification: ${text}` },
       })),
     );
     const again = await watch(here);
@@ -129,6 +129,6 @@ test('a break is logged once, however often listening is tried again', async () 
   await outside.end();
   await Promise.all([watch(here), watch(there)]);
   expect(lines.map(({ msg }) => msg)).toEqual(
-    Array.from({ length: 2 }, () => 'not hearing of revocations; trying again'),
+    Array.from({ length: 2 }, () => 'revocation listener lost; retrying'),
   );
 });

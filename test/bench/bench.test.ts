@@ -8,7 +8,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isMet, median, ratioOf } from './figure.ts';
 import { type LoadGenerator, startLoadGenerator } from './load/load.ts';
 import { httpRequest } from './load/plan.ts';
-import { digits } from './report/table.ts';
+import { fillParts } from './report/page.ts';
+import { digits, verdict } from './report/table.ts';
 import { postgresCpuMs, processesCpuMs } from './systems/cpu.ts';
 
 const root = dirname(dirname(import.meta.dirname));
@@ -26,6 +27,16 @@ describe('a figure', () => {
     expect(isMet({ ...figure, bar: { atMost: 1 } })).toBe(undefined);
   });
 
+  test('that misses its bar is named beside the number of bars that are met', () => {
+    const figure = { row: 'due', label: 'GET /reviews/due, CPU', unit: 'ms', judgedAs: '/ A' };
+    const met = { ...figure, judged: 0.7, bar: { atMost: 0.75 } };
+    const missed = { ...figure, label: 'GET /materials, CPU', judged: 0.8, bar: { atMost: 0.75 } };
+    expect(verdict([met, missed, figure], '2026-11-22')).toBe(
+      'Measured on 2026-11-22: 1 of 2 bars are met. **Not met**: GET /materials, CPU / A.',
+    );
+    expect(verdict([met, figure], '2026-11-22')).toBe('Measured on 2026-11-22: 1 of 1 bars are met.');
+  });
+
   test('is printed with three digits that count', () => {
     expect([0.075_18, 9.587, 81.14, 1240.6, Number.NaN].map(digits)).toEqual([
       '0.0752',
@@ -34,6 +45,16 @@ describe('a figure', () => {
       '1,241',
       '–',
     ]);
+  });
+});
+
+describe('a page of measurements', () => {
+  test('keeps what is written by hand, and takes each part that is given', () => {
+    const page = 'By hand.\n\n<!-- one -->\nold\n<!-- /one -->\n\nMore.\n\n<!-- two -->\n<!-- /two -->\n';
+    expect(fillParts(page, { one: 'a $1 b\n', two: 'c' })).toBe(
+      'By hand.\n\n<!-- one -->\n\na $1 b\n\n<!-- /one -->\n\nMore.\n\n<!-- two -->\n\nc\n\n<!-- /two -->\n',
+    );
+    expect(() => fillParts(page, { three: '' })).toThrow('<!-- three -->');
   });
 });
 

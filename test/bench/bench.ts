@@ -1,18 +1,18 @@
 // What every row works with: the database server, Redis, the load generator, and a list of what to end.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { startEmbeddedPostgres } from '../../services/platform/embedded-postgres/embedded-postgres.ts';
+import { startEmbeddedPostgres } from '../../services/embedded-postgres/embedded-postgres.ts';
+import { type RedisServer, startRedis } from '../support/redis.ts';
 import { createDatabases, type Databases } from './dataset/databases.ts';
 import { type LoadGenerator, startLoadGenerator } from './load/load.ts';
 import type { Say } from './report/progress.ts';
 import { CACHE } from './root.ts';
-import { startRedis } from './systems/redis.ts';
 
 export type Bench = {
   quick: boolean;
   databases: Databases;
   postgres: { pid: number; databaseUrl: string };
-  redis: { url: string; pid: number };
+  redis: RedisServer;
   load: LoadGenerator;
   say: Say;
   profileFolder: string | undefined;

@@ -1,8 +1,8 @@
-// The model of growth computes what it says, and docs/scaling.md shows what docs/scaling.json holds.
+// The model of growth computes what it says, and the pages show what docs/data/scaling.json and docs/data/performance.md hold.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Figures, ReviewLog } from './growth/figures.ts';
+import { type Figures, type KeptFigures, type ReviewLog, readCpu } from './growth/figures.ts';
 import { machinesOf, needOf, wallsOf } from './growth/model.ts';
 import { amount, toPlot } from './growth/plot.ts';
 import { toTables } from './growth/tables.ts';
@@ -62,14 +62,29 @@ describe('the model of growth', () => {
   });
 });
 
-describe('docs/scaling.md', () => {
-  const read = (file: string) => readFileSync(join(ROOT, 'docs', file), 'utf8');
-  const measured: Figures = JSON.parse(read('scaling.json'));
+test('the cost of a request is the one that docs/data/performance.md shows, by process', () => {
+  const row = (load: string, parts: string) => `| ${load} | ours | 0.5 | ${parts} | 3,431 | 8.42 |`;
+  const parts = 'accounts 0.00183, scheduling 0.119, rest 0.179, postgres 0.102, redis 0.0262';
+  const page = [
+    '| review | A | 0.9 | a 0.2, postgres 0.6, redis 1 |',
+    row('review', parts),
+    row('due', parts),
+  ];
+  const cpu = { rest: 0.179, scheduling: 0.119, accounts: 0.00183, postgres: 0.102, redis: 0.0262 };
+  expect(readCpu(page.join('\n'))).toEqual({ review: cpu, due: cpu });
+  expect(() => readCpu(page.slice(0, 2).join('\n'))).toThrow('no row "due | ours"');
+});
 
-  test('holds the tables and the plot that docs/scaling.json gives', () => {
-    const page = read('scaling.md');
-    for (const [name, table] of Object.entries(toTables(measured)))
+describe('the pages on growth', () => {
+  const read = (file: string) => readFileSync(join(ROOT, 'docs', file), 'utf8');
+  const kept: KeptFigures = JSON.parse(read('data/scaling.json'));
+  const measured: Figures = { ...kept, cpu: readCpu(read('data/performance.md')) };
+
+  test('hold the tables and the plot that docs/data/scaling.json gives', () => {
+    for (const [name, table] of Object.entries(toTables(measured))) {
+      const page = read(name === 'review-log' ? 'review-log.md' : 'scaling.md');
       expect(page).toContain(`<!-- ${name} -->\n\n${table}\n\n<!-- /${name} -->`);
-    expect(read('scaling.svg')).toBe(toPlot(measured));
+    }
+    expect(read('data/scaling.svg')).toBe(toPlot(measured));
   });
 });

@@ -13,17 +13,17 @@ import type { Outcome, Row } from './rows/row.ts';
 import { ROWS } from './rows/rows.ts';
 import { startComparison } from './systems/comparison.ts';
 
-const HELP = `Measures this service against monoliths that do the same: A, as people write one, and A+, tuned.
+const HELP = `Measures this service against two monoliths with the same function: A, a plain one, and A+, a tuned one.
 
   npm run bench [-- --quick] [--rows a,b,...] [--json FILE] [--profile FOLDER]
 
   --quick           three rows over small data, under 2 minutes
-  --rows a,b,...    only these: ${ROWS.map(({ name }) => name).join(', ')}
-  --json FILE       where the figures go; default .bench/results.json
-  --profile FOLDER  CPU profiles of every Node process go there, and their costliest functions are printed
+  --rows a,b,...    only these rows: ${ROWS.map(({ name }) => name).join(', ')}
+  --json FILE       file for the figures; default .bench/results.json
+  --profile FOLDER  folder for CPU profiles of every Node process; prints their most expensive functions
 
-Needs Linux and redis-server on PATH; takes about 15 minutes. Its data stay in .bench for the next run. A run of all rows
-also writes docs/performance.svg and the tables in docs/performance.md.
+Needs Linux and redis-server on the PATH, and takes about 15 minutes. Its data stays in .bench for the next run. A run of all
+rows also writes docs/data/performance.svg and the tables in docs/performance.md and docs/data/performance.md.
 `;
 
 const narrator = createNarrator();

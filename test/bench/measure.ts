@@ -108,7 +108,7 @@ function readCpu({ postgres, redis }: Bench, system: System): Record<string, num
   return {
     ...Object.fromEntries(system.children.map(({ name, pid }) => [name, processesCpuMs([pid])])),
     postgres: postgresCpuMs(postgres.pid),
-    redis: processesCpuMs([redis.pid]),
+    redis: processesCpuMs([redis.pid()]),
   };
 }
 

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { parseArgs } from 'node:util';
-import { freePort } from '../../services/platform/free-port.ts';
+import { freePort } from '../../services/platform/process/free-port.ts';
 import { type Bench, openBench } from './bench.ts';
 import { openCore, SMALL } from './dataset/core.ts';
 import { PEPPER } from './dataset/people.ts';

@@ -13,12 +13,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { MaterialServiceDefinition } from '../../generated/scheduling/v1/MaterialService.ts';
 import type { ReviewServiceDefinition } from '../../generated/scheduling/v1/ReviewService.ts';
 import { type ErrorDetails, type ErrorReason, ServiceError } from '../../services/platform/errors.ts';
-import { loadProto, serviceDefinition } from '../../services/platform/proto.ts';
+import { loadProto, serviceDefinition } from '../../services/platform/protobuf/load.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { newStubKey, startFacade, startStubAccounts, startStubScheduling } from '../support/stub-services.ts';
 
 const trust = { serviceTokens: [], tls: undefined };
-const proto = loadProto('scheduling/v1/scheduling.proto');
+const proto = loadProto('scheduling/v1');
 const materials = serviceDefinition<MaterialServiceDefinition>(proto, 'scheduling.v1.MaterialService');
 const reviews = serviceDefinition<ReviewServiceDefinition>(proto, 'scheduling.v1.ReviewService');
 const key = newStubKey();
@@ -232,17 +232,17 @@ describe('an error that a service throws', () => {
     ['material_ids', 'material_ids', 'materialIds'],
     ['title', 'title', 'title'],
   ])(
-    'of the field %s names it %s over REST, and %s in GraphQL, in its text as well',
+    'of the field %s names it %s over REST, and %s in GraphQL, where its text begins with it as well',
     async (field, overRest, inGraphql) => {
-      fault = new ServiceError('INVALID_REQUEST', { field, message: `${field} is wrong: ${field}.` });
+      fault = new ServiceError('INVALID_REQUEST', { field, message: `${field} is not the next_${field}.` });
       expect((await told.rest()).error).toEqual({
         code: 'invalid_request',
-        message: `${overRest} is wrong: ${overRest}.`,
+        message: `${overRest} is not the next_${field}.`,
         details: { field: overRest },
       });
       expect((await told.graphql()).errors).toEqual([
         {
-          message: `${inGraphql} is wrong: ${inGraphql}.`,
+          message: `${inGraphql} is not the next_${field}.`,
           extensions: { code: 'INVALID_REQUEST', field: inGraphql },
         },
       ]);
@@ -322,7 +322,7 @@ describe('a status without details that can be read', () => {
     [13, 500],
     [14, 503],
     [15, 500],
-    [16, 500],
+    [16, 503],
   ])('%i is answered %i', async (code, expected) => {
     status = { code, details: 'SECRET' };
     await expectUnknown(expected);

@@ -4,8 +4,8 @@ import type { MessageTypeDefinition, MethodDefinition, ServiceDefinition } from 
 import protobuf from 'protobufjs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ServiceError } from '../../services/platform/errors.ts';
-import { fromGrpcError } from '../../services/platform/grpc-status.ts';
-import { loadProto } from '../../services/platform/proto.ts';
+import { fromGrpcError } from '../../services/platform/grpc/status.ts';
+import { loadProto } from '../../services/platform/protobuf/load.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 
 type Method = MethodDefinition<object, object>;
@@ -14,7 +14,7 @@ type Field = { name: string; number: number; type: string; typeName: string };
 type Place = { path: string; numbers: readonly number[] };
 
 const PROTOS = ['scheduling', 'accounts'] as const;
-const protos = PROTOS.map((name) => ({ name, definitions: loadProto(`${name}/v1/${name}.proto`) }));
+const protos = PROTOS.map((name) => ({ name, definitions: loadProto(`${name}/v1`) }));
 const methods = protos.flatMap(({ name, definitions }) =>
   Object.entries(definitions)
     .filter(([, definition]) => !('format' in definition))
@@ -143,6 +143,18 @@ describe.each(methods.map(({ method }, index) => [method.path, index] as const))
       expect(answer).toMatch(/^INVALID_REQUEST/);
     }
   });
+});
+
+test('a list of more than 1,000 items is refused before a text is made of each', async () => {
+  const batch = methods.find(({ method }) => method.path.endsWith('/BatchGetMaterials'))?.method as Method;
+  const ids = (count: number) =>
+    Buffer.concat(Array<Uint8Array>(count).fill(encode([2], Uint8Array.of(0x78))));
+  // What stands behind the item too many is not looked at, whatever it is.
+  const broken = encode([1], Uint8Array.of(0xff));
+  expect(await send('scheduling', batch, Buffer.concat([ids(1001), broken]))).toBe(
+    'INVALID_REQUEST material_ids',
+  );
+  expect(await send('scheduling', batch, Buffer.concat([ids(1000), broken]))).toBe('INVALID_REQUEST user_id');
 });
 
 test('the rpcs have texts and instants to be refused', () => {

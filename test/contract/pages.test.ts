@@ -154,7 +154,7 @@ describe('a first page that is read with those of others', () => {
     const of = (userId: string) => ({ userId, pageSize });
     const newest = await here.materials.batchListMaterials({ requests: [of(learner), of(owner)] }, CALL);
     const due = await here.materials.batchListDueMaterials({ requests: [of(owner), of(learner)] }, CALL);
-    const [newestPage, duePage] = [newest.outcomes[1]?.list, due.outcomes[1]?.list];
+    const [newestPage, duePage] = [newest.responses[1], due.responses[1]];
     expect(newestPage?.materials.map(({ materialId }) => materialId)).toEqual(
       newestOf('titles', 'others').slice(0, pageSize),
     );

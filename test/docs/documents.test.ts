@@ -2,18 +2,70 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { type Environment, readEnvironment } from '../../services/platform/config.ts';
 import { ERROR_CATALOGUE } from '../../services/platform/errors.ts';
-import { INITIAL_SCHEDULE, type Quality, reviewSchedule } from '../../services/scheduling/domain/sm2.ts';
+import { type Environment, readEnvironment } from '../../services/platform/process/config.ts';
+import { INITIAL_SCHEDULE, type Quality, reviewSchedule } from '../../services/scheduling/reviews/sm2.ts';
+import { fillParts } from '../bench/report/page.ts';
+import { toVerdict } from '../faults/support/report.ts';
 
 const root = dirname(dirname(import.meta.dirname));
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
 const documents = ['README.md', 'CHANGELOG.md', ...globSync('docs/**/*.md', { cwd: root })];
 
-test.each(documents)('%s links only to what exists', (document) => {
-  const targets = [...read(document).matchAll(/\]\(([^)#]+)[^)]*\)/g)].map(([, target = '']) => target);
+/** Tables of measurements, which have no bound. */
+const pages = documents.filter((document) => !document.startsWith('docs/data/'));
+
+/** Those of a page's headings that a link can name, as GitHub makes them. */
+const anchorsOf = (document: string) =>
+  [...read(document).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+
+test.each(documents)('%s links only to files and headings that exist', (document) => {
+  const targets = [...read(document).matchAll(/\]\(([^)]+)\)/g)].map(([, target = '']) => target);
   const local = targets.filter((target) => !/^[a-z]+:/.test(target));
-  expect(local.filter((target) => !existsSync(join(root, dirname(document), target)))).toEqual([]);
+  const isBroken = (target: string) => {
+    const [path = '', anchor] = target.split('#');
+    const file = path === '' ? document : join(dirname(document), path);
+    if (!existsSync(join(root, file))) return true;
+    return anchor !== undefined && !anchorsOf(file).includes(anchor);
+  };
+  expect(local.filter(isBroken)).toEqual([]);
+});
+
+test.each(pages)('%s has at most 1,500 words', (page) => {
+  expect(read(page).trim().split(/\s+/).length).toBeLessThanOrEqual(1500);
+});
+
+test.each(documents)('%s begins with one title and a summary of at most three lines', (document) => {
+  const [title = '', summary = ''] = read(document).split('\n\n', 2);
+  expect(title).toMatch(/^# .+$/);
+  expect(summary).toMatch(/^[A-Z*`]/);
+  const lines = summary.split('\n');
+  expect(lines.length).toBeLessThanOrEqual(3);
+  for (const line of lines) expect(line.length).toBeLessThanOrEqual(130);
+  expect(read(document).match(/^# .+$/gm)).toHaveLength(1);
+});
+
+test.each([
+  ['docs/promises.md', 'measured'],
+  ['docs/data/promises.md', 'measured'],
+  ['docs/performance.md', 'verdict'],
+  ['docs/performance.md', 'measured'],
+  ['docs/data/performance.md', 'loads'],
+])('%s has the part <!-- %s -->, which a measurement fills', (page, part) => {
+  expect(fillParts(read(page), { [part]: 'new' })).toContain(`<!-- ${part} -->\n\nnew\n\n<!-- /${part} -->`);
+});
+
+test('a run of the faults says how many promises are kept, and names each that is not', () => {
+  const figure = { promise: 'slowest 503', measured: 19, bar: 20, unit: 'ms', over: '20 stops' } as const;
+  expect(toVerdict([figure], '2026-11-22')).toBe('Measured on 2026-11-22: 1 of 1 times and shares are kept.');
+  expect(toVerdict([figure, { ...figure, measured: 33.84 }], '2026-11-22')).toBe(
+    'Measured on 2026-11-22: 1 of 2 times and shares are kept. **Not kept**:\n\n- slowest 503: 33.8 ms, promised 20 ms (20 stops)',
+  );
 });
 
 /** Every variable that the code reads: those that config.ts files ask for when run, and those named in any other reading. */
@@ -44,10 +96,16 @@ test('.env.example names them as well, beside only those that docker-compose.yml
   expect(others.filter((name) => !compose.includes(`\${${name}:`))).toEqual([]);
 });
 
-test('the README’s table of configuration holds the variables that the code reads, and no other', async () => {
-  const [, section = ''] = read('README.md').split('\n## Configuration\n');
-  const [table = ''] = section.split('\n## ');
-  const rows = [...table.matchAll(/^\| (`[A-Z][^|]*)\|/gm)].map(([, names = '']) => names);
+test('.env.example leaves the order of changing secrets to the page that proves it', () => {
+  const example = read('.env.example');
+  expect(example).toContain('docs/operations/secrets.md says in which order to change them');
+  expect(example).not.toMatch(/in front/);
+});
+
+test('docs/configuration.md holds the variables that the code reads, and no other', async () => {
+  const rows = [...read('docs/configuration.md').matchAll(/^\| (`[A-Z][^|]*)\|/gm)].map(
+    ([, names = '']) => names,
+  );
   const listed = rows.flatMap((names) => [...names.matchAll(/`(\w+)`/g)].map(([, name]) => name));
   expect(listed.toSorted()).toEqual(await variablesOfTheCode());
 });
@@ -61,8 +119,8 @@ test('every package has its line in docs/dependencies.md, and none that is gone 
   expect(listed.toSorted()).toEqual(packages.toSorted());
 });
 
-test('the README’s table of errors is the catalogue', () => {
-  const rows = [...read('README.md').matchAll(/^\| (\d{3}) \| `(\w+)` \|/gm)].map(([, status, code]) => [
+test('the table of errors in docs/api.md is the catalogue', () => {
+  const rows = [...read('docs/api.md').matchAll(/^\| (\d{3}) \| `(\w+)` \|/gm)].map(([, status, code]) => [
     Number(status),
     code,
   ]);

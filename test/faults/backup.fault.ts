@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { newSecret, startService } from '../support/processes.ts';
+import { newSecret, startService } from '../support/services.ts';
 import { type Deployment, startDeployment } from './support/deployment.ts';
 import { createClient, startLoad } from './support/load.ts';
 import { verify } from './support/verify.ts';

@@ -41,7 +41,7 @@ test.runIf(process.platform === 'linux')(
     process.kill(pid, 'SIGKILL');
     expect(await owner.when('restart')).toEqual({
       event: 'restart',
-      text: expect.stringMatching(/^The embedded PostgreSQL is started again: it ended by signal SIGKILL/),
+      text: expect.stringMatching(/^The embedded PostgreSQL is being restarted: it ended by signal SIGKILL/),
     });
     await expect
       .poll(() => readNotes(databaseUrl).catch(() => 'down'), { timeout: 30_000 })
@@ -62,9 +62,9 @@ test('one that does not come back is given up after five starts, with its last w
   const log = join(directory, 'postgres.log');
   expect(reason).toMatch(
     new RegExp(
-      `^The embedded PostgreSQL in ${directory} does not stay up \\(started again 5 times\\): ` +
+      `^The embedded PostgreSQL in ${directory} keeps failing \\(restarted 5 times\\): ` +
         `PostgreSQL does not start, see ${log}: FATAL: .* contains errors\\. ` +
-        `Mend that \\(${log} says more\\), then start again: what was acknowledged is kept\\.$`,
+        `Fix this \\(details in ${log}\\), then start again: acknowledged writes are kept\\.$`,
     ),
   );
   // Nobody keeps the folder any more.
@@ -76,7 +76,7 @@ test('one whose folder was removed is given up in the same way', async () => {
   const { pid } = await owner.when('ready');
   renameSync(directory, `${directory}-removed`);
   process.kill(pid, 'SIGKILL');
-  expect((await owner.when('exited')).reason).toMatch(/does not stay up .*ENOENT/);
+  expect((await owner.when('exited')).reason).toMatch(/keeps failing .*ENOENT/);
 });
 
 test('one that is told to stop between two starts is not started again', async () => {

@@ -46,6 +46,6 @@ test('where the database does not come back, the process ends with 1 and says wh
   killServer();
   expect(await started.ended).toBe(1);
   expect(started.output()).toMatch(
-    /^The embedded PostgreSQL in \S+ does not stay up \(started again 5 times\): PostgreSQL does not start, .*FATAL: .* Mend that \(\S+postgres\.log says more\), then start again: what was acknowledged is kept\.$/m,
+    /^The embedded PostgreSQL in \S+ keeps failing \(restarted 5 times\): PostgreSQL does not start, .*FATAL: .* Fix this \(details in \S+postgres\.log\), then start again: acknowledged writes are kept\.$/m,
   );
 });

@@ -1,8 +1,8 @@
 // Promise: behind a pooler that swaps sessions, where LISTEN hears nothing, a revoked key is refused all the same.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createAccountsClients } from '../../services/accounts/cli/clients.ts';
+import { createAccountsClients } from '../../services/programs/keys/clients.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { newSecret, type ServiceProcess, startService } from '../support/processes.ts';
+import { newSecret, type ServiceProcess, startService } from '../support/services.ts';
 import { ALL_SCOPES } from '../support/system.ts';
 import { createClient } from './support/load.ts';
 import { hasPgBouncer, startPgBouncer } from './support/pgbouncer.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { pepperCheckValue } from '../../services/accounts/api-key.ts';
-import { runningUrl } from '../../services/seed/database.ts';
+import { runningUrl } from '../../services/programs/seed/database.ts';
 import { createPlace, query } from '../platform/fixtures/postgres-owner.ts';
 import { createStartPlace, type Started, type StartPlace } from '../support/npm-start.ts';
 
@@ -72,7 +72,7 @@ test("a secret that two processes make at one moment is one, whole, and its owne
 
 /** A process that makes a secret of its own for each file it is told, and says which one it has then. */
 function spawnMaker(): { child: ChildProcess; make(file: string): Promise<string> } {
-  const module = join(import.meta.dirname, '../../services/kept-secret.ts');
+  const module = join(import.meta.dirname, '../../services/programs/start/kept-secret.ts');
   const program = `
     import { randomBytes } from 'node:crypto';
     import { createInterface } from 'node:readline';

@@ -2,10 +2,10 @@
 // before they are run.
 import { validate } from 'graphql';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { buildGatewaySchema } from '../../gateway/graphql/schema.ts';
 import { inspect } from '../../gateway/limits/inspect.ts';
 import { createKnownDocuments } from '../../gateway/limits/known-documents.ts';
 import { LIMITS } from '../../gateway/limits/limits.ts';
-import { buildGatewaySchema } from '../../gateway/schema.ts';
 import { ATTACKS } from '../support/attack-documents.ts';
 import { compareDocuments } from '../support/compare-documents.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';

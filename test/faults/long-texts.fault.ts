@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { MaterialServiceDefinition } from '../../generated/scheduling/v1/MaterialService.ts';
-import { createGrpcClient } from '../../services/platform/grpc-client.ts';
-import { loadProto, serviceDefinition } from '../../services/platform/proto.ts';
+import { createGrpcClient } from '../../services/platform/grpc/client.ts';
+import { loadProto, serviceDefinition } from '../../services/platform/protobuf/load.ts';
 import { randomAscii, randomChinese } from '../support/random-text.ts';
 import { type Deployment, startDeployment } from './support/deployment.ts';
 import { recordFigure } from './support/figures.ts';
@@ -39,10 +39,7 @@ test.each(Object.entries(BODIES))('%s is stored and changed within 500 ms, p99',
   const { key, userId } = await here.createKey();
   const client = createClient(here.origins);
   const scheduling = createGrpcClient(
-    serviceDefinition<MaterialServiceDefinition>(
-      loadProto('scheduling/v1/scheduling.proto'),
-      'scheduling.v1.MaterialService',
-    ),
+    serviceDefinition<MaterialServiceDefinition>(loadProto('scheduling/v1'), 'scheduling.v1.MaterialService'),
     {
       target: here.schedulingTarget,
       trust: { serviceTokens: [], tls: undefined },

@@ -3,7 +3,7 @@ import { Client, credentials, type ServiceError as GrpcError, status } from '@gr
 import type { MethodDefinition } from '@grpc/proto-loader';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { loadProto } from '../../services/platform/proto.ts';
+import { loadProto } from '../../services/platform/protobuf/load.ts';
 import { generateRequests, sendAll } from '../contract/generated-requests.ts';
 import { isErrorBody } from '../contract/spec.ts';
 import { createApi } from '../support/api.ts';
@@ -76,8 +76,8 @@ describe(`malformed requests, seed ${SEED}`, () => {
 
   test(`${count(15_000)} gRPC messages with every field out of range are refused in words, not failed on`, async () => {
     const methods = [
-      ...methodsOf('scheduling/v1/scheduling.proto', here.schedulingTarget),
-      ...methodsOf('accounts/v1/accounts.proto', here.accountsTarget),
+      ...methodsOf('scheduling/v1', here.schedulingTarget),
+      ...methodsOf('accounts/v1', here.accountsTarget),
     ];
     expect(methods.length).toBeGreaterThan(30);
     const perMethod = Math.ceil(sized(15_000) / methods.length);

@@ -1,8 +1,8 @@
 // Promise: whatever the network does between any two of the parts, nothing is lost or done twice, and all is well after it.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startService } from '../support/processes.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
+import { startService } from '../support/services.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 import { type Deployment, startDeployment } from './support/deployment.ts';
 import { recordFigure } from './support/figures.ts';
@@ -122,7 +122,7 @@ describe.each(HOPS)('between its callers and %s', (hop) => {
       expect(row?.count).toBe(count);
       const over = `${count} reviews of 10 clients`;
       recordFigure({
-        promise: `${fault} before ${hop}: well again after`,
+        promise: `${fault} before ${hop}: recovered after`,
         measured: recovery,
         bar: 2000,
         unit: 'ms',

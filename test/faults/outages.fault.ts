@@ -97,14 +97,14 @@ describe('while PostgreSQL is stopped', () => {
     expect(refusals.length).toBeGreaterThan(rounds);
     const over = `${rounds} stops, ${refusals.length} requests`;
     recordFigure({
-      promise: 'PostgreSQL stopped: 503, at worst after',
+      promise: 'PostgreSQL stopped: slowest 503',
       measured: Math.max(...refusals),
       bar: 1000,
       unit: 'ms',
       over,
     });
     recordFigure({
-      promise: 'PostgreSQL is back: all requests succeed, at worst after',
+      promise: 'PostgreSQL back: all requests succeed after at most',
       measured: Math.max(...recoveries),
       bar: 2000,
       unit: 'ms',
@@ -163,7 +163,7 @@ describe('when every backend of PostgreSQL is terminated at once', () => {
       if (load !== undefined) expect(await load.stop()).toEqual([]);
     }
     expectAllRunning(pids);
-    const promise = 'every backend terminated: all requests succeed, at worst after';
+    const promise = 'every backend terminated: all requests succeed after at most';
     recordFigure({
       promise,
       measured: Math.max(...recoveries),
@@ -205,14 +205,14 @@ describe.each([
     await expect.poll(limiterMode, { interval: 20, timeout: 20_000 }).toBe(1);
     const over = `${sized(1000)} writes each`;
     recordFigure({
-      promise: `Redis ${how}: p99 of a write, dearer by`,
+      promise: `Redis ${how}: p99 of a write rises by`,
       measured: Math.max(0, during - before),
       bar: 5,
       unit: 'ms',
       over,
     });
     recordFigure({
-      promise: `Redis ${how}: used again after its return within`,
+      promise: `Redis ${how}: used again after its return, within`,
       measured: performance.now() - back,
       bar: 2000,
       unit: 'ms',

@@ -23,7 +23,7 @@ const SETTLING_MS = 3000;
 // The load generator takes a share of the processors, and more of it the more it sends: where they are the limit, twice the
 // load is done with less. A database far away leaves both what they need.
 describe.each([
-  { limit: 'two processors that the load shares', latencyMs: 0 },
+  { limit: 'two processors shared with the load generator', latencyMs: 0 },
   { limit: 'a database 100 ms away', latencyMs: 100 },
 ])('where the limit is $limit', ({ limit, latencyMs }) => {
   let postgres: StoppablePostgres | undefined;
@@ -85,14 +85,14 @@ describe.each([
     }
     const over = `${limit}; ${Math.round(percentile(rates, 0.5))} requests a second, open loop; ${pairs}`;
     recordFigure({
-      promise: 'twice the capacity: answered within 500 ms, short of capacity by',
+      promise: 'twice the capacity: answers within 500 ms fall short of capacity by',
       measured: percentile(shortBy, 0.5),
       bar: 10,
       unit: '%',
       over,
     });
     recordFigure({
-      promise: 'twice the capacity: 503 within, p99',
+      promise: 'twice the capacity: time to a 503, p99',
       measured: percentile(refusedMs, 0.5),
       bar: 20,
       unit: 'ms',
@@ -123,14 +123,14 @@ describe.each([
     }
     const over = `${limit}; others at ${Math.round(can * 0.3)} a second; ${pairs}`;
     recordFigure({
-      promise: 'one key at three times the capacity: of the others refused',
+      promise: 'one key at three times the capacity: refused requests of other keys',
       measured: percentile(refused, 0.5),
       bar: 5,
       unit: '%',
       over,
     });
     recordFigure({
-      promise: 'one key at three times the capacity: p99 of the others rises by',
+      promise: 'one key at three times the capacity: p99 of other keys rises by',
       measured: percentile(risesBy, 0.5),
       bar: 20,
       unit: '%',
@@ -149,7 +149,7 @@ describe.each([
     const after = await load.run(others);
     for (const status of Object.keys(after.statuses)) expect(['200', '503']).toContain(status);
     recordFigure({
-      promise: 'after 12 quiet seconds: p50 rises by',
+      promise: 'after 12 idle seconds: p50 rises by',
       measured: Math.max(0, 100 * (after.p50Ms / before.p50Ms - 1)),
       bar: 20,
       unit: '%',

@@ -11,11 +11,11 @@ import type { ReviewServiceDefinition } from '../../generated/scheduling/v1/Revi
 import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
-} from '../../services/platform/embedded-postgres/embedded-postgres.ts';
-import type { GrpcClient } from '../../services/platform/grpc-client.ts';
+} from '../../services/embedded-postgres/embedded-postgres.ts';
+import type { GrpcClient } from '../../services/platform/grpc/client.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { startService } from '../support/processes.ts';
 import { newUserId } from '../support/scheduling.ts';
+import { startService } from '../support/services.ts';
 import { startSystem } from '../support/system.ts';
 import { ROUNDS } from './support/rounds.ts';
 import { verify } from './support/verify.ts';

@@ -1,7 +1,7 @@
 // Promise: a revoked key is refused on every facade, within 100 ms at p99 and a second at worst, whatever the stream does.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startService } from '../support/processes.ts';
+import { startService } from '../support/services.ts';
 import { percentile } from '../support/statistics.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 import { type Deployment, startDeployment } from './support/deployment.ts';
@@ -85,7 +85,7 @@ async function repeat(rounds: number, round: (index: number) => Promise<number[]
 }
 
 function record(circumstance: string, rounds: number, lags: number[]): void {
-  const over = `${rounds} rounds x ${FACADES} facades`;
+  const over = `${rounds} rounds x ${FACADES} rest processes`;
   const promise = `a revoked key is refused, ${circumstance}`;
   recordFigure({ promise: `${promise}, p99`, measured: percentile(lags, 0.99), bar: 100, unit: 'ms', over });
   recordFigure({ promise: `${promise}, at worst`, measured: Math.max(...lags), bar: 1000, unit: 'ms', over });
@@ -94,7 +94,7 @@ function record(circumstance: string, rounds: number, lags: number[]): void {
 describe('a revoked key is refused by every facade', () => {
   test('that had just used it', async () => {
     const rounds = sized(300);
-    record('streams whole', rounds, await repeat(rounds, () => revoke()));
+    record('streams intact', rounds, await repeat(rounds, () => revoke()));
   });
 
   test('that is verifying it at that moment', async () => {
@@ -126,7 +126,7 @@ describe('a revoked key is refused by every facade', () => {
       proxy?.release();
       return result;
     });
-    const over = `${rounds} rounds x 1 of ${FACADES} facades`;
+    const over = `${rounds} rounds x 1 of ${FACADES} rest processes`;
     const promise = 'a revoked key is refused, stream in a black hole, at worst';
     recordFigure({ promise, measured: Math.max(...lags), bar: 1000, unit: 'ms', over });
   });

@@ -1,7 +1,7 @@
 // Promise: services restart one after the other, and secrets are exchanged, while 50 clients notice nothing.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { newSecret, type ServiceProcess } from '../support/processes.ts';
+import { newSecret, type ServiceProcess } from '../support/services.ts';
 import { type Deployment, startDeployment } from './support/deployment.ts';
 import { type Load, startLoad, type Use } from './support/load.ts';
 import { ROUNDS } from './support/rounds.ts';

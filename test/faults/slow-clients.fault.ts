@@ -65,14 +65,14 @@ test('1,000 slow heads and slow bodies are cut off, and the others are answered 
   });
   const over = `${SLOW} sockets, ${kinds.length} ways of being slow`;
   recordFigure({
-    promise: 'slow clients are cut off within',
+    promise: 'slow clients are closed within',
     measured: Math.max(...lasted),
     bar: 12_000,
     unit: 'ms',
     over,
   });
   recordFigure({
-    promise: 'p99 of the others beside them',
+    promise: 'p99 of other clients beside them',
     measured: during,
     bar: Math.max(50, before),
     unit: 'ms',

@@ -1,26 +1,21 @@
 // Promise: kill -9 of npm start costs nothing but the moment until it is started again.
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
-import { freePort } from '../../services/platform/free-port.ts';
-import { argumentsOf, root } from '../support/programs.ts';
+import { freePort } from '../../services/platform/process/free-port.ts';
+import { type Process, startProcess } from '../support/processes.ts';
+import { argumentsOf } from '../support/services.ts';
 import { recordFigure } from './support/figures.ts';
 import { createClient } from './support/load.ts';
 import { sized } from './support/rounds.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'srs-killed-'));
-let child: ChildProcess | undefined;
+let running: Process | undefined;
 
 afterAll(async () => {
-  if (child !== undefined && child.exitCode === null && child.signalCode === null) {
-    const exited = once(child, 'exit');
-    child.kill('SIGTERM');
-    await exited;
-  }
+  await running?.end();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -28,7 +23,6 @@ test('npm start is up again soon after kill -9, with the same data, time after t
   chmodSync(folder, 0o755);
   const port = await freePort();
   const environment = {
-    PATH: process.env.PATH,
     HOME: process.env.HOME,
     DATA_DIR: join(folder, 'data'),
     REST_PORT: `${port}`,
@@ -38,33 +32,20 @@ test('npm start is up again soon after kill -9, with the same data, time after t
     WRITE_LIMIT_PER_MINUTE: '10000',
   };
   const start = async () => {
-    const started = spawn(process.execPath, argumentsOf('start'), {
-      cwd: root,
-      env: environment,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    child = started;
-    let said = '';
-    started.stdout.setEncoding('utf8').on('data', (text) => {
-      said += text;
-    });
-    let log = '';
-    started.stderr.setEncoding('utf8').on('data', (text) => {
-      log += text;
-    });
+    const started = startProcess(process.execPath, argumentsOf('start'), { env: environment });
+    running = started;
     const client = createClient([`http://127.0.0.1:${port}`]);
     for (;;) {
       const { status } = await client.send({ method: 'GET', path: '/me', key: 'x' });
       if (status === 401) break;
-      if (started.exitCode !== null) throw new Error(`npm start ended by itself: ${said} ${log}`);
+      if (!started.isRunning()) throw new Error(`npm start ended by itself: ${started.output()}`);
       await sleep(20);
     }
     client.close();
-    return { process: started, key: () => /rmk_live_\w+/.exec(said)?.[0] };
+    return started;
   };
-  let running = await start();
-  await expect.poll(running.key, { timeout: 20_000 }).toBeDefined();
-  const key = running.key() ?? '';
+  const first = await start();
+  const key = await first.says((output) => /rmk_live_\w{49}/.exec(output)?.[0]);
   const client = createClient([`http://127.0.0.1:${port}`]);
   const rounds = sized(20);
   const durations: number[] = [];
@@ -76,11 +57,9 @@ test('npm start is up again soon after kill -9, with the same data, time after t
       json: { title: `Round ${round}` },
     });
     expect(made.status, made.text).toBe(201);
-    const exited = once(running.process, 'exit');
-    running.process.kill('SIGKILL');
-    await exited;
+    await running?.end('SIGKILL');
     const began = performance.now();
-    running = await start();
+    await start();
     durations.push(performance.now() - began);
     const list = await client.send({ method: 'GET', path: '/materials?limit=100', key });
     expect(JSON.parse(list.text).materials.map(({ title }: { title: string }) => title)).toEqual(
@@ -89,7 +68,7 @@ test('npm start is up again soon after kill -9, with the same data, time after t
   }
   client.close();
   recordFigure({
-    promise: 'kill -9 of npm start: up again, at worst after',
+    promise: 'kill -9 of npm start: running again after at most',
     measured: Math.max(...durations),
     bar: 5000,
     unit: 'ms',

@@ -20,7 +20,7 @@ beforeEach(() => {
 });
 afterEach(() => place.clear());
 
-const AGAIN = 'Mend that, or set DATA_DIR to a folder that can be written';
+const AGAIN = 'Fix this, or set DATA_DIR to a writable folder';
 
 test('a postmaster.pid that is empty, zeros or garbage does not stop a start', async () => {
   const directory = join(place.folder, 'postgres');

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type ServiceProcess, startService } from '../support/processes.ts';
+import { type ServiceProcess, startService } from '../support/services.ts';
 import { type Deployment, startDeployment } from './support/deployment.ts';
 import { startLoad } from './support/load.ts';
 

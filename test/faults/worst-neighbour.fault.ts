@@ -66,7 +66,7 @@ describe('ten ordinary users beside a client who sends', () => {
     const worst = rises.toSorted((a, b) => b.ms - a.ms)[0];
     const count = `${rises.length} attacks, 32 connections, ${floodMs / 1000} s each`;
     recordFigure({
-      promise: 'beside the worst neighbour: p99 of the others rises by, at worst',
+      promise: 'beside the worst neighbour: p99 of other keys rises by at most',
       measured: worst?.ms ?? 0,
       bar: RISE_MS,
       unit: 'ms',

@@ -1,13 +1,12 @@
-import { execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { dirname } from 'node:path';
+// Who may use the gateway: tokens, the audit log, and what the program refuses to start with.
+import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { OPERATOR, startTestGateway, type TestGateway, VIEWER } from '../support/gateway.ts';
+import { root, startProcess } from '../support/processes.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 
-const root = dirname(dirname(import.meta.dirname));
 let system: TestSystem;
 let gateway: TestGateway;
 beforeAll(async () => {
@@ -132,28 +131,22 @@ describe('npm run gateway', () => {
 
   test('audits with LOG_LEVEL=silent, without a key or a token in what it writes', async () => {
     const token = 't'.repeat(40);
-    const child = spawn('npm', ['run', '--silent', 'gateway'], {
-      cwd: root,
+    const program = startProcess('npm', ['run', '--silent', 'gateway'], {
       env: {
         ...base(),
         LOG_LEVEL: 'silent',
         GATEWAY_TOKENS: `tom:operator:${token}`,
         SCHEDULING_URL: system.schedulingTarget,
         ACCOUNTS_URL: system.accountsTarget,
-        GRAPHQL_PORT: '0',
       },
-      stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
     });
-    let written = '';
-    for (const stream of [child.stdout, child.stderr])
-      stream?.setEncoding('utf8').on('data', (text) => (written += text));
     try {
       // Silent, it does not say which port it took: the kernel does.
       const port = await expect
-        .poll(() => portOf(child.pid ?? 0), { timeout: 10_000 })
+        .poll(() => portOf(program.pid()), { timeout: 10_000 })
         .toBeGreaterThan(0)
-        .then(() => portOf(child.pid ?? 0));
+        .then(() => portOf(program.pid()));
       const { userId } = await system.createUser();
       const query = `mutation { createApiKey(input: {userId: "${userId}"}) { key } }`;
       const response = await fetch(`http://127.0.0.1:${port}/graphql`, {
@@ -162,20 +155,18 @@ describe('npm run gateway', () => {
         body: JSON.stringify({ query }),
       });
       const { data } = (await response.json()) as { data: { createApiKey: { key: string } } };
-      await expect.poll(() => written).toContain('createApiKey');
-      expect(JSON.parse(written.trim())).toMatchObject({
+      await expect.poll(program.output).toContain('createApiKey');
+      expect(JSON.parse(program.output().trim())).toMatchObject({
         audit: true,
         action: 'createApiKey',
         caller: 'gateway/tom',
         outcome: 'ok',
         userId,
       });
-      expect(written).not.toContain(data.createApiKey.key);
-      expect(written).not.toContain(token);
+      expect(program.output()).not.toContain(data.createApiKey.key);
+      expect(program.output()).not.toContain(token);
     } finally {
-      const exited = once(child, 'exit');
-      process.kill(-(child.pid ?? 0), 'SIGTERM');
-      expect((await exited)[0]).toBe(0);
+      expect(await program.end()).toBe(0);
     }
   });
 });

@@ -154,10 +154,10 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     await expect.poll(titles).toEqual(['Kanji']);
 
     await page.getByRole('button', { name: 'Archive Kanji' }).click();
-    await page.getByText('No material fits.').waitFor();
+    await page.getByText('No material matches.').waitFor();
     await page.getByLabel('State').selectOption('Archived');
     await page.getByRole('button', { name: 'Restore Kanji' }).click();
-    await page.getByText('No material fits.').waitFor();
+    await page.getByText('No material matches.').waitFor();
     expect((await materialOf(userId, id)).archivedAt).toBeNull();
     await page.getByLabel('State').selectOption('Due now');
 
@@ -165,7 +165,7 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     await page.getByLabel('Date and time').fill('2099-01-15T09:30');
     await page.getByLabel('Reason').fill('exam first');
     await page.getByRole('dialog').getByRole('button', { name: 'Snooze' }).click();
-    await page.getByText('No material fits.').waitFor();
+    await page.getByText('No material matches.').waitFor();
     expect(await materialOf(userId, id)).toMatchObject({
       nextReview: '2099-01-15T00:30:00.000Z',
       snoozes: { nodes: [{ reason: 'exam first' }] },
@@ -174,7 +174,7 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     await page.getByRole('button', { name: 'Snooze Kana' }).click();
     await page.getByLabel('Until tomorrow, 09:00').check();
     await page.getByRole('dialog').getByRole('button', { name: 'Snooze' }).click();
-    await page.getByText(/Put off until .*, 09:00: Kana/).waitFor();
+    await page.getByText(/Snoozed until .*, 09:00: Kana/).waitFor();
     expect(complaints).toEqual([]);
     await page.close();
   });
@@ -201,8 +201,8 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     expect(await page.locator('.prose').innerText()).toBe(content);
     await page.getByText('Source: javascript:alert(1)').waitFor();
     expect(await page.locator('a[href^="javascript"], main img').count()).toBe(0);
-    await page.getByText('It was never reviewed.').waitFor();
-    await page.getByText('It was never put off.').waitFor();
+    await page.getByText('This material was never reviewed.').waitFor();
+    await page.getByText('This material was never snoozed.').waitFor();
 
     await page.goto(`${dashboard.gateway.origin}/dashboard${path(userId, `/materials/${good}`)}`);
     const link = page.getByRole('link', { name: 'https://example.com/a?b=c#d' });
@@ -246,9 +246,9 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
 
     // The old one is below its replacement.
     await page.getByRole('button', { name: 'Revoke phone app' }).nth(1).click();
-    await dialog.getByText('stops working at once and for good').waitFor();
+    await dialog.getByText('stops working immediately and permanently').waitFor();
     expect(await statusOf(key)).toBe(200);
-    await dialog.getByRole('button', { name: 'Revoke for good' }).click();
+    await dialog.getByRole('button', { name: 'Revoke permanently' }).click();
     await page.getByText(/^revoked \d/).waitFor();
     await expect.poll(() => statusOf(key)).toBe(401);
     expect(await statusOf(rotated)).toBe(200);
@@ -276,7 +276,7 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     await page.getByRole('link', { name: 'Seen' }).waitFor();
     expect(await seen()).toEqual(['Log out', 'Search']);
     await page.goto(`${dashboard.gateway.origin}/dashboard${path(userId, `/materials/${materialId}`)}`);
-    await page.getByText('If it were graded now').waitFor();
+    await page.getByText('If graded now').waitFor();
     expect(await seen()).toEqual(['Log out']);
     await page.getByRole('link', { name: 'Keys' }).click();
     await page.getByText('valid').waitFor();
@@ -291,13 +291,13 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     await page.getByRole('button', { name: 'Snooze Kept in sight' }).click();
     await page.evaluate(`sessionStorage.setItem('gateway-token', '${'e'.repeat(40)}')`);
     await page.getByRole('dialog').getByRole('button', { name: 'Snooze' }).click();
-    await page.getByText('The token is not valid any more').waitFor();
+    await page.getByText('The token is no longer valid').waitFor();
     await logIn(page, OPERATOR);
     await page.getByRole('link', { name: 'Kept in sight' }).waitFor();
     await page.getByLabel('Title, content or source').fill('sight');
     await page.evaluate(`sessionStorage.setItem('gateway-token', '${'e'.repeat(40)}')`);
     await page.keyboard.press('Enter');
-    await page.getByText('The token is not valid any more').waitFor();
+    await page.getByText('The token is no longer valid').waitFor();
     expect(await page.evaluate('location.hash')).toBe(`#/users/${userId}/materials?q=sight&state=active`);
     await logIn(page, OPERATOR);
     await page.getByRole('link', { name: 'Kept in sight' }).waitFor();
@@ -317,11 +317,11 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     const away = { errors: [{ message: 'Away.', extensions: { code: 'UNAVAILABLE' } }] };
     await page.route('**/graphql', (route) => route.fulfill({ json: away }), { times: 1 });
     await page.getByRole('button', { name: 'Try again' }).click();
-    await page.getByText('Nothing comes due in the next 30 days.').waitFor();
+    await page.getByText('Nothing becomes due in the next 30 days.').waitFor();
     await page.goto(`${dashboard.gateway.origin}/dashboard#/users/01900000-0000-7000-8000-000000000000`);
-    await page.getByText('There is no such learner (any more).').waitFor();
+    await page.getByText('This learner does not exist.').waitFor();
     await page.goto(`${dashboard.gateway.origin}/dashboard#/nowhere`);
-    await page.getByText('There is no such page (any more).').waitFor();
+    await page.getByText('This page does not exist.').waitFor();
     let answer = () => {};
     const mayAnswer = new Promise<void>((resolve) => {
       answer = resolve;

@@ -226,16 +226,16 @@ describe('of one caller at once', () => {
       for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
       return running;
     };
-    return { holding, running: () => running, settle, letGo: gate.resolve };
+    return { holding, running: () => running, settle, release: gate.resolve };
   }
 
   test('one list with long texts is read, and one of another caller', async () => {
-    const { holding, running, settle, letGo } = await startHolding('listMaterials');
+    const { holding, running, settle, release } = await startHolding('listMaterials');
     const query = `{ user(id: "${userId}") { a: materials(first: 1) { nodes { content } } b: materials(first: 2) { nodes { content } } } }`;
     const asked = [OPERATOR, OPERATOR, VIEWER].map((token) => holding.query(query, {}, token));
     await expect.poll(running, PATIENT).toBe(2);
     expect(await settle()).toBe(2);
-    letGo();
+    release();
     for (const { errors } of await Promise.all(asked)) expect(errors).toBeUndefined();
     expect(running()).toBe(6);
     await holding.stop();
@@ -243,7 +243,7 @@ describe('of one caller at once', () => {
 
   test('128 of the lists that go together are read, and as many of another caller', async () => {
     await Promise.all(Array.from({ length: 100 }, () => system.createUser()));
-    const { holding, running, settle, letGo } = await startHolding(
+    const { holding, running, settle, release } = await startHolding(
       'batchListDueMaterials',
       'listDueMaterials',
     );
@@ -253,14 +253,14 @@ describe('of one caller at once', () => {
     const ofAnother = [holding.query(query, {}, VIEWER), holding.query(query, {}, VIEWER)];
     await expect.poll(running, PATIENT).toBe(256);
     expect(await settle()).toBe(256);
-    letGo();
+    release();
     for (const { data, errors } of await Promise.all([...ofOne, ...ofAnother]))
       expect([errors, data.users.nodes.length]).toEqual([undefined, 100]);
     await holding.stop();
   });
 
   test('72 requests are at work, the next is told to come again, and another caller has 18', async () => {
-    const { holding, running, settle, letGo } = await startHolding('listUsers');
+    const { holding, running, settle, release } = await startHolding('listUsers');
     const ask = (token: string) => holding.query('{ users { nodes { id } } }', {}, token);
     const asked: ReturnType<typeof ask>[] = [];
     /** Answered at once: refused. */
@@ -278,7 +278,7 @@ describe('of one caller at once', () => {
     const tooMany = await send(OPERATOR, 1);
     await expect.poll(tooMany, PATIENT).toBe(1);
     expect(await settle()).toBe(16);
-    letGo();
+    release();
     const statuses = (await Promise.all(asked)).map(({ status }) => status);
     expect(statuses.filter((status) => status === 200)).toHaveLength(72 + 18);
     const refused = (await Promise.all(asked)).find(({ status }) => status === 503);

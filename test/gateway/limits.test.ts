@@ -12,11 +12,11 @@ import {
 import { Client } from 'pg';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { buildGatewaySchema } from '../../gateway/graphql/schema.ts';
 import { LONG, ROWS } from '../../gateway/limits/field-costs.ts';
 import { createLanes } from '../../gateway/limits/lanes.ts';
 import { createRequestBudget } from '../../gateway/limits/request-budget.ts';
-import { buildGatewaySchema } from '../../gateway/schema.ts';
-import { isMessageTooLarge } from '../../services/platform/grpc-status.ts';
+import { isMessageTooLarge } from '../../services/platform/grpc/status.ts';
 import { fieldsOf } from '../support/compare-documents.ts';
 import { OPERATOR, startTestGateway, type TestGateway, VIEWER } from '../support/gateway.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
@@ -244,12 +244,12 @@ describe('calls to the services', () => {
     for (let index = 0; index < 102; index += 1)
       await gateway.clients.materials.createMaterial({ userId, title: `m${index}` }, CALL);
     const one = Buffer.from('1 ').toString('base64url');
-    const list = 'listMaterials';
+    const list = 'batchListMaterials';
     const own = Array<string>(20).fill('listReviews');
     for (const [selection, expected, measured] of [
       [`materials(first: 100, after: "${one}") { nodes { id } }`, [list, list], 3],
       [`materials { nodes { reviews(first: 1, after: "${one}") { nodes { id } } } }`, [list, ...own], 42],
-      ['materials { nodes { reviews(first: 1) { nodes { id } } } }', [list, 'batchListReviews'], 3],
+      ['materials { nodes { reviews(first: 1) { nodes { id } } } }', [list, 'batchListReviewsOfUsers'], 3],
     ] as const) {
       const query = `{ user(id: "${userId}") { ${selection} } }`;
       expect(await gateway.rpcsOf(() => gateway.query(query))).toEqual(['batchGetUsers', ...expected]);

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { deleteUser } from '../../gateway/user-deletion.ts';
+import { deleteUser } from '../../gateway/resolvers/user-deletion.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
 import { createApi } from '../support/api.ts';
 import { startTestGateway, type TestGateway, VIEWER, watched } from '../support/gateway.ts';

@@ -2,9 +2,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { readGatewayConfig } from '../../gateway/config.ts';
 import { type GatewayServer, startGateway } from '../../gateway/service.ts';
-import type { AuditEntry } from '../../services/platform/audit.ts';
-import { readEnvironment } from '../../services/platform/config.ts';
-import { createLogger } from '../../services/platform/logger.ts';
+import type { AuditEntry } from '../../services/platform/logging/audit.ts';
+import { createLogger } from '../../services/platform/logging/logger.ts';
+import { readEnvironment } from '../../services/platform/process/config.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 
 let system: TestSystem;

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { createProgress } from '../../services/platform/progress.ts';
+import { createProgress } from '../../services/platform/process/progress.ts';
 import { runCode } from './code.ts';
 import {
   type MutantResult,

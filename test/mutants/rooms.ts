@@ -16,14 +16,14 @@ export type Room = {
 export type CodeRoom = Extract<Room, { kind: 'code' }>;
 export type SqlRoom = Extract<Room, { kind: 'sql' }>;
 
-const REPOSITORIES = ['services/{scheduling,accounts}/repositories/**/*.ts'];
+const REPOSITORIES = ['services/{scheduling,accounts}/**/*{-repository,-row,-sql}.ts'];
 /** The services' own tests and few of those in front of them, without those that hold figures: each is a run more. */
 const SQL_TESTS = [
   'test/accounts/accounts*.test.ts',
-  'test/scheduling/*.test.ts',
+  'test/scheduling/{,batches/}*.test.ts',
   'test/rest/{idempotency,keys}*.test.ts',
   'test/contract/page-tokens*.test.ts',
-  'test/gateway/{mutations,queries,strangers}*.test.ts',
+  'test/gateway/{mutations,queries,shared-reads}*.test.ts',
   '!test/scheduling/{distribute,stats,stats-plans,search-cost,long-texts-migration}.test.ts',
 ];
 
@@ -33,7 +33,13 @@ export const ROOMS: readonly Room[] = [
     kind: 'code',
     bar: 90,
     texts: true,
-    sources: ['services/scheduling/domain/*.ts'],
+    sources: [
+      'services/scheduling/materials/material.ts',
+      'services/scheduling/reviews/{review,sm2}.ts',
+      'services/scheduling/snoozes/{due,presets}.ts',
+      'services/scheduling/statistics/calendar.ts',
+      'services/scheduling/user-data/replay.ts',
+    ],
     tests: ['test/scheduling/domain/*.test.ts'],
   },
   {
@@ -51,14 +57,14 @@ export const ROOMS: readonly Room[] = [
     bar: 90,
     texts: false,
     sources: [
-      'services/{scheduling,accounts}/handlers/*.ts',
-      'services/{scheduling,accounts}/{requests,wire}.ts',
-      'services/scheduling/{stats-requests,stats-wire}.ts',
-      '!services/scheduling/handlers/{once,user-data-handlers}.ts',
+      'services/{scheduling,accounts}/**/*-handlers.ts',
+      'services/{scheduling,accounts}/**/{requests,mapper}.ts',
+      'services/scheduling/**/*{-requests,-mapper}.ts',
+      '!services/scheduling/user-data/user-data-handlers.ts',
     ],
     tests: [
       'test/accounts/accounts*.test.ts',
-      'test/scheduling/*.test.ts',
+      'test/scheduling/{,batches/}*.test.ts',
       'test/contract/{grpc-values,page-tokens}*.test.ts',
       '!test/scheduling/{distribute,stats,stats-plans,search-cost,statements,long-texts,long-texts-migration}.test.ts',
     ],
@@ -69,14 +75,13 @@ export const ROOMS: readonly Room[] = [
     bar: 97,
     texts: false,
     sources: [
-      'services/scheduling/handlers/once.ts',
-      'services/scheduling/repositories/answered-requests-repository.ts',
+      'services/scheduling/idempotency/idempotency.ts',
+      'services/scheduling/idempotency/idempotency-repository.ts',
       'services/rest/routes/v1/replayed.ts',
     ],
     tests: [
       'test/rest/idempotency*.test.ts',
-      'test/scheduling/*idempoten*.test.ts',
-      'test/scheduling/{materials,user-data,history}*.test.ts',
+      'test/scheduling/{materials,user-data,history,request-ids,same-ids}*.test.ts',
     ],
   },
   {
@@ -86,12 +91,12 @@ export const ROOMS: readonly Room[] = [
     texts: false,
     sources: [
       'services/rest/key-verifier.ts',
-      'services/rest/plugins/authenticate.ts',
+      'services/rest/hooks/authenticate.ts',
       'services/accounts/{api-key,scopes,revocations}.ts',
     ],
     tests: [
-      'test/rest/{key,revocation}*.test.ts',
-      'test/accounts/{accounts,key,scope}*.test.ts',
+      'test/rest/key*.test.ts',
+      'test/accounts/{accounts,revocations}*.test.ts',
       'test/contract/endpoints*.test.ts',
     ],
   },
@@ -100,24 +105,29 @@ export const ROOMS: readonly Room[] = [
     kind: 'code',
     bar: 90,
     texts: false,
-    sources: ['services/rest/write-limit/*.ts', 'services/rest/plugins/write-limit.ts'],
-    tests: ['test/rest/write-limit/write-limiter*.test.ts', 'test/rest/limits*.test.ts'],
+    sources: ['services/rest/write-limit/*.ts', 'services/rest/hooks/write-limit.ts'],
+    tests: ['test/rest/write-limit/{write-limiter,same-arithmetic}*.test.ts', 'test/rest/limits*.test.ts'],
   },
   {
     name: 'load shedding',
     kind: 'code',
     bar: 90,
     texts: false,
-    sources: ['services/platform/{http-admission,flood-watch,at-most,in-turn,coalesce}.ts'],
-    tests: ['test/platform/{http-admission,flood-watch,coalesce,in-turn,at-most}*.test.ts'],
+    sources: [
+      'services/platform/http/{admission,flood-detector}.ts',
+      'services/platform/concurrency/{at-most,batcher,keyed-mutex}.ts',
+    ],
+    tests: ['test/platform/{http-admission,flood-detector,batcher}*.test.ts'],
   },
   {
     name: 'gateway access and limits',
     kind: 'code',
     bar: 97,
     texts: false,
-    sources: ['gateway/access/*.ts', 'gateway/limits/*.ts', 'gateway/refusals.ts'],
-    tests: ['test/gateway/{access,limits,mutations,inputs,known-documents,requests}*.test.ts'],
+    sources: ['gateway/access/*.ts', 'gateway/limits/*.ts', 'gateway/graphql/refusals.ts'],
+    tests: [
+      'test/gateway/{access,limits,limit-edges,mutations,operations,roles,inputs,known-documents}*.test.ts',
+    ],
   },
   {
     name: 'error codec',
@@ -125,15 +135,18 @@ export const ROOMS: readonly Room[] = [
     bar: 90,
     texts: true,
     sources: [
-      'services/platform/{errors,grpc-status,google-rpc,postgres-faults}.ts',
-      'services/rest/plugins/errors.ts',
-      'gateway/errors.ts',
+      'services/platform/errors.ts',
+      'services/platform/grpc/status.ts',
+      'services/platform/protobuf/google-rpc.ts',
+      'services/platform/postgres/faults.ts',
+      'services/rest/hooks/errors.ts',
+      'gateway/graphql/errors.ts',
     ],
     tests: [
       'test/gateway/errors*.test.ts',
       'test/rest/{messages,keys}*.test.ts',
-      'test/contract/{bad-input,bad-http}*.test.ts',
-      'test/platform/{grpc-client,error,given-up-statements,postgres}*.test.ts',
+      'test/contract/{bad-input,bad-http,error-reasons}*.test.ts',
+      'test/platform/{grpc-client,abandoned-statements,connections}*.test.ts',
     ],
   },
   {
@@ -141,8 +154,12 @@ export const ROOMS: readonly Room[] = [
     kind: 'code',
     bar: 90,
     texts: true,
-    sources: ['services/platform/{config,common-config}.ts', 'services/*/config.ts', 'gateway/config.ts'],
-    tests: ['test/platform/config*.test.ts', 'test/{accounts,rest,gateway,scheduling}/config*.test.ts'],
+    sources: [
+      'services/platform/process/{config,common-config}.ts',
+      'services/*/config.ts',
+      'gateway/config.ts',
+    ],
+    tests: ['test/platform/config*.test.ts'],
   },
   {
     name: 'deletion and export',
@@ -150,10 +167,10 @@ export const ROOMS: readonly Room[] = [
     bar: 90,
     texts: false,
     sources: [
-      'services/scheduling/handlers/user-data-handlers.ts',
-      'services/scheduling/repositories/user-data-repository.ts',
-      'gateway/user-deletion.ts',
+      'services/scheduling/user-data/user-data-handlers.ts',
+      'services/scheduling/user-data/user-data-repository.ts',
+      'gateway/resolvers/user-deletion.ts',
     ],
-    tests: ['test/scheduling/user-data*.test.ts', 'test/gateway/{mutations,user-deletion}*.test.ts'],
+    tests: ['test/scheduling/{user-data,deletion,export}*.test.ts', 'test/gateway/mutations*.test.ts'],
   },
 ];

@@ -2,7 +2,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startEmbeddedPostgres } from '../../services/platform/embedded-postgres/embedded-postgres.ts';
+import { startEmbeddedPostgres } from '../../services/embedded-postgres/embedded-postgres.ts';
 import { type Child, startChild } from './child.ts';
 
 /** Runs Node with `args` in the root of the checkout, with `env` beside this program's own. */

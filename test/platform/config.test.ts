@@ -4,8 +4,12 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readGatewayConfig } from '../../gateway/config.ts';
 import { readAccountsConfig } from '../../services/accounts/config.ts';
-import { ConfigError, type EnvironmentReader, readEnvironment } from '../../services/platform/config.ts';
-import { readTelemetryConfig } from '../../services/platform/ops/telemetry.ts';
+import { readTelemetryConfig } from '../../services/platform/observability/telemetry.ts';
+import {
+  ConfigError,
+  type EnvironmentReader,
+  readEnvironment,
+} from '../../services/platform/process/config.ts';
 import { readRestConfig } from '../../services/rest/config.ts';
 import { readSchedulingConfig } from '../../services/scheduling/config.ts';
 

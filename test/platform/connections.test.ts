@@ -1,8 +1,8 @@
 // What a connection to PostgreSQL goes through: time-outs, deaths in the midst, and transactions that cannot end well.
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createLogger } from '../../services/platform/logger.ts';
-import { type Database, openDatabase, type Queryable } from '../../services/platform/postgres.ts';
+import { createLogger } from '../../services/platform/logging/logger.ts';
+import { type Database, openDatabase, type Queryable } from '../../services/platform/postgres/database.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 

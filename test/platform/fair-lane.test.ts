@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest';
-import { createFairLane } from '../../services/platform/fair-lane.ts';
+import { createFairLane } from '../../services/platform/concurrency/fair-lane.ts';
 
 const NEVER = new AbortController().signal;
 
 /** A lane whose work is held until it is let go, by name. */
-function startLane(options: { inAll: number; waiting: number }) {
+function startLane(options: { maxRunning: number; maxWaiting: number }) {
   const lane = createFairLane(options);
   const begun: string[] = [];
   const gates = new Map<string, PromiseWithResolvers<void>>();
   const run = (name: string, signal = NEVER) => {
     const gate = Promise.withResolvers<void>();
     gates.set(name, gate);
-    const [holder = ''] = name;
-    return lane.run(holder, signal, async () => {
+    const [key = ''] = name;
+    return lane.run(key, signal, async () => {
       begun.push(name);
       await gate.promise;
       return name;
@@ -25,8 +25,8 @@ function startLane(options: { inAll: number; waiting: number }) {
   return { run, end, begun };
 }
 
-test('work of one holder runs one at a time, of others beside it, and in the order in which it came', async () => {
-  const { run, end, begun } = startLane({ inAll: 2, waiting: 3 });
+test('work of one key runs one at a time, of others beside it, and in the order in which it came', async () => {
+  const { run, end, begun } = startLane({ maxRunning: 2, maxWaiting: 3 });
   const all = ['a1', 'a2', 'a3', 'b1', 'c1', 'c2'].map((name) => run(name));
   expect(begun).toEqual(['a1', 'b1']);
   await end('b1');
@@ -41,8 +41,8 @@ test('work of one holder runs one at a time, of others beside it, and in the ord
   expect(await Promise.all(all)).toEqual(['a1', 'a2', 'a3', 'b1', 'c1', 'c2']);
 });
 
-test('of one holder no more wait than may, and those beyond are refused at once', async () => {
-  const { run, end, begun } = startLane({ inAll: 2, waiting: 1 });
+test('of one key no more wait than may, and those beyond are refused at once', async () => {
+  const { run, end, begun } = startLane({ maxRunning: 2, maxWaiting: 1 });
   const first = run('a1');
   const second = run('a2');
   await expect(run('a3')).rejects.toMatchObject({ reason: 'UNAVAILABLE' });
@@ -53,7 +53,7 @@ test('of one holder no more wait than may, and those beyond are refused at once'
 });
 
 test('who has gone is not waited for, before its turn and at it', async () => {
-  const { run, end, begun } = startLane({ inAll: 1, waiting: 3 });
+  const { run, end, begun } = startLane({ maxRunning: 1, maxWaiting: 3 });
   const gone = new AbortController();
   const first = run('a1');
   const refused = run('b1', gone.signal);
@@ -68,7 +68,7 @@ test('who has gone is not waited for, before its turn and at it', async () => {
 });
 
 test('work that fails gives its turn to the next', async () => {
-  const lane = createFairLane({ inAll: 1, waiting: 3 });
+  const lane = createFairLane({ maxRunning: 1, maxWaiting: 3 });
   const failed = lane.run('a', NEVER, async () => {
     throw new Error('failed');
   });

@@ -4,11 +4,11 @@ import { createServer, type ServerHttp2Session, type ServerHttp2Stream } from 'n
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { SnoozeServiceDefinition } from '../../generated/scheduling/v1/SnoozeService.ts';
-import { createGrpcClient } from '../../services/platform/grpc-client.ts';
-import { loadProto, serviceDefinition } from '../../services/platform/proto.ts';
+import { createGrpcClient } from '../../services/platform/grpc/client.ts';
+import { loadProto, serviceDefinition } from '../../services/platform/protobuf/load.ts';
 
 const definition = serviceDefinition<SnoozeServiceDefinition>(
-  loadProto('scheduling/v1/scheduling.proto'),
+  loadProto('scheduling/v1'),
   'scheduling.v1.SnoozeService',
 );
 const server = createServer();

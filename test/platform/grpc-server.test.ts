@@ -9,12 +9,13 @@ import type {
   UserDataServiceHandlers,
 } from '../../generated/scheduling/v1/UserDataService.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
-import { createGrpcClient } from '../../services/platform/grpc-client.ts';
-import { type GrpcServer, implement, startGrpcServer } from '../../services/platform/grpc-server.ts';
-import { NO_TELEMETRY } from '../../services/platform/ops/telemetry.ts';
-import { loadProto, serviceDefinition } from '../../services/platform/proto.ts';
+import { createGrpcClient } from '../../services/platform/grpc/client.ts';
+import { implement } from '../../services/platform/grpc/handlers.ts';
+import { type GrpcServer, startGrpcServer } from '../../services/platform/grpc/server.ts';
+import { NO_TELEMETRY } from '../../services/platform/observability/telemetry.ts';
+import { loadProto, serviceDefinition } from '../../services/platform/protobuf/load.ts';
 
-const proto = loadProto('scheduling/v1/scheduling.proto');
+const proto = loadProto('scheduling/v1');
 const definition = serviceDefinition<UserDataServiceDefinition>(proto, 'scheduling.v1.UserDataService');
 const trust = { serviceTokens: [], tls: undefined };
 const options = {
@@ -92,10 +93,22 @@ test('a stream whose handler throws before its first await ends as documented, l
     'The service cannot answer right now. Try again in a moment.',
   ]);
   expect(lines).toMatchObject([
-    { level: 40, msg: 'call not answered', err: { message: 'the database is away' } },
+    { level: 40, msg: 'call failed: unavailable', err: { message: 'the database is away' } },
     { level: 30, msg: 'call', status: 'UNAVAILABLE' },
   ]);
   expect(spans).toEqual(['scheduling.v1.UserDataService/ExportUserData UNAVAILABLE']);
+});
+
+test('a request of more than 1 MiB is refused before it is read, one of less is', async () => {
+  fault = new ServiceError('NOT_FOUND');
+  const answerTo = (bytes: number) =>
+    client.deleteUserData({ userId: 'a'.repeat(bytes) }, CALL).then(
+      () => undefined,
+      ({ reason }: ServiceError) => reason,
+    );
+  expect(await answerTo(1024 * 1024)).toBe('UNAVAILABLE');
+  expect(await answerTo(1024 * 1024 - 100)).toBe('NOT_FOUND');
+  expect(lines.map((line) => line.status)).toEqual(['NOT_FOUND']);
 });
 
 test('a fault of ours in a stream is logged whole, and its caller told only that it happened', async () => {
@@ -112,7 +125,7 @@ test('a fault of ours in a stream is logged whole, and its caller told only that
 test('a unary call whose handler throws before its first await ends in the same way', async () => {
   fault = new ServiceError('UNAVAILABLE', { cause: new Error('the database is away') });
   expect(await failureOfCall()).toBe('UNAVAILABLE');
-  expect(lines.map(({ msg }) => msg)).toEqual(['call not answered', 'call']);
+  expect(lines.map(({ msg }) => msg)).toEqual(['call failed: unavailable', 'call']);
   expect(spans).toEqual(['scheduling.v1.UserDataService/DeleteUserData UNAVAILABLE']);
 });
 

@@ -2,9 +2,9 @@ import { connect } from 'node:net';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { afterEach, expect, test, vi } from 'vitest';
 import { ServiceError } from '../../services/platform/errors.ts';
-import { registerAdmission } from '../../services/platform/http-admission.ts';
-import { createLogger } from '../../services/platform/logger.ts';
-import { registerErrors } from '../../services/rest/plugins/errors.ts';
+import { registerAdmission } from '../../services/platform/http/admission.ts';
+import { createLogger } from '../../services/platform/logging/logger.ts';
+import { registerErrors } from '../../services/rest/hooks/errors.ts';
 
 afterEach(() => {
   vi.useRealTimers();
@@ -24,9 +24,9 @@ function startGuarded() {
   });
   registerAdmission(app, {
     tier: 'rest',
-    room: 128,
-    roomForReads: 96,
-    holderOf: ({ headers }) => String(headers['x-key']),
+    capacity: 128,
+    readCapacity: 96,
+    fairnessKeyOf: ({ headers }) => String(headers['x-key']),
     refusal: '{}',
   });
   const wait = async () => {
@@ -51,11 +51,11 @@ function startGuarded() {
     return answers.length - before;
   };
   /** Lets all that is at work be answered; what comes later waits anew. */
-  const letGo = () => {
+  const release = () => {
     gate.resolve();
     gate = Promise.withResolvers();
   };
-  return { app, send, letGo, answers, arrived: () => arrived };
+  return { app, send, release, answers, arrived: () => arrived };
 }
 
 /** A read of each of 96 keys, which is all of the room for them: how many were refused. */
@@ -69,7 +69,7 @@ const connectionsOf = (app: FastifyInstance) =>
   new Promise((resolve) => app.server.getConnections((_error, count) => resolve(count)));
 
 test('no more than 128 are at work at once, and no more than 96 reads', async () => {
-  const { send, letGo, answers, app } = startGuarded();
+  const { send, release, answers, app } = startGuarded();
   const keys = Array.from({ length: 30 }, (_, index) => `k${index}`);
   let refusedReads = 0;
   for (const key of keys) refusedReads += await send('GET', key, 10);
@@ -77,47 +77,47 @@ test('no more than 128 are at work at once, and no more than 96 reads', async ()
   let refusedWrites = 0;
   for (const key of keys) refusedWrites += await send('POST', key, 3);
   expect(refusedWrites).toBe(90 - 32);
-  letGo();
+  release();
   await expect.poll(() => answers.length, { timeout: 20_000 }).toBe(390);
   expect(await fill(send)).toBe(0);
-  letGo();
+  release();
   await app.close();
 });
 
 test('one key alone may hold three quarters, and who holds nothing gets the last place', async () => {
-  const { send, app, letGo } = startGuarded();
+  const { send, app, release } = startGuarded();
   expect(await send('GET', 'greedy', 72)).toBe(0);
   // Of the 56 that are free to writes.
   expect(await send('POST', 'greedy', 42)).toBe(0);
   expect(await send('POST', 'greedy', 1)).toBe(1);
   for (let index = 0; index < 14; index += 1) expect(await send('GET', `k${index}`, 1)).toBe(0);
   expect(await send('GET', 'last', 1)).toBe(1);
-  letGo();
+  release();
   await app.close();
 });
 
 test('for a second after a refusal a key may hold a quarter of what is free', async () => {
   let nowMs = 1_000_000;
   vi.spyOn(performance, 'now').mockImplementation(() => nowMs);
-  const { send, app, letGo, answers } = startGuarded();
+  const { send, app, release, answers } = startGuarded();
   expect(await send('GET', 'greedy', 80)).toBe(8);
-  letGo();
+  release();
   await expect.poll(() => answers.length, { timeout: 20_000 }).toBe(80);
   expect(await send('GET', 'greedy', 80)).toBe(80 - 20);
   expect(await send('GET', 'modest', 15)).toBe(0);
-  letGo();
+  release();
   await expect.poll(() => answers.length, { timeout: 20_000 }).toBe(175);
   nowMs += 1000;
   expect(await send('GET', 'greedy', 72)).toBe(0);
-  letGo();
+  release();
   await app.close();
 });
 
 test('a key that floods has one place, and is told so after a second, others at once', async () => {
-  const { send, app, letGo, answers } = startGuarded();
+  const { send, app, release, answers } = startGuarded();
   // 72 are at work, 101 are told at once; what comes next is a flood.
   expect(await send('GET', 'greedy', 173)).toBe(101);
-  letGo();
+  release();
   await expect.poll(() => answers.length, { timeout: 20_000 }).toBe(173);
   const order: string[] = [];
   const flood = Array.from({ length: 11 }, async () => {
@@ -128,14 +128,14 @@ test('a key that floods has one place, and is told so after a second, others at 
   expect(await send('GET', 'modest', 20)).toBe(1);
   order.push('modest 503');
   await expect.poll(() => order.length, { timeout: 20_000 }).toBe(11);
-  letGo();
+  release();
   await Promise.all(flood);
   expect(order).toEqual(['modest 503', ...Array.from({ length: 10 }, () => 'greedy 503'), 'greedy 200']);
   await app.close();
 });
 
 test('who waits to be told is told when the server ends, and no more than 1,000 wait', async () => {
-  const { send, app, letGo } = startGuarded();
+  const { send, app, release } = startGuarded();
   expect(await send('GET', 'greedy', 173)).toBe(101);
   // The second after which they are told does not pass.
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
@@ -146,25 +146,25 @@ test('who waits to be told is told when the server ends, and no more than 1,000 
     told += 1;
   });
   await expect.poll(() => told, { timeout: 20_000 }).toBe(3);
-  letGo();
+  release();
   await app.close();
   await Promise.all(waiting);
 });
 
 test('a key whose writes hang and are refused keeps its reads', async () => {
-  const { send, app, letGo } = startGuarded();
+  const { send, app, release } = startGuarded();
   expect(await send('POST', 'hanging', 120)).toBe(120 - 96);
   expect(await send('GET', 'hanging', 15)).toBe(0);
-  letGo();
+  release();
   await app.close();
 });
 
 test('who is refused for another reason takes no room', async () => {
-  const { send, app, letGo, answers } = startGuarded();
+  const { send, app, release, answers } = startGuarded();
   expect(await send('GET', 'bad', 300)).toBe(300);
   expect(new Set(answers)).toEqual(new Set([401]));
   expect(await send('GET', 'good', 72)).toBe(0);
-  letGo();
+  release();
   await app.close();
 });
 
@@ -176,7 +176,7 @@ test.each([
 ])(
   'a client that hangs up while it %s holds its place as long as its work lasts and no longer',
   async (_when, bytes, arriving, atWork) => {
-    const { send, app, letGo, answers, arrived } = startGuarded();
+    const { send, app, release, answers, arrived } = startGuarded();
     const { hostname, port } = new URL(await app.listen({ port: 0, host: '127.0.0.1' }));
     const sockets = Array.from({ length: 30 }, () => connect(Number(port), hostname));
     for (const socket of sockets) socket.write(bytes);
@@ -184,10 +184,10 @@ test.each([
     for (const socket of sockets) socket.destroy();
     await expect.poll(() => connectionsOf(app), { timeout: 20_000 }).toBe(0);
     expect(await send('GET', 'rude', 72)).toBe(atWork);
-    letGo();
+    release();
     await expect.poll(() => answers.length, { timeout: 20_000 }).toBe(72);
     expect(await fill(send)).toBe(0);
-    letGo();
+    release();
     await app.close();
   },
 );

@@ -2,26 +2,29 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { afterEach, describe, expect, test } from 'vitest';
-import { boundConnections } from '../../services/platform/http-connections.ts';
-import { boundUnreadAnswers } from '../../services/platform/http-unread.ts';
+import { boundConnections } from '../../services/platform/http/connections.ts';
+import { limitUnreadResponses } from '../../services/platform/http/unread-responses.ts';
 
 const MIB = 1024 * 1024;
 let app: FastifyInstance;
 const sockets: Socket[] = [];
+let onRequest = async () => {};
 afterEach(async () => {
+  onRequest = async () => {};
   for (const socket of sockets.splice(0)) socket.destroy();
   await app.close();
 });
 
-const keyOf = ({ headers }: { headers: Record<string, unknown> }) => String(headers['x-key'] ?? 'stranger');
+const keyOf = ({ headers }: { headers: Record<string, unknown> }) => String(headers['x-key'] ?? 'anonymous');
 
 /** Answers any number of MiB; who sends x-key is the holder of a key. */
 async function start(): Promise<number> {
   app = Fastify();
   const connections = boundConnections(app);
-  boundUnreadAnswers(app, { holderOf: keyOf, refusal: '{"refused":true}' });
+  limitUnreadResponses(app, { fairnessKeyOf: keyOf, refusal: '{"refused":true}' });
   app.addHook('onRequest', async (request) => {
     if ('x-key' in request.headers) connections.adopt(request, keyOf(request));
+    await onRequest();
   });
   app.get('/:mib', (request, reply) => {
     const { mib } = request.params as { mib: string };
@@ -65,7 +68,7 @@ describe('answers that nobody reads', () => {
   test('of all strangers count as those of one', async () => {
     const port = await start();
     for (let count = 0; count < 4; count += 1) await openUnread(port, 19);
-    await expect.poll(() => ask(19, 'stranger')).toEqual([503, 16]);
+    await expect.poll(() => ask(19, 'anonymous')).toEqual([503, 16]);
     expect(await ask(1, 'modest')).toEqual([200, MIB]);
   });
 
@@ -87,6 +90,33 @@ describe('a connection', () => {
     other.resume().write(requestFor(1, 'k').repeat(33));
     await once(other, 'close');
     expect(socket.destroyed).toBe(false);
+  });
+
+  test('has its requests worked one after the other, and none of those beyond the 32nd', async () => {
+    const port = await start();
+    let [arrived, atWork, most] = [0, 0, 0];
+    const gate = Promise.withResolvers<void>();
+    app.server.prependListener('request', () => {
+      arrived += 1;
+    });
+    onRequest = async () => {
+      atWork += 1;
+      most = Math.max(most, atWork);
+      await gate.promise;
+      atWork -= 1;
+      worked += 1;
+    };
+    let worked = 0;
+    const legal = await open(port);
+    legal.resume().write(requestFor(0, 'k').repeat(32));
+    await expect.poll(() => arrived).toBe(32);
+    gate.resolve();
+    await expect.poll(() => worked).toBe(32);
+    expect(most).toBe(1);
+    const greedy = await open(port);
+    greedy.resume().write(requestFor(0, 'k').repeat(400));
+    await once(greedy, 'close');
+    expect([arrived > 64, worked]).toEqual([true, 33]);
   });
 
   test('on which no key was shown is closed when 2,000 younger ones are there; one with a key is not', async () => {

@@ -1,11 +1,14 @@
 import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createLogger } from '../../services/platform/logger.ts';
-import { openDatabase } from '../../services/platform/postgres.ts';
-import { requireUsableDatabase } from '../../services/platform/usable-database.ts';
+import { createLogger } from '../../services/platform/logging/logger.ts';
+import { openDatabase } from '../../services/platform/postgres/database.ts';
+import { migrate } from '../../services/platform/postgres/migrate.ts';
+import { requireUsableDatabase } from '../../services/platform/postgres/usable-database.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 let database: TestDatabase;
@@ -15,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 const runMigrate = () =>
-  promisify(execFile)(process.execPath, [join(import.meta.dirname, '../../services/migrate.ts')], {
+  promisify(execFile)(process.execPath, [join(import.meta.dirname, '../../services/programs/migrate.ts')], {
     env: { PATH: process.env.PATH, DATABASE_URL: database.databaseUrl },
   });
 
@@ -24,6 +27,14 @@ test('four processes that migrate at once apply each file once, and a fifth find
   const applied = outputs.join('').match(/applied/g) ?? [];
   expect(applied.length).toBe(2);
   expect((await runMigrate()).stdout).toBe('accounts: up to date\nscheduling: up to date\n');
+});
+
+test('what is made needs no extension, so any PostgreSQL will do', async () => {
+  const client = new Client({ connectionString: database.databaseUrl });
+  await client.connect();
+  const { rows } = await client.query('SELECT extname FROM pg_extension');
+  await client.end();
+  expect(rows).toEqual([{ extname: 'plpgsql' }]);
 });
 
 test('a database that does not fold É is refused with the way to make one that does', async () => {
@@ -41,4 +52,39 @@ test('a database that does not fold É is refused with the way to make one that 
   await unfit.close();
   await client.query(`DROP DATABASE ${name}_c`);
   await client.end();
+});
+
+test('a change that meets a lock lets others pass, and is made once the lock is gone', async () => {
+  const fresh = await createTestDatabase();
+  const logger = createLogger('test', 'silent');
+  const directory = mkdtempSync(join(tmpdir(), 'srs-migrate-'));
+  const options = { databaseUrl: fresh.databaseUrl, schema: 'hot', directory, logger };
+  writeFileSync(join(directory, '0001_make.sql'), '-- Up Migration\nCREATE TABLE hot.rows (id integer);\n');
+  await migrate(options);
+  writeFileSync(
+    join(directory, '0002_change.sql'),
+    '-- Up Migration\nALTER TABLE hot.rows ADD COLUMN x integer;\n',
+  );
+  const holder = new Client({ connectionString: fresh.databaseUrl });
+  await holder.connect();
+  await holder.query('BEGIN');
+  await holder.query('INSERT INTO hot.rows VALUES (1)');
+  const watcher = new Client({ connectionString: fresh.databaseUrl });
+  await watcher.connect();
+  const waits = async () =>
+    (
+      await watcher.query(
+        `SELECT FROM pg_stat_activity WHERE application_name = 'hot-migrate' AND wait_event_type = 'Lock'`,
+      )
+    ).rowCount;
+  const migrated = migrate(options);
+  migrated.catch(() => {});
+  // It has waited, given up, and waits again.
+  for (const expected of [1, 0, 1]) await expect.poll(waits, { timeout: 3000, interval: 10 }).toBe(expected);
+  await holder.query('COMMIT');
+  expect(await migrated).toEqual(['0002_change']);
+  await holder.end();
+  await watcher.end();
+  await fresh.drop();
+  rmSync(directory, { recursive: true });
 });

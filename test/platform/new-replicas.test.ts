@@ -5,17 +5,18 @@ import type {
   SnoozeServiceDefinition,
   SnoozeServiceHandlers,
 } from '../../generated/scheduling/v1/SnoozeService.ts';
-import { createLogger } from '../../services/platform/logger.ts';
+import { createLogger } from '../../services/platform/logging/logger.ts';
 import { startDnsServer } from '../support/dns-server.ts';
 
 // The library asks the system's resolver unless told before it is loaded; only its own one can be sent to another server.
 process.env.GRPC_NODE_USE_ALTERNATIVE_RESOLVER = 'true';
-const { createGrpcClient } = await import('../../services/platform/grpc-client.ts');
-const { implement, startGrpcServer } = await import('../../services/platform/grpc-server.ts');
-const { loadProto, serviceDefinition } = await import('../../services/platform/proto.ts');
+const { createGrpcClient } = await import('../../services/platform/grpc/client.ts');
+const { implement } = await import('../../services/platform/grpc/handlers.ts');
+const { startGrpcServer } = await import('../../services/platform/grpc/server.ts');
+const { loadProto, serviceDefinition } = await import('../../services/platform/protobuf/load.ts');
 
 const trust = { serviceTokens: [], tls: undefined };
-const proto = loadProto('scheduling/v1/scheduling.proto');
+const proto = loadProto('scheduling/v1');
 const definition = serviceDefinition<SnoozeServiceDefinition>(proto, 'scheduling.v1.SnoozeService');
 const calls: Record<string, number> = {};
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createLogView, viewLogLine } from '../../services/platform/log-view.ts';
+import { createLogView, viewLogLine } from '../../services/platform/logging/log-view.ts';
 
 const line = (entry: object) =>
   JSON.stringify({ level: 30, time: 1_795_248_218_694, name: 'rest', ...entry });
@@ -23,8 +23,8 @@ test('a call over gRPC is shown by its rpc, anything else by its message', () =>
   expect(plain({ rpc: 'a.v1.B/C', status: 'NOT_FOUND', durationMs: 2, caller: 'rest', msg: 'call' })).toBe(
     '08:03:38.694 INFO  rest a.v1.B/C NOT_FOUND 2 ms caller=rest\n',
   );
-  expect(plain({ level: 40, msg: 'Redis is away', reason: 'ECONNREFUSED' })).toBe(
-    '08:03:38.694 WARN  rest Redis is away reason=ECONNREFUSED\n',
+  expect(plain({ level: 40, msg: 'Redis is unavailable', reason: 'ECONNREFUSED' })).toBe(
+    '08:03:38.694 WARN  rest Redis is unavailable reason=ECONNREFUSED\n',
   );
 });
 
@@ -54,4 +54,8 @@ test('colours are given where they are wanted, and what is no JSON passes as it 
     '\u001b[90m08:03:38.694\u001b[0m \u001b[31mERROR\u001b[0m \u001b[36mrest\u001b[0m bad\n',
     'not JSON\n',
   ]);
+});
+
+test('JSON that is no entry passes as it is', () => {
+  for (const text of ['null', '"text"', '12']) expect(viewLogLine(text, { colours: false })).toBe(text);
 });

@@ -2,15 +2,15 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { ConfigError, readEnvironment } from '../../services/platform/config.ts';
-import { createLogger } from '../../services/platform/logger.ts';
-import { METRICS } from '../../services/platform/ops/metrics.ts';
-import { createPrometheusMetrics } from '../../services/platform/ops/prometheus.ts';
+import { createLogger } from '../../services/platform/logging/logger.ts';
+import { METRICS } from '../../services/platform/observability/metrics.ts';
+import { createPrometheusMetrics } from '../../services/platform/observability/prometheus.ts';
 import {
   type ProcessTelemetry,
   readTelemetryConfig,
   startTelemetry,
-} from '../../services/platform/ops/telemetry.ts';
+} from '../../services/platform/observability/telemetry.ts';
+import { ConfigError, readEnvironment } from '../../services/platform/process/config.ts';
 import { startScheduling } from '../../services/scheduling/service.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { watchHealth } from '../support/health.ts';
@@ -102,6 +102,15 @@ describe('the port for machines that watch', () => {
     const bad = { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' };
     expect(() => readEnvironment(bad, readTelemetryConfig)).toThrow(ConfigError);
   });
+});
+
+test.each([
+  ['srs_overload_refusals_total', ['room', 'key_share', 'flood']],
+  ['srs_key_lookups_total', ['hit', 'renewal', 'miss', 'shared', 'malformed', 'overloaded']],
+  ['srs_write_limit_decisions_total', ['allowed', 'refused']],
+  ['srs_write_limit_mode', ['redis', 'process']],
+] as const)('the help of %s names every value of its label', (name, values) => {
+  for (const value of values) expect(METRICS[name].help).toMatch(new RegExp(`\\b${value}\\b`));
 });
 
 test('metrics count, time and read under the labels of the catalogue', async () => {

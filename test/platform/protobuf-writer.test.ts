@@ -2,17 +2,17 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import protobuf from 'protobufjs';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { loadProto } from '../../services/platform/proto.ts';
+import { loadProto } from '../../services/platform/protobuf/load.ts';
 
 let list: protobuf.Type;
 let search: protobuf.Type;
 beforeAll(() => {
   // From here on, whatever is written is written by ours.
-  loadProto('scheduling/v1/scheduling.proto');
+  loadProto('scheduling/v1');
   const root = new protobuf.Root();
   root.resolvePath = (_origin, target) =>
-    target.startsWith('google/') ? target : join(import.meta.dirname, '../../proto', target);
-  root.loadSync('scheduling/v1/scheduling.proto');
+    target.startsWith('google/protobuf/') ? target : join(import.meta.dirname, '../../proto', target);
+  root.loadSync('scheduling/v1/material_service.proto');
   list = root.lookupType('scheduling.v1.BatchListMaterialsResponse');
   search = root.lookupType('scheduling.v1.ListMaterialsRequest');
 });
@@ -47,17 +47,18 @@ const material = fc.record({
   nextReviewTime: fc.option(instant, { nil: undefined }),
   createTime: instant,
 });
+const status = fc.record({
+  code: fc.integer({ min: 0, max: 16 }),
+  message: text,
+  details: fc.array(fc.record({ type_url: text, value: fc.uint8Array({ maxLength: 50 }) }), { maxLength: 2 }),
+});
 const batch = fc.record({
-  outcomes: fc.array(
-    fc.oneof(
-      fc.record({
-        list: fc.record({ materials: fc.array(material, { maxLength: 8 }), nextPageToken: text }),
-      }),
-      fc.record({ error: fc.record({ reason: text, message: text, field: text }) }),
-      fc.constant({ deferred: true }),
-    ),
-    { maxLength: 6 },
-  ),
+  responses: fc.array(fc.record({ materials: fc.array(material, { maxLength: 8 }), nextPageToken: text }), {
+    maxLength: 6,
+  }),
+  failedRequests: fc
+    .array(fc.tuple(fc.nat(15), status), { maxLength: 3 })
+    .map((entries) => Object.fromEntries(entries)),
 });
 
 describe('messages', () => {
@@ -85,7 +86,7 @@ describe('messages', () => {
 
   test('are not harmed by one before them that could not be written', () => {
     const broken = list.create({
-      outcomes: [{ list: { materials: [{ title: 'cut off', createTime: 5 }, null] } }],
+      responses: [{ materials: [{ title: 'cut off', createTime: 5 }, null] }],
     });
     expect(() => list.encode(broken).finish()).toThrow(TypeError);
     expect([...ours(search, { userId: 'after' })]).toEqual([10, 5, ...Buffer.from('after')]);

@@ -109,6 +109,19 @@ describe('the write limit over HTTP', () => {
     });
   });
 
+  test('tells a key that goes on beyond it at once a hundred times, then a second later', async () => {
+    const { key } = await here.createUser();
+    const api = createApi(`${here.origins[0]}/v1`, key);
+    const write = async () => (await api.request('POST', '/materials', { json: { title: '' } })).status;
+    await Promise.all(Array.from({ length: 60 }, write));
+    expect(new Set(await Promise.all(Array.from({ length: 101 }, write)))).toEqual(new Set([429]));
+    const told: string[] = [];
+    const late = write().then((status) => told.push(`write ${status}`));
+    told.push(`read ${(await api.get('/me')).status}`);
+    await late;
+    expect(told).toEqual(['read 200', 'write 429']);
+  });
+
   test('is not lifted by a wall clock that is set forward', async () => {
     const { key } = await here.createUser();
     const api = createApi(`${here.origins[0]}/v1`, key);

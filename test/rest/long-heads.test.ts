@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Attack, readCorpus, toRequest } from '../faults/support/attack.ts';
 import { processCpuMs } from '../support/process-cpu.ts';
-import { type ServiceProcess, startService } from '../support/processes.ts';
+import { type ServiceProcess, startService } from '../support/services.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 
 const REQUESTS = 100;

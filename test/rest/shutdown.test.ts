@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { setInterval as ticks } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { createLogger } from '../../services/platform/logger.ts';
+import { createLogger } from '../../services/platform/logging/logger.ts';
 import { startRest } from '../../services/rest/service.ts';
 import { createApi } from '../support/api.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';

@@ -4,13 +4,13 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createLogger } from '../../services/platform/logger.ts';
-import { type Database, openDatabase } from '../../services/platform/postgres.ts';
+import { createLogger } from '../../services/platform/logging/logger.ts';
+import { type Database, openDatabase } from '../../services/platform/postgres/database.ts';
 import { distributeScheduling, isDistributed } from '../../services/scheduling/distribute.ts';
-import { createMaterialListHandlers } from '../../services/scheduling/handlers/material-lists-handlers.ts';
+import { createMaterialListHandlers } from '../../services/scheduling/materials/material-lists-handlers.ts';
 import { newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 
-const script = join(import.meta.dirname, '../../services/migrate.ts');
+const script = join(import.meta.dirname, '../../services/programs/migrate.ts');
 
 /** What PostgreSQL with the extension has as far as the command looks, noting who asks for what. */
 const STAND_IN = `
@@ -48,9 +48,7 @@ const run = async (...args: string[]): Promise<{ code: number; stdout: string; s
 test('--help says what the command does and how it exits', async () => {
   const { code, stdout } = await run('--help');
   expect(code).toBe(0);
-  expect(stdout).toMatch(
-    /--distribute .*\n.*[\s\S]*Exits with 0 .* 1 .* 2 where --distribute found no Citus/,
-  );
+  expect(stdout).toMatch(/--distribute .*\n.*[\s\S]*Exits with 0 .* 1 .* 2 if --distribute finds no Citus/);
 });
 
 describe('--distribute', () => {
@@ -60,7 +58,7 @@ describe('--distribute', () => {
     expect([code, stderr]).toEqual([
       2,
       expect.stringMatching(
-        /^Nothing is distributed: the extension citus is not present in the database of /,
+        /^Nothing is distributed: the database of DATABASE_URL lacks the extension citus/,
       ),
     ]);
   });
@@ -86,7 +84,7 @@ describe('--distribute', () => {
     const [one, other] = await Promise.all([run('--distribute'), run('--distribute')]);
     const said = [one.stdout, other.stdout].map((text) => text.split('\n').at(-2)).toSorted();
     expect(said).toEqual([
-      'scheduling: distributed already',
+      'scheduling: already distributed',
       'scheduling: distributed scheduling.materials, scheduling.material_search, scheduling.reviews, scheduling.snoozes, ' +
         'scheduling.snoozed_materials, scheduling.answered_requests, scheduling.deleted_users',
     ]);
@@ -141,8 +139,8 @@ describe('the lists of several users', () => {
       await handlers.BatchListDueMaterials({ requests }, context),
     ];
     await database.close();
-    const titles = lists.map(({ outcomes }) =>
-      outcomes?.map((outcome) => outcome.list?.materials?.map(({ title }) => title)),
+    const titles = lists.map(({ responses }) =>
+      responses?.map(({ materials }) => materials?.map(({ title }) => title)),
     );
     return {
       titles,

@@ -1,6 +1,7 @@
 // The millisecond at which a material becomes due: due from then on, in every list and count, and not before.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { toTimestamp } from '../../services/platform/timestamps.ts';
+import { isDue, toOptionalTime } from '../../gateway/graphql/mapper.ts';
+import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
 import { CALL, newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 
 const BEFORE = '2030-01-01T11:59:59.999Z';
@@ -37,8 +38,13 @@ const DUE: Record<string, () => Promise<number | undefined>> = {
     1 - count(await here.materials.listMaterials({ ...notDue, query: 'quokka' }, CALL)),
   'a list of what is due that is read with a neighbour’s': async () => {
     const requests = [{ userId: neighbourId }, { userId }];
-    const { outcomes } = await here.materials.batchListDueMaterials({ requests }, CALL);
-    return outcomes[1]?.list?.materials.length;
+    const { responses } = await here.materials.batchListDueMaterials({ requests }, CALL);
+    return responses[1]?.materials.length;
+  },
+  'the gateway’s isDue': async () => {
+    const { materials } = await here.materials.listMaterials({ userId }, CALL);
+    const times = materials.map(({ nextReviewTime }) => toOptionalTime(nextReviewTime));
+    return times.filter((time) => isDue(time, here.now().getTime())).length;
   },
   'the forecast': async () => (await here.stats.getForecast({ userId, window }, CALL)).dueNow,
 };
@@ -48,6 +54,17 @@ test.each(Object.entries(DUE))('%s holds it from the millisecond on', async (_, 
   expect(await countDue()).toBe(0);
   here.setClock(NOW);
   expect(await countDue()).toBe(1);
+});
+
+test('without a next review it is due, in the list as in the gateway', async () => {
+  const ownerId = newUserId();
+  const materialId = await here.create(ownerId);
+  await here.sql.query('UPDATE scheduling.materials SET next_review_time = NULL WHERE user_id = $1', [
+    ownerId,
+  ]);
+  const { materials } = await here.materials.listDueMaterials({ userId: ownerId }, CALL);
+  expect(materials.map((material) => material.materialId)).toEqual([materialId]);
+  expect(isDue(toOptionalTime(materials[0]?.nextReviewTime ?? null), 0)).toBe(true);
 });
 
 test('the forecast takes for overdue what was due before the day began, by the millisecond', async () => {

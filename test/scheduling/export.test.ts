@@ -1,7 +1,7 @@
 // An export: exact to the millisecond, complete at every border of what is read at a time, and while others write.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ExportUserDataResponse } from '../../generated/scheduling/v1/ExportUserDataResponse.ts';
-import { toTimestamp } from '../../services/platform/timestamps.ts';
+import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
 import { CALL, newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 
 let here: TestScheduling;

@@ -1,5 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+import { SEND_ALONE, toOutcomes } from '../../services/platform/grpc/batched-calls.ts';
+import {
+  answered,
+  CALL,
+  newUserId,
+  refusal,
+  startTestScheduling,
+  type TestScheduling,
+} from '../support/scheduling.ts';
 
 let here: TestScheduling;
 beforeAll(async () => {
@@ -124,14 +132,15 @@ describe('the latest reviews of several users’ materials', () => {
         { ...of(a, [a.materialId]), pageSize: 2 },
         of(a, []),
       ];
-      const { outcomes } = await here.reviews.batchListReviewsOfUsers({ requests }, CALL);
+      const outcomes = toOutcomes(await here.reviews.batchListReviewsOfUsers({ requests }, CALL));
       expect(
-        outcomes.map(
-          ({ list, error }) =>
-            list?.materials.map(({ reviews, nextPageToken }) => [
+        outcomes.map((outcome) =>
+          answered(outcome, ({ materials }) =>
+            materials.map(({ reviews, nextPageToken }) => [
               reviews.map(({ quality }) => quality),
               nextPageToken !== '',
-            ]) ?? error?.field,
+            ]),
+          ),
         ),
       ).toEqual([
         [[[5, 4], false]],
@@ -140,12 +149,12 @@ describe('the latest reviews of several users’ materials', () => {
           [[3, 2, 1], false],
           [[], false],
         ],
-        'user_id',
+        'INVALID_REQUEST user_id',
         [[[3, 2], true]],
-        'material_ids',
+        'INVALID_REQUEST material_ids',
       ]);
       const one = await here.reviews.batchListReviews(requests[3] ?? {}, CALL);
-      expect(outcomes[3]?.list).toEqual(one);
+      expect(outcomes[3]).toEqual(one);
       const [latest] = one.materials[0]?.reviews ?? [];
       expect([latest?.before === null, latest?.after === null]).toEqual(
         view === 'REVIEW_VIEW_BASIC' ? [true, true] : [false, false],
@@ -153,7 +162,7 @@ describe('the latest reviews of several users’ materials', () => {
     },
   );
 
-  test('of more than a thousand rows are left to a call of their own', async () => {
+  test('of more than a thousand rows are to be sent alone', async () => {
     const { userId, materialId } = await graded([1, 2, 3]);
     const materialIds = [...Array.from({ length: 99 }, newUserId), materialId];
     const requests = [3, 100].map((pageSize) => ({
@@ -162,10 +171,9 @@ describe('the latest reviews of several users’ materials', () => {
       pageSize,
       view: 'REVIEW_VIEW_BASIC' as const,
     }));
-    const { outcomes } = await here.reviews.batchListReviewsOfUsers({ requests }, CALL);
-    const [small, large] = outcomes;
-    expect([large?.list, large?.deferred]).toEqual([undefined, true]);
-    for (const list of [small?.list, await here.reviews.batchListReviews(requests[1] ?? {}, CALL)])
+    const batch = await here.reviews.batchListReviewsOfUsers({ requests }, CALL);
+    expect(toOutcomes(batch)[1]).toBe(SEND_ALONE);
+    for (const list of [batch.responses[0], await here.reviews.batchListReviews(requests[1] ?? {}, CALL)])
       expect(list?.materials[99]?.reviews.map(({ revision }) => revision)).toEqual([3, 2, 1]);
   });
 });

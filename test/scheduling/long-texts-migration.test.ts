@@ -3,8 +3,8 @@
 import { runner } from 'node-pg-migrate';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Queryable } from '../../services/platform/postgres.ts';
-import { searchMaterials } from '../../services/scheduling/repositories/material-search-repository.ts';
+import type { Queryable } from '../../services/platform/postgres/database.ts';
+import { searchMaterials } from '../../services/scheduling/materials/material-search-repository.ts';
 import { schedulingSchema } from '../../services/scheduling/service.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { randomAscii } from '../support/random-text.ts';

@@ -1,6 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ListMaterialsRequestInput } from '../../generated/scheduling/v1/ListMaterialsRequest.ts';
-import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+import { toOutcomes } from '../../services/platform/grpc/batched-calls.ts';
+import {
+  answered,
+  CALL,
+  newUserId,
+  refusal,
+  startTestScheduling,
+  type TestScheduling,
+} from '../support/scheduling.ts';
 
 let here: TestScheduling;
 beforeAll(async () => {
@@ -130,30 +138,30 @@ describe('a list', () => {
   });
 });
 
+const length = ({ materials }: { materials: unknown[] }) => materials.length;
+
 describe('a batch', () => {
-  test('answers each list apart, and leaves one with a text of over 4,096 bytes to a call of its own', async () => {
+  test('answers each list apart; one with a text of over 4,096 bytes is to be sent alone, and is then answered whole', async () => {
     const [small, large, nobody] = [newUserId(), newUserId(), newUserId()];
     await here.materials.createMaterial({ userId: small, title: 'T', content: 'é'.repeat(2048) }, CALL);
     for (const title of ['first', 'second'])
       await here.materials.createMaterial({ userId: large, title, content: 'x'.repeat(4097) }, CALL);
     const basic = { userId: large, view: 'MATERIAL_VIEW_BASIC' } as const;
     const requests = [{ userId: small }, { userId: 'x' }, { userId: nobody }, { userId: large }, basic];
-    const { outcomes } = await here.materials.batchListMaterials({ requests }, CALL);
-    expect(
-      outcomes.map((outcome) => outcome.list?.materials.length ?? outcome.error ?? outcome.deferred),
-    ).toEqual([
+    const newest = await here.materials.batchListMaterials({ requests }, CALL);
+    expect(toOutcomes(newest).map((outcome) => answered(outcome, length))).toEqual([
       1,
-      { reason: 'INVALID_REQUEST', message: 'user_id must be a UUID.', field: 'user_id' },
+      'INVALID_REQUEST user_id',
       0,
-      true,
+      'send alone',
       2,
     ]);
-    expect(outcomes[0]?.list?.materials[0]?.content).toBe('é'.repeat(2048));
-    const { outcomes: both } = await here.materials.batchListDueMaterials(
-      { requests: [{ userId: large }, basic] },
-      CALL,
-    );
-    expect(both.map((outcome) => outcome.list?.materials.length ?? outcome.deferred)).toEqual([true, 2]);
+    expect(newest.failedRequests[1]?.message).toBe('user_id must be a UUID.');
+    expect(newest.responses[0]?.materials[0]?.content).toBe('é'.repeat(2048));
+    const both = await here.materials.batchListDueMaterials({ requests: [{ userId: large }, basic] }, CALL);
+    expect(toOutcomes(both).map((outcome) => answered(outcome, length))).toEqual(['send alone', 2]);
+    const one = await here.materials.batchListDueMaterials({ requests: [{ userId: large }] }, CALL);
+    expect(one.responses[0]?.materials.map(({ content }) => content?.length)).toEqual([4097, 4097]);
     for (const { materials } of [
       await here.materials.listMaterials({ userId: large }, CALL),
       await here.materials.listDueMaterials({ userId: large }, CALL),
@@ -163,9 +171,9 @@ describe('a batch', () => {
       { requests: [{ userId: small }, { userId: nobody, pageSize: 101 }] },
       CALL,
     );
-    expect(due.outcomes.map((outcome) => outcome.list?.materials.length ?? outcome.error?.field)).toEqual([
+    expect(toOutcomes(due).map((outcome) => answered(outcome, length))).toEqual([
       1,
-      'page_size',
+      'INVALID_REQUEST page_size',
     ]);
     for (const requests of [[], Array.from({ length: 17 }, () => ({ userId: small }))]) {
       expect(await refusal(here.materials.batchListMaterials({ requests }, CALL))).toBe(
@@ -224,12 +232,12 @@ describe('the basic view', () => {
       ['MATERIAL_VIEW_BASIC', 'MATERIAL_VIEW_FULL', 'MATERIAL_VIEW_UNSPECIFIED'] as const
     ).map((view) => ({ userId, pageSize: 1, view }));
     for (const batch of [here.materials.batchListMaterials, here.materials.batchListDueMaterials]) {
-      const { outcomes } = await batch({ requests }, CALL);
-      const contents = outcomes.map(({ list }) => list?.materials[0]?.content);
+      const { responses } = await batch({ requests }, CALL);
+      const contents = responses.map(({ materials }) => materials[0]?.content);
       expect(contents[0]).toBeUndefined();
       expect(contents[1]).toMatch(/^[ac]$/);
       expect(contents[2]).toBe(contents[1]);
-      expect(outcomes[0]?.list?.materials[0]?.materialId).toBe(outcomes[1]?.list?.materials[0]?.materialId);
+      expect(responses[0]?.materials[0]?.materialId).toBe(responses[1]?.materials[0]?.materialId);
     }
     const first = await here.materials.listMaterials(
       { userId, pageSize: 2, view: 'MATERIAL_VIEW_BASIC' },

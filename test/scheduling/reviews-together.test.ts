@@ -1,12 +1,16 @@
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ReviewServiceDefinition } from '../../generated/scheduling/v1/ReviewService.ts';
-import { createGrpcClient } from '../../services/platform/grpc-client.ts';
-import { createLogger } from '../../services/platform/logger.ts';
-import { openDatabase } from '../../services/platform/postgres.ts';
-import { loadProto, serviceDefinition } from '../../services/platform/proto.ts';
-import { reviewMaterial } from '../../services/scheduling/domain/review.ts';
-import { createReviewTrips, type ReviewTrips } from '../../services/scheduling/handlers/review-trips.ts';
+import type { SubmitReviewRequest } from '../../generated/scheduling/v1/SubmitReviewRequest.ts';
+import type { CallContext } from '../../services/platform/grpc/call-context.ts';
+import { createGrpcClient } from '../../services/platform/grpc/client.ts';
+import { createLogger } from '../../services/platform/logging/logger.ts';
+import { openDatabase } from '../../services/platform/postgres/database.ts';
+import { loadProto, serviceDefinition } from '../../services/platform/protobuf/load.ts';
+import { findMaterials } from '../../services/scheduling/materials/materials-repository.ts';
+import { reviewMaterial } from '../../services/scheduling/reviews/review.ts';
+import { createReviewHandlers } from '../../services/scheduling/reviews/reviews-handlers.ts';
+import { applyReviews } from '../../services/scheduling/reviews/reviews-repository.ts';
 import { CALL, newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 
 let here: TestScheduling;
@@ -24,30 +28,8 @@ const makeLearners = (count: number) =>
     return { userId, materialId: await here.create(userId, `Of learner ${index}`) };
   });
 
-/** Reviews of a database of its own connections, seen statement by statement. */
-function openTrips() {
-  const database = openDatabase({
-    ...{ databaseUrl: here.databaseUrl, applicationName: 'test', maxConnections: 4 },
-    logger: createLogger('test', 'silent'),
-  });
-  const names: string[] = [];
-  const listening = {
-    ...database,
-    query: ((statement) => {
-      names.push(statement.name ?? '');
-      return database.query(statement);
-    }) as typeof database.query,
-  };
-  return {
-    names,
-    close: database.close,
-    of: (isDistributed: boolean) => createReviewTrips(listening, isDistributed),
-  };
-}
-
 const CALL_ORIGIN = { requestId: 'test', traceparent: undefined };
 const REVIEW_TIME = new Date('2026-12-01T10:00:00Z');
-const grade = (quality: 0 | 3 | 4 | 5) => ({ reviewId: newUserId(), quality, reviewTime: REVIEW_TIME });
 
 describe('reviews at the same moment', () => {
   test('of 100 learners change each the own material, by the own grade', async () => {
@@ -74,10 +56,7 @@ describe('reviews at the same moment', () => {
   test('through two processes, ten of each of twenty materials, leave ten revisions each in a row', async () => {
     const other = await here.startAnother();
     const otherReviews = createGrpcClient(
-      serviceDefinition<ReviewServiceDefinition>(
-        loadProto('scheduling/v1/scheduling.proto'),
-        'scheduling.v1.ReviewService',
-      ),
+      serviceDefinition<ReviewServiceDefinition>(loadProto('scheduling/v1'), 'scheduling.v1.ReviewService'),
       {
         target: `127.0.0.1:${other.port}`,
         trust: { serviceTokens: [], tls: undefined },
@@ -144,78 +123,124 @@ describe('reviews at the same moment', () => {
   });
 });
 
-/** The learners' materials, all of which there are. */
-async function findAll({ find }: ReviewTrips, learners: readonly { userId: string; materialId: string }[]) {
-  const found = await Promise.all(learners.map(find));
-  return found.map((material) => {
-    if (material === undefined) throw new Error('not found');
-    return material;
+/** Repositories with a database of its own connections, seen statement by statement. */
+function listen() {
+  const database = openDatabase({
+    ...{ databaseUrl: here.databaseUrl, applicationName: 'test', maxConnections: 4 },
+    logger: createLogger('test', 'silent'),
   });
+  const names: string[] = [];
+  const query: typeof database.query = (statement) => {
+    names.push(statement.name ?? '');
+    return database.query(statement);
+  };
+  return { names, database: { ...database, query } };
 }
 
-describe('the trips of reviews', () => {
-  test('are two statements for five learners on one PostgreSQL, ten where users lie on different nodes', async () => {
-    const trips = openTrips();
-    for (const isDistributed of [false, true]) {
-      const own = trips.of(isDistributed);
-      const learners = await makeLearners(5);
-      const found = await findAll(own, learners);
-      const applied = await Promise.all(
-        found.map((material, index) =>
-          own.apply({
-            userId: learners[index]?.userId ?? '',
-            origin: CALL_ORIGIN,
-            review: reviewMaterial(material, grade(4)).review,
-          }),
-        ),
+describe('reviews of one and of several', () => {
+  test('do and answer the same, by one statement for all and by one for each', async () => {
+    const grades = [0, 1, 2, 3, 4, 5] as const;
+    const graded = async (together: boolean) => {
+      const { names, database } = listen();
+      const learners = await makeLearners(grades.length);
+      const materials = await findMaterials(database, learners);
+      const reviews = learners.map(({ userId, materialId }, index) => {
+        const material = materials[index];
+        if (material === undefined) throw new Error(`no material ${materialId}`);
+        const quality = grades[index] ?? 0;
+        const grade = { reviewId: newUserId(), quality, reviewTime: REVIEW_TIME };
+        return { userId, review: reviewMaterial(material, grade).review, origin: CALL_ORIGIN };
+      });
+      const applied = together
+        ? await applyReviews(database, reviews)
+        : (await Promise.all(reviews.map((review) => applyReviews(database, [review])))).flat();
+      expect(applied).toEqual([true, true, true, true, true, true]);
+      const { rows } = await here.sql.query(
+        `SELECT r.*, m.ease_factor_hundredths, m.interval_days, m.repetitions, m.next_review_time, m.update_time,
+           m.last_reviewed_time, m.revision AS material_revision
+         FROM scheduling.reviews r JOIN scheduling.materials m USING (user_id, material_id)
+         WHERE user_id = ANY($1) ORDER BY quality`,
+        [learners.map(({ userId }) => userId)],
       );
-      expect(applied).toEqual([true, true, true, true, true]);
-    }
-    const five = (name: string) => Array.from({ length: 5 }, () => name);
-    expect(trips.names).toEqual([
-      'find-materials-of-users',
-      'apply-reviews',
-      ...five('find-material'),
-      ...five('apply-review'),
+      await database.close();
+      const told = rows.map(({ user_id, material_id, review_id, before_next_review_time, ...row }) => row);
+      return { told, names };
+    };
+    const [one, several] = [await graded(false), await graded(true)];
+    expect(several.told).toEqual(one.told);
+    expect(several.told.map((row) => [row.quality, row.ease_factor_hundredths, row.repetitions])).toEqual([
+      [0, 170, 0],
+      [1, 196, 0],
+      [2, 218, 0],
+      [3, 236, 1],
+      [4, 250, 1],
+      [5, 260, 1],
     ]);
-    await trips.close();
+    const find = 'find-material-several';
+    expect(several.names).toEqual([find, 'apply-review-several']);
+    expect(one.names).toEqual([find, ...Array.from({ length: 6 }, () => 'apply-review')]);
   });
 
   test('apply nothing of a review whose material has changed since, and all of its neighbours', async () => {
-    const trips = openTrips();
-    const own = trips.of(false);
+    const { database } = listen();
     const learners = await makeLearners(3);
-    const found = await findAll(own, learners);
-    const reviews = found.map((material) => reviewMaterial(material, grade(5)).review);
+    const materials = await findMaterials(database, learners);
     await here.reviews.submitReview({ ...learners[1], quality: 0 }, CALL);
-    const applied = await Promise.all(
-      reviews.map((review, index) =>
-        own.apply({ userId: learners[index]?.userId ?? '', origin: CALL_ORIGIN, review }),
-      ),
-    );
-    expect(applied).toEqual([true, false, true]);
+    const reviews = learners.flatMap(({ userId }, index) => {
+      const material = materials[index];
+      if (material === undefined) return [];
+      const grade = { reviewId: newUserId(), quality: 5, reviewTime: REVIEW_TIME } as const;
+      return [{ userId, review: reviewMaterial(material, grade).review, origin: CALL_ORIGIN }];
+    });
+    expect(await applyReviews(database, reviews)).toEqual([true, false, true]);
     const counts = await here.sql.query(
       'SELECT quality FROM scheduling.reviews WHERE user_id = ANY($1) ORDER BY quality',
       [learners.map(({ userId }) => userId)],
     );
     expect(counts.rows.map(({ quality }) => quality)).toEqual([0, 5, 5]);
-    await trips.close();
+    await database.close();
+  });
+});
+
+/** Handlers on a database of their own connections, seen statement by statement. */
+function handlersOf(isDistributed: boolean) {
+  const { names, database } = listen();
+  const newId = () => newUserId();
+  const handlers = createReviewHandlers({ database, now: () => REVIEW_TIME, newId, isDistributed });
+  const submit = (request: { userId: string; materialId: string }, origin: Partial<CallContext> = {}) =>
+    handlers.SubmitReview({ ...request, quality: 3, requestId: '' } as SubmitReviewRequest, {
+      ...CALL_ORIGIN,
+      caller: 'test',
+      signal: new AbortController().signal,
+      ...origin,
+    });
+  return { names, submit, close: () => database.close() };
+}
+
+describe('the statements of reviews of one moment', () => {
+  test('are two for five learners on one PostgreSQL, ten where users lie on different nodes', async () => {
+    const learners = await makeLearners(5);
+    const together = handlersOf(false);
+    await Promise.all(learners.map((learner) => together.submit(learner)));
+    expect(together.names).toEqual(['find-material-several', 'apply-review-several']);
+    const apart = handlersOf(true);
+    await Promise.all(learners.map((learner) => apart.submit(learner)));
+    expect(apart.names.toSorted()).toEqual([
+      ...Array.from({ length: 5 }, () => 'apply-review'),
+      ...Array.from({ length: 5 }, () => 'find-material'),
+    ]);
+    await together.close();
+    await apart.close();
   });
 
   test('that fail for one fail for that one alone', async () => {
-    const trips = openTrips();
-    const own = trips.of(false);
+    const { submit, close } = handlersOf(false);
     const learners = await makeLearners(3);
-    const found = await findAll(own, learners);
+    // PostgreSQL stores no U+0000, and gRPC lets none through.
     const outcomes = await Promise.allSettled(
-      found.map((material, index) => {
-        // PostgreSQL stores no U+0000, and gRPC lets none through.
-        const origin = { requestId: index === 1 ? 'r\u0000' : 'r', traceparent: undefined };
-        const { review } = reviewMaterial(material, grade(3));
-        return own.apply({ userId: learners[index]?.userId ?? '', origin, review });
-      }),
+      learners.map((learner, index) => submit(learner, { requestId: index === 1 ? 'r\u0000' : 'r' })),
     );
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
-    await trips.close();
+    await close();
   });
 });

@@ -1,6 +1,6 @@
 // Two users whose rows have the same ids, as a key of (user_id, id) allows: neither sees nor changes the other's.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { toTimestamp } from '../../services/platform/timestamps.ts';
+import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
 import { openHolder } from '../support/row-locks.ts';
 import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 import { rowsOf } from './rows-of.ts';

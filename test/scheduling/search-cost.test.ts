@@ -1,7 +1,7 @@
 // What a search may cost PostgreSQL: it must not depend on what is searched for, and it is bounded.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Queryable } from '../../services/platform/postgres.ts';
-import { searchMaterials } from '../../services/scheduling/repositories/material-search-repository.ts';
+import type { Queryable } from '../../services/platform/postgres/database.ts';
+import { searchMaterials } from '../../services/scheduling/materials/material-search-repository.ts';
 import { backendCpuMs } from '../support/backend-cpu.ts';
 import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 

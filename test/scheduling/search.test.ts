@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ListMaterialsRequestInput } from '../../generated/scheduling/v1/ListMaterialsRequest.ts';
-import type { Queryable } from '../../services/platform/postgres.ts';
-import { searchMaterials } from '../../services/scheduling/repositories/material-search-repository.ts';
+import type { Queryable } from '../../services/platform/postgres/database.ts';
+import { searchMaterials } from '../../services/scheduling/materials/material-search-repository.ts';
 import { CALL, newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 
 /** Few characters, so that most patterns are found: LIKE's signs, one to four bytes of UTF-8, and folding pairs. */

@@ -1,33 +1,35 @@
 // Every statement and the whole schema keep each user's rows together, so that they can be spread over nodes by user_id.
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createLogger } from '../../services/platform/logger.ts';
-import { migrate } from '../../services/platform/migrate.ts';
+import { createLogger } from '../../services/platform/logging/logger.ts';
+import { migrate } from '../../services/platform/postgres/migrate.ts';
 import { DISTRIBUTED_TABLES } from '../../services/scheduling/distribute.ts';
 import { schedulingSchema } from '../../services/scheduling/service.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { isHeard, type Overheard, overhear, writtenSql } from './overheard.ts';
+import { isRecorded, type RecordedStatement, recordStatements, writtenSql } from './statement-recorder.ts';
 import { namesCalledByWrite, SCHEMA_PROBLEMS, unboundTables } from './statement-rules.ts';
 
+/** Functions whose statement answers one request, or several of any users where all users' rows lie on one node. */
+const SEVERAL: Readonly<Record<string, string>> = {
+  listDueMaterials: 'each branch is bound to the user of its request',
+  listMaterials: 'as listDueMaterials',
+  listReviewsOfMaterials: 'as listDueMaterials',
+  listReviewSummariesOfMaterials: 'as listDueMaterials',
+  findMaterials: 'as listDueMaterials',
+};
 /** Functions with a statement that is not bound to one user by a parameter, and why that is right. */
 const UNBOUND: Readonly<Record<string, string>> = {
-  listDueOfUsers:
-    'lists of several users at once, each branch bound to its own; not used where tables are distributed',
-  listNewestOfUsers: 'as listDueOfUsers',
-  listReviewSummariesOfUsers: 'as listDueOfUsers',
-  findMaterialsOfUsers: 'as listDueOfUsers',
-  applyReviewsOfUsers:
-    'reviews of several users at once, each of the own material; not used where tables are distributed',
+  ...SEVERAL,
   searchMaterials:
     'looks for pieces that each hold their user, bound in a way that no B-tree serves; the rows are bound, and so is each material looked up',
-  sweepAnsweredRequests: 'forgets what is older than a day, of everyone; runs on all nodes',
+  deleteOldIdempotencyRecords: 'forgets what is older than a day, of everyone; runs on all nodes',
   countMaterials: 'npm run verify, of everyone or of one',
   readHistories: 'npm run verify, of everyone or of one',
 };
 
 let database: TestDatabase;
 let sql: Client;
-let statements: Overheard[];
+let statements: RecordedStatement[];
 
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -35,7 +37,7 @@ beforeAll(async () => {
   await migrate({ databaseUrl, ...schedulingSchema, logger: createLogger('test', 'silent') });
   sql = new Client({ connectionString: databaseUrl });
   await sql.connect();
-  ({ statements } = await overhear());
+  ({ statements } = await recordStatements());
 });
 afterAll(async () => {
   await sql.end();
@@ -53,12 +55,12 @@ async function changeable(names: readonly string[]): Promise<string[]> {
 
 describe('the statements of the scheduling repositories', () => {
   test('are all heard: every function is called, and every piece of SQL in the sources is issued', async () => {
-    const { uncalled, unknown } = await overhear();
+    const { uncalled, unknown } = await recordStatements();
     expect({ uncalled, unknown }).toEqual({ uncalled: [], unknown: [] });
     const { pieces, names, namesInPieces } = writtenSql();
     expect(namesInPieces).toBe(names);
     expect(pieces.length).toBeGreaterThanOrEqual(40);
-    expect(pieces.filter((piece) => !isHeard(piece, statements))).toEqual([]);
+    expect(pieces.filter((piece) => !isRecorded(piece, statements))).toEqual([]);
   });
 
   test('read and write the rows of one user only, but for those that are listed with a reason', () => {
@@ -68,34 +70,20 @@ describe('the statements of the scheduling repositories', () => {
     );
   });
 
-  test('that read several users’ rows bind each branch to the user asked about', () => {
-    const lateral = statements.filter(({ text }) => text.includes('LATERAL'));
-    const ofUsers = lateral.filter(({ functionName }) => /OfUsers$/.test(functionName));
-    expect(ofUsers.length).toBe(4);
-    for (const { text } of ofUsers) {
-      expect(text).toMatch(
-        /CROSS JOIN LATERAL \(\s*SELECT (?:(?!SELECT)[\s\S])* WHERE [mr]\.user_id = asked\.user_id /,
-      );
+  test('that answer several users bind each branch to the user asked about; one is bound directly', () => {
+    const listed = statements.filter(({ functionName }) => Object.hasOwn(SEVERAL, functionName));
+    const several = listed.filter(({ text }) => text.includes('WITH ORDINALITY AS asked'));
+    expect(new Set(several.map(({ functionName }) => functionName))).toEqual(new Set(Object.keys(SEVERAL)));
+    for (const { text } of several) {
+      expect(text).toMatch(/CROSS JOIN LATERAL \([\s\S]*(?:m\.user_id = |apply_review\()asked\.user_id/);
       expect(unboundTables(text, ['asked'])).toEqual([]);
     }
-  });
-
-  test('that write several users’ rows change each the own material, and keep the history of what was changed', () => {
-    const writes = statements.filter(({ functionName }) => functionName === 'applyReviewsOfUsers');
-    expect(writes.length).toBe(1);
-    for (const { text } of writes) {
-      // The history's rows are those that the update returned.
-      expect(unboundTables(text, ['asked', 'current'])).toEqual(['reviews']);
-      expect(text).toMatch(
-        /RETURNING current\.\*\s*\)\s*INSERT INTO scheduling\.reviews [^;]* SELECT \* FROM rescheduled/,
-      );
-    }
+    for (const { text } of listed.filter((each) => !several.includes(each)))
+      expect(unboundTables(text)).toEqual([]);
   });
 
   test('that write call nothing whose answer may change: instants come finished', async () => {
-    // Those of several users never run where a write may be done again on another node.
-    const ofOne = statements.filter(({ functionName }) => !/OfUsers$/.test(functionName));
-    const called = ofOne.flatMap(({ text }) => namesCalledByWrite(text));
+    const called = statements.flatMap(({ text }) => namesCalledByWrite(text));
     expect(called).toContain('lower');
     expect(await changeable(called)).toEqual([]);
   });

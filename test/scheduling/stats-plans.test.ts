@@ -1,12 +1,12 @@
 // Proves that each statistic is found through an index, and within one user's rows.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Queryable } from '../../services/platform/postgres.ts';
-import { lastDays, nextDays } from '../../services/scheduling/domain/calendar.ts';
-import { readActivity } from '../../services/scheduling/repositories/stats/activity.ts';
-import { readDistributions } from '../../services/scheduling/repositories/stats/distributions.ts';
-import { readForecast } from '../../services/scheduling/repositories/stats/forecast.ts';
-import { listHardestMaterials } from '../../services/scheduling/repositories/stats/hardest.ts';
-import { readRetention } from '../../services/scheduling/repositories/stats/retention.ts';
+import type { Queryable } from '../../services/platform/postgres/database.ts';
+import { readActivity } from '../../services/scheduling/statistics/activity-repository.ts';
+import { lastDays, nextDays } from '../../services/scheduling/statistics/calendar.ts';
+import { readDistributions } from '../../services/scheduling/statistics/distributions-repository.ts';
+import { readForecast } from '../../services/scheduling/statistics/forecast-repository.ts';
+import { listHardestMaterials } from '../../services/scheduling/statistics/hardest-repository.ts';
+import { readRetention } from '../../services/scheduling/statistics/retention-repository.ts';
 import { newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 import { material, review, storeFacts } from './stats-facts.ts';
 

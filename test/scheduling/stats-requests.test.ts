@@ -1,6 +1,6 @@
 // What a request for a statistic may ask, and whose rows it never sees.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { toTimestamp } from '../../services/platform/timestamps.ts';
+import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
 import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 import { due, material, review, storeFacts, window } from './stats-facts.ts';
 

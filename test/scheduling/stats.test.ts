@@ -1,7 +1,7 @@
 // Holds every figure against a recount of all rows, over random histories in zones with awkward clocks.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { toTimestamp } from '../../services/platform/timestamps.ts';
+import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
 import { CALL, newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 import { storeFacts } from './stats-facts.ts';
 import * as recount from './stats-recount.ts';

@@ -3,7 +3,7 @@ import { Client, credentials } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ReviewServiceDefinition } from '../../generated/scheduling/v1/ReviewService.ts';
 import type { SubmitReviewRequestInput } from '../../generated/scheduling/v1/SubmitReviewRequest.ts';
-import { loadProto, serviceDefinition } from '../../services/platform/proto.ts';
+import { loadProto, serviceDefinition } from '../../services/platform/protobuf/load.ts';
 import { holdMaterial, inTime, openHolder, queueOn } from '../support/row-locks.ts';
 import {
   CALL,
@@ -192,8 +192,8 @@ describe('reviews of several learners in one statement', () => {
       );
       const holder = await openHolder(here.databaseUrl);
       try {
-        // Lets read, and lets nobody write.
-        await holder.sql.query('LOCK TABLE scheduling.materials IN SHARE ROW EXCLUSIVE MODE');
+        // Lets read, and lets nobody lock or write.
+        await holder.sql.query('LOCK TABLE scheduling.materials IN EXCLUSIVE MODE');
         const answers = Promise.all(
           learners.map((learner) => here.reviews.submitReview({ ...learner, quality: 5 }, CALL)),
         );
@@ -244,7 +244,7 @@ describe('a caller who goes', () => {
 /** One connection to the service: what is answered on it later was heard later. */
 function openCaller(port: number) {
   const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure());
-  const proto = loadProto('scheduling/v1/scheduling.proto');
+  const proto = loadProto('scheduling/v1');
   const { SubmitReview, PreviewReview } = serviceDefinition<ReviewServiceDefinition>(
     proto,
     'scheduling.v1.ReviewService',

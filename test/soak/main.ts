@@ -3,21 +3,21 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { SCOPES } from '../../services/accounts/scopes.ts';
-import { createProgress } from '../../services/platform/progress.ts';
+import { createProgress } from '../../services/platform/process/progress.ts';
 import { type LoadGenerator, startLoadGenerator } from '../bench/load/load.ts';
 import { httpRequest, type LoadResult } from '../bench/load/plan.ts';
 import { type Panel, plotSvg } from './plot.ts';
 import type { Held } from './probe.ts';
 import { type Soaked, startSoaked } from './services.ts';
 
-const HELP = `Runs all services at 70 % of what they can do, and looks whether what they hold grows.
+const HELP = `Runs all services at 70 % of their capacity, and checks that their memory and handles do not grow.
 
   npm run soak [-- --minutes 30]
 
-Every minute each process is told to collect its garbage and to say what is left. It ends with 1 where, from a third of
-the time on to its end, the heap of a process grew by 3 MB or more (by 15 MB in runs under 30 minutes, which end while
-caches still fill), or its open handles grew. Needs redis-server. Leaves .soak/soak.json and .soak/soak.svg; a run of
-30 minutes or more also writes docs/soak.svg.
+Every minute each process collects its garbage and reports what is left. The run exits with 1 if, in its last two thirds,
+the heap of a process grew by 3 MB or more (by 15 MB in runs under 30 minutes, which end while caches still fill), or its
+open handles grew. Needs redis-server. Writes .soak/soak.json and .soak/soak.svg; a run of 30 minutes or more also writes
+docs/data/soak.svg.
 `;
 const root = dirname(dirname(import.meta.dirname));
 const USERS = 50;
@@ -178,5 +178,5 @@ function save(
     join(folder, 'soak.json'),
     `${JSON.stringify({ ratePerSecond, samples, slices }, null, 1)}\n`,
   );
-  if (isFull) writeFileSync(join(root, 'docs/soak.svg'), svg);
+  if (isFull) writeFileSync(join(root, 'docs/data/soak.svg'), svg);
 }

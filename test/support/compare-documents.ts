@@ -2,12 +2,12 @@
 // resolvers to which every row is the only one and every text is wanted.
 import assert from 'node:assert/strict';
 import { defaultFieldResolver, type GraphQLSchema, graphql, isObjectType } from 'graphql';
-import type { GatewayContext } from '../../gateway/context.ts';
-import { formatError } from '../../gateway/errors.ts';
+import type { GatewayContext } from '../../gateway/graphql/context.ts';
+import { formatError } from '../../gateway/graphql/errors.ts';
+import { buildGatewaySchema } from '../../gateway/graphql/schema.ts';
 import { BYTES_OF_COST } from '../../gateway/limits/field-costs.ts';
-import { buildGatewaySchema } from '../../gateway/schema.ts';
-import { viewsFor } from '../../gateway/views.ts';
-import type { CallOptions } from '../../services/platform/grpc-client.ts';
+import { viewsFor } from '../../gateway/reads/views.ts';
+import type { CallOptions } from '../../services/platform/grpc/client.ts';
 import type { GraphqlAnswer, TestGateway } from './gateway.ts';
 import type { Learner } from './learners.ts';
 import { type DocumentOptions, type RandomDocument, randomDocument } from './random-documents.ts';
@@ -103,6 +103,7 @@ async function askAlone(
       answer: (value) => value,
     },
     views: viewsFor(new Set(['content', 'before'])),
+    refused() {},
     settle: () => {},
   };
   const result = await graphql({ schema, source: query, variableValues: variables, contextValue });

@@ -3,11 +3,11 @@ import { randomBytes } from 'node:crypto';
 import { parseToken } from '../../gateway/access/tokens.ts';
 import { buildGateway } from '../../gateway/app.ts';
 import { type Clients, closeClients, createClients } from '../../gateway/clients.ts';
+import { buildGatewaySchema } from '../../gateway/graphql/schema.ts';
 import { inspect } from '../../gateway/limits/inspect.ts';
 import { createKnownDocuments } from '../../gateway/limits/known-documents.ts';
-import { buildGatewaySchema } from '../../gateway/schema.ts';
-import type { AuditEntry } from '../../services/platform/audit.ts';
-import { createLogger } from '../../services/platform/logger.ts';
+import type { AuditEntry } from '../../services/platform/logging/audit.ts';
+import { createLogger } from '../../services/platform/logging/logger.ts';
 import type { TestSystem } from './system.ts';
 
 export type GraphqlAnswer = {
@@ -33,7 +33,7 @@ export async function startTestGateway(
   around: Around = (_rpc, make) => make(),
 ) {
   const rpcs: string[] = [];
-  const requests: { view?: string }[] = [];
+  const requests: { requests?: { view?: string }[] }[] = [];
   const audited: AuditEntry[] = [];
   const real = createClients(system);
   const tokens = [`olga:operator:${OPERATOR}`, `vic:viewer:${VIEWER}`].flatMap(
@@ -46,7 +46,7 @@ export async function startTestGateway(
       real,
       (rpc, request) => {
         rpcs.push(rpc);
-        requests.push(request as { view?: string });
+        requests.push(request as { requests?: { view?: string }[] });
       },
       around,
     ),
@@ -90,7 +90,7 @@ export async function startTestGateway(
       return [...rpcs];
     },
     /** What is asked of the services by the RPCs that `work` leads to. */
-    async requestsOf(work: () => Promise<unknown>): Promise<{ view?: string }[]> {
+    async requestsOf(work: () => Promise<unknown>): Promise<{ requests?: { view?: string }[] }[]> {
       requests.length = 0;
       await work();
       return [...requests];

@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { startEmbeddedPostgres } from '../../services/platform/embedded-postgres/embedded-postgres.ts';
+import { startEmbeddedPostgres } from '../../services/embedded-postgres/embedded-postgres.ts';
+import { startInstalledPostgres } from './installed-postgres.ts';
 import { makePostgresFolder } from './postgres-folder.ts';
 
 declare module 'vitest' {
@@ -15,11 +16,11 @@ declare module 'vitest' {
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const { directory, remove } = makePostgresFolder('srs-test-');
   try {
-    const postgres = await startEmbeddedPostgres({ directory, durable: false });
+    const postgres = await start(directory);
     project.provide('postgresUrl', postgres.databaseUrl);
     return async () => {
       await postgres.stop();
-      const log = readFileSync(join(directory, 'postgres.log'), 'utf8');
+      const log = postgres.log();
       remove();
       // Every test of the run worked on this server: what a statement or an error of any of them told is in its log.
       if (/rmk_live_[0-9A-Za-z]{49}/.test(log)) throw new Error('an API key is in the log of PostgreSQL');
@@ -28,4 +29,12 @@ export default async function setup(project: TestProject): Promise<() => Promise
     remove();
     throw error;
   }
+}
+
+/** TEST_POSTGRES_BIN names the folder of the programs to test on, instead of the embedded ones. */
+async function start(directory: string) {
+  const bin = process.env.TEST_POSTGRES_BIN;
+  if (bin) return startInstalledPostgres({ bin, directory });
+  const { databaseUrl, stop } = await startEmbeddedPostgres({ directory, durable: false });
+  return { databaseUrl, stop, log: () => readFileSync(join(directory, 'postgres.log'), 'utf8') };
 }

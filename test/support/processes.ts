@@ -1,83 +1,113 @@
-// The services as processes of their own, on ports that they keep, to be killed, frozen, told to end and started again.
-import { type ChildProcess, spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import { freePort } from '../../services/platform/free-port.ts';
-import { argumentsOf, root, type ServiceName } from './programs.ts';
+// Starts programs as processes of their own, tells when they are ready, keeps what they write, and ends them whatever happens.
+import { type SpawnOptions, spawn } from 'node:child_process';
+import { dirname } from 'node:path';
 
-const PORT_VARIABLES = {
-  accounts: 'ACCOUNTS_PORT',
-  scheduling: 'SCHEDULING_PORT',
-  rest: 'REST_PORT',
-  gateway: 'GRAPHQL_PORT',
-} as const satisfies Record<ServiceName, string>;
+/** This checkout. */
+export const root = dirname(dirname(import.meta.dirname));
+export type Environment = Readonly<Record<string, string | undefined>>;
+export type Process = ReturnType<typeof startProcess>;
+export type LogLine = Record<string, unknown> & { msg?: string };
+export type ProcessOptions = Pick<SpawnOptions, 'uid' | 'gid'> & {
+  /** Default: `root`. */
+  cwd?: string;
+  /** All that it is given, with PATH. */
+  env?: Environment;
+  /** In a process group of its own: every signal goes to its children too. */
+  detached?: boolean;
+  /** `child` has a channel to send and receive messages. */
+  ipc?: boolean;
+  /** Keeps only so many characters of what it wrote last. */
+  keep?: number;
+};
 
-export type Environment = Record<string, string>;
-export type ServiceProcess = Awaited<ReturnType<typeof startService>>;
-
-/**
- * `folder` holds the code, default: this checkout's. Resolves once the service says that it is ready; its environment holds
- * nothing but `environment` and PATH.
- */
-export async function startService(name: ServiceName, environment: Environment, { folder = root } = {}) {
-  const port = await freePort();
-  let current = environment;
-  let log = '';
-  let child: ChildProcess;
-  const start = async () => {
-    const from = log.length;
-    child = spawn(process.execPath, argumentsOf(name, folder), {
-      cwd: folder,
-      env: { PATH: process.env.PATH, LOG_LEVEL: 'info', ...current, [PORT_VARIABLES[name]]: `${port}` },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    await new Promise<void>((resolve, reject) => {
-      let isReady = false;
-      const read = (text: string) => {
-        log += text;
-        // Not again: searching it makes one text of all its pieces, and under load a piece comes with every request.
-        isReady ||= log.includes(`${name} is ready`, from);
-        if (isReady) resolve();
-      };
-      child.stdout?.setEncoding('utf8').on('data', read);
-      child.stderr?.setEncoding('utf8').on('data', read);
-      child.once('exit', () => reject(new Error(log.slice(from))));
-    });
-  };
-  /** Resolves to the exit code, null where the signal ended it. */
-  const end = async (signal: NodeJS.Signals): Promise<number | null> => {
-    if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
-    const exited = once(child, 'exit');
-    if (signal === 'SIGKILL') child.kill('SIGCONT');
-    child.kill(signal);
-    const [code] = await exited;
-    return code;
-  };
-  await start();
-  return {
-    name,
-    port,
-    target: `127.0.0.1:${port}`,
-    origin: `http://127.0.0.1:${port}`,
-    pid: () => child.pid ?? 0,
-    /** All that it has written, over all its lives. */
-    log: () => log,
-    kill: () => end('SIGKILL'),
-    stop: () => end('SIGTERM'),
-    freeze: () => child.kill('SIGSTOP'),
-    thaw: () => child.kill('SIGCONT'),
-    /** After its end, on the same port; `changes` are kept. */
-    async restart(changes: Environment = {}) {
-      current = { ...current, ...changes };
-      await start();
-    },
-  };
+/** From being told to end to SIGKILL. */
+const PATIENCE_MS = 30_000;
+const running = new Set<Process>();
+const killAll = () => {
+  for (const each of running) each.signal('SIGKILL');
+};
+process.on('exit', killAll);
+for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.once(name, () => {
+    // A program with a listener of its own ends in its own way, and 'exit' follows.
+    if (process.listenerCount(name) > 0) return;
+    killAll();
+    process.kill(process.pid, name);
+  });
 }
 
-export const newSecret = () => randomBytes(32).toString('hex');
+/** The process ends with this one at the latest. */
+export function startProcess(command: string, args: readonly string[], options: ProcessOptions = {}) {
+  const { cwd = root, env = {}, ipc = false, keep = Number.POSITIVE_INFINITY, ...others } = options;
+  const child = spawn(command, args, {
+    ...others,
+    cwd,
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ['ignore', 'pipe', 'pipe', ...(ipc ? (['ipc'] as const) : [])],
+  });
+  const listeners = new Set<() => void>();
+  let [output, stdout] = ['', ''];
+  const hear = (text: string) => {
+    output += text;
+    if (output.length > keep) output = output.slice(-keep);
+    for (const listener of listeners) listener();
+  };
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    if (keep === Number.POSITIVE_INFINITY) stdout += text;
+    hear(text);
+  });
+  child.stderr?.setEncoding('utf8').on('data', hear);
+  child.on('error', (error) => hear(String(error)));
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  const told = new Set<NodeJS.Signals>();
+  const signal = (name: NodeJS.Signals): void => {
+    if (!running.has(started)) return;
+    if (!options.detached || child.pid === undefined) return void child.kill(name);
+    try {
+      process.kill(-child.pid, name);
+    } catch {
+      // The group is gone.
+    }
+  };
+  const started = {
+    child,
+    pid: () => child.pid ?? 0,
+    output: () => output,
+    stdout: () => stdout,
+    /** Resolves once it has ended and all is read that it wrote: to its exit code, null where a signal ended it. */
+    ended,
+    isRunning: () => child.pid !== undefined && child.exitCode === null && child.signalCode === null,
+    signal,
+    /** Sends the signal unless it was sent before: a service that is told twice ends at once. Resolves as `ended` does. */
+    end(name: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
+      if (!told.has(name)) signal(name);
+      told.add(name);
+      const timer = setTimeout(() => signal('SIGKILL'), PATIENCE_MS);
+      return ended.finally(() => clearTimeout(timer));
+    },
+    /** Resolves to what `find` finds in its output, now or later. @throws Error with the output where it ends before. */
+    says<T>(find: (output: string) => T | undefined): Promise<T> {
+      return new Promise((resolve, reject) => {
+        const look = () => {
+          const found = find(output);
+          if (found === undefined) return;
+          // Not again: it reads the whole output, and under load a piece comes with every request.
+          listeners.delete(look);
+          resolve(found);
+        };
+        listeners.add(look);
+        look();
+        void ended.then(() => reject(new Error(output)));
+      });
+    },
+  };
+  running.add(started);
+  void ended.then(() => running.delete(started));
+  return started;
+}
 
-/** One address or several, which a client takes in turns. */
-export function targetOf(services: readonly ServiceProcess[]): string {
-  const addresses = services.map(({ target }) => target);
-  return addresses.length === 1 ? (addresses[0] ?? '') : `ipv4:${addresses.join(',')}`;
+/** The lines of JSON that are complete. */
+export function linesOf(output: string): LogLine[] {
+  const complete = output.split('\n').slice(0, -1);
+  return complete.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line));
 }

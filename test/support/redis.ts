@@ -1,13 +1,13 @@
 // A real redis-server of the test's own, on a free port, in a folder of its own.
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { describe, test } from 'vitest';
-import { freePort } from '../../services/platform/free-port.ts';
+import { freePort } from '../../services/platform/process/free-port.ts';
+import { type Process, startProcess } from './processes.ts';
 
 export type RedisServer = Awaited<ReturnType<typeof startRedis>>;
 
@@ -50,7 +50,7 @@ export async function startRedis(settings: Settings = {}) {
   const port = await freePort();
   const folder = mkdtempSync(join(tmpdir(), 'srs-redis-'));
   const { password } = settings;
-  let child: ChildProcess;
+  let server: Process;
   const start = async () => {
     const clusterPort = settings.cluster ? await freePort() : undefined;
     const options = [
@@ -74,28 +74,23 @@ export async function startRedis(settings: Settings = {}) {
           ]),
     ];
     const args = options.flatMap(([name, value = '']) => [`--${name}`, value]);
-    child = spawn('redis-server', args, { stdio: 'ignore' });
-    await untilAnswering(child, port, password);
+    server = startProcess('redis-server', args, { keep: 1000 });
+    await untilAnswering(server, port, password);
     return clusterPort;
   };
-  const kill = async () => {
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    child.kill('SIGCONT');
-    child.kill('SIGKILL');
-    await once(child, 'exit');
-  };
+  const kill = async (): Promise<void> => void (await server.end('SIGKILL'));
   const clusterPort = await start();
   return {
     url: `redis://${password === undefined ? '' : `:${encodeURIComponent(password)}@`}127.0.0.1:${port}`,
     port,
     /** Where the nodes of a Cluster talk to each other. */
     clusterPort,
-    pid: () => child.pid,
+    pid: () => server.pid(),
     kill,
     /** After `kill`: on the same port, empty. */
     restart: async () => void (await start()),
-    freeze: () => child.kill('SIGSTOP'),
-    thaw: () => child.kill('SIGCONT'),
+    freeze: () => server.signal('SIGSTOP'),
+    thaw: () => server.signal('SIGCONT'),
     /** Every write command Redis has carried out, in its own protocol. */
     appendOnlyText: () =>
       readdirSync(folder, { recursive: true, encoding: 'utf8' })
@@ -167,7 +162,7 @@ export async function startRedisCluster({
 }
 
 /** @throws Error where the server ends instead of answering. */
-async function untilAnswering(child: ChildProcess, port: number, password: string | undefined) {
+async function untilAnswering(server: Process, port: number, password: string | undefined) {
   const client = new Redis({
     port,
     host: '127.0.0.1',
@@ -176,16 +171,14 @@ async function untilAnswering(child: ChildProcess, port: number, password: strin
     maxRetriesPerRequest: null,
   });
   client.on('error', () => {});
-  const ended = new AbortController();
   try {
     await Promise.race([
       client.ping(),
-      once(child, 'exit', { signal: ended.signal }).then(([code]) => {
+      server.ended.then((code) => {
         throw new Error(`redis-server ended with ${code} instead of listening on ${port}`);
       }),
     ]);
   } finally {
-    ended.abort();
     client.disconnect();
   }
 }

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { parseToken } from '../../gateway/access/tokens.ts';
 import type { GatewayConfig } from '../../gateway/config.ts';
 import { startGateway } from '../../gateway/service.ts';
-import { createLogger } from '../../services/platform/logger.ts';
+import { createLogger } from '../../services/platform/logging/logger.ts';
 
 export type GatewayReplica = Awaited<ReturnType<typeof startGatewayReplica>>;
 

@@ -12,6 +12,8 @@ export async function openHolder(databaseUrl: string) {
   let isHolding = true;
   return {
     sql,
+    /** How many connections wait for a lock, here or behind each other. */
+    waiting: () => countWaiting(sql),
     /** Resolves once so many connections of services wait for a lock, here or behind each other, or `sent` has ended. */
     async untilWaiting(count: number, sent: Promise<unknown>): Promise<void> {
       let isOver = false;

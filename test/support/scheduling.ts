@@ -8,9 +8,10 @@ import type { SnoozeServiceDefinition } from '../../generated/scheduling/v1/Snoo
 import type { StatsServiceDefinition } from '../../generated/scheduling/v1/StatsService.ts';
 import type { UserDataServiceDefinition } from '../../generated/scheduling/v1/UserDataService.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
-import { createGrpcClient } from '../../services/platform/grpc-client.ts';
-import { createLogger } from '../../services/platform/logger.ts';
-import { loadProto, serviceDefinition } from '../../services/platform/proto.ts';
+import { type Outcome, SEND_ALONE } from '../../services/platform/grpc/batched-calls.ts';
+import { createGrpcClient } from '../../services/platform/grpc/client.ts';
+import { createLogger } from '../../services/platform/logging/logger.ts';
+import { loadProto, serviceDefinition } from '../../services/platform/protobuf/load.ts';
 import { startScheduling } from '../../services/scheduling/service.ts';
 import { createTestDatabase } from './database.ts';
 
@@ -24,12 +25,13 @@ export async function startTestScheduling() {
   let clockMs: number | undefined;
   const common = { logLevel: 'silent', shutdownTimeoutMs: 2000, host: '127.0.0.1', port: 0 } as const;
   const config = { ...common, trust: NO_TRUST };
+  const now = () => new Date(clockMs ?? Date.now());
   /** One more process's worth of the service on the same database. */
   const startAnother = () =>
     startScheduling({
       config: { ...config, databaseUrl: database.databaseUrl },
       logger: createLogger('test', 'silent'),
-      now: () => new Date(clockMs ?? Date.now()),
+      now,
     });
   const service = await startAnother();
   const clients = connectScheduling(service.port);
@@ -42,6 +44,8 @@ export async function startTestScheduling() {
     sql,
     port: service.port,
     startAnother,
+    /** What the service takes for now. */
+    now,
     databaseUrl: database.databaseUrl,
     setClock(time: string | undefined) {
       clockMs = time === undefined ? undefined : Date.parse(time);
@@ -62,7 +66,7 @@ export async function startTestScheduling() {
 
 /** A client for each service of the process that listens on `port`. */
 export function connectScheduling(port: number) {
-  const proto = loadProto('scheduling/v1/scheduling.proto');
+  const proto = loadProto('scheduling/v1');
   const options = { target: `127.0.0.1:${port}`, trust: NO_TRUST, caller: 'test', deadlineMs: 10_000 };
   const define = <D extends ServiceDefinition>(name: string) =>
     serviceDefinition<D>(proto, `scheduling.v1.${name}`);
@@ -93,4 +97,11 @@ export async function refusal(call: Promise<unknown>): Promise<string> {
     throw error;
   }
   return 'no error';
+}
+
+/** What a request of a batch was answered, told by `tell`; or its error, with the field; or that it is to be sent alone. */
+export function answered<R>(outcome: Outcome<R>, tell: (response: R) => unknown): unknown {
+  if (outcome === SEND_ALONE) return 'send alone';
+  if (outcome instanceof ServiceError) return `${outcome.reason} ${outcome.field}`;
+  return outcome instanceof Error ? outcome.message : tell(outcome);
 }

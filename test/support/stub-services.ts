@@ -18,9 +18,10 @@ import type {
   SnoozeServiceHandlers,
 } from '../../generated/scheduling/v1/SnoozeService.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
-import { type AsyncHandlers, implement, startGrpcServer } from '../../services/platform/grpc-server.ts';
-import { createLogger } from '../../services/platform/logger.ts';
-import { loadProto, serviceDefinition } from '../../services/platform/proto.ts';
+import { type AsyncHandlers, implement } from '../../services/platform/grpc/handlers.ts';
+import { startGrpcServer } from '../../services/platform/grpc/server.ts';
+import { createLogger } from '../../services/platform/logging/logger.ts';
+import { loadProto, serviceDefinition } from '../../services/platform/protobuf/load.ts';
 import { startRest } from '../../services/rest/service.ts';
 import { ALL_SCOPES } from './system.ts';
 
@@ -50,7 +51,7 @@ export async function startStubAccounts() {
     const user = { userId, email: 'ada@example.com', plan: 'PLAN_FREE', timeZone: 'UTC' } as const;
     return { user, apiKey: { apiKeyId, userId, scopes } };
   };
-  const proto = loadProto('accounts/v1/accounts.proto');
+  const proto = loadProto('accounts/v1');
   const handlers: Partial<AsyncHandlers<ApiKeyServiceHandlers>> = {
     async VerifyApiKey({ key }) {
       asked.push(key);
@@ -94,6 +95,8 @@ export async function startStubAccounts() {
     asked,
     timesAsked: (key: string) => asked.filter((each) => each === key).length,
     watches: () => watches,
+    /** Streams of revocations that stand now. */
+    openWatches: () => streams.size,
     hold: (key: string) => void held.set(key, []),
     /** Lets the answers to `key` go that are held; later ones are not held. */
     release(key: string) {
@@ -123,7 +126,7 @@ type SchedulingHandlers = AsyncHandlers<MaterialServiceHandlers> &
 
 /** Every rpc does `work` and then fails, or answers an empty message where it does not throw. */
 export async function startStubScheduling(work: (rpc: string) => Promise<void>) {
-  const proto = loadProto('scheduling/v1/scheduling.proto');
+  const proto = loadProto('scheduling/v1');
   const [materials, reviews, snoozes] = [
     serviceDefinition<MaterialServiceDefinition>(proto, 'scheduling.v1.MaterialService'),
     serviceDefinition<ReviewServiceDefinition>(proto, 'scheduling.v1.ReviewService'),

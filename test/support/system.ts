@@ -1,9 +1,9 @@
 // The whole system in this process, over real gRPC, on a database of its own and free ports.
 import { randomBytes } from 'node:crypto';
-import { createAccountsClients } from '../../services/accounts/cli/clients.ts';
 import { SCOPES } from '../../services/accounts/scopes.ts';
 import { startAccounts } from '../../services/accounts/service.ts';
-import { createLogger } from '../../services/platform/logger.ts';
+import { createLogger } from '../../services/platform/logging/logger.ts';
+import { createAccountsClients } from '../../services/programs/keys/clients.ts';
 import { type RestServer, startRest } from '../../services/rest/service.ts';
 import { startScheduling } from '../../services/scheduling/service.ts';
 import { createTestDatabase } from './database.ts';

@@ -2,26 +2,28 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { createServer as createHttpServer } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Redis } from 'ioredis';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { createAccountsClients } from '../../services/accounts/cli/clients.ts';
-import { startEmbeddedPostgres } from '../../services/platform/embedded-postgres/embedded-postgres.ts';
+import { startEmbeddedPostgres } from '../../services/embedded-postgres/embedded-postgres.ts';
+import { createAccountsClients } from '../../services/programs/keys/clients.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { type Program, root, startProgram } from '../support/programs.ts';
+import { root } from '../support/processes.ts';
 import { describeWithRedis, startRedis } from '../support/redis.ts';
+import { type ServiceProcess, startService } from '../support/services.ts';
 
-type Finding = { check: string; state: string; found: string; mend?: string };
+type Finding = { check: string; state: string; found: string; remedy?: string };
 
 const PEPPER = 'p'.repeat(32);
 const TOKEN = 't'.repeat(32);
 let folder: string;
 let database: TestDatabase;
-let programs: Program[] = [];
+let programs: ServiceProcess[] = [];
 /** Of a deployment in which nothing is wrong. */
 let healthy: Record<string, string>;
 
@@ -31,10 +33,10 @@ beforeAll(async () => {
   database = await createTestDatabase();
   const common = { DATABASE_URL: database.databaseUrl, SERVICE_TOKEN: TOKEN };
   programs = await Promise.all([
-    startProgram('accounts', { ...common, ACCOUNTS_PORT: '0', KEY_PEPPER: `1:${PEPPER}` }),
-    startProgram('scheduling', { ...common, SCHEDULING_PORT: '0' }),
+    startService('accounts', { ...common, KEY_PEPPER: `1:${PEPPER}` }),
+    startService('scheduling', common),
   ]);
-  const portOf = (index: number) => programs[index]?.target.split(':')[1] ?? '';
+  const portOf = (index: number) => `${programs[index]?.port}`;
   healthy = {
     ...common,
     DATA_DIR: join(folder, 'nothing'),
@@ -48,13 +50,13 @@ beforeAll(async () => {
   };
 });
 afterAll(async () => {
-  await Promise.all(programs.map((program) => program.end()));
+  await Promise.all(programs.map((program) => program.stop()));
   await database.drop();
   rmSync(folder, { recursive: true, force: true });
 });
 
 const run = (environment: Record<string, string>, ...args: string[]) =>
-  promisify(execFile)(process.execPath, ['services/doctor/main.ts', ...args], {
+  promisify(execFile)(process.execPath, ['services/programs/doctor/main.ts', ...args], {
     cwd: root,
     env: { PATH: process.env.PATH, ...environment },
   }).then(
@@ -62,15 +64,15 @@ const run = (environment: Record<string, string>, ...args: string[]) =>
     ({ code, stdout, stderr }) => ({ code, stdout, stderr }),
   );
 
-async function examine(changes: Record<string, string>) {
-  const { code, stdout } = await run({ ...healthy, ...changes }, '--json');
+async function examine(changes: Record<string, string>, ...args: string[]) {
+  const { code, stdout } = await run({ ...healthy, ...changes }, '--json', ...args);
   const findings: Finding[] = JSON.parse(stdout);
   for (const secret of [PEPPER, TOKEN, 'g'.repeat(32), ...Object.values(changes)]) {
     if (/^.{20,}$/.test(secret) && !/^(redis|postgres):|^\//.test(secret))
       expect(stdout).not.toContain(secret);
   }
-  // Whatever is not ok says how to mend it; what is ok does not.
-  for (const { state, mend } of findings) expect(mend !== undefined).toBe(state !== 'ok');
+  // Whatever is not ok says how to remedy it; what is ok does not.
+  for (const { state, remedy } of findings) expect(remedy !== undefined).toBe(state !== 'ok');
   return { code, findings, of: (check: string) => findings.find((finding) => finding.check === check) };
 }
 
@@ -81,21 +83,20 @@ describe('a healthy deployment', () => {
       env: { PATH: process.env.PATH, HOME: process.env.HOME, ...healthy },
     });
     const lines = stdout.trim().split('\n');
-    expect(lines[0]).toMatch(/^check +state +found, and how to mend it$/);
-    expect(lines.at(-1)).toMatch(/^0 bad, 0 to look at, \d+ ok$/);
+    expect(lines[0]).toMatch(/^check +state +finding, and how to fix it$/);
+    expect(lines.at(-1)).toMatch(/^0 bad, 0 warning, \d+ ok$/);
     for (const [check, found] of [
       ['database version', 'PostgreSQL 18'],
       ['database locale', 'UTF8, and É matches é'],
-      ['database extensions', 'btree_gin, pg_trgm'],
       ['database slots', '\\d+ of \\d+ connections are free'],
       ['migrations accounts', 'up to date'],
       ['migrations scheduling', 'up to date'],
-      ['pepper 1', 'is the secret used before'],
+      ['pepper 1', 'matches the secret in the database'],
       ['service accounts', 'serves at 127.0.0.1'],
       ['service scheduling', 'serves at 127.0.0.1'],
       ['gateway tokens', '1 operators, 0 viewers'],
-      ['port SCHEDULING_PORT', '\\d+ is held by this service'],
-      ['port REST_PORT', '0: any free one'],
+      ['port SCHEDULING_PORT', '\\d+ is in use by this service'],
+      ['port REST_PORT', '0: any free port'],
     ] as const) {
       expect(stdout).toMatch(new RegExp(`^${check} +ok +${found}`, 'm'));
     }
@@ -103,14 +104,44 @@ describe('a healthy deployment', () => {
   });
 });
 
-describe('a fault is found, with how to mend it:', () => {
+describe('a fault is found, with how to remedy it:', () => {
+  test('an address for all, which services need a token for and npm start does not, since it keeps gRPC on loopback', async () => {
+    const open = { HOST: '0.0.0.0', SERVICE_TOKEN: '' };
+    const services = await examine(open);
+    expect(services.of('configuration')).toMatchObject({
+      state: 'bad',
+      found: expect.stringContaining('beyond loopback, gRPC needs SERVICE_TOKEN'),
+    });
+    const start = await examine(open, '--start');
+    expect(start.of('configuration')).toMatchObject({ state: 'ok' });
+  });
+
+  test('a gateway that is neither on nor off, tokens that cannot be read, another program at its port', async () => {
+    const other = createHttpServer((_request, response) => response.end('<title>GraphiQL</title>'));
+    await once(other.listen(0, '127.0.0.1'), 'listening');
+    const port = `${(other.address() as AddressInfo).port}`;
+    const { code, of } = await examine({ GATEWAY: 'maybe', GATEWAY_TOKENS: 'olga', GRAPHQL_PORT: port });
+    other.close();
+    expect(code).toBe(1);
+    expect(of('gateway tokens')).toMatchObject({ state: 'bad', found: 'none can be read' });
+    expect(of('port GRAPHQL_PORT')).toMatchObject({
+      state: 'bad',
+      found: `127.0.0.1:${port} is in use by another program`,
+    });
+    const { findings } = await examine({ GATEWAY: 'maybe' });
+    expect(findings[0]).toMatchObject({ state: 'bad', found: 'GATEWAY must be one of on, off, not "maybe"' });
+    expect((await examine({ GATEWAY: 'off' })).of('gateway tokens')).toMatchObject({
+      found: 'GATEWAY is off',
+    });
+  });
+
   test('a wrong pepper, and one that living keys still need', async () => {
     const wrong = await examine({ KEY_PEPPER: `1:${'q'.repeat(32)}` });
     expect(wrong.code).toBe(1);
     expect(wrong.of('pepper 1')).toMatchObject({
       state: 'bad',
-      found: expect.stringContaining('is not the secret that this database knows'),
-      mend: expect.stringContaining('restore the secret of then in KEY_PEPPER'),
+      found: expect.stringContaining('does not match the secret that this database has'),
+      remedy: expect.stringContaining('restore the original secret in KEY_PEPPER'),
     });
     const clients = createAccountsClients({
       target: `127.0.0.1:${healthy.ACCOUNTS_PORT}`,
@@ -124,8 +155,8 @@ describe('a fault is found, with how to mend it:', () => {
       1,
       {
         state: 'bad',
-        found: expect.stringContaining('1 living keys'),
-        mend: expect.stringContaining('add 1:SECRET'),
+        found: expect.stringContaining('1 valid keys'),
+        remedy: expect.stringContaining('add 1:SECRET'),
       },
       { state: 'warning', found: 'new to this database' },
     ]);
@@ -145,18 +176,18 @@ describe('a fault is found, with how to mend it:', () => {
       check: 'migrations scheduling',
       state: 'bad',
       found: `not applied: ${rows[0].name}`,
-      mend: 'npm run migrate (or start the service: it migrates first)',
+      remedy: 'run npm run migrate, or start the service, which migrates first',
     });
     expect(of('redis')).toMatchObject({
       state: 'bad',
       found: expect.stringMatching(/^not reachable: .*ECONNREFUSED/),
-      mend: expect.stringMatching(/^start Redis/),
+      remedy: expect.stringMatching(/^start Redis/),
     });
     for (const name of ['accounts', 'scheduling']) {
       expect(of(`service ${name}`)).toMatchObject({
         state: 'bad',
-        found: expect.stringContaining('does not take the SERVICE_TOKEN'),
-        mend: 'give all programs the same SERVICE_TOKEN',
+        found: expect.stringContaining('rejects the SERVICE_TOKEN'),
+        remedy: 'give all programs the same SERVICE_TOKEN',
       });
     }
   });
@@ -178,9 +209,9 @@ describe('a fault is found, with how to mend it:', () => {
       {
         state: 'bad',
         found: expect.stringMatching(/^encoding SQL_ASCII, and É does not match é/),
-        mend: expect.stringContaining("ENCODING 'UTF8' LOCALE 'C.UTF-8'"),
+        remedy: expect.stringContaining("ENCODING 'UTF8' LOCALE 'C.UTF-8'"),
       },
-      { state: 'bad', mend: expect.stringContaining('npm run migrate') },
+      { state: 'bad', remedy: expect.stringContaining('npm run migrate') },
     ]);
   });
 
@@ -203,17 +234,17 @@ describe('a fault is found, with how to mend it:', () => {
     expect(of('database')).toMatchObject({
       state: 'bad',
       found: expect.stringContaining('ECONNREFUSED'),
-      mend: expect.stringMatching(/^start PostgreSQL/),
+      remedy: expect.stringMatching(/^start PostgreSQL/),
     });
     expect(of('service accounts')).toMatchObject({
       state: 'bad',
       found: '127.0.0.1:1 does not answer: connect ECONNREFUSED 127.0.0.1:1',
-      mend: 'start it (npm run accounts), or correct ACCOUNTS_URL',
+      remedy: 'start it (npm run accounts), or correct ACCOUNTS_URL',
     });
     expect(of('port REST_PORT')).toMatchObject({
       state: 'bad',
-      found: `127.0.0.1:${port} is held by another program`,
-      mend: expect.stringContaining('set REST_PORT to another port'),
+      found: `127.0.0.1:${port} is in use by another program`,
+      remedy: expect.stringContaining('set REST_PORT to another port'),
     });
     const configuration = findings.filter(({ check }) => check === 'configuration').map(({ found }) => found);
     expect(configuration).toEqual([
@@ -237,7 +268,7 @@ describe('a fault is found, with how to mend it:', () => {
       {
         state: 'bad',
         found: expect.stringMatching(/^expired on \d{4}-/),
-        mend: expect.stringMatching(/^issue a new one/),
+        remedy: expect.stringMatching(/^issue a new certificate/),
       },
       { state: 'ok' },
     ]);
@@ -251,7 +282,7 @@ describe('a fault is found, with how to mend it:', () => {
     ).toEqual(['warning', 'ok', 'bad', 'bad']);
     expect(others.of('service accounts')).toMatchObject({
       state: 'bad',
-      mend: expect.stringContaining('tls'),
+      remedy: expect.stringContaining('tls'),
     });
     writeFileSync(at('empty.pem'), '');
     const empty = await examine({
@@ -268,7 +299,7 @@ test('services under mutual TLS are reached with certificates of their CA, and n
   sign('good.pem', '90');
   const tls = { GRPC_TLS_CERT: at('good.pem'), GRPC_TLS_KEY: at('own.key'), GRPC_TLS_CA: at('ca.pem') };
   const { DATABASE_URL = '' } = healthy;
-  const scheduling = await startProgram('scheduling', { ...tls, DATABASE_URL, SCHEDULING_PORT: '0' });
+  const scheduling = await startService('scheduling', { ...tls, DATABASE_URL });
   programs.push(scheduling);
   const target = { SCHEDULING_URL: scheduling.target, SCHEDULING_PORT: '0' };
   const withTls = await examine({ ...tls, ...target });
@@ -326,11 +357,11 @@ describeWithRedis('npm run doctor and Redis', () => {
       const bad = await examine({ REDIS_URL: redis.url });
       expect([bad.code, bad.of('redis'), bad.of('redis eviction')]).toMatchObject([
         1,
-        { state: 'bad', found: expect.stringContaining('replica'), mend: 'name the primary in REDIS_URL' },
+        { state: 'bad', found: expect.stringContaining('replica'), remedy: 'name the primary in REDIS_URL' },
         {
           state: 'warning',
           found: expect.stringMatching(/^allkeys-lru/),
-          mend: expect.stringContaining('noeviction'),
+          remedy: expect.stringContaining('noeviction'),
         },
       ]);
       expect(JSON.stringify(bad.findings)).not.toContain('redis-password');
@@ -350,7 +381,7 @@ describe('without DATABASE_URL', () => {
     expect([off.code, off.stdout]).toEqual([
       0,
       expect.stringMatching(
-        /^database +warning +npm start is not running: no server in .*\n +-> run npm start and look again/m,
+        /^database +warning +npm start is not running: no server in .*\n +-> run npm start and check again/m,
       ),
     ]);
     const postgres = await startEmbeddedPostgres({ directory: join(dataDir, 'postgres'), durable: false });

@@ -3,22 +3,23 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
-import { createAccountsClients } from '../../services/accounts/cli/clients.ts';
-import { METRICS } from '../../services/platform/ops/metrics.ts';
+import { METRICS } from '../../services/platform/observability/metrics.ts';
+import { createAccountsClients } from '../../services/programs/keys/clients.ts';
 import { createApi } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { watchHealth } from '../support/health.ts';
-import { type Program, root, startProgram } from '../support/programs.ts';
+import { root } from '../support/processes.ts';
 import { type RedisServer, redisServerAvailable, startRedis } from '../support/redis.ts';
+import { type ServiceProcess, startService } from '../support/services.ts';
 
 const SECRET = 'no-word-of-this-may-be-told';
 const TOKEN = 'g'.repeat(40);
 let database: TestDatabase;
 let redis: RedisServer | undefined;
-let programs: Program[] = [];
+let programs: ServiceProcess[] = [];
 let user: { userId: string; apiKeyId: string; key: string };
 
-const named = (name: string): Program => {
+const named = (name: string): ServiceProcess => {
   const program = programs.find((candidate) => candidate.name === name);
   if (program === undefined) throw new Error(`${name} was not started`);
   return program;
@@ -34,18 +35,17 @@ beforeAll(async () => {
   redis = redisServerAvailable() ? await startRedis() : undefined;
   const common = { OPS_PORT: '0', DATABASE_URL: database.databaseUrl };
   const [accounts, scheduling] = await Promise.all([
-    startProgram('accounts', { ...common, ACCOUNTS_PORT: '0', KEY_PEPPER: `1:${'p'.repeat(32)}` }),
-    startProgram('scheduling', { ...common, SCHEDULING_PORT: '0' }),
+    startService('accounts', { ...common, KEY_PEPPER: `1:${'p'.repeat(32)}` }),
+    startService('scheduling', common),
   ]);
   const peers = { OPS_PORT: '0', ACCOUNTS_URL: accounts.target, SCHEDULING_URL: scheduling.target };
   const front = await Promise.all([
-    startProgram('rest', {
+    startService('rest', {
       ...peers,
-      REST_PORT: '0',
       WRITE_LIMIT_PER_MINUTE: '3',
       ...(redis && { REDIS_URL: redis.url }),
     }),
-    startProgram('gateway', { ...peers, GRAPHQL_PORT: '0', GATEWAY_TOKENS: `olga:operator:${TOKEN}` }),
+    startService('gateway', { ...peers, GATEWAY_TOKENS: `olga:operator:${TOKEN}` }),
   ]);
   programs = [accounts, scheduling, ...front];
   const clients = createAccountsClients({
@@ -65,7 +65,7 @@ beforeAll(async () => {
   clients.close();
 });
 afterAll(async () => {
-  await Promise.all(programs.map((program) => program.end()));
+  await Promise.all(programs.map((program) => program.stop()));
   await redis?.stop();
   await database.drop();
 });
@@ -256,7 +256,7 @@ describe('GET /ready', () => {
       .poll(() => ready('rest'), { timeout: 5000 })
       .toMatchObject({
         status: 200,
-        reasons: ['rest/redis: Redis is away: writes are limited in this process'],
+        reasons: ['rest/redis: Redis is unavailable: this process limits writes by itself'],
       });
     expect(await metricsOf('rest')).toContain('srs_write_limit_mode{mode="process"} 1\n');
   });
@@ -279,7 +279,10 @@ describe('GET /ready', () => {
     await expect
       .poll(async () => (await ready('rest')).reasons, { timeout: 10_000 })
       .toEqual(
-        expect.arrayContaining(['rest/scheduling: says NOT_SERVING', 'rest/accounts: says NOT_SERVING']),
+        expect.arrayContaining([
+          'rest/scheduling: reports NOT_SERVING',
+          'rest/accounts: reports NOT_SERVING',
+        ]),
       );
     expect((await ready('gateway')).status).toBe(503);
     await admin.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS true`);
@@ -313,10 +316,10 @@ test('an ending process says that it is shutting down for as long as somebody is
   const scheduling = named('scheduling');
   const watcher = watchHealth(scheduling.target);
   await expect.poll(() => watcher.statuses, { timeout: 5000 }).toEqual(['SERVING']);
-  scheduling.tell();
+  const ended = scheduling.stop();
   await expect.poll(() => watcher.statuses, { timeout: 5000 }).toEqual(['SERVING', 'NOT_SERVING']);
   expect(await ready('scheduling')).toMatchObject({ status: 503, reasons: ['process: shutting down'] });
   expect((await fetch(`${scheduling.ops}/live`)).status).toBe(200);
   watcher.stop();
-  expect(await scheduling.end()).toBe(0);
+  expect(await ended).toBe(0);
 });

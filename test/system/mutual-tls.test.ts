@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { type ChannelCredentials, Client, credentials, status } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createAccountsClients } from '../../services/accounts/cli/clients.ts';
+import { createAccountsClients } from '../../services/programs/keys/clients.ts';
 import { createApi } from '../support/api.ts';
 import { type Certificates, makeCertificates } from '../support/certificates.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { newSecret, type ServiceProcess, startService } from '../support/processes.ts';
+import { newSecret, type ServiceProcess, startService } from '../support/services.ts';
 import { ALL_SCOPES } from '../support/system.ts';
 
 let ours: Certificates;

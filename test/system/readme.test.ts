@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { makeDemoUser } from '../../services/start-demo-user.ts';
+import { makeDemoUser } from '../../services/programs/start/demo-user.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { OPERATOR, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
@@ -29,7 +29,7 @@ const RUN_ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   'npm run doctor': ['test/system/doctor.test.ts'],
   // By hand, as that page says: neither CI nor a test machine need have Docker.
   'docker-compose up -d --build': ['docs/operations/containers.md'],
-  'docker-compose exec accounts node services/accounts/cli/main.ts create --email ada@example.com': [
+  'docker-compose exec accounts node services/programs/keys/main.ts create --email ada@example.com': [
     'docs/operations/containers.md',
   ],
 };

@@ -1,9 +1,9 @@
 // Two of each program work as one, and one that is added is found by those who run, without a failed call.
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createAccountsClients } from '../../services/accounts/cli/clients.ts';
 import { startAccounts } from '../../services/accounts/service.ts';
-import { createLogger } from '../../services/platform/logger.ts';
+import { createLogger } from '../../services/platform/logging/logger.ts';
+import { createAccountsClients } from '../../services/programs/keys/clients.ts';
 import { startRest } from '../../services/rest/service.ts';
 import { startScheduling } from '../../services/scheduling/service.ts';
 import { createApi, materialsOf } from '../support/api.ts';

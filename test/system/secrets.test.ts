@@ -13,9 +13,9 @@ import { generateKey } from '../../services/accounts/api-key.ts';
 import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
-} from '../../services/platform/embedded-postgres/embedded-postgres.ts';
-import { newSecret, type ServiceProcess, startService } from '../support/processes.ts';
+} from '../../services/embedded-postgres/embedded-postgres.ts';
 import { describeWithRedis, type RedisServer, startRedis } from '../support/redis.ts';
+import { newSecret, type ServiceProcess, startService } from '../support/services.ts';
 
 const root = dirname(dirname(import.meta.dirname));
 /** What may be stored, and sent back to whom it belongs, but stands in no log and no error. */

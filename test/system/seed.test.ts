@@ -25,8 +25,8 @@ test('npm run seed makes learners whose histories replay without drift, in two r
     run('seed', '--users', '3', '--materials', '5', '--reviews', '4', '--yes'),
     run('seed', '--users', '2', '--materials', '5', '--yes'),
   ]);
-  expect(first.stdout).toMatch(/^Made 3 learners\. One to look at: learner1\.\w+@example\.com\n$/);
-  expect(second.stdout).toMatch(/^Made 2 learners\./);
+  expect(first.stdout).toMatch(/^Created 3 learners\. One of them: learner1\.\w+@example\.com\n$/);
+  expect(second.stdout).toMatch(/^Created 2 learners\./);
   const { code, stdout } = await run('verify');
   expect([code, stdout]).toEqual([
     0,
@@ -50,12 +50,12 @@ test('npm run seed writes into DATABASE_URL only when told to, and says what it 
   const refused = await run('seed', '--users', '1', '--materials', '1');
   expect([refused.code, refused.stderr]).toEqual([
     1,
-    'This writes into DATABASE_URL: say --yes if that is meant.\n',
+    'This command writes to DATABASE_URL. Add --yes to confirm.\n',
   ]);
   const wrong = await run('seed', '--users', '0', '--materials', '1', '--yes');
   expect([wrong.code, wrong.stderr]).toEqual([
     1,
-    '--users must be a whole number from 1 to 100000. npm run seed -- --help\n',
+    '--users must be a whole number from 1 to 100000. See "npm run seed -- --help".\n',
   ]);
   expect((await run('seed', '--help')).stdout).toContain('npm run seed -- --users N --materials M');
 });

@@ -1,50 +1,35 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { dirname } from 'node:path';
+// Each service by its npm script, as its own deployment would run it, and what it refuses to start with.
+import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createApi } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { type Process, root, startProcess } from '../support/processes.ts';
+import { portIn, type ServiceName } from '../support/services.ts';
 
-const root = dirname(dirname(import.meta.dirname));
 const TOKEN = 't'.repeat(32);
 const PEPPER = `1:${'p'.repeat(32)}`;
 let database: TestDatabase;
-const running: ChildProcess[] = [];
+const running: Process[] = [];
 
 beforeAll(async () => {
   database = await createTestDatabase();
 });
 afterAll(async () => {
-  for (const child of running) {
-    if (child.exitCode !== null || child.signalCode !== null) continue;
-    const exited = once(child, 'exit');
-    process.kill(-(child.pid ?? 0), 'SIGTERM');
-    await exited;
-  }
+  await Promise.all(running.map((service) => service.end()));
   await database.drop();
 });
 
 const base = () => ({ PATH: process.env.PATH, HOME: process.env.HOME, DATABASE_URL: database.databaseUrl });
 
 /** Runs `npm run NAME` and resolves to its port once its log says that it is ready. */
-async function start(name: string, environment: Record<string, string>): Promise<number> {
-  const child = spawn('npm', ['run', '--silent', name], {
-    cwd: root,
+function start(name: ServiceName, environment: Record<string, string>): Promise<number> {
+  const service = startProcess('npm', ['run', '--silent', name], {
     env: { ...base(), ...environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   });
-  running.push(child);
-  let log = '';
-  return new Promise((resolve, reject) => {
-    child.stderr?.setEncoding('utf8').on('data', (text) => {
-      log += text;
-      const ready = log.split('\n').find((line) => line.includes(`${name} is ready`));
-      if (ready !== undefined) resolve(JSON.parse(ready).port);
-    });
-    child.once('exit', () => reject(new Error(log)));
-  });
+  running.push(service);
+  return service.says((output) => portIn(output, name));
 }
 
 const fail = async (name: string, environment: Record<string, string>): Promise<string> => {
@@ -72,7 +57,7 @@ describe('each service alone', () => {
       );
     const { key } = JSON.parse((await keys(shared)).stdout);
     const refused = await keys({ SERVICE_TOKEN: 'w'.repeat(32) }).catch((error) => error);
-    expect(refused.stderr).toBe('unauthorized: A service token is required.\n');
+    expect(refused.stderr).toBe('unavailable: The service rejects the SERVICE_TOKEN of this program.\n');
     const rest = await start('rest', { ...shared, ...targets, REST_PORT: '0' });
     const answer = await createApi(`http://127.0.0.1:${rest}/v1`, key).get('/reviews/due');
     expect(answer).toMatchObject({ status: 200, body: { materials: [] } });

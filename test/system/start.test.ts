@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createApi } from '../support/api.ts';
 import { createStartPlace, type Started, type StartPlace } from '../support/npm-start.ts';
-import { root } from '../support/programs.ts';
+import { root } from '../support/processes.ts';
 
 let place: StartPlace;
 let folder: string;
@@ -208,7 +208,7 @@ describe('npm run keys', () => {
     expect(listed).not.toContain(made.key);
     for (const [args, message] of [
       [['create', '--email', 'x'], 'invalid_request: '],
-      [['create'], 'invalid_request: --email is needed'],
+      [['create'], 'invalid_request: --email is required'],
       [['create', '--email', 'ada@example.com', '--scopes', 'all'], 'invalid_scope: '],
       [['rotate', rotated.id, '--scopes', 'materials:write'], 'invalid_scope: '],
       [['revoke', 'nothing'], 'not_found: '],

@@ -1,10 +1,10 @@
 // One whole trace, from a caller's traceparent to the SQL, as a collector receives it from four processes.
 import { createServer, type IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createAccountsClients } from '../../services/accounts/cli/clients.ts';
+import { createAccountsClients } from '../../services/programs/keys/clients.ts';
 import { createApi } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { type Program, startProgram } from '../support/programs.ts';
+import { type ServiceProcess, startService } from '../support/services.ts';
 
 type Attribute = { key: string; value: { stringValue?: string; intValue?: number } };
 type Span = {
@@ -52,7 +52,7 @@ async function textOf(request: IncomingMessage): Promise<string> {
 
 let database: TestDatabase;
 let endpoint: string;
-const running: Program[] = [];
+const running: ServiceProcess[] = [];
 
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -61,7 +61,7 @@ beforeAll(async () => {
   endpoint = `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`;
 });
 afterAll(async () => {
-  await Promise.all(running.map((program) => program.end()));
+  await Promise.all(running.map((program) => program.stop()));
   collector.close();
   collector.closeAllConnections();
   await database.drop();
@@ -69,16 +69,16 @@ afterAll(async () => {
 
 async function startFour(environment: Record<string, string>) {
   const common = { DATABASE_URL: database.databaseUrl, ...environment };
-  const options = { preload: PRELOAD };
+  const options = { flags: ['--import', PRELOAD] };
   const [accounts, scheduling] = await Promise.all([
-    startProgram('accounts', { ...common, ACCOUNTS_PORT: '0', KEY_PEPPER: `1:${'p'.repeat(32)}` }, options),
-    startProgram('scheduling', { ...common, SCHEDULING_PORT: '0' }, options),
+    startService('accounts', { ...common, KEY_PEPPER: `1:${'p'.repeat(32)}` }, options),
+    startService('scheduling', common, options),
   ]);
   const peers = { ACCOUNTS_URL: accounts.target, SCHEDULING_URL: scheduling.target };
   const tokens = { GATEWAY_TOKENS: `olga:viewer:${TOKEN}` };
   const [rest, gateway] = await Promise.all([
-    startProgram('rest', { ...environment, ...peers, REST_PORT: '0' }, options),
-    startProgram('gateway', { ...environment, ...peers, ...tokens, GRAPHQL_PORT: '0' }, options),
+    startService('rest', { ...environment, ...peers }, options),
+    startService('gateway', { ...environment, ...peers, ...tokens }, options),
   ]);
   const programs = [accounts, scheduling, rest, gateway];
   running.push(...programs);
@@ -98,8 +98,10 @@ async function startFour(environment: Record<string, string>) {
   clients.close();
   const api = createApi(`http://${rest.target}/v1`, key);
   const end = async () => {
-    for (const program of programs.toReversed()) expect(await program.end()).toBe(0);
-    return programs.map((program): string[] => JSON.parse(program.said().trim().split('\n').at(-1) ?? '[]'));
+    for (const program of programs.toReversed()) expect(await program.stop()).toBe(0);
+    return programs.map((program): string[] =>
+      JSON.parse(program.stdout().trim().split('\n').at(-1) ?? '[]'),
+    );
   };
   return { api, key, userId: user?.userId ?? '', gateway: `http://${gateway.target}/graphql`, end };
 }
@@ -169,8 +171,8 @@ test('a review is one trace from the caller through HTTP and gRPC to each statem
   );
   expect(rpcs.map(({ name }) => name)).toEqual([
     'accounts.v1.UserService/BatchGetUsers',
-    'scheduling.v1.MaterialService/ListMaterials',
-    'scheduling.v1.ReviewService/BatchListReviews',
+    'scheduling.v1.MaterialService/BatchListMaterials',
+    'scheduling.v1.ReviewService/BatchListReviewsOfUsers',
   ]);
 
   const all = bodies.join('');

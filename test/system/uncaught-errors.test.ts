@@ -1,13 +1,11 @@
 // An error that nobody catches, in each kind of process: logged whole, and then the process ends as if it had been told to.
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { makePostgresFolder } from '../support/postgres-folder.ts';
-import { newSecret } from '../support/processes.ts';
-import { argumentsOf, root } from '../support/programs.ts';
+import { linesOf, startProcess } from '../support/processes.ts';
+import { argumentsOf, newSecret } from '../support/services.ts';
 
 let database: TestDatabase;
 let postgres: ReturnType<typeof makePostgresFolder>;
@@ -35,37 +33,14 @@ async function breakDown(
     const require = createRequire('file:///');
     process.on('SIGUSR2', () => { ${fault} });`;
   const preload = `data:text/javascript,${encodeURIComponent(onSignal)}`;
-  const child = spawn(process.execPath, ['--import', preload, ...argumentsOf(name)], {
-    cwd: root,
-    env: {
-      PATH: process.env.PATH,
-      SCHEDULING_PORT: '0',
-      ACCOUNTS_PORT: '0',
-      REST_PORT: '0',
-      GRAPHQL_PORT: '0',
-      ...env,
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
+  const ports = { SCHEDULING_PORT: '0', ACCOUNTS_PORT: '0', REST_PORT: '0', GRAPHQL_PORT: '0' };
+  const program = startProcess(process.execPath, ['--import', preload, ...argumentsOf(name)], {
+    env: { ...ports, ...env },
   });
-  const exited = once(child, 'exit');
-  let output = '';
-  const ready = new Promise<void>((resolve) => {
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.setEncoding('utf8').on('data', (text) => {
-        output += text;
-        if (/ready"|Ready\./.test(output)) resolve();
-      });
-    }
-  });
-  await Promise.race([ready, exited]);
-  child.kill('SIGUSR2');
-  const [exitCode] = await exited;
-  const fatal = output
-    .split('\n')
-    .filter((line) => line.startsWith('{'))
-    .map((line) => JSON.parse(line))
-    .filter(({ level }) => level === 60);
-  return { exitCode, fatal, output };
+  await program.says((output) => /ready"|Ready\./.test(output) || undefined);
+  const exitCode = await program.end('SIGUSR2');
+  const fatal = linesOf(program.output()).filter(({ level }) => level === 60);
+  return { exitCode, fatal };
 }
 
 const PROGRAMS = [
@@ -86,10 +61,10 @@ const PROGRAMS = [
 
 test.each(PROGRAMS)('%s logs it once, whole, and ends with exit code 1', async (name, fault, environment) => {
   const { exitCode, fatal } = await breakDown(name, fault, environment());
+  const stack = expect.stringMatching(/Error: a fault\n +at .*caused by: Error: its cause\n +at /s);
   expect(fatal).toMatchObject([
-    { name, err: { message: 'a fault: its cause' }, msg: 'uncaught error; ending' },
+    { name, err: { message: 'a fault: its cause', stack }, msg: 'uncaught error; exiting' },
   ]);
-  expect(fatal[0].err.stack).toMatch(/Error: a fault\n +at .*caused by: Error: its cause\n +at /s);
   expect(exitCode).toBe(1);
   // The database was stopped, not left behind.
   if (name === 'start') expect(existsSync(join(postgres.directory, 'data/postmaster.pid'))).toBe(false);

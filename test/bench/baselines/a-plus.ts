@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { v7 as uuidV7 } from 'uuid';
 import { hashKey, isWellFormedKey } from '../../../services/accounts/api-key.ts';
-import { applyReview, type Quality } from '../../../services/scheduling/domain/sm2.ts';
+import { applyReview, type Quality } from '../../../services/scheduling/reviews/sm2.ts';
 import { PEPPER } from '../dataset/people.ts';
 import { type KeyHolder, type ReviewJson, type Store, startMonolith } from './monolith.ts';
 import {

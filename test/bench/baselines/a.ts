@@ -2,7 +2,7 @@
 // is a transaction of five trips.
 import { v7 as uuidV7 } from 'uuid';
 import { hashKey, isWellFormedKey } from '../../../services/accounts/api-key.ts';
-import { applyReview, type Quality } from '../../../services/scheduling/domain/sm2.ts';
+import { applyReview, type Quality } from '../../../services/scheduling/reviews/sm2.ts';
 import { PEPPER } from '../dataset/people.ts';
 import { type ReviewJson, type Store, startMonolith } from './monolith.ts';
 import {

@@ -14,7 +14,7 @@ import {
   WriteHeadersSchema,
 } from '../../../services/rest/schemas.ts';
 import { createRedisLog } from '../../../services/rest/write-limit/redis-log.ts';
-import type { Quality } from '../../../services/scheduling/domain/sm2.ts';
+import type { Quality } from '../../../services/scheduling/reviews/sm2.ts';
 import { type MaterialJson, UUID } from './rows.ts';
 
 export type KeyHolder = { userId: string; apiKeyId: string; scopes: readonly string[] };

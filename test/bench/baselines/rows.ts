@@ -1,6 +1,6 @@
 // What both baselines read from the tables, and how it becomes the API's shape.
 import { Pool } from 'pg';
-import type { Material } from '../../../services/scheduling/domain/material.ts';
+import type { Material } from '../../../services/scheduling/materials/material.ts';
 
 export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 

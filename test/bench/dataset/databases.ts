@@ -4,8 +4,8 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { accountsSchema } from '../../../services/accounts/service.ts';
-import { createLogger } from '../../../services/platform/logger.ts';
-import { migrate } from '../../../services/platform/migrate.ts';
+import { createLogger } from '../../../services/platform/logging/logger.ts';
+import { migrate } from '../../../services/platform/postgres/migrate.ts';
 import { schedulingSchema } from '../../../services/scheduling/service.ts';
 import { ROOT } from '../root.ts';
 

@@ -1,7 +1,6 @@
-// What was measured, as docs/scaling.json keeps it, and how it gets there from the files that the measurements leave.
+// What was measured, as docs/data/scaling.json and docs/data/performance.md keep it, and how it gets there from the files of the
+// measurements.
 import { readFileSync } from 'node:fs';
-import { median } from '../figure.ts';
-import type { Rounds } from '../measure.ts';
 import type { ReadCost } from '../review-log/reads.ts';
 import type { Cost } from '../review-log/server.ts';
 import type { WriteCost } from '../review-log/writes.ts';
@@ -35,23 +34,28 @@ export type Figures = {
   reviewLogs: ReviewLog[];
 };
 
-const PROCESSES = ['rest', 'scheduling', 'accounts', 'postgres', 'redis'] as const;
+/** What docs/data/scaling.json keeps: CPU per request is kept by docs/data/performance.md alone, which the benchmark writes. */
+export type KeptFigures = Omit<Figures, 'cpu'>;
 
-/** `file`: what npm run bench -- --rows due,review --json FILE has written. */
-export function readBench(file: string): Pick<Figures, 'machine' | 'cpu'> {
-  const { machine, loads }: { machine: string; loads: Record<string, Rounds> } = JSON.parse(
-    readFileSync(file, 'utf8'),
-  );
-  const cpuOf = (row: string): CpuOf => {
-    const rounds = loads[row]?.ours;
-    if (rounds === undefined) throw new Error(`${file} has no row "${row}"`);
-    const parts = PROCESSES.map((name) => [
-      name,
-      round(median(rounds.map(({ cpuMsOf }) => cpuMsOf[name] ?? 0)), 4),
-    ]);
-    return Object.fromEntries(parts) as CpuOf;
+/** `page`: the text of docs/data/performance.md. */
+export function readCpu(page: string): Figures['cpu'] {
+  const cpuOf = (load: string): CpuOf => {
+    const [, parts] = new RegExp(`^\\| ${load} \\| ours \\| [^|]+ \\| ([^|]+) \\|`, 'm').exec(page) ?? [];
+    if (parts === undefined) throw new Error(`docs/data/performance.md has no row "${load} | ours"`);
+    const msOf = (name: keyof CpuOf) => {
+      const [, ms] = new RegExp(`\\b${name} ([\\d.e-]+)`).exec(parts) ?? [];
+      if (ms === undefined) throw new Error(`docs/data/performance.md has no CPU of ${name} for "${load}"`);
+      return Number(ms);
+    };
+    return {
+      rest: msOf('rest'),
+      scheduling: msOf('scheduling'),
+      accounts: msOf('accounts'),
+      postgres: msOf('postgres'),
+      redis: msOf('redis'),
+    };
   };
-  return { machine, cpu: { review: cpuOf('review'), due: cpuOf('due') } };
+  return { review: cpuOf('review'), due: cpuOf('due') };
 }
 
 /** What test/bench/review-log.ts or test/bench/replicas.ts has written with --json FILE, to three places. */

@@ -1,6 +1,6 @@
 // How much room a material takes, with its search text and all indexes, written in the order in which people add them.
-import type { Material } from '../../../services/scheduling/domain/material.ts';
-import { insertMaterial } from '../../../services/scheduling/repositories/materials-repository.ts';
+import type { Material } from '../../../services/scheduling/materials/material.ts';
+import { insertMaterial } from '../../../services/scheduling/materials/materials-repository.ts';
 import { createTimeMs } from '../dataset/core.ts';
 import { idOf } from '../dataset/people.ts';
 import { createRandom, prose } from '../dataset/words.ts';

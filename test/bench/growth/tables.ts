@@ -1,4 +1,4 @@
-// The tables of docs/scaling.md, from the figures.
+// The tables of docs/scaling.md and docs/review-log.md, from the figures.
 import type { Figures, LogForm, ReviewLog } from './figures.ts';
 import { largestLog, machinesOf, needOf, reviewBytes, wallsOf } from './model.ts';
 import { amount } from './plot.ts';
@@ -15,7 +15,7 @@ const bytes = (value: number) => {
 };
 
 /** By the name of the part of the page that each fills. */
-export function toTables(figures: Figures): Record<string, string> {
+export function toTables(figures: Figures) {
   return {
     replicas: replicas(figures),
     measured: measured(figures),
@@ -31,7 +31,7 @@ function replicas(figures: Figures): string {
       ...[load, count, number(cpuMs), number(perSecond), number(p50Ms)],
     ]),
   );
-  return table(['load', 'of each', 'CPU ms', 'requests/s', 'p50 ms'], rows);
+  return table(['load', 'processes of each', 'CPU ms', 'requests/s', 'p50 ms'], rows);
 }
 
 function measured(figures: Figures): string {
@@ -49,11 +49,11 @@ function measured(figures: Figures): string {
     table(
       ['figure', ''],
       [
-        ['a review in the log, with its indexes', bytes(reviewBytes(log))],
-        ['a material with its search text, with its indexes', bytes(figures.materialBytes)],
-        ['WAL of a review, changes alone', bytes(writes.walBytes)],
+        ['a review in the log, with its index entries', bytes(reviewBytes(log))],
+        ['a material with its search text and index entries', bytes(figures.materialBytes)],
+        ['WAL of a review, changes only', bytes(writes.walBytes)],
         [
-          'WAL of a review whose pages were not touched since the checkpoint',
+          'WAL of a review that is the first to change its pages after a checkpoint',
           bytes(writes.walBytesAfterCheckpoint),
         ],
         [`the same with \`wal_compression = ${writes.compression}\``, bytes(writes.walBytesCompressed)],
@@ -72,13 +72,13 @@ function machines(figures: Figures): string {
       ['due lists a second at the peak', ...needs.map((need) => number(need.peakListsASecond))],
       ['data after a year', ...needs.map((need) => bytes(need.bytesAYear))],
       ['machines for REST, scheduling, accounts', ...counts.map(({ services }) => services)],
-      ['PostgreSQL by disk', ...needs.map((need) => number(need.postgresByDisk, 2))],
-      ['PostgreSQL by WAL', ...needs.map((need) => number(need.postgresByWal, 2))],
-      ['PostgreSQL by CPU', ...needs.map((need) => number(need.postgresByCpu, 2))],
-      ['PostgreSQL machines, and as many standbys', ...counts.map(({ postgres }) => postgres)],
-      ['Redis masters, and as many replicas', ...counts.map(({ redis }) => redis)],
+      ['PostgreSQL servers needed for the disk', ...needs.map((need) => number(need.postgresByDisk, 2))],
+      ['PostgreSQL servers needed for WAL', ...needs.map((need) => number(need.postgresByWal, 2))],
+      ['PostgreSQL servers needed for CPU', ...needs.map((need) => number(need.postgresByCpu, 2))],
+      ['PostgreSQL machines, each with a standby', ...counts.map(({ postgres }) => postgres)],
+      ['Redis masters, each with a replica', ...counts.map(({ redis }) => redis)],
       [
-        'a month, at the prices assumed',
+        'cost a month, at the assumed prices',
         ...counts.map(({ dollarsAMonth }) => `$${number(dollarsAMonth, 2)}`),
       ],
     ],
@@ -90,20 +90,16 @@ function walls(figures: Figures): string {
   const lz4 = largestLog(figures).plain.writes;
   const moved = (wal * lz4.walBytesAfterCheckpoint) / lz4.walBytesCompressed;
   return table(
-    ['one PostgreSQL is enough', 'up to', 'what moves it'],
+    ['one server is enough', 'up to', 'then'],
     [
-      [
-        'for the disk of the first year',
-        amount(disk),
-        'a larger disk; then Citus: the rows spread by `user_id`',
-      ],
+      ['for the disk of the first year', amount(disk), 'a larger disk; then Citus, distributed by `user_id`'],
       [
         'for the WAL at the peak',
         amount(wal),
         `\`wal_compression = ${lz4.compression}\`: ${amount(moved)}; then Citus`,
       ],
       ['for the CPU at the peak', amount(cpu), 'more cores; then Citus'],
-      ['(one Redis for the write limit)', amount(redis), 'Redis Cluster: one key a bucket'],
+      ['for the write limit, in Redis', amount(redis), 'Redis Cluster'],
     ],
   );
 }
@@ -111,7 +107,10 @@ function walls(figures: Figures): string {
 function reviewLog(figures: Figures): string {
   const head = [
     '',
-    ...figures.reviewLogs.flatMap(({ rows }) => [`${amount(rows)} rows`, `${amount(rows)}, by month`]),
+    ...figures.reviewLogs.flatMap(({ rows }) => [
+      `${amount(rows)} rows`,
+      `${amount(rows)}, partitioned by month`,
+    ]),
   ];
   const forms = figures.reviewLogs.flatMap(({ plain, parted }): LogForm[] => [plain, parted]);
   const rowsOf = figures.reviewLogs.flatMap(({ rows }) => [rows, rows]);
@@ -133,10 +132,10 @@ function reviewLog(figures: Figures): string {
     ['a row in the primary key', ...sizes(/pkey$/)],
     ['a row in the index by time', ...sizes(/latest$/)],
     ['CPU of PostgreSQL to apply a review, µs', ...each(({ writes }) => number(writes.cpuUs))],
-    ['WAL of it, changes alone', ...each(({ writes }) => bytes(writes.walBytes))],
-    ['WAL of it after a checkpoint', ...each(({ writes }) => bytes(writes.walBytesAfterCheckpoint))],
+    ['WAL of it, changes only', ...each(({ writes }) => bytes(writes.walBytes))],
+    ['WAL of it, first after a checkpoint', ...each(({ writes }) => bytes(writes.walBytesAfterCheckpoint))],
     ...reads,
-    ['the oldest month removed: CPU; WAL', ...figures.reviewLogs.flatMap(removal)],
+    ['remove the oldest month: CPU; WAL', ...figures.reviewLogs.flatMap(removal)],
   ]);
 }
 

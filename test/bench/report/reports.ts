@@ -1,12 +1,14 @@
-// What a run leaves behind: JSON and a chart, and of a whole run the tables and the chart of docs/performance.md.
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+// What a run leaves behind: JSON and a chart, and of a whole run the chart and the tables of docs/performance.md
+// and docs/data/performance.md.
+import { writeFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 import { join, relative } from 'node:path';
 import { type Figure, isMet } from '../figure.ts';
 import type { Rounds } from '../measure.ts';
 import { CACHE, ROOT } from '../root.ts';
 import { toChart } from './chart.ts';
-import { figureRows, loadRows, notes, toMarkdown } from './table.ts';
+import { fillFile } from './page.ts';
+import { figureRows, loadRows, notes, toMarkdown, verdict } from './table.ts';
 
 export type Report = {
   figures: readonly Figure[];
@@ -17,34 +19,28 @@ export type Report = {
 };
 
 const PAGE = join(ROOT, 'docs/performance.md');
-const MEASURED = /(<!-- measured -->\n)[\s\S]*(<!-- \/measured -->)/;
+/** What is too long for the page. */
+const DATA = join(ROOT, 'docs/data/performance.md');
 
 export function writeReports(report: Report): void {
   const { figures, loads, quick, isWhole } = report;
   const machine = describeMachine();
   const jsonFile = report.jsonFile ?? join(CACHE, 'results.json');
-  const chartFile = isWhole ? join(ROOT, 'docs/performance.svg') : join(CACHE, 'performance.svg');
+  const chartFile = isWhole ? join(ROOT, 'docs/data/performance.svg') : join(CACHE, 'performance.svg');
   const judged = figures.map((figure) => ({ ...figure, met: isMet(figure) ?? null }));
   const time = new Date().toISOString();
   writeFileSync(jsonFile, `${JSON.stringify({ time, quick, machine, figures: judged, loads }, null, 2)}\n`);
   writeFileSync(chartFile, toChart(figures));
   const written = [jsonFile, chartFile];
-  if (isWhole && existsSync(PAGE)) {
-    const text = [
-      `Measured on ${time.slice(0, 10)} with ${machine}.`,
-      toMarkdown(figureRows(figures)),
-      notes(figures)
-        .map((note) => `- ${note}`)
-        .join('\n'),
-      'The loads behind them, medians over the rounds:',
-      toMarkdown(loadRows(loads)),
-    ].join('\n\n');
-    // A function: the text may hold what a replacement string means otherwise.
-    writeFileSync(
-      PAGE,
-      readFileSync(PAGE, 'utf8').replace(MEASURED, (_, begin, end) => `${begin}\n${text}\n${end}`),
-    );
-    written.push(PAGE);
+  if (isWhole) {
+    const measured = `Measured on ${time.slice(0, 10)} with ${machine}.`;
+    fillFile(PAGE, {
+      verdict: verdict(figures, time.slice(0, 10)),
+      measured: `${measured}\n\n${toMarkdown(figureRows(figures))}`,
+    });
+    const lines = notes(figures).map((note) => `- ${note}`);
+    fillFile(DATA, { loads: [measured, toMarkdown(loadRows(loads)), lines.join('\n')].join('\n\n') });
+    written.push(PAGE, DATA);
   }
   process.stdout.write(`Written: ${written.map((file) => relative(ROOT, file)).join(', ')}\n`);
 }

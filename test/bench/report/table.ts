@@ -31,6 +31,14 @@ export const figureRows = (figures: readonly Figure[]): string[][] => [
 
 const nameOf = ({ label, judgedAs }: Figure) => `${label} ${judgedAs}`.trim();
 
+/** How many bars are met, and which are not. */
+export function verdict(figures: readonly Figure[], date: string): string {
+  const judged = figures.filter((figure) => isMet(figure) !== undefined);
+  const missed = judged.filter((figure) => !isMet(figure));
+  const met = `Measured on ${date}: ${judged.length - missed.length} of ${judged.length} bars are met.`;
+  return missed.length === 0 ? met : `${met} **Not met**: ${missed.map(nameOf).join('; ')}.`;
+}
+
 /** What the numbers alone do not say, a line a figure. */
 export const notes = (figures: readonly Figure[]): string[] =>
   figures.flatMap((figure) => (figure.note === undefined ? [] : [`${nameOf(figure)}: ${figure.note}`]));

@@ -1,9 +1,9 @@
 // A PostgreSQL for one measurement, in a folder that goes with it, and what its single connection costs.
 import { Client } from 'pg';
-import { startEmbeddedPostgres } from '../../../services/platform/embedded-postgres/embedded-postgres.ts';
-import { createLogger } from '../../../services/platform/logger.ts';
-import { migrate } from '../../../services/platform/migrate.ts';
-import type { Queryable, Statement } from '../../../services/platform/postgres.ts';
+import { startEmbeddedPostgres } from '../../../services/embedded-postgres/embedded-postgres.ts';
+import { createLogger } from '../../../services/platform/logging/logger.ts';
+import type { Queryable, Statement } from '../../../services/platform/postgres/database.ts';
+import { migrate } from '../../../services/platform/postgres/migrate.ts';
 import { schedulingSchema } from '../../../services/scheduling/service.ts';
 import { makePostgresFolder } from '../../support/postgres-folder.ts';
 import { processesCpuMs } from '../systems/cpu.ts';

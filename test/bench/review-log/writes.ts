@@ -1,6 +1,7 @@
 // What a review costs PostgreSQL: the statement that the service issues, over learners in turn, at the size that the log has.
-import type { Quality } from '../../../services/scheduling/domain/sm2.ts';
-import { applyReviewIfCurrent } from '../../../services/scheduling/repositories/reviews-repository.ts';
+
+import { applyReviews } from '../../../services/scheduling/reviews/reviews-repository.ts';
+import type { Quality } from '../../../services/scheduling/reviews/sm2.ts';
 import { createRandom } from '../dataset/words.ts';
 import { END_MS, type Learner, newId } from './history.ts';
 import { SAFE, type Server } from './server.ts';
@@ -55,29 +56,26 @@ async function reviewInTurn({ db }: Server, learners: readonly Learner[]): Promi
     const learner = learners[Math.floor(random() * learners.length)];
     const place = Math.floor(random() * (learner?.materialIds.length ?? 0));
     const revision = (learner?.revisions[place] ?? 0) + 1;
-    const applied = await applyReviewIfCurrent(
-      db,
-      learner?.userId ?? '',
-      {
-        reviewId: newId(timeMs, random),
-        materialId: learner?.materialIds[place] ?? '',
-        // 3, 4 or 5.
-        quality: (3 + (count % 3)) as Quality,
-        reviewTime: new Date(timeMs),
-        before: {
-          easeFactorHundredths: 236,
-          intervalDays: 95,
-          repetitions: 5,
-          nextReviewTime: new Date(timeMs),
-        },
-        after: {
-          ...{ easeFactorHundredths: 236, intervalDays: 95, repetitions: 6 },
-          nextReviewTime: new Date(timeMs + 95 * DAY_MS),
-        },
-        revision,
+    const review = {
+      reviewId: newId(timeMs, random),
+      materialId: learner?.materialIds[place] ?? '',
+      // 3, 4 or 5.
+      quality: (3 + (count % 3)) as Quality,
+      reviewTime: new Date(timeMs),
+      before: {
+        easeFactorHundredths: 236,
+        intervalDays: 95,
+        repetitions: 5,
+        nextReviewTime: new Date(timeMs),
       },
-      { requestId: newId(timeMs, random), traceparent: undefined },
-    );
+      after: {
+        ...{ easeFactorHundredths: 236, intervalDays: 95, repetitions: 6 },
+        nextReviewTime: new Date(timeMs + 95 * DAY_MS),
+      },
+      revision,
+    };
+    const origin = { requestId: newId(timeMs, random), traceparent: undefined };
+    const [applied] = await applyReviews(db, [{ userId: learner?.userId ?? '', review, origin }]);
     if (!applied) throw new Error('a review met another revision than it should have');
     if (learner !== undefined) learner.revisions[place] = revision;
   }

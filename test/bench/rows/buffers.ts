@@ -1,8 +1,8 @@
 // How many pages the due query touches for a user with a million materials, against one with two hundred.
 import type { Client } from 'pg';
-import type { Statement } from '../../../services/platform/postgres.ts';
-import { listDueMaterials } from '../../../services/scheduling/repositories/material-lists-repository.ts';
-import { SHORT_TEXTS } from '../../../services/scheduling/repositories/material-row.ts';
+import type { Statement } from '../../../services/platform/postgres/database.ts';
+import { listDueMaterials } from '../../../services/scheduling/materials/material-lists-repository.ts';
+import { SHORT_TEXTS } from '../../../services/scheduling/materials/material-row.ts';
 import { withClient } from '../dataset/databases.ts';
 import { FEW, openDepth } from '../dataset/depth.ts';
 import type { Person } from '../dataset/people.ts';
@@ -38,7 +38,7 @@ export const buffers: Row = {
   },
 };
 
-/** The very statement that the repository sends, overheard. */
+/** The very statement that the repository sends, as recorded. */
 async function dueStatement({ userId }: Person): Promise<Statement> {
   const heard: Statement[] = [];
   const overhearing = {
@@ -47,11 +47,9 @@ async function dueStatement({ userId }: Person): Promise<Statement> {
       return [];
     },
   };
-  await listDueMaterials(
-    overhearing,
-    { userId, asOf: new Date(), textBytes: SHORT_TEXTS, limit: PAGE_SIZE + 1 },
-    undefined,
-  );
+  await listDueMaterials(overhearing, [
+    { userId, asOf: new Date(), textBytes: SHORT_TEXTS, maxRows: PAGE_SIZE + 1, after: undefined },
+  ]);
   const [statement] = heard;
   if (statement === undefined) throw new Error('the repository sent no statement');
   return statement;

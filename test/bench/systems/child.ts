@@ -1,70 +1,41 @@
 // Starts programs that the benchmark measures, each a process of its own, and ends them.
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { argumentsOf } from '../../support/programs.ts';
-import { CACHE, ROOT } from '../root.ts';
+import { startProcess } from '../../support/processes.ts';
+import { argumentsOf } from '../../support/services.ts';
 
-export type Child = {
-  name: string;
-  pid: number;
-  hasEnded(): boolean;
-  lastWords(): string;
-  stop(): Promise<void>;
-};
+export type Child = ReturnType<typeof startNode>;
 
 const READY_MS = 30_000;
-const STOP_MS = 8_000;
+const LAST_WORDS = 500;
 let count = 0;
 
 /** Told to ours by its npm scripts, and here to those that it is compared with as well. */
 const FLAGS = argumentsOf('rest').filter((argument) => argument.startsWith('--max-semi-space-size'));
 
-/** Its output goes to .bench/logs. `profileFolder`: it writes a CPU profile there when it ends. */
+/** `profileFolder`: it writes a CPU profile there when it ends. */
 export function startNode(options: {
   name: string;
   script: string;
   env: Readonly<Record<string, string>>;
   profileFolder?: string | undefined;
-}): Child {
+}) {
   const { name, script, env, profileFolder } = options;
   count += 1;
   const profile =
     profileFolder === undefined
       ? []
       : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`, `--cpu-prof-name=${name}-${count}.cpuprofile`];
-  return startProgram({ name, command: process.execPath, args: [...FLAGS, ...profile, script], env });
-}
-
-export function startProgram(options: {
-  name: string;
-  command: string;
-  args: readonly string[];
-  env: Readonly<Record<string, string>>;
-  cwd?: string;
-}): Child {
-  const { name, command, args, env, cwd = ROOT } = options;
-  const folder = join(CACHE, 'logs');
-  mkdirSync(folder, { recursive: true });
-  const log = join(folder, `${name}.log`);
-  const descriptor = openSync(log, 'w');
-  const { PATH = '', HOME = '' } = process.env;
-  const child = spawn(command, args, {
-    cwd,
-    env: { PATH, HOME, ...env },
-    stdio: ['ignore', descriptor, descriptor],
+  const { HOME } = process.env;
+  const child = startProcess(process.execPath, [...FLAGS, ...profile, script], {
+    env: { HOME, ...env },
+    keep: LAST_WORDS,
   });
-  closeSync(descriptor);
-  child.on('error', () => {});
-  const hasEnded = () => child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
   return {
     name,
-    pid: child.pid ?? 0,
-    hasEnded,
-    lastWords: () => readFileSync(log, 'utf8').trim().slice(-500),
-    stop: () => end(child, hasEnded),
+    pid: child.pid(),
+    hasEnded: () => !child.isRunning(),
+    lastWords: () => child.output().trim(),
+    stop: () => child.end(),
   };
 }
 
@@ -93,13 +64,4 @@ export async function startPatiently<T>(start: () => Promise<T>): Promise<T> {
       await sleep(2000);
     }
   }
-}
-
-async function end(child: ChildProcess, hasEnded: () => boolean): Promise<void> {
-  if (hasEnded()) return;
-  const exited = once(child, 'exit');
-  child.kill('SIGTERM');
-  const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
-  await exited;
-  clearTimeout(timer);
 }

@@ -1,6 +1,6 @@
 // The three systems that are compared, each as the processes that it runs in: ours, and the two monoliths.
 
-import { freePort } from '../../../services/platform/free-port.ts';
+import { freePort } from '../../../services/platform/process/free-port.ts';
 import { PEPPER, type Person } from '../dataset/people.ts';
 import { type Child, startNode, startPatiently, untilReady } from './child.ts';
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, credentials, Metadata } from '@grpc/grpc-js';
-import { loadProto, serviceDefinition } from '../../../services/platform/proto.ts';
+import { loadProto, serviceDefinition } from '../../../services/platform/protobuf/load.ts';
 import { type Attack, type Facts, toMessage, toRequest } from './attack.ts';
 
 export type AttackOrder = { attack: Attack; facts: Facts; connections: number } | 'stop';
@@ -119,9 +119,7 @@ const LONG_MS = 60_000;
 function rpcConnections(attack: Attack, facts: Facts): () => Promise<void> {
   const { method: path = '', request = {} } = attack.rpc ?? {};
   const [service = '', name = ''] = path.split('/');
-  const file = service.startsWith('accounts')
-    ? 'accounts/v1/accounts.proto'
-    : 'scheduling/v1/scheduling.proto';
+  const file = service.startsWith('accounts') ? 'accounts/v1' : 'scheduling/v1';
   const method = serviceDefinition(loadProto(file), service)[name];
   if (method === undefined) throw new Error(`there is no ${path}`);
   const { pipelined = 1, reads = true } = attack;

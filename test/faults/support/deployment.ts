@@ -1,15 +1,10 @@
 // Several of each service as processes over one database, as one would deploy them.
 import { Client } from 'pg';
-import { createAccountsClients } from '../../../services/accounts/cli/clients.ts';
-import type { GrpcTrust } from '../../../services/platform/common-config.ts';
+import type { GrpcTrust } from '../../../services/platform/process/common-config.ts';
+import { createAccountsClients } from '../../../services/programs/keys/clients.ts';
 import { createTestDatabase } from '../../support/database.ts';
-import {
-  type Environment,
-  newSecret,
-  type ServiceProcess,
-  startService,
-  targetOf,
-} from '../../support/processes.ts';
+import type { Environment } from '../../support/processes.ts';
+import { newSecret, type ServiceProcess, startService, targetOf } from '../../support/services.ts';
 import { ALL_SCOPES } from '../../support/system.ts';
 import { createClient } from './load.ts';
 

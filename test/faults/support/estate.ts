@@ -1,9 +1,9 @@
 // What users own before an attack begins: ordinary notes, and of the hostile one the worst that is legal.
 import type { MaterialServiceDefinition } from '../../../generated/scheduling/v1/MaterialService.ts';
 import type { SnoozeServiceDefinition } from '../../../generated/scheduling/v1/SnoozeService.ts';
-import { createGrpcClient } from '../../../services/platform/grpc-client.ts';
-import { loadProto, serviceDefinition } from '../../../services/platform/proto.ts';
-import { toTimestamp } from '../../../services/platform/timestamps.ts';
+import { createGrpcClient } from '../../../services/platform/grpc/client.ts';
+import { loadProto, serviceDefinition } from '../../../services/platform/protobuf/load.ts';
+import { toTimestamp } from '../../../services/platform/protobuf/timestamps.ts';
 
 const LARGE_BYTES = 255 * 1024;
 const HUNDRED = 100;
@@ -13,7 +13,7 @@ const CALL = { requestId: 'estate' };
 export type Estate = ReturnType<typeof openEstate>;
 
 export function openEstate(target: string) {
-  const proto = loadProto('scheduling/v1/scheduling.proto');
+  const proto = loadProto('scheduling/v1');
   const trust = { serviceTokens: [], tls: undefined };
   const options = { target, trust, caller: 'estate', deadlineMs: 30_000 };
   const materials = createGrpcClient(

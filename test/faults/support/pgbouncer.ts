@@ -1,10 +1,10 @@
 // A real PgBouncer in transaction mode before a database: sessions of the server are swapped under its clients.
-import { execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../../../services/platform/free-port.ts';
+import { freePort } from '../../../services/platform/process/free-port.ts';
+import { startProcess } from '../../support/processes.ts';
 
 /** Whether there is one on this machine. */
 export function hasPgBouncer(): boolean {
@@ -38,25 +38,14 @@ export async function startPgBouncer(databaseUrl: string) {
   ];
   writeFileSync(file, `${settings.join('\n')}\n`);
   const isRoot = process.getuid?.() === 0;
-  const child = spawn('pgbouncer', [...(isRoot ? ['-u', 'nobody'] : []), file], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  let log = '';
-  await new Promise<void>((resolve, reject) => {
-    child.stderr.setEncoding('utf8').on('data', (text) => {
-      log += text;
-      if (/process up/.test(log)) resolve();
-    });
-    child.once('exit', () => reject(new Error(log)));
-  });
+  const bouncer = startProcess('pgbouncer', [...(isRoot ? ['-u', 'nobody'] : []), file]);
+  await bouncer.says((output) => output.includes('process up') || undefined);
   const through = new URL(databaseUrl);
   through.port = `${ownPort}`;
   return {
     databaseUrl: through.href,
     async stop() {
-      const exited = once(child, 'exit');
-      child.kill('SIGKILL');
-      await exited;
+      await bouncer.end('SIGKILL');
       rmSync(folder, { recursive: true, force: true });
     },
   };

@@ -1,6 +1,6 @@
 // A durable PostgreSQL of the test's own that can be stopped and started again, always at the same address.
 import { Client } from 'pg';
-import { startEmbeddedPostgres } from '../../../services/platform/embedded-postgres/embedded-postgres.ts';
+import { startEmbeddedPostgres } from '../../../services/embedded-postgres/embedded-postgres.ts';
 import { makePostgresFolder } from '../../support/postgres-folder.ts';
 import { startTcpProxy } from '../../support/tcp-proxy.ts';
 

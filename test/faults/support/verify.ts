@@ -1,7 +1,7 @@
 // What npm run verify says of a database.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { root } from '../../support/programs.ts';
+import { root } from '../../support/processes.ts';
 
 /** @throws Error where anything has drifted. */
 export async function verify(databaseUrl: string): Promise<string> {

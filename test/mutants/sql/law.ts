@@ -1,15 +1,15 @@
 // A vitest setup file: shows mutants to test/scheduling/statements.test.ts too, which judges statements without sending them.
 import { vi } from 'vitest';
-import type * as Actual from '../../scheduling/overheard.ts';
+import type * as Actual from '../../scheduling/statement-recorder.ts';
 import { noteSent, replacements } from './rewrite.ts';
 
-vi.mock('../../scheduling/overheard.ts', async (load) => {
+vi.mock('../../scheduling/statement-recorder.ts', async (load) => {
   const actual = (await load()) as typeof Actual;
   const originals = new Map([...replacements].map(([text, mutant]) => [withoutDropped(mutant), text]));
   return {
     ...actual,
-    async overhear() {
-      const heard = await actual.overhear();
+    async recordStatements() {
+      const heard = await actual.recordStatements();
       const statements = heard.statements.map(({ functionName, text }) => {
         noteSent(text);
         return { functionName, text: withoutDropped(replacements.get(text) ?? text) };
@@ -17,8 +17,8 @@ vi.mock('../../scheduling/overheard.ts', async (load) => {
       return { ...heard, statements };
     },
     // Whether the sources' SQL is issued: they are not what is mutated here.
-    isHeard: (piece: string, statements: readonly Actual.Overheard[]) =>
-      actual.isHeard(
+    isRecorded: (piece: string, statements: readonly Actual.RecordedStatement[]) =>
+      actual.isRecorded(
         piece,
         statements.map(({ functionName, text }) => ({ functionName, text: originals.get(text) ?? text })),
       ),

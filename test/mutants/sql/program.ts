@@ -1,6 +1,6 @@
 // Tries the mutants of SQL, as a program of its own: node program.ts CONFIG.json. Says "DONE/TOTAL tested" as it goes.
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
-import { overhear, runSql, type SqlRun } from './run.ts';
+import { recordStatements, runSql, type SqlRun } from './run.ts';
 
 export type SqlProgramConfig = Omit<SqlRun, 'told'> & { reportFile: string };
 
@@ -14,7 +14,7 @@ const run: SqlRun = {
 };
 try {
   writeFileSync(config.reportFile, '');
-  await runSql(run, await overhear(run));
+  await runSql(run, await recordStatements(run));
   // Vitest has set the exit code to that of a failed test, and may hold open what has no work left.
   process.exit(0);
 } catch (error) {

@@ -1,8 +1,8 @@
 // Which mutants PostgreSQL refuses to plan: they are no statements, and say nothing of the tests.
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { createLogger } from '../../../services/platform/logger.ts';
-import { migrate } from '../../../services/platform/migrate.ts';
+import { createLogger } from '../../../services/platform/logging/logger.ts';
+import { migrate } from '../../../services/platform/postgres/migrate.ts';
 import type { SqlMutant } from './mutants.ts';
 
 export async function refusedBy(

@@ -31,7 +31,7 @@ type TimedSent = Sent & { durationMs: number };
  * What the tests send, and how long each file takes; noted in `statementsFile` for the next room with the same tests.
  * @throws Error where a file fails twice without a mutant.
  */
-export async function overhear({ root, lanes, statementsFile }: SqlRun): Promise<TimedSent[]> {
+export async function recordStatements({ root, lanes, statementsFile }: SqlRun): Promise<TimedSent[]> {
   if (existsSync(statementsFile)) return JSON.parse(readFileSync(statementsFile, 'utf8')) as TimedSent[];
   const noted = `${statementsFile}.lines`;
   const vitest = await openVitest(root, { SQL_STATEMENTS: noted }, lanes);

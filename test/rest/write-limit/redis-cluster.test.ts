@@ -1,6 +1,6 @@
 // The write limit on a real Redis Cluster: three masters, each with a replica that takes over when it dies.
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { createLogger } from '../../../services/platform/logger.ts';
+import { createLogger } from '../../../services/platform/logging/logger.ts';
 import { createWriteLimiter, type WriteLimiter } from '../../../services/rest/write-limit/write-limiter.ts';
 import { describeWithRedis, type RedisCluster, startRedisCluster } from '../../support/redis.ts';
 

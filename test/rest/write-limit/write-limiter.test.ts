@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createLogger } from '../../../services/platform/logger.ts';
+import { createLogger } from '../../../services/platform/logging/logger.ts';
 import { takeFromLog } from '../../../services/rest/write-limit/sliding-log.ts';
 import { createWriteLimiter, type WriteLimiter } from '../../../services/rest/write-limit/write-limiter.ts';
 import { describeWithRedis, type RedisServer, startRedis } from '../../support/redis.ts';

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { Temporal } from 'temporal-polyfill';
 import { describe, expect, test } from 'vitest';
-import { clockOf, lastDays, nextDays } from '../../../services/scheduling/domain/calendar.ts';
+import { clockOf, lastDays, nextDays } from '../../../services/scheduling/statistics/calendar.ts';
 
 /** First date, last date, and when the first day begins, today begins and the last ends. */
 function outline(days: ReturnType<typeof lastDays>) {

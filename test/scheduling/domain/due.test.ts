@@ -1,18 +1,12 @@
-// Proves when a material counts as due, and that a snooze only ever puts it off.
+// Proves that a snooze only ever puts off when a material is due.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isDue, snoozedNextReviewTime } from '../../../services/scheduling/domain/due.ts';
+import { snoozedNextReviewTime } from '../../../services/scheduling/snoozes/due.ts';
 
 const now = new Date('2026-12-01T10:00:00.000Z');
 const earlier = new Date('2026-12-01T09:59:59.999Z');
 const later = new Date('2026-12-01T10:00:00.001Z');
 const muchLater = new Date('2027-01-01T00:00:00.000Z');
-
-describe('a material', () => {
-  test('is due when its instant is absent, past or exactly now, and not a millisecond before', () => {
-    expect([null, earlier, now, later].map((time) => isDue(time, now))).toEqual([true, true, true, false]);
-  });
-});
 
 describe('a snooze', () => {
   test.each<[string, Date | null, Date, Date]>([

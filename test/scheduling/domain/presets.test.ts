@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isTimeZone } from '../../../services/platform/time-zone.ts';
-import { resolvePreset, type SnoozePreset } from '../../../services/scheduling/domain/presets.ts';
+import { resolvePreset, type SnoozePreset } from '../../../services/scheduling/snoozes/presets.ts';
 
 const HOUR_MS = 3_600_000;
 

@@ -1,9 +1,9 @@
 // Proves what a grade does to a whole material, and that a preview foretells exactly that.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Material } from '../../../services/scheduling/domain/material.ts';
-import { reviewMaterial } from '../../../services/scheduling/domain/review.ts';
-import { applyReview, QUALITIES } from '../../../services/scheduling/domain/sm2.ts';
+import type { Material } from '../../../services/scheduling/materials/material.ts';
+import { reviewMaterial } from '../../../services/scheduling/reviews/review.ts';
+import { applyReview, QUALITIES } from '../../../services/scheduling/reviews/sm2.ts';
 
 const createTime = new Date('2026-12-01T10:00:00.000Z');
 const fresh: Material = Object.freeze({

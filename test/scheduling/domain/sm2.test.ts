@@ -9,7 +9,7 @@ import {
   type Quality,
   reviewSchedule,
   type Schedule,
-} from '../../../services/scheduling/domain/sm2.ts';
+} from '../../../services/scheduling/reviews/sm2.ts';
 
 function replay(grades: readonly Quality[]): { intervals: number[]; last: Schedule } {
   let last = INITIAL_SCHEDULE;

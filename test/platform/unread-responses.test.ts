@@ -11,12 +11,13 @@ import type {
   UserDataServiceDefinition,
   UserDataServiceHandlers,
 } from '../../generated/scheduling/v1/UserDataService.ts';
-import { type GrpcServer, implement, startGrpcServer } from '../../services/platform/grpc-server.ts';
-import { loadProto, serviceDefinition } from '../../services/platform/proto.ts';
-import type { UntakenBounds } from '../../services/platform/untaken-answers.ts';
+import { implement } from '../../services/platform/grpc/handlers.ts';
+import { type GrpcServer, startGrpcServer } from '../../services/platform/grpc/server.ts';
+import type { UnreadLimits } from '../../services/platform/grpc/unread-responses.ts';
+import { loadProto, serviceDefinition } from '../../services/platform/protobuf/load.ts';
 import { startTcpProxy } from '../support/tcp-proxy.ts';
 
-const proto = loadProto('scheduling/v1/scheduling.proto');
+const proto = loadProto('scheduling/v1');
 const PACKAGE = 'scheduling.v1';
 const LIST = 'SnoozeService/ListSnoozes';
 const EXPORT = 'UserDataService/ExportUserData';
@@ -30,7 +31,7 @@ let messages: { count: number; bytes: number };
 let handled: Promise<number>;
 let lines: { level: number; msg: string; rpc: string }[];
 
-async function start(bounds: UntakenBounds) {
+async function start(bounds: UnreadLimits) {
   let end = (_sent: number) => {};
   handled = new Promise((resolve) => {
     end = resolve;
@@ -107,7 +108,7 @@ async function read(stream: ClientHttp2Stream): Promise<number> {
 }
 
 test('an answer that is not read is cut, and others on the same connection are answered in full', async () => {
-  await start({ untakenMs: 1000 });
+  await start({ maxUnreadMs: 1000 });
   const unread = call(LIST);
   const cut = closed(unread);
   expect(await read(call(LIST))).toBeGreaterThan(MEGABYTE);
@@ -115,12 +116,12 @@ test('an answer that is not read is cut, and others on the same connection are a
   expect(unread.rstCode).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM);
   expect(await read(call(LIST))).toBeGreaterThan(MEGABYTE);
   expect(lines).toMatchObject([
-    { level: 40, rpc: `/${PACKAGE}.${LIST}`, msg: 'stream cut: its client does not take what it is sent' },
+    { level: 40, rpc: `/${PACKAGE}.${LIST}`, msg: 'stream closed: the client does not read' },
   ]);
 });
 
 test('a stream that is not read is cut, and its handler told after few messages', async () => {
-  await start({ untakenMs: 1000 });
+  await start({ maxUnreadMs: 1000 });
   const unread = call(EXPORT);
   await closed(unread);
   expect(unread.rstCode).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM);
@@ -129,7 +130,7 @@ test('a stream that is not read is cut, and its handler told after few messages'
 });
 
 test('a stream that is read slowly lasts, as long as each message is taken in time', async () => {
-  await start({ untakenMs: 1000 });
+  await start({ maxUnreadMs: 1000 });
   messages = { count: 16, bytes: 100_000 };
   const slow = call(EXPORT);
   let bytes = 0;
@@ -144,7 +145,7 @@ test('a stream that is read slowly lasts, as long as each message is taken in ti
 });
 
 test('a connection on which so many bytes wait gets no more answers, others do, and it does once they are gone', async () => {
-  await start({ untakenBytes: 4 * MEGABYTE });
+  await start({ maxUnreadBytes: 4 * MEGABYTE });
   const unread = Array.from({ length: 20 }, () => call(LIST));
   const statuses = await Promise.all(
     unread.map(async (stream) => (await once(stream, 'response'))[0]['grpc-status']),
@@ -161,7 +162,7 @@ test('a connection on which so many bytes wait gets no more answers, others do, 
 });
 
 test('a connection that takes nothing at all is cut', async () => {
-  await start({ untakenMs: 1000 });
+  await start({ maxUnreadMs: 1000 });
   const proxy = await startTcpProxy(server.port);
   const held = connect(`http://${proxy.target}`, { settings: { initialWindowSize: 2 ** 31 - 1 } });
   held.on('error', () => {});
@@ -172,10 +173,7 @@ test('a connection that takes nothing at all is cut', async () => {
   call(LIST, held).once('response', () => proxy.hold());
   await expect
     .poll(() => lines.map(({ msg }) => msg), { timeout: 10_000 })
-    .toEqual([
-      'stream cut: its client does not take what it is sent',
-      'connection cut: its client does not take what it is sent',
-    ]);
+    .toEqual(['stream closed: the client does not read', 'connection closed: the client does not read']);
   proxy.release();
   await closed(held);
   await proxy.stop();

@@ -53,7 +53,7 @@ describe.each([
     ]);
     const area = areaUnderCurve(timesOf.theirs, timesOf.nobodys);
     recordFigure({
-      promise: `${name} of a stranger’s id against one of no id: distance of the AUC from 0.5`,
+      promise: `${name} of another user’s ID against an unknown ID: distance of the AUC from 0.5`,
       measured: Math.abs(area - 0.5),
       bar: 0.03,
       unit: 'ratio',

@@ -2,7 +2,7 @@
 import { status } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Clients } from '../../gateway/clients.ts';
-import { createSharedReads } from '../../gateway/shared-reads.ts';
+import { createSharedReads } from '../../gateway/reads/shared-reads.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
@@ -98,21 +98,19 @@ describe('a joint call that fails', () => {
   const bad = { userId: 'bad' };
 
   test('for one of its callers is made again for each, so that only that one fails', async () => {
-    const fail = async (): Promise<never> => {
+    const fail = (): never => {
       throw new ServiceError('INTERNAL_ERROR');
     };
-    const list = async ({ userId }: { userId: string }) =>
-      userId === 'bad' ? fail() : { materials: [], nextPageToken: userId };
+    const isBad = (asked: readonly { userId: string }[]) => asked.length > 1 || asked[0]?.userId === 'bad';
+    const list = async ({ requests }: { requests: { userId: string }[] }) =>
+      isBad(requests) ? fail() : { responses: requests.map(() => ({ materials: [] })), failedRequests: {} };
     const shared = createSharedReads(
       clients({
-        batchListMaterials: fail,
-        listMaterials: list,
-        batchListDueMaterials: fail,
-        listDueMaterials: list,
-        batchListReviewsOfUsers: fail,
-        batchListReviews: list,
+        batchListMaterials: list,
+        batchListDueMaterials: list,
+        batchListReviewsOfUsers: list,
         batchGetUsers: async ({ keys }: { keys: { userId: string }[] }) =>
-          keys.length > 1 || keys[0]?.userId === 'bad' ? fail() : { users: [{ user: keys[0] }] },
+          isBad(keys) ? fail() : { users: [{ user: keys[0] }] },
       }),
     );
     const asked = [{ userId: 'a' }, bad, { userId: 'b' }];
@@ -129,10 +127,11 @@ describe('a joint call that fails', () => {
     });
     const shared = createSharedReads(
       clients({
-        batchListMaterials: async () => {
-          throw new ServiceError('UNAVAILABLE', { cause });
+        batchListMaterials: async ({ requests }: { requests: { userId: string }[] }) => {
+          if (requests.length > 1) throw new ServiceError('UNAVAILABLE', { cause });
+          const responses = requests.map(({ userId }) => ({ materials: [], nextPageToken: userId }));
+          return { responses, failedRequests: {} };
         },
-        listMaterials: async ({ userId }: { userId: string }) => ({ materials: [], nextPageToken: userId }),
       }),
     );
     const lists = ['a', 'b'].map((userId) => shared.materials({ userId }, CALL));
@@ -145,9 +144,7 @@ describe('a joint call that fails', () => {
       calls += 1;
       throw new ServiceError('UNAVAILABLE');
     };
-    const shared = createSharedReads(
-      clients({ batchListMaterials: away, listMaterials: away, batchGetUsers: away }),
-    );
+    const shared = createSharedReads(clients({ batchListMaterials: away, batchGetUsers: away }));
     const lists = await Promise.allSettled([1, 2, 3].map(() => shared.materials({ userId: UNKNOWN }, CALL)));
     const users = await Promise.allSettled([1, 2, 3].map(() => shared.user({ userId: UNKNOWN }, CALL)));
     expect([...lists, ...users].map(({ status }) => status)).toEqual(Array(6).fill('rejected'));

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { createFloodWatch } from '../../services/platform/flood-watch.ts';
+import { createFloodDetector } from '../../services/platform/http/flood-detector.ts';
 
 function startWatch() {
   let now = 0;
-  const watch = createFloodWatch(() => now);
+  const watch = createFloodDetector(() => now);
   const refuse = (holder: string, times: number) => {
     for (let time = 0; time < times; time += 1) watch.refused(holder);
   };

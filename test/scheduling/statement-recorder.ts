@@ -1,14 +1,14 @@
 // Every function of the scheduling repositories, called with a database that only listens.
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Queryable, Statement } from '../../services/platform/postgres.ts';
-import { lastDays } from '../../services/scheduling/domain/calendar.ts';
-import type { Material } from '../../services/scheduling/domain/material.ts';
-import type { Review } from '../../services/scheduling/domain/review.ts';
+import type { Queryable, Statement } from '../../services/platform/postgres/database.ts';
+import type { Material } from '../../services/scheduling/materials/material.ts';
+import type { Review } from '../../services/scheduling/reviews/review.ts';
+import { lastDays } from '../../services/scheduling/statistics/calendar.ts';
 
 const root = dirname(dirname(import.meta.dirname));
-const folder = join(root, 'services/scheduling/repositories');
-const files = globSync('**/*.ts', { cwd: folder });
+const folder = join(root, 'services/scheduling');
+const files = globSync('**/*-repository.ts', { cwd: folder });
 
 const userId = '00000000-0000-7000-8000-000000000001';
 const id = '00000000-0000-7000-8000-000000000002';
@@ -30,22 +30,29 @@ const filters = (['active', 'archived', 'any'] as const).flatMap((state) =>
     [undefined, true, false].map((isDue) => ({ state, type, isDue, now: time })),
   ),
 );
-const newest = { limit: 5, textBytes: 4096, after: { createTime: time, materialId: id } };
+const newest = { maxRows: 5, textBytes: 4096, after: { createTime: time, materialId: id } };
+const ofMaterials = { userId, materialIds: [id], maxRows: 5, beforeRevision: 9 };
+/** A batch of one request, and one of two. */
+const oneAndTwo = <Q>(request: Q) => [[request], [request, request]];
+const inBothOrders = ['latest first', 'oldest first'].map((order) => [
+  userId,
+  { limit: 5, after: undefined, order },
+]);
 const window = { asOf: time, days, minReviews: 1 };
 
 /** Arguments after the database, by function: every way in which a statement can differ. */
 const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
-  claimRequest: [[key, { fingerprint: Buffer.alloc(32), now: time, oldestLive: time }]],
-  findAnsweredRequest: [[key]],
-  storeAnswer: [[key, { response: {}, materialIds: [id] }]],
-  forgetMaterial: [[userId, id]],
-  sweepAnsweredRequests: [[time]],
+  claimIdempotencyKey: [[key, { fingerprint: Buffer.alloc(32), now: time, oldestLive: time }]],
+  findIdempotencyRecord: [[key]],
+  storeResponse: [[key, { response: {}, materialIds: [id] }]],
+  deleteRecordsOfMaterial: [[userId, id]],
+  deleteOldIdempotencyRecords: [[time]],
   countMaterials: [[userId], [undefined]],
   readHistories: [[userId, { limit: 5, after: { userId, materialId: id } }]],
-  listMaterials: filters.map((filter) => [userId, filter, newest]),
-  listDueMaterials: [[{ userId, asOf: time, limit: 5, textBytes: 4096 }, undefined]],
-  listDueOfUsers: [[[{ userId, asOf: time, limit: 5, textBytes: 4096 }]]],
-  listNewestOfUsers: [[[{ userId, limit: 5, textBytes: 4096 }]]],
+  listMaterials: filters.flatMap((filter) => oneAndTwo({ userId, ...newest }).map((all) => [filter, all])),
+  listDueMaterials: oneAndTwo({ userId, asOf: time, maxRows: 5, textBytes: 4096, after: undefined }).map(
+    (all) => [all],
+  ),
   searchMaterials: filters.flatMap((filter) =>
     ['e', 'th', 'word', 'two words', 'ß', '%_'].flatMap((text) =>
       [undefined, { ...newest.after, inTitle: true }, { ...newest.after, inTitle: false }].map((after) => [
@@ -56,21 +63,18 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
     ),
   ),
   insertMaterial: [[userId, material]],
-  findMaterial: [[userId, id]],
-  findMaterials: [[userId, [id], true]],
+  findMaterials: oneAndTwo({ userId, materialId: id }).map((all) => [all]),
+  findMaterialsOfUser: [[userId, [id], true]],
   lockMaterials: [[userId, [id]]],
   updateMaterial: [[userId, material]],
   deleteMaterial: [[userId, id]],
-  applyReviewIfCurrent: [[userId, review, { requestId: 'r', traceparent: undefined }]],
-  findMaterialsOfUsers: [[[{ userId, materialId: id }]]],
-  applyReviewsOfUsers: [[[{ userId, review, origin: { requestId: 'r', traceparent: undefined } }]]],
-  listReviews: [[userId, { limit: 5, after: undefined }]],
-  listReviewsOldestFirst: [[userId, { limit: 5, after: undefined }]],
-  listReviewsOfMaterials: [[userId, [id], { limit: 5 }]],
-  listReviewSummariesOfMaterials: [[{ userId, materialIds: [id], limit: 5 }]],
-  listReviewSummariesOfUsers: [[[{ userId, materialIds: [id], limit: 5 }]]],
-  listSnoozes: [[userId, { limit: 5, after: undefined }]],
-  listSnoozesOldestFirst: [[userId, { limit: 5, after: undefined }]],
+  applyReviews: oneAndTwo({ userId, review, origin: { requestId: 'r', traceparent: undefined } }).map(
+    (all) => [all],
+  ),
+  listReviews: inBothOrders,
+  listReviewsOfMaterials: oneAndTwo(ofMaterials).map((all) => [all]),
+  listReviewSummariesOfMaterials: oneAndTwo(ofMaterials).map((all) => [all]),
+  listSnoozes: inBothOrders,
   listSnoozesOfMaterial: [[userId, id, { limit: 5, beforeRevision: undefined }]],
   insertSnooze: [[userId, snooze, []]],
   readActivity: [[userId, time, days]],
@@ -82,7 +86,7 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   deleteUserData: [[userId, time]],
 };
 
-export type Overheard = { functionName: string; text: string };
+export type RecordedStatement = { functionName: string; text: string };
 
 /** A row that has every column, each of a likely type. */
 const anyRow: unknown = new Proxy({}, { get: (_, name) => likelyValue(String(name)) });
@@ -95,12 +99,12 @@ function likelyValue(name: string): unknown {
 }
 
 /** Statements by the function that issued them, each text once; and functions that no call is written for, or no more. */
-export async function overhear(): Promise<{
-  statements: Overheard[];
+export async function recordStatements(): Promise<{
+  statements: RecordedStatement[];
   uncalled: string[];
   unknown: string[];
 }> {
-  const heard = new Map<string, Overheard>();
+  const heard = new Map<string, RecordedStatement>();
   const found = new Set<string>();
   for (const file of files) {
     const module: Record<string, unknown> = await import(join(folder, file));
@@ -151,5 +155,5 @@ export function writtenSql(): { pieces: string[]; names: number; namesInPieces: 
   };
 }
 
-export const isHeard = (piece: string, statements: readonly Overheard[]) =>
+export const isRecorded = (piece: string, statements: readonly RecordedStatement[]) =>
   statements.some(({ text }) => flat(text).includes(piece));

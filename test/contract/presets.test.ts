@@ -1,0 +1,39 @@
+// What each side of the borders tells people that a preset means is what scheduling makes of it.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { GraphQLEnumType } from 'graphql';
+import { expect, test } from 'vitest';
+import { buildGatewaySchema } from '../../gateway/graphql/schema.ts';
+import { SnoozeRequestSchema } from '../../services/rest/schemas.ts';
+import { resolvePreset } from '../../services/scheduling/snoozes/presets.ts';
+import { root } from '../support/processes.ts';
+
+/** The page is JavaScript, which the tests' compiler takes for untyped. */
+const page: { PRESETS: Record<string, string> } = await import(
+  join(root, 'gateway/dashboard/page/actions/material-actions.js')
+);
+const NOON = new Date('2026-11-21T12:00:00Z');
+const schema = buildGatewaySchema().getType('SnoozePreset');
+const values = schema instanceof GraphQLEnumType ? schema.getValues() : [];
+const described = (name: string) => values.find((value) => value.name === name)?.description ?? '';
+const proto = readFileSync(join(root, 'proto/scheduling/v1/snooze_service.proto'), 'utf8');
+const [, ...openApi] = /^(1h.*); (tonight.*); (tomorrow.*)$/.exec(
+  SnoozeRequestSchema.properties.preset.description ?? '',
+) ?? [''];
+
+test('the page offers the presets of the schema, and no other', () => {
+  expect(Object.keys(page.PRESETS)).toEqual(values.map(({ name }) => name));
+});
+
+test.each([
+  ['1h', 'ONE_HOUR', '2026-11-21T13:00:00.000Z', '3,600 seconds'],
+  ['tonight', 'TONIGHT', '2026-11-21T20:00:00.000Z', '20:00'],
+  ['tomorrow', 'TOMORROW', '2026-11-22T09:00:00.000Z', '09:00'],
+] as const)('%s is told alike on every side', (preset, name, expected, words) => {
+  expect(resolvePreset(preset, NOON, 'UTC').toISOString()).toBe(expected);
+  const [, ofProto = ''] = new RegExp(`// (.*)\n  SNOOZE_PRESET_${name} =`).exec(proto) ?? [];
+  for (const text of [ofProto, described(name), openApi.find((part) => part.startsWith(preset))]) {
+    expect(text).toContain(words);
+  }
+  expect(page.PRESETS[name]).toContain(preset === '1h' ? '1 hour' : `${preset}, ${words}`);
+});

@@ -1,0 +1,110 @@
+// What a facade and a gateway do whose SERVICE_TOKEN the services refuse: the fault is ours, so nobody is told that their key is wrong.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createAccountsClients } from '../../services/programs/keys/clients.ts';
+import { createApi } from '../support/api.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { type ServiceProcess, startService } from '../support/services.ts';
+
+const TOKEN = 't'.repeat(32);
+const GATEWAY_TOKEN = 'g'.repeat(32);
+const CALL = { requestId: 'test' };
+let database: TestDatabase;
+const programs: ServiceProcess[] = [];
+let targets: Record<string, string>;
+let key: string;
+
+const start = async (...options: Parameters<typeof startService>) => {
+  const program = await startService(...options);
+  programs.push(program);
+  return program;
+};
+const linesOf = (program: ServiceProcess) =>
+  program
+    .lines()
+    .filter(({ msg }) => msg === 'the service refuses our SERVICE_TOKEN: give all programs the same one')
+    .map(({ peer, level }) => [peer, level]);
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  const common = { DATABASE_URL: database.databaseUrl, SERVICE_TOKEN: TOKEN };
+  const [accounts, scheduling] = await Promise.all([
+    start('accounts', { ...common, KEY_PEPPER: `1:${'p'.repeat(32)}` }),
+    start('scheduling', common),
+  ]);
+  targets = { ACCOUNTS_URL: accounts.target, SCHEDULING_URL: scheduling.target };
+  const trust = { serviceTokens: [TOKEN], tls: undefined };
+  const clients = createAccountsClients({ target: accounts.target, trust });
+  const { user } = await clients.users.createUser({ email: 'ada@example.com' }, CALL);
+  ({ key } = await clients.apiKeys.createApiKey({ userId: user?.userId ?? '' }, CALL));
+  clients.close();
+});
+afterAll(async () => {
+  await Promise.all(programs.map((program) => program.stop()));
+  await database.drop();
+});
+
+const readiness = async ({ ops }: ServiceProcess) => {
+  const answer = await fetch(`${ops}/ready`);
+  const { reasons } = (await answer.json()) as { reasons: string[] };
+  return [answer.status, ...reasons.filter((reason) => reason.includes('SERVICE_TOKEN'))];
+};
+const NOT_READY = (part: string) => [
+  503,
+  `${part}/scheduling: refuses our SERVICE_TOKEN`,
+  `${part}/accounts: refuses our SERVICE_TOKEN`,
+];
+
+describe.each([
+  ['a wrong token', { SERVICE_TOKEN: 'w'.repeat(32) }],
+  ['no token', {}],
+])('with %s', (_name, environment) => {
+  test('the facade answers 503 to a valid key, is not ready, and logs it once', async () => {
+    const rest = await start('rest', { ...targets, ...environment, OPS_PORT: '0' });
+    const api = createApi(`http://${rest.target}/v1`, key, { mayBeUnavailable: true });
+    for (let times = 0; times < 5; times += 1) {
+      expect(await api.get('/me')).toMatchObject({
+        status: 503,
+        body: {
+          error: {
+            code: 'unavailable',
+            message: 'The service cannot answer right now. Try again in a moment.',
+          },
+        },
+      });
+    }
+    expect(await readiness(rest)).toEqual(NOT_READY('rest'));
+    expect(linesOf(rest)).toEqual([['accounts', 50]]);
+  });
+
+  test('the gateway answers UNAVAILABLE, is not ready, and logs it once for each service', async () => {
+    const gateway = await start('gateway', {
+      ...targets,
+      ...environment,
+      GATEWAY_TOKENS: `olga:operator:${GATEWAY_TOKEN}`,
+      OPS_PORT: '0',
+    });
+    const id = '00000000-0000-7000-8000-000000000000';
+    const query = `{ user(id: "${id}") { email } material(userId: "${id}", id: "${id}") { title } }`;
+    for (let times = 0; times < 3; times += 1) {
+      const answer = await fetch(`http://${gateway.target}/graphql`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${GATEWAY_TOKEN}` },
+        body: JSON.stringify({ query }),
+      });
+      expect(await answer.json()).toMatchObject({
+        errors: [{ extensions: { code: 'UNAVAILABLE' } }, { extensions: { code: 'UNAVAILABLE' } }],
+      });
+    }
+    expect(await readiness(gateway)).toEqual(NOT_READY('gateway'));
+    expect(linesOf(gateway).sort()).toEqual([
+      ['accounts', 50],
+      ['scheduling', 50],
+    ]);
+  });
+});
+
+test('with the right token the facade is ready', async () => {
+  const rest = await start('rest', { ...targets, SERVICE_TOKEN: TOKEN, OPS_PORT: '0' });
+  expect(await readiness(rest)).toEqual([200]);
+  expect((await createApi(`http://${rest.target}/v1`, key).get('/me')).status).toBe(200);
+});
