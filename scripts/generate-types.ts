@@ -24,7 +24,7 @@ execFileSync(
     '--importFileExtension=.ts',
     '--grpcLib=@grpc/grpc-js',
     '--outDir=generated',
-    ...globSync('{accounts,scheduling}/v1/*.proto', { cwd: join(root, 'proto') }).sort(),
+    ...globSync('{accounts,reminders,scheduling}/v1/*.proto', { cwd: join(root, 'proto') }).sort(),
     '-I',
     'proto',
   ],
