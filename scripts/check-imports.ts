@@ -14,12 +14,17 @@ const CAPABILITY = 'services/scheduling/(materials|reviews|snoozes|statistics|us
 const SQL = /^services\/scheduling\/[a-z-]+\/[a-z-]+-(repository|row|sql)\.ts$/;
 const PURE = new RegExp(`^${CAPABILITY}/(?![a-z-]+-(handlers|repository|row|sql|mapper|requests)\\.ts$)`);
 
+/** When a reminder takes place, and what becomes of a delivery. */
+const TIMES =
+  /^services\/reminders\/(reminders\/(next-occurrence|reminder)|deliveries\/(delivery|decision|retries))\.ts$/;
+
 /** From specific to general; the first match applies. */
 const LAWS: readonly Law[] = [
   { of: PLATFORM, may: [PLATFORM] },
   { of: PURE, may: [PURE], packages: ['temporal-polyfill'] },
   { of: SQL, may: [SQL, PURE, PLATFORM] },
-  ...['scheduling', 'accounts', 'rest'].map((service) => ({
+  { of: TIMES, may: [TIMES], packages: ['temporal-polyfill'] },
+  ...['scheduling', 'accounts', 'reminders', 'rest'].map((service) => ({
     of: new RegExp(`^services/${service}/`),
     may: [new RegExp(`^services/${service}/`), PLATFORM, GENERATED],
   })),

@@ -7,6 +7,7 @@ import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import { decodePageToken, toPage } from '../../platform/page-token.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { isUniqueViolation } from '../../platform/postgres/faults.ts';
+import { fromTimestamp } from '../../platform/protobuf/timestamps.ts';
 import { isStorable, isUuid } from '../../platform/text.ts';
 import { fromPlan, toUserMessage } from '../mapper.ts';
 import {
@@ -16,6 +17,7 @@ import {
   findUsers,
   findUsersByEmails,
   insertUser,
+  listChangedUsers,
   listUsers,
   lockUser,
   type User,
@@ -111,6 +113,22 @@ export function createUserHandlers({
       const users = await listUsers(database, pageSize + 1, after);
       const { page, nextPageToken } = toPage(users, pageSize, LIST, ({ createTime, userId }) => ({
         keys: [createTime.getTime()],
+        id: userId,
+      }));
+      return { users: page.map(toUserMessage), nextPageToken };
+    },
+
+    async ListChangedUsers(request) {
+      if (request.changedSinceTime === null)
+        throw invalidField('changed_since_time', 'changed_since_time must be given.');
+      const since = fromTimestamp(request.changedSinceTime);
+      const pageSize = readPageSize(request.pageSize);
+      const filter = ['ListChangedUsers', since.getTime()];
+      const position = decodePageToken(request.pageToken, filter, ['instant']);
+      const after = position && { updateTime: new Date(position.keys[0] ?? 0), userId: position.id };
+      const users = await listChangedUsers(database, { since, limit: pageSize + 1, after });
+      const { page, nextPageToken } = toPage(users, pageSize, filter, ({ updateTime, userId }) => ({
+        keys: [updateTime.getTime()],
         id: userId,
       }));
       return { users: page.map(toUserMessage), nextPageToken };

@@ -122,6 +122,24 @@ export function listUsers(db: Queryable, limit: number, after: UserPosition | un
   });
 }
 
+/** The start of a page of changes: after the user with this time and ID. */
+export type ChangePosition = { updateTime: Date; userId: string };
+
+/** Users changed at `since` or later, oldest change first. */
+export function listChangedUsers(
+  db: Queryable,
+  { since, limit, after }: { since: Date; limit: number; after: ChangePosition | undefined },
+): Promise<User[]> {
+  return db.query<User>({
+    name: 'list-changed-users',
+    text: `SELECT ${USER_COLUMNS} FROM accounts.users u
+           WHERE u.update_time >= $1 AND ($3::timestamptz IS NULL OR (u.update_time, u.user_id) > ($3, $4))
+           ORDER BY u.update_time, u.user_id
+           LIMIT $2`,
+    values: [since, limit, after?.updateTime ?? null, after?.userId ?? null],
+  });
+}
+
 /** Deletes the user and, by cascade, all keys. @returns whether the user existed. */
 export async function deleteUser(transaction: Queryable, userId: string): Promise<boolean> {
   const rows = await transaction.query({

@@ -1,0 +1,46 @@
+// Works out when a reminder takes place: a time of day on the user's wall clock, on some weekdays, once a local date.
+// The package exports the runtime's Temporal if it exists, else its polyfill.
+import { Temporal } from 'temporal-polyfill';
+
+/** `minuteOfDay`: 0 to 1,439. `weekdays`: ISO numbers, 1 for Monday to 7 for Sunday; not empty. */
+export type Timing = { minuteOfDay: number; weekdays: readonly number[] };
+
+/** `date`: the local date as YYYY-MM-DD; `time`: when the occurrence takes place. */
+export type Occurrence = { date: string; time: Date };
+
+/** A week in which the only chosen day does not exist is followed by one in which it does. */
+const DAYS_TO_TRY = 16;
+
+/**
+ * The first occurrence at or after `from` whose local date is after `afterDate` (YYYY-MM-DD; null: any).
+ * `timeZone` is an IANA name. @throws RangeError for an invalid name.
+ */
+export function nextOccurrence(
+  { minuteOfDay, weekdays }: Timing,
+  timeZone: string,
+  { from, afterDate }: { from: Date; afterDate: string | null },
+): Occurrence {
+  const instant = Temporal.Instant.fromEpochMilliseconds(from.getTime());
+  // A gap can move an occurrence past midnight, so that yesterday's is still to come.
+  const yesterday = instant.toZonedDateTimeISO(timeZone).toPlainDate().subtract({ days: 1 });
+  const unused = afterDate === null ? yesterday : Temporal.PlainDate.from(afterDate).add({ days: 1 });
+  let date = Temporal.PlainDate.compare(unused, yesterday) > 0 ? unused : yesterday;
+  for (let tried = 0; tried < DAYS_TO_TRY; tried += 1) {
+    const time = weekdays.includes(date.dayOfWeek) ? instantOf(date, minuteOfDay, timeZone) : undefined;
+    if (time !== undefined && time >= from) return { date: date.toString(), time };
+    date = date.add({ days: 1 });
+  }
+  throw new RangeError(`no occurrence in ${timeZone} within ${DAYS_TO_TRY} days`);
+}
+
+/** The first of a repeated time, the end of the gap for a skipped one; undefined for a date that does not exist. */
+function instantOf(date: Temporal.PlainDate, minuteOfDay: number, timeZone: string): Date | undefined {
+  const wallClock = date.toPlainDateTime({ hour: Math.floor(minuteOfDay / 60), minute: minuteOfDay % 60 });
+  const before = wallClock.toZonedDateTime(timeZone, { disambiguation: 'earlier' });
+  if (before.toPlainDateTime().equals(wallClock)) return new Date(before.epochMilliseconds);
+  const gapEnd = before.getTimeZoneTransition('next');
+  if (gapEnd === null) throw new RangeError(`no change of clocks in ${timeZone} after ${before.toString()}`);
+  const lastBefore = gapEnd.subtract({ nanoseconds: 1 });
+  const exists = [lastBefore, gapEnd].some((side) => side.toPlainDate().equals(date));
+  return exists ? new Date(gapEnd.epochMilliseconds) : undefined;
+}
