@@ -1,11 +1,13 @@
 // The gRPC clients of the gateway.
 import type { ApiKeyServiceDefinition } from '../generated/accounts/v1/ApiKeyService.ts';
 import type { UserServiceDefinition } from '../generated/accounts/v1/UserService.ts';
+import type { ReminderServiceDefinition } from '../generated/reminders/v1/ReminderService.ts';
 import type { MaterialServiceDefinition } from '../generated/scheduling/v1/MaterialService.ts';
 import type { ReviewServiceDefinition } from '../generated/scheduling/v1/ReviewService.ts';
 import type { SnoozeServiceDefinition } from '../generated/scheduling/v1/SnoozeService.ts';
 import type { StatsServiceDefinition } from '../generated/scheduling/v1/StatsService.ts';
 import type { UserDataServiceDefinition } from '../generated/scheduling/v1/UserDataService.ts';
+import { ServiceError } from '../services/platform/errors.ts';
 import { createGrpcClient, type GrpcClient } from '../services/platform/grpc/client.ts';
 import { createTokenWatch } from '../services/platform/grpc/service-token.ts';
 import type { Logger } from '../services/platform/logging/logger.ts';
@@ -22,13 +24,20 @@ export type Clients = {
   snoozes: GrpcClient<SnoozeServiceDefinition>;
   stats: GrpcClient<StatsServiceDefinition>;
   userData: GrpcClient<UserDataServiceDefinition, 'ExportUserData'>;
+  /** undefined: REMINDERS=off. */
+  reminders: GrpcClient<ReminderServiceDefinition, 'ExportUserData'> | undefined;
 };
 
 /** Longer than the services' statement time-outs. */
 export const DEADLINE_MS = 5000;
 
 export function createClients(
-  config: { schedulingTarget: string; accountsTarget: string; trust: GrpcTrust },
+  config: {
+    schedulingTarget: string;
+    accountsTarget: string;
+    remindersTarget?: string | undefined;
+    trust: GrpcTrust;
+  },
   telemetry: Telemetry = NO_TELEMETRY,
   logger?: Logger,
 ): Clients {
@@ -77,9 +86,27 @@ export function createClients(
       serviceDefinition<UserDataServiceDefinition>(scheduling, 'scheduling.v1.UserDataService'),
       toScheduling,
     ),
+    reminders:
+      config.remindersTarget === undefined
+        ? undefined
+        : createGrpcClient<ReminderServiceDefinition, 'ExportUserData'>(
+            serviceDefinition<ReminderServiceDefinition>(
+              loadProto('reminders/v1'),
+              'reminders.v1.ReminderService',
+            ),
+            toPeer('reminders', config.remindersTarget),
+          ),
   };
 }
 
 export function closeClients(clients: Clients): void {
-  for (const client of Object.values(clients)) client.close();
+  for (const client of Object.values(clients)) client?.close();
+}
+
+/** @throws INVALID_REQUEST where REMINDERS is off. */
+export function requireReminders({ reminders }: Clients): NonNullable<Clients['reminders']> {
+  if (reminders !== undefined) return reminders;
+  throw new ServiceError('INVALID_REQUEST', {
+    message: 'Reminders are switched off here. Start the gateway with REMINDERS=on to use them.',
+  });
 }

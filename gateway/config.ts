@@ -8,6 +8,8 @@ export type GatewayConfig = CommonConfig & {
   port: number;
   schedulingTarget: string;
   accountsTarget: string;
+  /** undefined: REMINDERS=off. */
+  remindersTarget: string | undefined;
   /** Not empty if the environment is valid. */
   tokens: readonly GatewayToken[];
 };
@@ -21,6 +23,10 @@ export function readGatewayConfig(reader: EnvironmentReader): GatewayConfig {
     port: reader.port('GRAPHQL_PORT', 4000),
     schedulingTarget: targetOf('SCHEDULING_URL', 'SCHEDULING_PORT', 50_051),
     accountsTarget: targetOf('ACCOUNTS_URL', 'ACCOUNTS_PORT', 50_052),
+    remindersTarget:
+      reader.oneOf('REMINDERS', ['on', 'off'], 'on') === 'on'
+        ? targetOf('REMINDERS_URL', 'REMINDERS_PORT', 50_053)
+        : undefined,
     tokens: readGatewayTokens(reader),
   };
 }

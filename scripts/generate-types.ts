@@ -34,10 +34,20 @@ execFileSync(
 for (const file of globSync('*.ts', { cwd: generated })) rmSync(join(generated, file));
 
 const model = '../../gateway/graphql/model.ts';
-const mappers = ['User', 'ApiKey', 'Material', 'Review', 'Snooze', 'HardMaterial', 'Stats'].map((type) => [
-  type,
-  `${model}#${type}Node`,
-]);
+const mappers = [
+  'User',
+  'ApiKey',
+  'Material',
+  'Review',
+  'Snooze',
+  'HardMaterial',
+  'Stats',
+  'Reminder',
+  'ReminderDelivery',
+  'PushSubscription',
+  'CalendarFeed',
+  'EmailReminders',
+].map((type) => [type, `${model}#${type}Node`]);
 const schemaFiles = globSync('gateway/schema/*.graphql', { cwd: root }).sort();
 // Missing if only runtime packages are installed; then no types are needed.
 if (existsSync(join(root, 'node_modules/@graphql-codegen/core'))) {

@@ -1,10 +1,15 @@
 // Maps between GraphQL values and the services' messages.
 import type {
+  EmailOffReason,
   IntervalBand,
   MaterialState,
   MaterialType,
   Plan,
+  ReminderChannel,
+  ReminderDeliveryState,
+  ReminderSkipReason,
   SnoozePreset,
+  Weekday,
 } from '../../generated/gateway/resolvers.ts';
 import { epochMsOf, type Timestamp, toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
 
@@ -39,6 +44,37 @@ export const fromIntervalBand = withoutPrefix<IntervalBand>('INTERVAL_BAND', [
   'DAYS_7_TO_20',
   'DAYS_21_TO_89',
   'DAYS_90_AND_MORE',
+]);
+
+export const toWeekday = <T extends Weekday>(weekday: T): Prefixed<'WEEKDAY', T> => `WEEKDAY_${weekday}`;
+export const toReminderChannel = <T extends ReminderChannel>(channel: T): Prefixed<'CHANNEL', T> =>
+  `CHANNEL_${channel}`;
+export const fromWeekday = withoutPrefix<Weekday>('WEEKDAY', [
+  'MONDAY',
+  'TUESDAY',
+  'WEDNESDAY',
+  'THURSDAY',
+  'FRIDAY',
+  'SATURDAY',
+  'SUNDAY',
+]);
+export const fromReminderChannel = withoutPrefix<ReminderChannel>('CHANNEL', ['EMAIL', 'PUSH']);
+export const fromDeliveryState = withoutPrefix<ReminderDeliveryState>('DELIVERY_STATE', [
+  'PENDING',
+  'SENT',
+  'SKIPPED',
+  'FAILED',
+]);
+export const fromSkipReason = withoutPrefix<ReminderSkipReason>('SKIP_REASON', [
+  'NOTHING_DUE',
+  'ALREADY_REVIEWED',
+  'PAUSED',
+  'LATE',
+]);
+export const fromEmailOffReason = withoutPrefix<EmailOffReason>('EMAIL_OFF_REASON', [
+  'SWITCHED_OFF',
+  'UNSUBSCRIBED',
+  'REFUSED',
 ]);
 
 /** Milliseconds, which DateTime serializes. */

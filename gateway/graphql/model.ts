@@ -2,6 +2,11 @@
 // their list has prefetched (joins.ts).
 import type { ApiKey } from '../../generated/accounts/v1/ApiKey.ts';
 import type { User } from '../../generated/accounts/v1/User.ts';
+import type { CalendarFeed } from '../../generated/reminders/v1/CalendarFeed.ts';
+import type { Delivery } from '../../generated/reminders/v1/Delivery.ts';
+import type { EmailChannel } from '../../generated/reminders/v1/EmailChannel.ts';
+import type { PushSubscription } from '../../generated/reminders/v1/PushSubscription.ts';
+import type { Reminder } from '../../generated/reminders/v1/Reminder.ts';
 import type { Material } from '../../generated/scheduling/v1/Material.ts';
 import type { MaterialReviews } from '../../generated/scheduling/v1/MaterialReviews.ts';
 import type { RetentionCount } from '../../generated/scheduling/v1/RetentionCount.ts';
@@ -11,6 +16,11 @@ import type { StatsWindowInput } from '../../generated/scheduling/v1/StatsWindow
 
 export type UserNode = User;
 export type ApiKeyNode = ApiKey;
+export type ReminderNode = Reminder;
+export type ReminderDeliveryNode = Delivery;
+export type PushSubscriptionNode = PushSubscription;
+export type CalendarFeedNode = CalendarFeed;
+export type EmailRemindersNode = EmailChannel;
 export type ReviewsOfMaterial = Pick<MaterialReviews, 'reviews' | 'nextPageToken'>;
 /** First pages of reviews by page size and material, shared by all rows of a list. */
 export type JoinedReviews = Map<number, ReadonlyMap<string, ReviewsOfMaterial> | Error>;

@@ -9,6 +9,15 @@ import { requireStorableArguments } from '../access/storable-arguments.ts';
 import { Material, Review, ReviewPreview, Schedule, Snooze } from '../resolvers/material.ts';
 import { Mutation } from '../resolvers/mutation.ts';
 import { Query } from '../resolvers/query.ts';
+import { reminderMutations } from '../resolvers/reminder-mutations.ts';
+import {
+  CalendarFeed,
+  EmailReminders,
+  PushSubscription,
+  Reminder,
+  ReminderDelivery,
+  remindersOfUser,
+} from '../resolvers/reminders.ts';
 import { HardMaterial, RetentionCount, Stats } from '../resolvers/stats.ts';
 import { ApiKey, User } from '../resolvers/user.ts';
 import { CalendarDate, DateTime } from './scalars.ts';
@@ -18,8 +27,8 @@ export function buildGatewaySchema(): GraphQLSchema {
     DateTime,
     Date: CalendarDate,
     Query,
-    Mutation,
-    User,
+    Mutation: { ...Mutation, ...reminderMutations },
+    User: { ...User, ...remindersOfUser },
     ApiKey,
     Material,
     Review,
@@ -29,6 +38,11 @@ export function buildGatewaySchema(): GraphQLSchema {
     Stats,
     HardMaterial,
     RetentionCount,
+    Reminder,
+    ReminderDelivery,
+    PushSubscription,
+    CalendarFeed,
+    EmailReminders,
   };
   const folder = join(import.meta.dirname, '../schema');
   const typeDefs = readdirSync(folder).map((file) => readFileSync(join(folder, file), 'utf8'));

@@ -25,6 +25,12 @@ const CALLS: Readonly<Record<string, Call>> = {
   'User.reviews': OWN,
   'User.snoozes': OWN,
   'User.apiKeys': OWN,
+  'Query.pushPublicKey': OWN,
+  'User.reminders': OWN,
+  'User.reminderDeliveries': OWN,
+  'User.pushSubscriptions': OWN,
+  'User.calendarFeed': OWN,
+  'User.emailReminders': OWN,
   'Material.reviews': OWN,
   'Material.snoozes': OWN,
   'Material.previews': OWN,
@@ -67,6 +73,11 @@ export const ROWS: Readonly<Record<string, number>> = {
   'Distributions.easeFactors': 100,
   'Distributions.intervals': 5,
   'Distributions.grades': 6,
+  'User.reminders': 10,
+  'User.pushSubscriptions': 10,
+  'Reminder.weekdays': 7,
+  'Reminder.channels': 2,
+  'TestReminderPayload.deliveries': 10,
 };
 
 /** Maximum size of texts beyond one unit, escaped for JSON; for content and sourceUrl: the cost of reading them. */
@@ -83,6 +94,8 @@ export const LONG: Readonly<Record<string, number>> = {
   'PageInfo.startCursor': 1,
   'PageInfo.endCursor': 1,
   'UserEdge.cursor': 1,
+  'ReminderDelivery.failure': 2,
+  'ReminderDeliveryEdge.cursor': 1,
   'ApiKeyEdge.cursor': 1,
   'MaterialEdge.cursor': 1,
   'ReviewEdge.cursor': 1,

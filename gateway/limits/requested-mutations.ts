@@ -10,7 +10,7 @@ export type RequestedMutation = {
   targets: Record<string, string | readonly string[]>;
 };
 
-const TARGETS = ['userId', 'materialId', 'materialIds', 'apiKeyId'];
+const TARGETS = ['userId', 'materialId', 'materialIds', 'apiKeyId', 'reminderId', 'subscriptionId'];
 const MAX_IDS = 100;
 
 /** The first `max` mutations, fragments included. Unknown field names are not repeated. */

@@ -1,6 +1,7 @@
 // The root fields of queries.
 import type { QueryResolvers } from '../../generated/gateway/resolvers.ts';
 import { invalidField } from '../../services/platform/errors.ts';
+import { requireReminders } from '../clients.ts';
 import { readConnection } from '../graphql/relay.ts';
 import { findMaterials, findUser } from '../reads/reads.ts';
 
@@ -28,4 +29,9 @@ export const Query: QueryResolvers = {
 
   material: async (_parent, { userId, id }, context) =>
     (await findMaterials(context, userId, [id])).get(id) ?? null,
+
+  async pushPublicKey(_parent, _arguments, { clients, budget }) {
+    const { publicKey } = await budget.read(requireReminders(clients).getPushPublicKey, {});
+    return publicKey || null;
+  },
 };

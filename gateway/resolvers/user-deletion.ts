@@ -10,6 +10,7 @@ export type UserDeletion = {
   materials: number;
   reviews: number;
   snoozes: number;
+  reminders: number;
   deleted: boolean;
 };
 
@@ -24,9 +25,11 @@ const DELETE_TIMEOUT_MS = 60_000;
  */
 export async function deleteUser(clients: Clients, userId: string, call: CallOptions): Promise<UserDeletion> {
   const apiKeys = await revokeAllKeys(clients, userId, call);
-  const data = await clients.userData.deleteUserData({ userId }, { ...call, deadlineMs: DELETE_TIMEOUT_MS });
+  const patient = { ...call, deadlineMs: DELETE_TIMEOUT_MS };
+  const data = await clients.userData.deleteUserData({ userId }, patient);
+  const { reminders = 0 } = (await clients.reminders?.deleteUserData({ userId }, patient)) ?? {};
   const { deleted } = await clients.users.deleteUser({ userId }, call);
-  return { apiKeys, ...data, deleted };
+  return { apiKeys, ...data, reminders, deleted };
 }
 
 async function revokeAllKeys({ apiKeys }: Clients, userId: string, call: CallOptions): Promise<number> {

@@ -28,7 +28,7 @@ export type Around = (rpc: string, make: () => unknown, request: unknown) => unk
 
 /** `system`: where the services are. */
 export async function startTestGateway(
-  system: Pick<TestSystem, 'schedulingTarget' | 'accountsTarget' | 'trust'>,
+  system: Pick<TestSystem, 'schedulingTarget' | 'accountsTarget' | 'trust'> & { remindersTarget?: string },
   logger = createLogger('test', 'silent'),
   around: Around = (_rpc, make) => make(),
 ) {
@@ -119,7 +119,7 @@ export function watched(
         };
       },
     });
-  const { users, apiKeys, materials, reviews, snoozes, stats, userData } = clients;
+  const { users, apiKeys, materials, reviews, snoozes, stats, userData, reminders } = clients;
   return {
     users: watch(users),
     apiKeys: watch(apiKeys),
@@ -128,5 +128,6 @@ export function watched(
     snoozes: watch(snoozes),
     stats: watch(stats),
     userData: watch(userData),
+    reminders: reminders && watch(reminders),
   };
 }
