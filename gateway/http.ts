@@ -1,6 +1,6 @@
 // What all responses of the gateway share: headers, a log line, errors in GraphQL's format.
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { invalidField, ServiceError, toServiceError } from '../services/platform/errors.ts';
+import { invalidRequest, ServiceError, toServiceError } from '../services/platform/errors.ts';
 import { refusalOfHeaders } from '../services/platform/http/connections.ts';
 import { registerJsonBody } from '../services/platform/http/json.ts';
 import type { BareAnswers } from '../services/platform/http/malformed.ts';
@@ -39,7 +39,7 @@ export function registerHttp(app: FastifyInstance, { logger, log, fairnessKeyOf 
     if ((error.statusCode ?? 500) < 500) {
       const message =
         'The body must be JSON in UTF-8 of at most 100 KiB, sent with Content-Type: application/json.';
-      return send(reply, 400, invalidField('body', message));
+      return send(reply, 400, invalidRequest('body', message));
     }
     logger.error({ err: error, tier: 'gateway', requestId: request.id }, 'request failed');
     return send(reply, 500, toServiceError(error));
@@ -59,7 +59,7 @@ export function answerBadUrl({ log, anonymousPacer }: BareAnswers) {
   return (_error: FastifyError, request: FastifyRequest, reply: FastifyReply): void => {
     beginAnswer(log, request, reply);
     anonymousPacer.pace(request.raw.socket, reply.raw, () => {
-      void send(reply, 400, invalidField('path', 'The path must be percent-encoded UTF-8.'));
+      void send(reply, 400, invalidRequest('path', 'The path must be percent-encoded UTF-8.'));
     });
   };
 }

@@ -4,7 +4,8 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { parse } from 'graphql';
+import { buildASTSchema, parse } from 'graphql';
+import { operationTypes } from './operation-types.ts';
 
 const root = dirname(import.meta.dirname);
 const require = createRequire(import.meta.url);
@@ -49,11 +50,18 @@ const mappers = [
   'EmailReminders',
 ].map((type) => [type, `${model}#${type}Node`]);
 const schemaFiles = globSync('gateway/schema/*.graphql', { cwd: root }).sort();
+const schema = parse(schemaFiles.map((file) => readFileSync(join(root, file), 'utf8')).join('\n'));
+const dashboard = await import(join(root, 'gateway/dashboard/page/queries.js'));
+mkdirSync(join(generated, 'gateway'), { recursive: true });
+writeFileSync(
+  join(generated, 'gateway/dashboard-operations.ts'),
+  operationTypes(buildASTSchema(schema), dashboard.DOCUMENTS),
+);
 // Missing if only runtime packages are installed; then no types are needed.
 if (existsSync(join(root, 'node_modules/@graphql-codegen/core'))) {
   const { codegen } = await import('@graphql-codegen/core');
   const text = await codegen({
-    schema: parse(schemaFiles.map((file) => readFileSync(join(root, file), 'utf8')).join('\n')),
+    schema,
     documents: [],
     filename: 'resolvers.ts',
     plugins: [{ typescript: {} }, { resolvers: {} }],
@@ -74,6 +82,5 @@ if (existsSync(join(root, 'node_modules/@graphql-codegen/core'))) {
       },
     },
   });
-  mkdirSync(join(generated, 'gateway'), { recursive: true });
   writeFileSync(join(generated, 'gateway/resolvers.ts'), text);
 }

@@ -22,8 +22,7 @@ export function requireStorableArguments(schema: GraphQLSchema): void {
 /** `name`: the argument or the innermost input field. @throws INVALID_REQUEST with it as the field. */
 function requireStorable(name: string, value: unknown): void {
   if (typeof value === 'string') {
-    if (!isStorable(value))
-      throw invalidField(name, `${name} must not hold U+0000 or half of a surrogate pair.`);
+    if (!isStorable(value)) throw invalidField(name, 'must not hold U+0000 or half of a surrogate pair.');
   } else if (Array.isArray(value)) {
     for (const item of value) requireStorable(name, item);
   } else if (typeof value === 'object' && value !== null && !(value instanceof Date)) {

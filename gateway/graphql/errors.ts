@@ -23,6 +23,8 @@ const ARGUMENTS: Readonly<Record<string, string>> = {
   'window.days': 'days',
   'window.as_of_time': 'asOf',
   update_mask: 'input',
+  time_of_day: 'time',
+  paused_until_time: 'pausedUntil',
 };
 
 /** For Apollo's `formatError`: `error` is the thrown error with its location in the document. */

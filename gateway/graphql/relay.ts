@@ -32,7 +32,7 @@ const MAX_CURSOR_CHARACTERS = 400;
 /** The requested number of rows. @throws INVALID_REQUEST, field first. */
 export function countOf(first: number | null | undefined): number {
   const count = first ?? DEFAULT_FIRST;
-  if (count < 1 || count > MAX_ROWS) throw invalidField('first', `first must be from 1 to ${MAX_ROWS}.`);
+  if (count < 1 || count > MAX_ROWS) throw invalidField('first', `must be from 1 to ${MAX_ROWS}.`);
   return count;
 }
 
@@ -112,6 +112,6 @@ function readCursor(cursor: string | null | undefined): Place {
   if (cursor === null || cursor === undefined) return { pageToken: '', skip: 0 };
   const text = cursor.length <= MAX_CURSOR_CHARACTERS ? Buffer.from(cursor, 'base64url').toString() : '';
   const [, skip = '', pageToken = ''] = /^(\d{1,2}|100) ([\w-]*)$/.exec(text) ?? [];
-  if (skip === '') throw invalidField('after', 'after must be a cursor of this connection.');
+  if (skip === '') throw invalidField('after', 'must be a cursor of this connection.');
   return { pageToken, skip: Number(skip) };
 }

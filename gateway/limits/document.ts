@@ -92,7 +92,7 @@ export function selectOperation(
   const [operation] = candidates;
   if (operation?.operation === 'subscription') throw refuseDocument('There are no subscriptions here.');
   if (operation !== undefined && candidates.length === 1) return operation;
-  throw invalidField('operationName', 'operationName must name one operation of the document.');
+  throw invalidField('operationName', 'must name one operation of the document.');
 }
 
 /** The variables with defaults applied, so that the size of a default counts, too. */

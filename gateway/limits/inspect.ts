@@ -1,6 +1,6 @@
 // Inspects a request before execution: one operation, within the limits, and which mutations it contains.
 import { type GraphQLSchema, Kind, type OperationDefinitionNode } from 'graphql';
-import { invalidField, ServiceError } from '../../services/platform/errors.ts';
+import { invalidField, invalidRequest, ServiceError } from '../../services/platform/errors.ts';
 import { requireFewParts, selectOperation, withDefaults } from './document.ts';
 import type { KnownDocuments } from './known-documents.ts';
 import { LIMITS } from './limits.ts';
@@ -70,16 +70,15 @@ function firstOf<T, R>(items: readonly T[], resultsOf: (item: T) => readonly R[]
 
 function readBody(body: unknown) {
   if (!isObject(body)) {
-    throw invalidField('body', 'The body must be one JSON object with a query; batches are not accepted.');
+    throw invalidRequest('body', 'The body must be one JSON object with a query; batches are not accepted.');
   }
   const { query, operationName = null, variables = null, extensions = null } = body;
-  if (typeof query !== 'string') throw invalidField('query', 'query must be a GraphQL document.');
+  if (typeof query !== 'string') throw invalidField('query', 'must be a GraphQL document.');
   if (operationName !== null && typeof operationName !== 'string')
-    throw invalidField('operationName', 'operationName must be a string.');
-  if (variables !== null && !isObject(variables))
-    throw invalidField('variables', 'variables must be one JSON object.');
+    throw invalidField('operationName', 'must be a string.');
+  if (variables !== null && !isObject(variables)) throw invalidField('variables', 'must be one JSON object.');
   if (extensions !== null && !isObject(extensions))
-    throw invalidField('extensions', 'extensions must be one JSON object.');
+    throw invalidField('extensions', 'must be one JSON object.');
   return { query, operationName: operationName ?? undefined, variables: variables ?? {} };
 }
 

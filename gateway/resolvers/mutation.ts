@@ -22,7 +22,7 @@ export const Mutation: MutationResolvers = {
 
   async updateUser(_parent, { input }, { clients, call }) {
     for (const field of ['email', 'plan', 'timeZone'] as const) {
-      if (input[field] === null) throw invalidField(field, `${field} cannot be removed.`);
+      if (input[field] === null) throw invalidField(field, 'cannot be removed.');
     }
     const { userId, email, firstName, lastName, plan, timeZone } = input;
     const { user } = await clients.users.updateUser(

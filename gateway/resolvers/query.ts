@@ -1,6 +1,6 @@
 // The root fields of queries.
 import type { QueryResolvers } from '../../generated/gateway/resolvers.ts';
-import { invalidField } from '../../services/platform/errors.ts';
+import { invalidRequest } from '../../services/platform/errors.ts';
 import { requireReminders } from '../clients.ts';
 import { readConnection } from '../graphql/relay.ts';
 import { findMaterials, findUser } from '../reads/reads.ts';
@@ -13,10 +13,10 @@ export const Query: QueryResolvers = {
 
   user(_parent, { id, email }, context) {
     if ((id ?? null) !== null && (email ?? null) !== null) {
-      throw invalidField('email', 'Only one of id and email may be given.');
+      throw invalidRequest('email', 'Only one of id and email may be given.');
     }
     if ((id ?? null) === null && (email ?? null) === null) {
-      throw invalidField('id', 'One of id and email must be given.');
+      throw invalidRequest('id', 'One of id and email must be given.');
     }
     return findUser(context, typeof id === 'string' ? { userId: id } : { email: email ?? '' });
   },

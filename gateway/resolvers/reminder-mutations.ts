@@ -28,7 +28,7 @@ export const reminderMutations = {
 
   async updateReminder(_parent, { input }, { clients, call }) {
     for (const field of KEPT) {
-      if (input[field] === null) throw invalidField(field, `${field} cannot be removed.`);
+      if (input[field] === null) throw invalidField(field, 'cannot be removed.');
     }
     const { userId, reminderId, time, weekdays, channels, minDue, onlyIfNotReviewedToday, enabled } = input;
     const { pausedUntil } = input;

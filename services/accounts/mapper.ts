@@ -17,7 +17,7 @@ const MESSAGE_OF_PLAN: Record<Plan, PlanMessage> = { free: 'PLAN_FREE', premium:
 
 /** undefined if absent. @throws INVALID_REQUEST for a number outside the enum. */
 export function fromPlan(message: PlanMessage): Plan | undefined {
-  if (!Object.hasOwn(PLAN_OF_MESSAGE, message)) throw invalidField('plan', 'plan is not a Plan.');
+  if (!Object.hasOwn(PLAN_OF_MESSAGE, message)) throw invalidField('plan', 'is not a Plan.');
   return PLAN_OF_MESSAGE[message];
 }
 

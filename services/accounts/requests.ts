@@ -32,7 +32,7 @@ export function requireApiKeyId(apiKeyId: string): string {
 
 export function requireEmail(email: string): string {
   if (email.length > MAX_EMAIL_CHARACTERS || !EMAIL.test(email)) {
-    throw invalidField('email', 'email must be an address such as ada@example.com.');
+    throw invalidField('email', 'must be an address such as ada@example.com.');
   }
   return email;
 }
@@ -44,19 +44,19 @@ export function readName(field: string, name: string | undefined): string | null
 
 export function requireShort(field: string, text: string): string {
   if (!isStorable(text) || codePointLength(text) > MAX_NAME_CODE_POINTS) {
-    throw invalidField(field, `${field} must have at most ${MAX_NAME_CODE_POINTS} characters and no U+0000.`);
+    throw invalidField(field, `must have at most ${MAX_NAME_CODE_POINTS} characters and no U+0000.`);
   }
   return text;
 }
 
 export function requireTimeZone(timeZone: string): string {
   if (isTimeZone(timeZone)) return timeZone;
-  throw invalidField('time_zone', 'time_zone must be an IANA time zone such as "Europe/Berlin".');
+  throw invalidField('time_zone', 'must be an IANA time zone such as "Europe/Berlin".');
 }
 
 export function readPageSize(pageSize: number): number {
   if (pageSize < 0 || pageSize > MAX_PAGE_SIZE) {
-    throw invalidField('page_size', `page_size must be from 1 to ${MAX_PAGE_SIZE}.`);
+    throw invalidField('page_size', `must be from 1 to ${MAX_PAGE_SIZE}.`);
   }
   return pageSize || DEFAULT_PAGE_SIZE;
 }

@@ -56,6 +56,8 @@ export type ErrorDetails = {
   message?: string;
   /** The invalid field, named as on the throwing side (snake_case over gRPC). */
   field?: string;
+  /** What is wrong with the field, where the message is its name and this. */
+  problem?: string;
   /** The scopes that the endpoint requires. */
   requiredScopes?: readonly string[];
   /** Whole seconds to wait before a retry. */
@@ -68,6 +70,7 @@ export type ErrorDetails = {
 export class ServiceError extends Error {
   readonly reason: ErrorReason;
   readonly field: string | undefined;
+  readonly problem: string | undefined;
   readonly requiredScopes: readonly string[] | undefined;
   readonly retryAfterSeconds: number | undefined;
 
@@ -76,6 +79,7 @@ export class ServiceError extends Error {
     this.name = 'ServiceError';
     this.reason = reason;
     this.field = details.field;
+    this.problem = details.problem && withoutKeys(details.problem);
     this.requiredScopes = details.requiredScopes;
     this.retryAfterSeconds = details.retryAfterSeconds;
   }
@@ -86,15 +90,19 @@ function withoutKeys(message: string): string {
   return message.replaceAll(/rmk_live_\w+/g, 'rmk_live_…');
 }
 
-/** An INVALID_REQUEST for `field`. A `message` that names the field begins with its name, so that messageNaming can rename it. */
-export function invalidField(field: string, message: string): ServiceError {
+/** An INVALID_REQUEST for `field`, with a whole sentence as its message. */
+export function invalidRequest(field: string, message: string): ServiceError {
   return new ServiceError('INVALID_REQUEST', { field, message });
 }
 
+/** An INVALID_REQUEST whose message is `field` and what is wrong with it, such as "must be a UUID.". */
+export function invalidField(field: string, problem: string): ServiceError {
+  return new ServiceError('INVALID_REQUEST', { field, message: `${field} ${problem}`, problem });
+}
+
 /** The message with the field under the name that the reader's interface uses. */
-export function messageNaming(name: string | undefined, { field, message }: ServiceError): string {
-  if (name === undefined || field === undefined || !message.startsWith(`${field} `)) return message;
-  return name + message.slice(field.length);
+export function messageNaming(name: string | undefined, { message, problem }: ServiceError): string {
+  return problem === undefined ? message : `${name} ${problem}`;
 }
 
 /** Returns a ServiceError unchanged; any other error becomes the cause of an INTERNAL_ERROR. */

@@ -15,12 +15,11 @@ export function readFieldMask<P extends string>(
   // The keys of an object of the mapped type are P.
   const known = Object.keys(present) as P[];
   if (named.some((path) => !Object.hasOwn(present, path)))
-    throw invalidField('update_mask', `update_mask may name ${known.join(', ')}.`);
+    throw invalidField('update_mask', `may name ${known.join(', ')}.`);
   const paths = known.filter((path) =>
     named.length > 0 ? named.includes(path) : present[path] !== undefined,
   );
   for (const path of kept)
-    if (paths.includes(path) && present[path] === undefined)
-      throw invalidField(path, `${path} cannot be removed.`);
+    if (paths.includes(path) && present[path] === undefined) throw invalidField(path, 'cannot be removed.');
   return new Set(paths);
 }

@@ -40,10 +40,7 @@ export function decodePageToken(
   const position = token.length <= MAX_CHARACTERS ? parse(token, kinds) : undefined;
   // Re-encodes and compares, so that each position has exactly one valid token.
   if (position !== undefined && encodePageToken(filter, position) === token) return position;
-  throw invalidField(
-    'page_token',
-    'page_token must be the next_page_token of the page before, with the same filter.',
-  );
+  throw invalidField('page_token', 'must be the next_page_token of the page before, with the same filter.');
 }
 
 /** Splits `rows`, read with a limit of one more than the page size, into the page and the next token. */

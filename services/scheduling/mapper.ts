@@ -7,7 +7,7 @@ export type View = 'basic' | 'full';
 
 /** @throws INVALID_REQUEST for a number outside the enum, which the proto loader does not refuse. */
 export function fromEnum<M extends string, T>(values: Record<M, T>, message: M, field: string): T {
-  if (!Object.hasOwn(values, message)) throw invalidField(field, `${field} is not one of its values.`);
+  if (!Object.hasOwn(values, message)) throw invalidField(field, 'is not one of its values.');
   return values[message];
 }
 

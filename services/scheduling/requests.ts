@@ -11,7 +11,7 @@ const MAX_MATERIAL_IDS = 100;
 const MAX_REQUEST_ID_CHARACTERS = 255;
 
 export function requireUserId(userId: string): string {
-  if (!isUuid(userId)) throw invalidField('user_id', 'user_id must be a UUID.');
+  if (!isUuid(userId)) throw invalidField('user_id', 'must be a UUID.');
   return userId;
 }
 
@@ -28,21 +28,21 @@ export function requireMaterialId(materialId: string): string {
 
 export function readPageSize(pageSize: number): number {
   if (pageSize < 0 || pageSize > MAX_PAGE_SIZE) {
-    throw invalidField('page_size', `page_size must be from 1 to ${MAX_PAGE_SIZE}.`);
+    throw invalidField('page_size', `must be from 1 to ${MAX_PAGE_SIZE}.`);
   }
   return pageSize || DEFAULT_PAGE_SIZE;
 }
 
 /** @throws INVALID_REQUEST for text that PostgreSQL cannot store. */
 export function requireStorable(field: string, text: string): string {
-  if (!isStorable(text)) throw invalidField(field, `${field} must not hold U+0000.`);
+  if (!isStorable(text)) throw invalidField(field, 'must not hold U+0000.');
   return text;
 }
 
 /** 1 to 100 distinct IDs, duplicates removed; malformed IDs are kept and match no material. */
 export function readMaterialIds(materialIds: readonly string[]): readonly string[] {
   if (materialIds.length < 1 || materialIds.length > MAX_MATERIAL_IDS) {
-    throw invalidField('material_ids', `material_ids must name 1 to ${MAX_MATERIAL_IDS} materials.`);
+    throw invalidField('material_ids', `must name 1 to ${MAX_MATERIAL_IDS} materials.`);
   }
   return [...new Set(materialIds)];
 }
@@ -50,8 +50,5 @@ export function readMaterialIds(materialIds: readonly string[]): readonly string
 /** Empty counts as absent. */
 export function readRequestId(requestId: string): string {
   if (/^[\x20-\x7e]*$/.test(requestId) && requestId.length <= MAX_REQUEST_ID_CHARACTERS) return requestId;
-  throw invalidField(
-    'request_id',
-    `request_id must have 1 to ${MAX_REQUEST_ID_CHARACTERS} printable ASCII characters.`,
-  );
+  throw invalidField('request_id', `must have 1 to ${MAX_REQUEST_ID_CHARACTERS} printable ASCII characters.`);
 }

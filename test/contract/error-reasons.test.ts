@@ -12,7 +12,12 @@ import protobuf from 'protobufjs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { MaterialServiceDefinition } from '../../generated/scheduling/v1/MaterialService.ts';
 import type { ReviewServiceDefinition } from '../../generated/scheduling/v1/ReviewService.ts';
-import { type ErrorDetails, type ErrorReason, ServiceError } from '../../services/platform/errors.ts';
+import {
+  type ErrorDetails,
+  type ErrorReason,
+  invalidField,
+  ServiceError,
+} from '../../services/platform/errors.ts';
 import { loadProto, serviceDefinition } from '../../services/platform/protobuf/load.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { newStubKey, startFacade, startStubAccounts, startStubScheduling } from '../support/stub-services.ts';
@@ -103,7 +108,7 @@ async function grpcStatus(target: string) {
 }
 
 type Told = { message: string; details?: object; retryAfter?: string | null; extensions?: object };
-const NAMED = { message: 'source_url must be a URI.', field: 'source_url' };
+const NAMED = { message: 'source_url must be a URI.', field: 'source_url', problem: 'must be a URI.' };
 /** Reason, what the handler says beyond it, gRPC code, HTTP status, REST's code, and what both tell of it. */
 const CASES: [ErrorReason, ErrorDetails, number, number, string, Told][] = [
   [
@@ -195,7 +200,7 @@ describe('an error that a service throws', () => {
       status: 200,
       errors: [{ message, extensions: { code: reason, ...extensions } }],
     });
-    const { message: text = message, field, requiredScopes, retryAfterSeconds } = said;
+    const { message: text = message, field, problem, requiredScopes, retryAfterSeconds } = said;
     const prefix = 'type.googleapis.com/google.rpc.';
     expect(await grpcStatus(target)).toEqual({
       code,
@@ -208,6 +213,7 @@ describe('an error that a service throws', () => {
             reason,
             domain: 'scheduling.v1',
             ...(requiredScopes && { metadata: { requiredScopes: 'reviews:read,materials:read' } }),
+            ...(problem && { metadata: { problem } }),
           },
         ],
         ...(field ? [[`${prefix}BadRequest`, { fieldViolations: [{ field, description: text }] }]] : []),
@@ -234,7 +240,7 @@ describe('an error that a service throws', () => {
   ])(
     'of the field %s names it %s over REST, and %s in GraphQL, where its text begins with it as well',
     async (field, overRest, inGraphql) => {
-      fault = new ServiceError('INVALID_REQUEST', { field, message: `${field} is not the next_${field}.` });
+      fault = invalidField(field, `is not the next_${field}.`);
       expect((await told.rest()).error).toEqual({
         code: 'invalid_request',
         message: `${overRest} is not the next_${field}.`,

@@ -52,7 +52,11 @@ describe('two of each', () => {
       clocks.map((clock) => startScheduling({ config: { ...common, databaseUrl }, logger, now: clock.now })),
     );
     services.push(...accounts, ...schedulers);
-    const targets = { accountsTarget: targetOf(accounts), schedulingTarget: targetOf(schedulers) };
+    const targets = {
+      accountsTarget: targetOf(accounts),
+      schedulingTarget: targetOf(schedulers),
+      remindersTarget: undefined,
+    };
     const restConfig = { ...common, ...targets, redisUrl: undefined, writeLimitPerMinute: 1000, docs: false };
     for (const _ of clocks) {
       facades.push(await startRest({ config: restConfig, logger }));

@@ -1,4 +1,6 @@
 // All network access of the page: GraphQL requests with the token of this tab.
+/** @import { Data, Name, Variables } from './types.d.ts' */
+import { DOCUMENTS } from './queries.js';
 
 const TOKEN = 'gateway-token';
 
@@ -24,13 +26,15 @@ export class FailedCallError extends Error {
 }
 
 /**
- * Sends a query; retries it after a transient failure that cannot have changed anything.
- * @param {string} query
- * @param {Record<string, unknown>} [variables]
- * @returns {Promise<any>} its data, in the shape of the query
+ * Sends a document of queries.js; a query is retried after a transient failure, a mutation is not.
+ * @template {Name} N
+ * @param {N} name
+ * @param {Variables<N>} variables
+ * @returns {Promise<Data<N>>}
  * @throws {UnauthorizedError | FailedCallError}
  */
-export async function request(query, variables = {}) {
+export async function request(name, variables) {
+  const query = DOCUMENTS[name];
   for (const delayMs of query.startsWith('mutation') ? [] : RETRY_DELAYS_MS) {
     try {
       return await requestOnce(query, variables);
@@ -44,7 +48,7 @@ export async function request(query, variables = {}) {
 
 const RETRY_DELAYS_MS = [400, 1600];
 
-/** @param {string} query @param {Record<string, unknown>} variables */
+/** @param {string} query @param {object} variables */
 async function requestOnce(query, variables) {
   const response = await send(JSON.stringify({ query, variables }));
   if (response.status === 401) throw new UnauthorizedError('The token is not valid.');

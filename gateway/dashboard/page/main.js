@@ -3,7 +3,6 @@
 import { request, token, UnauthorizedError } from './api.js';
 import { drawCharts } from './charts/charts.js';
 import { byId, h, nodesOf } from './dom.js';
-import { CALLER } from './queries.js';
 import { button, failure, skeleton } from './ui.js';
 import { keysView } from './views/keys.js';
 import { loginView } from './views/login.js';
@@ -53,7 +52,7 @@ async function show() {
   // A reload keeps the old page until the new data is there.
   if (path !== shownPath) main.replaceChildren(skeleton());
   try {
-    caller ??= /** @type {Caller} */ ((await request(CALLER)).caller);
+    caller ??= (await request('CALLER', {})).caller;
     showHeader(caller);
     const mayChange = caller.role === 'OPERATOR';
     const { title, content } = await viewAt(route)({ route, caller, mayChange, refresh: show });
@@ -111,7 +110,7 @@ function showLogin(hasExpired) {
   main.removeAttribute('aria-busy');
   main.replaceChildren(
     loginView(hasExpired, async () => {
-      caller = (await request(CALLER)).caller;
+      caller = (await request('CALLER', {})).caller;
       await show();
     }),
   );

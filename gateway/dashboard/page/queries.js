@@ -1,4 +1,4 @@
-// All GraphQL documents of the page.
+// All GraphQL documents of the page. `npm run generate` makes their types.
 
 const USER = 'id email firstName lastName plan timeZone createdAt';
 const COUNT = 'count { reviews recalled retention }';
@@ -8,11 +8,12 @@ const KEY = 'id name scopes createdAt lastUsedAt revokedAt';
 const PAGE = 'pageInfo { hasNextPage endCursor }';
 const REVIEWS = `nodes { id quality reviewedAt before { ${SCHEDULE} } after { ${SCHEDULE} } } ${PAGE}`;
 
-export const CALLER = '{ caller { name role } }';
-export const FIND_USER = 'query FindUser($email: String!) { user(email: $email) { id } }';
-export const USERS = `query Users($after: String) { users(first: 25, after: $after) { nodes { ${USER} } ${PAGE} } }`;
+export const DOCUMENTS = {
+  CALLER: '{ caller { name role } }',
+  FIND_USER: 'query FindUser($email: String!) { user(email: $email) { id } }',
+  USERS: `query Users($after: String) { users(first: 25, after: $after) { nodes { ${USER} } ${PAGE} } }`,
 
-export const OVERVIEW = `query Overview($id: ID!) {
+  OVERVIEW: `query Overview($id: ID!) {
   user(id: $id) {
     ${USER}
     month: stats(days: 30) {
@@ -26,9 +27,9 @@ export const OVERVIEW = `query Overview($id: ID!) {
       hardestMaterials(first: 5) { nodes { material { id title } ${COUNT} } }
     }
   }
-}`;
+}`,
 
-export const MATERIALS = `query Materials(
+  MATERIALS: `query Materials(
   $id: ID!, $after: String, $query: String, $state: MaterialState, $type: MaterialType, $due: Boolean
 ) {
   user(id: $id) {
@@ -37,9 +38,9 @@ export const MATERIALS = `query Materials(
       nodes { ${ROW} } ${PAGE}
     }
   }
-}`;
+}`,
 
-export const MATERIAL = `query Material($userId: ID!, $id: ID!) {
+  MATERIAL: `query Material($userId: ID!, $id: ID!) {
   user(id: $userId) { ${USER} }
   material(userId: $userId, id: $id) {
     ${ROW} content sourceUrl createdAt updatedAt revision
@@ -47,25 +48,24 @@ export const MATERIAL = `query Material($userId: ID!, $id: ID!) {
     snoozes(first: 50) { nodes { id snoozeUntil reason createdAt materialIds } ${PAGE} }
     previews { quality schedule { ${SCHEDULE} } }
   }
-}`;
+}`,
 
-export const OLDER_REVIEWS = `query OlderReviews($userId: ID!, $id: ID!, $after: String) {
+  OLDER_REVIEWS: `query OlderReviews($userId: ID!, $id: ID!, $after: String) {
   material(userId: $userId, id: $id) { reviews(first: 100, after: $after) { ${REVIEWS} } }
-}`;
+}`,
 
-export const KEYS = `query Keys($id: ID!, $after: String) {
+  KEYS: `query Keys($id: ID!, $after: String) {
   user(id: $id) { ${USER} apiKeys(first: 25, after: $after) { nodes { ${KEY} } ${PAGE} } }
-}`;
+}`,
 
-export const ARCHIVE =
-  'mutation Archive($input: MaterialInput!) { archiveMaterial(input: $input) { material { id } } }';
-export const RESTORE =
-  'mutation Restore($input: MaterialInput!) { restoreMaterial(input: $input) { material { id } } }';
-export const SNOOZE =
-  'mutation Snooze($input: SnoozeMaterialsInput!) { snoozeMaterials(input: $input) { snooze { snoozeUntil } } }';
-export const CREATE_KEY = `mutation CreateKey($input: CreateApiKeyInput!) {
-  createApiKey(input: $input) { key apiKey { ${KEY} } } }`;
-export const ROTATE_KEY = `mutation RotateKey($input: RotateApiKeyInput!) {
-  rotateApiKey(input: $input) { key apiKey { ${KEY} } } }`;
-export const REVOKE_KEY =
-  'mutation RevokeKey($input: RevokeApiKeyInput!) { revokeApiKey(input: $input) { apiKey { id } } }';
+  ARCHIVE: 'mutation Archive($input: MaterialInput!) { archiveMaterial(input: $input) { material { id } } }',
+  RESTORE: 'mutation Restore($input: MaterialInput!) { restoreMaterial(input: $input) { material { id } } }',
+  SNOOZE:
+    'mutation Snooze($input: SnoozeMaterialsInput!) { snoozeMaterials(input: $input) { snooze { snoozeUntil } } }',
+  CREATE_KEY: `mutation CreateKey($input: CreateApiKeyInput!) {
+  createApiKey(input: $input) { key apiKey { ${KEY} } } }`,
+  ROTATE_KEY: `mutation RotateKey($input: RotateApiKeyInput!) {
+  rotateApiKey(input: $input) { key apiKey { ${KEY} } } }`,
+  REVOKE_KEY:
+    'mutation RevokeKey($input: RevokeApiKeyInput!) { revokeApiKey(input: $input) { apiKey { id } } }',
+};

@@ -1,4 +1,6 @@
-// Types of the gateway's responses (gateway/schema), and of the globally loaded library.
+// Types of the page: requests and responses of the documents in queries.js, the content of elements, and the global library.
+import type { Operations } from '../../../generated/gateway/dashboard-operations.ts';
+
 declare global {
   const Chart: typeof import('chart.js').Chart;
 }
@@ -7,7 +9,7 @@ declare global {
 export type Child = Node | string | number | null | undefined | false | readonly Child[];
 
 export type Route = { path: readonly string[]; params: URLSearchParams };
-export type Caller = { name: string; role: 'VIEWER' | 'OPERATOR' };
+export type Caller = Data<'CALLER'>['caller'];
 export type Context = {
   route: Route;
   caller: Caller;
@@ -18,66 +20,19 @@ export type Context = {
 };
 export type View = { title: string; content: Child };
 
-export type User = {
-  id: string;
-  email: string;
-  firstName: string | null;
-  lastName: string | null;
-  plan: string;
-  timeZone: string;
-  createdAt: string;
-};
-export type Page<T> = { nodes: T[]; pageInfo: { hasNextPage: boolean; endCursor: string | null } };
-export type Count = { reviews: number; recalled: number; retention: number | null };
-export type DayCount = { date: string; count: number };
-export type Overview = User & {
-  month: {
-    forecast: { overdue: number; dueNow: number; days: DayCount[] };
-    retention: { total: Count };
-    distributions: {
-      easeFactors: { ef: number; count: number }[];
-      intervals: { band: string; count: number }[];
-    };
-  };
-  year: {
-    activity: { days: DayCount[]; currentStreakDays: number; longestStreakDays: number };
-    retention: { bands: { band: string; count: Count }[]; days: { date: string; count: Count }[] };
-    hardestMaterials: { nodes: { material: { id: string; title: string }; count: Count }[] };
-  };
-};
-export type Schedule = { ef: number; interval: number; repetitions: number; nextReview: string | null };
-export type MaterialRow = Schedule & {
-  id: string;
-  title: string;
-  type: string;
-  isDue: boolean;
-  lastReviewed: string | null;
-  archivedAt: string | null;
-};
-export type Review = { id: string; quality: number; reviewedAt: string; before: Schedule; after: Schedule };
-export type Snooze = {
-  id: string;
-  snoozeUntil: string;
-  reason: string;
-  createdAt: string;
-  materialIds: string[];
-};
-export type Material = MaterialRow & {
-  content: string | null;
-  sourceUrl: string | null;
-  createdAt: string;
-  updatedAt: string;
-  revision: number;
-  reviews: Page<Review>;
-  snoozes: Page<Snooze>;
-  previews: { quality: number; schedule: Schedule }[];
-};
-export type ApiKey = {
-  id: string;
-  name: string;
-  scopes: string[];
-  createdAt: string;
-  lastUsedAt: string | null;
-  revokedAt: string | null;
-};
-export type NewApiKey = { key: string; apiKey: ApiKey };
+/** The name of a document in queries.js. */
+export type Name = keyof Operations;
+export type Data<N extends Name> = Operations[N]['data'];
+export type Variables<N extends Name> = Operations[N]['variables'];
+
+export type Overview = NonNullable<Data<'OVERVIEW'>['user']>;
+export type Count = Overview['month']['retention']['total'];
+export type DayCount = Overview['year']['activity']['days'][number];
+export type User = Data<'USERS'>['users']['nodes'][number];
+export type PageInfo = Data<'USERS'>['users']['pageInfo'];
+export type MaterialRow = NonNullable<Data<'MATERIALS'>['user']>['materials']['nodes'][number];
+export type Material = NonNullable<Data<'MATERIAL'>['material']>;
+export type Review = Material['reviews']['nodes'][number];
+export type ApiKey = NonNullable<Data<'KEYS'>['user']>['apiKeys']['nodes'][number];
+export type NewApiKey = Data<'CREATE_KEY'>['createApiKey'];
+export type SnoozePreset = NonNullable<Variables<'SNOOZE'>['input']['preset']>;

@@ -1,5 +1,5 @@
 // UI components that all pages share.
-/** @import { Child, Page, User } from './types.d.ts' */
+/** @import { Child, PageInfo, User } from './types.d.ts' */
 import { FailedCallError, UnauthorizedError } from './api.js';
 import { byId, h } from './dom.js';
 
@@ -115,7 +115,7 @@ const cameFrom = new Map();
 
 /**
  * Links to the pages before and after.
- * @param {Page<unknown>['pageInfo']} pageInfo
+ * @param {PageInfo} pageInfo
  * @param {URLSearchParams} params of this page
  * @param {(params: URLSearchParams) => string} href
  */

@@ -1,7 +1,7 @@
 // The rpcs of accounts.v1.UserService.
 import type { UpdateUserRequest } from '../../../generated/accounts/v1/UpdateUserRequest.ts';
 import type { UserServiceHandlers } from '../../../generated/accounts/v1/UserService.ts';
-import { invalidField } from '../../platform/errors.ts';
+import { invalidField, invalidRequest } from '../../platform/errors.ts';
 import { readFieldMask } from '../../platform/field-mask.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import { decodePageToken, toPage } from '../../platform/page-token.ts';
@@ -77,7 +77,7 @@ export function createUserHandlers({
 
     async BatchGetUsers({ keys }) {
       if (keys.length < 1 || keys.length > MAX_KEYS) {
-        throw invalidField('keys', `keys must hold 1 to ${MAX_KEYS}.`);
+        throw invalidField('keys', `must hold 1 to ${MAX_KEYS}.`);
       }
       const ids = keys.flatMap(({ userId }) => (userId !== undefined && isUuid(userId) ? [userId] : []));
       const emails = keys.flatMap(({ email }) => (email !== undefined && isStorable(email) ? [email] : []));
@@ -161,6 +161,8 @@ function readChanges(request: UpdateUserRequest): Partial<User> {
 
 async function refusingTakenEmail(write: Promise<void>): Promise<void> {
   await write.catch((error: unknown) => {
-    throw isUniqueViolation(error) ? invalidField('email', 'A user with this email exists already.') : error;
+    throw isUniqueViolation(error)
+      ? invalidRequest('email', 'A user with this email exists already.')
+      : error;
   });
 }

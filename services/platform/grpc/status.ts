@@ -32,8 +32,11 @@ export function toRpcStatus(error: ServiceError, domain: string): RpcStatus {
 }
 
 function packDetails(error: ServiceError, domain: string, message: string): PackedDetail[] {
-  const scopes = error.requiredScopes;
-  const metadata: Record<string, string> = scopes === undefined ? {} : { requiredScopes: scopes.join(',') };
+  const { requiredScopes: scopes, problem } = error;
+  const metadata = {
+    ...(scopes && { requiredScopes: scopes.join(',') }),
+    ...(problem && { problem: problem.slice(0, MAX_MESSAGE_CHARACTERS).toWellFormed() }),
+  };
   const details = [pack('ErrorInfo', errorInfoType.serialize({ reason: error.reason, domain, metadata }))];
   if (error.field !== undefined) {
     const violation = { field: error.field.slice(0, 100).toWellFormed(), description: message };
@@ -100,6 +103,7 @@ export function fromRpcStatus(rpcStatus: RpcStatus): ServiceError | undefined {
   const badRequest = find('BadRequest');
   const field = badRequest && badRequestType.deserialize(badRequest).fieldViolations[0]?.field;
   if (field) details.field = field;
+  if (metadata.problem) details.problem = metadata.problem;
   if (metadata.requiredScopes) details.requiredScopes = metadata.requiredScopes.split(',');
   const retryInfo = find('RetryInfo');
   const retryDelay = retryInfo && retryInfoType.deserialize(retryInfo).retryDelay;

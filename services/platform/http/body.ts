@@ -1,6 +1,6 @@
 // Bounds the chunks of a body and the bytes of an unread body: each chunk costs a turn of the event loop.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { invalidField } from '../errors.ts';
+import { invalidRequest } from '../errors.ts';
 
 /** A body of 256 KiB in TCP segments arrives in fewer than 300. */
 const MAX_CHUNKS = 2000;
@@ -18,7 +18,7 @@ export function boundBodies(app: FastifyInstance): void {
       if (chunks <= MAX_CHUNKS) return;
       payload.off('data', count);
       reply.header('connection', 'close');
-      payload.emit('error', invalidField('body', `The body must come in at most ${MAX_CHUNKS} chunks.`));
+      payload.emit('error', invalidRequest('body', `The body must come in at most ${MAX_CHUNKS} chunks.`));
     };
     payload.on('data', count);
     done(null, payload);

@@ -3,7 +3,7 @@ import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { invalidField, type ServiceError } from '../errors.ts';
+import { invalidRequest, type ServiceError } from '../errors.ts';
 
 /** Connections without a valid key so far. Beyond it the oldest is closed. */
 const MAX_ANONYMOUS = 2000;
@@ -171,5 +171,5 @@ function add(sockets: Set<Socket>, socket: Socket, most: number): void {
 /** The error for a request with too many header lines. */
 export function refusalOfHeaders({ raw }: FastifyRequest): ServiceError | undefined {
   if (raw.rawHeaders.length <= 2 * MAX_HEADER_LINES) return undefined;
-  return invalidField('headers', `A request must not have more than ${MAX_HEADER_LINES} header lines.`);
+  return invalidRequest('headers', `A request must not have more than ${MAX_HEADER_LINES} header lines.`);
 }

@@ -101,14 +101,13 @@ function checkMessage(reader: protobuf.Reader, end: number, rules: Rules, prefix
     if (rule?.isRepeated === true) {
       const count = (items.get(rule.name) ?? 0) + 1;
       items.set(rule.name, count);
-      if (count > MAX_ITEMS)
-        throw invalidField(prefix + rule.name, `${prefix}${rule.name} has more than ${MAX_ITEMS} items.`);
+      if (count > MAX_ITEMS) throw invalidField(prefix + rule.name, `has more than ${MAX_ITEMS} items.`);
     }
     const wireType = tag & 7;
     // Repeated numbers can be packed.
     const isPacked = wireType === LENGTH_DELIMITED && rule?.isRepeated === true && rule.holds === undefined;
     if (rule !== undefined && wireType !== rule.wireType && !isPacked) {
-      throw invalidField(prefix + rule.name, `${prefix}${rule.name} is encoded as another type.`);
+      throw invalidField(prefix + rule.name, 'is encoded as another type.');
     }
     if (rule?.holds === undefined) reader.skipType(wireType);
     else checkField(reader, end, rule, prefix);
@@ -122,14 +121,14 @@ function checkField(reader: protobuf.Reader, end: number, { name, holds }: Rule,
   if (fieldEnd > end) throw new RangeError('a field ends beyond its message');
   if (holds === 'text') {
     if (!isUtf8(reader.buf.subarray(reader.pos, fieldEnd))) {
-      throw invalidField(prefix + name, `${prefix}${name} must be text in UTF-8.`);
+      throw invalidField(prefix + name, 'must be text in UTF-8.');
     }
     reader.pos = fieldEnd;
   } else if (holds === 'instant') {
     if (!isInstant(reader, fieldEnd)) {
       throw invalidField(
         prefix + name,
-        `${prefix}${name} must lie in the years 1 to 9999, with nanos from 0 to ${MAX_NANOS}.`,
+        `must lie in the years 1 to 9999, with nanos from 0 to ${MAX_NANOS}.`,
       );
     }
   } else if (holds !== undefined) {

@@ -2,7 +2,7 @@
 import type { ApiKey } from '../../../generated/accounts/v1/ApiKey.ts';
 import type { ListApiKeysResponse } from '../../../generated/accounts/v1/ListApiKeysResponse.ts';
 import type { User } from '../../../generated/accounts/v1/User.ts';
-import { invalidField, ServiceError } from '../../platform/errors.ts';
+import { invalidRequest, ServiceError } from '../../platform/errors.ts';
 import { requireTimestamp, type Timestamp } from '../../platform/protobuf/timestamps.ts';
 import type { AccountsClients } from './clients.ts';
 
@@ -96,7 +96,7 @@ type Profile = ReturnType<typeof profileOf>;
 function profileOf(options: Options) {
   const { plan } = options;
   if (plan !== undefined && plan !== 'free' && plan !== 'premium') {
-    throw invalidField('plan', '--plan must be free or premium.');
+    throw invalidRequest('plan', '--plan must be free or premium.');
   }
   return {
     ...(plan !== undefined && { plan: PLANS[plan] }),
@@ -147,7 +147,8 @@ function optionalIso(timestamp: Timestamp | null): string | null {
 }
 
 function requireEmail({ email }: Options): string {
-  if (email === undefined) throw invalidField('email', '--email is required. See "npm run keys -- --help".');
+  if (email === undefined)
+    throw invalidRequest('email', '--email is required. See "npm run keys -- --help".');
   return email;
 }
 

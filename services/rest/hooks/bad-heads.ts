@@ -1,6 +1,6 @@
 // Refuses invalid request heads: malformed URLs, too many header lines or query parameters.
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { invalidField } from '../../platform/errors.ts';
+import { invalidRequest } from '../../platform/errors.ts';
 import { refusalOfHeaders } from '../../platform/http/connections.ts';
 import type { BareAnswers } from '../../platform/http/malformed.ts';
 import { hasTooManyParameters, MAX_PARAMETERS } from '../formats.ts';
@@ -12,7 +12,7 @@ export function answerBadUrl({ log, anonymousPacer }: BareAnswers) {
   return (_error: FastifyError, request: FastifyRequest, reply: FastifyReply): void => {
     beginAnswer(log, request, reply);
     anonymousPacer.pace(request.raw.socket, reply.raw, () => {
-      void sendError(reply, invalidField('path', 'The path must be percent-encoded UTF-8.'));
+      void sendError(reply, invalidRequest('path', 'The path must be percent-encoded UTF-8.'));
     });
   };
 }
@@ -24,11 +24,11 @@ export function registerHeadBounds(app: FastifyInstance): void {
     const refusal = refusalOfHeaders(request);
     if (refusal !== undefined) done(refusal);
     else if (request.raw.httpVersion === '1.1' && hosts !== 1) {
-      done(invalidField('host', 'HTTP/1.1 needs one Host header.'));
+      done(invalidRequest('host', 'HTTP/1.1 needs one Host header.'));
     } else done();
   });
   app.addHook('preValidation', (request, _reply, done) => {
     const message = `The query must not have more than ${MAX_PARAMETERS} parameters.`;
-    done(hasTooManyParameters(request.query) ? invalidField('query', message) : undefined);
+    done(hasTooManyParameters(request.query) ? invalidRequest('query', message) : undefined);
   });
 }

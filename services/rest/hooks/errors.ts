@@ -2,7 +2,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import {
   ERROR_CATALOGUE,
-  invalidField,
+  invalidRequest,
   messageNaming,
   ServiceError,
   toServiceError,
@@ -73,14 +73,14 @@ function fromFastifyError(error: FastifyError): ServiceError {
   if (violation !== undefined) return fromViolation(violation, error.validationContext ?? '');
   switch (error.code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return invalidField('body', 'The body must not exceed 256 KiB.');
+      return invalidRequest('body', 'The body must not exceed 256 KiB.');
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
-      return invalidField('body', 'The body must be JSON, sent with Content-Type: application/json.');
+      return invalidRequest('body', 'The body must be JSON, sent with Content-Type: application/json.');
     case 'FST_STATIC_FORBIDDEN_PATH':
       return new ServiceError('NOT_FOUND');
     default:
       if (error.code?.startsWith('FST_ERR_CTP_') || error.statusCode === 400) {
-        return invalidField('body', 'The body must be a JSON object in UTF-8.');
+        return invalidRequest('body', 'The body must be a JSON object in UTF-8.');
       }
       // Unmet conditions and ranges for the files of /docs.
       if (error.statusCode === 412 || error.statusCode === 416) return new ServiceError('INVALID_REQUEST');

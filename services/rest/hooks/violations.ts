@@ -1,6 +1,6 @@
 // Converts schema violations to messages that name the field and the expected value.
 import type { FastifyError } from 'fastify';
-import { invalidField, type ServiceError } from '../../platform/errors.ts';
+import { invalidRequest, type ServiceError } from '../../platform/errors.ts';
 
 const KEY_TEXT = 'must have 1 to 255 printable ASCII characters';
 const STORABLE_TEXT = 'must not hold U+0000 or half of a surrogate pair';
@@ -27,7 +27,7 @@ export function fromViolation(violation: Violation, part: string): ServiceError 
   const field = path ?? (typeof missingProperty === 'string' ? missingProperty : 'body');
   const subject = field === missingProperty ? '' : `${field} `;
   const place = `${part} ${violation.keyword} ${format ?? type ?? missingProperty ?? ''}`;
-  return invalidField(
+  return invalidRequest(
     field,
     `The request is not valid: ${subject}${EXPLANATIONS[place] ?? violation.message ?? 'is wrong'}.`,
   );

@@ -33,7 +33,7 @@ export async function answerBatch<Q, P, R extends object>(
 ) {
   const [first] = requests;
   if (first === undefined || requests.length > MAX_BATCH)
-    throw invalidField('requests', `requests must hold 1 to ${MAX_BATCH}.`);
+    throw invalidField('requests', `must hold 1 to ${MAX_BATCH}.`);
   if (requests.length === 1) return { responses: [await answerOne(read(first))], failedRequests: {} };
   const failedRequests: Record<number, RpcStatus> = {};
   const asked: { index: number; request: P }[] = [];

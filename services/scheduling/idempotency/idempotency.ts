@@ -43,7 +43,7 @@ export async function executeIdempotently<R extends object>(
     if (known === undefined) throw new Error('the idempotency record disappeared during a replay');
     const isSame = [fingerprint, digest(positional)].some((each) => known.fingerprint.equals(each));
     if (!isSame) {
-      throw invalidField('request_id', 'request_id was used for another write within the last 24 hours.');
+      throw invalidField('request_id', 'was used for another write within the last 24 hours.');
     }
     // The key contains the rpc, so the stored response has type R.
     return { ...(known.response as R), replayed: true };

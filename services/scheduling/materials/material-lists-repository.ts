@@ -3,6 +3,7 @@ import type { Queryable } from '../../platform/postgres/database.ts';
 import { requestRows } from '../batches/request-rows-sql.ts';
 import type { MaterialType } from './material.ts';
 import {
+  DUE_TIME,
   type ListedRow,
   type MaterialList,
   materialColumnsWithTextsUpTo,
@@ -53,8 +54,7 @@ export function filterConditions(
 ): string {
   const conditions = [STATE_CONDITIONS[state]];
   if (type !== undefined) conditions.push(`AND m.type = ${sqlOf('type')}`);
-  if (isDue !== undefined)
-    conditions.push(`AND coalesce(m.next_review_time, '-infinity') ${isDue ? '<=' : '>'} ${sqlOf('now')}`);
+  if (isDue !== undefined) conditions.push(`AND ${DUE_TIME} ${isDue ? '<=' : '>'} ${sqlOf('now')}`);
   return conditions.join(' ');
 }
 
@@ -87,7 +87,7 @@ const newestStatement = (filter: MaterialFilter) =>
   });
 const newestStatements = new Map<string, ReturnType<typeof newestStatement>>();
 
-const DUE_ORDER = `coalesce(m.next_review_time, '-infinity'), m.material_id`;
+const DUE_ORDER = `${DUE_TIME}, m.material_id`;
 
 /** NULLs come first, as in the index. */
 const listDue = requestRows<PageValues & { asOf: Date }, ListedRow>({
@@ -96,7 +96,7 @@ const listDue = requestRows<PageValues & { asOf: Date }, ListedRow>({
   select: (asked) => `
     SELECT ${materialColumnsWithTextsUpTo(asked.textBytes)} FROM scheduling.materials m
     WHERE m.user_id = ${asked.userId} AND m.archive_time IS NULL
-      AND coalesce(m.next_review_time, '-infinity') <= ${asked.asOf} AND (${DUE_ORDER}) > (${asked.afterTime}, ${asked.afterId})`,
+      AND ${DUE_TIME} <= ${asked.asOf} AND (${DUE_ORDER}) > (${asked.afterTime}, ${asked.afterId})`,
   order: DUE_ORDER,
   limit: 'maxRows',
 });

@@ -13,7 +13,7 @@ const MAX_QUERY_BYTES = 1024;
 export function requireTitle(title: string): string {
   const length = codePointLength(requireStorable('title', title));
   if (length < 1 || length > MAX_TITLE_CODE_POINTS) {
-    throw invalidField('title', `title must have 1 to ${MAX_TITLE_CODE_POINTS} characters.`);
+    throw invalidField('title', `must have 1 to ${MAX_TITLE_CODE_POINTS} characters.`);
   }
   return title;
 }
@@ -25,10 +25,7 @@ export function readContent(content: string | undefined): string | null {
 export function readSourceUrl(sourceUrl: string | undefined): string | null {
   if (sourceUrl === undefined) return null;
   if (!isUri(requireShortText('source_url', sourceUrl))) {
-    throw invalidField(
-      'source_url',
-      'source_url must be a URI with a scheme, non-ASCII characters percent-encoded.',
-    );
+    throw invalidField('source_url', 'must be a URI with a scheme, non-ASCII characters percent-encoded.');
   }
   return sourceUrl;
 }
@@ -40,7 +37,7 @@ export function readQuery(query: string): string {
 
 function requireShortText(field: string, text: string, maxBytes = MAX_TEXT_BYTES): string {
   if (Buffer.byteLength(requireStorable(field, text)) > maxBytes) {
-    throw invalidField(field, `${field} must have at most ${maxBytes} bytes in UTF-8.`);
+    throw invalidField(field, `must have at most ${maxBytes} bytes in UTF-8.`);
   }
   return text;
 }

@@ -18,6 +18,9 @@ export type MaterialRow = {
   archive_time: Date | null;
 };
 
+/** When m is due, as the index of due materials has it: without a next review time, always. */
+export const DUE_TIME = "coalesce(m.next_review_time, '-infinity')";
+
 const SHORT_COLUMNS = `m.material_id, m.title, m.type, m.ease_factor_hundredths, m.interval_days, m.repetitions,
   m.next_review_time, m.last_reviewed_time, m.revision, m.create_time, m.update_time, m.archive_time`;
 

@@ -1,7 +1,7 @@
 // The rpcs of scheduling.v1.MaterialService for single materials.
 import type { MaterialServiceHandlers } from '../../../generated/scheduling/v1/MaterialService.ts';
 import type { UpdateMaterialRequest } from '../../../generated/scheduling/v1/UpdateMaterialRequest.ts';
-import { invalidField, ServiceError } from '../../platform/errors.ts';
+import { invalidRequest, ServiceError } from '../../platform/errors.ts';
 import { readFieldMask } from '../../platform/field-mask.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
@@ -188,7 +188,7 @@ function readNewText(request: UpdateMaterialRequest): Partial<Material> {
   const { title, content, sourceUrl } = request;
   const present = { title, content, source_url: sourceUrl, type };
   const paths = readFieldMask(request.updateMask, present, ['title', 'type']);
-  if (paths.size === 0) throw invalidField('update_mask', 'Nothing to change was given.');
+  if (paths.size === 0) throw invalidRequest('update_mask', 'Nothing to change was given.');
   return {
     ...(paths.has('title') && { title: requireTitle(request.title ?? '') }),
     ...(paths.has('content') && { content: readContent(request.content) }),

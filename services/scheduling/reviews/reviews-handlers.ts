@@ -152,7 +152,7 @@ function toResponse({ material, review }: Graded) {
 
 function requireQuality(quality: number | undefined): Quality {
   if (quality === undefined || !isQuality(quality)) {
-    throw invalidField('quality', 'quality must be a whole number from 0 to 5.');
+    throw invalidField('quality', 'must be a whole number from 0 to 5.');
   }
   return quality;
 }

@@ -8,7 +8,7 @@ const MAX_REASON_CODE_POINTS = 500;
 
 export function requireReason(reason: string): string {
   if (codePointLength(requireStorable('reason', reason)) > MAX_REASON_CODE_POINTS) {
-    throw invalidField('reason', `reason must have at most ${MAX_REASON_CODE_POINTS} characters.`);
+    throw invalidField('reason', `must have at most ${MAX_REASON_CODE_POINTS} characters.`);
   }
   return reason;
 }
@@ -17,13 +17,13 @@ export function requireReason(reason: string): string {
 export function requireDistinctMaterialIds(materialIds: readonly string[]): readonly string[] {
   const distinct = readMaterialIds(materialIds);
   if (distinct.length < materialIds.length) {
-    throw invalidField('material_ids', 'material_ids must not name a material twice.');
+    throw invalidField('material_ids', 'must not name a material twice.');
   }
   return distinct;
 }
 
 export function requireFuture(field: string, timestamp: Timestamp, now: Date): Date {
   const time = fromTimestamp(timestamp);
-  if (time <= now) throw invalidField(field, `${field} must be later than now.`);
+  if (time <= now) throw invalidField(field, 'must be later than now.');
   return time;
 }

@@ -62,14 +62,11 @@ function readSnoozeUntil(request: SnoozeMaterialsRequest, now: Date): Date {
   const until = request.snoozeUntilTime && requireFuture('snooze_until_time', request.snoozeUntilTime, now);
   const preset = fromSnoozePreset(request.preset);
   if (preset !== undefined && !isTimeZone(request.timeZone)) {
-    throw invalidField(
-      'time_zone',
-      'time_zone must be an IANA time zone such as "Europe/Berlin" with a preset.',
-    );
+    throw invalidField('time_zone', 'must be an IANA time zone such as "Europe/Berlin" with a preset.');
   }
   if (until !== null) return until;
   if (preset !== undefined) return resolvePreset(preset, now, request.timeZone);
-  throw invalidField('snooze_until_time', 'snooze_until_time or preset must be given.');
+  throw invalidField('snooze_until_time', 'or preset must be given.');
 }
 
 async function postpone(

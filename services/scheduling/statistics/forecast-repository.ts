@@ -1,5 +1,6 @@
 // The forecast: active materials by the calendar day of their next review.
 import type { Queryable } from '../../platform/postgres/database.ts';
+import { DUE_TIME } from '../materials/material-row.ts';
 import { type CalendarDays, clockOf } from './calendar.ts';
 import { clockValues, localDate } from './local-date-sql.ts';
 
@@ -18,9 +19,9 @@ const FORECAST = `
   SELECT CASE WHEN m.next_review_time < $3 THEN NULL
               ELSE to_char(${localDate('coalesce(m.next_review_time, $2)', 5)}, 'YYYY-MM-DD') END AS date,
          count(*) AS count,
-         count(*) FILTER (WHERE coalesce(m.next_review_time, '-infinity') <= $2) AS due_now
+         count(*) FILTER (WHERE ${DUE_TIME} <= $2) AS due_now
   FROM scheduling.materials m
-  WHERE m.user_id = $1 AND m.archive_time IS NULL AND coalesce(m.next_review_time, '-infinity') < $4
+  WHERE m.user_id = $1 AND m.archive_time IS NULL AND ${DUE_TIME} < $4
   GROUP BY 1`;
 
 type Row = { date: string | null; count: number; due_now: number };

@@ -2,7 +2,6 @@
 /** @import { ApiKey, Context, NewApiKey, User } from '../types.d.ts' */
 import { request } from '../api.js';
 import { h } from '../dom.js';
-import { CREATE_KEY, REVOKE_KEY, ROTATE_KEY } from '../queries.js';
 import { announce, button, copy } from '../ui.js';
 import { ask, field, tell } from './dialog.js';
 
@@ -46,8 +45,12 @@ export function askCreate(context, user) {
     ],
     submit: 'Create',
     onSubmit: async (data) => {
-      const input = { userId: user.id, name: String(data.get('name')), scopes: data.getAll('scope') };
-      const { createApiKey } = await request(CREATE_KEY, { input });
+      const input = {
+        userId: user.id,
+        name: String(data.get('name')),
+        scopes: data.getAll('scope').map(String),
+      };
+      const { createApiKey } = await request('CREATE_KEY', { input });
       await showOnce(context, createApiKey, 'The new key');
     },
   });
@@ -67,8 +70,8 @@ function askRotate(context, key) {
     ],
     submit: 'Rotate',
     onSubmit: async (data) => {
-      const input = { apiKeyId: key.id, scopes: data.getAll('scope') };
-      const { rotateApiKey } = await request(ROTATE_KEY, { input });
+      const input = { apiKeyId: key.id, scopes: data.getAll('scope').map(String) };
+      const { rotateApiKey } = await request('ROTATE_KEY', { input });
       await showOnce(context, rotateApiKey, 'The replacement');
     },
   });
@@ -86,7 +89,7 @@ function askRevoke(context, key) {
     submit: 'Revoke permanently',
     isDangerous: true,
     onSubmit: async () => {
-      await request(REVOKE_KEY, { input: { apiKeyId: key.id } });
+      await request('REVOKE_KEY', { input: { apiKeyId: key.id } });
       announce(`Revoked: ${nameOf(key)}`);
       await context.refresh();
     },

@@ -1,9 +1,8 @@
 // Operator actions on a material: archive, restore, snooze.
-/** @import { Context, MaterialRow, User } from '../types.d.ts' */
+/** @import { Context, MaterialRow, SnoozePreset, User } from '../types.d.ts' */
 import { FailedCallError, request } from '../api.js';
 import { h } from '../dom.js';
 import { instant, instantOf, localTime } from '../format.js';
-import { ARCHIVE, RESTORE, SNOOZE } from '../queries.js';
 import { announce, button, explain } from '../ui.js';
 import { ask, field } from './dialog.js';
 
@@ -12,7 +11,7 @@ export function materialActions(context, user, material) {
   if (!context.mayChange) return null;
   const about = (/** @type {string} */ action) => ({ 'aria-label': `${action} ${material.title}` });
   const input = { userId: user.id, materialId: material.id };
-  const change = async (/** @type {string} */ mutation, /** @type {string} */ done) => {
+  const change = async (/** @type {'ARCHIVE' | 'RESTORE'} */ mutation, /** @type {string} */ done) => {
     try {
       await request(mutation, { input });
       announce(`${done}: ${material.title}`);
@@ -25,18 +24,18 @@ export function materialActions(context, user, material) {
     return h(
       'div',
       { class: 'actions' },
-      button('Restore', () => void change(RESTORE, 'Restored'), about('Restore')),
+      button('Restore', () => void change('RESTORE', 'Restored'), about('Restore')),
     );
   }
   return h(
     'div',
     { class: 'actions' },
     button('Snooze', () => askSnooze(context, user, material), about('Snooze')),
-    button('Archive', () => void change(ARCHIVE, 'Archived'), about('Archive')),
+    button('Archive', () => void change('ARCHIVE', 'Archived'), about('Archive')),
   );
 }
 
-/** By the names of the schema's enum SnoozePreset. */
+/** @type {Readonly<Record<SnoozePreset, string>>} */
 export const PRESETS = {
   ONE_HOUR: 'For 1 hour',
   TONIGHT: 'Until tonight, 20:00',
@@ -74,7 +73,8 @@ function askSnooze(context, user, material) {
     ],
     submit: 'Snooze',
     onSubmit: async (data) => {
-      const chosen = String(data.get('until'));
+      // The value of a radio button.
+      const chosen = /** @type {SnoozePreset | 'DATE'} */ (data.get('until'));
       const until =
         chosen === 'DATE' ? { snoozeUntil: toInstant(String(data.get('date')), user) } : { preset: chosen };
       const input = {
@@ -83,7 +83,7 @@ function askSnooze(context, user, material) {
         ...until,
         reason: String(data.get('reason')),
       };
-      const { snoozeMaterials } = await request(SNOOZE, { input });
+      const { snoozeMaterials } = await request('SNOOZE', { input });
       announce(
         `Snoozed until ${instant(snoozeMaterials.snooze.snoozeUntil, user.timeZone)}: ${material.title}`,
       );

@@ -1,19 +1,18 @@
 // The list of a learner's API keys, without the keys themselves.
-/** @import { ApiKey, Context, Page, User, View } from '../types.d.ts' */
+/** @import { ApiKey, Context, User, View } from '../types.d.ts' */
 
 import { askCreate, keyActions, nameOf } from '../actions/key-actions.js';
 import { request } from '../api.js';
 import { h } from '../dom.js';
 import { instant } from '../format.js';
-import { KEYS } from '../queries.js';
 import { button, empty, pager, table, userHeader } from '../ui.js';
 import { notThere } from './not-there.js';
 
 /** @param {Context} context @returns {Promise<View>} */
 export async function keysView(context) {
   const { path, params } = context.route;
-  /** @type {{ user: User & { apiKeys: Page<ApiKey> } | null }} */
-  const { user } = await request(KEYS, { id: path[1], after: params.get('after') });
+  const id = path[1] ?? '';
+  const { user } = await request('KEYS', { id, after: params.get('after') });
   if (user === null) return notThere('learner');
   const { nodes, pageInfo } = user.apiKeys;
   return {
@@ -31,7 +30,7 @@ export async function keysView(context) {
             'section',
             { class: 'card' },
             list(context, user, nodes),
-            pager(pageInfo, params, (next) => `#/users/${path[1]}/keys?${next}`),
+            pager(pageInfo, params, (next) => `#/users/${id}/keys?${next}`),
           )
         : empty('This learner has no API key.', context.mayChange && 'Create one to give an app access.'),
     ],

@@ -1,21 +1,19 @@
 // A material: its content, its schedule, a preview of each grade, its reviews and snoozes.
-/** @import { Child, Context, Material, Review, User, View } from '../types.d.ts' */
+/** @import { Child, Context, Material, PageInfo, Review, User, View } from '../types.d.ts' */
 
 import { materialActions } from '../actions/material-actions.js';
-import { request } from '../api.js';
+import { FailedCallError, request } from '../api.js';
 import { chart, drawCharts, history } from '../charts/charts.js';
 import { figure } from '../charts/figure.js';
 import { h } from '../dom.js';
 import { counted, distance, instant, spoken } from '../format.js';
-import { MATERIAL, OLDER_REVIEWS } from '../queries.js';
 import { announce, button, card, empty, explain, table, userHeader } from '../ui.js';
 import { notThere } from './not-there.js';
 
 /** @param {Context} context @returns {Promise<View>} */
 export async function materialView(context) {
-  const [, userId, , id] = context.route.path;
-  /** @type {{ user: User | null, material: Material | null }} */
-  const { user, material } = await request(MATERIAL, { userId, id });
+  const [, userId = '', , id = ''] = context.route.path;
+  const { user, material } = await request('MATERIAL', { userId, id });
   if (user === null || material === null) return notThere('material');
   return {
     title: material.title,
@@ -104,10 +102,12 @@ function snoozes({ timeZone }, { snoozes: { nodes, pageInfo } }) {
 /** The history, with a way to the part that is older than what has come. @param {User} user @param {Material} material */
 function reviews(user, { id, reviews: { nodes, pageInfo } }) {
   const section = h('div', { class: 'wide' });
-  const show = (/** @type {Review[]} */ known, /** @type {Material['reviews']['pageInfo']} */ page) => {
+  const show = (/** @type {readonly Review[]} */ known, /** @type {PageInfo} */ page) => {
     const older = button('Load older reviews', async () => {
       try {
-        const { material } = await request(OLDER_REVIEWS, { userId: user.id, id, after: page.endCursor });
+        const { material } = await request('OLDER_REVIEWS', { userId: user.id, id, after: page.endCursor });
+        if (material === null)
+          throw new FailedCallError('The material has been removed.', 'Reload the page.');
         show([...known, ...material.reviews.nodes], material.reviews.pageInfo);
         drawCharts();
       } catch (error) {

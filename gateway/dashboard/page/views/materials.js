@@ -1,16 +1,15 @@
 // The materials of a learner, with search, filters and pages.
-/** @import { Context, MaterialRow, Page, User, View } from '../types.d.ts' */
+/** @import { Context, MaterialRow, User, Variables, View } from '../types.d.ts' */
 
 import { field } from '../actions/dialog.js';
 import { materialActions } from '../actions/material-actions.js';
 import { request } from '../api.js';
 import { h } from '../dom.js';
 import { distance, instant, spoken } from '../format.js';
-import { MATERIALS } from '../queries.js';
 import { empty, pager, table, userHeader } from '../ui.js';
 import { notThere } from './not-there.js';
 
-/** @type {Readonly<Record<string, object>>} */
+/** @type {Readonly<Record<string, Partial<Variables<'MATERIALS'>>>>} */
 const STATES = {
   active: { state: 'ACTIVE' },
   due: { state: 'ACTIVE', due: true },
@@ -34,9 +33,10 @@ const TYPE_NAMES = [
 export async function materialsView(context) {
   const { path, params } = context.route;
   const id = path[1] ?? '';
-  /** @type {{ user: User & { materials: Page<MaterialRow> } | null }} */
-  const { user } = await request(MATERIALS, {
-    ...{ id, after: params.get('after'), query: params.get('q') ?? '', type: params.get('type') || null },
+  const { user } = await request('MATERIALS', {
+    ...{ id, after: params.get('after'), query: params.get('q') ?? '' },
+    // The gateway refuses other values.
+    type: /** @type {MaterialRow['type'] | null} */ (params.get('type') || null),
     ...(STATES[params.get('state') ?? ''] ?? STATES.active),
   });
   if (user === null) return notThere('learner');

@@ -3,7 +3,6 @@
 import { request } from '../api.js';
 import { h } from '../dom.js';
 import { counted, percent, whole } from '../format.js';
-import { OVERVIEW } from '../queries.js';
 import { card, empty, table, userHeader } from '../ui.js';
 import { notThere } from './not-there.js';
 import {
@@ -19,8 +18,7 @@ import {
 
 /** @param {Context} context @returns {Promise<View>} */
 export async function overviewView({ route: { path } }) {
-  /** @type {{ user: Overview | null }} */
-  const { user } = await request(OVERVIEW, { id: path[1] });
+  const { user } = await request('OVERVIEW', { id: path[1] ?? '' });
   if (user === null) return notThere('learner');
   return {
     title: user.email,

@@ -1,17 +1,15 @@
 // Finds learners by e-mail address, or lists all of them.
-/** @import { Context, Page, User, View } from '../types.d.ts' */
+/** @import { Context, View } from '../types.d.ts' */
 
 import { field } from '../actions/dialog.js';
 import { request } from '../api.js';
 import { h } from '../dom.js';
 import { instant } from '../format.js';
-import { FIND_USER, USERS } from '../queries.js';
 import { empty, explain, pager, table } from '../ui.js';
 
 /** @param {Context} context @returns {Promise<View>} */
 export async function usersView({ route: { params } }) {
-  /** @type {{ users: Page<User> }} */
-  const { users } = await request(USERS, { after: params.get('after') });
+  const { users } = await request('USERS', { after: params.get('after') });
   const rows = users.nodes.map((user) => [
     h('a', { href: `#/users/${user.id}` }, user.email),
     [user.firstName, user.lastName].filter(Boolean).join(' ') || '–',
@@ -64,7 +62,7 @@ function finder() {
     event.preventDefault();
     answer.textContent = '';
     try {
-      const { user } = await request(FIND_USER, { email: input.value.trim() });
+      const { user } = await request('FIND_USER', { email: input.value.trim() });
       if (user) location.hash = `#/users/${user.id}`;
       else answer.textContent = 'There is no learner with this address. Check the spelling.';
     } catch (error) {
