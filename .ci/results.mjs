@@ -17,12 +17,14 @@ const failuresOf = ({ testResults }) =>
 const describe = ({ file, tests, message }) =>
   tests.length === 0
     ? [`${file}: ${message}`]
-    : tests.map(({ fullName, failureMessages: [reason = ''] }) => `${file}: ${fullName}: ${reason.split('\n')[0]}`);
+    : tests.map(
+        ({ fullName, failureMessages: [reason = ''] }) => `${file}: ${fullName}: ${reason.split('\n')[0]}`,
+      );
 
 if (command === 'failed') {
   const failures = failuresOf(read(path));
-  for (const line of failures.flatMap(describe)) console.error(`failed: ${line}`);
-  console.log(failures.map(({ file }) => file).join(' '));
+  for (const line of failures.flatMap(describe)) process.stderr.write(`failed: ${line}\n`);
+  process.stdout.write(`${failures.map(({ file }) => file).join(' ')}\n`);
   process.exitCode = failures.length === 0 ? 1 : 0;
 } else {
   const names = readdirSync(path).filter((name) => !name.endsWith('.again.json'));
@@ -33,13 +35,14 @@ if (command === 'failed') {
       ? read(join(path, name.replace('.json', '.again.json')))
       : first;
     if (again !== first)
-      for (const line of failuresOf(first).flatMap(describe)) console.log(`failed at first: ${line}`);
-    for (const line of failuresOf(again).flatMap(describe)) console.log(`failed: ${line}`);
+      for (const line of failuresOf(first).flatMap(describe))
+        process.stdout.write(`failed at first: ${line}\n`);
+    for (const line of failuresOf(again).flatMap(describe)) process.stdout.write(`failed: ${line}\n`);
     const ran = first.numTotalTests - first.numPendingTests - (first.numTodoTests ?? 0);
     const failures = Math.max(again.numFailedTests, again.success && ran > 0 ? 0 : 1);
     passed += ran - Math.min(failures, ran);
     failed += failures;
   }
-  console.log(`${passed} passed, ${failed} failed`);
+  process.stdout.write(`${passed} passed, ${failed} failed\n`);
   process.exitCode = failed > 0 || names.length === 0 ? 1 : 0;
 }
