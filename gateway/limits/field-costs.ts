@@ -75,8 +75,6 @@ export const ROWS: Readonly<Record<string, number>> = {
   'Distributions.grades': 6,
   'User.reminders': 10,
   'User.pushSubscriptions': 10,
-  'Reminder.weekdays': 7,
-  'Reminder.channels': 2,
   'TestReminderPayload.deliveries': 10,
 };
 
