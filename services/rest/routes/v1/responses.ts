@@ -1,4 +1,5 @@
-// The error responses that each kind of route documents.
+// Responses of routes: the errors that each kind documents, and bodies that are JSON already.
+import type { FastifyReply } from 'fastify';
 import { ErrorResponseSchema } from '../../schemas.ts';
 
 const ERRORS = {
@@ -17,4 +18,9 @@ export function errorResponses<S extends Exclude<keyof typeof ERRORS, 500 | 503>
   return Object.fromEntries(
     all.map((status) => [status, { ...ErrorResponseSchema, description: ERRORS[status] }]),
   );
+}
+
+/** Sends a body that is JSON already. */
+export function sendJson(reply: FastifyReply, json: string | Buffer): FastifyReply {
+  return reply.type('application/json; charset=utf-8').send(json);
 }
