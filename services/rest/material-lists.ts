@@ -1,16 +1,29 @@
-// The lists of materials: requests of the same moment share an RPC, and a list with long texts is read in several.
+// The lists of materials: requests of the same moment share an RPC, and the long texts of a list are read a few at a time.
 import type { ListDueMaterialsRequestInput } from '../../generated/scheduling/v1/ListDueMaterialsRequest.ts';
 import type { ListMaterialsRequestInput } from '../../generated/scheduling/v1/ListMaterialsRequest.ts';
 import type { Material } from '../../generated/scheduling/v1/Material.ts';
+import { createFairLane } from '../platform/concurrency/fair-lane.ts';
+import { ServiceError } from '../platform/errors.ts';
 import { batchRpc } from '../platform/grpc/batched-calls.ts';
 import type { CallOptions } from '../platform/grpc/client.ts';
 import { type Clients, DEADLINE_MS } from './clients.ts';
 import { toMaterial } from './mapper.ts';
 
+/** Of lists that are read in parts, in this process; one at a time per user. */
+const LONG_LISTS_AT_ONCE = 3;
+const LONG_LISTS_WAITING = 16;
+/** With the longest texts, 2 MiB. */
+const MATERIALS_OF_PART = 8;
+
+type Asked = { userId: string; pageSize: number };
 type Page = { materials: Material[]; nextPageToken: string };
 type Read<Q> = (request: Q, call: CallOptions) => Promise<Page>;
-/** A list as JSON, of at most `pageSize` materials: a MaterialsResponse. */
-type List<Q> = (request: Q & { pageSize: number }, call: CallOptions) => Promise<string | Buffer>;
+/** A list as JSON, a MaterialsResponse. `whenGone`: aborted once the client has hung up. */
+type List<Q> = (
+  request: Q & Asked,
+  call: CallOptions,
+  whenGone: () => AbortSignal,
+) => Promise<string | Buffer>;
 
 export type MaterialLists = {
   listMaterials: List<ListMaterialsRequestInput>;
@@ -18,39 +31,49 @@ export type MaterialLists = {
 };
 
 export function createMaterialLists({ materials }: Pick<Clients, 'materials'>): MaterialLists {
+  const lane = createFairLane({ maxRunning: LONG_LISTS_AT_ONCE, maxWaiting: LONG_LISTS_WAITING });
+  /**
+   * Scheduling ends a page early because of its long texts. Then the rest is listed without texts and read a few at a time; each
+   * part becomes JSON before the next is read, so that no list holds an event loop for long.
+   */
+  const listAll =
+    <Q extends ListDueMaterialsRequestInput>(readFirst: Read<Q>, readNext: Read<Q>): List<Q> =>
+    async (request, call, whenGone) => {
+      const first = await readFirst(request, call);
+      const pageSize = request.pageSize - first.materials.length;
+      if (pageSize <= 0 || first.nextPageToken === '') return `{"materials":${toJson(first)}}`;
+      const { userId } = request;
+      const next = {
+        ...request,
+        pageSize,
+        pageToken: first.nextPageToken,
+        view: 'MATERIAL_VIEW_BASIC' as const,
+      };
+      const gone = whenGone();
+      const untilTurn = AbortSignal.any([gone, AbortSignal.timeout(DEADLINE_MS)]);
+      return lane.run(userId, untilTurn, async () => {
+        const parts = [Buffer.from(`{"materials":${toJson(first).slice(0, -1)}`)];
+        const ids = (await readNext(next, call)).materials.map(({ materialId }) => materialId);
+        for (let start = 0; start < ids.length; start += MATERIALS_OF_PART) {
+          if (gone.aborted) throw CLIENT_IS_GONE;
+          const materialIds = ids.slice(start, start + MATERIALS_OF_PART);
+          const part = await materials.batchGetMaterials({ userId, materialIds }, call);
+          // Without those that were archived meanwhile.
+          const active = part.materials.filter(({ archiveTime }) => archiveTime === null);
+          if (active.length > 0) parts.push(Buffer.from(`,${toJson({ materials: active }).slice(1, -1)}`));
+        }
+        return Buffer.concat([...parts, Buffer.from(']}')]);
+      });
+    };
+  const { batchListMaterials, batchListDueMaterials, listMaterials, listDueMaterials } = materials;
+  const options = { deadlineMs: DEADLINE_MS };
+  const isSearch = ({ query = '' }) => query !== '';
   return {
-    listMaterials: listAll(
-      batchRpc(materials.batchListMaterials, {
-        deadlineMs: DEADLINE_MS,
-        goesAlone: ({ query = '' }) => query !== '',
-      }),
-      materials.listMaterials,
-    ),
-    listDueMaterials: listAll(
-      batchRpc(materials.batchListDueMaterials, { deadlineMs: DEADLINE_MS }),
-      materials.listDueMaterials,
-    ),
+    listMaterials: listAll(batchRpc(batchListMaterials, { ...options, goesAlone: isSearch }), listMaterials),
+    listDueMaterials: listAll(batchRpc(batchListDueMaterials, options), listDueMaterials),
   };
 }
 
-/**
- * Reads on where scheduling ends a page early because of its long texts. Each page becomes JSON before the next is read, so that no
- * list holds the event loop for long.
- */
-function listAll<Q extends { pageToken?: string }>(readFirst: Read<Q>, readNext: Read<Q>): List<Q> {
-  return async (request, call) => {
-    let page = await readFirst(request, call);
-    let left = request.pageSize - page.materials.length;
-    if (left <= 0 || page.nextPageToken === '') return `{"materials":${toJson(page)}}`;
-    const parts = [Buffer.from(`{"materials":${toJson(page).slice(0, -1)}`)];
-    while (left > 0 && page.nextPageToken !== '') {
-      const next = { ...request, pageSize: left, pageToken: page.nextPageToken };
-      page = await readNext(next, call);
-      left -= page.materials.length;
-      if (page.materials.length > 0) parts.push(Buffer.from(`,${toJson(page).slice(1, -1)}`));
-    }
-    return Buffer.concat([...parts, Buffer.from(']}')]);
-  };
-}
+const CLIENT_IS_GONE = new ServiceError('UNAVAILABLE', { cause: new Error('the client disconnected') });
 
-const toJson = ({ materials }: Page) => JSON.stringify(materials.map(toMaterial));
+const toJson = ({ materials }: Pick<Page, 'materials'>) => JSON.stringify(materials.map(toMaterial));

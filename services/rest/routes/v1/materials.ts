@@ -16,15 +16,15 @@ import {
   WriteHeadersSchema,
 } from '../../schemas.ts';
 import { markReplayed } from './replayed.ts';
-import { errorResponses, sendJson } from './responses.ts';
+import { errorResponses, goneSignal, sendJson } from './responses.ts';
 
 const DEFAULT_LIMIT = 20;
 
 export function registerMaterials(app: App, { materials }: Clients, lists: MaterialLists): void {
   const list = async (request: FastifyRequest, reply: FastifyReply, { q = '', limit = DEFAULT_LIMIT }) => {
     const { userId } = principalOf(request);
-    const json = await lists.listMaterials({ userId, query: q, pageSize: limit }, callOf(request));
-    return sendJson(reply, json);
+    const asked = { userId, query: q, pageSize: limit };
+    return sendJson(reply, await lists.listMaterials(asked, callOf(request), () => goneSignal(reply)));
   };
 
   app.get(

@@ -24,3 +24,11 @@ export function errorResponses<S extends Exclude<keyof typeof ERRORS, 500 | 503>
 export function sendJson(reply: FastifyReply, json: string | Buffer): FastifyReply {
   return reply.type('application/json; charset=utf-8').send(json);
 }
+
+/** Aborted once the client has hung up. */
+export function goneSignal({ raw }: FastifyReply): AbortSignal {
+  const controller = new AbortController();
+  if (raw.destroyed) controller.abort();
+  else raw.once('close', () => controller.abort());
+  return controller.signal;
+}

@@ -15,7 +15,7 @@ import {
   WriteHeadersSchema,
 } from '../../schemas.ts';
 import { markReplayed } from './replayed.ts';
-import { errorResponses, sendJson } from './responses.ts';
+import { errorResponses, goneSignal, sendJson } from './responses.ts';
 
 const DEFAULT_LIMIT = 20;
 
@@ -35,7 +35,8 @@ export function registerReviews(app: App, { reviews }: Clients, lists: MaterialL
     async (request, reply) => {
       const { userId } = principalOf(request);
       const { limit = DEFAULT_LIMIT } = request.query;
-      return sendJson(reply, await lists.listDueMaterials({ userId, pageSize: limit }, callOf(request)));
+      const asked = { userId, pageSize: limit };
+      return sendJson(reply, await lists.listDueMaterials(asked, callOf(request), () => goneSignal(reply)));
     },
   );
 
