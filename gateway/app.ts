@@ -6,7 +6,7 @@ import { ServiceError } from '../services/platform/errors.ts';
 import { registerAdmission } from '../services/platform/http/admission.ts';
 import { createAnonymousPacer, paceAnonymousCallers } from '../services/platform/http/anonymous-callers.ts';
 import { boundConnections } from '../services/platform/http/connections.ts';
-import { answerBadHttp, type BareAnswers } from '../services/platform/http/malformed.ts';
+import { answerBadHttp, answerBadUrl, type BareAnswers } from '../services/platform/http/malformed.ts';
 import { noteRefusal } from '../services/platform/http/request-log.ts';
 import { registerShutdown } from '../services/platform/http/shutdown.ts';
 import { limitUnreadResponses } from '../services/platform/http/unread-responses.ts';
@@ -22,7 +22,7 @@ import { registerDashboard } from './dashboard/dashboard.ts';
 import { registerGraphiql } from './graphiql/graphiql.ts';
 import { startApollo } from './graphql/apollo.ts';
 import type { GatewayContext } from './graphql/context.ts';
-import { answerBadUrl, createGatewayLog, registerHttp, toJson, UNAVAILABLE_BODY } from './http.ts';
+import { beginAnswer, createGatewayLog, registerHttp, sendError, toJson, UNAVAILABLE_BODY } from './http.ts';
 import { type Inspected, inspect } from './limits/inspect.ts';
 import { createKnownDocuments } from './limits/known-documents.ts';
 import { createLanes } from './limits/lanes.ts';
@@ -153,7 +153,7 @@ function createFastify(refusals: BareAnswers): FastifyInstance {
     bodyLimit: LIMITS.bodyBytes,
     exposeHeadRoutes: false,
     return503OnClosing: false,
-    frameworkErrors: answerBadUrl(refusals),
+    frameworkErrors: answerBadUrl(refusals, beginAnswer, sendError),
     clientErrorHandler: answerBadHttp(refusals),
     requestTimeout: 10_000,
     http: { headersTimeout: 5_000, requestTimeout: 10_000, connectionsCheckingInterval: 1_000 },

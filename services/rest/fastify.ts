@@ -2,10 +2,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type RawServerDefault } from 'fastify';
-import { answerBadHttp, type BareAnswers } from '../platform/http/malformed.ts';
+import { answerBadHttp, answerBadUrl, type BareAnswers } from '../platform/http/malformed.ts';
 import { requestIdOf } from '../platform/logging/request-id.ts';
 import { FORMATS, parseQuery } from './formats.ts';
-import { answerBadUrl } from './hooks/bad-heads.ts';
+import { sendError } from './hooks/errors.ts';
+import { beginAnswer } from './hooks/request-log.ts';
 
 export type App = FastifyInstance<
   RawServerDefault,
@@ -35,7 +36,7 @@ export function createFastify(refusals: BareAnswers): App {
     },
     routerOptions: { maxParamLength: MAX_HEAD_BYTES, querystringParser: parseQuery },
     genReqId: ({ headers }) => requestIdOf(headers['x-request-id']),
-    frameworkErrors: answerBadUrl(refusals),
+    frameworkErrors: answerBadUrl(refusals, beginAnswer, sendError),
     clientErrorHandler: answerBadHttp(refusals),
     ajv: {
       customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false },

@@ -1,7 +1,9 @@
-// Responds on the raw socket to what Node cannot parse as a request: malformed HTTP, or a head that is too long or too slow.
+// Responds to what reaches no route: on the raw socket to what Node cannot parse (malformed HTTP, a head that is too long or
+// too slow), and to URLs that the router cannot decode.
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { ERROR_CATALOGUE, ServiceError } from '../errors.ts';
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import { ERROR_CATALOGUE, invalidRequest, ServiceError } from '../errors.ts';
 import type { AnonymousPacer } from './anonymous-callers.ts';
 import { afterAnswers } from './connections.ts';
 import type { RequestLog } from './request-log.ts';
@@ -31,6 +33,20 @@ export function answerBadHttp(answers: BareAnswers) {
     const refusal = new ServiceError('INVALID_REQUEST', { message });
     const answer = () => endSocket(socket, refusal, answers, error.code);
     afterAnswers(socket, () => answers.anonymousPacer.pace(socket, socket, answer));
+  };
+}
+
+/** For Fastify's frameworkErrors, which no hook precedes: `begin` does what hooks do first for other requests. */
+export function answerBadUrl(
+  { log, anonymousPacer }: BareAnswers,
+  begin: (log: RequestLog, request: FastifyRequest, reply: FastifyReply) => void,
+  send: (reply: FastifyReply, error: ServiceError) => FastifyReply,
+) {
+  return (_error: FastifyError, request: FastifyRequest, reply: FastifyReply): void => {
+    begin(log, request, reply);
+    anonymousPacer.pace(request.raw.socket, reply.raw, () => {
+      void send(reply, invalidRequest('path', 'The path must be percent-encoded UTF-8.'));
+    });
   };
 }
 

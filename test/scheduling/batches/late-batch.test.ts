@@ -70,3 +70,23 @@ describe.each(Object.entries(HOLDS))('a batch of a database %s', (_, hold) => {
     },
   );
 });
+
+test('a batch whose statement is cancelled tells each request to come alone', async () => {
+  const ada = newUserId();
+  const holder = await openHolder(here.databaseUrl);
+  await holder.sql.query('LOCK TABLE scheduling.materials IN ACCESS EXCLUSIVE MODE');
+  try {
+    const answer = here.materials.batchListMaterials(
+      { requests: [{ userId: ada }, { userId: newUserId() }] },
+      CALL,
+    );
+    await expect.poll(holder.waiting, { interval: 5 }).toBe(1);
+    await holder.sql.query(
+      `SELECT pg_cancel_backend(pid) FROM pg_stat_activity
+       WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0`,
+    );
+    expect(told(await answer)).toEqual(['send alone', 'send alone']);
+  } finally {
+    await holder.close();
+  }
+});
