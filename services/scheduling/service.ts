@@ -30,8 +30,8 @@ import { addDatabaseChecks } from '../platform/postgres/database-checks.ts';
 import { migrate } from '../platform/postgres/migrate.ts';
 import { requireUsableDatabase } from '../platform/postgres/usable-database.ts';
 import { watchDatabase } from '../platform/postgres/watch-database.ts';
+import type { DatabaseServiceConfig } from '../platform/process/common-config.ts';
 import { loadProto, serviceDefinition } from '../platform/protobuf/load.ts';
-import type { SchedulingConfig } from './config.ts';
 import { isDistributed } from './distribute.ts';
 import { REQUEST_ID_LIFETIME_MS } from './idempotency/idempotency.ts';
 import { deleteOldIdempotencyRecords } from './idempotency/idempotency-repository.ts';
@@ -52,7 +52,7 @@ export const schedulingSchema = {
 
 /** Starts the service, its schema migrated. @throws Error if the database is unsuitable or the port is in use. */
 export async function startScheduling(options: {
-  config: SchedulingConfig;
+  config: DatabaseServiceConfig;
   logger: Logger;
   now: () => Date;
   telemetry?: Telemetry;

@@ -1,9 +1,11 @@
 // Responds to what reaches no route: on the raw socket to what Node cannot parse (malformed HTTP, a head that is too long or
 // too slow), and to URLs that the router cannot decode.
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { ERROR_CATALOGUE, invalidRequest, ServiceError } from '../errors.ts';
+import { requestIdOf } from '../logging/request-id.ts';
 import type { AnonymousPacer } from './anonymous-callers.ts';
 import { afterAnswers } from './connections.ts';
 import type { RequestLog } from './request-log.ts';
@@ -21,8 +23,26 @@ type ToJson = (error: ServiceError) => string;
 /** The error format, the log, and the rate limit of anonymous callers. */
 export type BareAnswers = { toJson: ToJson; log: RequestLog; anonymousPacer: AnonymousPacer };
 
-/** For Fastify's clientErrorHandler. Earlier requests on the connection get their responses first. */
-export function answerBadHttp(answers: BareAnswers) {
+type Begin = (log: RequestLog, request: FastifyRequest, reply: FastifyReply) => void;
+type Send = (reply: FastifyReply, error: ServiceError) => FastifyReply;
+
+/** Options of every Fastify application. `begin` does what hooks do first for a request, where none run; `send` sends an error. */
+export function fastifyOptions(answers: BareAnswers, begin: Begin, send: Send) {
+  return {
+    logger: false,
+    exposeHeadRoutes: false,
+    // During a shutdown requests still succeed; Fastify's own 503 would not have the documented error format.
+    return503OnClosing: false,
+    requestTimeout: 10_000,
+    http: { headersTimeout: 5_000, requestTimeout: 10_000, connectionsCheckingInterval: 1_000 },
+    genReqId: ({ headers }: IncomingMessage) => requestIdOf(headers['x-request-id']),
+    frameworkErrors: answerBadUrl(answers, begin, send),
+    clientErrorHandler: answerBadHttp(answers),
+  };
+}
+
+/** Earlier requests on the connection get their responses first. */
+function answerBadHttp(answers: BareAnswers) {
   return (error: NodeJS.ErrnoException, socket: Socket): void => {
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy();
@@ -36,12 +56,7 @@ export function answerBadHttp(answers: BareAnswers) {
   };
 }
 
-/** For Fastify's frameworkErrors, which no hook precedes: `begin` does what hooks do first for other requests. */
-export function answerBadUrl(
-  { log, anonymousPacer }: BareAnswers,
-  begin: (log: RequestLog, request: FastifyRequest, reply: FastifyReply) => void,
-  send: (reply: FastifyReply, error: ServiceError) => FastifyReply,
-) {
+function answerBadUrl({ log, anonymousPacer }: BareAnswers, begin: Begin, send: Send) {
   return (_error: FastifyError, request: FastifyRequest, reply: FastifyReply): void => {
     begin(log, request, reply);
     anonymousPacer.pace(request.raw.socket, reply.raw, () => {

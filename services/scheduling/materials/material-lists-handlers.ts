@@ -5,11 +5,11 @@ import type { MaterialInput } from '../../../generated/scheduling/v1/Material.ts
 import type { MaterialServiceHandlers } from '../../../generated/scheduling/v1/MaterialService.ts';
 import { createFairLane } from '../../platform/concurrency/fair-lane.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
-import { decodePageToken, type Position, toPage } from '../../platform/page-token.ts';
+import { decodePageToken, type Position, readPageSize, toPage } from '../../platform/page-token.ts';
 import { acrossUsers } from '../batches/across-users.ts';
 import { answerBatch } from '../batches/answer-batch.ts';
 import type { HandlerDependencies } from '../dependencies.ts';
-import { readPageSize, requireUserId } from '../requests.ts';
+import { requireUserId } from '../requests.ts';
 import type { Material } from './material.ts';
 import {
   type DueRequest,
