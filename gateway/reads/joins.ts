@@ -54,13 +54,14 @@ async function readReviews(
   materials: readonly MaterialNode[],
 ): Promise<ReadonlyMap<string, ReviewsOfMaterial>> {
   const found = new Map<string, ReviewsOfMaterial>();
-  for (let start = 0; start < materials.length; start += MAX_MATERIALS) {
-    const part = materials.slice(start, start + MAX_MATERIALS);
+  const materialsAtOnce = Math.min(MAX_MATERIALS, Math.floor(MAX_ROWS_OF_CALL / (pageSize + 1)));
+  // One small call without schedules is batched; others go alone.
+  const isSmall = views.review === 'REVIEW_VIEW_BASIC' && materials.length <= materialsAtOnce;
+  for (let start = 0; start < materials.length; start += materialsAtOnce) {
+    const part = materials.slice(start, start + materialsAtOnce);
     const [{ userId } = { userId: '' }] = part;
     const materialIds = part.map(({ message }) => message.materialId);
     const request = { userId, materialIds, pageSize, view: views.review };
-    // Small requests without schedules are batched; others go alone.
-    const isSmall = views.review === 'REVIEW_VIEW_BASIC' && part.length * (pageSize + 1) <= MAX_ROWS_TOGETHER;
     const answer = isSmall
       ? await budget.read(shared.reviews, request, 'shared')
       : await budget.read(clients.reviews.batchListReviews, request);
@@ -70,7 +71,8 @@ async function readReviews(
 }
 
 const MAX_MATERIALS = 100;
-const MAX_ROWS_TOGETHER = 1000;
+/** Scheduling writes the response of a call in one piece, which other requests wait for. */
+const MAX_ROWS_OF_CALL = 1000;
 
 /** The material of each of a user's `reviews`. */
 export async function joinMaterials(

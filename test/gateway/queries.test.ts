@@ -80,6 +80,23 @@ describe('the number of RPCs', () => {
     ]);
   });
 
+  test('of long histories is one for each 1,000 reviews: 19 materials with 50 each, and one more to see whether more follow', async () => {
+    const { userId } = await learner(40);
+    const rpcs = await gateway.rpcsOf(() =>
+      gateway.query(
+        `query ($id: ID) { user(id: $id) { materials(first: 40) { nodes { reviews(first: 50) { nodes { quality } } } } } }`,
+        { id: userId },
+      ),
+    );
+    expect(rpcs).toEqual([
+      'batchGetUsers',
+      'batchListMaterials',
+      'batchListReviews',
+      'batchListReviews',
+      'batchListReviews',
+    ]);
+  });
+
   test('of a history with the materials of its reviews is 3', async () => {
     const { userId, ids } = await learner(3);
     for (const materialId of ids) await gateway.query(REVIEW, { input: { userId, materialId, quality: 4 } });

@@ -26,12 +26,13 @@ const STATUSES: Record<string, MutantResult['status']> = {
 /** @throws Error where StrykerJS ends without a report, with what it said. */
 export async function runCode(
   room: CodeRoom,
-  { folder, lanes, runChild }: { folder: string; lanes: number; runChild: RunChild },
+  run: { files: readonly string[]; folder: string; lanes: number; runChild: RunChild },
 ): Promise<MutantResult[]> {
+  const { folder, runChild } = run;
   mkdirSync(folder, { recursive: true });
   const configFile = join(folder, 'stryker.json');
   const reportFile = join(folder, 'report.json');
-  writeFileSync(configFile, JSON.stringify(configOf(room, { folder, lanes, reportFile })));
+  writeFileSync(configFile, JSON.stringify(configOf(room, { ...run, reportFile })));
   const { code, output } = await runChild(
     ['node_modules/@stryker-mutator/core/bin/stryker.js', 'run', configFile],
     { MUTANTS_TESTS: JSON.stringify(room.tests) },
@@ -43,9 +44,12 @@ export async function runCode(
   }
 }
 
-function configOf(room: CodeRoom, run: { folder: string; lanes: number; reportFile: string }): object {
+function configOf(
+  room: CodeRoom,
+  run: { files: readonly string[]; folder: string; lanes: number; reportFile: string },
+): object {
   return {
-    mutate: room.sources,
+    mutate: run.files,
     testRunner: 'vitest',
     vitest: { configFile: 'test/mutants/vitest.config.ts', related: false },
     coverageAnalysis: 'perTest',
@@ -55,7 +59,7 @@ function configOf(room: CodeRoom, run: { folder: string; lanes: number; reportFi
     concurrency: run.lanes,
     timeoutMS: 20_000,
     // What each holds: nothing that the tests of a room read.
-    ignorePatterns: ['/.*', '/coverage', '/docs/**/*.png', '/screenshots'],
+    ignorePatterns: ['/.*', '!/.env.example', '/coverage', '/docs/**/*.png', '/screenshots'],
     tempDirName: join(run.folder, 'sandboxes'),
     cleanTempDir: 'always',
     reporters: ['json', 'progress-append-only'],

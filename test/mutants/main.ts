@@ -1,5 +1,5 @@
 // npm run mutants: changes the code in small ways, one at a time, and tells which changes no test notices.
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createProgress } from '../../services/platform/process/progress.ts';
@@ -18,9 +18,11 @@ import { openWorkplace, type Workplace } from './workplace.ts';
 
 const HELP = `Changes the code in small ways, one at a time, and tells which changes no test notices.
 
-  npm run mutants [-- --room NAME]... [--only sql|code] [--lanes N] [--list]
+  npm run mutants [-- --room NAME]... [--source TEXT]... [--only sql|code] [--lanes N]
+    [--list]
 
   --room NAME      only this room; may be given again
+  --source TEXT    only files whose path contains TEXT; may be given again
   --only sql|code  only the rooms of SQL, or only the others
   --lanes N        how many mutants are tried at once; default 2
   --list           tells the rooms and what is in them, and tries nothing
@@ -43,6 +45,7 @@ async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
       room: { type: 'string', multiple: true },
+      source: { type: 'string', multiple: true },
       only: { type: 'string' },
       lanes: { type: 'string', default: '2' },
       list: flag,
@@ -67,7 +70,12 @@ async function main(): Promise<void> {
     const scores: { room: Room; score: Score }[] = [];
     for (const [index, room] of rooms.entries()) {
       if (signalled !== undefined) return;
-      const results = await run(room, { workplace, lanes, number: index + 1 });
+      const results = await run(room, {
+        workplace,
+        lanes,
+        number: index + 1,
+        files: filesOf(room, values.source),
+      });
       const score = scoreOf(results, readEquivalents());
       keep(room, results);
       tell(room, score);
@@ -97,6 +105,16 @@ function chosen(names: readonly string[] | undefined, only: string | undefined):
   );
 }
 
+/** The room's files whose path contains one of `texts`; all of them without `texts`. */
+function filesOf({ sources }: Room, texts: readonly string[] = ['']): string[] {
+  const [dropped, taken] = [true, false].map((isDropped) =>
+    sources.filter((glob) => glob.startsWith('!') === isDropped),
+  );
+  return globSync(taken ?? [], { cwd: root, exclude: dropped?.map((glob) => glob.slice(1)) ?? [] })
+    .filter((file) => texts.some((text) => file.includes(text)))
+    .toSorted();
+}
+
 function described({ name, bar, sources, tests }: Room): string {
   const indent = '\n           ';
   return `${name} (${bar} %)\n  mutated  ${sources.join(indent)}\n  by       ${tests.join(indent)}\n`;
@@ -104,8 +122,9 @@ function described({ name, bar, sources, tests }: Room): string {
 
 async function run(
   room: Room,
-  { workplace, lanes, number }: { workplace: Workplace; lanes: number; number: number },
+  run: { workplace: Workplace; lanes: number; number: number; files: readonly string[] },
 ): Promise<MutantResult[]> {
+  const { workplace, lanes, number, files } = run;
   process.stderr.write(`${room.name}\n`);
   let progress: ReturnType<typeof createProgress> | undefined;
   let before = 0;
@@ -117,10 +136,10 @@ async function run(
   const folder = join(workplace.folder, `room-${number}`);
   const runChild = (args: readonly string[], env: NodeJS.ProcessEnv) => workplace.run(args, env, told);
   try {
-    if (room.kind === 'code') return await runCode(room, { folder, lanes, runChild });
+    if (room.kind === 'code') return await runCode(room, { files, folder, lanes, runChild });
     const { postgresUrl } = workplace;
     const statementsFile = join(workplace.folder, 'statements.json');
-    return await runSqlRoom(room, { root, folder, statementsFile, postgresUrl, lanes, runChild });
+    return await runSqlRoom(room, { root, files, folder, statementsFile, postgresUrl, lanes, runChild });
   } finally {
     progress?.end();
   }

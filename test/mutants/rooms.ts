@@ -117,7 +117,7 @@ export const ROOMS: readonly Room[] = [
       'services/platform/http/{admission,flood-detector}.ts',
       'services/platform/concurrency/{at-most,batcher,keyed-mutex}.ts',
     ],
-    tests: ['test/platform/{http-admission,flood-detector,batcher}*.test.ts'],
+    tests: ['test/platform/{http-admission,flood-detector,batcher,turns}*.test.ts'],
   },
   {
     name: 'gateway access and limits',

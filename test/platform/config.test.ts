@@ -53,6 +53,19 @@ test('every bad variable is reported at once, and no secret is repeated', () => 
   ]);
 });
 
+test('the error that ends a start has a line for each problem', () => {
+  expect(() => accounts({ ACCOUNTS_PORT: 'x', KEY_CREATION_LIMIT_PER_HOUR: '0' })).toThrow(
+    expect.objectContaining({
+      name: 'ConfigError',
+      message: [
+        'The configuration is not usable:',
+        '  - ACCOUNTS_PORT must be a whole number from 0 to 65535, not "x"',
+        '  - KEY_CREATION_LIMIT_PER_HOUR must be a whole number from 1 to 1000000, not "0"',
+      ].join('\n'),
+    }),
+  );
+});
+
 describe('what is not set, or empty, has the documented default', () => {
   const common = {
     logLevel: 'info',
@@ -103,11 +116,25 @@ describe('what is not set, or empty, has the documented default', () => {
     });
   });
 
-  test.each(['DATABASE_URL', 'KEY_PEPPER'])('but %s, which accounts needs', (name) => {
-    for (const value of [undefined, ''])
-      expect(problemsOf(() => accounts({ [name]: value }))).toEqual([
-        expect.stringMatching(new RegExp(`^${name} is not set: `)),
-      ]);
+  test.each([
+    [
+      'DATABASE_URL, which accounts needs',
+      accounts,
+      'DATABASE_URL is not set: the PostgreSQL to keep users in, as postgres://user@host/name',
+    ],
+    [
+      'KEY_PEPPER, which accounts needs',
+      accounts,
+      'KEY_PEPPER is not set: VERSION:SECRET, for example 1: and the output of "openssl rand -hex 32"',
+    ],
+    [
+      'DATABASE_URL, which scheduling needs',
+      scheduling,
+      'DATABASE_URL is not set: the PostgreSQL to keep materials in, as postgres://user@host/name',
+    ],
+  ])('but %s', (what, read, problem) => {
+    const [name = ''] = what.split(',');
+    for (const value of [undefined, '']) expect(problemsOf(() => read({ [name]: value }))).toEqual([problem]);
   });
 });
 
@@ -294,6 +321,7 @@ describe('mutual TLS', () => {
       key: readFileSync(join(root, 'LICENSE')),
       authority: readFileSync(join(root, 'README.md')),
     });
+    expect(accounts({ ...all, HOST: '0.0.0.0' }).host).toBe('0.0.0.0');
     expect(problemsOf(() => rest({ ...all, GRPC_TLS_KEY: '/nowhere' }))).toEqual([
       'GRPC_TLS_KEY names a file that cannot be read: /nowhere',
     ]);
@@ -301,10 +329,10 @@ describe('mutual TLS', () => {
 });
 
 describe('HOST', () => {
-  test.each(['127.0.0.1', '127.9.9.9', 'localhost', '::1'])('%s needs no trust', (host) => {
+  test.each(['127.0.0.1', '127.9.9.9', '127.10.200.30', 'localhost', '::1'])('%s needs no trust', (host) => {
     expect([accounts({ HOST: host }).host, scheduling({ HOST: host }).host]).toEqual([host, host]);
   });
-  test.each(['0.0.0.0', '::', '10.0.0.1', '127.0.0.1.example.com', 'host', ' '])(
+  test.each(['0.0.0.0', '::', '10.0.0.1', '127.0.0.1.example.com', '1.127.0.0.1', 'host', ' '])(
     '%s needs a token or TLS for gRPC, and nothing for HTTP',
     (host) => {
       for (const read of [accounts, scheduling]) {

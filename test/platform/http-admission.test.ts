@@ -1,62 +1,13 @@
 import { connect } from 'node:net';
-import Fastify, { type FastifyInstance } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { afterEach, expect, test, vi } from 'vitest';
-import { ServiceError } from '../../services/platform/errors.ts';
-import { registerAdmission } from '../../services/platform/http/admission.ts';
-import { createLogger } from '../../services/platform/logging/logger.ts';
-import { registerErrors } from '../../services/rest/hooks/errors.ts';
+import { createPrometheusMetrics } from '../../services/platform/observability/prometheus.ts';
+import { startGuarded } from '../support/guarded.ts';
 
 afterEach(() => {
   vi.useRealTimers();
   vi.restoreAllMocks();
 });
-
-/** The guard in a real server whose two routes wait until they are let go, for keys named in a header. */
-function startGuarded() {
-  const app = Fastify();
-  let gate = Promise.withResolvers<void>();
-  let arrived = 0;
-  let working = 0;
-  registerErrors(app, createLogger('test', 'silent'));
-  app.addHook('onRequest', async (request) => {
-    arrived += 1;
-    if (request.headers['x-key'] === 'bad') throw new ServiceError('UNAUTHORIZED');
-  });
-  registerAdmission(app, {
-    tier: 'rest',
-    capacity: 128,
-    readCapacity: 96,
-    fairnessKeyOf: ({ headers }) => String(headers['x-key']),
-    refusal: '{}',
-  });
-  const wait = async () => {
-    working += 1;
-    await gate.promise;
-    return {};
-  };
-  app.get('/', wait);
-  app.post('/', { config: { isWrite: true } }, wait);
-  const answers: number[] = [];
-  /** Sends `count` requests, each once the one before is at work or answered; returns how many were answered. */
-  const send = async (method: 'GET' | 'POST', key: string, count: number): Promise<number> => {
-    const before = answers.length;
-    for (let index = 0; index < count; index += 1) {
-      const settled = working + answers.length;
-      void app.inject({ method, url: '/', headers: { 'x-key': key } }).then(({ statusCode, headers }) => {
-        answers.push(statusCode);
-        if (statusCode === 503) expect(headers['retry-after']).toBe('1');
-      });
-      while (working + answers.length === settled) await new Promise(setImmediate);
-    }
-    return answers.length - before;
-  };
-  /** Lets all that is at work be answered; what comes later waits anew. */
-  const release = () => {
-    gate.resolve();
-    gate = Promise.withResolvers();
-  };
-  return { app, send, release, answers, arrived: () => arrived };
-}
 
 /** A read of each of 96 keys, which is all of the room for them: how many were refused. */
 async function fill(send: (method: 'GET', key: string, count: number) => Promise<number>): Promise<number> {
@@ -166,6 +117,46 @@ test('a request that is refused for another reason takes no place', async () => 
   expect(await send('GET', 'good', 72)).toBe(0);
   release();
   await app.close();
+});
+
+test('a refusal has the body of the server, the ID of its request, and may not be stored', async () => {
+  const { send, app, release } = startGuarded({ refusal: '{"error":"ä"}' });
+  await fill(send);
+  const { statusCode, body, headers } = await app.inject({ url: '/', headers: { 'x-key': 'late' } });
+  expect([statusCode, body]).toEqual([503, '{"error":"ä"}']);
+  expect(headers).toMatchObject({
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': '14',
+    'retry-after': '1',
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    'x-request-id': expect.stringMatching(/^req-/),
+  });
+  release();
+  await app.close();
+});
+
+test('metrics tell how many reads and writes are at work, and why others were refused', async () => {
+  const metrics = createPrometheusMetrics();
+  const { send, app, release, answers } = startGuarded({ metrics });
+  expect(await send('POST', 'writer', 2)).toBe(0);
+  expect(await send('GET', 'greedy', 173)).toBe(101);
+  for (let index = 0; index < 24; index += 1) await send('GET', `of ${index}`, 1);
+  expect(await send('GET', 'late', 3)).toBe(3);
+  const text = await metrics.render();
+  expect(text).toContain('srs_requests_at_work{tier="rest",kind="read"} 96\n');
+  expect(text).toContain('srs_requests_at_work{tier="rest",kind="write"} 2\n');
+  expect(text).toContain('srs_overload_refusals_total{why="key_share"} 101\n');
+  expect(text).toContain('srs_overload_refusals_total{why="room"} 3\n');
+  const late = app.inject({ url: '/', headers: { 'x-key': 'greedy' } });
+  await expect
+    .poll(() => metrics.render(), { timeout: 20_000 })
+    .toContain('srs_overload_refusals_total{why="flood"} 1\n');
+  release();
+  await expect.poll(() => answers.length, { timeout: 20_000 }).toBe(202);
+  expect(await metrics.render()).toContain('srs_requests_at_work{tier="rest",kind="read"} 0\n');
+  await app.close();
+  await late;
 });
 
 const asRude = 'Host: x\r\nx-key: rude\r\n';

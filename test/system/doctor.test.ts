@@ -15,7 +15,7 @@ import { createAccountsClients } from '../../services/programs/keys/clients.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { root } from '../support/processes.ts';
 import { describeWithRedis, startRedis } from '../support/redis.ts';
-import { type ServiceProcess, startService } from '../support/services.ts';
+import { argumentsOf, type ServiceProcess, startService } from '../support/services.ts';
 
 type Finding = { check: string; state: string; found: string; remedy?: string };
 
@@ -56,7 +56,7 @@ afterAll(async () => {
 });
 
 const run = (environment: Record<string, string>, ...args: string[]) =>
-  promisify(execFile)(process.execPath, ['services/programs/doctor/main.ts', ...args], {
+  promisify(execFile)(process.execPath, [...argumentsOf('doctor'), ...args], {
     cwd: root,
     env: { PATH: process.env.PATH, ...environment },
   }).then(

@@ -56,10 +56,9 @@ export function readDatabaseServiceConfig(
 
 function readTls(reader: EnvironmentReader): GrpcTrust['tls'] {
   const names = ['GRPC_TLS_CERT', 'GRPC_TLS_KEY', 'GRPC_TLS_CA'] as const;
-  const paths = names.map((name) => reader.text(name));
-  if (paths.every((path) => path === undefined)) return undefined;
-  const [certificate, key, authority] = names.map((name, index) => {
-    const path = paths[index];
+  if (names.every((name) => reader.text(name) === undefined)) return undefined;
+  const contentOf = (name: (typeof names)[number]): Buffer => {
+    const path = reader.text(name);
     if (path === undefined) {
       reader.problem(`${name} is not set: mutual TLS needs all of ${names.join(', ')}`);
       return Buffer.alloc(0);
@@ -70,8 +69,9 @@ function readTls(reader: EnvironmentReader): GrpcTrust['tls'] {
       reader.problem(`${name} names a file that cannot be read: ${path}`);
       return Buffer.alloc(0);
     }
-  });
-  return certificate && key && authority && { certificate, key, authority };
+  };
+  const [certificate, key, authority] = names;
+  return { certificate: contentOf(certificate), key: contentOf(key), authority: contentOf(authority) };
 }
 
 function isLoopback(host: string): boolean {

@@ -1,5 +1,5 @@
-// Loaded before every command: reports an unsupported Node version before TypeScript syntax can fail.
-// Plain JavaScript without imports, which every Node version can parse.
+// Loaded before every command: reports an unsupported Node version before TypeScript syntax can fail, then turns on Node's
+// compile cache, which halves the CPU of a start. Plain JavaScript without imports, which every Node version can parse.
 const major = Number(process.versions.node.split('.')[0]);
 if (major < 24) {
   process.stderr.write(
@@ -9,3 +9,8 @@ if (major < 24) {
   );
   process.exit(1);
 }
+// Not in the shared folder for temporary files, where another account could put code. Where this folder is read-only,
+// nothing is cached.
+const { enableCompileCache } = process.getBuiltinModule('node:module');
+const { fileURLToPath } = process.getBuiltinModule('node:url');
+enableCompileCache(fileURLToPath(new URL('../../../node_modules/.cache/compile', import.meta.url)));

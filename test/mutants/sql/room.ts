@@ -11,6 +11,7 @@ export async function runSqlRoom(
   room: SqlRoom,
   options: {
     root: string;
+    files: readonly string[];
     folder: string;
     statementsFile: string;
     postgresUrl: string;

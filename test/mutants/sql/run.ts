@@ -17,6 +17,8 @@ export type SqlRun = {
   postgresUrl: string;
   /** Globs of the files that the statements are in. */
   sources: readonly string[];
+  /** Those of them whose mutants are tried. */
+  files: readonly string[];
   share: SqlShare;
   /** How many mutants are tried at once. */
   lanes: number;
@@ -60,7 +62,7 @@ export async function recordStatements({ root, lanes, statementsFile }: SqlRun):
 
 export async function runSql(run: SqlRun, sent: readonly TimedSent[]): Promise<MutantResult[]> {
   const all = mutantsOf(sent, readSources(run.root, run.sources));
-  const mutants = all.filter((mutant) => shareOf(mutant) === run.share);
+  const mutants = all.filter((mutant) => shareOf(mutant) === run.share && run.files.includes(mutant.file));
   const refused = await refusedBy(run.postgresUrl, run.root, mutants);
   const durations = new Map(sent.map(({ file, durationMs }) => [file, durationMs]));
   const kills = new Map<string, number>();

@@ -95,6 +95,13 @@ describe('a clock', () => {
     expect(clockOf('Asia/Kathmandu', ...year)).toEqual({ changes: [], offsets: ['20700 seconds'] });
   });
 
+  test('holds a change at the very end, and none a millisecond beyond it', () => {
+    const from = new Date('2026-01-01T00:00:00Z');
+    const change = new Date('2026-03-08T07:00:00.000Z');
+    expect(clockOf('America/New_York', from, change).changes).toEqual([change]);
+    expect(clockOf('America/New_York', from, new Date('2026-03-08T06:59:59.999Z')).changes).toEqual([]);
+  });
+
   test('shows what Temporal shows, at any instant', () => {
     const from = new Date('2009-01-01T00:00:00Z');
     const to = new Date('2031-01-01T00:00:00Z');

@@ -1,0 +1,48 @@
+// Reads vitest's JSON reports for .ci/run.
+//   failed FILE   prints the test files with failures, and on stderr each failed test with its first line; exits with 1 if none
+//   count FOLDER  prints what needed a second run or failed in it, then "N passed, N failed"; exits with 1 if any failed
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+
+const [command, path] = process.argv.slice(2);
+const read = (file) => JSON.parse(readFileSync(file, 'utf8'));
+const failuresOf = ({ testResults }) =>
+  testResults
+    .filter(({ status }) => status === 'failed')
+    .map(({ name, message, assertionResults }) => ({
+      file: relative(process.cwd(), name),
+      tests: assertionResults.filter(({ status }) => status === 'failed'),
+      message,
+    }));
+const describe = ({ file, tests, message }) =>
+  tests.length === 0
+    ? [`${file}: ${message}`]
+    : tests.map(
+        ({ fullName, failureMessages: [reason = ''] }) => `${file}: ${fullName}: ${reason.split('\n')[0]}`,
+      );
+
+if (command === 'failed') {
+  const failures = failuresOf(read(path));
+  for (const line of failures.flatMap(describe)) process.stderr.write(`failed: ${line}\n`);
+  process.stdout.write(`${failures.map(({ file }) => file).join(' ')}\n`);
+  process.exitCode = failures.length === 0 ? 1 : 0;
+} else {
+  const names = readdirSync(path).filter((name) => !name.endsWith('.again.json'));
+  let [passed, failed] = [0, 0];
+  for (const name of names) {
+    const first = read(join(path, name));
+    const again = readdirSync(path).includes(name.replace('.json', '.again.json'))
+      ? read(join(path, name.replace('.json', '.again.json')))
+      : first;
+    if (again !== first)
+      for (const line of failuresOf(first).flatMap(describe))
+        process.stdout.write(`failed at first: ${line}\n`);
+    for (const line of failuresOf(again).flatMap(describe)) process.stdout.write(`failed: ${line}\n`);
+    const ran = first.numTotalTests - first.numPendingTests - (first.numTodoTests ?? 0);
+    const failures = Math.max(again.numFailedTests, again.success && ran > 0 ? 0 : 1);
+    passed += ran - Math.min(failures, ran);
+    failed += failures;
+  }
+  process.stdout.write(`${passed} passed, ${failed} failed\n`);
+  process.exitCode = failed > 0 || names.length === 0 ? 1 : 0;
+}

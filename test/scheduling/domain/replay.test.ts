@@ -1,0 +1,129 @@
+// Proves which histories contradict themselves or their material, and what is said about each.
+import { expect, test } from 'vitest';
+import type { Material } from '../../../services/scheduling/materials/material.ts';
+import type { Review } from '../../../services/scheduling/reviews/review.ts';
+import { findDrift, type SnoozeOfMaterial } from '../../../services/scheduling/user-data/replay.ts';
+
+const created = new Date('2026-12-01T10:00:00.000Z');
+const snoozed = new Date('2026-12-01T11:00:00.000Z');
+const snoozedUntil = new Date('2026-12-02T09:00:00.000Z');
+const firstReview = new Date('2026-12-02T09:30:00.000Z');
+const firstDue = new Date('2026-12-03T09:30:00.000Z');
+const secondReview = new Date('2026-12-03T12:00:00.000Z');
+const secondDue = new Date('2026-12-09T12:00:00.000Z');
+
+const initial = { easeFactorHundredths: 250, intervalDays: 0, repetitions: 0 };
+const once = { easeFactorHundredths: 236, intervalDays: 1, repetitions: 1 };
+const twice = { easeFactorHundredths: 246, intervalDays: 6, repetitions: 2 };
+
+const snooze: SnoozeOfMaterial = {
+  revision: 1,
+  snoozeUntilTime: snoozedUntil,
+  createTime: snoozed,
+  beforeNextReviewTime: created,
+  afterNextReviewTime: snoozedUntil,
+};
+const gradeOf3: Review = {
+  reviewId: 'r3',
+  materialId: 'm',
+  quality: 3,
+  reviewTime: firstReview,
+  revision: 2,
+  before: { ...initial, nextReviewTime: snoozedUntil },
+  after: { ...once, nextReviewTime: firstDue },
+};
+const gradeOf5: Review = {
+  reviewId: 'r5',
+  materialId: 'm',
+  quality: 5,
+  reviewTime: secondReview,
+  revision: 4,
+  before: { ...once, nextReviewTime: firstDue },
+  after: { ...twice, nextReviewTime: secondDue },
+};
+const reviewed: Material = {
+  materialId: 'm',
+  title: 'Hiragana',
+  content: null,
+  sourceUrl: null,
+  type: 'card',
+  schedule: twice,
+  nextReviewTime: secondDue,
+  lastReviewedTime: secondReview,
+  createTime: created,
+  updateTime: secondReview,
+  archiveTime: null,
+  revision: 4,
+};
+const fresh: Material = {
+  ...reviewed,
+  schedule: initial,
+  nextReviewTime: created,
+  lastReviewedTime: null,
+  updateTime: created,
+  revision: 0,
+};
+
+test('a history that follows, in any order of its rows and with an edit between, has nothing to say', () => {
+  expect(findDrift(fresh, [], [])).toEqual([]);
+  expect(findDrift(reviewed, [gradeOf3, gradeOf5], [snooze])).toEqual([]);
+  expect(findDrift(reviewed, [gradeOf5, gradeOf3], [snooze])).toEqual([]);
+  expect(findDrift({ ...reviewed, revision: 5 }, [gradeOf3, gradeOf5], [snooze])).toEqual([]);
+});
+
+test('a snooze that leaves a later review where it is follows as well', () => {
+  const later = { ...snooze, revision: 5, beforeNextReviewTime: secondDue, afterNextReviewTime: secondDue };
+  expect(findDrift({ ...reviewed, revision: 5 }, [gradeOf3, gradeOf5], [snooze, later])).toEqual([]);
+});
+
+test('a material without a history has the initial schedule, due at its creation and never reviewed', () => {
+  expect(findDrift({ ...fresh, schedule: once, nextReviewTime: null }, [], [])).toEqual([
+    'the schedule is (ease factor 2.36, interval 1, repetitions 1, due never) where (ease factor 2.50, interval 0, repetitions 0, due 2026-12-01T10:00:00.000Z) follows',
+  ]);
+  expect(findDrift({ ...fresh, lastReviewedTime: firstReview }, [], [])).toEqual([
+    'last reviewed is 2026-12-02T09:30:00.000Z where never follows',
+  ]);
+});
+
+test('a material that was never marked as reviewed, or at another time, differs from its last review', () => {
+  expect(findDrift({ ...reviewed, lastReviewedTime: null }, [gradeOf3, gradeOf5], [snooze])).toEqual([
+    'last reviewed is never where 2026-12-03T12:00:00.000Z follows',
+  ]);
+  expect(findDrift({ ...reviewed, lastReviewedTime: firstReview }, [gradeOf3, gradeOf5], [snooze])).toEqual([
+    'last reviewed is 2026-12-02T09:30:00.000Z where 2026-12-03T12:00:00.000Z follows',
+  ]);
+});
+
+test('a review has to begin with what its predecessor left', () => {
+  expect(findDrift(reviewed, [gradeOf5], [])).toEqual([
+    'before review 4, the schedule is (ease factor 2.36, interval 1, repetitions 1, due 2026-12-03T09:30:00.000Z) where (ease factor 2.50, interval 0, repetitions 0, due 2026-12-01T10:00:00.000Z) follows',
+  ]);
+});
+
+test('a review has to end with what its grade gives, and the material with what the review stored', () => {
+  const easier = { ...gradeOf5, after: { ...twice, easeFactorHundredths: 250, nextReviewTime: secondDue } };
+  expect(findDrift(reviewed, [gradeOf3, easier], [snooze])).toEqual([
+    'after review 4, the schedule is (ease factor 2.50, interval 6, repetitions 2, due 2026-12-09T12:00:00.000Z) where (ease factor 2.46, interval 6, repetitions 2, due 2026-12-09T12:00:00.000Z) follows',
+    'the schedule is (ease factor 2.46, interval 6, repetitions 2, due 2026-12-09T12:00:00.000Z) where (ease factor 2.50, interval 6, repetitions 2, due 2026-12-09T12:00:00.000Z) follows',
+  ]);
+});
+
+test('a snooze has to begin with what its predecessor left, and to end with the later of the two instants', () => {
+  const wrong = { ...snooze, beforeNextReviewTime: null, afterNextReviewTime: firstDue };
+  expect(findDrift({ ...fresh, nextReviewTime: firstDue, revision: 1 }, [], [wrong])).toEqual([
+    'before snooze 1, the schedule is (ease factor 2.50, interval 0, repetitions 0, due never) where (ease factor 2.50, interval 0, repetitions 0, due 2026-12-01T10:00:00.000Z) follows',
+    'after snooze 1, the schedule is (ease factor 2.50, interval 0, repetitions 0, due 2026-12-03T09:30:00.000Z) where (ease factor 2.50, interval 0, repetitions 0, due 2026-12-02T09:00:00.000Z) follows',
+  ]);
+});
+
+test('no two entries have one revision, and the material is at the last one or beyond it', () => {
+  expect(findDrift({ ...reviewed, revision: 3 }, [gradeOf3, { ...gradeOf5, revision: 2 }], [snooze])).toEqual(
+    ['revision 2 comes after revision 2'],
+  );
+  expect(findDrift({ ...reviewed, revision: 3 }, [gradeOf3, gradeOf5], [snooze])).toEqual([
+    'revision is 3 where 4 was written',
+  ]);
+  expect(
+    findDrift({ ...fresh, nextReviewTime: snoozedUntil, revision: 1 }, [], [{ ...snooze, revision: 0 }]),
+  ).toEqual(['revision 0 comes after revision 0']);
+});
