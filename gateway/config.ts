@@ -1,26 +1,27 @@
 // The GraphQL gateway's environment.
-import { type CommonConfig, readCommonConfig } from '../services/platform/process/common-config.ts';
+import {
+  type CommonConfig,
+  type Peers,
+  readCommonConfig,
+  readPeers,
+} from '../services/platform/process/common-config.ts';
 import type { EnvironmentReader } from '../services/platform/process/config.ts';
 import { type GatewayToken, readGatewayTokens } from './access/tokens.ts';
 
-export type GatewayConfig = CommonConfig & {
-  host: string;
-  port: number;
-  schedulingTarget: string;
-  accountsTarget: string;
-  /** Not empty if the environment is valid. */
-  tokens: readonly GatewayToken[];
-};
+export type GatewayConfig = CommonConfig &
+  Peers & {
+    host: string;
+    port: number;
+    /** Not empty if the environment is valid. */
+    tokens: readonly GatewayToken[];
+  };
 
 export function readGatewayConfig(reader: EnvironmentReader): GatewayConfig {
-  const targetOf = (name: string, portName: string, port: number) =>
-    reader.text(name) ?? `127.0.0.1:${reader.port(portName, port)}`;
   return {
     ...readCommonConfig(reader),
     host: reader.textOr('HOST', '127.0.0.1'),
     port: reader.port('GRAPHQL_PORT', 4000),
-    schedulingTarget: targetOf('SCHEDULING_URL', 'SCHEDULING_PORT', 50_051),
-    accountsTarget: targetOf('ACCOUNTS_URL', 'ACCOUNTS_PORT', 50_052),
+    ...readPeers(reader),
     tokens: readGatewayTokens(reader),
   };
 }

@@ -53,8 +53,8 @@ describe('every endpoint', () => {
   });
 
   test('answers 404 for a material that is absent, of another user, or no id at all', async () => {
-    const stranger = await system.createUser();
-    const theirs = await createApi(base, stranger.key).create({ title: 'Theirs' });
+    const other = await system.createUser();
+    const theirs = await createApi(base, other.key).create({ title: 'Theirs' });
     for (const id of [NOWHERE, theirs.id, 'x', '..%2f', '%00', 'a'.repeat(9000), theirs.id.toUpperCase()]) {
       expect((await api.post(`/reviews/${id}`, { quality: 4 })).status, id).toBe(404);
       expect((await api.post(`/materials/${id}/snooze`, { preset: '1h' })).status, id).toBe(404);

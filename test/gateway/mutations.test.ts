@@ -200,7 +200,7 @@ describe('materials', () => {
 });
 
 describe('keys', () => {
-  test('are made, shown once, rotated and revoked, on answers that nobody may store', async () => {
+  test('are created, shown once, rotated and revoked, in responses that must not be stored', async () => {
     const { userId } = await system.createUser();
     const made = await mutate(
       'createApiKey',
@@ -311,7 +311,7 @@ describe('deleting a user', () => {
 describe('the audit', () => {
   const since = (length: number) => gateway.audited.slice(length).map(({ requestId: _, ...entry }) => entry);
 
-  test('has a line for each mutation, done or refused, with who, what and whom, and nothing of the content', async () => {
+  test('has a line for each mutation, done or refused, with caller, action and targets, and without content', async () => {
     const before = gateway.audited.length;
     const { userId } = await system.createUser();
     const made = await mutate(

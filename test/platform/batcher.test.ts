@@ -93,7 +93,7 @@ describe('requests of one moment', () => {
     expect(await Promise.all(answers)).toEqual(['a', 'b', 'c']);
   });
 
-  test('go in turns of their fairness keys: who asks for much waits behind nobody else', async () => {
+  test('alternate between fairness keys, so that a key with many requests delays no other', async () => {
     const sent: string[][] = [];
     const request = createBatcher(
       (names: readonly string[]) => {

@@ -110,7 +110,7 @@ test('a key whose writes hang and are refused keeps its reads', async () => {
   await app.close();
 });
 
-test('who is refused for another reason takes no room', async () => {
+test('a request that is refused for another reason takes no place', async () => {
   const { send, app, release, answers } = startGuarded();
   expect(await send('GET', 'bad', 300)).toBe(300);
   expect(new Set(answers)).toEqual(new Set([401]));

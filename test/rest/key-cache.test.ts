@@ -84,14 +84,14 @@ describe('a key that is known', () => {
     expect(await asksFor(other)).toBe(0);
   });
 
-  test('is asked for again with every other key of its user once the user has changed, and of nobody else', async () => {
+  test('is verified again, like all keys of its user, once the user has changed; keys of other users are not', async () => {
     const keys = [makeKey({ userId: 'changed' }), makeKey({ userId: 'changed' })];
-    const stranger = makeKey();
-    for (const key of [...keys, stranger]) await asksFor(key);
+    const unknown = makeKey();
+    for (const key of [...keys, unknown]) await asksFor(key);
     await accounts.announce({ changedUserId: 'changed' });
     await untilSeen();
     expect([await asksFor(keys[0] ?? ''), await asksFor(keys[1] ?? '')]).toEqual([1, 1]);
-    expect(await asksFor(stranger)).toBe(0);
+    expect(await asksFor(unknown)).toBe(0);
   });
 
   test('may do no more than its new scopes allow, and nothing once its user is deleted', async () => {
@@ -115,9 +115,9 @@ describe('a key that is known', () => {
     accounts.keys.set(`${start}1`, { userId: 'twin', apiKeyId: 'twin' });
     expect(await get(`${start}1`)).toBe(200);
     expect([await get(`${start}2`), await get(start), await get(`${start}12`)]).toEqual([401, 401, 401]);
-    const [valid, stranger] = keysWithLikeDigests(4);
+    const [valid, unknown] = keysWithLikeDigests(4);
     accounts.keys.set(valid, { userId: 'like', apiKeyId: 'like' });
-    expect([await get(valid), await get(stranger)]).toEqual([200, 401]);
+    expect([await get(valid), await get(unknown)]).toEqual([200, 401]);
   });
 
   test('is asked for again when it was not used for 30 seconds, and not a millisecond before', async () => {

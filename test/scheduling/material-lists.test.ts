@@ -118,7 +118,7 @@ describe('pages of materials', () => {
     expect(read).toEqual(['due 4', 'due 5', 'due 0', 'due 1', 'due 2', 'due 3']);
   });
 
-  test('refuse a token that another filter, another user or nobody made', async () => {
+  test('refuse a token of another filter or another user, and a forged one', async () => {
     const userId = newUserId();
     for (let index = 0; index < 3; index += 1) await here.create(userId);
     const first = await here.materials.listMaterials({ userId, pageSize: 1 }, CALL);

@@ -1,7 +1,7 @@
 // Two users whose rows have the same ids, as a key of (user_id, id) allows: neither sees nor changes the other's.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
-import { openHolder } from '../support/row-locks.ts';
+import { openLock } from '../support/row-locks.ts';
 import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 import { rowsOf } from './rows-of.ts';
 
@@ -116,13 +116,13 @@ test.each(Object.entries(WRITES))('%s leaves every row of the other as it was', 
 test.each(Object.entries(WRITES))(
   '%s does not wait for what somebody holds of the other',
   async (_, write) => {
-    const holder = await openHolder(here.databaseUrl);
+    const lock = await openLock(here.databaseUrl);
     try {
       for (const table of ['materials', 'snoozes', 'reviews', 'answered_requests'])
-        await holder.sql.query(`SELECT FROM scheduling.${table} WHERE user_id = $1 FOR UPDATE`, [yours]);
+        await lock.sql.query(`SELECT FROM scheduling.${table} WHERE user_id = $1 FOR UPDATE`, [yours]);
       expect(await refusal(write())).toBe('no error');
     } finally {
-      await holder.close();
+      await lock.close();
     }
   },
 );

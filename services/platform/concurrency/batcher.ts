@@ -1,7 +1,7 @@
 // Gathers requests of the same moment, or that come while others are under way, into batches.
 
 /** A batch that takes longer than this makes room for others: what is slow for some must not be slow for all. */
-const PATIENCE_MS = 25;
+const SLOW_MS = 25;
 
 export type BatcherOptions<Q> = {
   /** Requests in a batch, at most; 1: each is sent by itself, at once. */
@@ -47,7 +47,7 @@ export function createBatcher<Q, R>(
       inFlight -= 1;
       schedule();
     };
-    const timer = setTimeout(makeRoom, PATIENCE_MS);
+    const timer = setTimeout(makeRoom, SLOW_MS);
     const answers = startAll(sendBatch, batch);
     for (const [index, { resolve }] of batch.entries()) resolve(answers[index] ?? unanswered());
     void Promise.allSettled(answers).then(() => {

@@ -1,8 +1,8 @@
 // Reads the requests for lists of materials: what to select, where the page begins, and where it ends.
 import type { ListDueMaterialsRequest } from '../../../generated/scheduling/v1/ListDueMaterialsRequest.ts';
 import type { ListMaterialsRequest } from '../../../generated/scheduling/v1/ListMaterialsRequest.ts';
-import { decodePageToken, type Position, toPage } from '../../platform/page-token.ts';
-import { readPageSize, requireUserId } from '../requests.ts';
+import { decodePageToken, type Position, readPageSize, toPage } from '../../platform/page-token.ts';
+import { requireUserId } from '../requests.ts';
 import type { Material } from './material.ts';
 import type { DueRequest, MaterialFilter, NewestRequest } from './material-lists-repository.ts';
 import { fromDueState, fromMaterialState, fromMaterialType, fromMaterialView } from './material-mapper.ts';

@@ -60,7 +60,7 @@ describe('the sliding log', () => {
     );
   });
 
-  test('passes the next write exactly when it said, and not a moment before', () => {
+  test('allows the next write exactly after the time in Retry-After, not before', () => {
     const log: number[] = [];
     for (const now of [0, 10, 20]) takeFromLog(log, { now, window: 100, limit: 3 });
     expect(takeFromLog(log, { now: 30, window: 100, limit: 3 })).toEqual({
