@@ -389,7 +389,8 @@ describe('questions to accounts', () => {
     const counted = await outcomesOf(async () => {
       refused = await api.get('/me', { key: makeKey() });
     });
-    expect(counted).toEqual({ overloaded: 1 });
+    // The others may be on their way still.
+    expect(counted.overloaded).toBe(1);
     expect([refused.status, refused.headers.get('retry-after'), errorOf(refused).code]).toEqual([
       503,
       '1',
