@@ -57,7 +57,7 @@ function configOf(
     tsconfigFile: 'none.json',
     mutator: { excludedMutations: room.texts ? [] : ['StringLiteral'] },
     concurrency: run.lanes,
-    timeoutMS: 10_000,
+    timeoutMS: 20_000,
     // What each holds: nothing that the tests of a room read.
     ignorePatterns: ['/.*', '!/.env.example', '/coverage', '/docs/**/*.png', '/screenshots'],
     tempDirName: join(run.folder, 'sandboxes'),
