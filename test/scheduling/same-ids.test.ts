@@ -85,6 +85,8 @@ test('a search whose first page is full has looked through the own alone', async
     return materials.map(({ title }) => title);
   };
   expect(await search(mine, 'wombat', 1)).toEqual([]);
+  // In the content of the other's.
+  expect(await search(mine, 'wallaby', 1)).toEqual([]);
   expect(await search(yours, 'quokka', 1)).toEqual([]);
   expect(await search(mine, 'quokka', 2)).toEqual(['quokka', 'quokka']);
   expect(await search(yours, 'wombat', 2)).toEqual(['wombat', 'wombat']);

@@ -24,7 +24,7 @@ export function createBatcher<Q, R>(
   let inFlight = 0;
   let isScheduled = false;
   const schedule = () => {
-    if (isScheduled || waiting.length === 0 || inFlight >= maxInFlight) return;
+    if (isScheduled) return;
     isScheduled = true;
     // All sockets that have something to read are read first: requests of different connections meet.
     setImmediate(() => {
@@ -33,7 +33,6 @@ export function createBatcher<Q, R>(
     });
   };
   const take = () => {
-    if (waiting.length <= maxSize) return waiting.splice(0);
     const next = new Set(roundRobin(waiting, ({ request }) => fairnessKeyOf(request)).slice(0, maxSize));
     waiting = waiting.filter((each) => !next.has(each));
     return [...next];
