@@ -6,7 +6,7 @@ import { instant, instantOf, localTime } from '../format.js';
 import { announce, button, explain } from '../ui.js';
 import { ask, field } from './dialog.js';
 
-/** Its buttons; none for a viewer. @param {Context} context @param {User} user @param {MaterialRow} material */
+/** The buttons of a material; a viewer gets none. @param {Context} context @param {User} user @param {MaterialRow} material */
 export function materialActions(context, user, material) {
   if (!context.mayChange) return null;
   const about = (/** @type {string} */ action) => ({ 'aria-label': `${action} ${material.title}` });

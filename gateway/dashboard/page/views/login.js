@@ -5,7 +5,7 @@ import { token, UnauthorizedError } from '../api.js';
 import { h } from '../dom.js';
 import { adviceOf } from '../ui.js';
 
-/** @param {boolean} hasExpired @param {() => Promise<void>} onToken Resolves once the token is found to be good. */
+/** @param {boolean} hasExpired @param {() => Promise<void>} onToken Resolves once the gateway has accepted the token. */
 export function loginView(hasExpired, onToken) {
   const input = h('input', {
     ...{
