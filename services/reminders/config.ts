@@ -1,0 +1,85 @@
+// The reminders service's environment.
+import {
+  type CommonConfig,
+  readCommonConfig,
+  requireTrustBeyondLoopback,
+} from '../platform/process/common-config.ts';
+import type { EnvironmentReader } from '../platform/process/config.ts';
+
+export type RemindersConfig = CommonConfig & {
+  host: string;
+  port: number;
+  httpPort: number;
+  databaseUrl: string;
+  schedulingTarget: string;
+  accountsTarget: string;
+  /** Where mails go: a server, or a folder for .eml files. */
+  mail: { smtpUrl: string } | { mailDir: string };
+  mailFrom: string;
+  /** What links begin with, without a slash at the end; undefined: the address of the HTTP end on loopback. */
+  publicUrl: string | undefined;
+  /** The learning app, which messages link to. */
+  appUrl: string | undefined;
+  /** undefined: push is off. */
+  vapidKeys: string | undefined;
+  showTitles: boolean;
+  pushAllowPrivate: boolean;
+};
+
+export function readRemindersConfig(reader: EnvironmentReader): RemindersConfig {
+  const common = readCommonConfig(reader);
+  const host = reader.textOr('HOST', '127.0.0.1');
+  requireTrustBeyondLoopback(reader, host, common.trust);
+  const targetOf = (name: string, portName: string, port: number) =>
+    reader.text(name) ?? `127.0.0.1:${reader.port(portName, port)}`;
+  const isOn = (name: string, fallback: 'on' | 'off') => reader.oneOf(name, ['on', 'off'], fallback) === 'on';
+  return {
+    ...common,
+    host,
+    port: reader.port('REMINDERS_PORT', 50_053),
+    httpPort: reader.port('REMINDERS_HTTP_PORT', 8090),
+    databaseUrl: reader.required(
+      'DATABASE_URL',
+      'the PostgreSQL to keep reminders in, as postgres://user@host/name',
+    ),
+    schedulingTarget: targetOf('SCHEDULING_URL', 'SCHEDULING_PORT', 50_051),
+    accountsTarget: targetOf('ACCOUNTS_URL', 'ACCOUNTS_PORT', 50_052),
+    ...readMail(reader),
+    publicUrl: readUrl(reader, 'PUBLIC_URL')?.replace(/\/+$/, ''),
+    appUrl: readUrl(reader, 'APP_URL'),
+    vapidKeys: reader.text('VAPID_KEYS'),
+    showTitles: isOn('REMINDER_TITLES', 'on'),
+    pushAllowPrivate: isOn('PUSH_ALLOW_PRIVATE', 'off'),
+  };
+}
+
+function readMail(reader: EnvironmentReader): Pick<RemindersConfig, 'mail' | 'mailFrom'> {
+  const smtpUrl = reader.text('SMTP_URL');
+  const mailDir = reader.text('MAIL_DIR');
+  const mailFrom = reader.text('MAIL_FROM');
+  if (smtpUrl === undefined && mailDir === undefined)
+    reader.problem('neither SMTP_URL nor MAIL_DIR is set: a mail server, or a folder to write mails into');
+  if (smtpUrl !== undefined && !/^smtps?:$/.test(protocolOf(smtpUrl)))
+    reader.problem(
+      'SMTP_URL must be an smtp or smtps URL, such as smtp://user:password@mail.example.com:587',
+    );
+  if (smtpUrl !== undefined && mailFrom === undefined)
+    reader.problem('MAIL_FROM is not set: SMTP_URL needs the address that mails come from');
+  return {
+    mail: smtpUrl === undefined ? { mailDir: mailDir ?? '' } : { smtpUrl },
+    mailFrom: mailFrom ?? 'reminders@localhost',
+  };
+}
+
+/** An http or https URL without query and fragment, since paths are appended to it. */
+function readUrl(reader: EnvironmentReader, name: string): string | undefined {
+  const text = reader.text(name);
+  if (text === undefined) return undefined;
+  if (!/^https?:$/.test(protocolOf(text)) || /[?#]/.test(text))
+    reader.problem(`${name} must be an http or https URL without ? and #, such as https://learn.example.com`);
+  return text;
+}
+
+function protocolOf(text: string): string {
+  return URL.canParse(text) ? new URL(text).protocol : '';
+}
