@@ -15,6 +15,7 @@ export type Work = {
     pausedUntilTime: Date | null;
     minDue: number;
     onlyIfNotReviewedToday: boolean;
+    timeZone: string;
   } | null;
 };
 

@@ -7,6 +7,7 @@ import type { ChannelName, Outcome } from '../deliveries/delivery.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type Loop, startLoop } from '../loop.ts';
 import type { Account } from '../peers.ts';
+import { moveReminders } from '../users/follow-time-zones.ts';
 import { attempt, LONGEST_SEND_MS, outcomeOf } from './attempt.ts';
 import { decideBefore, decideByDue } from './decision.ts';
 import { askFacts, type Facts } from './facts.ts';
@@ -91,6 +92,13 @@ export function startLane<Address>(options: LaneOptions<Address>): Loop {
       return undefined;
     });
     for (const work of undecided) {
+      const account = facts?.accounts.get(work.userId);
+      const isElsewhere = work.reminder !== null && account?.timeZone !== work.reminder.timeZone;
+      // Following changes can miss one whose time lies before that of others.
+      if (account !== undefined && isElsewhere)
+        moveReminders(options, account).catch((error: unknown) =>
+          logger.warn({ err: error, userId: work.userId }, 'reminders not moved to the new time zone'),
+        );
       const step = facts === undefined ? peersAway(random) : nextStep(options, work, facts);
       void ('state' in step ? finish(work, step) : enqueue(work, { ...step, leaseEnd }));
     }

@@ -42,6 +42,7 @@ type WorkRow = Omit<LeasedWork, 'lease' | 'reminder' | 'push'> & {
   pausedUntilTime: Date | null;
   minDue: number;
   onlyIfNotReviewedToday: boolean;
+  timeZone: string;
   endpoint: string | null;
   p256dh: string;
   auth: string;
@@ -54,7 +55,7 @@ export async function readLeased(db: Queryable, leases: readonly LeaseKey[]): Pr
     text: `SELECT d.user_id AS "userId", d.delivery_id AS "deliveryId", d.subscription_id AS "subscriptionId",
              d.is_test AS "isTest", d.due_time AS "dueTime", d.failure, d.attempts,
              r.enabled AS "isEnabled", r.paused_until_time AS "pausedUntilTime", r.min_due AS "minDue",
-             r.only_if_not_reviewed_today AS "onlyIfNotReviewedToday",
+             r.only_if_not_reviewed_today AS "onlyIfNotReviewedToday", r.time_zone AS "timeZone",
              u.email_off_reason IS NULL AS "emailIsOn", u.unsubscribe_token AS "unsubscribeToken",
              s.endpoint, s.p256dh, s.auth
            FROM unnest($1::uuid[], $2::uuid[]) AS leased (user_id, delivery_id)
@@ -66,12 +67,13 @@ export async function readLeased(db: Queryable, leases: readonly LeaseKey[]): Pr
     values: [leases.map(({ userId }) => userId), leases.map(({ deliveryId }) => deliveryId)],
   });
   const leaseOf = new Map(leases.map(({ deliveryId, lease }) => [deliveryId, lease]));
-  return rows.map(({ isEnabled, pausedUntilTime, minDue, onlyIfNotReviewedToday, endpoint, ...row }) => {
-    const { p256dh, auth, ...work } = row;
+  return rows.map(({ isEnabled, pausedUntilTime, minDue, onlyIfNotReviewedToday, timeZone, ...row }) => {
+    const { endpoint, p256dh, auth, ...work } = row;
+    const settings = { pausedUntilTime, minDue, onlyIfNotReviewedToday, timeZone };
     return {
       ...work,
       lease: leaseOf.get(work.deliveryId) ?? 0,
-      reminder: isEnabled === null ? null : { isEnabled, pausedUntilTime, minDue, onlyIfNotReviewedToday },
+      reminder: isEnabled === null ? null : { isEnabled, ...settings },
       push: endpoint === null ? null : { endpoint, p256dh, auth },
     };
   });

@@ -17,20 +17,23 @@ type FollowDependencies = Pick<Dependencies, 'database' | 'peers' | 'now'>;
 /** Reads all changes since the last time, by whatever process. Doing it again, or at once in several processes, is harmless. */
 export async function followTimeZones(dependencies: FollowDependencies): Promise<void> {
   const { database, peers, now } = dependencies;
-  const readUntil = await findReadUntil(database, now());
+  const known = await findReadUntil(database);
+  const readUntil = known ?? now();
+  if (known === undefined) await setReadUntil(database, readUntil);
   const since = new Date(readUntil.getTime() - OVERLAP_MS);
   for await (const accounts of peers.changedAccounts(since)) {
     const last = accounts.at(-1);
     if (last === undefined) continue;
     const elsewhere = new Set(await findUsersElsewhere(database, accounts));
-    for (const account of accounts) if (elsewhere.has(account.userId)) await move(dependencies, account);
+    for (const account of accounts)
+      if (elsewhere.has(account.userId)) await moveReminders(dependencies, account);
     await setReadUntil(database, last.updateTime);
   }
 }
 
-/** What has come due in the new zone since the change still takes place. */
-async function move(
-  { database, now }: FollowDependencies,
+/** Reschedules the user's reminders that follow another zone. What has come due in the new one since the change still takes place. */
+export async function moveReminders(
+  { database, now }: Pick<Dependencies, 'database' | 'now'>,
   { userId, timeZone, updateTime }: Account,
 ): Promise<void> {
   const from = new Date(Math.max(updateTime.getTime(), now().getTime() - LATE_AFTER_MS));
