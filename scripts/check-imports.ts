@@ -19,7 +19,7 @@ const LAWS: readonly Law[] = [
   { of: PLATFORM, may: [PLATFORM] },
   { of: PURE, may: [PURE], packages: ['temporal-polyfill'] },
   { of: SQL, may: [SQL, PURE, PLATFORM] },
-  ...['scheduling', 'accounts', 'rest'].map((service) => ({
+  ...['scheduling', 'accounts', 'reminders', 'rest'].map((service) => ({
     of: new RegExp(`^services/${service}/`),
     may: [new RegExp(`^services/${service}/`), PLATFORM, GENERATED],
   })),
