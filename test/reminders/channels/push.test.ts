@@ -196,7 +196,8 @@ describe('a push service that answers', () => {
       };
       write();
     };
-    expect(await ask(endless)).toEqual({ result: 'sent' });
+    // The time-out must not be what ends it.
+    expect(await ask(endless, { timeoutMs: 600_000 })).toEqual({ result: 'sent' });
     await closed.promise;
   });
 
