@@ -1,10 +1,12 @@
 // The reminders service's environment.
+import { toError } from '../platform/errors.ts';
 import {
   type CommonConfig,
   readCommonConfig,
   requireTrustBeyondLoopback,
 } from '../platform/process/common-config.ts';
 import type { EnvironmentReader } from '../platform/process/config.ts';
+import { readVapidKeys, type VapidKeys } from './channels/push/vapid.ts';
 
 export type RemindersConfig = CommonConfig & {
   host: string;
@@ -16,12 +18,12 @@ export type RemindersConfig = CommonConfig & {
   /** Where mails go: a server, or a folder for .eml files. */
   mail: { smtpUrl: string } | { mailDir: string };
   mailFrom: string;
-  /** What links begin with, without a slash at the end; undefined: the address of the HTTP end on loopback. */
-  publicUrl: string | undefined;
+  /** What links begin with, without a slash at the end. */
+  publicUrl: string;
   /** The learning app, which messages link to. */
   appUrl: string | undefined;
   /** undefined: push is off. */
-  vapidKeys: string | undefined;
+  vapidKeys: VapidKeys | undefined;
   showTitles: boolean;
   pushAllowPrivate: boolean;
 };
@@ -33,11 +35,15 @@ export function readRemindersConfig(reader: EnvironmentReader): RemindersConfig 
   const targetOf = (name: string, portName: string, port: number) =>
     reader.text(name) ?? `127.0.0.1:${reader.port(portName, port)}`;
   const isOn = (name: string, fallback: 'on' | 'off') => reader.oneOf(name, ['on', 'off'], fallback) === 'on';
+  const httpPort = reader.port('REMINDERS_HTTP_PORT', 8090);
+  const publicUrl = readUrl(reader, 'PUBLIC_URL') ?? `http://127.0.0.1:${httpPort}`;
+  if (httpPort === 0 && reader.text('PUBLIC_URL') === undefined)
+    reader.problem('PUBLIC_URL is not set: links cannot begin with a port that the system chooses');
   return {
     ...common,
     host,
     port: reader.port('REMINDERS_PORT', 50_053),
-    httpPort: reader.port('REMINDERS_HTTP_PORT', 8090),
+    httpPort,
     databaseUrl: reader.required(
       'DATABASE_URL',
       'the PostgreSQL to keep reminders in, as postgres://user@host/name',
@@ -45,9 +51,9 @@ export function readRemindersConfig(reader: EnvironmentReader): RemindersConfig 
     schedulingTarget: targetOf('SCHEDULING_URL', 'SCHEDULING_PORT', 50_051),
     accountsTarget: targetOf('ACCOUNTS_URL', 'ACCOUNTS_PORT', 50_052),
     ...readMail(reader),
-    publicUrl: readUrl(reader, 'PUBLIC_URL')?.replace(/\/+$/, ''),
+    publicUrl: publicUrl.replace(/\/+$/, ''),
     appUrl: readUrl(reader, 'APP_URL'),
-    vapidKeys: reader.text('VAPID_KEYS'),
+    vapidKeys: readPushKeys(reader),
     showTitles: isOn('REMINDER_TITLES', 'on'),
     pushAllowPrivate: isOn('PUSH_ALLOW_PRIVATE', 'off'),
   };
@@ -69,6 +75,16 @@ function readMail(reader: EnvironmentReader): Pick<RemindersConfig, 'mail' | 'ma
     mail: smtpUrl === undefined ? { mailDir: mailDir ?? '' } : { smtpUrl },
     mailFrom: mailFrom ?? 'reminders@localhost',
   };
+}
+
+function readPushKeys(reader: EnvironmentReader): VapidKeys | undefined {
+  const text = reader.text('VAPID_KEYS');
+  try {
+    return text === undefined ? undefined : readVapidKeys(text);
+  } catch (error) {
+    reader.problem(`VAPID_KEYS ${toError(error).message}`);
+    return undefined;
+  }
 }
 
 /** An http or https URL without query and fragment, since paths are appended to it. */

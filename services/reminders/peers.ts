@@ -33,8 +33,12 @@ export type Peers = {
     users: readonly Pick<Account, 'userId' | 'timeZone'>[],
     asOf: Date,
   ): Promise<Map<string, DueCount>>;
+  /** Materials of a user that come due on each of `days` days from today on, and those overdue. */
+  readForecast(asked: { userId: string; timeZone: string; days: number; asOf: Date }): Promise<Forecast>;
   close(): void;
 };
+
+export type Forecast = { overdue: number; days: readonly { date: string; count: number }[] };
 
 /** What accounts takes at once. */
 const ACCOUNTS_AT_A_TIME = 100;
@@ -92,6 +96,10 @@ export function createPeers(options: {
         { requestId: randomUUID() },
       );
       return new Map(dueCounts.map(({ userId, ...count }) => [userId, count]));
+    },
+    readForecast({ userId, timeZone, days, asOf }) {
+      const window = { timeZone, days, asOfTime: toTimestamp(asOf) };
+      return stats.getForecast({ userId, window }, { requestId: randomUUID() });
     },
     close() {
       users.close();

@@ -1,114 +1,96 @@
-// Assembles the reminders service: database, migrations, handlers, gRPC, workers.
-import { join } from 'node:path';
-import { v7 as uuidV7 } from 'uuid';
-import type {
-  ReminderServiceDefinition,
-  ReminderServiceHandlers,
-} from '../../generated/reminders/v1/ReminderService.ts';
-import { implement } from '../platform/grpc/handlers.ts';
-import { addPeerChecks } from '../platform/grpc/peer-checks.ts';
-import { type GrpcServer, startGrpcServer } from '../platform/grpc/server.ts';
+// The whole service: the channels that the environment names, the core, and the HTTP end for links.
+import { randomBytes } from 'node:crypto';
 import type { Logger } from '../platform/logging/logger.ts';
 import { NO_TELEMETRY, type Telemetry } from '../platform/observability/telemetry.ts';
-import { openDatabase } from '../platform/postgres/database.ts';
-import { addDatabaseChecks } from '../platform/postgres/database-checks.ts';
-import { migrate } from '../platform/postgres/migrate.ts';
-import { requireUsableDatabase } from '../platform/postgres/usable-database.ts';
-import { watchDatabase } from '../platform/postgres/watch-database.ts';
-import { loadProto, serviceDefinition } from '../platform/protobuf/load.ts';
+import { createFindCalendar } from './channels/calendar/find-calendar.ts';
+import { createEmailChannel } from './channels/email/email-channel.ts';
+import { createPushNetwork } from './channels/push/public-address.ts';
+import { createPushChannel } from './channels/push/push-channel.ts';
+import { subscriptionProblem } from './channels/push/subscription.ts';
 import type { RemindersConfig } from './config.ts';
-import { createDeliveryHandlers } from './deliveries/deliveries-handlers.ts';
-import { createPeers } from './peers.ts';
-import { createReminderHandlers } from './reminders/reminders-handlers.ts';
-import { createSubscriptionHandlers, type PushSetUp } from './subscriptions/subscriptions-handlers.ts';
-import { createUserDataHandlers } from './user-data/user-data-handlers.ts';
-import { createChannelsHandlers } from './users/channels-handlers.ts';
-import { createLinks, type Links } from './users/links.ts';
-import { type Channels, startWorker } from './worker.ts';
+import { type RemindersCore, startCore } from './core.ts';
+import { startHttpEnd } from './http/http-end.ts';
 
-/** The service's SQL schema and its migrations. */
-export const remindersSchema = { schema: 'reminders', directory: join(import.meta.dirname, 'migrations') };
+/** Shorter than a message may take before its lease counts as too short. */
+const MAIL_TIMEOUT_MS = 30_000;
 
-export type RemindersOptions = {
-  config: Pick<
-    RemindersConfig,
-    'host' | 'port' | 'trust' | 'databaseUrl' | 'schedulingTarget' | 'accountsTarget'
-  >;
-  channels: Channels;
-  /** undefined: push is not set up. */
-  push: PushSetUp | undefined;
-  /** What links begin with, without a slash at the end. */
-  publicUrl: string;
-  logger: Logger;
-  now: () => Date;
-  /** From 0 to below 1. */
-  random: () => number;
-  randomBytes: (size: number) => Buffer;
-  telemetry?: Telemetry;
+export type RemindersService = {
+  /** Of gRPC. */
+  port: number;
+  httpPort: number;
+  /** Calls and messages in progress have `timeoutMs` to end. */
+  close(timeoutMs: number): Promise<void>;
 };
 
-export type RemindersService = GrpcServer & { links: Links };
-
-/**
- * Starts the service, its schema migrated; closing it closes the channels.
- * @throws Error if the database is unsuitable or the port is in use.
- */
-export async function startReminders(options: RemindersOptions): Promise<RemindersService> {
-  const { config, channels, logger, now, randomBytes, telemetry = NO_TELEMETRY } = options;
-  const { databaseUrl, trust } = config;
-  const database = openDatabase({
-    databaseUrl,
-    applicationName: 'reminders',
-    maxConnections: 16,
+/** Starts the service, its schema migrated. @throws Error if the database is unsuitable or a port is in use. */
+export async function startReminders(options: {
+  config: RemindersConfig;
+  logger: Logger;
+  now: () => Date;
+  telemetry?: Telemetry;
+}): Promise<RemindersService> {
+  const { config, logger, now, telemetry = NO_TELEMETRY } = options;
+  const style = { appUrl: config.appUrl, showTitles: config.showTitles };
+  const email = createEmailChannel({
+    ...style,
+    destination: config.mail,
+    mailFrom: config.mailFrom,
+    sendTimeoutMs: MAIL_TIMEOUT_MS,
+    now,
+  });
+  const push = createPush(config, { ...style, now });
+  const core = await startCore({
+    config,
+    channels: { email, push: push?.channel },
+    push,
+    publicUrl: config.publicUrl,
     logger,
+    now,
+    random: Math.random,
+    randomBytes,
     telemetry,
   });
-  const peers = createPeers({ ...config, telemetry, logger });
-  const closeChannels = () => Promise.all([channels.email.close(), channels.push?.close()]);
   try {
-    await requireUsableDatabase(database);
-    await migrate({ databaseUrl, ...remindersSchema, logger });
-    addDatabaseChecks(telemetry.readiness, database, remindersSchema);
-    const closePeerChecks = addPeerChecks('reminders', config, telemetry);
-    const newId = (time: Date) => uuidV7({ msecs: time.getTime() });
-    const dependencies = { ...options, telemetry, database, peers, now, newId, randomBytes };
-    const proto = loadProto('reminders/v1');
-    const server = await startGrpcServer({
-      proto,
-      domain: 'reminders.v1',
+    const http = await startHttpEnd({
       host: config.host,
-      port: config.port,
-      trust,
+      port: config.httpPort,
+      ...core.links,
+      findCalendar: findCalendarOf(core, now),
       logger,
+      nowMs: () => performance.now(),
       telemetry,
-      services: [
-        implement<ReminderServiceHandlers>(
-          serviceDefinition<ReminderServiceDefinition>(proto, 'reminders.v1.ReminderService'),
-          {
-            ...createReminderHandlers(dependencies),
-            ...createChannelsHandlers(dependencies),
-            ...createSubscriptionHandlers(dependencies),
-            ...createDeliveryHandlers({ ...dependencies, isPushSetUp: options.push !== undefined }),
-            ...createUserDataHandlers(dependencies),
-          },
-        ),
-      ],
     });
-    const stopWatching = watchDatabase(database, server.setServing);
-    const worker = startWorker(dependencies);
     const close = async (timeoutMs: number) => {
-      stopWatching();
-      await Promise.all([worker.stop(), server.close(timeoutMs)]);
-      closePeerChecks();
-      await closeChannels();
-      peers.close();
-      await database.close();
+      await Promise.all([http.close(), core.close(timeoutMs)]);
     };
-    return { port: server.port, close, links: createLinks({ database, now }) };
+    return { port: core.port, httpPort: http.port, close };
   } catch (error) {
-    await closeChannels();
-    peers.close();
-    await database.close();
+    await core.close(0);
     throw error;
   }
+}
+
+function createPush(
+  { vapidKeys, mailFrom, pushAllowPrivate }: RemindersConfig,
+  style: { appUrl: string | undefined; showTitles: boolean; now: () => Date },
+) {
+  if (vapidKeys === undefined) return undefined;
+  const network = createPushNetwork({ allowPrivate: pushAllowPrivate });
+  const [, address = mailFrom] = /<([^<>]+)>/.exec(mailFrom) ?? [];
+  const channel = createPushChannel({ ...style, keys: vapidKeys, subject: `mailto:${address}`, network });
+  const { publicKey } = vapidKeys;
+  return {
+    channel,
+    publicKey,
+    problemOf: (given: Parameters<typeof subscriptionProblem>[0]) => subscriptionProblem(given, network),
+  };
+}
+
+function findCalendarOf({ links, peers }: RemindersCore, now: () => Date) {
+  return createFindCalendar({
+    findFeedOwner: links.findFeedOwner,
+    findTimeZone: async (userId) => (await peers.findAccounts([userId])).get(userId)?.timeZone,
+    readForecast: peers.readForecast,
+    now,
+  });
 }

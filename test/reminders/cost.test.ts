@@ -4,10 +4,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { openDatabase } from '../../services/platform/postgres/database.ts';
 import { migrate } from '../../services/platform/postgres/migrate.ts';
+import { remindersSchema } from '../../services/reminders/core.ts';
 import { CLAIM } from '../../services/reminders/deliveries/claims-repository.ts';
 import { sweepDeliveries } from '../../services/reminders/deliveries/sweep.ts';
 import { LEASE } from '../../services/reminders/sending/leases-repository.ts';
-import { remindersSchema } from '../../services/reminders/service.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 let database: TestDatabase;

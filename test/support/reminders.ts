@@ -16,7 +16,7 @@ import type {
   ReminderMessage,
   SendResult,
 } from '../../services/reminders/channels/channel.ts';
-import { startReminders } from '../../services/reminders/service.ts';
+import { startCore } from '../../services/reminders/core.ts';
 import { startScheduling } from '../../services/scheduling/service.ts';
 import { createTestDatabase } from './database.ts';
 import { CALL, closeClients, connectScheduling } from './scheduling.ts';
@@ -67,7 +67,7 @@ export async function startTestReminders(time: string) {
   };
   /** One more process's worth of the service. */
   const startAnother = () =>
-    startReminders({
+    startCore({
       config: { ...config, ...targets },
       channels: { email: mail.channel, push: push.channel },
       push: {
