@@ -37,6 +37,7 @@ import { createMaterialListHandlers } from './materials/material-lists-handlers.
 import { createMaterialHandlers } from './materials/materials-handlers.ts';
 import { createReviewHandlers } from './reviews/reviews-handlers.ts';
 import { createSnoozeHandlers } from './snoozes/snoozes-handlers.ts';
+import { createDueCountHandlers } from './statistics/due-counts-handlers.ts';
 import { createStatsHandlers } from './statistics/statistics-handlers.ts';
 import { createUserDataHandlers } from './user-data/user-data-handlers.ts';
 
@@ -86,10 +87,10 @@ export async function startScheduling(options: {
           define<SnoozeServiceDefinition>('SnoozeService'),
           createSnoozeHandlers(dependencies),
         ),
-        implement<StatsServiceHandlers>(
-          define<StatsServiceDefinition>('StatsService'),
-          createStatsHandlers(dependencies),
-        ),
+        implement<StatsServiceHandlers>(define<StatsServiceDefinition>('StatsService'), {
+          ...createStatsHandlers(dependencies),
+          ...createDueCountHandlers(placed),
+        }),
         implement<UserDataServiceHandlers>(
           define<UserDataServiceDefinition>('UserDataService'),
           createUserDataHandlers(dependencies),

@@ -111,7 +111,7 @@ export function createUserHandlers({
 
     async ListChangedUsers(request) {
       if (request.changedSinceTime === null)
-        throw invalidField('changed_since_time', 'changed_since_time must be given.');
+        throw invalidField('changed_since_time', 'must be given.');
       const since = fromTimestamp(request.changedSinceTime);
       const pageSize = readPageSize(request.pageSize);
       const filter = ['ListChangedUsers', since.getTime()];

@@ -1,4 +1,4 @@
-// The rpcs of scheduling.v1.StatsService.
+// The rpcs of scheduling.v1.StatsService that count the learning of one user.
 import type { StatsServiceHandlers } from '../../../generated/scheduling/v1/StatsService.ts';
 import type { StatsWindow } from '../../../generated/scheduling/v1/StatsWindow.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
@@ -25,7 +25,7 @@ type StatsRequest = { userId: string; window: StatsWindow | null };
 export function createStatsHandlers({
   database,
   now,
-}: HandlerDependencies): AsyncHandlers<StatsServiceHandlers> {
+}: HandlerDependencies): Omit<AsyncHandlers<StatsServiceHandlers>, 'BatchGetDueCounts'> {
   const count = async <T>(
     request: StatsRequest,
     toDays: typeof lastDays,
