@@ -11,19 +11,19 @@ import { readVapidKeys, type VapidKeys } from './channels/push/vapid.ts';
 
 export type RemindersConfig = DatabaseServiceConfig &
   Peers & {
-  httpPort: number;
-  /** Where mails go: a server, or a folder for .eml files. */
-  mail: { smtpUrl: string } | { mailDir: string };
-  mailFrom: string;
-  /** What links begin with, without a slash at the end. */
-  publicUrl: string;
-  /** The learning app, which messages link to. */
-  appUrl: string | undefined;
-  /** undefined: push is off. */
-  vapidKeys: VapidKeys | undefined;
-  showTitles: boolean;
-  pushAllowPrivate: boolean;
-};
+    httpPort: number;
+    /** Where mails go: a server, or a folder for .eml files. */
+    mail: { smtpUrl: string } | { mailDir: string };
+    mailFrom: string;
+    /** What links begin with, without a slash at the end. */
+    publicUrl: string;
+    /** The learning app, which messages link to. */
+    appUrl: string | undefined;
+    /** undefined: push is off. */
+    vapidKeys: VapidKeys | undefined;
+    showTitles: boolean;
+    pushAllowPrivate: boolean;
+  };
 
 export function readRemindersConfig(reader: EnvironmentReader): RemindersConfig {
   const isOn = (name: string, fallback: 'on' | 'off') => reader.oneOf(name, ['on', 'off'], fallback) === 'on';

@@ -10,10 +10,7 @@ import { addPeerChecks } from '../platform/grpc/peer-checks.ts';
 import { type GrpcServer, startGrpcServer } from '../platform/grpc/server.ts';
 import type { Logger } from '../platform/logging/logger.ts';
 import { NO_TELEMETRY, type Telemetry } from '../platform/observability/telemetry.ts';
-import { openDatabase } from '../platform/postgres/database.ts';
-import { addDatabaseChecks } from '../platform/postgres/database-checks.ts';
-import { migrate } from '../platform/postgres/migrate.ts';
-import { requireUsableDatabase } from '../platform/postgres/usable-database.ts';
+import { openServiceDatabase } from '../platform/postgres/service-database.ts';
 import { watchDatabase } from '../platform/postgres/watch-database.ts';
 import { loadProto, serviceDefinition } from '../platform/protobuf/load.ts';
 import type { RemindersConfig } from './config.ts';
@@ -56,19 +53,19 @@ export type RemindersCore = GrpcServer & { links: Links; peers: Peers };
 export async function startCore(options: CoreOptions): Promise<RemindersCore> {
   const { config, channels, logger, now, randomBytes, telemetry = NO_TELEMETRY } = options;
   const { databaseUrl, trust } = config;
-  const database = openDatabase({
+  const closeChannels = () => Promise.all([channels.email.close(), channels.push?.close()]);
+  const peers = createPeers({ ...config, telemetry, logger });
+  const database = await openServiceDatabase({
     databaseUrl,
-    applicationName: 'reminders',
-    maxConnections: 16,
+    schema: remindersSchema,
     logger,
     telemetry,
+  }).catch(async (error: unknown) => {
+    peers.close();
+    await closeChannels();
+    throw error;
   });
-  const peers = createPeers({ ...config, telemetry, logger });
-  const closeChannels = () => Promise.all([channels.email.close(), channels.push?.close()]);
   try {
-    await requireUsableDatabase(database);
-    await migrate({ databaseUrl, ...remindersSchema, logger });
-    addDatabaseChecks(telemetry.readiness, database, remindersSchema);
     const closePeerChecks = addPeerChecks('reminders', config, telemetry);
     const newId = (time: Date) => uuidV7({ msecs: time.getTime() });
     const dependencies = { ...options, telemetry, database, peers, now, newId, randomBytes };

@@ -3,12 +3,11 @@ import { randomUUID } from 'node:crypto';
 import type { User } from '../../generated/accounts/v1/User.ts';
 import type { UserServiceDefinition } from '../../generated/accounts/v1/UserService.ts';
 import type { StatsServiceDefinition } from '../../generated/scheduling/v1/StatsService.ts';
-import { createGrpcClient } from '../platform/grpc/client.ts';
+import { clientsOf } from '../platform/grpc/client.ts';
 import { createTokenWatch } from '../platform/grpc/service-token.ts';
 import type { Logger } from '../platform/logging/logger.ts';
 import type { Telemetry } from '../platform/observability/telemetry.ts';
 import type { GrpcTrust } from '../platform/process/common-config.ts';
-import { loadProto, serviceDefinition } from '../platform/protobuf/load.ts';
 import { requireTimestamp, toTimestamp } from '../platform/protobuf/timestamps.ts';
 
 /** A user as accounts has it. */
@@ -54,14 +53,10 @@ export function createPeers(options: {
 }): Peers {
   const { trust, telemetry, logger } = options;
   const common = { trust, telemetry, caller: 'reminders', deadlineMs: DEADLINE_MS };
-  const users = createGrpcClient(
-    serviceDefinition<UserServiceDefinition>(loadProto('accounts/v1'), 'accounts.v1.UserService'),
-    { ...common, target: options.accountsTarget, tokenWatch: createTokenWatch('accounts', logger) },
-  );
-  const stats = createGrpcClient(
-    serviceDefinition<StatsServiceDefinition>(loadProto('scheduling/v1'), 'scheduling.v1.StatsService'),
-    { ...common, target: options.schedulingTarget, tokenWatch: createTokenWatch('scheduling', logger) },
-  );
+  const clientsTo = (peer: string, target: string) =>
+    clientsOf(`${peer}.v1`, { ...common, target, tokenWatch: createTokenWatch(peer, logger) });
+  const users = clientsTo('accounts', options.accountsTarget)<UserServiceDefinition>('UserService');
+  const stats = clientsTo('scheduling', options.schedulingTarget)<StatsServiceDefinition>('StatsService');
   const findSome = async (userIds: readonly string[]) => {
     const keys = userIds.map((userId) => ({ userId }));
     const found = await users.batchGetUsers({ keys }, { requestId: randomUUID() });

@@ -60,6 +60,7 @@ export async function startReminders(options: {
       nowMs: () => performance.now(),
       telemetry,
     });
+    logger.info({ host: config.host, port: http.port }, 'links of reminders are ready');
     const close = async (timeoutMs: number) => {
       await Promise.all([http.close(), core.close(timeoutMs)]);
     };

@@ -70,7 +70,7 @@ test('a test reminder becomes a mail, is counted, and leaves no address or token
   expect(await metrics()).toContain('srs_reminder_lag_seconds_count{channel="email"} 1\n');
   expect((await fetch(`${reminders.ops}/ready`)).status).toBe(200);
 
-  const httpPort = reminders.lines().find(({ msg }) => msg === 'reminders is ready')?.httpPort;
+  const httpPort = reminders.lines().find(({ msg }) => msg === 'links of reminders are ready')?.port;
   const unsubscribe = `http://127.0.0.1:${httpPort}/unsubscribe/${token}`;
   expect((await fetch(unsubscribe, { method: 'POST' })).status).toBe(200);
   const { email } = await client.getChannels({ userId }, CALL);

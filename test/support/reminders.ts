@@ -73,9 +73,7 @@ export async function startTestReminders(time: string) {
       push: {
         publicKey: 'public-key',
         problemOf: ({ endpoint }) =>
-          endpoint.startsWith('https://')
-            ? undefined
-            : { field: 'endpoint', message: 'endpoint must be https.' },
+          endpoint.startsWith('https://') ? undefined : { field: 'endpoint', problem: 'must be https.' },
       },
       publicUrl: 'https://remind.example.com',
       logger,

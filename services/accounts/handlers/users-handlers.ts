@@ -110,8 +110,7 @@ export function createUserHandlers({
     },
 
     async ListChangedUsers(request) {
-      if (request.changedSinceTime === null)
-        throw invalidField('changed_since_time', 'must be given.');
+      if (request.changedSinceTime === null) throw invalidField('changed_since_time', 'must be given.');
       const since = fromTimestamp(request.changedSinceTime);
       const pageSize = readPageSize(request.pageSize);
       const filter = ['ListChangedUsers', since.getTime()];

@@ -46,10 +46,10 @@ async function startAll(
   closers.push(stop);
   // Only now: the embedded server's lock excludes concurrent first starts in this folder.
   const secrets = keepSecrets(process.env, settings);
-  const { accounts: accountsConfig, gateway: gatewayConfig } = readStartSettings(process.env, secrets);
+  const kept = readStartSettings(process.env, secrets);
   const drainMs = Math.floor(rest.shutdownTimeoutMs / 2);
   const audit = createAudit('start');
-  const accounts = await startAccounts({ config: { ...accountsConfig, databaseUrl }, audit, ...common });
+  const accounts = await startAccounts({ config: { ...kept.accounts, databaseUrl }, audit, ...common });
   closers.push(() => accounts.close(drainMs));
   const scheduling = await startScheduling({ config: { ...settings.scheduling, databaseUrl }, ...common });
   closers.push(() => scheduling.close(drainMs));
@@ -59,7 +59,12 @@ async function startAll(
   const facade = await startRest({ config: { ...rest, schedulingTarget, accountsTarget }, ...common });
   closers.push(facade.close);
 
-  const gateway = await startGatewayIfOn(gatewayConfig, { ...targets, logger, audit, telemetry });
+  const reminders = await startRemindersIfOn(kept.reminders, { ...targets, databaseUrl }, common);
+  if (reminders !== undefined) closers.push(() => reminders.close(drainMs));
+  const remindersTarget = reminders && `127.0.0.1:${reminders.port}`;
+
+  const all = { ...targets, remindersTarget };
+  const gateway = await startGatewayIfOn(kept.gateway, { ...all, logger, audit, telemetry });
   if (gateway !== undefined) closers.push(gateway.close);
 
   const url = (port: number) => `http://${reachable(rest.host)}:${port}`;
@@ -72,6 +77,9 @@ async function startAll(
     ['gateway token', gateway && whereTokenIs(settings, secrets)],
     ['scheduling (gRPC)', schedulingTarget],
     ['accounts (gRPC)', accountsTarget],
+    ['reminders (gRPC)', remindersTarget],
+    ['reminders’ links', kept.reminders?.publicUrl],
+    ['mails', kept.reminders && whereMailsGo(kept.reminders)],
     ['health, metrics', telemetry.opsPort && `${opsUrl(settings, telemetry.opsPort)}/ready, /metrics`],
     ['database', settings.databaseUrl === undefined ? `embedded PostgreSQL in ${dataDir}` : 'DATABASE_URL'],
     ['write limit', rest.redisUrl === undefined ? 'in this process' : 'Redis'],
@@ -90,15 +98,31 @@ async function startGatewayIfOn(
   parts: {
     schedulingTarget: string;
     accountsTarget: string;
+    remindersTarget: string | undefined;
     logger: Logger;
     audit: Audit;
     telemetry: Telemetry;
   },
 ) {
   if (gateway === undefined) return undefined;
-  const { schedulingTarget, accountsTarget, ...rest } = parts;
+  const { schedulingTarget, accountsTarget, remindersTarget, ...rest } = parts;
   const { startGateway } = await import('../../../gateway/service.ts');
-  return startGateway({ config: { ...gateway, schedulingTarget, accountsTarget }, ...rest });
+  return startGateway({ config: { ...gateway, schedulingTarget, accountsTarget, remindersTarget }, ...rest });
+}
+
+/** Loads the mail and push programs only if reminders are on. */
+async function startRemindersIfOn(
+  reminders: StartSettings['reminders'],
+  places: { databaseUrl: string; schedulingTarget: string; accountsTarget: string },
+  common: { logger: Logger; now: () => Date; telemetry: Telemetry },
+) {
+  if (reminders === undefined) return undefined;
+  const { startReminders } = await import('../../reminders/service.ts');
+  return startReminders({ config: { ...reminders, ...places }, ...common });
+}
+
+function whereMailsGo({ mail }: NonNullable<StartSettings['reminders']>): string {
+  return 'mailDir' in mail ? `as .eml files in ${mail.mailDir}` : 'by SMTP_URL';
 }
 
 /** Prints the token only on a terminal, since other output can be stored. */

@@ -10,16 +10,22 @@ import {
   type EnvironmentReader,
   readEnvironment,
 } from '../../platform/process/config.ts';
+import { makeVapidKeys } from '../../reminders/channels/push/vapid.ts';
+import { readRemindersConfig } from '../../reminders/config.ts';
 import { readRestConfig } from '../../rest/config.ts';
 import { readSchedulingConfig } from '../../scheduling/config.ts';
 import { keepSecret } from './kept-secret.ts';
 
 export type StartSettings = ReturnType<typeof readStartSettings>;
 /** The secrets that npm start generates if the environment has none. */
-export type Secrets = { pepper: string; gatewayToken: string };
+export type Secrets = { pepper: string; gatewayToken: string; vapidKeys: string | undefined };
 
 /** Placeholders of valid form for values that are not known yet, so that the rest can be checked. Never used. */
-const STAND_INS: Secrets = { pepper: `1:${'x'.repeat(32)}`, gatewayToken: 'x'.repeat(32) };
+const STAND_INS: Secrets = {
+  pepper: `1:${'x'.repeat(32)}`,
+  gatewayToken: 'x'.repeat(32),
+  vapidKeys: undefined,
+};
 export const DATABASE_URL_STAND_IN = 'postgres://stand-in';
 export const GATEWAY_TOKENS_STAND_IN = operatorEntry(STAND_INS.gatewayToken);
 
@@ -52,13 +58,22 @@ export function readStartSettings(environment: Environment, kept: Secrets = STAN
   const rest = read(environment, readRestConfig);
   const accounts = read(inner, readAccountsConfig);
   const scheduling = read(inner, readSchedulingConfig);
-  const isOff = read(environment, (reader) => reader.oneOf('GATEWAY', ['on', 'off'], 'on')) === 'off';
-  const gateway = isOff ? undefined : read({ ...environment, GATEWAY_TOKENS: tokens }, readGatewayConfig);
+  const isOff = (name: string) =>
+    read(environment, (reader) => reader.oneOf(name, ['on', 'off'], 'on')) === 'off';
+  const gateway = isOff('GATEWAY')
+    ? undefined
+    : read({ ...environment, GATEWAY_TOKENS: tokens }, readGatewayConfig);
+  const dataDir = environment.DATA_DIR || '.data';
+  const forReminders = {
+    ...inner,
+    MAIL_DIR: environment.MAIL_DIR || join(dataDir, 'mail'),
+    VAPID_KEYS: environment.VAPID_KEYS || kept.vapidKeys,
+  };
+  const reminders = isOff('REMINDERS') ? undefined : read(forReminders, readRemindersConfig);
   const watching = read(environment, readTelemetryConfig);
   if (problems.size > 0 || !rest || !accounts || !scheduling || !watching) {
     throw new ConfigError([...problems]);
   }
-  const dataDir = environment.DATA_DIR || '.data';
   return {
     dataDir,
     /** undefined: the embedded PostgreSQL of `dataDir`. */
@@ -68,6 +83,8 @@ export function readStartSettings(environment: Environment, kept: Secrets = STAN
     scheduling,
     /** undefined: GATEWAY=off. */
     gateway,
+    /** undefined: REMINDERS=off. */
+    reminders,
     /** The file with the gateway token; undefined if GATEWAY_TOKENS is set. */
     gatewayTokenFile: environment.GATEWAY_TOKENS ? undefined : join(dataDir, 'gateway-token'),
     watching,
@@ -81,12 +98,17 @@ export function operatorEntry(token: string): string {
 
 /** Stored or new secrets, only for those that the environment lacks. */
 export function keepSecrets(environment: Environment, settings: StartSettings): Secrets {
-  const { dataDir, gateway, gatewayTokenFile } = settings;
+  const { dataDir, gateway, gatewayTokenFile, reminders } = settings;
   const random = () => randomBytes(32).toString('hex');
   const needsToken = gateway !== undefined && gatewayTokenFile !== undefined;
   return {
     // Without the stored pepper, no key of this data folder is valid.
     pepper: environment.KEY_PEPPER || keepSecret(join(dataDir, 'key-pepper'), () => `1:${random()}`),
     gatewayToken: needsToken ? keepSecret(gatewayTokenFile, random) : STAND_INS.gatewayToken,
+    // Browsers subscribe for this pair alone.
+    vapidKeys:
+      reminders === undefined || environment.VAPID_KEYS
+        ? undefined
+        : keepSecret(join(dataDir, 'vapid-keys'), makeVapidKeys),
   };
 }

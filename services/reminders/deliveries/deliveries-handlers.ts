@@ -5,7 +5,7 @@ import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import { decodePageToken, readPageSize, toPage } from '../../platform/page-token.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { localDate } from '../reminders/next-occurrence.ts';
-import { readPageSize, requireUserId } from '../requests.ts';
+import { requireUserId } from '../requests.ts';
 import { listSubscriptions } from '../subscriptions/subscriptions-repository.ts';
 import { writeForUser } from '../users/locked-user.ts';
 import { insertDeliveries } from './claims-repository.ts';
@@ -43,8 +43,7 @@ export function createDeliveryHandlers(
       if (channel !== 'CHANNEL_EMAIL' && channel !== 'CHANNEL_PUSH')
         throw invalidField('channel', 'must be CHANNEL_EMAIL or CHANNEL_PUSH.');
       const byEmail = channel === 'CHANNEL_EMAIL';
-      if (!byEmail && !isPushSetUp)
-        throw invalidField('channel', 'is not set up: push needs VAPID_KEYS.');
+      if (!byEmail && !isPushSetUp) throw invalidField('channel', 'is not set up: push needs VAPID_KEYS.');
       const deliveries = await writeForUser(dependencies, userId, async (transaction, user, account) => {
         if (byEmail && user.emailOffReason !== null)
           throw invalidField('channel', 'is off: e-mail was switched off for this user.');

@@ -10,12 +10,11 @@ import { toServiceError } from '../../platform/errors.ts';
 import { createAnonymousPacer } from '../../platform/http/anonymous-callers.ts';
 import { boundBodies } from '../../platform/http/body.ts';
 import { boundConnections } from '../../platform/http/connections.ts';
-import { answerBadHttp } from '../../platform/http/malformed.ts';
+import { fastifyOptions } from '../../platform/http/malformed.ts';
 import { setCommonHeaders } from '../../platform/http/request.ts';
 import { createRequestLog, type RequestLog } from '../../platform/http/request-log.ts';
 import { registerShutdown } from '../../platform/http/shutdown.ts';
 import type { Logger } from '../../platform/logging/logger.ts';
-import { requestIdOf } from '../../platform/logging/request-id.ts';
 import { observeHttp } from '../../platform/observability/observe-http.ts';
 import { NO_TELEMETRY, type Telemetry } from '../../platform/observability/telemetry.ts';
 import type { CalendarFeed } from '../channels/calendar/calendar-feed.ts';
@@ -97,26 +96,15 @@ export function buildHttpApp(dependencies: HttpDependencies): FastifyInstance {
 function createFastify(log: RequestLog, nowMs: () => number): FastifyInstance {
   const anonymousPacer = createAnonymousPacer(nowMs);
   const toJson = () => '{"error":"bad_request"}';
+  const sendNotFound = (reply: FastifyReply) => sendText(reply, 404, 'Not found.');
+  const common = fastifyOptions({ toJson, log, anonymousPacer }, beginAnswer, sendNotFound);
   return Fastify({
-    logger: false,
+    ...common,
     bodyLimit: MAX_BODY_BYTES,
     exposeHeadRoutes: true,
-    return503OnClosing: false,
-    requestTimeout: 5_000,
     // A proxy in front stands on this machine or in a private network, and says for whom it asks.
     trustProxy: ['loopback', 'linklocal', 'uniquelocal'],
-    http: {
-      maxHeaderSize: MAX_HEAD_BYTES,
-      headersTimeout: 5_000,
-      requestTimeout: 5_000,
-      connectionsCheckingInterval: 1_000,
-    },
-    genReqId: ({ headers }) => requestIdOf(headers['x-request-id']),
-    frameworkErrors: (_error, request, reply) => {
-      beginAnswer(log, request as FastifyRequest, reply as FastifyReply);
-      void sendText(reply as FastifyReply, 404, 'Not found.');
-    },
-    clientErrorHandler: answerBadHttp({ toJson, log, anonymousPacer }),
+    http: { ...common.http, maxHeaderSize: MAX_HEAD_BYTES },
   });
 }
 

@@ -4,7 +4,7 @@ import type { UpdateReminderRequest } from '../../../generated/reminders/v1/Upda
 import { ServiceError } from '../../platform/errors.ts';
 import { readFieldMask } from '../../platform/field-mask.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
-import { fromOptionalTimestamp } from '../../platform/protobuf/timestamps.ts';
+import { fromTimestamp } from '../../platform/protobuf/timestamps.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { notFound, requireId, requireUserId } from '../requests.ts';
 import { writeForUser } from '../users/locked-user.ts';
@@ -44,7 +44,7 @@ export function createReminderHandlers(
         ...requireChannels(request.channels),
         minDue: requireMinDue(request.minDue ?? 1),
         onlyIfNotReviewedToday: request.onlyIfNotReviewedToday,
-        pausedUntilTime: fromOptionalTimestamp(request.pausedUntilTime),
+        pausedUntilTime: request.pausedUntilTime && fromTimestamp(request.pausedUntilTime),
         isEnabled: request.enabled ?? true,
       };
       const reminder = await writeForUser(dependencies, userId, async (transaction, _, { timeZone }) => {
@@ -133,7 +133,7 @@ function readChanges(request: UpdateReminderRequest): Partial<ReminderSettings> 
       onlyIfNotReviewedToday: onlyIfNotReviewedToday ?? false,
     }),
     ...(paths.has('paused_until_time') && {
-      pausedUntilTime: fromOptionalTimestamp(request.pausedUntilTime),
+      pausedUntilTime: request.pausedUntilTime && fromTimestamp(request.pausedUntilTime),
     }),
     ...(paths.has('enabled') && { isEnabled: enabled ?? false }),
   };

@@ -53,8 +53,7 @@ export function readZonesOfUsers(
   for (const userId of userIds) {
     if (!isUuid(userId)) throw invalidField('user_ids', 'must be UUIDs.');
   }
-  if (new Set(userIds).size < userIds.length)
-    throw invalidField('user_ids', 'must not name a user twice.');
+  if (new Set(userIds).size < userIds.length) throw invalidField('user_ids', 'must not name a user twice.');
   if (timeZones.length !== userIds.length)
     throw invalidField('time_zones', 'must have one entry for each of user_ids.');
   for (const timeZone of new Set(timeZones)) requireTimeZone('time_zones', timeZone);
