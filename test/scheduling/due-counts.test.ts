@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createLogger } from '../../services/platform/logging/logger.ts';
-import { openDatabase } from '../../services/platform/postgres/database.ts';
+import { type Database, openDatabase, type Statement } from '../../services/platform/postgres/database.ts';
 import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
 import { createDueCountHandlers } from '../../services/scheduling/statistics/due-counts-handlers.ts';
 import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
@@ -125,7 +125,7 @@ test('500 users may be asked for; 501, none, one twice, and bad zones and instan
   const zones = ids.map(() => 'UTC');
   const refused = (request: Parameters<typeof here.stats.batchGetDueCounts>[0]) =>
     refusal(here.stats.batchGetDueCounts(request, CALL));
-  expect((await ask(ids.slice(1))).length).toBe(500);
+  expect((await ask(ids.slice(1))).map((count) => count.userId)).toEqual(ids.slice(1));
   expect(await refused({ userIds: ids, timeZones: zones })).toBe('INVALID_REQUEST user_ids');
   expect(await refused({})).toBe('INVALID_REQUEST user_ids');
   const [userId = ''] = ids;
@@ -147,12 +147,17 @@ test('on a cluster each user is asked for by a statement of their own, with the 
   const options = { databaseUrl: here.databaseUrl, applicationName: 'test', maxConnections: 4 };
   const database = openDatabase({ ...options, logger: createLogger('test', 'silent') });
   const asked: unknown[] = [];
-  const listening = {
+  const listening: Database = {
     ...database,
-    query: async <R>(statement: Parameters<typeof database.query>[0]) => {
-      asked.push(statement.values[0]);
-      return database.query<R>(statement);
-    },
+    transaction: (work) =>
+      database.transaction((connection) =>
+        work({
+          query<R>(statement: Statement) {
+            if (statement.values.length > 0) asked.push(statement.values[0]);
+            return connection.query<R>(statement);
+          },
+        }),
+      ),
   };
   try {
     const dependencies = { now: here.now, newId: () => randomUUID(), isDistributed: true };
@@ -160,7 +165,7 @@ test('on a cluster each user is asked for by a statement of their own, with the 
     const request = { userIds, timeZones: ['UTC', 'UTC', 'UTC'], asOfTime };
     const { dueCounts } = (await BatchGetDueCounts(request, {} as never)) as { dueCounts: object[] };
     expect(dueCounts).toEqual(await ask(userIds));
-    expect(asked).toEqual(userIds);
+    expect(asked.toSorted()).toEqual(userIds.toSorted());
   } finally {
     await database.close();
   }

@@ -43,6 +43,7 @@ const MAX_BODY_BYTES = 4 * 1024;
 const TEXT = 'text/plain; charset=utf-8';
 const HTML = 'text/html; charset=utf-8';
 
+/** Whatever is unknown, malformed or elsewhere is 404 in the same words. */
 export function buildHttpApp(dependencies: HttpDependencies): FastifyInstance {
   const { logger, nowMs, telemetry = NO_TELEMETRY } = dependencies;
   const limit = createAddressLimit(nowMs);

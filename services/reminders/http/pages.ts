@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 
 const STYLE =
   'body{font:1.125rem/1.5 system-ui,sans-serif;max-width:32rem;margin:4rem auto;padding:0 1rem;color-scheme:light dark}' +
-  'button{font:inherit;padding:.5rem 1rem}';
+  'h1{font-size:1.5rem}button{font:inherit;padding:.5rem 1rem}';
 
 /** Allows the style of these pages by its hash, and a form that is sent back to where the page came from. */
 export const PAGE_POLICY = [

@@ -13,7 +13,7 @@ export type EmailOptions = EmailStyle & {
   now: () => Date;
   /** Connections to the SMTP server, each with one message at a time; more messages wait. Default 10. */
   maxConnections?: number;
-  /** After this many milliseconds a message counts as not sent, its wait for a connection included. Default 60,000. */
+  /** After this many milliseconds a message counts as not sent, its wait for a connection included. Default 40,000. */
   sendTimeoutMs?: number;
 };
 
@@ -57,7 +57,7 @@ type Deliver = {
   close(): Promise<void>;
 };
 
-function toServer(smtpUrl: string, { maxConnections = 10, sendTimeoutMs = 60_000 }: EmailOptions): Deliver {
+function toServer(smtpUrl: string, { maxConnections = 10, sendTimeoutMs = 40_000 }: EmailOptions): Deliver {
   const transport = createTransport({
     ...{ pool: true, url: smtpUrl, maxConnections },
     // Deliveries are tried again by their own rules, which know about other replicas.

@@ -10,6 +10,7 @@ const MAX_NAME = 100;
 const MAX_TITLE = 120;
 const MAX_TITLES = 5;
 
+/** Controls in names and titles become spaces; long ones are cut. */
 export function toEmailText(message: ReminderMessage, { appUrl, showTitles }: EmailStyle): EmailText {
   const sentence = dueSentence(message.dueCount);
   const name = toLine(message.firstName, MAX_NAME);

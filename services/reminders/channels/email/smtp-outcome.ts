@@ -12,6 +12,7 @@ export type SmtpFailure = {
 /** The commands that are about this recipient and this message. A refused login or sender is no fault of theirs. */
 const ABOUT_RECIPIENT = /^(RCPT TO|DATA)\b/;
 
+/** 5xx about the recipient or the message is permanent; all else is temporary. */
 export function toSendResult({
   code = '',
   command = '',

@@ -4,6 +4,7 @@ import type { SendResult } from '../channel.ts';
 /** Beyond this, nobody waits for a push service: reminders are given up after 2 h. */
 const MAX_RETRY_AFTER_MS = 24 * 3_600_000;
 
+/** `retryAfter`: the header Retry-After. 404 and 410 end the subscription; 429 and 5xx are temporary. */
 export function toSendResult(status: number, retryAfter: string | undefined, now: Date): SendResult {
   if (status >= 200 && status < 300) return { result: 'sent' };
   if (status === 404 || status === 410)
