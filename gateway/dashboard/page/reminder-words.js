@@ -1,5 +1,5 @@
 // What reminders, their channels and their deliveries are called, in words that support can repeat to a learner.
-/** @import { Delivery, EmailReminders, Reminder, ReminderChannel, Reminders, Weekday } from './types.d.ts' */
+/** @import { Delivery, EmailReminders, PushSubscriptionRow, Reminder, ReminderChannel, Reminders, Weekday } from './types.d.ts' */
 import { distance, instant } from './format.js';
 
 /** @type {readonly (readonly [Weekday, string, string])[]} Monday first: value, abbreviation, name */
@@ -120,6 +120,13 @@ function dayOf(time, timeZone) {
   const [today = ''] = instant(new Date().toISOString(), timeZone).split(',');
   const year = today.split(' ').at(-1);
   return date.endsWith(` ${year}`) ? date.slice(0, -` ${year}`.length) : date;
+}
+
+/** @param {Delivery} delivery @param {readonly PushSubscriptionRow[]} subscriptions Those that the learner has. */
+export function addressOf({ channel, pushSubscriptionId }, subscriptions) {
+  if (pushSubscriptionId === null) return CHANNELS[channel];
+  const host = subscriptions.find(({ id }) => id === pushSubscriptionId)?.host;
+  return `${CHANNELS[channel]}, ${host ?? 'a browser that was removed'}`;
 }
 
 /**

@@ -1,22 +1,31 @@
 // Sends a test reminder and shows what becomes of it.
-/** @import { Context, Delivery, ReminderChannel, User } from '../types.d.ts' */
+/** @import { Context, Delivery, PushSubscriptionRow, ReminderChannel, User } from '../types.d.ts' */
 import { request } from '../api.js';
 import { h } from '../dom.js';
-import { CHANNELS, outcomeOf } from '../reminder-words.js';
+import { addressOf, CHANNELS, outcomeOf } from '../reminder-words.js';
 import { explain } from '../ui.js';
 import { tell } from './dialog.js';
 
 /** When to ask again: over 30 s, in which a mail server that works has long answered. */
 const WAITS_MS = [500, 500, 1000, 1000, 2000, 2000, 3000, 5000, 5000, 5000, 5000];
 
-/** @param {Context} context @param {User} user @param {ReminderChannel} channel */
-export async function sendTest(context, user, channel) {
+/**
+ * @param {Context} context
+ * @param {User} user
+ * @param {ReminderChannel} channel
+ * @param {readonly PushSubscriptionRow[]} subscriptions Those that the learner has.
+ */
+export async function sendTest(context, user, channel, subscriptions) {
   const shown = h('div', { role: 'status' }, 'Sending …');
   const dialog = tell(`Test by ${CHANNELS[channel]}`, shown);
   try {
     const { sendTestReminder } = await request('SEND_TEST', { input: { userId: user.id, channel } });
     await follow(sendTestReminder.deliveries, user, (deliveries) => {
-      shown.replaceChildren(...deliveries.map((delivery) => line(delivery, user)));
+      const lines = deliveries.map(
+        (delivery) =>
+          `${addressOf(delivery, subscriptions)}: ${outcomeOf(delivery, { reminder: undefined, timeZone: user.timeZone })}`,
+      );
+      shown.replaceChildren(...lines.map((line) => h('p', {}, line)));
       return dialog.isConnected;
     });
   } catch (error) {
@@ -43,6 +52,3 @@ async function follow(deliveries, user, show) {
   }
   show(latest);
 }
-
-/** @param {Delivery} delivery @param {User} user */
-const line = (delivery, { timeZone }) => h('p', {}, outcomeOf(delivery, { reminder: undefined, timeZone }));

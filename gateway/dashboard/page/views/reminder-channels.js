@@ -16,28 +16,24 @@ import { button, card, table } from '../ui.js';
 
 /** @param {Context} context @param {User} user @param {Reminders} data @param {boolean} isPushSetUp */
 export function channelCards(context, user, data, isPushSetUp) {
-  return [
-    emailCard(context, user, data),
-    pushCard(context, user, data, isPushSetUp),
-    calendarCard(context, user, data),
-  ];
+  const push = pushCard(context, user, data, isPushSetUp);
+  push.classList.add('wide');
+  return [emailCard(context, user, data), calendarCard(context, user, data), push];
 }
 
 /** @param {Context} context @param {User} user @param {Reminders} data */
 function emailCard(context, user, { emailReminders }) {
   const { enabled } = emailReminders;
   const toggle = enabled
-    ? button('Switch off', () => void switchEmail(context, user, false), {
-        ...{ 'aria-label': 'Switch e-mail off', id: 'switch-email' },
-      })
-    : button('Switch on', () => askSwitchEmailOn(context, user, emailReminders), {
-        ...{ 'aria-label': 'Switch e-mail on', id: 'switch-email' },
+    ? button('Switch e-mail off', () => void switchEmail(context, user, false), { id: 'switch-email' })
+    : button('Switch e-mail on', () => askSwitchEmailOn(context, user, emailReminders), {
+        id: 'switch-email',
       });
   return card(
     'E-mail',
     h('p', {}, emailState(emailReminders, user.timeZone)),
     context.mayChange &&
-      h('div', { class: 'actions' }, toggle, enabled && testButton(context, user, 'EMAIL')),
+      h('div', { class: 'actions' }, toggle, enabled && testButton(context, user, 'EMAIL', [])),
   );
 }
 
@@ -62,7 +58,7 @@ function pushCard(context, user, { pushSubscriptions }, isPushSetUp) {
   return card(
     'Push',
     table('Push subscriptions', context.mayChange ? [...columns, 'Actions'] : columns, rows, 'stacks'),
-    context.mayChange && h('div', { class: 'actions' }, testButton(context, user, 'PUSH')),
+    context.mayChange && h('div', { class: 'actions' }, testButton(context, user, 'PUSH', pushSubscriptions)),
   );
 }
 
@@ -81,16 +77,14 @@ function calendarCard(context, user, { calendarFeed }) {
         { class: 'actions' },
         button('New address', () => askNewFeed(context, user, calendarFeed !== null), { id: 'new-feed' }),
         calendarFeed &&
-          button('End it', () => askDeleteFeed(context, user), {
-            ...{ class: 'danger', 'aria-label': 'End the calendar address', id: 'end-feed' },
-          }),
+          button('End the address', () => askDeleteFeed(context, user), { class: 'danger', id: 'end-feed' }),
       ),
   );
 }
 
-/** @param {Context} context @param {User} user @param {'EMAIL' | 'PUSH'} channel */
-const testButton = (context, user, channel) =>
-  button('Send a test', () => void sendTest(context, user, channel), {
+/** @param {Context} context @param {User} user @param {'EMAIL' | 'PUSH'} channel @param {Reminders['pushSubscriptions']} subscriptions */
+const testButton = (context, user, channel, subscriptions) =>
+  button('Send a test', () => void sendTest(context, user, channel, subscriptions), {
     'aria-label': `Send a test by ${channel === 'EMAIL' ? 'e-mail' : 'push'}`,
     id: `test-${channel}`,
   });

@@ -1,8 +1,8 @@
 // The latest deliveries of a learner's reminders, and what became of each.
-/** @import { Context, Delivery, PushSubscriptionRow, Reminders, User } from '../types.d.ts' */
+/** @import { Context, Delivery, Reminders, User } from '../types.d.ts' */
 
 import { instant, longDay } from '../format.js';
-import { CHANNELS, outcomeOf } from '../reminder-words.js';
+import { addressOf, outcomeOf } from '../reminder-words.js';
 import { card, empty, pager, table } from '../ui.js';
 
 /** @param {Context} context @param {User} user @param {Reminders} data */
@@ -21,7 +21,7 @@ export function deliveriesCard({ route: { params } }, user, data) {
   ]);
   return card(
     'Latest deliveries',
-    table('Latest deliveries', ['Date', 'Reminder', 'Channel', 'What became of it'], rows, 'stacks'),
+    table('Latest deliveries', ['Date', 'Reminder', 'Channel', 'Outcome'], rows, 'stacks'),
     pager(pageInfo, params, (next) => `#/users/${user.id}/reminders?${next}`),
   );
 }
@@ -29,10 +29,3 @@ export function deliveriesCard({ route: { params } }, user, data) {
 /** Of the turn that it was made for: the reminder may have another time by now. @param {Delivery} delivery @param {string} timeZone */
 const timeOf = ({ isTest, dueAt }, timeZone) =>
   isTest ? 'test' : (instant(dueAt, timeZone).split(', ')[1] ?? '');
-
-/** @param {Delivery} delivery @param {readonly PushSubscriptionRow[]} subscriptions */
-export function addressOf({ channel, pushSubscriptionId }, subscriptions) {
-  if (pushSubscriptionId === null) return CHANNELS[channel];
-  const host = subscriptions.find(({ id }) => id === pushSubscriptionId)?.host;
-  return `${CHANNELS[channel]}, ${host ?? 'a browser that was removed'}`;
-}
