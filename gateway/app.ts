@@ -6,13 +6,12 @@ import { ServiceError } from '../services/platform/errors.ts';
 import { registerAdmission } from '../services/platform/http/admission.ts';
 import { createAnonymousPacer, paceAnonymousCallers } from '../services/platform/http/anonymous-callers.ts';
 import { boundConnections } from '../services/platform/http/connections.ts';
-import { answerBadHttp, type BareAnswers } from '../services/platform/http/malformed.ts';
+import { fastifyOptions } from '../services/platform/http/malformed.ts';
 import { noteRefusal } from '../services/platform/http/request-log.ts';
 import { registerShutdown } from '../services/platform/http/shutdown.ts';
 import { limitUnreadResponses } from '../services/platform/http/unread-responses.ts';
 import type { Audit } from '../services/platform/logging/audit.ts';
 import type { Logger } from '../services/platform/logging/logger.ts';
-import { requestIdOf } from '../services/platform/logging/request-id.ts';
 import { observeHttp } from '../services/platform/observability/observe-http.ts';
 import { NO_TELEMETRY, type Telemetry } from '../services/platform/observability/telemetry.ts';
 import { readTraceparent } from '../services/platform/observability/trace-context.ts';
@@ -22,7 +21,7 @@ import { registerDashboard } from './dashboard/dashboard.ts';
 import { registerGraphiql } from './graphiql/graphiql.ts';
 import { startApollo } from './graphql/apollo.ts';
 import type { GatewayContext } from './graphql/context.ts';
-import { answerBadUrl, createGatewayLog, registerHttp, toJson, UNAVAILABLE_BODY } from './http.ts';
+import { beginAnswer, createGatewayLog, registerHttp, sendError, toJson, UNAVAILABLE_BODY } from './http.ts';
 import { type Inspected, inspect } from './limits/inspect.ts';
 import { createKnownDocuments } from './limits/known-documents.ts';
 import { createLanes } from './limits/lanes.ts';
@@ -57,7 +56,11 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
   const lanesOf = createLanes();
   const log = createGatewayLog(logger);
   const anonymousPacer = createAnonymousPacer(() => performance.now());
-  const app = createFastify({ toJson, log, anonymousPacer });
+  const refusals = { toJson, log, anonymousPacer };
+  const app: FastifyInstance = Fastify({
+    ...fastifyOptions(refusals, beginAnswer, sendError),
+    bodyLimit: LIMITS.bodyBytes,
+  });
   const connections = boundConnections(app);
   observeHttp(app, 'gateway', telemetry);
   paceAnonymousCallers(app, anonymousPacer, isAnonymous);
@@ -145,20 +148,6 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
   registerGraphiql(app);
   registerDashboard(app);
   return app;
-}
-
-function createFastify(refusals: BareAnswers): FastifyInstance {
-  return Fastify({
-    logger: false,
-    bodyLimit: LIMITS.bodyBytes,
-    exposeHeadRoutes: false,
-    return503OnClosing: false,
-    frameworkErrors: answerBadUrl(refusals),
-    clientErrorHandler: answerBadHttp(refusals),
-    requestTimeout: 10_000,
-    http: { headersTimeout: 5_000, requestTimeout: 10_000, connectionsCheckingInterval: 1_000 },
-    genReqId: ({ headers }) => requestIdOf(headers['x-request-id']),
-  });
 }
 
 /** The key that a request counts against; all anonymous callers share one. */

@@ -8,12 +8,11 @@ import type { SnoozeServiceDefinition } from '../generated/scheduling/v1/SnoozeS
 import type { StatsServiceDefinition } from '../generated/scheduling/v1/StatsService.ts';
 import type { UserDataServiceDefinition } from '../generated/scheduling/v1/UserDataService.ts';
 import { ServiceError } from '../services/platform/errors.ts';
-import { createGrpcClient, type GrpcClient } from '../services/platform/grpc/client.ts';
+import { clientsOf, type GrpcClient } from '../services/platform/grpc/client.ts';
 import { createTokenWatch } from '../services/platform/grpc/service-token.ts';
 import type { Logger } from '../services/platform/logging/logger.ts';
 import { NO_TELEMETRY, type Telemetry } from '../services/platform/observability/telemetry.ts';
-import type { GrpcTrust } from '../services/platform/process/common-config.ts';
-import { loadProto, serviceDefinition } from '../services/platform/protobuf/load.ts';
+import type { GrpcTrust, Peers } from '../services/platform/process/common-config.ts';
 import { LIMITS } from './limits/limits.ts';
 
 export type Clients = {
@@ -32,17 +31,10 @@ export type Clients = {
 export const DEADLINE_MS = 5000;
 
 export function createClients(
-  config: {
-    schedulingTarget: string;
-    accountsTarget: string;
-    remindersTarget?: string | undefined;
-    trust: GrpcTrust;
-  },
+  config: Peers & { remindersTarget?: string | undefined; trust: GrpcTrust },
   telemetry: Telemetry = NO_TELEMETRY,
   logger?: Logger,
 ): Clients {
-  const scheduling = loadProto('scheduling/v1');
-  const accounts = loadProto('accounts/v1');
   const common = {
     trust: config.trust,
     caller: 'gateway',
@@ -50,51 +42,23 @@ export function createClients(
     maxMessageBytes: LIMITS.answerBytes,
     telemetry,
   };
-  const toPeer = (peer: string, target: string) => ({
-    ...common,
-    target,
-    tokenWatch: createTokenWatch(peer, logger),
-  });
-  const toScheduling = toPeer('scheduling', config.schedulingTarget);
-  const toAccounts = toPeer('accounts', config.accountsTarget);
+  const clientsTo = (peer: string, target: string) =>
+    clientsOf(`${peer}.v1`, { ...common, target, tokenWatch: createTokenWatch(peer, logger) });
+  const scheduling = clientsTo('scheduling', config.schedulingTarget);
+  const accounts = clientsTo('accounts', config.accountsTarget);
   return {
-    users: createGrpcClient(
-      serviceDefinition<UserServiceDefinition>(accounts, 'accounts.v1.UserService'),
-      toAccounts,
-    ),
-    apiKeys: createGrpcClient<ApiKeyServiceDefinition, 'WatchRevocations'>(
-      serviceDefinition<ApiKeyServiceDefinition>(accounts, 'accounts.v1.ApiKeyService'),
-      toAccounts,
-    ),
-    materials: createGrpcClient(
-      serviceDefinition<MaterialServiceDefinition>(scheduling, 'scheduling.v1.MaterialService'),
-      toScheduling,
-    ),
-    reviews: createGrpcClient(
-      serviceDefinition<ReviewServiceDefinition>(scheduling, 'scheduling.v1.ReviewService'),
-      toScheduling,
-    ),
-    snoozes: createGrpcClient(
-      serviceDefinition<SnoozeServiceDefinition>(scheduling, 'scheduling.v1.SnoozeService'),
-      toScheduling,
-    ),
-    stats: createGrpcClient(
-      serviceDefinition<StatsServiceDefinition>(scheduling, 'scheduling.v1.StatsService'),
-      toScheduling,
-    ),
-    userData: createGrpcClient<UserDataServiceDefinition, 'ExportUserData'>(
-      serviceDefinition<UserDataServiceDefinition>(scheduling, 'scheduling.v1.UserDataService'),
-      toScheduling,
-    ),
+    users: accounts<UserServiceDefinition>('UserService'),
+    apiKeys: accounts<ApiKeyServiceDefinition, 'WatchRevocations'>('ApiKeyService'),
+    materials: scheduling<MaterialServiceDefinition>('MaterialService'),
+    reviews: scheduling<ReviewServiceDefinition>('ReviewService'),
+    snoozes: scheduling<SnoozeServiceDefinition>('SnoozeService'),
+    stats: scheduling<StatsServiceDefinition>('StatsService'),
+    userData: scheduling<UserDataServiceDefinition, 'ExportUserData'>('UserDataService'),
     reminders:
       config.remindersTarget === undefined
         ? undefined
-        : createGrpcClient<ReminderServiceDefinition, 'ExportUserData'>(
-            serviceDefinition<ReminderServiceDefinition>(
-              loadProto('reminders/v1'),
-              'reminders.v1.ReminderService',
-            ),
-            toPeer('reminders', config.remindersTarget),
+        : clientsTo('reminders', config.remindersTarget)<ReminderServiceDefinition, 'ExportUserData'>(
+            'ReminderService',
           ),
   };
 }

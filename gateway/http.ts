@@ -1,9 +1,13 @@
 // What all responses of the gateway share: headers, a log line, errors in GraphQL's format.
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { invalidRequest, ServiceError, toServiceError } from '../services/platform/errors.ts';
+import {
+  ERROR_CATALOGUE,
+  invalidRequest,
+  ServiceError,
+  toServiceError,
+} from '../services/platform/errors.ts';
 import { refusalOfHeaders } from '../services/platform/http/connections.ts';
 import { registerJsonBody } from '../services/platform/http/json.ts';
-import type { BareAnswers } from '../services/platform/http/malformed.ts';
 import { setCommonHeaders } from '../services/platform/http/request.ts';
 import {
   causeOf,
@@ -29,39 +33,26 @@ export function registerHttp(app: FastifyInstance, { logger, log, fairnessKeyOf 
   });
   app.setNotFoundHandler((_request, reply) => {
     const message = 'There is only POST /graphql here, GraphiQL at /, and the dashboard at /dashboard.';
-    return send(reply, 404, new ServiceError('NOT_FOUND', { message }));
+    return sendError(reply, new ServiceError('NOT_FOUND', { message }));
   });
   app.setErrorHandler((error: FastifyError, request, reply) => {
-    if (error instanceof ServiceError) {
-      if (error.reason === 'UNAUTHORIZED') reply.header('www-authenticate', 'Bearer');
-      return send(reply, statusOf(error), error);
-    }
+    if (error instanceof ServiceError) return sendError(reply, error);
     if ((error.statusCode ?? 500) < 500) {
       const message =
         'The body must be JSON in UTF-8 of at most 100 KiB, sent with Content-Type: application/json.';
-      return send(reply, 400, invalidRequest('body', message));
+      return sendError(reply, invalidRequest('body', message));
     }
     logger.error({ err: error, tier: 'gateway', requestId: request.id }, 'request failed');
-    return send(reply, 500, toServiceError(error));
+    return sendError(reply, toServiceError(error));
   });
 }
 
 /** Runs first for every request, even if no hook runs. */
-function beginAnswer(log: RequestLog, request: FastifyRequest, reply: FastifyReply): void {
+export function beginAnswer(log: RequestLog, request: FastifyRequest, reply: FastifyReply): void {
   setCommonHeaders(request, reply);
   // Responses can contain a key; the dashboard's files override this.
   reply.header('cache-control', 'no-store');
   log.begin(request, reply);
-}
-
-/** For URLs that the router cannot decode; runs before any hook. */
-export function answerBadUrl({ log, anonymousPacer }: BareAnswers) {
-  return (_error: FastifyError, request: FastifyRequest, reply: FastifyReply): void => {
-    beginAnswer(log, request, reply);
-    anonymousPacer.pace(request.raw.socket, reply.raw, () => {
-      void send(reply, 400, invalidRequest('path', 'The path must be percent-encoded UTF-8.'));
-    });
-  };
 }
 
 export const toJson = (error: ServiceError) => JSON.stringify({ errors: [toGraphQLError(error)] });
@@ -69,14 +60,9 @@ export const toJson = (error: ServiceError) => JSON.stringify({ errors: [toGraph
 /** The body of a 503 under load shedding. */
 export const UNAVAILABLE_BODY = toJson(new ServiceError('UNAVAILABLE'));
 
-function send(reply: FastifyReply, status: number, error: ServiceError): FastifyReply {
+export function sendError(reply: FastifyReply, error: ServiceError): FastifyReply {
   const answer = toGraphQLError(error);
+  if (error.reason === 'UNAUTHORIZED') reply.header('www-authenticate', 'Bearer');
   noteRefusal(reply.request, { ...refusalOf(answer), cause: causeOf(error) });
-  return reply.code(status).send({ errors: [answer] });
-}
-
-function statusOf({ reason }: ServiceError): number {
-  if (reason === 'UNAUTHORIZED') return 401;
-  if (reason === 'UNAVAILABLE') return 503;
-  return reason === 'INSUFFICIENT_SCOPE' ? 403 : 400;
+  return reply.code(ERROR_CATALOGUE[error.reason].httpStatus).send({ errors: [answer] });
 }

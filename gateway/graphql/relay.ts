@@ -38,7 +38,7 @@ export function countOf(first: number | null | undefined): number {
 
 /**
  * Reads the requested connection. A cursor at the end of a page is the service's own token; from a cursor within a page, the
- * page is read again from its beginning, which takes at most two calls.
+ * page is read again from its beginning. That takes at most two calls, and more where long texts end pages early.
  * @throws INVALID_REQUEST, field first or after.
  */
 export async function readConnection<T>(
@@ -47,15 +47,17 @@ export async function readConnection<T>(
 ): Promise<Connection<T>> {
   const count = countOf(first);
   const { pageToken, skip } = readCursor(after);
-  const page = await read({ pageSize: Math.min(MAX_ROWS, skip + count), pageToken });
-  const rows = skip === 0 ? page.rows : page.rows.slice(skip);
-  const part = { pageToken, skip, rows, next: page.nextPageToken };
-  if (rows.length >= count || page.nextPageToken === '') return new LazyConnection([part]);
-  const rest = await read({ pageSize: count - rows.length, pageToken: page.nextPageToken });
-  return new LazyConnection([
-    part,
-    { pageToken: page.nextPageToken, skip: 0, rows: rest.rows, next: rest.nextPageToken },
-  ]);
+  const parts: Part<T>[] = [];
+  let [toSkip, left] = [skip, count];
+  for (let token: string | undefined = pageToken; token !== undefined && left > 0; ) {
+    const page: Page<T> = await read({ pageSize: Math.min(MAX_ROWS, toSkip + left), pageToken: token });
+    const rows = toSkip === 0 ? page.rows : page.rows.slice(toSkip);
+    parts.push({ pageToken: token, skip: toSkip, rows, next: page.nextPageToken });
+    toSkip = Math.max(0, toSkip - page.rows.length);
+    left -= rows.length;
+    token = page.nextPageToken || undefined;
+  }
+  return new LazyConnection(parts);
 }
 
 /** A first page that was prefetched. */

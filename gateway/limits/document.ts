@@ -9,10 +9,9 @@ import {
   valueFromASTUntyped,
   visit,
 } from 'graphql';
-import { invalidField } from '../../services/platform/errors.ts';
+import { invalidField, invalidRequest } from '../../services/platform/errors.ts';
 import { describeSyntaxError } from '../graphql/refusals.ts';
 import { LIMITS } from './limits.ts';
-import { refuseDocument } from './refuse-document.ts';
 
 export type KnownDocument = {
   document: DocumentNode;
@@ -29,7 +28,7 @@ export function parseWithin(query: string): DocumentNode {
   try {
     return parse(query, { maxTokens: LIMITS.tokens });
   } catch (error) {
-    if (error instanceof GraphQLError) throw refuseDocument(describeSyntaxError(error));
+    if (error instanceof GraphQLError) throw invalidRequest('query', describeSyntaxError(error));
     throw error;
   }
 }
@@ -65,21 +64,26 @@ export function requireFewParts({ document, operations, fragments }: KnownDocume
     },
   });
   for (const part of ['aliases', 'directives', 'fragments', 'operations'] as const) {
-    if (count[part] > LIMITS[part]) throw refuseDocument(`At most ${LIMITS[part]} ${part} are allowed.`);
+    if (count[part] > LIMITS[part])
+      throw invalidRequest('query', `At most ${LIMITS[part]} ${part} are allowed.`);
   }
   const pairs = [...fieldsOf.values()].reduce((sum, fields) => sum + fields * fields, 0);
   if (pairs > LIMITS.pairs)
-    throw refuseDocument('The document asks for too many fields of one name: ask for each once.');
+    throw invalidRequest('query', 'The document asks for too many fields of one name: ask for each once.');
   const lines = document.loc?.source.body.split(/\r\n|[\r\n]/, LIMITS.lines + 1).length ?? 0;
   if (lines > LIMITS.lines)
-    throw refuseDocument(`At most ${LIMITS.lines} lines are allowed: send long texts as variables.`);
+    throw invalidRequest('query', `At most ${LIMITS.lines} lines are allowed: send long texts as variables.`);
 }
 
 /** Bounds aliases, which the response repeats per row, and variable names, which errors repeat. */
 function requireOwnName(name: string): void {
-  if (name.startsWith('__')) throw refuseDocument('Names that begin with __ are those of GraphQL itself.');
+  if (name.startsWith('__'))
+    throw invalidRequest('query', 'Names that begin with __ are those of GraphQL itself.');
   if (name.length > LIMITS.nameCharacters)
-    throw refuseDocument(`An alias or variable may have at most ${LIMITS.nameCharacters} characters.`);
+    throw invalidRequest(
+      'query',
+      `An alias or variable may have at most ${LIMITS.nameCharacters} characters.`,
+    );
 }
 
 /** The operation to execute. @throws INVALID_REQUEST if it is ambiguous or missing. */
@@ -90,7 +94,8 @@ export function selectOperation(
   const candidates =
     name === undefined ? operations : operations.filter((operation) => operation.name?.value === name);
   const [operation] = candidates;
-  if (operation?.operation === 'subscription') throw refuseDocument('There are no subscriptions here.');
+  if (operation?.operation === 'subscription')
+    throw invalidRequest('query', 'There are no subscriptions here.');
   if (operation !== undefined && candidates.length === 1) return operation;
   throw invalidField('operationName', 'must name one operation of the document.');
 }

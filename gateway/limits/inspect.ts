@@ -5,7 +5,6 @@ import { requireFewParts, selectOperation, withDefaults } from './document.ts';
 import type { KnownDocuments } from './known-documents.ts';
 import { LIMITS } from './limits.ts';
 import { type Measure, type MeasureInput, measure } from './measure.ts';
-import { refuseDocument } from './refuse-document.ts';
 import { type RequestedMutation, requestedMutations } from './requested-mutations.ts';
 
 export type Inspected = {
@@ -46,7 +45,8 @@ export function inspect(schema: GraphQLSchema, documents: KnownDocuments, body: 
     inspected.isMutation = operation.operation === 'mutation';
     const { first, areMore } = mutationsOf(operation);
     inspected.mutations = first;
-    if (areMore) throw refuseDocument(`At most ${LIMITS.mutations} mutations are allowed in one request.`);
+    if (areMore)
+      throw invalidRequest('query', `At most ${LIMITS.mutations} mutations are allowed in one request.`);
     if (!document.isValid) requireFewParts(document);
     inspected.measured = measure(inputOf(operation));
     requireWithinLimits(operation, inspected.measured);
@@ -89,15 +89,17 @@ function isObject(value: unknown): value is Record<string, unknown> {
 function requireWithinLimits(operation: OperationDefinitionNode, { cost, depth, rpcs }: Measure): void {
   const maxDepth = isIntrospection(operation) ? LIMITS.introspectionDepth : LIMITS.depth;
   if (depth > maxDepth)
-    throw refuseDocument(`The document is ${depth} levels deep; at most ${maxDepth} are allowed.`);
+    throw invalidRequest('query', `The document is ${depth} levels deep; at most ${maxDepth} are allowed.`);
   if (cost > LIMITS.cost) {
     const times = (cost / LIMITS.cost).toPrecision(2);
-    throw refuseDocument(
+    throw invalidRequest(
+      'query',
       `The query costs ${times} times what is allowed: ask for fewer fields or smaller pages.`,
     );
   }
   if (rpcs > LIMITS.rpcs) {
-    throw refuseDocument(
+    throw invalidRequest(
+      'query',
       `The query may take ${rpcs} calls to the services; at most ${LIMITS.rpcs} are allowed: ask for smaller pages.`,
     );
   }

@@ -3,9 +3,9 @@ import { hash } from 'node:crypto';
 import type { ApolloServerOptions } from '@apollo/server';
 import type { DocumentNode } from 'graphql';
 import { LRUCache } from 'lru-cache';
+import { invalidRequest } from '../../services/platform/errors.ts';
 import { type KnownDocument, knowDocument, parseWithin } from './document.ts';
 import { LIMITS } from './limits.ts';
-import { refuseDocument } from './refuse-document.ts';
 
 /** Measured: at most 510 bytes per token, and 11 per escaped character. */
 const BYTES_OF_TOKEN = 600;
@@ -26,7 +26,8 @@ export function createKnownDocuments(): KnownDocuments {
   return {
     read(query) {
       // A lone surrogate hashes as another document, since the hash is over UTF-8.
-      if (!query.isWellFormed()) throw refuseDocument('The document holds half of a surrogate pair.');
+      if (!query.isWellFormed())
+        throw invalidRequest('query', 'The document holds half of a surrogate pair.');
       const found = known.get(hash('sha256', query));
       if (found !== undefined) return found;
       return knowDocument(parseWithin(query), false);

@@ -15,9 +15,9 @@ import {
   TypeMetaFieldDef,
   valueFromASTUntyped,
 } from 'graphql';
+import { invalidRequest } from '../../services/platform/errors.ts';
 import { callOf, DEFAULT_ROWS, JOINED, JOINED_COST, JOINING, LONG, MAX_ROWS, ROWS } from './field-costs.ts';
 import { introspectionRows } from './introspection-rows.ts';
-import { refuseDocument } from './refuse-document.ts';
 
 /** Upper bounds, tested with random documents: test/gateway/random-documents.test.ts. */
 export type Measure = {
@@ -92,7 +92,7 @@ class Measuring {
   #fragment(name: string, place: Place): Part {
     const key = `${name} ${place}`;
     const known = this.#fragments.get(key);
-    if (known === 'in progress') throw refuseDocument('A fragment contains itself.');
+    if (known === 'in progress') throw invalidRequest('query', 'A fragment contains itself.');
     if (known !== undefined) return known;
     const fragment = this.#input.fragments.get(name);
     if (fragment === undefined) return { cost: 0, depth: 0, rpcs: 0, joined: 0 };

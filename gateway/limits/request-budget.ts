@@ -1,11 +1,10 @@
 // The remaining budget of a request: service calls, bytes of their responses, bytes of long texts, time.
-import { ServiceError } from '../../services/platform/errors.ts';
+import { invalidRequest, ServiceError } from '../../services/platform/errors.ts';
 import type { CallOptions } from '../../services/platform/grpc/client.ts';
 import { isMessageTooLarge } from '../../services/platform/grpc/status.ts';
 import { BYTES_OF_COST } from './field-costs.ts';
 import type { Lane, Lanes } from './lanes.ts';
 import { LIMITS } from './limits.ts';
-import { refuseDocument } from './refuse-document.ts';
 
 type Rpc<Q, R> = (request: Q, call: CallOptions) => Promise<R>;
 
@@ -57,7 +56,7 @@ export function createRequestBudget(options: BudgetOptions): RequestBudget {
   return {
     read: (rpc, request, lane = 'own') => lanes[lane](() => readNow(rpc, request)),
     answer(text) {
-      textBytes += jsonBytes(text);
+      textBytes += Buffer.byteLength(JSON.stringify(text));
       if (textBytes > leftForTexts) throw TOO_MUCH;
       return text;
     },
@@ -65,25 +64,10 @@ export function createRequestBudget(options: BudgetOptions): RequestBudget {
 }
 
 // Shared error instances, so that a request that fails in many places logs once.
-const TOO_MUCH = refuseDocument(
+const TOO_MUCH = invalidRequest(
+  'query',
   'The answer would hold more than 16 MiB: ask for fewer rows, or leave out content and sourceUrl.',
 );
 const TOO_LATE = new ServiceError('UNAVAILABLE', {
   cause: new Error('the request ran out of time, or the client disconnected'),
 });
-
-const [SPACE, QUOTE, BACKSLASH] = [0x20, 0x22, 0x5c];
-
-/** Upper bound of the text's size as JSON in UTF-8. */
-function jsonBytes(text: string): number {
-  let bytes = 2;
-  for (let index = 0; index < text.length; index += 1) {
-    const code = text.charCodeAt(index);
-    if (code < SPACE) bytes += 6;
-    else if (code === QUOTE || code === BACKSLASH) bytes += 2;
-    else if (code < 0x80) bytes += 1;
-    // Half of a surrogate pair, which takes four bytes.
-    else bytes += code < 0x800 || (code & 0xf800) === 0xd800 ? 2 : 3;
-  }
-  return bytes;
-}

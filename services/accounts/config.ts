@@ -1,33 +1,17 @@
 // The accounts service's environment.
-import {
-  type CommonConfig,
-  readCommonConfig,
-  requireTrustBeyondLoopback,
-} from '../platform/process/common-config.ts';
+import { type DatabaseServiceConfig, readDatabaseServiceConfig } from '../platform/process/common-config.ts';
 import type { EnvironmentReader } from '../platform/process/config.ts';
 import type { Pepper } from './api-key.ts';
 
-export type AccountsConfig = CommonConfig & {
-  host: string;
-  port: number;
-  databaseUrl: string;
+export type AccountsConfig = DatabaseServiceConfig & {
   /** Newest first; not empty if the environment is valid. */
   peppers: readonly Pepper[];
   keysPerHour: number;
 };
 
 export function readAccountsConfig(reader: EnvironmentReader): AccountsConfig {
-  const common = readCommonConfig(reader);
-  const host = reader.textOr('HOST', '127.0.0.1');
-  requireTrustBeyondLoopback(reader, host, common.trust);
   return {
-    ...common,
-    host,
-    port: reader.port('ACCOUNTS_PORT', 50_052),
-    databaseUrl: reader.required(
-      'DATABASE_URL',
-      'the PostgreSQL to keep users in, as postgres://user@host/name',
-    ),
+    ...readDatabaseServiceConfig(reader, { portName: 'ACCOUNTS_PORT', port: 50_052, keeps: 'users' }),
     peppers: readPeppers(reader),
     keysPerHour: reader.wholeNumber('KEY_CREATION_LIMIT_PER_HOUR', 5, { min: 1, max: 1_000_000 }),
   };

@@ -5,9 +5,6 @@ import { isTimeZone } from '../platform/time-zone.ts';
 
 const MAX_EMAIL_CHARACTERS = 254;
 const MAX_NAME_CODE_POINTS = 100;
-const DEFAULT_PAGE_SIZE = 20;
-const MAX_PAGE_SIZE = 100;
-
 /** RFC 5321 without quoted local parts and address literals, which mail providers do not use. */
 const EMAIL =
   /^(?=.{1,64}@)[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*@[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)+$/;
@@ -52,11 +49,4 @@ export function requireShort(field: string, text: string): string {
 export function requireTimeZone(timeZone: string): string {
   if (isTimeZone(timeZone)) return timeZone;
   throw invalidField('time_zone', 'must be an IANA time zone such as "Europe/Berlin".');
-}
-
-export function readPageSize(pageSize: number): number {
-  if (pageSize < 0 || pageSize > MAX_PAGE_SIZE) {
-    throw invalidField('page_size', `must be from 1 to ${MAX_PAGE_SIZE}.`);
-  }
-  return pageSize || DEFAULT_PAGE_SIZE;
 }

@@ -12,10 +12,7 @@ import { type GrpcServer, startGrpcServer } from '../platform/grpc/server.ts';
 import type { Audit } from '../platform/logging/audit.ts';
 import type { Logger } from '../platform/logging/logger.ts';
 import { NO_TELEMETRY, type Telemetry } from '../platform/observability/telemetry.ts';
-import { openDatabase } from '../platform/postgres/database.ts';
-import { addDatabaseChecks } from '../platform/postgres/database-checks.ts';
-import { migrate } from '../platform/postgres/migrate.ts';
-import { requireUsableDatabase } from '../platform/postgres/usable-database.ts';
+import { openServiceDatabase } from '../platform/postgres/service-database.ts';
 import { watchDatabase } from '../platform/postgres/watch-database.ts';
 import { loadProto, serviceDefinition } from '../platform/protobuf/load.ts';
 import type { AccountsConfig } from './config.ts';
@@ -40,25 +37,12 @@ export async function startAccounts(options: {
   const [newestPepper, ...olderPeppers] = config.peppers;
   if (newestPepper === undefined) throw new Error('KEY_PEPPER is not set');
   const peppers = [newestPepper, ...olderPeppers] as const;
-  const database = openDatabase({
-    databaseUrl,
-    applicationName: 'accounts',
-    maxConnections: 16,
-    logger,
-    telemetry,
-  });
+  const database = await openServiceDatabase({ databaseUrl, schema: accountsSchema, logger, telemetry });
   let closeRevocations = async () => {};
-  const close = async () => {
-    await closeRevocations();
-    await database.close();
-  };
   try {
-    await requireUsableDatabase(database);
-    await migrate({ databaseUrl, ...accountsSchema, logger });
     await requireKnownPeppers(database, peppers);
     const revocations = createRevocations({ databaseUrl, logger });
     closeRevocations = revocations.close;
-    addDatabaseChecks(telemetry.readiness, database, accountsSchema);
     telemetry.readiness.add({
       name: 'accounts/revocations',
       find: () =>
@@ -68,15 +52,7 @@ export async function startAccounts(options: {
     });
     const newId = (time: Date) => uuidV7({ msecs: time.getTime() });
     const users = { database, now, newId };
-    const keys = {
-      ...users,
-      peppers: [...peppers] as const,
-      keysPerHour,
-      randomBytes,
-      revocations,
-      audit,
-      logger,
-    };
+    const keys = { ...users, peppers, keysPerHour, randomBytes, revocations, audit, logger };
     const proto = loadProto('accounts/v1');
     const server = await startGrpcServer({
       proto,
@@ -98,16 +74,17 @@ export async function startAccounts(options: {
       ],
     });
     const stopWatching = watchDatabase(database, server.setServing);
-    const closeAll = async (timeoutMs: number) => {
+    const close = async (timeoutMs: number) => {
       stopWatching();
       // Ends the streams first, since they never end by themselves.
       await closeRevocations();
       await server.close(timeoutMs);
       await database.close();
     };
-    return { port: server.port, close: closeAll };
+    return { port: server.port, close };
   } catch (error) {
-    await close();
+    await closeRevocations();
+    await database.close();
     throw error;
   }
 }

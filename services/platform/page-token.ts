@@ -1,4 +1,4 @@
-// Page tokens: the position where a page ended, bound to the list's filter, so that a token is valid for that list only.
+// Pages: their size, and tokens that hold the position where a page ended, bound to the list's filter, so that a token is valid for that list only.
 import { hash } from 'node:crypto';
 import { invalidField } from './errors.ts';
 import { isUuid } from './text.ts';
@@ -16,11 +16,21 @@ const KEYS = {
 } as const satisfies Record<string, (value: unknown) => boolean>;
 export type KeyKind = keyof typeof KEYS;
 
+const DEFAULT_PAGE_SIZE = 20;
+const MAX_PAGE_SIZE = 100;
 /** Longer than any valid token. */
 const MAX_CHARACTERS = 256;
 /** Leaves a margin of a year within the range of Date. */
 const EARLIEST_MS = Date.UTC(1970, 0, 1);
 const LATEST_MS = Date.UTC(9998, 0, 1);
+
+/** Rows of a page: 1 to 100, 20 for the 0 of an absent field. @throws INVALID_REQUEST, field page_size. */
+export function readPageSize(pageSize: number): number {
+  if (pageSize < 0 || pageSize > MAX_PAGE_SIZE) {
+    throw invalidField('page_size', `must be from 1 to ${MAX_PAGE_SIZE}.`);
+  }
+  return pageSize || DEFAULT_PAGE_SIZE;
+}
 
 /** `filter` contains the rpc's name and all request fields that select rows; not page_size and page_token. */
 export function encodePageToken(filter: readonly unknown[], { keys, id }: Position): string {

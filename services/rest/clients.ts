@@ -3,11 +3,10 @@ import type { ApiKeyServiceDefinition } from '../../generated/accounts/v1/ApiKey
 import type { MaterialServiceDefinition } from '../../generated/scheduling/v1/MaterialService.ts';
 import type { ReviewServiceDefinition } from '../../generated/scheduling/v1/ReviewService.ts';
 import type { SnoozeServiceDefinition } from '../../generated/scheduling/v1/SnoozeService.ts';
-import { createGrpcClient, type GrpcClient } from '../platform/grpc/client.ts';
+import { clientsOf, type GrpcClient } from '../platform/grpc/client.ts';
 import { createTokenWatch } from '../platform/grpc/service-token.ts';
 import type { Logger } from '../platform/logging/logger.ts';
 import { NO_TELEMETRY, type Telemetry } from '../platform/observability/telemetry.ts';
-import { loadProto, serviceDefinition } from '../platform/protobuf/load.ts';
 import type { RestConfig } from './config.ts';
 
 export type Clients = {
@@ -26,30 +25,23 @@ export function createClients(
   telemetry: Telemetry = NO_TELEMETRY,
   logger?: Logger,
 ): Clients {
-  const scheduling = loadProto('scheduling/v1');
-  const accounts = loadProto('accounts/v1');
-  const common = { trust, caller: 'rest', deadlineMs: DEADLINE_MS, telemetry };
-  const toScheduling = {
-    ...common,
-    target: schedulingTarget,
-    tokenWatch: createTokenWatch('scheduling', logger),
+  const clientsTo = (peer: string, target: string) => {
+    const tokenWatch = createTokenWatch(peer, logger);
+    return clientsOf(`${peer}.v1`, {
+      trust,
+      caller: 'rest',
+      deadlineMs: DEADLINE_MS,
+      telemetry,
+      target,
+      tokenWatch,
+    });
   };
-  const materials = createGrpcClient(
-    serviceDefinition<MaterialServiceDefinition>(scheduling, 'scheduling.v1.MaterialService'),
-    toScheduling,
-  );
-  const reviews = createGrpcClient(
-    serviceDefinition<ReviewServiceDefinition>(scheduling, 'scheduling.v1.ReviewService'),
-    toScheduling,
-  );
-  const snoozes = createGrpcClient(
-    serviceDefinition<SnoozeServiceDefinition>(scheduling, 'scheduling.v1.SnoozeService'),
-    toScheduling,
-  );
-  const apiKeys = createGrpcClient<ApiKeyServiceDefinition, 'WatchRevocations'>(
-    serviceDefinition<ApiKeyServiceDefinition>(accounts, 'accounts.v1.ApiKeyService'),
-    { ...common, target: accountsTarget, tokenWatch: createTokenWatch('accounts', logger) },
-  );
+  const scheduling = clientsTo('scheduling', schedulingTarget);
+  const accounts = clientsTo('accounts', accountsTarget);
+  const materials = scheduling<MaterialServiceDefinition>('MaterialService');
+  const reviews = scheduling<ReviewServiceDefinition>('ReviewService');
+  const snoozes = scheduling<SnoozeServiceDefinition>('SnoozeService');
+  const apiKeys = accounts<ApiKeyServiceDefinition, 'WatchRevocations'>('ApiKeyService');
   const close = () => {
     for (const client of [materials, reviews, snoozes, apiKeys]) client.close();
   };

@@ -2,10 +2,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type RawServerDefault } from 'fastify';
-import { answerBadHttp, type BareAnswers } from '../platform/http/malformed.ts';
-import { requestIdOf } from '../platform/logging/request-id.ts';
+import { type BareAnswers, fastifyOptions } from '../platform/http/malformed.ts';
 import { FORMATS, parseQuery } from './formats.ts';
-import { answerBadUrl } from './hooks/bad-heads.ts';
+import { sendError } from './hooks/errors.ts';
+import { beginAnswer } from './hooks/request-log.ts';
 
 export type App = FastifyInstance<
   RawServerDefault,
@@ -19,24 +19,12 @@ const MAX_HEAD_BYTES = 16 * 1024;
 const MAX_BODY_BYTES = 256 * 1024;
 
 export function createFastify(refusals: BareAnswers): App {
+  const common = fastifyOptions(refusals, beginAnswer, sendError);
   return Fastify({
-    logger: false,
+    ...common,
     bodyLimit: MAX_BODY_BYTES,
-    exposeHeadRoutes: false,
-    // During a shutdown requests still succeed; Fastify's own 503 would not have the documented error format.
-    return503OnClosing: false,
-    requestTimeout: 10_000,
-    http: {
-      maxHeaderSize: MAX_HEAD_BYTES,
-      headersTimeout: 5_000,
-      requestTimeout: 10_000,
-      connectionsCheckingInterval: 1_000,
-      requireHostHeader: false,
-    },
+    http: { ...common.http, maxHeaderSize: MAX_HEAD_BYTES, requireHostHeader: false },
     routerOptions: { maxParamLength: MAX_HEAD_BYTES, querystringParser: parseQuery },
-    genReqId: ({ headers }) => requestIdOf(headers['x-request-id']),
-    frameworkErrors: answerBadUrl(refusals),
-    clientErrorHandler: answerBadHttp(refusals),
     ajv: {
       customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false },
       onCreate: (ajv) => {

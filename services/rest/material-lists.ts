@@ -1,24 +1,79 @@
-// The lists of materials that requests of the same moment ask for, each kind read by one RPC.
+// The lists of materials: requests of the same moment share an RPC, and the long texts of a list are read a few at a time.
 import type { ListDueMaterialsRequestInput } from '../../generated/scheduling/v1/ListDueMaterialsRequest.ts';
 import type { ListMaterialsRequestInput } from '../../generated/scheduling/v1/ListMaterialsRequest.ts';
 import type { Material } from '../../generated/scheduling/v1/Material.ts';
+import { createFairLane } from '../platform/concurrency/fair-lane.ts';
+import { ServiceError } from '../platform/errors.ts';
 import { batchRpc } from '../platform/grpc/batched-calls.ts';
 import type { CallOptions } from '../platform/grpc/client.ts';
 import { type Clients, DEADLINE_MS } from './clients.ts';
+import { toMaterial } from './mapper.ts';
 
-type List = { materials: Material[] };
+/** Of lists that are read in parts, in this process; one at a time per user. */
+const LONG_LISTS_AT_ONCE = 3;
+const LONG_LISTS_WAITING = 16;
+/** With the longest texts, 2 MiB. */
+const MATERIALS_OF_PART = 8;
+
+type Asked = { userId: string; pageSize: number };
+type Page = { materials: Material[]; nextPageToken: string };
+type Read<Q> = (request: Q, call: CallOptions) => Promise<Page>;
+/** A list as JSON, a MaterialsResponse. `whenGone`: aborted once the client has hung up. */
+type List<Q> = (
+  request: Q & Asked,
+  call: CallOptions,
+  whenGone: () => AbortSignal,
+) => Promise<string | Buffer>;
 
 export type MaterialLists = {
-  listMaterials(request: ListMaterialsRequestInput, call: CallOptions): Promise<List>;
-  listDueMaterials(request: ListDueMaterialsRequestInput, call: CallOptions): Promise<List>;
+  listMaterials: List<ListMaterialsRequestInput>;
+  listDueMaterials: List<ListDueMaterialsRequestInput>;
 };
 
 export function createMaterialLists({ materials }: Pick<Clients, 'materials'>): MaterialLists {
+  const lane = createFairLane({ maxRunning: LONG_LISTS_AT_ONCE, maxWaiting: LONG_LISTS_WAITING });
+  /**
+   * Scheduling ends a page early because of its long texts. Then the rest is listed without texts and read a few at a time; each
+   * part becomes JSON before the next is read, so that no list holds an event loop for long.
+   */
+  const listAll =
+    <Q extends ListDueMaterialsRequestInput>(readFirst: Read<Q>, readNext: Read<Q>): List<Q> =>
+    async (request, call, whenGone) => {
+      const first = await readFirst(request, call);
+      const pageSize = request.pageSize - first.materials.length;
+      if (pageSize <= 0 || first.nextPageToken === '') return `{"materials":${toJson(first)}}`;
+      const { userId } = request;
+      const next = {
+        ...request,
+        pageSize,
+        pageToken: first.nextPageToken,
+        view: 'MATERIAL_VIEW_BASIC' as const,
+      };
+      const gone = whenGone();
+      const untilTurn = AbortSignal.any([gone, AbortSignal.timeout(DEADLINE_MS)]);
+      return lane.run(userId, untilTurn, async () => {
+        const parts = [Buffer.from(`{"materials":${toJson(first).slice(0, -1)}`)];
+        const ids = (await readNext(next, call)).materials.map(({ materialId }) => materialId);
+        for (let start = 0; start < ids.length; start += MATERIALS_OF_PART) {
+          if (gone.aborted) throw CLIENT_IS_GONE;
+          const materialIds = ids.slice(start, start + MATERIALS_OF_PART);
+          const part = await materials.batchGetMaterials({ userId, materialIds }, call);
+          // Without those that were archived meanwhile.
+          const active = part.materials.filter(({ archiveTime }) => archiveTime === null);
+          if (active.length > 0) parts.push(Buffer.from(`,${toJson({ materials: active }).slice(1, -1)}`));
+        }
+        return Buffer.concat([...parts, Buffer.from(']}')]);
+      });
+    };
+  const { batchListMaterials, batchListDueMaterials, listMaterials, listDueMaterials } = materials;
+  const options = { deadlineMs: DEADLINE_MS };
+  const isSearch = ({ query = '' }) => query !== '';
   return {
-    listMaterials: batchRpc(materials.batchListMaterials, {
-      deadlineMs: DEADLINE_MS,
-      goesAlone: ({ query = '' }) => query !== '',
-    }),
-    listDueMaterials: batchRpc(materials.batchListDueMaterials, { deadlineMs: DEADLINE_MS }),
+    listMaterials: listAll(batchRpc(batchListMaterials, { ...options, goesAlone: isSearch }), listMaterials),
+    listDueMaterials: listAll(batchRpc(batchListDueMaterials, options), listDueMaterials),
   };
 }
+
+const CLIENT_IS_GONE = new ServiceError('UNAVAILABLE', { cause: new Error('the client disconnected') });
+
+const toJson = ({ materials }: Pick<Page, 'materials'>) => JSON.stringify(materials.map(toMaterial));

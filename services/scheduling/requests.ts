@@ -2,10 +2,6 @@
 import { invalidField, ServiceError } from '../platform/errors.ts';
 import { isStorable, isUuid } from '../platform/text.ts';
 
-const DEFAULT_PAGE_SIZE = 20;
-
-const MAX_PAGE_SIZE = 100;
-
 const MAX_MATERIAL_IDS = 100;
 
 const MAX_REQUEST_ID_CHARACTERS = 255;
@@ -24,13 +20,6 @@ export function materialNotFound(materialId: string): ServiceError {
 export function requireMaterialId(materialId: string): string {
   if (!isUuid(materialId)) throw materialNotFound(materialId);
   return materialId;
-}
-
-export function readPageSize(pageSize: number): number {
-  if (pageSize < 0 || pageSize > MAX_PAGE_SIZE) {
-    throw invalidField('page_size', `must be from 1 to ${MAX_PAGE_SIZE}.`);
-  }
-  return pageSize || DEFAULT_PAGE_SIZE;
 }
 
 /** @throws INVALID_REQUEST for text that PostgreSQL cannot store. */

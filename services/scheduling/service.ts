@@ -25,13 +25,11 @@ import { implement } from '../platform/grpc/handlers.ts';
 import { type GrpcServer, startGrpcServer } from '../platform/grpc/server.ts';
 import type { Logger } from '../platform/logging/logger.ts';
 import { NO_TELEMETRY, type Telemetry } from '../platform/observability/telemetry.ts';
-import { type Database, openDatabase } from '../platform/postgres/database.ts';
-import { addDatabaseChecks } from '../platform/postgres/database-checks.ts';
-import { migrate } from '../platform/postgres/migrate.ts';
-import { requireUsableDatabase } from '../platform/postgres/usable-database.ts';
+import type { Database } from '../platform/postgres/database.ts';
+import { openServiceDatabase } from '../platform/postgres/service-database.ts';
 import { watchDatabase } from '../platform/postgres/watch-database.ts';
+import type { DatabaseServiceConfig } from '../platform/process/common-config.ts';
 import { loadProto, serviceDefinition } from '../platform/protobuf/load.ts';
-import type { SchedulingConfig } from './config.ts';
 import { isDistributed } from './distribute.ts';
 import { REQUEST_ID_LIFETIME_MS } from './idempotency/idempotency.ts';
 import { deleteOldIdempotencyRecords } from './idempotency/idempotency-repository.ts';
@@ -39,6 +37,7 @@ import { createMaterialListHandlers } from './materials/material-lists-handlers.
 import { createMaterialHandlers } from './materials/materials-handlers.ts';
 import { createReviewHandlers } from './reviews/reviews-handlers.ts';
 import { createSnoozeHandlers } from './snoozes/snoozes-handlers.ts';
+import { createDueCountHandlers } from './statistics/due-counts-handlers.ts';
 import { createStatsHandlers } from './statistics/statistics-handlers.ts';
 import { createUserDataHandlers } from './user-data/user-data-handlers.ts';
 
@@ -52,24 +51,15 @@ export const schedulingSchema = {
 
 /** Starts the service, its schema migrated. @throws Error if the database is unsuitable or the port is in use. */
 export async function startScheduling(options: {
-  config: SchedulingConfig;
+  config: DatabaseServiceConfig;
   logger: Logger;
   now: () => Date;
   telemetry?: Telemetry;
 }): Promise<GrpcServer> {
   const { config, logger, now, telemetry = NO_TELEMETRY } = options;
   const { databaseUrl } = config;
-  const database = openDatabase({
-    databaseUrl,
-    applicationName: 'scheduling',
-    maxConnections: 16,
-    logger,
-    telemetry,
-  });
+  const database = await openServiceDatabase({ databaseUrl, schema: schedulingSchema, logger, telemetry });
   try {
-    await requireUsableDatabase(database);
-    await migrate({ databaseUrl, ...schedulingSchema, logger });
-    addDatabaseChecks(telemetry.readiness, database, schedulingSchema);
     const newId = (time: Date) => uuidV7({ msecs: time.getTime() });
     const dependencies = { database, now, newId };
     const placed = { ...dependencies, isDistributed: await isDistributed(database) };
@@ -97,10 +87,10 @@ export async function startScheduling(options: {
           define<SnoozeServiceDefinition>('SnoozeService'),
           createSnoozeHandlers(dependencies),
         ),
-        implement<StatsServiceHandlers>(
-          define<StatsServiceDefinition>('StatsService'),
-          createStatsHandlers(dependencies),
-        ),
+        implement<StatsServiceHandlers>(define<StatsServiceDefinition>('StatsService'), {
+          ...createStatsHandlers(dependencies),
+          ...createDueCountHandlers(placed),
+        }),
         implement<UserDataServiceHandlers>(
           define<UserDataServiceDefinition>('UserDataService'),
           createUserDataHandlers(dependencies),

@@ -260,8 +260,10 @@ describe('a user', () => {
     expect(user?.timeZone).toBe('Asia/Tokyo');
     expect(user).not.toHaveProperty('firstName');
     const { key } = await here.apiKeys.createApiKey({ userId }, CALL);
+    const bystander = await newUser();
     expect((await here.users.deleteUser({ userId }, CALL)).deleted).toBe(true);
     expect((await here.users.deleteUser({ userId }, CALL)).deleted).toBe(false);
+    expect((await here.users.getUser({ userId: bystander }, CALL)).user?.userId).toBe(bystander);
     expect(await reasonOf(here.apiKeys.verifyApiKey({ key }, CALL))).toBe('UNAUTHORIZED');
     expect(await reasonOf(here.users.getUser({ userId }, CALL))).toBe('NOT_FOUND');
   });

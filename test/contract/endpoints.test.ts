@@ -53,8 +53,8 @@ describe('every endpoint', () => {
   });
 
   test('answers 404 for a material that is absent, of another user, or no id at all', async () => {
-    const stranger = await system.createUser();
-    const theirs = await createApi(base, stranger.key).create({ title: 'Theirs' });
+    const other = await system.createUser();
+    const theirs = await createApi(base, other.key).create({ title: 'Theirs' });
     for (const id of [NOWHERE, theirs.id, 'x', '..%2f', '%00', 'a'.repeat(9000), theirs.id.toUpperCase()]) {
       expect((await api.post(`/reviews/${id}`, { quality: 4 })).status, id).toBe(404);
       expect((await api.post(`/materials/${id}/snooze`, { preset: '1h' })).status, id).toBe(404);
@@ -208,15 +208,26 @@ describe('a learner', () => {
     );
   });
 
-  test('gets a list of 100 materials of the largest legal size whole', async () => {
+  test('gets lists of materials of the largest legal size whole, in order, and no longer than asked for', async () => {
     const learner = createApi(base, (await system.createUser()).key);
-    const content = 'x'.repeat(256 * 1024 - '{"title":"t","content":""}'.length);
-    for (let index = 0; index < 100; index += 1) await learner.create({ title: 't', content });
-    expect((await learner.post('/materials', { title: 'tt', content })).status).toBe(400);
-    const listed = (await learner.get('/materials?limit=100')).body as { materials: { content: string }[] };
-    expect(listed.materials.map((material) => material.content.length)).toEqual(
-      Array(100).fill(content.length),
-    );
+    const content = 'x'.repeat(256 * 1024 - '{"title":"t00","content":""}'.length);
+    const titles = Array.from({ length: 100 }, (_, index) => `t${String(index).padStart(2, '0')}`);
+    for (const title of titles) await learner.create({ title, content });
+    expect((await learner.post('/materials', { title: 't100', content })).status).toBe(400);
+    const newest = titles.toReversed();
+    for (const [path, expected] of [
+      ['/materials?limit=100', newest],
+      ['/materials?limit=17', newest.slice(0, 17)],
+      ['/reviews/due?limit=30', titles.slice(0, 30)],
+      ['/search?q=t0&limit=20', newest.slice(-10)],
+      ['/search?q=x&limit=20', newest.slice(0, 20)],
+    ] as const) {
+      const { materials } = (await learner.get(path)).body as {
+        materials: { title: string; content: string }[];
+      };
+      expect(materials.map(({ title }) => title)).toEqual(expected);
+      expect(new Set(materials.map((material) => material.content))).toEqual(new Set([content]));
+    }
   });
 });
 

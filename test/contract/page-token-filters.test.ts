@@ -112,7 +112,7 @@ test('a page token of any other list is refused with another material, window or
     [
       'keys',
       (request) => twins.accounts.apiKeys.listApiKeys(request, CALL),
-      { userId: twins.rows.keyHolderId },
+      { userId: twins.rows.keyOwnerId },
       [{ userId: twins.rows.users.earlier[0] }],
     ],
   ];

@@ -19,7 +19,7 @@ afterAll(async () => {
 
 const userId = newUserId();
 let materialId = '';
-let keyHolderId = '';
+let keyOwnerId = '';
 
 /** Two rows of everything that is listed. */
 async function fill(): Promise<void> {
@@ -40,8 +40,8 @@ async function fill(): Promise<void> {
   }
   await scheduling.create(userId, 'Due');
   await scheduling.create(userId, 'Due as well');
-  ({ userId: keyHolderId } = await system.createUser());
-  await system.createKey(keyHolderId, ALL_SCOPES);
+  ({ userId: keyOwnerId } = await system.createUser());
+  await system.createKey(keyOwnerId, ALL_SCOPES);
   await system.createUser();
 }
 
@@ -63,7 +63,7 @@ const LISTS: Record<string, List> = {
     scheduling.snoozes.listSnoozes({ userId, materialId, ...page }, CALL),
   ListHardestMaterials: (page) => scheduling.stats.listHardestMaterials({ userId, window, ...page }, CALL),
   ListUsers: (page) => system.accounts.users.listUsers(page, CALL),
-  ListApiKeys: (page) => system.accounts.apiKeys.listApiKeys({ userId: keyHolderId, ...page }, CALL),
+  ListApiKeys: (page) => system.accounts.apiKeys.listApiKeys({ userId: keyOwnerId, ...page }, CALL),
 };
 
 const encode = (text: string) => Buffer.from(text).toString('base64url');

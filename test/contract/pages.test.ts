@@ -125,7 +125,7 @@ const LISTS: Record<string, List> = {
   'API keys': {
     read: async (page) => {
       const answer = await twins.accounts.apiKeys.listApiKeys(
-        { userId: twins.rows.keyHolderId, ...page },
+        { userId: twins.rows.keyOwnerId, ...page },
         CALL,
       );
       return { ...answer, ids: answer.apiKeys.map(({ apiKeyId }) => apiKeyId) };

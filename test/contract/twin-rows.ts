@@ -104,13 +104,13 @@ async function fillAccounts(system: TestSystem, five: Five) {
     await sql.query('UPDATE accounts.users SET create_time = $2 WHERE user_id = $1', [userId, time]);
     return userId;
   });
-  const keyHolderId = users.later[0] ?? '';
+  const keyOwnerId = users.later[0] ?? '';
   await sql.query('DELETE FROM accounts.api_keys');
   const keys = await five(async (time) => {
-    const { apiKeyId } = await system.createKey(keyHolderId, ALL_SCOPES);
+    const { apiKeyId } = await system.createKey(keyOwnerId, ALL_SCOPES);
     await sql.query('UPDATE accounts.api_keys SET create_time = $2 WHERE api_key_id = $1', [apiKeyId, time]);
     return apiKeyId;
   });
   await sql.end();
-  return { users, keys, keyHolderId };
+  return { users, keys, keyOwnerId };
 }

@@ -40,7 +40,7 @@ afterAll(async () => {
   await place?.drop();
 });
 
-/** Ends only because the client loses patience. */
+/** Ends only by the client's time-out. */
 const sleepForLong = (on: Database) =>
   on.transaction(async (transaction) => {
     await transaction.query({ text: 'SET LOCAL statement_timeout = 0', values: [] });
@@ -95,7 +95,7 @@ test('standing connections fall silent: what ran on them is cancelled by others,
   });
 });
 
-test('all falls silent: nobody is dialled beside the pool, and after it all is well', async () => {
+test('while the database does not answer, no connection is opened beside the pool; afterwards all works again', async () => {
   await Promise.all(
     Array.from({ length: CONNECTIONS }, () => database.query({ text: 'SELECT pg_sleep(0.2)', values: [] })),
   );

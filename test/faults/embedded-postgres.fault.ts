@@ -36,8 +36,8 @@ beforeEach(() => {
 afterEach(() => place.clear());
 
 const inUse = ({ child }: Owner) => {
-  const holder = process.platform === 'linux' ? `process ${child.pid}` : 'another running process';
-  return `${directory} is in use by ${holder}: stop it, or choose another DATA_DIR`;
+  const owner = process.platform === 'linux' ? `process ${child.pid}` : 'another running process';
+  return `${directory} is in use by ${owner}: stop it, or choose another DATA_DIR`;
 };
 const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
 

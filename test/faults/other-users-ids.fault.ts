@@ -7,19 +7,19 @@ import { recordFigure } from './support/figures.ts';
 import { createClient } from './support/load.ts';
 import { sized } from './support/rounds.ts';
 
-const STRANGERS_MATERIALS = 200;
+const OTHERS_MATERIALS = 200;
 let here: TestSystem;
 let key: string;
 let theirs: string[];
 
 beforeAll(async () => {
   here = await startSystem();
-  const stranger = await here.createUser();
+  const other = await here.createUser();
   const client = createClient(here.origins);
   theirs = [];
-  for (let index = 0; index < STRANGERS_MATERIALS; index += 1) {
+  for (let index = 0; index < OTHERS_MATERIALS; index += 1) {
     const json = { title: `T ${index}` };
-    const { text } = await client.send({ method: 'POST', path: '/materials', key: stranger.key, json });
+    const { text } = await client.send({ method: 'POST', path: '/materials', key: other.key, json });
     theirs.push(JSON.parse(text).material.id);
   }
   client.close();

@@ -139,7 +139,7 @@ describe.each([
   });
 
   if (latencyMs === 0) return;
-  test('after a quiet while nobody waits for connections to be dialled anew', async () => {
+  test('after an idle period no request waits for new connections', async () => {
     const others = { port, connections: 100, requests, durationMs, ratePerSecond: (await capacity()) * 0.3 };
     await sleep(SETTLING_MS);
     const before = await load.run(others);

@@ -54,7 +54,6 @@ describe('ten ordinary users beside a client who sends', () => {
       of_: most.name,
     };
     process.stdout.write(`${JSON.stringify(seen)}\n`);
-    if (attack.notYet !== undefined) return;
     rises.push({ name: attack.name, ms: riseMs, isKept });
     growths.push({ name: `${attack.name}, ${most.name}`, mib: most.mib });
     expect(distinct(beside.failures), 'beside it').toEqual([]);

@@ -1,4 +1,4 @@
-// How the dashboard looks and weighs: every page in light, dark and on a phone, and what crosses the wire.
+// The look and the size of the dashboard: every page in light, dark and on a phone, and the bytes on the network.
 import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { createRequire } from 'node:module';
@@ -185,7 +185,7 @@ describe.runIf(hasBrowser('the looks of the dashboard'))(
   },
 );
 
-/** What the wire carries, before anything is unpacked. */
+/** Bytes on the network, compressed. */
 function get(url: string, headers: Record<string, string>) {
   return new Promise<{ status: number; headers: Record<string, unknown>; body: Buffer }>(
     (resolve, reject) => {

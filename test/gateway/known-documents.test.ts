@@ -1,56 +1,7 @@
-// What documents leave behind in the gateway's memory, in bytes that V8 counts.
+// Which documents are remembered, and what of them.
 import { hash } from 'node:crypto';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createKnownDocuments } from '../../gateway/limits/known-documents.ts';
-import { startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { startSystem, type TestSystem } from '../support/system.ts';
-
-let system: TestSystem;
-let gateway: TestGateway;
-beforeAll(async () => {
-  system = await startSystem();
-  gateway = await startTestGateway(system);
-});
-afterAll(async () => {
-  await gateway.stop();
-  await system.stop();
-});
-
-const MIB = 1024 * 1024;
-const repeat = (count: number, make: (index: number) => string) =>
-  Array.from({ length: count }, (_, index) => make(index)).join(' ');
-
-/** Valid ones that differ each time, of the kinds that hold the most. */
-const KINDS: Record<string, (index: number) => string> = {
-  'many tokens': (index) =>
-    `mutation { a${index}: snoozeMaterials(input: {userId: "x", materialIds: [${repeat(1900, (id) => `"${id}"`)}]}) @skip(if: true) { __typename } }`,
-  'a text that is escaped all through': (index) =>
-    `{ a${index}: user(email: "${'\\u4e00'.repeat(14_000)}") { id } }`,
-};
-
-function heapBytes(): number {
-  setFlagsFromString('--expose-gc');
-  const collect: () => void = runInNewContext('gc');
-  for (let time = 0; time < 3; time += 1) collect();
-  return process.memoryUsage().heapUsed;
-}
-
-test.each(Object.entries(KINDS))(
-  'documents with %s leave at most 16 MiB',
-  async (_name, make) => {
-    for (let index = 0; index < 2; index += 1) await gateway.query(make(index));
-    const before = heapBytes();
-    for (let index = 2; index < 72; index += 1) {
-      const { status, errors } = await gateway.query(make(index));
-      expect([status, errors?.[0]?.message]).toEqual([200, undefined]);
-    }
-    // What else the process holds comes and goes.
-    expect((heapBytes() - before) / MIB).toBeLessThan(16 + 8);
-  },
-  60_000,
-);
 
 describe('a document', () => {
   test('is read and validated once, however often it comes', async () => {
@@ -66,5 +17,38 @@ describe('a document', () => {
     expect(await documents.store.get(key)).toBe(first.document);
     await documents.store.delete(key);
     expect(await documents.store.get(key)).toBeUndefined();
+  });
+});
+
+describe('the memory of documents', () => {
+  /** Remembers twenty documents, and says which of them are known afterwards. */
+  async function knownOf(make: (index: number) => string): Promise<number[]> {
+    const documents = createKnownDocuments();
+    const queries = Array.from({ length: 20 }, (_, index) => make(index));
+    for (const query of queries)
+      await documents.store.set(`schema:${hash('sha256', query)}`, documents.read(query).document);
+    return queries.flatMap((query, index) => (documents.read(query).isValid ? [index] : []));
+  }
+
+  test('forgets the oldest, by their tokens', async () => {
+    // 600 bytes for each of 1,004 tokens: 27 would be within 16 MiB, and all twenty are.
+    expect(await knownOf((index) => `{ a${index} ${'b '.repeat(1000)}}`)).toHaveLength(20);
+    // Twice as many tokens: thirteen are.
+    expect(await knownOf((index) => `{ a${index} ${'b '.repeat(1990)}}`)).toEqual(
+      Array.from({ length: 13 }, (_, index) => index + 7),
+    );
+  });
+
+  test('forgets the oldest, by the characters of their texts', async () => {
+    // Twelve bytes for each of 95,000 characters: fourteen are within 16 MiB.
+    expect(await knownOf((index) => `{ a(b: "${index}${'x'.repeat(95_000)}") }`)).toEqual(
+      Array.from({ length: 14 }, (_, index) => index + 6),
+    );
+  });
+
+  test('knows nothing of a document with half of a surrogate pair, which would hash as another', () => {
+    expect(() => createKnownDocuments().read('{ a(b: "\ud800") }')).toThrow(
+      'The document holds half of a surrogate pair.',
+    );
   });
 });

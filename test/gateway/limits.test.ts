@@ -99,7 +99,12 @@ describe('the answer', () => {
   });
 
   test('of a service is refused at its head where it is larger than all of that', async () => {
-    const call = gateway.clients.materials.listMaterials({ userId, pageSize: 66 }, CALL);
+    const { materials } = await gateway.clients.materials.listMaterials(
+      { userId, pageSize: 66, view: 'MATERIAL_VIEW_BASIC' },
+      CALL,
+    );
+    const materialIds = materials.map(({ materialId }) => materialId);
+    const call = gateway.clients.materials.batchGetMaterials({ userId, materialIds }, CALL);
     expect(isMessageTooLarge(await call.catch((error: unknown) => error))).toBe(true);
   });
 

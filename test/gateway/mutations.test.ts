@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { EventEmitter } from 'node:events';
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { deleteUser } from '../../gateway/resolvers/user-deletion.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
 import { createApi } from '../support/api.ts';
@@ -200,7 +202,7 @@ describe('materials', () => {
 });
 
 describe('keys', () => {
-  test('are made, shown once, rotated and revoked, on answers that nobody may store', async () => {
+  test('are created, shown once, rotated and revoked, in responses that must not be stored', async () => {
     const { userId } = await system.createUser();
     const made = await mutate(
       'createApiKey',
@@ -308,10 +310,113 @@ describe('deleting a user', () => {
   );
 });
 
+describe('the keys of a user who is deleted', () => {
+  const call = { requestId: 'deletion' };
+  type Stream = ReturnType<TestGateway['clients']['apiKeys']['watchRevocations']>;
+
+  test('are revoked all, more than a page of them, and those that were revoked before do not count', async () => {
+    const { userId } = await system.createUser();
+    const database = new Client({ connectionString: system.databaseUrl });
+    await database.connect();
+    await database.query(
+      `INSERT INTO accounts.api_keys (api_key_id, user_id, name, scopes, key_hash, pepper_version, create_time, revoke_time)
+       SELECT gen_random_uuid(), $1, '', '{profile:read}', uuid_send(gen_random_uuid()), '1', now(),
+         CASE WHEN n <= 10 THEN now() END FROM generate_series(1, 120) n`,
+      [userId],
+    );
+    await database.end();
+    const { result } = await mutate('deleteUser', { userId }, 'apiKeys deleted');
+    expect(result).toEqual({ apiKeys: 111, deleted: true });
+  });
+
+  /** Clients whose stream of revocations is the test's, and what becomes of a deletion through them. */
+  async function deletionHeardBy(stream: EventEmitter & { cancel: () => void }) {
+    const { userId, apiKeyId } = await system.createUser();
+    const clients = watched(
+      gateway.clients,
+      () => {},
+      (rpc, make) => (rpc === 'watchRevocations' ? (stream as unknown as Stream) : make()),
+    );
+    const outcome = deleteUser(clients, userId, call).then(
+      () => 'deleted',
+      (error: unknown) => error,
+    );
+    const isRevoked = async () => {
+      const { apiKeys } = await gateway.clients.apiKeys.listApiKeys({ userId }, call);
+      return apiKeys[0]?.revokeTime !== null;
+    };
+    const isThere = async () =>
+      (await gateway.clients.users.getUser({ userId }, call)).user?.userId === userId;
+    return { apiKeyId, outcome, isRevoked, isThere };
+  }
+  const newStream = () => Object.assign(new EventEmitter(), { cancel: vi.fn() });
+  const listening = (stream: EventEmitter) =>
+    expect.poll(() => stream.listenerCount('data'), { timeout: 20_000 }).toBe(1);
+  const unavailable = (cause?: unknown) => expect.objectContaining({ reason: 'UNAVAILABLE', cause });
+
+  test('are revoked once the stream of revocations beats, and the data are kept until it has told of each', async () => {
+    const stream = newStream();
+    const { apiKeyId, outcome, isRevoked, isThere } = await deletionHeardBy(stream);
+    await listening(stream);
+    expect(await isRevoked()).toBe(false);
+    stream.emit('data', { heartbeat: {} });
+    await expect.poll(isRevoked, { timeout: 20_000 }).toBe(true);
+    stream.emit('data', { revokedApiKeyId: UNKNOWN });
+    stream.emit('data', { heartbeat: {} });
+    expect(await isThere()).toBe(true);
+    expect(stream.cancel).not.toHaveBeenCalled();
+    stream.emit('data', { revokedApiKeyId: apiKeyId });
+    expect(await outcome).toBe('deleted');
+    expect(stream.cancel).toHaveBeenCalledOnce();
+  });
+
+  test('are a reason to try again where the stream fails, which is told by its error', async () => {
+    const stream = newStream();
+    const { outcome, isRevoked } = await deletionHeardBy(stream);
+    await listening(stream);
+    const failure = new Error('gone');
+    stream.emit('error', failure);
+    expect(await outcome).toEqual(unavailable(failure));
+    expect(await isRevoked()).toBe(false);
+    expect(stream.cancel).toHaveBeenCalledOnce();
+  });
+
+  test('are a reason to try again where the stream has not told of them for five seconds', async () => {
+    const stream = newStream();
+    const { outcome, isRevoked, isThere } = await deletionHeardBy(stream);
+    await listening(stream);
+    const beganMs = Date.now();
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'], now: beganMs });
+    try {
+      stream.emit('data', { heartbeat: {} });
+      while (!(await isRevoked())) await new Promise(setImmediate);
+      const settled = vi.fn();
+      void outcome.then(settled);
+      vi.advanceTimersByTime(4999);
+      stream.emit('data', { heartbeat: {} });
+      expect(await isThere()).toBe(true);
+      expect(settled).not.toHaveBeenCalled();
+      vi.advanceTimersByTime(1);
+      expect(await outcome).toEqual(unavailable());
+      expect(await isThere()).toBe(true);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test('are gone before the data, which have a minute to follow', async () => {
+    const { userId } = await system.createUser();
+    const { userData, ...others } = gateway.clients;
+    const deleteUserData = vi.fn(userData.deleteUserData.bind(userData));
+    await deleteUser({ ...others, userData: { ...userData, deleteUserData } }, userId, call);
+    expect(deleteUserData.mock.calls).toEqual([[{ userId }, { requestId: 'deletion', deadlineMs: 60_000 }]]);
+  });
+});
+
 describe('the audit', () => {
   const since = (length: number) => gateway.audited.slice(length).map(({ requestId: _, ...entry }) => entry);
 
-  test('has a line for each mutation, done or refused, with who, what and whom, and nothing of the content', async () => {
+  test('has a line for each mutation, done or refused, with caller, action and targets, and without content', async () => {
     const before = gateway.audited.length;
     const { userId } = await system.createUser();
     const made = await mutate(

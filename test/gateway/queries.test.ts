@@ -131,6 +131,27 @@ describe('a connection', () => {
     expect(rpcs).toEqual(['batchGetUsers', 'batchListMaterials']);
   });
 
+  test('is whole where long texts end the services’ pages early, and goes on after any of its edges', async () => {
+    const { userId, api } = await learner(0);
+    const content = 'x'.repeat(200_000);
+    for (let index = 0; index < 23; index += 1) await api.create({ title: `m${index}`, content });
+    const query = `query ($id: ID, $after: String) { user(id: $id) { materials(first: 100, after: $after) {
+      edges { cursor node { title content } } pageInfo { hasNextPage } } } }`;
+    const whole = (await gateway.query(query, { id: userId })).data.user.materials;
+    const found = whole.edges.map(({ node }: { node: { title: string } }) => node.title);
+    expect(found).toEqual(Array.from({ length: 23 }, (_, index) => `m${22 - index}`));
+    expect(whole.pageInfo).toEqual({ hasNextPage: false });
+    // Of cursors with contents and without, since short pages end elsewhere.
+    const short = (await gateway.query(PAGE, { id: userId, first: 100 })).data.user.materials;
+    for (const { edges } of [whole, short])
+      for (const at of [0, 9, 10, 11, 19, 20]) {
+        const rest = (await gateway.query(query, { id: userId, after: edges[at].cursor })).data.user
+          .materials;
+        const titles = rest.edges.map(({ node }: { node: { title: string } }) => node.title);
+        expect(titles).toEqual(found.slice(at + 1));
+      }
+  });
+
   test('goes on after any of its edges', async () => {
     const { userId } = await learner(7);
     const { edges } = await page(userId, 5);

@@ -29,7 +29,7 @@ const aliases = (count: number, make: (index: number) => string) =>
   Array.from({ length: count }, (_, index) => make(index)).join(' ');
 
 describe('look-ups of users', () => {
-  test('by 98 KB of an address, or by what is no id, are nobody’s, and do not fail those of others', async () => {
+  test('by 98 KB of an address or by an invalid id find no user, and do not fail other look-ups', async () => {
     const { userId } = await system.createUser();
     const bad: [query: string, variables: object][] = [
       [
@@ -152,7 +152,7 @@ describe('a joint call that fails', () => {
   });
 });
 
-test('what one request may read is not counted for those with whom it shares a call', async () => {
+test('requests that share a call have separate read budgets', async () => {
   const users = await Promise.all(Array.from({ length: 8 }, () => system.createUser()));
   const shared = createSharedReads(gateway.clients);
   const spent = () => {

@@ -13,7 +13,7 @@ export type Child = {
 
 const KEPT_OUTPUT = 20_000;
 /** Between SIGTERM and SIGKILL. */
-const PATIENCE_MS = 3000;
+const TIMEOUT_MS = 3000;
 
 /** `args` are for Node; `told` hears of "DONE/TOTAL tested" in what the program says. */
 export function startChild(
@@ -41,7 +41,7 @@ export function startChild(
     ended,
     end() {
       program.signal('SIGTERM');
-      void sleep(PATIENCE_MS, undefined, { ref: false }).then(() => program.signal('SIGKILL'));
+      void sleep(TIMEOUT_MS, undefined, { ref: false }).then(() => program.signal('SIGKILL'));
     },
   };
 }

@@ -105,8 +105,16 @@ export const ROOMS: readonly Room[] = [
     kind: 'code',
     bar: 90,
     texts: false,
-    sources: ['services/rest/write-limit/*.ts', 'services/rest/hooks/write-limit.ts'],
-    tests: ['test/rest/write-limit/{write-limiter,same-arithmetic}*.test.ts', 'test/rest/limits*.test.ts'],
+    sources: ['services/rest/write-limit/*.ts'],
+    tests: ['test/rest/write-limit/{process-log,write-limiter,same-arithmetic}*.test.ts'],
+  },
+  {
+    name: 'write limit over HTTP',
+    kind: 'code',
+    bar: 90,
+    texts: false,
+    sources: ['services/rest/hooks/write-limit.ts'],
+    tests: ['test/rest/limits*.test.ts'],
   },
   {
     name: 'load shedding',

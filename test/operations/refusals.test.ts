@@ -86,9 +86,9 @@ describe('a refusal by the facade is one line with', () => {
     ]);
   });
 
-  test('nobody’s name where the key is unknown', async () => {
-    expect((await api.get('/me', { ...withId('stranger'), key: 'rmk_live_x' })).status).toBe(401);
-    const lines = await linesOf(rest, 'stranger');
+  test('no name if the key is unknown', async () => {
+    expect((await api.get('/me', { ...withId('anonymous'), key: 'rmk_live_x' })).status).toBe(401);
+    const lines = await linesOf(rest, 'anonymous');
     expect(lines).toMatchObject([{ tier: 'rest', status: 401, reason: 'UNAUTHORIZED' }]);
     expect(lines[0]).not.toHaveProperty('userId');
   });
@@ -149,7 +149,7 @@ test('a mutation that fails within an answer of 200 is told in the gateway’s l
   ]);
 });
 
-test('strangers who come often leave ten lines a second, and a number', async () => {
+test('frequent refusals of anonymous callers leave ten log lines a second, and a count', async () => {
   const before = rest?.lines().length ?? 0;
   const since = () => rest?.lines().slice(before) ?? [];
   for (let times = 0; times < 5; times += 1)

@@ -38,7 +38,7 @@ async function backends(): Promise<{ all: number; sleeping: number }> {
   return rows[0] ?? { all: 0, sleeping: 0 };
 }
 
-/** Ends only because the client loses patience. */
+/** Ends only by the client's time-out. */
 const sleepForLong = (database: Database) =>
   database.transaction(async (transaction) => {
     await transaction.query({ text: 'SET LOCAL statement_timeout = 0', values: [] });

@@ -71,7 +71,7 @@ describe('an application', () => {
     for (const socket of sockets.splice(0)) socket.destroy();
   });
 
-  /** Whoever sends x-key is no stranger. The clock stands still. */
+  /** Requests with x-key are not anonymous. The clock stands still. */
   async function start() {
     const app = Fastify();
     boundConnections(app);
@@ -103,12 +103,12 @@ describe('an application', () => {
     };
     await Promise.all(Array.from({ length: 500 }, () => ask('at once')));
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    const late = ask('stranger');
+    const late = ask('anonymous');
     await ask('known', { 'x-key': 'k' });
     expect(answers.slice(500)).toEqual(['known']);
     await app.close();
     await late;
-    expect(answers.slice(500)).toEqual(['known', 'stranger']);
+    expect(answers.slice(500)).toEqual(['known', 'anonymous']);
   });
 
   test('closes the connections of those who wait beyond 2,000, and answers none of them', async () => {

@@ -93,17 +93,20 @@ describe('requests of one moment', () => {
     expect(await Promise.all(answers)).toEqual(['a', 'b', 'c']);
   });
 
-  test('go in turns of their fairness keys: who asks for much waits behind nobody else', async () => {
+  test('alternate between fairness keys, so that a key with many requests delays no other', async () => {
     const sent: string[][] = [];
     const request = createBatcher(
       (names: readonly string[]) => {
         sent.push([...names]);
         return names.map(async (name) => name);
       },
-      { maxSize: 4, maxInFlight: 1, fairnessKeyOf: (name) => name.charAt(0) },
+      { maxSize: 5, maxInFlight: 1, fairnessKeyOf: (name) => name.charAt(0) },
     );
     await Promise.all(['a1', 'a2', 'a3', 'a4', 'a5', 'b1', 'a6', 'c1', 'b2'].map(request));
-    expect(sent).toEqual([['a1', 'b1', 'c1', 'a2'], ['a3', 'b2', 'a4', 'a5'], ['a6']]);
+    expect(sent).toEqual([
+      ['a1', 'b1', 'c1', 'a2', 'b2'],
+      ['a3', 'a4', 'a5', 'a6'],
+    ]);
   });
 
   test('do not wait longer than 25 ms for a batch that is slow', async () => {
@@ -118,6 +121,25 @@ describe('requests of one moment', () => {
     expect(sent).toEqual([['slow'], ['quick']]);
     for (const end of ends) end();
     await Promise.all(answers);
+  });
+
+  test('find no more room than there is when a slow batch ends that had made room already', async () => {
+    holdTime();
+    const { sent, ends, request } = heldBatches({ maxSize: 16, maxInFlight: 1 });
+    const answers = [request('slow')];
+    await settled();
+    answers.push(request('second'));
+    await pass(25);
+    ends[0]?.();
+    await settled();
+    answers.push(request('third'));
+    await settled();
+    expect(sent).toEqual([['slow'], ['second']]);
+    ends[1]?.();
+    await settled();
+    expect(sent).toEqual([['slow'], ['second'], ['third']]);
+    ends[2]?.();
+    expect(await Promise.all(answers)).toEqual(['slow', 'second', 'third']);
   });
 
   test('fail one by one where one answer is an error, and all where none is answered', async () => {

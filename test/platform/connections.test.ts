@@ -87,7 +87,7 @@ describe('a statement', () => {
     await expectSound();
   });
 
-  test('finds a connection that has died while nobody used it replaced', async () => {
+  test('replaces a connection that was lost while idle', async () => {
     const pid = await pidOf(database);
     await kill(pid);
     await expect.poll(() => pidOf(database).catch(() => pid), PATIENT).not.toBe(pid);
@@ -117,8 +117,8 @@ describe('a transaction', () => {
     const pids = await database.transaction(async (transaction) => {
       inside = await pidOf(transaction);
       await write(transaction, 'mine');
-      // There is no second connection: whoever else asks waits in vain.
-      await expect(write(database, 'a stranger’s')).rejects.toMatchObject(UNAVAILABLE);
+      // The pool has one connection, so another statement times out.
+      await expect(write(database, 'another’s')).rejects.toMatchObject(UNAVAILABLE);
       expect(await notes()).toEqual([]);
       return [await pidOf(transaction), inside];
     });

@@ -4,8 +4,8 @@ import { createFloodDetector } from '../../services/platform/http/flood-detector
 function startWatch() {
   let now = 0;
   const watch = createFloodDetector(() => now);
-  const refuse = (holder: string, times: number) => {
-    for (let time = 0; time < times; time += 1) watch.refused(holder);
+  const refuse = (key: string, times: number) => {
+    for (let time = 0; time < times; time += 1) watch.refused(key);
   };
   return { watch, refuse, at: (ms: number) => (now = ms) };
 }
@@ -27,7 +27,7 @@ test('a hundred in each of two seconds make none', () => {
   expect(watch.isFlooding('busy')).toBe(false);
 });
 
-test('where all are refused alike, nobody in particular floods', () => {
+test('no key counts as a flood if all are refused alike', () => {
   const { watch, refuse } = startWatch();
   for (let round = 0; round < 300; round += 1) for (let key = 0; key < 20; key += 1) refuse(`k${key}`, 1);
   for (let key = 0; key < 20; key += 1) expect(watch.isFlooding(`k${key}`)).toBe(false);

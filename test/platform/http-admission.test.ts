@@ -110,10 +110,12 @@ test('a key whose writes hang and are refused keeps its reads', async () => {
   await app.close();
 });
 
-test('who is refused for another reason takes no room', async () => {
+test('a request that is refused for another reason takes no place', async () => {
   const { send, app, release, answers } = startGuarded();
   expect(await send('GET', 'bad', 300)).toBe(300);
   expect(new Set(answers)).toEqual(new Set([401]));
+  const { body } = await app.inject({ url: '/', headers: { 'x-key': 'bad' } });
+  expect(JSON.parse(body)).toMatchObject({ error: { code: 'unauthorized' } });
   expect(await send('GET', 'good', 72)).toBe(0);
   release();
   await app.close();
@@ -157,6 +159,43 @@ test('metrics tell how many reads and writes are at work, and why others were re
   expect(await metrics.render()).toContain('srs_requests_at_work{tier="rest",kind="read"} 0\n');
   await app.close();
   await late;
+});
+
+test('a key whose request is answered still holds the places of its others', async () => {
+  const { send, app, release } = startGuarded();
+  app.get('/quick', async () => ({}));
+  expect(await send('GET', 'greedy', 71)).toBe(0);
+  expect((await app.inject({ url: '/quick', headers: { 'x-key': 'greedy' } })).statusCode).toBe(200);
+  expect(await send('GET', 'greedy', 2)).toBe(1);
+  release();
+  await app.close();
+});
+
+test('a client that hangs up and is never answered holds its place for ten seconds, and frees it once', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  let nowMs = 1_000_000;
+  vi.spyOn(performance, 'now').mockImplementation(() => nowMs);
+  const { send, app, release, answers, arrived } = startGuarded();
+  const { hostname, port } = new URL(await app.listen({ port: 0, host: '127.0.0.1' }));
+  const sockets = Array.from({ length: 32 }, () => connect(Number(port), hostname));
+  for (const socket of sockets) socket.write('GET / HTTP/1.1\r\nHost: x\r\nx-key: rude\r\n\r\n');
+  await expect.poll(arrived, { timeout: 20_000 }).toBe(32);
+  for (const socket of sockets) socket.destroy();
+  // Not by expect.poll, which puts the clock forward as well.
+  while (vi.getTimerCount() < 32) await new Promise(setImmediate);
+  vi.advanceTimersByTime(9999);
+  // Three quarters of the 64 reads that are left.
+  expect(await send('GET', 'other', 49)).toBe(1);
+  vi.advanceTimersByTime(1);
+  nowMs += 1000;
+  // And now of 96, of which it holds 48.
+  expect(await send('GET', 'other', 25)).toBe(1);
+  release();
+  await expect.poll(() => answers.length, { timeout: 20_000 }).toBe(74);
+  nowMs += 1000;
+  expect(await send('GET', 'other', 73)).toBe(1);
+  release();
+  await app.close();
 });
 
 const asRude = 'Host: x\r\nx-key: rude\r\n';

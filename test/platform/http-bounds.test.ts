@@ -17,7 +17,7 @@ afterEach(async () => {
 
 const keyOf = ({ headers }: { headers: Record<string, unknown> }) => String(headers['x-key'] ?? 'anonymous');
 
-/** Answers any number of MiB; who sends x-key is the holder of a key. */
+/** Answers any number of MiB; requests with x-key have a key. */
 async function start(): Promise<number> {
   app = Fastify();
   const connections = boundConnections(app);
@@ -55,8 +55,8 @@ const ask = async (mib: number, key: string) => {
   return [statusCode, body.length];
 };
 
-describe('answers that nobody reads', () => {
-  test('count for their holder, who is told 503 beyond 80 MiB; others are answered', async () => {
+describe('unread responses', () => {
+  test('count against their key, which gets 503 beyond 80 MiB; other keys are answered', async () => {
     const port = await start();
     for (let count = 0; count < 4; count += 1) await openUnread(port, 19, 'greedy');
     await expect.poll(() => ask(19, 'greedy')).toEqual([503, '{"refused":true}'.length]);
@@ -65,14 +65,14 @@ describe('answers that nobody reads', () => {
     await expect.poll(() => ask(19, 'greedy')).toEqual([200, 19 * MIB]);
   });
 
-  test('of all strangers count as those of one', async () => {
+  test('of all anonymous callers count together', async () => {
     const port = await start();
     for (let count = 0; count < 4; count += 1) await openUnread(port, 19);
     await expect.poll(() => ask(19, 'anonymous')).toEqual([503, 16]);
     expect(await ask(1, 'modest')).toEqual([200, MIB]);
   });
 
-  test('of several holders beyond 256 MiB leave little answers to those who hold little', async () => {
+  test('of several keys beyond 256 MiB leave small answers to keys with few unread bytes', async () => {
     const port = await start();
     for (const key of ['a', 'b', 'c', 'd'])
       for (let count = 0; count < 4; count += 1) await openUnread(port, 18, key);
@@ -139,7 +139,7 @@ describe('a connection', () => {
     await once(known, 'data');
   });
 
-  test('of a holder who has 1,000 younger ones is closed', async () => {
+  test('of a key with 1,000 younger connections is closed', async () => {
     const port = await start();
     const oldest = await open(port);
     const closed = once(oldest, 'close');

@@ -65,10 +65,10 @@ test('a change that meets a lock lets others pass, and is made once the lock is 
     join(directory, '0002_change.sql'),
     '-- Up Migration\nALTER TABLE hot.rows ADD COLUMN x integer;\n',
   );
-  const holder = new Client({ connectionString: fresh.databaseUrl });
-  await holder.connect();
-  await holder.query('BEGIN');
-  await holder.query('INSERT INTO hot.rows VALUES (1)');
+  const writer = new Client({ connectionString: fresh.databaseUrl });
+  await writer.connect();
+  await writer.query('BEGIN');
+  await writer.query('INSERT INTO hot.rows VALUES (1)');
   const watcher = new Client({ connectionString: fresh.databaseUrl });
   await watcher.connect();
   const waits = async () =>
@@ -81,9 +81,9 @@ test('a change that meets a lock lets others pass, and is made once the lock is 
   migrated.catch(() => {});
   // It has waited, given up, and waits again.
   for (const expected of [1, 0, 1]) await expect.poll(waits, { timeout: 3000, interval: 10 }).toBe(expected);
-  await holder.query('COMMIT');
+  await writer.query('COMMIT');
   expect(await migrated).toEqual(['0002_change']);
-  await holder.end();
+  await writer.end();
   await watcher.end();
   await fresh.drop();
   rmSync(directory, { recursive: true });

@@ -80,7 +80,7 @@ describe('messages', () => {
     expect(written.equals(theirs(search, large))).toBe(true);
   });
 
-  test('hold UTF-8 also where half of a surrogate pair was given, for which protobufjs writes what nobody can read', () => {
+  test('hold valid UTF-8 for half of a surrogate pair, for which protobufjs writes invalid bytes', () => {
     expect([...ours(search, { userId: '\ud800' })]).toEqual([10, 3, 0xef, 0xbf, 0xbd]);
   });
 

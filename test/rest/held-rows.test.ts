@@ -1,7 +1,7 @@
 // A row that somebody holds for longer than a request may wait: 503 and when to come again, and the write is done once.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createApi, errorOf, type MaterialJson } from '../support/api.ts';
-import { holdMaterial } from '../support/row-locks.ts';
+import { lockMaterial } from '../support/row-locks.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 
 let here: TestSystem;
@@ -25,13 +25,13 @@ test('a write of a material that is held is 503, and the same request is done on
     () => api.post(`/reviews/${b}`, { quality: 4 }, once),
     () => api.post(`/materials/${c}/snooze`, { preset: 'tomorrow' }, once),
   ];
-  const holders = await Promise.all([a, b, c].map((id = '') => holdMaterial(here.databaseUrl, id)));
+  const locks = await Promise.all([a, b, c].map((id = '') => lockMaterial(here.databaseUrl, id)));
   try {
     const held = await Promise.all(writes.map((write) => write()));
     expect(held.map(({ status }) => status)).toEqual([503, 503, 503]);
     expect(held.map((answer) => errorOf(answer).code)).toEqual(['unavailable', 'unavailable', 'unavailable']);
   } finally {
-    await Promise.all(holders.map((holder) => holder.close()));
+    await Promise.all(locks.map((lock) => lock.close()));
   }
   const free = await Promise.all(writes.map((write) => write()));
   expect(free.map(({ status }) => status)).toEqual([200, 200, 201]);

@@ -2,6 +2,8 @@
 import { createHash } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ServiceError } from '../../services/platform/errors.ts';
+import { createPrometheusMetrics } from '../../services/platform/observability/prometheus.ts';
+import { NO_TELEMETRY } from '../../services/platform/observability/telemetry.ts';
 import { createApi, errorOf } from '../support/api.ts';
 import { newStubKey, type StubKey, startFacade, startStubAccounts } from '../support/stub-services.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
@@ -12,11 +14,13 @@ let facade: Awaited<ReturnType<typeof startFacade>>;
 let api: ReturnType<typeof createApi>;
 /** Of this process, put forward by the test and by nothing else. */
 let nowMs = 1_000_000;
+const metrics = createPrometheusMetrics();
 
 beforeAll(async () => {
   accounts = await startStubAccounts();
   proxy = await startTcpProxy(accounts.port);
-  facade = await startFacade({ accountsTarget: proxy.target });
+  const telemetry = { ...NO_TELEMETRY, metrics };
+  facade = await startFacade({ accountsTarget: proxy.target }, { telemetry });
   api = createApi(`${facade.origin}/v1`, undefined, { mayBeUnavailable: true });
 });
 afterAll(async () => {
@@ -46,6 +50,21 @@ async function asksFor(key: string): Promise<number> {
   const before = accounts.timesAsked(key);
   expect(await get(key)).toBe(200);
   return accounts.timesAsked(key) - before;
+}
+/** How often each outcome of a look-up was counted so far. */
+async function outcomes() {
+  const counts = (await metrics.render()).matchAll(/srs_key_lookups_total\{outcome="(\w+)"\} (\d+)/g);
+  return new Map([...counts].map(([, outcome = '', count]) => [outcome, Number(count)]));
+}
+/** The same during `work`. */
+async function outcomesOf(work: () => Promise<unknown>): Promise<Record<string, number>> {
+  const before = await outcomes();
+  await work();
+  const more = [...(await outcomes())].map(([outcome, count]) => [
+    outcome,
+    count - (before.get(outcome) ?? 0),
+  ]);
+  return Object.fromEntries(more.filter(([, count]) => count !== 0));
 }
 /** Until keys are remembered again, told by a key that nothing else looks at. */
 async function untilHearing(): Promise<void> {
@@ -84,14 +103,14 @@ describe('a key that is known', () => {
     expect(await asksFor(other)).toBe(0);
   });
 
-  test('is asked for again with every other key of its user once the user has changed, and of nobody else', async () => {
+  test('is verified again, like all keys of its user, once the user has changed; keys of other users are not', async () => {
     const keys = [makeKey({ userId: 'changed' }), makeKey({ userId: 'changed' })];
-    const stranger = makeKey();
-    for (const key of [...keys, stranger]) await asksFor(key);
+    const unknown = makeKey();
+    for (const key of [...keys, unknown]) await asksFor(key);
     await accounts.announce({ changedUserId: 'changed' });
     await untilSeen();
     expect([await asksFor(keys[0] ?? ''), await asksFor(keys[1] ?? '')]).toEqual([1, 1]);
-    expect(await asksFor(stranger)).toBe(0);
+    expect(await asksFor(unknown)).toBe(0);
   });
 
   test('may do no more than its new scopes allow, and nothing once its user is deleted', async () => {
@@ -115,9 +134,9 @@ describe('a key that is known', () => {
     accounts.keys.set(`${start}1`, { userId: 'twin', apiKeyId: 'twin' });
     expect(await get(`${start}1`)).toBe(200);
     expect([await get(`${start}2`), await get(start), await get(`${start}12`)]).toEqual([401, 401, 401]);
-    const [valid, stranger] = keysWithLikeDigests(4);
+    const [valid, unknown] = keysWithLikeDigests(4);
     accounts.keys.set(valid, { userId: 'like', apiKeyId: 'like' });
-    expect([await get(valid), await get(stranger)]).toEqual([200, 401]);
+    expect([await get(valid), await get(unknown)]).toEqual([200, 401]);
   });
 
   test('is asked for again when it was not used for 30 seconds, and not a millisecond before', async () => {
@@ -230,6 +249,135 @@ describe('a key in use', () => {
   });
 });
 
+describe('a key in use that is asked for again', () => {
+  const aged = async (key: string) => {
+    await asksFor(key);
+    nowMs += 20_000;
+    await untilHearing();
+  };
+
+  test('stays known where accounts cannot say, until the 30 seconds are over', async () => {
+    const key = makeKey();
+    await aged(key);
+    accounts.unanswerable.add(key);
+    expect(await get(key)).toBe(200);
+    await expect.poll(() => accounts.timesAsked(key), { timeout: 20_000 }).toBe(2);
+    // The failure has come once a question asked after it is answered.
+    await asksFor(makeKey());
+    expect(await get(key)).toBe(200);
+    nowMs += 10_001;
+    await untilHearing();
+    expect(await get(key)).toBe(503);
+  });
+
+  test('counts from the new answer on', async () => {
+    const key = makeKey();
+    await aged(key);
+    expect(await get(key)).toBe(200);
+    await expect.poll(() => accounts.timesAsked(key), { timeout: 20_000 }).toBe(2);
+    await asksFor(makeKey());
+    nowMs += 19_999;
+    await untilHearing();
+    expect(await asksFor(key)).toBe(0);
+  });
+
+  test('is so only while fewer than eight questions are under way', async () => {
+    const key = makeKey();
+    await aged(key);
+    const held = Array.from({ length: 8 }, () => makeKey());
+    for (const each of held) accounts.hold(each);
+    const before = accounts.asked.length;
+    const answers = held.map((each) => get(each));
+    await expect.poll(() => accounts.asked.length, { timeout: 20_000 }).toBe(before + 8);
+    expect([await get(key), accounts.timesAsked(key)]).toEqual([200, 1]);
+    accounts.release(held[0] ?? '');
+    expect(await answers[0]).toBe(200);
+    expect(await get(key)).toBe(200);
+    await expect.poll(() => accounts.timesAsked(key), { timeout: 20_000 }).toBe(2);
+    for (const each of held) accounts.release(each);
+    expect(await Promise.all(answers)).toEqual(Array(8).fill(200));
+  });
+});
+
+describe('what cannot be a key', () => {
+  const start = 'rmk_live_';
+  test.each([
+    ['begins in another way', `rmk_test_${'x'.repeat(49)}`],
+    ['has the beginning elsewhere', `x${start}${'x'.repeat(49)}`],
+    ['has 101 characters', start.padEnd(101, 'x')],
+  ])('is refused without a question where it %s', async (_what, key) => {
+    accounts.keys.set(key, { userId: 'u', apiKeyId: 'k' });
+    expect([await get(key), accounts.timesAsked(key)]).toEqual([401, 0]);
+  });
+
+  test('is not what has 100 characters', async () => {
+    const key = start.padEnd(100, 'x');
+    accounts.keys.set(key, { userId: 'u', apiKeyId: 'k' });
+    expect([await get(key), accounts.timesAsked(key)]).toEqual([200, 1]);
+  });
+});
+
+describe('the key is read', () => {
+  test.each<[string, (key: string) => Record<string, string>, number]>([
+    [
+      'from Bearer in any letters, with spaces before it',
+      (key) => ({ authorization: `bEARER   ${key}` }),
+      200,
+    ],
+    ['from the key header', (key) => ({ 'x-service-api-key': key }), 200],
+    [
+      'from the key header beside another scheme',
+      (key) => ({ authorization: `Basic ${key}`, 'x-service-api-key': key }),
+      200,
+    ],
+    [
+      'from the key header beside a scheme that begins with Bearer',
+      (key) => ({ authorization: 'Bearerx', 'x-service-api-key': key }),
+      200,
+    ],
+    [
+      'from the key header beside a scheme that ends with Bearer',
+      (key) => ({ authorization: 'x bearer', 'x-service-api-key': key }),
+      200,
+    ],
+    ['from no other scheme', (key) => ({ authorization: `Basic ${key}` }), 401],
+    [
+      'as nothing where Bearer has none',
+      (key) => ({ authorization: 'Bearer', 'x-service-api-key': key }),
+      401,
+    ],
+    [
+      'as what stands behind Bearer, though it is none',
+      (key) => ({ authorization: 'Bearer x', 'x-service-api-key': key }),
+      401,
+    ],
+  ])('%s', async (_what, headersOf, status) => {
+    expect((await api.get('/me', { headers: headersOf(makeKey()) })).status).toBe(status);
+  });
+});
+
+test('metrics tell how each key was looked up', async () => {
+  const key = makeKey();
+  expect(await outcomesOf(() => get(key))).toEqual({ miss: 1 });
+  expect(await outcomesOf(() => get(key))).toEqual({ hit: 1 });
+  expect(await outcomesOf(() => get('rmk_live'))).toEqual({ malformed: 1 });
+  nowMs += 20_000;
+  await untilHearing();
+  expect(await outcomesOf(() => get(key))).toEqual({ hit: 1, renewal: 1 });
+  const other = makeKey();
+  const shared = async () => {
+    const first = heldGet(other);
+    await expect.poll(() => accounts.timesAsked(other), { timeout: 20_000 }).toBe(1);
+    const sharedCount = async () => (await outcomes()).get('shared') ?? 0;
+    const before = await sharedCount();
+    const second = get(other);
+    await expect.poll(sharedCount, { timeout: 20_000 }).toBe(before + 1);
+    accounts.release(other);
+    await Promise.all([first, second]);
+  };
+  expect(await outcomesOf(shared)).toEqual({ miss: 1, shared: 1 });
+});
+
 describe('questions to accounts', () => {
   test('are sixteen at once, the next is told to come again in a second, and one key is asked for once', async () => {
     const keys = Array.from({ length: 16 }, () => makeKey());
@@ -237,7 +385,12 @@ describe('questions to accounts', () => {
     const before = accounts.asked.length;
     const answers = [...keys, ...keys].map((key) => get(key));
     await expect.poll(() => accounts.asked.length, { timeout: 20_000 }).toBe(before + 16);
-    const refused = await api.get('/me', { key: makeKey() });
+    let refused = await api.get('/me', { key: '' });
+    const counted = await outcomesOf(async () => {
+      refused = await api.get('/me', { key: makeKey() });
+    });
+    // The others may be on their way still.
+    expect(counted.overloaded).toBe(1);
     expect([refused.status, refused.headers.get('retry-after'), errorOf(refused).code]).toEqual([
       503,
       '1',

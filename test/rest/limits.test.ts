@@ -1,6 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { createPrometheusMetrics } from '../../services/platform/observability/prometheus.ts';
+import { NO_TELEMETRY } from '../../services/platform/observability/telemetry.ts';
 import { createApi } from '../support/api.ts';
 import { describeWithRedis, startRedis } from '../support/redis.ts';
+import { newStubKey, startFacade, startStubAccounts } from '../support/stub-services.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 
 const errorCode = (body: unknown) => (body as { error?: { code?: string } }).error?.code;
@@ -134,6 +137,36 @@ describe('the write limit over HTTP', () => {
       vi.useRealTimers();
     }
   });
+});
+
+test('metrics count writes within the limit and beyond it, and who waits to be told is told when the server ends', async () => {
+  const metrics = createPrometheusMetrics();
+  const accounts = await startStubAccounts();
+  const key = newStubKey();
+  accounts.keys.set(key, { userId: 'u', apiKeyId: 'k' });
+  const facade = await startFacade(
+    { accountsTarget: accounts.target },
+    { writeLimitPerMinute: 3, telemetry: { ...NO_TELEMETRY, metrics } },
+  );
+  const api = createApi(`${facade.origin}/v1`, key, { mayBeUnavailable: true });
+  const write = async () => (await api.request('POST', '/materials', { json: { title: '' } })).status;
+  const count = async (outcome: string) =>
+    new RegExp(`srs_write_limit_decisions_total\\{outcome="${outcome}"\\} (\\d+)`).exec(
+      await metrics.render(),
+    )?.[1];
+  try {
+    for (let time = 0; time < 3; time += 1) expect(await write()).toBe(400);
+    for (let time = 0; time < 101; time += 1) expect(await write()).toBe(429);
+    expect([await count('allowed'), await count('refused')]).toEqual(['3', '101']);
+    // The second after which it is told does not pass.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const late = write();
+    while ((await count('refused')) !== '102') await new Promise(setImmediate);
+    await Promise.all([facade.close(), late.then((status) => expect(status).toBe(429))]);
+  } finally {
+    vi.useRealTimers();
+    await accounts.stop();
+  }
 });
 
 describeWithRedis('two facades on one Redis', () => {

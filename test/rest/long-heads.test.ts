@@ -16,7 +16,7 @@ const PLAIN: Attack = {
   as: 'nobody',
   request: { method: 'GET', path: ['/v1/me'] },
 };
-const FILES = ['rest-heads.json', 'rest-strangers.json'];
+const FILES = ['rest-heads.json', 'rest-anonymous.json'];
 const heads = FILES.flatMap((file) => readCorpus(file)).filter(
   ({ request, bytesASecond, as, to, title }) =>
     request !== undefined &&

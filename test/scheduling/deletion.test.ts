@@ -1,6 +1,6 @@
 // Deleting a user's data beside another user and while writes are under way: nothing is left, and nothing else is lost.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { holdMaterial, inTime, openHolder } from '../support/row-locks.ts';
+import { inTime, lockMaterial, openLock } from '../support/row-locks.ts';
 import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 import { rowsOf } from './rows-of.ts';
 
@@ -51,23 +51,23 @@ describe('deleting a user’s data', () => {
     const [deleted, userId] = await inTime(async () => {
       const learner = await createLearner();
       const [, secondId = ''] = learner.materialIds;
-      const holders = [
-        await holdMaterial(here.databaseUrl, learner.materialId),
-        await holdMaterial(here.databaseUrl, secondId),
+      const locks = [
+        await lockMaterial(here.databaseUrl, learner.materialId),
+        await lockMaterial(here.databaseUrl, secondId),
       ] as const;
       try {
         const put = { userId: learner.userId, materialIds: [learner.materialId], ...PRESET, requestId: 't' };
         const review = { userId: learner.userId, materialId: secondId, quality: 4, requestId: 't' };
         const sent: Promise<unknown>[] = [here.snoozes.snoozeMaterials(put, CALL)];
         sent.push(here.reviews.submitReview(review, CALL));
-        await holders[0].untilWaiting(2, Promise.all(sent));
+        await locks[0].untilWaiting(2, Promise.all(sent));
         const deletion = here.userData.deleteUserData({ userId: learner.userId }, CALL);
-        await holders[0].untilWaiting(3, Promise.all([...sent, deletion]));
-        await Promise.all(holders.map((holder) => holder.release()));
+        await locks[0].untilWaiting(3, Promise.all([...sent, deletion]));
+        await Promise.all(locks.map((lock) => lock.release()));
         await Promise.all(sent);
         return [await deletion, learner.userId] as const;
       } finally {
-        await Promise.all(holders.map((holder) => holder.close()));
+        await Promise.all(locks.map((lock) => lock.close()));
       }
     });
     expect(deleted).toEqual({ materials: 2, reviews: 3, snoozes: 2 });
@@ -78,21 +78,21 @@ describe('deleting a user’s data', () => {
     const [deleted, refused, userId] = await inTime(async () => {
       const learner = await createLearner();
       const { userId } = learner;
-      const holder = await openHolder(here.databaseUrl);
+      const lock = await openLock(here.databaseUrl);
       try {
-        await holder.sql.query(
+        await lock.sql.query(
           `SELECT scheduling.insert_material($1, $2, 'T', NULL, NULL, 'simple', 250, 0, 0, NULL, now())`,
           [userId, newUserId()],
         );
         const deletion = here.userData.deleteUserData({ userId }, CALL);
-        await holder.untilWaiting(1, deletion);
+        await lock.untilWaiting(1, deletion);
         const creation = refusal(here.materials.createMaterial({ userId, title: 'Late' }, CALL));
-        await holder.untilWaiting(2, Promise.all([deletion, creation]));
-        await holder.release();
+        await lock.untilWaiting(2, Promise.all([deletion, creation]));
+        await lock.release();
         const [counts, reason] = [await deletion, await creation];
         return [counts, reason, userId] as const;
       } finally {
-        await holder.close();
+        await lock.close();
       }
     });
     expect(deleted).toEqual({ materials: 3, reviews: 2, snoozes: 1 });

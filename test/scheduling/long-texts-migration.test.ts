@@ -60,8 +60,8 @@ async function find(text: string): Promise<string[]> {
     query: async ({ text: statement, values }) => (await sql.query(statement, [...values])).rows,
   };
   const filter = { state: 'active', type: undefined, isDue: undefined, now: new Date(), text } as const;
-  const found = await searchMaterials(db, userId, filter, { limit: 5, withTexts: false, after: undefined });
-  return found.map(({ material }) => material.materialId);
+  const found = await searchMaterials(db, userId, filter, { limit: 5, textBytes: -1, after: undefined });
+  return found.map((row) => row.material_id);
 }
 
 test('long texts are found before, after and back', async () => {

@@ -67,6 +67,39 @@ describe('pages of materials', () => {
     ]);
   });
 
+  test('end early where their texts exceed 2 MiB, are read on to the same end, and hold each text whole', async () => {
+    const userId = newUserId();
+    const sizes = [
+      10, 260_000, 5_000, 260_000, 260_000, 260_000, 260_000, 0, 260_000, 260_000, 260_000, 260_000,
+    ];
+    for (const [index, size] of sizes.entries())
+      await here.materials.createMaterial(
+        { userId, title: `m${index}`, ...(size > 0 && { content: 'long '.repeat(size / 5) }) },
+        CALL,
+      );
+    const newest = [11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0];
+    const due = newest.toReversed();
+    const matches = newest.filter((index) => index !== 7);
+    const lists = [
+      { read: here.materials.listMaterials, order: newest, lengths: [10, 2] },
+      { read: here.materials.listDueMaterials, order: due, lengths: [11, 1] },
+      { read: here.materials.listMaterials, query: 'long', order: matches, lengths: [9, 2] },
+    ];
+    for (const { read, query = '', order, lengths } of lists) {
+      const pages: { title: string; content?: string }[][] = [];
+      for (let pageToken: string | undefined = ''; pageToken !== undefined; ) {
+        const page = await read({ userId, query, pageSize: 100, pageToken }, CALL);
+        pages.push(page.materials);
+        pageToken = page.nextPageToken || undefined;
+      }
+      expect(pages.map((page) => page.length)).toEqual(lengths);
+      expect(pages.flat().map(({ title }) => title)).toEqual(order.map((index) => `m${index}`));
+      expect(pages.flat().map(({ content = '' }) => content.length)).toEqual(
+        order.map((index) => sizes[index]),
+      );
+    }
+  });
+
   test('of due materials begin with those that have no instant, and keep their "now"', async () => {
     const userId = newUserId();
     for (let index = 0; index < 6; index += 1) await here.create(userId, `due ${index}`);
@@ -85,7 +118,7 @@ describe('pages of materials', () => {
     expect(read).toEqual(['due 4', 'due 5', 'due 0', 'due 1', 'due 2', 'due 3']);
   });
 
-  test('refuse a token that another filter, another user or nobody made', async () => {
+  test('refuse a token of another filter or another user, and a forged one', async () => {
     const userId = newUserId();
     for (let index = 0; index < 3; index += 1) await here.create(userId);
     const first = await here.materials.listMaterials({ userId, pageSize: 1 }, CALL);

@@ -85,7 +85,7 @@ describe('reviews at the same moment', () => {
     await other.close(1000);
   });
 
-  test('of nobody’s and others’ materials are refused one by one', async () => {
+  test('of unknown materials and of other users’ materials are refused one by one', async () => {
     const [mine, other] = await makeLearners(2);
     const { userId = '', materialId = '' } = mine ?? {};
     const asked = [
@@ -103,12 +103,10 @@ describe('reviews at the same moment', () => {
 
   test('do not wait for a material that somebody else holds; its own review does', async () => {
     const learners = await makeLearners(5);
-    const holder = new Client({ connectionString: here.databaseUrl });
-    await holder.connect();
-    await holder.query('BEGIN');
-    await holder.query('SELECT FROM scheduling.materials WHERE user_id = $1 FOR UPDATE', [
-      learners[0]?.userId,
-    ]);
+    const lock = new Client({ connectionString: here.databaseUrl });
+    await lock.connect();
+    await lock.query('BEGIN');
+    await lock.query('SELECT FROM scheduling.materials WHERE user_id = $1 FOR UPDATE', [learners[0]?.userId]);
     let heldIsDone = false;
     const held = here.reviews.submitReview({ ...learners[0], quality: 4 }, CALL).then(() => {
       heldIsDone = true;
@@ -117,9 +115,9 @@ describe('reviews at the same moment', () => {
       learners.slice(1).map((learner) => here.reviews.submitReview({ ...learner, quality: 4 }, CALL)),
     );
     expect(heldIsDone).toBe(false);
-    await holder.query('COMMIT');
+    await lock.query('COMMIT');
     await held;
-    await holder.end();
+    await lock.end();
   });
 });
 

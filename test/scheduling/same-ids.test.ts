@@ -1,7 +1,7 @@
 // Two users whose rows have the same ids, as a key of (user_id, id) allows: neither sees nor changes the other's.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
-import { openHolder } from '../support/row-locks.ts';
+import { openLock } from '../support/row-locks.ts';
 import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 import { rowsOf } from './rows-of.ts';
 
@@ -85,6 +85,8 @@ test('a search whose first page is full has looked through the own alone', async
     return materials.map(({ title }) => title);
   };
   expect(await search(mine, 'wombat', 1)).toEqual([]);
+  // In the content of the other's.
+  expect(await search(mine, 'wallaby', 1)).toEqual([]);
   expect(await search(yours, 'quokka', 1)).toEqual([]);
   expect(await search(mine, 'quokka', 2)).toEqual(['quokka', 'quokka']);
   expect(await search(yours, 'wombat', 2)).toEqual(['wombat', 'wombat']);
@@ -116,13 +118,13 @@ test.each(Object.entries(WRITES))('%s leaves every row of the other as it was', 
 test.each(Object.entries(WRITES))(
   '%s does not wait for what somebody holds of the other',
   async (_, write) => {
-    const holder = await openHolder(here.databaseUrl);
+    const lock = await openLock(here.databaseUrl);
     try {
       for (const table of ['materials', 'snoozes', 'reviews', 'answered_requests'])
-        await holder.sql.query(`SELECT FROM scheduling.${table} WHERE user_id = $1 FOR UPDATE`, [yours]);
+        await lock.sql.query(`SELECT FROM scheduling.${table} WHERE user_id = $1 FOR UPDATE`, [yours]);
       expect(await refusal(write())).toBe('no error');
     } finally {
-      await holder.close();
+      await lock.close();
     }
   },
 );

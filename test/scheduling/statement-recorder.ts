@@ -77,6 +77,7 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   listSnoozes: inBothOrders,
   listSnoozesOfMaterial: [[userId, id, { limit: 5, beforeRevision: undefined }]],
   insertSnooze: [[userId, snooze, []]],
+  readDueCounts: oneAndTwo({ userId, asOf: time, todayStartTime: time }).map((all) => [all]),
   readActivity: [[userId, time, days]],
   readDistributions: [[userId, time, days]],
   readForecast: [[userId, time, days]],

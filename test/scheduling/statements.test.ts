@@ -16,6 +16,7 @@ const SEVERAL: Readonly<Record<string, string>> = {
   listReviewsOfMaterials: 'as listDueMaterials',
   listReviewSummariesOfMaterials: 'as listDueMaterials',
   findMaterials: 'as listDueMaterials',
+  readDueCounts: 'as listDueMaterials',
 };
 /** Functions with a statement that is not bound to one user by a parameter, and why that is right. */
 const UNBOUND: Readonly<Record<string, string>> = {

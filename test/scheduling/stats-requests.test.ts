@@ -68,7 +68,7 @@ test('a bad request names its field', async () => {
   expect(await hardest({ pageToken: 'x' })).toBe('INVALID_REQUEST page_token');
 });
 
-test('the window has 30 days and ends now where nothing else is said', async () => {
+test('by default the window has 30 days and ends now', async () => {
   here.setClock('2026-03-31T22:30:00Z');
   const { days } = await here.stats.getActivity(
     { userId: newUserId(), window: { timeZone: 'Europe/Berlin' } },

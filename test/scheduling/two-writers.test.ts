@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ReviewServiceDefinition } from '../../generated/scheduling/v1/ReviewService.ts';
 import type { SubmitReviewRequestInput } from '../../generated/scheduling/v1/SubmitReviewRequest.ts';
 import { loadProto, serviceDefinition } from '../../services/platform/protobuf/load.ts';
-import { holdMaterial, inTime, openHolder, queueOn } from '../support/row-locks.ts';
+import { inTime, lockMaterial, openLock, queueOn } from '../support/row-locks.ts';
 import {
   CALL,
   closeClients,
@@ -162,8 +162,8 @@ test('a writer of a material that is held for too long says to try again later, 
   );
   const outcomes = made.map(async ({ name, owned }) => {
     const { material } = await here.materials.getMaterial(owned, CALL);
-    const holder = await holdMaterial(here.databaseUrl, owned.materialId);
-    const outcome = await refusal(writer(name).write(here, owned)).finally(() => holder.close());
+    const lock = await lockMaterial(here.databaseUrl, owned.materialId);
+    const outcome = await refusal(writer(name).write(here, owned)).finally(() => lock.close());
     expect((await here.materials.getMaterial(owned, CALL)).material).toEqual(material);
     return outcome;
   });
@@ -190,22 +190,22 @@ describe('reviews of several learners in one statement', () => {
       const learners = await Promise.all(
         [newUserId(), newUserId()].map(async (userId) => ({ userId, materialId: await here.create(userId) })),
       );
-      const holder = await openHolder(here.databaseUrl);
+      const lock = await openLock(here.databaseUrl);
       try {
         // Lets read, and lets nobody lock or write.
-        await holder.sql.query('LOCK TABLE scheduling.materials IN EXCLUSIVE MODE');
+        await lock.sql.query('LOCK TABLE scheduling.materials IN EXCLUSIVE MODE');
         const answers = Promise.all(
           learners.map((learner) => here.reviews.submitReview({ ...learner, quality: 5 }, CALL)),
         );
-        await holder.untilWaiting(1, answers);
-        await holder.sql.query(
+        await lock.untilWaiting(1, answers);
+        await lock.sql.query(
           `UPDATE scheduling.materials SET revision = 1, next_review_time = '2030-01-20T00:00:00Z' WHERE user_id = $1`,
           [learners[0]?.userId],
         );
-        await holder.release();
+        await lock.release();
         return await answers;
       } finally {
-        await holder.close();
+        await lock.close();
       }
     });
     expect(changed?.review).toMatchObject({ revision: 2, before: { nextReviewTime: SNOOZED_UNTIL } });
@@ -218,21 +218,21 @@ describe('a caller who goes', () => {
     const qualities = await inTime(async () => {
       const userId = newUserId();
       const owned = { userId, materialId: await here.create(userId) };
-      const holder = await holdMaterial(here.databaseUrl, owned.materialId);
+      const lock = await lockMaterial(here.databaseUrl, owned.materialId);
       const caller = openCaller(here.port);
       try {
         const first = here.reviews.submitReview({ ...owned, quality: 3 }, CALL);
-        await holder.untilWaiting(1, first);
+        await lock.untilWaiting(1, first);
         const gone = caller.submitReview({ ...owned, quality: 4, requestId });
         await caller.untilHeard(owned);
         gone.cancel();
         await caller.untilHeard(owned);
         const last = here.reviews.submitReview({ ...owned, quality: 5 }, CALL);
-        await holder.release();
+        await lock.release();
         await Promise.all([first, last]);
       } finally {
         caller.close();
-        await holder.close();
+        await lock.close();
       }
       const { reviews } = await here.reviews.listReviews(owned, CALL);
       return reviews.map(({ quality }) => quality);

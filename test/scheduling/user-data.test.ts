@@ -15,7 +15,7 @@ async function exported(userId: string): Promise<ExportUserDataResponse[]> {
 }
 
 describe('an export', () => {
-  test('holds every material, review and snooze, in that order, oldest first, and of nobody else', async () => {
+  test('holds every material, review and snooze of the user alone, in that order, oldest first', async () => {
     const userId = newUserId();
     await here.create(newUserId(), 'foreign');
     const ids: string[] = [];

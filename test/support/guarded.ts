@@ -6,6 +6,9 @@ import { type Admission, registerAdmission } from '../../services/platform/http/
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { registerErrors } from '../../services/rest/hooks/errors.ts';
 
+/** Turns of the event loop, a second of them: beyond it something hangs. */
+const MAX_TURNS = 300_000;
+
 /** The guard in a real server whose two routes wait until they are let go, for keys named in a header. */
 export function startGuarded(
   options: Partial<Pick<Admission, 'readCapacity' | 'metrics' | 'refusal' | 'connections'>> = {},
@@ -44,7 +47,10 @@ export function startGuarded(
         answers.push(statusCode);
         if (statusCode === 503) expect(headers['retry-after']).toBe('1');
       });
-      while (working + answers.length === settled) await new Promise(setImmediate);
+      for (let turn = 0; working + answers.length === settled; turn += 1) {
+        if (turn === MAX_TURNS) throw new Error('a request is neither at work nor answered');
+        await new Promise(setImmediate);
+      }
     }
     return answers.length - before;
   };

@@ -21,7 +21,7 @@ export type ProcessOptions = Pick<SpawnOptions, 'uid' | 'gid'> & {
 };
 
 /** From being told to end to SIGKILL. */
-const PATIENCE_MS = 30_000;
+const TIMEOUT_MS = 30_000;
 const running = new Set<Process>();
 const killAll = () => {
   for (const each of running) each.signal('SIGKILL');
@@ -82,7 +82,7 @@ export function startProcess(command: string, args: readonly string[], options: 
     end(name: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
       if (!told.has(name)) signal(name);
       told.add(name);
-      const timer = setTimeout(() => signal('SIGKILL'), PATIENCE_MS);
+      const timer = setTimeout(() => signal('SIGKILL'), TIMEOUT_MS);
       return ended.finally(() => clearTimeout(timer));
     },
     /** Resolves to what `find` finds in its output, now or later. @throws Error with the output where it ends before. */

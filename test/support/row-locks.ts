@@ -1,11 +1,11 @@
-// Holds what a writer needs, so that writers come one after the other, in an order that the test knows.
+// Locks rows, so that writers run one after the other in an order that the test knows.
 import { Client } from 'pg';
 import { ServiceError } from '../../services/platform/errors.ts';
 
-export type Holder = Awaited<ReturnType<typeof openHolder>>;
+export type Lock = Awaited<ReturnType<typeof openLock>>;
 
 /** A transaction of the test's own that takes locks with `sql` and keeps them until `release`. */
-export async function openHolder(databaseUrl: string) {
+export async function openLock(databaseUrl: string) {
   const sql = new Client({ connectionString: databaseUrl });
   await sql.connect();
   await sql.query('BEGIN');
@@ -27,7 +27,7 @@ export async function openHolder(databaseUrl: string) {
       if (isHolding) await sql.query('COMMIT');
       isHolding = false;
     },
-    /** Also where the test has failed. */
+    /** Safe after a failed test, too. */
     async close(): Promise<void> {
       await this.release().finally(() => sql.end());
     },
@@ -42,14 +42,14 @@ async function countWaiting(sql: Client): Promise<number> {
   return rows[0]?.count ?? 0;
 }
 
-export async function holdMaterial(databaseUrl: string, materialId: string): Promise<Holder> {
-  const holder = await openHolder(databaseUrl);
-  await holder.sql.query('SELECT FROM scheduling.materials WHERE material_id = $1 FOR UPDATE', [materialId]);
-  return holder;
+export async function lockMaterial(databaseUrl: string, materialId: string): Promise<Lock> {
+  const lock = await openLock(databaseUrl);
+  await lock.sql.query('SELECT FROM scheduling.materials WHERE material_id = $1 FOR UPDATE', [materialId]);
+  return lock;
 }
 
 /**
- * Sends each write once those before it wait for the material, then lets them go: they are done in this order.
+ * Sends each write once the earlier ones wait for the material, then releases the lock: they run in this order.
  * @throws what a write throws.
  */
 export async function queueOn(
@@ -57,21 +57,21 @@ export async function queueOn(
   materialId: string,
   writes: readonly (() => Promise<unknown>)[],
 ): Promise<void> {
-  const holder = await holdMaterial(databaseUrl, materialId);
+  const lock = await lockMaterial(databaseUrl, materialId);
   const sent: Promise<unknown>[] = [];
   try {
     for (const write of writes) {
       sent.push(write());
-      await holder.untilWaiting(sent.length, Promise.all(sent));
+      await lock.untilWaiting(sent.length, Promise.all(sent));
     }
   } finally {
-    await holder.close();
+    await lock.close();
     await Promise.allSettled(sent);
   }
   await Promise.all(sent);
 }
 
-/** `round`, begun anew where the machine was so busy that a lock's time-out of 0.5 s passed within it. */
+/** Runs `round` again if a lock's time-out of 0.5 s ended it, which happens on a busy machine. */
 export async function inTime<T>(round: () => Promise<T>): Promise<T> {
   for (let left = 9; ; left -= 1) {
     try {

@@ -14,6 +14,7 @@ import {
 const PORT_VARIABLES = {
   accounts: 'ACCOUNTS_PORT',
   scheduling: 'SCHEDULING_PORT',
+  reminders: 'REMINDERS_PORT',
   rest: 'REST_PORT',
   gateway: 'GRAPHQL_PORT',
 } as const;

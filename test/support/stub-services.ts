@@ -21,6 +21,7 @@ import { ServiceError } from '../../services/platform/errors.ts';
 import { type AsyncHandlers, implement } from '../../services/platform/grpc/handlers.ts';
 import { startGrpcServer } from '../../services/platform/grpc/server.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
+import { NO_TELEMETRY } from '../../services/platform/observability/telemetry.ts';
 import { loadProto, serviceDefinition } from '../../services/platform/protobuf/load.ts';
 import { startRest } from '../../services/rest/service.ts';
 import { ALL_SCOPES } from './system.ts';
@@ -44,7 +45,9 @@ export async function startStubAccounts() {
   const asked: string[] = [];
   const streams = new Set<Stream>();
   let watches = 0;
+  const unanswerable = new Set<string>();
   const answerOf = async (key: string): Promise<VerifyApiKeyResponseInput> => {
+    if (unanswerable.has(key)) throw new ServiceError('UNAVAILABLE');
     const found = keys.get(key);
     if (found === undefined) throw new ServiceError('UNAUTHORIZED');
     const { userId, apiKeyId, scopes = ALL_SCOPES } = found;
@@ -91,6 +94,8 @@ export async function startStubAccounts() {
     target: `127.0.0.1:${server.port}`,
     port: server.port,
     keys,
+    /** Keys that are answered UNAVAILABLE. */
+    unanswerable,
     /** Every key that was asked for, in order. */
     asked,
     timesAsked: (key: string) => asked.filter((each) => each === key).length,
@@ -158,7 +163,7 @@ export async function startStubScheduling(work: (rpc: string) => Promise<void>) 
 /** A REST facade before services of the test's choice. */
 export async function startFacade(
   targets: { accountsTarget: string; schedulingTarget?: string },
-  { writeLimitPerMinute = 1_000_000 } = {},
+  { writeLimitPerMinute = 1_000_000, telemetry = NO_TELEMETRY } = {},
 ) {
   const config = {
     ...base,
@@ -170,7 +175,7 @@ export async function startFacade(
     writeLimitPerMinute,
     docs: false,
   } as const;
-  const { port, close } = await startRest({ config, logger });
+  const { port, close } = await startRest({ config, logger, telemetry });
   return { origin: `http://127.0.0.1:${port}`, port, close };
 }
 

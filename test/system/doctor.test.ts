@@ -1,4 +1,4 @@
-// Real faults, each to be found by npm run doctor with the line that mends it.
+// Real faults, each of which npm run doctor reports with a remedy.
 import { execFile, execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -145,7 +145,7 @@ describe('metrics', () => {
         expect(await metricsOf(tier)).toContain(`srs_requests_at_work{tier="${tier}",kind="${kind}"} 0`);
   });
 
-  test('have no id, no key and no word that anybody wrote in any label, nor have the logs', async () => {
+  test('contain no id, no key and no text of users in any label; nor do the logs', async () => {
     for (const program of programs) {
       const text = await metricsOf(program.name);
       for (const private_ of [user.userId, user.apiKeyId, user.key, materialId, SECRET, TOKEN]) {

@@ -97,10 +97,10 @@ describe('with mutual TLS', () => {
     '%s gives nothing to one without a certificate, with a foreign one, or without TLS',
     async (path) => {
       const { authority } = files(ours);
-      const stranger = files(foreign);
+      const foreignFiles = files(foreign);
       for (const channel of [
         credentials.createSsl(authority),
-        credentials.createSsl(authority, stranger.key, stranger.certificate),
+        credentials.createSsl(authority, foreignFiles.key, foreignFiles.certificate),
         credentials.createInsecure(),
       ]) {
         expect(await statusOf(scheduling.target, channel, path)).toBe('UNAVAILABLE');

@@ -36,7 +36,7 @@ let services: ServiceProcess[];
 let sql: Client;
 let closeCollector = () => {};
 const secrets = new Set([PEPPER, SERVICE_TOKEN, OPERATOR, VIEWER, REDIS_PASSWORD, UNKNOWN_KEY]);
-/** Everything that a stranger, an operator or a neighbour on this machine could read. */
+/** Everything that a caller, an operator or another account of this machine could read. */
 const seen: Record<string, string> = { errors: '', activity: '', processes: '', traces: '' };
 
 describeWithRedis('after everything was done, right and wrong', () => {

@@ -16,7 +16,7 @@ export function h(name, attributes = {}, ...children) {
 }
 
 /**
- * The same for drawings.
+ * The same for SVG elements.
  * @template {keyof SVGElementTagNameMap} K
  * @param {K} name
  * @param {Record<string, unknown>} [attributes]
@@ -58,7 +58,7 @@ export function nodesOf(child) {
 
 let ids = 0;
 
-/** An id that no other element has. */
+/** A unique element ID. */
 export function newId() {
   ids += 1;
   return `e${ids}`;

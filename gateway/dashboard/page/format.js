@@ -45,7 +45,7 @@ export function instant(time, timeZone) {
   );
 }
 
-/** How far away: "in 15 days", "3 hours ago". @param {string} time */
+/** Relative to now, such as "in 15 days" or "3 hours ago". @param {string} time */
 export function distance(time, now = Date.now()) {
   const seconds = (Date.parse(time) - now) / 1000;
   const format = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
@@ -56,7 +56,7 @@ export function distance(time, now = Date.now()) {
 }
 
 /**
- * The instant at which clocks of a zone show this; where they never do, one within the hour around.
+ * The instant of a local time in a zone; for a local time that the zone skips, one within an hour of it.
  * @param {string} local YYYY-MM-DDTHH:MM, as an input has it
  * @param {string} timeZone
  */
@@ -66,7 +66,7 @@ export function instantOf(local, timeZone) {
   return new Date(shown - offsetMs(guess, timeZone));
 }
 
-/** What clocks of a zone show at an instant, as an input takes it. @param {number} timeMs @param {string} timeZone */
+/** The local time in a zone, in the format of a datetime-local input. @param {number} timeMs @param {string} timeZone */
 export function localTime(timeMs, timeZone) {
   return new Date(timeMs + offsetMs(timeMs, timeZone)).toISOString().slice(0, 16);
 }

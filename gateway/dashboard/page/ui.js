@@ -3,7 +3,7 @@
 import { FailedCallError, UnauthorizedError } from './api.js';
 import { byId, h } from './dom.js';
 
-/** Tells in passing, to the eye and to a screen reader. @param {string} text */
+/** Shows a short notice, which screen readers announce. @param {string} text */
 export function announce(text) {
   const status = byId('status');
   status.textContent = text;
@@ -13,7 +13,7 @@ export function announce(text) {
   }, 6000);
 }
 
-/** Tells what went wrong with an action, and what to do; main.js turns to the login. @param {unknown} error */
+/** What went wrong with an action, and what to do. After a 401 main.js shows the login. @param {unknown} error */
 export function explain(error) {
   if (error instanceof UnauthorizedError) dispatchEvent(new Event('unauthorized'));
   return `${error instanceof Error ? error.message : String(error)} ${adviceOf(error)}`;
@@ -50,7 +50,7 @@ export function failure(error, again) {
   );
 }
 
-/** What somebody can do about it. @param {unknown} error */
+/** What the user can do about the error. @param {unknown} error */
 export function adviceOf(error) {
   return error instanceof FailedCallError ? error.advice : 'Reload the page.';
 }
@@ -76,8 +76,8 @@ export function skeleton() {
 }
 
 /**
- * A table that scrolls by itself where the screen is narrow, or there puts the cells of a row below each other.
- * @param {string} name What it holds, for those who do not see the page around it.
+ * A table that on a narrow screen scrolls, or stacks the cells of each row.
+ * @param {string} name The accessible name.
  * @param {readonly string[]} columns
  * @param {readonly (readonly Child[])[]} rows
  * @param {'scrolls' | 'stacks'} whenNarrow
@@ -110,11 +110,11 @@ export function table(name, columns, rows, whenNarrow = 'scrolls') {
   );
 }
 
-/** Lists are read forward: from which page this one was come to. @type {Map<string, string>} */
+/** Cursors lead forward only; this maps the cursor of a page to that of the page before. @type {Map<string, string>} */
 const cameFrom = new Map();
 
 /**
- * Links to the pages before and after.
+ * Links to the previous and the next page.
  * @param {PageInfo} pageInfo
  * @param {URLSearchParams} params of this page
  * @param {(params: URLSearchParams) => string} href
@@ -138,7 +138,7 @@ export function pager({ hasNextPage, endCursor }, params, href) {
   );
 }
 
-/** Where a learner's pages are, and which of them this is. @param {User} user @param {string} current */
+/** The navigation between a learner's pages; `current` is the open one. @param {User} user @param {string} current */
 export function userHeader(user, current) {
   const name = [user.firstName, user.lastName].filter(Boolean).join(' ');
   const tabs = [
@@ -164,7 +164,7 @@ export function userHeader(user, current) {
   ];
 }
 
-/** Copies; where the browser gives a page no clipboard, over plain HTTP say, by the old way. @param {string} text */
+/** Copies text. Over plain HTTP browsers have no clipboard API, so it falls back to execCommand. @param {string} text */
 export async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);

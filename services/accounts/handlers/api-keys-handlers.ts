@@ -5,7 +5,7 @@ import type { CallContext } from '../../platform/grpc/call-context.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import type { Audit } from '../../platform/logging/audit.ts';
 import type { Logger } from '../../platform/logging/logger.ts';
-import { decodePageToken, toPage } from '../../platform/page-token.ts';
+import { decodePageToken, readPageSize, toPage } from '../../platform/page-token.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { generateKey, hashKey, isWellFormedKey, type Pepper } from '../api-key.ts';
 import { toApiKeyMessage, toUserMessage } from '../mapper.ts';
@@ -21,14 +21,7 @@ import {
   touchApiKey,
 } from '../repositories/api-keys-repository.ts';
 import { findUser, lockUser } from '../repositories/users-repository.ts';
-import {
-  keyNotFound,
-  readPageSize,
-  requireApiKeyId,
-  requireShort,
-  requireUserId,
-  userNotFound,
-} from '../requests.ts';
+import { keyNotFound, requireApiKeyId, requireShort, requireUserId, userNotFound } from '../requests.ts';
 import { announce, type Revocations } from '../revocations.ts';
 import { type Scope, scopesForNewKey, scopesForRotation } from '../scopes.ts';
 import type { UserDependencies } from './users-handlers.ts';

@@ -4,7 +4,7 @@ import type { UserServiceHandlers } from '../../../generated/accounts/v1/UserSer
 import { invalidField, invalidRequest } from '../../platform/errors.ts';
 import { readFieldMask } from '../../platform/field-mask.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
-import { decodePageToken, toPage } from '../../platform/page-token.ts';
+import { decodePageToken, readPageSize, toPage } from '../../platform/page-token.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { isUniqueViolation } from '../../platform/postgres/faults.ts';
 import { fromTimestamp } from '../../platform/protobuf/timestamps.ts';
@@ -13,7 +13,6 @@ import { fromPlan, toUserMessage } from '../mapper.ts';
 import {
   deleteUser,
   findUser,
-  findUserByEmail,
   findUsers,
   findUsersByEmails,
   insertUser,
@@ -23,14 +22,7 @@ import {
   type User,
   updateUser,
 } from '../repositories/users-repository.ts';
-import {
-  readName,
-  readPageSize,
-  requireEmail,
-  requireTimeZone,
-  requireUserId,
-  userNotFound,
-} from '../requests.ts';
+import { readName, requireEmail, requireTimeZone, requireUserId, userNotFound } from '../requests.ts';
 import { announce } from '../revocations.ts';
 
 const MAX_KEYS = 100;
@@ -68,9 +60,8 @@ export function createUserHandlers({
     },
 
     async FindUserByEmail(request) {
-      const user = request.email.includes('\u0000')
-        ? undefined
-        : await findUserByEmail(database, request.email);
+      const { email } = request;
+      const user = isStorable(email) ? (await findUsersByEmails(database, [email])).get(email) : undefined;
       if (user === undefined) throw userNotFound();
       return { user: toUserMessage(user) };
     },
@@ -120,7 +111,7 @@ export function createUserHandlers({
 
     async ListChangedUsers(request) {
       if (request.changedSinceTime === null)
-        throw invalidField('changed_since_time', 'changed_since_time must be given.');
+        throw invalidField('changed_since_time', 'must be given.');
       const since = fromTimestamp(request.changedSinceTime);
       const pageSize = readPageSize(request.pageSize);
       const filter = ['ListChangedUsers', since.getTime()];

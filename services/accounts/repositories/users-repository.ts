@@ -38,12 +38,7 @@ export async function insertUser(db: Queryable, user: User): Promise<void> {
 }
 
 export async function findUser(db: Queryable, userId: string): Promise<User | undefined> {
-  const [user] = await db.query<User>({
-    name: 'find-user',
-    text: `SELECT ${USER_COLUMNS} FROM accounts.users u WHERE u.user_id = $1`,
-    values: [userId],
-  });
-  return user;
+  return (await findUsers(db, [userId]))[0];
 }
 
 /** Locks the user against changes and key creation until the transaction ends. */
@@ -52,15 +47,6 @@ export async function lockUser(transaction: Queryable, userId: string): Promise<
     name: 'lock-user',
     text: `SELECT ${USER_COLUMNS} FROM accounts.users u WHERE u.user_id = $1 FOR UPDATE`,
     values: [userId],
-  });
-  return user;
-}
-
-export async function findUserByEmail(db: Queryable, email: string): Promise<User | undefined> {
-  const [user] = await db.query<User>({
-    name: 'find-user-by-email',
-    text: `SELECT ${USER_COLUMNS} FROM accounts.users u WHERE u.folded_email = lower($1)`,
-    values: [email],
   });
   return user;
 }

@@ -1,7 +1,7 @@
 // Gathers requests of the same moment, or that come while others are under way, into batches.
 
 /** A batch that takes longer than this makes room for others: what is slow for some must not be slow for all. */
-const PATIENCE_MS = 25;
+const SLOW_MS = 25;
 
 export type BatcherOptions<Q> = {
   /** Requests in a batch, at most; 1: each is sent by itself, at once. */
@@ -24,7 +24,7 @@ export function createBatcher<Q, R>(
   let inFlight = 0;
   let isScheduled = false;
   const schedule = () => {
-    if (isScheduled || waiting.length === 0 || inFlight >= maxInFlight) return;
+    if (isScheduled) return;
     isScheduled = true;
     // All sockets that have something to read are read first: requests of different connections meet.
     setImmediate(() => {
@@ -33,7 +33,6 @@ export function createBatcher<Q, R>(
     });
   };
   const take = () => {
-    if (waiting.length <= maxSize) return waiting.splice(0);
     const next = new Set(roundRobin(waiting, ({ request }) => fairnessKeyOf(request)).slice(0, maxSize));
     waiting = waiting.filter((each) => !next.has(each));
     return [...next];
@@ -47,7 +46,7 @@ export function createBatcher<Q, R>(
       inFlight -= 1;
       schedule();
     };
-    const timer = setTimeout(makeRoom, PATIENCE_MS);
+    const timer = setTimeout(makeRoom, SLOW_MS);
     const answers = startAll(sendBatch, batch);
     for (const [index, { resolve }] of batch.entries()) resolve(answers[index] ?? unanswered());
     void Promise.allSettled(answers).then(() => {

@@ -15,6 +15,8 @@ const TOLERANCE_MS = 100;
 /** Of one request of a batch: its answer, what is wrong with it, or that it is to be sent as a batch of one. */
 export type Outcome<R> = R | Error | typeof SEND_ALONE;
 export const SEND_ALONE = Symbol('send alone');
+/** The status of such a request in `failed_requests`. */
+export const SEND_ALONE_CODE = status.ABORTED;
 
 /** Calls an rpc that answers several requests; the outcomes are in their order. */
 export type CallBatch<Q, R> = (requests: readonly Q[], call: CallOptions) => Promise<readonly Outcome<R>[]>;
@@ -97,7 +99,7 @@ export function toOutcomes<R>({ responses, failedRequests }: BatchResponse<R>): 
   return responses.map((response, index) => {
     const failed = failedRequests[index];
     if (failed === undefined) return response;
-    if (failed.code === status.ABORTED) return SEND_ALONE;
+    if (failed.code === SEND_ALONE_CODE) return SEND_ALONE;
     return fromRpcStatus(failed) ?? new ServiceError('INTERNAL_ERROR', { cause: new Error(failed.message) });
   });
 }

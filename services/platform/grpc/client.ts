@@ -13,6 +13,7 @@ import { toError } from '../errors.ts';
 import { observeSentCall } from '../observability/observe-rpc.ts';
 import { NO_TELEMETRY, type Telemetry } from '../observability/telemetry.ts';
 import type { GrpcTrust } from '../process/common-config.ts';
+import { loadProto, serviceDefinition } from '../protobuf/load.ts';
 import type { TokenWatch } from './service-token.ts';
 import { fromGrpcError, isTokenRefusal } from './status.ts';
 
@@ -77,6 +78,13 @@ export type GrpcClientOptions = {
   /** Notified if the service rejects our token. */
   tokenWatch?: TokenWatch;
 };
+
+/** A function that makes the client of a service by its name in `packageName`, such as "accounts.v1"; D is its definition. */
+export function clientsOf(packageName: string, options: GrpcClientOptions) {
+  const proto = loadProto(packageName.replace('.', '/'));
+  return <D extends ServiceDefinition, Streams extends MethodNames<D> = never>(service: string) =>
+    createGrpcClient<D, Streams>(serviceDefinition<D>(proto, `${packageName}.${service}`), options);
+}
 
 /** Unary calls reject with ServiceError; a stream emits grpc-js's own 'error' event. A stream has no deadline. */
 export function createGrpcClient<D extends ServiceDefinition, Streams extends MethodNames<D> = never>(

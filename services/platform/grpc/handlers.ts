@@ -4,6 +4,7 @@ import {
   type handleUnaryCall,
   type Metadata,
   type ServiceDefinition,
+  type StatusObject,
   status,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
@@ -77,27 +78,15 @@ function refusing(handler: UnknownHandler): UnknownHandler {
 
 type HandlerRun = { path: string; handler: UnknownHandler; options: HandlerOptions };
 
-function wrapUnary({ path, handler, options }: HandlerRun): handleUnaryCall<unknown, unknown> {
+function wrapUnary(run: HandlerRun): handleUnaryCall<unknown, unknown> {
   return (call, callback) => {
-    const context = new ServedCall(call);
-    const observed = observe(call, path, context, options);
-    observed
-      .run(() => handler(call.request, context, async () => {}))
-      .then(
-        (response) => {
-          observed.end(status.OK);
-          callback(null, response);
-        },
-        (error: unknown) => {
-          const { refusal, known } = failure(error, path, context, options);
-          observed.end(refusal.code, known);
-          callback(refusal);
-        },
-      );
+    void execute(run, call, new ServedCall(call), async () => {}).then(({ response, refusal = null }) =>
+      callback(refusal, response),
+    );
   };
 }
 
-function wrapStream({ path, handler, options }: HandlerRun): handleServerStreamingCall<unknown, unknown> {
+function wrapStream(run: HandlerRun): handleServerStreamingCall<unknown, unknown> {
   return (call) => {
     const context = new ServedCall(call);
     // Backpressure: waits until the client has read before it takes the next message.
@@ -110,30 +99,31 @@ function wrapStream({ path, handler, options }: HandlerRun): handleServerStreami
       await taken.promise;
       context.signal.removeEventListener('abort', end);
     };
-    const observed = observe(call, path, context, options);
-    observed
-      .run(() => handler(call.request, context, send))
-      .then(
-        () => {
-          observed.end(status.OK);
-          call.end();
-        },
-        (error: unknown) => {
-          const { refusal, known } = failure(error, path, context, options);
-          observed.end(refusal.code, known);
-          call.emit('error', refusal);
-        },
-      );
+    void execute(run, call, context, send).then(({ refusal }) => {
+      if (refusal === undefined) call.end();
+      else call.emit('error', refusal);
+    });
   };
 }
 
-function observe(
+/** Runs the handler with its metrics, trace and log; resolves to its response, or to the status that refuses the call. */
+async function execute(
+  { path, handler, options }: HandlerRun,
   { metadata, request }: { metadata: Metadata; request: unknown },
-  path: string,
   context: CallContext,
-  { logger, telemetry = NO_TELEMETRY }: HandlerOptions,
-) {
-  return observeServedCall({ ...telemetry, logger }, { path, metadata, request, context });
+  send: (message: unknown) => Promise<void>,
+): Promise<{ response?: unknown; refusal?: StatusObject }> {
+  const { logger, telemetry = NO_TELEMETRY } = options;
+  const observed = observeServedCall({ ...telemetry, logger }, { path, metadata, request, context });
+  try {
+    const response = await observed.run(() => handler(request, context, send));
+    observed.end(status.OK);
+    return { response };
+  } catch (error) {
+    const { refusal, known } = failure(error, path, context, options);
+    observed.end(refusal.code, known);
+    return { refusal };
+  }
 }
 
 /** Logs an internal error once with its stack; the caller gets a fixed text. */

@@ -1,6 +1,6 @@
 // Readiness checks of a program that calls services: each reports SERVING and accepts our token.
 import type { Telemetry } from '../observability/telemetry.ts';
-import type { GrpcTrust } from '../process/common-config.ts';
+import type { GrpcTrust, Peers } from '../process/common-config.ts';
 import { createHealthClient } from './health.ts';
 import { TokenRefusedError } from './service-token.ts';
 
@@ -9,7 +9,7 @@ const DEADLINE_MS = 900;
 /** `part` is this program's name. Connects on the first check. @returns a function that closes the connections. */
 export function addPeerChecks(
   part: string,
-  config: { schedulingTarget: string; accountsTarget: string; trust: GrpcTrust },
+  config: Peers & { trust: GrpcTrust },
   { readiness }: Telemetry,
 ): () => void {
   const { trust, schedulingTarget, accountsTarget } = config;

@@ -141,7 +141,8 @@ function createCutOff(): (socket: Duplex) => void {
     setTimeout(() => socket.destroy(), latestEndMs - now).unref();
     // Node resumes reading after the current request is complete, so pause afterwards.
     setImmediate(() => socket.pause());
-    // Node creates an error for each request it aborts here, perhaps a thousand; without stacks they are cheap.
+    // Node creates an error for each request it aborts on close, perhaps a thousand; without stacks they are cheap.
+    // Both listeners run within one synchronous emit, so only this socket's other close listeners see the limit.
     const { stackTraceLimit } = Error;
     socket.prependOnceListener('close', () => {
       Error.stackTraceLimit = 0;

@@ -1,7 +1,11 @@
-// Responds on the raw socket to what Node cannot parse as a request: malformed HTTP, or a head that is too long or too slow.
+// Responds to what reaches no route: on the raw socket to what Node cannot parse (malformed HTTP, a head that is too long or
+// too slow), and to URLs that the router cannot decode.
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { ERROR_CATALOGUE, ServiceError } from '../errors.ts';
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import { ERROR_CATALOGUE, invalidRequest, ServiceError } from '../errors.ts';
+import { requestIdOf } from '../logging/request-id.ts';
 import type { AnonymousPacer } from './anonymous-callers.ts';
 import { afterAnswers } from './connections.ts';
 import type { RequestLog } from './request-log.ts';
@@ -19,8 +23,26 @@ type ToJson = (error: ServiceError) => string;
 /** The error format, the log, and the rate limit of anonymous callers. */
 export type BareAnswers = { toJson: ToJson; log: RequestLog; anonymousPacer: AnonymousPacer };
 
-/** For Fastify's clientErrorHandler. Earlier requests on the connection get their responses first. */
-export function answerBadHttp(answers: BareAnswers) {
+type Begin = (log: RequestLog, request: FastifyRequest, reply: FastifyReply) => void;
+type Send = (reply: FastifyReply, error: ServiceError) => FastifyReply;
+
+/** Options of every Fastify application. `begin` does what hooks do first for a request, where none run; `send` sends an error. */
+export function fastifyOptions(answers: BareAnswers, begin: Begin, send: Send) {
+  return {
+    logger: false,
+    exposeHeadRoutes: false,
+    // During a shutdown requests still succeed; Fastify's own 503 would not have the documented error format.
+    return503OnClosing: false,
+    requestTimeout: 10_000,
+    http: { headersTimeout: 5_000, requestTimeout: 10_000, connectionsCheckingInterval: 1_000 },
+    genReqId: ({ headers }: IncomingMessage) => requestIdOf(headers['x-request-id']),
+    frameworkErrors: answerBadUrl(answers, begin, send),
+    clientErrorHandler: answerBadHttp(answers),
+  };
+}
+
+/** Earlier requests on the connection get their responses first. */
+function answerBadHttp(answers: BareAnswers) {
   return (error: NodeJS.ErrnoException, socket: Socket): void => {
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy();
@@ -31,6 +53,15 @@ export function answerBadHttp(answers: BareAnswers) {
     const refusal = new ServiceError('INVALID_REQUEST', { message });
     const answer = () => endSocket(socket, refusal, answers, error.code);
     afterAnswers(socket, () => answers.anonymousPacer.pace(socket, socket, answer));
+  };
+}
+
+function answerBadUrl({ log, anonymousPacer }: BareAnswers, begin: Begin, send: Send) {
+  return (_error: FastifyError, request: FastifyRequest, reply: FastifyReply): void => {
+    begin(log, request, reply);
+    anonymousPacer.pace(request.raw.socket, reply.raw, () => {
+      void send(reply, invalidRequest('path', 'The path must be percent-encoded UTF-8.'));
+    });
   };
 }
 

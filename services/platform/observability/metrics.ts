@@ -5,6 +5,8 @@ type Definition = {
   /** Label values never come from users: they are route patterns, rpc names and codes. */
   labels: readonly string[];
   help: string;
+  /** Upper bounds of a histogram's buckets, in seconds. Default: those of requests, 1 ms to 5 s. */
+  buckets?: readonly number[];
 };
 
 /** Prometheus writes a histogram as NAME_bucket, NAME_sum and NAME_count: rate, errors and duration in one. */
@@ -84,6 +86,27 @@ export const METRICS = {
     labels: ['task'],
     help: 'Seconds since a periodic task should have succeeded; 0 while it is on time.',
   },
+  srs_reminders_waiting: {
+    kind: 'gauge',
+    labels: ['kind'],
+    help: 'Reminders whose turn has come and that are not claimed yet (reminder), and deliveries not sent yet (delivery); counted to 100,000.',
+  },
+  srs_reminders_claimed_total: {
+    kind: 'counter',
+    labels: [],
+    help: 'Reminders that this process has turned into deliveries.',
+  },
+  srs_reminder_deliveries_total: {
+    kind: 'counter',
+    labels: ['channel', 'outcome', 'reason'],
+    help: 'Deliveries by channel and outcome: sent, skipped or failed with the reason, retried (a temporary failure).',
+  },
+  srs_reminder_lag_seconds: {
+    kind: 'histogram',
+    labels: ['channel'],
+    help: 'Time from the instant of a reminder to its hand-over to the mail server or push service.',
+    buckets: [1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 7200],
+  },
   srs_ready: { kind: 'gauge', labels: [], help: '1 if GET /ready returns 200.' },
   srs_check_ok: {
     kind: 'gauge',
@@ -106,6 +129,8 @@ export type Metrics = {
   isOn: boolean;
   /** Adds one. */
   count<N extends Named<'counter'>>(name: N, labels: MetricLabels<N>): void;
+  /** Records a duration in seconds that the caller has measured. */
+  observe<N extends Named<'histogram'>>(name: N, labels: MetricLabels<N>, seconds: number): void;
   /** Starts a timer. The returned function stops it and records the time under its labels. */
   time<N extends Named<'histogram'>>(name: N): (labels: MetricLabels<N>) => void;
   /** Calls `read` at each scrape. A gauge may have several readers with different labels. */
@@ -118,4 +143,10 @@ export type Metrics = {
 const nothing = () => {};
 
 /** Records nothing. */
-export const NO_METRICS: Metrics = { isOn: false, count: nothing, time: () => nothing, gauge: nothing };
+export const NO_METRICS: Metrics = {
+  isOn: false,
+  count: nothing,
+  observe: nothing,
+  time: () => nothing,
+  gauge: nothing,
+};

@@ -21,16 +21,20 @@ export function createPrometheusMetrics(): PrometheusMetrics {
   const counters = new Map<string, Counter>();
   const histograms = new Map<string, Histogram>();
   const readers = new Map<string, Read[]>();
-  for (const [name, { kind, labels, help }] of Object.entries(METRICS)) {
+  for (const [name, { kind, labels, help, ...others }] of Object.entries(METRICS)) {
     const common = { name, help, labelNames: [...labels], registers: [registry] };
     if (kind === 'counter') counters.set(name, new Counter(common));
     else if (kind === 'histogram')
-      histograms.set(name, new Histogram({ ...common, buckets: BUCKETS_SECONDS }));
+      histograms.set(
+        name,
+        new Histogram({ ...common, buckets: 'buckets' in others ? [...others.buckets] : BUCKETS_SECONDS }),
+      );
     else readers.set(name, addGauge(common));
   }
   return {
     isOn: true,
     count: (name, labels) => counters.get(name)?.inc(labels),
+    observe: (name, labels, seconds) => histograms.get(name)?.observe(labels, seconds),
     time(name) {
       const began = performance.now();
       return (labels) => histograms.get(name)?.observe(labels, (performance.now() - began) / 1000);

@@ -23,6 +23,40 @@ export function readCommonConfig(reader: EnvironmentReader): CommonConfig {
   };
 }
 
+/** Where the services that a facade calls are reached: a gRPC target each. */
+export type Peers = { schedulingTarget: string; accountsTarget: string };
+
+export function readPeers(reader: EnvironmentReader): Peers {
+  return {
+    schedulingTarget: readTarget(reader, 'SCHEDULING', 50_051),
+    accountsTarget: readTarget(reader, 'ACCOUNTS', 50_052),
+  };
+}
+
+/** `name`_URL, else the loopback address with `name`_PORT. */
+export function readTarget(reader: EnvironmentReader, name: string, port: number): string {
+  return reader.text(`${name}_URL`) ?? `127.0.0.1:${reader.port(`${name}_PORT`, port)}`;
+}
+
+export type DatabaseServiceConfig = CommonConfig & { host: string; port: number; databaseUrl: string };
+
+/** What a gRPC service with a database of its own reads; `keeps` says what it keeps there. */
+export function readDatabaseServiceConfig(
+  reader: EnvironmentReader,
+  { portName, port, keeps }: { portName: string; port: number; keeps: string },
+): DatabaseServiceConfig {
+  const common = readCommonConfig(reader);
+  const host = reader.textOr('HOST', '127.0.0.1');
+  requireTrustBeyondLoopback(reader, host, common.trust);
+  const hint = `the PostgreSQL to keep ${keeps} in, as postgres://user@host/name`;
+  return {
+    ...common,
+    host,
+    port: reader.port(portName, port),
+    databaseUrl: reader.required('DATABASE_URL', hint),
+  };
+}
+
 function readTls(reader: EnvironmentReader): GrpcTrust['tls'] {
   const names = ['GRPC_TLS_CERT', 'GRPC_TLS_KEY', 'GRPC_TLS_CA'] as const;
   if (names.every((name) => reader.text(name) === undefined)) return undefined;
@@ -43,12 +77,12 @@ function readTls(reader: EnvironmentReader): GrpcTrust['tls'] {
   return { certificate: contentOf(certificate), key: contentOf(key), authority: contentOf(authority) };
 }
 
-export function isLoopback(host: string): boolean {
+function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);
 }
 
 /** Refuses an unauthenticated gRPC service on an address other than loopback. */
-export function requireTrustBeyondLoopback(reader: EnvironmentReader, host: string, trust: GrpcTrust): void {
+function requireTrustBeyondLoopback(reader: EnvironmentReader, host: string, trust: GrpcTrust): void {
   if (isLoopback(host) || trust.serviceTokens.length > 0 || trust.tls !== undefined) return;
   reader.problem(
     `HOST is ${host}: beyond loopback, gRPC needs SERVICE_TOKEN (the same in every service) or GRPC_TLS_CERT, GRPC_TLS_KEY and GRPC_TLS_CA`,

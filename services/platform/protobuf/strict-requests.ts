@@ -34,7 +34,7 @@ const WIRE_TYPES: Readonly<Record<string, number>> = {
 const MIN_SECONDS = -62_135_596_800;
 const MAX_SECONDS = 253_402_300_799;
 const MAX_NANOS = 999_999_999;
-/** Items of a repeated field: ten times the longest list that a handler accepts. Checked before strings are decoded. */
+/** Items of a repeated field: twice the longest list that a handler accepts. Checked before strings are decoded. */
 const MAX_ITEMS = 1000;
 
 /**

@@ -22,10 +22,6 @@ export function fromTimestamp(timestamp: Timestamp): Date {
   return new Date(toEpochMs(timestamp));
 }
 
-export function fromOptionalTimestamp(timestamp: Timestamp | null): Date | null {
-  return timestamp === null ? null : fromTimestamp(timestamp);
-}
-
 /**
  * A required timestamp of a response, in milliseconds.
  * @throws Error if it is absent, which violates the contract.

@@ -2,10 +2,9 @@
 import type { UserServiceDefinition } from '../../../generated/accounts/v1/UserService.ts';
 import type { MaterialServiceDefinition } from '../../../generated/scheduling/v1/MaterialService.ts';
 import { ServiceError } from '../../platform/errors.ts';
-import { createGrpcClient } from '../../platform/grpc/client.ts';
+import { clientsOf } from '../../platform/grpc/client.ts';
 import { createHealthClient } from '../../platform/grpc/health.ts';
 import { TokenRefusedError } from '../../platform/grpc/service-token.ts';
-import { loadProto, serviceDefinition } from '../../platform/protobuf/load.ts';
 import { checkNamed, type Finding, oneLine } from './finding.ts';
 import type { Settings } from './settings.ts';
 
@@ -16,19 +15,15 @@ const CALL = { requestId: 'doctor' };
 
 export function checkPeers(settings: Settings): Promise<Finding[]> {
   const { trust, schedulingTarget, accountsTarget } = settings;
+  const common = { trust, caller: 'doctor', deadlineMs: DEADLINE_MS };
   const askScheduling = async () => {
-    const proto = loadProto('scheduling/v1');
-    const client = createGrpcClient(
-      serviceDefinition<MaterialServiceDefinition>(proto, 'scheduling.v1.MaterialService'),
-      { target: schedulingTarget, trust, caller: 'doctor', deadlineMs: DEADLINE_MS },
-    );
+    const scheduling = clientsOf('scheduling.v1', { ...common, target: schedulingTarget });
+    const client = scheduling<MaterialServiceDefinition>('MaterialService');
     await client.getMaterial({ userId: NOBODY, materialId: NOBODY }, CALL).finally(() => client.close());
   };
   const askAccounts = async () => {
-    const proto = loadProto('accounts/v1');
-    const client = createGrpcClient(
-      serviceDefinition<UserServiceDefinition>(proto, 'accounts.v1.UserService'),
-      { target: accountsTarget, trust, caller: 'doctor', deadlineMs: DEADLINE_MS },
+    const client = clientsOf('accounts.v1', { ...common, target: accountsTarget })<UserServiceDefinition>(
+      'UserService',
     );
     await client.getUser({ userId: NOBODY }, CALL).finally(() => client.close());
   };

@@ -22,24 +22,14 @@ type Command = (clients: AccountsClients, operands: readonly string[], options: 
 const CALL = { requestId: crypto.randomUUID() };
 const PLANS = { free: 'PLAN_FREE', premium: 'PLAN_PREMIUM' } as const;
 
-export const COMMANDS: Readonly<Record<string, Command>> = { create, list, rotate, revoke };
-
-async function create(
-  clients: AccountsClients,
-  operands: readonly string[],
-  options: Options,
-): Promise<string> {
+const create: Command = async (clients, operands, options) => {
   requireOperands(operands, 0);
   const user = await findOrMakeUser(clients, requireEmail(options), profileOf(options));
   const request = { userId: user.userId, name: options.name ?? '', scopes: scopesOf(options) };
   return showNewKey(await clients.apiKeys.createApiKey(request, CALL), user.email, options);
-}
+};
 
-async function list(
-  clients: AccountsClients,
-  operands: readonly string[],
-  options: Options,
-): Promise<string> {
+const list: Command = async (clients, operands, options) => {
   requireOperands(operands, 0);
   const { user } = await clients.users.findUserByEmail({ email: requireEmail(options) }, CALL);
   const apiKeys = await listAllKeys(clients, present(user).userId);
@@ -57,29 +47,23 @@ async function list(
       key.scopes.join(' '),
     ]);
   return table([header, ...rows]);
-}
+};
 
-async function rotate(
-  clients: AccountsClients,
-  operands: readonly string[],
-  options: Options,
-): Promise<string> {
+const rotate: Command = async (clients, operands, options) => {
   const [apiKeyId = ''] = requireOperands(operands, 1);
   const made = await clients.apiKeys.rotateApiKey({ apiKeyId, scopes: scopesOf(options) }, CALL);
   const { user } = await clients.users.getUser({ userId: present(made.apiKey).userId }, CALL);
   return showNewKey(made, present(user).email, options);
-}
+};
 
-async function revoke(
-  clients: AccountsClients,
-  operands: readonly string[],
-  options: Options,
-): Promise<string> {
+const revoke: Command = async (clients, operands, options) => {
   const [apiKeyId = ''] = requireOperands(operands, 1);
   const { apiKey } = await clients.apiKeys.revokeApiKey({ apiKeyId }, CALL);
   const revoked = describe(present(apiKey));
   return options.json ? `${JSON.stringify(revoked, null, 2)}\n` : `Revoked ${revoked.id}.\n`;
-}
+};
+
+export const COMMANDS: Readonly<Record<string, Command>> = { create, list, rotate, revoke };
 
 async function listAllKeys({ apiKeys }: AccountsClients, userId: string): Promise<ApiKey[]> {
   const keys: ApiKey[] = [];

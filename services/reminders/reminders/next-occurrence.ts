@@ -44,3 +44,9 @@ function instantOf(date: Temporal.PlainDate, minuteOfDay: number, timeZone: stri
   const exists = [lastBefore, gapEnd].some((side) => side.toPlainDate().equals(date));
   return exists ? new Date(gapEnd.epochMilliseconds) : undefined;
 }
+
+/** The date in the time zone, as YYYY-MM-DD. @throws RangeError for an invalid zone. */
+export function localDate(time: Date, timeZone: string): string {
+  const instant = Temporal.Instant.fromEpochMilliseconds(time.getTime());
+  return instant.toZonedDateTimeISO(timeZone).toPlainDate().toString();
+}

@@ -1,21 +1,8 @@
-// Refuses invalid request heads: malformed URLs, too many header lines or query parameters.
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+// Refuses invalid request heads: too many header lines or query parameters, or not one Host.
+import type { FastifyInstance } from 'fastify';
 import { invalidRequest } from '../../platform/errors.ts';
 import { refusalOfHeaders } from '../../platform/http/connections.ts';
-import type { BareAnswers } from '../../platform/http/malformed.ts';
 import { hasTooManyParameters, MAX_PARAMETERS } from '../formats.ts';
-import { sendError } from './errors.ts';
-import { beginAnswer } from './request-log.ts';
-
-/** For URLs that the router cannot decode; runs before any route or hook. */
-export function answerBadUrl({ log, anonymousPacer }: BareAnswers) {
-  return (_error: FastifyError, request: FastifyRequest, reply: FastifyReply): void => {
-    beginAnswer(log, request, reply);
-    anonymousPacer.pace(request.raw.socket, reply.raw, () => {
-      void sendError(reply, invalidRequest('path', 'The path must be percent-encoded UTF-8.'));
-    });
-  };
-}
 
 /** Checks header lines before authentication; query parameters, like all other fields, after it. */
 export function registerHeadBounds(app: FastifyInstance): void {

@@ -1,7 +1,6 @@
 // Executes a batch with a separate outcome for each request.
-import { status } from '@grpc/grpc-js';
 import { invalidField, toServiceError } from '../../platform/errors.ts';
-import { MAX_BATCH } from '../../platform/grpc/batched-calls.ts';
+import { MAX_BATCH, SEND_ALONE_CODE } from '../../platform/grpc/batched-calls.ts';
 import { toRpcStatus } from '../../platform/grpc/status.ts';
 import type { RpcStatus } from '../../platform/protobuf/google-rpc.ts';
 
@@ -9,7 +8,7 @@ import type { RpcStatus } from '../../platform/protobuf/google-rpc.ts';
 const LATE_MS = 500;
 
 const SEND_ALONE: RpcStatus = {
-  code: status.ABORTED,
+  code: SEND_ALONE_CODE,
   message: 'Send this request as a batch of one.',
   details: [],
 };

@@ -31,24 +31,24 @@ export const MATERIAL_COLUMNS = `${SHORT_COLUMNS}, m.content, m.source_url`;
 export const materialColumnsWithTextsIf = (condition: string) => `${SHORT_COLUMNS},
   CASE WHEN ${condition} THEN m.content END AS content, CASE WHEN ${condition} THEN m.source_url END AS source_url`;
 
-/** Byte limits of texts in rows: no texts, texts for batched lists, all texts. */
+/** Byte limits of texts in the rows of a list: no texts, or those that may be read with other lists. */
 export const NO_TEXTS = -1;
 export const SHORT_TEXTS = 4096;
-export const ALL_TEXTS = 2_147_483_647;
 
 /** The same, with a text longer than the SQL integer `bytes` as NULL; PostgreSQL knows the length without reading it. */
 export const materialColumnsWithTextsUpTo = (bytes: string) => `${SHORT_COLUMNS},
   CASE WHEN octet_length(m.content) <= ${bytes} THEN m.content END AS content,
   CASE WHEN octet_length(m.source_url) <= ${bytes} THEN m.source_url END AS source_url,
-  greatest(octet_length(m.content), octet_length(m.source_url)) > ${bytes} AS is_cut`;
+  CASE WHEN greatest(octet_length(m.content), octet_length(m.source_url)) > ${bytes}
+    THEN coalesce(octet_length(m.content), 0) + coalesce(octet_length(m.source_url), 0) END AS cut_bytes`;
 
-/** NULL: the material has no texts. */
-export type ListedRow = MaterialRow & { is_cut: boolean | null };
-/** `isCut`: texts beyond the limit were omitted. */
-export type MaterialList = { materials: Material[]; isCut: boolean };
+/** `cut_bytes`: the size of both texts where one was omitted; else NULL. */
+export type ListedRow = MaterialRow & { cut_bytes: number | null };
+/** `cutBytes`: of each material, the size of its texts where one was omitted; else 0. */
+export type MaterialList = { materials: Material[]; cutBytes: number[] };
 
 export function toMaterialList(rows: readonly ListedRow[]): MaterialList {
-  return { materials: rows.map(toMaterial), isCut: rows.some((row) => row.is_cut === true) };
+  return { materials: rows.map(toMaterial), cutBytes: rows.map((row) => row.cut_bytes ?? 0) };
 }
 
 export function toMaterial(row: MaterialRow): Material {

@@ -1,16 +1,15 @@
 // The SQL of search: substring matches in title, content or source URL.
 import type { Queryable } from '../../platform/postgres/database.ts';
-import type { Material } from './material.ts';
 import {
   filterConditions,
   kindOf,
   type MaterialFilter,
   type NewestPosition,
 } from './material-lists-repository.ts';
-import { type MaterialRow, materialColumnsWithTextsIf, toMaterial } from './material-row.ts';
+import { type ListedRow, materialColumnsWithTextsUpTo } from './material-row.ts';
 
 export type MatchPosition = NewestPosition & { inTitle: boolean };
-type MatchRow = MaterialRow & { in_title: boolean };
+export type MatchRow = ListedRow & { in_title: boolean };
 
 const FIRST = { createTime: 'infinity', materialId: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
 const LAST = { createTime: '-infinity', materialId: '00000000-0000-0000-0000-000000000000' };
@@ -69,7 +68,7 @@ const page = (found: string, filter: string, inTitle: boolean, limit: string) =>
   SELECT m.*, ${inTitle} AS in_title
   FROM (SELECT s.material_id, s.create_time FROM ${found} ${NEWEST_FIRST} OFFSET 0) s
   CROSS JOIN LATERAL (
-    SELECT ${materialColumnsWithTextsIf('$8')} FROM scheduling.materials m
+    SELECT ${materialColumnsWithTextsUpTo('$8')} FROM scheduling.materials m
     WHERE m.user_id = $1 AND m.material_id = s.material_id ${filter} LIMIT 1) m
   ${NEWEST_FIRST} LIMIT ${limit}`;
 
@@ -88,17 +87,17 @@ function numberedConditions(filter: MaterialFilter, from: number) {
   return { sql, values };
 }
 
-/** Materials in whose title, content or source URL `text` occurs: title matches first, each group newest first. */
+/** Materials in whose title, content or source URL `text` occurs: title matches first, each group newest first. Texts beyond `textBytes` read as null. */
 export async function searchMaterials(
   db: Queryable,
   userId: string,
   filter: MaterialFilter & { text: string },
-  { limit, withTexts, after }: { limit: number; withTexts: boolean; after: MatchPosition | undefined },
-): Promise<{ material: Material; inTitle: boolean }[]> {
+  { limit, textBytes, after }: { limit: number; textBytes: number; after: MatchPosition | undefined },
+): Promise<MatchRow[]> {
   const titles = after === undefined ? FIRST : after.inTitle ? after : LAST;
   const others = after === undefined || after.inTitle ? FIRST : after;
   const positions = [titles.createTime, titles.materialId, others.createTime, others.materialId];
-  const values = [userId, limit, filter.text, ...positions, withTexts];
+  const values = [userId, limit, filter.text, ...positions, textBytes];
   const nearby = numberedConditions(filter, 9);
   const near = {
     name: `search-near-${rowsNear(limit)}-${kindOf(filter)}`,
@@ -107,14 +106,14 @@ export async function searchMaterials(
   };
   const found = Buffer.byteLength(filter.text) > MAX_NEAR_BYTES ? [] : await db.query<MatchRow>(near);
   const isFull = found.length === limit;
-  if (isFull && (titles === LAST || found.every((row) => row.in_title))) return found.map(toMatch);
+  if (isFull && (titles === LAST || found.every((row) => row.in_title))) return found;
   const deep = numberedConditions(filter, 10);
   const rows = await db.query<MatchRow>({
     name: `search-deep-${kindOf(filter)}`,
     text: statement(throughIndex, deep.sql, `CASE WHEN $9::boolean THEN ${LEFT} ELSE 0 END`),
     values: [...values, !isFull, ...deep.values],
   });
-  return (isFull ? joined(rows, found, limit) : rows).map(toMatch);
+  return isFull ? joined(rows, found, limit) : rows;
 }
 
 /** All title matches, then other matches among the newest. Skips duplicates of materials that were edited in between. */
@@ -122,8 +121,4 @@ function joined(titles: readonly MatchRow[], found: readonly MatchRow[], limit: 
   const ids = new Set(titles.map((row) => row.material_id));
   const others = found.filter((row) => !row.in_title && !ids.has(row.material_id));
   return [...titles, ...others].slice(0, limit);
-}
-
-function toMatch(row: MatchRow): { material: Material; inTitle: boolean } {
-  return { material: toMaterial(row), inTitle: row.in_title };
 }

@@ -3,19 +3,13 @@ import type { BatchListReviewsRequest } from '../../../generated/scheduling/v1/B
 import type { ListReviewsRequest } from '../../../generated/scheduling/v1/ListReviewsRequest.ts';
 import type { ReviewServiceHandlers } from '../../../generated/scheduling/v1/ReviewService.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
-import { decodePageToken, type Position, toPage } from '../../platform/page-token.ts';
+import { decodePageToken, type Position, readPageSize, toPage } from '../../platform/page-token.ts';
 import { isUuid } from '../../platform/text.ts';
 import { acrossUsers } from '../batches/across-users.ts';
 import { answerBatch } from '../batches/answer-batch.ts';
 import type { HandlerDependencies } from '../dependencies.ts';
 import { findMaterials } from '../materials/materials-repository.ts';
-import {
-  materialNotFound,
-  readMaterialIds,
-  readPageSize,
-  requireMaterialId,
-  requireUserId,
-} from '../requests.ts';
+import { materialNotFound, readMaterialIds, requireMaterialId, requireUserId } from '../requests.ts';
 import type { Review, ReviewSummary } from './review.ts';
 import {
   ANY_REVISION,

@@ -53,17 +53,12 @@ function nextIntervalDays({ repetitions, intervalDays, easeFactorHundredths }: S
   return Math.floor((intervalDays * easeFactorHundredths + 50) / 100);
 }
 
-/** A day is always 86,400 s; daylight-saving changes do not matter. */
-export function nextReviewTimeAfter(reviewTime: Date, intervalDays: number): Date {
-  return new Date(reviewTime.getTime() + intervalDays * DAY_MS);
-}
-
-/** The schedule after a grade at `reviewTime`, and the next review time. */
+/** The schedule after a grade at `reviewTime`, and the next review time. A day is always 86,400 s; daylight-saving changes do not matter. */
 export function applyReview(
   schedule: Schedule,
   quality: Quality,
   reviewTime: Date,
 ): Schedule & { nextReviewTime: Date } {
   const next = reviewSchedule(schedule, quality);
-  return { ...next, nextReviewTime: nextReviewTimeAfter(reviewTime, next.intervalDays) };
+  return { ...next, nextReviewTime: new Date(reviewTime.getTime() + next.intervalDays * DAY_MS) };
 }

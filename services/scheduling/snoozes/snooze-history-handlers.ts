@@ -2,10 +2,10 @@
 import type { ListSnoozesRequest } from '../../../generated/scheduling/v1/ListSnoozesRequest.ts';
 import type { SnoozeServiceHandlers } from '../../../generated/scheduling/v1/SnoozeService.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
-import { decodePageToken, toPage } from '../../platform/page-token.ts';
+import { decodePageToken, readPageSize, toPage } from '../../platform/page-token.ts';
 import type { HandlerDependencies } from '../dependencies.ts';
 import { findMaterials } from '../materials/materials-repository.ts';
-import { materialNotFound, readPageSize, requireMaterialId, requireUserId } from '../requests.ts';
+import { materialNotFound, requireMaterialId, requireUserId } from '../requests.ts';
 import { type ListedSnooze, listSnoozes, listSnoozesOfMaterial } from './snooze-lists-repository.ts';
 import { toSnoozeMessage } from './snooze-mapper.ts';
 

@@ -1,11 +1,11 @@
-// The rpcs of scheduling.v1.StatsService.
+// The rpcs of scheduling.v1.StatsService that count the learning of one user.
 import type { StatsServiceHandlers } from '../../../generated/scheduling/v1/StatsService.ts';
 import type { StatsWindow } from '../../../generated/scheduling/v1/StatsWindow.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
-import { decodePageToken, toPage } from '../../platform/page-token.ts';
+import { decodePageToken, readPageSize, toPage } from '../../platform/page-token.ts';
 import type { HandlerDependencies } from '../dependencies.ts';
 import { fromMaterialView, toMaterialMessage } from '../materials/material-mapper.ts';
-import { readPageSize, requireUserId } from '../requests.ts';
+import { requireUserId } from '../requests.ts';
 import { readActivity } from './activity-repository.ts';
 import { type CalendarDays, lastDays, nextDays } from './calendar.ts';
 import { readDistributions } from './distributions-repository.ts';
@@ -25,7 +25,7 @@ type StatsRequest = { userId: string; window: StatsWindow | null };
 export function createStatsHandlers({
   database,
   now,
-}: HandlerDependencies): AsyncHandlers<StatsServiceHandlers> {
+}: HandlerDependencies): Omit<AsyncHandlers<StatsServiceHandlers>, 'BatchGetDueCounts'> {
   const count = async <T>(
     request: StatsRequest,
     toDays: typeof lastDays,

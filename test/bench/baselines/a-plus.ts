@@ -6,7 +6,7 @@ import { v7 as uuidV7 } from 'uuid';
 import { hashKey, isWellFormedKey } from '../../../services/accounts/api-key.ts';
 import { applyReview, type Quality } from '../../../services/scheduling/reviews/sm2.ts';
 import { PEPPER } from '../dataset/people.ts';
-import { type KeyHolder, type ReviewJson, type Store, startMonolith } from './monolith.ts';
+import { type Principal, type ReviewJson, type Store, startMonolith } from './monolith.ts';
 import {
   FIND_KEY,
   FIND_MATERIAL,
@@ -33,9 +33,9 @@ const APPLY = `
   SELECT $1, $2, revision, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14 FROM changed`;
 
 const pool = openPool();
-const keys = new LRUCache<string, KeyHolder>({ max: 10_000, ttl: 30_000 });
+const keys = new LRUCache<string, Principal>({ max: 10_000, ttl: 30_000 });
 
-async function findKey(key: string): Promise<KeyHolder | undefined> {
+async function findKey(key: string): Promise<Principal | undefined> {
   const digest = createHash('sha256').update(key).digest('base64');
   const known = keys.get(digest);
   if (known !== undefined || !isWellFormedKey(key)) return known;
@@ -43,9 +43,9 @@ async function findKey(key: string): Promise<KeyHolder | undefined> {
   const { rows } = await pool.query({ name: 'find-key', text: FIND_KEY, values });
   const [row] = rows;
   if (row === undefined) return undefined;
-  const holder = { userId: row.user_id, apiKeyId: row.api_key_id, scopes: row.scopes };
-  keys.set(digest, holder);
-  return holder;
+  const principal = { userId: row.user_id, apiKeyId: row.api_key_id, scopes: row.scopes };
+  keys.set(digest, principal);
+  return principal;
 }
 
 async function review(userId: string, materialId: string, quality: Quality): Promise<ReviewJson | undefined> {

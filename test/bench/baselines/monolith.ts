@@ -17,7 +17,7 @@ import { createRedisLog } from '../../../services/rest/write-limit/redis-log.ts'
 import type { Quality } from '../../../services/scheduling/reviews/sm2.ts';
 import { type MaterialJson, UUID } from './rows.ts';
 
-export type KeyHolder = { userId: string; apiKeyId: string; scopes: readonly string[] };
+export type Principal = { userId: string; apiKeyId: string; scopes: readonly string[] };
 export type ReviewJson = {
   material: MaterialJson;
   review: { quality: number; reviewedAt: Date; previousDueAt: Date | null };
@@ -25,7 +25,7 @@ export type ReviewJson = {
 
 /** The part that each baseline does in its own way; undefined is "no such". */
 export type Store = {
-  findKey(key: string): Promise<KeyHolder | undefined>;
+  findKey(key: string): Promise<Principal | undefined>;
   listDue(userId: string, limit: number): Promise<MaterialJson[]>;
   listNewest(userId: string, limit: number): Promise<MaterialJson[]>;
   review(userId: string, materialId: string, quality: Quality): Promise<ReviewJson | undefined>;
@@ -55,21 +55,21 @@ export async function startMonolith(store: Store): Promise<void> {
     return reply.code(httpStatus).send({ error: { code: reason.toLowerCase(), message: text } });
   });
 
-  const holders = new WeakMap<FastifyRequest, KeyHolder>();
-  const holderOf = (request: FastifyRequest): KeyHolder => {
-    const holder = holders.get(request);
-    if (holder === undefined) throw new ServiceError('UNAUTHORIZED');
-    return holder;
+  const principals = new WeakMap<FastifyRequest, Principal>();
+  const principalOf = (request: FastifyRequest): Principal => {
+    const principal = principals.get(request);
+    if (principal === undefined) throw new ServiceError('UNAUTHORIZED');
+    return principal;
   };
   const requireScope =
     (...scopes: Scope[]) =>
     async (request: FastifyRequest) => {
       const [, key = ''] = /^bearer +(.*)$/i.exec(request.headers.authorization ?? '') ?? [];
-      const holder = await store.findKey(key);
-      if (holder === undefined) throw new ServiceError('UNAUTHORIZED');
-      if (!scopes.some((scope) => holder.scopes.includes(scope)))
+      const principal = await store.findKey(key);
+      if (principal === undefined) throw new ServiceError('UNAUTHORIZED');
+      if (!scopes.some((scope) => principal.scopes.includes(scope)))
         throw new ServiceError('INSUFFICIENT_SCOPE', { requiredScopes: scopes });
-      holders.set(request, holder);
+      principals.set(request, principal);
     };
 
   app.get<{ Querystring: { limit?: number } }>(
@@ -79,7 +79,7 @@ export async function startMonolith(store: Store): Promise<void> {
       schema: { querystring: LimitQuerySchema, response: { 200: MaterialsResponseSchema } },
     },
     async (request) => ({
-      materials: await store.listDue(holderOf(request).userId, request.query.limit ?? DEFAULT_LIMIT),
+      materials: await store.listDue(principalOf(request).userId, request.query.limit ?? DEFAULT_LIMIT),
     }),
   );
 
@@ -90,7 +90,7 @@ export async function startMonolith(store: Store): Promise<void> {
       schema: { querystring: MaterialsQuerySchema, response: { 200: MaterialsResponseSchema } },
     },
     async (request) => ({
-      materials: await store.listNewest(holderOf(request).userId, request.query.limit ?? DEFAULT_LIMIT),
+      materials: await store.listNewest(principalOf(request).userId, request.query.limit ?? DEFAULT_LIMIT),
     }),
   );
 
@@ -100,7 +100,7 @@ export async function startMonolith(store: Store): Promise<void> {
       onRequest: [
         requireScope('reviews:write'),
         async (request, reply) => {
-          const { userId, apiKeyId } = holderOf(request);
+          const { userId, apiKeyId } = principalOf(request);
           const { allowed, remaining, untilReset } = await limiter.take(`${userId}:${apiKeyId}`);
           const resetSeconds = Math.ceil(untilReset / 1000);
           reply.header('ratelimit-policy', `"write";q=${limit};w=${WINDOW_MS / 1000}`);
@@ -118,7 +118,7 @@ export async function startMonolith(store: Store): Promise<void> {
     async (request) => {
       const { materialId } = request.params;
       if (!UUID.test(materialId)) throw new ServiceError('NOT_FOUND');
-      const reviewed = await store.review(holderOf(request).userId, materialId, request.body.quality);
+      const reviewed = await store.review(principalOf(request).userId, materialId, request.body.quality);
       if (reviewed === undefined) throw new ServiceError('NOT_FOUND');
       return reviewed;
     },

@@ -21,7 +21,7 @@ const REVIEWS = 10_000;
 const DAY_MS = 86_400_000;
 
 export async function measureWrites(server: Server, learners: readonly Learner[]): Promise<WriteCost> {
-  const run = () => server.cost(() => reviewInTurn(server, learners));
+  const run = () => server.cost(() => reviewOneByOne(server, learners));
   await server.client.query('SET synchronous_commit = off');
   const fresh = async (settings: Readonly<Record<string, string>>) => {
     await server.set({ ...SAFE, ...settings });
@@ -48,7 +48,7 @@ export async function measureWrites(server: Server, learners: readonly Learner[]
 
 let reviewsMade = 0;
 
-async function reviewInTurn({ db }: Server, learners: readonly Learner[]): Promise<void> {
+async function reviewOneByOne({ db }: Server, learners: readonly Learner[]): Promise<void> {
   const random = createRandom(reviewsMade + 1);
   for (let count = 0; count < REVIEWS; count += 1) {
     reviewsMade += 1;

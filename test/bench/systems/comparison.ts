@@ -35,7 +35,7 @@ export async function startComparison(bench: Bench): Promise<Comparison> {
 
 async function assertSameAnswers(systems: readonly System[], core: Core, databaseUrl: string): Promise<void> {
   const same = async (what: string, ask: (system: System) => Promise<unknown>) => {
-    const [first, ...others] = await inTurn(systems, ask);
+    const [first, ...others] = await inSequence(systems, ask);
     for (const [index, other] of others.entries())
       assert.deepEqual(other, first, `${what}: ${systems[index + 1]?.name} and ${systems[0]?.name} differ`);
     return first;
@@ -120,7 +120,7 @@ async function reviewAndUndo(
   return { body, policy: answer.policy };
 }
 
-async function inTurn<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+async function inSequence<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   for (const item of items) results.push(await work(item));
   return results;

@@ -42,8 +42,6 @@ export type Attack = {
   reconnects?: boolean;
   hangsUpAfterMs?: number;
   bytesASecond?: number;
-  /** Why its neighbours are not safe from it; such an attack is measured and not judged. */
-  notYet?: string;
 };
 
 /** Whom the attack is made against and whose credentials it has. */

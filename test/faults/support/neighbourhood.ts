@@ -10,8 +10,8 @@ import { percentile } from '../../support/statistics.ts';
 import type { Attack, Facts } from './attack.ts';
 import type { AttackOrder } from './attacker.ts';
 import { startDeployment } from './deployment.ts';
-import { furnishHostile, furnishOrdinary, openEstate } from './estate.ts';
 import { startLoad, type Use } from './load.ts';
+import { createHostileData, createOrdinaryData, createTestData } from './test-data.ts';
 
 const ORDINARY_KEYS = 10;
 const CONNECTIONS = 32;
@@ -30,14 +30,14 @@ export async function startNeighbourhood() {
   const GATEWAY_TOKENS = `vic:viewer:${viewerToken},olga:operator:${operatorToken}`;
   const gateway = await startService('gateway', { ...targets, GATEWAY_TOKENS });
   const hostile = await here.createKey();
-  const estate = openEstate(here.schedulingTarget);
-  const smallMaterialId = await furnishHostile(estate, hostile.userId);
+  const data = createTestData(here.schedulingTarget);
+  const smallMaterialId = await createHostileData(data, hostile.userId);
   const uses: Use[][] = [];
   for (let index = 0; index < ORDINARY_KEYS; index += 1) {
     const { key, userId } = await here.createKey();
-    uses.push(ordinaryUses(key, await furnishOrdinary(estate, userId)));
+    uses.push(ordinaryUses(key, await createOrdinaryData(data, userId)));
   }
-  estate.close();
+  data.close();
   const facts: Facts = {
     ports: {
       rest: rest.port,

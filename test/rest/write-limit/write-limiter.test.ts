@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
+import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createLogger } from '../../../services/platform/logging/logger.ts';
 import { takeFromLog } from '../../../services/rest/write-limit/sliding-log.ts';
@@ -60,7 +61,7 @@ describe('the sliding log', () => {
     );
   });
 
-  test('passes the next write exactly when it said, and not a moment before', () => {
+  test('allows the next write exactly after the time in Retry-After, not before', () => {
     const log: number[] = [];
     for (const now of [0, 10, 20]) takeFromLog(log, { now, window: 100, limit: 3 });
     expect(takeFromLog(log, { now: 30, window: 100, limit: 3 })).toEqual({
@@ -181,8 +182,15 @@ describeWithRedis('the write limit in Redis', () => {
     limiter.close();
   });
 
-  test('goes on in process while Redis is frozen or gone, and comes back to it', async () => {
-    const limiter = open(redis.url, 5);
+  test('goes on in process while Redis is frozen or gone, comes back to it, and logs each once', async () => {
+    const lines: { level: number; msg: string; reason?: string }[] = [];
+    const limiter = createWriteLimiter({
+      redisUrl: redis.url,
+      limit: 5,
+      windowMs: 60_000,
+      logger: pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) }),
+      now: Date.now,
+    });
     await untilInRedis(limiter);
     const takeAll = async (bucket: string) => {
       let accepted = 0;
@@ -203,6 +211,16 @@ describeWithRedis('the write limit in Redis', () => {
     await expect.poll(() => limiter.mode(), { timeout: 5000 }).toBe('redis');
     expect(await takeAll('z')).toBe(5);
     limiter.close();
+    const [away, back] = [
+      { level: 40, msg: 'Redis is unavailable: this process limits writes, at the same rate' },
+      { level: 30, msg: 'Redis is available again and limits writes' },
+    ];
+    // A machine that is busy may find Redis away once more.
+    expect(lines.length).toBeGreaterThanOrEqual(4);
+    expect(lines).toMatchObject(lines.map((_, index) => (index % 2 === 0 ? away : back)));
+    const reasons = lines.flatMap(({ reason }) => reason ?? []);
+    expect(reasons).toContain('no answer within 100 ms');
+    expect(reasons.join()).toMatch(/closed|ECONN|writeable/);
   });
 
   test('a flip to the process and back lets through at most one more allowance for each process', async () => {

@@ -91,7 +91,7 @@ const told = (outcome: unknown): Told => {
   return outcome as List;
 };
 
-/** What a request is answered alone, and what it has to be answered in company. */
+/** The response to a request alone, and the expected one in a batch. */
 async function expectedOf(kind: Kind, request: Request): Promise<{ alone: Told; together: Told }> {
   const alone = told(await kind.alone(request).catch((error: unknown) => error));
   // A bad request fails by itself; but the token of a search is read where the search is made.

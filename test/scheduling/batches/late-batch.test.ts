@@ -1,8 +1,8 @@
-// A batch that the database does not answer: its requests are told to come alone, soon, and nobody is left waiting.
+// A batch that the database does not answer: its requests are to be sent alone, within a second.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { BatchListMaterialsResponse } from '../../../generated/scheduling/v1/BatchListMaterialsResponse.ts';
 import { toOutcomes } from '../../../services/platform/grpc/batched-calls.ts';
-import { openHolder } from '../../support/row-locks.ts';
+import { openLock } from '../../support/row-locks.ts';
 import {
   answered,
   CALL,
@@ -17,17 +17,17 @@ beforeAll(async () => {
 });
 afterAll(() => here.stop());
 
-/** Each returns what lets the database go on. */
+/** Each returns a function that unblocks the database. */
 const HOLDS = {
   async 'whose table is locked'() {
-    const holder = await openHolder(here.databaseUrl);
-    await holder.sql.query('LOCK TABLE scheduling.materials IN ACCESS EXCLUSIVE MODE');
+    const lock = await openLock(here.databaseUrl);
+    await lock.sql.query('LOCK TABLE scheduling.materials IN ACCESS EXCLUSIVE MODE');
     return async () => {
-      // Of itself, while the table is still locked.
+      // The statement times out while the table is still locked.
       await expect
-        .poll(holder.waiting, { timeout: 5000 })
+        .poll(lock.waiting, { timeout: 5000 })
         .toBe(0)
-        .finally(() => holder.close());
+        .finally(() => lock.close());
     };
   },
   /** Longer than any time-out of the server, so that only the batch's own ends the wait. */
@@ -56,7 +56,7 @@ describe.each(Object.entries(HOLDS))('a batch of a database %s', (_, hold) => {
       const ask = () => here.materials[list]({ requests }, CALL);
       // Once before, so that the time below is that of the batch alone.
       expect(told(await ask())).toEqual([1, 0, 'INVALID_REQUEST user_id']);
-      const letGo = await hold();
+      const unblock = await hold();
       try {
         const startMs = performance.now();
         const late = await ask();
@@ -64,9 +64,29 @@ describe.each(Object.entries(HOLDS))('a batch of a database %s', (_, hold) => {
         expect(told(late)).toEqual(['send alone', 'send alone', 'INVALID_REQUEST user_id']);
         expect([late.failedRequests[0]?.code, late.failedRequests[1]?.code]).toEqual([10, 10]);
       } finally {
-        await letGo();
+        await unblock();
       }
       await expect.poll(async () => told(await ask())).toEqual([1, 0, 'INVALID_REQUEST user_id']);
     },
   );
+});
+
+test('a batch whose statement is cancelled is answered: each request is to be sent alone', async () => {
+  const ada = newUserId();
+  const lock = await openLock(here.databaseUrl);
+  await lock.sql.query('LOCK TABLE scheduling.materials IN ACCESS EXCLUSIVE MODE');
+  try {
+    const answer = here.materials.batchListMaterials(
+      { requests: [{ userId: ada }, { userId: newUserId() }] },
+      CALL,
+    );
+    await expect.poll(lock.waiting, { interval: 5 }).toBe(1);
+    await lock.sql.query(
+      `SELECT pg_cancel_backend(pid) FROM pg_stat_activity
+       WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0`,
+    );
+    expect(told(await answer)).toEqual(['send alone', 'send alone']);
+  } finally {
+    await lock.close();
+  }
 });

@@ -4,7 +4,7 @@ import { h, newId } from '../dom.js';
 import { button, copy, explain } from '../ui.js';
 
 /**
- * Asks; the answer is sent by `onSubmit`, whose failure is told inside the dialog, which then stays open.
+ * Opens a form in a dialog. If `onSubmit` fails, the dialog stays open and shows the error.
  * @param {{
  *   title: string,
  *   body: Child,
@@ -44,7 +44,7 @@ export function ask({ title, body, submit, isDangerous = false, onSubmit }) {
   });
 }
 
-/** Tells, until it is closed. @param {string} title @param {Child} body */
+/** Shows a message until the user closes it. @param {string} title @param {Child} body */
 export function tell(title, body) {
   const dialog = open(
     title,
@@ -102,7 +102,7 @@ function open(title, body) {
 }
 
 /**
- * A field with its label and, if need be, a word of help.
+ * A labelled input with an optional help text.
  * @param {string} label
  * @param {HTMLElement} input
  * @param {string} [help]

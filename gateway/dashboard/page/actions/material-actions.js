@@ -7,7 +7,7 @@ import { announce, button, explain } from '../ui.js';
 import { ask, field } from './dialog.js';
 import { readInstant } from './read-instant.js';
 
-/** Its buttons; none for a viewer. @param {Context} context @param {User} user @param {MaterialRow} material */
+/** The buttons of a material; a viewer gets none. @param {Context} context @param {User} user @param {MaterialRow} material */
 export function materialActions(context, user, material) {
   if (!context.mayChange) return null;
   const about = (/** @type {string} */ action) => ({ 'aria-label': `${action} ${material.title}` });

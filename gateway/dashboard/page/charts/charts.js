@@ -5,7 +5,7 @@
 /** @type {{ canvas: HTMLCanvasElement, configOf: ConfigOf }[]} */
 let places = [];
 
-/** Leaves a place for a chart, which `drawCharts` draws. @param {string} name @param {ConfigOf} configOf */
+/** Creates a canvas that `drawCharts` draws. @param {string} name @param {ConfigOf} configOf */
 export function chart(name, configOf) {
   const canvas = document.createElement('canvas');
   canvas.setAttribute('role', 'img');
@@ -27,9 +27,9 @@ export function drawCharts() {
 }
 
 /**
- * What all charts have in common.
+ * The options of all charts.
  * @param {string} unit Of the vertical axis.
- * @param {(index: number) => { title: string, text: string }} figures What hovering tells.
+ * @param {(index: number) => { title: string, text: string }} figures The tooltip.
  */
 function options(unit, figures) {
   /** @typedef {import('chart.js').TooltipItem<any>} Item */
@@ -57,7 +57,7 @@ function options(unit, figures) {
 
 /**
  * @typedef {{ label: string, value: number | null, title?: string, text: string, color?: string }} Datum
- * `text`: what hovering tells; `color`: another than the usual.
+ * `text`: the tooltip; `color`: overrides the default.
  */
 
 /** @param {readonly Datum[]} data @param {string} unit @param {number} [max] @returns {ConfigOf} */
@@ -115,7 +115,7 @@ function setEvenTicks(axis) {
 }
 
 /**
- * Points in time, joined; what was not recalled is a triangle, so that colour is not the only sign.
+ * A line through points in time. Failed reviews are triangles, so that colour is not the only sign.
  * @param {readonly (Datum & { timeMs: number, quality: number })[]} data
  * @param {string} unit
  * @param {(timeMs: number) => string} dayOf

@@ -13,7 +13,7 @@ import { button, card, copy, empty, table } from '../ui.js';
  *   legend?: Child,
  *   isWide?: boolean,
  *   nothing?: string | false,
- * }} options `nothing`: what is said in place of a drawing that would show nothing
+ * }} options `nothing`: the text in place of an empty drawing
  */
 export function figure({ title, note, columns, rows, drawing, legend, isWide = false, nothing = false }) {
   if (nothing !== false) return card(title, empty(nothing));
@@ -43,7 +43,7 @@ export function figure({ title, note, columns, rows, drawing, legend, isWide = f
   );
 }
 
-/** Tabs between cells, as spreadsheets take it. @param {readonly (readonly (string | number)[])[]} rows */
+/** Tab-separated, as spreadsheets paste it. @param {readonly (readonly (string | number)[])[]} rows */
 function toTsv(rows) {
   return rows.map((row) => row.map((cell) => String(cell).replace(/[\t\r\n]+/g, ' ')).join('\t')).join('\n');
 }

@@ -46,7 +46,7 @@ export function heatMap(days) {
   return withTip(drawing, days);
 }
 
-/** What the shades mean. */
+/** The legend of the shades. */
 export function heatLegend() {
   const shade = (/** @type {number} */ level) =>
     svg(
@@ -57,7 +57,7 @@ export function heatLegend() {
   return h('p', { class: 'legend muted' }, 'Fewer', [0, 1, 2, 3, 4].map(shade), 'more');
 }
 
-/** In a box that scrolls, and begins at the latest week. @param {SVGSVGElement} drawing @param {readonly DayCount[]} days */
+/** Wraps the drawing in a box that scrolls and starts at the latest week. @param {SVGSVGElement} drawing @param {readonly DayCount[]} days */
 function withTip(drawing, days) {
   const tip = h('div', { class: 'tip', hidden: true });
   const scroller = h(
@@ -87,7 +87,7 @@ function withTip(drawing, days) {
   return h('div', {}, scroller, tip);
 }
 
-/** From 0 for none to 4 by quarters of the busiest day but for rare peaks. @param {readonly DayCount[]} days */
+/** A level from 0 (no review) to 4, in quarters of the busiest day without rare peaks. @param {readonly DayCount[]} days */
 function levelsOf(days) {
   const busy = days.flatMap(({ count }) => (count > 0 ? count : [])).toSorted((a, b) => a - b);
   const top = Math.max(busy[Math.floor(busy.length * 0.95)] ?? 1, 1);

@@ -5,17 +5,15 @@ import { token, UnauthorizedError } from '../api.js';
 import { h } from '../dom.js';
 import { adviceOf } from '../ui.js';
 
-/** @param {boolean} hasExpired @param {() => Promise<void>} onToken Resolves once the token is found to be good. */
+/** @param {boolean} hasExpired @param {() => Promise<void>} onToken Resolves once the gateway has accepted the token. */
 export function loginView(hasExpired, onToken) {
   const input = h('input', {
-    ...{
-      type: 'password',
-      name: 'token',
-      id: 'token',
-      required: true,
-      autocomplete: 'off',
-      spellcheck: 'false',
-    },
+    type: 'password',
+    name: 'token',
+    id: 'token',
+    required: true,
+    autocomplete: 'off',
+    spellcheck: 'false',
   });
   const problem = h('p', { class: 'problem', role: 'alert' });
   if (hasExpired)

@@ -99,7 +99,7 @@ function snoozes({ timeZone }, { snoozes: { nodes, pageInfo } }) {
   );
 }
 
-/** The history, with a way to the part that is older than what has come. @param {User} user @param {Material} material */
+/** The review history, with a button that loads older reviews. @param {User} user @param {Material} material */
 function reviews(user, { id, reviews: { nodes, pageInfo } }) {
   const section = h('div', { class: 'wide' });
   const show = (/** @type {readonly Review[]} */ known, /** @type {PageInfo} */ page) => {

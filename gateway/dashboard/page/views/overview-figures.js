@@ -50,7 +50,7 @@ const recalledOf = ({ recalled, reviews }) => `${whole(recalled)} of ${counted(r
 /** @param {Count} count */
 export const cells = ({ reviews, recalled, retention }) => [reviews, recalled, percent(retention)];
 export const RETENTION_COLUMNS = ['Reviews', 'Recalled', 'Retention'];
-/** Whole per cent. @param {number | null} share */
+/** In per cent, rounded. @param {number | null} share */
 const toPercent = (share) => (share === null ? null : Math.round(share * 100));
 
 /** @param {Overview} user */
@@ -89,7 +89,7 @@ export function retentionOverTime({ year: { retention } }) {
   });
 }
 
-/** Sevens that end today, so that the last is whole. @param {readonly { date: string, count: Count }[]} days */
+/** Groups days into weeks that end today, so that the latest week is complete. @param {readonly { date: string, count: Count }[]} days */
 function weeksOf(days) {
   const weeks = [];
   for (let start = days.length % 7; start < days.length; start += 7) {

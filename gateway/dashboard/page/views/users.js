@@ -40,14 +40,12 @@ export async function usersView({ route: { params } }) {
 
 function finder() {
   const input = h('input', {
-    ...{
-      type: 'email',
-      name: 'email',
-      id: 'find-email',
-      required: true,
-      autocomplete: 'off',
-      spellcheck: 'false',
-    },
+    type: 'email',
+    name: 'email',
+    id: 'find-email',
+    required: true,
+    autocomplete: 'off',
+    spellcheck: 'false',
     placeholder: 'learner@example.com',
   });
   const answer = h('p', { class: 'problem', role: 'alert' });

@@ -1,5 +1,5 @@
 // GET and POST /materials, GET /search.
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../../../platform/errors.ts';
 import { callOf } from '../../call.ts';
 import type { Clients } from '../../clients.ts';
@@ -16,15 +16,15 @@ import {
   WriteHeadersSchema,
 } from '../../schemas.ts';
 import { markReplayed } from './replayed.ts';
-import { errorResponses } from './responses.ts';
+import { errorResponses, goneSignal, sendJson } from './responses.ts';
 
 const DEFAULT_LIMIT = 20;
 
 export function registerMaterials(app: App, { materials }: Clients, lists: MaterialLists): void {
-  const list = async (request: FastifyRequest, { q = '', limit = DEFAULT_LIMIT }) => {
+  const list = async (request: FastifyRequest, reply: FastifyReply, { q = '', limit = DEFAULT_LIMIT }) => {
     const { userId } = principalOf(request);
-    const found = await lists.listMaterials({ userId, query: q, pageSize: limit }, callOf(request));
-    return { materials: found.materials.map(toMaterial) };
+    const asked = { userId, query: q, pageSize: limit };
+    return sendJson(reply, await lists.listMaterials(asked, callOf(request), () => goneSignal(reply)));
   };
 
   app.get(
@@ -39,7 +39,7 @@ export function registerMaterials(app: App, { materials }: Clients, lists: Mater
         response: { 200: MaterialsResponseSchema, ...errorResponses(400, 401, 403) },
       },
     },
-    (request) => list(request, request.query),
+    (request, reply) => list(request, reply, request.query),
   );
 
   app.get(
@@ -54,7 +54,7 @@ export function registerMaterials(app: App, { materials }: Clients, lists: Mater
         response: { 200: MaterialsResponseSchema, ...errorResponses(400, 401, 403) },
       },
     },
-    (request) => list(request, request.query),
+    (request, reply) => list(request, reply, request.query),
   );
 
   app.post(

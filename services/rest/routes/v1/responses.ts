@@ -1,4 +1,5 @@
-// The error responses that each kind of route documents.
+// Responses of routes: the errors that each kind documents, and bodies that are JSON already.
+import type { FastifyReply } from 'fastify';
 import { ErrorResponseSchema } from '../../schemas.ts';
 
 const ERRORS = {
@@ -17,4 +18,17 @@ export function errorResponses<S extends Exclude<keyof typeof ERRORS, 500 | 503>
   return Object.fromEntries(
     all.map((status) => [status, { ...ErrorResponseSchema, description: ERRORS[status] }]),
   );
+}
+
+/** Sends a body that is JSON already. */
+export function sendJson(reply: FastifyReply, json: string | Buffer): FastifyReply {
+  return reply.type('application/json; charset=utf-8').send(json);
+}
+
+/** Aborted once the client has hung up. */
+export function goneSignal({ raw }: FastifyReply): AbortSignal {
+  const controller = new AbortController();
+  if (raw.destroyed) controller.abort();
+  else raw.once('close', () => controller.abort());
+  return controller.signal;
 }

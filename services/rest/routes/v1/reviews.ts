@@ -4,7 +4,7 @@ import { callOf } from '../../call.ts';
 import type { Clients } from '../../clients.ts';
 import type { App } from '../../fastify.ts';
 import { principalOf } from '../../hooks/authenticate.ts';
-import { toMaterial, toReviewResponse } from '../../mapper.ts';
+import { toReviewResponse } from '../../mapper.ts';
 import type { MaterialLists } from '../../material-lists.ts';
 import {
   LimitQuerySchema,
@@ -15,7 +15,7 @@ import {
   WriteHeadersSchema,
 } from '../../schemas.ts';
 import { markReplayed } from './replayed.ts';
-import { errorResponses } from './responses.ts';
+import { errorResponses, goneSignal, sendJson } from './responses.ts';
 
 const DEFAULT_LIMIT = 20;
 
@@ -32,11 +32,11 @@ export function registerReviews(app: App, { reviews }: Clients, lists: MaterialL
         response: { 200: MaterialsResponseSchema, ...errorResponses(400, 401, 403) },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { userId } = principalOf(request);
       const { limit = DEFAULT_LIMIT } = request.query;
-      const due = await lists.listDueMaterials({ userId, pageSize: limit }, callOf(request));
-      return { materials: due.materials.map(toMaterial) };
+      const asked = { userId, pageSize: limit };
+      return sendJson(reply, await lists.listDueMaterials(asked, callOf(request), () => goneSignal(reply)));
     },
   );
 

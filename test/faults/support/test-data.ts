@@ -8,14 +8,14 @@ import { toTimestamp } from '../../../services/platform/protobuf/timestamps.ts';
 const LARGE_BYTES = 255 * 1024;
 const HUNDRED = 100;
 const SNOOZES = 15;
-const CALL = { requestId: 'estate' };
+const CALL = { requestId: 'data' };
 
-export type Estate = ReturnType<typeof openEstate>;
+export type TestData = ReturnType<typeof createTestData>;
 
-export function openEstate(target: string) {
+export function createTestData(target: string) {
   const proto = loadProto('scheduling/v1');
   const trust = { serviceTokens: [], tls: undefined };
-  const options = { target, trust, caller: 'estate', deadlineMs: 30_000 };
+  const options = { target, trust, caller: 'data', deadlineMs: 30_000 };
   const materials = createGrpcClient(
     serviceDefinition<MaterialServiceDefinition>(proto, 'scheduling.v1.MaterialService'),
     options,
@@ -41,23 +41,23 @@ export function openEstate(target: string) {
 }
 
 /** 100 materials of 255 KiB, the newest of all and due; 300 small ones, many times snoozed. @returns the id of a small one. */
-export async function furnishHostile(estate: Estate, userId: string): Promise<string> {
+export async function createHostileData(data: TestData, userId: string): Promise<string> {
   const small: string[] = [];
   for (let index = 0; index < 3 * HUNDRED; index += 1)
-    small.push(await estate.create(userId, `Small ${index}`, `The body of number ${index}.`));
-  for (let count = 0; count < SNOOZES; count += 1) await estate.snooze(userId, small.slice(0, HUNDRED));
-  await estate.create(userId, 'One letter', 'a'.repeat(260_000));
+    small.push(await data.create(userId, `Small ${index}`, `The body of number ${index}.`));
+  for (let count = 0; count < SNOOZES; count += 1) await data.snooze(userId, small.slice(0, HUNDRED));
+  await data.create(userId, 'One letter', 'a'.repeat(260_000));
   const text = 'a large text '.repeat(LARGE_BYTES / 13);
-  for (let index = 0; index < HUNDRED; index += 1) await estate.create(userId, `Large ${index}`, text);
+  for (let index = 0; index < HUNDRED; index += 1) await data.create(userId, `Large ${index}`, text);
   return small[0] ?? '';
 }
 
 /** 20 notes of ordinary length; their ids. */
-export async function furnishOrdinary(estate: Estate, userId: string): Promise<string[]> {
+export async function createOrdinaryData(data: TestData, userId: string): Promise<string[]> {
   const ids: string[] = [];
   for (let index = 0; index < 20; index += 1)
     ids.push(
-      await estate.create(userId, `Ordinary note ${index}`, 'What somebody wants to remember. '.repeat(10)),
+      await data.create(userId, `Ordinary note ${index}`, 'What somebody wants to remember. '.repeat(10)),
     );
   return ids;
 }

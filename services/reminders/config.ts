@@ -1,0 +1,86 @@
+// The reminders service's environment.
+import { toError } from '../platform/errors.ts';
+import {
+  type DatabaseServiceConfig,
+  type Peers,
+  readDatabaseServiceConfig,
+  readPeers,
+} from '../platform/process/common-config.ts';
+import type { EnvironmentReader } from '../platform/process/config.ts';
+import { readVapidKeys, type VapidKeys } from './channels/push/vapid.ts';
+
+export type RemindersConfig = DatabaseServiceConfig &
+  Peers & {
+  httpPort: number;
+  /** Where mails go: a server, or a folder for .eml files. */
+  mail: { smtpUrl: string } | { mailDir: string };
+  mailFrom: string;
+  /** What links begin with, without a slash at the end. */
+  publicUrl: string;
+  /** The learning app, which messages link to. */
+  appUrl: string | undefined;
+  /** undefined: push is off. */
+  vapidKeys: VapidKeys | undefined;
+  showTitles: boolean;
+  pushAllowPrivate: boolean;
+};
+
+export function readRemindersConfig(reader: EnvironmentReader): RemindersConfig {
+  const isOn = (name: string, fallback: 'on' | 'off') => reader.oneOf(name, ['on', 'off'], fallback) === 'on';
+  const httpPort = reader.port('REMINDERS_HTTP_PORT', 8090);
+  const publicUrl = readUrl(reader, 'PUBLIC_URL') ?? `http://127.0.0.1:${httpPort}`;
+  if (httpPort === 0 && reader.text('PUBLIC_URL') === undefined)
+    reader.problem('PUBLIC_URL is not set: links cannot begin with a port that the system chooses');
+  return {
+    ...readDatabaseServiceConfig(reader, { portName: 'REMINDERS_PORT', port: 50_053, keeps: 'reminders' }),
+    ...readPeers(reader),
+    httpPort,
+    ...readMail(reader),
+    publicUrl: publicUrl.replace(/\/+$/, ''),
+    appUrl: readUrl(reader, 'APP_URL'),
+    vapidKeys: readPushKeys(reader),
+    showTitles: isOn('REMINDER_TITLES', 'on'),
+    pushAllowPrivate: isOn('PUSH_ALLOW_PRIVATE', 'off'),
+  };
+}
+
+function readMail(reader: EnvironmentReader): Pick<RemindersConfig, 'mail' | 'mailFrom'> {
+  const smtpUrl = reader.text('SMTP_URL');
+  const mailDir = reader.text('MAIL_DIR');
+  const mailFrom = reader.text('MAIL_FROM');
+  if (smtpUrl === undefined && mailDir === undefined)
+    reader.problem('neither SMTP_URL nor MAIL_DIR is set: a mail server, or a folder to write mails into');
+  if (smtpUrl !== undefined && !/^smtps?:$/.test(protocolOf(smtpUrl)))
+    reader.problem(
+      'SMTP_URL must be an smtp or smtps URL, such as smtp://user:password@mail.example.com:587',
+    );
+  if (smtpUrl !== undefined && mailFrom === undefined)
+    reader.problem('MAIL_FROM is not set: SMTP_URL needs the address that mails come from');
+  return {
+    mail: smtpUrl === undefined ? { mailDir: mailDir ?? '' } : { smtpUrl },
+    mailFrom: mailFrom ?? 'reminders@localhost',
+  };
+}
+
+function readPushKeys(reader: EnvironmentReader): VapidKeys | undefined {
+  const text = reader.text('VAPID_KEYS');
+  try {
+    return text === undefined ? undefined : readVapidKeys(text);
+  } catch (error) {
+    reader.problem(`VAPID_KEYS ${toError(error).message}`);
+    return undefined;
+  }
+}
+
+/** An http or https URL without query and fragment, since paths are appended to it. */
+function readUrl(reader: EnvironmentReader, name: string): string | undefined {
+  const text = reader.text(name);
+  if (text === undefined) return undefined;
+  if (!/^https?:$/.test(protocolOf(text)) || /[?#]/.test(text))
+    reader.problem(`${name} must be an http or https URL without ? and #, such as https://learn.example.com`);
+  return text;
+}
+
+function protocolOf(text: string): string {
+  return URL.canParse(text) ? new URL(text).protocol : '';
+}

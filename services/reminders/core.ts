@@ -1,0 +1,114 @@
+// Assembles the part of the service behind the channels: database, migrations, handlers, gRPC, workers.
+import { join } from 'node:path';
+import { v7 as uuidV7 } from 'uuid';
+import type {
+  ReminderServiceDefinition,
+  ReminderServiceHandlers,
+} from '../../generated/reminders/v1/ReminderService.ts';
+import { implement } from '../platform/grpc/handlers.ts';
+import { addPeerChecks } from '../platform/grpc/peer-checks.ts';
+import { type GrpcServer, startGrpcServer } from '../platform/grpc/server.ts';
+import type { Logger } from '../platform/logging/logger.ts';
+import { NO_TELEMETRY, type Telemetry } from '../platform/observability/telemetry.ts';
+import { openDatabase } from '../platform/postgres/database.ts';
+import { addDatabaseChecks } from '../platform/postgres/database-checks.ts';
+import { migrate } from '../platform/postgres/migrate.ts';
+import { requireUsableDatabase } from '../platform/postgres/usable-database.ts';
+import { watchDatabase } from '../platform/postgres/watch-database.ts';
+import { loadProto, serviceDefinition } from '../platform/protobuf/load.ts';
+import type { RemindersConfig } from './config.ts';
+import { createDeliveryHandlers } from './deliveries/deliveries-handlers.ts';
+import { createPeers, type Peers } from './peers.ts';
+import { createReminderHandlers } from './reminders/reminders-handlers.ts';
+import { createSubscriptionHandlers, type PushSetUp } from './subscriptions/subscriptions-handlers.ts';
+import { createUserDataHandlers } from './user-data/user-data-handlers.ts';
+import { createChannelsHandlers } from './users/channels-handlers.ts';
+import { createLinks, type Links } from './users/links.ts';
+import { type Channels, startWorker } from './worker.ts';
+
+/** The service's SQL schema and its migrations. */
+export const remindersSchema = { schema: 'reminders', directory: join(import.meta.dirname, 'migrations') };
+
+export type CoreOptions = {
+  config: Pick<
+    RemindersConfig,
+    'host' | 'port' | 'trust' | 'databaseUrl' | 'schedulingTarget' | 'accountsTarget'
+  >;
+  channels: Channels;
+  /** undefined: push is not set up. */
+  push: PushSetUp | undefined;
+  /** What links begin with, without a slash at the end. */
+  publicUrl: string;
+  logger: Logger;
+  now: () => Date;
+  /** From 0 to below 1. */
+  random: () => number;
+  randomBytes: (size: number) => Buffer;
+  telemetry?: Telemetry;
+};
+
+export type RemindersCore = GrpcServer & { links: Links; peers: Peers };
+
+/**
+ * Starts the service, its schema migrated; closing it closes the channels.
+ * @throws Error if the database is unsuitable or the port is in use.
+ */
+export async function startCore(options: CoreOptions): Promise<RemindersCore> {
+  const { config, channels, logger, now, randomBytes, telemetry = NO_TELEMETRY } = options;
+  const { databaseUrl, trust } = config;
+  const database = openDatabase({
+    databaseUrl,
+    applicationName: 'reminders',
+    maxConnections: 16,
+    logger,
+    telemetry,
+  });
+  const peers = createPeers({ ...config, telemetry, logger });
+  const closeChannels = () => Promise.all([channels.email.close(), channels.push?.close()]);
+  try {
+    await requireUsableDatabase(database);
+    await migrate({ databaseUrl, ...remindersSchema, logger });
+    addDatabaseChecks(telemetry.readiness, database, remindersSchema);
+    const closePeerChecks = addPeerChecks('reminders', config, telemetry);
+    const newId = (time: Date) => uuidV7({ msecs: time.getTime() });
+    const dependencies = { ...options, telemetry, database, peers, now, newId, randomBytes };
+    const proto = loadProto('reminders/v1');
+    const server = await startGrpcServer({
+      proto,
+      domain: 'reminders.v1',
+      host: config.host,
+      port: config.port,
+      trust,
+      logger,
+      telemetry,
+      services: [
+        implement<ReminderServiceHandlers>(
+          serviceDefinition<ReminderServiceDefinition>(proto, 'reminders.v1.ReminderService'),
+          {
+            ...createReminderHandlers(dependencies),
+            ...createChannelsHandlers(dependencies),
+            ...createSubscriptionHandlers(dependencies),
+            ...createDeliveryHandlers({ ...dependencies, isPushSetUp: options.push !== undefined }),
+            ...createUserDataHandlers(dependencies),
+          },
+        ),
+      ],
+    });
+    const stopWatching = watchDatabase(database, server.setServing);
+    const worker = startWorker(dependencies);
+    const close = async (timeoutMs: number) => {
+      stopWatching();
+      await Promise.all([worker.stop(), server.close(timeoutMs)]);
+      closePeerChecks();
+      await closeChannels();
+      peers.close();
+      await database.close();
+    };
+    return { port: server.port, close, links: createLinks({ database, now }), peers };
+  } catch (error) {
+    await closeChannels();
+    peers.close();
+    await database.close();
+    throw error;
+  }
+}

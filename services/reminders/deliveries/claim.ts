@@ -1,0 +1,94 @@
+// Turns reminders whose turn has come into deliveries, in one transaction.
+import type { Logger } from '../../platform/logging/logger.ts';
+import type { Metrics } from '../../platform/observability/metrics.ts';
+import type { Dependencies } from '../dependencies.ts';
+import type { Occurrence } from '../reminders/next-occurrence.ts';
+import { LATE_AFTER_MS, nextTurn } from '../reminders/reminder.ts';
+import {
+  type Addresses,
+  advanceReminders,
+  type Claim,
+  findAddresses,
+  insertDeliveries,
+  lockDueReminders,
+} from './claims-repository.ts';
+import { type ChannelName, type Delivery, NO_SUBSCRIPTION, type SkipReason } from './delivery.ts';
+
+type ClaimDependencies = Pick<Dependencies, 'database' | 'now' | 'newId'> & {
+  metrics: Metrics;
+  logger: Logger;
+};
+
+/** Claims up to `limit` reminders that no other process holds. @returns how many there were. */
+export async function claimDue(dependencies: ClaimDependencies, limit: number): Promise<number> {
+  const { database, metrics } = dependencies;
+  const now = dependencies.now();
+  const { claims, deliveries } = await database.transaction(async (transaction) => {
+    const claims = await lockDueReminders(transaction, now, limit);
+    if (claims.length === 0) return { claims, deliveries: [] };
+    const addresses = await findAddresses(transaction, [...new Set(claims.map(({ userId }) => userId))]);
+    const addressesOf = new Map(addresses.map((each) => [each.userId, each]));
+    const deliveries = claims.flatMap((claim) =>
+      deliveriesOf(claim, addressesOf.get(claim.userId), now, dependencies.newId),
+    );
+    await insertDeliveries(transaction, deliveries);
+    await advanceReminders(
+      transaction,
+      claims.map((claim) => ({ ...claim, next: nextAfter(claim, now, dependencies.logger) })),
+    );
+    return { claims, deliveries };
+  });
+  for (const _ of claims) metrics.count('srs_reminders_claimed_total', {});
+  for (const { channel, skipReason } of deliveries)
+    if (skipReason !== null)
+      metrics.count('srs_reminder_deliveries_total', { channel, outcome: 'skipped', reason: skipReason });
+  return claims.length;
+}
+
+function deliveriesOf(
+  claim: Claim,
+  addresses: Addresses | undefined,
+  now: Date,
+  newId: (time: Date) => string,
+): Delivery[] {
+  const skipReason = skipReasonOf(claim, now);
+  const deliver = (channel: ChannelName, subscriptionId: string): Delivery => ({
+    userId: claim.userId,
+    deliveryId: newId(now),
+    reminderId: claim.reminderId,
+    localDate: claim.date,
+    channel,
+    subscriptionId,
+    isTest: false,
+    state: skipReason === null ? 'pending' : 'skipped',
+    skipReason,
+    failure: null,
+    dueTime: claim.time,
+    createTime: now,
+    updateTime: now,
+    attempts: 0,
+  });
+  const { emailIsOn = false, subscriptionIds = [] } = addresses ?? {};
+  return [
+    ...(claim.byEmail && emailIsOn ? [deliver('email', NO_SUBSCRIPTION)] : []),
+    ...(claim.byPush ? subscriptionIds.map((subscriptionId) => deliver('push', subscriptionId)) : []),
+  ];
+}
+
+function skipReasonOf({ time, pausedUntilTime }: Claim, now: Date): SkipReason | null {
+  if (now.getTime() > time.getTime() + LATE_AFTER_MS) return 'late';
+  return (pausedUntilTime?.getTime() ?? 0) > now.getTime() ? 'paused' : null;
+}
+
+/** After an outage the next occurrence may have passed already: it is still due for as long as it is not late. */
+function nextAfter(claim: Claim, now: Date, logger: Logger): Occurrence | null {
+  const from = new Date(now.getTime() - LATE_AFTER_MS);
+  const used = { ...claim, lastDate: claim.date };
+  try {
+    return nextTurn(used, from);
+  } catch (error) {
+    // One zone that this Node does not know must not hold up the others.
+    logger.error({ err: error, reminderId: claim.reminderId }, 'the time zone is unknown here, UTC is used');
+    return nextTurn({ ...used, timeZone: 'UTC' }, from);
+  }
+}

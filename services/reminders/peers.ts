@@ -1,0 +1,113 @@
+// What reminders asks of scheduling and accounts, in the largest batches that they answer.
+import { randomUUID } from 'node:crypto';
+import type { User } from '../../generated/accounts/v1/User.ts';
+import type { UserServiceDefinition } from '../../generated/accounts/v1/UserService.ts';
+import type { StatsServiceDefinition } from '../../generated/scheduling/v1/StatsService.ts';
+import { createGrpcClient } from '../platform/grpc/client.ts';
+import { createTokenWatch } from '../platform/grpc/service-token.ts';
+import type { Logger } from '../platform/logging/logger.ts';
+import type { Telemetry } from '../platform/observability/telemetry.ts';
+import type { GrpcTrust } from '../platform/process/common-config.ts';
+import { loadProto, serviceDefinition } from '../platform/protobuf/load.ts';
+import { requireTimestamp, toTimestamp } from '../platform/protobuf/timestamps.ts';
+
+/** A user as accounts has it. */
+export type Account = {
+  userId: string;
+  email: string;
+  firstName: string;
+  timeZone: string;
+  updateTime: Date;
+};
+
+export type DueCount = { dueCount: number; titles: readonly string[]; reviewedToday: boolean };
+
+/** All reject with ServiceError UNAVAILABLE if the service is away. */
+export type Peers = {
+  /** By user ID, any number; users whom accounts does not know are absent. */
+  findAccounts(userIds: readonly string[]): Promise<Map<string, Account>>;
+  /** Users changed at `since` or later, page by page, oldest change first. */
+  changedAccounts(since: Date): AsyncIterable<readonly Account[]>;
+  /** By user ID, for at most 500 distinct users; users whom scheduling could not count are absent. */
+  countDue(
+    users: readonly Pick<Account, 'userId' | 'timeZone'>[],
+    asOf: Date,
+  ): Promise<Map<string, DueCount>>;
+  /** Materials of a user that come due on each of `days` days from today on, and those overdue. */
+  readForecast(asked: { userId: string; timeZone: string; days: number; asOf: Date }): Promise<Forecast>;
+  close(): void;
+};
+
+export type Forecast = { overdue: number; days: readonly { date: string; count: number }[] };
+
+/** What accounts takes at once. */
+const ACCOUNTS_AT_A_TIME = 100;
+/** Longer than the services' statement time-outs. */
+const DEADLINE_MS = 5000;
+
+export function createPeers(options: {
+  schedulingTarget: string;
+  accountsTarget: string;
+  trust: GrpcTrust;
+  telemetry: Telemetry;
+  logger: Logger;
+}): Peers {
+  const { trust, telemetry, logger } = options;
+  const common = { trust, telemetry, caller: 'reminders', deadlineMs: DEADLINE_MS };
+  const users = createGrpcClient(
+    serviceDefinition<UserServiceDefinition>(loadProto('accounts/v1'), 'accounts.v1.UserService'),
+    { ...common, target: options.accountsTarget, tokenWatch: createTokenWatch('accounts', logger) },
+  );
+  const stats = createGrpcClient(
+    serviceDefinition<StatsServiceDefinition>(loadProto('scheduling/v1'), 'scheduling.v1.StatsService'),
+    { ...common, target: options.schedulingTarget, tokenWatch: createTokenWatch('scheduling', logger) },
+  );
+  const findSome = async (userIds: readonly string[]) => {
+    const keys = userIds.map((userId) => ({ userId }));
+    const found = await users.batchGetUsers({ keys }, { requestId: randomUUID() });
+    return found.users.flatMap(({ user }) => (user === null ? [] : [toAccount(user)]));
+  };
+  return {
+    async findAccounts(userIds) {
+      const distinct = [...new Set(userIds)];
+      const batches: string[][] = [];
+      while (distinct.length > 0) batches.push(distinct.splice(0, ACCOUNTS_AT_A_TIME));
+      const found = (await Promise.all(batches.map(findSome))).flat();
+      return new Map(found.map((account) => [account.userId, account]));
+    },
+    async *changedAccounts(since) {
+      const changedSinceTime = toTimestamp(since);
+      for (let pageToken = ''; ; ) {
+        const request = { changedSinceTime, pageSize: ACCOUNTS_AT_A_TIME, pageToken };
+        const page = await users.listChangedUsers(request, { requestId: randomUUID() });
+        yield page.users.map(toAccount);
+        pageToken = page.nextPageToken;
+        if (pageToken === '') return;
+      }
+    },
+    async countDue(asked, asOf) {
+      if (asked.length === 0) return new Map();
+      const { dueCounts } = await stats.batchGetDueCounts(
+        {
+          userIds: asked.map(({ userId }) => userId),
+          timeZones: asked.map(({ timeZone }) => timeZone),
+          asOfTime: toTimestamp(asOf),
+        },
+        { requestId: randomUUID() },
+      );
+      return new Map(dueCounts.map(({ userId, ...count }) => [userId, count]));
+    },
+    readForecast({ userId, timeZone, days, asOf }) {
+      const window = { timeZone, days, asOfTime: toTimestamp(asOf) };
+      return stats.getForecast({ userId, window }, { requestId: randomUUID() });
+    },
+    close() {
+      users.close();
+      stats.close();
+    },
+  };
+}
+
+function toAccount({ userId, email, firstName = '', timeZone, updateTime }: User): Account {
+  return { userId, email, firstName, timeZone, updateTime: requireTimestamp(updateTime, 'update_time') };
+}

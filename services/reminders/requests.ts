@@ -1,0 +1,24 @@
+// Validates fields that all rpcs share, as the proto files document; each error names its field.
+import { invalidField, ServiceError } from '../platform/errors.ts';
+import { isUuid } from '../platform/text.ts';
+
+export function requireUserId(userId: string): string {
+  if (!isUuid(userId)) throw invalidField('user_id', 'must be a UUID.');
+  return userId;
+}
+
+export function userNotFound(): ServiceError {
+  return new ServiceError('NOT_FOUND', { field: 'user_id', message: 'user_id is not that of a user.' });
+}
+
+/** `what`: "reminder" or "push subscription". */
+export function notFound(what: string, id: string): ServiceError {
+  const message = `There is no ${what} ${JSON.stringify(id.slice(0, 64))}.`;
+  return new ServiceError('NOT_FOUND', { message });
+}
+
+/** @throws NOT_FOUND for an ID that is not a UUID, like for an unknown one. */
+export function requireId(what: string, id: string): string {
+  if (!isUuid(id)) throw notFound(what, id);
+  return id;
+}

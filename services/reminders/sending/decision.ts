@@ -1,0 +1,44 @@
+// Decides whether a delivery is sent when its turn comes.
+
+import type { Outcome } from '../deliveries/delivery.ts';
+import { LATE_AFTER_MS } from '../reminders/reminder.ts';
+
+/** A leased delivery with what is held here, as of now. */
+export type Work = {
+  isTest: boolean;
+  dueTime: Date;
+  /** Of the latest attempt; null before the first. */
+  failure: string | null;
+  /** null: deleted since. */
+  reminder: {
+    isEnabled: boolean;
+    pausedUntilTime: Date | null;
+    minDue: number;
+    onlyIfNotReviewedToday: boolean;
+    timeZone: string;
+  } | null;
+};
+
+/** The outcome of a delivery that needs no look at what is due; undefined for one that may be sent. */
+export function decideBefore({ isTest, dueTime, failure, reminder }: Work, now: Date): Outcome | undefined {
+  if (now.getTime() > dueTime.getTime() + LATE_AFTER_MS) {
+    return failure === null
+      ? { state: 'skipped', skipReason: 'late' }
+      : { state: 'failed', cause: 'gave up', failure: `given up: ${failure}` };
+  }
+  if (isTest) return undefined;
+  const isPaused = (reminder?.pausedUntilTime?.getTime() ?? 0) > now.getTime();
+  return reminder?.isEnabled !== true || isPaused ? { state: 'skipped', skipReason: 'paused' } : undefined;
+}
+
+/** The outcome of a delivery for which too little is due; undefined for one that is to be sent. */
+export function decideByDue(
+  { isTest, reminder }: Work,
+  due: { dueCount: number; reviewedToday: boolean },
+): Outcome | undefined {
+  if (isTest || reminder === null) return undefined;
+  if (due.dueCount < reminder.minDue) return { state: 'skipped', skipReason: 'nothing due' };
+  if (reminder.onlyIfNotReviewedToday && due.reviewedToday)
+    return { state: 'skipped', skipReason: 'already reviewed' };
+  return undefined;
+}

@@ -1,0 +1,45 @@
+// Keeps one slow or failing host from holding up what goes to others.
+import { atMost } from '../../platform/concurrency/at-most.ts';
+
+/** Temporary failures in a row after which a host is left alone, and for how long. */
+const FAILURES = 5;
+const REST_MS = 30_000;
+
+export type Hosts = {
+  /** Runs `work` when fewer than the host's share of others run; undefined, without running it, while the host rests. */
+  run<T>(host: string, work: () => Promise<T>): Promise<T | undefined>;
+  /** Milliseconds until the host is tried again; 0 for one that does not rest. */
+  restMs(host: string): number;
+  /** Notes whether the host did its work, be it with a refusal. */
+  note(host: string, isWorking: boolean): void;
+};
+
+/** `perHost`: runs at once for one host. `clock`: milliseconds that only go forward. */
+export function createHosts({ perHost, clock }: { perHost: number; clock: () => number }): Hosts {
+  const limits = new Map<string, { run: ReturnType<typeof atMost>; users: number }>();
+  /** Only hosts whose latest attempt failed. */
+  const failing = new Map<string, { failures: number; restsUntil: number }>();
+  const restMs = (host: string) => Math.max(0, (failing.get(host)?.restsUntil ?? 0) - clock());
+  return {
+    async run(host, work) {
+      const limit = limits.get(host) ?? { run: atMost(perHost), users: 0 };
+      limits.set(host, limit);
+      limit.users += 1;
+      try {
+        return await limit.run(async () => (restMs(host) > 0 ? undefined : work()));
+      } finally {
+        limit.users -= 1;
+        if (limit.users === 0) limits.delete(host);
+      }
+    },
+    restMs,
+    note(host, isWorking) {
+      if (isWorking) {
+        failing.delete(host);
+        return;
+      }
+      const failures = (failing.get(host)?.failures ?? 0) + 1;
+      failing.set(host, { failures, restsUntil: failures >= FAILURES ? clock() + REST_MS : 0 });
+    },
+  };
+}

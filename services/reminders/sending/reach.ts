@@ -1,0 +1,22 @@
+// Where a delivery goes, or why it goes nowhere.
+import type { EmailAddress, PushAddress } from '../channels/channel.ts';
+import type { Outcome } from '../deliveries/delivery.ts';
+import type { Account } from '../peers.ts';
+import type { LeasedWork } from './leases-repository.ts';
+
+/** `host` is where messages to several addresses go; undefined if it does not matter. */
+export type Reach<Address> = { address: Address; host?: string };
+
+export function reachByEmail({ emailIsOn }: LeasedWork, { email }: Account): Reach<EmailAddress> | Outcome {
+  if (emailIsOn) return { address: { email } };
+  return { state: 'failed', cause: 'e-mail off', failure: 'e-mail was switched off meanwhile' };
+}
+
+export function reachByPush({ push }: LeasedWork): Reach<PushAddress> | Outcome {
+  if (push !== null) return { address: push, host: new URL(push.endpoint).host };
+  return {
+    state: 'failed',
+    cause: 'no subscription',
+    failure: 'the push subscription was removed meanwhile',
+  };
+}

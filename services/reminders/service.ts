@@ -1,0 +1,96 @@
+// The whole service: the channels that the environment names, the core, and the HTTP end for links.
+import { randomBytes } from 'node:crypto';
+import type { Logger } from '../platform/logging/logger.ts';
+import { NO_TELEMETRY, type Telemetry } from '../platform/observability/telemetry.ts';
+import { createFindCalendar } from './channels/calendar/find-calendar.ts';
+import { createEmailChannel } from './channels/email/email-channel.ts';
+import { createPushNetwork } from './channels/push/public-address.ts';
+import { createPushChannel } from './channels/push/push-channel.ts';
+import { subscriptionProblem } from './channels/push/subscription.ts';
+import type { RemindersConfig } from './config.ts';
+import { type RemindersCore, startCore } from './core.ts';
+import { startHttpEnd } from './http/http-end.ts';
+
+/** Shorter than a message may take before its lease counts as too short. */
+const MAIL_TIMEOUT_MS = 30_000;
+
+export type RemindersService = {
+  /** Of gRPC. */
+  port: number;
+  httpPort: number;
+  /** Calls and messages in progress have `timeoutMs` to end. */
+  close(timeoutMs: number): Promise<void>;
+};
+
+/** Starts the service, its schema migrated. @throws Error if the database is unsuitable or a port is in use. */
+export async function startReminders(options: {
+  config: RemindersConfig;
+  logger: Logger;
+  now: () => Date;
+  telemetry?: Telemetry;
+}): Promise<RemindersService> {
+  const { config, logger, now, telemetry = NO_TELEMETRY } = options;
+  const style = { appUrl: config.appUrl, showTitles: config.showTitles };
+  const email = createEmailChannel({
+    ...style,
+    destination: config.mail,
+    mailFrom: config.mailFrom,
+    sendTimeoutMs: MAIL_TIMEOUT_MS,
+    now,
+  });
+  const push = createPush(config, { ...style, now });
+  const core = await startCore({
+    config,
+    channels: { email, push: push?.channel },
+    push,
+    publicUrl: config.publicUrl,
+    logger,
+    now,
+    random: Math.random,
+    randomBytes,
+    telemetry,
+  });
+  try {
+    const http = await startHttpEnd({
+      host: config.host,
+      port: config.httpPort,
+      ...core.links,
+      findCalendar: findCalendarOf(core, now),
+      logger,
+      nowMs: () => performance.now(),
+      telemetry,
+    });
+    const close = async (timeoutMs: number) => {
+      await Promise.all([http.close(), core.close(timeoutMs)]);
+    };
+    return { port: core.port, httpPort: http.port, close };
+  } catch (error) {
+    await core.close(0);
+    throw error;
+  }
+}
+
+function createPush(
+  { vapidKeys, mailFrom, pushAllowPrivate }: RemindersConfig,
+  style: { appUrl: string | undefined; showTitles: boolean; now: () => Date },
+) {
+  if (vapidKeys === undefined) return undefined;
+  const network = createPushNetwork({ allowPrivate: pushAllowPrivate });
+  const [, address = mailFrom] = /<([^<>]+)>/.exec(mailFrom) ?? [];
+  const channel = createPushChannel({ ...style, keys: vapidKeys, subject: `mailto:${address}`, network });
+  const { publicKey } = vapidKeys;
+  return {
+    channel,
+    publicKey,
+    problemOf: (given: Parameters<typeof subscriptionProblem>[0]) => subscriptionProblem(given, network),
+  };
+}
+
+function findCalendarOf({ links, peers }: RemindersCore, now: () => Date) {
+  return createFindCalendar({
+    findFeedOwner: links.findFeedOwner,
+    findTimeZone: async (userId) => (await peers.findAccounts([userId])).get(userId)?.timeZone,
+    readForecast: peers.readForecast,
+    now,
+  });
+}

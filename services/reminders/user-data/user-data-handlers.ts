@@ -1,0 +1,54 @@
+// The rpcs of reminders.v1.ReminderService for all that is held of a user: export and deletion.
+import type { ReminderServiceHandlers } from '../../../generated/reminders/v1/ReminderService.ts';
+import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
+import type { Queryable } from '../../platform/postgres/database.ts';
+import { listDeliveries } from '../deliveries/deliveries-repository.ts';
+import { toDeliveryMessage } from '../deliveries/delivery-mapper.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { toReminderMessage } from '../reminders/reminder-mapper.ts';
+import { listReminders } from '../reminders/reminders-repository.ts';
+import { requireUserId } from '../requests.ts';
+import { toSubscriptionMessage } from '../subscriptions/subscriptions-handlers.ts';
+import { listSubscriptions } from '../subscriptions/subscriptions-repository.ts';
+import { toChannelsMessage } from '../users/channels-mapper.ts';
+import { findUser } from '../users/users-repository.ts';
+import { deleteUserData } from './user-data-repository.ts';
+
+const ROWS_AT_A_TIME = 500;
+
+export function createUserDataHandlers({
+  database,
+  now,
+}: Pick<Dependencies, 'database' | 'now'>): Pick<
+  AsyncHandlers<ReminderServiceHandlers>,
+  'ExportUserData' | 'DeleteUserData'
+> {
+  return {
+    async ExportUserData(request, { signal }, send) {
+      const userId = requireUserId(request.userId);
+      await send({ channels: toChannelsMessage(await findUser(database, userId)) });
+      for (const reminder of await listReminders(database, userId))
+        await send({ reminder: toReminderMessage(reminder) });
+      for (const subscription of await listSubscriptions(database, userId))
+        await send({ subscription: toSubscriptionMessage(subscription) });
+      for await (const delivery of allDeliveries(database, userId)) {
+        if (signal.aborted) return;
+        await send({ delivery: toDeliveryMessage(delivery) });
+      }
+    },
+
+    async DeleteUserData(request) {
+      const userId = requireUserId(request.userId);
+      return database.transaction((transaction) => deleteUserData(transaction, userId, now()));
+    },
+  };
+}
+
+async function* allDeliveries(db: Queryable, userId: string) {
+  for (let from: string | undefined; ; ) {
+    const rows = await listDeliveries(db, userId, { limit: ROWS_AT_A_TIME, from, order: 'oldest first' });
+    yield* rows;
+    if (rows.length < ROWS_AT_A_TIME) return;
+    from = rows.at(-1)?.deliveryId;
+  }
+}

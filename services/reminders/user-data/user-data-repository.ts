@@ -1,0 +1,33 @@
+// The SQL that deletes a user's data.
+import type { Queryable } from '../../platform/postgres/database.ts';
+
+export type DeletedData = { reminders: number; pushSubscriptions: number; deliveries: number };
+
+/** Longer than the defaults: a user can have thousands of deliveries, and a claim in progress is waited for. */
+const ALLOW_TIME = `SELECT set_config('statement_timeout', '60s', true), set_config('lock_timeout', '5s', true)`;
+/** Keeps nothing but the ID; a token of no bytes is in no link. */
+const BURY = `
+  INSERT INTO reminders.users AS u (user_id, unsubscribe_token, delete_time) VALUES ($1, '', $2)
+  ON CONFLICT (user_id) DO UPDATE
+  SET unsubscribe_token = '', feed_hash = NULL, feed_create_time = NULL, email_off_reason = NULL,
+      email_off_time = NULL, email_refusals = 0, delete_time = coalesce(u.delete_time, excluded.delete_time)`;
+const deleteFrom = (table: string) =>
+  `WITH gone AS (DELETE FROM reminders.${table} WHERE user_id = $1 RETURNING 1) SELECT count(*) AS count FROM gone`;
+
+/** Deletes all rows of a user but a tombstone, by which later writes are refused. Waits for writes in progress. */
+export async function deleteUserData(
+  transaction: Queryable,
+  userId: string,
+  deleteTime: Date,
+): Promise<DeletedData> {
+  const remove = async (table: string) => {
+    const rows = await transaction.query<{ count: number }>({ text: deleteFrom(table), values: [userId] });
+    return rows[0]?.count ?? 0;
+  };
+  await transaction.query({ text: ALLOW_TIME, values: [] });
+  await transaction.query({ text: BURY, values: [userId, deleteTime] });
+  // Reminders first: a claim in progress ends before, and none begins after.
+  const reminders = await remove('reminders');
+  const pushSubscriptions = await remove('push_subscriptions');
+  return { reminders, pushSubscriptions, deliveries: await remove('deliveries') };
+}

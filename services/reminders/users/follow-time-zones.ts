@@ -1,0 +1,46 @@
+// Follows changes of users' time zones: reads from accounts who has changed, and reschedules their reminders.
+import type { Dependencies } from '../dependencies.ts';
+import type { Account } from '../peers.ts';
+import { LATE_AFTER_MS, nextTurn } from '../reminders/reminder.ts';
+import {
+  findUsersElsewhere,
+  lockRemindersElsewhere,
+  updateReminder,
+} from '../reminders/reminders-repository.ts';
+import { findReadUntil, setReadUntil } from './user-changes-repository.ts';
+
+/** A change can become visible this much later than its time says: transactions end, and clocks differ. */
+const OVERLAP_MS = 60_000;
+
+type FollowDependencies = Pick<Dependencies, 'database' | 'peers' | 'now'>;
+
+/** Reads all changes since the last time, by whatever process. Doing it again, or at once in several processes, is harmless. */
+export async function followTimeZones(dependencies: FollowDependencies): Promise<void> {
+  const { database, peers, now } = dependencies;
+  const known = await findReadUntil(database);
+  const readUntil = known ?? now();
+  if (known === undefined) await setReadUntil(database, readUntil);
+  const since = new Date(readUntil.getTime() - OVERLAP_MS);
+  for await (const accounts of peers.changedAccounts(since)) {
+    const last = accounts.at(-1);
+    if (last === undefined) continue;
+    const elsewhere = new Set(await findUsersElsewhere(database, accounts));
+    for (const account of accounts)
+      if (elsewhere.has(account.userId)) await moveReminders(dependencies, account);
+    await setReadUntil(database, last.updateTime);
+  }
+}
+
+/** Reschedules the user's reminders that follow another zone. What has come due in the new one since the change still takes place. */
+export async function moveReminders(
+  { database, now }: Pick<Dependencies, 'database' | 'now'>,
+  { userId, timeZone, updateTime }: Account,
+): Promise<void> {
+  const from = new Date(Math.max(updateTime.getTime(), now().getTime() - LATE_AFTER_MS));
+  await database.transaction(async (transaction) => {
+    for (const reminder of await lockRemindersElsewhere(transaction, userId, timeZone)) {
+      const moved = { ...reminder, timeZone };
+      await updateReminder(transaction, { ...moved, next: nextTurn(moved, from) });
+    }
+  });
+}

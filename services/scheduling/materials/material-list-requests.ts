@@ -1,0 +1,92 @@
+// Reads the requests for lists of materials: what to select, where the page begins, and where it ends.
+import type { ListDueMaterialsRequest } from '../../../generated/scheduling/v1/ListDueMaterialsRequest.ts';
+import type { ListMaterialsRequest } from '../../../generated/scheduling/v1/ListMaterialsRequest.ts';
+import { decodePageToken, type Position, readPageSize, toPage } from '../../platform/page-token.ts';
+import { requireUserId } from '../requests.ts';
+import type { Material } from './material.ts';
+import type { DueRequest, MaterialFilter, NewestRequest } from './material-lists-repository.ts';
+import { fromDueState, fromMaterialState, fromMaterialType, fromMaterialView } from './material-mapper.ts';
+import { readQuery } from './material-requests.ts';
+import { NO_TEXTS, SHORT_TEXTS } from './material-row.ts';
+import type { MatchPosition } from './material-search-repository.ts';
+
+/** A requested list: the values for its SQL, and which of the rows found are its page, of at most `maxRows`. */
+export type Asked<S> = {
+  rows: S;
+  withTexts: boolean;
+  toPage(found: readonly Material[], maxRows?: number): Page;
+};
+export type Page = { page: readonly Material[]; nextPageToken: string };
+export type AskedNewest = Asked<NewestRequest> & {
+  filter: MaterialFilter;
+  query: string;
+  request: ListMaterialsRequest;
+};
+
+export function readNewest(request: ListMaterialsRequest, now: Date): AskedNewest {
+  const userId = requireUserId(request.userId);
+  const pageSize = readPageSize(request.pageSize);
+  const query = readQuery(request.query);
+  const filter: MaterialFilter = {
+    state: fromMaterialState(request.state),
+    type: fromMaterialType(request.type),
+    isDue: fromDueState(request.due),
+    now,
+  };
+  const withTexts = fromMaterialView(request.view) === 'full';
+  const bound = boundTo(userId, query, filter);
+  const position = query === '' ? decodePageToken(request.pageToken, bound, ['instant']) : undefined;
+  const after = position && { createTime: new Date(position.keys[0] ?? 0), materialId: position.id };
+  const rows = { userId, maxRows: pageSize + 1, textBytes: withTexts ? SHORT_TEXTS : NO_TEXTS, after };
+  const positionOf = ({ createTime, materialId }: Material) => ({
+    keys: [createTime.getTime()],
+    id: materialId,
+  });
+  return { rows, withTexts, toPage: pagesOf(pageSize, bound, positionOf), filter, query, request };
+}
+
+/** Cuts pages of at most `pageSize` rows; `bound`: what their tokens are bound to. */
+export const pagesOf =
+  (pageSize: number, bound: readonly unknown[], positionOf: (material: Material) => Position) =>
+  (found: readonly Material[], maxRows = pageSize): Page =>
+    toPage(found, Math.min(pageSize, maxRows), bound, positionOf);
+
+function boundTo(userId: string, query: string, { state, type, isDue }: MaterialFilter): readonly unknown[] {
+  return ['ListMaterials', userId, query, state, type, isDue];
+}
+
+/** The token contains "now", so that materials that become due between pages do not shift them. */
+export function readDue(request: ListDueMaterialsRequest, now: Date): Asked<DueRequest> {
+  const userId = requireUserId(request.userId);
+  const pageSize = readPageSize(request.pageSize);
+  const bound = ['ListDueMaterials', userId];
+  const position = decodePageToken(request.pageToken, bound, ['instant', 'instant or null']);
+  const [asOfMs, nextReviewMs = null] = position?.keys ?? [];
+  const asOf = typeof asOfMs === 'number' ? new Date(asOfMs) : now;
+  const withTexts = fromMaterialView(request.view) === 'full';
+  const after = position && {
+    nextReviewTime: nextReviewMs === null ? null : new Date(nextReviewMs),
+    materialId: position.id,
+  };
+  const rows = { userId, asOf, maxRows: pageSize + 1, textBytes: withTexts ? SHORT_TEXTS : NO_TEXTS, after };
+  const positionOf = ({ nextReviewTime, materialId }: Material): Position => ({
+    keys: [asOf.getTime(), nextReviewTime?.getTime() ?? null],
+    id: materialId,
+  });
+  return { rows, withTexts, toPage: pagesOf(pageSize, bound, positionOf) };
+}
+
+/** Where a search continues, and what its tokens are bound to. @throws INVALID_REQUEST, field page_token. */
+export function readMatchPosition({ rows: { userId }, filter, query, request }: AskedNewest): {
+  bound: readonly unknown[];
+  after: MatchPosition | undefined;
+} {
+  const bound = boundTo(userId, query, filter);
+  const position = decodePageToken(request.pageToken, bound, ['flag', 'instant']);
+  const after = position && {
+    createTime: new Date(position.keys[1] ?? 0),
+    materialId: position.id,
+    inTitle: position.keys[0] === 1,
+  };
+  return { bound, after };
+}

@@ -1,0 +1,51 @@
+// What documents leave behind in the gateway's memory, in bytes that V8 counts.
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { startSystem, type TestSystem } from '../support/system.ts';
+
+let system: TestSystem;
+let gateway: TestGateway;
+beforeAll(async () => {
+  system = await startSystem();
+  gateway = await startTestGateway(system);
+});
+afterAll(async () => {
+  await gateway.stop();
+  await system.stop();
+});
+
+const MIB = 1024 * 1024;
+const repeat = (count: number, make: (index: number) => string) =>
+  Array.from({ length: count }, (_, index) => make(index)).join(' ');
+
+/** Valid ones that differ each time, of the kinds that hold the most. */
+const KINDS: Record<string, (index: number) => string> = {
+  'many tokens': (index) =>
+    `mutation { a${index}: snoozeMaterials(input: {userId: "x", materialIds: [${repeat(1900, (id) => `"${id}"`)}]}) @skip(if: true) { __typename } }`,
+  'a text that is escaped all through': (index) =>
+    `{ a${index}: user(email: "${'\\u4e00'.repeat(14_000)}") { id } }`,
+};
+
+function heapBytes(): number {
+  setFlagsFromString('--expose-gc');
+  const collect: () => void = runInNewContext('gc');
+  for (let time = 0; time < 3; time += 1) collect();
+  return process.memoryUsage().heapUsed;
+}
+
+test.each(Object.entries(KINDS))(
+  'documents with %s leave at most 16 MiB',
+  async (_name, make) => {
+    for (let index = 0; index < 2; index += 1) await gateway.query(make(index));
+    const before = heapBytes();
+    for (let index = 2; index < 72; index += 1) {
+      const { status, errors } = await gateway.query(make(index));
+      expect([status, errors?.[0]?.message]).toEqual([200, undefined]);
+    }
+    // What else the process holds comes and goes.
+    expect((heapBytes() - before) / MIB).toBeLessThan(16 + 8);
+  },
+  60_000,
+);

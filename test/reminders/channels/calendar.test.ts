@@ -1,0 +1,219 @@
+// The calendar feed, written out and read by two parsers that are not ours.
+import { spawnSync } from 'node:child_process';
+import ICAL from 'ical.js';
+import { Temporal } from 'temporal-polyfill';
+import { describe, expect, test } from 'vitest';
+import {
+  calendarFeed,
+  type DayCount,
+  toCalendarDays,
+} from '../../../services/reminders/channels/calendar/calendar-feed.ts';
+import { escapeText, toContent } from '../../../services/reminders/channels/calendar/content-lines.ts';
+
+const userId = '0198c0de-0000-7000-8000-0000000000aa';
+const day = (date: string, count = 3): DayCount => ({ date, count });
+
+type Parts = Parameters<typeof calendarFeed>[0];
+const feed = (parts: Partial<Parts>) =>
+  calendarFeed({
+    userId,
+    timeZone: 'Europe/Berlin',
+    days: [],
+    now: new Date('2030-03-30T10:00:00Z'),
+    ...parts,
+  });
+
+/** Each event's summary and instant, with the zone that the feed itself describes. */
+function readEvents(text: string) {
+  const calendar = new ICAL.Component(ICAL.parse(text));
+  const zones = calendar.getAllSubcomponents('vtimezone').map((zone) => new ICAL.Timezone(zone));
+  return calendar.getAllSubcomponents('vevent').map((component) => {
+    const event = new ICAL.Event(component);
+    const tzid = component.getFirstProperty('dtstart')?.getParameter('tzid');
+    const zone = tzid === undefined ? ICAL.Timezone.utcTimezone : zones.find((each) => each.tzid === tzid);
+    if (zone === undefined) throw new Error('an event in a zone that is not described');
+    event.startDate.zone = zone;
+    return {
+      summary: event.summary,
+      uid: event.uid,
+      time: new Date(event.startDate.toUnixTime() * 1000).toISOString(),
+    };
+  });
+}
+
+test('a feed is this text, line by line', () => {
+  const { text } = feed({ days: [day('2030-03-30', 1), day('2030-03-31', 0), day('2030-04-01', 1000)] });
+  expect(text.split('\r\n')).toEqual([
+    'BEGIN:VCALENDAR',
+    'VERSION:2.0',
+    'PRODID:-//Spaced repetition service//Reminders//EN',
+    'CALSCALE:GREGORIAN',
+    'NAME:Reviews',
+    'X-WR-CALNAME:Reviews',
+    'REFRESH-INTERVAL;VALUE=DURATION:PT1H',
+    'X-PUBLISHED-TTL:PT1H',
+    'BEGIN:VTIMEZONE',
+    'TZID:Europe/Berlin',
+    'BEGIN:STANDARD',
+    'DTSTART:20291028T030000',
+    'TZOFFSETFROM:+0200',
+    'TZOFFSETTO:+0100',
+    'TZNAME:UTC+01:00',
+    'END:STANDARD',
+    'BEGIN:DAYLIGHT',
+    'DTSTART:20300331T020000',
+    'TZOFFSETFROM:+0100',
+    'TZOFFSETTO:+0200',
+    'TZNAME:UTC+02:00',
+    'END:DAYLIGHT',
+    'END:VTIMEZONE',
+    'BEGIN:VEVENT',
+    'DTSTAMP:20300330T100000Z',
+    'UID:reviews-2030-03-30-90a7e74b6bf2646d91b0b5c27c44b913',
+    'DTSTART;TZID=Europe/Berlin:20300330T090000',
+    'DURATION:PT15M',
+    'SUMMARY:1 material is due',
+    'TRANSP:TRANSPARENT',
+    'END:VEVENT',
+    'BEGIN:VEVENT',
+    'DTSTAMP:20300330T100000Z',
+    'UID:reviews-2030-04-01-90a7e74b6bf2646d91b0b5c27c44b913',
+    'DTSTART;TZID=Europe/Berlin:20300401T090000',
+    'DURATION:PT15M',
+    'SUMMARY:1\\,000 or more materials are due',
+    'TRANSP:TRANSPARENT',
+    'END:VEVENT',
+    'END:VCALENDAR',
+    '',
+  ]);
+});
+
+test('days on which nothing is due have no event, and a calendar without any is still whole', () => {
+  const { text } = feed({ days: [day('2030-03-30', 0), day('2030-03-31', 0)] });
+  expect(readEvents(text)).toEqual([]);
+  expect(text).toContain('BEGIN:VTIMEZONE');
+});
+
+test('what was overdue before today counts for today', () => {
+  expect(toCalendarDays({ overdue: 4, days: [day('2030-03-30', 1), day('2030-03-31', 2)] })).toEqual([
+    { date: '2030-03-30', count: 5 },
+    { date: '2030-03-31', count: 2 },
+  ]);
+});
+
+test('an event keeps its UID while its count and time change; other days and users have others', () => {
+  const uids = (parts: Partial<Parts>) => readEvents(feed(parts).text).map(({ uid }) => uid);
+  const days = [day('2030-03-30'), day('2030-03-31')];
+  const first = uids({ days });
+  expect(new Set(first).size).toBe(2);
+  expect(uids({ days: days.map(({ date }) => day(date, 9)), minuteOfDay: 1110 })).toEqual(first);
+  expect(uids({ days, userId: '0198c0de-0000-7000-8000-0000000000bb' })).not.toContain(first[0]);
+});
+
+test('the tag changes with what the calendar says, and not with the time at which it is asked for', () => {
+  const days = [day('2030-03-30')];
+  const { etag } = feed({ days });
+  expect(etag).toMatch(/^W\/"[\w-]{43}"$/);
+  expect(feed({ days, now: new Date('2030-03-30T11:00:00Z') }).etag).toBe(etag);
+  expect(feed({ days: [day('2030-03-30', 4)] }).etag).not.toBe(etag);
+  expect(feed({ days, minuteOfDay: 600 }).etag).not.toBe(etag);
+});
+
+describe('an event is at the time of day on the user’s clock', () => {
+  test.each([
+    [
+      'before and after the clocks go forward',
+      'Europe/Berlin',
+      '09:00',
+      '2030-03-30',
+      '2030-03-30T08:00:00.000Z',
+    ],
+    ['on the day they do', 'Europe/Berlin', '09:00', '2030-03-31', '2030-03-31T07:00:00.000Z'],
+    [
+      'at the end of the gap where it is skipped',
+      'Europe/Berlin',
+      '02:30',
+      '2030-03-31',
+      '2030-03-31T01:00:00.000Z',
+    ],
+    ['a gap of half an hour too', 'Australia/Lord_Howe', '02:15', '2030-10-06', '2030-10-05T15:30:00.000Z'],
+    [
+      'at the first time where it is repeated',
+      'Europe/Berlin',
+      '02:30',
+      '2030-10-27',
+      '2030-10-27T00:30:00.000Z',
+    ],
+    ['on the day after that', 'Europe/Berlin', '02:30', '2030-10-28', '2030-10-28T01:30:00.000Z'],
+    ['where clocks never change', 'Asia/Kolkata', '09:00', '2030-03-31', '2030-03-31T03:30:00.000Z'],
+    ['in UTC', 'UTC', '00:00', '2030-03-31', '2030-03-31T00:00:00.000Z'],
+    ['west of Greenwich', 'America/St_Johns', '23:59', '2030-03-31', '2030-04-01T02:29:00.000Z'],
+    ['in a zone written otherwise', 'europe/berlin', '09:00', '2030-03-31', '2030-03-31T07:00:00.000Z'],
+  ])('%s', (_, timeZone, timeOfDay, date, time) => {
+    const now = new Date(Date.parse(`${date}T12:00:00Z`) - 3 * 86_400_000);
+    const { hour, minute } = Temporal.PlainTime.from(timeOfDay);
+    const { text } = feed({ timeZone, minuteOfDay: hour * 60 + minute, days: [day(date)], now });
+    expect(readEvents(text).map((event) => event.time)).toEqual([time]);
+  });
+
+  test('in every time zone, on each of 30 days around a change of clocks', () => {
+    const dates = Array.from({ length: 30 }, (_, index) =>
+      Temporal.PlainDate.from('2030-03-10').add({ days: index }),
+    );
+    const days = dates.map((date) => day(date.toString()));
+    for (const timeZone of Intl.supportedValuesOf('timeZone')) {
+      const { text } = feed({ timeZone, days, now: new Date('2030-03-10T12:00:00Z') });
+      const expected = dates.map((date) =>
+        new Date(date.toZonedDateTime({ timeZone, plainTime: '09:00' }).epochMilliseconds).toISOString(),
+      );
+      expect(
+        readEvents(text).map(({ time }) => time),
+        timeZone,
+      ).toEqual(expected);
+    }
+  });
+});
+
+describe('the lines of a calendar', () => {
+  test('are folded at 75 octets, never within a character, and come back whole', () => {
+    const text = 'ä𝒳x'.repeat(60);
+    const folded = toContent([`SUMMARY:${text}`]);
+    const lines = folded.split('\r\n').slice(0, -1);
+    expect(lines.every((line) => Buffer.byteLength(line) <= 75)).toBe(true);
+    expect(lines.slice(1).every((line) => line.startsWith(' '))).toBe(true);
+    expect(folded.replaceAll('\r\n ', '')).toBe(`SUMMARY:${text}\r\n`);
+    expect(toContent(['x'.repeat(75)])).toBe(`${'x'.repeat(75)}\r\n`);
+    expect(toContent(['x'.repeat(76)])).toBe(`${'x'.repeat(75)}\r\n x\r\n`);
+  });
+
+  test('escape what means something in them', () => {
+    expect(escapeText('a\\b;c,d\r\ne\nf:g"h')).toBe('a\\\\b\\;c\\,d\\ne\\nf:g"h');
+  });
+});
+
+const PYTHON = '/usr/bin/python3';
+const hasIcalendar = spawnSync(PYTHON, ['-c', 'import icalendar']).status === 0;
+const SCRIPT = `
+import sys, json, warnings
+from datetime import timezone
+from icalendar import Calendar
+warnings.simplefilter('error')
+calendar = Calendar.from_ical(sys.stdin.buffer.read())
+zone = calendar.walk('VTIMEZONE')[0].to_tz()
+events = calendar.walk('VEVENT')
+print(json.dumps({
+  'errors': [str(e) for part in calendar.walk() for e in getattr(part, 'errors', [])],
+  'times': [zone.localize(e['DTSTART'].dt.replace(tzinfo=None)).astimezone(timezone.utc).isoformat() for e in events],
+  'summaries': [str(e['SUMMARY']) for e in events],
+}))`;
+
+test.skipIf(!hasIcalendar)('Debian’s python3-icalendar reads the same events, without a warning', () => {
+  const days = [day('2030-03-30', 1), day('2030-03-31', 1000), day('2030-04-01', 5)];
+  const { stdout, stderr } = spawnSync(PYTHON, ['-c', SCRIPT], { input: feed({ days }).text });
+  expect(stderr.toString()).toBe('');
+  expect(JSON.parse(stdout.toString())).toEqual({
+    errors: [],
+    times: ['2030-03-30T08:00:00+00:00', '2030-03-31T07:00:00+00:00', '2030-04-01T07:00:00+00:00'],
+    summaries: ['1 material is due', '1,000 or more materials are due', '5 materials are due'],
+  });
+});

@@ -1,0 +1,288 @@
+// What arrives at a real SMTP server, or in the folder, and what a server's refusals mean.
+
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { simpleParser } from 'mailparser';
+import type { SMTPServerOptions } from 'smtp-server';
+import { afterEach, describe, expect, test } from 'vitest';
+import {
+  createEmailChannel,
+  type EmailOptions,
+} from '../../../services/reminders/channels/email/email-channel.ts';
+import { message } from './message.ts';
+import { smtpError, startSmtpServer } from './smtp.ts';
+
+const ends: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).toReversed()) await end();
+});
+
+const ADA = { email: 'ada@example.com' };
+
+function channelTo(destination: EmailOptions['destination'], options: Partial<EmailOptions> = {}) {
+  const channel = createEmailChannel({
+    destination,
+    mailFrom: 'Reminders <reminders@study.example>',
+    appUrl: 'https://app.example.com/review?from=mail&x=1',
+    showTitles: true,
+    now: () => new Date('2030-03-31T10:00:00Z'),
+    ...options,
+  });
+  ends.push(() => channel.close());
+  return channel;
+}
+
+async function start(server: SMTPServerOptions = {}, options: Partial<EmailOptions> = {}) {
+  const smtp = await startSmtpServer(server);
+  ends.push(smtp.stop);
+  return { smtp, channel: channelTo({ smtpUrl: smtp.smtpUrl }, options) };
+}
+
+async function folder() {
+  const path = await mkdtemp(join(tmpdir(), 'srs-mail-'));
+  ends.push(() => rm(path, { recursive: true }));
+  return path;
+}
+
+describe('a mail', () => {
+  test('says by text and HTML how many are due, with titles, the link to the app and the one to stop', async () => {
+    const { smtp, channel } = await start();
+    expect(await channel.send(message(), ADA)).toEqual({ result: 'sent' });
+    const [{ mail, from, to } = expect.fail('nothing arrived')] = smtp.received;
+    expect({ from, to }).toEqual({ from: 'reminders@study.example', to: ['ada@example.com'] });
+    expect(mail.subject).toBe('7 materials are due for review');
+    expect(mail.text).toBe(
+      [
+        'Hello Ada,',
+        '',
+        '7 materials are due for review.',
+        '',
+        '- Photosynthesis',
+        '- Mitosis',
+        'and more',
+        '',
+        'Review now: https://app.example.com/review?from=mail&x=1',
+        '',
+        '-- ',
+        'You get this e-mail because you set a reminder.',
+        'Stop reminders by e-mail: https://reminders.example.com/unsubscribe/token-of-ada',
+        '',
+      ].join('\n'),
+    );
+    expect(mail.html).toContain('<p>Hello Ada,</p>');
+    expect(mail.html).toContain('<li dir="auto">Photosynthesis</li>');
+    expect(mail.html).toContain('<a href="https://app.example.com/review?from=mail&amp;x=1">Review now</a>');
+    expect(mail.html).not.toMatch(/<img|<script|<link|url\(/i);
+    expect(mail.attachments).toEqual([]);
+  });
+
+  test('names the delivery in its Message-ID, the same when it is sent again, and its date', async () => {
+    const { smtp, channel } = await start();
+    await channel.send(message(), ADA);
+    await channel.send(message(), ADA);
+    expect(smtp.received.map(({ mail }) => mail.messageId)).toEqual([
+      '<0198c0de-0000-7000-8000-000000000001@study.example>',
+      '<0198c0de-0000-7000-8000-000000000001@study.example>',
+    ]);
+    expect(smtp.received[0]?.mail.date?.toISOString()).toBe('2030-03-31T10:00:00.000Z');
+  });
+
+  test('can be unsubscribed from with one click as in RFC 8058, whatever the length of the link', async () => {
+    const { smtp, channel } = await start();
+    const unsubscribeUrl = `https://reminders.example.com/unsubscribe/${'x'.repeat(300)}`;
+    await channel.send(message({ unsubscribeUrl }), ADA);
+    const { raw } = smtp.received[0] ?? expect.fail('nothing arrived');
+    expect(raw).toContain(`List-Unsubscribe: <${unsubscribeUrl}>\r\n`);
+    expect(raw).toContain('List-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n');
+  });
+
+  test('holds no titles where they are off, and no link to an app that is not set', async () => {
+    const { smtp, channel } = await start({}, { showTitles: false, appUrl: undefined });
+    await channel.send(message({ dueCount: 1 }), ADA);
+    const { raw, mail } = smtp.received[0] ?? expect.fail('nothing arrived');
+    expect(mail.subject).toBe('1 material is due for review');
+    expect(raw).not.toMatch(/Photosynthesis|Mitosis|Review now|and more/);
+  });
+
+  test('tells a count that ended at 1,000 as 1,000 or more, and that a test is one', async () => {
+    const { smtp, channel } = await start();
+    await channel.send(message({ dueCount: 1000, isTest: true }), ADA);
+    await channel.send(message({ dueCount: 0, titles: [], isTest: true, firstName: '' }), ADA);
+    expect(smtp.received.map(({ mail }) => mail.subject)).toEqual([
+      'Test: 1,000 or more materials are due for review',
+      'Test: No materials are due for review',
+    ]);
+    expect(smtp.received[1]?.mail.text).toMatch(
+      /^Hello,\n\nThis is a test\. No materials are due for review\./,
+    );
+  });
+
+  test.each([
+    ['line breaks', 'Ada\r\nBcc: eve@example.com\r\n\r\nBuy', 'Ada Bcc: eve@example.com Buy'],
+    [
+      'an encoded word',
+      '=?utf-8?Q?Ada=0D=0ABcc:_eve@example.com?=',
+      '=?utf-8?Q?Ada=0D=0ABcc:_eve@example.com?=',
+    ],
+    ['marks that turn text round', 'Ada\u202Egnp.exe\u2066x\u2069\u200F', 'Ada gnp.exe x'],
+    ['other controls', 'A\u0000d\u0007a\u2028!\u0085?', 'A d a ! ?'],
+    ['a lone surrogate', 'A\uD800da', 'A\uFFFDda'],
+    ['markup', '<img src=x onerror="a()">\'&', '<img src=x onerror="a()">\'&'],
+  ])('stays harmless with %s in name and title', async (_, text, line) => {
+    const { smtp, channel } = await start();
+    expect(await channel.send(message({ firstName: text, titles: [text] }), ADA)).toEqual({ result: 'sent' });
+    const { mail, to, raw } = smtp.received[0] ?? expect.fail('nothing arrived');
+    expect(to).toEqual(['ada@example.com']);
+    expect(mail.headers.has('bcc')).toBe(false);
+    const [head = ''] = raw.split('\r\n\r\n');
+    expect(head).not.toMatch(/eve@|Ada/);
+    const lines = mail.text?.split('\n');
+    expect(lines?.[0]).toBe(`Hello ${line},`);
+    expect(lines?.[4]).toBe(`- ${line}`);
+    const escaped = line.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+    expect(mail.html).toContain(
+      `<li dir="auto">${escaped.replaceAll('"', '&quot;').replaceAll("'", '&#39;')}</li>`,
+    );
+  });
+
+  test('cuts a title after 120 characters, and never within one', async () => {
+    const { smtp, channel } = await start();
+    await channel.send(message({ titles: ['𝒳'.repeat(121)] }), ADA);
+    expect(smtp.received[0]?.mail.text).toContain(`- ${'𝒳'.repeat(119)}…\n`);
+  });
+
+  test.each([
+    'ada@example.com\r\nRCPT TO:<eve@example.com>',
+    'ada@example.com, eve@example.com',
+    'Ada <ada@example.com>',
+    'ada',
+    '',
+  ])('is not sent to %j, which is no address', async (email) => {
+    const { smtp, channel } = await start();
+    expect(await channel.send(message(), { email })).toEqual({
+      result: 'failed',
+      reason: 'This is not an e-mail address.',
+      isGone: false,
+    });
+    expect(smtp.connections()).toBe(0);
+  });
+});
+
+describe('a server that', () => {
+  const refuseRecipient = (code: number, text: string): SMTPServerOptions => ({
+    onRcptTo: (_address, _session, callback) => callback(smtpError(code, text)),
+  });
+
+  test('refuses the recipient for ever makes the mail fail, without the address in the reason', async () => {
+    const { channel } = await start(refuseRecipient(550, '5.1.1 <ada@example.com> is unknown'));
+    expect(await channel.send(message(), ADA)).toEqual({
+      result: 'failed',
+      reason: 'The mail server refused the message (550 5.1.1).',
+      isGone: false,
+    });
+  });
+
+  test('refuses the recipient for now makes the mail wait', async () => {
+    const { channel } = await start(refuseRecipient(450, '4.2.1 greylisted, ada@example.com'));
+    expect(await channel.send(message(), ADA)).toEqual({
+      result: 'retry',
+      reason: 'The mail server refused for now (450 4.2.1).',
+    });
+  });
+
+  test.each([
+    [554, { result: 'failed', reason: 'The mail server refused the message (554).', isGone: false }],
+    [451, { result: 'retry', reason: 'The mail server refused for now (451).' }],
+  ])('refuses the text with %i makes the mail fail or wait likewise', async (code, result) => {
+    const { channel } = await start({
+      onData(stream, _session, callback) {
+        stream.resume().on('end', () => callback(smtpError(code, 'no')));
+      },
+    });
+    expect(await channel.send(message(), ADA)).toEqual(result);
+  });
+
+  test('refuses our login or our sender makes mails wait: no recipient is at fault', async () => {
+    const login = await start({
+      authOptional: false,
+      allowInsecureAuth: true,
+      onAuth: (_auth, _session, callback) => callback(smtpError(535, '5.7.8 bad password')),
+    });
+    const smtpUrl = `smtp://user:secret@127.0.0.1:${login.smtp.port}`;
+    const refused = { result: 'retry', reason: 'The mail server refused this sender (535 5.7.8).' };
+    expect(await channelTo({ smtpUrl }).send(message(), ADA)).toEqual(refused);
+    const sender = await start({
+      onMailFrom: (_address, _session, callback) => callback(smtpError(550, '5.7.1 not you')),
+    });
+    expect(await sender.channel.send(message(), ADA)).toEqual({
+      result: 'retry',
+      reason: 'The mail server refused this sender (550 5.7.1).',
+    });
+  });
+
+  test('is not there makes the mail wait', async () => {
+    const { smtp, channel } = await start();
+    await smtp.stop();
+    ends.splice(0, 1);
+    expect(await channel.send(message(), ADA)).toEqual({
+      result: 'retry',
+      reason: 'The mail server could not be reached (ESOCKET).',
+    });
+  });
+
+  test.each([
+    ['hangs up', (socket: Socket) => socket.destroy(), 'The mail server could not be reached (ECONNECTION).'],
+    ['says nothing', () => {}, 'The mail server did not answer in time.'],
+  ])('%s makes the mail wait', async (_, onConnection: (socket: Socket) => unknown, reason) => {
+    const server = createServer((socket) => {
+      ends.push(async () => socket.destroy());
+      onConnection(socket);
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    ends.push(async () => server.close());
+    const { port } = server.address() as AddressInfo;
+    const channel = channelTo({ smtpUrl: `smtp://127.0.0.1:${port}` }, { sendTimeoutMs: 300 });
+    expect(await channel.send(message(), ADA)).toEqual({ result: 'retry', reason });
+  });
+
+  test('is used over few connections, each for many mails', async () => {
+    const { smtp, channel } = await start({}, { maxConnections: 2 });
+    const ids = Array.from({ length: 30 }, (_, index) => `0198c0de-0000-7000-8000-0000000001${index + 10}`);
+    const results = await Promise.all(ids.map((deliveryId) => channel.send(message({ deliveryId }), ADA)));
+    expect(results.every(({ result }) => result === 'sent')).toBe(true);
+    expect(smtp.received.map(({ mail }) => mail.messageId).toSorted()).toEqual(
+      ids.map((id) => `<${id}@study.example>`),
+    );
+    expect(smtp.connections()).toBeLessThanOrEqual(2);
+  });
+});
+
+describe('without a server', () => {
+  test('a mail becomes an .eml file that only its owner may read, and nothing else is left', async () => {
+    const mailDir = join(await folder(), 'mail');
+    const channel = channelTo({ mailDir });
+    expect(await channel.send(message(), ADA)).toEqual({ result: 'sent' });
+    expect(await channel.send(message(), ADA)).toEqual({ result: 'sent' });
+    const name = '0198c0de-0000-7000-8000-000000000001.eml';
+    expect(await readdir(mailDir)).toEqual([name]);
+    expect((await stat(join(mailDir, name))).mode & 0o777).toBe(0o600);
+    const raw = await readFile(join(mailDir, name));
+    const mail = await simpleParser(raw);
+    expect(mail.subject).toBe('7 materials are due for review');
+    expect(mail.to).toMatchObject({ text: 'ada@example.com' });
+    expect(raw.toString()).not.toMatch(/[^\r]\n/);
+  });
+
+  test('a folder that cannot be written makes the mail wait', async () => {
+    const file = join(await folder(), 'file');
+    await writeFile(file, '');
+    const channel = channelTo({ mailDir: join(file, 'mail') });
+    expect(await channel.send(message(), ADA)).toEqual({
+      result: 'retry',
+      reason: 'The mail could not be written as a file (ENOTDIR).',
+    });
+  });
+});

@@ -1,0 +1,13 @@
+// A reminder as the worker hands it to a channel.
+import type { ReminderMessage } from '../../../services/reminders/channels/channel.ts';
+
+export const message = (fields: Partial<ReminderMessage> = {}): ReminderMessage => ({
+  deliveryId: '0198c0de-0000-7000-8000-000000000001',
+  userId: '0198c0de-0000-7000-8000-0000000000aa',
+  firstName: 'Ada',
+  dueCount: 7,
+  titles: ['Photosynthesis', 'Mitosis'],
+  unsubscribeUrl: 'https://reminders.example.com/unsubscribe/token-of-ada',
+  isTest: false,
+  ...fields,
+});

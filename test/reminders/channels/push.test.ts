@@ -1,0 +1,302 @@
+// Push messages at a real push service, read by another implementation of the encryption; and what its answers mean.
+import { createPublicKey, verify } from 'node:crypto';
+import { Resolver } from 'node:dns/promises';
+import { readFileSync } from 'node:fs';
+import type { RequestListener } from 'node:http';
+import { afterAll, afterEach, describe, expect, test } from 'vitest';
+import {
+  createPushNetwork,
+  type PushNetwork,
+} from '../../../services/reminders/channels/push/public-address.ts';
+import {
+  createPushChannel,
+  type PushOptions,
+} from '../../../services/reminders/channels/push/push-channel.ts';
+import { makeVapidKeys, readVapidKeys } from '../../../services/reminders/channels/push/vapid.ts';
+import { makeCertificates } from '../../support/certificates.ts';
+import { startDnsServer } from '../../support/dns-server.ts';
+import { message } from './message.ts';
+import { createBrowser, startPushEnd } from './push-end.ts';
+
+const certificates = makeCertificates();
+afterAll(() => certificates.remove());
+const ca = readFileSync(certificates.environment.GRPC_TLS_CA);
+
+const ends: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).toReversed()) await end();
+});
+
+const NOW = new Date('2030-03-31T10:00:00Z');
+const keys = readVapidKeys(makeVapidKeys());
+
+function channel(options: Partial<PushOptions> = {}) {
+  const created = createPushChannel({
+    keys,
+    subject: 'mailto:ops@example.com',
+    appUrl: 'https://app.example.com/',
+    showTitles: true,
+    network: createPushNetwork({ allowPrivate: true }),
+    now: () => NOW,
+    ca,
+    ...options,
+  });
+  ends.push(() => created.close());
+  return created;
+}
+
+async function pushEnd(
+  ...options: Parameters<typeof startPushEnd> extends [unknown, ...infer O] ? O : never
+) {
+  const end = await startPushEnd(certificates, ...options);
+  ends.push(end.stop);
+  return end;
+}
+
+const answering =
+  (status: number, headers: Record<string, string> = {}): RequestListener =>
+  (_request, response) =>
+    response.writeHead(status, headers).end();
+
+describe('a push message', () => {
+  test('is read by the browser, and tells count, titles and where to go', async () => {
+    const [end, browser] = [await pushEnd(), createBrowser()];
+    const address = { endpoint: `${end.origin}/push/secret?x=1`, ...browser.keys };
+    expect(await channel().send(message(), address)).toEqual({ result: 'sent' });
+    const [{ method, path, headers, body } = expect.fail('nothing arrived')] = end.received;
+    expect({ method, path }).toEqual({ method: 'POST', path: '/push/secret?x=1' });
+    expect(headers).toMatchObject({
+      'content-encoding': 'aes128gcm',
+      'content-type': 'application/octet-stream',
+      ttl: '7200',
+      topic: '0198c0de000070008000000000000001',
+      urgency: 'normal',
+    });
+    expect(browser.read(body)).toEqual({
+      title: '7 materials are due',
+      body: 'Photosynthesis · Mitosis',
+      url: 'https://app.example.com/',
+      dueCount: 7,
+    });
+  });
+
+  test('is signed for the origin of the push service, for twelve hours', async () => {
+    const [end, browser] = [await pushEnd(), createBrowser()];
+    await channel().send(message(), { endpoint: `${end.origin}/a`, ...browser.keys });
+    const { authorization = '' } = end.received[0]?.headers ?? {};
+    const [, head = '', claims = '', signature = '', k = ''] =
+      /^vapid t=([\w-]+)\.([\w-]+)\.([\w-]+), k=([\w-]+)$/.exec(authorization) ?? [];
+    expect(k).toBe(keys.publicKey);
+    const read = (text: string) => JSON.parse(Buffer.from(text, 'base64url').toString());
+    expect(read(head)).toEqual({ typ: 'JWT', alg: 'ES256' });
+    expect(read(claims)).toEqual({ aud: end.origin, exp: 1_901_224_800, sub: 'mailto:ops@example.com' });
+    const point = Buffer.from(k, 'base64url');
+    const [x, y] = [point.subarray(1, 33).toString('base64url'), point.subarray(33).toString('base64url')];
+    const key = createPublicKey({ key: { kty: 'EC', crv: 'P-256', x, y }, format: 'jwk' });
+    const signed = Buffer.from(`${head}.${claims}`);
+    const options = { key, dsaEncoding: 'ieee-p1363' } as const;
+    expect(verify('sha256', signed, options, Buffer.from(signature, 'base64url'))).toBe(true);
+  });
+
+  test('is at most 4,096 bytes with the longest titles, and has none of them where they are off', async () => {
+    const [end, browser] = [await pushEnd(), createBrowser()];
+    const address = { endpoint: `${end.origin}/a`, ...browser.keys };
+    const titles = Array.from({ length: 5 }, () => '"\u202e𝒳'.repeat(200));
+    await channel().send(message({ titles }), address);
+    await channel({ showTitles: false, appUrl: undefined }).send(message({ titles, isTest: true }), address);
+    const [long, without] = end.received.map(({ body }) => body);
+    expect(long?.length).toBeLessThanOrEqual(4096);
+    expect(JSON.stringify(browser.read(long ?? Buffer.alloc(0)))).not.toContain('\u202e');
+    expect(browser.read(without ?? Buffer.alloc(0))).toEqual({
+      title: 'Test: 7 materials are due',
+      body: 'Time to review.',
+      url: null,
+      dueCount: 7,
+    });
+  });
+
+  test('too long for the standard is not sent', async () => {
+    const [end, browser] = [await pushEnd(), createBrowser()];
+    const appUrl = `https://app.example.com/${'x'.repeat(4000)}`;
+    const address = { endpoint: `${end.origin}/a`, ...browser.keys };
+    expect(await channel({ appUrl }).send(message(), address)).toEqual({
+      result: 'failed',
+      reason: 'The message is too long for a push service.',
+      isGone: false,
+    });
+    expect(end.connections()).toBe(0);
+  });
+});
+
+describe('a push service that answers', () => {
+  const ask = async (answer: RequestListener, options: Partial<PushOptions> = {}) => {
+    const end = await pushEnd(answer);
+    return channel(options).send(message(), { endpoint: `${end.origin}/a`, ...createBrowser().keys });
+  };
+
+  test.each([404, 410])('%i has lost the subscription for ever', async (status) => {
+    expect(await ask(answering(status))).toEqual({
+      result: 'failed',
+      reason: `The push service no longer knows this browser (${status}).`,
+      isGone: true,
+    });
+  });
+
+  test.each([
+    ['429 with seconds', 429, '120', 120_000],
+    ['503 with a date', 503, 'Sun, 31 Mar 2030 10:05:00 GMT', 300_000],
+    ['429 with a date gone by', 429, 'Sun, 31 Mar 2030 09:00:00 GMT', 0],
+    ['429 with more than a day', 429, '999999999', 86_400_000],
+  ])('%s is asked again, and not before it says', async (_, status, retryAfter, retryAfterMs) => {
+    expect(await ask(answering(status, { 'retry-after': retryAfter }))).toEqual({
+      result: 'retry',
+      reason: `The push service refused for now (${status}).`,
+      retryAfterMs,
+    });
+  });
+
+  test.each([
+    ['500', 500, {}],
+    ['429 and no sensible time', 429, { 'retry-after': 'soon' }],
+  ])('%s is asked again', async (_, status, headers) => {
+    const reason = `The push service refused for now (${status}).`;
+    expect(await ask(answering(status, headers))).toEqual({ result: 'retry', reason });
+  });
+
+  test.each([400, 401, 403, 413])('%i is not asked again', async (status) => {
+    const reason = `The push service refused the message (${status}).`;
+    expect(await ask(answering(status))).toEqual({ result: 'failed', reason, isGone: false });
+  });
+
+  test.each([301, 302, 307, 308])('%i to a private address is not followed there', async (status) => {
+    const victim = await pushEnd();
+    expect(await ask(answering(status, { location: `${victim.origin}/admin` }))).toEqual({
+      result: 'failed',
+      reason: `The push service refused the message (${status}).`,
+      isGone: false,
+    });
+    expect(victim.connections()).toBe(0);
+  });
+
+  test('nothing is asked again', async () => {
+    expect(await ask(() => {}, { timeoutMs: 200 })).toEqual({
+      result: 'retry',
+      reason: 'The push service did not answer in time.',
+    });
+  });
+
+  test('with a body without end is cut off', async () => {
+    const closed = Promise.withResolvers<void>();
+    const endless: RequestListener = (_request, response) => {
+      response.writeHead(201);
+      response.once('close', closed.resolve);
+      const write = () => {
+        while (response.write(Buffer.alloc(16 * 1024)));
+        if (!response.destroyed) response.once('drain', write);
+      };
+      write();
+    };
+    // The time-out must not be what ends it.
+    expect(await ask(endless, { timeoutMs: 600_000 })).toEqual({ result: 'sent' });
+    await closed.promise;
+  });
+
+  test('with a head without end is asked again', async () => {
+    expect(await ask(answering(201, { x: 'x'.repeat(9000) }))).toEqual({
+      result: 'retry',
+      reason: 'The push service could not be reached (HPE_HEADER_OVERFLOW).',
+    });
+  });
+
+  test('with a certificate of nobody’s, or not at all, is asked again', async () => {
+    expect(await ask(answering(201), { ca: '' })).toEqual({
+      result: 'retry',
+      reason: 'The push service could not be reached (UNABLE_TO_VERIFY_LEAF_SIGNATURE).',
+    });
+    const end = await pushEnd();
+    end.stop();
+    const address = { endpoint: `${end.origin}/a`, ...createBrowser().keys };
+    expect(await channel().send(message(), address)).toEqual({
+      result: 'retry',
+      reason: 'The push service could not be reached (ECONNREFUSED).',
+    });
+  });
+});
+
+describe('a push message to a private address', () => {
+  const notAllowed = { result: 'failed', reason: 'This push address is not allowed.', isGone: false };
+  const guarded = createPushNetwork({ allowPrivate: false });
+
+  async function dns(addresses: string[]) {
+    const server = await startDnsServer(addresses);
+    ends.push(server.stop);
+    const resolver = new Resolver();
+    resolver.setServers([`127.0.0.1:${server.port}`]);
+    const resolve: PushNetwork['resolve'] = async (name) =>
+      (await resolver.resolve4(name)).map((address) => ({ address, family: 4 }));
+    return { ...server, resolve };
+  }
+
+  test.each(['127.0.0.1', '2130706433', '0x7f.1', '[::1]', '[::ffff:127.0.0.1]'])(
+    'is not sent to %s, not even a connection is made',
+    async (host) => {
+      const end = await pushEnd();
+      const endpoint = `https://${host}:${end.port}/a`;
+      const address = { endpoint, ...createBrowser().keys };
+      expect(await channel({ network: guarded }).send(message(), address)).toEqual(notAllowed);
+      expect(end.connections()).toBe(0);
+    },
+  );
+
+  test('is not sent over plain http', async () => {
+    const address = { endpoint: 'http://push.example.com/a', ...createBrowser().keys };
+    expect(await channel({ network: guarded }).send(message(), address)).toEqual(notAllowed);
+  });
+
+  test('is not sent to a name with only private addresses', async () => {
+    const end = await pushEnd();
+    const { resolve } = await dns(['127.0.0.1', '10.0.0.1']);
+    const address = { endpoint: `https://push.test:${end.port}/a`, ...createBrowser().keys };
+    const network = { ...guarded, resolve };
+    expect(await channel({ network }).send(message(), address)).toEqual(notAllowed);
+    expect(end.connections()).toBe(0);
+  });
+
+  test('is not sent where a name moves between being checked and connected to (DNS rebinding)', async () => {
+    const browser = createBrowser();
+    const good = await pushEnd(answering(201, { connection: 'close' }), { host: '127.0.0.2' });
+    const victim = await pushEnd(answering(201), { host: '127.0.0.1', port: good.port });
+    const server = await dns(['127.0.0.2']);
+    // For this test 127.0.0.2 stands for a public address. The name moves to 127.0.0.1 after its first lookup.
+    const resolve: PushNetwork['resolve'] = async (name) => {
+      const found = await server.resolve(name);
+      server.setAddresses(['127.0.0.1']);
+      return found;
+    };
+    const network = { ...guarded, resolve, isAllowed: (address: string) => address === '127.0.0.2' };
+    const address = { endpoint: `https://localhost:${good.port}/a`, ...browser.keys };
+    const sender = channel({ network });
+    expect(await sender.send(message(), address)).toEqual({ result: 'sent' });
+    expect(server.lookups()).toBe(1);
+    expect(await sender.send(message(), address)).toEqual(notAllowed);
+    expect(good.received.length).toBe(1);
+    expect(victim.connections()).toBe(0);
+  });
+
+  test('goes to the public ones of a name’s addresses', async () => {
+    const good = await pushEnd(answering(201), { host: '127.0.0.2' });
+    const victim = await pushEnd(answering(201), { host: '127.0.0.1', port: good.port });
+    const { resolve } = await dns(['127.0.0.1', '127.0.0.2']);
+    const network = { ...guarded, resolve, isAllowed: (address: string) => address === '127.0.0.2' };
+    const address = { endpoint: `https://localhost:${good.port}/a`, ...createBrowser().keys };
+    expect(await channel({ network }).send(message(), address)).toEqual({ result: 'sent' });
+    expect(victim.connections()).toBe(0);
+  });
+
+  test('waits where the name is not found', async () => {
+    const { resolve } = await dns([]);
+    const address = { endpoint: 'https://push.test/a', ...createBrowser().keys };
+    const { result } = await channel({ network: { ...guarded, resolve } }).send(message(), address);
+    expect(result).toBe('retry');
+  });
+});

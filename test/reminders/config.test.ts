@@ -1,0 +1,89 @@
+// The environment of the reminders service: what it must have, and how each mistake is named.
+import { expect, test } from 'vitest';
+import { ConfigError, readEnvironment } from '../../services/platform/process/config.ts';
+import { makeVapidKeys } from '../../services/reminders/channels/push/vapid.ts';
+import { readRemindersConfig } from '../../services/reminders/config.ts';
+
+const BASE = { DATABASE_URL: 'postgres://localhost/srs', MAIL_DIR: '/mails' };
+const read = (environment: Record<string, string>) =>
+  readEnvironment({ ...BASE, ...environment }, readRemindersConfig);
+
+function problemsOf(environment: Record<string, string>): readonly string[] {
+  try {
+    read(environment);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+}
+
+test('with a database and a folder for mails, all else has a default', () => {
+  expect(read({})).toMatchObject({
+    host: '127.0.0.1',
+    port: 50_053,
+    httpPort: 8090,
+    schedulingTarget: '127.0.0.1:50051',
+    accountsTarget: '127.0.0.1:50052',
+    mail: { mailDir: '/mails' },
+    mailFrom: 'reminders@localhost',
+    publicUrl: 'http://127.0.0.1:8090',
+    appUrl: undefined,
+    vapidKeys: undefined,
+    showTitles: true,
+    pushAllowPrivate: false,
+  });
+});
+
+test('all of it can be set, and a mail server goes before a folder', () => {
+  const keys = makeVapidKeys();
+  const config = read({
+    REMINDERS_PORT: '1',
+    REMINDERS_HTTP_PORT: '0',
+    SMTP_URL: 'smtps://ada:secret@mail.example.com',
+    MAIL_FROM: 'Reminders <r@example.com>',
+    PUBLIC_URL: 'https://remind.example.com/x/',
+    APP_URL: 'https://learn.example.com',
+    VAPID_KEYS: keys,
+    REMINDER_TITLES: 'off',
+    PUSH_ALLOW_PRIVATE: 'on',
+  });
+  expect(config).toMatchObject({
+    port: 1,
+    httpPort: 0,
+    mail: { smtpUrl: 'smtps://ada:secret@mail.example.com' },
+    mailFrom: 'Reminders <r@example.com>',
+    publicUrl: 'https://remind.example.com/x',
+    appUrl: 'https://learn.example.com',
+    showTitles: false,
+    pushAllowPrivate: true,
+  });
+  expect(config.vapidKeys?.publicKey).toBe(keys.split(':')[0]);
+});
+
+test('all mistakes are reported at once, without a secret', () => {
+  const problems = problemsOf({
+    DATABASE_URL: '',
+    MAIL_DIR: '',
+    REMINDERS_PORT: 'x',
+    REMINDERS_HTTP_PORT: '0',
+    APP_URL: 'learn.example.com',
+    VAPID_KEYS: 'hush:hush',
+    REMINDER_TITLES: 'maybe',
+  });
+  const names = problems.map((problem) => /[A-Z_]{5,}/.exec(problem)?.[0]);
+  expect(names).toEqual([
+    'PUBLIC_URL',
+    'REMINDERS_PORT',
+    'DATABASE_URL',
+    'SMTP_URL',
+    'APP_URL',
+    'VAPID_KEYS',
+    'REMINDER_TITLES',
+  ]);
+  expect(problems.join()).not.toContain('hush');
+  expect(problemsOf({ SMTP_URL: 'mail.example.com:25' })).toEqual([
+    'SMTP_URL must be an smtp or smtps URL, such as smtp://user:password@mail.example.com:587',
+    'MAIL_FROM is not set: SMTP_URL needs the address that mails come from',
+  ]);
+});

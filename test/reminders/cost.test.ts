@@ -1,0 +1,86 @@
+// What looking for work costs: index scans, however many reminders and deliveries there are.
+import { Client } from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createLogger } from '../../services/platform/logging/logger.ts';
+import { openDatabase } from '../../services/platform/postgres/database.ts';
+import { migrate } from '../../services/platform/postgres/migrate.ts';
+import { remindersSchema } from '../../services/reminders/core.ts';
+import { CLAIM } from '../../services/reminders/deliveries/claims-repository.ts';
+import { sweepDeliveries } from '../../services/reminders/deliveries/sweep.ts';
+import { LEASE } from '../../services/reminders/sending/leases-repository.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+let database: TestDatabase;
+let sql: Client;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  const { databaseUrl } = database;
+  await migrate({ databaseUrl, ...remindersSchema, logger: createLogger('test', 'silent') });
+  sql = new Client({ connectionString: databaseUrl });
+  await sql.connect();
+  await sql.query(
+    `INSERT INTO reminders.reminders (user_id, reminder_id, minute_of_day, weekdays, by_email, by_push, min_due,
+       only_if_not_reviewed_today, enabled, time_zone, next_date, next_time, create_time, update_time)
+     SELECT gen_random_uuid(), gen_random_uuid(), 540, '{1,2,3,4,5,6,7}', true, false, 1, false, true, 'UTC',
+       '2026-07-02', timestamptz '2026-07-02 09:00Z' + n * interval '1 ms', '2026-07-01', '2026-07-01'
+     FROM generate_series(1, 50000) AS n`,
+  );
+  await sql.query(
+    `INSERT INTO reminders.deliveries (user_id, delivery_id, reminder_id, local_date, channel, subscription_id, is_test,
+       state, due_time, create_time, update_time, attempt_time)
+     SELECT r.user_id, gen_random_uuid(), r.reminder_id, '2026-07-01', 'email', r.reminder_id, false,
+       'sent', '2026-07-01', '2026-07-01', '2026-07-01', '2026-07-01'
+     FROM reminders.reminders r`,
+  );
+  await sql.query('ANALYZE');
+});
+afterAll(async () => {
+  await sql.end();
+  await database.drop();
+});
+
+async function planOf(text: string, values: unknown[]): Promise<string> {
+  const { rows } = await sql.query(`EXPLAIN (ANALYZE, BUFFERS, COSTS OFF, TIMING OFF) ${text}`, values);
+  return rows.map((row) => row['QUERY PLAN']).join('\n');
+}
+const pagesOf = (plan: string) => Number(/Buffers: shared hit=(\d+)/.exec(plan)?.[1]);
+
+test('with 50,000 reminders of which none is due, a claim reads a few pages of one index', async () => {
+  const plan = await planOf(CLAIM, ['2026-07-01T12:00:00Z', 500]);
+  expect(plan).toContain('Index Scan using reminders_next on reminders');
+  expect(plan).not.toContain('Seq Scan');
+  expect(pagesOf(plan)).toBeLessThan(10);
+});
+
+test('with all of them due, a claim reads 500 in their order and no more', async () => {
+  const plan = await planOf(CLAIM, ['2026-07-03T00:00:00Z', 500]);
+  expect(plan).toContain('Index Scan using reminders_next on reminders');
+  expect(plan).not.toMatch(/Seq Scan|Sort/);
+});
+
+test('with 50,000 deliveries of which none is pending, a lease reads a few pages of one index', async () => {
+  const plan = await planOf(LEASE, ['email', 500, 1000]);
+  expect(plan).toContain('Index Scan using deliveries_pending on deliveries');
+  expect(plan).not.toContain('Seq Scan');
+  expect(pagesOf(plan)).toBeLessThan(10);
+});
+
+test('deliveries are forgotten after 90 days, a thousand at a time', async () => {
+  const pool = openDatabase({
+    databaseUrl: database.databaseUrl,
+    applicationName: 'test',
+    maxConnections: 1,
+    logger: createLogger('test', 'silent'),
+  });
+  const count = async () =>
+    (await sql.query('SELECT count(*)::int AS count FROM reminders.deliveries')).rows[0].count;
+  const at = (time: string) => ({ database: pool, now: () => new Date(time) });
+  try {
+    expect(await sweepDeliveries(at('2026-09-29T00:00:00Z'))).toBe(false);
+    expect(await count()).toBe(50_000);
+    expect(await sweepDeliveries(at('2026-09-29T00:00:00.001Z'))).toBe(true);
+    expect(await count()).toBe(49_000);
+  } finally {
+    await pool.close();
+  }
+});

@@ -1,0 +1,252 @@
+// What happens when a reminder's turn comes: sent, skipped or failed, once a local date.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { CreateReminderRequestInput } from '../../generated/reminders/v1/CreateReminderRequest.ts';
+import { startTestReminders, type TestReminders } from '../support/reminders.ts';
+import { CALL } from '../support/scheduling.ts';
+
+let here: TestReminders;
+beforeAll(async () => {
+  here = await startTestReminders('2026-07-01T06:00:00Z');
+});
+afterAll(() => here.stop());
+beforeEach(() => {
+  here.setClock('2026-07-01T06:00:00Z');
+  here.mail.answer = async () => ({ result: 'sent' });
+});
+
+async function remind(userId: string, fields: CreateReminderRequestInput = {}): Promise<string> {
+  const request = { userId, timeOfDay: '09:00', channels: ['CHANNEL_EMAIL' as const], ...fields };
+  const { reminder } = await here.reminders.createReminder(request, CALL);
+  return reminder?.reminderId ?? '';
+}
+const mailsTo = (userId: string) => here.mail.handed.filter(({ message }) => message.userId === userId);
+
+/** The local dates of the user's reminder that are used and to come. */
+async function datesOf(userId: string): Promise<string> {
+  const { rows } = await here.sql.query(
+    'SELECT last_date::text, next_date::text FROM reminders.reminders WHERE user_id = $1',
+    [userId],
+  );
+  return `${rows[0].last_date} ${rows[0].next_date}`;
+}
+const untilDates = (userId: string, dates: string) =>
+  expect.poll(() => datesOf(userId), { timeout: 20_000 }).toBe(dates);
+
+describe('a reminder whose turn has come', () => {
+  test('is a mail with the name, the number and the first five titles, and not before', async () => {
+    const userId = await here.newUser({ due: 6 });
+    await remind(userId);
+    const other = await here.newUser();
+    await remind(other, { timeOfDay: '08:59' });
+    here.setClock('2026-07-01T08:59:59.999Z');
+    await here.untilDeliveries(other, ['2026-07-01 SENT']);
+    expect(await here.deliveries(userId)).toEqual([]);
+    here.setClock('2026-07-01T09:00:00Z');
+    await here.untilDeliveries(userId, ['2026-07-01 SENT']);
+    const [mail] = mailsTo(userId);
+    expect(mail?.message).toMatchObject({
+      userId,
+      firstName: 'Ada',
+      dueCount: 6,
+      isTest: false,
+    });
+    const { titles = [] } = mail?.message ?? {};
+    expect(titles.filter((title) => /^Material [1-6]$/.test(title))).toHaveLength(5);
+    expect(titles).toHaveLength(5);
+    expect(mail?.message.unsubscribeUrl).toMatch(/^https:\/\/remind\.example\.com\/unsubscribe\/[\w-]{43}$/);
+    expect(mail?.address.email).toMatch(/@example\.com$/);
+    expect(await datesOf(userId)).toBe('2026-07-01 2026-07-02');
+  });
+
+  test('says nothing when fewer are due than it asks for', async () => {
+    const userId = await here.newUser({ due: 2 });
+    await remind(userId, { minDue: 3 });
+    const other = await here.newUser({ due: 3 });
+    await remind(other, { minDue: 3 });
+    here.setClock('2026-07-01T09:00:00Z');
+    await here.untilDeliveries(userId, ['2026-07-01 SKIPPED NOTHING_DUE']);
+    await here.untilDeliveries(other, ['2026-07-01 SENT']);
+    expect(mailsTo(userId)).toEqual([]);
+  });
+
+  test('says nothing to one who has reviewed today, if it is to', async () => {
+    const userId = await here.newUser({ due: 2 });
+    await remind(userId, { onlyIfNotReviewedToday: true });
+    const { materials } = await here.scheduling.materials.listMaterials({ userId }, CALL);
+    const { materialId = '' } = materials[0] ?? {};
+    await here.scheduling.reviews.submitReview({ userId, materialId, quality: 4 }, CALL);
+    here.setClock('2026-07-01T09:00:00Z');
+    await here.untilDeliveries(userId, ['2026-07-01 SKIPPED ALREADY_REVIEWED']);
+    expect(mailsTo(userId)).toEqual([]);
+  });
+
+  test('says nothing while it is paused', async () => {
+    const userId = await here.newUser();
+    const pausedUntilTime = { seconds: Date.parse('2026-07-01T09:00:01Z') / 1000 };
+    await remind(userId, { pausedUntilTime });
+    here.setClock('2026-07-01T09:00:00Z');
+    await here.untilDeliveries(userId, ['2026-07-01 SKIPPED PAUSED']);
+    here.setClock('2026-07-02T09:00:00Z');
+    await here.untilDeliveries(userId, ['2026-07-02 SENT', '2026-07-01 SKIPPED PAUSED']);
+  });
+
+  test('comes two hours late, and is skipped a millisecond later', async () => {
+    const [late, tooLate] = [await here.newUser(), await here.newUser()];
+    await remind(late, { timeOfDay: '09:01' });
+    await remind(tooLate);
+    here.setClock('2026-07-01T11:00:00.001Z');
+    await here.untilDeliveries(tooLate, ['2026-07-01 SKIPPED LATE']);
+    await here.untilDeliveries(late, ['2026-07-01 SENT']);
+    expect(await datesOf(tooLate)).toBe('2026-07-01 2026-07-02');
+  });
+
+  test("comes an hour late after days without a process, and those days' are skipped", async () => {
+    const userId = await here.newUser();
+    await remind(userId);
+    here.setClock('2026-07-04T10:00:00Z');
+    const sorted = async () => (await here.deliveries(userId)).toSorted();
+    await expect.poll(sorted, { timeout: 20_000 }).toEqual(['2026-07-01 SKIPPED LATE', '2026-07-04 SENT']);
+    expect(await datesOf(userId)).toBe('2026-07-04 2026-07-05');
+  });
+
+  test('goes to every subscription, and none twice with two processes', async () => {
+    const another = await here.startAnother();
+    const userIds: string[] = [];
+    for (let made = 1; made <= 30; made += 1) {
+      const userId = await here.newUser();
+      userIds.push(userId);
+      for (const name of ['a', 'b']) {
+        const endpoint = `https://push.example.net/${userId}/${name}`;
+        await here.reminders.registerPushSubscription({ userId, endpoint, p256dh: 'p', auth: 'a' }, CALL);
+      }
+      await remind(userId, { channels: ['CHANNEL_EMAIL', 'CHANNEL_PUSH'] });
+    }
+    here.setClock('2026-07-01T09:00:00Z');
+    for (const userId of userIds) await here.untilDeliveries(userId, Array(3).fill('2026-07-01 SENT'));
+    const ours = new Set(userIds);
+    const pushed = here.push.handed.filter(({ message }) => ours.has(message.userId));
+    expect(new Set(pushed.map(({ address }) => address.endpoint)).size).toBe(60);
+    expect(pushed).toHaveLength(60);
+    expect(userIds.map((userId) => mailsTo(userId).length)).toEqual(Array(30).fill(1));
+    await another.close(2000);
+  });
+});
+
+describe('a local date is used once', () => {
+  test('though the clock is set forward by an hour, and back again', async () => {
+    const userId = await here.newUser();
+    await remind(userId);
+    here.setClock('2026-07-01T09:30:00Z');
+    await here.untilDeliveries(userId, ['2026-07-01 SENT']);
+    here.setClock('2026-07-01T08:30:00Z');
+    const { reminders } = await here.reminders.listReminders({ userId }, CALL);
+    const { reminderId = '' } = reminders[0] ?? {};
+    await here.reminders.updateReminder({ userId, reminderId, timeOfDay: '08:45' }, CALL);
+    expect(await datesOf(userId)).toBe('2026-07-01 2026-07-02');
+    here.setClock('2026-07-01T09:30:00Z');
+    const other = await here.newUser();
+    await remind(other, { timeOfDay: '09:31' });
+    here.setClock('2026-07-01T09:31:00Z');
+    await here.untilDeliveries(other, ['2026-07-01 SENT']);
+    expect(await here.deliveries(userId)).toEqual(['2026-07-01 SENT']);
+    expect(mailsTo(userId)).toHaveLength(1);
+  });
+});
+
+describe('a message that is not taken', () => {
+  test('is tried again with its id, and not before the receiver asks for it', async () => {
+    const userId = await here.newUser();
+    await remind(userId);
+    here.mail.answer = async () => ({ result: 'retry', reason: '451 busy', retryAfterMs: 600_000 });
+    here.setClock('2026-07-01T09:00:00Z');
+    await here.untilDeliveries(userId, ['2026-07-01 PENDING 451 busy']);
+    const { rows } = await here.sql.query<{ waits: number }>(
+      `SELECT extract(epoch FROM attempt_time - clock_timestamp())::float AS waits
+       FROM reminders.deliveries WHERE user_id = $1`,
+      [userId],
+    );
+    expect(rows[0]?.waits).toBeGreaterThan(500);
+    here.mail.answer = async () => ({ result: 'sent' });
+    await here.endBackoff(userId);
+    await here.untilDeliveries(userId, ['2026-07-01 SENT 451 busy']);
+    const ids = mailsTo(userId).map(({ message }) => message.deliveryId);
+    expect(ids).toHaveLength(2);
+    expect(new Set(ids).size).toBe(1);
+  });
+
+  test('is given up after two hours', async () => {
+    const userId = await here.newUser();
+    await remind(userId);
+    here.mail.answer = async () => ({ result: 'retry', reason: 'no connection' });
+    here.setClock('2026-07-01T09:00:00Z');
+    await here.untilDeliveries(userId, ['2026-07-01 PENDING no connection']);
+    here.setClock('2026-07-01T11:00:00Z');
+    await here.endBackoff(userId);
+    await here.untilDeliveries(userId, ['2026-07-01 FAILED given up after 2 attempts: no connection']);
+  });
+
+  test('for good three times in a row switches e-mail off; a taken one ends the row', async () => {
+    const userId = await here.newUser();
+    await remind(userId);
+    const refuse = async () => ({ result: 'failed', reason: '550 no such user', isGone: false }) as const;
+    const failed = 'FAILED 550 no such user';
+    const day = async (date: string, ending: string) => {
+      here.setClock(`${date}T09:00:00Z`);
+      await expect
+        .poll(async () => (await here.deliveries(userId))[0], { timeout: 20_000 })
+        .toBe(`${date} ${ending}`);
+    };
+    here.mail.answer = refuse;
+    await day('2026-07-01', failed);
+    await day('2026-07-02', failed);
+    here.mail.answer = async () => ({ result: 'sent' });
+    await day('2026-07-03', 'SENT');
+    here.mail.answer = refuse;
+    for (const date of ['2026-07-04', '2026-07-05', '2026-07-06']) await day(date, failed);
+    const { email } = await here.reminders.getChannels({ userId }, CALL);
+    expect(email).toMatchObject({ enabled: false, offReason: 'EMAIL_OFF_REASON_REFUSED' });
+    here.setClock('2026-07-07T09:00:00Z');
+    await untilDates(userId, '2026-07-07 2026-07-08');
+    expect((await here.deliveries(userId))[0]).toBe(`2026-07-06 ${failed}`);
+  });
+
+  test('since a push service knows no such address removes the subscription', async () => {
+    const userId = await here.newUser();
+    const subscription = { endpoint: 'https://push.example.net/gone', p256dh: 'p', auth: 'a' };
+    await here.reminders.registerPushSubscription({ userId, ...subscription }, CALL);
+    await remind(userId, { channels: ['CHANNEL_PUSH'] });
+    here.push.answer = async () => ({ result: 'failed', reason: '410', isGone: true });
+    here.setClock('2026-07-01T09:00:00Z');
+    await here.untilDeliveries(userId, ['2026-07-01 FAILED 410']);
+    const { subscriptions } = await here.reminders.listPushSubscriptions({ userId }, CALL);
+    expect(subscriptions).toEqual([]);
+  });
+});
+
+test('a delivery whose process died is sent by another with the same id, when the lease has ended', async () => {
+  const userId = await here.newUser();
+  await remind(userId);
+  const held = Promise.withResolvers<void>();
+  here.mail.answer = async () => {
+    await held.promise;
+    return { result: 'sent' };
+  };
+  here.setClock('2026-07-01T09:00:00Z');
+  await expect.poll(() => mailsTo(userId).length, { timeout: 20_000 }).toBe(1);
+  const another = await here.startAnother();
+  here.mail.answer = async () => ({ result: 'sent' });
+  // The first process holds it as well, and only renews its lease when it is the faster one.
+  await expect
+    .poll(
+      async () => {
+        await here.endBackoff(userId);
+        return mailsTo(userId).length;
+      },
+      { timeout: 20_000 },
+    )
+    .toBe(2);
+  await here.untilDeliveries(userId, ['2026-07-01 SENT']);
+  held.resolve();
+  await another.close(2000);
+  expect(new Set(mailsTo(userId).map(({ message }) => message.deliveryId)).size).toBe(1);
+});

@@ -1,0 +1,232 @@
+// The HTTP end: a calendar to fetch, reminders by e-mail to end, and nothing else.
+import { connect } from 'node:net';
+import { pino } from 'pino';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { ServiceError } from '../../services/platform/errors.ts';
+import { calendarFeed } from '../../services/reminders/channels/calendar/calendar-feed.ts';
+import { type HttpEnd, startHttpEnd } from '../../services/reminders/http/http-end.ts';
+
+const SECRET = 'Jk4hDGj2cF3mXxg0V6vT8yBq1sLr5nWzA7oEuPiKdQM';
+const TOKEN = 'Tk4hDGj2cF3mXxg0V6vT8yBq1sLr5nWzA7oEuPiKdQM';
+const OTHER = 'Xk4hDGj2cF3mXxg0V6vT8yBq1sLr5nWzA7oEuPiKdQM';
+const feed = calendarFeed({
+  userId: 'u',
+  timeZone: 'Europe/Berlin',
+  days: [{ date: '2030-03-31', count: 3 }],
+  now: new Date('2030-03-31T10:00:00Z'),
+});
+
+let end: HttpEnd;
+let origin: string;
+let nowMs = 0;
+let fault: Error | undefined;
+let switchedOff: string[] = [];
+const log: string[] = [];
+
+beforeAll(async () => {
+  const answer = <T>(value: T): Promise<T> => (fault ? Promise.reject(fault) : Promise.resolve(value));
+  end = await startHttpEnd({
+    host: '127.0.0.1',
+    port: 0,
+    findCalendar: (secret) => answer(secret === SECRET ? feed : undefined),
+    isUnsubscribeToken: (token) => answer(token === TOKEN),
+    switchEmailOff: (token) => {
+      if (token === TOKEN) switchedOff.push(token);
+      return answer(token === TOKEN);
+    },
+    logger: pino({ level: 'trace' }, { write: (line: string) => void log.push(line) }),
+    nowMs: () => nowMs,
+  });
+  origin = `http://127.0.0.1:${end.port}`;
+});
+afterAll(() => end.close());
+beforeEach(() => {
+  // A minute on, nobody has made a request lately.
+  nowMs += 60_000;
+  fault = undefined;
+  switchedOff = [];
+});
+
+const ask = (path: string, init: RequestInit = {}) => fetch(`${origin}${path}`, init);
+const from = (address: string) => ({ headers: { 'x-forwarded-for': address } });
+
+describe('a calendar', () => {
+  test('is answered as one, to be kept for an hour by nobody but its user', async () => {
+    const response = await ask(`/calendar/${SECRET}.ics`);
+    expect(response.status).toBe(200);
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      'content-type': 'text/calendar; charset=utf-8',
+      'cache-control': 'private, max-age=3600',
+      'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+      etag: feed.etag,
+    });
+    expect(await response.text()).toBe(feed.text);
+  });
+
+  test('is described by HEAD as by GET', async () => {
+    const response = await ask(`/calendar/${SECRET}.ics`, { method: 'HEAD' });
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-length')).toBe(`${Buffer.byteLength(feed.text)}`);
+    expect(await response.text()).toBe('');
+  });
+
+  test.each([
+    ['its tag', feed.etag],
+    ['its tag, not marked as weak', feed.etag.slice(2)],
+    ['several tags', `"a", ${feed.etag},W/"b"`],
+    ['any', '*'],
+  ])('is not sent again to a program that has %s', async (_, tag) => {
+    const response = await ask(`/calendar/${SECRET}.ics`, { headers: { 'if-none-match': tag } });
+    expect(response.status).toBe(304);
+    expect(response.headers.get('etag')).toBe(feed.etag);
+    expect(response.headers.get('cache-control')).toBe('private, max-age=3600');
+    expect(await response.text()).toBe('');
+  });
+
+  test('is sent again to a program that has another', async () => {
+    const response = await ask(`/calendar/${SECRET}.ics`, { headers: { 'if-none-match': 'W/"other"' } });
+    expect(response.status).toBe(200);
+  });
+});
+
+describe('the link to end reminders by e-mail', () => {
+  test('shows a page with one button, and changes nothing by itself', async () => {
+    for (const method of ['GET', 'HEAD']) {
+      const response = await ask(`/unsubscribe/${TOKEN}`, { method });
+      expect(response.status).toBe(200);
+      expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+      expect(response.headers.get('cache-control')).toBe('no-store');
+      expect(response.headers.get('content-security-policy')).toMatch(
+        /^default-src 'none'; style-src 'sha256-[\w+/=]{44}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'$/,
+      );
+      const page = await response.text();
+      if (method === 'GET') expect(page.match(/<button>/g)?.length).toBe(1);
+      expect(page).not.toMatch(/<script|<img|https?:|Tk4hDGj2/);
+    }
+    expect(switchedOff).toEqual([]);
+  });
+
+  test.each([
+    ['as mail programs do', 'application/x-www-form-urlencoded', 'List-Unsubscribe=One-Click'],
+    [
+      'in parts',
+      'multipart/form-data; boundary=x',
+      '--x\r\nContent-Disposition: form-data; name="List-Unsubscribe"\r\n\r\nOne-Click\r\n--x--\r\n',
+    ],
+    ['as anything else', 'application/json', '{'],
+  ])('switches them off with a POST %s, again and again alike', async (_, type, body) => {
+    for (const _again of [1, 2]) {
+      const init = { method: 'POST', body, headers: { 'content-type': type } };
+      const response = await ask(`/unsubscribe/${TOKEN}`, init);
+      expect(response.status).toBe(200);
+      expect(await response.text()).toContain('Reminders by e-mail are off');
+    }
+    expect(switchedOff).toEqual([TOKEN, TOKEN]);
+  });
+
+  test('works without a body, and refuses one over 4 KiB', async () => {
+    expect((await ask(`/unsubscribe/${TOKEN}`, { method: 'POST' })).status).toBe(200);
+    const body = 'x'.repeat(4097);
+    expect((await ask(`/unsubscribe/${TOKEN}`, { method: 'POST', body })).status).toBe(400);
+    expect(switchedOff.length).toBe(1);
+  });
+});
+
+test.each([
+  ['GET', `/calendar/${OTHER}.ics`],
+  ['GET', `/calendar/${SECRET}`],
+  ['GET', `/calendar/${SECRET}.ics/`],
+  ['GET', '/calendar/.ics'],
+  ['POST', `/calendar/${SECRET}.ics`],
+  ['GET', `/unsubscribe/${OTHER}`],
+  ['POST', `/unsubscribe/${OTHER}`],
+  ['PUT', `/unsubscribe/${TOKEN}`],
+  ['DELETE', `/unsubscribe/${TOKEN}`],
+  ['OPTIONS', `/unsubscribe/${TOKEN}`],
+  ['GET', '/'],
+  ['GET', '/metrics'],
+  ['GET', '/calendar/%ZZ.ics'],
+  ['GET', `/calendar/${'x'.repeat(5000)}.ics`],
+])('%s %s is not found, in the same words', async (method, path) => {
+  const response = await ask(path, { method });
+  expect([response.status, await response.text()]).toEqual([404, 'Not found.\n']);
+  expect(response.headers.get('content-security-policy')).toBe("default-src 'none'; frame-ancestors 'none'");
+  expect(switchedOff).toEqual([]);
+});
+
+describe('an address', () => {
+  const statuses = async (count: number, init: RequestInit) => {
+    const found: number[] = [];
+    for (let index = 0; index < count; index += 1)
+      found.push((await ask(`/calendar/${index % 2 ? SECRET : OTHER}.ics`, init)).status);
+    return found;
+  };
+
+  test('may make 30 requests in any minute, found or not, and is told when it may make the next', async () => {
+    const first = await statuses(15, {});
+    nowMs += 40_000;
+    const second = await statuses(15, {});
+    expect([...first, ...second].filter((status) => status === 429)).toEqual([]);
+    const refused = await ask(`/unsubscribe/${TOKEN}`, { method: 'POST' });
+    expect(refused.status).toBe(429);
+    expect(refused.headers.get('retry-after')).toBe('20');
+    expect(switchedOff).toEqual([]);
+    nowMs += 20_000;
+    expect((await statuses(16, {})).slice(14)).toEqual([404, 429]);
+  });
+
+  test('behind a proxy is the one that the proxy names, and an IPv6 network of 64 bits is one', async () => {
+    await statuses(30, from('203.0.113.7'));
+    expect((await statuses(1, from('203.0.113.7')))[0]).toBe(429);
+    expect((await statuses(1, from('198.51.100.1, 203.0.113.7')))[0]).toBe(429);
+    expect((await statuses(1, from('203.0.113.8')))[0]).toBe(404);
+    await statuses(30, from('2001:db8:1:2::1'));
+    expect((await statuses(1, from('2001:0DB8:1:2:ffff::9')))[0]).toBe(429);
+    expect((await statuses(1, from('2001:db8:1:3::1')))[0]).toBe(404);
+  });
+});
+
+test('while a service is away the answer is 503, to be asked again', async () => {
+  fault = new ServiceError('UNAVAILABLE', { cause: new Error('away') });
+  for (const [method, path] of [
+    ['GET', `/calendar/${SECRET}.ics`],
+    ['GET', `/unsubscribe/${TOKEN}`],
+    ['POST', `/unsubscribe/${TOKEN}`],
+  ] as const) {
+    const response = await ask(path, { method });
+    expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5']);
+    expect(response.headers.get('cache-control')).toBe('no-store');
+  }
+});
+
+test('an error of ours is logged with its stack, and tells nothing', async () => {
+  fault = new Error('column is missing');
+  const response = await ask(`/calendar/${SECRET}.ics`);
+  expect([response.status, await response.text()]).toEqual([500, 'Something went wrong.\n']);
+  expect(log.join('')).toContain('column is missing');
+});
+
+test('malformed HTTP is refused', async () => {
+  const socket = connect(end.port, '127.0.0.1');
+  socket.end(`GET /calendar/${SECRET}.ics HTTP/9.9\r\n\r\n`);
+  let text = '';
+  for await (const chunk of socket) text += chunk;
+  expect(text).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
+});
+
+test('no answer sets a cookie, and no line of the log holds a secret', async () => {
+  for (const path of [
+    `/calendar/${SECRET}.ics`,
+    `/unsubscribe/${TOKEN}`,
+    `/calendar/${OTHER}.ics?${SECRET}`,
+  ]) {
+    const response = await ask(path);
+    expect(response.headers.has('set-cookie')).toBe(false);
+  }
+  const lines = log.map((line) => JSON.parse(line));
+  expect(lines.map(({ route }) => route)).toContain('/calendar/:file');
+  expect(lines.map(({ route }) => route)).toContain('/unsubscribe/:token');
+  expect(log.join('')).not.toMatch(/4hDGj2cF3m/);
+});

@@ -1,0 +1,85 @@
+// npm run reminders: the service as a process of its own, from a reminder's minute to the mail in the folder.
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { UserServiceDefinition } from '../../generated/accounts/v1/UserService.ts';
+import type { ReminderServiceDefinition } from '../../generated/reminders/v1/ReminderService.ts';
+import { createGrpcClient } from '../../services/platform/grpc/client.ts';
+import { loadProto, serviceDefinition } from '../../services/platform/protobuf/load.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { CALL } from '../support/scheduling.ts';
+import { type ServiceProcess, startService } from '../support/services.ts';
+
+const mails = mkdtempSync(join(tmpdir(), 'reminders-'));
+let database: TestDatabase;
+const processes: ServiceProcess[] = [];
+let reminders: ServiceProcess;
+let accounts: ServiceProcess;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  const common = { DATABASE_URL: database.databaseUrl };
+  accounts = await startService('accounts', { ...common, KEY_PEPPER: `1:${'o'.repeat(32)}` });
+  const scheduling = await startService('scheduling', common);
+  reminders = await startService('reminders', {
+    ...common,
+    REMINDERS_HTTP_PORT: '0',
+    PUBLIC_URL: 'https://remind.example.com',
+    MAIL_DIR: mails,
+    SCHEDULING_URL: scheduling.target,
+    ACCOUNTS_URL: accounts.target,
+    OPS_PORT: '0',
+  });
+  processes.push(reminders, scheduling, accounts);
+});
+afterAll(async () => {
+  await Promise.all(processes.map((process) => process.stop()));
+  await database.drop();
+  rmSync(mails, { recursive: true });
+});
+
+const clientOf = (target: string) => ({
+  target,
+  trust: { serviceTokens: [], tls: undefined },
+  caller: 'test',
+  deadlineMs: 10_000,
+});
+
+test('a test reminder becomes a mail, is counted, and leaves no address or token in the log', async () => {
+  const users = createGrpcClient(
+    serviceDefinition<UserServiceDefinition>(loadProto('accounts/v1'), 'accounts.v1.UserService'),
+    clientOf(accounts.target),
+  );
+  const client = createGrpcClient<ReminderServiceDefinition, 'ExportUserData'>(
+    serviceDefinition<ReminderServiceDefinition>(loadProto('reminders/v1'), 'reminders.v1.ReminderService'),
+    clientOf(reminders.target),
+  );
+  const { user } = await users.createUser({ email: 'ada@example.com', firstName: 'Ada' }, CALL);
+  const userId = user?.userId ?? '';
+  await client.sendTestReminder({ userId, channel: 'CHANNEL_EMAIL' }, CALL);
+  await expect.poll(() => readdirSync(mails).filter((name) => name.endsWith('.eml'))).toHaveLength(1);
+  const mail = readFileSync(join(mails, readdirSync(mails)[0] ?? ''), 'utf8');
+  expect(mail).toContain('To: ada@example.com');
+  const [, token = ''] = /https:\/\/remind\.example\.com\/unsubscribe\/([\w-]{43})/.exec(mail) ?? [];
+  expect(token).toHaveLength(43);
+  const metrics = async () => (await fetch(`${reminders.ops}/metrics`)).text();
+  await expect
+    .poll(metrics)
+    .toContain('srs_reminder_deliveries_total{channel="email",outcome="sent",reason=""} 1\n');
+  expect(await metrics()).toContain('srs_reminders_waiting{kind="delivery"} 0\n');
+  expect(await metrics()).toContain('srs_reminder_lag_seconds_count{channel="email"} 1\n');
+  expect((await fetch(`${reminders.ops}/ready`)).status).toBe(200);
+
+  const httpPort = reminders.lines().find(({ msg }) => msg === 'reminders is ready')?.httpPort;
+  const unsubscribe = `http://127.0.0.1:${httpPort}/unsubscribe/${token}`;
+  expect((await fetch(unsubscribe, { method: 'POST' })).status).toBe(200);
+  const { email } = await client.getChannels({ userId }, CALL);
+  expect(email?.offReason).toBe('EMAIL_OFF_REASON_UNSUBSCRIBED');
+  const { url } = await client.createCalendarFeed({ userId }, CALL);
+  const calendar = await fetch(url.replace('https://remind.example.com', `http://127.0.0.1:${httpPort}`));
+  expect(await calendar.text()).toMatch(/^BEGIN:VCALENDAR\r\n/);
+  for (const secret of ['ada@example.com', token, url.slice(-47, -4)])
+    expect(reminders.log()).not.toContain(secret);
+  users.close();
+  client.close();
+});

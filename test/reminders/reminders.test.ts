@@ -1,0 +1,165 @@
+// Reminders over gRPC: made, changed, listed, removed, refused.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { CreateReminderRequestInput } from '../../generated/reminders/v1/CreateReminderRequest.ts';
+import type { Reminder } from '../../generated/reminders/v1/Reminder.ts';
+import type { UpdateReminderRequestInput } from '../../generated/reminders/v1/UpdateReminderRequest.ts';
+import { fromTimestamp } from '../../services/platform/protobuf/timestamps.ts';
+import { startTestReminders, type TestReminders } from '../support/reminders.ts';
+import { CALL, newUserId, refusal } from '../support/scheduling.ts';
+
+let here: TestReminders;
+beforeAll(async () => {
+  here = await startTestReminders('2026-07-01T06:00:00Z');
+});
+afterAll(() => here.stop());
+
+/** A number that is in none of the enums. */
+const outside = 8 as never;
+const BASE = { timeOfDay: '09:00', channels: ['CHANNEL_EMAIL'] } as const;
+
+async function create(userId: string, fields: CreateReminderRequestInput = {}): Promise<Reminder> {
+  const request = { ...BASE, channels: [...BASE.channels], userId, ...fields };
+  const { reminder } = await here.reminders.createReminder(request, CALL);
+  if (reminder === null) throw new Error('no reminder');
+  return reminder;
+}
+const nextOf = ({ nextTime }: Reminder) => nextTime && fromTimestamp(nextTime).toISOString();
+async function update(
+  userId: string,
+  reminder: Reminder,
+  fields: UpdateReminderRequestInput,
+): Promise<Reminder> {
+  const request = { userId, reminderId: reminder.reminderId, ...fields };
+  const { reminder: updated } = await here.reminders.updateReminder(request, CALL);
+  if (updated === null) throw new Error('no reminder');
+  return updated;
+}
+
+describe('a new reminder', () => {
+  test('is for every day, from one due material on, and on, where nothing else is said', async () => {
+    const userId = await here.newUser();
+    const reminder = await create(userId);
+    expect(reminder).toMatchObject({
+      timeOfDay: '09:00',
+      channels: ['CHANNEL_EMAIL'],
+      minDue: 1,
+      onlyIfNotReviewedToday: false,
+      pausedUntilTime: null,
+      enabled: true,
+    });
+    expect(reminder.weekdays).toHaveLength(7);
+    expect(nextOf(reminder)).toBe('2026-07-01T09:00:00.000Z');
+    expect((await here.reminders.listReminders({ userId }, CALL)).reminders).toEqual([reminder]);
+  });
+
+  test("comes at nine in the user's own time zone", async () => {
+    const userId = await here.newUser({ timeZone: 'America/New_York' });
+    expect(nextOf(await create(userId))).toBe('2026-07-01T13:00:00.000Z');
+  });
+
+  test('comes on the first of its weekdays; doubles count once', async () => {
+    const userId = await here.newUser();
+    const weekdays = ['WEEKDAY_SUNDAY', 'WEEKDAY_SATURDAY', 'WEEKDAY_SUNDAY'] as const;
+    const reminder = await create(userId, { weekdays: [...weekdays] });
+    expect(reminder.weekdays).toEqual(['WEEKDAY_SATURDAY', 'WEEKDAY_SUNDAY']);
+    expect(nextOf(reminder)).toBe('2026-07-04T09:00:00.000Z');
+  });
+
+  test('has no next time while it is off', async () => {
+    const userId = await here.newUser();
+    expect(nextOf(await create(userId, { enabled: false }))).toBeNull();
+  });
+
+  test.each<[string, CreateReminderRequestInput]>([
+    ['time_of_day', { timeOfDay: '24:00' }],
+    ['time_of_day', { timeOfDay: '9:00' }],
+    ['time_of_day', { timeOfDay: '09:60' }],
+    ['time_of_day', { timeOfDay: '' }],
+    ['weekdays', { weekdays: ['WEEKDAY_UNSPECIFIED'] }],
+    ['weekdays', { weekdays: [outside] }],
+    ['channels', { channels: [] }],
+    ['channels', { channels: ['CHANNEL_UNSPECIFIED'] }],
+    ['channels', { channels: [outside] }],
+    ['min_due', { minDue: 0 }],
+    ['min_due', { minDue: 1001 }],
+    ['user_id', { userId: 'ada' }],
+  ])('is refused for its %s: %j', async (field, fields) => {
+    const userId = newUserId();
+    expect(await refusal(create(userId, fields))).toBe(`INVALID_REQUEST ${field}`);
+  });
+
+  test('is refused for a user whom accounts does not know', async () => {
+    expect(await refusal(create(newUserId()))).toBe('NOT_FOUND user_id');
+  });
+
+  test('is the tenth at most, also where eleven are made at once', async () => {
+    const userId = await here.newUser();
+    const made = await Promise.all(Array.from({ length: 11 }, () => refusal(create(userId))));
+    expect(made.toSorted()).toEqual(['INVALID_REQUEST', ...Array(10).fill('no error')]);
+  });
+});
+
+describe('a change of a reminder', () => {
+  test('is of the fields that are present, and reschedules it', async () => {
+    const userId = await here.newUser();
+    const reminder = await create(userId, { minDue: 7 });
+    const updated = await update(userId, reminder, { timeOfDay: '18:30' });
+    expect(updated).toEqual({ ...reminder, timeOfDay: '18:30', nextTime: updated.nextTime });
+    expect(nextOf(updated)).toBe('2026-07-01T18:30:00.000Z');
+  });
+
+  test('removes the pause, where the mask names it and the request lacks it', async () => {
+    const userId = await here.newUser();
+    const paused = await create(userId, { pausedUntilTime: { seconds: 1_800_000_000 } });
+    expect(paused.pausedUntilTime).toEqual({ seconds: 1_800_000_000, nanos: 0 });
+    expect((await update(userId, paused, { minDue: 2 })).pausedUntilTime).not.toBeNull();
+    const mask = { paths: ['paused_until_time'] };
+    expect((await update(userId, paused, { updateMask: mask })).pausedUntilTime).toBeNull();
+  });
+
+  test('switches it off and on again, channel by channel, field by field', async () => {
+    const userId = await here.newUser();
+    const reminder = await create(userId);
+    expect(nextOf(await update(userId, reminder, { enabled: false }))).toBeNull();
+    const updated = await update(userId, reminder, {
+      enabled: true,
+      onlyIfNotReviewedToday: true,
+      channels: ['CHANNEL_PUSH', 'CHANNEL_EMAIL'],
+      weekdays: ['WEEKDAY_FRIDAY'],
+      minDue: 1000,
+    });
+    expect(updated).toMatchObject({
+      enabled: true,
+      onlyIfNotReviewedToday: true,
+      channels: ['CHANNEL_EMAIL', 'CHANNEL_PUSH'],
+      weekdays: ['WEEKDAY_FRIDAY'],
+      minDue: 1000,
+    });
+    expect(nextOf(updated)).toBe('2026-07-03T09:00:00.000Z');
+  });
+
+  test.each<[string, UpdateReminderRequestInput]>([
+    ['INVALID_REQUEST update_mask', { updateMask: { paths: ['colour'] } }],
+    ['INVALID_REQUEST weekdays', { updateMask: { paths: ['weekdays'] } }],
+    ['INVALID_REQUEST enabled', { updateMask: { paths: ['enabled'] } }],
+    ['INVALID_REQUEST time_of_day', { timeOfDay: '25:00' }],
+    ['INVALID_REQUEST min_due', { minDue: 0 }],
+    ['INVALID_REQUEST user_id', { userId: 'ada' }],
+    ['NOT_FOUND', { reminderId: newUserId() }],
+    ['NOT_FOUND', { reminderId: 'x' }],
+    ['NOT_FOUND', { userId: newUserId() }],
+  ])('is refused with %s: %j', async (reason, fields) => {
+    const userId = await here.newUser({ due: 0 });
+    const reminder = await create(userId);
+    expect(await refusal(update(userId, reminder, fields))).toBe(reason);
+  });
+});
+
+test('a reminder is removed once', async () => {
+  const userId = await here.newUser();
+  const { reminderId } = await create(userId);
+  const request = { userId, reminderId };
+  expect(await here.reminders.deleteReminder(request, CALL)).toEqual({});
+  expect(await refusal(here.reminders.deleteReminder(request, CALL))).toBe('NOT_FOUND');
+  expect((await here.reminders.listReminders({ userId }, CALL)).reminders).toEqual([]);
+});

@@ -1,0 +1,59 @@
+// A user moves to another time zone: the reminders follow.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startTestReminders, type TestReminders } from '../support/reminders.ts';
+import { CALL } from '../support/scheduling.ts';
+
+/** The service looks for changes every 5 s. */
+const SOON = { timeout: 30_000 };
+
+let here: TestReminders;
+beforeAll(async () => {
+  here = await startTestReminders('2026-07-01T06:00:00Z');
+});
+afterAll(() => here.stop());
+
+async function remindAtNine(userId: string): Promise<void> {
+  await here.reminders.createReminder({ userId, timeOfDay: '09:00', channels: ['CHANNEL_EMAIL'] }, CALL);
+}
+async function nextTimeOf(userId: string): Promise<string> {
+  const { rows } = await here.sql.query('SELECT next_time FROM reminders.reminders WHERE user_id = $1', [
+    userId,
+  ]);
+  return rows[0].next_time.toISOString();
+}
+
+test('a reminder follows; what came due since the move is sent, and no local date twice', async () => {
+  const east = await here.newUser({ timeZone: 'America/New_York' });
+  await remindAtNine(east);
+  const west = await here.newUser({ timeZone: 'Pacific/Auckland' });
+  await remindAtNine(west);
+  const still = await here.newUser({ timeZone: 'America/New_York' });
+  await remindAtNine(still);
+  expect(await nextTimeOf(east)).toBe('2026-07-01T13:00:00.000Z');
+  expect(await nextTimeOf(west)).toBe('2026-07-01T21:00:00.000Z');
+
+  // London's nine o'clock passes before the service can know.
+  here.setClock('2026-07-01T07:59:30Z');
+  await here.users.updateUser({ userId: east, timeZone: 'Europe/London' }, CALL);
+  here.setClock('2026-07-01T08:00:10Z');
+  await expect.poll(() => here.deliveries(east), SOON).toEqual(['2026-07-01 SENT']);
+  expect(await nextTimeOf(east)).toBe('2026-07-02T08:00:00.000Z');
+
+  here.setClock('2026-07-01T21:00:00Z');
+  await here.untilDeliveries(west, ['2026-07-02 SENT']);
+  await here.users.updateUser({ userId: west, timeZone: 'Pacific/Honolulu' }, CALL);
+  await expect.poll(() => nextTimeOf(west), SOON).toBe('2026-07-03T19:00:00.000Z');
+  expect(await nextTimeOf(still)).toBe('2026-07-02T13:00:00.000Z');
+});
+
+test('a change that accounts stamped with an earlier time than others is noticed when a message is sent', async () => {
+  const userId = await here.newUser({ timeZone: 'UTC' });
+  await remindAtNine(userId);
+  await here.sql.query(
+    `UPDATE accounts.users SET time_zone = 'Asia/Tokyo', update_time = '2026-01-01' WHERE user_id = $1`,
+    [userId],
+  );
+  here.setClock('2026-07-02T09:00:00Z');
+  await here.untilDeliveries(userId, ['2026-07-02 SENT']);
+  await expect.poll(() => nextTimeOf(userId), SOON).toBe('2026-07-03T00:00:00.000Z');
+});

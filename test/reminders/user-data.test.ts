@@ -1,0 +1,191 @@
+// What is held of a user beside reminders: e-mail switch, calendar, push subscriptions, tests, export, deletion.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ExportUserDataResponse } from '../../generated/reminders/v1/ExportUserDataResponse.ts';
+import { startTestReminders, type TestReminders } from '../support/reminders.ts';
+import { CALL, newUserId, refusal } from '../support/scheduling.ts';
+
+let here: TestReminders;
+beforeAll(async () => {
+  here = await startTestReminders('2026-07-01T06:00:00Z');
+});
+afterAll(() => here.stop());
+
+const emailOf = async (userId: string) => (await here.reminders.getChannels({ userId }, CALL)).email;
+const subscribe = async (userId: string, name: string, p256dh = 'p') => {
+  const request = { userId, endpoint: `https://push.example.net/${name}`, p256dh, auth: 'a' };
+  return (await here.reminders.registerPushSubscription(request, CALL)).subscription;
+};
+const sendTest = (userId: string, channel: 'CHANNEL_EMAIL' | 'CHANNEL_PUSH') =>
+  here.reminders.sendTestReminder({ userId, channel }, CALL);
+
+describe('e-mail', () => {
+  test('is on at first, off when switched off, and keeps its first reason', async () => {
+    const userId = await here.newUser();
+    expect(await emailOf(userId)).toMatchObject({ enabled: true, offTime: null });
+    const { email } = await here.reminders.setEmailEnabled({ userId, enabled: false }, CALL);
+    expect(email).toEqual({
+      enabled: false,
+      offReason: 'EMAIL_OFF_REASON_SWITCHED_OFF',
+      offTime: { seconds: 1_782_885_600, nanos: 0 },
+    });
+    expect(await emailOf(userId)).toEqual(email);
+    await here.reminders.setEmailEnabled({ userId, enabled: true }, CALL);
+    expect(await emailOf(userId)).toMatchObject({ enabled: true, offReason: 'EMAIL_OFF_REASON_UNSPECIFIED' });
+  });
+
+  test('is switched off by the link of a mail, again and again alike, and by no other', async () => {
+    const userId = await here.newUser();
+    await sendTest(userId, 'CHANNEL_EMAIL');
+    await here.untilDeliveries(userId, ['2026-07-01 SENT']);
+    const mail = here.mail.handed.find(({ message }) => message.userId === userId);
+    const token = mail?.message.unsubscribeUrl.split('/').at(-1) ?? '';
+    expect(await here.links.isUnsubscribeToken(token)).toBe(true);
+    expect(await emailOf(userId)).toMatchObject({ enabled: true });
+    expect(await here.links.switchEmailOff(token)).toBe(true);
+    expect(await here.links.switchEmailOff(token)).toBe(true);
+    expect(await emailOf(userId)).toMatchObject({ offReason: 'EMAIL_OFF_REASON_UNSUBSCRIBED' });
+    for (const wrong of ['', 'x', token.slice(1), `${token}=`, 'A'.repeat(43)])
+      expect(await here.links.switchEmailOff(wrong)).toBe(false);
+  });
+});
+
+describe('the calendar', () => {
+  test('has an address that is shown once, found by its secret, and replaced by a new one', async () => {
+    const userId = await here.newUser();
+    const { url, calendarFeed } = await here.reminders.createCalendarFeed({ userId }, CALL);
+    const secretOf = (text: string) =>
+      /^https:\/\/remind\.example\.com\/calendar\/([\w-]{43})\.ics$/.exec(text)?.[1] ?? '';
+    expect(calendarFeed?.createTime).toEqual({ seconds: 1_782_885_600, nanos: 0 });
+    expect(await here.links.findFeedOwner(secretOf(url))).toEqual({ userId, earliestMinuteOfDay: undefined });
+    for (const timeOfDay of ['10:00', '07:30'])
+      await here.reminders.createReminder({ userId, timeOfDay, channels: ['CHANNEL_EMAIL'] }, CALL);
+    expect(await here.links.findFeedOwner(secretOf(url))).toEqual({ userId, earliestMinuteOfDay: 450 });
+    const renewed = await here.reminders.createCalendarFeed({ userId }, CALL);
+    expect(await here.links.findFeedOwner(secretOf(url))).toBeUndefined();
+    expect((await here.links.findFeedOwner(secretOf(renewed.url)))?.userId).toBe(userId);
+    expect(await here.reminders.deleteCalendarFeed({ userId }, CALL)).toEqual({ deleted: true });
+    expect(await here.reminders.deleteCalendarFeed({ userId }, CALL)).toEqual({ deleted: false });
+    expect(await here.links.findFeedOwner(secretOf(renewed.url))).toBeUndefined();
+    expect((await here.reminders.getChannels({ userId }, CALL)).calendarFeed).toBeNull();
+  });
+
+  test('keeps nothing that leads back to the secret', async () => {
+    const userId = await here.newUser();
+    const { url } = await here.reminders.createCalendarFeed({ userId }, CALL);
+    const secret = Buffer.from(url.slice(-47, -4), 'base64url');
+    const { rows } = await here.sql.query('SELECT feed_hash FROM reminders.users WHERE user_id = $1', [
+      userId,
+    ]);
+    expect(rows[0].feed_hash).toHaveLength(32);
+    expect(rows[0].feed_hash.equals(secret)).toBe(false);
+  });
+});
+
+describe('push subscriptions', () => {
+  test('are stored once for an endpoint, shown without it, and removed once', async () => {
+    const userId = await here.newUser();
+    const first = await subscribe(userId, 'one');
+    expect(first).toMatchObject({ endpointHost: 'push.example.net' });
+    expect(await subscribe(userId, 'one', 'other')).toEqual(first);
+    const { subscriptions } = await here.reminders.listPushSubscriptions({ userId }, CALL);
+    expect(subscriptions).toEqual([first]);
+    const request = { userId, subscriptionId: first?.subscriptionId ?? '' };
+    expect(await here.reminders.deletePushSubscription(request, CALL)).toEqual({});
+    expect(await refusal(here.reminders.deletePushSubscription(request, CALL))).toBe('NOT_FOUND');
+    expect(await here.reminders.getPushPublicKey({}, CALL)).toEqual({ publicKey: 'public-key' });
+  });
+
+  test('are ten at most, of which one may be renewed', async () => {
+    const userId = await here.newUser();
+    for (let made = 1; made <= 10; made += 1) await subscribe(userId, `${made}`);
+    expect(await refusal(subscribe(userId, '11'))).toBe('INVALID_REQUEST');
+    expect(await refusal(subscribe(userId, '10'))).toBe('no error');
+  });
+
+  test('are refused for a bad endpoint and an unknown user', async () => {
+    const bad = { endpoint: 'http://push.example.net/', p256dh: 'p', auth: 'a' };
+    const register = (userId: string, request: typeof bad) =>
+      here.reminders.registerPushSubscription({ userId, ...request }, CALL);
+    expect(await refusal(register(newUserId(), bad))).toBe('INVALID_REQUEST endpoint');
+    expect(await refusal(register('ada', bad))).toBe('INVALID_REQUEST user_id');
+    expect(await refusal(subscribe(newUserId(), 'one'))).toBe('NOT_FOUND user_id');
+  });
+});
+
+describe('a test', () => {
+  test('is sent though nothing is due, five times an hour at most', async () => {
+    const userId = await here.newUser({ due: 0 });
+    for (let sent = 1; sent <= 5; sent += 1) await sendTest(userId, 'CHANNEL_EMAIL');
+    expect(await refusal(sendTest(userId, 'CHANNEL_EMAIL'))).toBe('RATE_LIMITED');
+    await here.untilDeliveries(userId, Array(5).fill('2026-07-01 SENT'));
+    const [mail] = here.mail.handed.filter(({ message }) => message.userId === userId);
+    expect(mail?.message).toMatchObject({ isTest: true, dueCount: 0, titles: [] });
+  });
+
+  test('is refused by a channel that is off, unknown or without a subscription', async () => {
+    const userId = await here.newUser();
+    await here.reminders.setEmailEnabled({ userId, enabled: false }, CALL);
+    expect(await refusal(sendTest(userId, 'CHANNEL_EMAIL'))).toBe('INVALID_REQUEST channel');
+    expect(await refusal(sendTest(userId, 'CHANNEL_PUSH'))).toBe('INVALID_REQUEST channel');
+    expect(await refusal(here.reminders.sendTestReminder({ userId }, CALL))).toBe('INVALID_REQUEST channel');
+  });
+});
+
+test('deliveries are listed page by page, newest first', async () => {
+  const userId = await here.newUser();
+  for (const name of ['a', 'b', 'c']) await subscribe(userId, name);
+  const { deliveries: made } = await sendTest(userId, 'CHANNEL_PUSH');
+  await here.untilDeliveries(userId, Array(3).fill('2026-07-01 SENT'));
+  const ids = made
+    .map(({ deliveryId }) => deliveryId)
+    .toSorted()
+    .toReversed();
+  const first = await here.reminders.listDeliveries({ userId, pageSize: 2 }, CALL);
+  const { nextPageToken: pageToken } = first;
+  const second = await here.reminders.listDeliveries({ userId, pageSize: 2, pageToken }, CALL);
+  expect([...first.deliveries, ...second.deliveries].map(({ deliveryId }) => deliveryId)).toEqual(ids);
+  expect(second.nextPageToken).toBe('');
+  const list = (request: object) => refusal(here.reminders.listDeliveries({ userId, ...request }, CALL));
+  expect(await list({ pageSize: 101 })).toBe('INVALID_REQUEST page_size');
+  expect(await list({ userId: newUserId(), pageToken })).toBe('INVALID_REQUEST page_token');
+});
+
+const kindOf = (record: ExportUserDataResponse) =>
+  Object.entries(record)
+    .flatMap(([kind, value]) => (typeof value === 'object' && value !== null ? kind : []))
+    .join();
+
+async function exported(userId: string): Promise<string[]> {
+  const stream = here.reminders.exportUserData({ userId }, CALL);
+  const kinds: string[] = [];
+  for await (const record of stream) kinds.push(kindOf(record));
+  return kinds;
+}
+
+test('a user is exported, then deleted for good', async () => {
+  const userId = await here.newUser();
+  await here.reminders.createReminder({ userId, timeOfDay: '09:00', channels: ['CHANNEL_EMAIL'] }, CALL);
+  await subscribe(userId, 'one');
+  await sendTest(userId, 'CHANNEL_EMAIL');
+  await here.untilDeliveries(userId, ['2026-07-01 SENT']);
+  expect(await exported(userId)).toEqual(['channels', 'reminder', 'subscription', 'delivery']);
+  expect(await here.reminders.deleteUserData({ userId }, CALL)).toEqual({
+    reminders: 1,
+    pushSubscriptions: 1,
+    deliveries: 1,
+  });
+  expect(await here.reminders.deleteUserData({ userId }, CALL)).toEqual({
+    reminders: 0,
+    pushSubscriptions: 0,
+    deliveries: 0,
+  });
+  expect(await exported(userId)).toEqual(['channels']);
+  const create = { userId, timeOfDay: '09:00', channels: ['CHANNEL_EMAIL' as const] };
+  expect(await refusal(here.reminders.createReminder(create, CALL))).toBe('NOT_FOUND user_id');
+  expect(await refusal(here.reminders.setEmailEnabled({ userId, enabled: true }, CALL))).toBe(
+    'NOT_FOUND user_id',
+  );
+  expect(await refusal(here.reminders.createCalendarFeed({ userId }, CALL))).toBe('NOT_FOUND user_id');
+  expect(await refusal(sendTest(userId, 'CHANNEL_EMAIL'))).toBe('NOT_FOUND user_id');
+  expect(await refusal(subscribe(userId, 'two'))).toBe('NOT_FOUND user_id');
+});

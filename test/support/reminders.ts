@@ -1,0 +1,161 @@
+// The reminders service with real accounts and scheduling, all over gRPC on a database of their own, with a clock that a
+// test sets, and channels that end in the test.
+import { randomBytes } from 'node:crypto';
+import { Client } from 'pg';
+import { expect } from 'vitest';
+import type { UserServiceDefinition } from '../../generated/accounts/v1/UserService.ts';
+import type { ReminderServiceDefinition } from '../../generated/reminders/v1/ReminderService.ts';
+import { startAccounts } from '../../services/accounts/service.ts';
+import { createGrpcClient } from '../../services/platform/grpc/client.ts';
+import { createLogger } from '../../services/platform/logging/logger.ts';
+import { loadProto, serviceDefinition } from '../../services/platform/protobuf/load.ts';
+import type {
+  Channel,
+  EmailAddress,
+  PushAddress,
+  ReminderMessage,
+  SendResult,
+} from '../../services/reminders/channels/channel.ts';
+import { startCore } from '../../services/reminders/core.ts';
+import { startScheduling } from '../../services/scheduling/service.ts';
+import { createTestDatabase } from './database.ts';
+import { CALL, closeClients, connectScheduling } from './scheduling.ts';
+
+export type TestReminders = Awaited<ReturnType<typeof startTestReminders>>;
+export type Handed<Address> = { message: ReminderMessage; address: Address };
+
+const trust = { serviceTokens: [], tls: undefined };
+
+/** `answer` settles each message; by default it is taken. */
+function createChannelEnd<Address>() {
+  const handed: Handed<Address>[] = [];
+  const end = {
+    handed,
+    answer: async (_: Handed<Address>): Promise<SendResult> => ({ result: 'sent' }),
+  };
+  const channel: Channel<Address> = {
+    async send(message, address) {
+      handed.push({ message, address });
+      return end.answer({ message, address });
+    },
+    async close() {},
+  };
+  return { end, channel };
+}
+
+/** `time`: where the clock stands at first; it moves only when the test moves it. */
+export async function startTestReminders(time: string) {
+  const { databaseUrl, drop } = await createTestDatabase();
+  let clockMs = Date.parse(time);
+  const now = () => new Date(clockMs);
+  const logger = createLogger('test', 'silent');
+  const common = { logLevel: 'silent', shutdownTimeoutMs: 2000, host: '127.0.0.1', port: 0 } as const;
+  const config = { ...common, trust, databaseUrl };
+  const peppers = [{ version: '1', secret: 'o'.repeat(32) }] as const;
+  const accounts = await startAccounts({
+    config: { ...config, peppers, keysPerHour: 5 },
+    logger,
+    audit: () => {},
+    now,
+  });
+  const scheduling = await startScheduling({ config, logger, now });
+  const mail = createChannelEnd<EmailAddress>();
+  const push = createChannelEnd<PushAddress>();
+  const targets = {
+    schedulingTarget: `127.0.0.1:${scheduling.port}`,
+    accountsTarget: `127.0.0.1:${accounts.port}`,
+  };
+  /** One more process's worth of the service. */
+  const startAnother = () =>
+    startCore({
+      config: { ...config, ...targets },
+      channels: { email: mail.channel, push: push.channel },
+      push: {
+        publicKey: 'public-key',
+        problemOf: ({ endpoint }) =>
+          endpoint.startsWith('https://')
+            ? undefined
+            : { field: 'endpoint', message: 'endpoint must be https.' },
+      },
+      publicUrl: 'https://remind.example.com',
+      logger,
+      now,
+      random: () => 0.5,
+      randomBytes,
+    });
+  const service = await startAnother();
+  const clientOf = { trust, caller: 'test', deadlineMs: 10_000 };
+  const users = createGrpcClient(
+    serviceDefinition<UserServiceDefinition>(loadProto('accounts/v1'), 'accounts.v1.UserService'),
+    { ...clientOf, target: targets.accountsTarget },
+  );
+  const reminders = createGrpcClient<ReminderServiceDefinition, 'ExportUserData'>(
+    serviceDefinition<ReminderServiceDefinition>(loadProto('reminders/v1'), 'reminders.v1.ReminderService'),
+    { ...clientOf, target: `127.0.0.1:${service.port}` },
+  );
+  const schedulingClients = connectScheduling(scheduling.port);
+  const sql = new Client({ connectionString: databaseUrl });
+  sql.on('error', () => {});
+  await sql.connect();
+  return {
+    databaseUrl,
+    sql,
+    users,
+    reminders,
+    scheduling: schedulingClients,
+    links: service.links,
+    startAnother,
+    mail: mail.end,
+    push: push.end,
+    now,
+    setClock(next: string) {
+      clockMs = Date.parse(next);
+    },
+    /** A user of accounts whose id ends so that the spread is 0 s, with `due` materials that are due. */
+    async newUser({ timeZone = 'UTC', due = 1 }: { timeZone?: string; due?: number } = {}): Promise<string> {
+      const email = `${randomBytes(8).toString('hex')}@example.com`;
+      const { user } = await users.createUser({ email, firstName: 'Ada', timeZone }, CALL);
+      const userId = withoutSpread(user?.userId ?? '');
+      await sql.query('UPDATE accounts.users SET user_id = $2 WHERE user_id = $1', [user?.userId, userId]);
+      for (let made = 1; made <= due; made += 1)
+        await schedulingClients.materials.createMaterial({ userId, title: `Material ${made}` }, CALL);
+      return userId;
+    },
+    /** "state reason" of the user's deliveries, newest first. */
+    async deliveries(userId: string): Promise<string[]> {
+      const { deliveries } = await reminders.listDeliveries({ userId }, CALL);
+      return deliveries.map(({ localDate, state, skipReason, failure }) =>
+        [localDate, state.replace('DELIVERY_STATE_', ''), skipReason.replace('SKIP_REASON_', ''), failure]
+          .filter((part) => part !== '' && part !== 'UNSPECIFIED')
+          .join(' '),
+      );
+    },
+    /** Resolves once the user's deliveries read so. */
+    async untilDeliveries(userId: string, expected: readonly string[]): Promise<void> {
+      await expect.poll(() => this.deliveries(userId), { timeout: 20_000 }).toEqual(expected);
+    },
+    /** Makes pending deliveries of the user ready to be tried again, as time would. */
+    async endBackoff(userId: string): Promise<void> {
+      await sql.query(
+        `UPDATE reminders.deliveries SET attempt_time = attempt_time - interval '3 hours' WHERE user_id = $1`,
+        [userId],
+      );
+    },
+    async stop() {
+      closeClients(schedulingClients);
+      users.close();
+      reminders.close();
+      await sql.end();
+      await service.close(2000);
+      await scheduling.close(1000);
+      await accounts.close(1000);
+      await drop();
+    },
+  };
+}
+
+/** The last eight digits become a multiple of 60. */
+function withoutSpread(userId: string): string {
+  const last = Number.parseInt(userId.slice(-8), 16);
+  return userId.slice(0, -8) + (last - (last % 60)).toString(16).padStart(8, '0');
+}
