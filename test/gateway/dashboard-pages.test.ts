@@ -8,6 +8,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hasBrowser, screenshot } from '../support/browser.ts';
 import { startTestDashboard, type TestDashboard } from '../support/dashboard.ts';
 import { OPERATOR, startTestGateway } from '../support/gateway.ts';
+import {
+  MADE,
+  type StubReminders,
+  startStubReminders,
+  stubDelivery,
+  stubReminder,
+  timestamp,
+} from '../support/stub-reminders.ts';
 import { startSystem } from '../support/system.ts';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -29,11 +37,37 @@ describe.runIf(hasBrowser('the looks of the dashboard'))(
   'each page of the dashboard',
   { timeout: 120_000 },
   () => {
+    let reminders: StubReminders;
     let dashboard: TestDashboard;
     beforeAll(async () => {
-      dashboard = await startTestDashboard();
+      reminders = await startStubReminders();
+      dashboard = await startTestDashboard({ remindersTarget: reminders.target });
+      const held = reminders.of(dashboard.seeded.userId);
+      const channels = ['CHANNEL_EMAIL', 'CHANNEL_PUSH'] as const;
+      held.reminders.push(
+        stubReminder({ weekdays: [1, 3, 6, 7], channels: [...channels] }),
+        stubReminder({ timeOfDay: '18:30', pausedUntilTime: timestamp('2099-02-01T00:00:00Z') }),
+      );
+      held.email = { enabled: false, offReason: 'EMAIL_OFF_REASON_REFUSED', offTime: timestamp(MADE) };
+      held.feedUrls.push('https://remind.example.com/calendar/x.ics');
+      held.subscriptions.push({
+        subscriptionId: 's',
+        endpointHost: 'updates.push.services.example.net',
+        createTime: timestamp(MADE),
+      });
+      held.deliveries.push(
+        ...Array.from({ length: 21 }, () =>
+          stubDelivery({
+            state: 'DELIVERY_STATE_FAILED',
+            failure: 'given up after 9 attempts: The mail server could not be reached (ECONNREFUSED).',
+          }),
+        ),
+      );
     });
-    afterAll(() => dashboard.stop());
+    afterAll(async () => {
+      await dashboard.stop();
+      await reminders.stop();
+    });
 
     /** Goes through all pages and dialogs, and calls `look` at each. */
     async function walk(page: Page, look: (name: string) => Promise<void>): Promise<void> {
@@ -65,6 +99,11 @@ describe.runIf(hasBrowser('the looks of the dashboard'))(
       await look('create-key');
       await page.keyboard.press('Escape');
       await look('keys');
+      await goTo(`users/${userId}/reminders`);
+      await page.getByRole('button', { name: 'Add a reminder' }).click();
+      await look('add-reminder');
+      await page.keyboard.press('Escape');
+      await look('reminders');
       await page.getByRole('button', { name: 'Log out' }).click();
       await page.getByLabel('Gateway token').waitFor();
       await look('login');

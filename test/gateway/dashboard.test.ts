@@ -229,6 +229,10 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     await dialog.getByLabel('Name').fill('phone app');
     await dialog.getByLabel('materials:write').check();
     await dialog.getByRole('button', { name: 'Create' }).click();
+    await dialog.getByRole('button', { name: 'Copy' }).waitFor();
+    // Esc does not lose the key.
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Escape');
     await dialog.getByRole('button', { name: 'Copy' }).click();
     const key = String(await page.evaluate('navigator.clipboard.readText()'));
     expect(await statusOf(key)).toBe(200);

@@ -10,11 +10,26 @@ import { startSystem } from './system.ts';
 const root = dirname(dirname(import.meta.dirname));
 export type TestDashboard = Awaited<ReturnType<typeof startTestDashboard>>;
 
-export async function startTestDashboard() {
+/** `remindersTarget`: where the reminders service is; without it reminders are off. */
+export type DashboardSettings = { remindersTarget?: string };
+
+/** With seeded learners. */
+export async function startTestDashboard(settings: DashboardSettings = {}) {
+  const dashboard = await startEmptyDashboard(settings);
+  const email = await seed(dashboard.system.databaseUrl);
+  const { data } = await dashboard.gateway.query('query ($email: String) { user(email: $email) { id } }', {
+    email,
+  });
+  return {
+    ...dashboard,
+    /** A seeded learner. */
+    seeded: { email, userId: data.user.id as string },
+  };
+}
+
+export async function startEmptyDashboard(settings: DashboardSettings) {
   const system = await startSystem();
-  const gateway = await startTestGateway(system);
-  const email = await seed(system.databaseUrl);
-  const { data } = await gateway.query('query ($email: String) { user(email: $email) { id } }', { email });
+  const gateway = await startTestGateway({ ...system, ...settings });
   const browser: Browser = await startBrowser();
   const open = async (options: BrowserContextOptions = {}) => {
     const page = await browser.newPage({ viewport: { width: 1280, height: 900 }, ...options });
@@ -26,16 +41,18 @@ export async function startTestDashboard() {
   return {
     system,
     gateway,
-    /** A seeded learner. */
-    seeded: { email, userId: data.user.id as string },
     open,
-    /** At an address behind the #, logged in. */
+    /** At an address behind the #, logged in; of another gateway where `origin` is given. */
     async openAt(
       hash: string,
-      { token = OPERATOR, ...options }: BrowserContextOptions & { token?: string } = {},
+      {
+        token = OPERATOR,
+        origin = gateway.origin,
+        ...options
+      }: BrowserContextOptions & { token?: string; origin?: string } = {},
     ) {
       const opened = await open(options);
-      await opened.page.goto(`${gateway.origin}/dashboard${hash}`);
+      await opened.page.goto(`${origin}/dashboard${hash}`);
       await logIn(opened.page, token);
       await opened.page.locator('header').getByText('Log out').waitFor();
       return opened;

@@ -10,6 +10,7 @@ import { materialView } from './views/material.js';
 import { materialsView } from './views/materials.js';
 import { notThere } from './views/not-there.js';
 import { overviewView } from './views/overview.js';
+import { remindersView } from './views/reminders.js';
 import { usersView } from './views/users.js';
 
 /** The path that each view is at; * stands for an id. @type {Readonly<Record<string, (context: Context) => Promise<View>>>} */
@@ -19,6 +20,7 @@ const VIEWS = {
   'users/*/materials': materialsView,
   'users/*/materials/*': materialView,
   'users/*/keys': keysView,
+  'users/*/reminders': remindersView,
 };
 
 const main = byId('main');

@@ -6,6 +6,9 @@ const SCHEDULE = 'ef interval repetitions nextReview';
 const ROW = `id title type isDue lastReviewed archivedAt ${SCHEDULE}`;
 const KEY = 'id name scopes createdAt lastUsedAt revokedAt';
 const PAGE = 'pageInfo { hasNextPage endCursor }';
+const REMINDER = 'id time weekdays channels minDue onlyIfNotReviewedToday pausedUntil enabled nextAt';
+const DELIVERY =
+  'id reminderId localDate channel pushSubscriptionId state skipReason failure dueAt updatedAt attempts isTest';
 const REVIEWS = `nodes { id quality reviewedAt before { ${SCHEDULE} } after { ${SCHEDULE} } } ${PAGE}`;
 
 export const DOCUMENTS = {
@@ -58,6 +61,22 @@ export const DOCUMENTS = {
   user(id: $id) { ${USER} apiKeys(first: 25, after: $after) { nodes { ${KEY} } ${PAGE} } }
 }`,
 
+  USER: `query User($id: ID!) { user(id: $id) { ${USER} } }`,
+  REMINDERS: `query Reminders($id: ID!, $after: String) {
+  pushPublicKey
+  user(id: $id) {
+    reminders { ${REMINDER} }
+    emailReminders { enabled offReason offAt }
+    pushSubscriptions { id host createdAt }
+    calendarFeed { createdAt }
+    reminderDeliveries(first: 20, after: $after) { nodes { ${DELIVERY} } ${PAGE} }
+  }
+}`,
+  // A test makes at most ten deliveries, one for each push subscription.
+  LATEST_DELIVERIES: `query LatestDeliveries($id: ID!) {
+  user(id: $id) { reminderDeliveries(first: 20) { nodes { ${DELIVERY} } } }
+}`,
+
   ARCHIVE: 'mutation Archive($input: MaterialInput!) { archiveMaterial(input: $input) { material { id } } }',
   RESTORE: 'mutation Restore($input: MaterialInput!) { restoreMaterial(input: $input) { material { id } } }',
   SNOOZE:
@@ -68,4 +87,20 @@ export const DOCUMENTS = {
   rotateApiKey(input: $input) { key apiKey { ${KEY} } } }`,
   REVOKE_KEY:
     'mutation RevokeKey($input: RevokeApiKeyInput!) { revokeApiKey(input: $input) { apiKey { id } } }',
+  CREATE_REMINDER:
+    'mutation CreateReminder($input: CreateReminderInput!) { createReminder(input: $input) { reminder { id } } }',
+  UPDATE_REMINDER:
+    'mutation UpdateReminder($input: UpdateReminderInput!) { updateReminder(input: $input) { reminder { id } } }',
+  DELETE_REMINDER:
+    'mutation DeleteReminder($input: DeleteReminderInput!) { deleteReminder(input: $input) { reminderId } }',
+  SET_EMAIL: `mutation SetEmail($input: SetEmailRemindersInput!) {
+  setEmailReminders(input: $input) { emailReminders { enabled } } }`,
+  DELETE_PUSH: `mutation DeletePush($input: DeletePushSubscriptionInput!) {
+  deletePushSubscription(input: $input) { subscriptionId } }`,
+  CREATE_FEED:
+    'mutation CreateFeed($input: CalendarFeedInput!) { createCalendarFeed(input: $input) { url } }',
+  DELETE_FEED:
+    'mutation DeleteFeed($input: CalendarFeedInput!) { deleteCalendarFeed(input: $input) { deleted } }',
+  SEND_TEST: `mutation SendTest($input: SendTestReminderInput!) {
+  sendTestReminder(input: $input) { deliveries { ${DELIVERY} } } }`,
 };

@@ -145,6 +145,7 @@ export function userHeader(user, current) {
     ['Overview', ''],
     ['Materials', '/materials'],
     ['Keys', '/keys'],
+    ['Reminders', '/reminders'],
   ];
   return [
     h('h1', { tabindex: '-1' }, user.email),

@@ -1,7 +1,7 @@
 // Confirmation dialogs, and dialogs for results that are shown once.
 /** @import { Child } from '../types.d.ts' */
 import { h, newId } from '../dom.js';
-import { button, explain } from '../ui.js';
+import { button, copy, explain } from '../ui.js';
 
 /**
  * Opens a form in a dialog. If `onSubmit` fails, the dialog stays open and shows the error.
@@ -59,6 +59,32 @@ export function tell(title, body) {
       ),
     ),
   );
+  return dialog;
+}
+
+/**
+ * Shows a secret for the only time. Esc does not close the dialog, since nobody could get the secret back.
+ * @param {{ title: string, label: string, secret: string, help: string, id: string }} options
+ */
+export function tellOnce({ title, label, secret, help, id }) {
+  const shown = h('textarea', { class: 'mono break', readonly: true, rows: '2', id }, secret);
+  shown.addEventListener('focus', () => shown.select());
+  const copySecret = button(
+    'Copy',
+    async () => {
+      await copy(secret);
+      copySecret.textContent = 'Copied';
+    },
+    { class: 'primary' },
+  );
+  const dialog = tell(title, [
+    h('p', {}, 'Copy it now. It is not stored and cannot be shown again.'),
+    field(label, shown, help),
+    copySecret,
+  ]);
+  dialog.setAttribute('closedby', 'none');
+  // For browsers that do not know closedby.
+  dialog.addEventListener('cancel', (event) => event.preventDefault());
 }
 
 /** @param {string} title @param {Node} body */
@@ -86,4 +112,32 @@ export function field(label, input, help) {
   const note = help === undefined ? null : h('small', { id: newId(), class: 'muted' }, help);
   if (note) input.setAttribute('aria-describedby', note.id);
   return h('div', { class: 'field' }, h('label', { for: input.id }, label), input, note);
+}
+
+/**
+ * Checkboxes of which at least one must be checked.
+ * @param {{
+ *   legend: string,
+ *   name: string,
+ *   options: readonly { value: string, label: string }[],
+ *   chosen: readonly string[],
+ *   whenNone: string,
+ * }} options `whenNone`: what the browser says when none is checked.
+ */
+export function checkboxes({ legend, name, options, chosen, whenNone }) {
+  const boxes = options.map(({ value }) =>
+    h('input', { type: 'checkbox', name, value, checked: chosen.includes(value) }),
+  );
+  const requireOne = () => {
+    const isAny = boxes.some(({ checked }) => checked);
+    boxes[0]?.setCustomValidity(isAny ? '' : whenNone);
+  };
+  for (const box of boxes) box.addEventListener('change', requireOne);
+  requireOne();
+  return h(
+    'fieldset',
+    {},
+    h('legend', {}, legend),
+    boxes.map((box, index) => h('label', { class: 'choice' }, box, options[index]?.label)),
+  );
 }

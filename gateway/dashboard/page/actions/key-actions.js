@@ -2,8 +2,8 @@
 /** @import { ApiKey, Context, NewApiKey, User } from '../types.d.ts' */
 import { request } from '../api.js';
 import { h } from '../dom.js';
-import { announce, button, copy } from '../ui.js';
-import { ask, field, tell } from './dialog.js';
+import { announce, button } from '../ui.js';
+import { ask, checkboxes, field, tellOnce } from './dialog.js';
 
 const SCOPES = [
   'materials:read',
@@ -96,40 +96,19 @@ function askRevoke(context, key) {
   });
 }
 
-/** Requires a scope, since an empty list means the default scopes. @param {readonly string[]} all @param {readonly string[]} chosen */
+/** At least one, since an empty list means the default scopes. @param {readonly string[]} all @param {readonly string[]} chosen */
 function scopes(all, chosen) {
-  const boxes = all.map((value) =>
-    h('input', { type: 'checkbox', name: 'scope', value, checked: chosen.includes(value) }),
-  );
-  const requireOne = () => {
-    const isAny = boxes.some(({ checked }) => checked);
-    boxes[0]?.setCustomValidity(isAny ? '' : 'Choose at least one scope.');
-  };
-  for (const box of boxes) box.addEventListener('change', requireOne);
-  return h(
-    'fieldset',
-    {},
-    h('legend', {}, 'Scopes'),
-    boxes.map((box) => h('label', { class: 'choice' }, box, box.value)),
-  );
+  return checkboxes({
+    ...{ legend: 'Scopes', name: 'scope', chosen, whenNone: 'Choose at least one scope.' },
+    options: all.map((value) => ({ value, label: value })),
+  });
 }
 
 /** @param {Context} context @param {NewApiKey} made @param {string} title */
 async function showOnce(context, { key, apiKey }, title) {
   await context.refresh();
-  const shown = h('textarea', { class: 'mono break', readonly: true, rows: '2', id: 'new-key' }, key);
-  shown.addEventListener('focus', () => shown.select());
-  const copyKey = button(
-    'Copy',
-    async () => {
-      await copy(key);
-      copyKey.textContent = 'Copied';
-    },
-    { class: 'primary' },
-  );
-  tell(title, [
-    h('p', {}, 'Copy it now. It is not stored and cannot be shown again.'),
-    field(`Key “${nameOf(apiKey)}”`, shown, apiKey.scopes.join(', ')),
-    copyKey,
-  ]);
+  tellOnce({
+    ...{ title, label: `Key “${nameOf(apiKey)}”`, secret: key },
+    ...{ help: apiKey.scopes.join(', '), id: 'new-key' },
+  });
 }

@@ -1,10 +1,11 @@
 // Operator actions on a material: archive, restore, snooze.
 /** @import { Context, MaterialRow, SnoozePreset, User } from '../types.d.ts' */
-import { FailedCallError, request } from '../api.js';
+import { request } from '../api.js';
 import { h } from '../dom.js';
-import { instant, instantOf, localTime } from '../format.js';
+import { instant, localTime } from '../format.js';
 import { announce, button, explain } from '../ui.js';
 import { ask, field } from './dialog.js';
+import { readInstant } from './read-instant.js';
 
 /** The buttons of a material; a viewer gets none. @param {Context} context @param {User} user @param {MaterialRow} material */
 export function materialActions(context, user, material) {
@@ -76,7 +77,9 @@ function askSnooze(context, user, material) {
       // The value of a radio button.
       const chosen = /** @type {SnoozePreset | 'DATE'} */ (data.get('until'));
       const until =
-        chosen === 'DATE' ? { snoozeUntil: toInstant(String(data.get('date')), user) } : { preset: chosen };
+        chosen === 'DATE'
+          ? { snoozeUntil: readInstant(data.get('date'), user.timeZone) }
+          : { preset: chosen };
       const input = {
         userId: user.id,
         materialIds: [material.id],
@@ -90,10 +93,4 @@ function askSnooze(context, user, material) {
       await context.refresh();
     },
   });
-}
-
-/** @param {string} local @param {User} user */
-function toInstant(local, { timeZone }) {
-  if (local === '') throw new FailedCallError('The date is missing.', 'Enter a date and a time.');
-  return instantOf(local, timeZone).toISOString();
 }

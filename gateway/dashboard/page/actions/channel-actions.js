@@ -1,0 +1,104 @@
+// Operator actions on the channels of a learner's reminders. A new calendar address is shown once.
+/** @import { Context, EmailReminders, PushSubscriptionRow, User } from '../types.d.ts' */
+import { request } from '../api.js';
+import { h } from '../dom.js';
+import { instant } from '../format.js';
+import { announce, explain } from '../ui.js';
+import { ask, tellOnce } from './dialog.js';
+
+/** @param {Context} context @param {User} user @param {boolean} enabled */
+export async function switchEmail(context, user, enabled) {
+  try {
+    await request('SET_EMAIL', { input: { userId: user.id, enabled } });
+    announce(`E-mail is ${enabled ? 'on' : 'off'}.`);
+    await context.refresh();
+  } catch (error) {
+    announce(explain(error));
+  }
+}
+
+/** @type {Readonly<Record<NonNullable<EmailReminders['offReason']>, (user: User) => string>>} */
+const BEFORE_ON = {
+  SWITCHED_OFF: ({ email }) => `Reminders go to ${email} again.`,
+  UNSUBSCRIBED: () => 'The learner unsubscribed. Switch e-mail on only if they ask for it.',
+  REFUSED: ({ email }) => `The mail server refused three messages to ${email}. Check the address first.`,
+};
+
+/** @param {Context} context @param {User} user @param {EmailReminders} email */
+export function askSwitchEmailOn(context, user, { offReason }) {
+  ask({
+    title: 'Switch e-mail on',
+    body: h('p', {}, BEFORE_ON[offReason ?? 'SWITCHED_OFF'](user)),
+    submit: 'Switch on',
+    onSubmit: async () => {
+      await request('SET_EMAIL', { input: { userId: user.id, enabled: true } });
+      announce('E-mail is on.');
+      await context.refresh();
+    },
+  });
+}
+
+/** @param {Context} context @param {User} user @param {PushSubscriptionRow} subscription */
+export function askDeletePush(context, user, { id, host, createdAt }) {
+  ask({
+    title: 'Delete a push subscription',
+    body: h(
+      'p',
+      {},
+      `The browser that was registered ${instant(createdAt, user.timeZone)} with ${host} gets no more reminders, until the learner allows them there again.`,
+    ),
+    submit: 'Delete',
+    isDangerous: true,
+    onSubmit: async () => {
+      await request('DELETE_PUSH', { input: { userId: user.id, subscriptionId: id } });
+      announce(`Deleted: ${host}`);
+      await context.refresh();
+    },
+  });
+}
+
+/** @param {Context} context @param {User} user @param {boolean} isReplaced Whether there is an address already. */
+export function askNewFeed(context, user, isReplaced) {
+  ask({
+    title: 'New calendar address',
+    body: [
+      h(
+        'p',
+        {},
+        `For ${user.email}, to subscribe to in a calendar program. The address is shown once, in the next step. Whoever has it can read how many reviews are due on each day.`,
+      ),
+      isReplaced && h('p', { class: 'strong' }, 'The present address stops working immediately.'),
+    ],
+    submit: 'Make the address',
+    onSubmit: async () => {
+      const { createCalendarFeed } = await request('CREATE_FEED', { input: { userId: user.id } });
+      await context.refresh();
+      tellOnce({
+        title: 'The new calendar address',
+        label: 'Address',
+        secret: createCalendarFeed.url,
+        help: 'For "subscribe by URL" or the like. Calendar programs fetch it every few hours.',
+        id: 'new-feed-address',
+      });
+    },
+  });
+}
+
+/** @param {Context} context @param {User} user */
+export function askDeleteFeed(context, user) {
+  ask({
+    title: 'End the calendar address',
+    body: h(
+      'p',
+      {},
+      'The address stops working immediately and permanently. Calendars no longer get updates.',
+    ),
+    submit: 'End it permanently',
+    isDangerous: true,
+    onSubmit: async () => {
+      await request('DELETE_FEED', { input: { userId: user.id } });
+      announce('The calendar address has ended.');
+      await context.refresh();
+    },
+  });
+}

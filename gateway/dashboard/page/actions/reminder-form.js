@@ -1,0 +1,53 @@
+// The settings of a reminder as fields of a form.
+/** @import { Child, Reminder, ReminderChannel, User, Weekday } from '../types.d.ts' */
+import { h } from '../dom.js';
+import { CHANNELS, WEEKDAYS } from '../reminder-words.js';
+import { checkboxes, field } from './dialog.js';
+
+const NEW = {
+  ...{ time: '09:00', weekdays: WEEKDAYS.map(([weekday]) => weekday), channels: ['EMAIL'] },
+  ...{ minDue: 1, onlyIfNotReviewedToday: false },
+};
+
+/** @param {User} user @param {Reminder | undefined} reminder undefined: a new one @returns {Child} */
+export function settingsFields({ timeZone }, reminder) {
+  const { time, weekdays, channels, minDue, onlyIfNotReviewedToday } = reminder ?? NEW;
+  return [
+    field(
+      'Time',
+      h('input', { type: 'time', name: 'time', value: time, required: true }),
+      `In the time zone ${timeZone}`,
+    ),
+    checkboxes({
+      ...{ legend: 'Days', name: 'weekday', chosen: weekdays, whenNone: 'Choose at least one day.' },
+      options: WEEKDAYS.map(([value, , label]) => ({ value, label })),
+    }),
+    checkboxes({
+      ...{ legend: 'Channels', name: 'channel', chosen: channels, whenNone: 'Choose at least one channel.' },
+      options: Object.entries(CHANNELS).map(([value, label]) => ({ value, label })),
+    }),
+    field(
+      'Least due',
+      h('input', { type: 'number', name: 'minDue', value: minDue, min: '1', max: '1000', required: true }),
+      'Nothing is sent if fewer reviews are due.',
+    ),
+    h(
+      'label',
+      { class: 'choice' },
+      h('input', { type: 'checkbox', name: 'onlyIfNotReviewedToday', checked: onlyIfNotReviewedToday }),
+      'Only if not reviewed today',
+    ),
+  ];
+}
+
+/** The settings that were entered. @param {FormData} data */
+export function readSettings(data) {
+  return {
+    time: String(data.get('time')).slice(0, 5),
+    // The values of the checkboxes above.
+    weekdays: /** @type {Weekday[]} */ (data.getAll('weekday')),
+    channels: /** @type {ReminderChannel[]} */ (data.getAll('channel')),
+    minDue: Number(data.get('minDue')),
+    onlyIfNotReviewedToday: data.has('onlyIfNotReviewedToday'),
+  };
+}

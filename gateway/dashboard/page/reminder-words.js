@@ -1,0 +1,152 @@
+// What reminders, their channels and their deliveries are called, in words that support can repeat to a learner.
+/** @import { Delivery, EmailReminders, PushSubscriptionRow, Reminder, ReminderChannel, Reminders, Weekday } from './types.d.ts' */
+import { distance, instant } from './format.js';
+
+/** @type {readonly (readonly [Weekday, string, string])[]} Monday first: value, abbreviation, name */
+export const WEEKDAYS = [
+  ['MONDAY', 'Mon', 'Monday'],
+  ['TUESDAY', 'Tue', 'Tuesday'],
+  ['WEDNESDAY', 'Wed', 'Wednesday'],
+  ['THURSDAY', 'Thu', 'Thursday'],
+  ['FRIDAY', 'Fri', 'Friday'],
+  ['SATURDAY', 'Sat', 'Saturday'],
+  ['SUNDAY', 'Sun', 'Sunday'],
+];
+
+/** @type {Readonly<Record<ReminderChannel, string>>} */
+export const CHANNELS = { EMAIL: 'e-mail', PUSH: 'push' };
+
+/** Such as "every day", "Mon–Fri" or "Mon, Wed". @param {readonly Weekday[]} weekdays */
+export function daysOf(weekdays) {
+  if (weekdays.length === WEEKDAYS.length) return 'every day';
+  /** @type {string[][]} */
+  const runs = [[]];
+  for (const [weekday, short] of WEEKDAYS) {
+    if (weekdays.includes(weekday)) runs.at(-1)?.push(short);
+    else runs.push([]);
+  }
+  return runs.flatMap((run) => (run.length > 2 ? `${run[0]}–${run.at(-1)}` : run)).join(', ');
+}
+
+/** @param {Pick<Reminder, 'time' | 'weekdays'>} reminder */
+export const nameOf = ({ time, weekdays }) => `${time}, ${daysOf(weekdays)}`;
+
+/** @param {Reminder} reminder */
+export const isPaused = ({ pausedUntil }) => pausedUntil !== null && Date.parse(pausedUntil) > Date.now();
+
+/** Whether the occurrence at `nextAt` is skipped for its pause. @param {Reminder} reminder */
+export const isNextPaused = ({ nextAt, pausedUntil }) =>
+  nextAt !== null && pausedUntil !== null && pausedUntil > nextAt;
+
+/** The channels of a reminder that lead anywhere. @param {Reminder} reminder @param {Reminders} channels */
+const reaching = (reminder, { emailReminders, pushSubscriptions }) =>
+  reminder.channels.filter((channel) =>
+    channel === 'EMAIL' ? emailReminders.enabled : pushSubscriptions.length > 0,
+  );
+
+/**
+ * When the next reminder comes, or why none comes.
+ * @param {Reminders} reminders
+ * @param {string} timeZone
+ * @returns {{ what: string, advice?: string }} `advice`: what an operator can do.
+ */
+export function nextReminder(reminders, timeZone) {
+  const all = reminders.reminders;
+  if (all.length === 0)
+    return { what: 'This learner has no reminder.', advice: 'Add one to tell them when reviews are due.' };
+  const enabled = all.filter(({ enabled }) => enabled);
+  if (enabled.length === 0)
+    return { what: 'No reminder comes: all are switched off.', advice: 'Switch one on below.' };
+  const reached = enabled.filter((reminder) => reaching(reminder, reminders).length > 0);
+  if (reached.length === 0) return unreached(enabled);
+  const paused = earliest(reached.filter(isNextPaused), 'pausedUntil');
+  const next = earliest(
+    reached.filter((reminder) => !isNextPaused(reminder)),
+    'nextAt',
+  );
+  if (next?.nextAt) {
+    const comes = Date.parse(next.nextAt) < Date.now() ? 'was to come' : 'comes';
+    const by = reaching(next, reminders).map((channel) => CHANNELS[channel]);
+    const mayBeEarlier =
+      paused?.pausedUntil && paused.pausedUntil < next.nextAt
+        ? ` One that is paused until ${instant(paused.pausedUntil, timeZone)} may come before it.`
+        : '';
+    return {
+      what: `The next reminder ${comes} ${instant(next.nextAt, timeZone)} (${distance(next.nextAt)}), by ${by.join(' and ')}.${mayBeEarlier}`,
+    };
+  }
+  return {
+    what: `No reminder comes before ${instant(paused?.pausedUntil ?? null, timeZone)}: until then they are paused.`,
+    advice: 'Resume one below if it should come earlier.',
+  };
+}
+
+/** @param {readonly Reminder[]} reminders @param {'nextAt' | 'pausedUntil'} field */
+const earliest = (reminders, field) =>
+  reminders.toSorted((a, b) => (a[field] ?? '').localeCompare(b[field] ?? ''))[0];
+
+/** @param {readonly Reminder[]} enabled */
+function unreached(enabled) {
+  const used = new Set(enabled.flatMap(({ channels }) => channels));
+  const reasons = [
+    used.has('EMAIL') && 'e-mail is off',
+    used.has('PUSH') && 'no browser takes push messages',
+  ].filter(Boolean);
+  return {
+    what: `No reminder comes: ${reasons.join(', and ')}.`,
+    advice: used.has('EMAIL')
+      ? 'Switch e-mail on below, or give a reminder another channel.'
+      : 'Give a reminder another channel, or let the learner allow messages in the learning app.',
+  };
+}
+
+/** @type {Readonly<Record<NonNullable<EmailReminders['offReason']>, string>>} */
+const OFF_REASONS = {
+  SWITCHED_OFF: 'it was switched off in the settings.',
+  UNSUBSCRIBED: 'the learner followed the link to unsubscribe in a message.',
+  REFUSED: 'the mail server refused three messages in a row.',
+};
+
+/** @param {EmailReminders} email @param {string} timeZone */
+export function emailState({ enabled, offReason, offAt }, timeZone) {
+  if (enabled) return 'On.';
+  const since = offAt === null ? 'Off' : `Off since ${dayOf(offAt, timeZone)}`;
+  return offReason === null ? `${since}.` : `${since}: ${OFF_REASONS[offReason]}`;
+}
+
+/** The day, with its year if that is another than this one. @param {string} time @param {string} timeZone */
+function dayOf(time, timeZone) {
+  const [date = ''] = instant(time, timeZone).split(',');
+  const [today = ''] = instant(new Date().toISOString(), timeZone).split(',');
+  const year = today.split(' ').at(-1);
+  return date.endsWith(` ${year}`) ? date.slice(0, -` ${year}`.length) : date;
+}
+
+/** @param {Delivery} delivery @param {readonly PushSubscriptionRow[]} subscriptions Those that the learner has. */
+export function addressOf({ channel, pushSubscriptionId }, subscriptions) {
+  if (pushSubscriptionId === null) return CHANNELS[channel];
+  const host = subscriptions.find(({ id }) => id === pushSubscriptionId)?.host;
+  return `${CHANNELS[channel]}, ${host ?? 'a browser that was removed'}`;
+}
+
+/**
+ * What became of a delivery.
+ * @param {Delivery} delivery
+ * @param {{ reminder: Reminder | undefined, timeZone: string }} about `reminder`: the one that made it, if it still exists.
+ */
+export function outcomeOf({ state, skipReason, failure, attempts, updatedAt }, { reminder, timeZone }) {
+  const reason = failure === null ? '' : sentence(failure);
+  if (state === 'SENT') return `Sent ${instant(updatedAt, timeZone)}.`;
+  if (state === 'FAILED') return `Failed: ${reason || 'the reason is not known.'}`;
+  if (state === 'PENDING')
+    return reason ? `To be tried again. Attempt ${attempts} failed: ${reason}` : 'Waiting to be sent.';
+  if (skipReason === 'ALREADY_REVIEWED') return 'Skipped: already reviewed that day.';
+  if (skipReason === 'LATE') return 'Skipped: its turn came more than two hours late.';
+  if (skipReason === 'PAUSED') return 'Skipped: the reminder was paused or switched off.';
+  return (reminder?.minDue ?? 1) > 1
+    ? 'Skipped: fewer reviews were due than the reminder asks for.'
+    : 'Skipped: nothing was due at that time.';
+}
+
+/** @param {string} text */
+const sentence = (text) => (/[.!?]$/.test(text) ? text : `${text}.`);

@@ -1,0 +1,90 @@
+// By what a learner's reminders come: e-mail, push subscriptions, the calendar.
+/** @import { Context, Reminders, User } from '../types.d.ts' */
+
+import {
+  askDeleteFeed,
+  askDeletePush,
+  askNewFeed,
+  askSwitchEmailOn,
+  switchEmail,
+} from '../actions/channel-actions.js';
+import { sendTest } from '../actions/send-test.js';
+import { h } from '../dom.js';
+import { instant } from '../format.js';
+import { emailState } from '../reminder-words.js';
+import { button, card, table } from '../ui.js';
+
+/** @param {Context} context @param {User} user @param {Reminders} data @param {boolean} isPushSetUp */
+export function channelCards(context, user, data, isPushSetUp) {
+  const push = pushCard(context, user, data, isPushSetUp);
+  push.classList.add('wide');
+  return [emailCard(context, user, data), calendarCard(context, user, data), push];
+}
+
+/** @param {Context} context @param {User} user @param {Reminders} data */
+function emailCard(context, user, { emailReminders }) {
+  const { enabled } = emailReminders;
+  const toggle = enabled
+    ? button('Switch e-mail off', () => void switchEmail(context, user, false), { id: 'switch-email' })
+    : button('Switch e-mail on', () => askSwitchEmailOn(context, user, emailReminders), {
+        id: 'switch-email',
+      });
+  return card(
+    'E-mail',
+    h('p', {}, emailState(emailReminders, user.timeZone)),
+    context.mayChange &&
+      h('div', { class: 'actions' }, toggle, enabled && testButton(context, user, 'EMAIL', [])),
+  );
+}
+
+/** @param {Context} context @param {User} user @param {Reminders} data @param {boolean} isPushSetUp */
+function pushCard(context, user, { pushSubscriptions }, isPushSetUp) {
+  if (pushSubscriptions.length === 0) {
+    const none = isPushSetUp
+      ? 'No browser takes push messages. The learner can allow them in the learning app.'
+      : 'Push is not set up on this server.';
+    return card('Push', h('p', {}, none));
+  }
+  const rows = pushSubscriptions.map((subscription) => {
+    const cells = [subscription.host, instant(subscription.createdAt, user.timeZone)];
+    if (!context.mayChange) return cells;
+    const name = `Delete ${subscription.host}, ${cells[1]}`;
+    const remove = button('Delete', () => askDeletePush(context, user, subscription), {
+      ...{ class: 'danger', 'aria-label': name },
+    });
+    return [...cells, h('div', { class: 'actions' }, remove)];
+  });
+  const columns = ['Push service', 'Since'];
+  return card(
+    'Push',
+    table('Push subscriptions', context.mayChange ? [...columns, 'Actions'] : columns, rows, 'stacks'),
+    context.mayChange && h('div', { class: 'actions' }, testButton(context, user, 'PUSH', pushSubscriptions)),
+  );
+}
+
+/** @param {Context} context @param {User} user @param {Reminders} data */
+function calendarCard(context, user, { calendarFeed }) {
+  const state =
+    calendarFeed === null
+      ? 'There is no calendar address.'
+      : `There is an address, made ${instant(calendarFeed.createdAt, user.timeZone)}.`;
+  return card(
+    'Calendar',
+    h('p', {}, state),
+    context.mayChange &&
+      h(
+        'div',
+        { class: 'actions' },
+        button('New address', () => askNewFeed(context, user, calendarFeed !== null), { id: 'new-feed' }),
+        calendarFeed &&
+          button('End the address', () => askDeleteFeed(context, user), { class: 'danger', id: 'end-feed' }),
+      ),
+  );
+}
+
+/** @param {Context} context @param {User} user @param {'EMAIL' | 'PUSH'} channel @param {Reminders['pushSubscriptions']} subscriptions */
+const testButton = (context, user, channel, subscriptions) =>
+  button('Send a test', () => void sendTest(context, user, channel, subscriptions), {
+    'aria-label': `Send a test by ${channel === 'EMAIL' ? 'e-mail' : 'push'}`,
+    id: `test-${channel}`,
+  });

@@ -1,0 +1,105 @@
+// A learner's reminders: when the next one comes, their settings, their channels, and what was sent.
+/** @import { Context, Reminder, Reminders, User, View } from '../types.d.ts' */
+
+import { askCreate, reminderActions } from '../actions/reminder-actions.js';
+import { FailedCallError, request } from '../api.js';
+import { h } from '../dom.js';
+import { distance, instant } from '../format.js';
+import { CHANNELS, daysOf, isNextPaused, isPaused, nextReminder } from '../reminder-words.js';
+import { adviceOf, button, card, table, userHeader } from '../ui.js';
+import { notThere } from './not-there.js';
+import { channelCards } from './reminder-channels.js';
+import { deliveriesCard } from './reminder-deliveries.js';
+
+/** @param {Context} context @returns {Promise<View>} */
+export async function remindersView(context) {
+  const { path, params } = context.route;
+  const id = path[1] ?? '';
+  const after = params.get('after');
+  const [{ user }, answer] = await Promise.all([
+    request('USER', { id }),
+    // Without the reminders service the learner's other pages still work.
+    request('REMINDERS', { id, after }).catch((error) => {
+      if (isAway(error, after)) return error;
+      throw error;
+    }),
+  ]);
+  if (user === null) return notThere('learner');
+  const content =
+    answer instanceof FailedCallError
+      ? away(answer, context.refresh)
+      : answer.user && reminders(context, user, answer.user, answer.pushPublicKey !== null);
+  return { title: `Reminders of ${user.email}`, content: [userHeader(user, 'Reminders'), content] };
+}
+
+/** Of an INVALID_REQUEST the only other cause is the cursor in the address. @param {unknown} error @param {string | null} after */
+const isAway = (error, after) =>
+  error instanceof FailedCallError &&
+  (error.code === 'UNAVAILABLE' || (error.code === 'INVALID_REQUEST' && after === null));
+
+/** @param {FailedCallError} error @param {() => Promise<void>} again */
+function away(error, again) {
+  const isOff = error.code === 'INVALID_REQUEST';
+  return h(
+    'section',
+    { class: 'card failure', role: 'alert' },
+    h('h2', {}, isOff ? error.message : 'The reminders service does not answer.'),
+    h('p', {}, isOff ? 'The other pages work.' : `${adviceOf(error)} The other pages work.`),
+    !isOff && button('Try again', () => void again(), { class: 'primary', id: 'try-again' }),
+  );
+}
+
+/** @param {Context} context @param {User} user @param {Reminders} data @param {boolean} isPushSetUp */
+function reminders(context, user, data, isPushSetUp) {
+  const { what, advice } = nextReminder(data, user.timeZone);
+  return [
+    h(
+      'p',
+      { id: 'next-reminder' },
+      h('span', { class: 'strong' }, what),
+      context.mayChange && advice && ` ${advice}`,
+    ),
+    context.mayChange &&
+      h(
+        'p',
+        {},
+        button('Add a reminder', () => askCreate(context, user), { class: 'primary', id: 'add-reminder' }),
+      ),
+    data.reminders.length > 0 && card('Reminders', list(context, user, data.reminders)),
+    h('div', { class: 'grid' }, channelCards(context, user, data, isPushSetUp)),
+    deliveriesCard(context, user, data),
+  ];
+}
+
+/** @param {Context} context @param {User} user @param {readonly Reminder[]} all */
+function list(context, user, all) {
+  const columns = [
+    ...['Time', 'Days', 'Channels', 'Least due', 'Only if not reviewed today', 'Paused until'],
+    ...['Enabled', 'Next'],
+  ];
+  return table(
+    'Reminders',
+    context.mayChange ? [...columns, 'Actions'] : columns,
+    all.map((reminder) => {
+      const cells = [
+        reminder.time,
+        daysOf(reminder.weekdays),
+        reminder.channels.map((channel) => CHANNELS[channel]).join(', '),
+        reminder.minDue,
+        reminder.onlyIfNotReviewedToday ? 'yes' : 'no',
+        isPaused(reminder) ? instant(reminder.pausedUntil, user.timeZone) : '–',
+        reminder.enabled ? 'yes' : 'no',
+        nextOf(reminder, user.timeZone),
+      ];
+      return context.mayChange ? [...cells, reminderActions(context, user, reminder)] : cells;
+    }),
+    'stacks',
+  );
+}
+
+/** @param {Reminder} reminder @param {string} timeZone */
+function nextOf(reminder, timeZone) {
+  if (reminder.nextAt === null) return '–';
+  if (isNextPaused(reminder)) return 'after the pause';
+  return `${instant(reminder.nextAt, timeZone)} (${distance(reminder.nextAt)})`;
+}
