@@ -57,9 +57,10 @@ export function createClients(
     reminders:
       config.remindersTarget === undefined
         ? undefined
-        : clientsTo('reminders', config.remindersTarget)<ReminderServiceDefinition, 'ExportUserData'>(
-            'ReminderService',
-          ),
+        : clientsTo(
+            'reminders',
+            config.remindersTarget,
+          )<ReminderServiceDefinition, 'ExportUserData'>('ReminderService'),
   };
 }
 

@@ -13,7 +13,7 @@ import { followTimeZones } from './users/follow-time-zones.ts';
 
 const CLAIMS_AT_A_TIME = 500;
 const CLAIM_MS = 1000;
-const FOLLOW_MS = 5_000;
+const FOLLOW_MS = 20_000;
 const SWEEP_MS = 600_000;
 /** More than the connections of the mail server's pool, so that none waits for this process. */
 const MAILS_AT_ONCE = 32;
