@@ -20,6 +20,7 @@ export function createStartPlace() {
     SCHEDULING_PORT: '0',
     ACCOUNTS_PORT: '0',
     GRAPHQL_PORT: '0',
+    REMINDERS: 'off',
     LOG_LEVEL: 'error',
   };
   const processes: Process[] = [];
