@@ -12,5 +12,7 @@ export default defineConfig({
     globalSetup: ['test/support/global-setup.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // A condition that is waited for; on a busy machine a second is little.
+    expect: { poll: { timeout: 20_000 } },
   },
 });

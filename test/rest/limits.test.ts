@@ -193,7 +193,7 @@ describeWithRedis('two facades on one Redis', () => {
         const [one, two, three] = [await leftOf(0), await leftOf(1), await leftOf(0)];
         return [one - two, two - three];
       };
-      await expect.poll(countTogether, { timeout: 10_000, interval: 100 }).toEqual([1, 1]);
+      await expect.poll(countTogether, { timeout: 20_000, interval: 100 }).toEqual([1, 1]);
       const answers = await Promise.all(Array.from({ length: 100 }, (_, index) => write(index % 2, key)));
       const count = (status: number) => answers.filter((answer) => answer?.status === status).length;
       expect([count(400), count(429)]).toEqual([60, 40]);

@@ -77,7 +77,7 @@ test('a facade ends soon though a client was refused and does not close its side
   await rest.close();
   expect(performance.now() - began).toBeLessThan(3500);
   for (const socket of sockets) socket.destroy();
-}, 10_000);
+});
 
 describe('a facade that ends', () => {
   /** Holds a material's row, so that reviews of it wait. */

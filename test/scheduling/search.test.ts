@@ -129,7 +129,7 @@ describe('search', () => {
       }),
       { numRuns: 200, seed: 7 },
     );
-  }, 15_000);
+  });
 
   test('goes on from any place of a long answer, also past the newest', async () => {
     const everything = { query: 'a', pageSize: 100, state: 'MATERIAL_STATE_ANY' } as const;

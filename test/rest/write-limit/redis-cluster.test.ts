@@ -38,7 +38,7 @@ describeWithRedis('the write limit on Redis Cluster', () => {
         for (const bucket of first) await limiter.take(bucket);
         return limiter.mode();
       };
-      await vi.waitFor(async () => expect(await touched()).toBe('redis'), { timeout: 10_000 });
+      await vi.waitFor(async () => expect(await touched()).toBe('redis'), { timeout: 20_000 });
     }
   });
   afterAll(async () => {
