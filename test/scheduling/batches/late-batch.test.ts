@@ -25,7 +25,7 @@ const HOLDS = {
     return async () => {
       // The statement times out while the table is still locked.
       await expect
-        .poll(lock.waiting, { timeout: 5000 })
+        .poll(lock.waiting, { timeout: 20_000 })
         .toBe(0)
         .finally(() => lock.close());
     };
