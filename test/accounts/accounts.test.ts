@@ -299,6 +299,20 @@ describe('a user', () => {
   });
 });
 
+test('users are listed by their latest change from an instant on, oldest first, page by page', async () => {
+  const [first, second, third] = [await newUser(), await newUser(), await newUser()];
+  const { user } = await here.users.updateUser({ userId: first, timeZone: 'Europe/Berlin' }, CALL);
+  const changedSinceTime = (await here.users.getUser({ userId: second }, CALL)).user?.updateTime ?? null;
+  const page = await here.users.listChangedUsers({ changedSinceTime, pageSize: 2 }, CALL);
+  expect(page.users.map(({ userId }) => userId)).toEqual([second, third]);
+  const rest = { changedSinceTime, pageSize: 2, pageToken: page.nextPageToken };
+  expect(await here.users.listChangedUsers(rest, CALL)).toEqual({ users: [user], nextPageToken: '' });
+  const list = (request: object) => reasonOf(here.users.listChangedUsers(request, CALL));
+  expect(await list({})).toBe('INVALID_REQUEST changed_since_time');
+  expect(await list({ changedSinceTime, pageSize: 101 })).toBe('INVALID_REQUEST page_size');
+  expect(await list({ changedSinceTime, pageToken: 'x' })).toBe('INVALID_REQUEST page_token');
+});
+
 describe('the stream of revocations', () => {
   test('beats, tells of revocations and changes made elsewhere, and ends when they can be missed', async () => {
     const { apiKey } = await here.apiKeys.createApiKey({ userId: await newUser() }, CALL);
