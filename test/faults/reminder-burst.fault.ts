@@ -7,9 +7,10 @@ import { afterAll, expect, test } from 'vitest';
 import { createTestDatabase } from '../support/database.ts';
 import { memoryOf } from '../support/process-memory.ts';
 import { type ServiceProcess, startService } from '../support/services.ts';
+import { sized } from './support/rounds.ts';
 
 /** BURST_USERS=100000 is the full size. */
-const USERS = Number(process.env.BURST_USERS ?? 10_000);
+const USERS = Number(process.env.BURST_USERS ?? sized(20_000));
 const ends: (() => Promise<unknown>)[] = [];
 afterAll(async () => {
   for (const end of ends.toReversed()) await end();

@@ -3,6 +3,7 @@ import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { freePort } from '../../services/platform/process/free-port.ts';
 import { createApi } from '../support/api.ts';
 import { createStartPlace, type Started, type StartPlace } from '../support/npm-start.ts';
 import { root } from '../support/processes.ts';
@@ -109,6 +110,30 @@ describe('npm start', () => {
     expect(statSync(join(folder, 'data/gateway-token')).mode & 0o777).toBe(0o600);
     expect(statSync(join(folder, 'data/key-pepper')).mode & 0o777).toBe(0o600);
     expect(statSync(join(folder, 'data/postgres/password')).mode & 0o777).toBe(0o600);
+  });
+
+  test('reminds by mails in a folder, with keys for push that it keeps to their owner', async () => {
+    const port = await freePort();
+    const started = await start({ REMINDERS: 'on', REMINDERS_PORT: '0', REMINDERS_HTTP_PORT: `${port}` });
+    expect(started.output()).toContain(`as .eml files in ${join(folder, 'data/mail')}`);
+    expect((await fetch(`http://127.0.0.1:${port}/unsubscribe/unknown`)).status).toBe(404);
+    const token = readFileSync(join(folder, 'data/gateway-token'), 'utf8').trim();
+    const ask = async (query: string) => {
+      const response = await fetch(/http:\S+\/graphql/.exec(started.output())?.[0] ?? '', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+        body: JSON.stringify({ query }),
+      });
+      return ((await response.json()) as { data: { user: { id: string }; pushPublicKey: string } }).data;
+    };
+    const { user, pushPublicKey } = await ask('{ pushPublicKey user(email: "demo@example.com") { id } }');
+    expect(pushPublicKey).toMatch(/^[\w-]{87}$/);
+    await ask(
+      `mutation { sendTestReminder(input: { userId: "${user.id}", channel: EMAIL }) { deliveries { id } } }`,
+    );
+    const mails = () => readdirSync(join(folder, 'data/mail')).filter((name) => name.endsWith('.eml'));
+    await expect.poll(mails).toHaveLength(1);
+    expect(statSync(join(folder, 'data/vapid-keys')).mode & 0o777).toBe(0o600);
   });
 
   test.runIf(process.getuid?.() === 0)(
