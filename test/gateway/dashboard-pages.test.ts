@@ -49,7 +49,7 @@ describe.runIf(hasBrowser('the looks of the dashboard'))(
         stubReminder({ timeOfDay: '18:30', pausedUntilTime: timestamp('2099-02-01T00:00:00Z') }),
       );
       held.email = { enabled: false, offReason: 'EMAIL_OFF_REASON_REFUSED', offTime: timestamp(MADE) };
-      held.feedUrls.push('https://remind.example.com/calendar/x.ics');
+      held.hasFeed = true;
       held.subscriptions.push({
         subscriptionId: 's',
         endpointHost: 'updates.push.services.example.net',

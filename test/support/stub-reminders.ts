@@ -1,5 +1,5 @@
-// A stand-in for the reminders service over real gRPC, which keeps what a test gives it in memory and sends nothing.
-import { randomBytes, randomUUID } from 'node:crypto';
+// A stand-in for the reminders service over real gRPC, which shows what a test gives it and refuses every change.
+import { randomUUID } from 'node:crypto';
 import type { DeliveryInput } from '../../generated/reminders/v1/Delivery.ts';
 import type { EmailChannelInput } from '../../generated/reminders/v1/EmailChannel.ts';
 import type { PushSubscriptionInput } from '../../generated/reminders/v1/PushSubscription.ts';
@@ -9,7 +9,7 @@ import type {
   ReminderServiceHandlers,
 } from '../../generated/reminders/v1/ReminderService.ts';
 import { invalidField, ServiceError } from '../../services/platform/errors.ts';
-import { implement } from '../../services/platform/grpc/handlers.ts';
+import { type AsyncHandlers, implement } from '../../services/platform/grpc/handlers.ts';
 import { startGrpcServer } from '../../services/platform/grpc/server.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { loadProto, serviceDefinition } from '../../services/platform/protobuf/load.ts';
@@ -19,9 +19,7 @@ export type StubReminders = Awaited<ReturnType<typeof startStubReminders>>;
 type UserReminders = {
   reminders: ReminderInput[];
   email: EmailChannelInput;
-  /** Of each calendar address that was ever made; the last one holds unless `isFeedEnded`. */
-  feedUrls: string[];
-  isFeedEnded: boolean;
+  hasFeed: boolean;
   subscriptions: PushSubscriptionInput[];
   /** Newest first. */
   deliveries: DeliveryInput[];
@@ -68,113 +66,47 @@ export async function startStubReminders() {
     const found = users.get(userId) ?? {
       reminders: [],
       email: { enabled: true },
-      feedUrls: [],
-      isFeedEnded: false,
+      hasFeed: false,
       subscriptions: [],
       deliveries: [],
     };
     users.set(userId, found);
     return found;
   };
-  const indexOf = (rows: readonly { reminderId?: string }[], reminderId: string) => {
-    const index = rows.findIndex((row) => row.reminderId === reminderId);
-    if (index < 0) throw new ServiceError('NOT_FOUND');
-    return index;
-  };
   const proto = loadProto('reminders/v1');
+  const definition = serviceDefinition<ReminderServiceDefinition>(proto, 'reminders.v1.ReminderService');
+  const refused: object = Object.fromEntries(
+    Object.keys(definition).map((rpc) => [
+      rpc,
+      async () => {
+        throw new Error('the stub does not answer this');
+      },
+    ]),
+  );
   const server = await startGrpcServer({
     ...{ host: '127.0.0.1', port: 0, trust: { serviceTokens: [], tls: undefined } },
     logger: createLogger('test', 'silent'),
     proto,
     domain: 'reminders.v1',
     services: [
-      implement<ReminderServiceHandlers>(
-        serviceDefinition<ReminderServiceDefinition>(proto, 'reminders.v1.ReminderService'),
-        {
-          async CreateReminder({ userId, ...settings }) {
-            const { reminders } = of(userId);
-            if (reminders.length >= 10)
-              throw new ServiceError('INVALID_REQUEST', { message: 'A user has at most 10 reminders.' });
-            const reminder = stubReminder(settings);
-            reminders.push(reminder);
-            return { reminder };
-          },
-          async UpdateReminder({ userId, reminderId, updateMask, ...values }) {
-            const { reminders } = of(userId);
-            const index = indexOf(reminders, reminderId);
-            const named = (updateMask?.paths ?? []).map((path) =>
-              path.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
-            );
-            const after: ReminderInput = {
-              ...reminders[index],
-              ...Object.fromEntries(Object.entries(values).filter(([name]) => named.includes(name))),
-            };
-            reminders[index] = { ...after, nextTime: after.enabled ? timestamp(NEXT) : null };
-            return { reminder: reminders[index] };
-          },
-          async DeleteReminder({ userId, reminderId }) {
-            const { reminders } = of(userId);
-            reminders.splice(indexOf(reminders, reminderId), 1);
-            return {};
-          },
-          ListReminders: async ({ userId }) => ({ reminders: of(userId).reminders }),
-          async GetChannels({ userId }) {
-            const { email, feedUrls, isFeedEnded } = of(userId);
-            const hasFeed = feedUrls.length > 0 && !isFeedEnded;
-            return { email, calendarFeed: hasFeed ? { createTime: timestamp(MADE) } : null };
-          },
-          async SetEmailEnabled({ userId, enabled }) {
-            const off = { offReason: 'EMAIL_OFF_REASON_SWITCHED_OFF', offTime: timestamp(MADE) } as const;
-            of(userId).email = { enabled, ...(enabled ? {} : off) };
-            return { email: of(userId).email };
-          },
-          async CreateCalendarFeed({ userId }) {
-            const url = `https://remind.example.com/calendar/${randomBytes(32).toString('base64url')}.ics`;
-            of(userId).feedUrls.push(url);
-            of(userId).isFeedEnded = false;
-            return { url, calendarFeed: { createTime: timestamp(MADE) } };
-          },
-          async DeleteCalendarFeed({ userId }) {
-            of(userId).isFeedEnded = true;
-            return { deleted: true };
-          },
-          async RegisterPushSubscription() {
-            throw new ServiceError('INVALID_REQUEST');
-          },
-          ListPushSubscriptions: async ({ userId }) => ({ subscriptions: of(userId).subscriptions }),
-          async DeletePushSubscription({ userId, subscriptionId }) {
-            const user = of(userId);
-            user.subscriptions = user.subscriptions.filter((each) => each.subscriptionId !== subscriptionId);
-            return {};
-          },
-          GetPushPublicKey: async () => ({ publicKey: 'public-key' }),
-          async ListDeliveries({ userId, pageSize, pageToken }) {
-            const from = pageToken === '' ? 0 : Number(pageToken);
-            if (!Number.isInteger(from)) throw invalidField('page_token', 'is not a token of this list.');
-            const { deliveries } = of(userId);
-            const to = from + (pageSize || 20);
-            const nextPageToken = to < deliveries.length ? String(to) : '';
-            return { deliveries: deliveries.slice(from, to), nextPageToken };
-          },
-          async SendTestReminder({ userId, channel }) {
-            const { deliveries, subscriptions } = of(userId);
-            if (deliveries.filter(({ isTest }) => isTest).length >= 5)
-              throw new ServiceError('RATE_LIMITED', { retryAfterSeconds: 1800 });
-            const ids =
-              channel === 'CHANNEL_PUSH'
-                ? subscriptions.map(({ subscriptionId = '' }) => subscriptionId)
-                : [''];
-            const made = ids.map((subscriptionId) => stubDelivery({ channel, subscriptionId, isTest: true }));
-            deliveries.unshift(...made);
-            return { deliveries: made };
-          },
-          async ExportUserData() {},
-          DeleteUserData: async ({ userId }) => {
-            users.delete(userId);
-            return {};
-          },
+      implement<ReminderServiceHandlers>(definition, {
+        ...(refused as AsyncHandlers<ReminderServiceHandlers>),
+        ListReminders: async ({ userId }) => ({ reminders: of(userId).reminders }),
+        async GetChannels({ userId }) {
+          const { email, hasFeed } = of(userId);
+          return { email, calendarFeed: hasFeed ? { createTime: timestamp(MADE) } : null };
         },
-      ),
+        ListPushSubscriptions: async ({ userId }) => ({ subscriptions: of(userId).subscriptions }),
+        GetPushPublicKey: async () => ({ publicKey: 'public-key' }),
+        async ListDeliveries({ userId, pageSize, pageToken }) {
+          const from = pageToken === '' ? 0 : Number(pageToken);
+          if (!Number.isInteger(from)) throw invalidField('page_token', 'is not a token of this list.');
+          const { deliveries } = of(userId);
+          const to = from + (pageSize || 20);
+          const nextPageToken = to < deliveries.length ? String(to) : '';
+          return { deliveries: deliveries.slice(from, to), nextPageToken };
+        },
+      }),
     ],
   });
   return {

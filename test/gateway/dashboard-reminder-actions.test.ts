@@ -1,0 +1,205 @@
+// What operators do with reminders in the dashboard, in a real browser against the real reminders service.
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { hasBrowser } from '../support/browser.ts';
+import { startEmptyDashboard } from '../support/dashboard.ts';
+import { startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { startRemindersBeside } from '../support/reminders-beside.ts';
+
+const HELD = `query ($id: ID) { user(id: $id) {
+  reminders { time weekdays channels minDue onlyIfNotReviewedToday pausedUntil enabled }
+  emailReminders { enabled } calendarFeed { createdAt } pushSubscriptions { host } } }`;
+
+describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', { timeout: 60_000 }, () => {
+  let dashboard: Awaited<ReturnType<typeof startEmptyDashboard>>;
+  let service: Awaited<ReturnType<typeof startRemindersBeside>>;
+  let gateway: TestGateway;
+  beforeAll(async () => {
+    dashboard = await startEmptyDashboard({});
+    service = await startRemindersBeside(dashboard.system);
+    gateway = await startTestGateway({ ...dashboard.system, remindersTarget: service.target });
+  });
+  afterAll(async () => {
+    await gateway.stop();
+    await service.stop();
+    await dashboard.stop();
+  });
+
+  const newUser = async (timeZone = 'UTC') => {
+    const { userId } = await dashboard.system.createUser([], timeZone);
+    return { userId, held: async () => (await gateway.query(HELD, { id: userId })).data.user };
+  };
+  const open = async (userId: string, permissions: string[] = []) => {
+    const opened = await dashboard.openAt(`#/users/${userId}/reminders`, {
+      ...{ origin: gateway.origin, permissions },
+    });
+    await opened.page.getByRole('heading', { name: 'Latest deliveries' }).waitFor();
+    return opened;
+  };
+  const press = (page: Page, name: string) => page.getByRole('button', { name }).click();
+  const answer = (page: Page, name: string) => page.getByRole('dialog').getByRole('button', { name }).click();
+
+  test('adds, edits, pauses, resumes, switches and deletes one', async () => {
+    const { userId, held } = await newUser('Asia/Tokyo');
+    const { page, complaints } = await open(userId);
+    const dialog = page.getByRole('dialog');
+    await press(page, 'Add a reminder');
+    await dialog.getByLabel('Time').fill('07:15');
+    await dialog.getByLabel('Saturday').uncheck();
+    await dialog.getByLabel('Sunday').uncheck();
+    await dialog.getByLabel('e-mail').uncheck();
+    await answer(page, 'Add');
+    // The browser refuses a reminder without a channel.
+    const complaint = dialog
+      .getByLabel('e-mail')
+      .evaluate((box) => (box as { validationMessage: string }).validationMessage);
+    expect(await complaint).toBe('Choose at least one channel.');
+    await dialog.getByLabel('push').check();
+    await dialog.getByLabel('Least due').fill('5');
+    await dialog.getByLabel('Only if not reviewed today').check();
+    await answer(page, 'Add');
+    await page.getByText('Added: 07:15, Mon–Fri').waitFor();
+    const reminder = {
+      ...{ time: '07:15', weekdays: ['MONDAY', 'TUESDAY', 'WEDNESDAY', 'THURSDAY', 'FRIDAY'] },
+      ...{ channels: ['PUSH'], minDue: 5, onlyIfNotReviewedToday: true, pausedUntil: null, enabled: true },
+    };
+    expect((await held()).reminders).toEqual([reminder]);
+
+    await press(page, 'Edit 07:15, Mon–Fri');
+    await dialog.getByLabel('Time').fill('21:00');
+    await dialog.getByLabel('Least due').fill('1');
+    await answer(page, 'Save');
+    await page.getByText('Saved: 21:00, Mon–Fri').waitFor();
+    expect((await held()).reminders).toEqual([{ ...reminder, time: '21:00', minDue: 1 }]);
+
+    await press(page, 'Pause 21:00');
+    await dialog.getByLabel('Paused until').fill('2020-01-01T00:00');
+    await answer(page, 'Pause');
+    await dialog.getByText('This time is past. Choose a later one.').waitFor();
+    await dialog.getByLabel('Paused until').fill('2099-02-01T09:00');
+    await answer(page, 'Pause');
+    await page.getByText('Paused until 1 Feb 2099, 09:00: 21:00, Mon–Fri').waitFor();
+    expect((await held()).reminders[0].pausedUntil).toBe('2099-02-01T00:00:00.000Z');
+    await press(page, 'Resume 21:00');
+    await page.getByRole('button', { name: 'Pause 21:00' }).waitFor();
+    expect((await held()).reminders[0].pausedUntil).toBeNull();
+
+    await page.getByRole('button', { name: 'Switch off 21:00' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Switch on 21:00' }).waitFor();
+    expect((await held()).reminders[0].enabled).toBe(false);
+    // The focus stays on the button, so that a second Enter undoes the first.
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Switch off 21:00' }).waitFor();
+    expect((await held()).reminders[0].enabled).toBe(true);
+
+    await press(page, 'Delete 21:00');
+    await answer(page, 'Delete permanently');
+    await page.getByText('This learner has no reminder.').waitFor();
+    expect((await held()).reminders).toEqual([]);
+    const add =
+      'mutation ($input: CreateReminderInput!) { createReminder(input: $input) { reminder { id } } }';
+    for (let made = 1; made <= 10; made += 1)
+      await gateway.query(add, { input: { userId, time: '06:00', channels: ['PUSH'] } });
+    await press(page, 'Add a reminder');
+    await answer(page, 'Add');
+    await dialog.getByText('A user has at most 10 reminders.').waitFor();
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  test('sends tests by e-mail, sees why it went off, and switches it', async () => {
+    const { userId, held } = await newUser();
+    const { page } = await open(userId);
+    const dialog = page.getByRole('dialog');
+    await press(page, 'Send a test by e-mail');
+    await dialog.getByText(/^e-mail: Sent \d+ \w+ \d{4}, \d\d:\d\d\.$/).waitFor();
+    await answer(page, 'Done');
+    const reason = 'The mail server refused the message (550).';
+    service.ends.mail = { result: 'failed', reason, isGone: false };
+    for (let refused = 1; refused <= 3; refused += 1) {
+      await press(page, 'Send a test by e-mail');
+      await dialog.getByText(`e-mail: Failed: ${reason}`).waitFor();
+      await answer(page, 'Done');
+    }
+    const off = /^Off since \d+ \w+: the mail server refused three messages in a row\.$/;
+    await page.getByText(off).waitFor();
+    await press(page, 'Switch e-mail on');
+    await dialog
+      .getByText(/refused three messages to \w+@example\.com\. Check the address first\.$/)
+      .waitFor();
+    await answer(page, 'Switch on');
+    await page.getByText('On.', { exact: true }).waitFor();
+    expect((await held()).emailReminders).toEqual({ enabled: true });
+    await press(page, 'Switch e-mail off');
+    await page.getByText(/^Off since \d+ \w+: it was switched off in the settings\.$/).waitFor();
+    expect((await held()).emailReminders).toEqual({ enabled: false });
+    await page.close();
+  });
+
+  test('shows a new calendar address once, which Esc does not lose, and ends it', async () => {
+    const { userId, held } = await newUser();
+    const { page } = await open(userId, ['clipboard-read', 'clipboard-write']);
+    const dialog = page.getByRole('dialog');
+    await press(page, 'New address');
+    await answer(page, 'Make the address');
+    await dialog.getByLabel('Address').waitFor();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Escape');
+    const address = await dialog.getByLabel('Address').inputValue();
+    expect(address).toMatch(/^https:\/\/remind\.example\.com\/calendar\/[\w-]{43}\.ics$/);
+    await answer(page, 'Copy');
+    await dialog.getByRole('button', { name: 'Copied' }).waitFor();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(address);
+    await answer(page, 'Done');
+    await page.getByText(/^There is an address, made \d/).waitFor();
+    expect(await page.content()).not.toContain('remind.example.com');
+    const { calendarFeed } = await held();
+    await press(page, 'New address');
+    await dialog.getByText('The present address stops working immediately.').waitFor();
+    await page.keyboard.press('Escape');
+    expect((await held()).calendarFeed).toEqual(calendarFeed);
+
+    await press(page, 'End the address');
+    await answer(page, 'End it permanently');
+    await page.getByText('There is no calendar address.').waitFor();
+    expect((await held()).calendarFeed).toBeNull();
+    await page.close();
+  });
+
+  test('sends a test to each browser, five an hour, and deletes one', async () => {
+    const { userId, held } = await newUser();
+    const register = `mutation ($input: RegisterPushSubscriptionInput!) {
+      registerPushSubscription(input: $input) { pushSubscription { id } } }`;
+    for (const host of ['push.example.net', 'web.example.org'])
+      await gateway.query(register, {
+        input: { userId, endpoint: `https://${host}/1`, p256dh: 'key', auth: 'secret' },
+      });
+    const { page } = await open(userId);
+    const dialog = page.getByRole('dialog');
+    service.ends.push = { result: 'failed', reason: 'The push service refused it (413).', isGone: false };
+    const told = async () => (await dialog.locator('p').allInnerTexts()).toSorted();
+    await press(page, 'Send a test by push');
+    await expect
+      .poll(told, { timeout: 10_000 })
+      .toEqual([
+        'push, push.example.net: Failed: The push service refused it (413).',
+        'push, web.example.org: Failed: The push service refused it (413).',
+      ]);
+    await answer(page, 'Done');
+    const send =
+      'mutation ($input: SendTestReminderInput!) { sendTestReminder(input: $input) { deliveries { id } } }';
+    for (let sent = 2; sent <= 5; sent += 1)
+      await gateway.query(send, { input: { userId, channel: 'PUSH' } });
+    await press(page, 'Send a test by push');
+    await dialog.getByText(/At most 5 tests an hour are sent to a user\. Try again in \d+ min\./).waitFor();
+    await answer(page, 'Done');
+
+    await press(page, 'Delete push.example.net');
+    await answer(page, 'Delete');
+    await page.getByText('Deleted: push.example.net').waitFor();
+    expect((await held()).pushSubscriptions).toEqual([{ host: 'web.example.org' }]);
+    await page.getByText('push, a browser that was removed').first().waitFor();
+    await page.close();
+  });
+});
