@@ -76,16 +76,16 @@ test('lists, searches and counts hold the own alone', async () => {
 
 test('a search whose first page is full has looked through the own alone', async () => {
   const second = newUserId();
-  const INSERT = `SELECT scheduling.insert_material($1, $2, $3, NULL, NULL, 'card', 250, 0, 0, $4, $4)`;
+  const INSERT = `SELECT scheduling.insert_material($1, $2, $3, $4, NULL, 'card', 250, 0, 0, $5, $5)`;
   // The other way round than the first pair, so that no order of the rows hides whose they are.
-  await here.sql.query(INSERT, [yours, second, 'wombat', '2030-01-01T00:00:00Z']);
-  await here.sql.query(INSERT, [mine, second, 'quokka', '2030-01-01T00:00:00Z']);
+  await here.sql.query(INSERT, [yours, second, 'wombat', 'wallaby', '2030-01-01T00:00:00Z']);
+  await here.sql.query(INSERT, [mine, second, 'quokka', null, '2030-01-01T00:00:00Z']);
   const search = async (userId: string, query: string, pageSize: number) => {
     const { materials } = await here.materials.listMaterials({ userId, query, pageSize }, CALL);
     return materials.map(({ title }) => title);
   };
   expect(await search(mine, 'wombat', 1)).toEqual([]);
-  // In the content of the other's.
+  // In the contents of the other's.
   expect(await search(mine, 'wallaby', 1)).toEqual([]);
   expect(await search(yours, 'quokka', 1)).toEqual([]);
   expect(await search(mine, 'quokka', 2)).toEqual(['quokka', 'quokka']);
