@@ -87,6 +87,10 @@ test('a search whose first page is full has looked through the own alone', async
   expect(await search(mine, 'wombat', 1)).toEqual([]);
   // In the contents of the other's.
   expect(await search(mine, 'wallaby', 1)).toEqual([]);
+  expect([await search(yours, 'wallaby', 1), await search(yours, 'wallaby', 2)]).toEqual([
+    ['wombat'],
+    ['wombat', 'wombat'],
+  ]);
   expect(await search(yours, 'quokka', 1)).toEqual([]);
   expect(await search(mine, 'quokka', 2)).toEqual(['quokka', 'quokka']);
   expect(await search(yours, 'wombat', 2)).toEqual(['wombat', 'wombat']);
