@@ -79,7 +79,8 @@ test('a search whose first page is full has looked through the own alone', async
   const INSERT = `SELECT scheduling.insert_material($1, $2, $3, $4, NULL, 'card', 250, 0, 0, $5, $5)`;
   // The other way round than the first pair, so that no order of the rows hides whose they are.
   await here.sql.query(INSERT, [yours, second, 'wombat', 'wallaby', '2030-01-01T00:00:00Z']);
-  await here.sql.query(INSERT, [mine, second, 'quokka', null, '2030-01-01T00:00:00Z']);
+  await here.sql.query(INSERT, [mine, second, 'quokka', 'kangaroo', '2030-01-01T00:00:00Z']);
+  await here.materials.updateMaterial({ ...owned(), title: 'quokka', content: 'kangaroo' }, CALL);
   const search = async (userId: string, query: string, pageSize: number) => {
     const { materials } = await here.materials.listMaterials({ userId, query, pageSize }, CALL);
     return materials.map(({ title }) => title);
@@ -87,10 +88,13 @@ test('a search whose first page is full has looked through the own alone', async
   expect(await search(mine, 'wombat', 1)).toEqual([]);
   // In the contents of the other's.
   expect(await search(mine, 'wallaby', 1)).toEqual([]);
-  expect([await search(yours, 'wallaby', 1), await search(yours, 'wallaby', 2)]).toEqual([
-    ['wombat'],
-    ['wombat', 'wombat'],
-  ]);
+  for (const [userId, query, title] of [
+    [mine, 'kangaroo', 'quokka'],
+    [yours, 'wallaby', 'wombat'],
+  ] as const) {
+    expect(await search(userId, query, 1)).toEqual([title]);
+    expect(await search(userId, query, 2)).toEqual([title, title]);
+  }
   expect(await search(yours, 'quokka', 1)).toEqual([]);
   expect(await search(mine, 'quokka', 2)).toEqual(['quokka', 'quokka']);
   expect(await search(yours, 'wombat', 2)).toEqual(['wombat', 'wombat']);
