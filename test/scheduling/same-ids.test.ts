@@ -1,6 +1,13 @@
 // Two users whose rows have the same ids, as a key of (user_id, id) allows: neither sees nor changes the other's.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createLogger } from '../../services/platform/logging/logger.ts';
+import { openDatabase } from '../../services/platform/postgres/database.ts';
 import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
+import {
+  countMaterials,
+  type History,
+  readHistories,
+} from '../../services/scheduling/user-data/history-repository.ts';
 import { openHolder } from '../support/row-locks.ts';
 import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 import { rowsOf } from './rows-of.ts';
@@ -12,6 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => here.stop());
 
+const NOBODY = '00000000-0000-0000-0000-000000000000';
 let [mine, yours, materialId, snoozeId] = ['', '', '', ''];
 
 /** One material, reviewed once and put off once, the latter under a request_id: of each user, with the same ids. */
@@ -98,6 +106,49 @@ test('a search whose first page is full has looked through the own alone', async
   expect(await search(yours, 'quokka', 1)).toEqual([]);
   expect(await search(mine, 'quokka', 2)).toEqual(['quokka', 'quokka']);
   expect(await search(yours, 'wombat', 2)).toEqual(['wombat', 'wombat']);
+});
+
+test('histories that are verified hold the own alone, page by page and whether one is asked for or all are', async () => {
+  const { databaseUrl } = here;
+  const logger = createLogger('test', 'silent');
+  const database = openDatabase({ databaseUrl, applicationName: 'verify', maxConnections: 1, logger });
+  try {
+    expect(await countMaterials(database, mine)).toBe(1);
+    const readAll = async (userId: string | undefined, limit: number) => {
+      const histories: History[] = [];
+      for (let after = { userId: NOBODY, materialId: NOBODY }; ; ) {
+        const page = await readHistories(database, userId, { limit, after });
+        histories.push(...page);
+        const last = histories.at(-1);
+        if (last === undefined || page.length === 0) return histories;
+        expect(histories.length).toBeLessThan(100);
+        after = { userId: last.userId, materialId: last.material.materialId };
+      }
+    };
+    const outline = ({ material, reviews, snoozes }: History) => [
+      material.title,
+      reviews.map(({ quality }) => quality),
+      snoozes.map(({ revision }) => revision),
+    ];
+    expect((await readAll(mine, 1)).map(outline)).toEqual([['quokka', [5], [2]]]);
+    for (const limit of [1, 100]) {
+      const all = (await readAll(undefined, limit)).filter(({ userId }) => [mine, yours].includes(userId));
+      expect(all.map(({ userId }) => userId)).toEqual([mine, yours].toSorted());
+      expect(all.map(outline)).toEqual(
+        mine < yours
+          ? [
+              ['quokka', [5], [2]],
+              ['wombat', [1], [2]],
+            ]
+          : [
+              ['wombat', [1], [2]],
+              ['quokka', [5], [2]],
+            ],
+      );
+    }
+  } finally {
+    await database.close();
+  }
 });
 
 const owned = () => ({ userId: mine, materialId });
