@@ -11,6 +11,7 @@ import { compareDocuments } from '../support/compare-documents.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { hostileDocument } from '../support/hostile-documents.ts';
 import { createLearners } from '../support/learners.ts';
+import { type StubReminders, startStubReminders } from '../support/stub-reminders.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 import { sized } from './support/rounds.ts';
 
@@ -19,12 +20,15 @@ const MAX_CPU_MS = 150;
 
 let system: TestSystem;
 let gateway: TestGateway;
+let reminders: StubReminders;
 beforeAll(async () => {
   system = await startSystem();
-  gateway = await startTestGateway(system);
+  reminders = await startStubReminders();
+  gateway = await startTestGateway({ ...system, remindersTarget: reminders.target });
 });
 afterAll(async () => {
   await gateway.stop();
+  await reminders.stop();
   await system.stop();
 });
 

@@ -1,6 +1,8 @@
 // What is said of a request that GraphQL refuses: where and why, in few words, and none of the values that it held.
 import { connect } from 'node:net';
+import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ServiceError } from '../../services/platform/errors.ts';
 import { OPERATOR, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 
@@ -180,6 +182,63 @@ describe('a refusal', () => {
       ...[0, 1, 2, 3, 4].map((index) => `Cannot query field "n${index}" on type "Query".`),
       'Too many validation errors, error limit reached. Validation aborted.',
     ]);
+  });
+});
+
+describe('the log', () => {
+  const lines: {
+    level: number;
+    msg: string;
+    requestId: string;
+    path?: string[];
+    err?: { message: string };
+  }[] = [];
+  let fault: Error | undefined;
+  let failing: TestGateway;
+  beforeAll(async () => {
+    const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+    failing = await startTestGateway(system, logger, (_rpc, make) => {
+      if (fault !== undefined) throw fault;
+      return make();
+    });
+  });
+  afterAll(() => failing.stop());
+
+  test.each([
+    ['a slip of ours', new TypeError('slip'), 50, 'resolver failed', 'slip'],
+    [
+      'a fault of a service',
+      new ServiceError('INTERNAL_ERROR', { cause: new Error('its cause') }),
+      50,
+      'resolver failed',
+      'its cause',
+    ],
+    [
+      'an outage',
+      new ServiceError('UNAVAILABLE', { cause: new Error('away') }),
+      40,
+      'service not available',
+      'away',
+    ],
+  ])('has %s once, though it fails two fields', async (_what, thrown, level, msg, message) => {
+    lines.length = 0;
+    fault = thrown;
+    const body = JSON.stringify({
+      query: '{ a: user(email: "a@b.c") { id } b: user(email: "b@b.c") { id } }',
+    });
+    const { errors } = await failing.send(body, { 'x-request-id': 'logged' });
+    expect(errors).toHaveLength(2);
+    expect(lines).toMatchObject([{ level, msg, requestId: 'logged', path: ['a'], err: { message } }]);
+  });
+
+  test.each([
+    ['what a service refuses', new ServiceError('NOT_FOUND'), '{ users { nodes { id } } }'],
+    ['what GraphQL refuses', undefined, '{ nothing }'],
+  ])('has nothing of %s', async (_what, thrown, query) => {
+    lines.length = 0;
+    fault = thrown;
+    expect((await failing.query(query)).errors).toHaveLength(1);
+    expect(lines).toEqual([]);
   });
 });
 

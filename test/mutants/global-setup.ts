@@ -5,4 +5,6 @@ export default function setup(project: TestProject): void {
   const { MUTANTS_POSTGRES_URL } = process.env;
   if (MUTANTS_POSTGRES_URL === undefined) throw new Error('npm run mutants sets MUTANTS_POSTGRES_URL');
   project.provide('postgresUrl', MUTANTS_POSTGRES_URL);
+  // Many mutants hang.
+  project.provide('patienceMs', 8000);
 }

@@ -154,7 +154,7 @@ export const ROOMS: readonly Room[] = [
       'test/gateway/errors*.test.ts',
       'test/rest/{messages,keys}*.test.ts',
       'test/contract/{bad-input,bad-http,error-reasons}*.test.ts',
-      'test/platform/{grpc-client,abandoned-statements,connections}*.test.ts',
+      'test/platform/{faults,grpc-client,abandoned-statements,connections}*.test.ts',
     ],
   },
   {

@@ -1,6 +1,6 @@
 // Which keys the facade remembers and when it asks again: over HTTP, before accounts whose answers and events the test orders.
 import { createHash } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test, vi } from 'vitest';
 import { ServiceError } from '../../services/platform/errors.ts';
 import { createPrometheusMetrics } from '../../services/platform/observability/prometheus.ts';
 import { NO_TELEMETRY } from '../../services/platform/observability/telemetry.ts';
@@ -8,6 +8,7 @@ import { createApi, errorOf } from '../support/api.ts';
 import { newStubKey, type StubKey, startFacade, startStubAccounts } from '../support/stub-services.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
+const PATIENCE_MS = inject('patienceMs');
 let accounts: Awaited<ReturnType<typeof startStubAccounts>>;
 let proxy: TcpProxy;
 let facade: Awaited<ReturnType<typeof startFacade>>;
@@ -69,14 +70,14 @@ async function outcomesOf(work: () => Promise<unknown>): Promise<Record<string, 
 /** Until keys are remembered again, told by a key that nothing else looks at. */
 async function untilHearing(): Promise<void> {
   const witness = makeKey();
-  await expect.poll(() => asksFor(witness), { timeout: 20_000, interval: 20 }).toBe(0);
+  await expect.poll(() => asksFor(witness), { timeout: PATIENCE_MS, interval: 20 }).toBe(0);
 }
 /** Events come in their order: once this one is seen, so are those before it. */
 async function untilSeen(): Promise<void> {
   const key = makeKey({ apiKeyId: `witness ${users}` });
-  await expect.poll(() => asksFor(key), { timeout: 20_000, interval: 5 }).toBe(0);
+  await expect.poll(() => asksFor(key), { timeout: PATIENCE_MS, interval: 5 }).toBe(0);
   await accounts.announce({ revokedApiKeyId: accounts.keys.get(key)?.apiKeyId ?? '' });
-  await expect.poll(() => asksFor(key), { timeout: 20_000, interval: 5 }).toBe(1);
+  await expect.poll(() => asksFor(key), { timeout: PATIENCE_MS, interval: 5 }).toBe(1);
 }
 const revoke = async (key: string) => {
   const { apiKeyId = '' } = accounts.keys.get(key) ?? {};
@@ -89,7 +90,7 @@ async function heldGet(key: string) {
   const before = accounts.timesAsked(key);
   accounts.hold(key);
   const answer = get(key);
-  await expect.poll(() => accounts.timesAsked(key), { timeout: 20_000, interval: 5 }).toBe(before + 1);
+  await expect.poll(() => accounts.timesAsked(key), { timeout: PATIENCE_MS, interval: 5 }).toBe(before + 1);
   return answer;
 }
 
@@ -159,12 +160,12 @@ describe('an answer that was asked for before', () => {
   test('a revocation is not remembered after it, and a later request does not share it', async () => {
     const key = makeKey();
     const early = heldGet(key);
-    await expect.poll(() => accounts.timesAsked(key), { timeout: 20_000, interval: 5 }).toBe(1);
+    await expect.poll(() => accounts.timesAsked(key), { timeout: PATIENCE_MS, interval: 5 }).toBe(1);
     await revoke(key);
     // Asked for itself: this question is answered while the first is still held.
     const gates = accounts.timesAsked(key);
     const late = get(key);
-    await expect.poll(() => accounts.timesAsked(key), { timeout: 20_000, interval: 5 }).toBe(gates + 1);
+    await expect.poll(() => accounts.timesAsked(key), { timeout: PATIENCE_MS, interval: 5 }).toBe(gates + 1);
     accounts.release(key);
     expect([await early, await late]).toEqual([200, 401]);
     expect(await get(key)).toBe(401);
@@ -173,11 +174,11 @@ describe('an answer that was asked for before', () => {
   test('a break of the stream is not remembered after it', async () => {
     const key = makeKey();
     const early = heldGet(key);
-    await expect.poll(() => accounts.timesAsked(key), { timeout: 20_000, interval: 5 }).toBe(1);
+    await expect.poll(() => accounts.timesAsked(key), { timeout: PATIENCE_MS, interval: 5 }).toBe(1);
     const before = accounts.watches();
     accounts.endStreams();
     accounts.keys.delete(key);
-    await expect.poll(accounts.watches, { timeout: 20_000 }).toBeGreaterThan(before);
+    await expect.poll(accounts.watches, { timeout: PATIENCE_MS }).toBeGreaterThan(before);
     await untilHearing();
     accounts.release(key);
     expect(await early).toBe(200);
@@ -198,7 +199,7 @@ describe('what is known is forgotten', () => {
     // The revocation that nobody heard of.
     accounts.keys.delete(key);
     breakIt();
-    await expect.poll(accounts.watches, { timeout: 20_000 }).toBeGreaterThan(before);
+    await expect.poll(accounts.watches, { timeout: PATIENCE_MS }).toBeGreaterThan(before);
     await untilHearing();
     expect(await get(key)).toBe(401);
   });
@@ -227,11 +228,11 @@ describe('a key in use', () => {
     accounts.keys.delete(key);
     accounts.hold(key);
     expect(await get(key)).toBe(200);
-    await expect.poll(() => accounts.timesAsked(key), { timeout: 20_000 }).toBe(2);
+    await expect.poll(() => accounts.timesAsked(key), { timeout: PATIENCE_MS }).toBe(2);
     // One question is enough.
     expect(await get(key)).toBe(200);
     accounts.release(key);
-    await expect.poll(() => get(key), { timeout: 20_000 }).toBe(401);
+    await expect.poll(() => get(key), { timeout: PATIENCE_MS }).toBe(401);
   });
 
   test('that is revoked while it is asked for stays revoked, whatever the answer of before says', async () => {
@@ -241,7 +242,7 @@ describe('a key in use', () => {
     await untilHearing();
     accounts.hold(key);
     expect(await get(key)).toBe(200);
-    await expect.poll(() => accounts.timesAsked(key), { timeout: 20_000 }).toBe(2);
+    await expect.poll(() => accounts.timesAsked(key), { timeout: PATIENCE_MS }).toBe(2);
     await revoke(key);
     accounts.release(key);
     await untilSeen();
@@ -261,7 +262,7 @@ describe('a key in use that is asked for again', () => {
     await aged(key);
     accounts.unanswerable.add(key);
     expect(await get(key)).toBe(200);
-    await expect.poll(() => accounts.timesAsked(key), { timeout: 20_000 }).toBe(2);
+    await expect.poll(() => accounts.timesAsked(key), { timeout: PATIENCE_MS }).toBe(2);
     // The failure has come once a question asked after it is answered.
     await asksFor(makeKey());
     expect(await get(key)).toBe(200);
@@ -274,7 +275,7 @@ describe('a key in use that is asked for again', () => {
     const key = makeKey();
     await aged(key);
     expect(await get(key)).toBe(200);
-    await expect.poll(() => accounts.timesAsked(key), { timeout: 20_000 }).toBe(2);
+    await expect.poll(() => accounts.timesAsked(key), { timeout: PATIENCE_MS }).toBe(2);
     await asksFor(makeKey());
     nowMs += 19_999;
     await untilHearing();
@@ -288,12 +289,12 @@ describe('a key in use that is asked for again', () => {
     for (const each of held) accounts.hold(each);
     const before = accounts.asked.length;
     const answers = held.map((each) => get(each));
-    await expect.poll(() => accounts.asked.length, { timeout: 20_000 }).toBe(before + 8);
+    await expect.poll(() => accounts.asked.length, { timeout: PATIENCE_MS }).toBe(before + 8);
     expect([await get(key), accounts.timesAsked(key)]).toEqual([200, 1]);
     accounts.release(held[0] ?? '');
     expect(await answers[0]).toBe(200);
     expect(await get(key)).toBe(200);
-    await expect.poll(() => accounts.timesAsked(key), { timeout: 20_000 }).toBe(2);
+    await expect.poll(() => accounts.timesAsked(key), { timeout: PATIENCE_MS }).toBe(2);
     for (const each of held) accounts.release(each);
     expect(await Promise.all(answers)).toEqual(Array(8).fill(200));
   });
@@ -367,11 +368,11 @@ test('metrics tell how each key was looked up', async () => {
   const other = makeKey();
   const shared = async () => {
     const first = heldGet(other);
-    await expect.poll(() => accounts.timesAsked(other), { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => accounts.timesAsked(other), { timeout: PATIENCE_MS }).toBe(1);
     const sharedCount = async () => (await outcomes()).get('shared') ?? 0;
     const before = await sharedCount();
     const second = get(other);
-    await expect.poll(sharedCount, { timeout: 20_000 }).toBe(before + 1);
+    await expect.poll(sharedCount, { timeout: PATIENCE_MS }).toBe(before + 1);
     accounts.release(other);
     await Promise.all([first, second]);
   };
@@ -384,7 +385,7 @@ describe('questions to accounts', () => {
     for (const key of keys) accounts.hold(key);
     const before = accounts.asked.length;
     const answers = [...keys, ...keys].map((key) => get(key));
-    await expect.poll(() => accounts.asked.length, { timeout: 20_000 }).toBe(before + 16);
+    await expect.poll(() => accounts.asked.length, { timeout: PATIENCE_MS }).toBe(before + 16);
     let refused = await api.get('/me', { key: '' });
     const counted = await outcomesOf(async () => {
       refused = await api.get('/me', { key: makeKey() });

@@ -39,6 +39,35 @@ test.each([
   expect(errorOf(answer).message).toBe(`The request is not valid: ${text}.`);
 });
 
+test.each([
+  ['that is too large', { body: `{"title":"${'x'.repeat(262_144)}"}` }, 'The body must not exceed 256 KiB.'],
+  [
+    'of another media type',
+    { body: '{}', headers: { 'content-type': 'text/plain' } },
+    'The body must be JSON, sent with Content-Type: application/json.',
+  ],
+  ['that is no JSON', { body: '{' }, 'The body must be a JSON object in UTF-8.'],
+  ['that is missing', {}, 'The request is not valid: body must be object.'],
+])('a body %s is told what it must be', async (_what, options, message) => {
+  const { key } = await here.createUser();
+  const answer = await createApi(`${here.origins[0]}/v1`, key).request('POST', '/materials', options);
+  expect([answer.status, errorOf(answer)]).toEqual([
+    400,
+    { code: 'invalid_request', message, details: { field: 'body' } },
+  ]);
+});
+
+test('a path that there is not is named with its method, without its query, and cut', async () => {
+  const api = createApi(`${here.origins[0]}/v1`);
+  const { status, body } = await api.request('GET', '/nothing?key=secret');
+  expect([status, body]).toEqual([
+    404,
+    { error: { code: 'not_found', message: 'There is no GET /v1/nothing in this API.' } },
+  ]);
+  const long = await api.request('POST', `/${'x'.repeat(500)}`);
+  expect(errorOf(long).message).toBe(`There is no POST /v1/${'x'.repeat(196)} in this API.`);
+});
+
 test('a text of a service uses the names of the API', async () => {
   const { key } = await here.createUser();
   const api = createApi(`${here.origins[0]}/v1`, key);

@@ -1,6 +1,13 @@
 // Two users whose rows have the same ids, as a key of (user_id, id) allows: neither sees nor changes the other's.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createLogger } from '../../services/platform/logging/logger.ts';
+import { openDatabase } from '../../services/platform/postgres/database.ts';
 import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
+import {
+  countMaterials,
+  type History,
+  readHistories,
+} from '../../services/scheduling/user-data/history-repository.ts';
 import { openLock } from '../support/row-locks.ts';
 import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 import { rowsOf } from './rows-of.ts';
@@ -12,6 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => here.stop());
 
+const NOBODY = '00000000-0000-0000-0000-000000000000';
 let [mine, yours, materialId, snoozeId] = ['', '', '', ''];
 
 /** One material, reviewed once and put off once, the latter under a request_id: of each user, with the same ids. */
@@ -76,20 +84,71 @@ test('lists, searches and counts hold the own alone', async () => {
 
 test('a search whose first page is full has looked through the own alone', async () => {
   const second = newUserId();
-  const INSERT = `SELECT scheduling.insert_material($1, $2, $3, NULL, NULL, 'card', 250, 0, 0, $4, $4)`;
+  const INSERT = `SELECT scheduling.insert_material($1, $2, $3, $4, NULL, 'card', 250, 0, 0, $5, $5)`;
   // The other way round than the first pair, so that no order of the rows hides whose they are.
-  await here.sql.query(INSERT, [yours, second, 'wombat', '2030-01-01T00:00:00Z']);
-  await here.sql.query(INSERT, [mine, second, 'quokka', '2030-01-01T00:00:00Z']);
+  await here.sql.query(INSERT, [yours, second, 'wombat', 'wallaby', '2030-01-01T00:00:00Z']);
+  await here.sql.query(INSERT, [mine, second, 'quokka', 'kangaroo', '2030-01-01T00:00:00Z']);
+  await here.materials.updateMaterial({ ...owned(), title: 'quokka', content: 'kangaroo' }, CALL);
   const search = async (userId: string, query: string, pageSize: number) => {
     const { materials } = await here.materials.listMaterials({ userId, query, pageSize }, CALL);
     return materials.map(({ title }) => title);
   };
   expect(await search(mine, 'wombat', 1)).toEqual([]);
-  // In the content of the other's.
+  // In the contents of the other's.
   expect(await search(mine, 'wallaby', 1)).toEqual([]);
+  for (const [userId, query, title] of [
+    [mine, 'kangaroo', 'quokka'],
+    [yours, 'wallaby', 'wombat'],
+  ] as const) {
+    expect(await search(userId, query, 1)).toEqual([title]);
+    expect(await search(userId, query, 2)).toEqual([title, title]);
+  }
   expect(await search(yours, 'quokka', 1)).toEqual([]);
   expect(await search(mine, 'quokka', 2)).toEqual(['quokka', 'quokka']);
   expect(await search(yours, 'wombat', 2)).toEqual(['wombat', 'wombat']);
+});
+
+test('histories that are verified hold the own alone, page by page and whether one is asked for or all are', async () => {
+  const { databaseUrl } = here;
+  const logger = createLogger('test', 'silent');
+  const database = openDatabase({ databaseUrl, applicationName: 'verify', maxConnections: 1, logger });
+  try {
+    expect(await countMaterials(database, mine)).toBe(1);
+    const readAll = async (userId: string | undefined, limit: number) => {
+      const histories: History[] = [];
+      for (let after = { userId: NOBODY, materialId: NOBODY }; ; ) {
+        const page = await readHistories(database, userId, { limit, after });
+        histories.push(...page);
+        const last = histories.at(-1);
+        if (last === undefined || page.length === 0) return histories;
+        expect(histories.length).toBeLessThan(100);
+        after = { userId: last.userId, materialId: last.material.materialId };
+      }
+    };
+    const outline = ({ material, reviews, snoozes }: History) => [
+      material.title,
+      reviews.map(({ quality }) => quality),
+      snoozes.map(({ revision }) => revision),
+    ];
+    expect((await readAll(mine, 1)).map(outline)).toEqual([['quokka', [5], [2]]]);
+    for (const limit of [1, 100]) {
+      const all = (await readAll(undefined, limit)).filter(({ userId }) => [mine, yours].includes(userId));
+      expect(all.map(({ userId }) => userId)).toEqual([mine, yours].toSorted());
+      expect(all.map(outline)).toEqual(
+        mine < yours
+          ? [
+              ['quokka', [5], [2]],
+              ['wombat', [1], [2]],
+            ]
+          : [
+              ['wombat', [1], [2]],
+              ['quokka', [5], [2]],
+            ],
+      );
+    }
+  } finally {
+    await database.close();
+  }
 });
 
 const owned = () => ({ userId: mine, materialId });

@@ -10,6 +10,8 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** Of an account that may make databases. */
     postgresUrl: string;
+    /** How long tests wait for what has to come: so long that only a hang takes longer. */
+    patienceMs: number;
   }
 }
 
@@ -18,6 +20,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   try {
     const postgres = await start(directory);
     project.provide('postgresUrl', postgres.databaseUrl);
+    project.provide('patienceMs', 20_000);
     return async () => {
       await postgres.stop();
       const log = postgres.log();

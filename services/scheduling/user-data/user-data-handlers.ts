@@ -48,7 +48,7 @@ async function* allMaterials(db: Queryable, userId: string) {
     const materials = await readMaterials(db, userId, { afterId, limit: MATERIALS_AT_A_TIME });
     yield* materials;
     const last = materials.at(-1);
-    if (last === undefined || materials.length < MATERIALS_AT_A_TIME) return;
+    if (last === undefined) return;
     afterId = last.materialId;
   }
 }
