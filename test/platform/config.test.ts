@@ -10,6 +10,7 @@ import {
   type EnvironmentReader,
   readEnvironment,
 } from '../../services/platform/process/config.ts';
+import { readRemindersConfig } from '../../services/reminders/config.ts';
 import { readRestConfig } from '../../services/rest/config.ts';
 import { readSchedulingConfig } from '../../services/scheduling/config.ts';
 
@@ -108,6 +109,7 @@ describe('what is not set, or empty, has the documented default', () => {
       port: 4000,
       schedulingTarget: '127.0.0.1:50051',
       accountsTarget: '127.0.0.1:50052',
+      remindersTarget: '127.0.0.1:50053',
       tokens: [{ name: 'ann', role: 'viewer', sha256: expect.any(Buffer) }],
     });
     expect(readEnvironment(make(), readTelemetryConfig)).toEqual({
@@ -371,6 +373,8 @@ const VARIABLES = [
     'SCHEDULING_URL',
     'ACCOUNTS_URL',
   ],
+  ...['REMINDERS', 'REMINDERS_PORT', 'REMINDERS_URL', 'REMINDERS_HTTP_PORT', 'PUBLIC_URL', 'APP_URL'],
+  ...['SMTP_URL', 'MAIL_DIR', 'MAIL_FROM', 'VAPID_KEYS', 'REMINDER_TITLES', 'PUSH_ALLOW_PRIVATE'],
   ...['OPS_PORT', 'OPS_HOST', 'DATABASE_URL', 'REDIS_URL', 'WRITE_LIMIT_PER_MINUTE'],
   ...['KEY_CREATION_LIMIT_PER_HOUR', 'SERVICE_TOKEN', 'GRPC_TLS_CERT', 'GRPC_TLS_KEY', 'GRPC_TLS_CA'],
   ...[
@@ -395,7 +399,12 @@ test('every variable that is read is documented, and every documented one of a s
               return (target[member] as (...args: unknown[]) => unknown)(name, ...rest);
             },
     });
-  const environment = { ...ACCOUNTS, GATEWAY_TOKENS: `ann:viewer:${SECRET}`, OPS_PORT: '0' };
+  const environment = {
+    ...ACCOUNTS,
+    GATEWAY_TOKENS: `ann:viewer:${SECRET}`,
+    OPS_PORT: '0',
+    MAIL_DIR: '/mails',
+  };
   readEnvironment(environment, (reader) => {
     const noting = notes(reader);
     return [
@@ -403,6 +412,7 @@ test('every variable that is read is documented, and every documented one of a s
       readAccountsConfig,
       readSchedulingConfig,
       readGatewayConfig,
+      readRemindersConfig,
       readTelemetryConfig,
     ].map((read) => read(noting));
   });

@@ -110,7 +110,7 @@ describeWithRedis('after everything was done, right and wrong', () => {
     // What was looked through is what there was: each place holds something that it must.
     expect(places.tables).toContain(MARKER);
     expect(places.errors).toContain('invalid_request');
-    expect(places.activity).toContain('scheduling.materials');
+    expect(places.activity).toContain('LISTEN accounts_revocations');
     expect(places.processes).toContain('services/rest/main.ts');
     expect(places['log of rest']).toContain('/v1/reviews/:materialId');
     expect(places['log of gateway']).toContain('"audit":true');
