@@ -13,6 +13,7 @@ const { trust, ports } = readEnvironment(process.env, (reader) => ({
     gateway: reader.port('GRAPHQL_PORT', 4000),
     scheduling: reader.port('SCHEDULING_PORT', 50_051),
     accounts: reader.port('ACCOUNTS_PORT', 50_052),
+    reminders: reader.port('REMINDERS_PORT', 50_053),
   },
 }));
 
@@ -21,6 +22,7 @@ const checks: Record<string, () => Promise<boolean>> = {
   gateway: () => answers(ports.gateway),
   scheduling: () => isServing(ports.scheduling),
   accounts: () => isServing(ports.accounts),
+  reminders: () => isServing(ports.reminders),
 };
 
 /** Whether a facade is alive. 503 counts as alive, since a restart under load shedding would make it worse; 500 does not. */
