@@ -179,6 +179,19 @@ describe('a key', () => {
     expect(await reasonOf(here.apiKeys.revokeApiKey({ apiKeyId: 'x' }, CALL))).toBe('NOT_FOUND');
   });
 
+  test('of a scope that is unknown or too wide is refused by its name, of which 64 characters are told', async () => {
+    const userId = await newUser();
+    const all =
+      'Scopes: materials:read, materials:write, reviews:read, reviews:write, snooze:write, profile:read.';
+    const make = here.apiKeys.createApiKey({ userId, scopes: ['x'.repeat(65)] }, CALL);
+    await expect(make).rejects.toThrow(`"${'x'.repeat(64)}" is not a scope. ${all}`);
+    const { apiKey } = await here.apiKeys.createApiKey({ userId, scopes: ['reviews:read'] }, CALL);
+    const widen = { apiKeyId: apiKey?.apiKeyId ?? '', scopes: ['reviews:read', 'reviews:write'] };
+    await expect(here.apiKeys.rotateApiKey(widen, CALL)).rejects.toThrow(
+      'A replacement can only have scopes of the old key, which lacks reviews:write.',
+    );
+  });
+
   test('never widens over all 63 x 63 pairs of scopes', () => {
     const sets = Array.from({ length: 63 }, (_, set) =>
       SCOPES.filter((_scope, index) => (set + 1) & (1 << index)),
