@@ -27,6 +27,7 @@ test('npm start is up again soon after kill -9, with the same data, time after t
     DATA_DIR: join(folder, 'data'),
     REST_PORT: `${port}`,
     GRAPHQL_PORT: '0',
+    REMINDERS: 'off',
     SCHEDULING_PORT: '0',
     ACCOUNTS_PORT: '0',
     WRITE_LIMIT_PER_MINUTE: '10000',

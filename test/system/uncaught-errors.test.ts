@@ -33,11 +33,12 @@ async function breakDown(
     const require = createRequire('file:///');
     process.on('SIGUSR2', () => { ${fault} });`;
   const preload = `data:text/javascript,${encodeURIComponent(onSignal)}`;
-  const ports = { SCHEDULING_PORT: '0', ACCOUNTS_PORT: '0', REST_PORT: '0', GRAPHQL_PORT: '0' };
+  const names = ['SCHEDULING', 'ACCOUNTS', 'REST', 'GRAPHQL', 'REMINDERS', 'REMINDERS_HTTP'];
+  const ports = Object.fromEntries(names.map((part) => [`${part}_PORT`, '0']));
   const program = startProcess(process.execPath, ['--import', preload, ...argumentsOf(name)], {
     env: { ...ports, ...env },
   });
-  await program.says((output) => /ready"|Ready\./.test(output) || undefined);
+  await program.says((output) => /is ready"|Ready\./.test(output) || undefined);
   const exitCode = await program.end('SIGUSR2');
   const fatal = linesOf(program.output()).filter(({ level }) => level === 60);
   return { exitCode, fatal };
@@ -56,7 +57,18 @@ const PROGRAMS = [
       GATEWAY_TOKENS: `test:viewer:${newSecret()}`,
     }),
   ],
-  ['start', THROW, () => ({ DATA_DIR: dirname(postgres.directory) })],
+  [
+    'reminders',
+    THROW,
+    () => ({
+      DATABASE_URL: database.databaseUrl,
+      ACCOUNTS_URL: '127.0.0.1:1',
+      SCHEDULING_URL: '127.0.0.1:1',
+      MAIL_DIR: dirname(postgres.directory),
+      PUBLIC_URL: 'https://remind.example.com',
+    }),
+  ],
+  ['start', THROW, () => ({ DATA_DIR: dirname(postgres.directory), REMINDERS: 'off' })],
 ] as const;
 
 test.each(PROGRAMS)('%s logs it once, whole, and ends with exit code 1', async (name, fault, environment) => {
