@@ -2,12 +2,11 @@
 import { atMost } from '../../services/platform/concurrency/at-most.ts';
 import { LIMITS } from './limits.ts';
 
-/**
- * The kinds of calls: alone; alone and one at a time, for responses with long texts; or in a batch, which has its own bounds
- * (shared-reads.ts).
- */
-export type Lane = 'own' | 'large' | 'shared';
-export type Lanes = Record<Lane, <T>(work: () => Promise<T>) => Promise<T>>;
+/** The kinds of calls: alone, or in a batch, which has its own bounds (shared-reads.ts). */
+export type Lane = 'own' | 'shared';
+type Enter = <T>(work: () => Promise<T>) => Promise<T>;
+/** `longTexts`: one at a time, for all calls that read the long texts of one list, since it holds them until it is complete. */
+export type Lanes = Record<Lane | 'longTexts', Enter>;
 
 /** The lanes by caller name; the number of callers is the number of tokens. */
 export function createLanes(): (caller: string) => Lanes {
@@ -15,12 +14,10 @@ export function createLanes(): (caller: string) => Lanes {
   return (caller) => {
     const known = ofCallers.get(caller);
     if (known !== undefined) return known;
-    const own = atMost(LIMITS.rpcsAtOnce);
-    const alone = atMost(1);
     const lanes: Lanes = {
-      own,
-      large: (work) => alone(() => own(work)),
+      own: atMost(LIMITS.rpcsAtOnce),
       shared: atMost(LIMITS.sharedReadsAtOnce),
+      longTexts: atMost(1),
     };
     ofCallers.set(caller, lanes);
     return lanes;

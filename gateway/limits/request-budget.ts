@@ -14,6 +14,8 @@ export type RequestBudget = {
    * @throws INVALID_REQUEST beyond the byte limit of a request; UNAVAILABLE after its time limit.
    */
   read<Q, R>(rpc: Rpc<Q, R>, request: Q, lane?: Lane): Promise<R>;
+  /** Runs the calls that read the long texts of one list, in turn with the caller's others. `work` must not call it again. */
+  readLongTexts<T>(work: () => Promise<T>): Promise<T>;
   /** Counts a long text of the response, and returns it. @throws INVALID_REQUEST beyond the response limit. */
   answer(text: string): string;
 };
@@ -55,6 +57,7 @@ export function createRequestBudget(options: BudgetOptions): RequestBudget {
   };
   return {
     read: (rpc, request, lane = 'own') => lanes[lane](() => readNow(rpc, request)),
+    readLongTexts: (work) => lanes.longTexts(work),
     answer(text) {
       textBytes += Buffer.byteLength(JSON.stringify(text));
       if (textBytes > leftForTexts) throw TOO_MUCH;

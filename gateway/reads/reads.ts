@@ -28,9 +28,9 @@ export async function listMaterials(
   const isPlain =
     query === '' && state === 'MATERIAL_STATE_ACTIVE' && type === undefined && due === undefined;
   const { materials, nextPageToken } =
-    isPlain && views.lane !== 'large'
+    isPlain && !views.hasLongTexts
       ? await budget.read(shared.materials, request, 'shared')
-      : await budget.read(clients.materials.listMaterials, request, views.lane);
+      : await budget.read(clients.materials.listMaterials, request);
   return { rows: toNodes(materials, request.userId), nextPageToken };
 }
 
@@ -40,10 +40,9 @@ export async function listDueMaterials(
   page: PageRequest & { userId: string },
 ): Promise<Page<MaterialNode>> {
   const request = { ...page, view: views.material };
-  const { materials, nextPageToken } =
-    views.lane !== 'large'
-      ? await budget.read(shared.dueMaterials, request, 'shared')
-      : await budget.read(clients.materials.listDueMaterials, request, views.lane);
+  const { materials, nextPageToken } = !views.hasLongTexts
+    ? await budget.read(shared.dueMaterials, request, 'shared')
+    : await budget.read(clients.materials.listDueMaterials, request);
   return { rows: toNodes(materials, request.userId), nextPageToken };
 }
 
@@ -57,17 +56,23 @@ export async function findMaterials(
   const parts = Array.from({ length: Math.ceil(known.length / MAX_IDS) }, (_, index) =>
     known.slice(index * MAX_IDS, (index + 1) * MAX_IDS),
   );
-  const answers = await Promise.all(
-    parts.map((materialIds) =>
-      budget.read(
-        clients.materials.batchGetMaterials,
-        { userId, materialIds, view: views.material },
-        views.lane,
+  const answers = await inTurn({ budget, views }, () =>
+    Promise.all(
+      parts.map((materialIds) =>
+        budget.read(clients.materials.batchGetMaterials, { userId, materialIds, view: views.material }),
       ),
     ),
   );
   const nodes = answers.flatMap(({ materials }) => toNodes(materials, userId));
   return new Map(nodes.map((node) => [node.message.materialId, node]));
+}
+
+/** Runs `read`; if it reads long texts, in turn with the caller's other reads of such. */
+export function inTurn<T>(
+  { budget, views }: Pick<GatewayContext, 'budget' | 'views'>,
+  read: () => Promise<T>,
+): Promise<T> {
+  return views.hasLongTexts ? budget.readLongTexts(read) : read();
 }
 
 /** `materialId` empty: all materials. */

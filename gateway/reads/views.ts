@@ -5,8 +5,8 @@ import type { ReviewView } from '../../generated/scheduling/v1/ReviewView.ts';
 export type Views = {
   material: MaterialView;
   review: ReviewView;
-  /** The lane of material reads: alone if they include long texts. */
-  lane: 'own' | 'large';
+  /** Whether reads of materials include long texts. */
+  hasLongTexts: boolean;
 };
 
 const LONG_TEXTS = ['content', 'sourceUrl'];
@@ -14,10 +14,10 @@ const SCHEDULES = ['before', 'after'];
 
 /** `fields`: names of all fields of the document; a superset is harmless. */
 export function viewsFor(fields: ReadonlySet<string>): Views {
-  const isLarge = LONG_TEXTS.some((name) => fields.has(name));
+  const hasLongTexts = LONG_TEXTS.some((name) => fields.has(name));
   return {
-    material: isLarge ? 'MATERIAL_VIEW_FULL' : 'MATERIAL_VIEW_BASIC',
+    material: hasLongTexts ? 'MATERIAL_VIEW_FULL' : 'MATERIAL_VIEW_BASIC',
     review: SCHEDULES.some((name) => fields.has(name)) ? 'REVIEW_VIEW_FULL' : 'REVIEW_VIEW_BASIC',
-    lane: isLarge ? 'large' : 'own',
+    hasLongTexts,
   };
 }

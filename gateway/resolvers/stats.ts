@@ -9,6 +9,7 @@ import type { HardMaterialNode } from '../graphql/model.ts';
 import { readConnection } from '../graphql/relay.ts';
 import { joinReviews } from '../reads/joins.ts';
 import { fieldsBelow, rowsBelow } from '../reads/lookahead.ts';
+import { inTurn } from '../reads/reads.ts';
 
 export const Stats: StatsResolvers = {
   forecast: (request, _arguments, { clients, budget }) => budget.read(clients.stats.getForecast, request),
@@ -36,10 +37,9 @@ export const Stats: StatsResolvers = {
   hardestMaterials: (request, { minReviews, ...page }, context, info) =>
     readConnection(page, async (pageRequest) => {
       const { clients, budget, views } = context;
-      const { materials, nextPageToken } = await budget.read(
-        clients.stats.listHardestMaterials,
-        { ...request, ...pageRequest, minReviews: minReviews ?? 3, view: views.material },
-        views.lane,
+      const asked = { ...request, ...pageRequest, minReviews: minReviews ?? 3, view: views.material };
+      const { materials, nextPageToken } = await inTurn(context, () =>
+        budget.read(clients.stats.listHardestMaterials, asked),
       );
       const rows = materials.map(
         ({ material, count }): HardMaterialNode => ({

@@ -1,5 +1,6 @@
 // A user, the user's lists, and keys.
 import type { ApiKeyResolvers, UserResolvers } from '../../generated/gateway/resolvers.ts';
+import type { GatewayContext } from '../graphql/context.ts';
 import {
   fromPlan,
   fromTime,
@@ -8,10 +9,14 @@ import {
   toOptionalTime,
   toTime,
 } from '../graphql/mapper.ts';
-import { readConnection } from '../graphql/relay.ts';
+import { type PageArguments, type ReadPage, readConnection } from '../graphql/relay.ts';
 import { joinMaterials, joinReviews, joinSnoozedMaterials } from '../reads/joins.ts';
 import { rowsBelow } from '../reads/lookahead.ts';
-import { listDueMaterials, listMaterials, listReviews, listSnoozes } from '../reads/reads.ts';
+import { inTurn, listDueMaterials, listMaterials, listReviews, listSnoozes } from '../reads/reads.ts';
+
+/** All pages of one list in one turn. */
+const readMaterials = <T>(context: GatewayContext, page: PageArguments, read: ReadPage<T>) =>
+  inTurn(context, () => readConnection(page, read));
 
 export const User: UserResolvers = {
   id: ({ userId }) => userId,
@@ -22,7 +27,7 @@ export const User: UserResolvers = {
   updatedAt: ({ updateTime }) => toTime(updateTime),
 
   materials: ({ userId }, { query, state, type, due, ...page }, context, info) =>
-    readConnection(page, async (request) => {
+    readMaterials(context, page, async (request) => {
       const read = await listMaterials(context, {
         userId,
         ...request,
@@ -36,7 +41,7 @@ export const User: UserResolvers = {
     }),
 
   dueMaterials: ({ userId }, page, context, info) =>
-    readConnection(page, async (request) => {
+    readMaterials(context, page, async (request) => {
       const read = await listDueMaterials(context, { userId, ...request });
       await joinReviews({ context, info }, rowsBelow(info, info.fieldNodes), read.rows);
       return read;

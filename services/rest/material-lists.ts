@@ -11,7 +11,8 @@ import { toMaterial } from './mapper.ts';
 
 /** Of lists that are read in parts, in this process; one at a time per user. */
 const LONG_LISTS_AT_ONCE = 3;
-const LONG_LISTS_WAITING = 16;
+/** All that a process works on: who is refused at once asks again at once. */
+const LONG_LISTS_WAITING = 96;
 /** With the longest texts, 2 MiB. */
 const MATERIALS_OF_PART = 8;
 

@@ -100,6 +100,7 @@ async function askAlone(
     },
     budget: {
       read: <Q, R>(rpc: (request: Q, call: CallOptions) => Promise<R>, request: Q) => rpc(request, CALL),
+      readLongTexts: (work) => work(),
       answer: (value) => value,
     },
     views: viewsFor(new Set(['content', 'before'])),
