@@ -5,10 +5,11 @@ import { createLogger } from '../platform/logging/logger.ts';
 import { migrate } from '../platform/postgres/migrate.ts';
 import { LOG_LEVELS } from '../platform/process/common-config.ts';
 import { readEnvironment } from '../platform/process/config.ts';
+import { remindersSchema } from '../reminders/core.ts';
 import { distributeScheduling } from '../scheduling/distribute.ts';
 import { schedulingSchema } from '../scheduling/service.ts';
 
-const HELP = `Migrates the schemas of accounts and scheduling in DATABASE_URL. Several migrations at once are safe.
+const HELP = `Migrates the schemas of accounts, scheduling and reminders in DATABASE_URL. Several migrations at once are safe.
 
   npm run migrate [-- --distribute]
 
@@ -39,7 +40,7 @@ async function main(): Promise<number> {
     logLevel: reader.oneOf('LOG_LEVEL', LOG_LEVELS, 'warn'),
   }));
   const logger = createLogger('migrate', logLevel);
-  for (const schema of [accountsSchema, schedulingSchema]) {
+  for (const schema of [accountsSchema, schedulingSchema, remindersSchema]) {
     const names = await migrate({ databaseUrl, ...schema, logger });
     process.stdout.write(
       `${schema.schema}: ${names.length === 0 ? 'up to date' : `applied ${names.join(', ')}`}\n`,

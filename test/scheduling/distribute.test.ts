@@ -54,7 +54,7 @@ test('--help says what the command does and how it exits', async () => {
 describe('--distribute', () => {
   test('brings a database without Citus up to date, says that nothing is distributed, and exits with 2', async () => {
     const { code, stdout, stderr } = await run('--distribute');
-    expect(stdout).toMatch(/^accounts: .*\nscheduling: up to date\n$/);
+    expect(stdout).toMatch(/^accounts: .*\nscheduling: up to date\nreminders: .*\n$/);
     expect([code, stderr]).toEqual([
       2,
       expect.stringMatching(
