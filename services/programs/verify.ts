@@ -1,4 +1,4 @@
-// npm run verify: replays every material's history and reports inconsistencies.
+// npm run verify: replays every material's history, checks the times of reminders, and reports inconsistencies.
 import { parseArgs } from 'node:util';
 import { createLogger } from '../platform/logging/logger.ts';
 import { type Database, openDatabase } from '../platform/postgres/database.ts';
@@ -8,13 +8,15 @@ import { createProgress } from '../platform/process/progress.ts';
 import { isUuid } from '../platform/text.ts';
 import { countMaterials, type History, readHistories } from '../scheduling/user-data/history-repository.ts';
 import { findDrift } from '../scheduling/user-data/replay.ts';
+import { verifyReminders } from './verify-reminders.ts';
 
-const HELP = `Replays the reviews and snoozes of every material in order of revision, and reports any drift.
+const HELP = `Replays the reviews and snoozes of every material in order of revision, and reports any drift. Where the database has
+reminders, also checks that each has the next occurrence that follows from its settings, and that none took place twice.
 
   npm run verify [-- --user ID]
 
 Reads DATABASE_URL and changes nothing. The services may keep running. Prints one line for each material whose schedule does
-not follow from its history, then the counts. Exits with 0 if there is no drift, with 1 if there is, and with 2 on an error.
+not follow from its history and for each fault of a reminder, then the counts. Exits with 0 if there is no drift, with 1 if there is, and with 2 on an error.
 `;
 
 const AT_A_TIME = 500;
@@ -46,14 +48,16 @@ async function main(): Promise<number> {
   const logger = createLogger('verify', logLevel);
   const database = openDatabase({ databaseUrl, applicationName: 'verify', maxConnections: 1, logger });
   try {
-    return await verify(database, values.user);
+    const drifted = await verifyMaterials(database, values.user);
+    const faults = await verifyReminders(database, values.user, () => new Date());
+    return drifted + faults === 0 ? 0 : 1;
   } finally {
     await database.close();
   }
 }
 
-/** @returns the exit code. */
-async function verify(database: Database, userId: string | undefined): Promise<number> {
+/** @returns how many materials have drifted. */
+async function verifyMaterials(database: Database, userId: string | undefined): Promise<number> {
   const progress = createProgress('materials', await countMaterials(database, userId));
   const counts = { materials: 0, reviews: 0, snoozes: 0, drifted: 0 };
   for await (const { userId: owner, material, reviews, snoozes } of allHistories(database, userId)) {
@@ -73,7 +77,7 @@ async function verify(database: Database, userId: string | undefined): Promise<n
     `${say(counts.materials, 'materials')}, ${say(counts.reviews, 'reviews')}, ${say(counts.snoozes, 'snoozes')}: ` +
       `${say(counts.drifted, 'drifted')}\n`,
   );
-  return counts.drifted === 0 ? 0 : 1;
+  return counts.drifted;
 }
 
 async function* allHistories(database: Database, userId: string | undefined): AsyncGenerator<History> {

@@ -26,8 +26,8 @@ test('four processes that migrate at once apply each file once, and a fifth find
   const outputs = (await Promise.all([1, 2, 3, 4].map(runMigrate))).map(({ stdout }) => stdout);
   const applied = outputs.join('').match(/applied/g) ?? [];
   expect(applied.length).toBe(3);
-  const done = 'accounts: up to date\nscheduling: up to date\nreminders: up to date\n';
-  expect((await runMigrate()).stdout).toBe(done);
+  const { stdout } = await runMigrate();
+  expect(stdout).toBe('accounts: up to date\nscheduling: up to date\nreminders: up to date\n');
 });
 
 test('what is made needs no extension, so any PostgreSQL will do', async () => {

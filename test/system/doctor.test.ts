@@ -12,6 +12,8 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { startEmbeddedPostgres } from '../../services/embedded-postgres/embedded-postgres.ts';
 import { createAccountsClients } from '../../services/programs/keys/clients.ts';
+import { makeVapidKeys } from '../../services/reminders/channels/push/vapid.ts';
+import { startSmtpServer } from '../reminders/channels/smtp.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { root } from '../support/processes.ts';
 import { describeWithRedis, startRedis } from '../support/redis.ts';
@@ -133,6 +135,45 @@ describe('a fault is found, with how to remedy it:', () => {
     expect((await examine({ GATEWAY: 'off' })).of('gateway tokens')).toMatchObject({
       found: 'GATEWAY is off',
     });
+  });
+
+  test('a mail server that is not there, a sender without an address, links without https, half a pair of push keys', async () => {
+    const { code, of, findings } = await examine({
+      SMTP_URL: 'smtp://mia:secret-of-the-mail-server@127.0.0.1:1',
+      MAIL_FROM: 'Reminders',
+      PUBLIC_URL: 'http://127.0.0.1:80',
+      VAPID_KEYS: 'p'.repeat(87),
+      REMINDERS_PORT: '0',
+      REMINDERS_HTTP_PORT: '0',
+    });
+    expect(code).toBe(1);
+    expect(JSON.stringify(findings)).not.toContain('mia');
+    expect(of('mail server')).toMatchObject({
+      state: 'bad',
+      found: expect.stringMatching(/^127\.0\.0\.1:1 does not answer as a mail server: E/),
+      remedy: expect.stringContaining('correct host, port and smtp or smtps in SMTP_URL'),
+    });
+    expect(of('mail sender')).toMatchObject({ state: 'bad', found: 'MAIL_FROM has no address' });
+    expect(of('reminder links')).toMatchObject({ state: 'warning' });
+    expect(of('push keys')).toMatchObject({ state: 'bad', found: 'VAPID_KEYS cannot be read' });
+    expect(of('migrations reminders')).toMatchObject({ state: 'bad' });
+    expect(of('port REMINDERS_HTTP_PORT')).toMatchObject({ state: 'ok' });
+  });
+
+  test('none in reminders with a mail server that accepts us', async () => {
+    const smtp = await startSmtpServer();
+    const { of } = await examine({
+      SMTP_URL: smtp.smtpUrl,
+      MAIL_FROM: 'Reminders <reminders@example.com>',
+      PUBLIC_URL: 'https://r.example',
+      VAPID_KEYS: makeVapidKeys(),
+      REMINDERS_PORT: '0',
+      REMINDERS_HTTP_PORT: '0',
+    });
+    await smtp.stop();
+    expect(of('mail server')).toMatchObject({ state: 'ok', found: expect.stringMatching(/ accepts us$/) });
+    for (const check of ['mail sender', 'reminder links', 'push keys', 'port REMINDERS_PORT'])
+      expect(of(check)).toMatchObject({ state: 'ok' });
   });
 
   test('a wrong pepper, and one that living keys still need', async () => {

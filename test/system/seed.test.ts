@@ -46,6 +46,13 @@ test('npm run seed makes learners whose histories replay without drift, in two r
   expect(rows[0].reviews).toBeGreaterThan(25);
 });
 
+test('npm run seed makes reminders where their tables are, each with the next time that follows', async () => {
+  expect((await run('migrate')).code).toBe(0);
+  const { code, stderr } = await run('seed', '--users', '100', '--materials', '1', '--reviews', '0', '--yes');
+  expect([code, stderr]).toEqual([0, '']);
+  expect((await run('verify')).stdout).toMatch(/^[1-9]\d reminders: 0 drifted; 0 occurrences: 0 twice$/m);
+});
+
 test('npm run seed writes into DATABASE_URL only when told to, and says what it wants', async () => {
   const refused = await run('seed', '--users', '1', '--materials', '1');
   expect([refused.code, refused.stderr]).toEqual([

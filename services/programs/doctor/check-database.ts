@@ -4,6 +4,7 @@ import { Client } from 'pg';
 import { accountsSchema } from '../../accounts/service.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { pendingMigrations } from '../../platform/postgres/pending-migrations.ts';
+import { remindersSchema } from '../../reminders/core.ts';
 import { schedulingSchema } from '../../scheduling/service.ts';
 import { runningUrl } from '../seed/database.ts';
 import { checkPeppers } from './check-peppers.ts';
@@ -66,6 +67,7 @@ async function checkConnected(client: Client, settings: Settings): Promise<Findi
     await checkSlots(db),
     await checkMigrations(db, accountsSchema),
     await checkMigrations(db, schedulingSchema),
+    ...(settings.reminders === undefined ? [] : [await checkMigrations(db, remindersSchema)]),
     ...(await checkPeppers(db, settings.peppers)),
   ];
 }

@@ -9,7 +9,7 @@ import type { Settings } from './settings.ts';
 const ASK_MS = 1000;
 
 export function checkPorts(settings: Settings): Promise<Finding[]> {
-  const { host, innerHost, ports, ops, trust, gatewayOn } = settings;
+  const { host, innerHost, ports, ops, trust, gatewayOn, reminders } = settings;
   const says = async (port: number, path: string, word: string) => {
     const signal = AbortSignal.timeout(ASK_MS);
     return (await (await fetch(`http://127.0.0.1:${port}${path}`, { signal })).text()).includes(word);
@@ -40,6 +40,22 @@ export function checkPorts(settings: Settings): Promise<Finding[]> {
       isOurs: () => serves(ports.scheduling),
     },
     { name: 'ACCOUNTS_PORT', host: innerHost, port: ports.accounts, isOurs: () => serves(ports.accounts) },
+    ...(reminders === undefined
+      ? []
+      : [
+          {
+            name: 'REMINDERS_PORT',
+            host: innerHost,
+            port: reminders.port,
+            isOurs: () => serves(reminders.port),
+          },
+          {
+            name: 'REMINDERS_HTTP_PORT',
+            host: reminders.host,
+            port: reminders.httpPort,
+            isOurs: () => says(reminders.httpPort, '/', 'Not found.'),
+          },
+        ]),
     ...(ops === undefined
       ? []
       : [{ name: 'OPS_PORT', ...ops, isOurs: () => says(ops.port, '/live', '"live":true') }]),

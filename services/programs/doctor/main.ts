@@ -4,6 +4,7 @@ import { checkDatabase } from './check-database.ts';
 import { checkPeers } from './check-peers.ts';
 import { checkPorts } from './check-ports.ts';
 import { checkRedis } from './check-redis.ts';
+import { checkReminders } from './check-reminders.ts';
 import { checkTls } from './check-tls.ts';
 import { checkTokens } from './check-tokens.ts';
 import { checkNamed, type Finding, oneLine, showFindings } from './finding.ts';
@@ -17,7 +18,8 @@ const HELP = `Checks a deployment from its environment and changes nothing.
   --start  looks at what npm start runs with this environment, as it does without DATABASE_URL
 
 Checks: the variables, PostgreSQL (reachable, version, locale, free connections, migrations), the pepper,
-Redis (reachable, version, clock, eviction), the gRPC services, TLS certificates, the gateway's tokens, this machine's ports.
+Redis (reachable, version, clock, eviction), the gRPC services, TLS certificates, the gateway's tokens, the mail server, sender,
+links and push keys of reminders, this machine's ports.
 States: ok, warning, bad. Exits with 1 if anything is bad. It shows no secret.
 `;
 
@@ -38,10 +40,11 @@ try {
 
 async function examine(isStart: boolean | undefined): Promise<Finding[]> {
   const { settings, findings } = readSettings(process.env, isStart);
-  const [database, redis, peers, ports] = await Promise.all([
+  const [database, redis, peers, reminders, ports] = await Promise.all([
     finish('database', checkDatabase(settings)),
     finish('redis', checkRedis(settings.redisUrl)),
     finish('services', checkPeers(settings)),
+    finish('reminders', checkReminders(settings)),
     finish('ports', checkPorts(settings)),
   ]);
   return [
@@ -51,6 +54,7 @@ async function examine(isStart: boolean | undefined): Promise<Finding[]> {
     ...peers,
     ...checkTls(settings.trust.tls, new Date()),
     checkTokens(settings),
+    ...reminders,
     ...ports,
   ];
 }

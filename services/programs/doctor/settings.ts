@@ -11,6 +11,7 @@ import {
   type EnvironmentReader,
   readEnvironment,
 } from '../../platform/process/config.ts';
+import { readRemindersConfig } from '../../reminders/config.ts';
 import { readRestConfig } from '../../rest/config.ts';
 import { readSchedulingConfig } from '../../scheduling/config.ts';
 import {
@@ -24,6 +25,9 @@ import { checkNamed, type Finding } from './finding.ts';
 export type Settings = ReturnType<typeof readSettings>['settings'];
 
 const { ok, bad } = checkNamed('configuration');
+
+/** Whoever sets one of these runs the reminders service. */
+const OF_REMINDERS = ['SMTP_URL', 'MAIL_DIR', 'MAIL_FROM', 'PUBLIC_URL', 'APP_URL', 'VAPID_KEYS'];
 
 /**
  * Every invalid variable becomes a finding and gets its default, so that the other checks can run. `isStart`: the environment of
@@ -63,6 +67,15 @@ export function readSettings(environment: Environment, isStart = !environment.DA
   const accountsPort = read(environment, (reader) => reader.port('ACCOUNTS_PORT', 50_052));
   const { ops } = read(environment, readTelemetryConfig);
   const gatewayState = read(environment, (reader) => reader.oneOf('GATEWAY', ['on', 'off'], 'on'));
+  const remindersState = read(environment, (reader) => reader.oneOf('REMINDERS', ['on', 'off'], 'on'));
+  const isAboutReminders = isStart || OF_REMINDERS.some((name) => environment[name]);
+  const vapidKeys = environment.VAPID_KEYS || (isStart ? kept(dataDir, 'vapid-keys') : undefined);
+  const forReminders = {
+    ...inner,
+    DATABASE_URL: databaseUrl ?? DATABASE_URL_STAND_IN,
+    MAIL_DIR: environment.MAIL_DIR || (isStart ? join(dataDir, 'mail') : undefined),
+    VAPID_KEYS: vapidKeys,
+  };
   const settings = {
     dataDir,
     databaseUrl,
@@ -74,6 +87,10 @@ export function readSettings(environment: Environment, isStart = !environment.DA
     innerHost: scheduling.host,
     ports: { rest: rest.port, gateway: gateway.port, scheduling: scheduling.port, accounts: accountsPort },
     gatewayOn: gatewayState === 'on',
+    /** undefined: REMINDERS=off, or the environment of a program that does not need them. */
+    reminders:
+      remindersState === 'on' && isAboutReminders ? read(forReminders, readRemindersConfig) : undefined,
+    vapidKeysGiven: vapidKeys !== undefined,
     isStart,
     ops,
     schedulingTarget: rest.schedulingTarget,

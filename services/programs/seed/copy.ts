@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { finished } from 'node:stream/promises';
 import type { Client } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
+import type { Reminder } from '../../reminders/reminders/reminder.ts';
 import type { LearnerMaterial } from './learner.ts';
 
 export type Learner = {
@@ -11,9 +12,12 @@ export type Learner = {
   timeZone: string;
   createTime: Date;
   materials: LearnerMaterial[];
+  reminders: Reminder[];
+  /** 32 random bytes for the link that ends mails. */
+  unsubscribeToken: Buffer;
 };
 
-type Cell = string | number | Date | null;
+type Cell = string | number | boolean | Date | null;
 
 const COPIES = {
   users:
@@ -24,6 +28,9 @@ const COPIES = {
   reviews: `scheduling.reviews (user_id, material_id, revision, review_id, quality, review_time,
     before_ease_factor_hundredths, before_interval_days, before_repetitions, before_next_review_time,
     after_ease_factor_hundredths, after_interval_days, after_repetitions, after_next_review_time)`,
+  reminderUsers: 'reminders.users (user_id, unsubscribe_token)',
+  reminders: `reminders.reminders (user_id, reminder_id, minute_of_day, weekdays, by_email, by_push, min_due,
+    only_if_not_reviewed_today, paused_until_time, enabled, time_zone, next_date, next_time, create_time, update_time)`,
 } as const;
 
 /** Writes all learners in one transaction. */
@@ -46,6 +53,15 @@ export async function writeLearners(client: Client, learners: readonly Learner[]
       COPIES.reviews,
       learners.flatMap((each) => each.materials.flatMap((one) => reviewRows(each, one))),
     );
+    const reminded = learners.filter(({ reminders }) => reminders.length > 0);
+    if (reminded.length > 0) {
+      await copy(client, COPIES.reminderUsers, reminded.map(reminderUserRow));
+      await copy(
+        client,
+        COPIES.reminders,
+        reminded.flatMap(({ reminders }) => reminders.map(reminderRow)),
+      );
+    }
     await client.query('COMMIT');
   } catch (error) {
     await client.query('ROLLBACK').catch(() => {});
@@ -82,6 +98,19 @@ function reviewRows({ userId }: Learner, { reviews }: LearnerMaterial): Cell[][]
     ...[before.easeFactorHundredths, before.intervalDays, before.repetitions, before.nextReviewTime],
     ...[after.easeFactorHundredths, after.intervalDays, after.repetitions, after.nextReviewTime],
   ]);
+}
+
+function reminderUserRow({ userId, unsubscribeToken }: Learner): Cell[] {
+  return [userId, `\\x${unsubscribeToken.toString('hex')}`];
+}
+
+function reminderRow({ next, ...reminder }: Reminder): Cell[] {
+  return [
+    ...[reminder.userId, reminder.reminderId, reminder.minuteOfDay, `{${reminder.weekdays.join(',')}}`],
+    ...[reminder.byEmail, reminder.byPush, reminder.minDue, reminder.onlyIfNotReviewedToday],
+    ...[reminder.pausedUntilTime, reminder.isEnabled, reminder.timeZone],
+    ...[next?.date ?? null, next?.time ?? null, reminder.createTime, reminder.updateTime],
+  ];
 }
 
 async function copy(client: Client, target: string, rows: readonly (readonly Cell[])[]): Promise<void> {

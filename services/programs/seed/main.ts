@@ -11,6 +11,7 @@ import { schedulingSchema } from '../../scheduling/service.ts';
 import { type Learner, writeLearners } from './copy.ts';
 import { openEmbedded } from './database.ts';
 import { makeMaterial } from './learner.ts';
+import { makeReminders } from './reminders.ts';
 
 const HELP = `Creates sample learners with materials and review histories.
 
@@ -22,6 +23,7 @@ const HELP = `Creates sample learners with materials and review histories.
   --yes          required with DATABASE_URL, because the command writes there
 
 Without DATABASE_URL it writes to the embedded server of DATA_DIR (default .data), which it starts if necessary.
+Where the database has the tables of reminders, half of the learners get some, by e-mail to addresses of example.com.
 At the end it prints the e-mail address of one of the learners.
 `;
 const TIME_ZONES = [
@@ -32,6 +34,8 @@ const TIME_ZONES = [
   'America/Sao_Paulo',
   'Asia/Kolkata',
 ];
+type LearnerSize = { materials: number; reviews: number; withReminders: boolean };
+
 /** Approximate number of reviews per transaction. */
 const REVIEWS_AT_A_TIME = 50_000;
 
@@ -77,6 +81,7 @@ async function seed(
   for (const schema of [accountsSchema, schedulingSchema]) await migrate({ databaseUrl, ...schema, logger });
   const client = new Client({ connectionString: databaseUrl, application_name: 'seed' });
   await client.connect();
+  const withReminders = await hasReminders(client);
   const run = randomBytes(3).toString('hex');
   const progress = createProgress('learners', users);
   const atATime = Math.max(1, Math.floor(REVIEWS_AT_A_TIME / (materials * Math.max(1, reviews))));
@@ -84,7 +89,7 @@ async function seed(
     for (let first = 1; first <= users; first += atATime) {
       const count = Math.min(atATime, users - first + 1);
       const learners = Array.from({ length: count }, (_, index) =>
-        makeLearner(`learner${first + index}.${run}@example.com`, materials, reviews),
+        makeLearner(`learner${first + index}.${run}@example.com`, { materials, reviews, withReminders }),
       );
       await writeLearners(client, learners);
       progress.advance(count);
@@ -99,7 +104,15 @@ async function seed(
   );
 }
 
-function makeLearner(email: string, materialCount: number, reviewCount: number): Learner {
+async function hasReminders(client: Client): Promise<boolean> {
+  const { rows } = await client.query("SELECT to_regclass('reminders.reminders') IS NOT NULL AS exists");
+  return rows[0].exists;
+}
+
+function makeLearner(
+  email: string,
+  { materials: materialCount, reviews: reviewCount, withReminders }: LearnerSize,
+): Learner {
   const now = new Date();
   const random = Math.random;
   const newId = (time: Date) =>
@@ -112,7 +125,9 @@ function makeLearner(email: string, materialCount: number, reviewCount: number):
     Math.min(now.getTime(), ...materials.map(({ material }) => material.createTime.getTime())),
   );
   const timeZone = TIME_ZONES[Math.floor(random() * TIME_ZONES.length)] ?? 'UTC';
-  return { userId: newId(createTime), email, timeZone, createTime, materials };
+  const userId = newId(createTime);
+  const reminders = withReminders ? makeReminders({ userId, timeZone }, { now, random, newId }) : [];
+  return { userId, email, timeZone, createTime, materials, reminders, unsubscribeToken: randomBytes(32) };
 }
 
 function wholeNumber(name: string, text: string | undefined, min: number, max: number): number {

@@ -1,0 +1,58 @@
+// The part of npm run verify about reminders: the next occurrence of each, and that none took place twice.
+import type { Database } from '../platform/postgres/database.ts';
+import { findReminderDrift } from '../reminders/user-data/drift.ts';
+import {
+  hasReminders,
+  readStoredOccurrences,
+  readStoredReminders,
+} from '../reminders/user-data/drift-repository.ts';
+
+const AT_A_TIME = 1000;
+const NOBODY = '00000000-0000-0000-0000-000000000000';
+
+/** Prints each fault and the counts. `userId` undefined: all users. @returns how many faults; 0 without the tables. */
+export async function verifyReminders(
+  database: Database,
+  userId: string | undefined,
+  now: () => Date,
+): Promise<number> {
+  if (!(await hasReminders(database))) return 0;
+  const counts = { reminders: 0, drifted: 0, occurrences: 0, twice: 0 };
+  const pages = { userId: NOBODY, reminderId: NOBODY, date: '-infinity' };
+  for (let after = pages; ; ) {
+    const reminders = await readStoredReminders(database, userId, { limit: AT_A_TIME, after });
+    const readTime = now();
+    for (const reminder of reminders) {
+      const drift = findReminderDrift(reminder, readTime);
+      if (drift.length > 0) counts.drifted += 1;
+      for (const problem of drift) print(reminder, problem);
+    }
+    counts.reminders += reminders.length;
+    const last = reminders.at(-1);
+    if (last === undefined || reminders.length < AT_A_TIME) break;
+    after = { ...pages, ...last };
+  }
+  for (let after = pages; ; ) {
+    const occurrences = await readStoredOccurrences(database, userId, { limit: AT_A_TIME, after });
+    for (const { times, isRepeated, ...occurrence } of occurrences) {
+      if (times.length === 1 && !isRepeated) continue;
+      counts.twice += 1;
+      const shown = times.map((time) => time.toISOString()).join(' and ');
+      print(occurrence, `${occurrence.date} took place twice, at ${shown}`);
+    }
+    counts.occurrences += occurrences.length;
+    const last = occurrences.at(-1);
+    if (last === undefined || occurrences.length < AT_A_TIME) break;
+    after = last;
+  }
+  const say = (count: number, name: string) => `${count.toLocaleString('en')} ${name}`;
+  process.stdout.write(
+    `${say(counts.reminders, 'reminders')}: ${say(counts.drifted, 'drifted')}; ` +
+      `${say(counts.occurrences, 'occurrences')}: ${say(counts.twice, 'twice')}\n`,
+  );
+  return counts.drifted + counts.twice;
+}
+
+function print({ userId, reminderId }: { userId: string; reminderId: string }, problem: string): void {
+  process.stdout.write(`user ${userId} reminder ${reminderId}: ${problem}\n`);
+}

@@ -1,0 +1,74 @@
+// npm run verify finds reminders that would come at a wrong time or have come twice.
+import { execFile } from 'node:child_process';
+import { dirname } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startTestReminders, type TestReminders } from '../support/reminders.ts';
+import { CALL } from '../support/scheduling.ts';
+
+let here: TestReminders;
+beforeAll(async () => {
+  // The command goes by the real clock, so the reminders must as well.
+  here = await startTestReminders(new Date().toISOString());
+});
+afterAll(() => here.stop());
+
+const verify = () =>
+  promisify(execFile)('npm', ['run', '--silent', 'verify'], {
+    cwd: dirname(dirname(import.meta.dirname)),
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, DATABASE_URL: here.databaseUrl },
+  }).then(
+    ({ stdout }) => ({ code: 0, stdout }),
+    ({ code, stdout }) => ({ code, stdout }),
+  );
+
+async function newReminder(
+  timeZone: string,
+  enabled = true,
+): Promise<{ userId: string; reminderId: string }> {
+  const userId = await here.newUser({ timeZone, due: 0 });
+  const fields = { userId, timeOfDay: '09:00', channels: ['CHANNEL_EMAIL' as const], enabled };
+  const { reminder } = await here.reminders.createReminder(fields, CALL);
+  return { userId, reminderId: reminder?.reminderId ?? '' };
+}
+
+test('finds nothing in what the service wrote, then a shifted, a skipped and a repeated occurrence', async () => {
+  const made = [
+    await newReminder('Asia/Kolkata'),
+    await newReminder('America/New_York'),
+    await newReminder('UTC', false),
+    await newReminder('Pacific/Auckland'),
+  ] as const;
+  expect(await verify()).toEqual({
+    code: 0,
+    stdout: '0 materials, 0 reviews, 0 snoozes: 0 drifted\n4 reminders: 0 drifted; 0 occurrences: 0 twice\n',
+  });
+
+  const [shifted, skipped, , repeated] = made;
+  const change = (set: string, { reminderId }: { reminderId: string }) =>
+    here.sql.query(`UPDATE reminders.reminders SET ${set} WHERE reminder_id = $1`, [reminderId]);
+  await change("next_time = next_time + interval '1 hour'", shifted);
+  await change("next_time = next_time + interval '7 days', next_date = next_date + 7", skipped);
+  const due = ['2026-03-02T20:00:00Z', '2026-03-02T21:00:00Z'];
+  for (const [index, time] of due.entries())
+    await here.sql.query(
+      `INSERT INTO reminders.deliveries (user_id, delivery_id, reminder_id, local_date, channel, subscription_id, is_test,
+         state, due_time, create_time, update_time, attempt_time)
+       VALUES ($1, gen_random_uuid(), $2, '2026-03-03', $3, '00000000-0000-0000-0000-000000000000', false, 'sent',
+         $4, now(), now(), now())`,
+      [repeated.userId, repeated.reminderId, ['email', 'push'][index], time],
+    );
+  const { code, stdout } = await verify();
+  expect(code).toBe(1);
+  expect(stdout).toContain('4 reminders: 3 drifted; 1 occurrences: 1 twice\n');
+  const line = ({ userId, reminderId }: { userId: string; reminderId: string }) =>
+    `user ${userId} reminder ${reminderId}: `;
+  expect(stdout).toMatch(
+    new RegExp(`^${line(shifted)}the next occurrence is \\S+ at \\S+T04:30:00.000Z, not `, 'm'),
+  );
+  expect(stdout).toMatch(new RegExp(`^${line(skipped)}the next occurrence is `, 'm'));
+  expect(stdout).toContain(`${line(repeated)}2026-03-03 has taken place, but the last date is none\n`);
+  expect(stdout).toContain(
+    `${line(repeated)}2026-03-03 took place twice, at 2026-03-02T20:00:00.000Z and 2026-03-02T21:00:00.000Z\n`,
+  );
+});
