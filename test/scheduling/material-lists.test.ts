@@ -67,7 +67,7 @@ describe('pages of materials', () => {
     ]);
   });
 
-  test('end early where their texts exceed 2 MiB, are read on to the same end, and hold each text whole', async () => {
+  test('end early where their texts exceed 1 MiB, are read on to the same end, and hold each text whole', async () => {
     const userId = newUserId();
     const sizes = [
       10, 260_000, 5_000, 260_000, 260_000, 260_000, 260_000, 0, 260_000, 260_000, 260_000, 260_000,
@@ -81,9 +81,9 @@ describe('pages of materials', () => {
     const due = newest.toReversed();
     const matches = newest.filter((index) => index !== 7);
     const lists = [
-      { read: here.materials.listMaterials, order: newest, lengths: [10, 2] },
-      { read: here.materials.listDueMaterials, order: due, lengths: [11, 1] },
-      { read: here.materials.listMaterials, query: 'long', order: matches, lengths: [9, 2] },
+      { read: here.materials.listMaterials, order: newest, lengths: [5, 5, 2] },
+      { read: here.materials.listDueMaterials, order: due, lengths: [6, 5, 1] },
+      { read: here.materials.listMaterials, query: 'long', order: matches, lengths: [4, 5, 2] },
     ];
     for (const { read, query = '', order, lengths } of lists) {
       const pages: { title: string; content?: string }[][] = [];
