@@ -1,4 +1,4 @@
-// Sending while scheduling and accounts are away, and stopping while a mail server does not answer.
+// Sending while scheduling and accounts are away, and stopping while a message or a request is in progress.
 
 import { Client } from 'pg';
 import { pino } from 'pino';
@@ -11,9 +11,11 @@ import { remindersSchema } from '../../../services/reminders/core.ts';
 import { createPeers } from '../../../services/reminders/peers.ts';
 import { startLane } from '../../../services/reminders/sending/lane.ts';
 import { reachByEmail } from '../../../services/reminders/sending/reach.ts';
+import { startReminders } from '../../../services/reminders/service.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { startTestReminders } from '../../support/reminders.ts';
 import { CALL } from '../../support/scheduling.ts';
+import { startTcpProxy } from '../../support/tcp-proxy.ts';
 
 const trust = { serviceTokens: [], tls: undefined };
 const SOON = { timeout: 30_000 };
@@ -94,3 +96,49 @@ test('a service stops in its time, though a mail server never answers', async ()
   await here.stop();
   // Less than the 45 s after which the message counts as not sent.
 }, 30_000);
+
+test('a calendar that is being made is answered before the service stops', async () => {
+  const here = await startTestReminders('2026-07-01T06:00:00Z');
+  const accounts = await startTcpProxy(Number(here.accountsTarget.split(':')[1]));
+  const service = await startReminders({
+    config: {
+      ...{ logLevel: 'silent', shutdownTimeoutMs: 10_000, host: '127.0.0.1', port: 0, httpPort: 0, trust },
+      databaseUrl: here.databaseUrl,
+      schedulingTarget: here.schedulingTarget,
+      accountsTarget: accounts.target,
+      mail: { mailDir: '/nowhere' },
+      mailFrom: 'reminders@example.com',
+      publicUrl: 'https://remind.example.com',
+      ...{ appUrl: undefined, vapidKeys: undefined, showTitles: true, pushAllowPrivate: false },
+    },
+    logger: createLogger('test', 'silent'),
+    now: here.now,
+  });
+  const { url } = await here.reminders.createCalendarFeed({ userId: await here.newUser() }, CALL);
+  const address = `http://127.0.0.1:${service.httpPort}${new URL(url).pathname}`;
+  const statusOf = () => fetch(address).then(({ status }) => status);
+  expect(await statusOf()).toBe(200);
+  const latestLook = async () => {
+    const { rows } = await here.sql.query(
+      `SELECT max(query_start)::text AS time FROM pg_stat_activity
+       WHERE datname = current_database() AND query LIKE 'SELECT min(minute_of_day)%'`,
+    );
+    return rows[0].time;
+  };
+  const before = await latestLook();
+  accounts.hold();
+  const status = statusOf();
+  await expect.poll(latestLook, SOON).not.toBe(before);
+  const stopped = service.close(10_000);
+  const isRefused = () =>
+    fetch(address, { method: 'PUT' }).then(
+      () => false,
+      () => true,
+    );
+  await expect.poll(isRefused, SOON).toBe(true);
+  accounts.release();
+  expect(await status).toBe(200);
+  await stopped;
+  await accounts.stop();
+  await here.stop();
+});
