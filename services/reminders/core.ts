@@ -5,6 +5,7 @@ import type {
   ReminderServiceDefinition,
   ReminderServiceHandlers,
 } from '../../generated/reminders/v1/ReminderService.ts';
+import { endsWithin } from '../platform/concurrency/ends-within.ts';
 import { implement } from '../platform/grpc/handlers.ts';
 import { addPeerChecks } from '../platform/grpc/peer-checks.ts';
 import { type GrpcServer, startGrpcServer } from '../platform/grpc/server.ts';
@@ -25,6 +26,9 @@ import { type Channels, startWorker } from './worker.ts';
 
 /** The service's SQL schema and its migrations. */
 export const remindersSchema = { schema: 'reminders', directory: join(import.meta.dirname, 'migrations') };
+
+/** Of the time to stop, what is left for the connections after the work. */
+const CLOSING_MS = 500;
 
 export type CoreOptions = {
   config: Pick<
@@ -47,7 +51,8 @@ export type CoreOptions = {
 export type RemindersCore = GrpcServer & { links: Links; peers: Peers };
 
 /**
- * Starts the service, its schema migrated; closing it closes the channels.
+ * Starts the service, its schema migrated. Closing it closes the channels; messages that are not sent within the time-out are
+ * sent again, by another process or after the next start.
  * @throws Error if the database is unsuitable or the port is in use.
  */
 export async function startCore(options: CoreOptions): Promise<RemindersCore> {
@@ -95,7 +100,9 @@ export async function startCore(options: CoreOptions): Promise<RemindersCore> {
     const worker = startWorker(dependencies);
     const close = async (timeoutMs: number) => {
       stopWatching();
-      await Promise.all([worker.stop(), server.close(timeoutMs)]);
+      const patienceMs = Math.max(0, timeoutMs - CLOSING_MS);
+      const [hasEnded] = await Promise.all([endsWithin(worker.stop(), patienceMs), server.close(timeoutMs)]);
+      if (!hasEnded) logger.warn('messages in progress are left: they are sent again when their leases end');
       closePeerChecks();
       await closeChannels();
       peers.close();

@@ -62,7 +62,10 @@ export async function startReminders(options: {
     });
     logger.info({ host: config.host, port: http.port }, 'links of reminders are ready');
     const close = async (timeoutMs: number) => {
-      await Promise.all([http.close(), core.close(timeoutMs)]);
+      const endMs = performance.now() + timeoutMs;
+      // Requests in progress still need the core's database and peers.
+      await http.close();
+      await core.close(Math.max(0, endMs - performance.now()));
     };
     return { port: core.port, httpPort: http.port, close };
   } catch (error) {

@@ -177,12 +177,39 @@ describe('a message that is not taken', () => {
   test('is given up after two hours', async () => {
     const userId = await here.newUser();
     await remind(userId);
-    here.mail.answer = async () => ({ result: 'retry', reason: 'no connection' });
+    here.mail.answer = async () => ({ result: 'retry', reason: 'The server is away.' });
     here.setClock('2026-07-01T09:00:00Z');
-    await here.untilDeliveries(userId, ['2026-07-01 PENDING no connection']);
+    await here.untilDeliveries(userId, ['2026-07-01 PENDING The server is away.']);
     here.setClock('2026-07-01T11:00:00Z');
     await here.endBackoff(userId);
-    await here.untilDeliveries(userId, ['2026-07-01 FAILED given up after 2 attempts: no connection']);
+    await here.untilDeliveries(userId, [
+      '2026-07-01 FAILED The server is away. Sending was given up after 2 attempts.',
+    ]);
+  });
+
+  test('is given up, though nothing was tried for two hours, in words that say why', async () => {
+    const userId = await here.newUser();
+    await remind(userId);
+    here.mail.answer = async () => ({ result: 'retry', reason: 'The server is away.' });
+    here.setClock('2026-07-01T09:00:00Z');
+    await here.untilDeliveries(userId, ['2026-07-01 PENDING The server is away.']);
+    here.setClock('2026-07-01T11:00:00.001Z');
+    await here.endBackoff(userId);
+    await here.untilDeliveries(userId, [
+      '2026-07-01 FAILED The server is away. Sending was given up after 2 hours.',
+    ]);
+  });
+
+  test('is not sent once e-mail is off, and says so', async () => {
+    const userId = await here.newUser();
+    await remind(userId);
+    here.mail.answer = async () => ({ result: 'retry', reason: 'The server is away.' });
+    here.setClock('2026-07-01T09:00:00Z');
+    await here.untilDeliveries(userId, ['2026-07-01 PENDING The server is away.']);
+    await here.reminders.setEmailEnabled({ userId, enabled: false }, CALL);
+    await here.endBackoff(userId);
+    await here.untilDeliveries(userId, ['2026-07-01 FAILED E-mail was switched off before this was sent.']);
+    expect(mailsTo(userId)).toHaveLength(1);
   });
 
   test('for good three times in a row switches e-mail off; a taken one ends the row', async () => {

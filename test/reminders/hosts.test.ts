@@ -23,6 +23,15 @@ test('a success ends the row of failures', () => {
   expect(hosts.restMs('host')).toBe(0);
 });
 
+test('10,000 failing hosts are remembered, and the one that failed first is forgotten for one more', () => {
+  const hosts = createHosts({ perHost: 2, clock: () => 0 });
+  for (let failed = 1; failed <= 5; failed += 1) hosts.note('first', false);
+  for (let other = 2; other <= 10_000; other += 1) hosts.note(`host ${other}`, false);
+  expect(hosts.restMs('first')).toBe(30_000);
+  hosts.note('one more', false);
+  expect(hosts.restMs('first')).toBe(0);
+});
+
 test('a host has two places; what waits for them goes no further once the host rests', async () => {
   const hosts = createHosts({ perHost: 2, clock: () => 0 });
   const gate = Promise.withResolvers<void>();

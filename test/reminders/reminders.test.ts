@@ -17,6 +17,16 @@ afterAll(() => here.stop());
 const outside = 8 as never;
 const BASE = { timeOfDay: '09:00', channels: ['CHANNEL_EMAIL'] } as const;
 
+const EVERY_WEEKDAY = [
+  'WEEKDAY_MONDAY',
+  'WEEKDAY_TUESDAY',
+  'WEEKDAY_WEDNESDAY',
+  'WEEKDAY_THURSDAY',
+  'WEEKDAY_FRIDAY',
+  'WEEKDAY_SATURDAY',
+  'WEEKDAY_SUNDAY',
+] as const;
+
 async function create(userId: string, fields: CreateReminderRequestInput = {}): Promise<Reminder> {
   const request = { ...BASE, channels: [...BASE.channels], userId, ...fields };
   const { reminder } = await here.reminders.createReminder(request, CALL);
@@ -153,6 +163,21 @@ describe('a change of a reminder', () => {
     const reminder = await create(userId);
     expect(await refusal(update(userId, reminder, fields))).toBe(reason);
   });
+});
+
+test('its next turn stays while its time, weekdays and switch do, though it has come', async () => {
+  const userId = await here.newUser();
+  const reminder = await create(userId, { timeOfDay: '05:00' });
+  // Beyond the worker's clock, so that it does not claim it; at six o'clock, five is past.
+  await here.sql.query(
+    `UPDATE reminders.reminders SET next_date = '2026-07-01', next_time = '2026-07-01 06:30Z' WHERE user_id = $1`,
+    [userId],
+  );
+  expect(nextOf(await update(userId, reminder, { minDue: 2 }))).toBe('2026-07-01T06:30:00.000Z');
+  expect(nextOf(await update(userId, reminder, { weekdays: [...EVERY_WEEKDAY] }))).toBe(
+    '2026-07-01T06:30:00.000Z',
+  );
+  expect(nextOf(await update(userId, reminder, { timeOfDay: '05:01' }))).toBe('2026-07-02T05:01:00.000Z');
 });
 
 test('a reminder is removed once', async () => {

@@ -5,7 +5,7 @@ import { retryOrGiveUp } from '../../services/reminders/sending/retries.ts';
 const dueTime = new Date('2026-07-01T09:00:00Z');
 const at = (attempts: number, random: number, now = '2026-07-01T09:00:00Z', retryAfterMs?: number) =>
   retryOrGiveUp(
-    { reason: '451', ...(retryAfterMs !== undefined && { retryAfterMs }) },
+    { reason: 'The mail server is busy.', ...(retryAfterMs !== undefined && { retryAfterMs }) },
     { attempts, dueTime, now: new Date(now), random },
   );
 
@@ -14,7 +14,7 @@ test('the wait doubles from 30 s to 15 min, half of it by chance', () => {
   expect(waits.map((outcome) => 'retryInMs' in outcome && outcome.retryInMs / 1000)).toEqual([
     15, 30, 60, 120, 240, 450, 450,
   ]);
-  expect(at(1, 0.5)).toEqual({ state: 'pending', retryInMs: 22_500, failure: '451' });
+  expect(at(1, 0.5)).toEqual({ state: 'pending', retryInMs: 22_500, failure: 'The mail server is busy.' });
 });
 
 test('the receiver may ask for more, but not for less', () => {
@@ -27,6 +27,6 @@ test('two hours after the instant is the last time, a millisecond later none', (
   expect(at(1, 0, '2026-07-01T10:59:45.001Z')).toEqual({
     state: 'failed',
     cause: 'gave up',
-    failure: 'given up after 1 attempts: 451',
+    failure: 'The mail server is busy. Sending was given up after 1 attempt.',
   });
 });

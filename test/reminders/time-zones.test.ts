@@ -57,3 +57,21 @@ test('a change that accounts stamped with an earlier time than others is noticed
   await here.untilDeliveries(userId, ['2026-07-02 SENT']);
   await expect.poll(() => nextTimeOf(userId), SOON).toBe('2026-07-03T00:00:00.000Z');
 });
+
+test('a time zone that Node does not know keeps nobody else from moving', async () => {
+  // Past nine, so that no turn comes meanwhile.
+  here.setClock('2026-07-02T10:00:00Z');
+  const stuck = await here.newUser({ timeZone: 'UTC' });
+  await remindAtNine(stuck);
+  const moving = await here.newUser({ timeZone: 'UTC' });
+  await remindAtNine(moving);
+  const stuckTime = await nextTimeOf(stuck);
+  await here.sql.query(
+    `UPDATE accounts.users SET time_zone = CASE user_id WHEN $1 THEN 'Mars/Olympus' ELSE 'Asia/Tokyo' END,
+       update_time = CASE user_id WHEN $1 THEN $3::timestamptz ELSE $3::timestamptz + interval '1 s' END
+     WHERE user_id IN ($1, $2)`,
+    [stuck, moving, here.now()],
+  );
+  await expect.poll(() => nextTimeOf(moving), SOON).toMatch(/T00:00:00/);
+  expect(await nextTimeOf(stuck)).toBe(stuckTime);
+});

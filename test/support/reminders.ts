@@ -97,6 +97,7 @@ export async function startTestReminders(time: string) {
   await sql.connect();
   return {
     databaseUrl,
+    ...targets,
     sql,
     users,
     reminders,

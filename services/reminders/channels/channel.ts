@@ -11,6 +11,7 @@ export type ReminderMessage = {
   unsubscribeUrl: string;
   isTest: boolean;
 };
+/** `reason`: a full sentence without the address, which people see. */
 export type SendResult =
   | { result: 'sent' }
   /** Temporary: try again, not before `retryAfterMs` where it is given. */

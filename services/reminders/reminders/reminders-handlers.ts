@@ -73,7 +73,8 @@ export function createReminderHandlers(
         if (before === undefined) throw notFound('reminder', reminderId);
         const updateTime = now();
         const settings = { ...before, ...changes };
-        const after = { ...settings, next: nextTurn(settings, updateTime), updateTime };
+        const next = isSameTiming(before, settings) ? before.next : nextTurn(settings, updateTime);
+        const after = { ...settings, next, updateTime };
         await updateReminder(transaction, after);
         return after;
       });
@@ -95,6 +96,13 @@ export function createReminderHandlers(
       return { reminders: reminders.map(toReminderMessage) };
     },
   };
+}
+
+/** Then its next turn stays, also one that has come and is still to be claimed. */
+function isSameTiming(before: ReminderSettings, after: ReminderSettings): boolean {
+  const timingOf = ({ minuteOfDay, weekdays, isEnabled }: ReminderSettings) =>
+    JSON.stringify([minuteOfDay, weekdays, isEnabled]);
+  return timingOf(before) === timingOf(after);
 }
 
 function tooMany(): ServiceError {

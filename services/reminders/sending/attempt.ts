@@ -15,7 +15,7 @@ export async function attempt<Address>(
 ): Promise<SendResult> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<SendResult>((resolve) => {
-    const reason = `no answer within ${LONGEST_SEND_MS / 1000} s`;
+    const reason = `There was no answer within ${LONGEST_SEND_MS / 1000} s.`;
     timer = setTimeout(() => resolve({ result: 'retry', reason }), LONGEST_SEND_MS);
   });
   try {
@@ -24,7 +24,7 @@ export async function attempt<Address>(
     // The error's own text may hold the address.
     const code = error instanceof ServiceError ? error.reason : error instanceof Error ? error.name : 'error';
     logger.error({ code, deliveryId: message.deliveryId }, 'a channel failed');
-    return { result: 'retry', reason: 'an error on our side' };
+    return { result: 'retry', reason: 'An error in the reminders service prevented sending.' };
   } finally {
     clearTimeout(timer);
   }

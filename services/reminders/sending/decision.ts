@@ -24,7 +24,7 @@ export function decideBefore({ isTest, dueTime, failure, reminder }: Work, now: 
   if (now.getTime() > dueTime.getTime() + LATE_AFTER_MS) {
     return failure === null
       ? { state: 'skipped', skipReason: 'late' }
-      : { state: 'failed', cause: 'gave up', failure: `given up: ${failure}` };
+      : { state: 'failed', cause: 'gave up', failure: `${failure} Sending was given up after 2 hours.` };
   }
   if (isTest) return undefined;
   const isPaused = (reminder?.pausedUntilTime?.getTime() ?? 0) > now.getTime();

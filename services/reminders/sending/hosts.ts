@@ -4,6 +4,8 @@ import { atMost } from '../../platform/concurrency/at-most.ts';
 /** Temporary failures in a row after which a host is left alone, and for how long. */
 const FAILURES = 5;
 const REST_MS = 30_000;
+/** Beyond it the host that failed first is forgotten: users choose the hosts of their subscriptions. */
+const MAX_FAILING = 10_000;
 
 export type Hosts = {
   /** Runs `work` when fewer than the host's share of others run; undefined, without running it, while the host rests. */
@@ -40,6 +42,10 @@ export function createHosts({ perHost, clock }: { perHost: number; clock: () => 
       }
       const failures = (failing.get(host)?.failures ?? 0) + 1;
       failing.set(host, { failures, restsUntil: failures >= FAILURES ? clock() + REST_MS : 0 });
+      if (failing.size > MAX_FAILING) {
+        const [first = host] = failing.keys();
+        failing.delete(first);
+      }
     },
   };
 }

@@ -47,6 +47,7 @@ export function startLane<Address>(options: LaneOptions<Address>): Loop {
   const limit = atMost(parallel);
   const hosts = createHosts({ perHost: Math.ceil(parallel / 4), clock: () => performance.now() });
   let isStopping = false;
+  let arePeersAway = false;
 
   const finish = async (work: LeasedWork, outcome: Outcome, attempts = work.attempts) => {
     await record({ ...work, outcome, attempts });
@@ -83,14 +84,16 @@ export function startLane<Address>(options: LaneOptions<Address>): Loop {
       if (outcome !== undefined) void finish(work, outcome);
       return outcome === undefined;
     });
+    if (undecided.length === 0) return;
     const userIds = [...new Set(undecided.map(({ userId }) => userId))];
     const facts = await askFacts(peers, userIds, time).catch((error: unknown) => {
-      logger.warn(
-        { err: error, deliveries: undecided.length },
-        'scheduling or accounts is away: reminders wait',
-      );
+      if (!arePeersAway)
+        logger.warn({ err: error, channel: name }, 'scheduling or accounts is away: reminders wait');
       return undefined;
     });
+    if (facts !== undefined && arePeersAway)
+      logger.info({ channel: name }, 'scheduling and accounts are back: reminders are sent again');
+    arePeersAway = facts === undefined;
     for (const work of undecided) {
       const account = facts?.accounts.get(work.userId);
       const isElsewhere = work.reminder !== null && account?.timeZone !== work.reminder.timeZone;
@@ -114,7 +117,7 @@ export function startLane<Address>(options: LaneOptions<Address>): Loop {
       held.add(works);
       await handle(works, leaseEnd);
     }
-    return leases.length === BATCH;
+    return leases.length === BATCH && !arePeersAway;
   };
   const loop = startLoop({ name: `send ${name}`, work, idleMs: IDLE_MS, logger });
   return {
@@ -139,7 +142,7 @@ function nextStep<Address>(
 ): Outcome | { reach: Reach<Address>; message: ReminderMessage } {
   const account = accounts.get(work.userId);
   if (account === undefined)
-    return { state: 'failed', cause: 'no user', failure: 'accounts does not know the user' };
+    return { state: 'failed', cause: 'no user', failure: 'This user no longer exists.' };
   const reached = reach(work, account);
   if ('state' in reached) return reached;
   const counted = due.get(work.userId);

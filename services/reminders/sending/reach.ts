@@ -9,7 +9,7 @@ export type Reach<Address> = { address: Address; host?: string };
 
 export function reachByEmail({ emailIsOn }: LeasedWork, { email }: Account): Reach<EmailAddress> | Outcome {
   if (emailIsOn) return { address: { email } };
-  return { state: 'failed', cause: 'e-mail off', failure: 'e-mail was switched off meanwhile' };
+  return { state: 'failed', cause: 'e-mail off', failure: 'E-mail was switched off before this was sent.' };
 }
 
 export function reachByPush({ push }: LeasedWork): Reach<PushAddress> | Outcome {
@@ -17,6 +17,6 @@ export function reachByPush({ push }: LeasedWork): Reach<PushAddress> | Outcome 
   return {
     state: 'failed',
     cause: 'no subscription',
-    failure: 'the push subscription was removed meanwhile',
+    failure: 'The push subscription was removed before this was sent.',
   };
 }

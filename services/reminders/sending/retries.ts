@@ -20,9 +20,10 @@ export function retryOrGiveUp(
   const retryInMs = Math.max(backoffMs, failed.retryAfterMs ?? 0);
   if (now.getTime() + retryInMs <= dueTime.getTime() + LATE_AFTER_MS)
     return { state: 'pending', retryInMs, failure: failed.reason };
+  const tried = attempts === 1 ? '1 attempt' : `${attempts} attempts`;
   return {
     state: 'failed',
     cause: 'gave up',
-    failure: `given up after ${attempts} attempts: ${failed.reason}`,
+    failure: `${failed.reason} Sending was given up after ${tried}.`,
   };
 }

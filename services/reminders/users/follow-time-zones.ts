@@ -1,4 +1,5 @@
 // Follows changes of users' time zones: reads from accounts who has changed, and reschedules their reminders.
+import type { Logger } from '../../platform/logging/logger.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Account } from '../peers.ts';
 import { LATE_AFTER_MS, nextTurn } from '../reminders/reminder.ts';
@@ -15,7 +16,7 @@ const OVERLAP_MS = 60_000;
 type FollowDependencies = Pick<Dependencies, 'database' | 'peers' | 'now'>;
 
 /** Reads all changes since the last time, by whatever process. Doing it again, or at once in several processes, is harmless. */
-export async function followTimeZones(dependencies: FollowDependencies): Promise<void> {
+export async function followTimeZones(dependencies: FollowDependencies & { logger: Logger }): Promise<void> {
   const { database, peers, now } = dependencies;
   const known = await findReadUntil(database);
   const readUntil = known ?? now();
@@ -26,8 +27,25 @@ export async function followTimeZones(dependencies: FollowDependencies): Promise
     if (last === undefined) continue;
     const elsewhere = new Set(await findUsersElsewhere(database, accounts));
     for (const account of accounts)
-      if (elsewhere.has(account.userId)) await moveReminders(dependencies, account);
+      if (elsewhere.has(account.userId)) await moveIfZoneIsKnown(dependencies, account);
     await setReadUntil(database, last.updateTime);
+  }
+}
+
+/** One zone that this Node does not know must not hold up the others. */
+async function moveIfZoneIsKnown(
+  dependencies: FollowDependencies & { logger: Logger },
+  account: Account,
+): Promise<void> {
+  try {
+    await moveReminders(dependencies, account);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    const { userId, timeZone } = account;
+    dependencies.logger.error(
+      { err: error, userId, timeZone },
+      'reminders keep the time zone before: the new one is unknown here',
+    );
   }
 }
 

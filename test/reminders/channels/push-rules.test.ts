@@ -113,6 +113,9 @@ test.each([
   ['https://[::ffff:10.0.0.1]/a'],
   ['https://169.254.169.254/latest/meta-data'],
   [`https://push.example.com/${'x'.repeat(1976)}`],
+  ['https://push.example.com/\0'],
+  ['https://push.example.com/\u4e00'],
+  ['https://push.example.com/a\nb'],
 ])('the endpoint %s is refused', (endpoint) => {
   expect(fieldOf({ endpoint })).toBe('endpoint');
 });

@@ -6,6 +6,8 @@ import { CURVE, type ReceiverKeys } from './encryption.ts';
 import type { PushNetwork } from './public-address.ts';
 
 const MAX_ENDPOINT_CHARACTERS = 2000;
+/** Printable ASCII, as in RFC 3986. PostgreSQL stores no NUL, and its index entries end at 2,704 bytes. */
+const URL_CHARACTERS = /^[\x21-\x7e]+$/;
 const PUBLIC_KEY_BYTES = 65;
 const SECRET_BYTES = 16;
 
@@ -29,7 +31,8 @@ export function subscriptionProblem(address: PushAddress, rules: Rules): Subscri
 
 /** undefined for a URL that no message may be sent to, as far as it tells without a lookup. */
 export function readEndpoint(endpoint: string, { allowHttp, isAllowed }: Rules): URL | undefined {
-  if (endpoint.length > MAX_ENDPOINT_CHARACTERS || !URL.canParse(endpoint)) return undefined;
+  if (endpoint.length > MAX_ENDPOINT_CHARACTERS || !URL_CHARACTERS.test(endpoint)) return undefined;
+  if (!URL.canParse(endpoint)) return undefined;
   const url = new URL(endpoint);
   if (url.protocol !== 'https:' && !(allowHttp && url.protocol === 'http:')) return undefined;
   if (url.username !== '' || url.password !== '') return undefined;

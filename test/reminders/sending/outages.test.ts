@@ -1,0 +1,144 @@
+// Sending while scheduling and accounts are away, and stopping while a message or a request is in progress.
+
+import { Client } from 'pg';
+import { pino } from 'pino';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createLogger } from '../../../services/platform/logging/logger.ts';
+import { NO_TELEMETRY } from '../../../services/platform/observability/telemetry.ts';
+import { openDatabase } from '../../../services/platform/postgres/database.ts';
+import { migrate } from '../../../services/platform/postgres/migrate.ts';
+import { remindersSchema } from '../../../services/reminders/core.ts';
+import { createPeers } from '../../../services/reminders/peers.ts';
+import { startLane } from '../../../services/reminders/sending/lane.ts';
+import { reachByEmail } from '../../../services/reminders/sending/reach.ts';
+import { startReminders } from '../../../services/reminders/service.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { startTestReminders } from '../../support/reminders.ts';
+import { CALL } from '../../support/scheduling.ts';
+import { startTcpProxy } from '../../support/tcp-proxy.ts';
+
+const trust = { serviceTokens: [], tls: undefined };
+const SOON = { timeout: 30_000 };
+
+let database: TestDatabase;
+let sql: Client;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  const { databaseUrl } = database;
+  await migrate({ databaseUrl, ...remindersSchema, logger: createLogger('test', 'silent') });
+  sql = new Client({ connectionString: databaseUrl });
+  await sql.connect();
+});
+afterAll(async () => {
+  await sql.end();
+  await database.drop();
+});
+
+test('2,000 deliveries wait for scheduling and accounts with one line in the log', async () => {
+  await sql.query(
+    `WITH added AS (
+       INSERT INTO reminders.users (user_id, unsubscribe_token)
+       SELECT gen_random_uuid(), '' FROM generate_series(1, 2000) RETURNING user_id)
+     INSERT INTO reminders.deliveries (user_id, delivery_id, reminder_id, local_date, channel, subscription_id, is_test,
+       state, due_time, create_time, update_time, attempt_time)
+     SELECT user_id, gen_random_uuid(), gen_random_uuid(), '2026-07-01', 'email', user_id, true, 'pending',
+       '2026-07-01 09:00Z', '2026-07-01 09:00Z', '2026-07-01 09:00Z', clock_timestamp() FROM added`,
+  );
+  const lines: string[] = [];
+  const logger = pino({ base: {} }, { write: (line) => lines.push(JSON.parse(line).msg) });
+  const pool = openDatabase({
+    databaseUrl: database.databaseUrl,
+    applicationName: 'test',
+    maxConnections: 4,
+    logger,
+  });
+  // Nothing listens on port 1.
+  const away = '127.0.0.1:1';
+  const peers = createPeers({
+    schedulingTarget: away,
+    accountsTarget: away,
+    trust,
+    telemetry: NO_TELEMETRY,
+    logger: createLogger('test', 'silent'),
+  });
+  const lane = startLane({
+    database: pool,
+    peers,
+    now: () => new Date('2026-07-01T09:00:00Z'),
+    name: 'email',
+    channel: { send: async () => ({ result: 'sent' }), close: async () => {} },
+    reach: reachByEmail,
+    parallel: 8,
+    publicUrl: 'https://remind.example.com',
+    random: () => 0.5,
+    metrics: NO_TELEMETRY.metrics,
+    logger,
+  });
+  const untaken = async () =>
+    (await sql.query('SELECT count(*)::int AS count FROM reminders.deliveries WHERE lease = 0')).rows[0]
+      .count;
+  await expect.poll(untaken, SOON).toBe(0);
+  await lane.stop();
+  peers.close();
+  await pool.close();
+  expect(lines).toEqual(['scheduling or accounts is away: reminders wait']);
+  const { rows } = await sql.query('SELECT DISTINCT state, failure, attempts FROM reminders.deliveries');
+  expect(rows).toEqual([{ state: 'pending', failure: null, attempts: 0 }]);
+});
+
+test('a service stops in its time, though a mail server never answers', async () => {
+  const here = await startTestReminders('2026-07-01T06:00:00Z');
+  const userId = await here.newUser();
+  await here.reminders.createReminder({ userId, timeOfDay: '09:00', channels: ['CHANNEL_EMAIL'] }, CALL);
+  here.mail.answer = () => new Promise(() => {});
+  here.setClock('2026-07-01T09:00:00Z');
+  await expect.poll(() => here.mail.handed.length, SOON).toBe(1);
+  await here.stop();
+  // Less than the 45 s after which the message counts as not sent.
+}, 30_000);
+
+test('a calendar that is being made is answered before the service stops', async () => {
+  const here = await startTestReminders('2026-07-01T06:00:00Z');
+  const accounts = await startTcpProxy(Number(here.accountsTarget.split(':')[1]));
+  const service = await startReminders({
+    config: {
+      ...{ logLevel: 'silent', shutdownTimeoutMs: 10_000, host: '127.0.0.1', port: 0, httpPort: 0, trust },
+      databaseUrl: here.databaseUrl,
+      schedulingTarget: here.schedulingTarget,
+      accountsTarget: accounts.target,
+      mail: { mailDir: '/nowhere' },
+      mailFrom: 'reminders@example.com',
+      publicUrl: 'https://remind.example.com',
+      ...{ appUrl: undefined, vapidKeys: undefined, showTitles: true, pushAllowPrivate: false },
+    },
+    logger: createLogger('test', 'silent'),
+    now: here.now,
+  });
+  const { url } = await here.reminders.createCalendarFeed({ userId: await here.newUser() }, CALL);
+  const address = `http://127.0.0.1:${service.httpPort}${new URL(url).pathname}`;
+  const statusOf = () => fetch(address).then(({ status }) => status);
+  expect(await statusOf()).toBe(200);
+  const latestLook = async () => {
+    const { rows } = await here.sql.query(
+      `SELECT max(query_start)::text AS time FROM pg_stat_activity
+       WHERE datname = current_database() AND query LIKE 'SELECT min(minute_of_day)%'`,
+    );
+    return rows[0].time;
+  };
+  const before = await latestLook();
+  accounts.hold();
+  const status = statusOf();
+  await expect.poll(latestLook, SOON).not.toBe(before);
+  const stopped = service.close(10_000);
+  const isRefused = () =>
+    fetch(address, { method: 'PUT' }).then(
+      () => false,
+      () => true,
+    );
+  await expect.poll(isRefused, SOON).toBe(true);
+  accounts.release();
+  expect(await status).toBe(200);
+  await stopped;
+  await accounts.stop();
+  await here.stop();
+});
