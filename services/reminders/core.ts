@@ -45,6 +45,8 @@ export type CoreOptions = {
   /** From 0 to below 1. */
   random: () => number;
   randomBytes: (size: number) => Buffer;
+  /** Milliseconds between two looks for users who changed. Default 20,000. */
+  followMs?: number;
   telemetry?: Telemetry;
 };
 

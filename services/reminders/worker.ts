@@ -27,6 +27,7 @@ export function startWorker(
     channels: Channels;
     publicUrl: string;
     random: () => number;
+    followMs?: number;
     telemetry: Telemetry;
     logger: Logger;
   },
@@ -39,7 +40,9 @@ export function startWorker(
     startLoop({ name, idleMs, work, logger });
   const loops = [
     repeat('claim', CLAIM_MS, async () => (await claimDue(lane, CLAIMS_AT_A_TIME)) === CLAIMS_AT_A_TIME),
-    repeat('follow time zones', FOLLOW_MS, () => followTimeZones(dependencies).then(() => false)),
+    repeat('follow time zones', dependencies.followMs ?? FOLLOW_MS, () =>
+      followTimeZones(dependencies).then(() => false),
+    ),
     repeat('forget', SWEEP_MS, () => sweepDeliveries(dependencies)),
     startLane({ ...lane, name: 'email', channel: email, reach: reachByEmail, parallel: MAILS_AT_ONCE }),
     ...(push === undefined

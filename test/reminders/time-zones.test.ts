@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestReminders, type TestReminders } from '../support/reminders.ts';
 import { CALL } from '../support/scheduling.ts';
 
-/** The service looks for changes every 5 s. */
+/** The service looks for changes every half second here. */
 const SOON = { timeout: 30_000 };
 
 let here: TestReminders;

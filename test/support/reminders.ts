@@ -79,6 +79,7 @@ export async function startTestReminders(time: string) {
       logger,
       now,
       random: () => 0.5,
+      followMs: 500,
       randomBytes,
     });
   const service = await startAnother();
