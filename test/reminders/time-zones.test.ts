@@ -75,3 +75,36 @@ test('a time zone that Node does not know keeps nobody else from moving', async 
   await expect.poll(() => nextTimeOf(moving), SOON).toMatch(/T00:00:00/);
   expect(await nextTimeOf(stuck)).toBe(stuckTime);
 });
+
+test('one whose time zone scheduling does not know keeps nobody else’s message back', async () => {
+  here.setClock('2026-07-03T10:00:00Z');
+  const [stuck, other] = [await here.newUser({ timeZone: 'UTC' }), await here.newUser({ timeZone: 'UTC' })];
+  await remindAtNine(stuck);
+  await remindAtNine(other);
+  await here.sql.query(`UPDATE accounts.users SET time_zone = 'Mars/Olympus' WHERE user_id = $1`, [stuck]);
+  here.setClock('2026-07-04T09:01:00Z');
+  await here.untilDeliveries(other, ['2026-07-04 SENT']);
+  expect(await here.deliveries(stuck)).toEqual(['2026-07-04 PENDING']);
+});
+
+test('changes are read from a minute before the last time, also after the clock is set back', async () => {
+  const userId = await here.newUser({ timeZone: 'UTC' });
+  await remindAtNine(userId);
+  const readUntil = async () => {
+    const { rows } = await here.sql.query('SELECT read_until_time FROM reminders.user_changes');
+    return rows[0].read_until_time.toISOString();
+  };
+  const move = (timeZone: string, time: string) =>
+    here.sql.query('UPDATE accounts.users SET time_zone = $2, update_time = $3 WHERE user_id = $1', [
+      userId,
+      timeZone,
+      time,
+    ]);
+  here.setClock('2026-07-05T12:00:00Z');
+  await expect.poll(readUntil, SOON).toBe('2026-07-05T12:00:00.000Z');
+  await move('Asia/Tokyo', '2026-07-05T11:59:10Z');
+  await expect.poll(() => nextTimeOf(userId), SOON).toMatch(/T00:00:00/);
+  here.setClock('2026-07-05T11:00:00Z');
+  await move('UTC', '2026-07-05T11:00:00Z');
+  await expect.poll(() => nextTimeOf(userId), SOON).toMatch(/T09:00:00/);
+});

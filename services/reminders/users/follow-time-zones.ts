@@ -18,18 +18,16 @@ type FollowDependencies = Pick<Dependencies, 'database' | 'peers' | 'now'>;
 /** Reads all changes since the last time, by whatever process. Doing it again, or at once in several processes, is harmless. */
 export async function followTimeZones(dependencies: FollowDependencies & { logger: Logger }): Promise<void> {
   const { database, peers, now } = dependencies;
-  const known = await findReadUntil(database);
-  const readUntil = known ?? now();
-  if (known === undefined) await setReadUntil(database, readUntil);
-  const since = new Date(readUntil.getTime() - OVERLAP_MS);
+  const start = now();
+  const readUntil = (await findReadUntil(database)) ?? start;
+  // A clock that was set back leaves a time in the future.
+  const since = new Date(Math.min(readUntil.getTime(), start.getTime()) - OVERLAP_MS);
   for await (const accounts of peers.changedAccounts(since)) {
-    const last = accounts.at(-1);
-    if (last === undefined) continue;
     const elsewhere = new Set(await findUsersElsewhere(database, accounts));
     for (const account of accounts)
       if (elsewhere.has(account.userId)) await moveIfZoneIsKnown(dependencies, account);
-    await setReadUntil(database, last.updateTime);
   }
+  await setReadUntil(database, start);
 }
 
 /** One zone that this Node does not know must not hold up the others. */

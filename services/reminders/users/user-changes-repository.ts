@@ -14,13 +14,12 @@ export async function findReadUntil(db: Queryable): Promise<Date | undefined> {
   return row?.time;
 }
 
-/** Never goes back. */
+/** Up to when all changes have been read. */
 export async function setReadUntil(db: Queryable, time: Date): Promise<void> {
   await db.query({
     name: 'set-read-until',
-    text: `INSERT INTO reminders.user_changes AS c (user_id, read_until_time) VALUES ($1, $2)
-           ON CONFLICT (user_id) DO UPDATE SET read_until_time = excluded.read_until_time
-           WHERE c.read_until_time < excluded.read_until_time`,
+    text: `INSERT INTO reminders.user_changes (user_id, read_until_time) VALUES ($1, $2)
+           ON CONFLICT (user_id) DO UPDATE SET read_until_time = excluded.read_until_time`,
     values: [NOBODY, time],
   });
 }
