@@ -97,7 +97,7 @@ export function boundEach(server: Server): void {
     response.once('close', () => {
       known.inProgress -= 1;
       if (known.inProgress === 0) known.afterwards?.();
-      else if (!socket.destroyed && !known.isCutOff) known.next.shift()?.();
+      else setImmediate(beginNext, socket, known);
     });
     const begin = () => {
       for (const listener of listeners) listener(request, response);
@@ -117,6 +117,11 @@ export function boundEach(server: Server): void {
     else if (performance.now() - known.sinceMs > STALLED_MS) socket.destroy();
     socket.setTimeout(CHECKED_MS);
   });
+}
+
+/** In a turn of the event loop of its own, so that requests of other connections have theirs. */
+function beginNext(socket: Duplex, { isCutOff, next }: SocketRequests): void {
+  if (!socket.destroyed && !isCutOff) next.shift()?.();
 }
 
 /** Stops reading from the connection and closes it after CUT_OFF_MS or more. */
