@@ -61,17 +61,16 @@ export async function startCore(options: CoreOptions): Promise<RemindersCore> {
   const { config, channels, logger, now, randomBytes, telemetry = NO_TELEMETRY } = options;
   const { databaseUrl, trust } = config;
   const closeChannels = () => Promise.all([channels.email.close(), channels.push?.close()]);
-  const peers = createPeers({ ...config, telemetry, logger });
   const database = await openServiceDatabase({
     databaseUrl,
     schema: remindersSchema,
     logger,
     telemetry,
   }).catch(async (error: unknown) => {
-    peers.close();
     await closeChannels();
     throw error;
   });
+  const peers = createPeers({ ...config, telemetry, logger });
   try {
     const closePeerChecks = addPeerChecks('reminders', config, telemetry);
     const newId = (time: Date) => uuidV7({ msecs: time.getTime() });

@@ -11,7 +11,7 @@ import type { RemindersConfig } from './config.ts';
 import { type RemindersCore, startCore } from './core.ts';
 import { startHttpEnd } from './http/http-end.ts';
 
-/** Shorter than a message may take before its lease counts as too short. */
+/** Less than LONGEST_SEND_MS (sending/attempt.ts), after which an attempt is given up. */
 const MAIL_TIMEOUT_MS = 30_000;
 
 export type RemindersService = {

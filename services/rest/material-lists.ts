@@ -67,11 +67,11 @@ export function createMaterialLists({ materials }: Pick<Clients, 'materials'>): 
           // Without those that were archived meanwhile.
           const active = part.materials.filter(({ archiveTime }) => archiveTime === null);
           const json = toJson({ materials: active }).slice(1, -1);
-          if (json !== '') parts.push(Buffer.from(parts.length === 0 ? `{"materials":[${json}` : `,${json}`));
+          if (json !== '') parts.push(Buffer.from(parts.length === 0 ? json : `,${json}`));
           // Other requests have two thirds of the time.
           await sleep(2 * (performance.now() - startMs));
         }
-        return Buffer.concat([...parts, Buffer.from(parts.length === 0 ? '{"materials":[]}' : ']}')]);
+        return Buffer.concat([Buffer.from('{"materials":['), ...parts, Buffer.from(']}')]);
       });
     };
   const { batchListMaterials, batchListDueMaterials, listMaterials, listDueMaterials } = materials;
