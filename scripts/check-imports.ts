@@ -8,9 +8,10 @@ const root = dirname(import.meta.dirname);
 type Law = { of: RegExp; may: readonly RegExp[]; packages?: readonly string[] };
 
 const PLATFORM = /^services\/platform\//;
+const CLIENT = /^services\/rest\/client\//;
 const GENERATED = /^generated\//;
 /** In capability folders the suffix of a file name is its role; files without a suffix contain pure functions. */
-const CAPABILITY = 'services/scheduling/(materials|reviews|snoozes|statistics|user-data)';
+const CAPABILITY = 'services/scheduling/(learners|materials|reviews|snoozes|statistics|user-data)';
 const SQL = /^services\/scheduling\/[a-z-]+\/[a-z-]+-(repository|row|sql)\.ts$/;
 const PURE = new RegExp(`^${CAPABILITY}/(?![a-z-]+-(handlers|repository|row|sql|mapper|requests)\\.ts$)`);
 
@@ -24,6 +25,8 @@ const LAWS: readonly Law[] = [
   { of: PURE, may: [PURE], packages: ['temporal-polyfill'] },
   { of: SQL, may: [SQL, PURE, PLATFORM] },
   { of: TIMES, may: [TIMES], packages: ['temporal-polyfill'] },
+  // A package of its own, for other people's programs.
+  { of: CLIENT, may: [CLIENT], packages: [] },
   ...['scheduling', 'accounts', 'reminders', 'rest'].map((service) => ({
     of: new RegExp(`^services/${service}/`),
     may: [new RegExp(`^services/${service}/`), PLATFORM, GENERATED],

@@ -1,5 +1,5 @@
 // Writes the TypeScript types of the protos and of the gateway's schema into generated/ (git-ignored; only the type
-// checker and editors read them).
+// checker and editors read them), and the descriptors of the protos.
 import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -42,6 +42,9 @@ const mappers = [
   'Review',
   'Snooze',
   'HardMaterial',
+  'SearchHit',
+  'Overview',
+  'Learner',
   'Stats',
   'Reminder',
   'ReminderDelivery',
@@ -57,6 +60,12 @@ writeFileSync(
   join(generated, 'gateway/dashboard-operations.ts'),
   operationTypes(buildASTSchema(schema), dashboard.DOCUMENTS),
 );
+// What reflection serves. Checked in, since buf is a package for development.
+const buf = join(root, 'node_modules/.bin/buf');
+if (existsSync(buf)) {
+  const options = ['--as-file-descriptor-set', '--exclude-source-info', '-o', 'proto/descriptors.binpb'];
+  execFileSync(buf, ['build', ...options], { cwd: root, stdio: 'inherit' });
+}
 // Missing if only runtime packages are installed; then no types are needed.
 if (existsSync(join(root, 'node_modules/@graphql-codegen/core'))) {
   const { codegen } = await import('@graphql-codegen/core');

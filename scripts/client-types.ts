@@ -1,0 +1,61 @@
+// TypeScript types of the schemas of the OpenAPI document, for the client.
+
+type Schema = {
+  $ref?: string;
+  type?: string | string[];
+  enum?: string[];
+  items?: Schema;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  anyOf?: { required: string[] }[];
+  description?: string;
+};
+
+const PRIMITIVES: Readonly<Record<string, string>> = {
+  string: 'string',
+  integer: 'number',
+  number: 'number',
+  null: 'null',
+};
+
+/** The source of a module with one exported type per named schema. @throws Error for a schema that it does not know. */
+export function clientTypes(document: { components: { schemas: Record<string, Schema> } }): string {
+  const types = Object.entries(document.components.schemas).map(([name, schema]) => {
+    return `${comment(schema)}export type ${name} = ${typeOf(schema)};\n`;
+  });
+  return `// Written by npm run openapi from docs/openapi.json.\n\n${types.join('\n')}`;
+}
+
+function typeOf(schema: Schema): string {
+  const { $ref, type, enum: values, items, properties, anyOf } = schema;
+  if ($ref !== undefined) return $ref.slice($ref.lastIndexOf('/') + 1);
+  if (values !== undefined) return values.map((value) => JSON.stringify(value)).join(' | ');
+  if (items !== undefined) return `Array<${typeOf(items)}>`;
+  if (properties !== undefined) {
+    const fields = objectOf(schema);
+    const oneOf = anyOf?.map(({ required }) =>
+      objectOf({ properties: pick(properties, required), required }),
+    );
+    return oneOf === undefined ? fields : `${fields} & (${oneOf.join(' | ')})`;
+  }
+  const names = [type ?? []].flat().map((name) => PRIMITIVES[name]);
+  if (names.length === 0 || names.includes(undefined))
+    throw new Error(`no type for the schema ${JSON.stringify(schema)}`);
+  return names.join(' | ');
+}
+
+function objectOf({ properties = {}, required = [] }: Schema): string {
+  const fields = Object.entries(properties).map(([name, field]) => {
+    const mark = required.includes(name) ? '' : '?';
+    return `${comment(field)}${name}${mark}: ${typeOf(field)};\n`;
+  });
+  return `{\n${fields.join('')}}`;
+}
+
+function pick<T>(from: Record<string, T>, names: string[]): Record<string, T> {
+  return Object.fromEntries(Object.entries(from).filter(([name]) => names.includes(name)));
+}
+
+function comment({ description }: Schema): string {
+  return description === undefined ? '' : `/** ${description} */\n`;
+}

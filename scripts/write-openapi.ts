@@ -1,0 +1,45 @@
+// npm run openapi: writes docs/openapi.json, the document that a facade serves, and the client's types of it.
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { createLogger } from '../services/platform/logging/logger.ts';
+import { runCommand } from '../services/platform/process/command.ts';
+import { buildApp } from '../services/rest/app.ts';
+import { createClients } from '../services/rest/clients.ts';
+import { clientTypes } from './client-types.ts';
+
+const root = dirname(import.meta.dirname);
+const DOCUMENT = 'docs/openapi.json';
+const TYPES = 'services/rest/client/types.ts';
+
+const unused = () => Promise.reject(new Error('only /openapi.json is asked for'));
+const HELP = `Writes ${DOCUMENT}, the document that a facade serves, and the client's types of it.
+
+  npm run openapi
+
+Also writes ${TYPES}. Needs no service and no database.
+`;
+
+await runCommand({ name: 'npm run openapi', help: HELP }, async () => {
+  const clients = createClients({
+    schedulingTarget: '127.0.0.1:1',
+    accountsTarget: '127.0.0.1:1',
+    trust: { serviceTokens: [], tls: undefined },
+  });
+  const app = await buildApp({
+    clients,
+    verifier: { verify: unused, isStreamAlive: () => false, close() {} },
+    limiter: { take: unused, check: unused, mode: () => 'process', close() {} },
+    logger: createLogger('openapi', 'silent'),
+    docs: true,
+    corsOrigins: new Set(),
+  });
+  await app.ready();
+  const document = JSON.stringify(app.swagger());
+  await app.close();
+  clients.close();
+  writeFileSync(join(root, DOCUMENT), document);
+  writeFileSync(join(root, TYPES), clientTypes(JSON.parse(document)));
+  execFileSync(join(root, 'node_modules/.bin/biome'), ['format', '--write', DOCUMENT, TYPES], { cwd: root });
+  process.stdout.write(`Wrote ${DOCUMENT} and ${TYPES}.\n`);
+});
