@@ -118,3 +118,14 @@ export function isErrorReason(value: string): value is ErrorReason {
 export function toError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));
 }
+
+/** An error in one line: code and message, without user data. */
+export function oneLine(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  const details = cause instanceof Error && 'details' in cause ? String(cause.details) : undefined;
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : undefined;
+  const message = cause instanceof Error ? cause.message : String(cause);
+  const text = (details || message || code || 'unknown fault').replace(/\s+/g, ' ');
+  // grpc-js wraps the original error.
+  return (/.*\bError: (.+?)\.? Resolution note/.exec(text)?.[1] ?? text).slice(0, 200);
+}

@@ -1,7 +1,8 @@
 // What each process makes of its environment: defaults, the least and the most of each variable, and what is refused.
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { readGatewayConfig } from '../../gateway/config.ts';
 import { readAccountsConfig } from '../../services/accounts/config.ts';
 import { readTelemetryConfig } from '../../services/platform/observability/telemetry.ts';
@@ -48,7 +49,7 @@ test('every bad variable is reported at once, and no secret is repeated', () => 
     'LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent, not "loud"',
     'HOST is 0.0.0.0: beyond loopback, gRPC needs SERVICE_TOKEN (the same in every service) or GRPC_TLS_CERT, GRPC_TLS_KEY and GRPC_TLS_CA',
     'ACCOUNTS_PORT must be a whole number from 0 to 65535, not "99999"',
-    'DATABASE_URL is not set: the PostgreSQL to keep users in, as postgres://user@host/name',
+    'DATABASE_URL is not set: the PostgreSQL to keep users in, as postgres://user:password@host:5432/name',
     'KEY_PEPPER must be VERSION:SECRET entries, each secret at least 32 characters long',
     'KEY_CREATION_LIMIT_PER_HOUR must be a whole number from 1 to 1000000, not "1.5"',
   ]);
@@ -71,6 +72,7 @@ describe('what is not set, or empty, has the documented default', () => {
   const common = {
     logLevel: 'info',
     shutdownTimeoutMs: 10_000,
+    drainMs: 0,
     trust: { serviceTokens: [], tls: undefined },
   };
   const emptied = (names: string[]) => Object.fromEntries(names.map((name) => [name, '']));
@@ -81,6 +83,7 @@ describe('what is not set, or empty, has the documented default', () => {
   ])('%s', (_how, make) => {
     expect(rest(make())).toEqual({
       ...common,
+      corsOrigins: new Set(),
       host: '127.0.0.1',
       port: 8080,
       schedulingTarget: '127.0.0.1:50051',
@@ -122,7 +125,7 @@ describe('what is not set, or empty, has the documented default', () => {
     [
       'DATABASE_URL, which accounts needs',
       accounts,
-      'DATABASE_URL is not set: the PostgreSQL to keep users in, as postgres://user@host/name',
+      'DATABASE_URL is not set: the PostgreSQL to keep users in, as postgres://user:password@host:5432/name',
     ],
     [
       'KEY_PEPPER, which accounts needs',
@@ -132,7 +135,7 @@ describe('what is not set, or empty, has the documented default', () => {
     [
       'DATABASE_URL, which scheduling needs',
       scheduling,
-      'DATABASE_URL is not set: the PostgreSQL to keep materials in, as postgres://user@host/name',
+      'DATABASE_URL is not set: the PostgreSQL to keep materials in, as postgres://user:password@host:5432/name',
     ],
   ])('but %s', (what, read, problem) => {
     const [name = ''] = what.split(',');
@@ -155,6 +158,8 @@ describe('a whole number', () => {
     ['WRITE_LIMIT_PER_MINUTE', 1, 100_000, (environment) => rest(environment).writeLimitPerMinute],
     ['KEY_CREATION_LIMIT_PER_HOUR', 1, 1_000_000, (environment) => accounts(environment).keysPerHour],
     ['SHUTDOWN_TIMEOUT_MS', 0, 600_000, (environment) => rest(environment).shutdownTimeoutMs],
+    // No longer than the default of SHUTDOWN_TIMEOUT_MS.
+    ['DRAIN_MS', 0, 10_000, (environment) => rest(environment).drainMs],
   ])('in %s is from %i to %i', (name, min, max, read) => {
     expect([read({ [name]: `${min}` }), read({ [name]: `${max}` })]).toEqual([min, max]);
     const bad = [
@@ -193,6 +198,30 @@ describe('a whole number', () => {
   });
 });
 
+describe('CORS_ORIGINS', () => {
+  test('is a list of origins', () => {
+    expect([...rest({}).corsOrigins]).toEqual([]);
+    const given = 'https://app.example.com, http://127.0.0.1:5173';
+    expect([...rest({ CORS_ORIGINS: given }).corsOrigins]).toEqual([
+      'https://app.example.com',
+      'http://127.0.0.1:5173',
+    ]);
+  });
+
+  test.each([
+    '*',
+    'null',
+    'app.example.com',
+    'https://app.example.com/',
+    'https://App.example.com',
+    'ftp://x',
+  ])('does not take %s, which no browser sends, or which is every page', (origin) => {
+    expect(problemsOf(() => rest({ CORS_ORIGINS: origin }))).toEqual([
+      `CORS_ORIGINS must hold origins like https://app.example.com, separated by commas, not "${origin}"`,
+    ]);
+  });
+});
+
 describe('one of several words', () => {
   test.each([
     ['DOCS', ['on', 'off'], ['ON', 'true', '0', ' ', 'on ', 'no']],
@@ -209,6 +238,44 @@ describe('one of several words', () => {
       expect(problemsOf(() => rest({ [name]: value }))).toEqual([
         `${name} must be one of ${good.join(', ')}, not "${value}"`,
       ]);
+  });
+});
+
+describe('a secret in a file', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'srs-secrets-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+  const file = (name: string, text: string) => {
+    writeFileSync(join(folder, name), text);
+    return join(folder, name);
+  };
+
+  test.each([
+    ['SERVICE_TOKEN', SECRET, (environment: object) => rest(environment).trust.serviceTokens[0]],
+    ['REDIS_URL', 'redis://x', (environment: object) => rest(environment).redisUrl],
+    ['KEY_PEPPER', `1:${SECRET}`, (environment: object) => accounts(environment).peppers[0]?.secret],
+    ['DATABASE_URL', 'postgres://x', (environment: object) => scheduling(environment).databaseUrl],
+    ['GATEWAY_TOKENS', `ann:viewer:${SECRET}`, (environment: object) => gateway(environment).tokens.length],
+  ])('%s_FILE is the same as %s, without the line break at the end', (name, value, read) => {
+    const fromFile = read({ [name]: '', [`${name}_FILE`]: file(name, `${value}\n`) });
+    expect(fromFile).toBeDefined();
+    expect(fromFile).toEqual(read({ [name]: value }));
+  });
+
+  test('is refused beside the variable, and where it cannot be read, without its value', () => {
+    const path = file('both', SECRET);
+    expect(problemsOf(() => rest({ SERVICE_TOKEN: SECRET, SERVICE_TOKEN_FILE: path }))).toEqual([
+      'SERVICE_TOKEN and SERVICE_TOKEN_FILE are both set: remove one of them',
+    ]);
+    expect(problemsOf(() => rest({ REDIS_URL_FILE: `${folder}/none` }))).toEqual([
+      `REDIS_URL_FILE names a file that cannot be read (ENOENT): ${folder}/none`,
+    ]);
+  });
+
+  test('is checked like the variable: an empty file counts as unset, a short token is refused', () => {
+    expect(rest({ SERVICE_TOKEN_FILE: file('empty', '\n') }).trust.serviceTokens).toEqual([]);
+    expect(problemsOf(() => rest({ SERVICE_TOKEN_FILE: file('short', 'abc\n') }))).toEqual([
+      'each secret in SERVICE_TOKEN must have at least 32 characters',
+    ]);
   });
 });
 
@@ -295,6 +362,43 @@ describe('GATEWAY_TOKENS', () => {
   });
 });
 
+describe('sign-in with OpenID Connect', () => {
+  const oidc = (environment: object) =>
+    readEnvironment({ OIDC_AUDIENCE: 'srs', ...environment }, readGatewayConfig).oidc;
+
+  test('needs no gateway token, and finds roles in the claim "roles"', () => {
+    expect(oidc({ OIDC_ISSUER: 'https://login.example.com/realms/a' })).toEqual({
+      issuer: 'https://login.example.com/realms/a',
+      audience: 'srs',
+      roleClaim: 'roles',
+    });
+    for (const OIDC_ISSUER of ['http://127.0.0.1:9000', 'http://localhost', 'http://[::1]:9000'])
+      expect(oidc({ OIDC_ISSUER })?.issuer).toBe(OIDC_ISSUER);
+  });
+
+  test.each([
+    'login.example.com',
+    'http://login.example.com',
+    'http://10.0.0.1',
+    'https://a:b@example.com',
+    'ftp://x',
+  ])('does not trust the issuer %s', (OIDC_ISSUER) => {
+    expect(problemsOf(() => oidc({ OIDC_ISSUER }))).toEqual([
+      'OIDC_ISSUER must be the https URL of an OpenID provider (http only on loopback)',
+    ]);
+  });
+
+  test('names what is missing, and what is set in vain', () => {
+    expect(problemsOf(() => oidc({ OIDC_ISSUER: 'https://a.example', OIDC_AUDIENCE: '' }))).toEqual([
+      "OIDC_AUDIENCE is not set: the gateway's client ID at the OpenID provider",
+    ]);
+    expect(problemsOf(() => gateway({ OIDC_AUDIENCE: 'srs', OIDC_ROLE_CLAIM: 'groups' }))).toEqual([
+      'OIDC_AUDIENCE is set without OIDC_ISSUER',
+      'OIDC_ROLE_CLAIM is set without OIDC_ISSUER',
+    ]);
+  });
+});
+
 describe('mutual TLS', () => {
   const FILES = ['GRPC_TLS_CERT', 'GRPC_TLS_KEY', 'GRPC_TLS_CA'] as const;
   const here = join(import.meta.dirname, 'config.test.ts');
@@ -374,15 +478,28 @@ const VARIABLES = [
     'ACCOUNTS_URL',
   ],
   ...['REMINDERS', 'REMINDERS_PORT', 'REMINDERS_URL', 'REMINDERS_HTTP_PORT', 'PUBLIC_URL', 'APP_URL'],
-  ...['SMTP_URL', 'MAIL_DIR', 'MAIL_FROM', 'VAPID_KEYS', 'REMINDER_TITLES', 'PUSH_ALLOW_PRIVATE'],
-  ...['OPS_PORT', 'OPS_HOST', 'DATABASE_URL', 'REDIS_URL', 'WRITE_LIMIT_PER_MINUTE'],
+  ...[
+    'SMTP_URL',
+    'MAIL_DIR',
+    'MAIL_FROM',
+    'SMTP_CONNECTIONS',
+    'VAPID_KEYS',
+    'REMINDER_TITLES',
+    'PUSH_ALLOW_PRIVATE',
+  ],
+  ...['OPS_PORT', 'OPS_HOST', 'DATABASE_URL', 'DATABASE_SESSION_URL', 'REDIS_URL', 'WRITE_LIMIT_PER_MINUTE'],
   ...['KEY_CREATION_LIMIT_PER_HOUR', 'SERVICE_TOKEN', 'GRPC_TLS_CERT', 'GRPC_TLS_KEY', 'GRPC_TLS_CA'],
   ...[
     'GATEWAY_TOKENS',
+    'OIDC_ISSUER',
+    'OIDC_AUDIENCE',
+    'OIDC_ROLE_CLAIM',
     'KEY_PEPPER',
     'DOCS',
+    'CORS_ORIGINS',
     'LOG_LEVEL',
     'SHUTDOWN_TIMEOUT_MS',
+    'DRAIN_MS',
     'OTEL_EXPORTER_OTLP_ENDPOINT',
   ],
 ];

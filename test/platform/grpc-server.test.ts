@@ -19,7 +19,6 @@ const proto = loadProto('scheduling/v1');
 const definition = serviceDefinition<UserDataServiceDefinition>(proto, 'scheduling.v1.UserDataService');
 const trust = { serviceTokens: [], tls: undefined };
 const options = {
-  proto,
   domain: 'scheduling.v1',
   host: '127.0.0.1',
   port: 0,
@@ -97,6 +96,15 @@ test('a stream whose handler throws before its first await ends as documented, l
     { level: 30, msg: 'call', status: 'UNAVAILABLE' },
   ]);
   expect(spans).toEqual(['scheduling.v1.UserDataService/ExportUserData UNAVAILABLE']);
+});
+
+test('a stream that ends as unavailable without a fault behind it, as at a shutdown, is no warning', async () => {
+  fault = new ServiceError('UNAVAILABLE');
+  expect(await failureOfStream()).toEqual([
+    14,
+    'The service cannot answer right now. Try again in a moment.',
+  ]);
+  expect(lines).toMatchObject([{ level: 30, msg: 'call', status: 'UNAVAILABLE' }]);
 });
 
 test('a request of more than 1 MiB is refused before it is read, one of less is', async () => {

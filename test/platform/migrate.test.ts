@@ -7,7 +7,7 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { openDatabase } from '../../services/platform/postgres/database.ts';
-import { migrate } from '../../services/platform/postgres/migrate.ts';
+import { type MigrationOptions, migrate } from '../../services/platform/postgres/migrate.ts';
 import { requireUsableDatabase } from '../../services/platform/postgres/usable-database.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
@@ -24,10 +24,12 @@ const runMigrate = () =>
 
 test('four processes that migrate at once apply each file once, and a fifth finds all done', async () => {
   const outputs = (await Promise.all([1, 2, 3, 4].map(runMigrate))).map(({ stdout }) => stdout);
-  const applied = outputs.join('').match(/applied/g) ?? [];
+  const applied = outputs.join('').match(/: applied/g) ?? [];
   expect(applied.length).toBe(3);
   const { stdout } = await runMigrate();
-  expect(stdout).toBe('accounts: up to date\nscheduling: up to date\nreminders: up to date\n');
+  expect(stdout).toMatch(
+    /^accounts: up to date\nscheduling: up to date\nreminders: up to date\nApplied 0 migrations in \d+\.\d s\. The services can start on this database\.\n$/,
+  );
 });
 
 test('what is made needs no extension, so any PostgreSQL will do', async () => {
@@ -52,6 +54,21 @@ test('a database that does not fold É is refused with the way to make one that 
   await expect(requireUsableDatabase(unfit)).rejects.toThrow(/É does not match é.*CREATE DATABASE/);
   await unfit.close();
   await client.query(`DROP DATABASE ${name}_c`);
+  await client.end();
+});
+
+test('a migration that cannot get the lock of migrations names the holder, and ends', async () => {
+  const client = new Client({ connectionString: database.databaseUrl, application_name: 'stuck' });
+  await client.connect();
+  const { rows } = await client.query('SELECT pg_backend_pid() AS pid, pg_advisory_lock(1936880433)');
+  const warned: unknown[] = [];
+  const logger = { ...createLogger('test', 'silent'), warn: (facts: unknown) => void warned.push(facts) };
+  const directory = join(import.meta.dirname, '../../services/accounts/migrations');
+  const options = { databaseUrl: database.databaseUrl, schema: 'not_there_yet', directory, logger };
+  await expect(migrate({ ...options, lockWaitMs: 400 } as MigrationOptions)).rejects.toThrow(
+    `the lock of migrations is still held by stuck, process ${rows[0].pid}. If no migration runs, a pooler`,
+  );
+  expect(warned).toEqual([{ holder: `stuck, process ${rows[0].pid}` }]);
   await client.end();
 });
 

@@ -23,7 +23,7 @@ const calls: Record<string, number> = {};
 /** The same port on another loopback address, as replicas behind one name have. */
 const startReplica = (host: string, port: number) =>
   startGrpcServer({
-    ...{ proto, domain: 'scheduling.v1', host, port, trust, maxConnectionAgeMs: 500 },
+    ...{ domain: 'scheduling.v1', host, port, trust },
     logger: createLogger('test', 'silent'),
     services: [
       implement<SnoozeServiceHandlers>(definition, {

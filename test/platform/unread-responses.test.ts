@@ -37,7 +37,6 @@ async function start(bounds: UnreadLimits) {
     end = resolve;
   });
   server = await startGrpcServer({
-    proto,
     domain: PACKAGE,
     host: '127.0.0.1',
     port: 0,

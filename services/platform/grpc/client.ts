@@ -14,6 +14,8 @@ import { observeSentCall } from '../observability/observe-rpc.ts';
 import { NO_TELEMETRY, type Telemetry } from '../observability/telemetry.ts';
 import type { GrpcTrust } from '../process/common-config.ts';
 import { loadProto, serviceDefinition } from '../protobuf/load.ts';
+import { serviceConfigOf } from './read-retries.ts';
+import { polledTarget } from './replicas-resolver.ts';
 import type { TokenWatch } from './service-token.ts';
 import { fromGrpcError, isTokenRefusal } from './status.ts';
 
@@ -24,13 +26,14 @@ const CHANNEL_OPTIONS: ClientOptions = {
   // Short backoff: in a rolling restart, one replica can stop a second after the other is back.
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 300,
-  // DNS is resolved again when a connection ends. The default of 30 s between resolutions is too slow for failover.
-  'grpc.dns_min_time_between_resolutions_ms': 5_000,
+  // At least this long between two resolutions of a name; the default is 30 s.
+  'grpc.dns_min_time_between_resolutions_ms': 1_000,
+  // No TXT record for each resolution.
+  'grpc.service_config_disable_resolution': 1,
   'grpc.keepalive_time_ms': 10_000,
   'grpc.keepalive_timeout_ms': 2_000,
   'grpc.keepalive_permit_without_calls': 1,
   'grpc-node.flow_control_window': 4 * 1024 * 1024,
-  'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
 };
 
 export type CallOptions = {
@@ -86,7 +89,7 @@ export function clientsOf(packageName: string, options: GrpcClientOptions) {
     createGrpcClient<D, Streams>(serviceDefinition<D>(proto, `${packageName}.${service}`), options);
 }
 
-/** Unary calls reject with ServiceError; a stream emits grpc-js's own 'error' event. A stream has no deadline. */
+/** Unary calls reject with ServiceError; a read whose replica dies is sent to another one first; a stream emits grpc-js's own 'error' event. A stream has no deadline. */
 export function createGrpcClient<D extends ServiceDefinition, Streams extends MethodNames<D> = never>(
   definition: D,
   options: GrpcClientOptions,
@@ -97,8 +100,9 @@ export function createGrpcClient<D extends ServiceDefinition, Streams extends Me
       ? credentials.createInsecure()
       : credentials.createSsl(tls.authority, tls.key, tls.certificate);
   const { maxMessageBytes = DEFAULT_MAX_MESSAGE_BYTES } = options;
-  const client = new Client(resolvable(options.target), channelCredentials, {
+  const client = new Client(polledTarget(options.target), channelCredentials, {
     ...CHANNEL_OPTIONS,
+    'grpc.service_config': serviceConfigOf(definition),
     'grpc.max_receive_message_length': maxMessageBytes,
   });
   const methods: Record<string, unknown> = { close: () => client.close() };
@@ -192,9 +196,4 @@ function metadataOf(call: CallOptions, { caller, trust, telemetry }: GrpcClientO
   const token = trust.serviceTokens[0];
   if (token !== undefined) metadata.set('authorization', `Bearer ${token}`);
   return metadata;
-}
-
-/** Host names get the dns scheme, which finds every replica; addresses and explicit schemes stay unchanged. */
-function resolvable(target: string): string {
-  return /^(\d|\[|[a-z]+:\/|unix:|ipv4:|ipv6:)/.test(target) ? target : `dns:///${target}`;
 }

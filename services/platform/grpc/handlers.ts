@@ -126,12 +126,15 @@ async function execute(
   }
 }
 
-/** Logs an internal error once with its stack; the caller gets a fixed text. */
+/**
+ * Logs an internal error once with its stack; the caller gets a fixed text. An UNAVAILABLE without a cause, such as the end of a
+ * stream at shutdown, is not a fault: the line of the call has it.
+ */
 function failure(error: unknown, path: string, context: CallContext, { logger, domain }: HandlerOptions) {
   const known = toServiceError(error);
   if (known.reason === 'INTERNAL_ERROR') {
     logger.error({ err: known.cause ?? known, rpc: path, requestId: context.requestId }, 'call failed');
-  } else if (known.reason === 'UNAVAILABLE') {
+  } else if (known.reason === 'UNAVAILABLE' && known.cause !== undefined) {
     logger.warn({ err: known.cause, rpc: path, requestId: context.requestId }, 'call failed: unavailable');
   }
   return { refusal: toGrpcStatus(known, domain), known };

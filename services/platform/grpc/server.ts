@@ -1,7 +1,5 @@
 // The gRPC server of a service: handlers, health, reflection, service token, graceful shutdown.
 import { Server, ServerCredentials } from '@grpc/grpc-js';
-import type { PackageDefinition } from '@grpc/proto-loader';
-import { ReflectionService } from '@grpc/reflection';
 import { HealthImplementation } from 'grpc-health-check';
 import { ServiceError } from '../errors.ts';
 import type { Logger } from '../logging/logger.ts';
@@ -9,6 +7,7 @@ import { tierOf } from '../observability/observe-rpc.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
 import type { GrpcTrust } from '../process/common-config.ts';
 import { type ServiceImplementation, wrapHandlers } from './handlers.ts';
+import { addReflection } from './reflection.ts';
 import { logRefusedTokens, requireToken } from './service-token.ts';
 import { watchConnections } from './shutdown.ts';
 import { toGrpcStatus } from './status.ts';
@@ -21,7 +20,6 @@ import { limitUnreadResponses, type UnreadLimits } from './unread-responses.ts';
 const MAX_REQUEST_BYTES = 1024 * 1024;
 
 export type GrpcServerOptions = {
-  proto: PackageDefinition;
   /** The proto package, used as the error domain. */
   domain: string;
   services: readonly ServiceImplementation[];
@@ -75,21 +73,32 @@ export async function startGrpcServer(
   for (const service of options.services) {
     server.addService(service.definition, wrapHandlers(service, options));
   }
-  const health = new HealthImplementation({ '': 'SERVING' });
+  const names = options.services.map(nameOf);
+  const health = new HealthImplementation({});
+  // The empty name is the server as a whole.
+  const setServing = (isServing: boolean) => {
+    for (const name of ['', ...names]) health.setStatus(name, isServing ? 'SERVING' : 'NOT_SERVING');
+  };
+  setServing(true);
   health.addToServer(server);
-  new ReflectionService(options.proto).addToServer(server);
+  addReflection(server, names);
   const port = await bind(server, options);
   const closeServer = watchConnections(server);
   return {
     port,
-    /** Sets the status that the health service reports until the shutdown. */
-    setServing: (isServing) => health.setStatus('', isServing ? 'SERVING' : 'NOT_SERVING'),
+    /** Sets the status that the health service reports until the shutdown, for each service and for the server. */
+    setServing,
     async close(timeoutMs) {
-      health.setStatus('', 'NOT_SERVING');
+      setServing(false);
       await closeServer(timeoutMs);
       unread.close();
     },
   };
+}
+
+/** The full name, from the path of an rpc: /accounts.v1.UserService/GetUser. */
+function nameOf({ definition }: ServiceImplementation): string {
+  return Object.values(definition)[0]?.path.split('/')[1] ?? '';
 }
 
 function bind(server: Server, { host, port, trust }: GrpcServerOptions): Promise<number> {

@@ -9,6 +9,7 @@ import {
   retryInfoType,
   rpcStatusType,
 } from '../protobuf/google-rpc.ts';
+import { NO_RETRY } from './read-retries.ts';
 import { TokenRefusedError } from './service-token.ts';
 
 const DETAILS_KEY = 'grpc-status-details-bin';
@@ -21,6 +22,7 @@ export function toGrpcStatus(error: ServiceError, domain: string): StatusObject 
   const rpcStatus = toRpcStatus(error, domain);
   const metadata = new Metadata();
   metadata.set(DETAILS_KEY, rpcStatusType.serialize(rpcStatus));
+  if (rpcStatus.code === status.UNAVAILABLE) metadata.set(...NO_RETRY);
   return { code: rpcStatus.code, details: rpcStatus.message, metadata };
 }
 

@@ -30,7 +30,7 @@ type Send = (reply: FastifyReply, error: ServiceError) => FastifyReply;
 export function fastifyOptions(answers: BareAnswers, begin: Begin, send: Send) {
   return {
     logger: false,
-    exposeHeadRoutes: false,
+    exposeHeadRoutes: true,
     // During a shutdown requests still succeed; Fastify's own 503 would not have the documented error format.
     return503OnClosing: false,
     requestTimeout: 10_000,

@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 
-/** How long responses say "connection: close" while new connections are still accepted, so that busy clients leave. */
-const DRAIN_MS = 250;
+/** The shortest drain of a server with connections: busy clients need an answer that says "connection: close". */
+const MIN_DRAIN_MS = 250;
 /** Longer than any response takes; a request whose body is still incomplete then gets none. */
 const GRACE_MS = 4000;
 const CHECK_MS = 50;
@@ -11,8 +11,10 @@ const CHECK_MS = 50;
 /**
  * Node's close() alone does not suffice. It closes idle connections at once, even if a request is on its way, and it waits
  * without limit for connections on which no complete request arrives, such as those that browsers open in advance.
+ *
+ * `drainMs`: how long new connections are still accepted, until a load balancer has noticed GET /ready.
  */
-export function registerShutdown(app: FastifyInstance): void {
+export function registerShutdown(app: FastifyInstance, drainMs = 0): void {
   let closing = false;
   let inProgress = 0;
   app.addHook('onRequest', (_request, reply, done) => {
@@ -28,7 +30,8 @@ export function registerShutdown(app: FastifyInstance): void {
   });
   app.addHook('preClose', async () => {
     closing = true;
-    if ((await connections(app)) > 0) await sleep(DRAIN_MS);
+    const busyMs = (await connections(app)) > 0 ? MIN_DRAIN_MS : 0;
+    await sleep(Math.max(drainMs, busyMs));
     const deadline = performance.now() + GRACE_MS;
     const timer = setInterval(() => {
       if (inProgress === 0 || performance.now() > deadline) app.server.closeAllConnections();

@@ -1,5 +1,5 @@
 // The audit log: who changed what. Independent of the log level; never contains a key, a title or content.
-import { destination, pino } from 'pino';
+import { type DestinationStream, destination, pino } from 'pino';
 
 export type AuditEntry = {
   /** The action, done or refused, such as "createApiKey". */
@@ -15,11 +15,11 @@ export type AuditEntry = {
 
 export type Audit = (entry: AuditEntry) => void;
 
-/** `name` is the program's name. Lines go to standard error as JSON with `"audit":true`, synchronously. */
-export function createAudit(name: string): Audit {
-  const lines = pino(
-    { name, level: 'info', base: { name, audit: true } },
-    destination({ fd: 2, sync: true }),
-  );
+/** `name` is the program's name. Lines go to `stream` as JSON with `"audit":true`; default: standard error, synchronously. */
+export function createAudit(
+  name: string,
+  stream: DestinationStream = destination({ fd: 2, sync: true }),
+): Audit {
+  const lines = pino({ name, level: 'info', base: { name, audit: true } }, stream);
   return ({ targets, ...entry }) => lines.info({ ...entry, ...targets });
 }

@@ -1,18 +1,30 @@
 // Creates the process's logger on standard error: JSON lines, or readable lines on a terminal. Frequent refusals are sampled.
-import { destination, type Logger, pino } from 'pino';
+import { type DestinationStream, destination, type Logger, multistream, pino } from 'pino';
 import type { LogLevel } from '../process/common-config.ts';
 import { createLogView } from './log-view.ts';
 
 export type { Logger };
 
-/** `name` is the program's name, written on every line. */
-export function createLogger(name: string, level: LogLevel): Logger {
-  const options = { name, level, base: { name } };
-  if (process.stderr.isTTY) {
-    // Node evaluates NO_COLOR and the terminal's colour support.
-    return pino(options, createLogView(process.stderr, { colours: process.stderr.hasColors() }));
-  }
-  return pino(options, destination({ fd: 2, sync: false }));
+/** `name` is the program's name, written on every line. Default of `stream`: standard error. */
+export function createLogger(
+  name: string,
+  level: LogLevel,
+  stream: DestinationStream = process.stderr.isTTY ? terminal() : destination({ fd: 2, sync: false }),
+): Logger {
+  return pino({ name, level, base: { name } }, stream);
+}
+
+/** A stream that writes all lines to `file`, and errors to the terminal as well. */
+export function createTerminalErrors(file: DestinationStream): DestinationStream {
+  return multistream([
+    { level: 'trace', stream: file },
+    { level: 'error', stream: terminal() },
+  ]);
+}
+
+/** Node evaluates NO_COLOR and the terminal's colour support. */
+function terminal(): DestinationStream {
+  return createLogView(process.stderr, { colours: process.stderr.hasColors() });
 }
 
 /** Refusals per second that are logged in full. */

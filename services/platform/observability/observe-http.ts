@@ -5,7 +5,7 @@ import type { Telemetry } from './telemetry.ts';
 import { NO_SPAN, type Span } from './tracing.ts';
 
 /** Methods with a label of their own; all others share one, to bound the label values. */
-const METHODS = ['GET', 'POST'];
+const METHODS = ['GET', 'HEAD', 'OPTIONS', 'POST'];
 
 /** Register before all other hooks. Registers nothing if metrics and traces are off. */
 export function observeHttp(app: FastifyInstance, tier: string, { metrics, tracing }: Telemetry): void {

@@ -81,7 +81,7 @@ async function ask({ name, find }: ReadinessCheck): Promise<{ name: string } & F
 }
 
 /** The error's code, not its message, which can contain internal data. */
-function codeOf(error: unknown): string {
+export function codeOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : undefined;
   return code === undefined ? 'does not answer' : `does not answer (${code})`;

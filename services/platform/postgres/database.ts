@@ -5,6 +5,7 @@ import { fromPostgresText } from '../instants.ts';
 import type { Logger } from '../logging/logger.ts';
 import { NO_TELEMETRY, type Telemetry } from '../observability/telemetry.ts';
 import { closeAbandoned, StatementTimeout, send } from './abandoned-statements.ts';
+import { CONNECTION_OPTIONS } from './connection-settings.ts';
 import { connectionFault, isUnavailable } from './faults.ts';
 import { measurePool } from './pool-metrics.ts';
 
@@ -22,11 +23,15 @@ export type Database = Queryable & {
   transaction<T>(work: (connection: Queryable) => Promise<T>): Promise<T>;
   /** Number of successful statements so far; while it rises, a health check need not query. */
   answers(): number;
+  /** From now on, the faults of a connection are those of a session of a Citus coordinator. */
+  expectNodes(): void;
   close(): Promise<void>;
 };
 
 export type DatabaseOptions = {
   databaseUrl: string;
+  /** Whether named statements are prepared, which needs sessions of PostgreSQL. Default true. */
+  prepares?: boolean;
   /** Shown in pg_stat_activity. */
   applicationName: string;
   maxConnections: number;
@@ -51,24 +56,29 @@ export function openDatabase(options: DatabaseOptions): Database {
   const config = {
     connectionString: options.databaseUrl,
     application_name: options.applicationName,
-    // UTC timestamps are fast to parse. JIT compilation takes longer than any of our statements.
-    options: '-c timezone=UTC -c jit=off',
+    options: CONNECTION_OPTIONS,
     max: options.maxConnections,
     connectionTimeoutMillis: 750,
-    statement_timeout: 1500,
-    lock_timeout: 500,
-    idle_in_transaction_session_timeout: 3000,
     idleTimeoutMillis: IDLE_FOR_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
   };
   const pool = new Pool(config);
   // Both handlers are needed: the pool reports only idle connections, and an unhandled 'error' ends the process.
-  pool.on('error', (error) => options.logger.warn({ err: error }, 'idle database connection lost'));
-  pool.on('connect', (client) => client.on('error', () => {}));
-  const { applicationName, telemetry = NO_TELEMETRY } = options;
-  const watch: StatementWatch = { answers: 0, applicationName, tracing: telemetry.tracing };
   const closing = new AbortController();
+  pool.on('error', (error) => {
+    // PostgreSQL may end a connection while the pool is closing it.
+    if (!closing.signal.aborted) options.logger.warn({ err: error }, 'idle database connection lost');
+  });
+  pool.on('connect', (client) => client.on('error', () => {}));
+  const { applicationName, prepares = true, telemetry = NO_TELEMETRY } = options;
+  const watch: StatementWatch = {
+    answers: 0,
+    applicationName,
+    prepares,
+    hasNodes: false,
+    tracing: telemetry.tracing,
+  };
   const discard = (client: PoolClient, fault: unknown) => {
     if (fault instanceof StatementTimeout)
       void closeAbandoned(client, fault, { config, closing: closing.signal });
@@ -80,6 +90,9 @@ export function openDatabase(options: DatabaseOptions): Database {
     query: (statement) => runOnPool(use, statement),
     transaction: (work) => transaction(use, work),
     answers: () => watch.answers,
+    expectNodes() {
+      watch.hasNodes = true;
+    },
     close() {
       closing.abort();
       return pool.end();
@@ -87,7 +100,13 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
 }
 
-type StatementWatch = { answers: number; applicationName: string; tracing: Telemetry['tracing'] };
+type StatementWatch = {
+  answers: number;
+  applicationName: string;
+  prepares: boolean;
+  hasNodes: boolean;
+  tracing: Telemetry['tracing'];
+};
 
 type PoolUse = {
   pool: Pool;
@@ -103,7 +122,7 @@ async function runOnPool<R>({ pool, watch, discard }: PoolUse, statement: Statem
     client.release();
     return rows;
   } catch (error) {
-    const fault = connectionFault(error);
+    const fault = connectionFault(error, watch.hasNodes);
     if (fault === undefined) client.release();
     else discard(client, fault);
     throw error;
@@ -123,7 +142,11 @@ async function run<R>(
     attributes: { 'db.system.name': 'postgresql', 'db.query.text': text },
   });
   try {
-    const rows = await send(client, { text, values: [...values], ...(name !== undefined && { name }) });
+    const rows = await send(client, {
+      text,
+      values: [...values],
+      ...(watch.prepares && name !== undefined && { name }),
+    });
     watch.answers += 1;
     span.end({});
     // pg does not know the columns; the caller declares them as R.

@@ -31,11 +31,19 @@ export function isUnavailable(error: unknown): boolean {
   );
 }
 
-/** The fault of the connection on which a statement failed; undefined if the connection is still usable. */
-export function connectionFault(error: unknown): unknown {
+/**
+ * The fault of the connection on which a statement failed; undefined if the connection is still usable. `hasNodes`: it leads to a
+ * Citus coordinator, whose session may still wait for a node after a time-out, but is usable if a node is gone.
+ */
+export function connectionFault(error: unknown, hasNodes = false): unknown {
   if (!(error instanceof ServiceError)) return undefined;
   const { cause } = error;
-  return cause instanceof Error && ENDED_STATEMENTS.test(codeOf(cause)) ? undefined : cause;
+  if (!(cause instanceof Error)) return cause;
+  const code = codeOf(cause);
+  const isUsable = hasNodes
+    ? code !== '57014' && code !== '25006' && 'severity' in cause && cause.severity === 'ERROR'
+    : ENDED_STATEMENTS.test(code);
+  return isUsable ? undefined : cause;
 }
 
 function codeOf(error: Error): string {

@@ -4,6 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { runner } from 'node-pg-migrate';
 import { Client } from 'pg';
 import type { Logger } from '../logging/logger.ts';
+import type { Statement } from './database.ts';
+import { pendingMigrations } from './pending-migrations.ts';
+import { unreachable } from './reachable.ts';
+import { splitStatements } from './split-statements.ts';
 
 export type MigrationOptions = {
   databaseUrl: string;
@@ -12,15 +16,73 @@ export type MigrationOptions = {
   /** Folder of NNNN_name.sql files. */
   directory: string;
   logger: Logger;
+  /** Maximum wait for other processes that migrate. */
+  lockWaitMs?: number;
 };
 
 /** "srs1" in ASCII: the advisory lock that serializes the migrations of all our schemas. */
 const MIGRATION_LOCK = 0x73727331;
 
+/** Longer than any migration should take: each statement must be short. */
+const MIGRATION_LOCK_WAIT_MS = 300_000;
+
 /** A statement that waits for a table lock blocks all later ones, so the wait is short and the migration is retried. */
 const LOCK_TIMEOUT_MS = 200;
 const RETRY_MS = 300;
 const ATTEMPTS = 100;
+
+/**
+ * No time-out of the role or of a pooler stops a long statement. On a Citus database each statement uses one connection to a
+ * node, since later ones may depend on it, and the nodes take over SET LOCAL. PostgreSQL without Citus accepts both settings.
+ */
+const SESSION = `
+  SET statement_timeout = 0;
+  SET idle_in_transaction_session_timeout = 0;
+  SET lock_timeout = '${LOCK_TIMEOUT_MS}ms';
+  SET citus.multi_shard_modify_mode = 'sequential';
+  SET citus.propagate_set_commands = 'local'`;
+
+const HOLDER = `
+  SELECT coalesce(nullif(a.application_name, ''), 'a program') || ', process ' || l.pid AS holder
+  FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+  WHERE l.locktype = 'advisory' AND l.granted AND l.classid = 0 AND l.objid = $1
+    AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+
+/** Concurrent starts wait here for each other. @throws Error that names the holder, after `waitMs`. */
+async function takeMigrationLock(
+  client: Client,
+  { logger, waitMs }: { logger: Logger; waitMs: number },
+): Promise<void> {
+  const deadline = performance.now() + waitMs;
+  for (let isSaid = false; ; isSaid = true) {
+    const { rows } = await client.query('SELECT pg_try_advisory_lock($1) AS taken', [MIGRATION_LOCK]);
+    if (rows[0].taken) return;
+    const [row] = (await client.query<{ holder: string }>(HOLDER, [MIGRATION_LOCK])).rows;
+    const holder = row?.holder ?? 'a program that has just ended';
+    if (!isSaid) logger.warn({ holder }, 'waiting for the lock of migrations');
+    if (performance.now() > deadline) {
+      throw new Error(
+        `the lock of migrations is still held by ${holder}. If no migration runs, a pooler in transaction mode keeps it: ` +
+          'set DATABASE_SESSION_URL to PostgreSQL itself, and end that process with pg_terminate_backend',
+      );
+    }
+    await sleep(RETRY_MS);
+  }
+}
+
+/** Sends each statement of a text by itself, since Citus hands on to its nodes the whole text that a statement came in. */
+function byStatement(client: Client): Client {
+  const query = async (text: unknown, values?: unknown[]) => {
+    if (typeof text !== 'string' || values !== undefined) return client.query(text as string, values);
+    let result: unknown;
+    for (const statement of splitStatements(text)) {
+      result = await client.query(statement);
+      if (/^BEGIN$/i.test(statement)) await client.query(`SET LOCAL lock_timeout = '${LOCK_TIMEOUT_MS}ms'`);
+    }
+    return result;
+  };
+  return Object.assign(Object.create(client) as Client, { query });
+}
 
 async function retryWhileLocked<T>(client: Client, work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
@@ -36,23 +98,34 @@ async function retryWhileLocked<T>(client: Client, work: () => Promise<T>): Prom
   }
 }
 
-/** Applies pending migrations, each file in its own transaction, and returns their names. */
+/**
+ * Applies pending migrations, each file in its own transaction, and returns their names. `databaseUrl` must lead to a session of
+ * its own. If nothing is pending, the role needs no right to change the schema.
+ * @throws Error that says what to do if the role lacks the right, or if another process holds the lock of migrations too long.
+ */
 export async function migrate({
   databaseUrl,
   schema,
   directory,
   logger,
+  lockWaitMs = MIGRATION_LOCK_WAIT_MS,
 }: MigrationOptions): Promise<string[]> {
   const client = new Client({ connectionString: databaseUrl, application_name: `${schema}-migrate` });
   client.on('error', () => {});
-  await client.connect();
+  await client.connect().catch((error: unknown) => {
+    throw unreachable(databaseUrl, error);
+  });
+  const db = {
+    query: async <R>({ text, values }: Statement): Promise<R[]> =>
+      (await client.query(text, [...values])).rows as R[],
+  };
   try {
-    // Concurrent starts wait here for each other.
-    await client.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
-    await client.query(`SET lock_timeout = '${LOCK_TIMEOUT_MS}ms'`);
+    if ((await pendingMigrations(db, { schema, directory })).length === 0) return [];
+    await client.query(SESSION);
+    await takeMigrationLock(client, { logger, waitMs: lockWaitMs });
     const done = await retryWhileLocked(client, () =>
       runner({
-        dbClient: client,
+        dbClient: byStatement(client),
         dir: directory,
         direction: 'up',
         migrationsTable: 'schema_migrations',
@@ -68,6 +141,14 @@ export async function migrate({
     const names = done.map((migration) => migration.name);
     if (names.length > 0) logger.info({ schema, migrations: names }, 'schema migrated');
     return names;
+  } catch (error) {
+    const mayNot = error instanceof Error && 'code' in error && error.code === '42501';
+    if (!mayNot) throw error;
+    throw new Error(
+      `the schema ${schema} is older than this code, and the role of DATABASE_URL may not change it. ` +
+        'Run npm run migrate as the owner of the schema, with SERVICE_DATABASE_URL set to the DATABASE_URL of the services',
+      { cause: error },
+    );
   } finally {
     await client.end();
   }

@@ -1,24 +1,33 @@
 // The database of a service: its pool, with its schema migrated.
 import type { Logger } from '../logging/logger.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
+import type { DatabasePlace } from '../process/common-config.ts';
 import { type Database, openDatabase } from './database.ts';
 import { addDatabaseChecks } from './database-checks.ts';
 import { migrate } from './migrate.ts';
+import { requireReachable } from './reachable.ts';
 import { requireUsableDatabase } from './usable-database.ts';
 
 /** Opens the pool and adds its readiness checks. @throws Error if the database is unsuitable; then nothing is left open. */
 export async function openServiceDatabase(options: {
-  databaseUrl: string;
+  place: DatabasePlace;
   schema: { schema: string; directory: string };
   logger: Logger;
   telemetry: Telemetry;
 }): Promise<Database> {
-  const { databaseUrl, schema, logger, telemetry } = options;
-  const applicationName = schema.schema;
-  const database = openDatabase({ databaseUrl, applicationName, maxConnections: 16, logger, telemetry });
+  const { place, schema, logger, telemetry } = options;
+  const database = openDatabase({
+    databaseUrl: place.databaseUrl,
+    prepares: place.databaseSessionUrl === undefined,
+    applicationName: schema.schema,
+    maxConnections: 16,
+    logger,
+    telemetry,
+  });
   try {
+    await requireReachable(database, place.databaseUrl);
     await requireUsableDatabase(database);
-    await migrate({ databaseUrl, ...schema, logger });
+    await migrate({ databaseUrl: sessionUrl(place), ...schema, logger });
   } catch (error) {
     await database.close();
     throw error;
@@ -26,3 +35,7 @@ export async function openServiceDatabase(options: {
   addDatabaseChecks(telemetry.readiness, database, schema);
   return database;
 }
+
+/** For what needs a session of PostgreSQL: LISTEN, and the lock of migrations. */
+export const sessionUrl = ({ databaseUrl, databaseSessionUrl = databaseUrl }: DatabasePlace) =>
+  databaseSessionUrl;

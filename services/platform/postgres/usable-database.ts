@@ -1,30 +1,13 @@
-// Checks at start that a database has the version, encoding and locale that the services need.
-import { setTimeout as sleep } from 'node:timers/promises';
-import { ServiceError } from '../errors.ts';
+// Checks at start that a database has the version, encoding, locale and settings that the services need.
+import { CONNECTION_SETTINGS } from './connection-settings.ts';
 import type { Queryable } from './database.ts';
-
-/** Waits this long for a database that is still starting. */
-const ANSWER_TIMEOUT_MS = 5000;
-const RETRY_MS = 200;
+import { CREATE_DATABASE } from './reachable.ts';
 
 /**
- * Checks the version, the encoding, and case folding beyond ASCII.
- * @throws Error that names the problem and the remedy; UNAVAILABLE after 5 s without a response.
+ * Checks the version, the encoding, case folding beyond ASCII, and the settings of a pooled connection.
+ * @throws Error that names the problem and the remedy.
  */
 export async function requireUsableDatabase(database: Queryable): Promise<void> {
-  const deadline = performance.now() + ANSWER_TIMEOUT_MS;
-  for (;;) {
-    try {
-      return await checkDatabase(database);
-    } catch (error) {
-      const isPassing = error instanceof ServiceError && error.reason === 'UNAVAILABLE';
-      if (!isPassing || performance.now() > deadline) throw error;
-      await sleep(RETRY_MS);
-    }
-  }
-}
-
-async function checkDatabase(database: Queryable): Promise<void> {
   const [facts] = await database.query<{ version: number; encoding: string; folds: boolean }>({
     text: `SELECT current_setting('server_version_num')::int AS version,
                   current_setting('server_encoding') AS encoding,
@@ -35,10 +18,34 @@ async function checkDatabase(database: Queryable): Promise<void> {
   if (facts.version < 150_000) {
     throw new Error('PostgreSQL 15 or newer is needed: point DATABASE_URL to a newer server');
   }
-  if (facts.encoding === 'UTF8' && facts.folds) return;
+  if (facts.encoding === 'UTF8' && facts.folds) return requireSettings(database);
   throw new Error(
     `the database of DATABASE_URL cannot search beyond ASCII (encoding ${facts.encoding}, É ${facts.folds ? 'matches' : 'does not match'} é). ` +
-      `Make one that can: CREATE DATABASE name TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C.UTF-8'; ` +
-      `on PostgreSQL 17 or newer also: LOCALE_PROVIDER builtin BUILTIN_LOCALE 'C.UTF-8'`,
+      `Make one that can: ${CREATE_DATABASE}`,
   );
+}
+
+/** @throws Error with the remedy, for what a pooler has dropped: without it, statements would wait without an end. */
+async function requireSettings(database: Queryable): Promise<void> {
+  const fault = await findWrongSettings(database);
+  if (fault === undefined) return;
+  throw new Error(`connections of DATABASE_URL ${fault.found}. ${fault.remedy}`);
+}
+
+/** Settings of a pooled connection that are not ours, as behind a pooler; undefined if there are none. */
+export async function findWrongSettings(
+  database: Queryable,
+): Promise<{ found: string; remedy: string } | undefined> {
+  const rows = await database.query<{ name: string; value: string }>({
+    text: 'SELECT name, current_setting(name) AS value FROM unnest($1::text[]) AS asked (name)',
+    values: [Object.keys(CONNECTION_SETTINGS)],
+  });
+  const wrong = rows.filter(({ name, value }) => value !== CONNECTION_SETTINGS[name]);
+  if (wrong.length === 0) return undefined;
+  const found = wrong.map(({ name, value }) => `${name} is ${value}`).join(', ');
+  const remedy = wrong.map(({ name }) => `ALTER ROLE user SET ${name} = '${CONNECTION_SETTINGS[name]}';`);
+  return {
+    found: `do not take our settings (${found}), as behind a pooler`,
+    remedy: `Give them to the user of DATABASE_URL, and restart the pooler: ${remedy.join(' ')}`,
+  };
 }

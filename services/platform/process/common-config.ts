@@ -13,12 +13,20 @@ export type GrpcTrust = {
   tls: { certificate: Buffer; key: Buffer; authority: Buffer } | undefined;
 };
 
-export type CommonConfig = { logLevel: LogLevel; shutdownTimeoutMs: number; trust: GrpcTrust };
+export type CommonConfig = {
+  logLevel: LogLevel;
+  shutdownTimeoutMs: number;
+  /** How long HTTP is still served after the signal to stop, while GET /ready answers 503; default 0. */
+  drainMs?: number | undefined;
+  trust: GrpcTrust;
+};
 
 export function readCommonConfig(reader: EnvironmentReader): CommonConfig {
+  const shutdownTimeoutMs = reader.wholeNumber('SHUTDOWN_TIMEOUT_MS', 10_000, { min: 0, max: 600_000 });
   return {
     logLevel: reader.oneOf('LOG_LEVEL', LOG_LEVELS, 'info'),
-    shutdownTimeoutMs: reader.wholeNumber('SHUTDOWN_TIMEOUT_MS', 10_000, { min: 0, max: 600_000 }),
+    shutdownTimeoutMs,
+    drainMs: reader.wholeNumber('DRAIN_MS', 0, { min: 0, max: shutdownTimeoutMs }),
     trust: { serviceTokens: reader.secrets('SERVICE_TOKEN', 32), tls: readTls(reader) },
   };
 }
@@ -38,7 +46,10 @@ export function readTarget(reader: EnvironmentReader, name: string, port: number
   return reader.text(`${name}_URL`) ?? `127.0.0.1:${reader.port(`${name}_PORT`, port)}`;
 }
 
-export type DatabaseServiceConfig = CommonConfig & { host: string; port: number; databaseUrl: string };
+/** Where a database is; the second if the first does not lead to sessions of PostgreSQL. */
+export type DatabasePlace = { databaseUrl: string; databaseSessionUrl?: string | undefined };
+
+export type DatabaseServiceConfig = CommonConfig & DatabasePlace & { host: string; port: number };
 
 /** What a gRPC service with a database of its own reads; `keeps` says what it keeps there. */
 export function readDatabaseServiceConfig(
@@ -48,14 +59,29 @@ export function readDatabaseServiceConfig(
   const common = readCommonConfig(reader);
   const host = reader.textOr('HOST', '127.0.0.1');
   requireTrustBeyondLoopback(reader, host, common.trust);
-  const hint = `the PostgreSQL to keep ${keeps} in, as postgres://user@host/name`;
   return {
     ...common,
     host,
     port: reader.port(portName, port),
-    databaseUrl: reader.required('DATABASE_URL', hint),
+    databaseUrl: readDatabaseUrl(reader, `the PostgreSQL to keep ${keeps} in`),
+    databaseSessionUrl: reader.text('DATABASE_SESSION_URL'),
   };
 }
+
+/** DATABASE_URL, which may contain a password, so a problem does not repeat it. `purpose` says what it is for. */
+export function readDatabaseUrl(reader: EnvironmentReader, purpose: string): string {
+  const url = reader.required('DATABASE_URL', `${purpose}, as postgres://user:password@host:5432/name`);
+  const isUrl = URL.canParse(url) && /^(postgres|postgresql|socket):$/.test(new URL(url).protocol);
+  if (url !== '' && !isUrl && !url.startsWith('/'))
+    reader.problem(
+      'DATABASE_URL must be a URL such as postgres://user:password@host:5432/name, special characters in the password percent-encoded',
+    );
+  return url;
+}
+
+/** DATABASE_SESSION_URL, else DATABASE_URL: for programs that need a session of PostgreSQL. */
+export const readSessionUrl = (reader: EnvironmentReader, purpose: string): string =>
+  reader.text('DATABASE_SESSION_URL') ?? readDatabaseUrl(reader, purpose);
 
 function readTls(reader: EnvironmentReader): GrpcTrust['tls'] {
   const names = ['GRPC_TLS_CERT', 'GRPC_TLS_KEY', 'GRPC_TLS_CA'] as const;

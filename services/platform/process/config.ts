@@ -1,4 +1,5 @@
 // Reads environment variables and reports all invalid ones together.
+import { readSecretFiles } from './secret-files.ts';
 
 /** Has one line per invalid variable. */
 export class ConfigError extends Error {
@@ -31,12 +32,12 @@ export type EnvironmentReader = {
 };
 
 /**
- * Reads an environment with `read` and returns the result.
+ * Reads an environment with `read`, its secrets also from files, and returns the result.
  * @throws ConfigError with all problems.
  */
 export function readEnvironment<T>(environment: Environment, read: (reader: EnvironmentReader) => T): T {
-  const problems: string[] = [];
-  const result = read(createReader(environment, problems));
+  const { environment: complete, problems } = readSecretFiles(environment);
+  const result = read(createReader(complete, problems));
   if (problems.length > 0) throw new ConfigError(problems);
   return result;
 }

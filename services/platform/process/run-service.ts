@@ -1,37 +1,67 @@
-// The process of one service: its configuration, log, telemetry and shutdown.
+// The process of one service: its command line, configuration, ports, log, telemetry and shutdown.
 import { createLogger, type Logger } from '../logging/logger.ts';
 import { readTelemetryConfig, startTelemetry, type Telemetry } from '../observability/telemetry.ts';
+import { runCommand } from './command.ts';
 import type { CommonConfig } from './common-config.ts';
 import { type EnvironmentReader, readEnvironment } from './config.ts';
-import { runProcess } from './lifecycle.ts';
+import { type RunningProcess, runProcess } from './lifecycle.ts';
+import { requireFreePorts, type WantedPort } from './ports.ts';
 
 type Parts<C> = { config: C; logger: Logger; telemetry: Telemetry };
-type Service = { port: number; close(timeoutMs: number): Promise<void> };
 
-/** Runs the service until a signal. `name` is the program's name; `close` may use all of SHUTDOWN_TIMEOUT_MS. */
+type Service<C> = {
+  /** The program's name, and that of its npm script. */
+  name: string;
+  /** For --help, a sentence each: what the service does, and what it reads. */
+  does: string;
+  reads: string;
+  readConfig: (reader: EnvironmentReader) => C;
+  ports: (config: C) => WantedPort[];
+  /** `close` may use all of SHUTDOWN_TIMEOUT_MS. */
+  start: (parts: Parts<C>) => Promise<{ port: number; close(timeoutMs: number): Promise<void> }>;
+};
+
+/** Runs the service until a signal; with --help, prints how it is called. */
 export async function runService<C extends CommonConfig & { host: string }>(
-  name: string,
-  readConfig: (reader: EnvironmentReader) => C,
-  start: (parts: Parts<C>) => Promise<Service>,
+  service: Service<C>,
 ): Promise<void> {
-  await runProcess(async () => {
-    const { config, watching } = readEnvironment(process.env, (reader) => ({
-      config: readConfig(reader),
-      watching: readTelemetryConfig(reader),
-    }));
-    const logger = createLogger(name, config.logLevel);
-    const telemetry = await startTelemetry({ config: watching, name, logger });
-    const service = await start({ config, logger, telemetry });
-    logger.info({ host: config.host, port: service.port }, `${name} is ready`);
-    telemetry.started();
-    return {
-      logger,
-      timeoutMs: config.shutdownTimeoutMs,
-      async close() {
-        telemetry.stopping();
-        await service.close(config.shutdownTimeoutMs);
-        await telemetry.close();
-      },
-    };
-  });
+  const { name, does, reads } = service;
+  const help = `${does}
+
+  npm run ${name}
+
+${reads}
+docs/configuration.md lists every variable. Ctrl-C and SIGTERM stop it.
+`;
+  await runCommand({ name: `npm run ${name}`, help }, () => runProcess(() => begin(service)));
+}
+
+async function begin<C extends CommonConfig & { host: string }>({
+  name,
+  readConfig,
+  ports,
+  start,
+}: Service<C>): Promise<RunningProcess> {
+  const { config, watching } = readEnvironment(process.env, (reader) => ({
+    config: readConfig(reader),
+    watching: readTelemetryConfig(reader),
+  }));
+  await requireFreePorts([
+    ...ports(config),
+    ...(watching.ops === undefined ? [] : [{ name: 'OPS_PORT', ...watching.ops }]),
+  ]);
+  const logger = createLogger(name, config.logLevel);
+  const telemetry = await startTelemetry({ config: watching, name, logger });
+  const service = await start({ config, logger, telemetry });
+  logger.info({ host: config.host, port: service.port }, `${name} is ready`);
+  telemetry.started();
+  return {
+    logger,
+    timeoutMs: config.shutdownTimeoutMs,
+    async close() {
+      telemetry.stopping();
+      await service.close(config.shutdownTimeoutMs);
+      await telemetry.close();
+    },
+  };
 }

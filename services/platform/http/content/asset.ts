@@ -1,0 +1,46 @@
+// A file that does not change while the process runs: sent with an entity tag, and compressed at most once.
+import { createHash } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { addVary, chooseEncoding, type Encoding, encode } from './encodings.ts';
+import { matchesTag } from './entity-tag.ts';
+
+export type Asset = {
+  /** Content-Type. */
+  type: string;
+  /** Of the content, 16 hexadecimal digits. */
+  digest: string;
+  /** Compresses on the first call. */
+  bodyIn(encoding: Encoding): Promise<Buffer>;
+};
+
+export function createAsset(type: string, content: Buffer): Asset {
+  const bodies = new Map<Encoding, Promise<Buffer>>();
+  return {
+    type,
+    digest: digestOf(content),
+    bodyIn(encoding) {
+      const body = bodies.get(encoding) ?? encode(content, encoding);
+      bodies.set(encoding, body);
+      return body;
+    },
+  };
+}
+
+/** Sends the file, or 304 if the client has it. The caller sets Cache-Control. */
+export async function sendAsset(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  asset: Asset,
+): Promise<FastifyReply> {
+  const encoding = chooseEncoding(request.headers['accept-encoding'], ['br', 'gzip']);
+  const etag = `"${asset.digest}-${encoding}"`;
+  addVary(reply, 'accept-encoding');
+  reply.header('etag', etag);
+  if (matchesTag(request.headers['if-none-match'], etag)) return reply.code(304).send();
+  if (encoding !== 'identity') reply.header('content-encoding', encoding);
+  return reply.type(asset.type).send(await asset.bodyIn(encoding));
+}
+
+export function digestOf(content: Buffer): string {
+  return createHash('sha256').update(content).digest('hex').slice(0, 16);
+}

@@ -1,0 +1,59 @@
+// Explains why a database cannot be used at all: host, port, user, password or name.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { oneLine, ServiceError } from '../errors.ts';
+import type { Queryable } from './database.ts';
+
+/** Waits this long for a database that is still starting. */
+const ANSWER_TIMEOUT_MS = 5000;
+const RETRY_MS = 200;
+
+/**
+ * Resolves once the database answers.
+ * @throws Error that names the place, the reason and the remedy, but no password; after 5 s if the reason could pass.
+ */
+export async function requireReachable(database: Queryable, databaseUrl: string): Promise<void> {
+  const deadline = performance.now() + ANSWER_TIMEOUT_MS;
+  for (;;) {
+    try {
+      await database.query({ text: 'SELECT 1', values: [] });
+      return;
+    } catch (error) {
+      const isPassing = error instanceof ServiceError && error.reason === 'UNAVAILABLE';
+      if (!isPassing || performance.now() > deadline) throw unreachable(databaseUrl, error);
+      await sleep(RETRY_MS);
+    }
+  }
+}
+
+/** The error of a connection that could not be made, for people. */
+export function unreachable(databaseUrl: string, error: unknown): Error {
+  const reason = oneLine(error);
+  return new Error(`the database ${placeOf(databaseUrl)} cannot be used: ${reason}; ${howToReach(error)}`, {
+    cause: error,
+  });
+}
+
+/** What to do about the error of a connection. */
+export function howToReach(error: unknown): string {
+  const cause = error instanceof ServiceError ? error.cause : error;
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  const text = cause instanceof Error ? cause.message : '';
+  if (code === '28P01' || code === '28000' || text.startsWith('SASL'))
+    return 'put the right user and password into DATABASE_URL';
+  if (code === '3D000') return `correct the name in DATABASE_URL, or create it: ${CREATE_DATABASE}`;
+  if (code === '53300') return 'raise max_connections, or end programs that hold connections';
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
+    return 'correct the host in DATABASE_URL, or the name server';
+  return 'start PostgreSQL, open the way to it, or correct host and port in DATABASE_URL';
+}
+
+/** How to make a database with the encoding and locale that searches need. */
+export const CREATE_DATABASE =
+  "CREATE DATABASE name TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C.UTF-8' (on PostgreSQL 17 or newer also LOCALE_PROVIDER builtin BUILTIN_LOCALE 'C.UTF-8')";
+
+/** Host, port and name of the URL, without user and password. */
+function placeOf(databaseUrl: string): string {
+  if (!URL.canParse(databaseUrl)) return 'of DATABASE_URL';
+  const { hostname, port, pathname } = new URL(databaseUrl);
+  return `${hostname || 'localhost'}:${port || 5432}${pathname}`;
+}

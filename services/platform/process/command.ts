@@ -1,0 +1,86 @@
+// The command line of every program: --help, unknown arguments, and how a failure is reported.
+import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
+
+const HELP = { help: { type: 'boolean', short: 'h' } } as const;
+
+export type Command<O extends ParseArgsOptionsConfig> = {
+  /** How it is called, such as "npm run seed". */
+  name: string;
+  /** The output of --help: what it does in one sentence, how it is called, its options, what it reads, exit codes. */
+  help: string;
+  /** Without --help, which every command has. */
+  options?: O;
+  /** Whether arguments without a leading "-" are allowed. Default: false. */
+  takesOperands?: boolean;
+  /** Default: 1. */
+  failureCode?: number;
+  /** The line for a failure, without its newline. Default: the error's message. */
+  explain?: (error: unknown) => string;
+};
+
+type Parsed<O extends ParseArgsOptionsConfig> = ReturnType<
+  typeof parseArgs<{ options: O & typeof HELP; allowPositionals: true }>
+>;
+
+/** An argument that the command does not know, or whose value it does not accept. */
+export class UsageError extends Error {}
+
+/**
+ * Runs `main` with the options and operands of this process's command line, and exits with the number that it returns, if any. With
+ * --help it only prints the help. An unknown argument and an error of `main` are printed, and end in `failureCode`.
+ */
+export async function runCommand<const O extends ParseArgsOptionsConfig = Record<never, never>>(
+  command: Command<O>,
+  main: (values: Parsed<O>['values'], operands: readonly string[]) => Promise<unknown>,
+): Promise<void> {
+  const { explain = (error) => (error instanceof Error ? error.message : String(error)) } = command;
+  try {
+    const { values, positionals } = parse(command);
+    const asked: { help?: unknown } = values;
+    if (asked.help) return void process.stdout.write(command.help);
+    const code = await main(values, positionals);
+    if (typeof code === 'number') process.exitCode = code;
+  } catch (error) {
+    process.stderr.write(`${explain(withHint(error, command.name))}\n`);
+    process.exitCode = command.failureCode ?? 1;
+  }
+}
+
+function parse<O extends ParseArgsOptionsConfig>({ options, takesOperands = false }: Command<O>): Parsed<O> {
+  try {
+    // O is the caller's own, so the object is what the type says.
+    const all = { ...options, ...HELP } as O & typeof HELP;
+    const parsed = parseArgs({ options: all, allowPositionals: true });
+    const [operand] = parsed.positionals;
+    if (operand !== undefined && !takesOperands) throw new UsageError(`Unexpected argument "${operand}".`);
+    return parsed;
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    // Node's own text continues with advice for programmers.
+    const [said = ''] = (error instanceof Error ? error.message : String(error)).split('. To specify');
+    throw new UsageError(`${said.replace(/\.$/, '')}.`, { cause: error });
+  }
+}
+
+function withHint(error: unknown, name: string): unknown {
+  if (!(error instanceof UsageError)) return error;
+  const call = name.startsWith('npm') ? `${name} -- --help` : `${name} --help`;
+  return new UsageError(`${error.message} See "${call}".`, { cause: error });
+}
+
+/** @throws UsageError if `text` is not a whole number in the range. */
+export function wholeNumber(option: string, text: string | undefined, min: number, max: number): number {
+  const number = /^\d{1,9}$/.test(text ?? '') ? Number(text) : Number.NaN;
+  if (number >= min && number <= max) return number;
+  throw new UsageError(`${option} must be a whole number from ${min} to ${max}.`);
+}
+
+/** Such as "1.2 s", for summaries. `beganMs`: from performance.now(). */
+export function secondsSince(beganMs: number): string {
+  return `${((performance.now() - beganMs) / 1000).toFixed(1)} s`;
+}
+
+/** Such as "1 learner" or "4,000 learners". */
+export function counted(count: number, unit: string): string {
+  return `${count.toLocaleString('en')} ${unit}${count === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,60 @@
+// Checks before a start that its ports are free, so that a taken one is reported by its variable.
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { ConfigError } from './config.ts';
+
+/** `name` is the variable that sets the port. Port 0 stands for any free one. */
+export type WantedPort = { name: string; host: string; port: number };
+
+/** @throws ConfigError with one problem for each port that cannot be used. */
+export async function requireFreePorts(wanted: readonly WantedPort[]): Promise<void> {
+  const problems = await Promise.all(
+    wanted.map(async (each, index) => {
+      const { name, host, port } = each;
+      const rival = wanted
+        .slice(0, index)
+        .find((earlier) => port !== 0 && earlier.port === port && earlier.host === host);
+      if (rival !== undefined)
+        return `${rival.name} and ${name} are both ${port}: set one of them to another port`;
+      const problem = await portProblem(each);
+      return problem === undefined ? [] : `${name} is ${port}: ${problem.found}; ${problem.remedy}`;
+    }),
+  );
+  if (problems.flat().length > 0) throw new ConfigError(problems.flat());
+}
+
+/** Why this process cannot listen there, and the remedy; undefined if it can. `isTaken`: another program listens there. */
+export async function portProblem({
+  name,
+  host,
+  port,
+}: WantedPort): Promise<{ found: string; remedy: string; isTaken: boolean } | undefined> {
+  const code = port === 0 ? undefined : await tryToListen(host, port);
+  if (code === undefined) return undefined;
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
+    const remedy = `correct ${name === 'OPS_PORT' ? 'OPS_HOST' : 'HOST'}`;
+    return { found: `${host} is not an address of this machine`, remedy, isTaken: false };
+  }
+  if (code === 'EACCES') {
+    const remedy = `set ${name} to 1024 or above`;
+    return { found: `this user may not listen on ${port}`, remedy, isTaken: false };
+  }
+  return {
+    found: `${host}:${port} is in use by another program`,
+    remedy: `stop it (ss -ltnp 'sport = :${port}' shows it), or set ${name} to another port`,
+    isTaken: true,
+  };
+}
+
+/** @returns the error code; undefined if the port is free. */
+async function tryToListen(host: string, port: number): Promise<string | undefined> {
+  const server = createServer().listen(port, host);
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    return error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+  }
+  server.close();
+  await once(server, 'close');
+  return undefined;
+}

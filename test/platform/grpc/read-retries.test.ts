@@ -1,0 +1,87 @@
+// What a caller hears of a replica that dies with its call: nothing of a read, UNAVAILABLE of a write.
+import { EventEmitter, once } from 'node:events';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type {
+  SnoozeServiceDefinition,
+  SnoozeServiceHandlers,
+} from '../../../generated/scheduling/v1/SnoozeService.ts';
+import { ServiceError } from '../../../services/platform/errors.ts';
+import { createGrpcClient } from '../../../services/platform/grpc/client.ts';
+import { implement } from '../../../services/platform/grpc/handlers.ts';
+import { startGrpcServer } from '../../../services/platform/grpc/server.ts';
+import { createLogger } from '../../../services/platform/logging/logger.ts';
+import { loadProto, serviceDefinition } from '../../../services/platform/protobuf/load.ts';
+
+const trust = { serviceTokens: [], tls: undefined };
+const proto = loadProto('scheduling/v1');
+const definition = serviceDefinition<SnoozeServiceDefinition>(proto, 'scheduling.v1.SnoozeService');
+
+/** What a replica does with a call, and in what order replicas were called. */
+let answer: (replica: number) => Promise<object>;
+const called: number[] = [];
+const calls = new EventEmitter();
+
+const startReplica = (replica: number) => {
+  const handle = async () => {
+    called.push(replica);
+    calls.emit('call', replica);
+    return answer(replica);
+  };
+  return startGrpcServer({
+    ...{ proto, domain: 'scheduling.v1', host: '127.0.0.1', port: 0, trust },
+    logger: createLogger('test', 'silent'),
+    services: [
+      implement<SnoozeServiceHandlers>(definition, { SnoozeMaterials: handle, ListSnoozes: handle }),
+    ],
+  });
+};
+
+let replicas: Awaited<ReturnType<typeof startReplica>>[];
+let client: ReturnType<typeof createGrpcClient<SnoozeServiceDefinition>>;
+beforeEach(async () => {
+  called.length = 0;
+  replicas = [await startReplica(0), await startReplica(1)];
+  const target = `ipv4:${replicas.map(({ port }) => `127.0.0.1:${port}`).join(',')}`;
+  client = createGrpcClient(definition, { target, trust, caller: 'test', deadlineMs: 10_000 });
+  // Both are connected once both were called.
+  answer = async () => ({});
+  while (new Set(called).size < 2) await read();
+  called.length = 0;
+});
+afterEach(async () => {
+  client.close();
+  await Promise.all(replicas.map((replica) => replica.close(0)));
+});
+
+const read = () => client.listSnoozes({ userId: 'somebody' }, { requestId: 'test' });
+const write = () => client.snoozeMaterials({ userId: 'somebody' }, { requestId: 'test' });
+
+/** Sends a call, and kills the first replica that gets it. */
+async function killDuring(send: () => Promise<unknown>): Promise<unknown> {
+  let held: number | undefined;
+  answer = (replica) => {
+    held ??= replica;
+    return replica === held ? new Promise(() => {}) : Promise.resolve({});
+  };
+  const outcome = send().catch((error: unknown) => error);
+  const [first] = (await once(calls, 'call')) as [number];
+  await replicas[first]?.close(0);
+  return outcome;
+}
+
+test('a read is answered by the other replica', async () => {
+  expect(await killDuring(read)).not.toBeInstanceOf(Error);
+  expect(called).toHaveLength(2);
+  expect(new Set(called).size).toBe(2);
+});
+
+test('a write is not repeated', async () => {
+  expect(await killDuring(write)).toMatchObject({ reason: 'UNAVAILABLE' });
+  expect(called).toHaveLength(1);
+});
+
+test('a read that a replica itself answers with UNAVAILABLE is not repeated', async () => {
+  answer = () => Promise.reject(new ServiceError('UNAVAILABLE'));
+  await expect(read()).rejects.toMatchObject({ reason: 'UNAVAILABLE' });
+  expect(called).toHaveLength(1);
+});
