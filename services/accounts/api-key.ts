@@ -5,6 +5,8 @@ import { crc32 } from 'node:zlib';
 const PREFIX = 'rmk_live_';
 const SECRET_CHARACTERS = 43;
 const CHECKSUM_CHARACTERS = 6;
+/** Of the secret, shown to recognise a key by: 48 of its 256 bits. */
+const VISIBLE_CHARACTERS = 8;
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const FORM = /^rmk_live_[0-9A-Za-z]{49}$/;
 
@@ -21,6 +23,16 @@ export function generateKey(randomBytes: (size: number) => Buffer): string {
 export function isWellFormedKey(text: string): boolean {
   if (!FORM.test(text)) return false;
   return checksum(text.slice(0, -CHECKSUM_CHARACTERS)) === text.slice(-CHECKSUM_CHARACTERS);
+}
+
+/** What is stored and shown of a key, to recognise it by. */
+export function prefixOf(key: string): string {
+  return key.slice(0, PREFIX.length + VISIBLE_CHARACTERS);
+}
+
+/** Whether the text is the beginning of what is shown of some key. */
+export function isKeyPrefix(text: string): boolean {
+  return new RegExp(`^${PREFIX}[0-9A-Za-z]{0,${VISIBLE_CHARACTERS}}$`).test(text);
 }
 
 export function hashKey(key: string, pepper: Pepper): Buffer {

@@ -43,5 +43,6 @@ export function toApiKeyMessage(key: ApiKey): ApiKeyInput {
     createTime: toTimestamp(key.createTime),
     lastUsedTime: toOptionalTimestamp(key.lastUsedTime),
     revokeTime: toOptionalTimestamp(key.revokeTime),
+    keyPrefix: key.keyPrefix ?? '',
   };
 }

@@ -2,6 +2,7 @@
 import { invalidField, ServiceError } from '../platform/errors.ts';
 import { codePointLength, isStorable, isUuid } from '../platform/text.ts';
 import { isTimeZone } from '../platform/time-zone.ts';
+import { isKeyPrefix } from './api-key.ts';
 
 const MAX_EMAIL_CHARACTERS = 254;
 const MAX_NAME_CODE_POINTS = 100;
@@ -32,6 +33,16 @@ export function requireEmail(email: string): string {
     throw invalidField('email', 'must be an address such as ada@example.com.');
   }
   return email;
+}
+
+export function requireEmailPrefix(prefix: string): string {
+  if (prefix !== '' && prefix.length <= MAX_EMAIL_CHARACTERS && isStorable(prefix)) return prefix;
+  throw invalidField('email_prefix', `must have 1 to ${MAX_EMAIL_CHARACTERS} characters and no U+0000.`);
+}
+
+export function requireKeyPrefix(prefix: string): string {
+  if (isKeyPrefix(prefix)) return prefix;
+  throw invalidField('key_prefix', 'must be rmk_live_ and at most 8 letters and digits.');
 }
 
 /** Empty counts as absent. */

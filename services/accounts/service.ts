@@ -12,7 +12,7 @@ import { type GrpcServer, startGrpcServer } from '../platform/grpc/server.ts';
 import type { Audit } from '../platform/logging/audit.ts';
 import type { Logger } from '../platform/logging/logger.ts';
 import { NO_TELEMETRY, type Telemetry } from '../platform/observability/telemetry.ts';
-import { openServiceDatabase } from '../platform/postgres/service-database.ts';
+import { openServiceDatabase, sessionUrl } from '../platform/postgres/service-database.ts';
 import { watchDatabase } from '../platform/postgres/watch-database.ts';
 import { loadProto, serviceDefinition } from '../platform/protobuf/load.ts';
 import type { AccountsConfig } from './config.ts';
@@ -33,15 +33,15 @@ export async function startAccounts(options: {
   telemetry?: Telemetry;
 }): Promise<GrpcServer> {
   const { config, logger, audit, now, telemetry = NO_TELEMETRY } = options;
-  const { databaseUrl, keysPerHour } = config;
+  const { keysPerHour } = config;
   const [newestPepper, ...olderPeppers] = config.peppers;
   if (newestPepper === undefined) throw new Error('KEY_PEPPER is not set');
   const peppers = [newestPepper, ...olderPeppers] as const;
-  const database = await openServiceDatabase({ databaseUrl, schema: accountsSchema, logger, telemetry });
+  const database = await openServiceDatabase({ place: config, schema: accountsSchema, logger, telemetry });
   let closeRevocations = async () => {};
   try {
     await requireKnownPeppers(database, peppers);
-    const revocations = createRevocations({ databaseUrl, logger });
+    const revocations = createRevocations({ databaseUrl: sessionUrl(config), logger });
     closeRevocations = revocations.close;
     telemetry.readiness.add({
       name: 'accounts/revocations',
@@ -55,7 +55,6 @@ export async function startAccounts(options: {
     const keys = { ...users, peppers, keysPerHour, randomBytes, revocations, audit, logger };
     const proto = loadProto('accounts/v1');
     const server = await startGrpcServer({
-      proto,
       domain: 'accounts.v1',
       host: config.host,
       port: config.port,

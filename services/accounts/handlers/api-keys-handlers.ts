@@ -7,11 +7,13 @@ import type { Audit } from '../../platform/logging/audit.ts';
 import type { Logger } from '../../platform/logging/logger.ts';
 import { decodePageToken, readPageSize, toPage } from '../../platform/page-token.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
-import { generateKey, hashKey, isWellFormedKey, type Pepper } from '../api-key.ts';
+import { isUuid } from '../../platform/text.ts';
+import { generateKey, hashKey, isWellFormedKey, type Pepper, prefixOf } from '../api-key.ts';
 import { toApiKeyMessage, toUserMessage } from '../mapper.ts';
 import {
   type ApiKey,
   findApiKey,
+  findApiKeysByPrefix,
   findByHash,
   insertApiKey,
   listApiKeys,
@@ -21,7 +23,14 @@ import {
   touchApiKey,
 } from '../repositories/api-keys-repository.ts';
 import { findUser, lockUser } from '../repositories/users-repository.ts';
-import { keyNotFound, requireApiKeyId, requireShort, requireUserId, userNotFound } from '../requests.ts';
+import {
+  keyNotFound,
+  requireApiKeyId,
+  requireKeyPrefix,
+  requireShort,
+  requireUserId,
+  userNotFound,
+} from '../requests.ts';
 import { announce, type Revocations } from '../revocations.ts';
 import { type Scope, scopesForNewKey, scopesForRotation } from '../scopes.ts';
 import type { UserDependencies } from './users-handlers.ts';
@@ -69,6 +78,17 @@ export function createApiKeyHandlers(dependencies: ApiKeyDependencies): AsyncHan
       return { apiKeys: page.map(toApiKeyMessage), nextPageToken };
     },
 
+    async FindApiKeys(request) {
+      const limit = readPageSize(request.pageSize);
+      if (request.apiKeyId !== undefined) {
+        const key = isUuid(request.apiKeyId) ? await findApiKey(database, request.apiKeyId) : undefined;
+        return { apiKeys: key === undefined ? [] : [toApiKeyMessage(key)] };
+      }
+      const prefix = requireKeyPrefix(request.keyPrefix ?? '');
+      const keys = await findApiKeysByPrefix(database, prefix, limit);
+      return { apiKeys: keys.map(toApiKeyMessage) };
+    },
+
     async RotateApiKey(request, context) {
       const apiKeyId = requireApiKeyId(request.apiKeyId);
       const made = await database.transaction(async (tx) => {
@@ -98,7 +118,7 @@ export function createApiKeyHandlers(dependencies: ApiKeyDependencies): AsyncHan
       const hashes = dependencies.peppers.map((pepper) => hashKey(key, pepper));
       const found = await findByHash(database, hashes);
       if (found === undefined) throw new ServiceError('UNAUTHORIZED');
-      noteUse(dependencies, found, hashes[0]);
+      noteUse(dependencies, found, { keyHash: hashes[0], keyPrefix: prefixOf(key) });
       return { user: toUserMessage(found.user), apiKey: toApiKeyMessage(found.key) };
     },
 
@@ -126,7 +146,10 @@ async function makeKey(
   const key = generateKey(randomBytes);
   const [pepper] = peppers;
   const apiKeyId = newId(createTime);
-  const apiKey: ApiKey = { apiKeyId, userId, name, scopes, createTime, lastUsedTime: null, revokeTime: null };
+  const apiKey: ApiKey = {
+    ...{ apiKeyId, userId, name, scopes, createTime, keyPrefix: prefixOf(key) },
+    ...{ lastUsedTime: null, revokeTime: null },
+  };
   await insertApiKey(transaction, apiKey, { keyHash: hashKey(key, pepper), pepperVersion: pepper.version });
   return { apiKey, key };
 }
@@ -135,14 +158,14 @@ async function makeKey(
 function noteUse(
   { database, peppers, now, logger }: ApiKeyDependencies,
   { key, pepperVersion }: { key: ApiKey; pepperVersion: string },
-  keyHash: Buffer | undefined,
+  { keyHash, keyPrefix }: { keyHash: Buffer | undefined; keyPrefix: string },
 ): void {
   const time = now();
   const isFresh =
     key.lastUsedTime !== null && time.getTime() - key.lastUsedTime.getTime() < USE_RESOLUTION_MS;
   if (keyHash === undefined || (isFresh && pepperVersion === peppers[0].version)) return;
-  touchApiKey(database, key.apiKeyId, { time, keyHash, pepperVersion: peppers[0].version }).catch(
-    (error: unknown) =>
-      logger.warn({ err: error, apiKeyId: key.apiKeyId }, 'could not record the use of a key'),
+  const use = { time, keyPrefix, keyHash, pepperVersion: peppers[0].version };
+  touchApiKey(database, key.apiKeyId, use).catch((error: unknown) =>
+    logger.warn({ err: error, apiKeyId: key.apiKeyId }, 'could not record the use of a key'),
   );
 }

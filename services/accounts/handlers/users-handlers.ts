@@ -19,10 +19,18 @@ import {
   listChangedUsers,
   listUsers,
   lockUser,
+  searchUsers,
   type User,
   updateUser,
 } from '../repositories/users-repository.ts';
-import { readName, requireEmail, requireTimeZone, requireUserId, userNotFound } from '../requests.ts';
+import {
+  readName,
+  requireEmail,
+  requireEmailPrefix,
+  requireTimeZone,
+  requireUserId,
+  userNotFound,
+} from '../requests.ts';
 import { announce } from '../revocations.ts';
 
 const MAX_KEYS = 100;
@@ -122,6 +130,12 @@ export function createUserHandlers({
         id: userId,
       }));
       return { users: page.map(toUserMessage), nextPageToken };
+    },
+
+    async SearchUsers(request) {
+      const prefix = requireEmailPrefix(request.emailPrefix);
+      const users = await searchUsers(database, prefix, readPageSize(request.pageSize));
+      return { users: users.map(toUserMessage) };
     },
 
     async DeleteUser(request) {

@@ -1,7 +1,7 @@
 // The SQL of API keys: stores only hashes, and returns none.
 import type { Queryable } from '../../platform/postgres/database.ts';
 import type { Scope } from '../scopes.ts';
-import { USER_COLUMNS, type User } from './users-repository.ts';
+import { beginsWith, USER_COLUMNS, type User } from './users-repository.ts';
 
 export type ApiKey = {
   apiKeyId: string;
@@ -11,10 +11,12 @@ export type ApiKey = {
   createTime: Date;
   lastUsedTime: Date | null;
   revokeTime: Date | null;
+  /** null: made before prefixes were stored, and not used since. */
+  keyPrefix: string | null;
 };
 
 const KEY_COLUMNS = `k.api_key_id AS "apiKeyId", k.user_id AS "userId", k.name, k.scopes, k.create_time AS "createTime",
-  k.last_used_time AS "lastUsedTime", k.revoke_time AS "revokeTime"`;
+  k.last_used_time AS "lastUsedTime", k.revoke_time AS "revokeTime", k.key_prefix AS "keyPrefix"`;
 
 export async function insertApiKey(
   transaction: Queryable,
@@ -23,8 +25,9 @@ export async function insertApiKey(
 ): Promise<void> {
   await transaction.query({
     name: 'insert-api-key',
-    text: `INSERT INTO accounts.api_keys (api_key_id, user_id, name, scopes, key_hash, pepper_version, create_time)
-           VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+    text: `INSERT INTO accounts.api_keys
+             (api_key_id, user_id, name, scopes, key_hash, pepper_version, create_time, key_prefix)
+           VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
     values: [
       key.apiKeyId,
       key.userId,
@@ -33,6 +36,7 @@ export async function insertApiKey(
       hash.keyHash,
       hash.pepperVersion,
       key.createTime,
+      key.keyPrefix,
     ],
   });
 }
@@ -71,6 +75,18 @@ export async function findApiKey(db: Queryable, apiKeyId: string): Promise<ApiKe
     values: [apiKeyId],
   });
   return key;
+}
+
+/** Keys of any user that begin with `prefix`, by prefix and ID, at most `limit`. */
+export function findApiKeysByPrefix(db: Queryable, prefix: string, limit: number): Promise<ApiKey[]> {
+  return db.query<ApiKey>({
+    name: 'find-api-keys-by-prefix',
+    text: `SELECT ${KEY_COLUMNS} FROM accounts.api_keys k
+           WHERE ${beginsWith('k.key_prefix', '$1::text')}
+           ORDER BY k.key_prefix COLLATE "C", k.api_key_id
+           LIMIT $2`,
+    values: [prefix, limit],
+  });
 }
 
 /** The start of a page: after the key with this time and ID. */
@@ -123,16 +139,16 @@ export async function revokeApiKey(
   return key;
 }
 
-/** Records a use, and replaces the hash with one under the newest pepper. */
+/** Records a use and the visible prefix, and replaces the hash with one under the newest pepper. */
 export async function touchApiKey(
   db: Queryable,
   apiKeyId: string,
-  use: { time: Date; keyHash: Buffer; pepperVersion: string },
+  use: { time: Date; keyPrefix: string; keyHash: Buffer; pepperVersion: string },
 ): Promise<void> {
   await db.query({
     name: 'touch-api-key',
-    text: `UPDATE accounts.api_keys SET last_used_time = $2, key_hash = $3, pepper_version = $4
+    text: `UPDATE accounts.api_keys SET last_used_time = $2, key_hash = $3, pepper_version = $4, key_prefix = $5
            WHERE api_key_id = $1`,
-    values: [apiKeyId, use.time, use.keyHash, use.pepperVersion],
+    values: [apiKeyId, use.time, use.keyHash, use.pepperVersion, use.keyPrefix],
   });
 }

@@ -73,6 +73,22 @@ export async function findUsersByEmails(
   return new Map(rows.map(({ asked, ...user }) => [asked, user]));
 }
 
+/** SQL: `column` begins with the ASCII text `prefix`. A range, since LIKE with a parameter uses no index. */
+export const beginsWith = (column: string, prefix: string) =>
+  `${column} COLLATE "C" >= ${prefix} AND ${column} COLLATE "C" < ${prefix} || chr(127)`;
+
+/** Users whose address begins with `prefix` in any case, by address, at most `limit`. */
+export function searchUsers(db: Queryable, prefix: string, limit: number): Promise<User[]> {
+  return db.query<User>({
+    name: 'search-users',
+    text: `SELECT ${USER_COLUMNS} FROM accounts.users u
+           WHERE ${beginsWith('u.folded_email', 'lower($1::text)')}
+           ORDER BY u.folded_email COLLATE "C"
+           LIMIT $2`,
+    values: [prefix, limit],
+  });
+}
+
 /** @throws pg's unique violation if the e-mail is in use. */
 export async function updateUser(transaction: Queryable, user: User): Promise<void> {
   await transaction.query({

@@ -1,0 +1,85 @@
+import { Client } from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { findApiKeysByPrefix } from '../../services/accounts/repositories/api-keys-repository.ts';
+import { searchUsers } from '../../services/accounts/repositories/users-repository.ts';
+import { startSystem, type TestSystem } from '../support/system.ts';
+
+const CALL = { requestId: 'test' };
+let here: TestSystem;
+let sql: Client;
+beforeAll(async () => {
+  here = await startSystem();
+  sql = new Client({ connectionString: here.databaseUrl });
+  await sql.connect();
+});
+afterAll(async () => {
+  await sql.end();
+  await here.stop();
+});
+
+const createUser = async (email: string) =>
+  (await here.accounts.users.createUser({ email }, CALL)).user?.userId ?? '';
+const search = async (emailPrefix: string, pageSize = 0) =>
+  (await here.accounts.users.searchUsers({ emailPrefix, pageSize }, CALL)).users.map(({ email }) => email);
+
+test('users are found by the beginning of their address in any case, in the order of their bytes', async () => {
+  for (const email of ['Zoe.b@x.example', 'zoe.a@x.example', 'zoe_a@x.example', 'zo@x.example'])
+    await createUser(email);
+  expect(await search('ZOE')).toEqual(['zoe.a@x.example', 'Zoe.b@x.example', 'zoe_a@x.example']);
+  expect(await search('zoe.b@x.example')).toEqual(['Zoe.b@x.example']);
+  expect(await search('zoe', 1)).toEqual(['zoe.a@x.example']);
+  // No pattern: each character stands for itself.
+  expect(await search('zo_')).toEqual([]);
+  expect(await search('zo%')).toEqual([]);
+  await expect(search('')).rejects.toMatchObject({ reason: 'INVALID_REQUEST', field: 'email_prefix' });
+  await expect(search('a'.repeat(255))).rejects.toMatchObject({ field: 'email_prefix' });
+  await expect(search('a', 101)).rejects.toMatchObject({ field: 'page_size' });
+});
+
+test('keys are found by ID and by their visible beginning, the revoked ones too', async () => {
+  const { apiKeyId, key } = await here.createUser();
+  await here.accounts.apiKeys.revokeApiKey({ apiKeyId }, CALL);
+  const find = async (request: object) =>
+    (await here.accounts.apiKeys.findApiKeys(request, CALL)).apiKeys.map((found) => found.apiKeyId);
+  expect(await find({ apiKeyId })).toEqual([apiKeyId]);
+  expect(await find({ apiKeyId: 'no id' })).toEqual([]);
+  expect(await find({ keyPrefix: key.slice(0, 17) })).toEqual([apiKeyId]);
+  expect(await find({ keyPrefix: key.slice(0, 14) })).toEqual([apiKeyId]);
+  for (const keyPrefix of [key, key.slice(0, 18), 'sk_live_', 'rmk_live_%', ''])
+    await expect(find({ keyPrefix })).rejects.toMatchObject({ field: 'key_prefix' });
+  const { apiKeys } = await here.accounts.apiKeys.findApiKeys({ apiKeyId }, CALL);
+  expect(apiKeys[0]?.keyPrefix).toBe(key.slice(0, 17));
+});
+
+test('a key of an older version shows its beginning once it was used', async () => {
+  const { userId, apiKeyId, key } = await here.createUser();
+  await sql.query('UPDATE accounts.api_keys SET key_prefix = NULL WHERE api_key_id = $1', [apiKeyId]);
+  const prefix = async () => {
+    const { apiKeys } = await here.accounts.apiKeys.listApiKeys({ userId }, CALL);
+    return apiKeys[0]?.keyPrefix;
+  };
+  expect(await prefix()).toBe('');
+  await here.accounts.apiKeys.verifyApiKey({ key }, CALL);
+  await expect.poll(prefix).toBe(key.slice(0, 17));
+});
+
+test('both searches read a range of an index', async () => {
+  const plans: string[] = [];
+  const explaining = {
+    async query<R>({ text, values }: { text: string; values: readonly unknown[] }): Promise<R[]> {
+      // As it is planned for any parameters.
+      await sql.query('SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off');
+      await sql.query(`PREPARE asked AS ${text}`);
+      const literals = values.map((value) => (typeof value === 'number' ? value : `'${value}'`));
+      const { rows } = await sql.query(`EXPLAIN EXECUTE asked(${literals.join(', ')})`);
+      await sql.query('DEALLOCATE asked');
+      plans.push(rows.map((row) => row['QUERY PLAN']).join('\n'));
+      return [];
+    },
+  };
+  await searchUsers(explaining, 'a', 10);
+  await findApiKeysByPrefix(explaining, 'rmk_live_', 10);
+  expect(plans[0]).toMatch(/Index Scan using users_by_email_prefix .*\n +Index Cond:.*>=.*</);
+  expect(plans[1]).toMatch(/Index Scan using api_keys_by_prefix .*\n +Index Cond:.*>=.*</);
+  for (const plan of plans) expect(plan).not.toContain('Sort');
+});
