@@ -11,15 +11,31 @@ export const DISTRIBUTED_TABLES = [
   'scheduling.snoozed_materials',
   'scheduling.answered_requests',
   'scheduling.deleted_users',
+  'scheduling.changed_learners',
+  'scheduling.learner_days',
+  'scheduling.learners',
 ] as const;
 
-/**
- * Functions are created on every node first, since indexes can use them. They get no distribution argument: Citus would then run
- * insert_material on the user's node, where its lock does not conflict with that of a user deletion on the coordinator.
- */
+/** Stays on the coordinator: one row about all users. */
+export const LOCAL_TABLES = ['scheduling.overview'] as const;
+
+/** Functions are created on every node first, since indexes can use them. */
 const TELL_FUNCTIONS = `
   SELECT create_distributed_function(oid::regprocedure) FROM (
     SELECT oid FROM pg_proc WHERE pronamespace = 'scheduling'::regnamespace AND prokind = 'f' ORDER BY oid) AS ours`;
+
+/**
+ * Citus runs apply_review on the node of its user. It must not do so with insert_material, whose lock would not conflict there
+ * with that of a user deletion on the coordinator.
+ */
+const APPLY_REVIEW = `
+  SELECT oid FROM pg_proc WHERE pronamespace = 'scheduling'::regnamespace AND proname = 'apply_review'`;
+const DELEGATE = `
+  SELECT create_distributed_function(oid::regprocedure, 'of_user_id', colocate_with => '${DISTRIBUTED_TABLES[0]}')
+  FROM (${APPLY_REVIEW}) AS ours`;
+const IS_DELEGATED = `
+  SELECT EXISTS (SELECT FROM pg_dist_object
+                 WHERE objid IN (${APPLY_REVIEW}) AND distribution_argument_index IS NOT NULL) AS delegated`;
 
 /** "srs2" in ASCII: the advisory lock that serializes concurrent runs. */
 const DISTRIBUTION_LOCK = 0x73727332;
@@ -27,7 +43,7 @@ const DISTRIBUTION_LOCK = 0x73727332;
 export type Distribution = { state: 'no-citus' } | { state: 'distributed'; tables: string[] };
 
 /**
- * Distributes the remaining tables atomically; the schema must be migrated. Writes wait until the end.
+ * Distributes the remaining tables atomically, and delegates reviews; the schema must be migrated. Writes wait until the end.
  * @returns the tables that this run distributed; `no-citus` if the extension is not installed.
  */
 export async function distributeScheduling(databaseUrl: string): Promise<Distribution> {
@@ -41,6 +57,8 @@ export async function distributeScheduling(databaseUrl: string): Promise<Distrib
     await client.query('SELECT pg_advisory_xact_lock($1)', [DISTRIBUTION_LOCK]);
     const tables = await distribute(client);
     await client.query('COMMIT');
+    // Not in the transaction, in which Citus may have used several connections to a node. Repeating it changes nothing.
+    await client.query(DELEGATE);
     return { state: 'distributed', tables };
   } finally {
     // Closing the connection rolls back an open transaction.
@@ -50,12 +68,15 @@ export async function distributeScheduling(databaseUrl: string): Promise<Distrib
 
 async function distribute(client: Client): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
-    `SELECT logicalrelid::regclass::text AS name FROM pg_dist_partition WHERE partmethod = 'h'`,
+    `SELECT name FROM unnest($1::text[]) AS asked (name)
+     WHERE to_regclass(name) IS NOT NULL AND NOT EXISTS (
+       SELECT FROM pg_dist_partition WHERE logicalrelid = to_regclass(name) AND partmethod = 'h')`,
+    [DISTRIBUTED_TABLES],
   );
-  const done = new Set(rows.map(({ name }) => name));
-  const missing = DISTRIBUTED_TABLES.filter((table) => !done.has(table));
-  if (missing.length === 0) return [];
-  await client.query(TELL_FUNCTIONS);
+  // A migration that makes a table later distributes it.
+  const existing = new Set(rows.map(({ name }) => name));
+  const missing = DISTRIBUTED_TABLES.filter((table) => existing.has(table));
+  if (missing.length > 0) await client.query(TELL_FUNCTIONS);
   const [first] = DISTRIBUTED_TABLES;
   for (const table of missing) {
     const beside = table === first ? 'none' : first;
@@ -65,6 +86,12 @@ async function distribute(client: Client): Promise<string[]> {
     ]);
   }
   return missing;
+}
+
+/** Whether Citus runs a review on the node of its user; false until --distribute has run with this version. */
+export async function areReviewsDelegated(db: Queryable): Promise<boolean> {
+  const [row] = await db.query<{ delegated: boolean }>({ text: IS_DELEGATED, values: [] });
+  return row?.delegated === true;
 }
 
 /** Whether the materials table is distributed. */

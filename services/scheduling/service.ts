@@ -2,6 +2,10 @@
 import { join } from 'node:path';
 import { v7 as uuidV7 } from 'uuid';
 import type {
+  LearnerServiceDefinition,
+  LearnerServiceHandlers,
+} from '../../generated/scheduling/v1/LearnerService.ts';
+import type {
   MaterialServiceDefinition,
   MaterialServiceHandlers,
 } from '../../generated/scheduling/v1/MaterialService.ts';
@@ -30,11 +34,15 @@ import { openServiceDatabase } from '../platform/postgres/service-database.ts';
 import { watchDatabase } from '../platform/postgres/watch-database.ts';
 import type { DatabaseServiceConfig } from '../platform/process/common-config.ts';
 import { loadProto, serviceDefinition } from '../platform/protobuf/load.ts';
+import { countRegularly } from './count-learners.ts';
 import { isDistributed } from './distribute.ts';
 import { REQUEST_ID_LIFETIME_MS } from './idempotency/idempotency.ts';
 import { deleteOldIdempotencyRecords } from './idempotency/idempotency-repository.ts';
+import { createLearnerHandlers } from './learners/learners-handlers.ts';
 import { createMaterialListHandlers } from './materials/material-lists-handlers.ts';
 import { createMaterialHandlers } from './materials/materials-handlers.ts';
+import { createNodeGate, NO_GATE, withGate } from './nodes/node-gate.ts';
+import { createNodeMap } from './nodes/node-map.ts';
 import { createReviewHandlers } from './reviews/reviews-handlers.ts';
 import { createSnoozeHandlers } from './snoozes/snoozes-handlers.ts';
 import { createDueCountHandlers } from './statistics/due-counts-handlers.ts';
@@ -57,17 +65,20 @@ export async function startScheduling(options: {
   telemetry?: Telemetry;
 }): Promise<GrpcServer> {
   const { config, logger, now, telemetry = NO_TELEMETRY } = options;
-  const { databaseUrl } = config;
-  const database = await openServiceDatabase({ databaseUrl, schema: schedulingSchema, logger, telemetry });
+  const database = await openServiceDatabase({ place: config, schema: schedulingSchema, logger, telemetry });
+  let stopNodeMap: (() => void) | undefined;
   try {
     const newId = (time: Date) => uuidV7({ msecs: time.getTime() });
     const dependencies = { database, now, newId };
-    const placed = { ...dependencies, isDistributed: await isDistributed(database) };
+    const nodes = (await isDistributed(database)) ? await createNodeMap(database, logger) : undefined;
+    stopNodeMap = nodes?.stop;
+    if (nodes !== undefined) database.expectNodes();
+    const gate = nodes === undefined ? NO_GATE : createNodeGate(nodes.nodeOf);
+    const placed = { ...dependencies, isDistributed: nodes !== undefined, gate };
     const proto = loadProto('scheduling/v1');
     const define = <D extends Parameters<typeof implement>[0]>(name: string) =>
       serviceDefinition<D>(proto, `scheduling.v1.${name}`);
     const server = await startGrpcServer({
-      proto,
       domain: 'scheduling.v1',
       host: config.host,
       port: config.port,
@@ -75,22 +86,26 @@ export async function startScheduling(options: {
       logger,
       telemetry,
       services: [
-        implement<MaterialServiceHandlers>(define<MaterialServiceDefinition>('MaterialService'), {
-          ...createMaterialHandlers(dependencies),
-          ...createMaterialListHandlers(placed),
-        }),
+        implement<MaterialServiceHandlers>(
+          define<MaterialServiceDefinition>('MaterialService'),
+          withGate(gate, { ...createMaterialHandlers(dependencies), ...createMaterialListHandlers(placed) }),
+        ),
         implement<ReviewServiceHandlers>(
           define<ReviewServiceDefinition>('ReviewService'),
-          createReviewHandlers(placed),
+          withGate(gate, createReviewHandlers(placed)),
         ),
         implement<SnoozeServiceHandlers>(
           define<SnoozeServiceDefinition>('SnoozeService'),
-          createSnoozeHandlers(dependencies),
+          withGate(gate, createSnoozeHandlers(dependencies)),
         ),
-        implement<StatsServiceHandlers>(define<StatsServiceDefinition>('StatsService'), {
-          ...createStatsHandlers(dependencies),
-          ...createDueCountHandlers(placed),
-        }),
+        implement<StatsServiceHandlers>(
+          define<StatsServiceDefinition>('StatsService'),
+          withGate(gate, { ...createStatsHandlers(dependencies), ...createDueCountHandlers(placed) }),
+        ),
+        implement<LearnerServiceHandlers>(
+          define<LearnerServiceDefinition>('LearnerService'),
+          createLearnerHandlers(dependencies),
+        ),
         implement<UserDataServiceHandlers>(
           define<UserDataServiceDefinition>('UserDataService'),
           createUserDataHandlers(dependencies),
@@ -99,14 +114,18 @@ export async function startScheduling(options: {
     });
     const stopWatching = watchDatabase(database, server.setServing);
     const stopSweeping = sweepRegularly(database, { now, logger, telemetry });
+    const stopCounting = countRegularly(database, { now, logger, telemetry });
     const close = async (timeoutMs: number) => {
       stopWatching();
       stopSweeping();
+      stopCounting();
+      stopNodeMap?.();
       await server.close(timeoutMs);
       await database.close();
     };
     return { port: server.port, close };
   } catch (error) {
+    stopNodeMap?.();
     await database.close();
     throw error;
   }

@@ -1,13 +1,18 @@
 // npm run migrate -- --distribute, and what scheduling does on distributed tables. Citus itself is not part of the project and
-// cannot be installed by its tests: two functions and a table of its catalogue are stood in for.
+// cannot be installed by its tests: what the command calls and reads of it is stood in for.
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { type Database, openDatabase } from '../../services/platform/postgres/database.ts';
-import { distributeScheduling, isDistributed } from '../../services/scheduling/distribute.ts';
+import {
+  areReviewsDelegated,
+  distributeScheduling,
+  isDistributed,
+} from '../../services/scheduling/distribute.ts';
 import { createMaterialListHandlers } from '../../services/scheduling/materials/material-lists-handlers.ts';
+import { NO_GATE } from '../../services/scheduling/nodes/node-gate.ts';
 import { newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 
 const script = join(import.meta.dirname, '../../services/programs/migrate.ts');
@@ -15,11 +20,17 @@ const script = join(import.meta.dirname, '../../services/programs/migrate.ts');
 /** What PostgreSQL with the extension has as far as the command looks, noting who asks for what. */
 const STAND_IN = `
   CREATE TABLE pg_dist_partition (logicalrelid regclass PRIMARY KEY, partmethod "char", beside text);
+  CREATE TABLE pg_dist_shard (logicalrelid regclass, shardid bigint, shardminvalue text, shardmaxvalue text);
+  CREATE TABLE pg_dist_placement (shardid bigint, groupid integer);
   CREATE TABLE told_functions (name text);
   CREATE FUNCTION create_distributed_table(t regclass, column_name text, colocate_with text) RETURNS void
     LANGUAGE sql AS $$ INSERT INTO pg_dist_partition VALUES (t, 'h', column_name || ' beside ' || colocate_with) $$;
   CREATE FUNCTION create_distributed_function(f regprocedure) RETURNS void
     LANGUAGE sql AS $$ INSERT INTO told_functions VALUES (f::regproc::text) $$;
+  CREATE TABLE pg_dist_object (objid oid, distribution_argument_index integer);
+  CREATE FUNCTION create_distributed_function(f regprocedure, argument text, colocate_with text) RETURNS void
+    LANGUAGE sql AS $$ INSERT INTO pg_dist_object
+      SELECT f, array_position(proargnames, argument) - 1 FROM pg_proc WHERE oid = f $$;
   SET allow_system_table_mods = on;
   INSERT INTO pg_extension SELECT 4000000000, 'citus', extowner, extnamespace, false, '1', NULL, NULL
     FROM pg_extension WHERE extname = 'plpgsql'`;
@@ -54,7 +65,9 @@ test('--help says what the command does and how it exits', async () => {
 describe('--distribute', () => {
   test('brings a database without Citus up to date, says that nothing is distributed, and exits with 2', async () => {
     const { code, stdout, stderr } = await run('--distribute');
-    expect(stdout).toMatch(/^accounts: .*\nscheduling: up to date\nreminders: .*\n$/);
+    expect(stdout).toMatch(
+      /^accounts: .*\nscheduling: up to date\nreminders: .*\nApplied \d+ migrations? in .*\n$/,
+    );
     expect([code, stderr]).toEqual([
       2,
       expect.stringMatching(
@@ -86,16 +99,17 @@ describe('--distribute', () => {
     expect(said).toEqual([
       'scheduling: already distributed',
       'scheduling: distributed scheduling.materials, scheduling.material_search, scheduling.reviews, scheduling.snoozes, ' +
-        'scheduling.snoozed_materials, scheduling.answered_requests, scheduling.deleted_users',
+        'scheduling.snoozed_materials, scheduling.answered_requests, scheduling.deleted_users, scheduling.changed_learners, scheduling.learner_days, scheduling.learners',
     ]);
     expect(await read('SELECT beside FROM pg_dist_partition')).toEqual([
       'user_id beside none',
-      ...Array.from({ length: 6 }, () => 'user_id beside scheduling.materials'),
+      ...Array.from({ length: 9 }, () => 'user_id beside scheduling.materials'),
     ]);
     const functions = await read('SELECT name FROM told_functions');
     expect(functions).toEqual(expect.arrayContaining(['scheduling.user_lock', 'scheduling.insert_material']));
     expect(new Set(functions).size).toBe(functions.length);
     expect(await isDistributed(database)).toBe(true);
+    expect(await areReviewsDelegated(database)).toBe(true);
     await database.close();
     // A service that starts now finds it out by itself.
     await (await here.startAnother()).close(1000);
@@ -118,7 +132,7 @@ describe('the lists of several users', () => {
       },
     };
     const dependencies = { database: listening, now: () => new Date(), newId: () => '' };
-    const handlers = createMaterialListHandlers({ ...dependencies, isDistributed });
+    const handlers = createMaterialListHandlers({ ...dependencies, isDistributed, gate: NO_GATE });
     // As gRPC hands them over, with every field.
     const common = { pageSize: 10, pageToken: '' };
     const states = {

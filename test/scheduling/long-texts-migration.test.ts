@@ -60,7 +60,12 @@ async function find(text: string): Promise<string[]> {
     query: async ({ text: statement, values }) => (await sql.query(statement, [...values])).rows,
   };
   const filter = { state: 'active', type: undefined, isDue: undefined, now: new Date(), text } as const;
-  const found = await searchMaterials(db, userId, filter, { limit: 5, textBytes: -1, after: undefined });
+  const found = await searchMaterials(db, userId, filter, {
+    limit: 5,
+    textBytes: -1,
+    after: undefined,
+    isDistributed: false,
+  });
   return found.map((row) => row.material_id);
 }
 

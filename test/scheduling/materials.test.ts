@@ -133,3 +133,21 @@ describe('deleting a material', () => {
     expect(await refusal(here.materials.deleteMaterial({ userId, materialId }, CALL))).toBe('NOT_FOUND');
   });
 });
+
+test('a material’s owner is found by its ID alone, through an index', async () => {
+  const [userId, other] = [newUserId(), newUserId()];
+  const materialId = await here.create(userId);
+  await here.create(other);
+  const ownerOf = async (asked: string) =>
+    (await here.materials.findMaterialOwner({ materialId: asked }, CALL)).userId;
+  expect(await ownerOf(materialId)).toBe(userId);
+  await expect(ownerOf(newUserId())).rejects.toMatchObject({ reason: 'NOT_FOUND' });
+  await expect(ownerOf('no id')).rejects.toMatchObject({ reason: 'NOT_FOUND' });
+  await here.materials.deleteMaterial({ userId, materialId }, CALL);
+  await expect(ownerOf(materialId)).rejects.toMatchObject({ reason: 'NOT_FOUND' });
+  await here.sql.query('SET enable_seqscan = off; SET enable_bitmapscan = off');
+  const { rows } = await here.sql.query(
+    `EXPLAIN SELECT s.user_id FROM scheduling.material_search s WHERE s.material_id = '${materialId}'`,
+  );
+  expect(rows[0]?.['QUERY PLAN']).toContain('Index Scan using material_search_by_id');
+});

@@ -8,6 +8,7 @@ import { createLogger } from '../../services/platform/logging/logger.ts';
 import { openDatabase } from '../../services/platform/postgres/database.ts';
 import { loadProto, serviceDefinition } from '../../services/platform/protobuf/load.ts';
 import { findMaterials } from '../../services/scheduling/materials/materials-repository.ts';
+import { NO_GATE } from '../../services/scheduling/nodes/node-gate.ts';
 import { reviewMaterial } from '../../services/scheduling/reviews/review.ts';
 import { createReviewHandlers } from '../../services/scheduling/reviews/reviews-handlers.ts';
 import { applyReviews } from '../../services/scheduling/reviews/reviews-repository.ts';
@@ -204,7 +205,13 @@ describe('reviews of one and of several', () => {
 function handlersOf(isDistributed: boolean) {
   const { names, database } = listen();
   const newId = () => newUserId();
-  const handlers = createReviewHandlers({ database, now: () => REVIEW_TIME, newId, isDistributed });
+  const handlers = createReviewHandlers({
+    database,
+    now: () => REVIEW_TIME,
+    newId,
+    isDistributed,
+    gate: NO_GATE,
+  });
   const submit = (request: { userId: string; materialId: string }, origin: Partial<CallContext> = {}) =>
     handlers.SubmitReview({ ...request, quality: 3, requestId: '' } as SubmitReviewRequest, {
       ...CALL_ORIGIN,

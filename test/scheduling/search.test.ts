@@ -170,7 +170,7 @@ describe('search', () => {
         explaining,
         userId,
         { ...filter, text },
-        { textBytes: 4096, limit: 21, after: undefined },
+        { textBytes: 4096, limit: 21, after: undefined, isDistributed: false },
       );
     expect([...plans.keys()]).toEqual(['search-near-500-active', 'search-deep-active']);
     expect(plans.get('search-deep-active')).toContain('Bitmap Index Scan on material_search_pieces');

@@ -25,6 +25,7 @@ const review: Review = {
   ...{ reviewId: id, materialId: id, quality: 4, reviewTime: time, before: at, after: at, revision: 2 },
 };
 const snooze = { snoozeId: id, snoozeUntilTime: time, reason: '', createTime: time };
+const snoozed = { beforeNextReviewTime: null, afterNextReviewTime: time, revision: 2 };
 const filters = (['active', 'archived', 'any'] as const).flatMap((state) =>
   [undefined, 'card' as const].flatMap((type) =>
     [undefined, true, false].map((isDue) => ({ state, type, isDue, now: time })),
@@ -55,15 +56,18 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   ),
   searchMaterials: filters.flatMap((filter) =>
     ['e', 'th', 'word', 'two words', 'ß', '%_'].flatMap((text) =>
-      [undefined, { ...newest.after, inTitle: true }, { ...newest.after, inTitle: false }].map((after) => [
-        userId,
-        { ...filter, text },
-        { limit: 5, withTexts: true, after },
-      ]),
+      [undefined, { ...newest.after, inTitle: true }, { ...newest.after, inTitle: false }].flatMap((after) =>
+        [false, true].map((isDistributed) => [
+          userId,
+          { ...filter, text },
+          { limit: 5, textBytes: -1, after, isDistributed },
+        ]),
+      ),
     ),
   ),
   insertMaterial: [[userId, material]],
   findMaterials: oneAndTwo({ userId, materialId: id }).map((all) => [all]),
+  findMaterialOwner: [[id]],
   findMaterialsOfUser: [[userId, [id], true]],
   lockMaterials: [[userId, [id]]],
   updateMaterial: [[userId, material]],
@@ -76,18 +80,34 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   listReviewSummariesOfMaterials: oneAndTwo(ofMaterials).map((all) => [all]),
   listSnoozes: inBothOrders,
   listSnoozesOfMaterial: [[userId, id, { limit: 5, beforeRevision: undefined }]],
-  insertSnooze: [[userId, snooze, []]],
+  insertSnooze: [[userId, snooze, [id, userId].map((materialId) => ({ ...snoozed, materialId }))]],
   readDueCounts: oneAndTwo({ userId, asOf: time, todayStartTime: time }).map((all) => [all]),
   readActivity: [[userId, time, days]],
   readDistributions: [[userId, time, days]],
   readForecast: [[userId, time, days]],
   listHardestMaterials: [[userId, window, { limit: 5, withTexts: true, after: undefined }]],
   readRetention: [[userId, time, days]],
+  lockCount: [[]],
+  readOverview: [[]],
+  storeOverview: [[time, {}]],
+  takeMarks: [[]],
+  listChanged: [[time, time]],
+  listOfEarlierDays: [['2026-01-01']],
+  listUsers: [[userId, 5]],
+  countUsers: [[[userId], { asOf: time, today: '2026-01-01', fromTime: time, isWhole: true }]],
+  deleteDays: [['2026-01-01']],
+  readTotals: [['2026-01-01']],
+  listLearners: ['due', 'reviews', 'retention', 'lastReview'].flatMap((order) =>
+    ['all', 'backlogGrowing', 'streakBroken'].map((filter) => [
+      { order, filter },
+      { limit: 5, after: undefined },
+    ]),
+  ),
   readMaterials: [[userId, { afterId: id, limit: 5 }]],
   deleteUserData: [[userId, time]],
 };
 
-export type RecordedStatement = { functionName: string; text: string };
+export type RecordedStatement = { functionName: string; text: string; values: readonly unknown[] };
 
 /** A row that has every column, each of a likely type. */
 const anyRow: unknown = new Proxy({}, { get: (_, name) => likelyValue(String(name)) });
@@ -115,8 +135,8 @@ export async function recordStatements(): Promise<{
       found.add(functionName);
       for (const rows of [[], [anyRow]]) {
         const db: Queryable = {
-          async query<R>({ text }: Statement): Promise<R[]> {
-            heard.set(`${functionName} ${text}`, { functionName, text });
+          async query<R>({ text, values }: Statement): Promise<R[]> {
+            heard.set(`${functionName} ${text}`, { functionName, text, values });
             return rows as R[];
           },
         };
@@ -156,5 +176,5 @@ export function writtenSql(): { pieces: string[]; names: number; namesInPieces: 
   };
 }
 
-export const isRecorded = (piece: string, statements: readonly RecordedStatement[]) =>
+export const isRecorded = (piece: string, statements: readonly Pick<RecordedStatement, 'text'>[]) =>
   statements.some(({ text }) => flat(text).includes(piece));

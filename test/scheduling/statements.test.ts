@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { migrate } from '../../services/platform/postgres/migrate.ts';
-import { DISTRIBUTED_TABLES } from '../../services/scheduling/distribute.ts';
+import { DISTRIBUTED_TABLES, LOCAL_TABLES } from '../../services/scheduling/distribute.ts';
 import { schedulingSchema } from '../../services/scheduling/service.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { isRecorded, type RecordedStatement, recordStatements, writtenSql } from './statement-recorder.ts';
@@ -23,6 +23,17 @@ const UNBOUND: Readonly<Record<string, string>> = {
   ...SEVERAL,
   searchMaterials:
     'looks for pieces that each hold their user, bound in a way that no B-tree serves; the rows are bound, and so is each material looked up',
+  readOverview: 'the row about all learners, on the coordinator',
+  storeOverview: 'as readOverview',
+  takeMarks: 'counts learners, of everyone; runs on all nodes',
+  listChanged: 'as takeMarks',
+  listOfEarlierDays: 'as takeMarks',
+  listUsers: 'as takeMarks',
+  countUsers: 'as takeMarks',
+  deleteDays: 'as takeMarks',
+  readTotals: 'as takeMarks',
+  listLearners: 'the list of all learners, each node through an index',
+  findMaterialOwner: 'asks whose a material is; runs on all nodes, through an index',
   deleteOldIdempotencyRecords: 'forgets what is older than a day, of everyone; runs on all nodes',
   countMaterials: 'npm run verify, of everyone or of one',
   readHistories: 'npm run verify, of everyone or of one',
@@ -147,7 +158,9 @@ describe('the schema of scheduling', () => {
       `SELECT oid::regclass::text AS name FROM pg_class
        WHERE relnamespace = 'scheduling'::regnamespace AND relkind IN ('r', 'p') AND relname <> 'schema_migrations'`,
     );
-    expect(rows.map(({ name }) => name).toSorted()).toEqual([...DISTRIBUTED_TABLES].toSorted());
+    expect(rows.map(({ name }) => name).toSorted()).toEqual(
+      [...DISTRIBUTED_TABLES, ...LOCAL_TABLES].toSorted(),
+    );
   });
 
   test.each([

@@ -44,8 +44,15 @@ test('finds no drift in what the service wrote, also while reviews race', async 
   for (let index = 0; index < 3; index += 1) await busyMaterial(userId);
   await here.create(newUserId());
   const { code, stdout } = await verify();
-  expect([code, stdout]).toEqual([0, '4 materials, 30 reviews, 6 snoozes: 0 drifted\n']);
-  expect((await verify('--user', userId)).stdout).toBe('3 materials, 30 reviews, 6 snoozes: 0 drifted\n');
+  expect([code, stdout]).toEqual([
+    0,
+    expect.stringMatching(
+      /^4 materials, 30 reviews, 6 snoozes: 0 drifted\nVerified DATABASE_URL in \d+\.\d s\. Everything is as it should be\.\n$/,
+    ),
+  ]);
+  expect((await verify('--user', userId)).stdout).toMatch(
+    /^3 materials, 30 reviews, 6 snoozes: 0 drifted\nVerified /,
+  );
 });
 
 test.each([
@@ -83,14 +90,19 @@ test.each([
   expect(code).toBe(1);
   expect(stdout).toMatch(expected);
   expect(stdout).toMatch(new RegExp(`^user ${userId} material ${materialId}: `));
-  expect(stdout).toMatch(/1 materials, .*: 1 drifted\n$/);
+  expect(stdout).toMatch(
+    /1 materials, .*: 1 drifted\nVerified DATABASE_URL in \d+\.\d s\. The lines above name what is wrong; nothing was changed\.\n$/,
+  );
 });
 
 test('says how to use it, and what it cannot do', async () => {
   expect((await verify('--help')).stdout).toContain('npm run verify [-- --user ID]');
   expect(await verify('--user', 'x')).toMatchObject({
     code: 2,
-    stderr: '--user must be the id of a user.\n',
+    stderr: '--user must be the id of a user. See "npm run verify -- --help".\n',
   });
-  expect((await verify('--colour')).code).toBe(2);
+  expect(await verify('--colour')).toMatchObject({
+    code: 2,
+    stderr: 'Unknown option \'--colour\'. See "npm run verify -- --help".\n',
+  });
 });

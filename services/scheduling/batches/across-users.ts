@@ -1,22 +1,21 @@
 // Runs reads for several users on one node or on a Citus cluster.
-import { toServiceError } from '../../platform/errors.ts';
+import type { NodeGate } from '../nodes/node-gate.ts';
+
+/** `isDistributed`: users are on several nodes, each of which has a share of the connections. */
+export type Distribution = { isDistributed: boolean; gate: NodeGate };
 
 /**
- * Calls `run` once for all requests. On a distributed database (`isDistributed`), calls it per request, so that each goes to the
- * node with its rows; undefined for a request whose node does not respond.
+ * Calls `run` once for all requests. On a distributed database, calls it per request, so that each goes to the node with its rows;
+ * undefined for a request that failed, which is then sent alone and gets its own error.
  */
-export function acrossUsers<Q, R>(
-  isDistributed: boolean,
+export function acrossUsers<Q extends { userId: string }, R>(
+  { isDistributed, gate }: Distribution,
   run: (requests: readonly Q[]) => Promise<R[]>,
 ): (requests: readonly Q[]) => Promise<(R | undefined)[]> {
   if (!isDistributed) return run;
   const runOne = async (request: Q) => {
-    try {
-      return (await run([request]))[0];
-    } catch (error) {
-      if (toServiceError(error).reason === 'UNAVAILABLE') return undefined;
-      throw error;
-    }
+    const rows = await gate(request.userId, () => run([request]), false).catch(() => undefined);
+    return rows?.[0];
   };
   return (requests) => Promise.all(requests.map(runOne));
 }

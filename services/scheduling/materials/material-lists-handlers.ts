@@ -3,7 +3,7 @@ import type { MaterialInput } from '../../../generated/scheduling/v1/Material.ts
 import type { MaterialServiceHandlers } from '../../../generated/scheduling/v1/MaterialService.ts';
 import { createFairLane } from '../../platform/concurrency/fair-lane.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
-import { acrossUsers } from '../batches/across-users.ts';
+import { acrossUsers, type Distribution } from '../batches/across-users.ts';
 import { answerBatch } from '../batches/answer-batch.ts';
 import type { HandlerDependencies } from '../dependencies.ts';
 import {
@@ -33,7 +33,7 @@ const COSTLY_WAITING = 16;
 
 type ListResponse = { materials: MaterialInput[]; nextPageToken: string };
 export function createMaterialListHandlers(
-  dependencies: HandlerDependencies & { isDistributed: boolean },
+  dependencies: HandlerDependencies & Distribution,
 ): MaterialListHandlers {
   const { database, now, isDistributed } = dependencies;
   const costly = createFairLane({ maxRunning: COSTLY_AT_ONCE, maxWaiting: COSTLY_WAITING });
@@ -62,11 +62,11 @@ export function createMaterialListHandlers(
     return toListResponse({ page: ids.flatMap((id) => byId.get(id) ?? []), nextPageToken });
   };
 
-  const listTogether = async <S>(
+  const listTogether = async <S extends { userId: string }>(
     asked: readonly Asked<S>[],
     list: (requests: readonly S[]) => Promise<MaterialList[]>,
   ): Promise<(ListResponse | undefined)[]> => {
-    const found = await acrossUsers(isDistributed, list)(asked.map(({ rows }) => rows));
+    const found = await acrossUsers(dependencies, list)(asked.map(({ rows }) => rows));
     return asked.map((each, index) => {
       const rows = found[index];
       return rows === undefined || isCut(each, rows)
@@ -83,7 +83,7 @@ export function createMaterialListHandlers(
       database,
       userId,
       { ...filter, text: query },
-      { limit, textBytes, after },
+      { limit, textBytes, after, isDistributed },
     );
     const inTitle = new Map(found.map((row) => [row.material_id, row.in_title]));
     const list = toMaterialList(found);

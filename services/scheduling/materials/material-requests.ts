@@ -1,7 +1,11 @@
 // Validates material fields as the proto files document; each error names its field.
-import { invalidField } from '../../platform/errors.ts';
+import type { UpdateMaterialRequest } from '../../../generated/scheduling/v1/UpdateMaterialRequest.ts';
+import { invalidField, invalidRequest } from '../../platform/errors.ts';
+import { readFieldMask } from '../../platform/field-mask.ts';
 import { codePointLength, isUri } from '../../platform/text.ts';
 import { requireStorable } from '../requests.ts';
+import type { Material } from './material.ts';
+import { fromMaterialType } from './material-mapper.ts';
 
 const MAX_TITLE_CODE_POINTS = 240;
 
@@ -40,4 +44,19 @@ function requireShortText(field: string, text: string, maxBytes = MAX_TEXT_BYTES
     throw invalidField(field, `must have at most ${maxBytes} bytes in UTF-8.`);
   }
   return text;
+}
+
+/** The changed fields of a material with their new values. @throws INVALID_REQUEST */
+export function readNewText(request: UpdateMaterialRequest): Partial<Material> {
+  const type = fromMaterialType(request.type);
+  const { title, content, sourceUrl } = request;
+  const present = { title, content, source_url: sourceUrl, type };
+  const paths = readFieldMask(request.updateMask, present, ['title', 'type']);
+  if (paths.size === 0) throw invalidRequest('update_mask', 'Nothing to change was given.');
+  return {
+    ...(paths.has('title') && { title: requireTitle(request.title ?? '') }),
+    ...(paths.has('content') && { content: readContent(request.content) }),
+    ...(paths.has('source_url') && { sourceUrl: readSourceUrl(request.sourceUrl) }),
+    ...(paths.has('type') && { type: type ?? 'simple' }),
+  };
 }

@@ -54,17 +54,21 @@ const amongNewest = (rows: number) => (group: Group) =>
 
 /**
  * The expressions on user and position prevent a B-tree scan of all the user's rows, so the planner uses the GIN index of
- * pieces, which contain the user ID. A candidate has all pieces of a pattern of three or more bytes, a piece that starts with a
+ * pieces, which contain the user ID. Citus finds the node only by a user that is bound directly; on one PostgreSQL, that would
+ * add a scan of all the user's keys. A candidate has all pieces of a pattern of three or more bytes, a piece that starts with a
  * shorter pattern, or the piece that marks long texts.
  */
-const throughIndex = ({ after, condition, searched }: Group) => `
+const throughIndex =
+  (isDistributed: boolean) =>
+  ({ after, condition, searched }: Group) =>
+    `
   scheduling.material_search s
-  WHERE (s.user_id = $1 AND (s.create_time, s.material_id) < ${after}) IS TRUE AND ${condition}
+  WHERE ${isDistributed ? 's.user_id = $1 AND ' : ''}(s.user_id = $1 AND (s.create_time, s.material_id) < ${after}) IS TRUE AND ${condition}
     AND (scheduling.search_pieces(s.user_id, ${searched}) @> scheduling.search_all_of($1, lower($3))
       OR scheduling.search_pieces(s.user_id, ${searched}) && scheduling.search_any_of($1, lower($3)))`;
 
 /** The materials of the matches, in order; looked up one by one until the page is full. */
-const page = (found: string, filter: string, inTitle: boolean, limit: string) => `
+const matched = (found: string, filter: string, inTitle: boolean, limit: string) => `
   SELECT m.*, ${inTitle} AS in_title
   FROM (SELECT s.material_id, s.create_time FROM ${found} ${NEWEST_FIRST} OFFSET 0) s
   CROSS JOIN LATERAL (
@@ -74,8 +78,8 @@ const page = (found: string, filter: string, inTitle: boolean, limit: string) =>
 
 /** Title matches, then other matches for the remaining rows; the second half is skipped if none remain. */
 const statement = (find: (group: Group) => string, filter: string, others: string) => `
-  WITH titles AS MATERIALIZED (${page(find(TITLES), filter, true, '$2')}),
-    others AS MATERIALIZED (${page(find(OTHERS), filter, false, others)})
+  WITH titles AS MATERIALIZED (${matched(find(TITLES), filter, true, '$2')}),
+    others AS MATERIALIZED (${matched(find(OTHERS), filter, false, others)})
   SELECT * FROM titles UNION ALL SELECT * FROM others`;
 
 const LEFT = '$2 - (SELECT count(*) FROM titles)';
@@ -92,8 +96,9 @@ export async function searchMaterials(
   db: Queryable,
   userId: string,
   filter: MaterialFilter & { text: string },
-  { limit, textBytes, after }: { limit: number; textBytes: number; after: MatchPosition | undefined },
+  page: { limit: number; textBytes: number; after: MatchPosition | undefined; isDistributed: boolean },
 ): Promise<MatchRow[]> {
+  const { limit, textBytes, after, isDistributed } = page;
   const titles = after === undefined ? FIRST : after.inTitle ? after : LAST;
   const others = after === undefined || after.inTitle ? FIRST : after;
   const positions = [titles.createTime, titles.materialId, others.createTime, others.materialId];
@@ -110,7 +115,7 @@ export async function searchMaterials(
   const deep = numberedConditions(filter, 10);
   const rows = await db.query<MatchRow>({
     name: `search-deep-${kindOf(filter)}`,
-    text: statement(throughIndex, deep.sql, `CASE WHEN $9::boolean THEN ${LEFT} ELSE 0 END`),
+    text: statement(throughIndex(isDistributed), deep.sql, `CASE WHEN $9::boolean THEN ${LEFT} ELSE 0 END`),
     values: [...values, !isFull, ...deep.values],
   });
   return isFull ? joined(rows, found, limit) : rows;

@@ -1,8 +1,6 @@
 // The rpcs of scheduling.v1.MaterialService for single materials.
 import type { MaterialServiceHandlers } from '../../../generated/scheduling/v1/MaterialService.ts';
-import type { UpdateMaterialRequest } from '../../../generated/scheduling/v1/UpdateMaterialRequest.ts';
-import { invalidRequest, ServiceError } from '../../platform/errors.ts';
-import { readFieldMask } from '../../platform/field-mask.ts';
+import { ServiceError } from '../../platform/errors.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { isUuid } from '../../platform/text.ts';
@@ -19,9 +17,10 @@ import {
 import { INITIAL_SCHEDULE } from '../reviews/sm2.ts';
 import type { Material } from './material.ts';
 import { fromMaterialType, fromMaterialView, toMaterialMessage } from './material-mapper.ts';
-import { readContent, readSourceUrl, requireTitle } from './material-requests.ts';
+import { readContent, readNewText, readSourceUrl, requireTitle } from './material-requests.ts';
 import {
   deleteMaterial,
+  findMaterialOwner,
   findMaterials,
   findMaterialsOfUser,
   insertMaterial,
@@ -108,6 +107,12 @@ export function createMaterialHandlers(dependencies: HandlerDependencies): Singl
       return { material: toMaterialMessage(material) };
     },
 
+    async FindMaterialOwner(request) {
+      const userId = await findMaterialOwner(database, requireMaterialId(request.materialId));
+      if (userId === undefined) throw materialNotFound(request.materialId);
+      return { userId };
+    },
+
     async BatchGetMaterials(request) {
       const userId = requireUserId(request.userId);
       const materialIds = readMaterialIds(request.materialIds);
@@ -180,19 +185,4 @@ async function requireLocked(transaction: Queryable, userId: string, materialId:
   const [material] = await lockMaterials(transaction, userId, [materialId]);
   if (material === undefined) throw materialNotFound(materialId);
   return material;
-}
-
-/** The changed fields with their new values. */
-function readNewText(request: UpdateMaterialRequest): Partial<Material> {
-  const type = fromMaterialType(request.type);
-  const { title, content, sourceUrl } = request;
-  const present = { title, content, source_url: sourceUrl, type };
-  const paths = readFieldMask(request.updateMask, present, ['title', 'type']);
-  if (paths.size === 0) throw invalidRequest('update_mask', 'Nothing to change was given.');
-  return {
-    ...(paths.has('title') && { title: requireTitle(request.title ?? '') }),
-    ...(paths.has('content') && { content: readContent(request.content) }),
-    ...(paths.has('source_url') && { sourceUrl: readSourceUrl(request.sourceUrl) }),
-    ...(paths.has('type') && { type: type ?? 'simple' }),
-  };
 }

@@ -25,24 +25,31 @@ const FIND_OF_USER = `
   SELECT ${materialColumnsWithTextsIf('$3')} FROM scheduling.materials m
   WHERE m.user_id = $1 AND m.material_id = ANY($2::uuid[])`;
 
+/** Reviews do not rewrite the search text, so its index costs them nothing. */
+const FIND_OWNER = `SELECT s.user_id FROM scheduling.material_search s WHERE s.material_id = $1`;
+
 const LOCK = `
   SELECT ${MATERIAL_COLUMNS} FROM scheduling.materials m
   WHERE m.user_id = $1 AND m.material_id = ANY($2::uuid[])
   ORDER BY m.material_id
   FOR UPDATE`;
 
+/** A part of WITH: the learner has to be counted again. Reviews and new rows need none, since their times tell. */
+const marked = (revision: string) => `marked AS (
+    INSERT INTO scheduling.changed_learners (user_id, material_id, revision) VALUES ($1, $2, ${revision}))`;
+
 const UPDATE = `
   WITH found_by AS (
     UPDATE scheduling.material_search
     SET title = lower($3), content = lower(coalesce($4, '')), source_url = lower(coalesce($5, ''))
     WHERE user_id = $1 AND material_id = $2
-  )
+  ), ${marked('$7')}
   UPDATE scheduling.materials
   SET title = $3, content = $4, source_url = $5, type = $6, revision = $7, update_time = $8, archive_time = $9
   WHERE user_id = $1 AND material_id = $2`;
 
 /** Cascades to the search text, the reviews, and the entries in snoozes. */
-const DELETE = `DELETE FROM scheduling.materials WHERE user_id = $1 AND material_id = $2`;
+const DELETE = `WITH ${marked('-1')} DELETE FROM scheduling.materials WHERE user_id = $1 AND material_id = $2`;
 
 const DELETE_EMPTY_SNOOZES = `
   DELETE FROM scheduling.snoozes s
@@ -82,6 +89,16 @@ export async function findMaterials(
 ): Promise<(Material | undefined)[]> {
   const rowsOf = await find(db, requests);
   return rowsOf.map(([row]) => row && toMaterial(row));
+}
+
+/** The user who has a material; undefined if nobody does. */
+export async function findMaterialOwner(db: Queryable, materialId: string): Promise<string | undefined> {
+  const [row] = await db.query<{ user_id: string }>({
+    name: 'find-material-owner',
+    text: FIND_OWNER,
+    values: [materialId],
+  });
+  return row?.user_id;
 }
 
 /** In no particular order; omits unknown IDs. Without texts, content and source URL read as null. */

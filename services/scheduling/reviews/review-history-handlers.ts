@@ -5,7 +5,7 @@ import type { ReviewServiceHandlers } from '../../../generated/scheduling/v1/Rev
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import { decodePageToken, type Position, readPageSize, toPage } from '../../platform/page-token.ts';
 import { isUuid } from '../../platform/text.ts';
-import { acrossUsers } from '../batches/across-users.ts';
+import { acrossUsers, type Distribution } from '../batches/across-users.ts';
 import { answerBatch } from '../batches/answer-batch.ts';
 import type { HandlerDependencies } from '../dependencies.ts';
 import { findMaterials } from '../materials/materials-repository.ts';
@@ -33,12 +33,12 @@ type Asked = { rows: MaterialsRequest; ids: readonly string[]; pageSize: number;
 
 /** `isDistributed`: the users' rows lie on different nodes, so that no one statement may read those of several. */
 export function createReviewHistoryHandlers(
-  dependencies: HandlerDependencies & { isDistributed: boolean },
+  dependencies: HandlerDependencies & Distribution,
 ): Pick<
   AsyncHandlers<ReviewServiceHandlers>,
   'ListReviews' | 'BatchListReviews' | 'BatchListReviewsOfUsers'
 > {
-  const { database, isDistributed } = dependencies;
+  const { database } = dependencies;
 
   const listOf = {
     full: (requests: readonly MaterialsRequest[]) => listReviewsOfMaterials(database, requests),
@@ -54,7 +54,7 @@ export function createReviewHistoryHandlers(
     const found = new Map<Asked, readonly (Review | ReviewSummary)[]>();
     const listView = async (view: Asked['view']) => {
       const small = all.filter((asked) => asked.view === view && isSmall(asked));
-      const listed = await acrossUsers(isDistributed, listOf[view])(small.map(({ rows }) => rows));
+      const listed = await acrossUsers(dependencies, listOf[view])(small.map(({ rows }) => rows));
       for (const [index, asked] of small.entries()) {
         const reviews = listed[index];
         if (reviews !== undefined) found.set(asked, reviews);

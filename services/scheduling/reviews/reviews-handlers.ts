@@ -5,6 +5,7 @@ import { createKeyedMutex } from '../../platform/concurrency/keyed-mutex.ts';
 import { invalidField, ServiceError, toError, toServiceError } from '../../platform/errors.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
+import type { Distribution } from '../batches/across-users.ts';
 import type { HandlerDependencies } from '../dependencies.ts';
 import { executeIdempotently } from '../idempotency/idempotency.ts';
 import type { Material } from '../materials/material.ts';
@@ -27,7 +28,7 @@ type Graded = { material: Material; review: Review };
 const CHANGED = Symbol('changed');
 
 export function createReviewHandlers(
-  dependencies: HandlerDependencies & { isDistributed: boolean },
+  dependencies: HandlerDependencies & Distribution,
 ): AsyncHandlers<ReviewServiceHandlers> {
   const { database, now, isDistributed } = dependencies;
   const grade = createBatcher((grades: readonly Grade[]) => gradeEach(dependencies, grades), {

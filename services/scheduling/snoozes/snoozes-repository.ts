@@ -1,4 +1,4 @@
-// The SQL of a snooze: postpones the materials and records it, in one statement of the caller's transaction.
+// The SQL of a snooze: postpones the materials and records it, in the caller's transaction.
 import type { Queryable } from '../../platform/postgres/database.ts';
 
 export type Snooze = {
@@ -22,19 +22,22 @@ const INSERT_SNOOZE = `
   INSERT INTO scheduling.snoozes (user_id, snooze_id, snooze_until_time, reason, create_time)
   VALUES ($1, $2, $3, $4, $5)`;
 
-const SNOOZE_MATERIALS = `
-  WITH snoozed AS (
-    SELECT * FROM unnest($4::uuid[], $5::timestamptz[], $6::timestamptz[], $7::int[]) WITH ORDINALITY
-      AS s (material_id, before_next_review_time, after_next_review_time, revision, position)
-  ), put_off AS (
-    UPDATE scheduling.materials m
-    SET next_review_time = s.after_next_review_time, revision = s.revision, update_time = $3
-    FROM snoozed s
-    WHERE m.user_id = $1 AND m.material_id = s.material_id
-  )
+const POSTPONE = `
+  UPDATE scheduling.materials m
+  SET next_review_time = s.after_next_review_time, revision = s.revision, update_time = $2
+  FROM unnest($3::uuid[], $4::timestamptz[], $5::int[]) AS s (material_id, after_next_review_time, revision)
+  WHERE m.user_id = $1 AND m.material_id = s.material_id`;
+
+/** One row of values per material: Citus gathers the rows of an INSERT ... SELECT on the coordinator first, which costs more. */
+const INSERT_SNOOZED = `
   INSERT INTO scheduling.snoozed_materials (user_id, snooze_id, material_id, revision, position,
-    before_next_review_time, after_next_review_time)
-  SELECT $1, $2, material_id, revision, position, before_next_review_time, after_next_review_time FROM snoozed`;
+    before_next_review_time, after_next_review_time) VALUES ($1, $2, `;
+const insertSnoozed = (count: number) => {
+  const rows = Array.from({ length: count }, (_, row) =>
+    Array.from({ length: 5 }, (_, column) => `$${3 + row * 5 + column}`).join(', '),
+  );
+  return `${INSERT_SNOOZED}${rows.join('), ($1, $2, ')})`;
+};
 
 /** Records a snooze of locked materials, in the given order. */
 export async function insertSnooze(
@@ -50,16 +53,28 @@ export async function insertSnooze(
     values: [userId, snoozeId, snoozeUntilTime, reason, createTime],
   });
   await transaction.query({
-    name: 'snooze-materials',
-    text: SNOOZE_MATERIALS,
+    name: 'postpone-materials',
+    text: POSTPONE,
+    values: [
+      userId,
+      createTime,
+      materials.map((material) => material.materialId),
+      materials.map((material) => material.afterNextReviewTime),
+      materials.map((material) => material.revision),
+    ],
+  });
+  await transaction.query({
+    text: insertSnoozed(materials.length),
     values: [
       userId,
       snoozeId,
-      createTime,
-      materials.map((material) => material.materialId),
-      materials.map((material) => material.beforeNextReviewTime),
-      materials.map((material) => material.afterNextReviewTime),
-      materials.map((material) => material.revision),
+      ...materials.flatMap((material, index) => [
+        material.materialId,
+        material.revision,
+        index + 1,
+        material.beforeNextReviewTime,
+        material.afterNextReviewTime,
+      ]),
     ],
   });
 }

@@ -2,7 +2,7 @@
 import type { StatsServiceHandlers } from '../../../generated/scheduling/v1/StatsService.ts';
 import { atMost } from '../../platform/concurrency/at-most.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
-import { acrossUsers } from '../batches/across-users.ts';
+import { acrossUsers, type Distribution } from '../batches/across-users.ts';
 import type { HandlerDependencies } from '../dependencies.ts';
 import { lastDays } from './calendar.ts';
 import { type DueCountRequest, readDueCounts } from './due-counts-repository.ts';
@@ -14,16 +14,12 @@ const AT_ONCE = 2;
 const USERS_AT_A_TIME = 100;
 
 /** `isDistributed`: each user is counted by a statement of their own, on the node with their rows. */
-export function createDueCountHandlers({
-  database,
-  now,
-  isDistributed,
-}: HandlerDependencies & { isDistributed: boolean }): Pick<
-  AsyncHandlers<StatsServiceHandlers>,
-  'BatchGetDueCounts'
-> {
+export function createDueCountHandlers(
+  dependencies: HandlerDependencies & Distribution,
+): Pick<AsyncHandlers<StatsServiceHandlers>, 'BatchGetDueCounts'> {
+  const { database, now } = dependencies;
   const inTurn = atMost(AT_ONCE);
-  const read = acrossUsers(isDistributed, (requests: readonly DueCountRequest[]) =>
+  const read = acrossUsers(dependencies, (requests: readonly DueCountRequest[]) =>
     inTurn(() => database.transaction((connection) => readDueCounts(connection, requests))),
   );
   return {

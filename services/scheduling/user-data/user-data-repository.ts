@@ -17,6 +17,8 @@ const BURY = `
   INSERT INTO scheduling.deleted_users (user_id, delete_time) VALUES ($1, $2) ON CONFLICT (user_id) DO NOTHING`;
 const LOCK_MATERIALS = `
   SELECT count(*) FROM (SELECT FROM scheduling.materials WHERE user_id = $1 FOR UPDATE) AS locked`;
+/** A count of learners that is in progress can store a row of this user after the deletion; the next one takes it out. */
+const MARK = `INSERT INTO scheduling.changed_learners (user_id, material_id, revision) VALUES ($1, $2, -1)`;
 const deleteFrom = (table: string) =>
   `WITH gone AS (DELETE FROM scheduling.${table} WHERE user_id = $1 RETURNING 1) SELECT count(*) AS count FROM gone`;
 
@@ -53,6 +55,8 @@ export async function deleteUserData(
   const reviews = await remove('reviews');
   const snoozes = await remove('snoozes');
   const materials = await remove('materials');
-  await remove('answered_requests');
+  for (const table of ['answered_requests', 'changed_learners', 'learner_days', 'learners'])
+    await remove(table);
+  await transaction.query({ text: MARK, values: [userId, FIRST_ID] });
   return { materials, reviews, snoozes };
 }

@@ -1,0 +1,114 @@
+// Keeps the statistics of all learners: every four minutes one of the processes counts those who changed.
+import type { Logger } from '../platform/logging/logger.ts';
+import type { Telemetry } from '../platform/observability/telemetry.ts';
+import type { Database, Queryable } from '../platform/postgres/database.ts';
+import { KEPT_DAYS, startOf, summarize, utcDay } from './learners/overview.ts';
+import {
+  countUsers,
+  deleteDays,
+  listChanged,
+  listOfEarlierDays,
+  listUsers,
+  lockCount,
+  readOverview,
+  readTotals,
+  storeOverview,
+  takeMarks,
+} from './learners/recount-repository.ts';
+
+const COUNT_EVERY_MS = 240_000;
+/** How often a process looks whether a count is due. */
+const LOOK_EVERY_MS = 15_000;
+/** A write can become visible this long after its time. Statements and calls end much sooner. */
+const LATE_MS = 60_000;
+/** Users in one statement, so that it stays far below the statement time-out. */
+const USERS_AT_A_TIME = 200;
+const FIRST_ID = '00000000-0000-0000-0000-000000000000';
+
+/**
+ * Counts as of `asOf`, unless another process is counting or the latest count is younger than `minAgeMs`. One transaction: readers
+ * see the count before until this one is complete.
+ * @returns whether it counted.
+ */
+export function countLearners(database: Database, asOf: Date, minAgeMs: number): Promise<boolean> {
+  return database.transaction(async (transaction) => {
+    if (!(await lockCount(transaction))) return false;
+    const earlier = await readOverview(transaction);
+    if (earlier !== undefined && asOf.getTime() - earlier.asOfTime.getTime() < minAgeMs) return false;
+    const today = utcDay(asOf);
+    const firstDay = utcDay(asOf, 1 - KEPT_DAYS);
+    const marked = await takeMarks(transaction);
+    const count = async (userIds: Iterable<string>, fromDay: string, isWhole: boolean) => {
+      const of = { asOf, today, fromTime: startOf(fromDay), isWhole };
+      for (const some of inParts([...userIds])) await countUsers(transaction, some, of);
+    };
+    if (earlier === undefined) {
+      for await (const some of allUsers(transaction)) await count(some, firstDay, true);
+    } else {
+      const since = new Date(earlier.asOfTime.getTime() - LATE_MS);
+      const changed = [
+        ...marked.changed,
+        ...(await listChanged(transaction, since, asOf)),
+        ...(utcDay(earlier.asOfTime) < today ? await listOfEarlierDays(transaction, today) : []),
+      ];
+      await count(new Set(changed), recentFrom(since, asOf), false);
+      await count(new Set(marked.whole), firstDay, true);
+    }
+    await deleteDays(transaction, utcDay(asOf, -KEPT_DAYS));
+    const isAll = earlier === undefined || marked.whole.length > 0;
+    const countedFrom = isAll ? firstDay : recentFrom(earlier.asOfTime, asOf);
+    const { totals, days } = await readTotals(transaction, countedFrom);
+    if (totals === undefined) throw new Error('the database returned no totals');
+    const summary = summarize(asOf, totals, days, { earlier: earlier?.summary, countedFrom });
+    await storeOverview(transaction, asOf, summary);
+    return true;
+  });
+}
+
+/** Yesterday, or the day of `since` where that is earlier. */
+function recentFrom(since: Date, asOf: Date): string {
+  const [day, yesterday] = [utcDay(since), utcDay(asOf, -1)];
+  return day < yesterday ? day : yesterday;
+}
+
+function* inParts(userIds: readonly string[]) {
+  for (let start = 0; start < userIds.length; start += USERS_AT_A_TIME)
+    yield userIds.slice(start, start + USERS_AT_A_TIME);
+}
+
+async function* allUsers(transaction: Queryable) {
+  for (let after = FIRST_ID; ; ) {
+    const userIds = await listUsers(transaction, after, USERS_AT_A_TIME);
+    yield userIds;
+    const last = userIds.at(-1);
+    if (last === undefined) return;
+    after = last;
+  }
+}
+
+/** Counts now and regularly. @returns a function that stops it. */
+export function countRegularly(
+  database: Database,
+  { now, logger, telemetry }: { now: () => Date; logger: Logger; telemetry: Telemetry },
+): () => void {
+  let [doneTime, isBusy] = [performance.now(), false];
+  const count = async () => {
+    if (isBusy) return;
+    isBusy = true;
+    try {
+      await countLearners(database, now(), COUNT_EVERY_MS);
+      doneTime = performance.now();
+    } catch (error) {
+      logger.warn({ err: error }, 'could not count the learners');
+    } finally {
+      isBusy = false;
+    }
+  };
+  telemetry.metrics.gauge('srs_schedule_lag_seconds', () => {
+    const lateMs = performance.now() - doneTime - COUNT_EVERY_MS;
+    return [{ labels: { task: 'count-learners' }, value: Math.max(0, lateMs) / 1000 }];
+  });
+  void count();
+  const timer = setInterval(() => void count(), LOOK_EVERY_MS).unref();
+  return () => clearInterval(timer);
+}

@@ -1,0 +1,78 @@
+// The rpcs of scheduling.v1.LearnerService.
+import type { LearnerInput } from '../../../generated/scheduling/v1/Learner.ts';
+import type { LearnerServiceHandlers } from '../../../generated/scheduling/v1/LearnerService.ts';
+import { invalidField, ServiceError } from '../../platform/errors.ts';
+import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
+import { decodePageToken, readPageSize, toPage } from '../../platform/page-token.ts';
+import { toTimestamp } from '../../platform/protobuf/timestamps.ts';
+import type { HandlerDependencies } from '../dependencies.ts';
+import {
+  type Learner,
+  type LearnerFilter,
+  type LearnerOrder,
+  listLearners,
+  valueIn,
+} from './learners-repository.ts';
+import { startOf, utcDay } from './overview.ts';
+import { readOverview } from './recount-repository.ts';
+
+const ORDERS: Readonly<Record<string, LearnerOrder>> = {
+  LEARNER_ORDER_UNSPECIFIED: 'due',
+  LEARNER_ORDER_DUE: 'due',
+  LEARNER_ORDER_REVIEWS: 'reviews',
+  LEARNER_ORDER_RETENTION: 'retention',
+  LEARNER_ORDER_LAST_REVIEW: 'lastReview',
+};
+const FILTERS: Readonly<Record<string, LearnerFilter>> = {
+  LEARNER_FILTER_UNSPECIFIED: 'all',
+  LEARNER_FILTER_BACKLOG_GROWING: 'backlogGrowing',
+  LEARNER_FILTER_STREAK_BROKEN: 'streakBroken',
+};
+
+export function createLearnerHandlers({
+  database,
+}: HandlerDependencies): AsyncHandlers<LearnerServiceHandlers> {
+  const requireOverview = async () => {
+    const overview = await readOverview(database);
+    if (overview !== undefined) return overview;
+    throw new ServiceError('UNAVAILABLE', { message: 'The learners are being counted for the first time.' });
+  };
+  return {
+    async GetOverview() {
+      const { asOfTime, summary } = await requireOverview();
+      const { days, ...figures } = summary;
+      return {
+        ...figures,
+        asOfTime: toTimestamp(asOfTime),
+        days: days.map(({ due, ...day }) => ({ ...day, ...(due !== null && { due }) })),
+      };
+    },
+
+    async ListLearners(request) {
+      const order = ORDERS[request.order];
+      if (order === undefined) throw invalidField('order', 'is not a LearnerOrder.');
+      const filter = FILTERS[request.filter];
+      if (filter === undefined) throw invalidField('filter', 'is not a LearnerFilter.');
+      const pageSize = readPageSize(request.pageSize);
+      const list = ['ListLearners', order, filter];
+      const position = decodePageToken(request.pageToken, list, ['count']);
+      const after = position && { value: position.keys[0] ?? 0, userId: position.id };
+      const { asOfTime } = await requireOverview();
+      const rows = await listLearners(database, { order, filter }, { limit: pageSize + 1, after });
+      const { page, nextPageToken } = toPage(rows, pageSize, list, (learner) => ({
+        keys: [valueIn(order, learner)],
+        id: learner.userId,
+      }));
+      return { learners: page.map(toLearnerMessage), nextPageToken, asOfTime: toTimestamp(asOfTime) };
+    },
+  };
+}
+
+function toLearnerMessage(learner: Learner): LearnerInput {
+  const { lastReviewDay, dueBefore, retentionPermille: _, ...figures } = learner;
+  return {
+    ...figures,
+    lastReviewDate: lastReviewDay === null ? '' : utcDay(startOf('1970-01-01'), lastReviewDay),
+    ...(dueBefore !== null && { dueBefore }),
+  };
+}

@@ -1,0 +1,168 @@
+// The SQL that counts learners again: who changed since the last count, and the rows of these users.
+import type { Queryable } from '../../platform/postgres/database.ts';
+import { DUE_TIME } from '../materials/material-row.ts';
+import { type DayTotals, KEPT_DAYS, type LearnerTotals, type Summary } from './overview.ts';
+
+/** "srs3" in ASCII: the advisory lock that lets one process count. */
+const COUNT_LOCK = 0x73727333;
+const TRY_LOCK = 'SELECT pg_try_advisory_xact_lock($1) AS is_locked';
+
+const READ = `SELECT as_of_time AS "asOfTime", summary FROM scheduling.overview`;
+const STORE = `
+  INSERT INTO scheduling.overview (is_only, as_of_time, summary) VALUES (true, $1, $2)
+  ON CONFLICT (is_only) DO UPDATE SET as_of_time = excluded.as_of_time, summary = excluded.summary`;
+
+const TAKE_MARKS = `DELETE FROM scheduling.changed_learners RETURNING user_id AS "userId", revision`;
+const BETWEEN = (column: string) => `${column} > $1 AND ${column} <= $2`;
+/** Users with new reviews, materials or snoozes, or for whom a material has become due or a day has begun. */
+const CHANGED = `
+  SELECT r.user_id AS "userId" FROM scheduling.reviews r WHERE ${BETWEEN('r.review_time')}
+  UNION SELECT s.user_id FROM scheduling.material_search s WHERE ${BETWEEN('s.create_time')}
+  UNION SELECT z.user_id FROM scheduling.snoozes z WHERE ${BETWEEN('z.create_time')}
+  UNION SELECT l.user_id FROM scheduling.learners l WHERE l.next_due_time <= $2`;
+const OF_EARLIER_DAYS = `
+  SELECT l.user_id AS "userId" FROM scheduling.learners l
+  WHERE l.counted_day < $1 AND l.last_review_day >= $1::date - ${KEPT_DAYS + 1}`;
+const USERS = `
+  SELECT DISTINCT m.user_id AS "userId" FROM scheduling.materials m WHERE m.user_id > $1 ORDER BY 1 LIMIT $2`;
+
+const CLEAR_DAYS = `
+  UPDATE scheduling.learner_days SET reviews = 0, recalled = 0 WHERE user_id = ANY($1::uuid[]) AND day >= $2`;
+const COUNT_DAYS = `
+  INSERT INTO scheduling.learner_days (user_id, day, reviews, recalled)
+  SELECT r.user_id, (r.review_time AT TIME ZONE 'UTC')::date, count(*), count(*) FILTER (WHERE r.quality >= 3)
+  FROM scheduling.reviews r
+  WHERE r.user_id = ANY($1::uuid[]) AND r.review_time >= $2 AND r.review_time <= $3
+  GROUP BY 1, 2
+  ON CONFLICT (user_id, day) DO UPDATE SET reviews = excluded.reviews, recalled = excluded.recalled`;
+const NOTE_DUE = `
+  INSERT INTO scheduling.learner_days (user_id, day, reviews, recalled, due)
+  SELECT l.user_id, l.counted_day, 0, 0, l.due FROM scheduling.learners l WHERE l.user_id = ANY($1::uuid[])
+  ON CONFLICT (user_id, day) DO UPDATE SET due = excluded.due`;
+
+/** The sum of a column over `length` days that end `back` days before $3. */
+const sum = (column: string, length: number, back = 0) =>
+  `coalesce(sum(d.${column}) FILTER (WHERE d.day > $3::date - ${back + length} AND d.day <= $3::date - ${back}), 0)`;
+const COLUMNS = `reviews_week, reviews_week_before, reviews_month, reviews_month_before, recalled_month, recalled_month_before,
+  retention_permille, last_review_day, streak_days, broken_streak_days, due, due_before, backlog_growing, next_due_time`;
+/** A backlog grows if at least 20 are due, and half as many again as a week ago. */
+const COUNT_LEARNERS = `
+  WITH days AS (
+    SELECT d.user_id, ${sum('reviews', 7)} AS reviews_week, ${sum('reviews', 7, 7)} AS reviews_week_before,
+      ${sum('reviews', 30)} AS reviews_month, ${sum('reviews', 30, 30)} AS reviews_month_before,
+      ${sum('recalled', 30)} AS recalled_month, ${sum('recalled', 30, 30)} AS recalled_month_before,
+      (array_agg(d.due ORDER BY d.day DESC) FILTER (WHERE d.due IS NOT NULL AND d.day <= $3::date - 7))[1] AS due_before
+    FROM scheduling.learner_days d WHERE d.user_id = ANY($1::uuid[]) GROUP BY d.user_id
+  ), streaks AS (
+    SELECT DISTINCT ON (user_id) user_id, max(day) AS last_day, count(*) AS length
+    FROM (
+      SELECT d.user_id, d.day, d.day - (row_number() OVER (PARTITION BY d.user_id ORDER BY d.day))::integer AS streak
+      FROM scheduling.learner_days d WHERE d.user_id = ANY($1::uuid[]) AND d.reviews > 0
+    ) AS placed
+    GROUP BY user_id, streak ORDER BY user_id, last_day DESC
+  ), schedules AS (
+    SELECT m.user_id, count(*) FILTER (WHERE ${DUE_TIME} <= $2) AS due,
+      min(m.next_review_time) FILTER (WHERE m.next_review_time > $2) AS next_due_time
+    FROM scheduling.materials m WHERE m.user_id = ANY($1::uuid[]) AND m.archive_time IS NULL GROUP BY m.user_id
+  ), counted AS (
+    SELECT user_id, coalesce(reviews_week, 0) AS reviews_week, coalesce(reviews_week_before, 0) AS reviews_week_before,
+      coalesce(reviews_month, 0) AS reviews_month, coalesce(reviews_month_before, 0) AS reviews_month_before,
+      coalesce(recalled_month, 0) AS recalled_month, coalesce(recalled_month_before, 0) AS recalled_month_before,
+      CASE WHEN reviews_month >= 10 THEN round(1000.0 * recalled_month / reviews_month) END AS retention_permille,
+      last_day AS last_review_day, CASE WHEN last_day >= $3::date - 1 THEN length ELSE 0 END AS streak_days,
+      CASE WHEN last_day = $3::date - 2 AND length >= 7 THEN length ELSE 0 END AS broken_streak_days,
+      coalesce(due, 0) AS due, due_before, coalesce(due >= 20 AND due > 1.5 * due_before, false) AS backlog_growing,
+      next_due_time
+    FROM days FULL JOIN schedules USING (user_id) LEFT JOIN streaks USING (user_id)
+    WHERE last_day IS NOT NULL OR due IS NOT NULL
+  )
+  INSERT INTO scheduling.learners (user_id, count_time, counted_day, ${COLUMNS})
+  SELECT user_id, $2, $3, ${COLUMNS} FROM counted
+  ON CONFLICT (user_id) DO UPDATE SET (count_time, counted_day, ${COLUMNS})
+    = (excluded.count_time, excluded.counted_day, ${COLUMNS.replace(/\w+/g, 'excluded.$&')})`;
+const DELETE_LEARNERS = `DELETE FROM scheduling.learners WHERE user_id = ANY($1::uuid[]) AND count_time < $2`;
+const DELETE_DAYS = 'DELETE FROM scheduling.learner_days WHERE day < $1';
+
+const TOTALS = `
+  SELECT count(*) AS learners, count(*) FILTER (WHERE reviews_week > 0) AS "activeWeek",
+    count(*) FILTER (WHERE reviews_week_before > 0) AS "activeWeekBefore", count(*) FILTER (WHERE reviews_month > 0) AS "activeMonth",
+    count(*) FILTER (WHERE reviews_month_before > 0) AS "activeMonthBefore", coalesce(sum(due), 0) AS due,
+    count(*) FILTER (WHERE backlog_growing) AS "backlogGrowing",
+    count(*) FILTER (WHERE broken_streak_days > 0) AS "streakBroken"
+  FROM scheduling.learners`;
+const DAY_TOTALS = `
+  SELECT to_char(day, 'YYYY-MM-DD') AS date, count(*) FILTER (WHERE reviews > 0) AS learners, sum(reviews) AS reviews,
+    sum(recalled) AS recalled
+  FROM scheduling.learner_days WHERE day >= $1 GROUP BY day`;
+
+type UserRow = { userId: string };
+const idsOf = (rows: readonly UserRow[]) => rows.map(({ userId }) => userId);
+
+/** Whether this transaction may count; no other can until it ends. */
+export async function lockCount(transaction: Queryable): Promise<boolean> {
+  const [row] = await transaction.query<{ is_locked: boolean }>({ text: TRY_LOCK, values: [COUNT_LOCK] });
+  return row?.is_locked ?? false;
+}
+
+/** The latest count; undefined if there was none. */
+export async function readOverview(db: Queryable): Promise<{ asOfTime: Date; summary: Summary } | undefined> {
+  const [row] = await db.query<{ asOfTime: Date; summary: Summary }>({
+    ...{ name: 'read-overview', text: READ, values: [] },
+  });
+  return row;
+}
+
+export async function storeOverview(transaction: Queryable, asOf: Date, summary: Summary): Promise<void> {
+  await transaction.query({ text: STORE, values: [asOf, JSON.stringify(summary)] });
+}
+
+/** Takes out the marks. `whole`: users with a deleted material, whose days are all to be counted again. */
+export async function takeMarks(transaction: Queryable): Promise<{ changed: string[]; whole: string[] }> {
+  const marks = await transaction.query<UserRow & { revision: number }>({ text: TAKE_MARKS, values: [] });
+  return { changed: idsOf(marks), whole: idsOf(marks.filter(({ revision }) => revision < 0)) };
+}
+
+/** Users whose figures can have changed after `since` and up to `until`, but for marked ones. */
+export async function listChanged(transaction: Queryable, since: Date, until: Date): Promise<string[]> {
+  return idsOf(
+    await transaction.query<UserRow>({ name: 'changed-learners', text: CHANGED, values: [since, until] }),
+  );
+}
+
+/** Learners whose windows end before `today`, YYYY-MM-DD, and are not all empty. */
+export async function listOfEarlierDays(transaction: Queryable, today: string): Promise<string[]> {
+  return idsOf(await transaction.query<UserRow>({ text: OF_EARLIER_DAYS, values: [today] }));
+}
+
+/** Users with materials, by ID. */
+export async function listUsers(transaction: Queryable, after: string, limit: number): Promise<string[]> {
+  return idsOf(await transaction.query<UserRow>({ text: USERS, values: [after, limit] }));
+}
+
+/** Counts users as of `asOf`: their days from `fromDay` on from the log, then their rows. Idempotent. */
+export async function countUsers(
+  transaction: Queryable,
+  userIds: readonly string[],
+  { asOf, today, fromTime, isWhole }: { asOf: Date; today: string; fromTime: Date; isWhole: boolean },
+): Promise<void> {
+  if (isWhole) await transaction.query({ text: CLEAR_DAYS, values: [userIds, fromTime] });
+  await transaction.query({ name: 'count-days', text: COUNT_DAYS, values: [userIds, fromTime, asOf] });
+  await transaction.query({ name: 'count-learners', text: COUNT_LEARNERS, values: [userIds, asOf, today] });
+  await transaction.query({ name: 'note-due', text: NOTE_DUE, values: [userIds] });
+  await transaction.query({ name: 'delete-learners', text: DELETE_LEARNERS, values: [userIds, asOf] });
+}
+
+/** Forgets the days before `day`. */
+export async function deleteDays(transaction: Queryable, day: string): Promise<void> {
+  await transaction.query({ text: DELETE_DAYS, values: [day] });
+}
+
+/** All learners together, and their days from `fromDay` on. */
+export async function readTotals(
+  transaction: Queryable,
+  fromDay: string,
+): Promise<{ totals: LearnerTotals | undefined; days: Omit<DayTotals, 'due'>[] }> {
+  const [totals] = await transaction.query<LearnerTotals>({ text: TOTALS, values: [] });
+  const days = await transaction.query<Omit<DayTotals, 'due'>>({ text: DAY_TOTALS, values: [fromDay] });
+  return { totals, days };
+}

@@ -1,0 +1,88 @@
+// Keeps a node that does not respond from occupying all database connections, which the users of the other nodes need too.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ServiceError, toServiceError } from '../../platform/errors.ts';
+import { isUuid } from '../../platform/text.ts';
+import type { NodeOf } from './node-map.ts';
+
+/**
+ * Runs the work of a request for a user. `isAlone`: nothing else waits for it, so it may find out whether a node responds again;
+ * default true. @throws UNAVAILABLE, without running it, if the user's node has no place for it.
+ */
+export type NodeGate = <T>(userId: string, work: () => Promise<T>, isAlone?: boolean) => Promise<T>;
+
+/** On one PostgreSQL there is nothing to keep apart. */
+export const NO_GATE: NodeGate = (_, work) => work();
+
+/**
+ * Requests at once per node, of a pool of 16 connections. A node that hangs keeps a connection up to 10 s for each that fails: so
+ * at most four, two that follow before the third failure, and one every two seconds.
+ */
+const SHARE = 4;
+/** The connect time-out of the pool. */
+const WAIT_MS = 750;
+/** After so many failures in a row, one request at a time finds out whether the node responds again. */
+const FAILURES = 3;
+
+type Node = { running: number; failures: number; waiting: (() => void)[] };
+
+export function createNodeGate(nodeOf: NodeOf): NodeGate {
+  const nodes = new Map<number, Node>();
+  const placesOf = ({ failures }: Node) => (failures >= FAILURES ? 1 : SHARE);
+  const enter = async (node: Node, isAlone: boolean) => {
+    const isDown = node.failures >= FAILURES;
+    if ((isAlone || !isDown) && node.running < placesOf(node)) {
+      node.running += 1;
+      return;
+    }
+    if (node.failures >= FAILURES)
+      throw new ServiceError('UNAVAILABLE', { cause: new Error('node is down') });
+    const turn = Promise.withResolvers<void>();
+    node.waiting.push(turn.resolve);
+    const isLate = await Promise.race([turn.promise, sleep(WAIT_MS, true, { ref: false })]);
+    if (!isLate) return;
+    node.waiting = node.waiting.filter((each) => each !== turn.resolve);
+    throw new ServiceError('UNAVAILABLE', { cause: new Error('too many requests wait for a node') });
+  };
+  return async (userId, work, isAlone = true) => {
+    const group = isUuid(userId) ? nodeOf(userId) : undefined;
+    if (group === undefined) return work();
+    const node = nodes.get(group) ?? { running: 0, failures: 0, waiting: [] };
+    nodes.set(group, node);
+    await enter(node, isAlone);
+    try {
+      const result = await work();
+      node.failures = 0;
+      return result;
+    } catch (error) {
+      node.failures = toServiceError(error).reason === 'UNAVAILABLE' ? node.failures + 1 : 0;
+      throw error;
+    } finally {
+      // The next one takes over the place.
+      const next = node.running <= placesOf(node) ? node.waiting.shift() : undefined;
+      if (next === undefined) node.running -= 1;
+      else next();
+    }
+  };
+}
+
+/** The same handlers, each of whose requests for one user passes the gate. Batches of several users pass it one by one. */
+export function withGate<H extends Record<string, (...args: never[]) => Promise<unknown>>>(
+  gate: NodeGate,
+  handlers: H,
+): H {
+  const gated = Object.entries(handlers).map(([name, handler]) => {
+    const run = handler as (request: OfUsers, ...rest: unknown[]) => Promise<unknown>;
+    return [
+      name,
+      (request: OfUsers, ...rest: unknown[]) => {
+        const { userId } = request.requests?.length === 1 ? (request.requests[0] ?? request) : request;
+        const work = () => run(request, ...rest);
+        return userId === undefined ? work() : gate(userId, work);
+      },
+    ];
+  });
+  // Each handler is called as before, and under its name.
+  return Object.fromEntries(gated) as H;
+}
+
+type OfUsers = { userId?: string; requests?: readonly { userId?: string }[] };

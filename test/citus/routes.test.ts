@@ -1,0 +1,116 @@
+// Which way each statement takes through a Citus cluster, as Citus itself logs it.
+import { Client } from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createLogger } from '../../services/platform/logging/logger.ts';
+import { migrate } from '../../services/platform/postgres/migrate.ts';
+import { distributeScheduling } from '../../services/scheduling/distribute.ts';
+import { schedulingSchema } from '../../services/scheduling/service.ts';
+import { type RecordedStatement, recordStatements } from '../scheduling/statement-recorder.ts';
+import { flatten } from '../scheduling/statement-rules.ts';
+import { createCitusDatabase, hasCitus } from '../support/citus.ts';
+
+/** Why a function's statements go to more than one shard. */
+const ALL_SHARDS: Readonly<Record<string, string>> = {
+  findMaterialOwner: 'asks whose a material is, through an index',
+  takeMarks: 'counts all learners',
+  listChanged: 'as takeMarks',
+  listOfEarlierDays: 'as takeMarks',
+  listUsers: 'as takeMarks',
+  deleteDays: 'as takeMarks',
+  readTotals: 'as takeMarks',
+  listLearners: 'lists all learners, through an index',
+  deleteOldIdempotencyRecords: 'deletes what is older than a day, of everyone',
+  countMaterials: 'npm run verify, of everyone',
+  readHistories: 'npm run verify, of everyone',
+};
+/** Planned by Citus without its planner for joins: the cheapest way. */
+const FAST_PATH = ['findMaterials', 'listDueMaterials', 'listMaterials'];
+
+let database: Awaited<ReturnType<typeof createCitusDatabase>>;
+let sql: Client;
+let statements: RecordedStatement[];
+let heard: { message: string; detail: string }[] = [];
+
+beforeAll(async () => {
+  if (!hasCitus) return;
+  database = await createCitusDatabase();
+  const { databaseUrl } = database;
+  await migrate({ databaseUrl, ...schedulingSchema, logger: createLogger('test', 'silent') });
+  await distributeScheduling(databaseUrl);
+  sql = new Client({ connectionString: databaseUrl });
+  sql.on('notice', ({ message = '', detail = '' }) => void heard.push({ message, detail }));
+  await sql.connect();
+  await sql.query('SET citus.log_remote_commands = on; SET client_min_messages = debug2');
+  const recorded = await recordStatements();
+  // On Citus, requests of several users are sent one by one, and a search names its user directly.
+  statements = recorded.statements.filter(
+    ({ text, functionName }) =>
+      !text.includes('WITH ORDINALITY AS asked') &&
+      !(functionName === 'searchMaterials' && flatten(text).includes('WHERE (s.user_id = $1')),
+  );
+});
+afterAll(async () => {
+  if (!hasCitus) return;
+  await sql.end();
+  await database.drop();
+});
+
+/** The shards that a statement names on the nodes, the nodes, and whether Citus planned it by its fast path. */
+async function routeOf({ text, values }: RecordedStatement) {
+  heard = [];
+  await sql.query('BEGIN');
+  await sql.query(text, [...values]).catch((error) => {
+    // Rows that a reference needs are missing: it went there all the same.
+    if (!error.code.startsWith('23')) throw error;
+  });
+  await sql.query('ROLLBACK');
+  const issued = heard.filter(({ message }) => /^issuing .*scheduling\./s.test(message));
+  const shards = issued.flatMap(({ message }) => message.match(/scheduling\.\w+_\d{6,}/g) ?? []);
+  const tables = Map.groupBy(new Set(shards), (shard) => shard.replace(/_\d+$/, ''));
+  return {
+    shardsOfATable: Math.max(0, ...[...tables.values()].map(({ length }) => length)),
+    nodes: new Set(issued.map(({ detail }) => detail.replace(/ connectionId.*/, ''))).size,
+    isFast: heard.some(({ message }) => message.includes('fast-path router query')),
+  };
+}
+
+test.skipIf(!hasCitus)(
+  'each statement goes to one shard of each table, on one node, but for those with a reason',
+  async () => {
+    const many = new Set<string>();
+    const local = new Set<string>();
+    for (const statement of statements) {
+      const { shardsOfATable, nodes } = await routeOf(statement);
+      if (shardsOfATable > 1 || nodes > 1) many.add(statement.functionName);
+      // The one row about all users is on the coordinator.
+      if (nodes === 0 && !statement.text.includes('scheduling.overview')) local.add(flatten(statement.text));
+    }
+    expect([...many].toSorted()).toEqual(Object.keys(ALL_SHARDS).toSorted());
+    expect([...local].toSorted()).toEqual([
+      expect.stringMatching(/^INSERT INTO scheduling\.overview /),
+      'SELECT as_of_time AS "asOfTime", summary FROM scheduling.overview',
+      'SELECT pg_advisory_xact_lock(scheduling.user_lock($1))',
+      'SELECT pg_try_advisory_xact_lock($1) AS is_locked',
+      'SET LOCAL enable_bitmapscan = off',
+      "SET LOCAL statement_timeout = ''",
+    ]);
+  },
+);
+
+test.skipIf(!hasCitus)('the reads of a review, a due list and a list take the fast path', async () => {
+  const reads = statements.filter(({ functionName }) => FAST_PATH.includes(functionName));
+  expect(new Set(reads.map(({ functionName }) => functionName))).toEqual(new Set(FAST_PATH));
+  for (const statement of reads)
+    expect(await routeOf(statement), statement.text).toMatchObject({ isFast: true, nodes: 1 });
+});
+
+test.skipIf(!hasCitus)('a review is written by a function that runs on the node of its user', async () => {
+  const review = statements.find(({ functionName }) => functionName === 'applyReviews');
+  if (review === undefined) throw new Error('no statement of applyReviews');
+  heard = [];
+  await sql.query(review.text, [...review.values]);
+  const issued = heard.filter(({ message }) => message.startsWith('issuing'));
+  expect(issued.map(({ message }) => /^issuing SELECT scheduling\.apply_review\(/.test(message))).toEqual([
+    true,
+  ]);
+});

@@ -1,0 +1,227 @@
+// Figures of all learners that are kept: held against a recount of every row, and found through indexes.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createLogger } from '../../services/platform/logging/logger.ts';
+import { type Database, openDatabase } from '../../services/platform/postgres/database.ts';
+import { countLearners } from '../../services/scheduling/count-learners.ts';
+import { listLearners } from '../../services/scheduling/learners/learners-repository.ts';
+import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+import { material, review, storeFacts } from './stats-facts.ts';
+
+const NOON = '2026-03-31T12:00:00.000Z';
+const LONG_AGO = '2000-01-01T00:00:00Z';
+const DAY_MS = 86_400_000;
+const daysBefore = (days: number) => new Date(Date.parse(NOON) - days * DAY_MS).toISOString();
+
+let here: TestScheduling;
+let database: Database;
+beforeAll(async () => {
+  here = await startTestScheduling();
+  // So early that the service takes no count for due.
+  here.setClock(LONG_AGO);
+  database = openDatabase({
+    ...{ databaseUrl: here.databaseUrl, applicationName: 'test', maxConnections: 3 },
+    logger: createLogger('test', 'silent'),
+  });
+});
+afterAll(async () => {
+  await database.close();
+  await here.stop();
+});
+
+/** Counts from nothing as of an instant, whatever the service has counted. */
+async function countAnew(asOf: string): Promise<void> {
+  await here.sql.query('TRUNCATE scheduling.overview, scheduling.learners, scheduling.learner_days');
+  await countLearners(database, new Date(asOf), 0);
+}
+const count = (asOf: string) => countLearners(database, new Date(asOf), 0);
+
+/** Every learner by a scan of all rows, in words of the proto. */
+async function recount(asOf: string) {
+  const { rows } = await here.sql.query(
+    `WITH windows AS (SELECT $1::timestamptz AS as_of, date_trunc('day', $1::timestamptz, 'UTC') + interval '1 day' AS ends),
+     logged AS (
+       SELECT r.user_id, r.quality >= 3 AS recalled, floor(extract(epoch FROM w.ends - r.review_time) / 86400) AS age
+       FROM scheduling.reviews r, windows w
+       WHERE r.review_time <= w.as_of AND r.review_time >= w.ends - interval '60 days'),
+     reviewed AS (
+       SELECT user_id, count(*) FILTER (WHERE age < 7) AS week, count(*) FILTER (WHERE age >= 7 AND age < 14) AS week_before,
+         count(*) FILTER (WHERE age < 30) AS month, count(*) FILTER (WHERE age < 30 AND recalled) AS month_recalled,
+         count(*) FILTER (WHERE age >= 30) AS before, count(*) FILTER (WHERE age >= 30 AND recalled) AS before_recalled
+       FROM logged GROUP BY user_id),
+     backlog AS (
+       SELECT user_id, count(*) FILTER (WHERE next_review_time IS NULL OR next_review_time <= as_of) AS due
+       FROM scheduling.materials, windows WHERE archive_time IS NULL GROUP BY user_id)
+     SELECT user_id AS "userId", coalesce(week, 0) AS "reviewsWeek", coalesce(week_before, 0) AS "reviewsWeekBefore",
+       coalesce(month, 0) AS "reviewsMonth", coalesce(month_recalled, 0) AS "recalledMonth",
+       coalesce(before, 0) AS "reviewsMonthBefore", coalesce(before_recalled, 0) AS "recalledMonthBefore",
+       coalesce(due, 0) AS due
+     FROM reviewed FULL JOIN backlog USING (user_id)
+     ORDER BY coalesce(due, 0) DESC, user_id DESC`,
+    [asOf],
+  );
+  return rows;
+}
+
+/** All pages of a list. */
+async function listAll(request: { order?: 'LEARNER_ORDER_REVIEWS'; pageSize?: number } = {}) {
+  const learners = [];
+  for (let pageToken = ''; ; ) {
+    const page = await here.learners.listLearners({ ...request, pageToken }, CALL);
+    learners.push(...page.learners);
+    pageToken = page.nextPageToken;
+    if (pageToken === '') return learners;
+  }
+}
+
+/** What a recount can tell, of each learner in the list. */
+const figuresOf = (learners: Awaited<ReturnType<typeof listAll>>) =>
+  learners.map(({ userId, reviewsWeek, reviewsWeekBefore, ...learner }) => ({
+    ...{ userId, reviewsWeek, reviewsWeekBefore, reviewsMonth: learner.reviewsMonth },
+    ...{ recalledMonth: learner.recalledMonth, reviewsMonthBefore: learner.reviewsMonthBefore },
+    ...{ recalledMonthBefore: learner.recalledMonthBefore, due: learner.due },
+  }));
+
+/** A learner who has reviewed a material on each of some days before NOON. */
+async function createLearner(days: readonly number[], quality: 2 | 4 = 4): Promise<string> {
+  const userId = newUserId();
+  const of = material({ nextReviewTime: Date.parse(daysBefore(-1)) });
+  const reviews = days.map((day) => review(of, daysBefore(day), quality));
+  await storeFacts(here.sql, userId, { materials: [of], reviews });
+  return userId;
+}
+
+describe('the figures of all learners', () => {
+  test('are what a recount of all rows finds, at first and after every kind of change', async () => {
+    const learners: string[] = [];
+    for (let index = 0; index < 12; index += 1)
+      learners.push(await createLearner([index, index * 2 + 1, index * 5 + 2], index % 3 === 0 ? 2 : 4));
+    await countAnew(NOON);
+    const before = await recount(NOON);
+    expect(before.length).toBe(12);
+    expect(figuresOf(await listAll({ pageSize: 5 }))).toEqual(before);
+
+    const LATER = '2026-03-31T12:10:00.000Z';
+    const NEXT_DAY = '2026-04-01T13:00:00.000Z';
+    here.setClock(LATER);
+    const [one = '', two = '', three = '', four = '', five = '', six = ''] = learners;
+    const idOf = async (userId: string) =>
+      (await here.materials.listMaterials({ userId }, CALL)).materials[0]?.materialId ?? '';
+    const changed = { userId: one, materialId: await here.create(one) };
+    await here.reviews.submitReview({ ...changed, quality: 1 }, CALL);
+    await here.materials.archiveMaterial({ userId: two, materialId: await idOf(two) }, CALL);
+    await here.materials.deleteMaterial({ userId: three, materialId: await idOf(three) }, CALL);
+    await here.create(three);
+    await here.userData.deleteUserData({ userId: four }, CALL);
+    const fresh = await here.create(five);
+    await here.snoozes.snoozeMaterials(
+      { userId: five, materialIds: [fresh], preset: 'SNOOZE_PRESET_ONE_HOUR', timeZone: 'UTC' },
+      CALL,
+    );
+    await here.create(newUserId());
+    await count(LATER);
+    const after = await recount(LATER);
+    expect(after.map(({ userId }) => userId)).not.toContain(four);
+    expect(figuresOf(await listAll())).toEqual(after);
+
+    // The next day, by which the materials of all have become due without a write.
+    await count(NEXT_DAY);
+    const nextDay = await recount(NEXT_DAY);
+    expect(nextDay.find(({ userId }) => userId === six)?.due).toBe(1);
+    expect(figuresOf(await listAll())).toEqual(nextDay);
+    here.setClock(LONG_AGO);
+  });
+
+  test('add up to the overview, which says as of when', async () => {
+    await here.sql.query('TRUNCATE scheduling.materials CASCADE');
+    await createLearner([0, 1, 2, 3]);
+    await createLearner([8, 9], 2);
+    await createLearner([31]);
+    await countAnew(NOON);
+    const { days, asOfTime, ...overview } = await here.learners.getOverview({}, CALL);
+    expect(asOfTime?.seconds).toBe(Date.parse(NOON) / 1000);
+    expect(overview).toEqual({
+      ...{ learners: 3, activeWeek: 1, activeWeekBefore: 1, activeMonth: 2, activeMonthBefore: 1 },
+      ...{ due: 0, backlogGrowing: 0, streakBroken: 0 },
+    });
+    expect(days.length).toBe(60);
+    expect(days.at(-1)).toEqual({ date: '2026-03-31', learners: 1, reviews: 1, recalled: 1, due: 0 });
+    expect(days.at(-9)).toEqual({ date: '2026-03-23', learners: 1, reviews: 1, recalled: 0 });
+    expect(days.reduce((sum, { reviews }) => sum + reviews, 0)).toBe(7);
+  });
+
+  test('tell whose streak has just broken, and whose backlog grows', async () => {
+    await here.sql.query('TRUNCATE scheduling.materials CASCADE');
+    const broken = await createLearner([2, 3, 4, 5, 6, 7, 8]);
+    const short = await createLearner([2, 3, 4, 5, 6, 7]);
+    const kept = await createLearner([1, 2, 3, 4, 5, 6, 7]);
+    const growing = newUserId();
+    const due = (days: number) => material({ nextReviewTime: Date.parse(daysBefore(days)) });
+    const materials = [
+      ...Array.from({ length: 20 }, () => due(9)),
+      ...Array.from({ length: 11 }, () => due(3)),
+    ];
+    await storeFacts(here.sql, growing, { materials, reviews: [] });
+    await countAnew(daysBefore(8));
+    await count(NOON);
+    const found = async (filter: 'LEARNER_FILTER_STREAK_BROKEN' | 'LEARNER_FILTER_BACKLOG_GROWING') =>
+      (await here.learners.listLearners({ filter }, CALL)).learners;
+    expect(await found('LEARNER_FILTER_STREAK_BROKEN')).toMatchObject([
+      { userId: broken, brokenStreakDays: 7, streakDays: 0, lastReviewDate: '2026-03-29' },
+    ]);
+    expect(await found('LEARNER_FILTER_BACKLOG_GROWING')).toMatchObject([
+      { userId: growing, due: 31, dueBefore: 20, backlogGrowing: true, lastReviewDate: '' },
+    ]);
+    const streaks = new Map((await listAll()).map(({ userId, streakDays }) => [userId, streakDays]));
+    expect([streaks.get(kept), streaks.get(short)]).toEqual([7, 0]);
+    const { backlogGrowing, streakBroken } = await here.learners.getOverview({}, CALL);
+    expect({ backlogGrowing, streakBroken }).toEqual({ backlogGrowing: 1, streakBroken: 1 });
+  });
+
+  test('are counted by one process at a time, and not again before it is time', async () => {
+    await countAnew(NOON);
+    expect(await countLearners(database, new Date(Date.parse(NOON) + 119_999), 120_000)).toBe(false);
+    // As another process holds it while it counts.
+    await here.sql.query("SELECT pg_advisory_lock(x'73727333'::bigint)");
+    expect(await count(daysBefore(-1))).toBe(false);
+    await here.sql.query('SELECT pg_advisory_unlock_all()');
+    expect(await count(daysBefore(-1))).toBe(true);
+    expect(await countLearners(database, new Date(Date.parse(NOON) + DAY_MS + 120_000), 120_000)).toBe(true);
+  });
+
+  test('refuse an order, a filter and a page token that are none', async () => {
+    await countAnew(NOON);
+    const list = (request: object) => refusal(here.learners.listLearners(request, CALL));
+    expect(await list({ order: 9 })).toBe('INVALID_REQUEST order');
+    expect(await list({ filter: 9 })).toBe('INVALID_REQUEST filter');
+    expect(await list({ pageToken: 'x' })).toBe('INVALID_REQUEST page_token');
+    expect(await list({ pageSize: 101 })).toBe('INVALID_REQUEST page_size');
+    await here.sql.query('TRUNCATE scheduling.overview');
+    expect(await refusal(here.learners.getOverview({}, CALL))).toBe('UNAVAILABLE');
+  });
+
+  test('are found through an index, in every order and with every filter', async () => {
+    await here.sql.query('SET enable_seqscan = off; SET enable_sort = off');
+    const indexes: Record<string, string> = {};
+    const explaining = {
+      async query<R>({ text, values }: { text: string; values: readonly unknown[] }): Promise<R[]> {
+        const { rows } = await here.sql.query(`EXPLAIN ${text}`, [...values]);
+        const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+        expect(plan).not.toContain('Sort');
+        name = /Index Scan using (\w+)/.exec(plan)?.[1] ?? plan;
+        return [];
+      },
+    };
+    let name = '';
+    for (const order of ['due', 'reviews', 'retention', 'lastReview'] as const) {
+      await listLearners(explaining, { order, filter: 'all' }, { limit: 26, after: undefined });
+      indexes[order] = name;
+    }
+    expect(indexes).toEqual({
+      due: 'learners_by_due',
+      reviews: 'learners_by_reviews',
+      retention: 'learners_by_retention',
+      lastReview: 'learners_by_last_review',
+    });
+    await here.sql.query('RESET ALL');
+  });
+});
