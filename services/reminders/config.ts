@@ -15,6 +15,8 @@ export type RemindersConfig = DatabaseServiceConfig &
     /** Where mails go: a server, or a folder for .eml files. */
     mail: { smtpUrl: string } | { mailDir: string };
     mailFrom: string;
+    /** Connections to the mail server, each with one message at a time. */
+    smtpConnections: number;
     /** What links begin with, without a slash at the end. */
     publicUrl: string;
     /** The learning app, which messages link to. */
@@ -36,6 +38,7 @@ export function readRemindersConfig(reader: EnvironmentReader): RemindersConfig 
     ...readPeers(reader),
     httpPort,
     ...readMail(reader),
+    smtpConnections: reader.wholeNumber('SMTP_CONNECTIONS', 10, { min: 1, max: 100 }),
     publicUrl: publicUrl.replace(/\/+$/, ''),
     appUrl: readUrl(reader, 'APP_URL'),
     vapidKeys: readPushKeys(reader),

@@ -33,9 +33,11 @@ const CLOSING_MS = 500;
 export type CoreOptions = {
   config: Pick<
     RemindersConfig,
-    'host' | 'port' | 'trust' | 'databaseUrl' | 'schedulingTarget' | 'accountsTarget'
+    'host' | 'port' | 'trust' | 'databaseUrl' | 'databaseSessionUrl' | 'schedulingTarget' | 'accountsTarget'
   >;
   channels: Channels;
+  /** Mails that are being sent, or whose outcome is being stored. Default 30. */
+  mailsAtOnce?: number;
   /** undefined: push is not set up. */
   push: PushSetUp | undefined;
   /** What links begin with, without a slash at the end. */
@@ -59,10 +61,10 @@ export type RemindersCore = GrpcServer & { links: Links; peers: Peers };
  */
 export async function startCore(options: CoreOptions): Promise<RemindersCore> {
   const { config, channels, logger, now, randomBytes, telemetry = NO_TELEMETRY } = options;
-  const { databaseUrl, trust } = config;
+  const { trust } = config;
   const closeChannels = () => Promise.all([channels.email.close(), channels.push?.close()]);
   const database = await openServiceDatabase({
-    databaseUrl,
+    place: config,
     schema: remindersSchema,
     logger,
     telemetry,
@@ -71,13 +73,18 @@ export async function startCore(options: CoreOptions): Promise<RemindersCore> {
     throw error;
   });
   const peers = createPeers({ ...config, telemetry, logger });
+  const closePeerChecks = addPeerChecks('reminders', config, telemetry);
+  const closeParts = async () => {
+    closePeerChecks();
+    await closeChannels();
+    peers.close();
+    await database.close();
+  };
   try {
-    const closePeerChecks = addPeerChecks('reminders', config, telemetry);
     const newId = (time: Date) => uuidV7({ msecs: time.getTime() });
     const dependencies = { ...options, telemetry, database, peers, now, newId, randomBytes };
     const proto = loadProto('reminders/v1');
     const server = await startGrpcServer({
-      proto,
       domain: 'reminders.v1',
       host: config.host,
       port: config.port,
@@ -104,16 +111,11 @@ export async function startCore(options: CoreOptions): Promise<RemindersCore> {
       const patienceMs = Math.max(0, timeoutMs - CLOSING_MS);
       const [hasEnded] = await Promise.all([endsWithin(worker.stop(), patienceMs), server.close(timeoutMs)]);
       if (!hasEnded) logger.warn('messages in progress are left: they are sent again when their leases end');
-      closePeerChecks();
-      await closeChannels();
-      peers.close();
-      await database.close();
+      await closeParts();
     };
     return { port: server.port, close, links: createLinks({ database, now }), peers };
   } catch (error) {
-    await closeChannels();
-    peers.close();
-    await database.close();
+    await closeParts();
     throw error;
   }
 }

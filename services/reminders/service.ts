@@ -14,6 +14,9 @@ import { startHttpEnd } from './http/http-end.ts';
 /** Less than LONGEST_SEND_MS (sending/attempt.ts), after which an attempt is given up. */
 const MAIL_TIMEOUT_MS = 30_000;
 
+/** While one is sent, others are prepared or their outcome is stored. */
+const MAILS_PER_CONNECTION = 3;
+
 export type RemindersService = {
   /** Of gRPC. */
   port: number;
@@ -35,6 +38,7 @@ export async function startReminders(options: {
     ...style,
     destination: config.mail,
     mailFrom: config.mailFrom,
+    maxConnections: config.smtpConnections,
     sendTimeoutMs: MAIL_TIMEOUT_MS,
     now,
   });
@@ -42,6 +46,7 @@ export async function startReminders(options: {
   const core = await startCore({
     config,
     channels: { email, push: push?.channel },
+    mailsAtOnce: MAILS_PER_CONNECTION * config.smtpConnections,
     push,
     publicUrl: config.publicUrl,
     logger,
@@ -58,6 +63,7 @@ export async function startReminders(options: {
       findCalendar: findCalendarOf(core, now),
       logger,
       nowMs: () => performance.now(),
+      drainMs: config.drainMs,
       telemetry,
     });
     logger.info({ host: config.host, port: http.port }, 'links of reminders are ready');

@@ -1,4 +1,4 @@
-// What a process of the service does by itself: claim, send, follow time zones, forget.
+// What a process of the service does by itself: claim, send, follow time zones, forget, delete.
 import type { Logger } from '../platform/logging/logger.ts';
 import type { Telemetry } from '../platform/observability/telemetry.ts';
 import type { Channel, EmailAddress, PushAddress } from './channels/channel.ts';
@@ -9,14 +9,16 @@ import type { Dependencies } from './dependencies.ts';
 import { type Loop, startLoop } from './loop.ts';
 import { startLane } from './sending/lane.ts';
 import { reachByEmail, reachByPush } from './sending/reach.ts';
+import { createDeleteUnknown } from './user-data/delete-unknown.ts';
 import { followTimeZones } from './users/follow-time-zones.ts';
 
 const CLAIMS_AT_A_TIME = 500;
 const CLAIM_MS = 1000;
 const FOLLOW_MS = 20_000;
 const SWEEP_MS = 600_000;
-/** More than the connections of the mail server's pool, so that none waits for this process. */
-const MAILS_AT_ONCE = 32;
+/** With 500 users at a time, a million takes a day and a half. */
+const DELETE_UNKNOWN_MS = 60_000;
+const MAILS_AT_ONCE = 30;
 const PUSHES_AT_ONCE = 128;
 
 export type Channels = { email: Channel<EmailAddress>; push: Channel<PushAddress> | undefined };
@@ -27,24 +29,27 @@ export function startWorker(
     channels: Channels;
     publicUrl: string;
     random: () => number;
+    mailsAtOnce?: number;
     followMs?: number;
     telemetry: Telemetry;
     logger: Logger;
   },
 ): Loop {
-  const { channels, logger, telemetry, database, now } = dependencies;
+  const { channels, logger, telemetry, database, now, mailsAtOnce = MAILS_AT_ONCE } = dependencies;
   const { metrics } = telemetry;
   const lane = { ...dependencies, metrics };
   const { email, push } = channels;
   const repeat = (name: string, idleMs: number, work: () => Promise<boolean>) =>
     startLoop({ name, idleMs, work, logger });
+  const deleteUnknown = createDeleteUnknown(dependencies);
   const loops = [
     repeat('claim', CLAIM_MS, async () => (await claimDue(lane, CLAIMS_AT_A_TIME)) === CLAIMS_AT_A_TIME),
     repeat('follow time zones', dependencies.followMs ?? FOLLOW_MS, () =>
       followTimeZones(dependencies).then(() => false),
     ),
     repeat('forget', SWEEP_MS, () => sweepDeliveries(dependencies)),
-    startLane({ ...lane, name: 'email', channel: email, reach: reachByEmail, parallel: MAILS_AT_ONCE }),
+    repeat('delete unknown users', DELETE_UNKNOWN_MS, () => deleteUnknown().then(() => false)),
+    startLane({ ...lane, name: 'email', channel: email, reach: reachByEmail, parallel: mailsAtOnce }),
     ...(push === undefined
       ? []
       : [startLane({ ...lane, name: 'push', channel: push, reach: reachByPush, parallel: PUSHES_AT_ONCE })]),

@@ -2,7 +2,7 @@
 import type { Logger } from '../../platform/logging/logger.ts';
 import type { Metrics } from '../../platform/observability/metrics.ts';
 import type { Dependencies } from '../dependencies.ts';
-import type { Occurrence } from '../reminders/next-occurrence.ts';
+import { createNextOccurrence, type nextOccurrence, type Occurrence } from '../reminders/next-occurrence.ts';
 import { LATE_AFTER_MS, nextTurn } from '../reminders/reminder.ts';
 import {
   type Addresses,
@@ -32,9 +32,13 @@ export async function claimDue(dependencies: ClaimDependencies, limit: number): 
       deliveriesOf(claim, addressesOf.get(claim.userId), now, dependencies.newId),
     );
     await insertDeliveries(transaction, deliveries);
+    const findNext = createNextOccurrence();
     await advanceReminders(
       transaction,
-      claims.map((claim) => ({ ...claim, next: nextAfter(claim, now, dependencies.logger) })),
+      claims.map((claim) => ({
+        ...claim,
+        next: nextAfter(claim, { now, findNext, logger: dependencies.logger }),
+      })),
     );
     return { claims, deliveries };
   });
@@ -51,8 +55,11 @@ function deliveriesOf(
   now: Date,
   newId: (time: Date) => string,
 ): Delivery[] {
-  const skipReason = skipReasonOf(claim, now);
-  const deliver = (channel: ChannelName, subscriptionId: string): Delivery => ({
+  const deliver = (
+    channel: ChannelName,
+    subscriptionId: string,
+    skipReason = skipReasonOf(claim, now),
+  ): Delivery => ({
     userId: claim.userId,
     deliveryId: newId(now),
     reminderId: claim.reminderId,
@@ -69,9 +76,15 @@ function deliveriesOf(
     attempts: 0,
   });
   const { emailIsOn = false, subscriptionIds = [] } = addresses ?? {};
-  return [
+  const reached = [
     ...(claim.byEmail && emailIsOn ? [deliver('email', NO_SUBSCRIPTION)] : []),
     ...(claim.byPush ? subscriptionIds.map((subscriptionId) => deliver('push', subscriptionId)) : []),
+  ];
+  if (reached.length > 0) return reached;
+  // So that support sees why nothing came.
+  return [
+    ...(claim.byEmail ? [deliver('email', NO_SUBSCRIPTION, 'paused')] : []),
+    ...(claim.byPush ? [deliver('push', NO_SUBSCRIPTION, 'paused')] : []),
   ];
 }
 
@@ -81,11 +94,14 @@ function skipReasonOf({ time, pausedUntilTime }: Claim, now: Date): SkipReason |
 }
 
 /** After an outage the next occurrence may have passed already: it is still due for as long as it is not late. */
-function nextAfter(claim: Claim, now: Date, logger: Logger): Occurrence | null {
+function nextAfter(
+  claim: Claim,
+  { now, findNext, logger }: { now: Date; findNext: typeof nextOccurrence; logger: Logger },
+): Occurrence | null {
   const from = new Date(now.getTime() - LATE_AFTER_MS);
   const used = { ...claim, lastDate: claim.date };
   try {
-    return nextTurn(used, from);
+    return nextTurn(used, from, findNext);
   } catch (error) {
     // One zone that this Node does not know must not hold up the others.
     logger.error({ err: error, reminderId: claim.reminderId }, 'the time zone is unknown here, UTC is used');

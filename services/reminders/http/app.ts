@@ -10,6 +10,7 @@ import { toServiceError } from '../../platform/errors.ts';
 import { createAnonymousPacer } from '../../platform/http/anonymous-callers.ts';
 import { boundBodies } from '../../platform/http/body.ts';
 import { boundConnections } from '../../platform/http/connections.ts';
+import { matchesTag } from '../../platform/http/content/entity-tag.ts';
 import { fastifyOptions } from '../../platform/http/malformed.ts';
 import { setCommonHeaders } from '../../platform/http/request.ts';
 import { createRequestLog, type RequestLog } from '../../platform/http/request-log.ts';
@@ -19,7 +20,7 @@ import { observeHttp } from '../../platform/observability/observe-http.ts';
 import { NO_TELEMETRY, type Telemetry } from '../../platform/observability/telemetry.ts';
 import type { CalendarFeed } from '../channels/calendar/calendar-feed.ts';
 import { createAddressLimit } from './address-limit.ts';
-import { matchesTag } from './entity-tag.ts';
+
 import { ASK_PAGE, BARE_POLICY, DONE_PAGE, PAGE_POLICY } from './pages.ts';
 
 export type HttpDependencies = {
@@ -32,6 +33,8 @@ export type HttpDependencies = {
   logger: Logger;
   /** A monotonic clock in milliseconds. */
   nowMs: () => number;
+  /** Default: 0. */
+  drainMs?: number | undefined;
   telemetry?: Telemetry;
 };
 
@@ -53,7 +56,7 @@ export function buildHttpApp(dependencies: HttpDependencies): FastifyInstance {
   boundConnections(app);
   observeHttp(app, 'reminders', telemetry);
   boundBodies(app);
-  registerShutdown(app);
+  registerShutdown(app, dependencies.drainMs);
   // What a mail program posts says nothing that the link does not.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, done) => done(null));
@@ -102,7 +105,6 @@ function createFastify(log: RequestLog, nowMs: () => number): FastifyInstance {
   return Fastify({
     ...common,
     bodyLimit: MAX_BODY_BYTES,
-    exposeHeadRoutes: true,
     // A proxy in front stands on this machine or in a private network, and says for whom it asks.
     trustProxy: ['loopback', 'linklocal', 'uniquelocal'],
     http: { ...common.http, maxHeaderSize: MAX_HEAD_BYTES },

@@ -33,6 +33,23 @@ export function nextOccurrence(
   throw new RangeError(`no occurrence in ${timeZone} within ${DAYS_TO_TRY} days`);
 }
 
+/**
+ * `nextOccurrence` for many at once: those of the same timing, zone and date after which they come are worked out once, as long as
+ * that occurrence is still to come.
+ */
+export function createNextOccurrence(): typeof nextOccurrence {
+  const found = new Map<string, Occurrence>();
+  return (timing, timeZone, { from, afterDate }) => {
+    if (afterDate === null) return nextOccurrence(timing, timeZone, { from, afterDate });
+    const key = [timeZone, timing.minuteOfDay, timing.weekdays, afterDate].join();
+    const known =
+      found.get(key) ?? nextOccurrence(timing, timeZone, { from: new Date(afterDate), afterDate });
+    found.set(key, known);
+    // Of the dates after `afterDate` it is the first: no other can come before it.
+    return known.time >= from ? known : nextOccurrence(timing, timeZone, { from, afterDate });
+  };
+}
+
 /** The first of a repeated time, the end of the gap for a skipped one; undefined for a date that does not exist. */
 function instantOf(date: Temporal.PlainDate, minuteOfDay: number, timeZone: string): Date | undefined {
   const wallClock = date.toPlainDateTime({ hour: Math.floor(minuteOfDay / 60), minute: minuteOfDay % 60 });

@@ -31,14 +31,18 @@ export function spreadMs(userId: string): number {
   return (Number.parseInt(userId.slice(-8), 16) % 60) * 1000;
 }
 
-/** The next occurrence whose turn, the user's spread included, comes at `from` or later; null for a reminder that is off. */
+/**
+ * The next occurrence whose turn, the user's spread included, comes at `from` or later; null for a reminder that is off.
+ * `findNext`: that of `createNextOccurrence` for many reminders.
+ */
 export function nextTurn(
   reminder: Pick<Reminder, 'userId' | 'minuteOfDay' | 'weekdays' | 'isEnabled' | 'timeZone' | 'lastDate'>,
   from: Date,
+  findNext = nextOccurrence,
 ): Occurrence | null {
   if (!reminder.isEnabled) return null;
   const spread = spreadMs(reminder.userId);
-  const { date, time } = nextOccurrence(reminder, reminder.timeZone, {
+  const { date, time } = findNext(reminder, reminder.timeZone, {
     from: new Date(from.getTime() - spread),
     afterDate: reminder.lastDate,
   });

@@ -136,7 +136,13 @@ export async function deleteReminder(
   });
   await transaction.query({
     name: 'delete-pending-deliveries',
-    text: `DELETE FROM reminders.deliveries WHERE user_id = $1 AND reminder_id = $2 AND state = 'pending'`,
+    // Locked in the order in which outcomes are recorded.
+    text: `WITH held AS MATERIALIZED (
+             SELECT d.user_id, d.delivery_id FROM reminders.deliveries d
+             WHERE d.user_id = $1 AND d.reminder_id = $2 AND d.state = 'pending'
+             ORDER BY d.delivery_id FOR UPDATE)
+           DELETE FROM reminders.deliveries d USING held
+           WHERE d.user_id = held.user_id AND d.delivery_id = held.delivery_id`,
     values: [userId, reminderId],
   });
   return rows.length > 0;

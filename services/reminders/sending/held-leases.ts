@@ -5,14 +5,28 @@ export type HeldLeases = {
   /** Those of `leases` that are new here. One that is held already, since the database's clock jumped, is renewed. */
   renew(leases: readonly LeaseKey[]): LeaseKey[];
   add(works: readonly LeasedWork[]): void;
+  /** It waits for a host that is busy, and does not count for `room`; or no longer. */
+  setWaiting(work: LeasedWork, isWaiting: boolean): void;
   remove(work: LeasedWork): void;
-  /** Resolves once fewer than `count` are held. */
-  fewerThan(count: number): Promise<void>;
+  /** Resolves once fewer than `count` are held beside those that wait, and fewer than 2,000 in all. */
+  room(count: number): Promise<void>;
+  /** Resolves once none is held. */
+  empty(): Promise<void>;
 };
+
+const MOST = 2000;
 
 export function createHeldLeases(): HeldLeases {
   const held = new Map<string, LeasedWork>();
-  let waiting: { count: number; resolve: () => void }[] = [];
+  const waiting = new Set<string>();
+  let awaited: { isMet: () => boolean; resolve: () => void }[] = [];
+  const look = () => {
+    for (const { resolve } of awaited.filter(({ isMet }) => isMet())) resolve();
+    awaited = awaited.filter(({ isMet }) => !isMet());
+  };
+  const until = async (isMet: () => boolean) => {
+    if (!isMet()) await new Promise<void>((resolve) => awaited.push({ isMet, resolve }));
+  };
   return {
     renew(leases) {
       return leases.filter(({ deliveryId, lease }) => {
@@ -24,13 +38,17 @@ export function createHeldLeases(): HeldLeases {
     add(works) {
       for (const work of works) held.set(work.deliveryId, work);
     },
+    setWaiting({ deliveryId }, isWaiting) {
+      if (isWaiting) waiting.add(deliveryId);
+      else waiting.delete(deliveryId);
+      look();
+    },
     remove({ deliveryId }) {
       held.delete(deliveryId);
-      for (const { resolve } of waiting.filter(({ count }) => held.size < count)) resolve();
-      waiting = waiting.filter(({ count }) => held.size >= count);
+      waiting.delete(deliveryId);
+      look();
     },
-    async fewerThan(count) {
-      if (held.size >= count) await new Promise<void>((resolve) => waiting.push({ count, resolve }));
-    },
+    room: (count) => until(() => held.size - waiting.size < count && held.size < MOST),
+    empty: () => until(() => held.size === 0),
   };
 }

@@ -2,20 +2,22 @@
 import { atMost } from '../../platform/concurrency/at-most.ts';
 import type { Logger } from '../../platform/logging/logger.ts';
 import type { Metrics } from '../../platform/observability/metrics.ts';
-import type { Channel, ReminderMessage } from '../channels/channel.ts';
+import type { Channel } from '../channels/channel.ts';
 import type { ChannelName, Outcome } from '../deliveries/delivery.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type Loop, startLoop } from '../loop.ts';
 import type { Account } from '../peers.ts';
 import { moveReminders } from '../users/follow-time-zones.ts';
 import { attempt, LONGEST_SEND_MS, outcomeOf } from './attempt.ts';
-import { decideBefore, decideByDue } from './decision.ts';
+import { decideBefore } from './decision.ts';
 import { askFacts, type Facts } from './facts.ts';
 import { createHeldLeases } from './held-leases.ts';
 import { createHosts } from './hosts.ts';
 import { type LeasedWork, leaseDeliveries, readLeased } from './leases-repository.ts';
+import { nextStep, peersAway, type Step } from './next-step.ts';
 import type { Reach } from './reach.ts';
 import { createRecorder } from './record.ts';
+import { createReread } from './reread.ts';
 
 /** As many users as scheduling counts at once. */
 const BATCH = 500;
@@ -23,7 +25,8 @@ const BATCH = 500;
 const REFILL_BELOW = 250;
 const IDLE_MS = 1000;
 const LEASE_MS = 120_000;
-const PEERS_AWAY_MS = 10_000;
+/** A message that has waited longer since its reminder was read is decided on once more. */
+const FRESH_MS = 5000;
 
 export type LaneOptions<Address> = Pick<Dependencies, 'database' | 'peers' | 'now'> & {
   name: ChannelName;
@@ -46,16 +49,16 @@ export function startLane<Address>(options: LaneOptions<Address>): Loop {
   const held = createHeldLeases();
   const limit = atMost(parallel);
   const hosts = createHosts({ perHost: Math.ceil(parallel / 4), clock: () => performance.now() });
+  const reread = createReread(database);
   let isStopping = false;
   let arePeersAway = false;
 
   const finish = async (work: LeasedWork, outcome: Outcome, attempts = work.attempts) => {
-    await record({ ...work, outcome, attempts });
+    await record({ work, outcome, attempts });
     held.remove(work);
   };
-  const leave = (work: LeasedWork, retryInMs: number) => finish(work, { state: 'pending', retryInMs });
 
-  const send = async (work: LeasedWork, { address, host }: Reach<Address>, message: ReminderMessage) => {
+  const send = async (work: LeasedWork, { reach: { address, host }, message }: Step<Address>) => {
     const sent = await attempt(channel, { address, message, logger });
     if (host !== undefined) hosts.note(host, sent.result !== 'retry');
     const attempts = work.attempts + 1;
@@ -63,18 +66,35 @@ export function startLane<Address>(options: LaneOptions<Address>): Loop {
     await finish(work, outcomeOf(sent, name, tried), attempts);
   };
 
+  /** What becomes of a message that has waited: the reminder or channel may have been switched off or deleted meanwhile. */
+  const decideAgain = async (work: LeasedWork, facts: Facts): Promise<Outcome | Step<Address>> => {
+    const current = await reread(work).catch(() => undefined);
+    // Without the database it is tried again; the row of one that was deleted is gone and takes no outcome.
+    if (current === undefined) return { state: 'pending', retryInMs: 0 };
+    return decideBefore(current, now()) ?? nextStep(options, current, facts);
+  };
+
   const enqueue = async (
     work: LeasedWork,
-    { reach, message, leaseEnd }: { reach: Reach<Address>; message: ReminderMessage; leaseEnd: number },
+    step: Step<Address>,
+    { facts, time, leaseEnd }: { facts: Facts; time: Date; leaseEnd: number },
   ) => {
     const start = async () => {
       const isLate = performance.now() > leaseEnd - LONGEST_SEND_MS;
-      await (isStopping || isLate ? leave(work, 0) : send(work, reach, message));
-      return true;
+      if (isStopping || isLate) return finish(work, { state: 'pending', retryInMs: 0 });
+      const isFresh = Math.abs(now().getTime() - time.getTime()) <= FRESH_MS;
+      const last = isFresh ? step : await decideAgain(work, facts);
+      return 'state' in last ? finish(work, last) : send(work, last);
     };
-    const { host } = reach;
-    if (host === undefined) await limit(start);
-    else if ((await hosts.run(host, () => limit(start))) === undefined) await leave(work, hosts.restMs(host));
+    const { host } = step.reach;
+    if (host === undefined) return limit(start);
+    held.setWaiting(work, true);
+    const begun = await hosts.run(host, async () => {
+      held.setWaiting(work, false);
+      await limit(start);
+      return true;
+    });
+    if (begun === undefined) await finish(work, { state: 'pending', retryInMs: hosts.restMs(host) });
   };
 
   const handle = async (works: readonly LeasedWork[], leaseEnd: number) => {
@@ -94,21 +114,26 @@ export function startLane<Address>(options: LaneOptions<Address>): Loop {
     if (facts !== undefined && arePeersAway)
       logger.info({ channel: name }, 'scheduling and accounts are back: reminders are sent again');
     arePeersAway = facts === undefined;
+    if (facts === undefined) {
+      for (const work of undecided) void finish(work, peersAway(random));
+      return;
+    }
     for (const work of undecided) {
-      const account = facts?.accounts.get(work.userId);
+      const account = facts.accounts.get(work.userId);
       const isElsewhere = work.reminder !== null && account?.timeZone !== work.reminder.timeZone;
       // Following changes can miss one whose time lies before that of others.
       if (account !== undefined && isElsewhere)
         moveReminders(options, account).catch((error: unknown) =>
           logger.warn({ err: error, userId: work.userId }, 'reminders not moved to the new time zone'),
         );
-      const step = facts === undefined ? peersAway(random) : nextStep(options, work, facts);
-      void ('state' in step ? finish(work, step) : enqueue(work, { ...step, leaseEnd }));
+      const step = nextStep(options, work, facts);
+      if ('state' in step) void finish(work, step);
+      else void enqueue(work, step, { facts, time, leaseEnd });
     }
   };
 
   const work = async () => {
-    await held.fewerThan(REFILL_BELOW);
+    await held.room(REFILL_BELOW);
     const leaseEnd = performance.now() + LEASE_MS;
     const leases = await leaseDeliveries(database, name, { limit: BATCH, leaseMs: LEASE_MS });
     const fresh = held.renew(leases);
@@ -124,37 +149,7 @@ export function startLane<Address>(options: LaneOptions<Address>): Loop {
     async stop() {
       isStopping = true;
       await loop.stop();
-      await held.fewerThan(1);
+      await held.empty();
     },
   };
-}
-
-/** Nothing was tried: again in 5 to 10 s. */
-function peersAway(random: () => number): Outcome {
-  return { state: 'pending', retryInMs: PEERS_AWAY_MS * (0.5 + random() / 2) };
-}
-
-/** What is to be sent where, or the outcome of what is not to be sent. */
-function nextStep<Address>(
-  { reach, publicUrl, random }: LaneOptions<Address>,
-  work: LeasedWork,
-  { accounts, due }: Facts,
-): Outcome | { reach: Reach<Address>; message: ReminderMessage } {
-  const account = accounts.get(work.userId);
-  if (account === undefined)
-    return { state: 'failed', cause: 'no user', failure: 'This user no longer exists.' };
-  const reached = reach(work, account);
-  if ('state' in reached) return reached;
-  const counted = due.get(work.userId);
-  if (counted === undefined) return peersAway(random);
-  const message = {
-    deliveryId: work.deliveryId,
-    userId: work.userId,
-    firstName: account.firstName,
-    dueCount: counted.dueCount,
-    titles: counted.titles,
-    unsubscribeUrl: `${publicUrl}/unsubscribe/${work.unsubscribeToken.toString('base64url')}`,
-    isTest: work.isTest,
-  };
-  return decideByDue(work, counted) ?? { reach: reached, message };
 }

@@ -81,7 +81,10 @@ export async function readLeased(db: Queryable, leases: readonly LeaseKey[]): Pr
 
 export type WrittenOutcome = LeaseKey & { outcome: Outcome; attempts: number };
 
-/** Stores outcomes of leases that are still held. @returns the IDs of those deliveries. */
+/**
+ * Stores outcomes of leases that are still held; locks in the order of user and delivery, as deleteUserData does.
+ * @returns the IDs of those deliveries.
+ */
 export async function writeOutcomes(
   transaction: Queryable,
   outcomes: readonly WrittenOutcome[],
@@ -89,14 +92,21 @@ export async function writeOutcomes(
 ): Promise<string[]> {
   const rows = await transaction.query<{ deliveryId: string }>({
     name: 'write-outcomes',
-    text: `UPDATE reminders.deliveries d
+    text: `WITH o AS (
+             SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::integer[], $4::text[], $5::text[], $6::text[],
+               $7::smallint[], $8::float8[])
+               AS o (user_id, delivery_id, lease, state, skip_reason, failure, attempts, retry_in_ms)),
+           held AS MATERIALIZED (
+             SELECT d.user_id, d.delivery_id FROM o
+             JOIN reminders.deliveries d ON d.user_id = o.user_id AND d.delivery_id = o.delivery_id
+             WHERE d.lease = o.lease AND d.state = 'pending'
+             ORDER BY d.user_id, d.delivery_id FOR UPDATE OF d)
+           UPDATE reminders.deliveries d
            SET state = o.state, skip_reason = o.skip_reason, failure = coalesce(o.failure, d.failure),
                attempts = o.attempts, attempt_time = clock_timestamp() + o.retry_in_ms * interval '1 ms',
                update_time = $9
-           FROM unnest($1::uuid[], $2::uuid[], $3::integer[], $4::text[], $5::text[], $6::text[], $7::smallint[],
-             $8::float8[]) AS o (user_id, delivery_id, lease, state, skip_reason, failure, attempts, retry_in_ms)
-           WHERE d.user_id = o.user_id AND d.delivery_id = o.delivery_id AND d.lease = o.lease
-             AND d.state = 'pending'
+           FROM o JOIN held ON held.user_id = o.user_id AND held.delivery_id = o.delivery_id
+           WHERE d.user_id = o.user_id AND d.delivery_id = o.delivery_id
            RETURNING d.delivery_id AS "deliveryId"`,
     values: [
       outcomes.map(({ userId }) => userId),
@@ -111,6 +121,24 @@ export async function writeOutcomes(
     ],
   });
   return rows.map(({ deliveryId }) => deliveryId);
+}
+
+/**
+ * Locks the rows of users whose refusals change; before their deliveries, as deleteUserData does.
+ * @returns those of `sent` and `refused` that have a refusal, or are about to.
+ */
+export async function lockRefusals(
+  transaction: Queryable,
+  { sent, refused }: { sent: readonly string[]; refused: readonly string[] },
+): Promise<Set<string>> {
+  const rows = await transaction.query<{ userId: string }>({
+    name: 'lock-refusals',
+    text: `SELECT u.user_id AS "userId" FROM reminders.users u
+           WHERE u.user_id = ANY($1::uuid[]) AND (u.email_refusals > 0 OR u.user_id = ANY($2::uuid[]))
+           ORDER BY u.user_id FOR NO KEY UPDATE`,
+    values: [[...sent, ...refused], refused],
+  });
+  return new Set(rows.map(({ userId }) => userId));
 }
 
 /** Counts a refusal by the mail server for each entry; the third in a row switches the user's e-mail off. */
@@ -139,7 +167,7 @@ export async function forgetRefusals(transaction: Queryable, userIds: readonly s
   if (userIds.length === 0) return;
   await transaction.query({
     name: 'forget-refusals',
-    text: 'UPDATE reminders.users SET email_refusals = 0 WHERE user_id = ANY($1::uuid[]) AND email_refusals > 0',
+    text: 'UPDATE reminders.users SET email_refusals = 0 WHERE user_id = ANY($1::uuid[])',
     values: [userIds],
   });
 }

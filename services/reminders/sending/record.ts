@@ -4,16 +4,18 @@ import { createBatcher } from '../../platform/concurrency/batcher.ts';
 import type { Logger } from '../../platform/logging/logger.ts';
 import type { Metrics } from '../../platform/observability/metrics.ts';
 import type { Database } from '../../platform/postgres/database.ts';
-import type { ChannelName } from '../deliveries/delivery.ts';
+import type { ChannelName, Outcome } from '../deliveries/delivery.ts';
 import {
   deleteGone,
   forgetRefusals,
+  type LeasedWork,
+  lockRefusals,
   noteRefusals,
-  type WrittenOutcome,
   writeOutcomes,
 } from './leases-repository.ts';
 
-export type Recorded = WrittenOutcome & { subscriptionId: string; dueTime: Date };
+/** Of `work`, the lease is read when the outcome is written: it can be renewed until then. */
+export type Recorded = { work: LeasedWork; outcome: Outcome; attempts: number };
 
 const BATCH = 100;
 const BATCHES_AT_ONCE = 2;
@@ -33,22 +35,30 @@ export function createRecorder(options: {
   const write = (batch: readonly Recorded[]) =>
     database.transaction(async (transaction) => {
       const time = now();
-      const written = new Set(await writeOutcomes(transaction, batch, time));
-      const held = batch.filter(({ deliveryId }) => written.has(deliveryId));
-      const refused = held.filter(({ outcome }) => outcome.state === 'failed' && outcome.cause === 'refused');
-      const gone = held.filter(({ outcome }) => outcome.state === 'failed' && outcome.isGone === true);
-      const sent = held.filter(({ outcome }) => outcome.state === 'sent');
+      const isSent = ({ outcome }: Recorded) => outcome.state === 'sent';
+      const isRefused = ({ outcome }: Recorded) => outcome.state === 'failed' && outcome.cause === 'refused';
+      const usersOf = (recorded: readonly Recorded[]) => recorded.map(({ work }) => work.userId);
+      const locked =
+        channel === 'email'
+          ? await lockRefusals(transaction, {
+              sent: usersOf(batch.filter(isSent)),
+              refused: usersOf(batch.filter(isRefused)),
+            })
+          : new Set<string>();
+      const outcomes = batch.map(({ work, ...ending }) => ({ ...keyOf(work), ...ending }));
+      const written = new Set(await writeOutcomes(transaction, outcomes, time));
+      const held = batch.filter(({ work }) => written.has(work.deliveryId));
       if (channel === 'email') {
-        await noteRefusals(
+        const relevant = held.filter(({ work }) => locked.has(work.userId));
+        await noteRefusals(transaction, usersOf(relevant.filter(isRefused)), time);
+        await forgetRefusals(transaction, usersOf(relevant.filter(isSent)));
+      } else {
+        const gone = held.filter(({ outcome }) => outcome.state === 'failed' && outcome.isGone === true);
+        await deleteGone(
           transaction,
-          refused.map(({ userId }) => userId),
-          time,
+          gone.map(({ work }) => work),
         );
-        await forgetRefusals(
-          transaction,
-          sent.map(({ userId }) => userId),
-        );
-      } else await deleteGone(transaction, gone);
+      }
       return { held, time };
     });
   const persist = async (batch: readonly Recorded[]) => {
@@ -72,16 +82,22 @@ export function createRecorder(options: {
       );
       return batch.map(() => stored);
     },
-    { maxSize: BATCH, maxInFlight: BATCHES_AT_ONCE, fairnessKeyOf: ({ userId }) => userId },
+    { maxSize: BATCH, maxInFlight: BATCHES_AT_ONCE, fairnessKeyOf: ({ work }) => work.userId },
   );
 }
 
-function measure(metrics: Metrics, channel: ChannelName, { outcome, dueTime }: Recorded, time: Date): void {
+const keyOf = ({ userId, deliveryId, lease }: LeasedWork) => ({ userId, deliveryId, lease });
+
+function measure(metrics: Metrics, channel: ChannelName, { outcome, work }: Recorded, time: Date): void {
   const count = (ending: string, reason: string) =>
     metrics.count('srs_reminder_deliveries_total', { channel, outcome: ending, reason });
   if (outcome.state === 'sent') {
     count('sent', '');
-    metrics.observe('srs_reminder_lag_seconds', { channel }, (time.getTime() - dueTime.getTime()) / 1000);
+    metrics.observe(
+      'srs_reminder_lag_seconds',
+      { channel },
+      (time.getTime() - work.dueTime.getTime()) / 1000,
+    );
   } else if (outcome.state === 'skipped') count('skipped', outcome.skipReason);
   else if (outcome.state === 'failed') count('failed', outcome.cause);
   else if (outcome.failure !== undefined) count('retried', '');

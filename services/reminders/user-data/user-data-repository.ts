@@ -11,8 +11,13 @@ const BURY = `
   ON CONFLICT (user_id) DO UPDATE
   SET unsubscribe_token = '', feed_hash = NULL, feed_create_time = NULL, email_off_reason = NULL,
       email_off_time = NULL, email_refusals = 0, delete_time = coalesce(u.delete_time, excluded.delete_time)`;
-const deleteFrom = (table: string) =>
-  `WITH gone AS (DELETE FROM reminders.${table} WHERE user_id = $1 RETURNING 1) SELECT count(*) AS count FROM gone`;
+/** `key`: rows are locked in its order, as by those who record outcomes. */
+const deleteFrom = (table: string, key: string) =>
+  `WITH held AS MATERIALIZED (
+     SELECT user_id, ${key} FROM reminders.${table} WHERE user_id = $1 ORDER BY ${key} FOR UPDATE),
+   gone AS (
+     DELETE FROM reminders.${table} t USING held WHERE t.user_id = held.user_id AND t.${key} = held.${key} RETURNING 1)
+   SELECT count(*) AS count FROM gone`;
 
 /** Deletes all rows of a user but a tombstone, by which later writes are refused. Waits for writes in progress. */
 export async function deleteUserData(
@@ -20,14 +25,17 @@ export async function deleteUserData(
   userId: string,
   deleteTime: Date,
 ): Promise<DeletedData> {
-  const remove = async (table: string) => {
-    const rows = await transaction.query<{ count: number }>({ text: deleteFrom(table), values: [userId] });
+  const remove = async (table: string, key: string) => {
+    const rows = await transaction.query<{ count: number }>({
+      text: deleteFrom(table, key),
+      values: [userId],
+    });
     return rows[0]?.count ?? 0;
   };
   await transaction.query({ text: ALLOW_TIME, values: [] });
   await transaction.query({ text: BURY, values: [userId, deleteTime] });
-  // Reminders first: a claim in progress ends before, and none begins after.
-  const reminders = await remove('reminders');
-  const pushSubscriptions = await remove('push_subscriptions');
-  return { reminders, pushSubscriptions, deliveries: await remove('deliveries') };
+  // All writers lock in this order. Reminders before deliveries: a claim in progress ends before, and none begins after.
+  const reminders = await remove('reminders', 'reminder_id');
+  const deliveries = await remove('deliveries', 'delivery_id');
+  return { reminders, deliveries, pushSubscriptions: await remove('push_subscriptions', 'subscription_id') };
 }

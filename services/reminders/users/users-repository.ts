@@ -40,6 +40,20 @@ export async function findUser(db: Queryable, userId: string): Promise<UserRow |
   return user;
 }
 
+/** Of users whose data were not deleted, those after the key `after`. */
+export async function listUserIds(
+  db: Queryable,
+  { after, limit }: { after: string; limit: number },
+): Promise<string[]> {
+  const rows = await db.query<{ userId: string }>({
+    name: 'list-user-ids',
+    text: `SELECT u.user_id AS "userId" FROM reminders.users u
+           WHERE u.user_id > $1 AND u.delete_time IS NULL ORDER BY u.user_id LIMIT $2`,
+    values: [after, limit],
+  });
+  return rows.map(({ userId }) => userId);
+}
+
 /** Switches e-mail off for a reason, or on (null). What is off stays off for its first reason and time. */
 export async function setEmailOff(
   db: Queryable,

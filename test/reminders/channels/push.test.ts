@@ -1,6 +1,5 @@
 // Push messages at a real push service, read by another implementation of the encryption; and what its answers mean.
 import { createPublicKey, verify } from 'node:crypto';
-import { Resolver } from 'node:dns/promises';
 import { readFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
@@ -230,11 +229,8 @@ describe('a push message to a private address', () => {
   async function dns(addresses: string[]) {
     const server = await startDnsServer(addresses);
     ends.push(server.stop);
-    const resolver = new Resolver();
-    resolver.setServers([`127.0.0.1:${server.port}`]);
-    const resolve: PushNetwork['resolve'] = async (name) =>
-      (await resolver.resolve4(name)).map((address) => ({ address, family: 4 }));
-    return { ...server, resolve };
+    const nameServers = [`127.0.0.1:${server.port}`];
+    return { ...server, resolve: createPushNetwork({ allowPrivate: false, nameServers }).resolve };
   }
 
   test.each(['127.0.0.1', '2130706433', '0x7f.1', '[::1]', '[::ffff:127.0.0.1]'])(
@@ -291,6 +287,20 @@ describe('a push message to a private address', () => {
     const address = { endpoint: `https://localhost:${good.port}/a`, ...createBrowser().keys };
     expect(await channel({ network }).send(message(), address)).toEqual({ result: 'sent' });
     expect(victim.connections()).toBe(0);
+  });
+
+  test('is sent though the names of many others are never answered', async () => {
+    const good = await pushEnd(answering(201), { host: '127.0.0.2' });
+    const { resolve } = await dns(['127.0.0.2']);
+    const network = { ...guarded, resolve, isAllowed: (address: string) => address === '127.0.0.2' };
+    const sender = channel({ network, timeoutMs: 1500 });
+    const { keys: browserKeys } = createBrowser();
+    const send = (host: string) =>
+      sender.send(message(), { endpoint: `https://${host}:${good.port}/a`, ...browserKeys });
+    const hanging = Array.from({ length: 12 }, () => send('hanging.test'));
+    expect(await send('localhost')).toEqual({ result: 'sent' });
+    const late = { result: 'retry', reason: 'The push service did not answer in time.' };
+    expect(await Promise.all(hanging)).toEqual(Array(12).fill(late));
   });
 
   test('waits where the name is not found', async () => {

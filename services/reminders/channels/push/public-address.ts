@@ -1,5 +1,5 @@
 // Which addresses a push message may go to: those of the public Internet.
-import { lookup } from 'node:dns/promises';
+import { lookup, Resolver } from 'node:dns/promises';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 
 /** IANA's special-purpose addresses: this host, private, shared (CGNAT), loopback, link-local, tests, multicast, reserved. */
@@ -55,12 +55,39 @@ export type PushNetwork = {
   resolve(name: string): Promise<Address[]>;
 };
 
-/** `allowPrivate` is for tests on one machine. */
-export function createPushNetwork({ allowPrivate }: { allowPrivate: boolean }): PushNetwork {
+/** For each attempt at a name server. */
+const DNS_TIMEOUT_MS = 2000;
+const DNS_TRIES = 2;
+
+/** `allowPrivate` is for tests on one machine. `nameServers`: address and port of each; default: the system's. */
+export function createPushNetwork(options: {
+  allowPrivate: boolean;
+  nameServers?: readonly string[];
+}): PushNetwork {
+  const { allowPrivate, nameServers } = options;
   return {
     allowHttp: allowPrivate,
     isAllowed: allowPrivate ? () => true : isPublicAddress,
-    resolve: (name) => lookup(name, { all: true }),
+    // Names of the machine itself are known only to its own lookup.
+    resolve: allowPrivate ? (name) => lookup(name, { all: true }) : createResolve(nameServers),
+  };
+}
+
+/** Asks name servers over sockets. `lookup` uses four threads, which a few hanging names would take from everyone. */
+function createResolve(nameServers: readonly string[] | undefined): PushNetwork['resolve'] {
+  const resolver = new Resolver({ timeout: DNS_TIMEOUT_MS, tries: DNS_TRIES });
+  if (nameServers !== undefined) resolver.setServers(nameServers);
+  const ofFamily = (family: number) => (addresses: string[]) =>
+    addresses.map((address) => ({ address, family }));
+  return async (name) => {
+    const answers = await Promise.allSettled([
+      resolver.resolve4(name).then(ofFamily(4)),
+      resolver.resolve6(name).then(ofFamily(6)),
+    ]);
+    const found = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
+    const [first] = answers;
+    if (found.length === 0 && first.status === 'rejected') throw first.reason;
+    return found;
   };
 }
 

@@ -1,0 +1,48 @@
+// Users whom accounts has deleted while nobody told the reminders service.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createLogger } from '../../services/platform/logging/logger.ts';
+import { NO_TELEMETRY } from '../../services/platform/observability/telemetry.ts';
+import { type Database, openDatabase } from '../../services/platform/postgres/database.ts';
+import { createPeers, type Peers } from '../../services/reminders/peers.ts';
+import { createDeleteUnknown } from '../../services/reminders/user-data/delete-unknown.ts';
+import { startTestReminders, type TestReminders } from '../support/reminders.ts';
+import { CALL } from '../support/scheduling.ts';
+
+const logger = createLogger('test', 'silent');
+let here: TestReminders;
+let pool: Database;
+let peers: Peers;
+beforeAll(async () => {
+  here = await startTestReminders('2026-07-01T06:00:00Z');
+  pool = openDatabase({ ...here, applicationName: 'test', maxConnections: 2, logger });
+  peers = createPeers({
+    ...here,
+    trust: { serviceTokens: [], tls: undefined },
+    telemetry: NO_TELEMETRY,
+    logger,
+  });
+});
+afterAll(async () => {
+  peers.close();
+  await pool.close();
+  await here.stop();
+});
+
+test('lose their reminders, but not before accounts has known anybody', async () => {
+  const remind = async () => {
+    const userId = await here.newUser({ due: 0 });
+    await here.reminders.createReminder({ userId, timeOfDay: '09:00', channels: ['CHANNEL_EMAIL'] }, CALL);
+    return userId;
+  };
+  const remindersOf = async (userId: string) =>
+    (await here.reminders.listReminders({ userId }, CALL)).reminders.length;
+  const deleteUnknown = createDeleteUnknown({ database: pool, peers, now: here.now, logger });
+  const deleted = await remind();
+  await here.users.deleteUser({ userId: deleted }, CALL);
+  await deleteUnknown();
+  expect(await remindersOf(deleted)).toBe(1);
+  const kept = await remind();
+  await deleteUnknown();
+  expect(await remindersOf(deleted)).toBe(0);
+  expect(await remindersOf(kept)).toBe(1);
+});

@@ -1,0 +1,112 @@
+// Recording outcomes and deleting a user at the same time: both lock rows in one order, so neither waits for the other in a circle.
+import { randomBytes, randomUUID } from 'node:crypto';
+import { pino } from 'pino';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createLogger } from '../../../services/platform/logging/logger.ts';
+import { NO_TELEMETRY } from '../../../services/platform/observability/telemetry.ts';
+import { type Database, openDatabase } from '../../../services/platform/postgres/database.ts';
+import { migrate } from '../../../services/platform/postgres/migrate.ts';
+import { remindersSchema } from '../../../services/reminders/core.ts';
+import type { ChannelName, Outcome } from '../../../services/reminders/deliveries/delivery.ts';
+import { leaseDeliveries, readLeased } from '../../../services/reminders/sending/leases-repository.ts';
+import { createRecorder } from '../../../services/reminders/sending/record.ts';
+import { deleteUserData } from '../../../services/reminders/user-data/user-data-repository.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { type Lock, openLock } from '../../support/row-locks.ts';
+
+const TIME = new Date('2026-07-01T09:00:00Z');
+
+let database: TestDatabase;
+let pool: Database;
+let lock: Lock;
+let lines: string[];
+const logger = pino({ base: {} }, { write: (line) => lines.push(line) });
+beforeAll(async () => {
+  database = await createTestDatabase();
+  const { databaseUrl } = database;
+  await migrate({ databaseUrl, ...remindersSchema, logger: createLogger('test', 'silent') });
+  // A circle is found before a wait is given up.
+  const name = new URL(databaseUrl).pathname.slice(1);
+  lock = await openLock(databaseUrl);
+  await lock.sql.query(`ALTER DATABASE "${name}" SET deadlock_timeout = '20ms'`);
+  await lock.close();
+  pool = openDatabase({ databaseUrl, applicationName: 'test', maxConnections: 4, logger });
+});
+afterAll(async () => {
+  await pool.close();
+  await database.drop();
+});
+beforeEach(async () => {
+  lines = [];
+  lock = await openLock(database.databaseUrl);
+});
+afterEach(() => lock.close());
+
+/** A user with so many deliveries of one channel, leased, in the order of their IDs. */
+async function lease(channel: ChannelName, count: number) {
+  const userId = randomUUID();
+  const add = (text: string, values: unknown[]) => pool.query({ text, values: [userId, ...values] });
+  await add('INSERT INTO reminders.users (user_id, unsubscribe_token, email_refusals) VALUES ($1, $2, 1)', [
+    randomBytes(32),
+  ]);
+  await add(
+    `INSERT INTO reminders.push_subscriptions (user_id, subscription_id, endpoint, p256dh, auth, create_time)
+     VALUES ($1, $1, 'https://push.example.net/a', 'p', 'a', $2)`,
+    [TIME],
+  );
+  await add(
+    `INSERT INTO reminders.deliveries (user_id, delivery_id, reminder_id, local_date, channel, subscription_id, is_test,
+       state, due_time, create_time, update_time, attempt_time)
+     SELECT $1, gen_random_uuid(), gen_random_uuid(), '2026-07-01', $2, $1, true, 'pending', $3, $3, $3, $3
+     FROM generate_series(1, $4::int)`,
+    [channel, TIME, count],
+  );
+  const works = await readLeased(
+    pool,
+    await leaseDeliveries(pool, channel, { limit: count, leaseMs: 60_000 }),
+  );
+  return { userId, works: works.toSorted((a, b) => (a.deliveryId < b.deliveryId ? -1 : 1)) };
+}
+
+/** The test holds the row that `where` names until a deletion, and then the recording of all outcomes, waits. */
+async function deleteWhileRecording(
+  { userId, works }: Awaited<ReturnType<typeof lease>>,
+  { channel, outcome, where }: { channel: ChannelName; outcome: Outcome; where: string },
+) {
+  await lock.sql.query(`SELECT FROM reminders.${where} FOR UPDATE`);
+  const deletion = pool.transaction((transaction) => deleteUserData(transaction, userId, TIME));
+  await lock.untilWaiting(1, deletion);
+  const { metrics } = NO_TELEMETRY;
+  const record = createRecorder({ database: pool, now: () => TIME, channel, metrics, logger });
+  const recorded = Promise.all(works.map((work) => record({ work, outcome, attempts: 1 })));
+  await lock.untilWaiting(2, recorded);
+  await lock.release();
+  const deleted = await deletion;
+  await recorded;
+  return { deleted: deleted.deliveries, deadlocks: lines.filter((line) => line.includes('deadlock')) };
+}
+
+describe('a user who is deleted while an outcome is recorded', () => {
+  test('holds up neither for the user, of whom a refusal ends', async () => {
+    const leased = await lease('email', 1);
+    const where = `users WHERE user_id = '${leased.userId}'`;
+    const given = { channel: 'email', outcome: { state: 'sent' }, where } as const;
+    expect(await deleteWhileRecording(leased, given)).toEqual({ deleted: 1, deadlocks: [] });
+  });
+
+  test('holds up neither for a subscription that is gone', async () => {
+    const leased = await lease('push', 1);
+    const where = `push_subscriptions WHERE user_id = '${leased.userId}'`;
+    const outcome = { state: 'failed', cause: 'gone', failure: '410', isGone: true } as const;
+    const given = { channel: 'push', outcome, where } as const;
+    expect(await deleteWhileRecording(leased, given)).toEqual({ deleted: 1, deadlocks: [] });
+  });
+
+  test('holds up neither for one of several deliveries', async () => {
+    const { userId, works } = await lease('push', 20);
+    const where = `deliveries WHERE delivery_id = '${works[0]?.deliveryId}'`;
+    const given = { channel: 'push', outcome: { state: 'sent' }, where } as const;
+    const backwards = { userId, works: works.toReversed() };
+    expect(await deleteWhileRecording(backwards, given)).toEqual({ deleted: 20, deadlocks: [] });
+  });
+});

@@ -1,0 +1,109 @@
+// Messages that wait for their turn in a process: what happens to them meanwhile counts.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { SendResult } from '../../../services/reminders/channels/channel.ts';
+import { startTestReminders, type TestReminders } from '../../support/reminders.ts';
+import { openLock } from '../../support/row-locks.ts';
+import { CALL } from '../../support/scheduling.ts';
+
+const SOON = { timeout: 30_000 };
+const SENT = { result: 'sent' } as const;
+/** Mails that a process sends at once. */
+const AT_ONCE = 30;
+
+let here: TestReminders;
+beforeAll(async () => {
+  here = await startTestReminders('2026-07-01T06:00:00Z');
+});
+afterAll(() => here.stop());
+
+async function newReminder(timeOfDay: string) {
+  const userId = await here.newUser();
+  const request = { userId, timeOfDay, channels: ['CHANNEL_EMAIL' as const] };
+  const { reminder } = await here.reminders.createReminder(request, CALL);
+  return { userId, reminderId: reminder?.reminderId ?? '' };
+}
+const mailsTo = (userId: string) =>
+  here.mail.handed.filter(({ message }) => message.userId === userId).length;
+
+test('a mail that waits behind others is not sent once its reminder, channel or user is gone or off', async () => {
+  const free = Promise.withResolvers<SendResult>();
+  here.mail.answer = () => free.promise;
+  for (let made = 1; made <= AT_ONCE; made += 1) await newReminder('08:59');
+  const waiting: { userId: string; reminderId: string }[] = [];
+  for (let made = 1; made <= 6; made += 1) waiting.push(await newReminder('09:00'));
+  here.setClock('2026-07-01T09:00:00Z');
+  await expect.poll(() => here.mail.handed.length, SOON).toBe(AT_ONCE);
+  const leased = () =>
+    here.sql.query(`SELECT FROM reminders.deliveries WHERE due_time = '2026-07-01 09:00Z' AND lease > 0`);
+  await expect.poll(async () => (await leased()).rowCount, SOON).toBe(6);
+
+  const [unsubscribed, disabled, paused, deleted, gone, kept] = waiting;
+  await here.reminders.setEmailEnabled({ userId: unsubscribed?.userId ?? '', enabled: false }, CALL);
+  await here.reminders.updateReminder({ ...disabled, enabled: false }, CALL);
+  await here.reminders.updateReminder({ ...paused, pausedUntilTime: { seconds: 1_782_950_000 } }, CALL);
+  await here.reminders.deleteReminder({ ...deleted }, CALL);
+  await here.reminders.deleteUserData({ userId: gone?.userId ?? '' }, CALL);
+  here.setClock('2026-07-01T09:00:06Z');
+  free.resolve(SENT);
+
+  const ends = async () => Promise.all(waiting.map(({ userId }) => here.deliveries(userId)));
+  await expect
+    .poll(ends, SOON)
+    .toEqual([
+      ['2026-07-01 FAILED E-mail was switched off before this was sent.'],
+      ['2026-07-01 SKIPPED PAUSED'],
+      ['2026-07-01 SKIPPED PAUSED'],
+      [],
+      [],
+      ['2026-07-01 SENT'],
+    ]);
+  expect(waiting.map(({ userId }) => mailsTo(userId))).toEqual([0, 0, 0, 0, 0, 1]);
+  expect(mailsTo(kept?.userId ?? '')).toBe(1);
+}, 60_000);
+
+test('an outcome that cannot be stored at first is stored under a lease that was renewed meanwhile', async () => {
+  here.mail.answer = async () => SENT;
+  const { userId } = await newReminder('10:00');
+  await here.sql.query('UPDATE reminders.users SET email_refusals = 1 WHERE user_id = $1', [userId]);
+  const lock = await openLock(here.databaseUrl);
+  try {
+    await lock.sql.query('SELECT FROM reminders.users WHERE user_id = $1 FOR UPDATE', [userId]);
+    here.setClock('2026-07-01T10:00:00Z');
+    const recording = new Promise(() => {});
+    await lock.untilWaiting(1, recording);
+    await here.endBackoff(userId);
+    const leases = () =>
+      here.sql.query<{ lease: number }>('SELECT lease FROM reminders.deliveries WHERE user_id = $1', [
+        userId,
+      ]);
+    await expect.poll(async () => (await leases()).rows, SOON).toEqual([{ lease: 2 }]);
+  } finally {
+    await lock.close();
+  }
+  await here.untilDeliveries(userId, ['2026-07-01 SENT']);
+  expect(mailsTo(userId)).toBe(1);
+}, 60_000);
+
+test('a push service that never answers keeps 300 messages waiting, and those to others are sent', async () => {
+  here.mail.answer = async () => SENT;
+  const free = Promise.withResolvers<SendResult>();
+  here.push.answer = async ({ address }) =>
+    address.endpoint.startsWith('https://hanging.') ? free.promise : SENT;
+  const subscribe = async (host: string, timeOfDay: string) => {
+    const userId = await here.newUser();
+    const subscription = { endpoint: `https://${host}/${userId}`, p256dh: 'p', auth: 'a' };
+    await here.reminders.registerPushSubscription({ userId, ...subscription }, CALL);
+    await here.reminders.createReminder({ userId, timeOfDay, channels: ['CHANNEL_PUSH'] }, CALL);
+    return userId;
+  };
+  for (let made = 0; made < 300; made += 20)
+    await Promise.all(Array.from({ length: 20 }, () => subscribe('hanging.example.net', '11:00')));
+  const other = await subscribe('push.example.net', '11:01');
+  here.setClock('2026-07-01T11:00:00Z');
+  const leased = () =>
+    here.sql.query(`SELECT FROM reminders.deliveries WHERE channel = 'push' AND lease > 0`);
+  await expect.poll(async () => (await leased()).rowCount, SOON).toBe(300);
+  here.setClock('2026-07-01T11:01:00Z');
+  await here.untilDeliveries(other, ['2026-07-01 SENT']);
+  free.resolve(SENT);
+}, 120_000);
