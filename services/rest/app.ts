@@ -4,6 +4,7 @@ import { ServiceError } from '../platform/errors.ts';
 import { registerAdmission } from '../platform/http/admission.ts';
 import { createAnonymousPacer, paceAnonymousCallers } from '../platform/http/anonymous-callers.ts';
 import { boundConnections } from '../platform/http/connections.ts';
+import { registerCompression } from '../platform/http/content/compression.ts';
 import { registerJsonBody } from '../platform/http/json.ts';
 import { endSocket } from '../platform/http/malformed.ts';
 import { registerShutdown } from '../platform/http/shutdown.ts';
@@ -12,15 +13,17 @@ import type { Logger } from '../platform/logging/logger.ts';
 import { observeHttp } from '../platform/observability/observe-http.ts';
 import { NO_TELEMETRY, type Telemetry } from '../platform/observability/telemetry.ts';
 import type { Clients } from './clients.ts';
-import { registerDocs } from './docs.ts';
+
 import { type App, createFastify } from './fastify.ts';
 import { registerAuthentication } from './hooks/authenticate.ts';
 import { registerHeadBounds } from './hooks/bad-heads.ts';
+import { registerCors } from './hooks/cors.ts';
 import { registerErrors, toErrorResponse, UNAVAILABLE_BODY } from './hooks/errors.ts';
 import { createRestLog, registerRequestLog } from './hooks/request-log.ts';
 import { registerWriteLimit } from './hooks/write-limit.ts';
 import type { KeyVerifier } from './key-verifier.ts';
 import { createMaterialLists } from './material-lists.ts';
+import { registerDocs } from './openapi/docs.ts';
 import { registerMaterials } from './routes/v1/materials.ts';
 import { registerMe } from './routes/v1/me.ts';
 import { registerReviews } from './routes/v1/reviews.ts';
@@ -33,6 +36,9 @@ export type AppDependencies = {
   limiter: WriteLimiter;
   logger: Logger;
   docs: boolean;
+  /** Default: 0. */
+  drainMs?: number | undefined;
+  corsOrigins: ReadonlySet<string>;
   telemetry?: Telemetry;
 };
 
@@ -41,7 +47,16 @@ const CAPACITY = 128;
 const READ_CAPACITY = 96;
 
 export async function buildApp(dependencies: AppDependencies): Promise<App> {
-  const { clients, verifier, limiter, logger, docs, telemetry = NO_TELEMETRY } = dependencies;
+  const {
+    clients,
+    verifier,
+    limiter,
+    logger,
+    docs,
+    corsOrigins,
+    drainMs,
+    telemetry = NO_TELEMETRY,
+  } = dependencies;
   const lists = createMaterialLists(clients);
   const log = createRestLog(logger);
   const anonymousPacer = createAnonymousPacer(() => performance.now());
@@ -53,10 +68,12 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   paceAnonymousCallers(app, anonymousPacer, isAnonymous);
   registerJsonBody(app, { prototypeNames: 'remove', fairnessKeyOf });
   registerRequestLog(app, log);
+  registerCors(app, corsOrigins);
   registerHeadBounds(app);
+  registerCompression(app);
   limitUnreadResponses(app, { fairnessKeyOf, refusal: UNAVAILABLE_BODY });
   registerErrors(app, logger);
-  registerShutdown(app);
+  registerShutdown(app, drainMs);
   if (docs) await registerDocs(app);
   await app.register(
     async (v1: App) => {

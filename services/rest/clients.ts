@@ -7,7 +7,7 @@ import { clientsOf, type GrpcClient } from '../platform/grpc/client.ts';
 import { createTokenWatch } from '../platform/grpc/service-token.ts';
 import type { Logger } from '../platform/logging/logger.ts';
 import { NO_TELEMETRY, type Telemetry } from '../platform/observability/telemetry.ts';
-import type { RestConfig } from './config.ts';
+import type { GrpcTrust, Peers } from '../platform/process/common-config.ts';
 
 export type Clients = {
   materials: GrpcClient<MaterialServiceDefinition>;
@@ -21,7 +21,7 @@ export type Clients = {
 export const DEADLINE_MS = 2500;
 
 export function createClients(
-  { schedulingTarget, accountsTarget, trust }: RestConfig,
+  { schedulingTarget, accountsTarget, trust }: Peers & { trust: GrpcTrust },
   telemetry: Telemetry = NO_TELEMETRY,
   logger?: Logger,
 ): Clients {

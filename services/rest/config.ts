@@ -1,4 +1,5 @@
 // The REST facade's environment.
+import { toError } from '../platform/errors.ts';
 import {
   type CommonConfig,
   type Peers,
@@ -6,6 +7,7 @@ import {
   readPeers,
 } from '../platform/process/common-config.ts';
 import type { EnvironmentReader } from '../platform/process/config.ts';
+import { parseRedisUrls } from './write-limit/redis-client.ts';
 
 export type RestConfig = CommonConfig &
   Peers & {
@@ -16,6 +18,8 @@ export type RestConfig = CommonConfig &
     writeLimitPerMinute: number;
     /** Whether /docs and /openapi.json are served. */
     docs: boolean;
+    /** Origins whose pages may call the API. */
+    corsOrigins: ReadonlySet<string>;
   };
 
 export function readRestConfig(reader: EnvironmentReader): RestConfig {
@@ -24,8 +28,38 @@ export function readRestConfig(reader: EnvironmentReader): RestConfig {
     host: reader.textOr('HOST', '127.0.0.1'),
     port: reader.port('REST_PORT', 8080),
     ...readPeers(reader),
-    redisUrl: reader.text('REDIS_URL'),
+    redisUrl: readRedisUrl(reader),
     writeLimitPerMinute: reader.wholeNumber('WRITE_LIMIT_PER_MINUTE', 60, { min: 1, max: 100_000 }),
     docs: reader.oneOf('DOCS', ['on', 'off'], 'on') === 'on',
+    corsOrigins: readOrigins(reader),
   };
+}
+
+function readRedisUrl(reader: EnvironmentReader): string | undefined {
+  const text = reader.text('REDIS_URL');
+  try {
+    if (text !== undefined) parseRedisUrls(text);
+  } catch (error) {
+    reader.problem(toError(error).message);
+  }
+  return text;
+}
+
+function readOrigins(reader: EnvironmentReader): ReadonlySet<string> {
+  const origins = (reader.text('CORS_ORIGINS') ?? '')
+    .split(',')
+    .map((text) => text.trim())
+    .filter((text) => text !== '');
+  for (const origin of origins) {
+    if (!isOrigin(origin))
+      reader.problem(
+        `CORS_ORIGINS must hold origins like https://app.example.com, separated by commas, not "${origin}"`,
+      );
+  }
+  return new Set(origins);
+}
+
+/** As browsers send it: scheme, host and, unless it is the scheme's own, port; lower case, without a path. */
+function isOrigin(text: string): boolean {
+  return /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;
 }

@@ -1,15 +1,19 @@
-// The schemas of the public API: they validate requests, type the routes and generate the OpenAPI document.
+// The schemas of the public API: they validate requests, type the routes and generate the OpenAPI document, which names those
+// with a title.
 import { type Static, Type } from 'typebox';
 
-/** No U+0000 and no lone surrogate: PostgreSQL cannot store them in UTF-8. */
-const STORABLE = '^[^\\u0000\\ud800-\\udfff]*$';
+/**
+ * No U+0000 and no lone surrogate: PostgreSQL cannot store them in UTF-8. Means the same with and without the flag `u`, since
+ * Swagger UI compiles it without.
+ */
+export const STORABLE = '^(?:[^\\u0000\\ud800-\\udfff]|[\\ud800-\\udbff][\\udc00-\\udfff])*$';
 
 const literals = <T extends string>(...values: T[]) => Type.Unsafe<T>({ type: 'string', enum: values });
 const dateTime = (description: string) => Type.String({ format: 'date-time', description });
 const orNull = <T>(schema: { type?: unknown }, description: string) =>
   Type.Unsafe<T | null>({ ...schema, type: [schema.type, 'null'], description });
 
-export const ScopeSchema = literals(
+const SCOPES = literals(
   'materials:read',
   'materials:write',
   'reviews:read',
@@ -17,28 +21,34 @@ export const ScopeSchema = literals(
   'snooze:write',
   'profile:read',
 );
+export const ScopeSchema = { ...SCOPES, title: 'Scope' };
 export type Scope = Static<typeof ScopeSchema>;
 
 const MaterialTypeSchema = literals('simple', 'material', 'flashcard', 'card');
 const nullableDateTime = (description: string) =>
   orNull<string>(Type.String({ format: 'date-time' }), description);
 
-export const MaterialSchema = Type.Object({
-  id: Type.String({ description: 'Identifier.' }),
-  title: Type.String(),
-  content: orNull<string>(Type.String(), 'Body text.'),
-  sourceUrl: orNull<string>(Type.String({ format: 'uri' }), 'Where it comes from.'),
-  type: MaterialTypeSchema,
-  ef: Type.Number({
-    description: 'Ease factor of SM-2, a whole number of hundredths, 1.3 or more; 2.5 at first.',
-  }),
-  interval: Type.Integer({ description: 'Days between the latest review and the next; 0 before the first.' }),
-  repetitions: Type.Integer({ description: 'Reviews in a row graded 3 or better.' }),
-  nextReview: nullableDateTime('When it is next due; null: now.'),
-  lastReviewed: nullableDateTime('When it was last reviewed; null: never.'),
-  createdAt: dateTime('When it was created.'),
-  updatedAt: dateTime('When it last changed: by a review, a snooze or an edit.'),
-});
+export const MaterialSchema = Type.Object(
+  {
+    id: Type.String({ description: 'Identifier.' }),
+    title: Type.String(),
+    content: orNull<string>(Type.String(), 'Body text.'),
+    sourceUrl: orNull<string>(Type.String({ format: 'uri' }), 'Where it comes from.'),
+    type: MaterialTypeSchema,
+    ef: Type.Number({
+      description: 'Ease factor of SM-2, a whole number of hundredths, 1.3 or more; 2.5 at first.',
+    }),
+    interval: Type.Integer({
+      description: 'Days between the latest review and the next; 0 before the first.',
+    }),
+    repetitions: Type.Integer({ description: 'Reviews in a row graded 3 or better.' }),
+    nextReview: nullableDateTime('When it is next due; null: now.'),
+    lastReviewed: nullableDateTime('When it was last reviewed; null: never.'),
+    createdAt: dateTime('When it was created.'),
+    updatedAt: dateTime('When it last changed: by a review, a snooze or an edit.'),
+  },
+  { title: 'Material' },
+);
 export type Material = Static<typeof MaterialSchema>;
 
 export const MeResponseSchema = Type.Object(
@@ -51,47 +61,58 @@ export const MeResponseSchema = Type.Object(
     apiKeyId: Type.String({ description: 'Identifier of the key used for this call.' }),
     scopes: Type.Array(ScopeSchema),
   },
-  { description: 'The account and the key.' },
+  { title: 'MeResponse', description: 'The account and the key.' },
 );
 
 export const MaterialsResponseSchema = Type.Object(
   { materials: Type.Array(MaterialSchema) },
-  { description: 'At most limit materials.' },
+  { title: 'MaterialsResponse', description: 'At most limit materials.' },
 );
 export const MaterialResponseSchema = Type.Object(
   { material: MaterialSchema },
-  { description: 'The new material.' },
+  { title: 'MaterialResponse', description: 'The new material.' },
 );
 
-export const CreateMaterialRequestSchema = Type.Object({
-  title: Type.String({ minLength: 1, maxLength: 240, pattern: STORABLE, examples: ['The forgetting curve'] }),
-  content: Type.Optional(Type.String({ pattern: STORABLE, description: 'Body text.' })),
-  sourceUrl: Type.Optional(
-    Type.String({
-      format: 'uri',
-      description: 'A URI with a scheme.',
-      examples: ['https://example.com/curve'],
+export const CreateMaterialRequestSchema = Type.Object(
+  {
+    title: Type.String({
+      minLength: 1,
+      maxLength: 240,
+      pattern: STORABLE,
+      examples: ['The forgetting curve'],
     }),
-  ),
-  type: Type.Optional({ ...MaterialTypeSchema, default: 'simple' }),
-});
+    content: Type.Optional(Type.String({ pattern: STORABLE, description: 'Body text.' })),
+    sourceUrl: Type.Optional(
+      Type.String({
+        format: 'uri',
+        description: 'A URI with a scheme.',
+        examples: ['https://example.com/curve'],
+      }),
+    ),
+    type: Type.Optional({ ...MaterialTypeSchema, default: 'simple' }),
+  },
+  { title: 'CreateMaterialRequest' },
+);
 
 export const QualitySchema = Type.Integer({
   minimum: 0,
   maximum: 5,
   description: 'Recall: 0 total blackout, 3 correct with effort, 5 immediate and confident.',
 });
-export const ReviewRequestSchema = Type.Object({ quality: QualitySchema });
+export const ReviewRequestSchema = Type.Object({ quality: QualitySchema }, { title: 'ReviewRequest' });
 export const ReviewResponseSchema = Type.Object(
   {
     material: MaterialSchema,
-    review: Type.Object({
-      quality: QualitySchema,
-      reviewedAt: dateTime('When the review was made.'),
-      previousDueAt: nullableDateTime('nextReview as it was before.'),
-    }),
+    review: Type.Object(
+      {
+        quality: QualitySchema,
+        reviewedAt: dateTime('When the review was made.'),
+        previousDueAt: nullableDateTime('nextReview as it was before.'),
+      },
+      { title: 'Review' },
+    ),
   },
-  { description: 'The material after rescheduling, and the review.' },
+  { title: 'ReviewResponse', description: 'The material after rescheduling, and the review.' },
 );
 export type ReviewResponse = Static<typeof ReviewResponseSchema>;
 
@@ -107,72 +128,50 @@ export const SnoozeRequestSchema = Type.Object(
     }),
     reason: Type.Optional(Type.String({ maxLength: 500, pattern: STORABLE, description: 'Free text.' })),
   },
-  { anyOf: [{ required: ['snoozeUntil'] }, { required: ['preset'] }] },
+  { title: 'SnoozeRequest', anyOf: [{ required: ['snoozeUntil'] }, { required: ['preset'] }] },
 );
 export const SnoozeResponseSchema = Type.Object(
   {
-    snooze: Type.Object({
-      id: Type.String({ description: 'Identifier.' }),
-      materialIds: Type.Array(Type.String()),
-      snoozeUntil: dateTime('Until when.'),
-      reason: Type.String({ description: 'Empty where none was given.' }),
-      createdAt: dateTime('When the snooze was made.'),
-    }),
+    snooze: Type.Object(
+      {
+        id: Type.String({ description: 'Identifier.' }),
+        materialIds: Type.Array(Type.String()),
+        snoozeUntil: dateTime('Until when.'),
+        reason: Type.String({ description: 'Empty where none was given.' }),
+        createdAt: dateTime('When the snooze was made.'),
+      },
+      { title: 'Snooze' },
+    ),
   },
-  { description: 'The snooze.' },
+  { title: 'SnoozeResponse', description: 'The snooze.' },
 );
 export type SnoozeResponse = Static<typeof SnoozeResponseSchema>;
 
-const LimitSchema = Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'How many at most.' });
-const QuerySchema = Type.String({
-  pattern: STORABLE,
-  description:
-    'Text to find as a whole in the title, the content or the source URL; case does not matter. At most 1,024 bytes in UTF-8.',
-});
-export const LimitQuerySchema = Type.Object({ limit: Type.Optional(LimitSchema) });
-export const MaterialsQuerySchema = Type.Object({
-  limit: Type.Optional(LimitSchema),
-  q: Type.Optional(QuerySchema),
-});
-export const SearchQuerySchema = Type.Object({
-  q: Type.String({ ...QuerySchema, minLength: 1 }),
-  limit: Type.Optional(LimitSchema),
-});
-export const MaterialParamsSchema = Type.Object({
-  materialId: Type.String({ description: 'Id of the material.' }),
-});
-
-export const WriteHeadersSchema = Type.Object({
-  'idempotency-key': Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 255,
-      pattern: '^[\\x20-\\x7e]*$',
-      description:
-        'Makes a repetition of this write harmless for 24 hours: it is answered as the first was, with the header Idempotent-Replayed: true.',
-    }),
-  ),
-});
-
-export const ErrorResponseSchema = Type.Object({
-  error: Type.Object({
-    code: literals(
-      'unauthorized',
-      'insufficient_scope',
-      'invalid_request',
-      'rate_limited',
-      'not_found',
-      'invalid_scope',
-      'internal_error',
-      'unavailable',
+export const ErrorResponseSchema = Type.Object(
+  {
+    error: Type.Object(
+      {
+        code: literals(
+          'unauthorized',
+          'insufficient_scope',
+          'invalid_request',
+          'rate_limited',
+          'not_found',
+          'invalid_scope',
+          'internal_error',
+          'unavailable',
+        ),
+        message: Type.String({ description: 'For people.' }),
+        details: Type.Optional(
+          Type.Object({
+            field: Type.Optional(Type.String({ description: 'The field at fault (invalid_request).' })),
+            requiredScopes: Type.Optional(Type.Array(ScopeSchema)),
+          }),
+        ),
+      },
+      { title: 'Error' },
     ),
-    message: Type.String({ description: 'For people.' }),
-    details: Type.Optional(
-      Type.Object({
-        field: Type.Optional(Type.String({ description: 'The field at fault (invalid_request).' })),
-        requiredScopes: Type.Optional(Type.Array(ScopeSchema)),
-      }),
-    ),
-  }),
-});
+  },
+  { title: 'ErrorResponse' },
+);
 export type ErrorResponse = Static<typeof ErrorResponseSchema>;

@@ -9,7 +9,12 @@ import { createKeyVerifier } from './key-verifier.ts';
 import { watchParts } from './readiness.ts';
 import { createWriteLimiter } from './write-limit/write-limiter.ts';
 
-export type RestServer = { port: number; close(): Promise<void> };
+export type RestServer = {
+  port: number;
+  /** Why this process limits writes although REDIS_URL is set; undefined if Redis did at the start. */
+  redisFault: string | undefined;
+  close(): Promise<void>;
+};
 
 /** Starts listening. @throws Error that names the address if the port is in use; then nothing is left open. */
 export async function startRest(options: {
@@ -35,12 +40,13 @@ export async function startRest(options: {
     clients.close();
   };
   const app = await buildOrClose(
-    () => buildApp({ clients, verifier, limiter, logger, docs: config.docs, telemetry }),
+    () => buildApp({ clients, verifier, limiter, logger, ...config, telemetry }),
     closeParts,
   );
   const close = async () => {
     await app.close();
     closeParts();
   };
-  return { port: await listenOrClose(app, config, close), close };
+  const port = await listenOrClose(app, config, close);
+  return { port, redisFault: await limiter.check(), close };
 }

@@ -10,7 +10,7 @@ import { root } from '../support/processes.ts';
 
 /** The page is JavaScript, which the tests' compiler takes for untyped. */
 const page: { PRESETS: Record<string, string> } = await import(
-  join(root, 'gateway/dashboard/page/actions/material-actions.js')
+  join(root, 'gateway/dashboard/page/actions/presets.js')
 );
 const NOON = new Date('2026-11-21T12:00:00Z');
 const schema = buildGatewaySchema().getType('SnoozePreset');

@@ -8,7 +8,7 @@ type Operation = {
   operationId: string;
   description: string;
   parameters?: { in: string; name: string; required: boolean; schema: object }[];
-  requestBody?: { required: boolean; content: Record<string, { schema: object }> };
+  requestBody?: { required: boolean; content: Record<string, { schema: { $ref: string } }> };
   responses: Record<string, { description: string }>;
 };
 type Document = {
@@ -17,6 +17,7 @@ type Document = {
   servers: { url: string }[];
   security: object[];
   paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, object> };
 };
 
 let here: TestSystem;
@@ -79,7 +80,8 @@ describe('the OpenAPI document', () => {
     const body = (path: string) => {
       const { required, content } = operation('POST', path)?.requestBody ?? {};
       expect(required).toBe(true);
-      return content?.['application/json']?.schema;
+      const reference = content?.['application/json']?.schema.$ref ?? '';
+      return document.components.schemas[reference.replace('#/components/schemas/', '')];
     };
     expect(body('/materials')).toMatchObject({
       required: ['title'],
@@ -145,6 +147,40 @@ describe('the page at /docs', () => {
         await page.getByText('Try it out').waitFor();
         expect([...hosts]).toEqual([new URL(origin).host]);
         expect(complaints).toEqual([]);
+      } finally {
+        await browser.close();
+      }
+    },
+  );
+
+  test.runIf(hasBrowser('/docs'))(
+    'sends each operation as it is filled in, once there is a material, and accepts an emoji in q',
+    async () => {
+      const { key } = await here.createUser();
+      const browser = await startBrowser();
+      try {
+        const page = await browser.newPage();
+        await page.goto(`${origin}/docs`);
+        await page.locator('button.authorize').first().click();
+        await page.locator('.auth-container input').first().fill(key);
+        await page.locator('.auth-container button.authorize').first().click();
+        await page.locator('.btn-done').first().click();
+        const statusOf = async (operation: string, query?: string) => {
+          const block = page.locator(`#operations-${operation}`);
+          await block.locator('.opblock-summary').click();
+          await block.locator('.try-out__btn').click();
+          if (query !== undefined) await block.getByPlaceholder('q').fill(query);
+          await block.locator('.execute').click();
+          const status = block.locator('.live-responses-table .response-col_status').last();
+          return (await status.innerText()).trim();
+        };
+        expect(await statusOf('Materials-createMaterial')).toBe('201');
+        expect(await statusOf('Reviews-submitReview')).toBe('200');
+        expect(await statusOf('Materials-snoozeMaterial')).toBe('201');
+        expect(await statusOf('Account-getMe')).toBe('200');
+        expect(await statusOf('Materials-listMaterials')).toBe('200');
+        expect(await statusOf('Reviews-listDueMaterials')).toBe('200');
+        expect(await statusOf('Materials-searchMaterials', 'é 😀')).toBe('200');
       } finally {
         await browser.close();
       }

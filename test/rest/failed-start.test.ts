@@ -25,6 +25,7 @@ test('its clients are closed: accounts hears of the next facade alone', async ()
       redisUrl: undefined,
       writeLimitPerMinute: 60,
       docs: false,
+      corsOrigins: new Set(),
     },
     logger: createLogger('test', 'silent'),
     telemetry: { ...NO_TELEMETRY, metrics },

@@ -1,6 +1,6 @@
 // A row that somebody holds for longer than a request may wait: 503 and when to come again, and the write is done once.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createApi, errorOf, type MaterialJson } from '../support/api.ts';
+import { createApi, errorOf, materialsOf } from '../support/api.ts';
 import { lockMaterial } from '../support/row-locks.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 
@@ -37,7 +37,7 @@ test('a write of a material that is held is 503, and the same request is done on
   expect(free.map(({ status }) => status)).toEqual([200, 200, 201]);
   const again = await Promise.all(writes.slice(1).map((write) => write()));
   expect(again.map((answer) => answer.body)).toEqual(free.slice(1).map((answer) => answer.body));
-  const { materials } = (await api.get('/materials')).body as { materials: MaterialJson[] };
+  const materials = materialsOf(await api.get('/materials'));
   const repetitions = new Map(materials.map((material) => [material.id, material.repetitions]));
   expect([a, b, c].map((id = '') => repetitions.get(id))).toEqual([1, 1, 0]);
 });

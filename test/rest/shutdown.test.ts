@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { setInterval as ticks } from 'node:timers/promises';
+import { setTimeout as sleep, setInterval as ticks } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createLogger } from '../../services/platform/logging/logger.ts';
@@ -44,7 +44,7 @@ describe('a facade ends soon', () => {
     ],
   ])('though a connection %s', async (_what, bytes) => {
     const rest = await startRest({
-      config: { ...common, ...nowhere, writeLimitPerMinute: 60, docs: true },
+      config: { ...common, ...nowhere, writeLimitPerMinute: 60, docs: true, corsOrigins: new Set() },
       logger: createLogger('test', 'silent'),
     });
     const socket = connect(rest.port, '127.0.0.1');
@@ -59,9 +59,37 @@ describe('a facade ends soon', () => {
   });
 });
 
+test('a facade that is told to end serves new connections for DRAIN_MS', async () => {
+  const rest = await startRest({
+    config: {
+      ...common,
+      ...nowhere,
+      drainMs: 2000,
+      writeLimitPerMinute: 60,
+      docs: true,
+      corsOrigins: new Set(),
+    },
+    logger: createLogger('test', 'silent'),
+  });
+  const closed = rest.close();
+  // Without it, the port is closed at once, or after a quarter of a second.
+  await sleep(400);
+  const response = await fetch(`http://127.0.0.1:${rest.port}/openapi.json`);
+  expect([response.status, response.headers.get('connection')]).toEqual([200, 'close']);
+  await response.text();
+  await closed;
+  await expect(fetch(`http://127.0.0.1:${rest.port}/openapi.json`)).rejects.toThrow('fetch failed');
+});
+
 test('a facade ends soon though a client was refused and does not close its side', async () => {
   const rest = await startRest({
-    config: { ...common, ...nowhere, writeLimitPerMinute: 60, docs: true },
+    config: {
+      ...common,
+      ...nowhere,
+      writeLimitPerMinute: 60,
+      docs: true,
+      corsOrigins: new Set(),
+    },
     logger: createLogger('test', 'silent'),
   });
   const sockets = await Promise.all(

@@ -43,14 +43,8 @@ const CLUSTER_OPTIONS = {
  * for every node. @throws Error if a URL is not redis: or rediss:; it does not repeat the URL, which can contain a password.
  */
 export function connectRedis(redisUrl: string): RedisClient {
-  const urls = redisUrl
-    .split(',')
-    .map((text) => text.trim())
-    .filter((text) => text !== '');
-  const [first, ...others] = urls.map(parseUrl);
-  if (first === undefined) throw new Error('the Redis URL is empty: expected redis://HOST:PORT');
-  const commands =
-    others.length === 0 ? new Redis(urls[0] ?? '', OPTIONS) : connectCluster([first, ...others]);
+  const [first, ...others] = parseRedisUrls(redisUrl);
+  const commands = others.length === 0 ? new Redis(first.href, OPTIONS) : connectCluster([first, ...others]);
   let fault: string | undefined;
   const fail = (error: unknown) => {
     fault = reasonOf(error);
@@ -68,10 +62,19 @@ export function reasonOf(error: unknown): string {
   return error.message || ('code' in error ? String(error.code) : error.name);
 }
 
-function parseUrl(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url?.protocol === 'redis:' || url?.protocol === 'rediss:') return url;
-  throw new Error('a Redis URL is not valid: expected redis://HOST:PORT or rediss://USER:PASSWORD@HOST:PORT');
+/** @throws Error that does not repeat the URLs. */
+export function parseRedisUrls(text: string): [URL, ...URL[]] {
+  const texts = text
+    .split(',')
+    .map((each) => each.trim())
+    .filter((each) => each !== '');
+  const [first, ...others] = texts.flatMap((each) =>
+    /^rediss?:/.test(each) && URL.canParse(each) ? new URL(each) : [],
+  );
+  if (first !== undefined && others.length === texts.length - 1) return [first, ...others];
+  throw new Error(
+    'REDIS_URL must be redis://HOST:PORT or rediss://USER:PASSWORD@HOST:PORT, or several separated by commas',
+  );
 }
 
 function connectCluster(urls: [URL, ...URL[]]): Cluster {

@@ -1,4 +1,5 @@
 // Limits writes through Redis, or with the same arithmetic in this process while Redis is unavailable.
+import { toError } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/logging/logger.ts';
 import { createBreaker } from './breaker.ts';
 import { createProcessLog } from './process-log.ts';
@@ -18,10 +19,15 @@ export type WriteDecision = {
 export type WriteLimiter = {
   /** Counts one write of a bucket ("<userId>:<apiKeyId>") if it is allowed. Never rejects. */
   take(bucket: string): Promise<WriteDecision>;
+  /** Tries Redis once. Resolves to why this process decides instead; undefined if Redis decides, or is not wanted. */
+  check(): Promise<string | undefined>;
   /** Where writes are decided now. */
   mode(): 'redis' | 'process';
   close(): void;
 };
+
+/** No user has it. */
+const CHECK_BUCKET = 'check';
 
 /**
  * Never accepts more than `limit` writes of a bucket in any `windowMs`: over all replicas while Redis works, per
@@ -49,7 +55,12 @@ export function createWriteLimiter(options: {
     resetSeconds: Math.ceil(untilReset / 1000),
   });
   if (redisUrl === undefined) {
-    return { take: async (bucket) => toDecision(processLog.take(bucket)), mode: () => 'process', close() {} };
+    return {
+      take: async (bucket) => toDecision(processLog.take(bucket)),
+      check: async () => undefined,
+      mode: () => 'process',
+      close() {},
+    };
   }
   const redisLog = createRedisLog({ redisUrl, limit, windowMs });
   const breaker = createBreaker({ probe: redisLog.probe, logger });
@@ -65,6 +76,14 @@ export function createWriteLimiter(options: {
   };
   return {
     take: async (bucket) => toDecision(await decide(bucket)),
+    check: () =>
+      redisLog.probe(CHECK_BUCKET).then(
+        () => undefined,
+        (error: unknown) => {
+          breaker.open(CHECK_BUCKET, error);
+          return toError(error).message;
+        },
+      ),
     mode: () => (breaker.isOpen() ? 'process' : 'redis'),
     close() {
       breaker.close();

@@ -80,13 +80,13 @@ describe('a Redis URL', () => {
   const connect = (redisUrl: string) => () =>
     createWriteLimiter({ redisUrl, limit: 1, windowMs: 1000, logger, now: () => 0 });
   test.each([' ', ',', ' , '])('of nothing but "%s" is refused', (text) => {
-    expect(connect(text)).toThrow('the Redis URL is empty: expected redis://HOST:PORT');
+    expect(connect(text)).toThrow(/^REDIS_URL must be redis:/);
   });
   test.each(['http://user:geheim@127.0.0.1:1', 'geheim', 'redis://127.0.0.1:1,geheim', 'redis//geheim'])(
     'that is %s is refused, and not repeated',
     (text) => {
       expect(connect(text)).toThrow(
-        /^a Redis URL is not valid: expected redis:\/\/HOST:PORT or rediss:\/\/USER:PASSWORD@HOST:PORT$/,
+        /^REDIS_URL must be redis:\/\/HOST:PORT or rediss:\/\/USER:PASSWORD@HOST:PORT, or several separated by commas$/,
       );
     },
   );

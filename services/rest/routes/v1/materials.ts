@@ -7,18 +7,20 @@ import type { App } from '../../fastify.ts';
 import { principalOf } from '../../hooks/authenticate.ts';
 import { toMaterial, toTypeMessage } from '../../mapper.ts';
 import type { MaterialLists } from '../../material-lists.ts';
+import { CREATE, CREATED, LIST } from '../../openapi/examples.ts';
+import { errorResponses, success } from '../../openapi/responses.ts';
+import { MaterialsQuerySchema, SearchQuerySchema, WriteHeadersSchema } from '../../parameters.ts';
 import {
   CreateMaterialRequestSchema,
   MaterialResponseSchema,
-  MaterialsQuerySchema,
   MaterialsResponseSchema,
-  SearchQuerySchema,
-  WriteHeadersSchema,
 } from '../../schemas.ts';
 import { markReplayed } from './replayed.ts';
-import { errorResponses, goneSignal, sendJson } from './responses.ts';
+import { goneSignal, sendJson } from './responses.ts';
 
 const DEFAULT_LIMIT = 20;
+const READ = { scopes: ['materials:read'] } as const;
+const WRITE = { scopes: ['materials:write'], isWrite: true } as const;
 
 export function registerMaterials(app: App, { materials }: Clients, lists: MaterialLists): void {
   const list = async (request: FastifyRequest, reply: FastifyReply, { q = '', limit = DEFAULT_LIMIT }) => {
@@ -30,13 +32,14 @@ export function registerMaterials(app: App, { materials }: Clients, lists: Mater
   app.get(
     '/materials',
     {
-      config: { scopes: ['materials:read'] },
+      config: READ,
       schema: {
+        tags: ['Materials'],
         operationId: 'listMaterials',
         summary: 'List active materials',
         description: 'Newest first; with q those that match it, title matches first. Scope materials:read.',
         querystring: MaterialsQuerySchema,
-        response: { 200: MaterialsResponseSchema, ...errorResponses(400, 401, 403) },
+        response: { 200: success(MaterialsResponseSchema, LIST), ...errorResponses([400, 401, 403], READ) },
       },
     },
     (request, reply) => list(request, reply, request.query),
@@ -45,13 +48,14 @@ export function registerMaterials(app: App, { materials }: Clients, lists: Mater
   app.get(
     '/search',
     {
-      config: { scopes: ['materials:read'] },
+      config: READ,
       schema: {
+        tags: ['Materials'],
         operationId: 'searchMaterials',
         summary: 'Search active materials',
         description: 'Title matches first, then the others, each newest first. Scope materials:read.',
         querystring: SearchQuerySchema,
-        response: { 200: MaterialsResponseSchema, ...errorResponses(400, 401, 403) },
+        response: { 200: success(MaterialsResponseSchema, LIST), ...errorResponses([400, 401, 403], READ) },
       },
     },
     (request, reply) => list(request, reply, request.query),
@@ -60,14 +64,18 @@ export function registerMaterials(app: App, { materials }: Clients, lists: Mater
   app.post(
     '/materials',
     {
-      config: { scopes: ['materials:write'], isWrite: true },
+      config: WRITE,
       schema: {
+        tags: ['Materials'],
         operationId: 'createMaterial',
         summary: 'Create a material',
         description: 'It is due at once. Scope materials:write.',
         headers: WriteHeadersSchema,
-        body: CreateMaterialRequestSchema,
-        response: { 201: MaterialResponseSchema, ...errorResponses(400, 401, 403, 429) },
+        body: { ...CreateMaterialRequestSchema, examples: [CREATE] },
+        response: {
+          201: success(MaterialResponseSchema, CREATED, WRITE),
+          ...errorResponses([400, 401, 403, 429], WRITE),
+        },
       },
     },
     async (request, reply) => {

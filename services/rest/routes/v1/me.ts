@@ -1,8 +1,9 @@
 // GET /me: the account and the scopes of the key.
 import type { App } from '../../fastify.ts';
 import { principalOf } from '../../hooks/authenticate.ts';
+import { ME } from '../../openapi/examples.ts';
+import { errorResponses, success } from '../../openapi/responses.ts';
 import { MeResponseSchema } from '../../schemas.ts';
-import { errorResponses } from './responses.ts';
 
 export function registerMe(app: App): void {
   app.get(
@@ -10,9 +11,10 @@ export function registerMe(app: App): void {
     {
       schema: {
         operationId: 'getMe',
+        tags: ['Account'],
         summary: 'Account and key context',
         description: 'Any valid key.',
-        response: { 200: MeResponseSchema, ...errorResponses(401) },
+        response: { 200: success(MeResponseSchema, ME), ...errorResponses([401]) },
       },
     },
     async (request) => {

@@ -6,30 +6,29 @@ import type { App } from '../../fastify.ts';
 import { principalOf } from '../../hooks/authenticate.ts';
 import { toReviewResponse } from '../../mapper.ts';
 import type { MaterialLists } from '../../material-lists.ts';
-import {
-  LimitQuerySchema,
-  MaterialParamsSchema,
-  MaterialsResponseSchema,
-  ReviewRequestSchema,
-  ReviewResponseSchema,
-  WriteHeadersSchema,
-} from '../../schemas.ts';
+import { LIST, REVIEW, REVIEW_RESPONSE } from '../../openapi/examples.ts';
+import { errorResponses, success } from '../../openapi/responses.ts';
+import { LimitQuerySchema, MaterialParamsSchema, WriteHeadersSchema } from '../../parameters.ts';
+import { MaterialsResponseSchema, ReviewRequestSchema, ReviewResponseSchema } from '../../schemas.ts';
 import { markReplayed } from './replayed.ts';
-import { errorResponses, goneSignal, sendJson } from './responses.ts';
+import { goneSignal, sendJson } from './responses.ts';
 
 const DEFAULT_LIMIT = 20;
+const READ = { scopes: ['reviews:read', 'materials:read'] } as const;
+const WRITE = { scopes: ['reviews:write'], isWrite: true } as const;
 
 export function registerReviews(app: App, { reviews }: Clients, lists: MaterialLists): void {
   app.get(
     '/reviews/due',
     {
-      config: { scopes: ['reviews:read', 'materials:read'] },
+      config: READ,
       schema: {
+        tags: ['Reviews'],
         operationId: 'listDueMaterials',
         summary: 'List materials that are due',
         description: 'Without an instant first, then the longest due. Scope reviews:read or materials:read.',
         querystring: LimitQuerySchema,
-        response: { 200: MaterialsResponseSchema, ...errorResponses(400, 401, 403) },
+        response: { 200: success(MaterialsResponseSchema, LIST), ...errorResponses([400, 401, 403], READ) },
       },
     },
     async (request, reply) => {
@@ -43,20 +42,24 @@ export function registerReviews(app: App, { reviews }: Clients, lists: MaterialL
   app.post(
     '/reviews/:materialId',
     {
-      config: { scopes: ['reviews:write'], isWrite: true },
+      config: WRITE,
       schema: {
+        tags: ['Reviews'],
         operationId: 'submitReview',
         summary: 'Grade the recall of a material',
         description: 'Reschedules it by SM-2. Early reviews are allowed. Scope reviews:write.',
         params: MaterialParamsSchema,
         headers: WriteHeadersSchema,
-        body: ReviewRequestSchema,
-        response: { 200: ReviewResponseSchema, ...errorResponses(400, 401, 403, 404, 429) },
+        body: { ...ReviewRequestSchema, examples: [REVIEW] },
+        response: {
+          200: success(ReviewResponseSchema, REVIEW_RESPONSE, WRITE),
+          ...errorResponses([400, 401, 403, 404, 429], WRITE),
+        },
       },
     },
     async (request, reply) => {
       const { userId } = principalOf(request);
-      const { materialId } = request.params;
+      const materialId = request.params.materialId.toLowerCase();
       const { quality } = request.body;
       const reviewed = await reviews.submitReview(
         { userId, materialId, quality, requestId: request.headers['idempotency-key'] ?? '' },

@@ -7,29 +7,32 @@ import type { Clients } from '../../clients.ts';
 import type { App } from '../../fastify.ts';
 import { principalOf } from '../../hooks/authenticate.ts';
 import { toPresetMessage, toSnoozeResponse } from '../../mapper.ts';
-import {
-  MaterialParamsSchema,
-  SnoozeRequestSchema,
-  SnoozeResponseSchema,
-  WriteHeadersSchema,
-} from '../../schemas.ts';
+import { SNOOZE, SNOOZE_RESPONSE } from '../../openapi/examples.ts';
+import { errorResponses, success } from '../../openapi/responses.ts';
+import { MaterialParamsSchema, WriteHeadersSchema } from '../../parameters.ts';
+import { SnoozeRequestSchema, SnoozeResponseSchema } from '../../schemas.ts';
 import { markReplayed } from './replayed.ts';
-import { errorResponses } from './responses.ts';
+
+const WRITE = { scopes: ['snooze:write'], isWrite: true } as const;
 
 export function registerSnoozes(app: App, { snoozes }: Clients): void {
   app.post(
     '/materials/:materialId/snooze',
     {
-      config: { scopes: ['snooze:write'], isWrite: true },
+      config: WRITE,
       schema: {
+        tags: ['Materials'],
         operationId: 'snoozeMaterial',
         summary: 'Snooze a material',
         description:
           'Never brings a review forward. One of snoozeUntil and preset is required. Scope snooze:write.',
         params: MaterialParamsSchema,
         headers: WriteHeadersSchema,
-        body: SnoozeRequestSchema,
-        response: { 201: SnoozeResponseSchema, ...errorResponses(400, 401, 403, 404, 429) },
+        body: { ...SnoozeRequestSchema, examples: [SNOOZE] },
+        response: {
+          201: success(SnoozeResponseSchema, SNOOZE_RESPONSE, WRITE),
+          ...errorResponses([400, 401, 403, 404, 429], WRITE),
+        },
       },
     },
     async (request, reply) => {
@@ -39,7 +42,7 @@ export function registerSnoozes(app: App, { snoozes }: Clients): void {
       const snoozed = await snoozes.snoozeMaterials(
         {
           userId,
-          materialIds: [request.params.materialId],
+          materialIds: [request.params.materialId.toLowerCase()],
           reason,
           timeZone,
           requestId: request.headers['idempotency-key'] ?? '',

@@ -1,0 +1,138 @@
+// Sends requests, and repeats those that may succeed later: after no response, 429 and 500 or above.
+import { ApiError, ConnectionError, toApiError } from './errors.ts';
+
+export type ClientOptions = {
+  /** Ends with /v1. */
+  baseUrl: string;
+  /** Begins with rmk_live_. */
+  apiKey: string;
+  /** How often a call is repeated; default 5. */
+  maxRetries?: number;
+  /** Of one attempt; default 10,000. */
+  timeoutMs?: number;
+  /** A Retry-After longer than this is not waited for: the call fails. Default 60,000. */
+  maxWaitMs?: number;
+  /** Default: the global one. */
+  fetch?: typeof fetch;
+};
+
+export type ReadOptions = {
+  /** Ends the call and its retries; the call then rejects with the signal's reason. */
+  signal?: AbortSignal;
+};
+export type WriteOptions = ReadOptions & {
+  /**
+   * Up to 255 printable ASCII characters; default: a random one for each call. All retries of a call send the same. Give one to
+   * repeat a write of an earlier process.
+   */
+  idempotencyKey?: string;
+};
+
+type Query = Readonly<Record<string, string | number | undefined>>;
+type Send = { method: 'GET' | 'POST'; path: string; headers?: Record<string, string>; body?: string };
+
+const FIRST_PAUSE_MS = 200;
+const LONGEST_PAUSE_MS = 5_000;
+
+export function createSender(options: ClientOptions) {
+  const {
+    apiKey,
+    maxRetries = 5,
+    timeoutMs = 10_000,
+    maxWaitMs = 60_000,
+    fetch = globalThis.fetch,
+  } = options;
+  const baseUrl = options.baseUrl.replace(/\/+$/, '');
+
+  const attempt = async ({ method, path, headers, body }: Send, signal: AbortSignal | undefined) => {
+    const timeout = AbortSignal.timeout(timeoutMs);
+    let response: Response;
+    let text: string;
+    try {
+      response = await fetch(baseUrl + path, {
+        method,
+        headers: { authorization: `Bearer ${apiKey}`, ...headers },
+        signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+        ...(body !== undefined && { body }),
+      });
+      text = await response.text();
+    } catch (error) {
+      signal?.throwIfAborted();
+      const message = timeout.aborted ? `no response within ${timeoutMs} ms` : 'no connection, or it broke';
+      throw new ConnectionError(`${method} ${path.split('?')[0]}: ${message}`, { cause: error });
+    }
+    const json = parse(text);
+    if (response.ok && json !== undefined) return json;
+    const retryAfter = response.headers.get('retry-after') ?? '';
+    throw toApiError({
+      status: response.status,
+      body: (json as { error?: object } | undefined)?.error ?? {},
+      requestId: response.headers.get('x-request-id') ?? undefined,
+      retryAfterSeconds: /^\d+$/.test(retryAfter) ? Number(retryAfter) : undefined,
+    });
+  };
+
+  const send = async <T>(request: Send, signal: AbortSignal | undefined): Promise<T> => {
+    for (let retries = 0; ; retries += 1) {
+      try {
+        return (await attempt(request, signal)) as T;
+      } catch (error) {
+        const pauseMs = pauseAfter(error, retries);
+        if (pauseMs === undefined || pauseMs > maxWaitMs || retries >= maxRetries) throw error;
+        await pause(pauseMs, signal);
+      }
+    }
+  };
+
+  return {
+    get<T>(path: string, query: Query = {}, { signal }: ReadOptions = {}): Promise<T> {
+      const search = new URLSearchParams();
+      for (const [name, value] of Object.entries(query)) {
+        if (value !== undefined) search.set(name, `${value}`);
+      }
+      return send({ method: 'GET', path: search.size === 0 ? path : `${path}?${search}` }, signal);
+    },
+    post<T>(path: string, body: object, { signal, idempotencyKey = randomKey() }: WriteOptions = {}) {
+      const headers = { 'content-type': 'application/json', 'idempotency-key': idempotencyKey };
+      return send<T>({ method: 'POST', path, headers, body: JSON.stringify(body) }, signal);
+    },
+  };
+}
+
+/** Milliseconds to wait before the next attempt; undefined: another would fail, too. */
+function pauseAfter(error: unknown, retries: number): number | undefined {
+  if (error instanceof ApiError) {
+    if (error.status !== 429 && error.status < 500) return undefined;
+    if (error.retryAfterSeconds !== undefined) return error.retryAfterSeconds * 1000;
+  } else if (!(error instanceof ConnectionError)) return undefined;
+  // Random, so that clients that failed together do not return together.
+  return Math.min(FIRST_PAUSE_MS * 2 ** retries, LONGEST_PAUSE_MS) * (0.5 + Math.random() / 2);
+}
+
+async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  signal?.throwIfAborted();
+  await new Promise<void>((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal?.addEventListener('abort', end);
+  });
+  signal?.throwIfAborted();
+}
+
+/** 128 random bits. crypto.randomUUID is missing in browsers without HTTPS. */
+function randomKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

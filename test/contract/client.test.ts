@@ -1,0 +1,162 @@
+// The client against the real service, with what a network and a loaded service do in between.
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  ConnectionError,
+  createClient,
+  InsufficientScopeError,
+  InvalidRequestError,
+  NotFoundError,
+  RateLimitedError,
+  UnauthorizedError,
+  UnavailableError,
+} from '../../services/rest/client/client.ts';
+import { type Forwarder, startForwarder } from '../support/http-forwarder.ts';
+import { startSystem, type TestSystem, type TestUser } from '../support/system.ts';
+
+const NOWHERE = '01900000-0000-7000-8000-000000000000';
+const UNAVAILABLE = { status: 503, headers: { 'retry-after': '1' }, body: '{}' };
+let system: TestSystem;
+let forwarder: Forwarder;
+let user: TestUser;
+const clientOf = (options: Partial<Parameters<typeof createClient>[0]> = {}) =>
+  createClient({ baseUrl: `${forwarder.origin}/v1/`, apiKey: user.key, ...options });
+const failureOf = (call: Promise<unknown>) => call.then(() => undefined).catch((error: unknown) => error);
+
+beforeAll(async () => {
+  system = await startSystem({ writeLimit: 30 });
+  forwarder = await startForwarder(system.origins[0] ?? '');
+  user = await system.createUser();
+});
+afterAll(async () => {
+  await forwarder.stop();
+  await system.stop();
+});
+
+test('each of the seven calls answers what the contract says', async () => {
+  const client = clientOf();
+  expect(await client.getMe()).toMatchObject({ id: user.userId, plan: 'free' });
+  const { material } = await client.createMaterial({ title: 'Aä 😀', type: 'flashcard' });
+  expect(material).toMatchObject({ title: 'Aä 😀', repetitions: 0, nextReview: material.createdAt });
+  const ids = ({ materials }: { materials: { id: string }[] }) => materials.map(({ id }) => id);
+  expect(ids(await client.listMaterials())).toEqual([material.id]);
+  expect(ids(await client.listMaterials({ limit: 1, q: 'no such' }))).toEqual([]);
+  expect(ids(await client.searchMaterials({ q: 'aä 😀' }))).toEqual([material.id]);
+  expect(ids(await client.listDueMaterials({ limit: 100 }))).toEqual([material.id]);
+  const { material: reviewed, review } = await client.submitReview(material.id, { quality: 4 });
+  expect([reviewed.interval, review.previousDueAt]).toEqual([1, material.nextReview]);
+  const { snooze } = await client.snoozeMaterial(material.id, { preset: '1h', reason: 'Lunch' });
+  expect(snooze).toMatchObject({ materialIds: [material.id], reason: 'Lunch' });
+});
+
+describe('an error response', () => {
+  test('is an error of its own class, with what the service says', async () => {
+    const client = clientOf();
+    const invalid = await failureOf(client.createMaterial({ title: '' }));
+    expect(invalid).toBeInstanceOf(InvalidRequestError);
+    expect(invalid).toMatchObject({
+      name: 'InvalidRequestError',
+      status: 400,
+      code: 'invalid_request',
+      field: 'title',
+      message: 'The request is not valid: title must NOT have fewer than 1 characters.',
+      requestId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    });
+    expect(await failureOf(client.submitReview(NOWHERE, { quality: 4 }))).toBeInstanceOf(NotFoundError);
+    expect(await failureOf(client.submitReview('../me?', { quality: 4 }))).toBeInstanceOf(NotFoundError);
+    expect(await failureOf(clientOf({ apiKey: 'rmk_live_x' }).getMe())).toBeInstanceOf(UnauthorizedError);
+    const reader = await system.createKey(user.userId, ['materials:read']);
+    const refused = await failureOf(clientOf({ apiKey: reader.key }).createMaterial({ title: 'A' }));
+    expect(refused).toBeInstanceOf(InsufficientScopeError);
+    expect(refused).toMatchObject({ requiredScopes: ['materials:write'] });
+  });
+
+  test('is not repeated where it would come again', async () => {
+    forwarder.fail();
+    await failureOf(clientOf().submitReview(NOWHERE, { quality: 9 }));
+    expect(forwarder.asked.length).toBe(1);
+  });
+
+  test('that is no JSON is one, too, and shows no more than its status', async () => {
+    forwarder.fail({ status: 502, body: '<html>Bad gateway</html>' });
+    const error = await failureOf(clientOf({ maxRetries: 0 }).getMe());
+    expect(error).toBeInstanceOf(UnavailableError);
+    expect(error).toMatchObject({ message: 'HTTP status 502', code: undefined, status: 502 });
+  });
+
+  test('no error holds the key', async () => {
+    const broken = clientOf({ baseUrl: 'http://127.0.0.1:1/v1', maxRetries: 0 });
+    const errors = [
+      await failureOf(broken.getMe()),
+      await failureOf(clientOf().createMaterial({ title: '' })),
+    ];
+    expect(errors[0]).toBeInstanceOf(ConnectionError);
+    for (const error of errors) expect(JSON.stringify([error, `${error}`])).not.toContain(user.key);
+  });
+});
+
+describe('a call that fails for a moment', () => {
+  test('is repeated after Retry-After and not before', async () => {
+    forwarder.fail(UNAVAILABLE);
+    await clientOf().getMe();
+    const [first, second] = forwarder.asked.map(({ timeMs }) => timeMs);
+    expect(Number(second) - Number(first)).toBeGreaterThanOrEqual(999);
+  });
+
+  test('repeats a write under the same key and with the same body, and is done once', async () => {
+    forwarder.fail('lose', UNAVAILABLE, 'lose');
+    const { material } = await clientOf().createMaterial({ title: 'Once' });
+    const [first, ...others] = forwarder.asked;
+    expect(others.length).toBe(3);
+    expect(first?.idempotencyKey).toMatch(/^[0-9a-f]{32}$/);
+    for (const other of others)
+      expect([other.idempotencyKey, other.body]).toEqual([first?.idempotencyKey, first?.body]);
+    const found = await clientOf().searchMaterials({ q: 'Once' });
+    expect(found.materials.map(({ id }) => id)).toEqual([material.id]);
+  });
+
+  test('takes the key that the caller gives; two calls have two keys of their own', async () => {
+    forwarder.fail();
+    const idempotencyKey = randomUUID();
+    const [a, b] = [
+      await clientOf().createMaterial({ title: 'Given' }, { idempotencyKey }),
+      await clientOf().createMaterial({ title: 'Given' }, { idempotencyKey }),
+    ];
+    expect(a).toEqual(b);
+    await clientOf().createMaterial({ title: 'Own' });
+    await clientOf().createMaterial({ title: 'Own' });
+    const keys = forwarder.asked.map((asked) => asked.idempotencyKey);
+    expect(keys.slice(0, 2)).toEqual([idempotencyKey, idempotencyKey]);
+    expect(new Set(keys).size).toBe(3);
+  });
+
+  test('fails in the end with its last error', async () => {
+    forwarder.fail('lose', { status: 500 }, { ...UNAVAILABLE, headers: { 'retry-after': '0' } });
+    expect(await failureOf(clientOf({ maxRetries: 2 }).getMe())).toMatchObject({ status: 503 });
+    expect(forwarder.asked.length).toBe(3);
+  });
+
+  test('ends as soon as its signal does, with the reason of the signal', async () => {
+    forwarder.fail({ ...UNAVAILABLE, headers: { 'retry-after': '50' } });
+    const controller = new AbortController();
+    const call = failureOf(clientOf().getMe({ signal: controller.signal }));
+    await expect.poll(() => forwarder.asked.length).toBe(1);
+    controller.abort(new Error('enough'));
+    expect(await call).toEqual(new Error('enough'));
+  });
+
+  test('does not wait longer than it may', async () => {
+    forwarder.fail({ ...UNAVAILABLE, headers: { 'retry-after': '90' } });
+    expect(await failureOf(clientOf().getMe())).toMatchObject({ retryAfterSeconds: 90 });
+  });
+});
+
+test('the write limit of the service is an error with the seconds to wait, if these are too many', async () => {
+  const { key } = await system.createUser();
+  const client = clientOf({ apiKey: key, maxWaitMs: 0 });
+  for (let index = 0; index < 30; index += 1) await client.createMaterial({ title: 'A' });
+  const error = await failureOf(client.createMaterial({ title: 'A' }));
+  expect(error).toBeInstanceOf(RateLimitedError);
+  expect((error as RateLimitedError).retryAfterSeconds).toBeGreaterThanOrEqual(1);
+  expect((error as RateLimitedError).retryAfterSeconds).toBeLessThanOrEqual(60);
+});

@@ -1,0 +1,176 @@
+// The OpenAPI document that is checked in is the one that is served, and only adds to the released one.
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { clientTypes } from '../../scripts/client-types.ts';
+import { createApi } from '../support/api.ts';
+import { root } from '../support/processes.ts';
+import { startSystem, type TestSystem } from '../support/system.ts';
+import { breakingChanges } from './openapi-changes.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: the tests read and change the document freely
+type Document = any;
+const readJson = (file: string): Document => JSON.parse(readFileSync(join(root, file), 'utf8'));
+const checkedIn = readJson('docs/openapi.json');
+const released = readJson('test/contract/openapi-1.0.0.json');
+
+let system: TestSystem;
+beforeAll(async () => {
+  system = await startSystem();
+});
+afterAll(() => system.stop());
+
+describe('the checked-in document', () => {
+  test('is what the service serves; npm run openapi writes it', async () => {
+    expect(await (await fetch(`${system.origins[0]}/openapi.json`)).json()).toEqual(checkedIn);
+  });
+
+  test('is what the types of the client are made of', () => {
+    const biome = join(root, 'node_modules/.bin/biome');
+    const types = execFileSync(biome, ['format', '--stdin-file-path=types.ts'], {
+      cwd: root,
+      input: clientTypes(checkedIn),
+      encoding: 'utf8',
+    });
+    expect(readFileSync(join(root, 'services/rest/client/types.ts'), 'utf8')).toBe(types);
+  });
+
+  test('names its schemas', () => {
+    expect(Object.keys(checkedIn.components.schemas)).toEqual([
+      'CreateMaterialRequest',
+      'Error',
+      'ErrorResponse',
+      'Material',
+      'MaterialResponse',
+      'MaterialsResponse',
+      'MeResponse',
+      'Review',
+      'ReviewRequest',
+      'ReviewResponse',
+      'Scope',
+      'Snooze',
+      'SnoozeRequest',
+      'SnoozeResponse',
+    ]);
+  });
+
+  test('groups the operations, and gives each body and each response an example', () => {
+    for (const methods of Object.values<Document>(checkedIn.paths)) {
+      for (const { tags, requestBody, responses, operationId } of Object.values<Document>(methods)) {
+        expect(checkedIn.tags.map(({ name }: Document) => name)).toContain(tags[0]);
+        for (const part of [requestBody, ...Object.values<Document>(responses)]) {
+          if (part !== undefined)
+            expect(part.content['application/json'].example, operationId).toBeInstanceOf(Object);
+        }
+      }
+    }
+  });
+
+  test('names the headers that the responses have', () => {
+    const { responses } = checkedIn.paths['/materials'].post;
+    expect(Object.keys(responses[201].headers)).toEqual([
+      'X-Request-Id',
+      'RateLimit',
+      'RateLimit-Policy',
+      'Idempotent-Replayed',
+    ]);
+    expect(Object.keys(responses[429].headers)).toContain('Retry-After');
+    expect(Object.keys(responses[503].headers)).toContain('Retry-After');
+    expect(Object.keys(responses[401].headers)).toContain('WWW-Authenticate');
+  });
+
+  test.each([
+    ['without', ''],
+    ['with', 'u'],
+  ])('has patterns that mean the same %s the flag u', (_, flag) => {
+    const q = checkedIn.paths['/search'].get.parameters.find(({ name }: Document) => name === 'q');
+    const pattern = new RegExp(q.schema.pattern, flag);
+    expect(['', 'é 😀 a', 'x\u0000', 'x\ud83d', '\ude00x'].map((text) => pattern.test(text))).toEqual([
+      true,
+      true,
+      false,
+      false,
+      false,
+    ]);
+  });
+
+  test('has examples of requests that succeed as they are', async () => {
+    const { key } = await system.createUser();
+    const api = createApi(`${system.origins[0]}/v1`, key);
+    const exampleOf = (path: string) =>
+      checkedIn.paths[path].post.requestBody.content['application/json'].example;
+    const { id } = await api.create(exampleOf('/materials'));
+    expect((await api.post(`/reviews/${id}`, exampleOf('/reviews/{materialId}'))).status).toBe(200);
+    const snooze = exampleOf('/materials/{materialId}/snooze');
+    expect((await api.post(`/materials/${id}/snooze`, snooze)).status).toBe(201);
+  });
+});
+
+describe('compared with the released document', () => {
+  test('it only adds, but for the spelling of one pattern', () => {
+    const changes = breakingChanges(released, checkedIn);
+    expect(changes).toEqual([
+      'GET /materials q: pattern',
+      'POST /materials body.title: pattern',
+      'POST /materials body.content: pattern',
+      'GET /search q: pattern',
+      'POST /materials/{materialId}/snooze body.reason: pattern',
+    ]);
+  });
+
+  const material = (document: Document) => document.components.schemas.Material;
+  const create = (document: Document) => document.components.schemas.CreateMaterialRequest;
+  test.each<[string, (document: Document) => void, string[]]>([
+    ['an operation less', (d) => delete d.paths['/search'], ['GET /search: gone']],
+    ['a status less', (d) => delete d.paths['/me'].get.responses[401], ['GET /me 401: gone']],
+    [
+      'a field less in a response',
+      (d) => delete d.components.schemas.MeResponse.properties.plan,
+      ['GET /me 200.plan: gone'],
+    ],
+    [
+      'a type changed',
+      (d) => {
+        d.components.schemas.MeResponse.properties.plan.type = 'integer';
+      },
+      ['GET /me 200.plan: type'],
+    ],
+    [
+      'a value more in a response',
+      (d) => d.components.schemas.MeResponse.properties.plan.enum.push('gold'),
+      ['GET /me 200.plan: enum'],
+    ],
+    [
+      'a field more that must be sent',
+      (d) => create(d).required.push('type'),
+      ['POST /materials body.type: required'],
+    ],
+    [
+      'a tighter bound',
+      (d) => {
+        create(d).properties.title.maxLength = 100;
+      },
+      ['POST /materials body.title: maxLength'],
+    ],
+    [
+      'a new bound',
+      (d) => {
+        create(d).properties.content.maxLength = 100;
+      },
+      ['POST /materials body.content: maxLength'],
+    ],
+    [
+      'a field more in a response, and a wider bound: additions',
+      (d) => {
+        material(d).properties.note = { type: 'string' };
+        create(d).properties.title.maxLength = 300;
+      },
+      [],
+    ],
+  ])('%s is told', (_, change, expected) => {
+    const changed = structuredClone(checkedIn);
+    change(changed);
+    expect(breakingChanges(checkedIn, changed)).toEqual(expected);
+  });
+});
