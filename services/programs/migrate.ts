@@ -1,9 +1,11 @@
 // npm run migrate: migrates the schemas of all services in DATABASE_URL, and reports the result.
-import { parseArgs } from 'node:util';
+import { Client } from 'pg';
 import { accountsSchema } from '../accounts/service.ts';
 import { createLogger } from '../platform/logging/logger.ts';
 import { migrate } from '../platform/postgres/migrate.ts';
-import { LOG_LEVELS } from '../platform/process/common-config.ts';
+import { grantServiceRole } from '../platform/postgres/service-role.ts';
+import { counted, runCommand, secondsSince } from '../platform/process/command.ts';
+import { LOG_LEVELS, readSessionUrl } from '../platform/process/common-config.ts';
 import { readEnvironment } from '../platform/process/config.ts';
 import { remindersSchema } from '../reminders/core.ts';
 import { distributeScheduling } from '../scheduling/distribute.ts';
@@ -13,6 +15,9 @@ const HELP = `Migrates the schemas of accounts, scheduling and reminders in DATA
 
   npm run migrate [-- --distribute]
 
+  With SERVICE_DATABASE_URL set, its role may then read and write rows, and not change the schemas. The role is created if
+  there is none. Let the services use that URL as their DATABASE_URL.
+
   --distribute   then distributes the scheduling tables over a Citus cluster by user_id, all of them or none. DATABASE_URL
                  must name the coordinator. Writes wait meanwhile. Tables that are distributed already are left alone.
                  Restart running scheduling services afterwards. See docs/operations/citus.md.
@@ -21,32 +26,41 @@ Exits with 0 on success, with 1 on failure, and with 2 if --distribute finds no 
 nothing is distributed.
 `;
 
-try {
-  process.exitCode = await main();
-} catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-  process.exitCode = 1;
-}
+const options = { distribute: { type: 'boolean' } } as const;
 
-async function main(): Promise<number> {
-  const options = { distribute: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } } as const;
-  const { values } = parseArgs({ options });
-  if (values.help) {
-    process.stdout.write(HELP);
-    return 0;
-  }
-  const { databaseUrl, logLevel } = readEnvironment(process.env, (reader) => ({
-    databaseUrl: reader.required('DATABASE_URL', 'the PostgreSQL to migrate, as postgres://user@host/name'),
+await runCommand({ name: 'npm run migrate', help: HELP, options }, async (values) => {
+  const { databaseUrl, serviceUrl, logLevel } = readEnvironment(process.env, (reader) => ({
+    databaseUrl: readSessionUrl(reader, 'the PostgreSQL to migrate'),
+    serviceUrl: reader.text('SERVICE_DATABASE_URL'),
     logLevel: reader.oneOf('LOG_LEVEL', LOG_LEVELS, 'warn'),
   }));
   const logger = createLogger('migrate', logLevel);
-  for (const schema of [accountsSchema, schedulingSchema, remindersSchema]) {
+  const beganMs = performance.now();
+  let applied = 0;
+  const schemas = [accountsSchema, schedulingSchema, remindersSchema];
+  for (const schema of schemas) {
     const names = await migrate({ databaseUrl, ...schema, logger });
+    applied += names.length;
     process.stdout.write(
       `${schema.schema}: ${names.length === 0 ? 'up to date' : `applied ${names.join(', ')}`}\n`,
     );
   }
+  process.stdout.write(
+    `Applied ${counted(applied, 'migration')} in ${secondsSince(beganMs)}. The services can start on this database.\n`,
+  );
+  if (serviceUrl !== undefined) await grant(databaseUrl, serviceUrl, schemas);
   return values.distribute ? distribute(databaseUrl) : 0;
+});
+
+async function grant(databaseUrl: string, serviceUrl: string, schemas: { schema: string }[]): Promise<void> {
+  const owner = new Client({ connectionString: databaseUrl, application_name: 'migrate' });
+  await owner.connect();
+  try {
+    await grantServiceRole(owner, { serviceUrl, schemas: schemas.map(({ schema }) => schema) });
+  } finally {
+    await owner.end();
+  }
+  process.stdout.write('The role of SERVICE_DATABASE_URL may read and write rows.\n');
 }
 
 /** @returns the exit code. */

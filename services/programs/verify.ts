@@ -1,22 +1,29 @@
 // npm run verify: replays every material's history, checks the times of reminders, and reports inconsistencies.
-import { parseArgs } from 'node:util';
+
 import { createLogger } from '../platform/logging/logger.ts';
 import { type Database, openDatabase } from '../platform/postgres/database.ts';
+import { requireReachable } from '../platform/postgres/reachable.ts';
+import { runCommand, secondsSince, UsageError } from '../platform/process/command.ts';
 import { LOG_LEVELS } from '../platform/process/common-config.ts';
 import { readEnvironment } from '../platform/process/config.ts';
 import { createProgress } from '../platform/process/progress.ts';
 import { isUuid } from '../platform/text.ts';
 import { countMaterials, type History, readHistories } from '../scheduling/user-data/history-repository.ts';
 import { findDrift } from '../scheduling/user-data/replay.ts';
+import { hasDatabase, openProgramDatabase } from './program-database.ts';
 import { verifyReminders } from './verify-reminders.ts';
 
-const HELP = `Replays the reviews and snoozes of every material in order of revision, and reports any drift. Where the database has
-reminders, also checks that each has the next occurrence that follows from its settings, and that none took place twice.
+const HELP = `Replays the reviews and snoozes of every material in order of revision, and reports any drift.
+Where the database has reminders, also checks that each has the next occurrence that follows from its settings, and that none
+took place twice.
 
   npm run verify [-- --user ID]
 
-Reads DATABASE_URL and changes nothing. The services may keep running. Prints one line for each material whose schedule does
-not follow from its history and for each fault of a reminder, then the counts. Exits with 0 if there is no drift, with 1 if there is, and with 2 on an error.
+  --user ID  only this user's
+
+Reads DATABASE_URL, else the embedded server of DATA_DIR (default .data), and changes nothing. The services may keep running.
+Prints one line for each material whose schedule does not follow from its history and for each fault of a reminder, then the
+counts. Exits with 0 if there is no drift, with 1 if there is, and with 2 on an error.
 `;
 
 const AT_A_TIME = 500;
@@ -26,35 +33,34 @@ const FIRST = {
 };
 const ONE_SNAPSHOT = { text: 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY', values: [] };
 
-try {
-  process.exitCode = await main();
-} catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-  process.exitCode = 2;
-}
+const options = { user: { type: 'string' } } as const;
 
-async function main(): Promise<number> {
-  const options = { user: { type: 'string' }, help: { type: 'boolean' } } as const;
-  const { values } = parseArgs({ options });
-  if (values.help) {
-    process.stdout.write(HELP);
-    return 0;
-  }
-  if (values.user !== undefined && !isUuid(values.user)) throw new Error('--user must be the id of a user.');
-  const { databaseUrl, logLevel } = readEnvironment(process.env, (reader) => ({
-    databaseUrl: reader.required('DATABASE_URL', 'the PostgreSQL to verify, as postgres://user@host/name'),
-    logLevel: reader.oneOf('LOG_LEVEL', LOG_LEVELS, 'warn'),
-  }));
+await runCommand({ name: 'npm run verify', help: HELP, options, failureCode: 2 }, async ({ user }) => {
+  if (user !== undefined && !isUuid(user)) throw new UsageError('--user must be the id of a user.');
+  if (!hasDatabase(process.env))
+    throw new Error(
+      'There is no data to verify: DATABASE_URL is not set, and DATA_DIR has no database. Run npm start first.',
+    );
+  const logLevel = readEnvironment(process.env, (reader) => reader.oneOf('LOG_LEVEL', LOG_LEVELS, 'warn'));
+  const beganMs = performance.now();
+  const { databaseUrl, place, close } = await openProgramDatabase(process.env);
   const logger = createLogger('verify', logLevel);
   const database = openDatabase({ databaseUrl, applicationName: 'verify', maxConnections: 1, logger });
   try {
-    const drifted = await verifyMaterials(database, values.user);
-    const faults = await verifyReminders(database, values.user, () => new Date());
+    await requireReachable(database, databaseUrl);
+    const drifted = await verifyMaterials(database, user);
+    const faults = await verifyReminders(database, user, () => new Date());
+    const outcome =
+      drifted + faults === 0
+        ? 'Everything is as it should be.'
+        : 'The lines above name what is wrong; nothing was changed.';
+    process.stdout.write(`Verified ${place} in ${secondsSince(beganMs)}. ${outcome}\n`);
     return drifted + faults === 0 ? 0 : 1;
   } finally {
     await database.close();
+    await close();
   }
-}
+});
 
 /** @returns how many materials have drifted. */
 async function verifyMaterials(database: Database, userId: string | undefined): Promise<number> {

@@ -1,73 +1,104 @@
-// Holds the container files to what must never slip: no secret with a default, REST alone published but for profiles.
+// Holds the container files to what must never slip: secrets in files, the proxy alone published, every container bounded.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { UNAVAILABLE_BODY } from '../../services/rest/hooks/errors.ts';
 import { argumentsOf } from '../support/services.ts';
 
 const read = (file: string) => readFileSync(join(import.meta.dirname, '../..', file), 'utf8');
 const compose = read('docker-compose.yml');
-const [, servicesText = ''] = compose.split('\nservices:\n');
+const [headText = '', bodyText = ''] = compose.split('\nservices:\n');
+const [servicesText = '', secretsText = ''] = bodyText.split('\nsecrets:\n');
+const [, limitsText = '', serviceText = ''] = headText.split(/^x-(?:limits|service): .*$/m);
 
 /** Each service's own lines; the file is indented by two spaces. */
 const services = new Map(
-  [...servicesText.matchAll(/^ {2}(\w+):\n((?: {4}.*\n|\n)+)/gm)].map(([, name = '', text = '']) => [
+  [...`${servicesText}\n`.matchAll(/^ {2}(\w+):\n((?: {4}.*\n|\n)+)/gm)].map(([, name = '', text = '']) => [
     name,
     text,
   ]),
 );
 
-test('every service has a container of its own with a health check', () => {
+test('every service has a container of its own, bounded, with a health check that starts no program', () => {
   expect([...services.keys()]).toEqual([
-    'postgres',
-    'redis',
-    'accounts',
-    'scheduling',
-    'rest',
-    'gateway',
-    'reminders',
+    ...[
+      'proxy',
+      'postgres',
+      'redis',
+      'migrate',
+      'accounts',
+      'scheduling',
+      'rest',
+      'backup',
+      'gateway',
+      'reminders',
+    ],
   ]);
-  for (const [name, text] of services) expect(text, name).toContain('    healthcheck:');
-});
-
-test('no secret has a usable default: without one, docker-compose stops and says how to make it', () => {
-  const uses = [
-    ...compose.matchAll(/\$\{(\w*(?:PASSWORD|TOKENS?|PEPPER|SMTP_URL|VAPID_KEYS))(:[?-]|)([^}]*)\}/g),
-  ];
-  const names = new Set(uses.map(([, name]) => name));
-  expect([...names].toSorted()).toEqual([
-    'GATEWAY_TOKENS',
-    'KEY_PEPPER',
-    'POSTGRES_PASSWORD',
-    'REDIS_PASSWORD',
-    'SERVICE_TOKEN',
-    'SMTP_URL',
-    'VAPID_KEYS',
-  ]);
-  for (const [use, name, operator, rest] of uses) {
-    // docker-compose 1.29 reads the variables of a profile without it as well; the gateway and reminders refuse to start.
-    if (['GATEWAY_TOKENS', 'SMTP_URL', 'VAPID_KEYS'].includes(name ?? ''))
-      expect([operator, rest], use).toEqual([':-', '']);
-    else expect([operator, rest], use).toEqual([':?', expect.stringContaining('openssl rand -hex 32')]);
+  for (const [name, text] of services) {
+    expect(text, name).toMatch(/^ {4}<<: \*(limits|service)$/m);
+    if (name !== 'migrate')
+      expect(`${text}${serviceText}`, name).toMatch(/^ +test: \["CMD", "(bash|pg_isready)"/m);
   }
+  for (const line of [
+    'read_only: true',
+    'cap_drop: [ALL]',
+    'security_opt: ["no-new-privileges:true"]',
+    'pids_limit: 200',
+  ])
+    expect(limitsText).toContain(`\n  ${line}\n`);
+  for (const name of ['proxy', 'postgres', 'redis']) expect(services.get(name)).toContain('    mem_limit: ');
+  expect(serviceText).toContain('  mem_limit: ');
 });
 
-test('only REST is published, and gateway and reminders under their profiles; on loopback, on a range that --scale can use', () => {
+test('every secret is a file that its service alone mounts, and no secret is in an environment', () => {
+  const files = [...secretsText.matchAll(/^ {2}(\w+): \{ file: \.\/secrets\/(\w+) \}$/gm)];
+  expect(files.map(([, name]) => name)).toEqual(files.map(([, , file]) => file));
+  expect(files).toHaveLength(10);
+  for (const [name, text] of services) {
+    const mounted = /^ {4}secrets: \[(.*)\]$/m.exec(text)?.[1]?.split(', ') ?? [];
+    const anchors = [
+      ...(text.includes('*environment') ? ['service_token'] : []),
+      ...(text.includes('*database]') ? ['database_url'] : []),
+    ];
+    const used = [...text.matchAll(/\/run\/secrets\/(\w+)/g)].map(([, file]) => file);
+    expect([...new Set([...anchors, ...used])].toSorted(), name).toEqual(mounted.toSorted());
+  }
+  expect(compose).not.toMatch(/\$\{\w*(PASSWORD|TOKEN|PEPPER|SMTP_URL|VAPID)/);
+});
+
+test('only the proxy is published, each port on loopback and always the same', () => {
   const published = [...services].flatMap(([name, text]) =>
-    [...text.matchAll(/^ {4}ports: \["\$\{\w+:-(.*)\}:(\d+)"\]$|^ {4}ports:.*$/gm)].map(([, host, port]) => [
+    [...text.matchAll(/^ {6}- \$\{(\w+_PUBLISH):-(.*)\}:(\d+)$/gm)].map(([, , host, port]) => [
       name,
       host,
       port,
     ]),
   );
   expect(published).toEqual([
-    ['rest', '127.0.0.1:8080-8089', '8080'],
-    ['gateway', '127.0.0.1:4000-4009', '4000'],
-    ['reminders', '127.0.0.1:8090-8099', '8090'],
+    ['proxy', '127.0.0.1:8080', '8080'],
+    ['proxy', '127.0.0.1:4000', '4000'],
+    ['proxy', '127.0.0.1:8090', '8090'],
+  ]);
+  expect([...services].filter(([, text]) => text.includes('    ports:')).map(([name]) => name)).toEqual([
+    'proxy',
   ]);
   expect([...services].filter(([, text]) => text.includes('profiles:')).map(([name]) => name)).toEqual([
+    'backup',
     'gateway',
     'reminders',
   ]);
+});
+
+test('the proxy answers for a facade that is away as the facade would', () => {
+  const [, body = ''] = /status 503 .* string "(.*)"$/m.exec(read('deploy/haproxy.cfg')) ?? [];
+  expect(body.replaceAll('\\"', '"')).toBe(UNAVAILABLE_BODY);
+});
+
+test('only the migration and the backup have the role that owns the tables', () => {
+  const owners = [...services]
+    .filter(([, text]) => text.includes('owner_database_url'))
+    .map(([name]) => name);
+  expect(owners).toEqual(['migrate', 'backup']);
 });
 
 test('the gateway asks for reminders only when told that they run', () => {

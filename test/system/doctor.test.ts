@@ -86,7 +86,7 @@ describe('a healthy deployment', () => {
     });
     const lines = stdout.trim().split('\n');
     expect(lines[0]).toMatch(/^check +state +finding, and how to fix it$/);
-    expect(lines.at(-1)).toMatch(/^0 bad, 0 warning, \d+ ok$/);
+    expect(lines.at(-1)).toMatch(/^0 bad, 0 warning, \d+ ok\.$/);
     for (const [check, found] of [
       ['database version', 'PostgreSQL 18'],
       ['database locale', 'UTF8, and É matches é'],
@@ -134,6 +134,15 @@ describe('a fault is found, with how to remedy it:', () => {
     expect(findings[0]).toMatchObject({ state: 'bad', found: 'GATEWAY must be one of on, off, not "maybe"' });
     expect((await examine({ GATEWAY: 'off' })).of('gateway tokens')).toMatchObject({
       found: 'GATEWAY is off',
+    });
+  });
+
+  test('an OpenID provider that is not there, which takes the place of gateway tokens', async () => {
+    const { code, of } = await examine({ OIDC_ISSUER: 'http://127.0.0.1:1', OIDC_AUDIENCE: 'srs' });
+    expect(code).toBe(1);
+    expect(of('openid provider')).toMatchObject({
+      state: 'bad',
+      remedy: 'correct OIDC_ISSUER, or open the network path to the provider',
     });
   });
 
@@ -438,7 +447,7 @@ describe('without DATABASE_URL', () => {
 });
 
 test('--help tells what it looks at, and an unknown word is refused with 2', async () => {
-  expect((await run({}, '--help')).stdout).toContain('npm run doctor [-- --json]');
+  expect((await run({}, '--help')).stdout).toContain('npm run doctor [-- --json --start]');
   expect(await run({}, '--loudly')).toMatchObject({ code: 2, stdout: '' });
   expect(readFileSync(join(root, 'README.md'), 'utf8')).toContain('npm run doctor');
 });

@@ -45,7 +45,7 @@ beforeAll(async () => {
       WRITE_LIMIT_PER_MINUTE: '3',
       ...(redis && { REDIS_URL: redis.url }),
     }),
-    startService('gateway', { ...peers, GATEWAY_TOKENS: `olga:operator:${TOKEN}` }),
+    startService('gateway', { ...peers, GATEWAY_TOKENS: `olga:operator:${TOKEN}`, REMINDERS: 'off' }),
   ]);
   programs = [accounts, scheduling, ...front];
   const clients = createAccountsClients({

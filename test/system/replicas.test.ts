@@ -56,8 +56,16 @@ describe('two of each', () => {
       accountsTarget: targetOf(accounts),
       schedulingTarget: targetOf(schedulers),
       remindersTarget: undefined,
+      oidc: undefined,
     };
-    const restConfig = { ...common, ...targets, redisUrl: undefined, writeLimitPerMinute: 1000, docs: false };
+    const restConfig = {
+      ...common,
+      ...targets,
+      redisUrl: undefined,
+      writeLimitPerMinute: 1000,
+      docs: false,
+      corsOrigins: new Set<string>(),
+    };
     for (const _ of clocks) {
       facades.push(await startRest({ config: restConfig, logger }));
       gateways.push(await startGatewayReplica({ ...common, ...targets }));

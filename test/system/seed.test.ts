@@ -25,12 +25,14 @@ test('npm run seed makes learners whose histories replay without drift, in two r
     run('seed', '--users', '3', '--materials', '5', '--reviews', '4', '--yes'),
     run('seed', '--users', '2', '--materials', '5', '--yes'),
   ]);
-  expect(first.stdout).toMatch(/^Created 3 learners\. One of them: learner1\.\w+@example\.com\n$/);
-  expect(second.stdout).toMatch(/^Created 2 learners\./);
+  expect(first.stdout).toMatch(
+    /^Created 3 learners, 15 materials and \d+ reviews in DATABASE_URL, in \d+\.\d s\.\nLook at one of them in the dashboard of npm start: learner1\.\w+@example\.com\n$/,
+  );
+  expect(second.stdout).toMatch(/^Created 2 learners, 10 materials and /);
   const { code, stdout } = await run('verify');
   expect([code, stdout]).toEqual([
     0,
-    expect.stringMatching(/^25 materials, \d+ reviews, 0 snoozes: 0 drifted\n$/),
+    expect.stringMatching(/^25 materials, \d+ reviews, 0 snoozes: 0 drifted\nVerified /),
   ]);
   const client = new Client({ connectionString: database.databaseUrl });
   await client.connect();
@@ -46,6 +48,34 @@ test('npm run seed makes learners whose histories replay without drift, in two r
   expect(rows[0].reviews).toBeGreaterThan(25);
 });
 
+test('npm run seed makes learners who look like people: steady volume, retention of 80 to 95 %, streaks that break', async () => {
+  const client = new Client({ connectionString: database.databaseUrl });
+  await client.connect();
+  await client.query('TRUNCATE scheduling.materials CASCADE');
+  expect((await run('seed', '--users', '20', '--materials', '100', '--yes')).code).toBe(0);
+  const { rows } = await client.query(
+    `WITH days AS (
+       SELECT user_id, floor(extract(epoch FROM now() - review_time) / 86400)::int AS age, count(*)::int AS reviews,
+         count(*) FILTER (WHERE quality >= 3)::int AS recalled
+       FROM scheduling.reviews GROUP BY 1, 2)
+     SELECT user_id, sum(recalled)::float8 / sum(reviews) AS retention,
+       count(*) FILTER (WHERE age BETWEEN 1 AND 60)::int AS studied,
+       sum(reviews) FILTER (WHERE age BETWEEN 1 AND 30)::float8 AS latest,
+       sum(reviews) FILTER (WHERE age BETWEEN 31 AND 60)::float8 AS before
+     FROM days GROUP BY 1`,
+  );
+  await client.end();
+  const sum = (name: 'latest' | 'before') => rows.reduce((total, row) => total + row[name], 0);
+  for (const { retention } of rows) {
+    expect(retention).toBeGreaterThan(0.78);
+    expect(retention).toBeLessThan(0.97);
+  }
+  expect(sum('latest') / sum('before')).toBeGreaterThan(0.75);
+  expect(sum('latest') / sum('before')).toBeLessThan(1.33);
+  const withBreaks = rows.filter(({ studied }) => studied < 60).length;
+  expect(withBreaks).toBeGreaterThan(10);
+});
+
 test('npm run seed makes reminders where their tables are, each with the next time that follows', async () => {
   expect((await run('migrate')).code).toBe(0);
   const { code, stderr } = await run('seed', '--users', '100', '--materials', '1', '--reviews', '0', '--yes');
@@ -57,12 +87,12 @@ test('npm run seed writes into DATABASE_URL only when told to, and says what it 
   const refused = await run('seed', '--users', '1', '--materials', '1');
   expect([refused.code, refused.stderr]).toEqual([
     1,
-    'This command writes to DATABASE_URL. Add --yes to confirm.\n',
+    'This command writes to DATABASE_URL. Add --yes to confirm. See "npm run seed -- --help".\n',
   ]);
   const wrong = await run('seed', '--users', '0', '--materials', '1', '--yes');
   expect([wrong.code, wrong.stderr]).toEqual([
     1,
     '--users must be a whole number from 1 to 100000. See "npm run seed -- --help".\n',
   ]);
-  expect((await run('seed', '--help')).stdout).toContain('npm run seed -- --users N --materials M');
+  expect((await run('seed', '--help')).stdout).toContain('npm run seed [-- --users N --materials M');
 });

@@ -1,11 +1,15 @@
 // Each service by its npm script, as its own deployment would run it, and what it refuses to start with.
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { freePort } from '../../services/platform/process/free-port.ts';
 import { createApi } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { type Process, root, startProcess } from '../support/processes.ts';
 import { portIn, type ServiceName } from '../support/services.ts';
+import { openShell } from '../support/shell.ts';
 
 const TOKEN = 't'.repeat(32);
 const PEPPER = `1:${'p'.repeat(32)}`;
@@ -42,6 +46,32 @@ const fail = async (name: string, environment: Record<string, string>): Promise<
 };
 
 describe('each service alone', () => {
+  test('starts as the README shows, with the first line filled in, and stops by its command', async () => {
+    const readme = readFileSync(join(root, 'README.md'), 'utf8');
+    const [, block = ''] = /```sh\n(export DATABASE_URL=[\s\S]*?)```/.exec(readme) ?? [];
+    expect(readme).toContain('`kill $(jobs -p)` stops them.');
+    const ports = { ACCOUNTS_PORT: 0, SCHEDULING_PORT: 0, REST_PORT: 0, GRAPHQL_PORT: 0 };
+    for (const name of Object.keys(ports) as (keyof typeof ports)[]) ports[name] = await freePort();
+    const own = await createTestDatabase();
+    const given = Object.entries(ports).map(([name, port]) => [name, `${port}`]);
+    const shell = openShell({ ...base(), ...Object.fromEntries(given), DATABASE_URL: undefined });
+    try {
+      await shell.run(block.replace(/DATABASE_URL=.*/, `DATABASE_URL='${own.databaseUrl}'`));
+      const names = ['accounts', 'scheduling', 'rest', 'gateway'] as const;
+      const isReady = (output: string) => names.every((name) => portIn(output, name)) || undefined;
+      await shell.says(isReady);
+      const made = await shell.run('npm run --silent keys -- create --email a@example.com --json');
+      const api = createApi(`http://127.0.0.1:${ports.REST_PORT}/v1`, JSON.parse(made).key);
+      await expect.poll(async () => (await api.get('/reviews/due')).status).toBe(200);
+      expect((await fetch(`http://127.0.0.1:${ports.GRAPHQL_PORT}/dashboard`)).status).toBe(200);
+      await shell.run('kill $(jobs -p); wait');
+      await expect(fetch(`http://127.0.0.1:${ports.REST_PORT}/v1/me`)).rejects.toThrow('fetch failed');
+    } finally {
+      await shell.end();
+      await own.drop();
+    }
+  });
+
   test('works with the others over a service token, also at the same first moment', async () => {
     const shared = { SERVICE_TOKEN: TOKEN };
     const [scheduling, accounts] = await Promise.all([

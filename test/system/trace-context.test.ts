@@ -1,6 +1,7 @@
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createApi, type MaterialJson } from '../support/api.ts';
+import type { Material } from '../../services/rest/client/types.ts';
+import { createApi } from '../support/api.ts';
 import { OPERATOR, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startSystem, type TestSystem, type TestUser } from '../support/system.ts';
 
@@ -9,7 +10,7 @@ let here: TestSystem;
 let gateway: TestGateway;
 let user: TestUser;
 let sql: Client;
-let material: MaterialJson;
+let material: Material;
 
 beforeAll(async () => {
   here = await startSystem();

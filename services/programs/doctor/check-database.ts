@@ -1,22 +1,25 @@
 // Checks PostgreSQL: reachable, suitable, migrated, with enough connections.
+
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { accountsSchema } from '../../accounts/service.ts';
+import { oneLine } from '../../platform/errors.ts';
+import { CONNECTION_OPTIONS } from '../../platform/postgres/connection-settings.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { pendingMigrations } from '../../platform/postgres/pending-migrations.ts';
+import { CREATE_DATABASE, howToReach } from '../../platform/postgres/reachable.ts';
+import { findWrongSettings } from '../../platform/postgres/usable-database.ts';
 import { remindersSchema } from '../../reminders/core.ts';
 import { schedulingSchema } from '../../scheduling/service.ts';
-import { runningUrl } from '../seed/database.ts';
+import { runningUrl } from '../program-database.ts';
+import { checkCitus } from './check-citus.ts';
 import { checkPeppers } from './check-peppers.ts';
-import { checkNamed, type Finding, oneLine } from './finding.ts';
+import { checkNamed, type Finding } from './finding.ts';
 import type { Settings } from './settings.ts';
 
 const CONNECT_MS = 3000;
 /** Maximum connections of accounts and scheduling each, without the LISTEN connections of accounts. */
 const POOL_SIZE = 16;
-
-const MAKE_DATABASE =
-  "make one that can: CREATE DATABASE name TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C.UTF-8' (on PostgreSQL 17 or newer also LOCALE_PROVIDER builtin BUILTIN_LOCALE 'C.UTF-8'), copy the data, and set DATABASE_URL to it";
 
 /** The database of DATABASE_URL, else the running one of npm start in DATA_DIR. */
 export async function checkDatabase(settings: Settings): Promise<Finding[]> {
@@ -34,6 +37,7 @@ export async function checkDatabase(settings: Settings): Promise<Finding[]> {
       connectionString: url,
       application_name: 'doctor',
       connectionTimeoutMillis: CONNECT_MS,
+      options: CONNECTION_OPTIONS,
       query_timeout: CONNECT_MS,
     });
   } catch {
@@ -64,22 +68,15 @@ async function checkConnected(client: Client, settings: Settings): Promise<Findi
   };
   return [
     ...(await checkServer(db, `${client.host}:${client.port}/${client.database}`)),
+    await checkSettings(db),
+    await checkSession(settings.databaseSessionUrl),
     await checkSlots(db),
     await checkMigrations(db, accountsSchema),
     await checkMigrations(db, schedulingSchema),
     ...(settings.reminders === undefined ? [] : [await checkMigrations(db, remindersSchema)]),
+    ...(await checkCitus(db)),
     ...(await checkPeppers(db, settings.peppers)),
   ];
-}
-
-function howToReach(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  if (code === '28P01' || code === '28000') return 'put the right user and password into DATABASE_URL';
-  if (code === '3D000') return `the server has no database of that name: ${MAKE_DATABASE}`;
-  if (code === '53300') return 'raise max_connections, or end programs that hold connections';
-  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
-    return 'correct the host in DATABASE_URL, or the name server';
-  return 'start PostgreSQL, open the way to it, or correct host and port in DATABASE_URL';
 }
 
 async function checkServer(db: Queryable, place: string): Promise<Finding[]> {
@@ -108,9 +105,32 @@ async function checkServer(db: Queryable, place: string): Promise<Finding[]> {
       ? locale.ok('UTF8, and É matches é')
       : locale.bad(
           `encoding ${facts.encoding}, and É ${facts.folds ? 'matches' : 'does not match'} é: searches would miss words`,
-          MAKE_DATABASE,
+          `make one that can: ${CREATE_DATABASE}, copy the data, and set DATABASE_URL to it`,
         ),
   ];
+}
+
+/** Whether connections take the settings that they ask for. */
+async function checkSettings(db: Queryable): Promise<Finding> {
+  const { ok, bad } = checkNamed('database settings');
+  const fault = await findWrongSettings(db);
+  return fault === undefined ? ok('time-outs and time zone are ours') : bad(fault.found, fault.remedy);
+}
+
+/** DATABASE_SESSION_URL, which is for LISTEN and migrations. */
+async function checkSession(url: string | undefined): Promise<Finding> {
+  const { ok, bad } = checkNamed('database session');
+  if (url === undefined) return ok('DATABASE_SESSION_URL is not set: DATABASE_URL leads to sessions');
+  const remedy = 'set DATABASE_SESSION_URL to PostgreSQL itself, the database of DATABASE_URL';
+  try {
+    const client = new Client({ connectionString: url, connectionTimeoutMillis: CONNECT_MS });
+    client.on('error', () => {});
+    await client.connect();
+    await client.end();
+    return ok('DATABASE_SESSION_URL is reachable');
+  } catch (error) {
+    return bad(`DATABASE_SESSION_URL is not reachable: ${oneLine(error)}`, remedy);
+  }
 }
 
 async function checkSlots(db: Queryable): Promise<Finding> {

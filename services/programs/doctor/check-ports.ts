@@ -1,8 +1,7 @@
 // Checks the ports of this machine: free, or in use by one of our services.
-import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { createHealthClient } from '../../platform/grpc/health.ts';
 import { TokenRefusedError } from '../../platform/grpc/service-token.ts';
+import { portProblem, type WantedPort } from '../../platform/process/ports.ts';
 import { checkNamed, type Finding } from './finding.ts';
 import type { Settings } from './settings.ts';
 
@@ -63,35 +62,15 @@ export function checkPorts(settings: Settings): Promise<Finding[]> {
   return Promise.all(wanted.filter(({ name }) => gatewayOn || name !== 'GRAPHQL_PORT').map(checkPort));
 }
 
-async function checkPort(wanted: {
-  name: string;
-  host: string;
-  port: number;
-  isOurs: () => Promise<boolean>;
-}): Promise<Finding> {
-  const { name, host, port, isOurs } = wanted;
+async function checkPort({
+  isOurs,
+  ...wanted
+}: WantedPort & { isOurs: () => Promise<boolean> }): Promise<Finding> {
+  const { name, host, port } = wanted;
   const { ok, bad } = checkNamed(`port ${name}`);
-  if (port === 0) return ok('0: any free port');
-  const code = await tryToListen(host, port);
-  if (code === undefined) return ok(`${host}:${port} is free`);
-  if (code === 'EADDRNOTAVAIL')
-    return bad(`${host} is not an address of this machine`, 'correct HOST or OPS_HOST');
-  if (code === 'EACCES') return bad(`this user may not listen on ${port}`, `set ${name} to 1024 or above`);
-  if (await isOurs().catch(() => false)) return ok(`${port} is in use by this service, which is running`);
-  return bad(
-    `${host}:${port} is in use by another program`,
-    `stop it (ss -ltnp 'sport = :${port}' shows it), or set ${name} to another port`,
-  );
-}
-
-/** @returns the error code; undefined if the port is free. */
-async function tryToListen(host: string, port: number): Promise<string | undefined> {
-  const server = createServer().listen(port, host);
-  try {
-    await once(server, 'listening');
-  } catch (error) {
-    return error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-  }
-  server.close();
-  return undefined;
+  const problem = await portProblem(wanted);
+  if (problem === undefined) return ok(port === 0 ? '0: any free port' : `${host}:${port} is free`);
+  if (problem.isTaken && (await isOurs().catch(() => false)))
+    return ok(`${port} is in use by this service, which is running`);
+  return bad(problem.found, problem.remedy);
 }

@@ -1,8 +1,10 @@
 // Checks Redis, on every master of a Cluster: reachable, version, clock, eviction policy.
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Cluster, type Redis } from 'ioredis';
+import { oneLine } from '../../platform/errors.ts';
 import { connectRedis } from '../../rest/write-limit/redis-client.ts';
-import { checkNamed, type Finding, oneLine } from './finding.ts';
+import { checkNamed, type Finding } from './finding.ts';
 
 /** A larger difference means a wrong clock; the limiter itself uses only Redis's clock. */
 const MAX_CLOCK_DIFFERENCE_MS = 1000;

@@ -3,10 +3,11 @@ import { checkNamed, type Finding } from './finding.ts';
 import type { Settings } from './settings.ts';
 
 /** `isStart`: the environment of npm start, which generates a token if none is set. */
-export function checkTokens({ gatewayTokens: tokens, gatewayOn, isStart }: Settings): Finding {
+export function checkTokens({ gatewayTokens: tokens, gatewayOn, oidc, isStart }: Settings): Finding {
   const { ok, warning, bad } = checkNamed('gateway tokens');
   if (!gatewayOn) return ok('GATEWAY is off');
   if (tokens === undefined && isStart) return ok('npm start will create one');
+  if (tokens === undefined && oidc) return ok('GATEWAY_TOKENS is not set: people sign in at OIDC_ISSUER');
   if (tokens === undefined) {
     return warning(
       'GATEWAY_TOKENS is not set: the gateway will not start',

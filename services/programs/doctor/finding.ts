@@ -31,16 +31,6 @@ export function showFindings(findings: readonly Finding[]): string {
   ]);
   const count = (state: Finding['state']) => findings.filter((finding) => finding.state === state).length;
   const sum = `${count('bad')} bad, ${count('warning')} warning, ${count('ok')} ok`;
-  return `${[line('check', 'state', 'finding, and how to fix it'), ...rows, '', sum].join('\n')}\n`;
-}
-
-/** An error in one line: code and message, without user data. */
-export function oneLine(error: unknown): string {
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  const details = cause instanceof Error && 'details' in cause ? String(cause.details) : undefined;
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : undefined;
-  const message = cause instanceof Error ? cause.message : String(cause);
-  const text = (details || message || code || 'unknown fault').replace(/\s+/g, ' ');
-  // grpc-js wraps the original error.
-  return (/.*\bError: (.+?)\.? Resolution note/.exec(text)?.[1] ?? text).slice(0, 200);
+  const next = count('bad') === 0 ? '' : ' Fix what is bad, then run npm run doctor again.';
+  return `${[line('check', 'state', 'finding, and how to fix it'), ...rows, '', `${sum}.${next}`].join('\n')}\n`;
 }

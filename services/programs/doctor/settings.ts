@@ -11,6 +11,7 @@ import {
   type EnvironmentReader,
   readEnvironment,
 } from '../../platform/process/config.ts';
+import { readSecretFiles } from '../../platform/process/secret-files.ts';
 import { readRemindersConfig } from '../../reminders/config.ts';
 import { readRestConfig } from '../../rest/config.ts';
 import { readSchedulingConfig } from '../../scheduling/config.ts';
@@ -33,8 +34,10 @@ const OF_REMINDERS = ['SMTP_URL', 'MAIL_DIR', 'MAIL_FROM', 'PUBLIC_URL', 'APP_UR
  * Every invalid variable becomes a finding and gets its default, so that the other checks can run. `isStart`: the environment of
  * npm start, assumed if it names no database.
  */
-export function readSettings(environment: Environment, isStart = !environment.DATABASE_URL) {
-  const problems = new Set<string>();
+export function readSettings(given: Environment, isStartGiven?: boolean) {
+  const { environment, problems: ofFiles } = readSecretFiles(given);
+  const isStart = isStartGiven ?? !environment.DATABASE_URL;
+  const problems = new Set(ofFiles);
   // Reading continues after an invalid variable, but the error discards the result, so it is kept here.
   const read = <T>(variables: Environment, reading: (reader: EnvironmentReader) => T): T => {
     let result: T | undefined;
@@ -79,8 +82,10 @@ export function readSettings(environment: Environment, isStart = !environment.DA
   const settings = {
     dataDir,
     databaseUrl,
+    databaseSessionUrl: scheduling.databaseSessionUrl,
     peppers: pepper === undefined ? undefined : read({ KEY_PEPPER: pepper }, readPeppers),
     gatewayTokens: tokens === undefined ? undefined : read({ GATEWAY_TOKENS: tokens }, readGatewayTokens),
+    oidc: gateway.oidc,
     redisUrl: rest.redisUrl,
     trust: rest.trust,
     host: rest.host,

@@ -1,7 +1,8 @@
 // npm run keys: creates, lists, rotates and revokes API keys through the accounts service.
-import { parseArgs } from 'node:util';
+
 import { ServiceError, toServiceError } from '../../platform/errors.ts';
 import { TokenRefusedError } from '../../platform/grpc/service-token.ts';
+import { runCommand, UsageError } from '../../platform/process/command.ts';
 import { readCommonConfig } from '../../platform/process/common-config.ts';
 import { ConfigError, readEnvironment } from '../../platform/process/config.ts';
 import { createAccountsClients } from './clients.ts';
@@ -17,30 +18,27 @@ const OPTIONS = {
   'first-name': { type: 'string' },
   'last-name': { type: 'string' },
   json: { type: 'boolean', default: false },
-  help: { type: 'boolean', short: 'h', default: false },
 } as const;
 
-try {
-  const { positionals, values } = parse(process.argv.slice(2));
-  if (values.help || positionals.length === 0) process.stdout.write(HELP);
-  else process.stdout.write(await run(positionals, values));
-} catch (error) {
-  const { reason, message } = error instanceof ConfigError ? invalid(error.message) : toServiceError(error);
-  process.stderr.write(`${reason.toLowerCase()}: ${message}\n`);
-  process.exitCode = 1;
+await runCommand(
+  { name: 'npm run keys', help: HELP, options: OPTIONS, takesOperands: true, explain },
+  async (values, operands) => {
+    process.stdout.write(operands.length === 0 ? HELP : await run(operands, values));
+  },
+);
+
+/** "CODE: message", where CODE is one of the API's error codes. */
+function explain(error: unknown): string {
+  const isInvalid = error instanceof ConfigError || error instanceof UsageError;
+  const { reason, message } = isInvalid
+    ? new ServiceError('INVALID_REQUEST', { message: error.message })
+    : toServiceError(error);
+  return `${reason.toLowerCase()}: ${message}`;
 }
 
-function parse(args: string[]) {
-  try {
-    return parseArgs({ args, options: OPTIONS, allowPositionals: true });
-  } catch (error) {
-    throw invalid(error instanceof Error ? error.message : String(error));
-  }
-}
-
-async function run([name = '', ...operands]: string[], options: Options): Promise<string> {
+async function run([name = '', ...operands]: readonly string[], options: Options): Promise<string> {
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  if (command === undefined) throw invalid(`There is no command ${JSON.stringify(name)}.`);
+  if (command === undefined) throw new UsageError(`There is no command ${JSON.stringify(name)}.`);
   const target = readEnvironment(process.env, (reader) => ({
     trust: readCommonConfig(reader).trust,
     target: reader.text('ACCOUNTS_URL') ?? `127.0.0.1:${reader.port('ACCOUNTS_PORT', 50_052)}`,
@@ -58,8 +56,4 @@ async function run([name = '', ...operands]: string[], options: Options): Promis
   } finally {
     clients.close();
   }
-}
-
-function invalid(message: string): ServiceError {
-  return new ServiceError('INVALID_REQUEST', { message: `${message} See "npm run keys -- --help".` });
 }

@@ -28,6 +28,7 @@ const COPIES = {
   reviews: `scheduling.reviews (user_id, material_id, revision, review_id, quality, review_time,
     before_ease_factor_hundredths, before_interval_days, before_repetitions, before_next_review_time,
     after_ease_factor_hundredths, after_interval_days, after_repetitions, after_next_review_time)`,
+  marks: 'scheduling.changed_learners (user_id, material_id, revision)',
   reminderUsers: 'reminders.users (user_id, unsubscribe_token)',
   reminders: `reminders.reminders (user_id, reminder_id, minute_of_day, weekdays, by_email, by_push, min_due,
     only_if_not_reviewed_today, paused_until_time, enabled, time_zone, next_date, next_time, create_time, update_time)`,
@@ -52,6 +53,12 @@ export async function writeLearners(client: Client, learners: readonly Learner[]
       client,
       COPIES.reviews,
       learners.flatMap((each) => each.materials.flatMap((one) => reviewRows(each, one))),
+    );
+    // Their times are in the past, where no count of all learners looks for changes.
+    await copy(
+      client,
+      COPIES.marks,
+      learners.map(({ userId }) => [userId, userId, -1]),
     );
     const reminded = learners.filter(({ reminders }) => reminders.length > 0);
     if (reminded.length > 0) {

@@ -1,17 +1,11 @@
-// Generates a learner: materials with review histories from a forgetting model, scheduled by our SM-2.
+// Generates a material with the history of a learner's reviews, scheduled by our SM-2.
 import { MATERIAL_TYPES, type Material } from '../../scheduling/materials/material.ts';
 import { type Review, reviewMaterial } from '../../scheduling/reviews/review.ts';
 import { INITIAL_SCHEDULE, type Quality } from '../../scheduling/reviews/sm2.ts';
+import type { Habit, Random } from './habit.ts';
 
 export type LearnerMaterial = { material: Material; reviews: Review[] };
 type Ids = (time: Date) => string;
-/** Uniform in [0, 1). */
-type Random = () => number;
-
-const DAY_MS = 86_400_000;
-/** Longer intervals are reviewed early, which SM-2 allows. */
-const LONGEST_WAIT_DAYS = 60;
-
 const SUBJECTS = [
   'capital of',
   'date of',
@@ -34,51 +28,49 @@ const OBJECTS = [
   'pi',
 ];
 
-/** A material with about `reviewCount` reviews, the latest of them before `now`. */
+/** A material, reviewed by `habit` on the first day of study on which it is due, from its start on `startDay` until now. */
 export function makeMaterial(options: {
-  reviewCount: number;
-  /** Half-life of a new memory, in days: after it, the learner recalls every other time. */
-  memoryDays: number;
-  now: Date;
+  habit: Habit;
+  /** Days before now. */
+  startDay: number;
   random: Random;
   newId: Ids;
 }): LearnerMaterial {
-  const { reviewCount, memoryDays, now, random, newId } = options;
-  const steps = Math.round(reviewCount * (0.5 + random()));
-  const ease = 0.4 + 1.2 * random();
-  // Generated on a clock that starts at 0, then shifted to end shortly before now.
-  const grades: { day: number; quality: Quality }[] = [];
-  let schedule = { material: blankMaterial(new Date(0), '', ''), day: 0, strength: memoryDays * ease };
-  for (let step = 0; step < steps; step += 1) {
-    const { material, strength } = schedule;
-    const wait = Math.min(material.schedule.intervalDays, LONGEST_WAIT_DAYS) + 1.5 * random() ** 3;
-    const day = schedule.day + wait;
-    const quality = drawGrade(2 ** -(wait / strength), random);
-    grades.push({ day, quality });
-    const grade = { reviewId: '', quality, reviewTime: new Date(day * DAY_MS) };
-    // A success lengthens the half-life; a failure resets it to slightly more than that of a new memory.
-    const grown = quality >= 3 ? strength * (1.6 + ease) : Math.max(memoryDays * ease, strength * 0.4);
-    schedule = { material: reviewMaterial(material, grade).material, day, strength: grown };
-  }
-  const start = now.getTime() - (schedule.day + 30 * random() ** 2) * DAY_MS;
-  const createTime = new Date(Math.floor(start));
+  const { habit, startDay, random, newId } = options;
+  const createTime = new Date(habit.timeOf(startDay, random));
   let material = blankMaterial(createTime, newId(createTime), titleOf(random));
   material.type = MATERIAL_TYPES[Math.floor(random() * MATERIAL_TYPES.length)] ?? 'simple';
+  const ease = 0.06 * (random() - 0.5);
   const reviews: Review[] = [];
-  for (const { day, quality } of grades) {
-    const reviewTime = new Date(Math.floor(start + day * DAY_MS));
-    const outcome = reviewMaterial(material, { reviewId: newId(reviewTime), quality, reviewTime });
+  for (
+    let [day, dueDay] = [habit.nextDay(startDay, random), startDay];
+    day !== undefined;
+    day = habit.nextDay(dueDay, random)
+  ) {
+    const { intervalDays } = material.schedule;
+    const reviewTime = new Date(Math.max(habit.timeOf(day, random), createTime.getTime() + 60_000));
+    if (reviewTime.getTime() >= habit.nowMs) break;
+    const quality = drawGrade(recallOf(habit.recall + ease, intervalDays, dueDay - day), random);
+    const grade = { reviewId: newId(reviewTime), quality, reviewTime };
+    const outcome = reviewMaterial(material, grade);
     material = outcome.material;
     reviews.push(outcome.review);
+    dueDay = day - Math.min(material.schedule.intervalDays, habit.longestWaitDays);
   }
   return { material, reviews };
 }
 
-/** Mostly 4 if recalled, higher for a stronger memory; mostly 1 if not. */
+/** The chance to recall: lower for what is new, higher for what is mature, and lower each day too late. */
+function recallOf(recall: number, intervalDays: number, lateDays: number): number {
+  const byAge = intervalDays === 0 ? -0.05 : intervalDays >= 21 ? 0.02 : 0;
+  return Math.min(0.97, recall + byAge - 0.005 * lateDays);
+}
+
+/** Mostly 4 if recalled; mostly 2 or 1 if not. */
 function drawGrade(recall: number, random: Random): Quality {
   const luck = random();
-  if (random() < recall) return luck < 0.25 - 0.15 * recall ? 3 : luck < 1 - 0.5 * recall ? 4 : 5;
-  return luck < 0.2 ? 0 : luck < 0.65 ? 1 : 2;
+  if (random() < recall) return luck < 0.2 ? 3 : luck < 0.75 ? 4 : 5;
+  return luck < 0.1 ? 0 : luck < 0.45 ? 1 : 2;
 }
 
 function titleOf(random: Random): string {

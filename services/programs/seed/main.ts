@@ -1,30 +1,38 @@
 // npm run seed: fills a database with realistic learners.
 import { randomBytes } from 'node:crypto';
-import { parseArgs } from 'node:util';
 import { Client } from 'pg';
 import { v7 as uuidV7 } from 'uuid';
 import { accountsSchema } from '../../accounts/service.ts';
 import { createLogger } from '../../platform/logging/logger.ts';
 import { migrate } from '../../platform/postgres/migrate.ts';
+import {
+  counted,
+  runCommand,
+  secondsSince,
+  UsageError,
+  wholeNumber,
+} from '../../platform/process/command.ts';
 import { createProgress } from '../../platform/process/progress.ts';
 import { schedulingSchema } from '../../scheduling/service.ts';
+import { givenDatabaseUrl, openProgramDatabase } from '../program-database.ts';
 import { type Learner, writeLearners } from './copy.ts';
-import { openEmbedded } from './database.ts';
+import { drawHabit, historyFor } from './habit.ts';
 import { makeMaterial } from './learner.ts';
 import { makeReminders } from './reminders.ts';
 
 const HELP = `Creates sample learners with materials and review histories.
 
-  npm run seed -- --users N --materials M [--reviews R] [--yes]
+  npm run seed [-- --users N --materials M --reviews R --yes]
 
-  --users N      number of learners, 1 to 100,000
-  --materials M  materials per learner, 1 to 10,000
+  --users N      number of learners, 1 to 100,000; default 20
+  --materials M  materials per learner, 1 to 10,000; default 200
   --reviews R    average reviews per material, 0 to 100; default 10
   --yes          required with DATABASE_URL, because the command writes there
 
 Without DATABASE_URL it writes to the embedded server of DATA_DIR (default .data), which it starts if necessary.
 Where the database has the tables of reminders, half of the learners get some, by e-mail to addresses of example.com.
-At the end it prints the e-mail address of one of the learners.
+At the end it prints the counts, and the e-mail address of one of the learners.
+Exits with 0, and with 1 on an error.
 `;
 const TIME_ZONES = [
   'UTC',
@@ -39,50 +47,43 @@ type LearnerSize = { materials: number; reviews: number; withReminders: boolean 
 /** Approximate number of reviews per transaction. */
 const REVIEWS_AT_A_TIME = 50_000;
 
-try {
-  await main();
-} catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-  process.exitCode = 1;
-}
+const text = { type: 'string' } as const;
+const options = { users: text, materials: text, reviews: text, yes: { type: 'boolean' } } as const;
 
-async function main(): Promise<void> {
-  const number = { type: 'string' } as const;
-  const flag = { type: 'boolean' } as const;
-  const { values } = parseArgs({
-    options: { users: number, materials: number, reviews: number, yes: flag, help: flag },
-  });
-  if (values.help) {
-    process.stdout.write(HELP);
-    return;
-  }
+await runCommand({ name: 'npm run seed', help: HELP, options }, async (values) => {
   const size = {
-    users: wholeNumber('--users', values.users, 1, 100_000),
-    materials: wholeNumber('--materials', values.materials, 1, 10_000),
+    users: wholeNumber('--users', values.users ?? '20', 1, 100_000),
+    materials: wholeNumber('--materials', values.materials ?? '200', 1, 10_000),
     reviews: wholeNumber('--reviews', values.reviews ?? '10', 0, 100),
   };
-  const { DATABASE_URL: given, DATA_DIR: dataDir } = process.env;
-  if (given && !values.yes) throw new Error('This command writes to DATABASE_URL. Add --yes to confirm.');
-  const database = given
-    ? { databaseUrl: given, close: async () => {} }
-    : await openEmbedded(dataDir || '.data');
+  if (givenDatabaseUrl(process.env) !== undefined && !values.yes)
+    throw new UsageError('This command writes to DATABASE_URL. Add --yes to confirm.');
+  const beganMs = performance.now();
+  const { databaseUrl, place, close } = await openProgramDatabase(process.env);
   try {
-    await seed(database.databaseUrl, size);
+    const { email, reviews } = await seed(databaseUrl, size);
+    const counts = `${counted(size.users, 'learner')}, ${counted(size.users * size.materials, 'material')} and ${counted(reviews, 'review')}`;
+    process.stdout.write(
+      `Created ${counts} in ${place}, in ${secondsSince(beganMs)}.\n` +
+        `Look at one of them in the dashboard of npm start: ${email}\n`,
+    );
   } finally {
-    await database.close();
+    await close();
   }
-}
+});
 
+/** @returns the address of one of the learners, and how many reviews all of them have. */
 async function seed(
   databaseUrl: string,
   { users, materials, reviews }: { users: number; materials: number; reviews: number },
-): Promise<void> {
+): Promise<{ email: string; reviews: number }> {
   const logger = createLogger('seed', 'warn');
   for (const schema of [accountsSchema, schedulingSchema]) await migrate({ databaseUrl, ...schema, logger });
   const client = new Client({ connectionString: databaseUrl, application_name: 'seed' });
   await client.connect();
   const withReminders = await hasReminders(client);
   const run = randomBytes(3).toString('hex');
+  let written = 0;
   const progress = createProgress('learners', users);
   const atATime = Math.max(1, Math.floor(REVIEWS_AT_A_TIME / (materials * Math.max(1, reviews))));
   try {
@@ -92,6 +93,7 @@ async function seed(
         makeLearner(`learner${first + index}.${run}@example.com`, { materials, reviews, withReminders }),
       );
       await writeLearners(client, learners);
+      written += learners.flatMap(({ materials: made }) => made.flatMap((each) => each.reviews)).length;
       progress.advance(count);
     }
     await client.query('ANALYZE');
@@ -99,9 +101,7 @@ async function seed(
     progress.end();
     await client.end();
   }
-  process.stdout.write(
-    `Created ${users.toLocaleString('en')} learners. One of them: learner1.${run}@example.com\n`,
-  );
+  return { email: `learner1.${run}@example.com`, reviews: written };
 }
 
 async function hasReminders(client: Client): Promise<boolean> {
@@ -117,9 +117,16 @@ function makeLearner(
   const random = Math.random;
   const newId = (time: Date) =>
     uuidV7({ msecs: time.getTime(), random: randomBytes(16), seq: Math.floor(random() * 2 ** 31) });
-  const memoryDays = 0.7 + 2.5 * random();
+  const { days, longestWaitDays } = historyFor(reviewCount);
+  const habit = drawHabit({
+    nowMs: now.getTime(),
+    days,
+    longestWaitDays,
+    isStudying: reviewCount > 0,
+    random,
+  });
   const materials = Array.from({ length: materialCount }, () =>
-    makeMaterial({ reviewCount, memoryDays, now, random, newId }),
+    makeMaterial({ habit, startDay: days * random(), random, newId }),
   );
   const createTime = new Date(
     Math.min(now.getTime(), ...materials.map(({ material }) => material.createTime.getTime())),
@@ -128,10 +135,4 @@ function makeLearner(
   const userId = newId(createTime);
   const reminders = withReminders ? makeReminders({ userId, timeZone }, { now, random, newId }) : [];
   return { userId, email, timeZone, createTime, materials, reminders, unsubscribeToken: randomBytes(32) };
-}
-
-function wholeNumber(name: string, text: string | undefined, min: number, max: number): number {
-  const number = /^\d{1,9}$/.test(text ?? '') ? Number(text) : Number.NaN;
-  if (number >= min && number <= max) return number;
-  throw new Error(`${name} must be a whole number from ${min} to ${max}. See "npm run seed -- --help".`);
 }

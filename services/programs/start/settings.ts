@@ -10,6 +10,8 @@ import {
   type EnvironmentReader,
   readEnvironment,
 } from '../../platform/process/config.ts';
+import type { WantedPort } from '../../platform/process/ports.ts';
+import { readSecretFiles } from '../../platform/process/secret-files.ts';
 import { makeVapidKeys } from '../../reminders/channels/push/vapid.ts';
 import { readRemindersConfig } from '../../reminders/config.ts';
 import { readRestConfig } from '../../rest/config.ts';
@@ -38,8 +40,9 @@ export function withInnerHost(environment: Environment): Environment {
  * `kept` has the secrets for an environment without any.
  * @throws ConfigError that names every invalid variable.
  */
-export function readStartSettings(environment: Environment, kept: Secrets = STAND_INS) {
-  const problems = new Set<string>();
+export function readStartSettings(given: Environment, kept: Secrets = STAND_INS) {
+  const { environment, problems: ofFiles } = readSecretFiles(given);
+  const problems = new Set(ofFiles);
   const read = <T>(variables: Environment, reading: (reader: EnvironmentReader) => T): T | undefined => {
     try {
       return readEnvironment(variables, reading);
@@ -71,10 +74,16 @@ export function readStartSettings(environment: Environment, kept: Secrets = STAN
   };
   const reminders = isOff('REMINDERS') ? undefined : read(forReminders, readRemindersConfig);
   const watching = read(environment, readTelemetryConfig);
+  if (environment.DATABASE_SESSION_URL && !environment.DATABASE_URL)
+    problems.add(
+      'DATABASE_SESSION_URL is set, but DATABASE_URL is not: the first is for the database of the second',
+    );
   if (problems.size > 0 || !rest || !accounts || !scheduling || !watching) {
     throw new ConfigError([...problems]);
   }
   return {
+    /** The given environment, with the secrets that files contain. */
+    environment,
     dataDir,
     /** undefined: the embedded PostgreSQL of `dataDir`. */
     databaseUrl: environment.DATABASE_URL || undefined,
@@ -88,7 +97,34 @@ export function readStartSettings(environment: Environment, kept: Secrets = STAN
     /** The file with the gateway token; undefined if GATEWAY_TOKENS is set. */
     gatewayTokenFile: environment.GATEWAY_TOKENS ? undefined : join(dataDir, 'gateway-token'),
     watching,
+    /** undefined: LOG_LEVEL is not set. */
+    logLevel: environment.LOG_LEVEL ? rest.logLevel : undefined,
   };
+}
+
+/** Every port of npm start. */
+export function portsOf({
+  rest,
+  gateway,
+  scheduling,
+  accounts,
+  reminders,
+  watching,
+}: StartSettings): WantedPort[] {
+  const { ops } = watching;
+  return [
+    { name: 'REST_PORT', host: rest.host, port: rest.port },
+    ...(gateway ? [{ name: 'GRAPHQL_PORT', host: gateway.host, port: gateway.port }] : []),
+    { name: 'SCHEDULING_PORT', host: scheduling.host, port: scheduling.port },
+    { name: 'ACCOUNTS_PORT', host: accounts.host, port: accounts.port },
+    ...(reminders
+      ? [
+          { name: 'REMINDERS_PORT', host: reminders.host, port: reminders.port },
+          { name: 'REMINDERS_HTTP_PORT', host: reminders.host, port: reminders.httpPort },
+        ]
+      : []),
+    ...(ops ? [{ name: 'OPS_PORT', ...ops }] : []),
+  ];
 }
 
 /** The generated entry of GATEWAY_TOKENS. */
@@ -97,8 +133,8 @@ export function operatorEntry(token: string): string {
 }
 
 /** Stored or new secrets, only for those that the environment lacks. */
-export function keepSecrets(environment: Environment, settings: StartSettings): Secrets {
-  const { dataDir, gateway, gatewayTokenFile, reminders } = settings;
+export function keepSecrets(settings: StartSettings): Secrets {
+  const { environment, dataDir, gateway, gatewayTokenFile, reminders } = settings;
   const random = () => randomBytes(32).toString('hex');
   const needsToken = gateway !== undefined && gatewayTokenFile !== undefined;
   return {

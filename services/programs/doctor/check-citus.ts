@@ -1,0 +1,49 @@
+// Checks a Citus cluster: whether the tables are distributed, and whether each worker is reachable and has free slots.
+import type { Queryable } from '../../platform/postgres/database.ts';
+import { areReviewsDelegated, isDistributed } from '../../scheduling/distribute.ts';
+import { checkNamed, type Finding } from './finding.ts';
+
+/** Slots that a scheduling process may need on each worker, one for each of its connections. */
+const NEEDED_SLOTS = 16;
+
+const HAS_CITUS = `SELECT FROM pg_extension WHERE extname = 'citus'`;
+const IS_COORDINATOR = 'SELECT citus_is_coordinator() AS coordinator';
+const WORKERS = `
+  SELECT nodename || ':' || nodeport AS place, isactive AS active FROM pg_dist_node
+  WHERE groupid > 0 AND noderole = 'primary' ORDER BY 1`;
+/** Success is false for a worker that cannot be reached. */
+const SLOTS = `
+  SELECT nodename || ':' || nodeport AS place, success, result
+  FROM run_command_on_workers($$
+    SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int - count(*)
+    FROM pg_stat_activity WHERE backend_type = 'client backend'$$)`;
+
+/** Nothing on plain PostgreSQL. */
+export async function checkCitus(db: Queryable): Promise<Finding[]> {
+  const { ok, warning, bad } = checkNamed('citus');
+  const query = <R>(text: string) => db.query<R>({ text, values: [] });
+  if ((await query(HAS_CITUS)).length === 0) return [];
+  const [role] = await query<{ coordinator: boolean }>(IS_COORDINATOR);
+  if (role?.coordinator !== true)
+    return [
+      bad('DATABASE_URL names a worker', 'name the coordinator: new materials and deletions lock there'),
+    ];
+  if (!(await isDistributed(db)))
+    return [warning('the tables are not distributed', 'run npm run migrate -- --distribute')];
+  const delegated = (await areReviewsDelegated(db))
+    ? ok('distributed, and reviews run on the nodes of their users')
+    : warning('reviews run on the coordinator', 'run npm run migrate -- --distribute once more');
+  const workers = await query<{ place: string; active: boolean }>(WORKERS);
+  const slots = await query<{ place: string; success: boolean; result: string }>(SLOTS);
+  const found = workers.map(({ place, active }) => {
+    const { ok, warning, bad } = checkNamed(`citus ${place}`);
+    const answer = slots.find((each) => each.place === place);
+    if (!active || answer?.success !== true)
+      return bad('not reachable from the coordinator', 'start this worker, or open the way to it');
+    const free = `${answer.result} connections are free; one scheduling may need ${NEEDED_SLOTS}`;
+    return Number(answer.result) >= NEEDED_SLOTS
+      ? ok(free)
+      : warning(free, 'raise max_connections of this worker');
+  });
+  return [delegated, ...found];
+}

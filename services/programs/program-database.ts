@@ -1,0 +1,58 @@
+// The database of a command: DATABASE_URL, or the embedded server of DATA_DIR, started if it is not running.
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import { startEmbeddedPostgres } from '../embedded-postgres/embedded-postgres.ts';
+import { readSessionUrl } from '../platform/process/common-config.ts';
+import { type Environment, readEnvironment } from '../platform/process/config.ts';
+import { createNarrator } from '../platform/process/narrator.ts';
+
+/** `place` names it without its password. */
+export type ProgramDatabase = { databaseUrl: string; place: string; close(): Promise<void> };
+
+/** @throws Error if DATABASE_URL is malformed, or the embedded server neither runs nor starts. */
+export async function openProgramDatabase(environment: Environment): Promise<ProgramDatabase> {
+  const given = givenDatabaseUrl(environment);
+  if (given !== undefined) return { databaseUrl: given, place: 'DATABASE_URL', close: async () => {} };
+  const directory = clusterFolder(environment);
+  const place = environment.DATA_DIR || '.data';
+  const narrator = createNarrator();
+  narrator.say('starting PostgreSQL');
+  try {
+    const { databaseUrl, stop } = await startEmbeddedPostgres({ directory });
+    return { databaseUrl, place, close: stop };
+  } catch (error) {
+    const running = runningUrl(directory);
+    if (running === undefined) throw error;
+    return { databaseUrl: running, place, close: async () => {} };
+  } finally {
+    narrator.end();
+  }
+}
+
+/** undefined: neither DATABASE_URL nor DATABASE_URL_FILE. @throws ConfigError if it is malformed. */
+export function givenDatabaseUrl(environment: Environment): string | undefined {
+  return readEnvironment(environment, (reader) =>
+    reader.text('DATABASE_URL') === undefined ? undefined : readSessionUrl(reader, 'the PostgreSQL to use'),
+  );
+}
+
+/** Whether there is a database to read: DATABASE_URL, or the data of an earlier start. */
+export function hasDatabase(environment: Environment): boolean {
+  return givenDatabaseUrl(environment) !== undefined || existsSync(join(clusterFolder(environment), 'data'));
+}
+
+/** The folder of the embedded server. */
+function clusterFolder({ DATA_DIR }: Environment): string {
+  return join(DATA_DIR || '.data', 'postgres');
+}
+
+/** The URL of the server that npm start runs there, from its files. */
+export function runningUrl(directory: string): string | undefined {
+  if (!existsSync(directory)) return undefined;
+  const folder = realpathSync(directory);
+  const pidFile = join(folder, 'data/postmaster.pid');
+  if (!existsSync(pidFile)) return undefined;
+  const port = readFileSync(pidFile, 'utf8').split('\n')[3];
+  const password = readFileSync(join(folder, 'password'), 'utf8').trim();
+  return `postgres://postgres:${password}@127.0.0.1:${port}/spaced_repetition`;
+}

@@ -1,0 +1,43 @@
+// Where the lines of npm start go: on a terminal into a file, so that they do not scroll the addresses and the key away.
+import { existsSync, renameSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { destination } from 'pino';
+import { type Audit, createAudit } from '../../platform/logging/audit.ts';
+import { createLogger, createTerminalErrors, type Logger } from '../../platform/logging/logger.ts';
+import type { LogLevel } from '../../platform/process/common-config.ts';
+import { makeWritableFolder } from '../../platform/process/writable-folder.ts';
+
+/** A longer file of an earlier start is kept as log.old. */
+const MAX_BYTES = 10 * 1024 * 1024;
+
+export type StartLog = {
+  logger: Logger;
+  audit: Audit;
+  /** undefined: all lines go to standard error. */
+  file: string | undefined;
+};
+
+/**
+ * `logLevel` undefined: LOG_LEVEL is not set. Then, on a terminal, all lines go to DATA_DIR/log, and errors to the terminal too.
+ * @throws Error if DATA_DIR is not writable.
+ */
+export function openStartLog(dataDir: string, logLevel: LogLevel | undefined): StartLog {
+  if (logLevel !== undefined || !process.stderr.isTTY) {
+    return {
+      logger: createLogger('start', logLevel ?? 'info'),
+      audit: createAudit('start'),
+      file: undefined,
+    };
+  }
+  const file = join(dataDir, 'log');
+  makeWritableFolder(dataDir);
+  if (existsSync(file) && statSync(file).size > MAX_BYTES) renameSync(file, `${file}.old`);
+  const lines = destination({ dest: file, mode: 0o600, sync: true });
+  // A full disk must not stop the services.
+  lines.on('error', () => {});
+  return {
+    logger: createLogger('start', 'info', createTerminalErrors(lines)),
+    audit: createAudit('start', lines),
+    file,
+  };
+}

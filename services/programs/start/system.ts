@@ -1,0 +1,182 @@
+// Starts all services in this process, which still talk to each other over gRPC, and stops them in reverse order.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { startAccounts } from '../../accounts/service.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../embedded-postgres/embedded-postgres.ts';
+import type { Audit } from '../../platform/logging/audit.ts';
+import type { Logger } from '../../platform/logging/logger.ts';
+import {
+  type ProcessTelemetry,
+  startTelemetry,
+  type Telemetry,
+} from '../../platform/observability/telemetry.ts';
+import { type RunningProcess, runProcess } from '../../platform/process/lifecycle.ts';
+import type { Narrator } from '../../platform/process/narrator.ts';
+import { requireFreePorts } from '../../platform/process/ports.ts';
+import { startRest } from '../../rest/service.ts';
+import { startScheduling } from '../../scheduling/service.ts';
+import { toAddresses } from './addresses.ts';
+import { makeDemoUser } from './demo-user.ts';
+import { openStartLog, type StartLog } from './log.ts';
+import { toScreen } from './screen.ts';
+import { keepSecrets, portsOf, readStartSettings, type StartSettings } from './settings.ts';
+
+/** Runs until a signal. `narrator` says what is being started; on a terminal, a last line says where the data is. */
+export async function runSystem(narrator: Narrator): Promise<void> {
+  await runProcess(() => begin(narrator).finally(narrator.end));
+}
+
+async function begin(narrator: Narrator): Promise<RunningProcess> {
+  const settings = readStartSettings(process.env);
+  await requireFreePorts(portsOf(settings));
+  const log = openStartLog(settings.dataDir, settings.logLevel);
+  const { logger } = log;
+  const telemetry = await startTelemetry({ config: settings.watching, name: 'start', logger });
+  const closers: (() => Promise<void>)[] = [telemetry.close];
+  const close = async () => {
+    telemetry.stopping();
+    // Stops parts in reverse order, so that dependencies end last.
+    for (const closer of closers.reverse()) await closer();
+  };
+  try {
+    const { failed, screen } = await startAll({ settings, log, telemetry, narrator }, closers);
+    telemetry.started();
+    narrator.end();
+    process.stdout.write(screen);
+    return {
+      logger,
+      timeoutMs: settings.rest.shutdownTimeoutMs,
+      close: withGoodbye(close, settings),
+      failed,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** Only on a terminal: other output may be closed by then. */
+function withGoodbye(
+  close: () => Promise<void>,
+  { databaseUrl, dataDir }: StartSettings,
+): () => Promise<void> {
+  if (!process.stdout.isTTY) return close;
+  return async () => {
+    process.stdout.write('\nStopping.\n');
+    await close();
+    const place = databaseUrl === undefined ? dataDir : 'the database of DATABASE_URL';
+    process.stdout.write(`Stopped. Your data is in ${place}; npm start continues with it.\n`);
+  };
+}
+
+async function startAll(
+  {
+    settings,
+    log: { logger, audit, file },
+    telemetry,
+    narrator,
+  }: { settings: StartSettings; log: StartLog; telemetry: ProcessTelemetry; narrator: Narrator },
+  closers: (() => Promise<void>)[],
+): Promise<{ failed: Promise<Error | undefined> | undefined; screen: string }> {
+  const { rest } = settings;
+  const now = () => new Date();
+  const common = { logger, now, telemetry };
+  const { databaseUrl, stop, exited } = await openDatabase(settings, logger, narrator);
+  closers.push(stop);
+  // Only now: the embedded server's lock excludes concurrent first starts in this folder.
+  const secrets = keepSecrets(settings);
+  const kept = readStartSettings(settings.environment, secrets);
+  const drainMs = Math.floor(rest.shutdownTimeoutMs / 2);
+  narrator.say('starting accounts');
+  const accounts = await startAccounts({ config: { ...kept.accounts, databaseUrl }, audit, ...common });
+  closers.push(() => accounts.close(drainMs));
+  narrator.say('starting scheduling');
+  const scheduling = await startScheduling({ config: { ...settings.scheduling, databaseUrl }, ...common });
+  closers.push(() => scheduling.close(drainMs));
+  const schedulingTarget = `127.0.0.1:${scheduling.port}`;
+  const accountsTarget = `127.0.0.1:${accounts.port}`;
+  const targets = { schedulingTarget, accountsTarget };
+  narrator.say('starting the REST API');
+  const facade = await startRest({ config: { ...rest, schedulingTarget, accountsTarget }, ...common });
+  closers.push(facade.close);
+
+  if (kept.reminders !== undefined) narrator.say('starting reminders');
+  const reminders = await startRemindersIfOn(kept.reminders, { ...targets, databaseUrl }, common);
+  if (reminders !== undefined) closers.push(() => reminders.close(drainMs));
+  const remindersTarget = reminders && `127.0.0.1:${reminders.port}`;
+
+  const all = { ...targets, remindersTarget };
+  if (kept.gateway !== undefined) narrator.say('starting the gateway');
+  const gateway = await startGatewayIfOn(kept.gateway, { ...all, logger, audit, telemetry });
+  if (gateway !== undefined) closers.push(gateway.close);
+
+  const isEmbedded = settings.databaseUrl === undefined;
+  const { rows, baseUrl } = toAddresses({
+    settings,
+    reminders: kept.reminders,
+    token: secrets.gatewayToken,
+    restPort: facade.port,
+    redisFault: facade.redisFault,
+    gatewayPort: gateway?.port,
+    opsPort: telemetry.opsPort,
+    ...all,
+    logFile: file,
+  });
+  const key = isEmbedded ? await makeDemoUser({ accountsTarget, trust: rest.trust }) : undefined;
+  const dataDir = isEmbedded ? settings.dataDir : undefined;
+  return {
+    failed: exited,
+    screen: toScreen({ rows, baseUrl, key, accountsPort: accounts.port, dataDir }),
+  };
+}
+
+/** Loads Apollo only if the gateway is on. */
+async function startGatewayIfOn(
+  gateway: StartSettings['gateway'],
+  parts: {
+    schedulingTarget: string;
+    accountsTarget: string;
+    remindersTarget: string | undefined;
+    logger: Logger;
+    audit: Audit;
+    telemetry: Telemetry;
+  },
+) {
+  if (gateway === undefined) return undefined;
+  const { schedulingTarget, accountsTarget, remindersTarget, ...rest } = parts;
+  const { startGateway } = await import('../../../gateway/service.ts');
+  return startGateway({ config: { ...gateway, schedulingTarget, accountsTarget, remindersTarget }, ...rest });
+}
+
+/** Loads the mail and push programs only if reminders are on. */
+async function startRemindersIfOn(
+  reminders: StartSettings['reminders'],
+  places: { databaseUrl: string; schedulingTarget: string; accountsTarget: string },
+  common: { logger: Logger; now: () => Date; telemetry: Telemetry },
+) {
+  if (reminders === undefined) return undefined;
+  const { startReminders } = await import('../../reminders/service.ts');
+  return startReminders({ config: { ...reminders, ...places }, ...common });
+}
+
+type StartDatabase = Pick<EmbeddedPostgres, 'databaseUrl' | 'stop'> &
+  Partial<Pick<EmbeddedPostgres, 'exited'>>;
+
+/** DATABASE_URL, else the embedded server. */
+async function openDatabase(
+  { databaseUrl, dataDir }: StartSettings,
+  logger: Logger,
+  narrator: Narrator,
+): Promise<StartDatabase> {
+  if (databaseUrl !== undefined) return { databaseUrl, stop: async () => {} };
+  const directory = join(dataDir, 'postgres');
+  narrator.say(existsSync(join(directory, 'data')) ? 'starting PostgreSQL' : 'creating the database');
+  return startEmbeddedPostgres({
+    directory,
+    notice(text) {
+      narrator.end();
+      process.stdout.write(`${text}\n`);
+    },
+    onRestart: (text) => logger.error(text),
+  });
+}

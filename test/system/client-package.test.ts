@@ -1,0 +1,165 @@
+// The package that `npm pack` makes of the client, installed and used as other people do.
+import { execFile, execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { hasBrowser, startBrowser } from '../support/browser.ts';
+import { root } from '../support/processes.ts';
+import { startSystem, type TestSystem } from '../support/system.ts';
+
+const run = promisify(execFile);
+const MAX_GZIP_BYTES = 6 * 1024;
+const USE = `
+const { material } = await client.createMaterial({ title: 'Packed' });
+const { review } = await client.submitReview(material.id, { quality: 5 });
+const { materials } = await client.searchMaterials({ q: 'Packed' });
+const error = await client.submitReview(material.id, { quality: 7 }).catch((thrown) => thrown);
+const result = [review.quality, materials.length, error instanceof InvalidRequestError, error.field];
+`;
+
+let system: TestSystem;
+let folder: string;
+let pages: Awaited<ReturnType<typeof servePages>>;
+const packed = () => join(folder, 'node_modules/spaced-repetition-client');
+
+beforeAll(async () => {
+  pages = await servePages();
+  system = await startSystem({ corsOrigins: [pages.origin] });
+  folder = mkdtempSync(join(tmpdir(), 'srs-client-'));
+  const npm = (args: string[], cwd: string) => execFileSync('npm', args, { cwd, stdio: 'pipe' });
+  npm(['pack', '--pack-destination', folder], join(root, 'services/rest/client'));
+  const [tarball = ''] = readdirSync(folder);
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module", "private": true }');
+  npm(['install', '--offline', '--no-audit', '--no-fund', `./${tarball}`], folder);
+});
+afterAll(async () => {
+  rmSync(folder, { recursive: true, force: true });
+  await pages.stop();
+  await system.stop();
+});
+
+/** An empty page, and the files of the package. */
+async function servePages() {
+  const server = createServer(({ url = '' }, response) => {
+    if (!url.endsWith('.js')) return response.setHeader('content-type', 'text/html').end('<!doctype html>');
+    response.setHeader('content-type', 'text/javascript');
+    return response.end(readFileSync(join(packed(), 'dist', url)));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  return {
+    origin: `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`,
+    async stop(): Promise<void> {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** The Node of the machine if it is old enough, else the one of the tests; the tests' own is newer than the oldest supported. */
+function olderNode(): string {
+  try {
+    const version = execFileSync('/usr/bin/node', ['--version'], { encoding: 'utf8' });
+    const [major = 0, minor = 0] = version.slice(1).split('.').map(Number);
+    return major > 20 || (major === 20 && minor >= 3) ? '/usr/bin/node' : process.execPath;
+  } catch {
+    return process.execPath;
+  }
+}
+
+test('holds the code, its types, a page to read, and nothing to depend on', () => {
+  expect(readdirSync(packed()).toSorted()).toEqual(['README.md', 'dist', 'package.json']);
+  expect(readdirSync(join(packed(), 'dist')).toSorted()).toEqual([
+    'client.d.ts',
+    'client.js',
+    'errors.d.ts',
+    'errors.js',
+    'send.d.ts',
+    'send.js',
+    'types.d.ts',
+    'types.js',
+  ]);
+  expect(JSON.parse(readFileSync(join(packed(), 'package.json'), 'utf8')).dependencies).toBeUndefined();
+});
+
+test(`has at most ${MAX_GZIP_BYTES} bytes of code after gzip`, () => {
+  const files = readdirSync(join(packed(), 'dist')).filter((file) => file.endsWith('.js'));
+  const code = files.map((file) => readFileSync(join(packed(), 'dist', file), 'utf8')).join('');
+  expect(gzipSync(code).length).toBeLessThanOrEqual(MAX_GZIP_BYTES);
+});
+
+test('imports with explicit extensions only, as Deno and browsers need', () => {
+  for (const file of ['client.js', 'errors.js', 'send.js']) {
+    const source = readFileSync(join(packed(), 'dist', file), 'utf8');
+    for (const [, from = ''] of source.matchAll(/\bfrom '([^']+)'/g)) expect(from).toMatch(/^\.\/\w+\.js$/);
+  }
+});
+
+test('works in plain Node', async () => {
+  const { key } = await system.createUser();
+  writeFileSync(
+    join(folder, 'use.js'),
+    `import { createClient, InvalidRequestError } from 'spaced-repetition-client';
+const client = createClient({ baseUrl: process.env.BASE_URL, apiKey: process.env.API_KEY });
+${USE}console.log(JSON.stringify(result));\n`,
+  );
+  const env = { BASE_URL: `${system.origins[0]}/v1`, API_KEY: key };
+  const { stdout } = await run(olderNode(), ['use.js'], { cwd: folder, env });
+  expect(JSON.parse(stdout)).toEqual([5, 1, true, 'quality']);
+});
+
+test('tells TypeScript what is sent and received', async () => {
+  const check = async (line: string) => {
+    writeFileSync(
+      join(folder, 'use.ts'),
+      `import { createClient } from 'spaced-repetition-client';
+const client = createClient({ baseUrl: 'http://127.0.0.1/v1', apiKey: 'k' });
+${line}\n`,
+    );
+    const options = [
+      '--noEmit',
+      '--strict',
+      '--target',
+      'es2022',
+      '--module',
+      'nodenext',
+      '--lib',
+      'es2022,dom',
+    ];
+    const tsc = join(root, 'node_modules/.bin/tsc');
+    return run(tsc, [...options, '--types', '', 'use.ts'], { cwd: folder }).then(
+      () => 'accepted',
+      ({ stdout }: { stdout: string }) => /error TS\d+/.exec(stdout)?.[0],
+    );
+  };
+  expect(
+    await check(`const { material } = await client.createMaterial({ title: 'A' }); material.ef.toFixed();`),
+  ).toBe('accepted');
+  expect(await check(`await client.snoozeMaterial('id', { snoozeUntil: '2026-12-01T10:00:00Z' });`)).toBe(
+    'accepted',
+  );
+  expect(await check(`await client.snoozeMaterial('id', { reason: 'no time' });`)).toBe('error TS2345');
+  expect(await check(`await client.createMaterial({ title: 1 });`)).toBe('error TS2322');
+  expect(await check(`(await client.getMe()).name;`)).toBe('error TS2339');
+});
+
+test.runIf(hasBrowser('the client'))('works in a browser, on a page of another origin', async () => {
+  const { key } = await system.createUser();
+  const browser = await startBrowser();
+  try {
+    const page = await browser.newPage();
+    await page.goto(pages.origin);
+    const result = await page.evaluate(`(async () => {
+      const { createClient, InvalidRequestError } = await import('/client.js');
+      const client = createClient({ baseUrl: ${JSON.stringify(`${system.origins[0]}/v1`)}, apiKey: ${JSON.stringify(key)} });
+      ${USE}return result;
+    })()`);
+    expect(result).toEqual([5, 1, true, 'quality']);
+  } finally {
+    await browser.close();
+  }
+});

@@ -1,0 +1,44 @@
+// The command line of every program: --help explains it and starts nothing, and an unknown argument is refused.
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { root, startProcess } from '../support/processes.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'srs-commands-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const { scripts }: { scripts: Record<string, string> } = JSON.parse(
+  readFileSync(join(root, 'package.json'), 'utf8'),
+);
+
+/** Those that run a program of another project, which has a --help of its own, or several programs. */
+const OTHERS = ['test', 'test:system', 'faults', 'prepare', 'generate', 'format', 'check'];
+const ours = Object.keys(scripts).filter((name) => !OTHERS.includes(name));
+
+async function run(name: string, argument: string) {
+  const call = name === 'start' ? ['start'] : ['run', name];
+  const program = startProcess('npm', ['--silent', ...call, '--', argument], {
+    env: { HOME: process.env.HOME, DATA_DIR: join(folder, name) },
+  });
+  return { code: await program.ended, stdout: program.stdout(), output: program.output() };
+}
+
+test.each(ours)('%s explains itself with --help, in the common layout', async (name) => {
+  const { code, stdout, output } = await run(name, '--help');
+  expect([code, output]).toEqual([0, stdout]);
+  const call = name === 'start' ? 'npm start' : `npm run ${name}`;
+  expect(stdout).toMatch(new RegExp(`^[A-Z][^\n]*\\.(\n[^\n]+)*\n\n {2}${call}\\b`));
+  expect(stdout).toMatch(/\.\n$/);
+  for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(130);
+  expect(existsSync(join(folder, name))).toBe(false);
+});
+
+test.each(ours)('%s refuses an argument that it does not know', async (name) => {
+  const { code, stdout, output } = await run(name, '--colour');
+  const call = name === 'start' ? 'npm start' : `npm run ${name}`;
+  const prefix = name === 'keys' ? 'invalid_request: ' : '';
+  expect(output).toBe(`${prefix}Unknown option '--colour'. See "${call} -- --help".\n`);
+  expect([stdout, code]).toEqual(['', ['verify', 'doctor', 'soak'].includes(name) ? 2 : 1]);
+  expect(existsSync(join(folder, name))).toBe(false);
+});

@@ -1,0 +1,198 @@
+// What a person sees of npm start on a terminal, and what any start refuses before it makes or migrates anything.
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createTestDatabase } from '../support/database.ts';
+import { createStartPlace, type StartPlace } from '../support/npm-start.ts';
+import { type Process, startProcess } from '../support/processes.ts';
+import { hasTerminal, startOnTerminal } from '../support/terminal.ts';
+
+let place: StartPlace;
+const running: Process[] = [];
+beforeEach(() => {
+  place = createStartPlace();
+});
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((each) => each.end('SIGKILL')));
+  await place.clear();
+});
+
+describe.runIf(hasTerminal)('npm start on a terminal', () => {
+  const startHere = async (more: Record<string, string | undefined> = {}) => {
+    const env = { ...place.environment, LOG_LEVEL: undefined, ...more };
+    const terminal = startOnTerminal('npm start --silent', env);
+    running.push(terminal);
+    await terminal.says((output) => output.includes('Ready.') || undefined);
+    return terminal;
+  };
+
+  test('tells its progress, then one screen without log lines, the next steps, and where the data is at the end', async () => {
+    const { dataDir } = place;
+    const first = await startHere();
+    const progress = [...first.output().matchAll(/\r\d:\d\d {2}([\w ]+)/g)].map(([, text]) => text);
+    expect([...new Set(progress)]).toEqual([
+      'loading',
+      'creating the database',
+      'starting accounts',
+      'starting scheduling',
+      'starting the REST API',
+      'starting the gateway',
+    ]);
+    const [, base, key] = /REST API +(\S+)[\s\S]*(rmk_live_\w{49})/.exec(first.screen()) ?? [];
+    expect((await fetch(`${base}/me`, { headers: { authorization: `Bearer ${key}` } })).status).toBe(200);
+    const [, port] = /accounts \(gRPC\) +127\.0\.0\.1:(\d+)/.exec(first.screen()) ?? [];
+    expect(first.screen()).toContain(`  log                ${join(dataDir, 'log')}\n`);
+    expect(first.screen()).toContain(
+      [
+        'Next, in another terminal:',
+        '  Learners to look at in the dashboard:',
+        `    DATA_DIR='${dataDir}' npm run seed`,
+        '  Another API key:',
+        `    ACCOUNTS_PORT=${port} npm run keys -- create --email demo@example.com --scopes ` +
+          'materials:read,materials:write,reviews:read,reviews:write,snooze:write,profile:read',
+        '',
+        'Ready. Press Ctrl-C to stop.',
+        '',
+      ].join('\n'),
+    );
+    expect(await first.pressCtrlC()).toBe(0);
+    expect(first.screen()).toMatch(
+      new RegExp(
+        `Press Ctrl-C to stop\\.\n\\^C\nStopping\\.\nStopped\\. Your data is in ${dataDir}; npm start continues with it\\.\n$`,
+      ),
+    );
+    const log = readFileSync(join(dataDir, 'log'), 'utf8');
+    expect(statSync(join(dataDir, 'log')).mode & 0o777).toBe(0o600);
+    expect(log).toContain('"audit":true,"action":"CreateApiKey"');
+    expect(log).toContain('"route":"/v1/me"');
+    expect(log).not.toMatch(/"level":[456]0|rmk_live_/);
+
+    const second = await startHere();
+    expect(second.screen()).toContain('  An API key (keys of earlier runs stay valid):\n    ACCOUNTS_PORT=');
+    expect(second.screen()).not.toContain('rmk_live_');
+    expect(await second.pressCtrlC()).toBe(0);
+  });
+
+  test('shows the log lines with LOG_LEVEL, and warns of nothing at the end', async () => {
+    const shown = await startHere({ LOG_LEVEL: 'info' });
+    expect(shown.output()).toMatch(/INFO .*schema migrated/);
+    expect(await shown.pressCtrlC()).toBe(0);
+    expect(shown.output().split('^C').at(-1)).not.toMatch(/WARN|ERROR/);
+    expect(existsSync(join(place.dataDir, 'log'))).toBe(false);
+  });
+});
+
+describe('before it makes anything, npm start', () => {
+  test('names each port that is taken or given twice, by its variable', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => other.once('listening', resolve));
+    const { port } = other.address() as AddressInfo;
+    await expect(
+      place.start({ REST_PORT: `${port}`, SCHEDULING_PORT: `${port}`, OPS_PORT: '0', OPS_HOST: '192.0.2.1' }),
+    ).rejects.toThrow(
+      new Error(
+        [
+          'The configuration is not usable:',
+          `  - REST_PORT is ${port}: 127.0.0.1:${port} is in use by another program; stop it (ss -ltnp 'sport = :${port}' shows it), or set REST_PORT to another port`,
+          `  - REST_PORT and SCHEDULING_PORT are both ${port}: set one of them to another port`,
+          '',
+        ].join('\n'),
+      ),
+    );
+    other.close();
+    expect(existsSync(place.dataDir)).toBe(false);
+  });
+
+  test.each([
+    ['host', 'nowhere.invalid:5432/x', 'ENOTFOUND|EAI_AGAIN', 'correct the host in DATABASE_URL'],
+    ['port', '127.0.0.1:1/x', 'ECONNREFUSED 127.0.0.1:1', 'correct host and port in DATABASE_URL'],
+  ])('names a wrong %s in DATABASE_URL, and no password', async (_, address, reason, remedy) => {
+    const failure = await refused(`postgres://ada:geheim@${address}`);
+    expect(failure).toMatch(
+      new RegExp(
+        `^Could not start: the database ${address} cannot be used: .*(${reason}).*; .*${remedy}.*\n$`,
+      ),
+    );
+    expect(failure).not.toContain('geheim');
+  });
+
+  test('names a wrong password, a wrong database and a malformed DATABASE_URL, and migrates nothing', async () => {
+    const database = await createTestDatabase();
+    const url = new URL(database.databaseUrl);
+    const { host, pathname } = url;
+    url.password = 'geheim';
+    expect(await refused(url.href)).toBe(
+      `Could not start: the database ${host}${pathname} cannot be used: password authentication failed for user "postgres"; put the right user and password into DATABASE_URL\n`,
+    );
+    const missing = new URL('/not-there', database.databaseUrl);
+    expect(await refused(missing.href)).toMatch(
+      new RegExp(
+        `^Could not start: the database ${host}/not-there cannot be used: database "not-there" does not exist; correct the name in DATABASE_URL, or create it: CREATE DATABASE`,
+      ),
+    );
+    expect(await refused('postgres//ada:geheim@host')).toBe(
+      'The configuration is not usable:\n  - DATABASE_URL must be a URL such as postgres://user:password@host:5432/name, special characters in the password percent-encoded\n',
+    );
+    const client = new Client({ connectionString: database.databaseUrl });
+    await client.connect();
+    const { rows } = await client.query(
+      "SELECT 1 FROM pg_namespace WHERE nspname IN ('accounts', 'scheduling')",
+    );
+    await client.end();
+    await database.drop();
+    expect(rows).toEqual([]);
+  });
+
+  test('names a malformed REDIS_URL without repeating it; a Redis that does not answer is a line in the table', async () => {
+    await expect(place.start({ REDIS_URL: 'geheim' })).rejects.toThrow(
+      new Error(
+        'The configuration is not usable:\n  - REDIS_URL must be redis://HOST:PORT or rediss://USER:PASSWORD@HOST:PORT, or several separated by commas\n',
+      ),
+    );
+    const started = await place.start({ REDIS_URL: 'redis://:geheim@127.0.0.1:1', LOG_LEVEL: 'warn' });
+    expect(started.output()).toContain(
+      'write limit        in this process, since the Redis of REDIS_URL does not answer (connect ECONNREFUSED 127.0.0.1:1): start it, or correct REDIS_URL\n',
+    );
+    expect(started.output()).toContain(
+      '"msg":"Redis is unavailable: this process limits writes, at the same rate"',
+    );
+    expect(started.output()).not.toContain('geheim');
+  });
+
+  /** What it says when it does not start. */
+  const refused = (databaseUrl: string): Promise<string> =>
+    place.start({ DATABASE_URL: databaseUrl, GATEWAY: 'off' }).then(
+      () => 'started',
+      (error: Error) => error.message,
+    );
+});
+
+test('npm run verify reads the data of DATA_DIR, and without any says what to do', async () => {
+  const env = { ...place.environment };
+  const run = async (...script: string[]) => {
+    const process = startProcess('npm', ['run', '--silent', ...script], { env });
+    running.push(process);
+    return [await process.ended, process.output()];
+  };
+  expect(await run('verify')).toEqual([
+    2,
+    'There is no data to verify: DATABASE_URL is not set, and DATA_DIR has no database. Run npm start first.\n',
+  ]);
+  expect(existsSync(place.dataDir)).toBe(false);
+  const seeded = await run('seed', '--', '--users', '1', '--materials', '2', '--reviews', '0');
+  expect(seeded).toEqual([
+    0,
+    expect.stringMatching(
+      new RegExp(`^Created 1 learner, 2 materials and \\d+ reviews? in ${place.dataDir}, in `),
+    ),
+  ]);
+  expect(await run('verify')).toEqual([
+    0,
+    expect.stringMatching(
+      new RegExp(`^2 materials, .*: 0 drifted\nVerified ${place.dataDir} in \\d+\\.\\d s\\. Everything`),
+    ),
+  ]);
+});

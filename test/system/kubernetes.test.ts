@@ -1,0 +1,170 @@
+// Checks the manifests for Kubernetes against its published types: names, values, and that they say what the code does.
+import { execFileSync, spawnSync } from 'node:child_process';
+import { globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
+import { root } from '../support/processes.ts';
+
+const kubernetes = join(root, 'deploy/kubernetes');
+const files = globSync('*/*.yaml', { cwd: kubernetes }).filter(
+  (file) => !file.endsWith('kustomization.yaml'),
+);
+// biome-ignore lint/suspicious/noExplicitAny: the types are what is checked
+type Manifest = any;
+const manifestsOf = (text: string): Manifest[] => parseAllDocuments(text).map((document) => document.toJS());
+const manifests = files.flatMap((file) => manifestsOf(readFileSync(join(kubernetes, file), 'utf8')));
+const ofKind = (kind: string): Manifest[] => manifests.filter((manifest) => manifest.kind === kind);
+const named = (kind: string, name: string): Manifest =>
+  ofKind(kind).find(({ metadata }) => metadata.name === name);
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'srs-kubernetes-'));
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** The compiler's errors on `list`: of a field that does not exist, too. */
+function errorsOf(list: readonly Manifest[]): string {
+  const lines = list.flatMap((manifest, index) => [
+    `import type { I${manifest.kind} as Type${index} } from 'kubernetes-models/${manifest.apiVersion}';`,
+    `export const manifest${index}: Type${index} = ${JSON.stringify(manifest)};`,
+  ]);
+  writeFileSync(join(folder, 'manifests.ts'), lines.join('\n'));
+  const flags = ['--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext', '--target', 'es2024'];
+  const tsc = join(root, 'node_modules/.bin/tsc');
+  return spawnSync(tsc, [...flags, '--types', '', 'manifests.ts'], { cwd: folder, encoding: 'utf8' }).stdout;
+}
+
+describe('the manifests', () => {
+  test('have only fields and values that Kubernetes knows', async () => {
+    expect(manifests.map(({ kind }) => kind).toSorted()).toEqual([
+      ...[
+        'Deployment',
+        'Deployment',
+        'Deployment',
+        'HorizontalPodAutoscaler',
+        'HorizontalPodAutoscaler',
+        'Job',
+      ],
+      ...['NetworkPolicy', 'NetworkPolicy', 'NetworkPolicy', 'NetworkPolicy'],
+      ...[
+        'PodDisruptionBudget',
+        'PodDisruptionBudget',
+        'PodDisruptionBudget',
+        'Service',
+        'Service',
+        'Service',
+      ],
+    ]);
+    expect(errorsOf(manifests)).toBe('');
+    for (const manifest of manifests) {
+      const models = await import(/* @vite-ignore */ `kubernetes-models/${manifest.apiVersion}`);
+      expect(() => new models[manifest.kind](manifest).validate(), manifest.metadata.name).not.toThrow();
+    }
+  });
+
+  test('would be refused with a misspelt field', () => {
+    const wrong = structuredClone(named('Deployment', 'rest'));
+    wrong.spec.template.spec.containers[0].readynessProbe = {};
+    expect(errorsOf([wrong])).toContain(`'"readynessProbe"' does not exist in type 'IContainer'`);
+  });
+
+  test('are all listed by their kustomization, and no other', () => {
+    for (const name of ['base', 'two']) {
+      const { resources } = parse(readFileSync(join(kubernetes, name, 'kustomization.yaml'), 'utf8'));
+      const listed = resources.filter((resource: string) => resource !== '../base');
+      expect(listed.toSorted()).toEqual(
+        files
+          .filter((file) => file.startsWith(`${name}/`))
+          .map((file) => basename(file))
+          .toSorted(),
+      );
+    }
+  });
+
+  test('give each Pod time to drain: preStop and SHUTDOWN_TIMEOUT_MS fit into its grace', () => {
+    for (const { metadata, spec } of ofKind('Deployment')) {
+      const [container] = spec.template.spec.containers;
+      const [, preStopSeconds] = container.lifecycle.preStop.exec.command;
+      // The default of SHUTDOWN_TIMEOUT_MS is 10 s.
+      expect(Number(preStopSeconds) + 10, metadata.name).toBeLessThan(
+        spec.template.spec.terminationGracePeriodSeconds,
+      );
+      // A node's kube-proxy and callers' DNS have this long to notice; readiness is asked less often.
+      expect(Number(preStopSeconds)).toBeGreaterThan(container.readinessProbe.periodSeconds);
+      expect([container.livenessProbe.httpGet.path, container.readinessProbe.httpGet.path]).toEqual([
+        '/live',
+        '/ready',
+      ]);
+    }
+  });
+
+  test('run the programs that docker-compose runs, with secrets from files and nothing writable but /tmp', () => {
+    const compose = parse(readFileSync(join(root, 'docker-compose.yml'), 'utf8'), { merge: true });
+    for (const { kind, metadata, spec } of [...ofKind('Deployment'), ...ofKind('Job')]) {
+      const { containers, volumes, enableServiceLinks } = spec.template.spec;
+      const [container] = containers;
+      const service = compose.services[metadata.name];
+      expect(container.command).toEqual(service.command);
+      expect(container.securityContext).toEqual({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      });
+      expect(enableServiceLinks, kind).toBe(false);
+      const mounted = volumes[0].secret.items.map(({ key }: { key: string }) => key);
+      const named = container.env
+        .filter(({ name }: { name: string }) => name.endsWith('_FILE'))
+        .map(({ value }: { value: string }) => basename(value));
+      expect(mounted.toSorted()).toEqual(named.toSorted());
+      expect(service.secrets).toEqual(expect.arrayContaining(named));
+      expect(JSON.stringify(container.env)).not.toMatch(
+        /"(SERVICE_TOKEN|DATABASE_URL|KEY_PEPPER|REDIS_URL)"/,
+      );
+    }
+  });
+
+  test('let callers find every replica of the gRPC services, which a headless Service names', () => {
+    for (const name of ['accounts', 'scheduling'])
+      expect(named('Service', name).spec).toMatchObject({
+        clusterIP: 'None',
+        selector: { 'app.kubernetes.io/name': name },
+      });
+    expect(named('Service', 'rest').spec.clusterIP).toBeUndefined();
+  });
+
+  test('never let an eviction end the last replica', () => {
+    expect(
+      ofKind('PodDisruptionBudget').map(({ metadata, spec }) => [metadata.name, spec.minAvailable]),
+    ).toEqual([
+      ['accounts', 1],
+      ['scheduling', 1],
+      ['rest', 1],
+    ]);
+  });
+});
+
+function hasKustomize(): boolean {
+  try {
+    return /Kustomize Version: v[5-9]/.test(
+      execFileSync('kubectl', ['version', '--client'], { encoding: 'utf8' }),
+    );
+  } catch {
+    return false;
+  }
+}
+
+test.runIf(hasKustomize())('kustomize builds two of each', () => {
+  const built = manifestsOf(
+    execFileSync('kubectl', ['kustomize', join(kubernetes, 'two')], { encoding: 'utf8' }),
+  );
+  expect(built).toHaveLength(manifests.length);
+  expect(errorsOf(built)).toBe('');
+  const deployments = built.filter(({ kind }) => kind === 'Deployment');
+  expect(deployments.map(({ spec }) => spec.replicas)).toEqual([2, 2, 2]);
+  expect(new Set(built.map(({ metadata }) => metadata.namespace))).toEqual(new Set(['spaced-repetition']));
+});

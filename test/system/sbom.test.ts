@@ -1,0 +1,44 @@
+// npm run sbom against package.json and the lock file.
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { root } from '../support/processes.ts';
+
+type Component = { name: string; version: string; purl: string; hashes?: { alg: string }[] };
+const { name, version, dependencies, devDependencies } = JSON.parse(
+  readFileSync(join(root, 'package.json'), 'utf8'),
+);
+const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
+
+test('the bill of materials has every package that is deployed, with its hash, and no development package', async () => {
+  const { stdout } = await promisify(execFile)('npm', ['run', '--silent', 'sbom'], {
+    cwd: root,
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  const sbom = JSON.parse(stdout);
+  expect([sbom.bomFormat, sbom.specVersion]).toEqual(['CycloneDX', '1.5']);
+  expect(sbom.metadata.component).toMatchObject({ type: 'application', name, version });
+  const components: Component[] = sbom.components;
+  const refs = new Set(components.map((component) => `${component.name}@${component.version}`));
+  for (const [dependency, exact] of Object.entries(dependencies))
+    expect(refs.has(`${dependency}@${exact}`), dependency).toBe(true);
+  // A development package can also be a dependency of one that is deployed.
+  const isDevelopment = ([dependency]: [string, unknown]) =>
+    packages[`node_modules/${dependency}`].dev === true;
+  const development = Object.entries(devDependencies).filter(isDevelopment);
+  expect(development.length).toBeGreaterThan(10);
+  for (const [dependency, exact] of development)
+    expect(refs.has(`${dependency}@${exact}`), dependency).toBe(false);
+  for (const { name: component, purl, hashes } of components) {
+    expect(purl, component).toMatch(/^pkg:npm\/.+@.+/);
+    expect(
+      hashes?.map(({ alg }) => alg),
+      component,
+    ).toEqual(['SHA-512']);
+  }
+  refs.add(`${name}@${version}`);
+  for (const { ref, dependsOn } of sbom.dependencies)
+    for (const each of [ref, ...dependsOn]) expect(refs.has(each), each).toBe(true);
+});
