@@ -6,6 +6,7 @@ import { ServiceError } from '../services/platform/errors.ts';
 import { registerAdmission } from '../services/platform/http/admission.ts';
 import { createAnonymousPacer, paceAnonymousCallers } from '../services/platform/http/anonymous-callers.ts';
 import { boundConnections } from '../services/platform/http/connections.ts';
+import { registerCompression } from '../services/platform/http/content/compression.ts';
 import { fastifyOptions } from '../services/platform/http/malformed.ts';
 import { noteRefusal } from '../services/platform/http/request-log.ts';
 import { registerShutdown } from '../services/platform/http/shutdown.ts';
@@ -15,12 +16,16 @@ import type { Logger } from '../services/platform/logging/logger.ts';
 import { observeHttp } from '../services/platform/observability/observe-http.ts';
 import { NO_TELEMETRY, type Telemetry } from '../services/platform/observability/telemetry.ts';
 import { readTraceparent } from '../services/platform/observability/trace-context.ts';
-import { type GatewayToken, type Identity, identify } from './access/tokens.ts';
+import { createCallerIdentifier } from './access/callers.ts';
+import { registerOidcRoutes } from './access/oidc/routes.ts';
+import type { SignIn } from './access/oidc/sign-in.ts';
+import type { GatewayToken, Identity } from './access/tokens.ts';
 import type { Clients } from './clients.ts';
 import { registerDashboard } from './dashboard/dashboard.ts';
 import { registerGraphiql } from './graphiql/graphiql.ts';
 import { startApollo } from './graphql/apollo.ts';
 import type { GatewayContext } from './graphql/context.ts';
+import { responseTypeOf } from './graphql/response-type.ts';
 import { beginAnswer, createGatewayLog, registerHttp, sendError, toJson, UNAVAILABLE_BODY } from './http.ts';
 import { type Inspected, inspect } from './limits/inspect.ts';
 import { createKnownDocuments } from './limits/known-documents.ts';
@@ -44,14 +49,19 @@ export type GatewayDependencies = {
   schema: GraphQLSchema;
   clients: Clients;
   tokens: readonly GatewayToken[];
+  /** undefined: people sign in with gateway tokens only. */
+  signIn?: SignIn | undefined;
   audit: Audit;
   logger: Logger;
+  /** Default: 0. */
+  drainMs?: number | undefined;
   telemetry?: Telemetry;
 };
 
 export async function buildGateway(dependencies: GatewayDependencies): Promise<FastifyInstance> {
-  const { schema, clients, tokens, audit, logger, telemetry = NO_TELEMETRY } = dependencies;
+  const { schema, clients, tokens, signIn, audit, logger, drainMs, telemetry = NO_TELEMETRY } = dependencies;
   const shared = createSharedReads(clients);
+  const identifyCaller = createCallerIdentifier(tokens, signIn?.verifier);
   const documents = createKnownDocuments();
   const lanesOf = createLanes();
   const log = createGatewayLog(logger);
@@ -65,8 +75,9 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
   observeHttp(app, 'gateway', telemetry);
   paceAnonymousCallers(app, anonymousPacer, isAnonymous);
   registerHttp(app, { logger, log, fairnessKeyOf });
+  registerCompression(app);
   limitUnreadResponses(app, { fairnessKeyOf, refusal: UNAVAILABLE_BODY });
-  registerShutdown(app);
+  registerShutdown(app, drainMs);
   const apollo = await startApollo({ app, schema, documents, logger, telemetry });
   const settle = (request: FastifyRequest, mutation: RequestedMutation, outcome: string) => {
     const { responseKey, action, targets } = mutation;
@@ -80,12 +91,7 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
   await app.register(async (graphql) => {
     graphql.addHook('onRequest', async (request) => {
       // Runs before the body is read, so that anonymous requests are refused before any work.
-      request.identity = identify(tokens, request.headers.authorization) ?? null;
-      if (request.identity === null) {
-        throw new ServiceError('UNAUTHORIZED', {
-          message: 'A gateway token is required. Send it as "Authorization: Bearer <token>".',
-        });
-      }
+      request.identity = await identifyCaller(request.headers.authorization);
     });
     registerAdmission(graphql, {
       tier: 'gateway',
@@ -99,7 +105,7 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
       '/graphql',
       {
         preHandler: async (request) => {
-          acceptJson(request);
+          acceptOneType(request);
           request.inspected = inspect(schema, documents, request.body);
           request.settled = new Set();
           const refusal = request.inspected.refusal ?? refusalOfRole(request);
@@ -145,6 +151,7 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
       }),
     );
   });
+  registerOidcRoutes(app, signIn);
   registerGraphiql(app);
   registerDashboard(app);
   return app;
@@ -154,9 +161,9 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
 const fairnessKeyOf = ({ identity }: FastifyRequest): string => identity?.name ?? 'anonymous';
 const isAnonymous = ({ identity }: FastifyRequest): boolean => identity === null;
 
-/** Apollo checks Accept only after a mutation has run, and would then respond with 406, so JSON is always acceptable. */
-function acceptJson({ headers }: FastifyRequest): void {
-  if (headers.accept !== undefined) headers.accept = `application/json;q=0.001, ${headers.accept}`;
+/** Leaves Apollo one type: it checks Accept only after a mutation has run, and would then respond with 406. */
+function acceptOneType({ headers }: FastifyRequest): void {
+  headers.accept = responseTypeOf(headers.accept);
 }
 
 /** Refuses mutations of viewers before execution. */

@@ -2,6 +2,7 @@
 import type { ApiKeyServiceDefinition } from '../generated/accounts/v1/ApiKeyService.ts';
 import type { UserServiceDefinition } from '../generated/accounts/v1/UserService.ts';
 import type { ReminderServiceDefinition } from '../generated/reminders/v1/ReminderService.ts';
+import type { LearnerServiceDefinition } from '../generated/scheduling/v1/LearnerService.ts';
 import type { MaterialServiceDefinition } from '../generated/scheduling/v1/MaterialService.ts';
 import type { ReviewServiceDefinition } from '../generated/scheduling/v1/ReviewService.ts';
 import type { SnoozeServiceDefinition } from '../generated/scheduling/v1/SnoozeService.ts';
@@ -22,6 +23,7 @@ export type Clients = {
   reviews: GrpcClient<ReviewServiceDefinition>;
   snoozes: GrpcClient<SnoozeServiceDefinition>;
   stats: GrpcClient<StatsServiceDefinition>;
+  learners: GrpcClient<LearnerServiceDefinition>;
   userData: GrpcClient<UserDataServiceDefinition, 'ExportUserData'>;
   /** undefined: REMINDERS=off. */
   reminders: GrpcClient<ReminderServiceDefinition, 'ExportUserData'> | undefined;
@@ -52,6 +54,7 @@ export function createClients(
     materials: scheduling<MaterialServiceDefinition>('MaterialService'),
     reviews: scheduling<ReviewServiceDefinition>('ReviewService'),
     snoozes: scheduling<SnoozeServiceDefinition>('SnoozeService'),
+    learners: scheduling<LearnerServiceDefinition>('LearnerService'),
     stats: scheduling<StatsServiceDefinition>('StatsService'),
     userData: scheduling<UserDataServiceDefinition, 'ExportUserData'>('UserDataService'),
     reminders:

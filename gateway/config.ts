@@ -7,6 +7,7 @@ import {
   readTarget,
 } from '../services/platform/process/common-config.ts';
 import type { EnvironmentReader } from '../services/platform/process/config.ts';
+import { type OidcSettings, readOidcSettings } from './access/oidc/settings.ts';
 import { type GatewayToken, readGatewayTokens } from './access/tokens.ts';
 
 export type GatewayConfig = CommonConfig &
@@ -15,11 +16,14 @@ export type GatewayConfig = CommonConfig &
     port: number;
     /** undefined: REMINDERS=off. */
     remindersTarget: string | undefined;
-    /** Not empty if the environment is valid. */
+    /** Not empty if the environment is valid and names no OpenID provider. */
     tokens: readonly GatewayToken[];
+    /** undefined: people sign in with gateway tokens only. */
+    oidc: OidcSettings | undefined;
   };
 
 export function readGatewayConfig(reader: EnvironmentReader): GatewayConfig {
+  const oidc = readOidcSettings(reader);
   return {
     ...readCommonConfig(reader),
     host: reader.textOr('HOST', '127.0.0.1'),
@@ -29,6 +33,7 @@ export function readGatewayConfig(reader: EnvironmentReader): GatewayConfig {
       reader.oneOf('REMINDERS', ['on', 'off'], 'on') === 'on'
         ? readTarget(reader, 'REMINDERS', 50_053)
         : undefined,
-    tokens: readGatewayTokens(reader),
+    tokens: readGatewayTokens(reader, { required: oidc === undefined }),
+    oidc,
   };
 }

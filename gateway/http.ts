@@ -17,6 +17,7 @@ import {
 } from '../services/platform/http/request-log.ts';
 import type { Logger } from '../services/platform/logging/logger.ts';
 import { refusalOf, toGraphQLError } from './graphql/errors.ts';
+import { responseTypeOf } from './graphql/response-type.ts';
 
 export function createGatewayLog(logger: Logger): RequestLog {
   return createRequestLog(logger, 'gateway', ({ identity }) => ({ caller: identity?.name }));
@@ -30,6 +31,14 @@ export function registerHttp(app: FastifyInstance, { logger, log, fairnessKeyOf 
     beginAnswer(log, request, reply);
     const refusal = refusalOfHeaders(request);
     if (refusal !== undefined) throw refusal;
+  });
+  app.route({
+    method: ['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
+    url: '/graphql',
+    handler: (_request, reply) => {
+      const error = new ServiceError('INVALID_REQUEST', { message: 'GraphQL is served over POST only.' });
+      return sendError(reply.header('allow', 'POST'), error, 405);
+    },
   });
   app.setNotFoundHandler((_request, reply) => {
     const message = 'There is only POST /graphql here, GraphiQL at /, and the dashboard at /dashboard.';
@@ -60,9 +69,17 @@ export const toJson = (error: ServiceError) => JSON.stringify({ errors: [toGraph
 /** The body of a 503 under load shedding. */
 export const UNAVAILABLE_BODY = toJson(new ServiceError('UNAVAILABLE'));
 
-export function sendError(reply: FastifyReply, error: ServiceError): FastifyReply {
+/** `status`: default that of the error. */
+export function sendError(
+  reply: FastifyReply,
+  error: ServiceError,
+  status: number = ERROR_CATALOGUE[error.reason].httpStatus,
+): FastifyReply {
   const answer = toGraphQLError(error);
   if (error.reason === 'UNAUTHORIZED') reply.header('www-authenticate', 'Bearer');
   noteRefusal(reply.request, { ...refusalOf(answer), cause: causeOf(error) });
-  return reply.code(ERROR_CATALOGUE[error.reason].httpStatus).send({ errors: [answer] });
+  return reply
+    .code(status)
+    .type(`${responseTypeOf(reply.request.headers.accept)}; charset=utf-8`)
+    .send(JSON.stringify({ errors: [answer] }));
 }

@@ -4,6 +4,12 @@ import { runService } from '../services/platform/process/run-service.ts';
 import { readGatewayConfig } from './config.ts';
 import { startGateway } from './service.ts';
 
-await runService('gateway', readGatewayConfig, (parts) =>
-  startGateway({ ...parts, audit: createAudit('gateway') }),
-);
+await runService({
+  name: 'gateway',
+  does: 'Runs the GraphQL gateway alone, with GraphiQL and the dashboard.',
+  reads:
+    'GATEWAY_TOKENS is required; SCHEDULING_URL, ACCOUNTS_URL and REMINDERS_URL default to this machine, GRAPHQL_PORT to 4000.',
+  readConfig: readGatewayConfig,
+  ports: ({ host, port }) => [{ name: 'GRAPHQL_PORT', host, port }],
+  start: (parts) => startGateway({ ...parts, audit: createAudit('gateway') }),
+});

@@ -5,6 +5,7 @@ import { buildOrClose, listenOrClose } from '../services/platform/http/listen.ts
 import type { Audit } from '../services/platform/logging/audit.ts';
 import type { Logger } from '../services/platform/logging/logger.ts';
 import { NO_TELEMETRY, type Telemetry } from '../services/platform/observability/telemetry.ts';
+import { createSignIn } from './access/oidc/sign-in.ts';
 import { buildGateway } from './app.ts';
 import { closeClients, createClients } from './clients.ts';
 import type { GatewayConfig } from './config.ts';
@@ -22,13 +23,14 @@ export async function startGateway(options: {
   const { config, logger, audit, telemetry = NO_TELEMETRY } = options;
   const schema = buildGatewaySchema();
   const clients = createClients(config, telemetry, logger);
+  const signIn = config.oidc && createSignIn(config.oidc, logger);
   const closePeerChecks = addPeerChecks('gateway', config, telemetry);
   const closeParts = () => {
     closePeerChecks();
     closeClients(clients);
   };
   const app = await buildOrClose(
-    () => buildGateway({ schema, clients, tokens: config.tokens, audit, logger, telemetry }),
+    () => buildGateway({ ...config, schema, clients, signIn, audit, logger, telemetry }),
     closeParts,
   );
   const close = async () => {

@@ -14,9 +14,9 @@ export const HOW_TO_MAKE_ONE =
   'name:role:token entries separated by commas, role viewer or operator, token of at least 32 characters such as the output of "openssl rand -hex 32"';
 
 /** Parses GATEWAY_TOKENS; problems do not repeat the entry. */
-export function readGatewayTokens(reader: EnvironmentReader): GatewayToken[] {
-  const text = reader.required('GATEWAY_TOKENS', HOW_TO_MAKE_ONE);
-  if (text === '') return [];
+export function readGatewayTokens(reader: EnvironmentReader, { required = true } = {}): GatewayToken[] {
+  const text = required ? reader.required('GATEWAY_TOKENS', HOW_TO_MAKE_ONE) : reader.text('GATEWAY_TOKENS');
+  if (!text) return [];
   const tokens = text.split(',').map(parseToken);
   if (tokens.includes(undefined)) reader.problem(`GATEWAY_TOKENS must be ${HOW_TO_MAKE_ONE}`);
   return tokens.filter((token) => token !== undefined);
@@ -28,12 +28,13 @@ export function parseToken(entry: string): GatewayToken | undefined {
   return { name, role: role === 'operator' ? 'operator' : 'viewer', sha256: digest(token) };
 }
 
-/** The identity behind an Authorization header, compared in constant time. */
-export function identify(
-  tokens: readonly GatewayToken[],
-  authorization: string | undefined,
-): Identity | undefined {
-  const [, sent = ''] = /^bearer +(.*)$/i.exec(authorization?.trim() ?? '') ?? [];
+/** The token in an Authorization header; empty without one. */
+export function bearerOf(authorization: string | undefined): string {
+  return /^bearer +(.*)$/i.exec(authorization?.trim() ?? '')?.[1] ?? '';
+}
+
+/** The identity behind a gateway token, compared in constant time. */
+export function identify(tokens: readonly GatewayToken[], sent: string): Identity | undefined {
   const sha256 = digest(sent);
   const [found] = tokens.filter((token) => timingSafeEqual(token.sha256, sha256));
   return found && { name: found.name, role: found.role };

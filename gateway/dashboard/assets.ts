@@ -1,18 +1,15 @@
-// The dashboard's files, read and compressed at start, under paths with a content hash.
-import { createHash } from 'node:crypto';
+// The dashboard's files, read at start, under paths with a content hash.
 import { globSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, extname, join } from 'node:path';
-import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { type Asset, createAsset, digestOf } from '../../services/platform/http/content/asset.ts';
 
-export type Encoding = 'br' | 'gzip' | 'identity';
-export type Asset = { type: string; digest: string; bodies: Record<Encoding, Buffer> };
-
-const TYPES: Readonly<Record<string, string>> = {
+const TYPES = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
 };
+const typeOf = (name: string) => (extname(name) === '.css' ? TYPES['.css'] : TYPES['.js']);
 const ASSETS = '{{assets}}';
 const PRELOADS = '{{preloads}}';
 
@@ -28,9 +25,9 @@ export function loadAssets(): { page: Asset; files: ReadonlyMap<string, Asset> }
     .replace(PRELOADS, names.filter(isModule).map(preload).join('\n  '))
     .replaceAll(ASSETS, base);
   return {
-    page: createAsset('.html', Buffer.from(html)),
+    page: createAsset(TYPES['.html'], Buffer.from(html)),
     files: new Map(
-      [...contents].map(([name, content]) => [`${base}/${name}`, createAsset(extname(name), content)]),
+      [...contents].map(([name, content]) => [`${base}/${name}`, createAsset(typeOf(name), content)]),
     ),
   };
 }
@@ -48,17 +45,4 @@ const isModule = (name: string) => name.endsWith('.js');
 /** Preload links, since the browser otherwise discovers modules one import level at a time. */
 function preload(name: string): string {
   return `<link rel="modulepreload" href="${ASSETS}/${name}">`;
-}
-
-function createAsset(extension: string, content: Buffer): Asset {
-  const params = { [constants.BROTLI_PARAM_QUALITY]: 6 };
-  return {
-    type: TYPES[extension] ?? 'application/octet-stream',
-    digest: digestOf(content),
-    bodies: { br: brotliCompressSync(content, { params }), gzip: gzipSync(content), identity: content },
-  };
-}
-
-function digestOf(content: Buffer): string {
-  return createHash('sha256').update(content).digest('hex').slice(0, 16);
 }

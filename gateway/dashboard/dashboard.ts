@@ -1,6 +1,7 @@
 // Serves the dashboard at /dashboard: the ES modules of page/ and Chart.js, without a CDN.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type Asset, type Encoding, loadAssets } from './assets.ts';
+import { type Asset, sendAsset } from '../../services/platform/http/content/asset.ts';
+import { loadAssets } from './assets.ts';
 
 /** No other origins, no inline code, and Trusted Types against markup injection. */
 const CONTENT_SECURITY_POLICY = [
@@ -15,7 +16,7 @@ const CONTENT_SECURITY_POLICY = [
   "require-trusted-types-for 'script'",
 ].join('; ');
 
-/** Registers the page and its files, which are read and compressed once. */
+/** Registers the page and its files, which are read once. */
 export function registerDashboard(app: FastifyInstance): void {
   const { page, files } = loadAssets();
   const answerPage = answerWith(page, 'no-cache');
@@ -28,31 +29,8 @@ export function registerDashboard(app: FastifyInstance): void {
 }
 
 function answerWith(asset: Asset, cacheControl: string) {
-  return (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-    const encoding = chooseEncoding(request.headers['accept-encoding']);
-    const etag = `"${asset.digest}-${encoding}"`;
-    reply
-      .header('content-security-policy', CONTENT_SECURITY_POLICY)
-      .header('cache-control', cacheControl)
-      .header('vary', 'accept-encoding')
-      .header('etag', etag);
-    if (isKnown(request.headers['if-none-match'], etag)) return reply.code(304).send();
-    if (encoding !== 'identity') reply.header('content-encoding', encoding);
-    return reply.type(asset.type).send(asset.bodies[encoding]);
+  return (request: FastifyRequest, reply: FastifyReply) => {
+    reply.headers({ 'content-security-policy': CONTENT_SECURITY_POLICY, 'cache-control': cacheControl });
+    return sendAsset(request, reply, asset);
   };
-}
-
-/** The smallest encoding that the client accepts; q=0 excludes one. */
-function chooseEncoding(accepted: string | string[] | undefined): Encoding {
-  const names = String(accepted ?? '')
-    .toLowerCase()
-    .split(',')
-    .filter((part) => !/;\s*q=0(\.0*)?\s*$/.test(part))
-    .map((part) => part.split(';')[0]?.trim());
-  if (names.includes('br')) return 'br';
-  return names.includes('gzip') ? 'gzip' : 'identity';
-}
-
-function isKnown(ifNoneMatch: string | undefined, etag: string): boolean {
-  return (ifNoneMatch ?? '').split(',').some((known) => known.trim().replace(/^W\//, '') === etag);
 }

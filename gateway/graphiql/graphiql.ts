@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
+import { createAsset, sendAsset } from '../../services/platform/http/content/asset.ts';
 
 const require = createRequire(import.meta.url);
 const own = (file: string) => readFileSync(join(import.meta.dirname, file));
@@ -31,6 +32,7 @@ export function registerGraphiql(app: FastifyInstance): void {
   const files: Record<string, [type: string, content: Buffer]> = {
     '/': [HTML, own('index.html')],
     '/graphiql/page.js': [SCRIPT, own('page.js')],
+    '/graphiql/session.js': [SCRIPT, own('../dashboard/page/login/session.js')],
     '/graphiql/page.css': [STYLE, own('page.css')],
     '/graphiql/react.js': [SCRIPT, packaged('react', 'umd/react.production.min.js')],
     '/graphiql/react-dom.js': [SCRIPT, packaged('react-dom', 'umd/react-dom.production.min.js')],
@@ -38,8 +40,10 @@ export function registerGraphiql(app: FastifyInstance): void {
     '/graphiql/graphiql.css': [STYLE, packaged('graphiql', 'graphiql.min.css')],
   };
   for (const [path, [type, content]] of Object.entries(files)) {
-    app.get(path, (_request, reply) =>
-      reply.type(type).header('content-security-policy', CONTENT_SECURITY_POLICY).send(content),
-    );
+    const asset = createAsset(type, content);
+    app.get(path, (request, reply) => {
+      reply.headers({ 'content-security-policy': CONTENT_SECURITY_POLICY, 'cache-control': 'no-cache' });
+      return sendAsset(request, reply, asset);
+    });
   }
 }

@@ -1,6 +1,7 @@
-// The page around GraphiQL: stores the token for this tab, sends it with each query, offers three examples.
+// The page around GraphiQL: shares the login with the dashboard, sends the token with each query, offers examples.
 /* global React, ReactDOM, GraphiQL */
-const TOKEN = 'gateway-token';
+import { session } from './session.js';
+
 const form = document.getElementById('access');
 const field = document.getElementById('token');
 const state = document.getElementById('state');
@@ -43,18 +44,26 @@ query HistoriesAndPreviews($email: String = "demo@example.com") {
   }
 }
 `,
+  `# Changes something: needs a token with the role operator. Every mutation is written to the audit log.
+# Put the user's and the material's IDs into the variables below.
+mutation SnoozeUntilTomorrow($userId: ID!, $materialId: ID!) {
+  snoozeMaterials(input: { userId: $userId, materialIds: [$materialId], preset: TOMORROW, reason: "asked by mail" }) {
+    snooze { snoozeUntil }
+  }
+}
+`,
 ];
 
 function show() {
-  state.textContent = sessionStorage.getItem(TOKEN)
-    ? 'The token is in use until this tab is closed.'
+  state.textContent = session.token()
+    ? 'The token is in use until the last tab is closed.'
     : 'Without a token nothing is answered. "npm start" prints where its own is.';
 }
 
 form.addEventListener('submit', (event) => {
   event.preventDefault();
-  if (field.value.trim() === '') sessionStorage.removeItem(TOKEN);
-  else sessionStorage.setItem(TOKEN, field.value.trim());
+  if (field.value.trim() === '') session.end();
+  else session.use(field.value.trim());
   // Recreated, so that GraphiQL reloads the schema with the token.
   location.reload();
 });
@@ -62,17 +71,21 @@ form.addEventListener('submit', (event) => {
 async function fetcher({ operationName, ...parameters }) {
   // Right after a tab change GraphiQL still sends the previous tab's operation name.
   const isNamed = operationName && parameters.query.includes(operationName);
-  const token = sessionStorage.getItem(TOKEN);
+  const token = session.token();
   const answer = await fetch('/graphql', {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) },
     body: JSON.stringify({ ...parameters, ...(isNamed && { operationName }) }),
   });
-  if (answer.status === 401 && token)
+  if (answer.status === 200) session.accept();
+  if (answer.status === 401 && token) {
+    session.forget();
     state.textContent = 'This token is not (or no longer) valid: put in another.';
+  }
   return answer.json();
 }
 
+await session.found;
 show();
 ReactDOM.createRoot(document.getElementById('graphiql')).render(
   React.createElement(GraphiQL, {

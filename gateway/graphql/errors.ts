@@ -74,12 +74,14 @@ function logFaultsOf(logger: Logger, errors: readonly GraphQLError[], requestId:
   }
 }
 
-/** The error for the caller. */
+/** The error for the caller, with the place in the document if a syntax error caused it. */
 export function toGraphQLError(error: ServiceError): GraphQLFormattedError {
   const isOurs = error.reason === 'INTERNAL_ERROR' || error.reason === 'UNAVAILABLE';
   const field = error.field && (ARGUMENTS[error.field] ?? toCamelCase(error.field));
+  const { locations } = error.cause instanceof GraphQLError ? error.cause : {};
   return {
     message: isOurs ? ERROR_CATALOGUE[error.reason].text : messageNaming(field, error),
+    ...(locations && { locations }),
     extensions: {
       code: error.reason,
       ...(field && { field }),

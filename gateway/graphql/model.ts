@@ -7,6 +7,8 @@ import type { Delivery } from '../../generated/reminders/v1/Delivery.ts';
 import type { EmailChannel } from '../../generated/reminders/v1/EmailChannel.ts';
 import type { PushSubscription } from '../../generated/reminders/v1/PushSubscription.ts';
 import type { Reminder } from '../../generated/reminders/v1/Reminder.ts';
+import type { GetOverviewResponse } from '../../generated/scheduling/v1/GetOverviewResponse.ts';
+import type { Learner } from '../../generated/scheduling/v1/Learner.ts';
 import type { Material } from '../../generated/scheduling/v1/Material.ts';
 import type { MaterialReviews } from '../../generated/scheduling/v1/MaterialReviews.ts';
 import type { RetentionCount } from '../../generated/scheduling/v1/RetentionCount.ts';
@@ -28,5 +30,10 @@ export type MaterialNode = { userId: string; message: Material; joinedReviews?: 
 /** `material` null: deleted in the meantime. */
 export type ReviewNode = { userId: string; message: Review; material?: MaterialNode | Error | null };
 export type SnoozeNode = { userId: string; message: Snooze; materials?: readonly MaterialNode[] | Error };
+export type OverviewNode = GetOverviewResponse;
+/** `user` null: deleted in the meantime. */
+export type LearnerNode = { figures: Learner; user: UserNode | null };
+/** What a search found of a user; without key and material, the user. */
+export type SearchHitNode = { user: UserNode; apiKey?: ApiKeyNode; material?: MaterialNode };
 export type HardMaterialNode = { material: MaterialNode; count: RetentionCount };
 export type StatsNode = { userId: string; window: StatsWindowInput };

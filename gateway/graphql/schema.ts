@@ -6,6 +6,7 @@ import type { GraphQLSchema } from 'graphql';
 import type { Resolvers } from '../../generated/gateway/resolvers.ts';
 import { auditMutations } from '../access/audited-mutations.ts';
 import { requireStorableArguments } from '../access/storable-arguments.ts';
+import { Learner, Overview } from '../resolvers/learners.ts';
 import { Material, Review, ReviewPreview, Schedule, Snooze } from '../resolvers/material.ts';
 import { Mutation } from '../resolvers/mutation.ts';
 import { Query } from '../resolvers/query.ts';
@@ -18,6 +19,7 @@ import {
   ReminderDelivery,
   remindersOfUser,
 } from '../resolvers/reminders.ts';
+import { SearchHit } from '../resolvers/search.ts';
 import { HardMaterial, RetentionCount, Stats } from '../resolvers/stats.ts';
 import { ApiKey, User } from '../resolvers/user.ts';
 import { CalendarDate, DateTime } from './scalars.ts';
@@ -38,6 +40,9 @@ export function buildGatewaySchema(): GraphQLSchema {
     Stats,
     HardMaterial,
     RetentionCount,
+    SearchHit,
+    Overview,
+    Learner,
     Reminder,
     ReminderDelivery,
     PushSubscription,

@@ -9,7 +9,7 @@ import {
   valueFromASTUntyped,
   visit,
 } from 'graphql';
-import { invalidField, invalidRequest } from '../../services/platform/errors.ts';
+import { invalidField, invalidRequest, ServiceError } from '../../services/platform/errors.ts';
 import { describeSyntaxError } from '../graphql/refusals.ts';
 import { LIMITS } from './limits.ts';
 
@@ -28,7 +28,10 @@ export function parseWithin(query: string): DocumentNode {
   try {
     return parse(query, { maxTokens: LIMITS.tokens });
   } catch (error) {
-    if (error instanceof GraphQLError) throw invalidRequest('query', describeSyntaxError(error));
+    if (error instanceof GraphQLError) {
+      const message = describeSyntaxError(error);
+      throw new ServiceError('INVALID_REQUEST', { message, field: 'query', cause: error });
+    }
     throw error;
   }
 }

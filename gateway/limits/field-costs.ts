@@ -14,11 +14,16 @@ const OWN: Call = { cost: 100, rpcs: 1 };
 const STATISTIC: Call = { cost: 500, rpcs: 1 };
 /** Some call accounts before scheduling. */
 const MUTATION: Call = { cost: 100, rpcs: 2 };
+/** By an ID: a key, the owner of a material, the material and the users. */
+const SEARCH: Call = { cost: 400, rpcs: 4 };
 const NONE: Call = { cost: 0, rpcs: 0 };
 
 const CALLS: Readonly<Record<string, Call>> = {
   'Query.user': SHARED,
   'Query.users': OWN,
+  'Query.search': SEARCH,
+  'Query.overview': OWN,
+  'Query.learners': { cost: 200, rpcs: 2 },
   'Query.material': OWN,
   'User.materials': SHARED,
   'User.dueMaterials': SHARED,
@@ -64,6 +69,8 @@ export const JOINING: ReadonlySet<string> = new Set([
 
 /** Maximum rows of lists without a page size. */
 export const ROWS: Readonly<Record<string, number>> = {
+  'Query.search': 10,
+  'Overview.days': 60,
   'Snooze.materials': 100,
   'Material.previews': 6,
   'Forecast.days': 366,
@@ -99,6 +106,7 @@ export const LONG: Readonly<Record<string, number>> = {
   'ReviewEdge.cursor': 1,
   'SnoozeEdge.cursor': 1,
   'HardMaterialEdge.cursor': 1,
+  'LearnerEdge.cursor': 1,
   '__Type.description': 2,
   '__Field.description': 2,
   '__Directive.description': 2,

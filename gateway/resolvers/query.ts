@@ -4,6 +4,8 @@ import { invalidRequest } from '../../services/platform/errors.ts';
 import { requireReminders } from '../clients.ts';
 import { readConnection } from '../graphql/relay.ts';
 import { findMaterials, findUser } from '../reads/reads.ts';
+import { learners, overview } from './learners.ts';
+import { search } from './search.ts';
 
 export const Query: QueryResolvers = {
   caller: (_parent, _arguments, { identity: { name, role } }) => ({
@@ -26,6 +28,12 @@ export const Query: QueryResolvers = {
       const { users, nextPageToken } = await budget.read(clients.users.listUsers, request);
       return { rows: users, nextPageToken };
     }),
+
+  search: (_parent, { text }, context) => search(context, text),
+
+  overview: (_parent, _arguments, context) => overview(context),
+
+  learners: (_parent, request, context) => learners(context, request),
 
   material: async (_parent, { userId, id }, context) =>
     (await findMaterials(context, userId, [id])).get(id) ?? null,

@@ -82,6 +82,7 @@ export const User: UserResolvers = {
 
 export const ApiKey: ApiKeyResolvers = {
   id: ({ apiKeyId }) => apiKeyId,
+  prefix: ({ keyPrefix }) => keyPrefix || null,
   createdAt: ({ createTime }) => toTime(createTime),
   lastUsedAt: ({ lastUsedTime }) => toOptionalTime(lastUsedTime),
   revokedAt: ({ revokeTime }) => toOptionalTime(revokeTime),

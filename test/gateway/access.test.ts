@@ -51,8 +51,8 @@ describe('the gateway', () => {
   test('answers in the shape of GraphQL whatever is asked', async () => {
     const get = await fetch(`${gateway.origin}/graphql?query={__typename}`);
     expect([get.status, await get.json()]).toMatchObject([
-      404,
-      { errors: [{ extensions: { code: 'NOT_FOUND' } }] },
+      405,
+      { errors: [{ extensions: { code: 'INVALID_REQUEST' } }] },
     ]);
     const unreadable = await fetch(`${gateway.origin}/%zz`);
     expect([unreadable.status, await unreadable.json()]).toMatchObject([

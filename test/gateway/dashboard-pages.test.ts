@@ -73,6 +73,9 @@ describe.runIf(hasBrowser('the looks of the dashboard'))(
     async function walk(page: Page, look: (name: string) => Promise<void>): Promise<void> {
       const { userId } = dashboard.seeded;
       const goTo = (path: string) => page.goto(`${dashboard.gateway.origin}/dashboard#/${path}`);
+      await page.getByRole('region', { name: 'Needs attention' }).waitFor();
+      await look('home');
+      await goTo('users');
       await page.getByText('All, newest first').waitFor();
       await look('learners');
       await goTo(`users/${userId}`);
@@ -86,7 +89,7 @@ describe.runIf(hasBrowser('the looks of the dashboard'))(
       await page.getByLabel('Type').waitFor();
       await look('materials');
       await page
-        .getByRole('button', { name: /^Snooze/ })
+        .getByRole('button', { name: /^Snooze (?!selected)/ })
         .first()
         .click();
       await look('snooze');
@@ -155,11 +158,13 @@ describe.runIf(hasBrowser('the looks of the dashboard'))(
       expect(await page.title()).toBe(`${dashboard.seeded.email} – Learning dashboard`);
       expect(await focused()).toBe(dashboard.seeded.email);
       await page.keyboard.press('Tab');
+      expect(await focused()).toBe(`Copy ID …${dashboard.seeded.userId.slice(-8)}`);
+      await page.keyboard.press('Tab');
       await page.keyboard.press('Tab');
       expect(await focused()).toBe('Materials');
       await page.keyboard.press('Enter');
       await page.getByLabel('Type').waitFor();
-      const snooze = page.getByRole('button', { name: /^Snooze/ }).first();
+      const snooze = page.getByRole('button', { name: /^Snooze (?!selected)/ }).first();
       await snooze.focus();
       await page.keyboard.press('Enter');
       await page.getByRole('dialog', { name: 'Snooze' }).waitFor();

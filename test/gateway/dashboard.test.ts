@@ -6,10 +6,11 @@ import { logIn, startTestDashboard, type TestDashboard } from '../support/dashbo
 import { OPERATOR, VIEWER } from '../support/gateway.ts';
 
 const FIGURES = `query ($id: ID) { user(id: $id) {
-  month: stats(days: 30) { forecast { overdue dueNow days { count } } retention { total { reviews retention } }
+  window: stats(days: 30) { forecast { overdue dueNow days { count } } retention { total { reviews retention }
+    bands { band count { reviews recalled retention } } days { count { reviews recalled } } }
     distributions { easeFactors { count } intervals { count } } }
-  year: stats(days: 365) { activity { days { date count } currentStreakDays }
-    retention { bands { count { reviews recalled retention } } days { count { reviews recalled } } } } } }`;
+  both: stats(days: 60) { retention { total { reviews } bands { band count { reviews recalled } } } }
+  year: stats(days: 365) { activity { days { date count } currentStreakDays } } } }`;
 
 describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeout: 60_000 }, () => {
   let dashboard: TestDashboard;
@@ -32,20 +33,13 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     return (await dashboard.gateway.query(query, { userId, id })).data.material;
   };
 
-  test('lets in a good token only, finds a learner by e-mail, and keeps the token in this tab alone', async () => {
-    const { email } = dashboard.seeded;
+  test('lets in a good token only, and keeps it out of cookies and of what outlives the browser', async () => {
     const { page, hosts, complaints } = await dashboard.open();
     await page.goto(`${dashboard.gateway.origin}/dashboard`);
     await logIn(page, 'wrong'.repeat(10));
     await page.getByText('The gateway does not know this token').waitFor();
     await logIn(page, OPERATOR);
     await page.getByText('olga, operator').waitFor();
-    await page.getByLabel('Find by e-mail address').fill('nobody@example.com');
-    await page.keyboard.press('Enter');
-    await page.getByText('There is no learner with this address').waitFor();
-    await page.getByLabel('Find by e-mail address').fill(email.toUpperCase());
-    await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: email }).waitFor();
     const kept = await page.evaluate(
       "[sessionStorage.getItem('gateway-token'), document.cookie, JSON.stringify(localStorage)]",
     );
@@ -59,7 +53,7 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
   });
 
   test('pages through all learners, forward and back', async () => {
-    const { page } = await dashboard.openAt('#/');
+    const { page } = await dashboard.openAt('#/users');
     const emails = () => page.locator('tbody th').allInnerTexts();
     await page.getByRole('link', { name: 'Next page' }).waitFor();
     const first = await emails();
@@ -77,36 +71,51 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     const { userId } = dashboard.seeded;
     const { page } = await dashboard.openAt(path(userId));
     await page.getByRole('region', { name: 'Forecast', exact: true }).waitFor();
-    const { month, year } = (await dashboard.gateway.query(FIGURES, { id: userId })).data.user;
+    const { window, both, year } = (await dashboard.gateway.query(FIGURES, { id: userId })).data.user;
+    type Recall = { reviews: number; recalled: number };
     const percent = (share: number | null) => (share === null ? null : Math.round(share * 100));
     const counts = (rows: { count: number }[]) => rows.map(({ count }) => count);
+    const shareOf = (all: { count: Recall }[]) => {
+      const sum = (field: keyof Recall) => all.reduce((total, { count }) => total + count[field], 0);
+      return { n: sum('reviews'), share: percent(sum('recalled') / sum('reviews')) };
+    };
+    const mature = (bands: { band: string; count: Recall }[]) =>
+      shareOf(bands.filter(({ band }) => band === 'DAYS_21_TO_89' || band === 'DAYS_90_AND_MORE'));
 
-    const tiles = await page.locator('.tile .figure-value').allInnerTexts();
-    const [dueNow, overdue, today, streak, retention] = tiles.map((text) => Number.parseInt(text, 10));
-    const { forecast } = month;
-    expect({ dueNow, overdue, today, streak, retention }).toEqual({
-      dueNow: forecast.dueNow,
-      overdue: forecast.overdue,
-      today: year.activity.days.at(-1).count,
-      streak: year.activity.currentStreakDays,
-      retention: percent(month.retention.total.retention),
-    });
+    const tile = (name: string) =>
+      page.locator('.tile').filter({ hasText: name }).locator('dd').allInnerTexts();
+    const { forecast, retention } = window;
+    const today = year.activity.days.at(-1).count;
+    expect((await tile('Due now'))[0]).toBe(`${forecast.dueNow}`);
+    expect((await tile('Overdue'))[0]).toBe(`${forecast.overdue}`);
+    expect((await tile('Reviews today'))[0]).toBe(`${today}`);
+    expect(await tile('Reviews, 30 days')).toEqual([
+      `${retention.total.reviews}`,
+      `${both.retention.total.reviews - retention.total.reviews} in the 30 before`,
+    ]);
+    expect((await tile('Streak'))[0]).toMatch(new RegExp(`^${year.activity.currentStreakDays} day`));
+    expect((await tile('Retention, all'))[0]).toBe(`${percent(retention.total.retention)} %`);
+    const [ripe, ripeInBoth] = [mature(retention.bands), mature(both.retention.bands)];
+    const [share, more] = await tile('Mature, 21 days or more');
+    expect(share).toBe(`${ripe.share} %`);
+    expect(more).toMatch(new RegExp(`^n = ${ripe.n}; before \\d+ % of ${ripeInBoth.n - ripe.n}$`));
 
-    const drawn = (name: string) =>
+    const drawn = (name: string, set = 0) =>
       page.evaluate(
-        `Chart.getChart(document.querySelector('[aria-label="${name}"] canvas')).data.datasets[0].data`,
+        `Chart.getChart(document.querySelector('[aria-label="${name}"] canvas')).data.datasets[${set}].data`,
       );
-    expect(await drawn('Forecast')).toEqual([forecast.overdue, ...counts(forecast.days)]);
-    expect(await drawn('Ease factors')).toEqual(counts(month.distributions.easeFactors));
-    expect(await drawn('Intervals')).toEqual(counts(month.distributions.intervals));
-    const bands: { count: { reviews: number; recalled: number; retention: number | null } }[] =
-      year.retention.bands;
+    expect(await drawn('Forecast')).toEqual(counts(forecast.days));
+    const inAll = counts(forecast.days).reduce((sum, count) => sum + count, forecast.overdue);
+    expect(((await drawn('Forecast', 1)) as number[]).at(-1)).toBe(inAll);
+    expect(await drawn('Ease factors')).toEqual(counts(window.distributions.easeFactors));
+    expect(await drawn('Intervals')).toEqual(counts(window.distributions.intervals));
+    const bands: { count: Recall & { retention: number | null } }[] = retention.bands;
     expect(await drawn('Retention by interval')).toEqual(bands.map(({ count }) => percent(count.retention)));
+    const labels = `Chart.getChart(document.querySelector('[aria-label="Retention by interval"] canvas')).data.labels`;
+    expect(await page.evaluate(labels)).toContainEqual(['7–20 days', `n = ${bands[2]?.count.reviews}`]);
+    // Whole weeks of twice 30 days, today last.
     const weeks = (await drawn('Retention over time')) as unknown[];
-    const lastWeek: { count: { reviews: number; recalled: number } }[] = year.retention.days.slice(-7);
-    const sum = (field: 'reviews' | 'recalled') =>
-      lastWeek.reduce((total, { count }) => total + count[field], 0);
-    expect([weeks.length, weeks.at(-1)]).toEqual([52, percent(sum('recalled') / sum('reviews'))]);
+    expect([weeks.length, weeks.at(-1)]).toEqual([8, shareOf(retention.days.slice(-7)).share]);
 
     await page.locator('[aria-label="Retention by interval"] canvas').hover();
     const told = `Chart.getChart(document.querySelector('[aria-label="Retention by interval"] canvas')).tooltip.body?.[0].lines[0]`;
@@ -115,6 +124,11 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     await expect.poll(() => page.evaluate(told)).toContain(text);
     await page.locator('[data-index="364"]').hover();
     await page.locator('.tip').getByText(`: ${today} review`).waitFor();
+
+    await page.getByLabel('Window, with the one before').selectOption('90 days');
+    await page.getByText('Reviews, 90 days').waitFor();
+    expect(((await drawn('Forecast')) as unknown[]).length).toBe(90);
+    expect(((await drawn('Retention over time')) as unknown[]).length).toBe(25);
 
     const year365 = page.getByRole('region', { name: 'Year', exact: true });
     await year365.getByRole('button', { name: 'Table' }).click();
@@ -211,6 +225,8 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     const history = "Chart.getChart(document.querySelector('[aria-label=History] canvas')).data.datasets[0]";
     expect(await page.evaluate(`${history}.data.map(({ y }) => y)`)).toEqual([1, 6, 1]);
     expect(await page.evaluate(`${history}.pointStyle`)).toEqual(['circle', 'circle', 'triangle']);
+    expect(await page.evaluate(`${history}.stepped`)).toBe(true);
+    expect(await page.locator('.legend').innerText()).toMatch(/^graded 1, failed\s*graded 4$/);
     expect(await page.evaluate(`new Set(${history}.pointBackgroundColor).size`)).toBe(2);
     expect(complaints).toEqual([]);
     await page.close();
@@ -246,7 +262,7 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     expect(rotated).not.toBe(key);
     const me = await api.get('/me', { key: rotated });
     expect(me.body).toMatchObject({ id: userId, scopes: ['materials:read', 'reviews:read', 'profile:read'] });
-    await expect.poll(() => page.content()).not.toContain('rmk_live_');
+    for (const secret of [key, rotated]) await expect.poll(() => page.content()).not.toContain(secret);
 
     // The old one is below its replacement.
     await page.getByRole('button', { name: 'Revoke phone app' }).nth(1).click();
@@ -278,13 +294,14 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     await page.getByText('vic, viewer').waitFor();
     const seen = async () => (await page.getByRole('button').allInnerTexts()).toSorted();
     await page.getByRole('link', { name: 'Seen' }).waitFor();
-    expect(await seen()).toEqual(['Log out', 'Search']);
+    expect(await seen()).toEqual(['Log out', 'Search', expect.stringMatching(/^…/)]);
     await page.goto(`${dashboard.gateway.origin}/dashboard${path(userId, `/materials/${materialId}`)}`);
     await page.getByText('If graded now').waitFor();
-    expect(await seen()).toEqual(['Log out']);
+    const copyButton = expect.stringMatching(/^…[0-9a-f]{8}$/);
+    expect(await seen()).toEqual(['Log out', copyButton, copyButton]);
     await page.getByRole('link', { name: 'Keys' }).click();
     await page.getByText('valid').waitFor();
-    expect(await seen()).toEqual(['Log out']);
+    expect(await seen()).toEqual(['Log out', copyButton, copyButton]);
     await page.close();
   });
 
@@ -295,13 +312,13 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     await page.getByRole('button', { name: 'Snooze Kept in sight' }).click();
     await page.evaluate(`sessionStorage.setItem('gateway-token', '${'e'.repeat(40)}')`);
     await page.getByRole('dialog').getByRole('button', { name: 'Snooze' }).click();
-    await page.getByText('The token is no longer valid').waitFor();
+    await page.getByText('The login is no longer valid').waitFor();
     await logIn(page, OPERATOR);
     await page.getByRole('link', { name: 'Kept in sight' }).waitFor();
     await page.getByLabel('Title, content or source').fill('sight');
     await page.evaluate(`sessionStorage.setItem('gateway-token', '${'e'.repeat(40)}')`);
     await page.keyboard.press('Enter');
-    await page.getByText('The token is no longer valid').waitFor();
+    await page.getByText('The login is no longer valid').waitFor();
     expect(await page.evaluate('location.hash')).toBe(`#/users/${userId}/materials?q=sight&state=active`);
     await logIn(page, OPERATOR);
     await page.getByRole('link', { name: 'Kept in sight' }).waitFor();
@@ -321,7 +338,7 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     const away = { errors: [{ message: 'Away.', extensions: { code: 'UNAVAILABLE' } }] };
     await page.route('**/graphql', (route) => route.fulfill({ json: away }), { times: 1 });
     await page.getByRole('button', { name: 'Try again' }).click();
-    await page.getByText('Nothing becomes due in the next 30 days.').waitFor();
+    await page.getByText('This learner has no material yet.').waitFor();
     await page.goto(`${dashboard.gateway.origin}/dashboard#/users/01900000-0000-7000-8000-000000000000`);
     await page.getByText('This learner does not exist.').waitFor();
     await page.goto(`${dashboard.gateway.origin}/dashboard#/nowhere`);

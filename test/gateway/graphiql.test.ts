@@ -19,7 +19,7 @@ describe.runIf(hasBrowser('GraphiQL'))('GraphiQL in Chromium', () => {
     await system.stop();
   });
 
-  test('takes a token, runs the three examples, asks no other host, and breaks no policy', async () => {
+  test('takes a token, runs the examples that read, offers one that writes and a way back, asks no other host, and breaks no policy', async () => {
     const { user } = await system.accounts.users.createUser(
       { email: 'demo@example.com', firstName: 'Demo' },
       { requestId: 'test' },
@@ -51,6 +51,8 @@ describe.runIf(hasBrowser('GraphiQL'))('GraphiQL in Chromium', () => {
     await run('LearnerAtAGlance', 'Seen in GraphiQL').finally(() => screenshot(page, 'graphiql'));
     await run('WhoHasWhatDue', 'Seen in GraphiQL');
     await run('HistoriesAndPreviews', 'repetitions');
+    await page.getByRole('tab', { name: 'SnoozeUntilTomorrow' }).waitFor();
+    expect(await page.getByRole('link', { name: 'Dashboard' }).getAttribute('href')).toBe('/dashboard');
     expect(await page.locator('#graphiql').innerText()).not.toContain('"errors"');
     expect([...hosts]).toEqual([new URL(gateway.origin).host]);
     expect(complaints).toEqual([]);

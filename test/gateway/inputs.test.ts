@@ -293,13 +293,16 @@ describe('a body that is no request', () => {
   });
 
   test('GET is told where to go', async () => {
-    for (const path of ['/graphql?query={__typename}', '/graphql']) {
+    const messageOf = async (path: string) => {
       const answer = await fetch(gateway.origin + path, { headers: { authorization: `Bearer ${OPERATOR}` } });
       const { errors } = (await answer.json()) as { errors: { message: string }[] };
-      expect([answer.status, errors[0]?.message]).toEqual([
-        404,
-        'There is only POST /graphql here, GraphiQL at /, and the dashboard at /dashboard.',
-      ]);
-    }
+      return [answer.status, errors[0]?.message];
+    };
+    for (const path of ['/graphql?query={__typename}', '/graphql'])
+      expect(await messageOf(path)).toEqual([405, 'GraphQL is served over POST only.']);
+    expect(await messageOf('/graphq')).toEqual([
+      404,
+      'There is only POST /graphql here, GraphiQL at /, and the dashboard at /dashboard.',
+    ]);
   });
 });

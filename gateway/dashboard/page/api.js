@@ -1,27 +1,20 @@
-// All network access of the page: GraphQL requests with the token of this tab.
+// All network access of the page: GraphQL requests with the token of the login.
 /** @import { Data, Name, Variables } from './types.d.ts' */
+
+import { session } from './login/session.js';
 import { DOCUMENTS } from './queries.js';
-
-const TOKEN = 'gateway-token';
-
-/** GraphiQL uses the same storage key, so a login is valid in both. */
-export const token = {
-  get: () => sessionStorage.getItem(TOKEN),
-  /** @param {string} value */
-  set: (value) => sessionStorage.setItem(TOKEN, value),
-  forget: () => sessionStorage.removeItem(TOKEN),
-};
 
 /** The token is missing, wrong or expired. */
 export class UnauthorizedError extends Error {}
 
 /** Any other failure, with advice. */
 export class FailedCallError extends Error {
-  /** @param {string} message What happened. @param {string} advice What to do. @param {string} [code] Of the API. */
-  constructor(message, advice, code = '') {
+  /** @param {string} message What happened. @param {string} advice What to do. @param {{ code?: string | undefined, requestId?: string | null }} [of] The API's code, and under which ID the logs have it. */
+  constructor(message, advice, { code = '', requestId = null } = {}) {
     super(message);
     this.advice = advice;
     this.code = code;
+    this.requestId = requestId;
   }
 }
 
@@ -65,7 +58,7 @@ async function send(body) {
   try {
     return await fetch('/graphql', {
       method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${token.get() ?? ''}` },
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${session.token() ?? ''}` },
       body,
       signal: AbortSignal.timeout(15_000),
     });
@@ -94,6 +87,6 @@ function toFailure({ message, extensions = {} }, requestId) {
     INVALID_REQUEST: 'Correct your input, then try again.',
     INVALID_SCOPE: 'Choose other scopes, then try again.',
   };
-  const whenUnknown = `The error is in the gateway’s log under the request ID ${requestId}. Ask its operator to look there.`;
-  return new FailedCallError(message, advice[code ?? ''] ?? whenUnknown, code);
+  const whenUnknown = 'The error is in the gateway’s log. Ask its operator to look there.';
+  return new FailedCallError(message, advice[code ?? ''] ?? whenUnknown, { code, requestId });
 }

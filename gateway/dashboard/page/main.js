@@ -1,9 +1,12 @@
 // Starts the page: routes the URL fragment to a view; without a valid token, every route shows the login.
 /** @import { Caller, Context, Route, View } from './types.d.ts' */
-import { request, token, UnauthorizedError } from './api.js';
+import { request, UnauthorizedError } from './api.js';
 import { drawCharts } from './charts/charts.js';
 import { byId, h, nodesOf } from './dom.js';
+import { session } from './login/session.js';
+import { returnFromProvider } from './login/sign-in.js';
 import { button, failure, skeleton } from './ui.js';
+import { homeView } from './views/home.js';
 import { keysView } from './views/keys.js';
 import { loginView } from './views/login.js';
 import { materialView } from './views/material.js';
@@ -11,11 +14,13 @@ import { materialsView } from './views/materials.js';
 import { notThere } from './views/not-there.js';
 import { overviewView } from './views/overview.js';
 import { remindersView } from './views/reminders.js';
+import { focusSearch, searchBox } from './views/search.js';
 import { usersView } from './views/users.js';
 
 /** The path that each view is at; * stands for an id. @type {Readonly<Record<string, (context: Context) => Promise<View>>>} */
 const VIEWS = {
-  '': usersView,
+  '': homeView,
+  users: usersView,
   'users/*': overviewView,
   'users/*/materials': materialsView,
   'users/*/materials/*': materialView,
@@ -47,15 +52,19 @@ function viewAt({ path }) {
 async function show() {
   latestTurn += 1;
   const turn = latestTurn;
-  if (token.get() === null) return showLogin(false);
+  await session.found;
+  if (turn !== latestTurn) return;
+  if (session.token() === null) return showLogin('');
   const route = currentRoute();
   const path = route.path.join('/');
   main.setAttribute('aria-busy', 'true');
   // A reload keeps the old page until the new data is there.
   if (path !== shownPath) main.replaceChildren(skeleton());
   try {
-    caller ??= (await request('CALLER', {})).caller;
-    showHeader(caller);
+    if (caller === undefined) {
+      caller = (await request('CALLER', {})).caller;
+      showHeader(caller);
+    }
     const mayChange = caller.role === 'OPERATOR';
     const { title, content } = await viewAt(route)({ route, caller, mayChange, refresh: show });
     if (turn !== latestTurn) return;
@@ -63,12 +72,12 @@ async function show() {
     replaceMain(nodesOf(content), path);
   } catch (error) {
     if (turn !== latestTurn) return;
-    if (error instanceof UnauthorizedError) showLogin(true);
+    if (error instanceof UnauthorizedError) showLogin(EXPIRED);
     else replaceMain([failure(error, () => void show())], path);
   }
 }
 
-/** The focus stays on the same control of the same page, else it goes to the heading. @param {(Node | string)[]} nodes @param {string} path */
+/** The focus stays in the search and on the same control of the same page, else it goes to the heading. @param {(Node | string)[]} nodes @param {string} path */
 function replaceMain(nodes, path) {
   const focused = document.activeElement?.id;
   const isSame = path === shownPath;
@@ -79,13 +88,15 @@ function replaceMain(nodes, path) {
   if (!isSame) scrollTo(0, 0);
   const heading = main.querySelector('h1') ?? main;
   const again = isSame && focused ? document.getElementById(focused) : null;
-  if (document.querySelector('dialog[open]') === null) (again ?? heading).focus({ preventScroll: isSame });
+  const isElsewhere = document.querySelector('dialog[open]') !== null || focused === 'search';
+  if (!isElsewhere) (again ?? heading).focus({ preventScroll: isSame });
 }
 
 /** @param {Caller} who */
 function showHeader({ name, role }) {
   byId('header').replaceChildren(
     h('a', { href: '#/', class: 'brand' }, 'Learning dashboard'),
+    searchBox(),
     h(
       'span',
       { class: 'muted', id: 'caller' },
@@ -93,26 +104,31 @@ function showHeader({ name, role }) {
     ),
     h('a', { href: '/', class: 'wide-only' }, 'GraphiQL'),
     button('Log out', () => {
-      token.forget();
+      session.end();
       location.hash = '#/';
-      showLogin(false);
+      showLogin('');
     }),
   );
 }
 
-/** Leaves the address as it is. @param {boolean} hasExpired */
-function showLogin(hasExpired) {
+const EXPIRED = 'The login is no longer valid. Log in again to continue where you were.';
+
+/** Leaves the address as it is. @param {string} reason Why the person is not in; empty at first. */
+function showLogin(reason) {
   latestTurn += 1;
-  token.forget();
+  session.forget();
   caller = undefined;
   shownPath = 'login';
-  for (const dialog of document.querySelectorAll('dialog')) dialog.close();
+  // A secret that is shown once stays, since nobody could get it back.
+  for (const dialog of document.querySelectorAll('dialog'))
+    if (dialog.getAttribute('closedby') !== 'none') dialog.close();
   document.title = 'Log in – Learning dashboard';
   byId('header').replaceChildren();
   main.removeAttribute('aria-busy');
   main.replaceChildren(
-    loginView(hasExpired, async () => {
+    loginView(reason, async () => {
       caller = (await request('CALLER', {})).caller;
+      showHeader(caller);
       await show();
     }),
   );
@@ -120,6 +136,18 @@ function showLogin(hasExpired) {
 }
 
 addEventListener('hashchange', () => void show());
-addEventListener('unauthorized', () => showLogin(true));
+addEventListener('unauthorized', () => showLogin(EXPIRED));
+addEventListener('keydown', focusSearch);
+session.on('login', () => void show());
+session.on('logout', () => showLogin(''));
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', drawCharts);
-void show();
+void returnFromProvider().then(
+  (token) => {
+    if (token !== undefined) {
+      session.use(token, true);
+      session.accept();
+    }
+    return show();
+  },
+  (error) => showLogin(error.message),
+);

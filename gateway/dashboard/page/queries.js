@@ -4,7 +4,7 @@ const USER = 'id email firstName lastName plan timeZone createdAt';
 const COUNT = 'count { reviews recalled retention }';
 const SCHEDULE = 'ef interval repetitions nextReview';
 const ROW = `id title type isDue lastReviewed archivedAt ${SCHEDULE}`;
-const KEY = 'id name scopes createdAt lastUsedAt revokedAt';
+const KEY = 'id name prefix scopes createdAt lastUsedAt revokedAt';
 const PAGE = 'pageInfo { hasNextPage endCursor }';
 const REMINDER = 'id time weekdays channels minDue onlyIfNotReviewedToday pausedUntil enabled nextAt';
 const DELIVERY =
@@ -13,21 +13,39 @@ const REVIEWS = `nodes { id quality reviewedAt before { ${SCHEDULE} } after { ${
 
 export const DOCUMENTS = {
   CALLER: '{ caller { name role } }',
-  FIND_USER: 'query FindUser($email: String!) { user(email: $email) { id } }',
+  SEARCH: `query Search($text: String!) {
+  search(text: $text) { user { id email } apiKey { name prefix revokedAt } material { id title } }
+}`,
+  HOME: `query Home($after: String, $order: LearnerOrder, $filter: LearnerFilter) {
+  overview {
+    asOf learners activeWeek activeWeekBefore activeMonth activeMonthBefore due backlogGrowing streakBroken
+    days { date learners reviews recalled due }
+  }
+  learners(first: 25, after: $after, order: $order, filter: $filter) {
+    nodes {
+      userId user { email } month { reviews recalled retention } monthBefore { reviews recalled retention }
+      lastReviewOn streakDays brokenStreakDays due dueBefore
+    }
+    ${PAGE}
+  }
+}`,
   USERS: `query Users($after: String) { users(first: 25, after: $after) { nodes { ${USER} } ${PAGE} } }`,
 
-  OVERVIEW: `query Overview($id: ID!) {
+  // $both: twice $days, so that its first half is the period before.
+  OVERVIEW: `query Overview($id: ID!, $days: Int!, $both: Int!) {
   user(id: $id) {
-    ${USER}
-    month: stats(days: 30) {
+    id
+    window: stats(days: $days) {
       forecast { overdue dueNow days { date count } }
-      retention { total { reviews recalled retention } }
+      retention { bands { band ${COUNT} } }
       distributions { easeFactors { ef count } intervals { band count } }
+      hardestMaterials(first: 5) { nodes { material { id title } ${COUNT} } }
+    }
+    both: stats(days: $both) {
+      retention { bands { band ${COUNT} } days { date ${COUNT} } }
     }
     year: stats(days: 365) {
       activity { days { date count } currentStreakDays longestStreakDays }
-      retention { bands { band ${COUNT} } days { date ${COUNT} } }
-      hardestMaterials(first: 5) { nodes { material { id title } ${COUNT} } }
     }
   }
 }`,
@@ -36,7 +54,6 @@ export const DOCUMENTS = {
   $id: ID!, $after: String, $query: String, $state: MaterialState, $type: MaterialType, $due: Boolean
 ) {
   user(id: $id) {
-    ${USER}
     materials(first: 25, after: $after, query: $query, state: $state, type: $type, due: $due) {
       nodes { ${ROW} } ${PAGE}
     }

@@ -142,7 +142,7 @@ export function outcomeOf({ state, skipReason, failure, attempts, updatedAt }, {
     return reason ? `To be tried again. Attempt ${attempts} failed: ${reason}` : 'Waiting to be sent.';
   if (skipReason === 'ALREADY_REVIEWED') return 'Skipped: already reviewed that day.';
   if (skipReason === 'LATE') return 'Skipped: its turn came more than two hours late.';
-  if (skipReason === 'PAUSED') return 'Skipped: the reminder was paused or switched off.';
+  if (skipReason === 'PAUSED') return 'Skipped: the reminder, or its channel, was paused or switched off.';
   return (reminder?.minDue ?? 1) > 1
     ? 'Skipped: fewer reviews were due than the reminder asks for.'
     : 'Skipped: nothing was due at that time.';

@@ -26,11 +26,15 @@ export type Data<N extends Name> = Operations[N]['data'];
 export type Variables<N extends Name> = Operations[N]['variables'];
 
 export type Overview = NonNullable<Data<'OVERVIEW'>['user']>;
-export type Count = Overview['month']['retention']['total'];
+export type Count = Overview['both']['retention']['days'][number]['count'];
 export type DayCount = Overview['year']['activity']['days'][number];
 export type User = Data<'USERS'>['users']['nodes'][number];
+export type Home = Data<'HOME'>;
+export type LearnerRow = Home['learners']['nodes'][number];
+export type SearchHit = Data<'SEARCH'>['search'][number];
 export type PageInfo = Data<'USERS'>['users']['pageInfo'];
-export type MaterialRow = NonNullable<Data<'MATERIALS'>['user']>['materials']['nodes'][number];
+export type Materials = NonNullable<Data<'MATERIALS'>['user']>['materials'];
+export type MaterialRow = Materials['nodes'][number];
 export type Material = NonNullable<Data<'MATERIAL'>['material']>;
 export type Review = Material['reviews']['nodes'][number];
 export type ApiKey = NonNullable<Data<'KEYS'>['user']>['apiKeys']['nodes'][number];

@@ -1,5 +1,5 @@
 // UI components that all pages share.
-/** @import { Child, PageInfo, User } from './types.d.ts' */
+/** @import { Child, PageInfo } from './types.d.ts' */
 import { FailedCallError, UnauthorizedError } from './api.js';
 import { byId, h } from './dom.js';
 
@@ -28,6 +28,19 @@ export function button(text, onclick, attributes = {}) {
   return h('button', { type: 'button', onclick, ...attributes }, text);
 }
 
+/**
+ * An ID by its last characters, which differ even where IDs were made together. A click copies all of it.
+ * @param {string} id
+ */
+export function shortId(id) {
+  const short = `…${id.slice(-8)}`;
+  return button(short, () => void copy(id), {
+    class: 'id mono',
+    title: id,
+    'aria-label': `Copy ID ${short}`,
+  });
+}
+
 /** @param {string} title @param {...Child} children */
 export function card(title, ...children) {
   return h('section', { class: 'card', 'aria-label': title }, h('h2', {}, title), children);
@@ -46,8 +59,15 @@ export function failure(error, again) {
     h('h1', {}, 'Something went wrong'),
     h('p', { class: 'strong' }, error instanceof Error ? error.message : String(error)),
     h('p', {}, adviceOf(error)),
+    requestIdOf(error),
     button('Try again', again, { class: 'primary' }),
   );
+}
+
+/** Under which ID the logs have the error. @param {unknown} error */
+export function requestIdOf(error) {
+  if (!(error instanceof FailedCallError) || error.requestId === null) return null;
+  return h('p', { class: 'muted' }, 'Request ID ', h('code', {}, error.requestId));
 }
 
 /** What the user can do about the error. @param {unknown} error */
@@ -136,32 +156,6 @@ export function pager({ hasNextPage, endCursor }, params, href) {
     before !== undefined && h('a', { class: 'button', href: linkTo(before) }, 'Previous page'),
     hasNextPage && h('a', { class: 'button', href: linkTo(endCursor ?? '') }, 'Next page'),
   );
-}
-
-/** The navigation between a learner's pages; `current` is the open one. @param {User} user @param {string} current */
-export function userHeader(user, current) {
-  const name = [user.firstName, user.lastName].filter(Boolean).join(' ');
-  const tabs = [
-    ['Overview', ''],
-    ['Materials', '/materials'],
-    ['Keys', '/keys'],
-    ['Reminders', '/reminders'],
-  ];
-  return [
-    h('h1', { tabindex: '-1' }, user.email),
-    h(
-      'p',
-      { class: 'muted' },
-      [name, `${user.plan.toLowerCase()} plan`, `times in ${user.timeZone}`].filter(Boolean).join(' · '),
-    ),
-    h(
-      'nav',
-      { class: 'tabs', 'aria-label': 'Pages for this learner' },
-      tabs.map(([label = '', path]) =>
-        h('a', { href: `#/users/${user.id}${path}`, 'aria-current': label === current && 'page' }, label),
-      ),
-    ),
-  ];
 }
 
 /** Copies text. Over plain HTTP browsers have no clipboard API, so it falls back to execCommand. @param {string} text */

@@ -2,6 +2,7 @@
 /** @import { ApiKey, Context, NewApiKey, User } from '../types.d.ts' */
 import { request } from '../api.js';
 import { h } from '../dom.js';
+import { distance, instant } from '../format.js';
 import { announce, button } from '../ui.js';
 import { ask, checkboxes, field, tellOnce } from './dialog.js';
 
@@ -18,15 +19,15 @@ const USUAL_SCOPES = ['materials:read', 'reviews:read', 'profile:read'];
 /** @param {ApiKey} key */
 export const nameOf = ({ name }) => name || 'without a name';
 
-/** The buttons of a key; a revoked one has none. @param {Context} context @param {ApiKey} key */
-export function keyActions(context, key) {
+/** The buttons of a key; a revoked one has none. @param {Context} context @param {User} user @param {ApiKey} key */
+export function keyActions(context, user, key) {
   if (key.revokedAt !== null) return '–';
   const about = (/** @type {string} */ action) => ({ 'aria-label': `${action} ${nameOf(key)}, ${key.id}` });
   return h(
     'div',
     { class: 'actions' },
-    button('Rotate', () => askRotate(context, key), about('Rotate')),
-    button('Revoke', () => askRevoke(context, key), { class: 'danger', ...about('Revoke') }),
+    button('Rotate', () => askRotate(context, user, key), about('Rotate')),
+    button('Revoke', () => askRevoke(context, user, key), { class: 'danger', ...about('Revoke') }),
   );
 }
 
@@ -56,8 +57,18 @@ export function askCreate(context, user) {
   });
 }
 
-/** @param {Context} context @param {ApiKey} key */
-function askRotate(context, key) {
+/** @param {User} user @param {ApiKey} key */
+const lastUse = ({ timeZone }, { lastUsedAt }) =>
+  h(
+    'p',
+    {},
+    lastUsedAt === null
+      ? 'It was never used.'
+      : `It was last used ${instant(lastUsedAt, timeZone)} (${distance(lastUsedAt)}).`,
+  );
+
+/** @param {Context} context @param {User} user @param {ApiKey} key */
+function askRotate(context, user, key) {
   ask({
     title: 'Rotate a key',
     body: [
@@ -66,6 +77,7 @@ function askRotate(context, key) {
         {},
         `Creates a replacement for “${nameOf(key)}” with the same scopes or fewer. The old key works until you revoke it, so that its app can switch first.`,
       ),
+      lastUse(user, key),
       scopes(key.scopes, key.scopes),
     ],
     submit: 'Rotate',
@@ -77,15 +89,18 @@ function askRotate(context, key) {
   });
 }
 
-/** @param {Context} context @param {ApiKey} key */
-function askRevoke(context, key) {
+/** @param {Context} context @param {User} user @param {ApiKey} key */
+function askRevoke(context, user, key) {
   ask({
     title: 'Revoke a key',
-    body: h(
-      'p',
-      {},
-      `“${nameOf(key)}” (${key.id}) stops working immediately and permanently. Apps that use it lose access.`,
-    ),
+    body: [
+      h(
+        'p',
+        {},
+        `“${nameOf(key)}” (${key.id}) stops working immediately and permanently. Apps that use it lose access.`,
+      ),
+      lastUse(user, key),
+    ],
     submit: 'Revoke permanently',
     isDangerous: true,
     onSubmit: async () => {

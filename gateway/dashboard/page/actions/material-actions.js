@@ -2,9 +2,10 @@
 /** @import { Context, MaterialRow, SnoozePreset, User } from '../types.d.ts' */
 import { request } from '../api.js';
 import { h } from '../dom.js';
-import { instant, localTime } from '../format.js';
+import { counted, instant, localTime } from '../format.js';
 import { announce, button, explain } from '../ui.js';
 import { ask, field } from './dialog.js';
+import { PRESETS } from './presets.js';
 import { readInstant } from './read-instant.js';
 
 /** The buttons of a material; a viewer gets none. @param {Context} context @param {User} user @param {MaterialRow} material */
@@ -31,20 +32,14 @@ export function materialActions(context, user, material) {
   return h(
     'div',
     { class: 'actions' },
-    button('Snooze', () => askSnooze(context, user, material), about('Snooze')),
+    button('Snooze', () => askSnooze(context, user, [material]), about('Snooze')),
     button('Archive', () => void change('ARCHIVE', 'Archived'), about('Archive')),
   );
 }
 
-/** @type {Readonly<Record<SnoozePreset, string>>} */
-export const PRESETS = {
-  ONE_HOUR: 'For 1 hour',
-  TONIGHT: 'Until tonight, 20:00',
-  TOMORROW: 'Until tomorrow, 09:00',
-};
-
-/** @param {Context} context @param {User} user @param {MaterialRow} material */
-function askSnooze(context, user, material) {
+/** @param {Context} context @param {User} user @param {readonly MaterialRow[]} materials All or none are snoozed. */
+export function askSnooze(context, user, materials) {
+  const what = materials.length === 1 ? (materials[0]?.title ?? '') : counted(materials.length, 'material');
   const tomorrow = localTime(Date.now() + 86_400_000, user.timeZone).slice(0, 10);
   const choices = [...Object.entries(PRESETS), ['DATE', 'Until a date']].map(([value, label], index) =>
     h(
@@ -62,7 +57,7 @@ function askSnooze(context, user, material) {
   ask({
     title: 'Snooze',
     body: [
-      h('p', { class: 'strong' }, material.title),
+      h('p', { class: 'strong' }, what),
       h(
         'fieldset',
         {},
@@ -82,14 +77,12 @@ function askSnooze(context, user, material) {
           : { preset: chosen };
       const input = {
         userId: user.id,
-        materialIds: [material.id],
+        materialIds: materials.map(({ id }) => id),
         ...until,
         reason: String(data.get('reason')),
       };
       const { snoozeMaterials } = await request('SNOOZE', { input });
-      announce(
-        `Snoozed until ${instant(snoozeMaterials.snooze.snoozeUntil, user.timeZone)}: ${material.title}`,
-      );
+      announce(`Snoozed until ${instant(snoozeMaterials.snooze.snoozeUntil, user.timeZone)}: ${what}`);
       await context.refresh();
     },
   });

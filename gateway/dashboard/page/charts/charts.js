@@ -31,7 +31,7 @@ export function drawCharts() {
  * @param {string} unit Of the vertical axis.
  * @param {(index: number) => { title: string, text: string }} figures The tooltip.
  */
-function options(unit, figures) {
+export function options(unit, figures) {
   /** @typedef {import('chart.js').TooltipItem<any>} Item */
   const of = (/** @type {Item | undefined} */ item) => figures(item?.dataIndex ?? 0);
   return {
@@ -56,8 +56,8 @@ function options(unit, figures) {
 }
 
 /**
- * @typedef {{ label: string, value: number | null, title?: string, text: string, color?: string }} Datum
- * `text`: the tooltip; `color`: overrides the default.
+ * @typedef {{ label: string | string[], value: number | null, title?: string, text: string, color?: string, isFaint?: boolean }} Datum
+ * `label`: one line or several; `text`: the tooltip; `color`: overrides the default; `isFaint`: rests on little.
  */
 
 /** @param {readonly Datum[]} data @param {string} unit @param {number} [max] @returns {ConfigOf} */
@@ -82,7 +82,35 @@ export function bars(data, unit, max) {
   };
 }
 
-/** A line with gaps for missing values. @param {readonly Datum[]} data @param {string} unit @param {number} max @returns {ConfigOf} */
+/**
+ * Bars for each day, and a line for their sum so far on an axis of its own.
+ * @param {readonly (Datum & { sum: number })[]} data
+ * @param {string} unit
+ * @returns {ConfigOf}
+ */
+export function barsWithSum(data, unit) {
+  return (color) => {
+    const config = bars(data, unit)(color);
+    config.data.datasets[0].order = 1;
+    config.data.datasets.push({
+      ...{ type: 'line', data: data.map(({ sum }) => sum), yAxisID: 'sum' },
+      ...{ borderColor: color('line-strong'), borderWidth: 2, pointRadius: 0, stepped: 'middle' },
+    });
+    const title = { display: true, text: `${unit} in all` };
+    config.options.scales.sum = {
+      position: 'right',
+      beginAtZero: true,
+      grid: { display: false },
+      title,
+      ticks: { precision: 0 },
+    };
+    config.options.plugins.tooltip.filter = (/** @type {{ datasetIndex: number }} */ item) =>
+      item.datasetIndex === 0;
+    return config;
+  };
+}
+
+/** A line with gaps for missing values. Faint points rest on little. @param {readonly Datum[]} data @param {string} unit @param {number} max @returns {ConfigOf} */
 export function line(data, unit, max) {
   return (color) => ({
     type: 'line',
@@ -93,8 +121,14 @@ export function line(data, unit, max) {
           data: data.map(({ value }) => value),
           borderColor: color('accent'),
           backgroundColor: color('accent'),
+          pointBackgroundColor: data.map(({ isFaint }) => color(isFaint ? 'faint' : 'accent')),
+          pointBorderColor: data.map(({ isFaint }) => color(isFaint ? 'faint' : 'accent')),
+          segment: {
+            borderColor: (/** @type {{ p1DataIndex: number }} */ { p1DataIndex }) =>
+              color(data[p1DataIndex]?.isFaint ? 'faint' : 'accent'),
+          },
           borderWidth: 2,
-          pointRadius: 2,
+          pointRadius: 3,
           clip: false,
         },
       ],
@@ -106,66 +140,9 @@ export function line(data, unit, max) {
   });
 }
 
-const HALF_DAY_MS = 43_200_000;
-
-/** Sets ticks on days instead of round numbers of milliseconds. @param {import('chart.js').Scale} axis */
-function setEvenTicks(axis) {
-  const step = (axis.max - axis.min) / 6;
-  axis.ticks = [0, 1, 2, 3, 4, 5, 6].map((index) => ({ value: axis.min + index * step }));
-}
-
-/**
- * A line through points in time. Failed reviews are triangles, so that colour is not the only sign.
- * @param {readonly (Datum & { timeMs: number, quality: number })[]} data
- * @param {string} unit
- * @param {(timeMs: number) => string} dayOf
- * @returns {ConfigOf}
- */
-export function history(data, unit, dayOf) {
-  return (color) => {
-    const common = options(unit, (index) => told(data[index]));
-    const colors = data.map(({ quality }) => color(`grade-${quality}`));
-    const times = data.map(({ timeMs }) => timeMs);
-    const [first = 0, last = 0] = [Math.min(...times), Math.max(...times)];
-    const margin = Math.max((last - first) * 0.03, HALF_DAY_MS);
-    const range = { min: first - margin, max: last + margin };
-    const ticks = {
-      ...common.scales.x.ticks,
-      callback: (/** @type {number | string} */ value) => dayOf(Number(value)),
-    };
-    return {
-      type: 'line',
-      data: {
-        datasets: [
-          {
-            data: data.map(({ timeMs, value }) => ({ x: timeMs, y: value })),
-            borderColor: color('line-strong'),
-            borderWidth: 1.5,
-            pointBackgroundColor: colors,
-            pointBorderColor: colors,
-            pointStyle: data.map(({ quality }) => (quality < 3 ? 'triangle' : 'circle')),
-            pointRadius: 6,
-            pointHoverRadius: 8,
-            clip: false,
-          },
-        ],
-      },
-      options: {
-        ...common,
-        interaction: { mode: 'nearest', intersect: false },
-        scales: {
-          ...common.scales,
-          x: { ...common.scales.x, ...range, type: 'linear', ticks, afterBuildTicks: setEvenTicks },
-          y: { ...common.scales.y, grace: '10%' },
-        },
-      },
-    };
-  };
-}
-
 /** @param {Datum | undefined} datum */
-function told(datum) {
-  return { title: datum?.title ?? datum?.label ?? '', text: datum?.text ?? '' };
+export function told(datum) {
+  return { title: datum?.title ?? [datum?.label ?? ''].flat().join(', '), text: datum?.text ?? '' };
 }
 
 /** @param {ReturnType<typeof options>} common @param {number} max */

@@ -5,8 +5,9 @@ import { askCreate, keyActions, nameOf } from '../actions/key-actions.js';
 import { request } from '../api.js';
 import { h } from '../dom.js';
 import { instant } from '../format.js';
-import { button, empty, pager, table, userHeader } from '../ui.js';
+import { button, empty, pager, shortId, table } from '../ui.js';
 import { notThere } from './not-there.js';
+import { userHeader } from './user-header.js';
 
 /** @param {Context} context @returns {Promise<View>} */
 export async function keysView(context) {
@@ -38,14 +39,19 @@ export async function keysView(context) {
 }
 
 /** @param {Context} context @param {User} user @param {readonly ApiKey[]} apiKeys */
-function list(context, { timeZone }, apiKeys) {
+function list(context, user, apiKeys) {
+  const { timeZone } = user;
   const columns = ['Name', 'Scopes', 'Created', 'Last used', 'State'];
   return table(
     'API keys',
     context.mayChange ? [...columns, 'Actions'] : columns,
     apiKeys.map((key) => {
       const cells = [
-        [nameOf(key), h('br'), h('small', { class: 'muted mono' }, key.id)],
+        [
+          ...[key.revokedAt === null ? nameOf(key) : h('s', { class: 'muted' }, nameOf(key)), h('br')],
+          h('small', { class: 'muted mono' }, key.prefix === null ? '' : `${key.prefix}… `),
+          shortId(key.id),
+        ],
         h(
           'span',
           { class: 'scopes' },
@@ -53,9 +59,11 @@ function list(context, { timeZone }, apiKeys) {
         ),
         instant(key.createdAt, timeZone),
         key.lastUsedAt === null ? 'never' : instant(key.lastUsedAt, timeZone),
-        key.revokedAt === null ? 'valid' : `revoked ${instant(key.revokedAt, timeZone)}`,
+        key.revokedAt === null
+          ? 'valid'
+          : h('span', { class: 'badge' }, `revoked ${instant(key.revokedAt, timeZone)}`),
       ];
-      return context.mayChange ? [...cells, keyActions(context, key)] : cells;
+      return context.mayChange ? [...cells, keyActions(context, user, key)] : cells;
     }),
     'stacks',
   );

@@ -1,12 +1,14 @@
-// The login with a gateway token; keeps the URL, so that the user returns to the same page.
+// The login: at the OpenID provider if the gateway has one, or with a gateway token. Keeps the URL for the way back.
 
 import { field } from '../actions/dialog.js';
-import { token, UnauthorizedError } from '../api.js';
+import { UnauthorizedError } from '../api.js';
 import { h } from '../dom.js';
-import { adviceOf } from '../ui.js';
+import { session } from '../login/session.js';
+import { findProvider, leaveToSignIn } from '../login/sign-in.js';
+import { adviceOf, button } from '../ui.js';
 
-/** @param {boolean} hasExpired @param {() => Promise<void>} onToken Resolves once the gateway has accepted the token. */
-export function loginView(hasExpired, onToken) {
+/** @param {string} reason Why the person is not in; empty at first. @param {() => Promise<void>} onToken Resolves once the gateway has accepted the token. */
+export function loginView(reason, onToken) {
   const input = h('input', {
     type: 'password',
     name: 'token',
@@ -15,28 +17,34 @@ export function loginView(hasExpired, onToken) {
     autocomplete: 'off',
     spellcheck: 'false',
   });
-  const problem = h('p', { class: 'problem', role: 'alert' });
-  if (hasExpired)
-    problem.textContent = 'The token is no longer valid. Enter another to continue where you were.';
+  const problem = h('p', { class: 'problem', role: 'alert' }, reason);
+  const people = h('div', { class: 'sign-in' });
+  void findProvider().then((provider) => {
+    if (provider === null) return;
+    const name = new URL(provider.authorizationEndpoint).host;
+    people.append(button(`Sign in at ${name}`, () => void leaveToSignIn(provider)));
+  });
   const form = h(
     'form',
     { class: 'card login' },
     h('h1', { tabindex: '-1' }, 'Learning dashboard'),
+    people,
     field(
       'Gateway token',
       input,
-      'It stays in this tab. “npm start” prints its token, or the file that has it.',
+      'It holds for all tabs of this browser until the last one is closed. “npm start” prints its token, or the file that has it.',
     ),
     problem,
     h('button', { type: 'submit', class: 'primary' }, 'Log in'),
   );
   form.addEventListener('submit', async (event) => {
     event.preventDefault();
-    token.set(input.value.trim());
+    session.use(input.value.trim(), false);
     try {
       await onToken();
+      session.accept();
     } catch (error) {
-      token.forget();
+      session.forget();
       problem.textContent =
         error instanceof UnauthorizedError
           ? 'The gateway does not know this token. Copy the whole token and nothing else.'

@@ -3,12 +3,14 @@
 
 import { materialActions } from '../actions/material-actions.js';
 import { FailedCallError, request } from '../api.js';
-import { chart, drawCharts, history } from '../charts/charts.js';
+import { chart, drawCharts } from '../charts/charts.js';
 import { figure } from '../charts/figure.js';
+import { history, historyLegend } from '../charts/history.js';
 import { h } from '../dom.js';
 import { counted, distance, instant, spoken } from '../format.js';
-import { announce, button, card, empty, explain, table, userHeader } from '../ui.js';
+import { announce, button, card, empty, explain, shortId, table } from '../ui.js';
 import { notThere } from './not-there.js';
+import { userHeader } from './user-header.js';
 
 /** @param {Context} context @returns {Promise<View>} */
 export async function materialView(context) {
@@ -59,6 +61,7 @@ function schedule({ timeZone }, material) {
     ['Repetitions', material.repetitions],
     ['Last reviewed', instant(material.lastReviewed, timeZone)],
     ['Created', instant(material.createdAt, timeZone)],
+    ['ID', shortId(material.id)],
     ['Changed', `${instant(material.updatedAt, timeZone)} (revision ${material.revision})`],
   ];
   return card(
@@ -131,14 +134,14 @@ function historyFigure({ timeZone }, latestFirst) {
   }));
   return figure({
     title: 'History',
-    note: `${counted(latestFirst.length, 'review')}: the interval after each, coloured by its grade`,
+    note: `${counted(latestFirst.length, 'review')}: the interval from each on, on a logarithmic axis`,
     columns: ['Reviewed', 'Grade', 'Interval before', 'Interval after', 'Ease after', 'Next due'],
     rows: latestFirst.map(({ quality, reviewedAt, before, after }) => [
       ...[instant(reviewedAt, timeZone), quality, before.interval, after.interval, after.ef.toFixed(2)],
       instant(after.nextReview, timeZone),
     ]),
     drawing: () => chart('Interval over time', history(data, 'days', day)),
-    legend: h('p', { class: 'legend' }, 'Grades: ', [0, 1, 2, 3, 4, 5].map(grade)),
+    legend: historyLegend(latestFirst.map(({ quality }) => quality)),
     nothing: latestFirst.length === 0 && 'This material was never reviewed.',
   });
 }

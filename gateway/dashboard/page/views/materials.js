@@ -1,13 +1,17 @@
 // The materials of a learner, with search, filters and pages.
-/** @import { Context, MaterialRow, User, Variables, View } from '../types.d.ts' */
+/** @import { Context, MaterialRow, Materials, User, Variables, View } from '../types.d.ts' */
 
+import { bulkActions, selectBox } from '../actions/bulk-actions.js';
 import { field } from '../actions/dialog.js';
 import { materialActions } from '../actions/material-actions.js';
-import { request } from '../api.js';
+import { FailedCallError, request } from '../api.js';
 import { h } from '../dom.js';
+import { choice, filterForm, keepFilters } from '../filters.js';
 import { distance, instant, spoken } from '../format.js';
-import { empty, pager, table, userHeader } from '../ui.js';
+import { ifAnswered, missingPart } from '../parts.js';
+import { empty, pager, table } from '../ui.js';
 import { notThere } from './not-there.js';
+import { userHeader } from './user-header.js';
 
 /** @type {Readonly<Record<string, Partial<Variables<'MATERIALS'>>>>} */
 const STATES = {
@@ -33,30 +37,38 @@ const TYPE_NAMES = [
 export async function materialsView(context) {
   const { path, params } = context.route;
   const id = path[1] ?? '';
-  const { user } = await request('MATERIALS', {
+  const asked = request('MATERIALS', {
     ...{ id, after: params.get('after'), query: params.get('q') ?? '' },
     // The gateway refuses other values.
     type: /** @type {MaterialRow['type'] | null} */ (params.get('type') || null),
     ...(STATES[params.get('state') ?? ''] ?? STATES.active),
   });
+  const [{ user }, answer] = await Promise.all([request('USER', { id }), ifAnswered(asked)]);
   if (user === null) return notThere('learner');
   const base = `#/users/${id}/materials`;
-  const { nodes, pageInfo } = user.materials;
+  keepFilters(base, params);
+  const shown =
+    answer instanceof FailedCallError
+      ? missingPart('The materials are not available.', answer, context.refresh)
+      : answer.user && page(context, user, answer.user.materials);
   return {
     title: `Materials of ${user.email}`,
-    content: [
-      userHeader(user, 'Materials'),
-      filters(base, params),
-      nodes.length > 0
-        ? h(
-            'section',
-            { class: 'card' },
-            list(context, user, nodes),
-            pager(pageInfo, params, (next) => `${base}?${next}`),
-          )
-        : nothing(base, params),
-    ],
+    content: [userHeader(user, 'Materials'), filters(base, params), shown],
   };
+}
+
+/** @param {Context} context @param {User} user @param {Materials} materials */
+function page(context, user, { nodes, pageInfo }) {
+  const { params } = context.route;
+  const base = `#/users/${user.id}/materials`;
+  if (nodes.length === 0) return nothing(base, params);
+  return h(
+    'section',
+    { class: 'card' },
+    context.mayChange && bulkActions(context, user, nodes),
+    list(context, user, nodes),
+    pager(pageInfo, params, (next) => `${base}?${next}`),
+  );
 }
 
 /** @param {Context} context @param {User} user @param {readonly MaterialRow[]} materials */
@@ -67,7 +79,10 @@ function list(context, user, materials) {
     context.mayChange ? [...columns, 'Actions'] : columns,
     materials.map((material) => {
       const cells = [
-        h('a', { href: `#/users/${user.id}/materials/${material.id}` }, material.title),
+        [
+          context.mayChange && selectBox(material),
+          h('a', { href: `#/users/${user.id}/materials/${material.id}` }, material.title),
+        ],
         spoken(material.type),
         dueOf(material, user.timeZone),
         `${material.interval} d`,
@@ -97,32 +112,13 @@ function filters(base, params) {
     value: params.get('q') ?? '',
     autocomplete: 'off',
   });
-  const form = h(
-    'form',
-    { class: 'card bar', role: 'search' },
+  return filterForm(
+    base,
+    'card bar',
     field('Title, content or source', query),
-    field('State', choice('state', STATE_NAMES, params.get('state') ?? 'active')),
-    field('Type', choice('type', TYPE_NAMES, params.get('type') ?? '')),
+    choice('State', 'state', STATE_NAMES, params.get('state') ?? 'active'),
+    choice('Type', 'type', TYPE_NAMES, params.get('type') ?? ''),
     h('button', { type: 'submit', class: 'primary' }, 'Search'),
-  );
-  const apply = () => {
-    const chosen = [...new FormData(form)].map(([name, value]) => [name, String(value)]);
-    location.hash = `${base}?${new URLSearchParams(chosen.filter(([, value]) => value !== ''))}`;
-  };
-  for (const select of form.querySelectorAll('select')) select.addEventListener('change', apply);
-  form.addEventListener('submit', (event) => {
-    event.preventDefault();
-    apply();
-  });
-  return form;
-}
-
-/** @param {string} name @param {readonly (readonly string[])[]} options @param {string} chosen */
-function choice(name, options, chosen) {
-  return h(
-    'select',
-    { name, id: `filter-${name}` },
-    options.map(([value, label]) => h('option', { value, selected: value === chosen }, label)),
   );
 }
 

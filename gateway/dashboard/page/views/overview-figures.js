@@ -1,31 +1,31 @@
 // The six charts of a learner's overview.
 /** @import { Count, Overview } from '../types.d.ts' */
-import { bars, chart, line } from '../charts/charts.js';
+import { bars, barsWithSum, chart, line } from '../charts/charts.js';
 import { figure } from '../charts/figure.js';
 import { heatLegend, heatMap } from '../charts/heat-map.js';
+import { spansOf } from '../charts/periods.js';
 import { bandName, counted, day, longDay, percent, whole } from '../format.js';
 
 /** @param {Overview} user */
-export function forecast({ month: { forecast } }) {
+export function forecast({ window: { forecast } }) {
   const { overdue, days } = forecast;
-  const rows = [
-    { label: 'Overdue', title: 'Due before today', count: overdue, color: 'bad' },
-    ...days.map(({ date, count }, index) => ({
-      label: index === 0 ? 'Today' : day(date),
-      title: longDay(date),
-      count,
-      color: 'accent',
-    })),
-  ];
-  const data = rows.map(({ count, ...row }) => ({ ...row, value: count, text: counted(count, 'material') }));
+  let sum = overdue;
+  const data = days.map(({ date, count }, index) => {
+    sum += count;
+    const text = `${counted(count, 'material')}; ${whole(sum)} in all, the overdue ones included`;
+    return { label: index === 0 ? 'Today' : day(date), title: longDay(date), value: count, sum, text };
+  });
   return figure({
     title: 'Forecast',
-    note: 'Materials that become due, by day',
-    columns: ['Day', 'Materials due'],
-    rows: [['Overdue', overdue], ...days.map(({ date, count }) => [date, count])],
+    note: `Bars: materials that become due on each of the next ${counted(days.length, 'day')}. Line: all until then, with those overdue`,
+    columns: ['Day', 'Materials due', 'In all'],
+    rows: [
+      ['Overdue', overdue, overdue],
+      ...data.map(({ value, sum: all }, index) => [days[index]?.date ?? '', value, all]),
+    ],
     isWide: true,
-    drawing: () => chart('Forecast of the next 30 days', bars(data, 'materials')),
-    nothing: rows.every(({ count }) => count === 0) && 'Nothing becomes due in the next 30 days.',
+    drawing: () => chart('Forecast', barsWithSum(data, 'materials')),
+    nothing: sum === 0 && `Nothing becomes due in the next ${counted(days.length, 'day')}.`,
   });
 }
 
@@ -53,57 +53,55 @@ export const RETENTION_COLUMNS = ['Reviews', 'Recalled', 'Retention'];
 /** In per cent, rounded. @param {number | null} share */
 const toPercent = (share) => (share === null ? null : Math.round(share * 100));
 
-/** @param {Overview} user */
-export function retentionByBand({ year: { retention } }) {
+/** @param {Overview} user @param {number} length Days of the window. */
+export function retentionByBand({ window: { retention } }, length) {
   const data = retention.bands.map(({ band, count }) => ({
-    label: bandName(band),
+    label: [bandName(band), `n = ${whole(count.reviews)}`],
     value: toPercent(count.retention),
     text: `${percent(count.retention)}: ${recalledOf(count)}`,
+    color: count.reviews < FEW_REVIEWS ? 'faint' : 'accent',
   }));
   return figure({
     title: 'Retention by interval',
-    note: 'Share graded 3 or better in the last 365 days, by the interval before the review',
+    note: `Share graded 3 or better in the last ${counted(length, 'day')}, by the interval before the review. ${FAINT}`,
     columns: ['Interval', ...RETENTION_COLUMNS],
     rows: retention.bands.map(({ band, count }) => [bandName(band), ...cells(count)]),
     drawing: () => chart('Retention by interval band', bars(data, '% recalled', 100)),
-    nothing: retention.bands.every(({ count }) => count.reviews === 0) && 'No reviews in the last 365 days.',
+    nothing:
+      retention.bands.every(({ count }) => count.reviews === 0) &&
+      `No reviews in the last ${counted(length, 'day')}.`,
   });
 }
 
-/** @param {Overview} user */
-export function retentionOverTime({ year: { retention } }) {
-  const weeks = weeksOf(retention.days);
-  const data = weeks.map(({ date, count }) => ({
+/** Fewer say little about retention. */
+const FEW_REVIEWS = 10;
+const FAINT = `Faint: fewer than ${FEW_REVIEWS} reviews`;
+
+/** @param {Overview} user @param {number} length Days of the window. */
+export function retentionOverTime({ both: { retention } }, length) {
+  const isByWeek = length > 7;
+  const spans = spansOf(retention.days, isByWeek ? 7 : 1);
+  const data = spans.map(({ date, count }) => ({
     label: day(date),
-    title: `Week from ${longDay(date)}`,
+    title: isByWeek ? `Week from ${longDay(date)}` : longDay(date),
     value: toPercent(count.retention),
     text: `${percent(count.retention)}: ${recalledOf(count)}`,
+    isFaint: count.reviews < FEW_REVIEWS,
   }));
   return figure({
     title: 'Retention over time',
-    note: 'Share graded 3 or better, by week',
-    columns: ['Week from', ...RETENTION_COLUMNS],
-    rows: weeks.map(({ date, count }) => [date, ...cells(count)]),
-    drawing: () => chart('Retention by week', line(data, '% recalled', 100)),
-    nothing: weeks.every(({ count }) => count.reviews === 0) && 'No reviews in the last 365 days.',
+    note: `Share graded 3 or better by ${isByWeek ? 'week' : 'day'}, in the window and the one before. ${FAINT}`,
+    columns: [isByWeek ? 'Week from' : 'Day', ...RETENTION_COLUMNS],
+    rows: spans.map(({ date, count }) => [date, ...cells(count)]),
+    drawing: () => chart('Retention over time', line(data, '% recalled', 100)),
+    nothing:
+      spans.every(({ count }) => count.reviews === 0) &&
+      `No reviews in the last ${counted(2 * length, 'day')}.`,
   });
 }
 
-/** Groups days into weeks that end today, so that the latest week is complete. @param {readonly { date: string, count: Count }[]} days */
-function weeksOf(days) {
-  const weeks = [];
-  for (let start = days.length % 7; start < days.length; start += 7) {
-    const week = days.slice(start, start + 7);
-    const reviews = week.reduce((sum, { count }) => sum + count.reviews, 0);
-    const recalled = week.reduce((sum, { count }) => sum + count.recalled, 0);
-    const retention = reviews === 0 ? null : recalled / reviews;
-    weeks.push({ date: week[0]?.date ?? '', count: { reviews, recalled, retention } });
-  }
-  return weeks;
-}
-
 /** @param {Overview} user */
-export function easeFactors({ month: { distributions } }) {
+export function easeFactors({ window: { distributions } }) {
   const data = distributions.easeFactors.map(({ ef, count }) => ({
     label: ef.toFixed(1),
     title: `Ease factor ${ef.toFixed(2)} to ${(ef + 0.09).toFixed(2)}`,
@@ -121,7 +119,7 @@ export function easeFactors({ month: { distributions } }) {
 }
 
 /** @param {Overview} user */
-export function intervals({ month: { distributions } }) {
+export function intervals({ window: { distributions } }) {
   const data = distributions.intervals.map(({ band, count }) => ({
     label: bandName(band),
     value: count,

@@ -1,9 +1,13 @@
-// A learner's overview: five figures, six charts, and the hardest materials.
-/** @import { Context, Overview, View } from '../types.d.ts' */
-import { request } from '../api.js';
+// A learner's overview: figures of a window and the one before, six charts, and the hardest materials.
+/** @import { Context, Count, Overview, View } from '../types.d.ts' */
+import { FailedCallError, request } from '../api.js';
+import { halves, retentionOf, sumOf } from '../charts/periods.js';
+import { tile, tiles } from '../charts/tiles.js';
 import { h } from '../dom.js';
+import { choice, filterForm } from '../filters.js';
 import { counted, percent, whole } from '../format.js';
-import { card, empty, table, userHeader } from '../ui.js';
+import { ifAnswered, missingPart } from '../parts.js';
+import { card, empty, table } from '../ui.js';
 import { notThere } from './not-there.js';
 import {
   calendar,
@@ -15,54 +19,89 @@ import {
   retentionByBand,
   retentionOverTime,
 } from './overview-figures.js';
+import { userHeader } from './user-header.js';
+
+const WINDOWS = ['7', '30', '90', '180'];
+const DEFAULT_WINDOW = '30';
 
 /** @param {Context} context @returns {Promise<View>} */
-export async function overviewView({ route: { path } }) {
-  const { user } = await request('OVERVIEW', { id: path[1] ?? '' });
+export async function overviewView({ route: { path, params }, refresh }) {
+  const chosen = params.get('days') ?? DEFAULT_WINDOW;
+  const days = Number(WINDOWS.includes(chosen) ? chosen : DEFAULT_WINDOW);
+  const id = path[1] ?? '';
+  const [{ user }, answer] = await Promise.all([
+    request('USER', { id }),
+    ifAnswered(request('OVERVIEW', { id, days, both: 2 * days })),
+  ]);
   if (user === null) return notThere('learner');
-  return {
-    title: user.email,
-    content: [
-      userHeader(user, 'Overview'),
-      tiles(user),
-      h(
-        'div',
-        { class: 'grid' },
-        ...[forecast(user), calendar(user), retentionByBand(user), retentionOverTime(user)],
-        ...[easeFactors(user), intervals(user), hardest(user)],
-      ),
-    ],
-  };
+  const shown =
+    answer instanceof FailedCallError
+      ? missingPart('The statistics are not available.', answer, refresh)
+      : answer.user && (isEmpty(answer.user) ? nothingYet() : figures(answer.user, days));
+  return { title: user.email, content: [userHeader(user, 'Overview'), shown] };
 }
 
 /** @param {Overview} user */
-function tiles({ month, year }) {
-  const { total } = month.retention;
-  const { currentStreakDays, longestStreakDays, days } = year.activity;
-  const tile = (/** @type {string} */ name, /** @type {string} */ value, /** @type {string} */ more) =>
+const isEmpty = ({ window, year }) =>
+  window.distributions.easeFactors.length === 0 && year.activity.days.every(({ count }) => count === 0);
+
+const nothingYet = () =>
+  empty(
+    'This learner has no material yet.',
+    'An app creates materials through the API, with a key from the page “Keys”.',
+  );
+
+/** @param {Overview} user @param {number} days Of the window. */
+function figures(user, days) {
+  const options = WINDOWS.map((value) => [value, `${value} days`]);
+  return [
+    filterForm(
+      `#/users/${user.id}`,
+      'bar',
+      choice('Window, with the one before', 'days', options, String(days)),
+    ),
+    totals(user, days),
     h(
       'div',
-      { class: 'card tile' },
-      h('dt', {}, name),
-      h('dd', { class: 'figure-value' }, value),
-      h('dd', { class: 'muted' }, more),
+      { class: 'grid' },
+      ...[forecast(user), calendar(user), retentionByBand(user, days), retentionOverTime(user, days)],
+      ...[easeFactors(user), intervals(user), hardest(user)],
+    ),
+  ];
+}
+
+/** @param {Overview} user @param {number} length Days of the window. */
+function totals({ window, both, year }, length) {
+  const { currentStreakDays, longestStreakDays, days } = year.activity;
+  const periods = halves(both.retention.days);
+  const [now, before] = [sumOf(countsOf(periods.window)), sumOf(countsOf(periods.before))];
+  const share = (/** @type {string} */ name, /** @type {{ window: Count, before: Count }} */ of) =>
+    tile(
+      `${name}, ${length} days`,
+      percent(of.window.retention),
+      `n = ${whole(of.window.reviews)}; before ${percent(of.before.retention)} of ${whole(of.before.reviews)}`,
     );
-  return h(
-    'dl',
-    { class: 'tiles' },
-    tile('Due now', whole(month.forecast.dueNow), 'materials'),
-    tile('Overdue', whole(month.forecast.overdue), 'due before today'),
+  const retention = (/** @type {'young' | 'mature'} */ age) =>
+    retentionOf(age, window.retention.bands, both.retention.bands);
+  return tiles(
+    tile('Due now', whole(window.forecast.dueNow), 'materials'),
+    tile('Overdue', whole(window.forecast.overdue), 'due before today'),
     tile('Reviews today', whole(days.at(-1)?.count ?? 0), `${whole(days.at(-2)?.count ?? 0)} yesterday`),
+    tile(`Reviews, ${length} days`, whole(now.reviews), `${whole(before.reviews)} in the ${length} before`),
     tile('Streak', counted(currentStreakDays, 'day'), `longest ${counted(longestStreakDays, 'day')}`),
-    tile('Retention, 30 days', percent(total.retention), `of ${counted(total.reviews, 'review')}`),
+    share('Retention, all', { window: now, before }),
+    share('Young, under 21 days', retention('young')),
+    share('Mature, 21 days or more', retention('mature')),
   );
 }
 
+const countsOf = (/** @type {readonly { count: Count }[]} */ days) => days.map(({ count }) => count);
+
 /** @param {Overview} user */
-function hardest({ id, year }) {
-  const { nodes } = year.hardestMaterials;
+function hardest({ id, window }) {
+  const { nodes } = window.hardestMaterials;
   if (nodes.length === 0)
-    return card('Hardest materials', empty('No material has been reviewed three times yet.'));
+    return card('Hardest materials', empty('No material was reviewed three times in the window.'));
   const rows = nodes.map(({ material, count }) => [
     h('a', { href: `#/users/${id}/materials/${material.id}` }, material.title),
     ...cells(count),

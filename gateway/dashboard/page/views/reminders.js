@@ -5,11 +5,13 @@ import { askCreate, reminderActions } from '../actions/reminder-actions.js';
 import { FailedCallError, request } from '../api.js';
 import { h } from '../dom.js';
 import { distance, instant } from '../format.js';
+import { missingPart } from '../parts.js';
 import { CHANNELS, daysOf, isNextPaused, isPaused, nextReminder } from '../reminder-words.js';
-import { adviceOf, button, card, table, userHeader } from '../ui.js';
+import { button, card, table } from '../ui.js';
 import { notThere } from './not-there.js';
 import { channelCards } from './reminder-channels.js';
 import { deliveriesCard } from './reminder-deliveries.js';
+import { userHeader } from './user-header.js';
 
 /** @param {Context} context @returns {Promise<View>} */
 export async function remindersView(context) {
@@ -39,13 +41,13 @@ const isAway = (error, after) =>
 
 /** @param {FailedCallError} error @param {() => Promise<void>} again */
 function away(error, again) {
-  const isOff = error.code === 'INVALID_REQUEST';
+  if (error.code !== 'INVALID_REQUEST')
+    return missingPart('The reminders service does not answer.', error, again, 'The other pages work.');
   return h(
     'section',
     { class: 'card failure', role: 'alert' },
-    h('h2', {}, isOff ? error.message : 'The reminders service does not answer.'),
-    h('p', {}, isOff ? 'The other pages work.' : `${adviceOf(error)} The other pages work.`),
-    !isOff && button('Try again', () => void again(), { class: 'primary', id: 'try-again' }),
+    h('h2', {}, error.message),
+    h('p', {}, 'The other pages work.'),
   );
 }
 

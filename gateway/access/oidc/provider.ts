@@ -1,0 +1,108 @@
+// The OpenID provider as the gateway sees it: its addresses, found by discovery, and its public keys.
+import { createLocalJWKSet, createRemoteJWKSet, errors, type JWTVerifyGetKey } from 'jose';
+import { ServiceError, toError } from '../../../services/platform/errors.ts';
+import type { Logger } from '../../../services/platform/logging/logger.ts';
+import { isProviderUrl } from './settings.ts';
+
+const TIMEOUT_MS = 5000;
+/** After a failure the provider is left alone for this long. */
+const PAUSE_MS = 5000;
+/** Keys are fetched again after this long, so that a key the provider has withdrawn ends here too. */
+const KEYS_MAX_AGE_MS = 600_000;
+
+export type ProviderAddresses = { authorization: string; token: string; keys: string };
+
+export type OidcProvider = {
+  /** @throws ServiceError UNAVAILABLE if the provider does not answer. */
+  addresses(): Promise<ProviderAddresses>;
+  /**
+   * Finds the key of a token. For a person who is already in, the last known keys do if the provider does not answer;
+   * for anybody else it throws ServiceError UNAVAILABLE.
+   */
+  keysFor(isAlreadyIn: boolean): JWTVerifyGetKey;
+};
+
+type RemoteKeys = ReturnType<typeof createRemoteJWKSet>;
+
+/** Asks nothing of the provider until the first token comes. `nowMs` is a monotonic clock. */
+export function createOidcProvider(issuer: string, logger: Logger, nowMs: () => number): OidcProvider {
+  let found: Promise<ProviderAddresses> | undefined;
+  let remote: RemoteKeys | undefined;
+  let askAgainAtMs = Number.NEGATIVE_INFINITY;
+
+  /** Runs a request to the provider; a failure is logged once a pause. */
+  async function ask<T>(request: () => Promise<T>): Promise<T> {
+    if (nowMs() < askAgainAtMs) throw new ServiceError('UNAVAILABLE', { message: DOES_NOT_ANSWER });
+    try {
+      return await request();
+    } catch (error) {
+      if (isAboutToken(error)) throw error;
+      if (nowMs() >= askAgainAtMs) {
+        askAgainAtMs = nowMs() + PAUSE_MS;
+        const reason = toError(error).message;
+        logger.error({ reason }, 'the OpenID provider of OIDC_ISSUER does not answer as expected');
+      }
+      throw new ServiceError('UNAVAILABLE', { message: DOES_NOT_ANSWER, cause: error });
+    }
+  }
+  const addresses = () =>
+    ask(() => {
+      found ??= discover(issuer).catch((error: unknown) => {
+        found = undefined;
+        throw error;
+      });
+      return found;
+    });
+  async function currentKeys(): Promise<RemoteKeys> {
+    const { keys } = await addresses();
+    remote ??= createRemoteJWKSet(new URL(keys), {
+      timeoutDuration: TIMEOUT_MS,
+      cacheMaxAge: KEYS_MAX_AGE_MS,
+    });
+    return remote;
+  }
+  return {
+    addresses,
+    keysFor: (isAlreadyIn) => async (header, token) => {
+      const last = remote?.jwks();
+      if (isAlreadyIn && remote && last) {
+        const { fresh, reload } = remote;
+        // Nobody who is in waits for the provider.
+        if (!fresh) void ask(reload).catch(() => undefined);
+        return createLocalJWKSet(last)(header, token);
+      }
+      const keys = await currentKeys();
+      return ask(() => keys(header, token));
+    },
+  };
+}
+
+const DOES_NOT_ANSWER = 'The sign-in provider does not answer. Try again in a moment.';
+
+const isAboutToken = (error: unknown): boolean =>
+  error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys;
+
+/** OpenID Connect Discovery 1.0, section 4. */
+async function discover(issuer: string): Promise<ProviderAddresses> {
+  const response = await fetch(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`, {
+    redirect: 'error',
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  });
+  if (!response.ok) throw new Error(`discovery answers ${response.status}`);
+  const document: unknown = await response.json();
+  const read = (name: string): string => {
+    const value: unknown = Object(document)[name];
+    if (typeof value !== 'string') throw new Error(`discovery lacks ${name}`);
+    return value;
+  };
+  if (read('issuer') !== issuer) throw new Error('discovery names another issuer than OIDC_ISSUER');
+  const found = {
+    authorization: read('authorization_endpoint'),
+    token: read('token_endpoint'),
+    keys: read('jwks_uri'),
+  };
+  for (const address of Object.values(found)) {
+    if (!isProviderUrl(address)) throw new Error('discovery names an address without https');
+  }
+  return found;
+}

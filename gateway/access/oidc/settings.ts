@@ -1,0 +1,40 @@
+// Reads the settings of sign-in with OpenID Connect.
+import type { EnvironmentReader } from '../../../services/platform/process/config.ts';
+
+export type OidcSettings = {
+  /** The issuer's URL exactly as its tokens name it, without a trailing slash that they lack. */
+  issuer: string;
+  /** What a token's `aud` must contain; also the client ID with which the dashboard signs in. */
+  audience: string;
+  /** The claim with a person's roles: its name, or a path of names joined by dots. */
+  roleClaim: string;
+};
+
+/** undefined: no OIDC_ISSUER, so people sign in with gateway tokens only. */
+export function readOidcSettings(reader: EnvironmentReader): OidcSettings | undefined {
+  const issuer = reader.text('OIDC_ISSUER');
+  if (issuer === undefined) {
+    for (const name of ['OIDC_AUDIENCE', 'OIDC_ROLE_CLAIM']) {
+      if (reader.text(name) !== undefined) reader.problem(`${name} is set without OIDC_ISSUER`);
+    }
+    return undefined;
+  }
+  if (!isProviderUrl(issuer)) {
+    reader.problem('OIDC_ISSUER must be the https URL of an OpenID provider (http only on loopback)');
+  }
+  return {
+    issuer,
+    audience: reader.required('OIDC_AUDIENCE', "the gateway's client ID at the OpenID provider"),
+    roleClaim: reader.textOr('OIDC_ROLE_CLAIM', 'roles'),
+  };
+}
+
+/** Whether tokens and keys may travel to this address: by https, or on this machine. */
+export function isProviderUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, hostname, username, password } = new URL(text);
+  if (username !== '' || password !== '') return false;
+  return (
+    protocol === 'https:' || (protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(hostname))
+  );
+}

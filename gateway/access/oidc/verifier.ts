@@ -1,0 +1,117 @@
+// Turns a person's token from the OpenID provider into an identity: name and role.
+import { createHash } from 'node:crypto';
+import { errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from 'jose';
+import { LRUCache } from 'lru-cache';
+import { ServiceError } from '../../../services/platform/errors.ts';
+import type { Identity, Role } from '../tokens.ts';
+import type { EndedSessions } from './ended-sessions.ts';
+import type { OidcProvider } from './provider.ts';
+import type { OidcSettings } from './settings.ts';
+
+/** Only signatures whose verifier holds no secret: neither `none` nor the HMAC family. */
+const ALGORITHMS = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+];
+const CLOCK_TOLERANCE_SECONDS = 60;
+/** Tokens that have been accepted, by their hashes: their owners stay in while the provider is down. */
+const MOST_PEOPLE = 10_000;
+const LOGOUT_EVENT = 'http://schemas.openid.net/event/backchannel-logout';
+const PRINTABLE = /^[!-~]{3,254}$/;
+
+export type OidcVerifier = {
+  /** @throws ServiceError UNAUTHORIZED, INSUFFICIENT_SCOPE without a role, UNAVAILABLE if the provider is down. */
+  identify(token: string): Promise<Identity>;
+  /** Ends the session that a logout token of the provider names. @throws ServiceError INVALID_REQUEST, UNAVAILABLE. */
+  endSession(logoutToken: string): Promise<void>;
+};
+
+/** Whether a bearer token has the form of a JWT; a gateway token has no dots in these places. */
+export const looksLikeJwt = (token: string): boolean => /^[\w-]+\.[\w-]+\.[\w-]*$/.test(token);
+
+export function createOidcVerifier(
+  { issuer, audience, roleClaim }: OidcSettings,
+  provider: OidcProvider,
+  sessions: EndedSessions,
+): OidcVerifier {
+  const people = new LRUCache<string, true>({ max: MOST_PEOPLE });
+  const options: JWTVerifyOptions = {
+    issuer,
+    audience,
+    algorithms: ALGORITHMS,
+    clockTolerance: CLOCK_TOLERANCE_SECONDS,
+  };
+  return {
+    async identify(token) {
+      const hash = createHash('sha256').update(token).digest('base64');
+      const required = { ...options, requiredClaims: ['sub', 'iat', 'exp'] };
+      const claims = await jwtVerify(token, provider.keysFor(people.has(hash)), required).then(
+        ({ payload }) => payload,
+        (error: unknown) => {
+          throw error instanceof ServiceError ? error : unauthorized(error);
+        },
+      );
+      // A logout token has the same issuer, audience and key.
+      if (claims.events !== undefined) throw unauthorized();
+      if (sessions.hasEnded(claims)) throw unauthorized();
+      const role = roleOf(claims, roleClaim);
+      if (role === undefined) {
+        throw new ServiceError('INSUFFICIENT_SCOPE', {
+          message: `Your account has no role here. Ask for viewer or operator in the claim ${roleClaim}.`,
+        });
+      }
+      people.set(hash, true);
+      return { name: nameOf(claims), role };
+    },
+    async endSession(logoutToken) {
+      const required = { ...options, requiredClaims: ['iat', 'jti', 'events'] };
+      const claims = await jwtVerify(logoutToken, provider.keysFor(false), required).then(
+        ({ payload }) => payload,
+        (error: unknown) => {
+          throw error instanceof ServiceError ? error : invalidLogout();
+        },
+      );
+      const { sid, sub, events, nonce } = claims;
+      if (!Object.hasOwn(Object(events), LOGOUT_EVENT) || nonce !== undefined) throw invalidLogout();
+      if (typeof sid === 'string') sessions.end({ sid });
+      else if (typeof sub === 'string') sessions.end({ sub });
+      else throw invalidLogout();
+    },
+  };
+}
+
+/** The e-mail address if the provider has verified it, otherwise the provider's own ID of the person. */
+function nameOf({ email, email_verified, sub }: JWTPayload): string {
+  if (email_verified === true && typeof email === 'string' && PRINTABLE.test(email)) return email;
+  return `oidc:${encodeURIComponent(sub ?? '').slice(0, 250)}`;
+}
+
+function roleOf(claims: JWTPayload, claim: string): Role | undefined {
+  const value: unknown = Object.hasOwn(claims, claim)
+    ? claims[claim]
+    : claim.split('.').reduce<unknown>((part, name) => Object(part)[name], claims);
+  const names: unknown[] = Array.isArray(value) ? value : String(value).split(' ');
+  return (['operator', 'viewer'] as const).find((role) => names.includes(role));
+}
+
+function unauthorized(error?: unknown): ServiceError {
+  const message =
+    error instanceof errors.JWTExpired
+      ? 'The sign-in has expired. Sign in again.'
+      : 'The token is not accepted. Sign in again.';
+  return new ServiceError('UNAUTHORIZED', { message });
+}
+
+function invalidLogout(): ServiceError {
+  const message = 'logout_token must be a logout token of the provider in OIDC_ISSUER.';
+  return new ServiceError('INVALID_REQUEST', { field: 'logout_token', message });
+}

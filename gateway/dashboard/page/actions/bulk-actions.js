@@ -1,0 +1,59 @@
+// Operator actions on several materials of a page: snooze them together, or archive them one after the other.
+/** @import { Context, MaterialRow, User } from '../types.d.ts' */
+import { request } from '../api.js';
+import { h } from '../dom.js';
+import { counted } from '../format.js';
+import { announce, button, explain } from '../ui.js';
+import { askSnooze } from './material-actions.js';
+
+/** Selects a material for `bulkActions`. @param {MaterialRow} material */
+export const selectBox = ({ id, title }) =>
+  h('input', { type: 'checkbox', class: 'select', value: id, 'aria-label': `Select ${title}` });
+
+/** What can be done with the selected materials of the page. @param {Context} context @param {User} user @param {readonly MaterialRow[]} all */
+export function bulkActions(context, user, all) {
+  const boxes = () => /** @type {HTMLInputElement[]} */ ([...document.querySelectorAll('main .select')]);
+  const selected = () => {
+    const ids = new Set(boxes().flatMap(({ checked, value }) => (checked ? [value] : [])));
+    return all.filter(({ id, archivedAt }) => ids.has(id) && archivedAt === null);
+  };
+  const withSelected = (/** @type {(materials: readonly MaterialRow[]) => void} */ act) => () => {
+    const materials = selected();
+    if (materials.length === 0) announce('Select active materials first.');
+    else act(materials);
+  };
+  const selectAll = button('Select all', () => {
+    const isAll = boxes().every(({ checked }) => checked);
+    for (const box of boxes()) box.checked = !isAll;
+  });
+  return h(
+    'div',
+    { class: 'actions bulk', role: 'group', 'aria-label': 'Selected materials' },
+    ...[
+      selectAll,
+      button(
+        'Snooze selected',
+        withSelected((materials) => askSnooze(context, user, materials)),
+      ),
+    ],
+    button(
+      'Archive selected',
+      withSelected((materials) => void archive(context, user, materials)),
+    ),
+  );
+}
+
+/** @param {Context} context @param {User} user @param {readonly MaterialRow[]} materials */
+async function archive(context, user, materials) {
+  let done = 0;
+  try {
+    for (const { id } of materials) {
+      await request('ARCHIVE', { input: { userId: user.id, materialId: id } });
+      done += 1;
+    }
+    announce(`Archived: ${counted(done, 'material')}`);
+  } catch (error) {
+    announce(`Archived ${done} of ${materials.length}. ${explain(error)}`);
+  }
+  await context.refresh();
+}

@@ -1,0 +1,9 @@
+// The snooze presets in words, apart from the page's parts that need a browser: a test holds them to scheduling.
+/** @import { SnoozePreset } from '../types.d.ts' */
+
+/** @type {Readonly<Record<SnoozePreset, string>>} */
+export const PRESETS = {
+  ONE_HOUR: 'For 1 hour',
+  TONIGHT: 'Until tonight, 20:00',
+  TOMORROW: 'Until tomorrow, 09:00',
+};

@@ -1,0 +1,92 @@
+// The interval after each review of a material, in steps on a logarithmic axis.
+/** @import { ConfigOf, Datum } from './charts.js' */
+import { h } from '../dom.js';
+import { options, told } from './charts.js';
+
+const HALF_DAY_MS = 43_200_000;
+
+/** Sets ticks on days instead of round numbers of milliseconds. @param {import('chart.js').Scale} axis */
+function setEvenTicks(axis) {
+  const step = (axis.max - axis.min) / 6;
+  axis.ticks = [0, 1, 2, 3, 4, 5, 6].map((index) => ({ value: axis.min + index * step }));
+}
+
+/** Sets ticks on intervals that people know. @param {import('chart.js').Scale} axis */
+function setPlainTicks(axis) {
+  axis.ticks = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000]
+    .filter((value) => value <= axis.max)
+    .map((value) => ({ value }));
+}
+
+/**
+ * Steps through points in time on a logarithmic axis of at least 1. Failed reviews are triangles, so that colour is not the only sign.
+ * @param {readonly (Datum & { timeMs: number, quality: number })[]} data
+ * @param {string} unit
+ * @param {(timeMs: number) => string} dayOf
+ * @returns {ConfigOf}
+ */
+export function history(data, unit, dayOf) {
+  return (color) => {
+    const common = options(unit, (index) => told(data[index]));
+    const colors = data.map(({ quality }) => color(`grade-${quality}`));
+    const times = data.map(({ timeMs }) => timeMs);
+    const [first = 0, last = 0] = [Math.min(...times), Math.max(...times)];
+    const margin = Math.max((last - first) * 0.03, HALF_DAY_MS);
+    const range = { min: first - margin, max: last + margin };
+    const ticks = {
+      ...common.scales.x.ticks,
+      callback: (/** @type {number | string} */ value) => dayOf(Number(value)),
+    };
+    return {
+      type: 'line',
+      data: {
+        datasets: [
+          {
+            data: data.map(({ timeMs, value }) => ({ x: timeMs, y: value })),
+            borderColor: color('line-strong'),
+            borderWidth: 1.5,
+            // An interval lasts until the next review.
+            stepped: true,
+            pointBackgroundColor: colors,
+            pointBorderColor: colors,
+            pointStyle: data.map(({ quality }) => (quality < 3 ? 'triangle' : 'circle')),
+            pointRadius: 6,
+            pointHoverRadius: 8,
+            clip: false,
+          },
+        ],
+      },
+      options: {
+        ...common,
+        interaction: { mode: 'nearest', intersect: false },
+        scales: {
+          ...common.scales,
+          x: { ...common.scales.x, ...range, type: 'linear', ticks, afterBuildTicks: setEvenTicks },
+          y: {
+            ...common.scales.y,
+            beginAtZero: false,
+            type: 'logarithmic',
+            min: 1,
+            afterBuildTicks: setPlainTicks,
+          },
+        },
+      },
+    };
+  };
+}
+
+/** What shape and colour mean. @param {readonly number[]} qualities The grades that occur. */
+export function historyLegend(qualities) {
+  const grades = [...new Set(qualities)].toSorted();
+  return h(
+    'p',
+    { class: 'legend muted' },
+    grades.map((quality) => [
+      h('span', {
+        class: `sign sign-${quality < 3 ? 'failed' : 'recalled'} grade-${quality}`,
+        'aria-hidden': 'true',
+      }),
+      h('span', {}, `graded ${quality}${quality < 3 ? ', failed' : ''}`),
+    ]),
+  );
+}

@@ -1,0 +1,76 @@
+// The login: one token for all tabs of this browser, as long as one of them is open.
+//
+// Each tab keeps a gateway token in its sessionStorage, and a person's token from the OpenID provider in memory alone. A new tab asks the others over a BroadcastChannel, which only pages of this
+// origin can hear. The browser never sends the token by itself, as it would a cookie, so a stranger's page cannot use it; and
+// unlike localStorage nothing is left once the last tab is closed.
+const KEY = 'gateway-token';
+/** How long a new tab waits for another before it shows the login. A later answer still logs it in. */
+const WAIT_MS = 250;
+
+/** A person's token. @type {string | null} */
+let personal = null;
+
+const channel = new BroadcastChannel('gateway-login');
+const events = new EventTarget();
+/** Whether the gateway has accepted the token: only such a one is passed on. */
+let isAccepted = sessionStorage.getItem(KEY) !== null;
+
+export const session = {
+  /** null: nobody is logged in. */
+  token: () => personal ?? sessionStorage.getItem(KEY),
+
+  /** Resolves when the token of another tab is here, or none has answered. */
+  found: new Promise((resolve) => {
+    if (isAccepted) return resolve(undefined);
+    events.addEventListener('login', resolve, { once: true });
+    setTimeout(resolve, WAIT_MS);
+    channel.postMessage({ kind: 'asked' });
+  }),
+
+  /** Uses a token in this tab. @param {string} token @param {boolean} isPersonal From the OpenID provider. */
+  use(token, isPersonal) {
+    isAccepted = false;
+    if (isPersonal) personal = token;
+    else sessionStorage.setItem(KEY, token);
+  },
+
+  /** Tells all tabs that the gateway has accepted the token. */
+  accept() {
+    if (isAccepted) return;
+    isAccepted = true;
+    tellToken();
+  },
+
+  /** Forgets the token in this tab. */
+  forget() {
+    isAccepted = false;
+    personal = null;
+    sessionStorage.removeItem(KEY);
+  },
+
+  /** Logs out all tabs. */
+  end() {
+    session.forget();
+    channel.postMessage({ kind: 'ended' });
+  },
+
+  /** Calls back when another tab has logged in or out. @param {'login' | 'logout'} what @param {() => void} listener */
+  on: (what, listener) => events.addEventListener(what, listener),
+};
+
+function tellToken() {
+  channel.postMessage({ kind: 'token', token: session.token(), isPersonal: personal !== null });
+}
+
+channel.addEventListener('message', ({ data: { kind, token, isPersonal } }) => {
+  if (kind === 'asked' && isAccepted) tellToken();
+  if (kind === 'token' && session.token() === null) {
+    session.use(token, isPersonal);
+    isAccepted = true;
+    events.dispatchEvent(new Event('login'));
+  }
+  if (kind === 'ended' && session.token() !== null) {
+    session.forget();
+    events.dispatchEvent(new Event('logout'));
+  }
+});

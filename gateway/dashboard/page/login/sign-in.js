@@ -1,0 +1,70 @@
+// Signs people in at the OpenID provider, by an authorization code with PKCE (RFC 7636). The token stays in memory.
+
+/** What the way back needs: kept in this tab until then, and worth nothing without the code. */
+const KEY = 'sign-in';
+const REDIRECT_URI = `${location.origin}/dashboard/`;
+
+/** @typedef {{ authorizationEndpoint: string, clientId: string, scope: string }} SignInSettings */
+
+/** @returns {Promise<SignInSettings | null>} null: the gateway takes tokens only, or the provider does not answer. */
+export async function findProvider() {
+  const response = await fetch('/oidc/settings').catch(() => undefined);
+  return response?.ok ? (await response.json()).provider : null;
+}
+
+/** Leaves for the provider's page. @param {SignInSettings} settings */
+export async function leaveToSignIn({ authorizationEndpoint, clientId, scope }) {
+  const [codeVerifier, state] = [randomText(), randomText()];
+  sessionStorage.setItem(KEY, JSON.stringify({ codeVerifier, state, hash: location.hash }));
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(codeVerifier));
+  const url = new URL(authorizationEndpoint);
+  const query = {
+    client_id: clientId,
+    response_type: 'code',
+    scope,
+    redirect_uri: REDIRECT_URI,
+    state,
+    code_challenge: toBase64Url(new Uint8Array(digest)),
+    code_challenge_method: 'S256',
+  };
+  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+  location.assign(url);
+}
+
+/**
+ * Exchanges the code with which the provider has sent the browser back, and restores the address.
+ * @returns {Promise<string | undefined>} The token; undefined if nobody comes from the provider.
+ * @throws {Error} whose message says why the person is not in.
+ */
+export async function returnFromProvider() {
+  const answer = new URLSearchParams(location.search);
+  if (!answer.has('code') && !answer.has('error')) return undefined;
+  const { codeVerifier, state, hash = '' } = JSON.parse(sessionStorage.getItem(KEY) ?? '{}');
+  sessionStorage.removeItem(KEY);
+  history.replaceState(null, '', `${location.pathname}${hash}`);
+  if (!codeVerifier || answer.get('state') !== state)
+    throw new Error('This sign-in was not begun in this tab. Begin again.');
+  const code = answer.get('code');
+  if (code === null)
+    throw new Error('The provider has not signed you in. Begin again, or ask its administrator.');
+  const response = await fetch('/oidc/token', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ code, codeVerifier, redirectUri: REDIRECT_URI }),
+  });
+  const { token, errors } = await response.json();
+  if (!response.ok) throw new Error(errors[0].message);
+  return token;
+}
+
+function randomText() {
+  return toBase64Url(crypto.getRandomValues(new Uint8Array(32)));
+}
+
+/** @param {Uint8Array} bytes */
+function toBase64Url(bytes) {
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replaceAll('=', '');
+}

@@ -1,0 +1,186 @@
+// The home: how all learners are doing, who needs attention, and a list that sorts and filters.
+/** @import { Context, Home, LearnerRow, Variables, View } from '../types.d.ts' */
+import { FailedCallError, request } from '../api.js';
+import { bars, chart } from '../charts/charts.js';
+import { figure } from '../charts/figure.js';
+import { sumOf } from '../charts/periods.js';
+import { tile, tiles } from '../charts/tiles.js';
+import { h } from '../dom.js';
+import { choice, filterForm } from '../filters.js';
+import { counted, day, instant, longDay, percent, whole } from '../format.js';
+import { ifAnswered, missingPart } from '../parts.js';
+import { card, empty, pager, table } from '../ui.js';
+
+const ORDERS = [
+  ['DUE', 'Most due'],
+  ['REVIEWS', 'Most reviews in 30 days'],
+  ['RETENTION', 'Lowest retention'],
+  ['LAST_REVIEW', 'Longest without a review'],
+];
+const FILTERS = [
+  ['', 'All'],
+  ['BACKLOG_GROWING', 'Backlog growing'],
+  ['STREAK_BROKEN', 'Streak just broken'],
+];
+const WINDOW = 30;
+
+/** @param {Context} context @returns {Promise<View>} */
+export async function homeView({ route: { params }, refresh }) {
+  const heading = h('h1', { tabindex: '-1' }, 'Learners');
+  const all = h('p', {}, h('a', { href: '#/users' }, 'All learners, newest first'));
+  const asked = request('HOME', {
+    after: params.get('after'),
+    // The gateway refuses other values.
+    order: /** @type {NonNullable<Variables<'HOME'>['order']> | null} */ (params.get('order')),
+    filter: /** @type {NonNullable<Variables<'HOME'>['filter']> | null} */ (params.get('filter')),
+  });
+  const home = await ifAnswered(asked);
+  const shown =
+    home instanceof FailedCallError
+      ? missingPart(
+          'The figures of all learners are not available.',
+          home,
+          refresh,
+          'The search and the list of all learners work.',
+        )
+      : figures(home, params);
+  return { title: 'Learners', content: [heading, shown, all] };
+}
+
+/** @param {Home} home @param {URLSearchParams} params */
+function figures({ overview, learners }, params) {
+  const asOf = `As of ${instant(overview.asOf, 'UTC')} UTC, counted every four minutes. Days are UTC days; today is not over.`;
+  if (overview.learners === 0)
+    return [
+      empty('No learner has a material yet.', [
+        'Create some: ',
+        h('code', {}, 'npm run seed -- --users 20 --materials 200'),
+      ]),
+    ];
+  return [
+    h('p', { class: 'muted' }, asOf),
+    totals(overview),
+    h('div', { class: 'grid' }, reviewsPerDay(overview), attention(overview)),
+    list(learners, params),
+  ];
+}
+
+/** @param {Home['overview']} overview */
+function totals(overview) {
+  const { days } = overview;
+  const [month, before] = [sumOf(days.slice(-WINDOW)), sumOf(days.slice(-2 * WINDOW, -WINDOW))];
+  const perDay = (/** @type {{ reviews: number }} */ { reviews }) => whole(Math.round(reviews / WINDOW));
+  const dueBefore = days.at(-8)?.due ?? null;
+  return tiles(
+    tile('Active today', whole(days.at(-1)?.learners ?? 0), `${whole(days.at(-2)?.learners ?? 0)} yesterday`),
+    tile('Active, 7 days', whole(overview.activeWeek), `${whole(overview.activeWeekBefore)} in the 7 before`),
+    tile(
+      'Active, 30 days',
+      whole(overview.activeMonth),
+      `${whole(overview.activeMonthBefore)} in the 30 before`,
+    ),
+    tile('Reviews a day, 30 days', perDay(month), `${perDay(before)} in the 30 before`),
+    tile(
+      'Retention, 30 days',
+      percent(month.retention),
+      `of ${counted(month.reviews, 'review')}; ${percent(before.retention)} of ${whole(before.reviews)} before`,
+    ),
+    tile('Due now', whole(overview.due), dueBefore === null ? 'materials' : `${whole(dueBefore)} a week ago`),
+  );
+}
+
+/** @param {Home['overview']} overview */
+function reviewsPerDay({ days }) {
+  const data = days.map(({ date, reviews, learners }, index) => ({
+    label: day(date),
+    title: longDay(date),
+    value: reviews,
+    text: `${counted(reviews, 'review')} by ${counted(learners, 'learner')}`,
+    color: index < days.length - WINDOW ? 'line-strong' : 'accent',
+  }));
+  return figure({
+    title: 'Reviews a day',
+    note: 'The last 30 days, after the 30 before in grey',
+    columns: ['Day', 'Reviews', 'Learners', 'Recalled'],
+    rows: days.map(({ date, reviews, learners, recalled }) => [date, reviews, learners, recalled]),
+    drawing: () => chart('Reviews per day of all learners', bars(data, 'reviews')),
+    nothing: days.every(({ reviews }) => reviews === 0) && 'No reviews in the last 60 days.',
+  });
+}
+
+/** @param {Home['overview']} overview */
+function attention({ backlogGrowing, streakBroken }) {
+  const item = (
+    /** @type {number} */ count,
+    /** @type {string} */ filter,
+    /** @type {string} */ what,
+    /** @type {string} */ means,
+  ) =>
+    h(
+      'li',
+      {},
+      count === 0 ? `0 ${what}` : h('a', { href: `#/?filter=${filter}` }, `${whole(count)} ${what}`),
+      h('br'),
+      h('small', { class: 'muted' }, means),
+    );
+  return card(
+    'Needs attention',
+    h(
+      'ul',
+      { class: 'plain' },
+      item(
+        backlogGrowing,
+        'BACKLOG_GROWING',
+        'with a growing backlog',
+        'At least 20 due, and half as many again as a week ago',
+      ),
+      item(
+        streakBroken,
+        'STREAK_BROKEN',
+        'whose streak has just broken',
+        '7 days or more in a row, then none yesterday and today',
+      ),
+    ),
+  );
+}
+
+/** @param {Home['learners']} learners @param {URLSearchParams} params */
+function list({ nodes, pageInfo }, params) {
+  const form = filterForm(
+    '#/',
+    'bar',
+    choice('Sort', 'order', ORDERS, params.get('order') ?? 'DUE'),
+    choice('Show', 'filter', FILTERS, params.get('filter') ?? ''),
+  );
+  const columns = ['E-mail', 'Due', 'Reviews, 30 days', 'Retention, 30 days', 'Last review', 'Streak'];
+  return h(
+    'section',
+    { class: 'card', 'aria-label': 'Learners' },
+    h('div', { class: 'heading' }, h('h2', {}, 'Learners'), form),
+    nodes.length > 0
+      ? table('Learners', columns, nodes.map(row), 'stacks')
+      : empty('No learner matches.', h('a', { href: '#/' }, 'Show all')),
+    pager(pageInfo, params, (next) => `#/?${next}`),
+  );
+}
+
+/** @param {LearnerRow} learner */
+function row({ userId, user, due, dueBefore, month, monthBefore, ...learner }) {
+  const before = (/** @type {string | number} */ value) =>
+    h('small', { class: 'muted' }, ` (${value} before)`);
+  return [
+    h('a', { href: `#/users/${userId}` }, user?.email ?? userId),
+    [whole(due), dueBefore !== null && h('small', { class: 'muted' }, ` (${whole(dueBefore)} a week ago)`)],
+    [whole(month.reviews), before(whole(monthBefore.reviews))],
+    [
+      percent(month.retention),
+      month.retention !== null && h('small', { class: 'muted' }, ` of ${whole(month.reviews)}`),
+    ],
+    learner.lastReviewOn === null ? 'over 60 days ago' : longDay(learner.lastReviewOn),
+    learner.brokenStreakDays > 0
+      ? `broken after ${counted(learner.brokenStreakDays, 'day')}`
+      : learner.streakDays === 60
+        ? '60 days or more'
+        : counted(learner.streakDays, 'day'),
+  ];
+}

@@ -1,0 +1,117 @@
+// Search everything: learners by e-mail address, and whatever has an ID or is a key.
+/** @import { SearchHit } from '../types.d.ts' */
+import { request } from '../api.js';
+import { byId, h } from '../dom.js';
+import { explain } from '../ui.js';
+
+/** Long enough that a typed word is one search. */
+const PAUSE_MS = 150;
+/** As much of a key as the server keeps: the rest of a pasted key never leaves the page. */
+const KEY_CHARACTERS = 17;
+const HELP = 'Search for the beginning of an e-mail address, a whole ID, or the first characters of a key.';
+
+/** The search field of the header, with its results below it. */
+export function searchBox() {
+  const input = h('input', {
+    ...{
+      type: 'search',
+      id: 'search',
+      placeholder: 'Search: e-mail, ID or key',
+      title: `${HELP} Press / to come here.`,
+    },
+    ...{ 'aria-label': 'Search everything', 'aria-controls': 'search-results', 'aria-keyshortcuts': '/' },
+    ...{ autocomplete: 'off', spellcheck: 'false' },
+  });
+  const list = h('ul', { class: 'plain' });
+  const told = h('p', { class: 'muted', role: 'status' });
+  const results = h('div', { id: 'search-results', hidden: true }, told, list);
+  const box = h('form', { class: 'search', role: 'search' }, input, results);
+  let latest = 0;
+  let shown = '';
+  const close = () => {
+    latest += 1;
+    results.hidden = true;
+    shown = '';
+  };
+  const find = async () => {
+    latest += 1;
+    const turn = latest;
+    const text = input.value.trim();
+    if (text === '') return close();
+    const answer = await request('SEARCH', { text }).catch((error) => explain(error));
+    if (turn !== latest) return;
+    const hits = typeof answer === 'string' ? [] : answer.search;
+    told.textContent =
+      typeof answer === 'string' ? answer : hits.length > 0 ? foundBy(hits) : `Nothing found. ${HELP}`;
+    list.replaceChildren(...hits.map(hitItem));
+    results.hidden = false;
+    shown = text;
+  };
+  let timer = 0;
+  input.addEventListener('input', () => {
+    if (input.value.trim().startsWith('rmk_live_')) input.value = input.value.trim().slice(0, KEY_CHARACTERS);
+    clearTimeout(timer);
+    timer = setTimeout(() => void find(), PAUSE_MS);
+  });
+  box.addEventListener('submit', async (event) => {
+    event.preventDefault();
+    clearTimeout(timer);
+    if (shown !== input.value.trim()) await find();
+    list.querySelector('a')?.click();
+  });
+  box.addEventListener('keydown', (event) => moveWithin(event, [input, ...list.querySelectorAll('a')]));
+  box.addEventListener('keydown', ({ key }) => {
+    if (key !== 'Escape' || results.hidden) return;
+    input.focus();
+    close();
+  });
+  box.addEventListener('focusout', ({ relatedTarget }) => {
+    if (!(relatedTarget instanceof Node && box.contains(relatedTarget))) close();
+  });
+  list.addEventListener('click', ({ ctrlKey, metaKey, shiftKey }) => {
+    if (ctrlKey || metaKey || shiftKey) return;
+    input.value = '';
+    input.blur();
+    close();
+  });
+  return box;
+}
+
+/** @param {readonly SearchHit[]} hits */
+const foundBy = ({ length }) => (length === 10 ? 'The first 10 found:' : `${length} found:`);
+
+/** @param {SearchHit} hit */
+function hitItem({ user, apiKey, material }) {
+  const base = `#/users/${user.id}`;
+  if (apiKey !== null) {
+    const state = apiKey.revokedAt === null ? 'key' : 'revoked key';
+    const name = [apiKey.prefix && `${apiKey.prefix}…`, apiKey.name && `“${apiKey.name}”`]
+      .filter(Boolean)
+      .join(' ');
+    return item(`${base}/keys`, `${user.email}`, `${state} ${name}`);
+  }
+  return material === null
+    ? item(base, user.email, 'learner')
+    : item(`${base}/materials/${material.id}`, user.email, `material “${material.title}”`);
+}
+
+/** @param {string} href @param {string} email @param {string} what */
+const item = (href, email, what) =>
+  h('li', {}, h('a', { href }, h('span', {}, email), ' ', h('small', { class: 'muted' }, what)));
+
+/** The arrow keys go from the field to the results and back. @param {KeyboardEvent} event @param {readonly HTMLElement[]} all */
+function moveWithin(event, all) {
+  if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return;
+  const at = all.findIndex((element) => element.matches(':focus'));
+  event.preventDefault();
+  all[event.key === 'ArrowDown' ? at + 1 : Math.max(at - 1, 0)]?.focus();
+}
+
+/** The key / goes to the search, unless the user is typing. @param {KeyboardEvent} event */
+export function focusSearch(event) {
+  if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target instanceof Element && event.target.matches('input, select, textarea')) return;
+  if (document.querySelector('dialog[open], .login') !== null) return;
+  event.preventDefault();
+  byId('search').focus();
+}

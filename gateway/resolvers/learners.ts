@@ -1,0 +1,63 @@
+// All learners: their figures together, and a list of them.
+import type { User } from '../../generated/accounts/v1/User.ts';
+import type {
+  LearnerResolvers,
+  LearnerFilter as NamedFilter,
+  LearnerOrder as NamedOrder,
+  OverviewResolvers,
+} from '../../generated/gateway/resolvers.ts';
+import type { GatewayContext } from '../graphql/context.ts';
+import { toOptionalTime } from '../graphql/mapper.ts';
+import type { LearnerNode, OverviewNode } from '../graphql/model.ts';
+import { type Connection, type PageArguments, readConnection } from '../graphql/relay.ts';
+
+export async function overview({ budget, clients }: GatewayContext): Promise<OverviewNode> {
+  return budget.read(clients.learners.getOverview, {});
+}
+
+type LearnersRequest = PageArguments & { order?: NamedOrder | null; filter?: NamedFilter | null };
+
+/** A page of learners, with their users in one call. */
+export function learners(
+  { budget, clients }: GatewayContext,
+  { order, filter, ...page }: LearnersRequest,
+): Promise<Connection<LearnerNode>> {
+  return readConnection(page, async (request) => {
+    const asked = {
+      ...request,
+      order: `LEARNER_ORDER_${order ?? 'DUE'}` as const,
+      ...(filter && { filter: `LEARNER_FILTER_${filter}` as const }),
+    };
+    const { learners, nextPageToken } = await budget.read(clients.learners.listLearners, asked);
+    const keys = learners.map(({ userId }) => ({ userId }));
+    const { users } =
+      keys.length > 0 ? await budget.read(clients.users.batchGetUsers, { keys }) : { users: [] };
+    const byId = new Map<string, User>(users.flatMap(({ user }) => (user ? [[user.userId, user]] : [])));
+    const rows = learners.map((figures) => ({ figures, user: byId.get(figures.userId) ?? null }));
+    return { rows, nextPageToken };
+  });
+}
+
+export const Overview: OverviewResolvers = {
+  asOf: ({ asOfTime }) => toOptionalTime(asOfTime) ?? 0,
+  days: ({ days }) => days.map((day) => ({ ...day, due: day.due ?? null })),
+};
+
+const countOf = (reviews: number, recalled: number) => ({
+  ...{ reviews, recalled },
+  ...(reviews > 0 && { retention: recalled / reviews }),
+});
+
+export const Learner: LearnerResolvers = {
+  userId: ({ figures }) => figures.userId,
+  reviewsWeek: ({ figures }) => figures.reviewsWeek,
+  reviewsWeekBefore: ({ figures }) => figures.reviewsWeekBefore,
+  month: ({ figures }) => countOf(figures.reviewsMonth, figures.recalledMonth),
+  monthBefore: ({ figures }) => countOf(figures.reviewsMonthBefore, figures.recalledMonthBefore),
+  lastReviewOn: ({ figures }) => figures.lastReviewDate || null,
+  streakDays: ({ figures }) => figures.streakDays,
+  brokenStreakDays: ({ figures }) => figures.brokenStreakDays,
+  due: ({ figures }) => figures.due,
+  dueBefore: ({ figures }) => figures.dueBefore ?? null,
+  backlogGrowing: ({ figures }) => figures.backlogGrowing,
+};

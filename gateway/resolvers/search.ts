@@ -1,0 +1,75 @@
+// Finds users, materials and keys by what support staff have at hand: an ID, the beginning of a key or of an e-mail address.
+import type { User } from '../../generated/accounts/v1/User.ts';
+import type { SearchHitResolvers } from '../../generated/gateway/resolvers.ts';
+import { ServiceError } from '../../services/platform/errors.ts';
+import { isUuid } from '../../services/platform/text.ts';
+import type { GatewayContext } from '../graphql/context.ts';
+import type { ApiKeyNode, MaterialNode, SearchHitNode } from '../graphql/model.ts';
+import { findMaterials } from '../reads/reads.ts';
+
+const MAX_HITS = 10;
+const KEY = /^rmk_live_/;
+/** What accounts keeps of a key. The rest of a whole key goes no further. */
+const PREFIX_CHARACTERS = 17;
+const MAX_EMAIL_CHARACTERS = 254;
+
+type Found = { userId: string; apiKey?: ApiKeyNode; material?: MaterialNode };
+
+/** At most ten hits; none for a text that nothing can have. */
+export async function search(context: GatewayContext, text: string): Promise<SearchHitNode[]> {
+  const { budget, clients } = context;
+  const asked = text.trim();
+  if (isUuid(asked.toLowerCase())) return withUsers(context, await findById(context, asked.toLowerCase()));
+  if (KEY.test(asked)) {
+    const keyPrefix = asked.slice(0, PREFIX_CHARACTERS);
+    if (!/^\w+$/.test(keyPrefix)) return [];
+    const { apiKeys } = await budget.read(clients.apiKeys.findApiKeys, { keyPrefix, pageSize: MAX_HITS });
+    return withUsers(context, apiKeys.map(ofKey));
+  }
+  if (asked === '' || asked.length > MAX_EMAIL_CHARACTERS) return [];
+  const request = { emailPrefix: asked, pageSize: MAX_HITS };
+  const { users } = await budget.read(clients.users.searchUsers, request);
+  return users.map((user) => ({ user }));
+}
+
+const ofKey = (apiKey: ApiKeyNode): Found => ({ userId: apiKey.userId, apiKey });
+
+/** Whatever has this ID, of each kind. */
+async function findById(context: GatewayContext, id: string): Promise<Found[]> {
+  const { budget, clients } = context;
+  const [{ apiKeys }, owner] = await Promise.all([
+    budget.read(clients.apiKeys.findApiKeys, { apiKeyId: id }),
+    budget.read(clients.materials.findMaterialOwner, { materialId: id }).catch(nullIfNotFound),
+  ]);
+  const material = owner && (await findMaterials(context, owner.userId, [id])).get(id);
+  return [
+    { userId: id },
+    ...apiKeys.map(ofKey),
+    ...(material ? [{ userId: material.userId, material }] : []),
+  ];
+}
+
+/** Drops what belongs to a user who does not exist. */
+async function withUsers(
+  { budget, clients }: GatewayContext,
+  found: readonly Found[],
+): Promise<SearchHitNode[]> {
+  if (found.length === 0) return [];
+  const keys = [...new Set(found.map(({ userId }) => userId))].map((userId) => ({ userId }));
+  const { users } = await budget.read(clients.users.batchGetUsers, { keys });
+  const byId = new Map<string, User>(users.flatMap(({ user }) => (user ? [[user.userId, user]] : [])));
+  return found.flatMap(({ userId, ...hit }) => {
+    const user = byId.get(userId);
+    return user === undefined ? [] : [{ user, ...hit }];
+  });
+}
+
+function nullIfNotFound(error: unknown): null {
+  if (error instanceof ServiceError && error.reason === 'NOT_FOUND') return null;
+  throw error;
+}
+
+export const SearchHit: SearchHitResolvers = {
+  apiKey: ({ apiKey }) => apiKey ?? null,
+  material: ({ material }) => material ?? null,
+};

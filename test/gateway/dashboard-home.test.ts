@@ -1,0 +1,110 @@
+// The home of the dashboard in Chromium, and the API behind it, against the real system.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { hasBrowser } from '../support/browser.ts';
+import { countLearnersNow } from '../support/count-learners.ts';
+import { startTestDashboard, type TestDashboard } from '../support/dashboard.ts';
+
+const OVERVIEW = `{ overview { asOf learners activeWeek activeMonth due days { date reviews learners } } }`;
+const LEARNERS = `query ($first: Int, $after: String, $order: LearnerOrder) {
+  learners(first: $first, after: $after, order: $order) {
+    nodes { user { email } due month { reviews recalled retention } } pageInfo { hasNextPage endCursor } } }`;
+
+describe.runIf(hasBrowser('the home'))('the home of all learners', { timeout: 60_000 }, () => {
+  let dashboard: TestDashboard;
+  beforeAll(async () => {
+    dashboard = await startTestDashboard();
+  });
+  afterAll(() => dashboard.stop());
+  type Row = { user: { email: string }; due: number; month: { reviews: number } };
+  const listed = async (variables: object): Promise<{ nodes: Row[]; pageInfo: { endCursor: string } }> =>
+    (await dashboard.gateway.query(LEARNERS, variables)).data.learners;
+
+  test('shows what the API answers, and as of when', async () => {
+    const { page, complaints } = await dashboard.openAt('#/');
+    await page.getByText(/^As of .* UTC, counted every four minutes/).waitFor();
+    const { overview } = (await dashboard.gateway.query(OVERVIEW)).data;
+    expect(overview.learners).toBe(30);
+    const tiles = await page.locator('.tile .figure-value').allInnerTexts();
+    const numbers = tiles.map((text) => Number.parseInt(text.replace(',', ''), 10));
+    expect([numbers[0], numbers[1], numbers[2], numbers[5]]).toEqual([
+      overview.days.at(-1).learners,
+      overview.activeWeek,
+      overview.activeMonth,
+      overview.due,
+    ]);
+    const drawn = await page.evaluate(
+      `Chart.getChart(document.querySelector('[aria-label="Reviews a day"] canvas')).data.datasets[0].data`,
+    );
+    expect(drawn).toEqual(overview.days.map(({ reviews }: { reviews: number }) => reviews));
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  test('lists learners in each order, page by page, with their users in one call', async () => {
+    const emails = ({ nodes }: { nodes: Row[] }) => nodes.map(({ user }) => user.email);
+    const all = await listed({ first: 100 });
+    const first = await listed({ first: 20 });
+    const second = await listed({ first: 20, after: first.pageInfo.endCursor });
+    expect([...emails(first), ...emails(second)]).toEqual(emails(all));
+    const dues = all.nodes.map(({ due }) => due);
+    expect(dues).toEqual(dues.toSorted((a, b) => b - a));
+    const reviews = (await listed({ first: 100, order: 'REVIEWS' })).nodes.map(({ month }) => month.reviews);
+    expect(reviews).toEqual(reviews.toSorted((a, b) => b - a));
+    expect(await dashboard.gateway.rpcsOf(() => listed({ first: 20 }))).toEqual([
+      'listLearners',
+      'batchGetUsers',
+    ]);
+
+    const { page } = await dashboard.openAt('#/');
+    const shown = () => page.getByRole('table', { name: 'Learners' }).locator('tbody th').allInnerTexts();
+    await page.getByLabel('Sort').waitFor();
+    expect(await shown()).toEqual(emails(all).slice(0, 25));
+    await page.getByLabel('Sort').selectOption('Most reviews in 30 days');
+    const byReviews = emails(await listed({ first: 25, order: 'REVIEWS' }));
+    await expect.poll(shown).toEqual(byReviews);
+    expect(await page.evaluate('location.hash')).toBe('#/?order=REVIEWS');
+    await page.getByRole('link', { name: 'Next page' }).click();
+    await page.getByRole('link', { name: 'Previous page' }).waitFor();
+    expect(await page.getByLabel('Sort').inputValue()).toBe('REVIEWS');
+    await page.close();
+  });
+
+  test('leads to those who need attention', async () => {
+    const { userId } = await dashboard.system.createUser();
+    const titles = Array.from({ length: 20 }, (_, index) => `due ${index}`);
+    for (const title of titles)
+      await dashboard.gateway.clients.materials.createMaterial({ userId, title }, { requestId: 'test' });
+    const { Client } = await import('pg');
+    const sql = new Client({ connectionString: dashboard.system.databaseUrl });
+    await sql.connect();
+    await sql.query(
+      `INSERT INTO scheduling.learner_days (user_id, day, reviews, recalled, due)
+       VALUES ($1, (now() AT TIME ZONE 'UTC')::date - 8, 0, 0, 10)`,
+      [userId],
+    );
+    await sql.end();
+    await countLearnersNow(dashboard.system.databaseUrl);
+    const { page } = await dashboard.openAt('#/');
+    await page.getByRole('link', { name: /with a growing backlog/ }).click();
+    const { data } = await dashboard.gateway.query('query ($id: ID) { user(id: $id) { email } }', {
+      id: userId,
+    });
+    await page.getByRole('link', { name: data.user.email }).waitFor();
+    await page.getByText('20 (10 a week ago)').waitFor();
+    await expect.poll(() => page.getByLabel('Show', { exact: true }).inputValue()).toBe('BACKLOG_GROWING');
+    await page.close();
+  });
+
+  test('says so while the figures are not available, and leaves the search and the list of all learners', async () => {
+    const { page } = await dashboard.openAt('#/users');
+    const away = { errors: [{ message: 'Away.', extensions: { code: 'UNAVAILABLE' } }] };
+    await page.route('**/graphql', (route) =>
+      route.request().postData()?.includes('query Home') ? route.fulfill({ json: away }) : route.continue(),
+    );
+    await page.goto(`${dashboard.gateway.origin}/dashboard#/`);
+    await page.getByText('The figures of all learners are not available.').waitFor();
+    await page.getByRole('link', { name: 'All learners, newest first' }).click();
+    await page.getByRole('heading', { name: 'All, newest first' }).waitFor();
+    await page.close();
+  });
+});

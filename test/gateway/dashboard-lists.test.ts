@@ -1,0 +1,157 @@
+// Lists of materials and keys in the dashboard: actions on several, filters that stay, services that do not answer, paper.
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { hasBrowser, screenshot } from '../support/browser.ts';
+import { startEmptyDashboard } from '../support/dashboard.ts';
+
+describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () => {
+  let dashboard: Awaited<ReturnType<typeof startEmptyDashboard>>;
+  beforeAll(async () => {
+    dashboard = await startEmptyDashboard({});
+  });
+  afterAll(() => dashboard.stop());
+
+  const call = { requestId: 'test' };
+  const newLearner = async (titles: readonly string[]) => {
+    const user = await dashboard.system.createUser(['profile:read']);
+    for (const title of titles)
+      await dashboard.gateway.clients.materials.createMaterial({ userId: user.userId, title }, call);
+    return user;
+  };
+  const stateOf = async (userId: string) => {
+    const query = `query ($id: ID) { user(id: $id) { materials(state: ANY) { nodes { title archivedAt isDue } } } }`;
+    const { nodes } = (await dashboard.gateway.query(query, { id: userId })).data.user.materials;
+    return nodes.map(
+      ({ title, archivedAt, isDue }: { title: string; archivedAt: string | null; isDue: boolean }) =>
+        [title, archivedAt === null ? (isDue ? 'due' : 'later') : 'archived'].join(' '),
+    );
+  };
+  const select = (page: Page, title: string) =>
+    page.getByRole('checkbox', { name: `Select ${title}` }).check();
+
+  test('an operator snoozes and archives several materials together', async () => {
+    const { userId } = await newLearner(['a', 'b', 'c', 'd']);
+    const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
+    await page.getByRole('button', { name: 'Archive selected' }).click();
+    await page.getByText('Select active materials first.').waitFor();
+    await select(page, 'a');
+    await select(page, 'b');
+    await screenshot(page, 'dashboard-bulk');
+    await page.getByRole('button', { name: 'Snooze selected' }).click();
+    await page.getByRole('dialog').getByText('2 materials').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Snooze' }).click();
+    await page.getByText(/^Snoozed until .*: 2 materials$/).waitFor();
+    expect(await stateOf(userId)).toEqual(['d due', 'c due', 'b later', 'a later']);
+    await select(page, 'c');
+    await select(page, 'a');
+    await page.getByRole('button', { name: 'Archive selected' }).click();
+    await page.getByText('Archived: 2 materials').waitFor();
+    expect(await stateOf(userId)).toEqual(['d due', 'c archived', 'b later', 'a archived']);
+    await page.close();
+  });
+
+  test('the filters of the materials are there again after a look at another page', async () => {
+    const { userId } = await newLearner(['kept']);
+    const { page } = await dashboard.openAt(`#/users/${userId}/materials?q=kep&state=due`);
+    await page.getByRole('link', { name: 'kept' }).click();
+    await page.getByText('If graded now').waitFor();
+    await page.getByRole('link', { name: 'Materials' }).click();
+    await page.getByRole('link', { name: 'kept' }).waitFor();
+    expect(await page.getByLabel('State').inputValue()).toBe('due');
+    expect(await page.getByLabel('Title, content or source').inputValue()).toBe('kep');
+    await page.close();
+  });
+
+  test('the old rows dim while a filter loads, and long words wrap', async () => {
+    const { userId } = await newLearner(['w'.repeat(240)]);
+    const { page } = await dashboard.openAt(`#/users/${userId}/materials`, {
+      viewport: { width: 360, height: 740 },
+    });
+    await page.getByRole('link', { name: 'w'.repeat(240) }).waitFor();
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
+    const held = Promise.withResolvers<void>();
+    await page.route('**/graphql', (route) => held.promise.then(() => route.continue()));
+    await page.getByLabel('State').selectOption('Due now');
+    const opacity = () => page.evaluate(`getComputedStyle(document.querySelector('main section')).opacity`);
+    await expect.poll(opacity).toBe('0.5');
+    held.resolve();
+    await expect.poll(opacity).toBe('1');
+    await page.close();
+  });
+
+  test.each([
+    ['', 'query Overview', 'The statistics are not available.'],
+    ['/materials', 'query Materials', 'The materials are not available.'],
+  ])(
+    'one service that does not answer leaves the rest of the page %s, and says which part',
+    async (path, query, told) => {
+      const { userId } = await newLearner([]);
+      const { data } = await dashboard.gateway.query('query ($id: ID) { user(id: $id) { email } }', {
+        id: userId,
+      });
+      const { page } = await dashboard.openAt(`#/users`);
+      const away = { errors: [{ message: 'Away.', extensions: { code: 'UNAVAILABLE' } }] };
+      await page.route('**/graphql', (route) =>
+        route.request().postData()?.includes(query)
+          ? route.fulfill({ json: away, headers: { 'x-request-id': 'r-1' } })
+          : route.continue(),
+      );
+      await page.goto(`${dashboard.gateway.origin}/dashboard#/users/${userId}${path}`);
+      await page.getByText(told).waitFor();
+      await page.getByText('Request ID r-1').waitFor();
+      await page.getByRole('heading', { name: data.user.email }).waitFor();
+      await page.getByRole('link', { name: 'Keys' }).click();
+      await page.getByText('valid').waitFor();
+      await page.close();
+    },
+  );
+
+  test('a revoked key looks revoked, and to revoke or rotate one shows its last use', async () => {
+    const { userId, apiKeyId } = await newLearner([]);
+    const other = await dashboard.system.createKey(userId, ['profile:read']);
+    await dashboard.system.accounts.apiKeys.verifyApiKey({ key: other.key }, call);
+    await dashboard.system.accounts.apiKeys.revokeApiKey({ apiKeyId }, call);
+    const { page } = await dashboard.openAt(`#/users/${userId}/keys`);
+    await page.locator('s').getByText('without a name').waitFor();
+    await expect
+      .poll(async () => {
+        await page.reload();
+        await page.getByRole('button', { name: 'Revoke' }).click();
+        return page.getByRole('dialog').innerText();
+      })
+      .toMatch(/It was last used .* \(now\)\./);
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Rotate' }).click();
+    await page.getByRole('dialog').getByText('It was last used').waitFor();
+    await page.close();
+  });
+
+  test('a new key stays in sight when another tab logs out', async () => {
+    const { userId } = await newLearner([]);
+    const { page } = await dashboard.openAt(`#/users/${userId}/keys`);
+    await page.getByRole('button', { name: 'Create a key' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
+    const key = page.getByRole('dialog').getByLabel('Key “without a name”');
+    await key.waitFor();
+    const other = await page.context().newPage();
+    await other.goto(`${dashboard.gateway.origin}/dashboard`);
+    await other.getByRole('button', { name: 'Log out' }).click();
+    await page.getByLabel('Gateway token').waitFor();
+    expect(await key.inputValue()).toMatch(/^rmk_live_\w{49}$/);
+    await page.context().close();
+  });
+
+  test('on paper a page is without what can be pressed', async () => {
+    const { userId } = await newLearner(['on paper']);
+    const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
+    await page.getByRole('link', { name: 'on paper' }).waitFor();
+    await page.emulateMedia({ media: 'print' });
+    const visible = await page
+      .locator('header, nav, form, button:not(.id), input')
+      .filter({ visible: true })
+      .count();
+    expect(visible).toBe(0);
+    expect(await page.getByRole('link', { name: 'on paper' }).isVisible()).toBe(true);
+    await page.close();
+  });
+});

@@ -1,0 +1,158 @@
+// Search and login across the tabs of a browser, in Chromium against the real system.
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { hasBrowser, screenshot } from '../support/browser.ts';
+import { logIn, startEmptyDashboard } from '../support/dashboard.ts';
+import { OPERATOR } from '../support/gateway.ts';
+
+describe.runIf(hasBrowser('search and login'))('in Chromium', { timeout: 60_000 }, () => {
+  let dashboard: Awaited<ReturnType<typeof startEmptyDashboard>>;
+  beforeAll(async () => {
+    dashboard = await startEmptyDashboard({});
+  });
+  afterAll(() => dashboard.stop());
+
+  const results = (page: Page) => page.locator('#search-results li');
+  const newLearner = async () => {
+    const user = await dashboard.system.createUser();
+    const { data } = await dashboard.gateway.query('query ($id: ID) { user(id: $id) { email } }', {
+      id: user.userId,
+    });
+    return { ...user, email: data.user.email as string };
+  };
+
+  describe('the search', () => {
+    test('is at the key /, and goes to a learner by the beginning of an address, by keyboard alone', async () => {
+      const { userId, email } = await newLearner();
+      const { page, complaints } = await dashboard.openAt('#/');
+      await page.keyboard.press('/');
+      await page.keyboard.type(email.slice(0, 12).toUpperCase());
+      await results(page).getByText(email).waitFor();
+      await screenshot(page, 'dashboard-search');
+      await page.keyboard.press('ArrowDown');
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { name: email }).waitFor();
+      expect(await page.evaluate('location.hash')).toBe(`#/users/${userId}`);
+      expect(complaints).toEqual([]);
+      await page.close();
+    });
+
+    test('finds a learner, a key and a material by ID, and a key by its beginning', async () => {
+      const { userId, apiKeyId, key, email } = await newLearner();
+      const { data } = await dashboard.gateway.query(
+        'mutation ($input: CreateMaterialInput!) { createMaterial(input: $input) { material { id } } }',
+        { input: { userId, title: 'Found by its ID' } },
+      );
+      const materialId: string = data.createMaterial.material.id;
+      const { page } = await dashboard.openAt('#/');
+      for (const [text, shown, hash] of [
+        [userId, 'learner', `#/users/${userId}`],
+        [apiKeyId.toUpperCase(), `key ${key.slice(0, 17)}…`, `#/users/${userId}/keys`],
+        [materialId, 'material “Found by its ID”', `#/users/${userId}/materials/${materialId}`],
+        [key.slice(0, 15), `key ${key.slice(0, 17)}…`, `#/users/${userId}/keys`],
+      ] as const) {
+        await page.getByLabel('Search everything').fill(text);
+        await results(page).first().waitFor();
+        expect(await results(page).allInnerTexts()).toEqual([`${email} ${shown}`]);
+        await page.keyboard.press('Enter');
+        await expect.poll(() => page.evaluate('location.hash')).toBe(hash);
+        await expect.poll(() => page.locator('#search-results').isHidden()).toBe(true);
+      }
+      await page.close();
+    });
+
+    test('sends no more of a pasted key than its beginning', async () => {
+      const { key } = await newLearner();
+      const { page } = await dashboard.openAt('#/');
+      const sent: string[] = [];
+      page.on('request', (request) => sent.push(request.postData() ?? ''));
+      await page.getByLabel('Search everything').fill(` ${key}`);
+      await results(page).first().waitFor();
+      expect(sent.join()).toContain(key.slice(0, 17));
+      expect(sent.join()).not.toContain(key.slice(0, 18));
+      expect(await page.getByLabel('Search everything').inputValue()).toBe(key.slice(0, 17));
+      await page.close();
+    });
+
+    test('says what it can find when it finds nothing, and Esc closes it', async () => {
+      const { page } = await dashboard.openAt('#/');
+      await page.getByLabel('Search everything').fill('nobody@');
+      await page.getByText('Nothing found. Search for the beginning of an e-mail address').waitFor();
+      await page.keyboard.press('Escape');
+      expect(await page.locator('#search-results').isHidden()).toBe(true);
+      await page.close();
+    });
+  });
+
+  describe('an ID', () => {
+    test('is shown short and copied whole by a click', async () => {
+      const { userId } = await newLearner();
+      const { page } = await dashboard.openAt(`#/users/${userId}`, {
+        permissions: ['clipboard-read', 'clipboard-write'],
+      });
+      const id = page.getByRole('button', { name: `Copy ID …${userId.slice(-8)}` });
+      expect(await id.innerText()).toBe(`…${userId.slice(-8)}`);
+      await id.click();
+      await page.getByText('Copied.').waitFor();
+      expect(await page.evaluate('navigator.clipboard.readText()')).toBe(userId);
+      await page.close();
+    });
+  });
+
+  describe('the login', () => {
+    const address = (path: string) => `${dashboard.gateway.origin}${path}`;
+    const isLoggedIn = (page: Page) => page.locator('header').getByText('Log out').waitFor();
+    const asksForToken = (page: Page) => page.getByLabel('Gateway token').waitFor();
+
+    test('holds in a tab opened by Ctrl-click and in one opened by hand, and in GraphiQL', async () => {
+      const { userId, email } = await newLearner();
+      const { page } = await dashboard.openAt(`#/users/${userId}`);
+      const opened = page.context().waitForEvent('page');
+      await page.getByRole('link', { name: 'Materials' }).click({ modifiers: ['Control'] });
+      const other = await opened;
+      await other.getByRole('heading', { name: email }).waitFor();
+      const third = await page.context().newPage();
+      await third.goto(address(`/dashboard#/users/${userId}`));
+      await third.getByRole('heading', { name: email }).waitFor();
+      await third.goto(address('/'));
+      await third.getByText('The token is in use').waitFor();
+      await page.context().close();
+    });
+
+    test('ends in all tabs at once, and begins again in all of them', async () => {
+      const { page } = await dashboard.openAt('#/');
+      const other = await page.context().newPage();
+      await other.goto(address('/dashboard'));
+      await isLoggedIn(other);
+      await other.getByRole('button', { name: 'Log out' }).click();
+      await asksForToken(other);
+      await asksForToken(page);
+      expect(await page.evaluate('sessionStorage.length')).toBe(0);
+      await logIn(page, OPERATOR);
+      await isLoggedIn(other);
+      await page.context().close();
+    });
+
+    test('does not pass on a token that the gateway has refused', async () => {
+      const { page } = await dashboard.open();
+      await page.goto(address('/dashboard'));
+      await page.route('**/graphql', () => {});
+      await logIn(page, 'wrong'.repeat(10));
+      const other = await page.context().newPage();
+      await other.goto(address('/dashboard'));
+      await asksForToken(other);
+      expect(await other.evaluate('sessionStorage.length')).toBe(0);
+      await page.context().close();
+    });
+
+    test('is gone when the last tab is closed', async () => {
+      const { page } = await dashboard.openAt('#/');
+      const context = page.context();
+      await page.close();
+      const next = await context.newPage();
+      await next.goto(address('/dashboard'));
+      await asksForToken(next);
+      await context.close();
+    });
+  });
+});

@@ -1,0 +1,73 @@
+// Signing in to the dashboard at an OpenID provider, in a real browser.
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readGatewayConfig } from '../../gateway/config.ts';
+import { type GatewayServer, startGateway } from '../../gateway/service.ts';
+import { createLogger } from '../../services/platform/logging/logger.ts';
+import { readEnvironment } from '../../services/platform/process/config.ts';
+import { hasBrowser, screenshot, startBrowser, watch } from '../support/browser.ts';
+import { type OpenIdProvider, startOpenIdProvider } from '../support/openid-provider.ts';
+import { startSystem, type TestSystem } from '../support/system.ts';
+
+const inBrowser = test.skipIf(!hasBrowser('the sign-in'));
+let system: TestSystem;
+let provider: OpenIdProvider;
+let gateway: GatewayServer;
+let browser: Browser;
+
+beforeAll(async () => {
+  [system, browser] = await Promise.all([startSystem(), startBrowser()]);
+  provider = await startOpenIdProvider('srs', () => `http://127.0.0.1:${gateway.port}`);
+  const environment = {
+    ...{ OIDC_ISSUER: provider.issuer, OIDC_AUDIENCE: 'srs', GRAPHQL_PORT: '0', REMINDERS: 'off' },
+    ...{ SCHEDULING_URL: system.schedulingTarget, ACCOUNTS_URL: system.accountsTarget },
+  };
+  gateway = await startGateway({
+    config: readEnvironment(environment, readGatewayConfig),
+    logger: createLogger('test', 'silent'),
+    audit: () => {},
+  });
+  provider.configure();
+});
+afterAll(async () => {
+  await browser.close();
+  await gateway.close();
+  await provider.stop();
+  await system.stop();
+});
+
+inBrowser('a person signs in, comes back to the same page, and is in on a second tab as well', async () => {
+  const { userId: id } = await system.createUser();
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  const address = `http://127.0.0.1:${gateway.port}/dashboard#/users/${id}`;
+  await page.goto(address);
+  const signIn = page.getByRole('button', { name: `Sign in at ${new URL(provider.issuer).host}` });
+  await signIn.waitFor();
+  await screenshot(page, 'sign-in');
+  await signIn.click();
+  await page.getByPlaceholder('Enter any login').fill('olga');
+  await page.getByPlaceholder('and password').fill('any');
+  await page.getByRole('button', { name: 'Sign-in' }).click();
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await page.getByText('oidc:olga, operator').waitFor();
+  expect(page.url()).toBe(`http://127.0.0.1:${gateway.port}/dashboard/#/users/${id}`);
+  expect(await page.evaluate(() => ({ ...localStorage, ...sessionStorage }))).toEqual({});
+
+  const second = await context.newPage();
+  const { complaints } = watch(second);
+  await second.goto(address);
+  await second.getByText('oidc:olga, operator').waitFor();
+  expect(complaints).toEqual([]);
+  await context.close();
+});
+
+inBrowser('an answer of the provider that this tab has not asked for lets nobody in', async () => {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  const { code } = await provider.browse().signIn('olga');
+  await page.goto(`http://127.0.0.1:${gateway.port}/dashboard/?code=${code}&state=forged`);
+  await page.getByText('This sign-in was not begun in this tab. Begin again.').waitFor();
+  expect(page.url()).toBe(`http://127.0.0.1:${gateway.port}/dashboard/`);
+  await context.close();
+});
