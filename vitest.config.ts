@@ -1,11 +1,17 @@
 // How the tests run: each file in its own process, against one PostgreSQL that test/support/global-setup.ts starts.
 import { defineConfig } from 'vitest/config';
 
+/** Whole systems and browsers, which take as long as all the rest: npm run test:system runs them. */
+const SYSTEM = ['test/system/**', 'test/gateway/{dashboard,graphiql}*', 'test/rest/docs.test.ts'];
+const isNamed = process.argv.some((argument) => argument.startsWith('test/'));
+
 export default defineConfig({
   // Node takes graphql's CommonJS form; were the tests to take the other, there would be two of every class.
   resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] },
   test: {
     include: ['test/**/*.test.ts'],
+    // A file that is named runs wherever it is.
+    exclude: isNamed ? [] : SYSTEM,
     pool: 'forks',
     // Most tests wait for other processes more than they compute.
     maxWorkers: 3,

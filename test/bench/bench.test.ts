@@ -125,7 +125,7 @@ describe('npm run bench', () => {
 
   test('refuses a row that it does not have, before it starts anything', async () => {
     await expect(run('--rows', 'due,nothing')).rejects.toMatchObject({
-      stderr: 'There is no row "nothing". npm run bench -- --help lists them.\n',
+      stderr: 'There is no row "nothing". See "npm run bench -- --help".\n',
     });
   });
 });

@@ -2,10 +2,10 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { startEmbeddedPostgres } from '../../services/embedded-postgres/embedded-postgres.ts';
+import type { Say } from '../../services/platform/process/narrator.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { createDatabases, type Databases } from './dataset/databases.ts';
 import { type LoadGenerator, startLoadGenerator } from './load/load.ts';
-import type { Say } from './report/progress.ts';
 import { CACHE } from './root.ts';
 
 export type Bench = {

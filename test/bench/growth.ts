@@ -1,7 +1,7 @@
 // Writes what docs/scaling.md and docs/review-log.md show of growth: the figures as JSON, the plot, the tables.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { runCommand } from '../../services/platform/process/command.ts';
 import { type KeptFigures, readCpu, readReplicas, readReviewLog } from './growth/figures.ts';
 import { measureMaterialBytes } from './growth/material-bytes.ts';
 import { toPlot } from './growth/plot.ts';
@@ -28,14 +28,9 @@ const PAGE = join(ROOT, 'docs/scaling.md');
 const LOG_PAGE = join(ROOT, 'docs/review-log.md');
 
 const text = { type: 'string' } as const;
-const flag = { type: 'boolean' } as const;
-const { values } = parseArgs({
-  options: { 'review-log': text, replicas: text, materials: flag, help: flag },
-});
-if (values.help) process.stdout.write(HELP);
-else await main();
+const options = { 'review-log': text, replicas: text, materials: { type: 'boolean' } } as const;
 
-async function main(): Promise<void> {
+await runCommand({ name: 'node test/bench/growth.ts', help: HELP, options }, async (values) => {
   const kept: Partial<KeptFigures> = existsSync(FIGURES) ? JSON.parse(readFileSync(FIGURES, 'utf8')) : {};
   const logFiles = values['review-log']?.split(',');
   const given = [logFiles, values.replicas, values.materials];
@@ -54,7 +49,7 @@ async function main(): Promise<void> {
   const { 'review-log': reviewLog, ...tables } = toTables(whole);
   fillFile(PAGE, tables);
   fillFile(LOG_PAGE, { 'review-log': reviewLog });
-}
+});
 
 function requireWhole(figures: Partial<KeptFigures>): KeptFigures {
   const { measuredOn, machine, materialBytes, replicas, reviewLogs } = figures;

@@ -1,12 +1,12 @@
 // npm run bench: measures what docs/performance.md says, against baselines of its own.
 import { mkdirSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { parseArgs } from 'node:util';
+import { runCommand, UsageError } from '../../services/platform/process/command.ts';
+import { createNarrator, type Narrator } from '../../services/platform/process/narrator.ts';
 import { openBench } from './bench.ts';
 import type { Figure } from './figure.ts';
 import type { Rounds } from './measure.ts';
 import { summariseProfiles } from './report/profiles.ts';
-import { createNarrator, type Narrator } from './report/progress.ts';
 import { writeReports } from './report/reports.ts';
 import { figureRows, loadRows, notes, toText } from './report/table.ts';
 import type { Outcome, Row } from './rows/row.ts';
@@ -26,28 +26,19 @@ Needs Linux and redis-server on the PATH, and takes about 15 minutes. Its data s
 rows also writes docs/data/performance.svg and the tables in docs/performance.md and docs/data/performance.md.
 `;
 
-const narrator = createNarrator();
-try {
-  await main(narrator);
-} catch (error) {
-  narrator.end();
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-  process.exitCode = 1;
-}
+const text = { type: 'string' } as const;
+const options = {
+  quick: { type: 'boolean', default: false },
+  rows: text,
+  json: text,
+  profile: text,
+} as const;
 
-async function main(tell: Narrator): Promise<void> {
-  const text = { type: 'string' } as const;
-  const flag = { type: 'boolean' } as const;
-  const { values } = parseArgs({
-    options: { quick: flag, rows: text, json: text, profile: text, help: flag },
-  });
-  if (values.help) {
-    process.stdout.write(HELP);
-    return;
-  }
+await runCommand({ name: 'npm run bench', help: HELP, options }, async (values) => {
+  const tell = createNarrator();
   if (process.platform !== 'linux')
     throw new Error('The benchmark reads CPU times from /proc: it needs Linux.');
-  const quick = values.quick ?? false;
+  const { quick } = values;
   const rows = chosen(values.rows, quick);
   const profileFolder = values.profile === undefined ? undefined : resolve(values.profile);
   if (profileFolder !== undefined) mkdirSync(profileFolder, { recursive: true });
@@ -56,21 +47,19 @@ async function main(tell: Narrator): Promise<void> {
   const loads = Object.fromEntries(
     outcomes.flatMap(({ row, rounds }): [string, Rounds][] => (rounds === undefined ? [] : [[row, rounds]])),
   );
-  tell.end();
   const parts = [toText(figureRows(figures)), ...notes(figures).map((note) => `${note}\n`), '\n'];
   if (Object.keys(loads).length > 0) parts.push(toText(loadRows(loads)), '\n');
   process.stdout.write(`\n${parts.join('')}`);
   const isWhole = !quick && values.rows === undefined;
   writeReports({ figures, loads, quick, isWhole, jsonFile: values.json });
   if (profileFolder !== undefined) process.stdout.write(summariseProfiles(profileFolder));
-}
+});
 
 function chosen(names: string | undefined, quick: boolean): readonly Row[] {
   if (names === undefined) return quick ? ROWS.filter(({ isQuick }) => isQuick) : ROWS;
   const wanted = names.split(',');
   const unknown = wanted.find((name) => !ROWS.some((row) => row.name === name));
-  if (unknown !== undefined)
-    throw new Error(`There is no row "${unknown}". npm run bench -- --help lists them.`);
+  if (unknown !== undefined) throw new UsageError(`There is no row "${unknown}".`);
   return ROWS.filter(({ name }) => wanted.includes(name));
 }
 
@@ -102,6 +91,7 @@ async function run(
     process.off('SIGTERM', interrupt);
     tell.say('ending');
     await bench.close();
+    tell.end();
   }
 }
 

@@ -1,15 +1,15 @@
 // Measures one of each service against two of each, on this machine, behind one port that shares connections out.
 import { writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
-import { parseArgs } from 'node:util';
+import { runCommand } from '../../services/platform/process/command.ts';
 import { freePort } from '../../services/platform/process/free-port.ts';
+import { createNarrator } from '../../services/platform/process/narrator.ts';
 import { type Bench, openBench } from './bench.ts';
 import { openCore, SMALL } from './dataset/core.ts';
 import { PEPPER } from './dataset/people.ts';
 import { median } from './figure.ts';
 import type { ReplicaCost } from './growth/figures.ts';
 import { interleave, pick } from './measure.ts';
-import { createNarrator } from './report/progress.ts';
 import { reviewRequests } from './rows/review.ts';
 import { CONNECTIONS, dueRequests } from './rows/row.ts';
 import { startNode, untilReady } from './systems/child.ts';
@@ -22,22 +22,20 @@ const HELP = `Measures CPU per request and requests a second with one and with t
 Linux only, needs redis-server; about two minutes.
 `;
 
-const narrator = createNarrator();
-const { values } = parseArgs({ options: { json: { type: 'string' }, help: { type: 'boolean' } } });
-if (values.help) process.stdout.write(HELP);
-else await main();
+const options = { json: { type: 'string' } } as const;
 
-async function main(): Promise<void> {
+await runCommand({ name: 'node test/bench/replicas.ts', help: HELP, options }, async (values) => {
+  const narrator = createNarrator();
   const bench = await openBench({ quick: true, say: narrator.say, profileFolder: undefined });
   try {
     const json = `${JSON.stringify(await measure(bench), null, 2)}\n`;
-    narrator.end();
     process.stdout.write(json);
     if (values.json !== undefined) writeFileSync(values.json, json);
   } finally {
     await bench.close();
+    narrator.end();
   }
-}
+});
 
 async function measure(bench: Bench) {
   const core = await openCore(bench.databases, SMALL);

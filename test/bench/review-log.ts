@@ -1,8 +1,8 @@
 // Measures the review log at a size: what it costs to write, to read and to shorten, as it is and parted by month.
 import { writeFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
+import { runCommand, wholeNumber } from '../../services/platform/process/command.ts';
+import { createNarrator, type Say } from '../../services/platform/process/narrator.ts';
 import { copyRows, TABLES } from './dataset/copy.ts';
-import { createNarrator, type Say } from './report/progress.ts';
 import { buildParted, deleteMonth, dropMonth, sizesOf, swapIn } from './review-log/forms.ts';
 import { type Learner, learnersFor, materialRows, REVIEWS, reviewRows } from './review-log/history.ts';
 import { measureReads } from './review-log/reads.ts';
@@ -16,24 +16,11 @@ const HELP = `Measures the review log: size, cost of a review, of lists and stat
 Linux only. Takes 8 GB of the temporary directory and about 20 minutes at 10,000,000 rows, and removes what it made.
 `;
 
-const narrator = createNarrator();
-try {
-  await main();
-} catch (error) {
-  narrator.end();
-  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
-  process.exitCode = 1;
-}
+const options = { rows: { type: 'string', default: '10000000' }, json: { type: 'string' } } as const;
 
-async function main(): Promise<void> {
-  const text = { type: 'string' } as const;
-  const { values } = parseArgs({ options: { rows: text, json: text, help: { type: 'boolean' } } });
-  if (values.help) {
-    process.stdout.write(HELP);
-    return;
-  }
-  const rows = Number(values.rows ?? 10_000_000);
-  if (!Number.isSafeInteger(rows) || rows < 1) throw new Error('--rows must be a whole number.');
+await runCommand({ name: 'node test/bench/review-log.ts', help: HELP, options }, async (values) => {
+  const rows = wholeNumber('--rows', values.rows, 1, 999_999_999);
+  const narrator = createNarrator();
   const server = await openServer();
   const interrupt = () => void server.stop().finally(() => process.exit(130));
   process.once('SIGINT', interrupt);
@@ -46,8 +33,9 @@ async function main(): Promise<void> {
     if (values.json !== undefined) writeFileSync(values.json, json);
   } finally {
     await server.stop();
+    narrator.end();
   }
-}
+});
 
 async function measure(server: Server, learners: Learner[], say: Say) {
   const { client, cost } = server;

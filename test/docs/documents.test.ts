@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ERROR_CATALOGUE } from '../../services/platform/errors.ts';
 import { type Environment, readEnvironment } from '../../services/platform/process/config.ts';
+import { SECRETS } from '../../services/platform/process/secret-files.ts';
 import { INITIAL_SCHEDULE, type Quality, reviewSchedule } from '../../services/scheduling/reviews/sm2.ts';
 import { fillParts } from '../bench/report/page.ts';
 import { toVerdict } from '../faults/support/report.ts';
@@ -84,7 +85,8 @@ async function variablesOfTheCode(): Promise<string[]> {
   for (const file of globSync('{services,gateway}/**/*.ts', { cwd: root })) {
     for (const [, a, b] of read(file).matchAll(reading)) asked.add(a ?? b ?? '');
   }
-  return [...asked].toSorted();
+  const files = SECRETS.map((name) => `${name}_FILE`);
+  return [...asked].filter((name) => !files.includes(name)).toSorted();
 }
 
 test('.env.example names them as well, beside only those that docker-compose.yml reads', async () => {
@@ -108,6 +110,8 @@ test('docs/configuration.md holds the variables that the code reads, and no othe
   );
   const listed = rows.flatMap((names) => [...names.matchAll(/`(\w+)`/g)].map(([, name]) => name));
   expect(listed.toSorted()).toEqual(await variablesOfTheCode());
+  const files = [...read('docs/configuration.md').matchAll(/`(\w+)_FILE`/g)].map(([, name]) => name);
+  expect(files.toSorted()).toEqual(SECRETS.toSorted());
 });
 
 test('every package has its line in docs/dependencies.md, and none that is gone has one', () => {

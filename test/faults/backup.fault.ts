@@ -1,13 +1,14 @@
 // Promise: a backup taken as docs/operations/backup.md says, under load, restores to a service without drift.
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { root } from '../support/processes.ts';
 import { newSecret, startService } from '../support/services.ts';
 import { type Deployment, startDeployment } from './support/deployment.ts';
 import { createClient, startLoad } from './support/load.ts';
@@ -104,6 +105,41 @@ describe('a backup taken while 20 clients write', () => {
       new RegExp(`^10 materials, ${restored.toLocaleString('en')} reviews, .*: 0 drifted\n$`),
     );
     await expectServed(key, userId);
+  });
+
+  test('is made by deploy/backup, which restores it, keeps the newest, and shows no password', async () => {
+    const urlFile = join(folder, 'url');
+    writeFileSync(urlFile, `${serverUrl}/live\n`);
+    const env = {
+      PATH: process.env.PATH,
+      DATABASE_URL_FILE: urlFile,
+      BACKUP_DIR: join(folder, 'kept'),
+      BACKUP_KEEP: '2',
+    };
+    const made: string[] = [];
+    for (let turn = 0; turn < 3; turn += 1) {
+      const { stdout, stderr } = await run('deploy/backup', { cwd: root, env });
+      expect(stdout).toMatch(/\.dump: \d+ bytes, restored without an error\n$/);
+      expect(stdout + stderr).not.toContain(new URL(serverUrl).password);
+      made.push(/(\w+\.dump)/.exec(stdout)?.[1] ?? '');
+      // The names differ by seconds.
+      await sleep(1000);
+    }
+    expect(readdirSync(join(folder, 'kept')).toSorted()).toEqual(made.slice(1));
+    expect(await sql('postgres', "SELECT FROM pg_database WHERE datname LIKE 'restore_test%'")).toEqual([]);
+  });
+
+  test('is refused by deploy/backup where the database is not one of ours', async () => {
+    const env = {
+      PATH: process.env.PATH,
+      DATABASE_URL: `${serverUrl}/postgres`,
+      BACKUP_DIR: join(folder, 'refused'),
+    };
+    await expect(run('deploy/backup', { cwd: root, env })).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('lacks the schemas of the service'),
+    });
+    expect(readdirSync(env.BACKUP_DIR).filter((name) => name.endsWith('.dump'))).toEqual([]);
   });
 
   /** The restored database under the same pepper: the same keys, and writes go on. */

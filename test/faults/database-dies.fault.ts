@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { runningUrl } from '../../services/programs/seed/database.ts';
+import { runningUrl } from '../../services/programs/program-database.ts';
 import { query } from '../platform/fixtures/postgres-owner.ts';
 import { createStartPlace, type StartPlace } from '../support/npm-start.ts';
 import { recordFigure } from './support/figures.ts';

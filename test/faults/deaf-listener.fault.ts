@@ -5,12 +5,13 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { newSecret, type ServiceProcess, startService } from '../support/services.ts';
 import { ALL_SCOPES } from '../support/system.ts';
 import { createClient } from './support/load.ts';
-import { hasPgBouncer, startPgBouncer } from './support/pgbouncer.ts';
+import { createPooledRole, hasPgBouncer, startPgBouncer } from './support/pgbouncer.ts';
 import { sized } from './support/rounds.ts';
 
 const CALL = { requestId: 'fault' };
 const isPossible = hasPgBouncer();
 let database: TestDatabase;
+let role: Awaited<ReturnType<typeof createPooledRole>>;
 let bouncer: Awaited<ReturnType<typeof startPgBouncer>>;
 /** On the database itself, and through the pooler. */
 let direct: ServiceProcess;
@@ -24,8 +25,10 @@ beforeAll(async () => {
     KEY_PEPPER: `1:${newSecret()}`,
     KEY_CREATION_LIMIT_PER_HOUR: '1000000',
   };
-  direct = await startService('accounts', { ...environment, DATABASE_URL: database.databaseUrl });
-  bouncer = await startPgBouncer(database.databaseUrl);
+  role = await createPooledRole(database.databaseUrl);
+  await role.takeSettings();
+  direct = await startService('accounts', { ...environment, DATABASE_URL: role.databaseUrl });
+  bouncer = await startPgBouncer(role.databaseUrl);
   pooled = await startService('accounts', { ...environment, DATABASE_URL: bouncer.databaseUrl });
   rest = await startService('rest', { ACCOUNTS_URL: pooled.target, SCHEDULING_URL: '127.0.0.1:1' });
 });
@@ -34,6 +37,7 @@ afterAll(async () => {
   await Promise.all([rest, pooled, direct].map((service) => service.kill()));
   await bouncer.stop();
   await database.drop();
+  await role.drop();
 });
 
 test.skipIf(!isPossible)(

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { pepperCheckValue } from '../../services/accounts/api-key.ts';
-import { runningUrl } from '../../services/programs/seed/database.ts';
+import { runningUrl } from '../../services/programs/program-database.ts';
 import { createPlace, query } from '../platform/fixtures/postgres-owner.ts';
 import { createStartPlace, type Started, type StartPlace } from '../support/npm-start.ts';
 

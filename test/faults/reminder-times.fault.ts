@@ -3,18 +3,23 @@ import { expect, test } from 'vitest';
 import { compareWithZoneinfo, hasZoneinfo } from '../reminders/zone-oracle.ts';
 
 /**
- * Rules that the time zone database changed after 2025b, Debian 12's, and until 2026d: what Node and Python know of these
+ * Rules that the time zone database changed after 2025b and until 2026f, both of which Debian 12 has had: what Node and Python know of these
  * depends on the age of their copies.
  */
 const CHANGED = [
   'Africa/Casablanca',
   'Africa/El_Aaiun',
   'America/Edmonton',
+  'America/Havana',
   'America/Inuvik',
+  'America/Rainy_River',
   'America/Vancouver',
+  'America/Winnipeg',
   'America/Yellowknife',
+  'Canada/Central',
   'Canada/Mountain',
   'Canada/Pacific',
+  'Cuba',
   'Europe/Chisinau',
   'Europe/Tiraspol',
 ];

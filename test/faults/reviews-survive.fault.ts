@@ -13,6 +13,7 @@ import {
   startEmbeddedPostgres,
 } from '../../services/embedded-postgres/embedded-postgres.ts';
 import type { GrpcClient } from '../../services/platform/grpc/client.ts';
+import { createClient } from '../../services/rest/client/client.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { newUserId } from '../support/scheduling.ts';
 import { startService } from '../support/services.ts';
@@ -26,12 +27,11 @@ const CLIENTS = 50;
 const trust = { serviceTokens: [], tls: undefined };
 const CALL = { requestId: 'fault' };
 
-/** Calls until it is answered; counts how often it was not. */
-async function untilAnswered<T>(call: () => Promise<T | undefined>, onFailure: () => void): Promise<T> {
+/** Calls until it is answered. */
+async function untilAnswered<T>(call: () => Promise<T>): Promise<T> {
   for (;;) {
     const answer = await call().catch(() => undefined);
     if (answer !== undefined) return answer;
-    onFailure();
     await sleep(20);
   }
 }
@@ -71,37 +71,21 @@ describe('kill -9 of scheduling', () => {
     try {
       for (let round = 0; round < ROUNDS; round += 1) {
         const { key } = await system.createUser();
-        const post = async (path: string, json: object, idempotencyKey: string) => {
-          const response = await fetch(`${origin}/v1${path}`, {
-            method: 'POST',
-            headers: {
-              authorization: `Bearer ${key}`,
-              'content-type': 'application/json',
-              'idempotency-key': idempotencyKey,
-            },
-            body: JSON.stringify(json),
-          });
-          const body = await response.json();
-          if (response.status >= 500) return undefined;
-          expect([200, 201], JSON.stringify(body)).toContain(response.status);
-          return body as { material: { id: string } };
-        };
+        const client = createClient({
+          baseUrl: `${origin}/v1`,
+          apiKey: key,
+          maxRetries: Number.POSITIVE_INFINITY,
+          async fetch(...request) {
+            const response = await fetch(...request);
+            if (response.status >= 500) unanswered += 1;
+            return response;
+          },
+        });
         const ids: string[] = [];
-        for (let index = 0; index < MATERIALS; index += 1) {
-          const made = await untilAnswered(
-            () => post('/materials', { title: 'T' }, `m${index}`),
-            () => {},
-          );
-          ids.push(made.material.id);
-        }
+        for (let index = 0; index < MATERIALS; index += 1)
+          ids.push((await client.createMaterial({ title: 'T' })).material.id);
         const reviews = concurrently(REVIEWS, async (index) => {
-          const path = `/reviews/${ids[index % MATERIALS]}`;
-          await untilAnswered(
-            () => post(path, { quality: index % 6 }, `r${index}`),
-            () => {
-              unanswered += 1;
-            },
-          );
+          await client.submitReview(ids[index % MATERIALS] ?? '', { quality: index % 6 });
         });
         await sleep(50 + ((round * 37) % 250));
         await scheduling.kill();
@@ -143,9 +127,8 @@ describe('kill -9 of PostgreSQL, with fsync on', () => {
         const userId = newUserId();
         const ids: string[] = [];
         for (let index = 0; index < MATERIALS; index += 1) {
-          const { material } = await untilAnswered(
-            () => clients.materials.createMaterial({ userId, title: 'T', requestId: `m${index}` }, CALL),
-            () => {},
+          const { material } = await untilAnswered(() =>
+            clients.materials.createMaterial({ userId, title: 'T', requestId: `m${index}` }, CALL),
           );
           ids.push(material?.materialId ?? '');
         }
@@ -155,10 +138,7 @@ describe('kill -9 of PostgreSQL, with fsync on', () => {
             CALL,
           );
         const reviews = concurrently(REVIEWS, async (index) => {
-          const { review } = await untilAnswered(
-            () => submit(index),
-            () => {},
-          );
+          const { review } = await untilAnswered(() => submit(index));
           acknowledged.add(review?.reviewId ?? '');
         });
         await sleep(50 + ((round * 37) % 250));

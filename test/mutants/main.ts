@@ -1,7 +1,7 @@
 // npm run mutants: changes the code in small ways, one at a time, and tells which changes no test notices.
 import { globSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { runCommand, wholeNumber } from '../../services/platform/process/command.ts';
 import { createProgress } from '../../services/platform/process/progress.ts';
 import { runCode } from './code.ts';
 import {
@@ -33,30 +33,18 @@ go to .bench/mutants. Takes hours for all rooms. Those that change nothing are i
 
 const root = dirname(dirname(import.meta.dirname));
 
-try {
-  await main();
-} catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-  process.exitCode = 1;
-}
+const options = {
+  room: { type: 'string', multiple: true },
+  source: { type: 'string', multiple: true },
+  only: { type: 'string' },
+  lanes: { type: 'string', default: '2' },
+  list: { type: 'boolean' },
+} as const;
 
-async function main(): Promise<void> {
-  const flag = { type: 'boolean' } as const;
-  const { values } = parseArgs({
-    options: {
-      room: { type: 'string', multiple: true },
-      source: { type: 'string', multiple: true },
-      only: { type: 'string' },
-      lanes: { type: 'string', default: '2' },
-      list: flag,
-      help: flag,
-    },
-  });
-  if (values.help) return void process.stdout.write(HELP);
+await runCommand({ name: 'npm run mutants', help: HELP, options }, async (values) => {
   const rooms = chosen(values.room, values.only);
   if (values.list) return void process.stdout.write(rooms.map(described).join('\n'));
-  const lanes = Number(values.lanes);
-  if (!Number.isInteger(lanes) || lanes < 1) throw new Error('--lanes must be a whole number from 1.');
+  const lanes = wholeNumber('--lanes', values.lanes, 1, 100);
   const opening = openWorkplace(root);
   let signalled: NodeJS.Signals | undefined;
   const interrupt = (signal: NodeJS.Signals) => {
@@ -93,7 +81,7 @@ async function main(): Promise<void> {
     process.off('SIGTERM', interrupt);
     if (signalled !== undefined) process.exitCode = signalled === 'SIGINT' ? 130 : 143;
   }
-}
+});
 
 function chosen(names: readonly string[] | undefined, only: string | undefined): readonly Room[] {
   if (only !== undefined && only !== 'sql' && only !== 'code') throw new Error('--only takes sql or code.');

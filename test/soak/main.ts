@@ -1,8 +1,8 @@
 // npm run soak: all services for half an hour at 70 % of what they can do; what they hold must not grow.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { SCOPES } from '../../services/accounts/scopes.ts';
+import { runCommand, wholeNumber } from '../../services/platform/process/command.ts';
 import { createProgress } from '../../services/platform/process/progress.ts';
 import { type LoadGenerator, startLoadGenerator } from '../bench/load/load.ts';
 import { httpRequest, type LoadResult } from '../bench/load/plan.ts';
@@ -28,26 +28,22 @@ const CALL = { requestId: 'soak' };
 type Sample = { minute: number; held: Record<string, Held> };
 type Slice = LoadResult & { minute: number };
 
-const { values } = parseArgs({
-  options: { minutes: { type: 'string', default: '30' }, help: { type: 'boolean' } },
+const options = { minutes: { type: 'string', default: '30' } } as const;
+
+await runCommand({ name: 'npm run soak', help: HELP, options, failureCode: 2 }, async (values) => {
+  const minutes = wholeNumber('--minutes', values.minutes, 1, 10_000);
+  const soaked = await startSoaked();
+  const load = startLoadGenerator();
+  try {
+    return await soak(soaked, load, minutes);
+  } finally {
+    await load.stop();
+    soaked.accounts.close();
+    await soaked.stop();
+  }
 });
-const minutes = Number(values.minutes);
-if (values.help || !(minutes >= 1)) {
-  process.stdout.write(HELP);
-  process.exit(values.help ? 0 : 2);
-}
 
-const soaked = await startSoaked();
-const load = startLoadGenerator();
-try {
-  process.exitCode = await soak(soaked, load);
-} finally {
-  await load.stop();
-  soaked.accounts.close();
-  await soaked.stop();
-}
-
-async function soak(here: Soaked, generator: LoadGenerator): Promise<number> {
+async function soak(here: Soaked, generator: LoadGenerator, minutes: number): Promise<number> {
   const requests = await makeUsers(here);
   const plan = { port: here.restPort, connections: 64, requests, durationMs: 5000 };
   await generator.run(plan);
@@ -72,7 +68,7 @@ async function soak(here: Soaked, generator: LoadGenerator): Promise<number> {
   }
   await sample();
   progress.end();
-  return report(samples, slices, ratePerSecond);
+  return report(samples, slices, { ratePerSecond, minutes });
 }
 
 /** Every kind of request, for users who have something to learn. */
@@ -113,7 +109,12 @@ async function askGateway({ gateway }: Soaked): Promise<void> {
   if (errors !== undefined) throw new Error(`the gateway failed: ${JSON.stringify(errors)}`);
 }
 
-function report(samples: readonly Sample[], slices: readonly Slice[], ratePerSecond: number): number {
+function report(
+  samples: readonly Sample[],
+  slices: readonly Slice[],
+  run: { ratePerSecond: number; minutes: number },
+): number {
+  const { ratePerSecond, minutes } = run;
   const isFull = minutes >= 30;
   const settled = samples.find(({ minute }) => minute >= minutes / 3) ?? samples[0];
   const last = samples.at(-1);
@@ -137,7 +138,7 @@ function report(samples: readonly Sample[], slices: readonly Slice[], ratePerSec
       statuses[status] = (statuses[status] ?? 0) + count;
   }
   process.stdout.write(`answers at ${ratePerSecond} a second: ${JSON.stringify(statuses)}\n`);
-  save(samples, slices, ratePerSecond, names, isFull);
+  save(samples, slices, { ...run, names, isFull });
   const wrong = Object.keys(statuses).filter((status) => status !== '200' && status !== '503');
   return failed > 0 || wrong.length > 0 ? 1 : 0;
 }
@@ -149,9 +150,12 @@ function mb(bytes: number): string {
 function save(
   samples: readonly Sample[],
   slices: readonly Slice[],
-  ratePerSecond: number,
-  names: readonly string[],
-  isFull: boolean,
+  {
+    ratePerSecond,
+    minutes,
+    names,
+    isFull,
+  }: { ratePerSecond: number; minutes: number; names: readonly string[]; isFull: boolean },
 ): void {
   const heap: Panel = {
     title: 'Heap after a forced collection',

@@ -1,5 +1,6 @@
 // An HTTP client of the public API that holds every answer it gets against the contract.
 import { expect } from 'vitest';
+import type { Material } from '../../services/rest/client/types.ts';
 import { type Answer, ENDPOINTS, expectWithinContract, isErrorBody } from '../contract/spec.ts';
 
 export type ApiOptions = {
@@ -9,18 +10,6 @@ export type ApiOptions = {
   headers?: Record<string, string>;
 };
 export type Api = ReturnType<typeof createApi>;
-
-export type MaterialJson = {
-  id: string;
-  title: string;
-  nextReview: string;
-  interval: number;
-  ef: number;
-  repetitions: number;
-  createdAt: string;
-  updatedAt: string;
-  lastReviewed: string | null;
-};
 
 /** `base` ends with /v1. `mayBeUnavailable`: 503 is an answer to expect, since the test makes a fault or a flood. */
 export function createApi(base: string, key?: string, { mayBeUnavailable = false } = {}) {
@@ -50,16 +39,16 @@ export function createApi(base: string, key?: string, { mayBeUnavailable = false
     post: (path: string, json?: unknown, options?: ApiOptions) =>
       request('POST', path, { ...options, ...(json !== undefined && { json }) }),
     request,
-    async create(json: object): Promise<MaterialJson> {
+    async create(json: object): Promise<Material> {
       const { status, body } = await request('POST', '/materials', { json });
       if (status !== 201) throw new Error(`not created: ${JSON.stringify(body)}`);
-      return (body as { material: MaterialJson }).material;
+      return (body as { material: Material }).material;
     },
   };
 }
 
-export function materialsOf({ body }: Answer): MaterialJson[] {
-  return (body as { materials: MaterialJson[] }).materials;
+export function materialsOf({ body }: Answer): Material[] {
+  return (body as { materials: Material[] }).materials;
 }
 
 export function errorOf({ body }: Answer): {

@@ -70,7 +70,7 @@ async function askMeasured(gateway: TestGateway, { query, variables }: RandomDoc
   };
   const isWithin =
     took.cost <= measured.cost && took.rpcs <= measured.rpcs && took.bytes <= measured.cost * BYTES_OF_COST;
-  const text = JSON.stringify({ took, measured, query, variables });
+  const text = JSON.stringify({ took, rpcs, measured, query, variables });
   assert(answer.status === 400 || isWithin, text);
   return answer;
 }
@@ -138,6 +138,8 @@ function valuesOf(learners: readonly Learner[]): DocumentOptions['valueFor'] {
   return (field, argument, pick) => {
     const learner = learners[pick(learners.length)];
     if (argument === 'userId') return learner?.userId;
+    if (field === 'Query.search')
+      return [learner?.userId, learner?.materialIds[0], learner?.email.slice(0, 3), 'e'][pick(4)];
     if (field === 'Query.material') return learner?.materialIds[pick(learner.materialIds.length)];
     if (field === 'Query.user') return argument === 'id' ? learner?.userId : undefined;
     if (argument === 'asOf') return '2026-03-29T22:30:00Z';

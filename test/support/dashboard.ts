@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { startBrowser, watch } from './browser.ts';
+import { countLearnersNow } from './count-learners.ts';
 import { OPERATOR, startTestGateway } from './gateway.ts';
 import { startSystem } from './system.ts';
 
@@ -17,6 +18,7 @@ export type DashboardSettings = { remindersTarget?: string };
 export async function startTestDashboard(settings: DashboardSettings = {}) {
   const dashboard = await startEmptyDashboard(settings);
   const email = await seed(dashboard.system.databaseUrl);
+  await countLearnersNow(dashboard.system.databaseUrl);
   const { data } = await dashboard.gateway.query('query ($email: String) { user(email: $email) { id } }', {
     email,
   });
@@ -32,7 +34,8 @@ export async function startEmptyDashboard(settings: DashboardSettings) {
   const gateway = await startTestGateway({ ...system, ...settings });
   const browser: Browser = await startBrowser();
   const open = async (options: BrowserContextOptions = {}) => {
-    const page = await browser.newPage({ viewport: { width: 1280, height: 900 }, ...options });
+    const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+    const page = await context.newPage();
     // Less than a test's: what it waited for is told.
     page.setDefaultTimeout(15_000);
     // Some log in with a wrong token.

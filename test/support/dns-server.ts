@@ -1,17 +1,21 @@
-// A name server for one name, whose addresses a test may change while others look it up.
+// A name server with the same addresses for every name; a test may change them while others look a name up.
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 
 const HEADER_BYTES = 12;
 const TYPE_A = 1;
 
-/** Answers every A query with the addresses of now, and every other kind with none. On 127.0.0.1, on a free port. */
+/**
+ * Answers every A query with the addresses of now, every other kind with none, and queries for hanging.test not at all.
+ * On 127.0.0.1, on a free port.
+ */
 export async function startDnsServer(first: readonly string[]) {
   let addresses = first;
   let lookups = 0;
   const socket = createSocket('udp4');
   socket.on('message', (query, { address, port }) => {
     // One question: labels up to an empty one, then two bytes of type and two of class.
+    if (query.includes('\x07hanging\x04test\0')) return;
     const questionEnd = query.indexOf(0, HEADER_BYTES) + 5;
     const question = query.subarray(HEADER_BYTES, questionEnd);
     const isA = query.readUInt16BE(questionEnd - 4) === TYPE_A;

@@ -119,7 +119,7 @@ export function watched(
         };
       },
     });
-  const { users, apiKeys, materials, reviews, snoozes, stats, userData, reminders } = clients;
+  const { users, apiKeys, materials, reviews, snoozes, stats, learners, userData, reminders } = clients;
   return {
     users: watch(users),
     apiKeys: watch(apiKeys),
@@ -127,6 +127,7 @@ export function watched(
     reviews: watch(reviews),
     snoozes: watch(snoozes),
     stats: watch(stats),
+    learners: watch(learners),
     userData: watch(userData),
     reminders: reminders && watch(reminders),
   };

@@ -1,4 +1,5 @@
 // Learners with materials, reviews, snoozes and keys, made over the gateway, for tests that ask for all of it.
+import { countLearnersNow } from './count-learners.ts';
 import type { TestGateway } from './gateway.ts';
 import type { TestSystem } from './system.ts';
 
@@ -13,6 +14,7 @@ export async function createLearners(rig: Rig): Promise<Learner[]> {
     const rows = { materials: size, reviews: 2 * size, snoozes: Math.ceil(size / 2), keys: 1 + size };
     learners.push(await createLearner(rig, rows));
   }
+  await countLearnersNow(rig.system.databaseUrl);
   return learners;
 }
 

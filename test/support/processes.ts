@@ -16,6 +16,8 @@ export type ProcessOptions = Pick<SpawnOptions, 'uid' | 'gid'> & {
   detached?: boolean;
   /** `child` has a channel to send and receive messages. */
   ipc?: boolean;
+  /** `child.stdin` can be written to. Default: it is empty. */
+  stdin?: boolean;
   /** Keeps only so many characters of what it wrote last. */
   keep?: number;
 };
@@ -38,12 +40,19 @@ for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 
 /** The process ends with this one at the latest. */
 export function startProcess(command: string, args: readonly string[], options: ProcessOptions = {}) {
-  const { cwd = root, env = {}, ipc = false, keep = Number.POSITIVE_INFINITY, ...others } = options;
+  const {
+    cwd = root,
+    env = {},
+    ipc = false,
+    stdin = false,
+    keep = Number.POSITIVE_INFINITY,
+    ...others
+  } = options;
   const child = spawn(command, args, {
     ...others,
     cwd,
     env: { PATH: process.env.PATH, ...env },
-    stdio: ['ignore', 'pipe', 'pipe', ...(ipc ? (['ipc'] as const) : [])],
+    stdio: [stdin ? 'pipe' : 'ignore', 'pipe', 'pipe', ...(ipc ? (['ipc'] as const) : [])],
   });
   const listeners = new Set<() => void>();
   let [output, stdout] = ['', ''];

@@ -35,6 +35,8 @@ export async function openLock(databaseUrl: string) {
 }
 
 async function countWaiting(sql: Client): Promise<number> {
+  // A transaction sees the connections of its first look only.
+  await sql.query('SELECT pg_stat_clear_snapshot()');
   const { rows } = await sql.query<{ count: number }>(
     `SELECT count(*)::int AS count FROM pg_stat_activity
      WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0`,

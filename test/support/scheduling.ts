@@ -1,7 +1,9 @@
 // The scheduling service alone, over real gRPC, on a database of its own, with a clock that a test may set.
 import { randomUUID } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import type { ServiceDefinition } from '@grpc/grpc-js';
 import { Client } from 'pg';
+import type { LearnerServiceDefinition } from '../../generated/scheduling/v1/LearnerService.ts';
 import type { MaterialServiceDefinition } from '../../generated/scheduling/v1/MaterialService.ts';
 import type { ReviewServiceDefinition } from '../../generated/scheduling/v1/ReviewService.ts';
 import type { SnoozeServiceDefinition } from '../../generated/scheduling/v1/SnoozeService.ts';
@@ -39,6 +41,8 @@ export async function startTestScheduling() {
   const sql = new Client({ connectionString: database.databaseUrl });
   sql.on('error', () => {});
   await sql.connect();
+  // The service counts its learners at its start, and again after four minutes: no test is to meet it.
+  while ((await sql.query('SELECT FROM scheduling.overview')).rowCount === 0) await setImmediate();
   return {
     ...clients,
     sql,
@@ -74,6 +78,7 @@ export function connectScheduling(port: number) {
     materials: createGrpcClient(define<MaterialServiceDefinition>('MaterialService'), options),
     reviews: createGrpcClient(define<ReviewServiceDefinition>('ReviewService'), options),
     snoozes: createGrpcClient(define<SnoozeServiceDefinition>('SnoozeService'), options),
+    learners: createGrpcClient(define<LearnerServiceDefinition>('LearnerService'), options),
     stats: createGrpcClient(define<StatsServiceDefinition>('StatsService'), options),
     userData: createGrpcClient<UserDataServiceDefinition, 'ExportUserData'>(
       define<UserDataServiceDefinition>('UserDataService'),

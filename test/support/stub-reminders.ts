@@ -86,7 +86,6 @@ export async function startStubReminders() {
   const server = await startGrpcServer({
     ...{ host: '127.0.0.1', port: 0, trust: { serviceTokens: [], tls: undefined } },
     logger: createLogger('test', 'silent'),
-    proto,
     domain: 'reminders.v1',
     services: [
       implement<ReminderServiceHandlers>(definition, {

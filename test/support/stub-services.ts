@@ -86,7 +86,6 @@ export async function startStubAccounts() {
   const definition = serviceDefinition<ApiKeyServiceDefinition>(proto, 'accounts.v1.ApiKeyService');
   const server = await startGrpcServer({
     ...base,
-    proto,
     domain: 'accounts.v1',
     services: [implement<ApiKeyServiceHandlers>(definition, withDefaults(definition, handlers))],
   });
@@ -149,7 +148,6 @@ export async function startStubScheduling(work: (rpc: string) => Promise<void>) 
     ) as unknown as SchedulingHandlers;
   const server = await startGrpcServer({
     ...base,
-    proto,
     domain: 'scheduling.v1',
     services: [
       implement<MaterialServiceHandlers>(materials, handlersOf(materials)),
@@ -174,6 +172,7 @@ export async function startFacade(
     redisUrl: undefined,
     writeLimitPerMinute,
     docs: false,
+    corsOrigins: new Set<string>(),
   } as const;
   const { port, close } = await startRest({ config, logger, telemetry });
   return { origin: `http://127.0.0.1:${port}`, port, close };

@@ -19,6 +19,7 @@ export async function startSystem(
     writeLimit?: number;
     redisUrl?: string;
     facades?: number;
+    corsOrigins?: readonly string[];
     /** A scheduling service that the test runs itself, and the database that it is on. */
     schedulingTarget?: string;
     databaseUrl?: string;
@@ -51,6 +52,7 @@ export async function startSystem(
       redisUrl: settings.redisUrl,
       writeLimitPerMinute: settings.writeLimit ?? 1_000_000,
       docs: true,
+      corsOrigins: new Set(settings.corsOrigins),
     };
     facades.push(await startRest({ config, logger }));
   }

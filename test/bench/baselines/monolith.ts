@@ -7,11 +7,13 @@ import {
   LimitQuerySchema,
   MaterialParamsSchema,
   MaterialsQuerySchema,
+  WriteHeadersSchema,
+} from '../../../services/rest/parameters.ts';
+import {
   MaterialsResponseSchema,
   ReviewRequestSchema,
   ReviewResponseSchema,
   type Scope,
-  WriteHeadersSchema,
 } from '../../../services/rest/schemas.ts';
 import { createRedisLog } from '../../../services/rest/write-limit/redis-log.ts';
 import type { Quality } from '../../../services/scheduling/reviews/sm2.ts';

@@ -21,6 +21,12 @@ export async function startStoppablePostgres() {
       await server.stop();
       await proxy.shut();
     },
+    /** As a crash would end it. */
+    async kill() {
+      process.kill(server.pid, 'SIGKILL');
+      await server.exited;
+      await proxy.shut();
+    },
     async start() {
       server = await start();
       await proxy.open(server.port);

@@ -1,29 +1,31 @@
-// A mail server of its own process: takes every message and tells, when asked, which Message-IDs it took, and when the last came.
+// A mail server of its own process, which takes every message: smtp-sink.ts FILE [PORT [DELAY_MS]]. Before it says so, it
+// appends a line to FILE: Message-ID, recipient, and when, in milliseconds.
+import { appendFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { SMTPServer } from 'smtp-server';
 
-const messageIds = new Map<string, number>();
-let lastMs = 0;
+const [, , file = '', port = '0', delayMs = '0'] = process.argv;
 const server = new SMTPServer({
   authOptional: true,
   disabledCommands: ['STARTTLS', 'AUTH'],
   maxClients: 200,
-  onData(stream, _session, done) {
+  async onData(stream, { envelope }, done) {
     const chunks: Buffer[] = [];
-    stream.on('data', (chunk: Buffer) => chunks.push(chunk));
-    stream.on('end', () => {
-      const [, id = ''] = /^Message-ID: <([^@>]+)/im.exec(Buffer.concat(chunks).toString('latin1')) ?? [];
-      messageIds.set(id, (messageIds.get(id) ?? 0) + 1);
-      lastMs = Date.now();
-      done();
-    });
+    try {
+      for await (const chunk of stream) chunks.push(chunk);
+    } catch {
+      // The sender was killed within the message, which does not count.
+      return;
+    }
+    const [, id = ''] = /^Message-ID: <([^@>]+)/im.exec(Buffer.concat(chunks).toString('latin1')) ?? [];
+    await sleep(Number(delayMs));
+    appendFileSync(file, `${id} ${envelope.rcptTo[0]?.address} ${Date.now()}\n`);
+    done();
   },
 });
-server.listen(0, '127.0.0.1', () => {
+server.on('error', () => {});
+server.listen(Number(port), '127.0.0.1', () => {
   const address = server.server.address();
   process.send?.({ port: typeof address === 'object' ? address?.port : undefined });
-});
-process.on('message', () => {
-  const doubles = [...messageIds.values()].filter((count) => count > 1).length;
-  process.send?.({ messages: messageIds.size, doubles, lastMs });
 });
 process.on('disconnect', () => process.exit());

@@ -1,0 +1,115 @@
+// Runs the programs of docs/integrate.md as a reader would, against a service that fails for a moment, and sends the requests of the
+// Bruno collection.
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ENDPOINTS } from '../contract/spec.ts';
+import { createApi, materialsOf } from '../support/api.ts';
+import { type Forwarder, startForwarder } from '../support/http-forwarder.ts';
+import { root } from '../support/processes.ts';
+import { startSystem, type TestSystem } from '../support/system.ts';
+
+const run = promisify(execFile);
+const read = (file: string) => readFileSync(join(root, file), 'utf8');
+const page = read('docs/integrate.md');
+const blocks = [...page.matchAll(/^```(\w+)\n([\s\S]*?)^```/gm)].map(([, kind, text = '']) => ({
+  kind,
+  text,
+}));
+const programOf = (kind: string) => blocks.findLast((block) => block.kind === kind)?.text ?? '';
+
+let system: TestSystem;
+let forwarder: Forwarder;
+beforeAll(async () => {
+  system = await startSystem();
+  forwarder = await startForwarder(system.origins[0] ?? '');
+});
+afterAll(async () => {
+  await forwarder.stop();
+  await system.stop();
+});
+
+test('the page has the programs that are run here, and the two lines that set the address and the key', () => {
+  expect(blocks.map(({ kind }) => kind)).toEqual(['sh', 'sh', 'js', 'python']);
+  expect(blocks[0]?.text).toBe('export BASE_URL=http://127.0.0.1:8080/v1\nexport API_KEY=rmk_live_...\n');
+});
+
+describe.each([
+  ['curl', 'bash', ['-euo', 'pipefail', '-c'], programOf('sh'), '"reason":"On the train"'],
+  ['JavaScript', process.execPath, ['--input-type=module', '-e'], programOf('js'), '1 due, graded 4'],
+  ['Python', '/usr/bin/python3', ['-c'], programOf('python'), '1 due, graded 4'],
+] as const)('the program in %s', (_, command, options, program, output) => {
+  const execute = async (key: string) => {
+    const env = { PATH: process.env.PATH ?? '', BASE_URL: `${forwarder.origin}/v1`, API_KEY: key };
+    return run(command, [...options, program], { env });
+  };
+
+  test('creates and reviews, and repeats what fails under one key after Retry-After', async () => {
+    const { key } = await system.createUser();
+    forwarder.fail({ status: 503, headers: { 'retry-after': '1' }, body: '{}' });
+    expect((await execute(key)).stdout).toContain(output);
+    const [first, second] = forwarder.asked;
+    expect([first?.method, first?.path]).toEqual(['POST', '/v1/materials']);
+    expect([second?.idempotencyKey, second?.body]).toEqual([first?.idempotencyKey, first?.body]);
+    expect(first?.idempotencyKey).toMatch(/^[0-9a-f-]{32,36}$/);
+    expect(Number(second?.timeMs) - Number(first?.timeMs)).toBeGreaterThanOrEqual(999);
+    const writes = forwarder.asked.filter(({ method }) => method === 'POST');
+    expect(new Set(writes.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(writes.length - 1);
+    const api = createApi(`${system.origins[0]}/v1`, key);
+    expect(materialsOf(await api.get('/materials')).map(({ repetitions }) => repetitions)).toEqual([1]);
+  });
+
+  test('does not repeat a refusal, and ends with it', async () => {
+    const { key } = await system.createUser(['materials:read']);
+    forwarder.fail();
+    const failure = await execute(key).catch((error: { stderr: string; stdout: string }) => error);
+    expect(`${failure.stderr}${failure.stdout}`).toMatch(/403/);
+    expect(`${failure.stderr}${failure.stdout}`).not.toContain(key);
+    expect(forwarder.asked.length).toBe(1);
+  });
+});
+
+describe('the Bruno collection', () => {
+  const files = globSync('docs/bruno/*.bru', { cwd: root }).filter(
+    (file) => !file.endsWith('collection.bru'),
+  );
+  const requests = files
+    .map((file) => {
+      const text = read(file);
+      const [, method = '', url = ''] = /^(get|post) \{\n {2}url: \{\{baseUrl\}\}(.*)$/m.exec(text) ?? [];
+      const [, body] = /^body:json \{\n([\s\S]*?)\n\}$/m.exec(text) ?? [];
+      const seq = Number(/^ {2}seq: (\d+)$/m.exec(text)?.[1]);
+      return { file, method: method.toUpperCase(), url, body, seq };
+    })
+    .toSorted((a, b) => a.seq - b.seq);
+
+  test('has one request for each endpoint', () => {
+    const listed = requests.map(({ method, url }) => {
+      const path = url.split('?')[0]?.replace('{{materialId}}', '{materialId}');
+      return `${method} ${path}`;
+    });
+    expect(listed.toSorted()).toEqual(ENDPOINTS.map(({ method, path }) => `${method} ${path}`).toSorted());
+  });
+
+  test('succeeds in its order, and gives every write an Idempotency-Key', async () => {
+    const { key } = await system.createUser();
+    const api = createApi(`${system.origins[0]}/v1`, key);
+    let materialId = '';
+    for (const { file, method, url, body } of requests) {
+      const headers = { 'idempotency-key': randomUUID() };
+      const options = body === undefined ? {} : { json: JSON.parse(body), headers };
+      const { status, body: answer } = await api.request(
+        method,
+        url.replace('{{materialId}}', materialId),
+        options,
+      );
+      expect(status, file).toBeLessThan(300);
+      if (read(file).includes('materialId: res.body.material.id'))
+        materialId = (answer as { material: { id: string } }).material.id;
+      expect(read(file).includes('Idempotency-Key: {{$randomUUID}}'), file).toBe(method === 'POST');
+    }
+  });
+});
