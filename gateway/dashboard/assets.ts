@@ -1,8 +1,8 @@
 // The dashboard's files, read at start, under paths with a content hash.
 import { globSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, extname, join } from 'node:path';
+import { extname, join } from 'node:path';
 import { type Asset, createAsset, digestOf } from '../../services/platform/http/content/asset.ts';
+import { readPackageFile } from '../../services/platform/http/content/package-file.ts';
 
 const TYPES = {
   '.html': 'text/html; charset=utf-8',
@@ -32,10 +32,8 @@ export function loadAssets(): { page: Asset; files: ReadonlyMap<string, Asset> }
   };
 }
 
-/** The bundled file, which the package does not export; found next to the main module. */
 function readChartLibrary(): Buffer {
-  const main = createRequire(import.meta.url).resolve('chart.js');
-  const text = readFileSync(join(dirname(main), 'chart.umd.min.js'), 'utf8');
+  const text = readPackageFile('chart.js', 'dist/chart.umd.min.js').toString();
   // The source map named in the last line is not served.
   return Buffer.from(text.replace(/\n\/\/# sourceMappingURL=.*\s*$/, '\n'));
 }

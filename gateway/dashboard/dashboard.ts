@@ -1,6 +1,6 @@
 // Serves the dashboard at /dashboard: the ES modules of page/ and Chart.js, without a CDN.
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type Asset, sendAsset } from '../../services/platform/http/content/asset.ts';
+import type { FastifyInstance } from 'fastify';
+import { serveAssets } from '../../services/platform/http/content/asset.ts';
 import { loadAssets } from './assets.ts';
 
 /** No other origins, no inline code, and Trusted Types against markup injection. */
@@ -19,18 +19,9 @@ const CONTENT_SECURITY_POLICY = [
 /** Registers the page and its files, which are read once. */
 export function registerDashboard(app: FastifyInstance): void {
   const { page, files } = loadAssets();
-  const answerPage = answerWith(page, 'no-cache');
-  app.get('/dashboard', answerPage);
-  app.get('/dashboard/', answerPage);
-  for (const [path, asset] of files) {
-    // The path contains a content hash, so the file can be cached without limit.
-    app.get(path, answerWith(asset, 'public, max-age=31536000, immutable'));
-  }
-}
-
-function answerWith(asset: Asset, cacheControl: string) {
-  return (request: FastifyRequest, reply: FastifyReply) => {
-    reply.headers({ 'content-security-policy': CONTENT_SECURITY_POLICY, 'cache-control': cacheControl });
-    return sendAsset(request, reply, asset);
-  };
+  const common = { 'content-security-policy': CONTENT_SECURITY_POLICY };
+  const pages = ['/dashboard', '/dashboard/'].map((path) => [path, page] as const);
+  serveAssets(app, pages, { ...common, 'cache-control': 'no-cache' });
+  // Their paths contain a content hash, so they can be cached without limit.
+  serveAssets(app, files, { ...common, 'cache-control': 'public, max-age=31536000, immutable' });
 }

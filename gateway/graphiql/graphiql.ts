@@ -1,15 +1,11 @@
 // Serves GraphiQL at /, from the installed packages and a small page, without a CDN.
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import { createAsset, sendAsset } from '../../services/platform/http/content/asset.ts';
+import { createAsset, serveAssets } from '../../services/platform/http/content/asset.ts';
+import { readPackageFile } from '../../services/platform/http/content/package-file.ts';
 
-const require = createRequire(import.meta.url);
 const own = (file: string) => readFileSync(join(import.meta.dirname, file));
-/** Paths of files that the packages do not export. */
-const packaged = (name: string, file: string) =>
-  readFileSync(join(dirname(require.resolve(`${name}/package.json`)), file));
 
 const HTML = 'text/html; charset=utf-8';
 const SCRIPT = 'text/javascript; charset=utf-8';
@@ -34,16 +30,16 @@ export function registerGraphiql(app: FastifyInstance): void {
     '/graphiql/page.js': [SCRIPT, own('page.js')],
     '/graphiql/session.js': [SCRIPT, own('../dashboard/page/login/session.js')],
     '/graphiql/page.css': [STYLE, own('page.css')],
-    '/graphiql/react.js': [SCRIPT, packaged('react', 'umd/react.production.min.js')],
-    '/graphiql/react-dom.js': [SCRIPT, packaged('react-dom', 'umd/react-dom.production.min.js')],
-    '/graphiql/graphiql.js': [SCRIPT, packaged('graphiql', 'graphiql.min.js')],
-    '/graphiql/graphiql.css': [STYLE, packaged('graphiql', 'graphiql.min.css')],
+    '/graphiql/react.js': [SCRIPT, readPackageFile('react', 'umd/react.production.min.js')],
+    '/graphiql/react-dom.js': [SCRIPT, readPackageFile('react-dom', 'umd/react-dom.production.min.js')],
+    '/graphiql/graphiql.js': [SCRIPT, readPackageFile('graphiql', 'graphiql.min.js')],
+    '/graphiql/graphiql.css': [STYLE, readPackageFile('graphiql', 'graphiql.min.css')],
   };
-  for (const [path, [type, content]] of Object.entries(files)) {
-    const asset = createAsset(type, content);
-    app.get(path, (request, reply) => {
-      reply.headers({ 'content-security-policy': CONTENT_SECURITY_POLICY, 'cache-control': 'no-cache' });
-      return sendAsset(request, reply, asset);
-    });
-  }
+  const assets = Object.entries(files).map(
+    ([path, [type, content]]) => [path, createAsset(type, content)] as const,
+  );
+  serveAssets(app, assets, {
+    'content-security-policy': CONTENT_SECURITY_POLICY,
+    'cache-control': 'no-cache',
+  });
 }

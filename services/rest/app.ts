@@ -23,7 +23,8 @@ import { createRestLog, registerRequestLog } from './hooks/request-log.ts';
 import { registerWriteLimit } from './hooks/write-limit.ts';
 import type { KeyVerifier } from './key-verifier.ts';
 import { createMaterialLists } from './material-lists.ts';
-import { registerDocs } from './openapi/docs.ts';
+import { registerDocument } from './openapi/document.ts';
+import { registerDocsPage } from './openapi/page/page.ts';
 import { registerMaterials } from './routes/v1/materials.ts';
 import { registerMe } from './routes/v1/me.ts';
 import { registerReviews } from './routes/v1/reviews.ts';
@@ -74,7 +75,10 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   limitUnreadResponses(app, { fairnessKeyOf, refusal: UNAVAILABLE_BODY });
   registerErrors(app, logger);
   registerShutdown(app, drainMs);
-  if (docs) await registerDocs(app);
+  if (docs) {
+    await registerDocument(app);
+    registerDocsPage(app);
+  }
   await app.register(
     async (v1: App) => {
       // The order of the hooks is the order of the checks: 401, 403, 503 beyond the capacity, 429; then the body, 400.

@@ -16,7 +16,7 @@ afterAll(async () => {
 describe('every page', () => {
   test.each([
     ['REST', '/docs'],
-    ['REST', '/docs/static/index.html'],
+    ['REST', '/docs/static/page.js'],
     ['gateway', '/'],
   ])(
     'of %s at %s may be framed by nobody, loads from nowhere else, and sets no cookie',

@@ -1,6 +1,6 @@
 // A file that does not change while the process runs: sent with an entity tag, and compressed at most once.
 import { createHash } from 'node:crypto';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { addVary, chooseEncoding, type Encoding, encode } from './encodings.ts';
 import { matchesTag } from './entity-tag.ts';
 
@@ -39,6 +39,17 @@ export async function sendAsset(
   if (matchesTag(request.headers['if-none-match'], etag)) return reply.code(304).send();
   if (encoding !== 'identity') reply.header('content-encoding', encoding);
   return reply.type(asset.type).send(await asset.bodyIn(encoding));
+}
+
+/** Registers a GET route for each file, by its path. `headers` are sent with all of them. */
+export function serveAssets(
+  app: FastifyInstance,
+  files: Iterable<readonly [path: string, asset: Asset]>,
+  headers: { 'content-security-policy': string; 'cache-control': string },
+): void {
+  for (const [path, asset] of files) {
+    app.get(path, (request, reply) => sendAsset(request, reply.headers(headers), asset));
+  }
 }
 
 export function digestOf(content: Buffer): string {
