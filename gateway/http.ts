@@ -8,7 +8,7 @@ import {
 } from '../services/platform/errors.ts';
 import { refusalOfHeaders } from '../services/platform/http/connections.ts';
 import { registerJsonBody } from '../services/platform/http/json.ts';
-import { setCommonHeaders } from '../services/platform/http/request.ts';
+import { setCommonHeaders } from '../services/platform/http/common-headers.ts';
 import {
   causeOf,
   createRequestLog,

@@ -12,7 +12,7 @@ import { boundBodies } from '../../platform/http/body.ts';
 import { boundConnections } from '../../platform/http/connections.ts';
 import { matchesTag } from '../../platform/http/content/entity-tag.ts';
 import { fastifyOptions } from '../../platform/http/malformed.ts';
-import { setCommonHeaders } from '../../platform/http/request.ts';
+import { setCommonHeaders } from '../../platform/http/common-headers.ts';
 import { createRequestLog, type RequestLog } from '../../platform/http/request-log.ts';
 import { registerShutdown } from '../../platform/http/shutdown.ts';
 import type { Logger } from '../../platform/logging/logger.ts';

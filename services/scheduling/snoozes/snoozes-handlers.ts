@@ -12,7 +12,7 @@ import { executeIdempotently } from '../idempotency/idempotency.ts';
 import type { Material } from '../materials/material.ts';
 import { lockMaterials } from '../materials/materials-repository.ts';
 import { materialNotFound, readRequestId, requireUserId } from '../requests.ts';
-import { snoozedNextReviewTime } from './due.ts';
+import { snoozedNextReviewTime } from './snooze.ts';
 import { resolvePreset } from './presets.ts';
 import { createSnoozeHistoryHandlers } from './snooze-history-handlers.ts';
 import { fromSnoozePreset, toSnoozeMessage } from './snooze-mapper.ts';

@@ -3,7 +3,7 @@
 import type { Material } from '../materials/material.ts';
 import type { Review, ScheduleAt } from '../reviews/review.ts';
 import { applyReview, INITIAL_SCHEDULE } from '../reviews/sm2.ts';
-import { snoozedNextReviewTime } from '../snoozes/due.ts';
+import { snoozedNextReviewTime } from '../snoozes/snooze.ts';
 
 /** The effect of a snooze on one material; `revision` is the material's after it. */
 export type SnoozeOfMaterial = {
