@@ -6,9 +6,9 @@ import {
   ServiceError,
   toServiceError,
 } from '../services/platform/errors.ts';
+import { setCommonHeaders } from '../services/platform/http/common-headers.ts';
 import { refusalOfHeaders } from '../services/platform/http/connections.ts';
 import { registerJsonBody } from '../services/platform/http/json.ts';
-import { setCommonHeaders } from '../services/platform/http/common-headers.ts';
 import {
   causeOf,
   createRequestLog,
