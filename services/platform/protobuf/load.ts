@@ -7,12 +7,9 @@ import {
   loadSync,
   type PackageDefinition,
 } from '@grpc/proto-loader';
-import { writeIntoOneBuffer } from './one-buffer-writer.ts';
 import { strictDeserializer } from './strict-requests.ts';
 
 const protoDirectory = join(import.meta.dirname, '../../../proto');
-
-writeIntoOneBuffer();
 
 /** All files of one package; `folder` is its path below proto/, such as "accounts/v1". */
 export function loadProto(folder: string): PackageDefinition {
