@@ -71,6 +71,10 @@ export async function startTcpProxy(upstreamPort: number) {
     holdStanding() {
       for (const socket of sockets()) socket.pause();
     },
+    /** The same for new ones; the connections that stand now work. */
+    holdNew() {
+      holding = true;
+    },
     release() {
       holding = false;
       for (const socket of sockets()) socket.resume();

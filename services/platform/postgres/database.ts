@@ -39,10 +39,7 @@ export type DatabaseOptions = {
   telemetry?: Telemetry;
 };
 
-/**
- * pg's default of 10 s would close most of the pool in quiet periods. Reconnecting takes four round trips, 0.4 s if one takes
- * 0.1 s. max_connections is planned for full pools in any case.
- */
+/** pg's default of 10 s would close most of the pool in quiet periods, and max_connections is planned for full pools in any case. */
 const IDLE_FOR_MS = 10 * 60_000;
 /** Shorter than the idle time-outs of common load balancers and firewalls. */
 const KEEP_ALIVE_AFTER_MS = 60_000;
@@ -158,8 +155,10 @@ async function run<R>(
   }
 }
 
+/** The pool ties a request to the connection that it opens. If that takes too long, one that is idle meanwhile will do. */
 async function connect(pool: Pool): Promise<PoolClient> {
   return pool.connect().catch((error: unknown) => {
+    if (pool.idleCount > 0) return connect(pool);
     throw isUnavailable(error) ? new ServiceError('UNAVAILABLE', { cause: error }) : error;
   });
 }

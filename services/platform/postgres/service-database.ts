@@ -8,6 +8,9 @@ import { migrate } from './migrate.ts';
 import { requireReachable } from './reachable.ts';
 import { requireUsableDatabase } from './usable-database.ts';
 
+/** A new replica gets its full share of requests at once, and a busy PostgreSQL takes half a second to open a connection. */
+const OPENED_AHEAD = 4;
+
 /** Opens the pool and adds its readiness checks. @throws Error if the database is unsuitable; then nothing is left open. */
 export async function openServiceDatabase(options: {
   place: DatabasePlace;
@@ -28,12 +31,21 @@ export async function openServiceDatabase(options: {
     await requireReachable(database, place.databaseUrl);
     await requireUsableDatabase(database);
     await migrate({ databaseUrl: sessionUrl(place), ...schema, logger });
+    await openAhead(database);
   } catch (error) {
     await database.close();
     throw error;
   }
   addDatabaseChecks(telemetry.readiness, database, schema);
   return database;
+}
+
+/** Statements at the same time, so that each needs a connection of its own. One that fails is opened when it is needed. */
+async function openAhead(database: Database): Promise<void> {
+  const statements = Array.from({ length: OPENED_AHEAD }, () =>
+    database.query({ text: 'SELECT 1', values: [] }),
+  );
+  await Promise.allSettled(statements);
 }
 
 /** For what needs a session of PostgreSQL: LISTEN, and the lock of migrations. */

@@ -1,0 +1,53 @@
+// What requests notice of connections to PostgreSQL that are slow to open: as little as possible.
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createLogger } from '../../services/platform/logging/logger.ts';
+import { NO_TELEMETRY } from '../../services/platform/observability/telemetry.ts';
+import { openDatabase } from '../../services/platform/postgres/database.ts';
+import { openServiceDatabase } from '../../services/platform/postgres/service-database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { root } from '../support/processes.ts';
+import { startTcpProxy } from '../support/tcp-proxy.ts';
+
+const logger = createLogger('test', 'silent');
+
+let place: TestDatabase;
+beforeAll(async () => {
+  place = await createTestDatabase();
+});
+afterAll(() => place.drop());
+
+test('a service has opened four connections before it is ready', async () => {
+  const schema = { schema: 'accounts', directory: join(root, 'services/accounts/migrations') };
+  const database = await openServiceDatabase({ place, schema, logger, telemetry: NO_TELEMETRY });
+  const watcher = new Client({ connectionString: place.databaseUrl });
+  await watcher.connect();
+  const { rows } = await watcher.query(
+    "SELECT count(*)::int AS open FROM pg_stat_activity WHERE application_name = 'accounts'",
+  );
+  await watcher.end();
+  await database.close();
+  expect(rows).toEqual([{ open: 4 }]);
+});
+
+test('a request whose new connection is late is answered through one that is idle meanwhile', async () => {
+  const url = new URL(place.databaseUrl);
+  const proxy = await startTcpProxy(Number(url.port));
+  url.port = `${proxy.port}`;
+  const database = openDatabase({
+    databaseUrl: url.href,
+    applicationName: 'test',
+    maxConnections: 2,
+    logger,
+  });
+  await database.query({ text: 'SELECT 1', values: [] });
+  proxy.holdNew();
+  const first = database.query({ text: 'SELECT pg_sleep(0.2)', values: [] });
+  const second = database.query({ text: 'SELECT 2 AS two', values: [] });
+  await first;
+  expect(await second).toEqual([{ two: 2 }]);
+  proxy.release();
+  await database.close();
+  await proxy.stop();
+});
