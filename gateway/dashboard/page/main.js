@@ -6,6 +6,7 @@ import { byId, h, nodesOf } from './dom.js';
 import { session } from './login/session.js';
 import { returnFromProvider } from './login/sign-in.js';
 import { button, failure, skeleton } from './ui.js';
+import { emailOffView, refusedKeysView } from './views/attention.js';
 import { homeView } from './views/home.js';
 import { keysView } from './views/keys.js';
 import { loginView } from './views/login.js';
@@ -20,6 +21,8 @@ import { usersView } from './views/users.js';
 /** The path that each view is at; * stands for an id. @type {Readonly<Record<string, (context: Context) => Promise<View>>>} */
 const VIEWS = {
   '': homeView,
+  'refused-keys': refusedKeysView,
+  'email-off': emailOffView,
   users: usersView,
   'users/*': overviewView,
   'users/*/materials': materialsView,
