@@ -1,11 +1,11 @@
 // Who needs attention: the card of the home, and the lists of revoked keys that are still sent and of e-mail switched off.
-/** @import { Child, Context, Home, View } from '../types.d.ts' */
-import { FailedCallError, request } from '../api.js';
-import { h } from '../dom.js';
-import { distance, instant, whole } from '../format.js';
-import { missingPart } from '../parts.js';
-import { OFF_REASONS } from '../reminder-words.js';
-import { card, empty, pager, requestIdOf, shortId, table } from '../ui.js';
+/** @import { Child, Context, Home, View } from '../../types.d.ts' */
+import { FailedCallError, request } from '../../api.js';
+import { h } from '../../dom.js';
+import { distance, instant, whole } from '../../format.js';
+import { missingPart } from '../../parts.js';
+import { OFF_REASONS } from '../../reminder-words.js';
+import { card, empty, pager, requestIdOf, shortId, table } from '../../ui.js';
 
 /** How many there are; the error of a service that does not answer, or of one that is switched off. @param {Promise<{ totalCount: number }>} asked */
 const countOf = (asked) =>

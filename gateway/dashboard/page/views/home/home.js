@@ -1,15 +1,15 @@
 // The home: how all learners are doing, who needs attention, and a list that sorts and filters.
-/** @import { Context, Home, LearnerRow, Variables, View } from '../types.d.ts' */
-import { FailedCallError, request } from '../api.js';
-import { bars, chart } from '../charts/charts.js';
-import { figure } from '../charts/figure.js';
-import { sumOf } from '../charts/periods.js';
-import { tile, tiles } from '../charts/tiles.js';
-import { h } from '../dom.js';
-import { choice, filterForm } from '../filters.js';
-import { counted, day, instant, longDay, percent, whole } from '../format.js';
-import { ifAnswered, missingPart } from '../parts.js';
-import { empty, pager, table } from '../ui.js';
+/** @import { Context, Home, LearnerRow, Variables, View } from '../../types.d.ts' */
+import { FailedCallError, request } from '../../api.js';
+import { bars, chart } from '../../charts/charts.js';
+import { figure } from '../../charts/figure.js';
+import { sumOf } from '../../charts/periods.js';
+import { tile, tiles } from '../../charts/tiles.js';
+import { h } from '../../dom.js';
+import { choice, filterForm } from '../../filters.js';
+import { counted, day, instant, longDay, percent, whole } from '../../format.js';
+import { ifAnswered, missingPart } from '../../parts.js';
+import { empty, pager, table } from '../../ui.js';
 import { askAttention, attention } from './attention.js';
 
 const ORDERS = [
