@@ -45,6 +45,8 @@ const mappers = [
   'SearchHit',
   'Overview',
   'Learner',
+  'RefusedApiKey',
+  'EmailOffUser',
   'Stats',
   'Reminder',
   'ReminderDelivery',

@@ -5,6 +5,7 @@ import type { User } from '../../generated/accounts/v1/User.ts';
 import type { CalendarFeed } from '../../generated/reminders/v1/CalendarFeed.ts';
 import type { Delivery } from '../../generated/reminders/v1/Delivery.ts';
 import type { EmailChannel } from '../../generated/reminders/v1/EmailChannel.ts';
+import type { EmailOffUser } from '../../generated/reminders/v1/EmailOffUser.ts';
 import type { PushSubscription } from '../../generated/reminders/v1/PushSubscription.ts';
 import type { Reminder } from '../../generated/reminders/v1/Reminder.ts';
 import type { GetOverviewResponse } from '../../generated/scheduling/v1/GetOverviewResponse.ts';
@@ -33,6 +34,10 @@ export type SnoozeNode = { userId: string; message: Snooze; materials?: readonly
 export type OverviewNode = GetOverviewResponse;
 /** `user` null: deleted in the meantime. */
 export type LearnerNode = { figures: Learner; user: UserNode | null };
+/** `user` null: deleted in the meantime. */
+export type RefusedApiKeyNode = { apiKey: ApiKeyNode; user: UserNode | null };
+/** `user` null: deleted in the meantime. */
+export type EmailOffUserNode = { message: EmailOffUser; user: UserNode | null };
 /** What a search found of a user; without key and material, the user. */
 export type SearchHitNode = { user: UserNode; apiKey?: ApiKeyNode; material?: MaterialNode };
 export type HardMaterialNode = { material: MaterialNode; count: RetentionCount };

@@ -6,6 +6,7 @@ import type { GraphQLSchema } from 'graphql';
 import type { Resolvers } from '../../generated/gateway/resolvers.ts';
 import { auditMutations } from '../access/audited-mutations.ts';
 import { requireStorableArguments } from '../access/storable-arguments.ts';
+import { EmailOffUser } from '../resolvers/attention.ts';
 import { Learner, Overview } from '../resolvers/learners.ts';
 import { Material, Review, ReviewPreview, Schedule, Snooze } from '../resolvers/material.ts';
 import { Mutation } from '../resolvers/mutation.ts';
@@ -43,6 +44,7 @@ export function buildGatewaySchema(): GraphQLSchema {
     SearchHit,
     Overview,
     Learner,
+    EmailOffUser,
     Reminder,
     ReminderDelivery,
     PushSubscription,

@@ -18,6 +18,17 @@ export async function findUser({ budget, shared }: GatewayContext, key: UserKeyI
   return isPossible ? budget.read(shared.user, key, 'shared') : null;
 }
 
+/** The users of rows, in one call; omits those who do not exist. */
+export async function usersById(
+  { budget, clients }: GatewayContext,
+  rows: readonly { userId: string }[],
+): Promise<ReadonlyMap<string, User>> {
+  if (rows.length === 0) return new Map();
+  const keys = [...new Set(rows.map(({ userId }) => userId))].map((userId) => ({ userId }));
+  const { users } = await budget.read(clients.users.batchGetUsers, { keys });
+  return new Map(users.flatMap(({ user }) => (user ? [[user.userId, user]] : [])));
+}
+
 /** Lists of active materials without long texts are batched; searches and filters go alone, so that they delay no other request. */
 export async function listMaterials(
   { budget, shared, clients, views }: GatewayContext,

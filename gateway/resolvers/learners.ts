@@ -1,5 +1,4 @@
 // All learners: their figures together, and a list of them.
-import type { User } from '../../generated/accounts/v1/User.ts';
 import type {
   LearnerResolvers,
   LearnerFilter as NamedFilter,
@@ -10,6 +9,7 @@ import type { GatewayContext } from '../graphql/context.ts';
 import { toOptionalTime } from '../graphql/mapper.ts';
 import type { LearnerNode, OverviewNode } from '../graphql/model.ts';
 import { type Connection, type PageArguments, readConnection } from '../graphql/relay.ts';
+import { usersById } from '../reads/reads.ts';
 
 export async function overview({ budget, clients }: GatewayContext): Promise<OverviewNode> {
   return budget.read(clients.learners.getOverview, {});
@@ -19,9 +19,10 @@ type LearnersRequest = PageArguments & { order?: NamedOrder | null; filter?: Nam
 
 /** A page of learners, with their users in one call. */
 export function learners(
-  { budget, clients }: GatewayContext,
+  context: GatewayContext,
   { order, filter, ...page }: LearnersRequest,
 ): Promise<Connection<LearnerNode>> {
+  const { budget, clients } = context;
   return readConnection(page, async (request) => {
     const asked = {
       ...request,
@@ -29,11 +30,8 @@ export function learners(
       ...(filter && { filter: `LEARNER_FILTER_${filter}` as const }),
     };
     const { learners, nextPageToken } = await budget.read(clients.learners.listLearners, asked);
-    const keys = learners.map(({ userId }) => ({ userId }));
-    const { users } =
-      keys.length > 0 ? await budget.read(clients.users.batchGetUsers, { keys }) : { users: [] };
-    const byId = new Map<string, User>(users.flatMap(({ user }) => (user ? [[user.userId, user]] : [])));
-    const rows = learners.map((figures) => ({ figures, user: byId.get(figures.userId) ?? null }));
+    const users = await usersById(context, learners);
+    const rows = learners.map((figures) => ({ figures, user: users.get(figures.userId) ?? null }));
     return { rows, nextPageToken };
   });
 }

@@ -4,6 +4,7 @@ import { invalidRequest } from '../../services/platform/errors.ts';
 import { requireReminders } from '../clients.ts';
 import { readConnection } from '../graphql/relay.ts';
 import { findMaterials, findUser } from '../reads/reads.ts';
+import { emailOffUsers, refusedApiKeys } from './attention.ts';
 import { learners, overview } from './learners.ts';
 import { search } from './search.ts';
 
@@ -34,6 +35,10 @@ export const Query: QueryResolvers = {
   overview: (_parent, _arguments, context) => overview(context),
 
   learners: (_parent, request, context) => learners(context, request),
+
+  refusedApiKeys: (_parent, page, context) => refusedApiKeys(context, page),
+
+  emailOffUsers: (_parent, page, context) => emailOffUsers(context, page),
 
   material: async (_parent, { userId, id }, context) =>
     (await findMaterials(context, userId, [id])).get(id) ?? null,

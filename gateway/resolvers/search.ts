@@ -1,11 +1,10 @@
 // Finds users, materials and keys by what support staff have at hand: an ID, the beginning of a key or of an e-mail address.
-import type { User } from '../../generated/accounts/v1/User.ts';
 import type { SearchHitResolvers } from '../../generated/gateway/resolvers.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
 import { isUuid } from '../../services/platform/text.ts';
 import type { GatewayContext } from '../graphql/context.ts';
 import type { ApiKeyNode, MaterialNode, SearchHitNode } from '../graphql/model.ts';
-import { findMaterials } from '../reads/reads.ts';
+import { findMaterials, usersById } from '../reads/reads.ts';
 
 const MAX_HITS = 10;
 const KEY = /^rmk_live_/;
@@ -50,16 +49,10 @@ async function findById(context: GatewayContext, id: string): Promise<Found[]> {
 }
 
 /** Drops what belongs to a user who does not exist. */
-async function withUsers(
-  { budget, clients }: GatewayContext,
-  found: readonly Found[],
-): Promise<SearchHitNode[]> {
-  if (found.length === 0) return [];
-  const keys = [...new Set(found.map(({ userId }) => userId))].map((userId) => ({ userId }));
-  const { users } = await budget.read(clients.users.batchGetUsers, { keys });
-  const byId = new Map<string, User>(users.flatMap(({ user }) => (user ? [[user.userId, user]] : [])));
+async function withUsers(context: GatewayContext, found: readonly Found[]): Promise<SearchHitNode[]> {
+  const users = await usersById(context, found);
   return found.flatMap(({ userId, ...hit }) => {
-    const user = byId.get(userId);
+    const user = users.get(userId);
     return user === undefined ? [] : [{ user, ...hit }];
   });
 }

@@ -86,4 +86,5 @@ export const ApiKey: ApiKeyResolvers = {
   createdAt: ({ createTime }) => toTime(createTime),
   lastUsedAt: ({ lastUsedTime }) => toOptionalTime(lastUsedTime),
   revokedAt: ({ revokeTime }) => toOptionalTime(revokeTime),
+  lastRefusedAt: ({ lastRefusedTime }) => toOptionalTime(lastRefusedTime),
 };

@@ -44,5 +44,7 @@ export function toApiKeyMessage(key: ApiKey): ApiKeyInput {
     lastUsedTime: toOptionalTimestamp(key.lastUsedTime),
     revokeTime: toOptionalTimestamp(key.revokeTime),
     keyPrefix: key.keyPrefix ?? '',
+    lastRefusedTime: toOptionalTimestamp(key.lastRefusedTime),
+    refusedMinutes: key.refusedMinutes,
   };
 }

@@ -21,6 +21,7 @@ import { createReminderHandlers } from './reminders/reminders-handlers.ts';
 import { createSubscriptionHandlers, type PushSetUp } from './subscriptions/subscriptions-handlers.ts';
 import { createUserDataHandlers } from './user-data/user-data-handlers.ts';
 import { createChannelsHandlers } from './users/channels-handlers.ts';
+import { createEmailOffHandlers } from './users/email-off-handlers.ts';
 import { createLinks, type Links } from './users/links.ts';
 import { type Channels, startWorker } from './worker.ts';
 
@@ -97,6 +98,7 @@ export async function startCore(options: CoreOptions): Promise<RemindersCore> {
           {
             ...createReminderHandlers(dependencies),
             ...createChannelsHandlers(dependencies),
+            ...createEmailOffHandlers(dependencies),
             ...createSubscriptionHandlers(dependencies),
             ...createDeliveryHandlers({ ...dependencies, isPushSetUp: options.push !== undefined }),
             ...createUserDataHandlers(dependencies),

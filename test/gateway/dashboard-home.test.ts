@@ -95,6 +95,40 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', { timeout: 60
     await page.close();
   });
 
+  test('leads to revoked keys that are still sent, with when and by whom', async () => {
+    const { userId, apiKeyId, key } = await dashboard.system.createUser(['profile:read']);
+    const { page, complaints } = await dashboard.openAt('#/');
+    await page.getByText('0 revoked keys still in use').waitFor();
+    await dashboard.system.accounts.apiKeys.revokeApiKey({ apiKeyId }, { requestId: 'test' });
+    const send = () =>
+      fetch(`${dashboard.system.origins[0]}/v1/me`, { headers: { authorization: `Bearer ${key}` } });
+    expect((await send()).status).toBe(401);
+    const refused =
+      '{ refusedApiKeys { totalCount nodes { apiKey { id refusedMinutes } user { id email } } } }';
+    const asked = async () => (await dashboard.gateway.query(refused)).data.refusedApiKeys;
+    await expect.poll(asked).toMatchObject({
+      totalCount: 1,
+      nodes: [{ apiKey: { id: apiKeyId, refusedMinutes: 1 }, user: { id: userId } }],
+    });
+    await page.reload();
+    await page.getByRole('link', { name: '1 revoked key still in use' }).click();
+    await page.getByRole('heading', { name: 'Revoked keys still in use' }).waitFor();
+    await page.getByRole('link', { name: (await asked()).nodes[0].user.email }).click();
+    await page.getByText(/still in use, refused/).waitFor();
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  test('leaves out what reminders would know where they are switched off', async () => {
+    const { page } = await dashboard.openAt('#/');
+    await page
+      .getByText('revoked keys still in use')
+      .or(page.getByText('revoked key still in use'))
+      .waitFor();
+    expect(await page.getByText('with e-mail switched off').count()).toBe(0);
+    await page.close();
+  });
+
   test('says so while the figures are not available, and leaves the search and the list of all learners', async () => {
     const { page } = await dashboard.openAt('#/users');
     const away = { errors: [{ message: 'Away.', extensions: { code: 'UNAVAILABLE' } }] };

@@ -39,6 +39,24 @@ describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', {
   const press = (page: Page, name: string) => page.getByRole('button', { name }).click();
   const answer = (page: Page, name: string) => page.getByRole('dialog').getByRole('button', { name }).click();
 
+  test('finds whose e-mail was switched off, and why', async () => {
+    const { userId } = await newUser();
+    const input = { userId, enabled: false };
+    await gateway.query(
+      'mutation ($input: SetEmailRemindersInput!) { setEmailReminders(input: $input) { emailReminders { enabled } } }',
+      { input },
+    );
+    const { page, complaints } = await dashboard.openAt('#/email-off', { origin: gateway.origin });
+    const row = page.getByRole('row').filter({ hasText: 'it was switched off in the settings.' });
+    await row.getByRole('link').click();
+    await page.getByRole('button', { name: 'Switch e-mail on' }).waitFor();
+    expect(await page.evaluate('location.hash')).toBe(`#/users/${userId}/reminders`);
+    const { data } = await gateway.query('{ emailOffUsers { totalCount nodes { userId } } }');
+    expect(data.emailOffUsers).toEqual({ totalCount: 1, nodes: [{ userId }] });
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
   test('adds, edits, pauses, resumes, switches and deletes one', async () => {
     const { userId, held } = await newUser('Asia/Tokyo');
     const { page, complaints } = await open(userId);

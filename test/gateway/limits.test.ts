@@ -55,8 +55,8 @@ test('every list of the schema is a page of a bounded size, or has a bound that 
   expect(unbounded.toSorted()).toEqual(['ApiKey.scopes', 'Reminder.channels', 'Reminder.weekdays']);
 });
 
-test('introspection as tools ask for it costs at most two thirds of what is allowed, since the schema will grow', () => {
-  expect(gateway.measure(getIntrospectionQuery({ inputValueDeprecation: true })).cost).toBeLessThan(13_333);
+test('introspection as tools ask for it costs at most three quarters of what is allowed, since the schema will grow', () => {
+  expect(gateway.measure(getIntrospectionQuery({ inputValueDeprecation: true })).cost).toBeLessThan(15_000);
 });
 
 describe('the answer', () => {

@@ -101,6 +101,11 @@ test('only the migration and the backup have the role that owns the tables', () 
   expect(owners).toEqual(['migrate', 'backup']);
 });
 
+test('the gateway signs people in with the provider that the environment names', () => {
+  for (const name of ['OIDC_ISSUER', 'OIDC_AUDIENCE', 'OIDC_ROLE_CLAIM'])
+    expect(services.get('gateway')).toContain(`      ${name}: \${${name}:-}\n`);
+});
+
 test('the gateway asks for reminders only when told that they run', () => {
   expect(services.get('gateway')).toMatch(/^ {6}REMINDERS: \$\{REMINDERS:-off\}$/m);
   expect(services.get('gateway')).toContain('      REMINDERS_URL: reminders:50053\n');

@@ -6,7 +6,9 @@ import { byId, h, nodesOf } from './dom.js';
 import { session } from './login/session.js';
 import { returnFromProvider } from './login/sign-in.js';
 import { button, failure, skeleton } from './ui.js';
-import { homeView } from './views/home.js';
+import { emailOffView, refusedKeysView } from './views/home/attention.js';
+import { homeView } from './views/home/home.js';
+import { usersView } from './views/home/users.js';
 import { keysView } from './views/keys.js';
 import { loginView } from './views/login.js';
 import { materialView } from './views/material.js';
@@ -15,11 +17,12 @@ import { notThere } from './views/not-there.js';
 import { overviewView } from './views/overview.js';
 import { remindersView } from './views/reminders.js';
 import { focusSearch, searchBox } from './views/search.js';
-import { usersView } from './views/users.js';
 
 /** The path that each view is at; * stands for an id. @type {Readonly<Record<string, (context: Context) => Promise<View>>>} */
 const VIEWS = {
   '': homeView,
+  'refused-keys': refusedKeysView,
+  'email-off': emailOffView,
   users: usersView,
   'users/*': overviewView,
   'users/*/materials': materialsView,

@@ -4,7 +4,7 @@ const USER = 'id email firstName lastName plan timeZone createdAt';
 const COUNT = 'count { reviews recalled retention }';
 const SCHEDULE = 'ef interval repetitions nextReview';
 const ROW = `id title type isDue lastReviewed archivedAt ${SCHEDULE}`;
-const KEY = 'id name prefix scopes createdAt lastUsedAt revokedAt';
+const KEY = 'id name prefix scopes createdAt lastUsedAt revokedAt lastRefusedAt';
 const PAGE = 'pageInfo { hasNextPage endCursor }';
 const REMINDER = 'id time weekdays channels minDue onlyIfNotReviewedToday pausedUntil enabled nextAt';
 const DELIVERY =
@@ -27,6 +27,18 @@ export const DOCUMENTS = {
       lastReviewOn streakDays brokenStreakDays due dueBefore
     }
     ${PAGE}
+  }
+}`,
+  REFUSED_KEYS: `query RefusedKeys($first: Int!, $after: String) {
+  refusedApiKeys(first: $first, after: $after) {
+    totalCount ${PAGE}
+    nodes { apiKey { id name prefix revokedAt lastRefusedAt refusedMinutes } user { id email } }
+  }
+}`,
+  EMAIL_OFF: `query EmailOff($first: Int!, $after: String) {
+  emailOffUsers(first: $first, after: $after) {
+    totalCount ${PAGE}
+    nodes { userId user { email } emailReminders { offReason offAt } }
   }
 }`,
   USERS: `query Users($after: String) { users(first: 25, after: $after) { nodes { ${USER} } ${PAGE} } }`,

@@ -101,7 +101,7 @@ function unreached(enabled) {
 }
 
 /** @type {Readonly<Record<NonNullable<EmailReminders['offReason']>, string>>} */
-const OFF_REASONS = {
+export const OFF_REASONS = {
   SWITCHED_OFF: 'it was switched off in the settings.',
   UNSUBSCRIBED: 'the learner followed the link to unsubscribe in a message.',
   REFUSED: 'the mail server refused three messages in a row.',

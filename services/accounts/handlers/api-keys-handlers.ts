@@ -4,23 +4,20 @@ import { ServiceError } from '../../platform/errors.ts';
 import type { CallContext } from '../../platform/grpc/call-context.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import type { Audit } from '../../platform/logging/audit.ts';
-import type { Logger } from '../../platform/logging/logger.ts';
 import { decodePageToken, readPageSize, toPage } from '../../platform/page-token.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { isUuid } from '../../platform/text.ts';
-import { generateKey, hashKey, isWellFormedKey, type Pepper, prefixOf } from '../api-key.ts';
-import { toApiKeyMessage, toUserMessage } from '../mapper.ts';
+import { generateKey, hashKey, prefixOf } from '../api-key.ts';
+import { toApiKeyMessage } from '../mapper.ts';
 import {
   type ApiKey,
   findApiKey,
   findApiKeysByPrefix,
-  findByHash,
   insertApiKey,
   listApiKeys,
   listCreateTimes,
   readDatabaseTime,
   revokeApiKey,
-  touchApiKey,
 } from '../repositories/api-keys-repository.ts';
 import { findUser, lockUser } from '../repositories/users-repository.ts';
 import {
@@ -33,21 +30,18 @@ import {
 } from '../requests.ts';
 import { announce, type Revocations } from '../revocations.ts';
 import { type Scope, scopesForNewKey, scopesForRotation } from '../scopes.ts';
+import { createKeyUseHandlers, type KeyUseDependencies } from './key-use-handlers.ts';
 import type { UserDependencies } from './users-handlers.ts';
 
-export type ApiKeyDependencies = UserDependencies & {
-  /** Newest first. */
-  peppers: readonly [Pepper, ...Pepper[]];
-  keysPerHour: number;
-  randomBytes: (size: number) => Buffer;
-  revocations: Revocations;
-  audit: Audit;
-  logger: Logger;
-};
+export type ApiKeyDependencies = UserDependencies &
+  KeyUseDependencies & {
+    keysPerHour: number;
+    randomBytes: (size: number) => Buffer;
+    revocations: Revocations;
+    audit: Audit;
+  };
 
 const HOUR_MS = 3_600_000;
-/** Resolution of last_used_time, which bounds the row updates of a busy key. */
-const USE_RESOLUTION_MS = 60_000;
 
 export function createApiKeyHandlers(dependencies: ApiKeyDependencies): AsyncHandlers<ApiKeyServiceHandlers> {
   const { database, revocations } = dependencies;
@@ -68,7 +62,7 @@ export function createApiKeyHandlers(dependencies: ApiKeyDependencies): AsyncHan
       const pageSize = readPageSize(request.pageSize);
       const list = ['ListApiKeys', userId];
       const position = decodePageToken(request.pageToken, list, ['instant']);
-      const after = position && { createTime: new Date(position.keys[0] ?? 0), apiKeyId: position.id };
+      const after = position && { time: new Date(position.keys[0] ?? 0), apiKeyId: position.id };
       if ((await findUser(database, userId)) === undefined) throw userNotFound();
       const keys = await listApiKeys(database, userId, { limit: pageSize + 1, after });
       const { page, nextPageToken } = toPage(keys, pageSize, list, ({ createTime, apiKeyId }) => ({
@@ -113,14 +107,7 @@ export function createApiKeyHandlers(dependencies: ApiKeyDependencies): AsyncHan
       return { apiKey: toApiKeyMessage(revoked) };
     },
 
-    async VerifyApiKey({ key }) {
-      if (!isWellFormedKey(key)) throw new ServiceError('UNAUTHORIZED');
-      const hashes = dependencies.peppers.map((pepper) => hashKey(key, pepper));
-      const found = await findByHash(database, hashes);
-      if (found === undefined) throw new ServiceError('UNAUTHORIZED');
-      noteUse(dependencies, found, { keyHash: hashes[0], keyPrefix: prefixOf(key) });
-      return { user: toUserMessage(found.user), apiKey: toApiKeyMessage(found.key) };
-    },
+    ...createKeyUseHandlers(dependencies),
 
     WatchRevocations: (_request, { signal }, send) => revocations.watch(send, signal),
   };
@@ -148,24 +135,8 @@ async function makeKey(
   const apiKeyId = newId(createTime);
   const apiKey: ApiKey = {
     ...{ apiKeyId, userId, name, scopes, createTime, keyPrefix: prefixOf(key) },
-    ...{ lastUsedTime: null, revokeTime: null },
+    ...{ lastUsedTime: null, revokeTime: null, lastRefusedTime: null, refusedMinutes: 0 },
   };
   await insertApiKey(transaction, apiKey, { keyHash: hashKey(key, pepper), pepperVersion: pepper.version });
   return { apiKey, key };
-}
-
-/** Runs in the background: a failure does not make the key invalid. */
-function noteUse(
-  { database, peppers, now, logger }: ApiKeyDependencies,
-  { key, pepperVersion }: { key: ApiKey; pepperVersion: string },
-  { keyHash, keyPrefix }: { keyHash: Buffer | undefined; keyPrefix: string },
-): void {
-  const time = now();
-  const isFresh =
-    key.lastUsedTime !== null && time.getTime() - key.lastUsedTime.getTime() < USE_RESOLUTION_MS;
-  if (keyHash === undefined || (isFresh && pepperVersion === peppers[0].version)) return;
-  const use = { time, keyPrefix, keyHash, pepperVersion: peppers[0].version };
-  touchApiKey(database, key.apiKeyId, use).catch((error: unknown) =>
-    logger.warn({ err: error, apiKeyId: key.apiKeyId }, 'could not record the use of a key'),
-  );
 }

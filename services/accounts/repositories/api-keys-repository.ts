@@ -1,7 +1,7 @@
 // The SQL of API keys: stores only hashes, and returns none.
 import type { Queryable } from '../../platform/postgres/database.ts';
 import type { Scope } from '../scopes.ts';
-import { beginsWith, USER_COLUMNS, type User } from './users-repository.ts';
+import { beginsWith } from './users-repository.ts';
 
 export type ApiKey = {
   apiKeyId: string;
@@ -13,10 +13,14 @@ export type ApiKey = {
   revokeTime: Date | null;
   /** null: made before prefixes were stored, and not used since. */
   keyPrefix: string | null;
+  /** When the key was last sent after its revocation, and in how many minutes it was. */
+  lastRefusedTime: Date | null;
+  refusedMinutes: number;
 };
 
-const KEY_COLUMNS = `k.api_key_id AS "apiKeyId", k.user_id AS "userId", k.name, k.scopes, k.create_time AS "createTime",
-  k.last_used_time AS "lastUsedTime", k.revoke_time AS "revokeTime", k.key_prefix AS "keyPrefix"`;
+export const KEY_COLUMNS = `k.api_key_id AS "apiKeyId", k.user_id AS "userId", k.name, k.scopes, k.create_time AS "createTime",
+  k.last_used_time AS "lastUsedTime", k.revoke_time AS "revokeTime", k.key_prefix AS "keyPrefix",
+  k.last_refused_time AS "lastRefusedTime", k.refused_minutes AS "refusedMinutes"`;
 
 export async function insertApiKey(
   transaction: Queryable,
@@ -89,8 +93,8 @@ export function findApiKeysByPrefix(db: Queryable, prefix: string, limit: number
   });
 }
 
-/** The start of a page: after the key with this time and ID. */
-export type ApiKeyPosition = { createTime: Date; apiKeyId: string };
+/** The start of a page: after the key with this time, by which the list is ordered, and ID. */
+export type ApiKeyPosition = { time: Date; apiKeyId: string };
 
 /** Newest first, so that new keys never shift later pages. */
 export function listApiKeys(
@@ -104,24 +108,8 @@ export function listApiKeys(
            WHERE k.user_id = $1 AND ($3::timestamptz IS NULL OR (k.create_time, k.api_key_id) < ($3, $4))
            ORDER BY k.create_time DESC, k.api_key_id DESC
            LIMIT $2`,
-    values: [userId, limit, after?.createTime ?? null, after?.apiKeyId ?? null],
+    values: [userId, limit, after?.time ?? null, after?.apiKeyId ?? null],
   });
-}
-
-/** The valid key with one of these hashes (one per pepper), with its user. */
-export async function findByHash(
-  db: Queryable,
-  hashes: readonly Buffer[],
-): Promise<{ key: ApiKey; user: User; pepperVersion: string } | undefined> {
-  const [row] = await db.query<ApiKey & User & { keyCreateTime: Date; pepperVersion: string }>({
-    name: 'find-by-hash',
-    text: `SELECT ${KEY_COLUMNS}, k.create_time AS "keyCreateTime", k.pepper_version AS "pepperVersion", ${USER_COLUMNS}
-           FROM accounts.api_keys k JOIN accounts.users u USING (user_id)
-           WHERE k.key_hash = ANY($1::bytea[]) AND k.revoke_time IS NULL`,
-    values: [hashes],
-  });
-  if (row === undefined) return undefined;
-  return { key: { ...row, createTime: row.keyCreateTime }, user: row, pepperVersion: row.pepperVersion };
 }
 
 /** Revokes for good; revoking again keeps the first time. */
@@ -137,18 +125,4 @@ export async function revokeApiKey(
     values: [apiKeyId, revokeTime],
   });
   return key;
-}
-
-/** Records a use and the visible prefix, and replaces the hash with one under the newest pepper. */
-export async function touchApiKey(
-  db: Queryable,
-  apiKeyId: string,
-  use: { time: Date; keyPrefix: string; keyHash: Buffer; pepperVersion: string },
-): Promise<void> {
-  await db.query({
-    name: 'touch-api-key',
-    text: `UPDATE accounts.api_keys SET last_used_time = $2, key_hash = $3, pepper_version = $4, key_prefix = $5
-           WHERE api_key_id = $1`,
-    values: [apiKeyId, use.time, use.keyHash, use.pepperVersion, use.keyPrefix],
-  });
 }

@@ -13,7 +13,7 @@ const MESSAGE_OF_REASON: Record<EmailOffReason, EmailOffReasonMessage> = {
 };
 
 /** E-mail is on for a user of whom nothing is held, and off without a reason for one whose data were deleted. */
-export function toEmailMessage(user: UserRow | undefined): EmailChannelInput {
+export function toEmailMessage(user: Partial<UserRow> | undefined): EmailChannelInput {
   const { emailOffReason = null, emailOffTime = null, deleteTime = null } = user ?? {};
   return {
     enabled: emailOffReason === null && deleteTime === null,

@@ -61,7 +61,12 @@ function list(context, user, apiKeys) {
         key.lastUsedAt === null ? 'never' : instant(key.lastUsedAt, timeZone),
         key.revokedAt === null
           ? 'valid'
-          : h('span', { class: 'badge' }, `revoked ${instant(key.revokedAt, timeZone)}`),
+          : [
+              h('span', { class: 'badge' }, `revoked ${instant(key.revokedAt, timeZone)}`),
+              key.lastRefusedAt && [
+                ...[h('br'), h('small', {}, `still in use, refused ${instant(key.lastRefusedAt, timeZone)}`)],
+              ],
+            ],
       ];
       return context.mayChange ? [...cells, keyActions(context, user, key)] : cells;
     }),

@@ -1,10 +1,10 @@
 // The list of all learners.
-/** @import { Context, View } from '../types.d.ts' */
+/** @import { Context, View } from '../../types.d.ts' */
 
-import { request } from '../api.js';
-import { h } from '../dom.js';
-import { instant } from '../format.js';
-import { empty, pager, table } from '../ui.js';
+import { request } from '../../api.js';
+import { h } from '../../dom.js';
+import { instant } from '../../format.js';
+import { empty, pager, table } from '../../ui.js';
 
 /** @param {Context} context @returns {Promise<View>} */
 export async function usersView({ route: { params } }) {

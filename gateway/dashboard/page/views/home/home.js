@@ -1,15 +1,16 @@
 // The home: how all learners are doing, who needs attention, and a list that sorts and filters.
-/** @import { Context, Home, LearnerRow, Variables, View } from '../types.d.ts' */
-import { FailedCallError, request } from '../api.js';
-import { bars, chart } from '../charts/charts.js';
-import { figure } from '../charts/figure.js';
-import { sumOf } from '../charts/periods.js';
-import { tile, tiles } from '../charts/tiles.js';
-import { h } from '../dom.js';
-import { choice, filterForm } from '../filters.js';
-import { counted, day, instant, longDay, percent, whole } from '../format.js';
-import { ifAnswered, missingPart } from '../parts.js';
-import { card, empty, pager, table } from '../ui.js';
+/** @import { Context, Home, LearnerRow, Variables, View } from '../../types.d.ts' */
+import { FailedCallError, request } from '../../api.js';
+import { bars, chart } from '../../charts/charts.js';
+import { figure } from '../../charts/figure.js';
+import { sumOf } from '../../charts/periods.js';
+import { tile, tiles } from '../../charts/tiles.js';
+import { h } from '../../dom.js';
+import { choice, filterForm } from '../../filters.js';
+import { counted, day, instant, longDay, percent, whole } from '../../format.js';
+import { ifAnswered, missingPart } from '../../parts.js';
+import { empty, pager, table } from '../../ui.js';
+import { askAttention, attention } from './attention.js';
 
 const ORDERS = [
   ['DUE', 'Most due'],
@@ -34,7 +35,7 @@ export async function homeView({ route: { params }, refresh }) {
     order: /** @type {NonNullable<Variables<'HOME'>['order']> | null} */ (params.get('order')),
     filter: /** @type {NonNullable<Variables<'HOME'>['filter']> | null} */ (params.get('filter')),
   });
-  const home = await ifAnswered(asked);
+  const [home, counts] = await Promise.all([ifAnswered(asked), askAttention()]);
   const shown =
     home instanceof FailedCallError
       ? missingPart(
@@ -43,12 +44,12 @@ export async function homeView({ route: { params }, refresh }) {
           refresh,
           'The search and the list of all learners work.',
         )
-      : figures(home, params);
+      : figures(home, counts, params);
   return { title: 'Learners', content: [heading, shown, all] };
 }
 
-/** @param {Home} home @param {URLSearchParams} params */
-function figures({ overview, learners }, params) {
+/** @param {Home} home @param {Awaited<ReturnType<typeof askAttention>>} counts @param {URLSearchParams} params */
+function figures({ overview, learners }, counts, params) {
   const asOf = `As of ${instant(overview.asOf, 'UTC')} UTC, counted every four minutes. Days are UTC days; today is not over.`;
   if (overview.learners === 0)
     return [
@@ -60,7 +61,7 @@ function figures({ overview, learners }, params) {
   return [
     h('p', { class: 'muted' }, asOf),
     totals(overview),
-    h('div', { class: 'grid' }, reviewsPerDay(overview), attention(overview)),
+    h('div', { class: 'grid' }, reviewsPerDay(overview), attention(overview, counts)),
     list(learners, params),
   ];
 }
@@ -106,42 +107,6 @@ function reviewsPerDay({ days }) {
     drawing: () => chart('Reviews per day of all learners', bars(data, 'reviews')),
     nothing: days.every(({ reviews }) => reviews === 0) && 'No reviews in the last 60 days.',
   });
-}
-
-/** @param {Home['overview']} overview */
-function attention({ backlogGrowing, streakBroken }) {
-  const item = (
-    /** @type {number} */ count,
-    /** @type {string} */ filter,
-    /** @type {string} */ what,
-    /** @type {string} */ means,
-  ) =>
-    h(
-      'li',
-      {},
-      count === 0 ? `0 ${what}` : h('a', { href: `#/?filter=${filter}` }, `${whole(count)} ${what}`),
-      h('br'),
-      h('small', { class: 'muted' }, means),
-    );
-  return card(
-    'Needs attention',
-    h(
-      'ul',
-      { class: 'plain' },
-      item(
-        backlogGrowing,
-        'BACKLOG_GROWING',
-        'with a growing backlog',
-        'At least 20 due, and half as many again as a week ago',
-      ),
-      item(
-        streakBroken,
-        'STREAK_BROKEN',
-        'whose streak has just broken',
-        '7 days or more in a row, then none yesterday and today',
-      ),
-    ),
-  );
 }
 
 /** @param {Home['learners']} learners @param {URLSearchParams} params */

@@ -1,0 +1,135 @@
+// Who needs attention: the card of the home, and the lists of revoked keys that are still sent and of e-mail switched off.
+/** @import { Child, Context, Home, View } from '../../types.d.ts' */
+import { FailedCallError, request } from '../../api.js';
+import { h } from '../../dom.js';
+import { distance, instant, whole } from '../../format.js';
+import { missingPart } from '../../parts.js';
+import { OFF_REASONS } from '../../reminder-words.js';
+import { card, empty, pager, requestIdOf, shortId, table } from '../../ui.js';
+
+/** How many there are; the error of a service that does not answer, or of one that is switched off. @param {Promise<{ totalCount: number }>} asked */
+const countOf = (asked) =>
+  asked.then(
+    ({ totalCount }) => totalCount,
+    (error) => {
+      if (isAway(error, null)) return /** @type {FailedCallError} */ (error);
+      throw error;
+    },
+  );
+
+/** Of an INVALID_REQUEST the only cause but REMINDERS=off is the cursor in the address. @param {unknown} error @param {string | null} after */
+const isAway = (error, after) =>
+  error instanceof FailedCallError &&
+  (error.code === 'UNAVAILABLE' || (error.code === 'INVALID_REQUEST' && after === null));
+
+/** What accounts and reminders know of who needs attention. */
+export function askAttention() {
+  const keys = request('REFUSED_KEYS', { first: 1, after: null }).then(
+    ({ refusedApiKeys }) => refusedApiKeys,
+  );
+  const email = request('EMAIL_OFF', { first: 1, after: null }).then(({ emailOffUsers }) => emailOffUsers);
+  return Promise.all([countOf(keys), countOf(email)]);
+}
+
+/** @param {Home['overview']} overview @param {Awaited<ReturnType<typeof askAttention>>} counts */
+export function attention({ backlogGrowing, streakBroken }, [refusedKeys, emailOff]) {
+  return card(
+    'Needs attention',
+    h(
+      'ul',
+      { class: 'plain' },
+      item(backlogGrowing, '#/?filter=BACKLOG_GROWING', 'with a growing backlog', [
+        'At least 20 due, and half as many again as a week ago',
+      ]),
+      item(streakBroken, '#/?filter=STREAK_BROKEN', 'whose streak has just broken', [
+        '7 days or more in a row, then none yesterday and today',
+      ]),
+      item(refusedKeys, '#/refused-keys', refusedKeys === 1 ? 'revoked key still in use' : REVOKED, [
+        'Refused in the last 7 days',
+      ]),
+      item(emailOff, '#/email-off', 'with e-mail switched off', [
+        'In the last 7 days: in the settings, by the link in a mail, or by the mail server',
+      ]),
+    ),
+  );
+}
+
+const REVOKED = 'revoked keys still in use';
+
+/** Nothing for a part that is switched off. @param {number | FailedCallError} count @param {string} href @param {string} what @param {Child} means */
+function item(count, href, what, means) {
+  if (count instanceof FailedCallError && count.code === 'INVALID_REQUEST') return null;
+  const [head, tail] =
+    count instanceof FailedCallError
+      ? [`? ${what}`, ['The service does not answer. ', requestIdOf(count)]]
+      : [count === 0 ? `0 ${what}` : h('a', { href }, `${whole(count)} ${what}`), means];
+  return h('li', {}, head, h('br'), h('small', { class: 'muted' }, tail));
+}
+
+/** @param {Context} context @returns {Promise<View>} */
+export async function refusedKeysView({ route: { params } }) {
+  const { refusedApiKeys } = await request('REFUSED_KEYS', { first: 25, after: params.get('after') });
+  const rows = refusedApiKeys.nodes.map(({ apiKey, user }) => [
+    user === null ? '–' : h('a', { href: `#/users/${user.id}/keys` }, user.email),
+    [
+      ...[apiKey.name || 'no name', ' '],
+      h('small', { class: 'muted mono' }, apiKey.prefix === null ? '' : `${apiKey.prefix}… `),
+      shortId(apiKey.id),
+    ],
+    instant(apiKey.revokedAt, 'UTC'),
+    lately(apiKey.lastRefusedAt),
+    whole(apiKey.refusedMinutes),
+  ]);
+  const columns = ['Learner', 'Key', 'Revoked', 'Last refused', 'Minutes with refusals'];
+  return page('Revoked keys still in use', {
+    note: 'Keys that a program sent in the last 7 days, although they are revoked. The program needs another key. Times are in UTC.',
+    shown:
+      rows.length > 0
+        ? table('Revoked keys still in use', columns, rows, 'stacks')
+        : empty('No revoked key was sent in the last 7 days.'),
+    pages: pager(refusedApiKeys.pageInfo, params, (next) => `#/refused-keys?${next}`),
+  });
+}
+
+/** @param {Context} context @returns {Promise<View>} */
+export async function emailOffView({ route: { params }, refresh }) {
+  const after = params.get('after');
+  const answer = await request('EMAIL_OFF', { first: 25, after }).catch((error) => {
+    if (isAway(error, after)) return /** @type {FailedCallError} */ (error);
+    throw error;
+  });
+  const title = 'E-mail switched off';
+  if (answer instanceof FailedCallError)
+    return page(title, { shown: missingPart(answer.message, answer, refresh, 'The other pages work.') });
+  const { nodes, pageInfo } = answer.emailOffUsers;
+  const rows = nodes.map(({ userId, user, emailReminders: { offReason, offAt } }) => [
+    h('a', { href: `#/users/${userId}/reminders` }, user?.email ?? userId),
+    lately(offAt),
+    offReason === null ? '–' : OFF_REASONS[offReason],
+  ]);
+  return page(title, {
+    note: 'Learners whose e-mail reminders were switched off in the last 7 days. Times are in UTC.',
+    shown:
+      rows.length > 0
+        ? table(title, ['Learner', 'Since', 'Why'], rows, 'stacks')
+        : empty('Nobody’s e-mail was switched off in the last 7 days.'),
+    pages: pager(pageInfo, params, (next) => `#/email-off?${next}`),
+  });
+}
+
+/** @param {string | null} time */
+const lately = (time) => (time === null ? '–' : `${instant(time, 'UTC')} (${distance(time)})`);
+
+/** @param {string} title @param {{ note?: string, shown: Child, pages?: Child }} content @returns {View} */
+function page(title, { note, shown, pages }) {
+  const back = h('p', {}, h('a', { href: '#/' }, 'Back to all learners'));
+  return {
+    title,
+    content: [
+      h('h1', { tabindex: '-1' }, title),
+      note && h('p', { class: 'muted' }, note),
+      h('section', { class: 'card', 'aria-label': title }, shown, pages),
+      back,
+    ],
+  };
+}

@@ -1,0 +1,97 @@
+import { Client } from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startSystem, type TestSystem } from '../support/system.ts';
+
+const CALL = { requestId: 'test' };
+let here: TestSystem;
+let sql: Client;
+beforeAll(async () => {
+  here = await startSystem();
+  sql = new Client({ connectionString: here.databaseUrl });
+  await sql.connect();
+});
+afterAll(async () => {
+  await sql.end();
+  await here.stop();
+});
+
+const list = (request = {}) => here.accounts.apiKeys.listRefusedApiKeys(request, CALL);
+const verify = (key: string) =>
+  here.accounts.apiKeys.verifyApiKey({ key }, CALL).then(
+    () => 'valid',
+    ({ reason }) => reason,
+  );
+const minutesOf = async (apiKeyId: string) =>
+  (await list({ pageSize: 100 })).apiKeys.find((key) => key.apiKeyId === apiKeyId)?.refusedMinutes;
+/** Moves the latest refusal back. */
+const ago = (apiKeyId: string, interval: string) =>
+  sql.query(
+    'UPDATE accounts.api_keys SET last_refused_time = last_refused_time - $2::interval WHERE api_key_id = $1',
+    [apiKeyId, interval],
+  );
+const createRevoked = async () => {
+  const made = await here.createUser();
+  await here.accounts.apiKeys.revokeApiKey({ apiKeyId: made.apiKeyId }, CALL);
+  return made;
+};
+
+test('a revoked key that is still sent is listed, and counted once a minute however often it is sent', async () => {
+  const { apiKeyId, key, userId } = await createRevoked();
+  expect((await list()).totalSize).toBe(0);
+  const answers = await Promise.all(Array.from({ length: 20 }, () => verify(key)));
+  expect(new Set(answers)).toEqual(new Set(['UNAUTHORIZED']));
+  await expect.poll(() => minutesOf(apiKeyId)).toBe(1);
+  expect(await verify(key)).toBe('UNAUTHORIZED');
+  const { apiKeys, totalSize } = await list();
+  expect([totalSize, apiKeys[0]?.userId, apiKeys[0]?.refusedMinutes]).toEqual([1, userId, 1]);
+  await ago(apiKeyId, '1 minute');
+  expect(await verify(key)).toBe('UNAUTHORIZED');
+  await expect.poll(() => minutesOf(apiKeyId)).toBe(2);
+});
+
+test('a flood with a revoked key does not touch its row again within the minute', async () => {
+  const { apiKeyId, key } = await createRevoked();
+  await verify(key);
+  await expect.poll(() => minutesOf(apiKeyId)).toBe(1);
+  const versionOf = async () =>
+    (await sql.query('SELECT xmin, xmax FROM accounts.api_keys WHERE api_key_id = $1', [apiKeyId])).rows[0];
+  const before = await versionOf();
+  await Promise.all(Array.from({ length: 50 }, () => verify(key)));
+  expect(await versionOf()).toEqual(before);
+});
+
+test('valid, unknown and mistyped keys are not listed, and neither is a key last sent over 7 days ago', async () => {
+  const { totalSize } = await list();
+  const valid = await here.createUser();
+  expect(await verify(valid.key)).toBe('valid');
+  expect(await verify(`${valid.key.slice(0, -1)}_`)).toBe('UNAUTHORIZED');
+  expect((await list()).totalSize).toBe(totalSize);
+  const { apiKeyId, key } = await createRevoked();
+  await verify(key);
+  await expect.poll(() => minutesOf(apiKeyId)).toBe(1);
+  await ago(apiKeyId, '7 days');
+  expect(await minutesOf(apiKeyId)).toBeUndefined();
+  expect((await list()).totalSize).toBe(totalSize);
+});
+
+test('the latest refused comes first, page by page', async () => {
+  const keys = [await createRevoked(), await createRevoked(), await createRevoked()];
+  for (const [index, { apiKeyId, key }] of keys.entries()) {
+    await verify(key);
+    await expect.poll(() => minutesOf(apiKeyId)).toBe(1);
+    await ago(apiKeyId, `${index + 1} days`);
+  }
+  const newest = await list({ pageSize: 100 });
+  const ids = newest.apiKeys.map(({ apiKeyId }) => apiKeyId);
+  expect(ids.slice(-3)).toEqual(keys.map(({ apiKeyId }) => apiKeyId));
+  const paged: string[] = [];
+  for (let pageToken: string | undefined = ''; pageToken !== undefined; ) {
+    const page = await list({ pageSize: 2, pageToken });
+    expect(page.totalSize).toBe(ids.length);
+    paged.push(...page.apiKeys.map(({ apiKeyId }) => apiKeyId));
+    pageToken = page.nextPageToken || undefined;
+  }
+  expect(paged).toEqual(ids);
+  await expect(list({ pageSize: 101 })).rejects.toMatchObject({ field: 'page_size' });
+  await expect(list({ pageToken: 'x' })).rejects.toMatchObject({ field: 'page_token' });
+});
