@@ -17,7 +17,7 @@ const PURE = new RegExp(`^${CAPABILITY}/(?![a-z-]+-(handlers|repository|row|sql|
 
 /** When a reminder takes place, and what becomes of a delivery. */
 const TIMES =
-  /^services\/reminders\/(reminders\/(next-occurrence|reminder)|deliveries\/delivery|sending\/(decision|retries))\.ts$/;
+  /^services\/reminders\/(reminders\/(next-occurrence|reminder)|deliveries\/(delivery|position)|sending\/(decision|retries))\.ts$/;
 
 /** From specific to general; the first match applies. */
 const LAWS: readonly Law[] = [

@@ -2,10 +2,12 @@
 import type { ApiKeyInput } from '../../generated/accounts/v1/ApiKey.ts';
 import type { Plan as PlanMessage } from '../../generated/accounts/v1/Plan.ts';
 import type { UserInput } from '../../generated/accounts/v1/User.ts';
+import type { UserEventInput } from '../../generated/accounts/v1/UserEvent.ts';
 import { invalidField } from '../platform/errors.ts';
 import { toOptionalTimestamp, toTimestamp } from '../platform/protobuf/timestamps.ts';
 import type { ApiKey } from './repositories/api-keys-repository.ts';
 import type { Plan, User } from './repositories/users-repository.ts';
+import type { UserEvent } from './user-event.ts';
 
 const PLAN_OF_MESSAGE: Record<PlanMessage, Plan | undefined> = {
   PLAN_UNSPECIFIED: undefined,
@@ -46,5 +48,17 @@ export function toApiKeyMessage(key: ApiKey): ApiKeyInput {
     keyPrefix: key.keyPrefix ?? '',
     lastRefusedTime: toOptionalTimestamp(key.lastRefusedTime),
     refusedMinutes: key.refusedMinutes,
+  };
+}
+
+export function toUserEventMessage(event: UserEvent): UserEventInput {
+  return {
+    eventId: event.eventId,
+    eventTime: toTimestamp(event.eventTime),
+    action: event.action,
+    actor: event.actor,
+    requestId: event.requestId,
+    subjectIds: [...event.subjectIds],
+    kind: event.isOfKey ? 'USER_EVENT_KIND_KEY' : 'USER_EVENT_KIND_OPERATOR',
   };
 }

@@ -6,6 +6,9 @@ import { isKeyPrefix } from './api-key.ts';
 
 const MAX_EMAIL_CHARACTERS = 254;
 const MAX_NAME_CODE_POINTS = 100;
+const ACTION = /^[a-zA-Z]{1,40}$/;
+const MAX_SUBJECTS = 100;
+const MAX_EXCLUDED_ACTIONS = 20;
 /** RFC 5321 without quoted local parts and address literals, which mail providers do not use. */
 const EMAIL =
   /^(?=.{1,64}@)[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*@[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)+$/;
@@ -60,4 +63,21 @@ export function requireShort(field: string, text: string): string {
 export function requireTimeZone(timeZone: string): string {
   if (isTimeZone(timeZone)) return timeZone;
   throw invalidField('time_zone', 'must be an IANA time zone such as "Europe/Berlin".');
+}
+
+/** The name of an action, which can hold no text of a person. */
+export function requireAction(action: string): string {
+  if (ACTION.test(action)) return action;
+  throw invalidField('action', 'must have 1 to 40 letters.');
+}
+
+export function requireSubjectIds(subjectIds: readonly string[]): readonly string[] {
+  if (subjectIds.length <= MAX_SUBJECTS && subjectIds.every(isUuid)) return subjectIds;
+  throw invalidField('subject_ids', `must be at most ${MAX_SUBJECTS} UUIDs.`);
+}
+
+export function requireExcludedActions(actions: readonly string[]): readonly string[] {
+  if (actions.length <= MAX_EXCLUDED_ACTIONS && actions.every((action) => ACTION.test(action)))
+    return actions;
+  throw invalidField('excluded_actions', `must be at most ${MAX_EXCLUDED_ACTIONS} actions.`);
 }

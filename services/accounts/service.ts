@@ -6,6 +6,10 @@ import type {
   ApiKeyServiceDefinition,
   ApiKeyServiceHandlers,
 } from '../../generated/accounts/v1/ApiKeyService.ts';
+import type {
+  UserEventServiceDefinition,
+  UserEventServiceHandlers,
+} from '../../generated/accounts/v1/UserEventService.ts';
 import type { UserServiceDefinition, UserServiceHandlers } from '../../generated/accounts/v1/UserService.ts';
 import { implement } from '../platform/grpc/handlers.ts';
 import { type GrpcServer, startGrpcServer } from '../platform/grpc/server.ts';
@@ -17,9 +21,11 @@ import { watchDatabase } from '../platform/postgres/watch-database.ts';
 import { loadProto, serviceDefinition } from '../platform/protobuf/load.ts';
 import type { AccountsConfig } from './config.ts';
 import { createApiKeyHandlers } from './handlers/api-keys-handlers.ts';
+import { createUserEventHandlers } from './handlers/user-events-handlers.ts';
 import { createUserHandlers } from './handlers/users-handlers.ts';
 import { requireKnownPeppers } from './repositories/peppers-repository.ts';
 import { createRevocations } from './revocations.ts';
+import { sweepUserEvents } from './sweep.ts';
 
 /** The service's SQL schema and its migrations. */
 export const accountsSchema = { schema: 'accounts', directory: join(import.meta.dirname, 'migrations') };
@@ -70,11 +76,17 @@ export async function startAccounts(options: {
           serviceDefinition<ApiKeyServiceDefinition>(proto, 'accounts.v1.ApiKeyService'),
           createApiKeyHandlers(keys),
         ),
+        implement<UserEventServiceHandlers>(
+          serviceDefinition<UserEventServiceDefinition>(proto, 'accounts.v1.UserEventService'),
+          createUserEventHandlers(users),
+        ),
       ],
     });
     const stopWatching = watchDatabase(database, server.setServing);
+    const stopSweeping = sweepUserEvents(database, { now, logger, telemetry });
     const close = async (timeoutMs: number) => {
       stopWatching();
+      stopSweeping();
       // Ends the streams first, since they never end by themselves.
       await closeRevocations();
       await server.close(timeoutMs);

@@ -1,6 +1,7 @@
 // Pages: their size, and tokens that hold the position where a page ended, bound to the list's filter, so that a token is valid for that list only.
 import { hash } from 'node:crypto';
 import { invalidField } from './errors.ts';
+import { fromTimestamp, type Timestamp } from './protobuf/timestamps.ts';
 import { isUuid } from './text.ts';
 
 /** The sort keys of a page's last row, then its ID. Instants are in milliseconds. */
@@ -51,6 +52,27 @@ export function decodePageToken(
   // Re-encodes and compares, so that each position has exactly one valid token.
   if (position !== undefined && encodePageToken(filter, position) === token) return position;
   throw invalidField('page_token', 'must be the next_page_token of the page before, with the same filter.');
+}
+
+/** How a request says where a list by time and ID, newest first, begins. */
+export type TimePageRequest = { pageToken: string; beforeTime: Timestamp | null; beforeId: string };
+
+/**
+ * The time and ID of the row after which the page begins: those of before_time and before_id, or else of the page token.
+ * @throws INVALID_REQUEST, field before_id or page_token.
+ */
+export function readTimePosition(
+  { pageToken, beforeTime, beforeId }: TimePageRequest,
+  filter: readonly unknown[],
+): { time: Date; id: string } | undefined {
+  if (beforeTime === null && beforeId === '') {
+    const position = decodePageToken(pageToken, filter, ['instant']);
+    return position && { time: new Date(position.keys[0] ?? 0), id: position.id };
+  }
+  if (beforeTime === null || !isUuid(beforeId))
+    throw invalidField('before_id', 'must be a UUID, given together with before_time.');
+  if (pageToken !== '') throw invalidField('page_token', 'must be absent where before_time is given.');
+  return { time: fromTimestamp(beforeTime), id: beforeId };
 }
 
 /** Splits `rows`, read with a limit of one more than the page size, into the page and the next token. */

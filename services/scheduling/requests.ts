@@ -36,6 +36,12 @@ export function readMaterialIds(materialIds: readonly string[]): readonly string
   return [...new Set(materialIds)];
 }
 
+/** The list of one material is by revision. @throws INVALID_REQUEST where such a list is to begin at a time. */
+export function refuseStart(request: { beforeTime: unknown; beforeId: string }): void {
+  if (request.beforeTime === null && request.beforeId === '') return;
+  throw invalidField('before_id', 'must be absent where material_id is given.');
+}
+
 /** Empty counts as absent. */
 export function readRequestId(requestId: string): string {
   if (/^[\x20-\x7e]*$/.test(requestId) && requestId.length <= MAX_REQUEST_ID_CHARACTERS) return requestId;

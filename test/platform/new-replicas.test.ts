@@ -28,6 +28,7 @@ const startReplica = (host: string, port: number) =>
     services: [
       implement<SnoozeServiceHandlers>(definition, {
         SnoozeMaterials: async () => ({}),
+        CancelSnooze: async () => ({}),
         async ListSnoozes() {
           calls[host] = (calls[host] ?? 0) + 1;
           return {};

@@ -47,6 +47,7 @@ async function start(bounds: UnreadLimits) {
         serviceDefinition<SnoozeServiceDefinition>(proto, `${PACKAGE}.SnoozeService`),
         {
           SnoozeMaterials: async () => ({}),
+          CancelSnooze: async () => ({}),
           ListSnoozes: async () => ({ nextPageToken: text(answerBytes) }),
         },
       ),

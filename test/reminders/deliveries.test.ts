@@ -1,6 +1,7 @@
 // What happens when a reminder's turn comes: sent, skipped or failed, once a local date.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { CreateReminderRequestInput } from '../../generated/reminders/v1/CreateReminderRequest.ts';
+import { idBelow } from '../../services/reminders/deliveries/position.ts';
 import { startTestReminders, type TestReminders } from '../support/reminders.ts';
 import { CALL } from '../support/scheduling.ts';
 
@@ -288,4 +289,34 @@ test('a delivery whose process died is sent by another with the same id, when th
   held.resolve();
   await another.close(2000);
   expect(new Set(mailsTo(userId).map(({ message }) => message.deliveryId)).size).toBe(1);
+});
+
+describe('the list of deliveries', () => {
+  test('begins after a given time and id, and tells when each was made', async () => {
+    const userId = await here.newUser();
+    for (let count = 0; count < 3; count += 1)
+      await here.reminders.sendTestReminder({ userId, channel: 'CHANNEL_EMAIL' }, CALL);
+    const list = async (start: { beforeTime?: { seconds: number }; beforeId?: string }) =>
+      (await here.reminders.listDeliveries({ userId, ...start }, CALL)).deliveries;
+    const all = await list({});
+    const ids = all.map(({ deliveryId }) => deliveryId);
+    const made = Date.parse('2026-07-01T06:00:00Z') / 1000;
+    expect(all.map(({ createTime }) => createTime?.seconds)).toEqual([made, made, made]);
+    const idsFrom = async (seconds: number, beforeId: string) =>
+      (await list({ beforeTime: { seconds }, beforeId })).map(({ deliveryId }) => deliveryId);
+    expect(await idsFrom(made, ids[0] ?? '')).toEqual(ids.slice(1));
+    expect(await idsFrom(made, 'ffffffff-ffff-ffff-ffff-ffffffffffff')).toEqual(ids);
+    expect(await idsFrom(made, '00000000-0000-0000-0000-000000000000')).toEqual([]);
+    expect(await idsFrom(made + 1, '00000000-0000-0000-0000-000000000000')).toEqual(ids);
+    expect(await idsFrom(made - 1, 'ffffffff-ffff-ffff-ffff-ffffffffffff')).toEqual([]);
+    await expect(list({ beforeId: ids[0] ?? '' })).rejects.toMatchObject({ field: 'before_id' });
+  });
+
+  test.each([
+    ['of its time', '0197c2e8-4380-7abc-8000-000000000001', '0197c2e8-4380-7abc-8000-000000000001'],
+    ['of a later time', '0197c2e8-4381-7abc-8000-000000000001', '0197c2e8-4380-ffff-ffff-ffffffffffff'],
+    ['of an earlier time', '0197c2e8-437f-7abc-8000-000000000001', '0197c2e8-4380-0000-0000-000000000000'],
+  ])('goes by ids: below an id %s', (_which, id, below) => {
+    expect(idBelow({ time: new Date(0x0197c2e84380), id })).toBe(below);
+  });
 });

@@ -24,7 +24,14 @@ const at = { ...schedule, nextReviewTime: time };
 const review: Review = {
   ...{ reviewId: id, materialId: id, quality: 4, reviewTime: time, before: at, after: at, revision: 2 },
 };
-const snooze = { snoozeId: id, snoozeUntilTime: time, reason: '', createTime: time };
+const snooze = {
+  snoozeId: id,
+  snoozeUntilTime: time,
+  reason: '',
+  createTime: time,
+  actor: '',
+  requestId: '',
+};
 const snoozed = { beforeNextReviewTime: null, afterNextReviewTime: time, revision: 2 };
 const filters = (['active', 'archived', 'any'] as const).flatMap((state) =>
   [undefined, 'card' as const].flatMap((type) =>
@@ -37,7 +44,7 @@ const ofMaterials = { userId, materialIds: [id], maxRows: 5, beforeRevision: 9 }
 const oneAndTwo = <Q>(request: Q) => [[request], [request, request]];
 const inBothOrders = ['latest first', 'oldest first'].map((order) => [
   userId,
-  { limit: 5, after: undefined, order },
+  { limit: 5, after: undefined, order, now: time },
 ]);
 const window = { asOf: time, days, minReviews: 1 };
 
@@ -79,7 +86,12 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   listReviewsOfMaterials: oneAndTwo(ofMaterials).map((all) => [all]),
   listReviewSummariesOfMaterials: oneAndTwo(ofMaterials).map((all) => [all]),
   listSnoozes: inBothOrders,
-  listSnoozesOfMaterial: [[userId, id, { limit: 5, beforeRevision: undefined }]],
+  listSnoozesOfMaterial: [[userId, id, { limit: 5, beforeRevision: undefined, now: time }]],
+  findSnooze: [[userId, id]],
+  listCancellable: [[userId, id]],
+  cancelSnooze: [
+    [{ userId, snoozeId: id, cancelTime: time }, [{ materialId: id, nextReviewTime: null, revision: 2 }]],
+  ],
   insertSnooze: [[userId, snooze, [id, userId].map((materialId) => ({ ...snoozed, materialId }))]],
   readDueCounts: oneAndTwo({ userId, asOf: time, todayStartTime: time }).map((all) => [all]),
   readActivity: [[userId, time, days]],

@@ -13,7 +13,7 @@ import { type AsyncHandlers, implement } from '../../services/platform/grpc/hand
 import { startGrpcServer } from '../../services/platform/grpc/server.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { loadProto, serviceDefinition } from '../../services/platform/protobuf/load.ts';
-import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
+import { type Timestamp, toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
 
 export type StubReminders = Awaited<ReturnType<typeof startStubReminders>>;
 type UserReminders = {
@@ -55,6 +55,7 @@ export const stubDelivery = (changes: DeliveryInput = {}): DeliveryInput => ({
   state: 'DELIVERY_STATE_PENDING',
   dueTime: timestamp(MADE),
   updateTime: timestamp(MADE),
+  createTime: timestamp(MADE),
   ...changes,
 });
 
@@ -97,13 +98,14 @@ export async function startStubReminders() {
         },
         ListPushSubscriptions: async ({ userId }) => ({ subscriptions: of(userId).subscriptions }),
         GetPushPublicKey: async () => ({ publicKey: 'public-key' }),
-        async ListDeliveries({ userId, pageSize, pageToken }) {
-          const from = pageToken === '' ? 0 : Number(pageToken);
+        async ListDeliveries({ userId, pageSize, pageToken, beforeTime, beforeId }) {
+          const all = of(userId).deliveries;
+          const start = beforeTime === null ? 0 : indexAfter(all, { time: beforeTime, id: beforeId });
+          const from = pageToken === '' ? start : Number(pageToken);
           if (!Number.isInteger(from)) throw invalidField('page_token', 'is not a token of this list.');
-          const { deliveries } = of(userId);
           const to = from + (pageSize || 20);
-          const nextPageToken = to < deliveries.length ? String(to) : '';
-          return { deliveries: deliveries.slice(from, to), nextPageToken };
+          const nextPageToken = to < all.length ? String(to) : '';
+          return { deliveries: all.slice(from, to), nextPageToken };
         },
       }),
     ],
@@ -118,4 +120,12 @@ export async function startStubReminders() {
     },
     stop: () => server.close(200),
   };
+}
+
+/** Where the deliveries begin that come after a time and ID. */
+function indexAfter(all: readonly DeliveryInput[], { time, id }: { time: Timestamp; id: string }): number {
+  const known = all.findIndex(({ deliveryId }) => deliveryId === id);
+  if (known >= 0) return known + 1;
+  const first = all.findIndex(({ createTime }) => Number(createTime?.seconds) <= time.seconds);
+  return first < 0 ? all.length : first;
 }

@@ -19,6 +19,7 @@ import {
   readDatabaseTime,
   revokeApiKey,
 } from '../repositories/api-keys-repository.ts';
+import { insertUserEvent } from '../repositories/user-events-repository.ts';
 import { findUser, lockUser } from '../repositories/users-repository.ts';
 import {
   keyNotFound,
@@ -30,6 +31,7 @@ import {
 } from '../requests.ts';
 import { announce, type Revocations } from '../revocations.ts';
 import { type Scope, scopesForNewKey, scopesForRotation } from '../scopes.ts';
+import { originOf } from '../user-event.ts';
 import { createKeyUseHandlers, type KeyUseDependencies } from './key-use-handlers.ts';
 import type { UserDependencies } from './users-handlers.ts';
 
@@ -47,12 +49,22 @@ export function createApiKeyHandlers(dependencies: ApiKeyDependencies): AsyncHan
   const { database, revocations } = dependencies;
   const audit = (action: string, { caller, requestId }: CallContext, { apiKeyId, userId }: ApiKey) =>
     dependencies.audit({ action, caller, outcome: 'ok', requestId, targets: { apiKeyId, userId } });
+  /** In the transaction of the change. `replaced`: the key that a new one stands for. */
+  const record = (tx: Queryable, action: string, context: CallContext, key: ChangedKey) =>
+    insertUserEvent(tx, {
+      ...{ userId: key.userId, action, ...originOf(context), isOfKey: true },
+      ...{ eventTime: key.time, eventId: dependencies.newId(key.time), subjectIds: key.subjectIds },
+    });
   return {
     async CreateApiKey(request, context) {
       const userId = requireUserId(request.userId);
       const name = requireShort('name', request.name);
       const scopes = scopesForNewKey(request.scopes);
-      const made = await database.transaction((tx) => makeKey(dependencies, tx, { userId, name, scopes }));
+      const made = await database.transaction(async (tx) => {
+        const key = await makeKey(dependencies, tx, { userId, name, scopes });
+        await record(tx, 'createApiKey', context, newKey(key.apiKey));
+        return key;
+      });
       audit('CreateApiKey', context, made.apiKey);
       return { apiKey: toApiKeyMessage(made.apiKey), key: made.key };
     },
@@ -89,7 +101,9 @@ export function createApiKeyHandlers(dependencies: ApiKeyDependencies): AsyncHan
         const old = await findApiKey(tx, apiKeyId);
         if (old === undefined || old.revokeTime !== null) throw keyNotFound();
         const scopes = scopesForRotation(request.scopes, old.scopes);
-        return makeKey(dependencies, tx, { userId: old.userId, name: old.name, scopes });
+        const key = await makeKey(dependencies, tx, { userId: old.userId, name: old.name, scopes });
+        await record(tx, 'rotateApiKey', context, newKey(key.apiKey, apiKeyId));
+        return key;
       });
       audit('RotateApiKey', context, made.apiKey);
       return { apiKey: toApiKeyMessage(made.apiKey), key: made.key };
@@ -98,9 +112,16 @@ export function createApiKeyHandlers(dependencies: ApiKeyDependencies): AsyncHan
     async RevokeApiKey(request, context) {
       const apiKeyId = requireApiKeyId(request.apiKeyId);
       const revoked = await database.transaction(async (tx) => {
-        const key = await revokeApiKey(tx, apiKeyId, dependencies.now());
+        const found = await findApiKey(tx, apiKeyId);
+        // Locks the user before the key, as the deletion of the user does.
+        if (found === undefined || !(await lockUser(tx, found.userId))) throw keyNotFound();
+        const time = dependencies.now();
+        const key = await revokeApiKey(tx, apiKeyId, time);
         if (key === undefined) throw keyNotFound();
         await announce(tx, { revokedApiKeyId: apiKeyId });
+        const { userId, revokeTime } = key;
+        if (revokeTime?.getTime() === time.getTime())
+          await record(tx, 'revokeApiKey', context, { userId, time, subjectIds: [apiKeyId] });
         return key;
       });
       audit('RevokeApiKey', context, revoked);
@@ -111,6 +132,12 @@ export function createApiKeyHandlers(dependencies: ApiKeyDependencies): AsyncHan
 
     WatchRevocations: (_request, { signal }, send) => revocations.watch(send, signal),
   };
+}
+
+type ChangedKey = { userId: string; time: Date; subjectIds: readonly string[] };
+
+function newKey({ userId, createTime, apiKeyId }: ApiKey, ...replaced: string[]): ChangedKey {
+  return { userId, time: createTime, subjectIds: [apiKeyId, ...replaced] };
 }
 
 /** Locks the user's row, so that concurrent creations are counted one by one. */

@@ -54,3 +54,8 @@ function codeOf(error: Error): string {
 export function isUniqueViolation(error: unknown): boolean {
   return error instanceof Error && codeOf(error) === '23505';
 }
+
+/** Whether `error` is a foreign key violation (SQLSTATE 23503). */
+export function isForeignKeyViolation(error: unknown): boolean {
+  return error instanceof Error && codeOf(error) === '23503';
+}

@@ -2,7 +2,13 @@
 import type { ReminderServiceHandlers } from '../../../generated/reminders/v1/ReminderService.ts';
 import { invalidField, ServiceError } from '../../platform/errors.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
-import { decodePageToken, readPageSize, toPage } from '../../platform/page-token.ts';
+import {
+  decodePageToken,
+  readPageSize,
+  readTimePosition,
+  type TimePageRequest,
+  toPage,
+} from '../../platform/page-token.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { localDate } from '../reminders/next-occurrence.ts';
 import { requireUserId } from '../requests.ts';
@@ -12,6 +18,7 @@ import { insertDeliveries } from './claims-repository.ts';
 import { findTestTimes, listDeliveries } from './deliveries-repository.ts';
 import { type Delivery, NO_SUBSCRIPTION } from './delivery.ts';
 import { toDeliveryMessage } from './delivery-mapper.ts';
+import { idBelow } from './position.ts';
 
 const MAX_TESTS = 5;
 const HOUR_MS = 3_600_000;
@@ -25,7 +32,7 @@ export function createDeliveryHandlers(
       const userId = requireUserId(request.userId);
       const pageSize = readPageSize(request.pageSize);
       const bound = ['ListDeliveries', userId];
-      const from = decodePageToken(request.pageToken, bound, [])?.id;
+      const from = readStart(request, bound);
       const rows = await listDeliveries(database, userId, {
         limit: pageSize + 1,
         from,
@@ -80,6 +87,14 @@ export function createDeliveryHandlers(
       return { deliveries: deliveries.map(toDeliveryMessage) };
     },
   };
+}
+
+/** The ID after which the page begins. */
+function readStart(request: TimePageRequest, bound: readonly string[]): string | undefined {
+  if (request.beforeTime === null && request.beforeId === '')
+    return decodePageToken(request.pageToken, bound, [])?.id;
+  const position = readTimePosition(request, bound);
+  return position && idBelow(position);
 }
 
 /** @throws RATE_LIMITED until the oldest of five tests is an hour old. */

@@ -41,5 +41,6 @@ export function toDeliveryMessage(delivery: Delivery): DeliveryInput {
     updateTime: toTimestamp(delivery.updateTime),
     attempts: delivery.attempts,
     isTest: delivery.isTest,
+    createTime: toTimestamp(delivery.createTime),
   };
 }

@@ -3,13 +3,25 @@ import type { BatchListReviewsRequest } from '../../../generated/scheduling/v1/B
 import type { ListReviewsRequest } from '../../../generated/scheduling/v1/ListReviewsRequest.ts';
 import type { ReviewServiceHandlers } from '../../../generated/scheduling/v1/ReviewService.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
-import { decodePageToken, type Position, readPageSize, toPage } from '../../platform/page-token.ts';
+import {
+  decodePageToken,
+  type Position,
+  readPageSize,
+  readTimePosition,
+  toPage,
+} from '../../platform/page-token.ts';
 import { isUuid } from '../../platform/text.ts';
 import { acrossUsers, type Distribution } from '../batches/across-users.ts';
 import { answerBatch } from '../batches/answer-batch.ts';
 import type { HandlerDependencies } from '../dependencies.ts';
 import { findMaterials } from '../materials/materials-repository.ts';
-import { materialNotFound, readMaterialIds, requireMaterialId, requireUserId } from '../requests.ts';
+import {
+  materialNotFound,
+  readMaterialIds,
+  refuseStart,
+  requireMaterialId,
+  requireUserId,
+} from '../requests.ts';
 import type { Review, ReviewSummary } from './review.ts';
 import {
   ANY_REVISION,
@@ -73,8 +85,8 @@ export function createReviewHistoryHandlers(
       const pageSize = readPageSize(request.pageSize);
       if (request.materialId !== '') return listOfMaterial(dependencies, userId, pageSize, request);
       const bound = boundTo(userId, '');
-      const position = decodePageToken(request.pageToken, bound, ['instant']);
-      const after = position && { reviewTime: new Date(position.keys[0] ?? 0), reviewId: position.id };
+      const position = readTimePosition(request, bound);
+      const after = position && { reviewTime: position.time, reviewId: position.id };
       const rows = await listReviews(database, userId, { limit: pageSize + 1, after, order: 'latest first' });
       const { page, nextPageToken } = toPage(rows, pageSize, bound, byTime);
       return { reviews: page.map(toReviewMessage), nextPageToken };
@@ -118,6 +130,7 @@ async function listOfMaterial(
   request: ListReviewsRequest,
 ) {
   const materialId = requireMaterialId(request.materialId);
+  refuseStart(request);
   const bound = boundTo(userId, materialId);
   const beforeRevision = decodePageToken(request.pageToken, bound, ['count'])?.keys[0] ?? ANY_REVISION;
   const asked = { userId, materialIds: [materialId], maxRows: pageSize + 1, beforeRevision };

@@ -2,46 +2,55 @@
 import type { ListSnoozesRequest } from '../../../generated/scheduling/v1/ListSnoozesRequest.ts';
 import type { SnoozeServiceHandlers } from '../../../generated/scheduling/v1/SnoozeService.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
-import { decodePageToken, readPageSize, toPage } from '../../platform/page-token.ts';
+import { decodePageToken, readPageSize, readTimePosition, toPage } from '../../platform/page-token.ts';
 import type { HandlerDependencies } from '../dependencies.ts';
 import { findMaterials } from '../materials/materials-repository.ts';
-import { materialNotFound, requireMaterialId, requireUserId } from '../requests.ts';
-import { type ListedSnooze, listSnoozes, listSnoozesOfMaterial } from './snooze-lists-repository.ts';
+import { materialNotFound, refuseStart, requireMaterialId, requireUserId } from '../requests.ts';
+import { listSnoozes, listSnoozesOfMaterial } from './snooze-lists-repository.ts';
 import { toSnoozeMessage } from './snooze-mapper.ts';
 
 export function createSnoozeHistoryHandlers(
   dependencies: HandlerDependencies,
 ): Pick<AsyncHandlers<SnoozeServiceHandlers>, 'ListSnoozes'> {
-  const { database } = dependencies;
+  const { database, now } = dependencies;
   return {
     async ListSnoozes(request) {
       const userId = requireUserId(request.userId);
       const pageSize = readPageSize(request.pageSize);
       if (request.materialId !== '') return listOfMaterial(dependencies, userId, pageSize, request);
       const bound = ['ListSnoozes', userId, ''];
-      const position = decodePageToken(request.pageToken, bound, ['instant']);
-      const after = position && { createTime: new Date(position.keys[0] ?? 0), snoozeId: position.id };
-      const rows = await listSnoozes(database, userId, { limit: pageSize + 1, after, order: 'latest first' });
+      const position = readTimePosition(request, bound);
+      const rows = await listSnoozes(database, userId, {
+        limit: pageSize + 1,
+        after: position && { createTime: position.time, snoozeId: position.id },
+        order: 'latest first',
+        now: now(),
+      });
       const { page, nextPageToken } = toPage(rows, pageSize, bound, ({ createTime, snoozeId }) => ({
         keys: [createTime.getTime()],
         id: snoozeId,
       }));
-      return { snoozes: page.map(toMessage), nextPageToken };
+      return { snoozes: page.map(toSnoozeMessage), nextPageToken };
     },
   };
 }
 
 async function listOfMaterial(
-  { database }: HandlerDependencies,
+  { database, now }: HandlerDependencies,
   userId: string,
   pageSize: number,
   request: ListSnoozesRequest,
 ) {
   const materialId = requireMaterialId(request.materialId);
+  refuseStart(request);
   const bound = ['ListSnoozes', userId, materialId];
   const beforeRevision = decodePageToken(request.pageToken, bound, ['count'])?.keys[0] ?? undefined;
   const limit = pageSize + 1;
-  const rows = await listSnoozesOfMaterial(database, userId, materialId, { limit, beforeRevision });
+  const rows = await listSnoozesOfMaterial(database, userId, materialId, {
+    limit,
+    beforeRevision,
+    now: now(),
+  });
   if (rows.length === 0) {
     const [material] = await findMaterials(database, [{ userId, materialId }]);
     if (material === undefined) throw materialNotFound(materialId);
@@ -50,9 +59,5 @@ async function listOfMaterial(
     keys: [revision],
     id: snoozeId,
   }));
-  return { snoozes: page.map(toMessage), nextPageToken };
-}
-
-function toMessage(snooze: ListedSnooze) {
-  return toSnoozeMessage(snooze, snooze.materialIds);
+  return { snoozes: page.map(toSnoozeMessage), nextPageToken };
 }

@@ -1,11 +1,15 @@
 // The SQL of snooze lists, each snooze with its materials in the order of the request.
 import type { Queryable } from '../../platform/postgres/database.ts';
+import { IS_CANCELLABLE } from './snooze-sql.ts';
 import type { Snooze } from './snoozes-repository.ts';
 
 export type ListedSnooze = Snooze & {
   materialIds: string[];
   /** Of the material asked about, after this snooze; 0 where all were asked for. */
   revision: number;
+  cancelTime: Date | null;
+  /** How many of the materials still wait because of it. */
+  cancellableMaterials: number;
 };
 export type SnoozePosition = { createTime: Date; snoozeId: string };
 
@@ -16,9 +20,17 @@ type SnoozeRow = {
   create_time: Date;
   material_ids: string[];
   revision: number;
+  actor: string | null;
+  x_request_id: string | null;
+  cancel_time: Date | null;
+  cancellable: number;
 };
 
-const COLUMNS = `s.snooze_id, s.snooze_until_time, s.reason, s.create_time,
+/** $5 is now. */
+const COLUMNS = `s.snooze_id, s.snooze_until_time, s.reason, s.create_time, s.actor, s.x_request_id, s.cancel_time,
+  CASE WHEN s.snooze_until_time <= $5 THEN 0 ELSE (
+    SELECT count(*) FROM scheduling.snoozed_materials p
+    WHERE p.user_id = $1 AND p.snooze_id = s.snooze_id AND ${IS_CANCELLABLE}) END AS cancellable,
   ARRAY(SELECT p.material_id FROM scheduling.snoozed_materials p
         WHERE p.user_id = $1 AND p.snooze_id = s.snooze_id ORDER BY p.position) AS material_ids`;
 
@@ -55,11 +67,13 @@ const MAX_INTEGER = 2_147_483_647;
 export async function listSnoozes(
   db: Queryable,
   userId: string,
-  { limit, after, order }: { limit: number; after: SnoozePosition | undefined; order: Order },
+  page: { limit: number; after: SnoozePosition | undefined; order: Order; now: Date },
 ): Promise<ListedSnooze[]> {
+  const { limit, after, order, now } = page;
   const { statement, start } = LISTS[order];
   const { createTime, snoozeId } = after ?? start;
-  const rows = await db.query<SnoozeRow>({ ...statement, values: [userId, limit, createTime, snoozeId] });
+  const values = [userId, limit, createTime, snoozeId, now];
+  const rows = await db.query<SnoozeRow>({ ...statement, values });
   return rows.map(toSnooze);
 }
 
@@ -68,9 +82,10 @@ export async function listSnoozesOfMaterial(
   db: Queryable,
   userId: string,
   materialId: string,
-  { limit, beforeRevision = MAX_INTEGER }: { limit: number; beforeRevision: number | undefined },
+  page: { limit: number; beforeRevision: number | undefined; now: Date },
 ): Promise<ListedSnooze[]> {
-  const values = [userId, limit, materialId, beforeRevision];
+  const { limit, beforeRevision = MAX_INTEGER, now } = page;
+  const values = [userId, limit, materialId, beforeRevision, now];
   const rows = await db.query<SnoozeRow>({
     name: 'list-snoozes-of-material',
     text: LIST_OF_MATERIAL,
@@ -87,5 +102,9 @@ function toSnooze(row: SnoozeRow): ListedSnooze {
     createTime: row.create_time,
     materialIds: row.material_ids,
     revision: row.revision,
+    actor: row.actor ?? '',
+    requestId: row.x_request_id ?? '',
+    cancelTime: row.cancel_time,
+    cancellableMaterials: row.cancellable,
   };
 }

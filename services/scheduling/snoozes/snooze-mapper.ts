@@ -1,10 +1,10 @@
 // Maps between snoozes and the messages of scheduling.v1.
 import type { SnoozeInput } from '../../../generated/scheduling/v1/Snooze.ts';
 import type { SnoozePreset as SnoozePresetMessage } from '../../../generated/scheduling/v1/SnoozePreset.ts';
-import { toTimestamp } from '../../platform/protobuf/timestamps.ts';
+import { toOptionalTimestamp, toTimestamp } from '../../platform/protobuf/timestamps.ts';
 import { fromEnum } from '../mapper.ts';
 import type { SnoozePreset } from './presets.ts';
-import type { Snooze } from './snoozes-repository.ts';
+import type { ListedSnooze } from './snooze-lists-repository.ts';
 
 const PRESET_OF_MESSAGE: Record<SnoozePresetMessage, SnoozePreset | undefined> = {
   SNOOZE_PRESET_UNSPECIFIED: undefined,
@@ -17,12 +17,16 @@ const PRESET_OF_MESSAGE: Record<SnoozePresetMessage, SnoozePreset | undefined> =
 export const fromSnoozePreset = (message: SnoozePresetMessage) =>
   fromEnum(PRESET_OF_MESSAGE, message, 'preset');
 
-export function toSnoozeMessage(snooze: Snooze, materialIds: readonly string[]): SnoozeInput {
+export function toSnoozeMessage(snooze: Omit<ListedSnooze, 'revision'>): SnoozeInput {
   return {
     snoozeId: snooze.snoozeId,
-    materialIds: [...materialIds],
+    materialIds: [...snooze.materialIds],
     snoozeUntilTime: toTimestamp(snooze.snoozeUntilTime),
     reason: snooze.reason,
     createTime: toTimestamp(snooze.createTime),
+    actor: snooze.actor,
+    requestId: snooze.requestId,
+    cancelTime: toOptionalTimestamp(snooze.cancelTime),
+    cancellableMaterials: snooze.cancellableMaterials,
   };
 }

@@ -14,10 +14,14 @@ import { lockMaterials } from '../materials/materials-repository.ts';
 import { materialNotFound, readRequestId, requireUserId } from '../requests.ts';
 import { resolvePreset } from './presets.ts';
 import { snoozedNextReviewTime } from './snooze.ts';
+import { createSnoozeCancellationHandlers } from './snooze-cancellation-handlers.ts';
 import { createSnoozeHistoryHandlers } from './snooze-history-handlers.ts';
 import { fromSnoozePreset, toSnoozeMessage } from './snooze-mapper.ts';
 import { requireDistinctMaterialIds, requireFuture, requireReason } from './snooze-requests.ts';
 import { insertSnooze, type Snooze } from './snoozes-repository.ts';
+
+const MAX_ACTOR_CHARACTERS = 200;
+const MAX_X_REQUEST_ID_CHARACTERS = 128;
 
 export function createSnoozeHandlers(
   dependencies: HandlerDependencies,
@@ -25,8 +29,9 @@ export function createSnoozeHandlers(
   const { database, now, newId } = dependencies;
   return {
     ...createSnoozeHistoryHandlers(dependencies),
+    ...createSnoozeCancellationHandlers(dependencies),
 
-    async SnoozeMaterials(request) {
+    async SnoozeMaterials(request, context) {
       const userId = requireUserId(request.userId);
       const requestId = readRequestId(request.requestId);
       const reason = requireReason(request.reason);
@@ -35,9 +40,18 @@ export function createSnoozeHandlers(
         // Checked only for a new write: a replay succeeds even if the instant has passed.
         const createTime = now();
         const snoozeUntilTime = readSnoozeUntil(request, createTime);
-        const snooze: Snooze = { snoozeId: newId(createTime), snoozeUntilTime, reason, createTime };
+        const snooze: Snooze = {
+          ...{ snoozeId: newId(createTime), snoozeUntilTime, reason, createTime },
+          actor: context.caller.slice(0, MAX_ACTOR_CHARACTERS),
+          requestId: context.requestId.slice(0, MAX_X_REQUEST_ID_CHARACTERS),
+        };
         await postpone(transaction, { userId, materialIds, snooze });
-        return { response: { snooze: toSnoozeMessage(snooze, materialIds) }, materialIds };
+        const made = {
+          materialIds: [...materialIds],
+          cancelTime: null,
+          cancellableMaterials: materialIds.length,
+        };
+        return { response: { snooze: toSnoozeMessage({ ...snooze, ...made }) }, materialIds };
       };
       if (requestId === '') return (await database.transaction(write)).response;
       const key = { userId, rpc: 'SnoozeMaterials', requestId };

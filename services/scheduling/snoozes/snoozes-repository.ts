@@ -7,6 +7,9 @@ export type Snooze = {
   /** Empty if none was given. */
   reason: string;
   createTime: Date;
+  /** A program, or a program and a person; empty in snoozes from before it was stored. */
+  actor: string;
+  requestId: string;
 };
 
 /** The effect of a snooze on one material. */
@@ -19,8 +22,8 @@ export type SnoozedMaterial = {
 };
 
 const INSERT_SNOOZE = `
-  INSERT INTO scheduling.snoozes (user_id, snooze_id, snooze_until_time, reason, create_time)
-  VALUES ($1, $2, $3, $4, $5)`;
+  INSERT INTO scheduling.snoozes (user_id, snooze_id, snooze_until_time, reason, create_time, actor, x_request_id)
+  VALUES ($1, $2, $3, $4, $5, $6, $7)`;
 
 const POSTPONE = `
   UPDATE scheduling.materials m
@@ -46,11 +49,11 @@ export async function insertSnooze(
   snooze: Snooze,
   materials: readonly SnoozedMaterial[],
 ): Promise<void> {
-  const { snoozeId, snoozeUntilTime, reason, createTime } = snooze;
+  const { snoozeId, snoozeUntilTime, reason, createTime, actor, requestId } = snooze;
   await transaction.query({
     name: 'insert-snooze',
     text: INSERT_SNOOZE,
-    values: [userId, snoozeId, snoozeUntilTime, reason, createTime],
+    values: [userId, snoozeId, snoozeUntilTime, reason, createTime, actor, requestId],
   });
   await transaction.query({
     name: 'postpone-materials',

@@ -21,6 +21,7 @@ type SnoozeRow = {
   create_time: Date;
   before_next_review_time: Date | null;
   after_next_review_time: Date;
+  cancel_revision: number | null;
 };
 
 const COUNT = 'SELECT count(*) AS count FROM scheduling.materials WHERE $1::uuid IS NULL OR user_id = $1';
@@ -39,7 +40,7 @@ const REVIEWS = `
 
 const SNOOZES = `
   SELECT p.user_id, p.material_id, p.revision, s.snooze_until_time, s.create_time, p.before_next_review_time,
-         p.after_next_review_time
+         p.after_next_review_time, p.cancel_revision
   FROM unnest($1::uuid[], $2::uuid[]) AS asked (user_id, material_id)
   JOIN scheduling.snoozed_materials p ON p.user_id = asked.user_id AND p.material_id = asked.material_id
   JOIN scheduling.snoozes s ON s.user_id = p.user_id AND s.snooze_id = p.snooze_id`;
@@ -81,5 +82,6 @@ function toSnooze(row: SnoozeRow): SnoozeOfMaterial {
     createTime: row.create_time,
     beforeNextReviewTime: row.before_next_review_time,
     afterNextReviewTime: row.after_next_review_time,
+    cancelRevision: row.cancel_revision,
   };
 }

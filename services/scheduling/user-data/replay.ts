@@ -12,11 +12,13 @@ export type SnoozeOfMaterial = {
   createTime: Date;
   beforeNextReviewTime: Date | null;
   afterNextReviewTime: Date;
+  /** The material's revision after the snooze was cancelled; null while it counts. */
+  cancelRevision: number | null;
 };
 
 /**
- * One sentence per inconsistency. A material must begin with the initial schedule, due at its creation; each review and snooze
- * must start from its predecessor's result and match a recomputation; the last result must match the material.
+ * One sentence per inconsistency. A material must begin with the initial schedule, due at its creation; each review, snooze and
+ * cancellation must start from its predecessor's result and match a recomputation; the last result must match the material.
  */
 export function findDrift(
   material: Material,
@@ -30,19 +32,31 @@ export function findDrift(
     if (show(wanted) !== show(found)) drift.push(`${what} is ${show(found)} where ${show(wanted)} follows`);
   };
   const events = [
-    ...reviews.map((review) => ({ revision: review.revision, review, snooze: undefined })),
-    ...snoozes.map((snooze) => ({ revision: snooze.revision, review: undefined, snooze })),
+    ...reviews.map((review) => ({ revision: review.revision, kind: 'review' as const, review })),
+    ...snoozes.map((snooze) => ({ revision: snooze.revision, kind: 'snooze' as const, snooze })),
+    ...snoozes.flatMap((snooze) =>
+      snooze.cancelRevision === null
+        ? []
+        : [{ revision: snooze.cancelRevision, kind: 'cancellation' as const, snooze }],
+    ),
   ].toSorted((a, b) => a.revision - b.revision);
   let revision = 0;
   for (const event of events) {
     if (event.revision <= revision) drift.push(`revision ${event.revision} comes after revision ${revision}`);
     revision = event.revision;
-    if (event.review !== undefined) {
+    if (event.kind === 'review') {
       const { before, after, quality, reviewTime } = event.review;
       expectSame(`before review ${revision}, the schedule`, state, before);
       expectSame(`after review ${revision}, the schedule`, applyReview(before, quality, reviewTime), after);
       state = after;
       lastReviewedTime = reviewTime;
+    } else if (event.kind === 'cancellation') {
+      const { beforeNextReviewTime, afterNextReviewTime } = event.snooze;
+      expectSame(`before the cancellation ${revision}, the schedule`, state, {
+        ...state,
+        nextReviewTime: afterNextReviewTime,
+      });
+      state = { ...state, nextReviewTime: beforeNextReviewTime };
     } else {
       const { beforeNextReviewTime, afterNextReviewTime, snoozeUntilTime, createTime } = event.snooze;
       expectSame(`before snooze ${revision}, the schedule`, state, {

@@ -7,7 +7,7 @@ import { toMaterialMessage } from '../materials/material-mapper.ts';
 import { requireUserId } from '../requests.ts';
 import { listReviews } from '../reviews/review-history-repository.ts';
 import { toReviewMessage } from '../reviews/review-mapper.ts';
-import { listSnoozes } from '../snoozes/snooze-lists-repository.ts';
+import { type ListedSnooze, listSnoozes } from '../snoozes/snooze-lists-repository.ts';
 import { toSnoozeMessage } from '../snoozes/snooze-mapper.ts';
 import { deleteUserData, FIRST_ID, readMaterials } from './user-data-repository.ts';
 
@@ -30,9 +30,11 @@ export function createUserDataHandlers({
         if (signal.aborted) return;
         await send({ review: toReviewMessage(review) });
       }
-      for await (const snooze of allRows(database, userId, listSnoozes)) {
+      const listSnoozesNow: ListOf<ListedSnooze> = (db, id, page) =>
+        listSnoozes(db, id, { ...page, now: now() });
+      for await (const snooze of allRows(database, userId, listSnoozesNow)) {
         if (signal.aborted) return;
-        await send({ snooze: toSnoozeMessage(snooze, snooze.materialIds) });
+        await send({ snooze: toSnoozeMessage(snooze) });
       }
     },
 
@@ -54,13 +56,10 @@ async function* allMaterials(db: Queryable, userId: string) {
 }
 
 type FromOldest<T> = { limit: number; after: T | undefined; order: 'oldest first' };
+type ListOf<T> = (db: Queryable, userId: string, page: FromOldest<T>) => Promise<T[]>;
 
 /** `list` returns the rows after one of its own, or the first ones. */
-async function* allRows<T>(
-  db: Queryable,
-  userId: string,
-  list: (db: Queryable, userId: string, page: FromOldest<T>) => Promise<T[]>,
-) {
+async function* allRows<T>(db: Queryable, userId: string, list: ListOf<T>) {
   for (let after: T | undefined; ; ) {
     const rows = await list(db, userId, { limit: ROWS_AT_A_TIME, after, order: 'oldest first' });
     yield* rows;

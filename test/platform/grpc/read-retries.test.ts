@@ -32,7 +32,11 @@ const startReplica = (replica: number) => {
     ...{ proto, domain: 'scheduling.v1', host: '127.0.0.1', port: 0, trust },
     logger: createLogger('test', 'silent'),
     services: [
-      implement<SnoozeServiceHandlers>(definition, { SnoozeMaterials: handle, ListSnoozes: handle }),
+      implement<SnoozeServiceHandlers>(definition, {
+        SnoozeMaterials: handle,
+        CancelSnooze: handle,
+        ListSnoozes: handle,
+      }),
     ],
   });
 };

@@ -22,6 +22,7 @@ const snooze: SnoozeOfMaterial = {
   createTime: snoozed,
   beforeNextReviewTime: created,
   afterNextReviewTime: snoozedUntil,
+  cancelRevision: null,
 };
 const gradeOf3: Review = {
   reviewId: 'r3',
@@ -113,6 +114,31 @@ test('a snooze has to begin with what its predecessor left, and to end with the 
   expect(findDrift({ ...fresh, nextReviewTime: firstDue, revision: 1 }, [], [wrong])).toEqual([
     'before snooze 1, the schedule is (ease factor 2.50, interval 0, repetitions 0, due never) where (ease factor 2.50, interval 0, repetitions 0, due 2026-12-01T10:00:00.000Z) follows',
     'after snooze 1, the schedule is (ease factor 2.50, interval 0, repetitions 0, due 2026-12-03T09:30:00.000Z) where (ease factor 2.50, interval 0, repetitions 0, due 2026-12-02T09:00:00.000Z) follows',
+  ]);
+});
+
+test('a cancelled snooze gives back the time of before it, and has to begin with what the snooze left', () => {
+  const cancelled = { ...snooze, cancelRevision: 3 };
+  expect(findDrift({ ...fresh, revision: 3 }, [], [cancelled])).toEqual([]);
+  const extended = {
+    ...{ ...snooze, revision: 2, beforeNextReviewTime: snoozedUntil, afterNextReviewTime: firstDue },
+    snoozeUntilTime: firstDue,
+  };
+  expect(
+    findDrift(
+      { ...fresh, revision: 4 },
+      [],
+      [
+        { ...cancelled, cancelRevision: 4 },
+        { ...extended, cancelRevision: 3 },
+      ],
+    ),
+  ).toEqual([]);
+  expect(findDrift({ ...fresh, revision: 3 }, [], [cancelled, extended])).toEqual([
+    'before the cancellation 3, the schedule is (ease factor 2.50, interval 0, repetitions 0, due 2026-12-02T09:00:00.000Z) where (ease factor 2.50, interval 0, repetitions 0, due 2026-12-03T09:30:00.000Z) follows',
+  ]);
+  expect(findDrift({ ...fresh, nextReviewTime: snoozedUntil, revision: 3 }, [], [cancelled])).toEqual([
+    'the schedule is (ease factor 2.50, interval 0, repetitions 0, due 2026-12-02T09:00:00.000Z) where (ease factor 2.50, interval 0, repetitions 0, due 2026-12-01T10:00:00.000Z) follows',
   ]);
 });
 

@@ -1,0 +1,69 @@
+// The SQL of events of users: written, listed, forgotten.
+import type { Queryable } from '../../platform/postgres/database.ts';
+import type { UserEvent } from '../user-event.ts';
+
+/** @throws pg's foreign key violation if there is no such user. */
+export async function insertUserEvent(db: Queryable, event: UserEvent): Promise<void> {
+  await db.query({
+    name: 'insert-user-event',
+    text: `INSERT INTO accounts.user_events
+             (user_id, event_time, event_id, action, actor, request_id, subject_ids, is_of_key, is_of_person)
+           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    values: [
+      event.userId,
+      event.eventTime,
+      event.eventId,
+      event.action,
+      event.actor,
+      event.requestId,
+      event.subjectIds,
+      event.isOfKey,
+      event.isOfPerson,
+    ],
+  });
+}
+
+export type EventFilter = { ofKeys: boolean; ofPersons: boolean; excludedActions: readonly string[] };
+
+/** Newest first, from after the event with the time and ID of `after`. */
+export function listUserEvents(
+  db: Queryable,
+  userId: string,
+  page: { limit: number; after: { time: Date; id: string } | undefined; filter: EventFilter },
+): Promise<UserEvent[]> {
+  const { limit, after, filter } = page;
+  return db.query<UserEvent>({
+    name: 'list-user-events',
+    text: `SELECT e.user_id AS "userId", e.event_time AS "eventTime", e.event_id AS "eventId", e.action, e.actor,
+             e.request_id AS "requestId", e.subject_ids AS "subjectIds", e.is_of_key AS "isOfKey",
+             e.is_of_person AS "isOfPerson"
+           FROM accounts.user_events e
+           WHERE e.user_id = $1 AND (e.event_time, e.event_id) < ($3, $4)
+             AND (e.is_of_key AND $5 OR e.is_of_person AND $6) AND e.action <> ALL ($7::text[])
+           ORDER BY e.event_time DESC, e.event_id DESC
+           LIMIT $2`,
+    values: [
+      userId,
+      limit,
+      after?.time ?? 'infinity',
+      after?.id ?? 'ffffffff-ffff-ffff-ffff-ffffffffffff',
+      filter.ofKeys,
+      filter.ofPersons,
+      filter.excludedActions,
+    ],
+  });
+}
+
+/** Deletes up to `limit` events from before `before`, of everyone. @returns how many. */
+export async function deleteOldUserEvents(db: Queryable, before: Date, limit: number): Promise<number> {
+  const rows = await db.query({
+    name: 'delete-old-user-events',
+    text: `DELETE FROM accounts.user_events e
+           USING (SELECT o.user_id, o.event_time, o.event_id FROM accounts.user_events o WHERE o.event_time < $1
+                  ORDER BY o.event_time LIMIT $2) AS old
+           WHERE e.user_id = old.user_id AND e.event_time = old.event_time AND e.event_id = old.event_id
+           RETURNING 1`,
+    values: [before, limit],
+  });
+  return rows.length;
+}

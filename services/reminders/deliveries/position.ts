@@ -1,0 +1,15 @@
+// Where a list of deliveries begins that is asked for by time.
+
+/** UUIDs begin with 48 bits, which are the milliseconds in those of version 7. */
+const TIME_DIGITS = 12;
+
+/**
+ * The ID below which are the deliveries of before `time`, and those of `time` itself with an ID below `id`. Deliveries have UUIDs
+ * of version 7, made of their create_time.
+ */
+export function idBelow({ time, id }: { time: Date; id: string }): string {
+  const digits = Math.max(0, time.getTime()).toString(16).padStart(TIME_DIGITS, '0');
+  const prefix = `${digits.slice(0, 8)}-${digits.slice(8)}`;
+  if (id.startsWith(prefix)) return id;
+  return id < prefix ? `${prefix}-0000-0000-000000000000` : `${prefix}-ffff-ffff-ffffffffffff`;
+}

@@ -1,0 +1,52 @@
+// The rpc of scheduling.v1.SnoozeService that ends a snooze early.
+import type { SnoozeServiceHandlers } from '../../../generated/scheduling/v1/SnoozeService.ts';
+import { ServiceError } from '../../platform/errors.ts';
+import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
+import type { Queryable } from '../../platform/postgres/database.ts';
+import { isUuid } from '../../platform/text.ts';
+import type { HandlerDependencies } from '../dependencies.ts';
+import { lockMaterials } from '../materials/materials-repository.ts';
+import { requireUserId } from '../requests.ts';
+import { cancelSnooze, findSnooze, listCancellable } from './snooze-cancellation-repository.ts';
+
+export function createSnoozeCancellationHandlers({
+  database,
+  now,
+}: HandlerDependencies): Pick<AsyncHandlers<SnoozeServiceHandlers>, 'CancelSnooze'> {
+  return {
+    async CancelSnooze({ userId, snoozeId }) {
+      requireUserId(userId);
+      if (!isUuid(snoozeId)) throw snoozeNotFound();
+      const cancellation = { userId, snoozeId, cancelTime: now() };
+      const materialIds = await database.transaction((tx) => putBack(tx, cancellation));
+      return { materialIds };
+    },
+  };
+}
+
+/** @returns the materials that got back their time. */
+async function putBack(
+  transaction: Queryable,
+  cancellation: { userId: string; snoozeId: string; cancelTime: Date },
+): Promise<string[]> {
+  const { userId, snoozeId, cancelTime } = cancellation;
+  const snooze = await findSnooze(transaction, userId, snoozeId);
+  if (snooze === undefined) throw snoozeNotFound();
+  if (snooze.snoozeUntilTime <= cancelTime) return [];
+  // Locked first, so that what was read of them stays true.
+  const locked = await lockMaterials(transaction, userId, snooze.materialIds);
+  const revisionOf = new Map(locked.map(({ materialId, revision }) => [materialId, revision]));
+  const waiting = await listCancellable(transaction, userId, snoozeId);
+  const [first, ...others] = waiting.map(({ materialId, beforeNextReviewTime }) => ({
+    materialId,
+    nextReviewTime: beforeNextReviewTime,
+    revision: (revisionOf.get(materialId) ?? 0) + 1,
+  }));
+  if (first === undefined) return [];
+  await cancelSnooze(transaction, cancellation, [first, ...others]);
+  return waiting.map(({ materialId }) => materialId);
+}
+
+function snoozeNotFound(): ServiceError {
+  return new ServiceError('NOT_FOUND', { message: 'There is no such snooze.' });
+}

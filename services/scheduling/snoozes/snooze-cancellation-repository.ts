@@ -1,0 +1,79 @@
+// The SQL that ends a snooze early, in the caller's transaction.
+import type { Queryable } from '../../platform/postgres/database.ts';
+import { IS_CANCELLABLE } from './snooze-sql.ts';
+
+const FIND = `
+  SELECT s.snooze_until_time, ARRAY(
+    SELECT p.material_id FROM scheduling.snoozed_materials p WHERE p.user_id = $1 AND p.snooze_id = $2) AS material_ids
+  FROM scheduling.snoozes s WHERE s.user_id = $1 AND s.snooze_id = $2`;
+
+const LIST_CANCELLABLE = `
+  SELECT p.material_id, p.before_next_review_time FROM scheduling.snoozed_materials p
+  WHERE p.user_id = $1 AND p.snooze_id = $2 AND ${IS_CANCELLABLE}
+  ORDER BY p.position`;
+
+const PUT_BACK = `
+  UPDATE scheduling.materials m
+  SET next_review_time = c.next_review_time, revision = c.revision, update_time = $2
+  FROM unnest($3::uuid[], $4::timestamptz[], $5::int[]) AS c (material_id, next_review_time, revision)
+  WHERE m.user_id = $1 AND m.material_id = c.material_id`;
+
+const CANCEL_FOR_MATERIALS = `
+  UPDATE scheduling.snoozed_materials p SET cancel_revision = c.revision
+  FROM unnest($3::uuid[], $4::int[]) AS c (material_id, revision)
+  WHERE p.user_id = $1 AND p.snooze_id = $2 AND p.material_id = c.material_id`;
+
+const CANCEL = `
+  UPDATE scheduling.snoozes SET cancel_time = coalesce(cancel_time, $3) WHERE user_id = $1 AND snooze_id = $2`;
+
+/** The learner has to be counted again; one mark is enough. */
+const MARK = `INSERT INTO scheduling.changed_learners (user_id, material_id, revision) VALUES ($1, $2, $3)`;
+
+/** undefined if the user has no such snooze. */
+export async function findSnooze(
+  db: Queryable,
+  userId: string,
+  snoozeId: string,
+): Promise<{ snoozeUntilTime: Date; materialIds: string[] } | undefined> {
+  const [row] = await db.query<{ snooze_until_time: Date; material_ids: string[] }>({
+    text: FIND,
+    values: [userId, snoozeId],
+  });
+  return row && { snoozeUntilTime: row.snooze_until_time, materialIds: row.material_ids };
+}
+
+/** The materials of a snooze that were neither reviewed nor snoozed since, with the time that each had before. */
+export async function listCancellable(
+  transaction: Queryable,
+  userId: string,
+  snoozeId: string,
+): Promise<{ materialId: string; beforeNextReviewTime: Date | null }[]> {
+  const rows = await transaction.query<{ material_id: string; before_next_review_time: Date | null }>({
+    text: LIST_CANCELLABLE,
+    values: [userId, snoozeId],
+  });
+  return rows.map((row) => ({
+    materialId: row.material_id,
+    beforeNextReviewTime: row.before_next_review_time,
+  }));
+}
+
+/** The effect of a cancellation on one material; `revision` is the material's after it. */
+export type ReturnedMaterial = { materialId: string; nextReviewTime: Date | null; revision: number };
+
+/** Gives locked materials of a snooze back their times, at least one. */
+export async function cancelSnooze(
+  transaction: Queryable,
+  { userId, snoozeId, cancelTime }: { userId: string; snoozeId: string; cancelTime: Date },
+  materials: readonly [ReturnedMaterial, ...ReturnedMaterial[]],
+): Promise<void> {
+  const materialIds = materials.map(({ materialId }) => materialId);
+  const times = materials.map(({ nextReviewTime }) => nextReviewTime);
+  const revisions = materials.map(({ revision }) => revision);
+  const run = (text: string, values: readonly unknown[]) =>
+    transaction.query({ text, values: [userId, ...values] });
+  await run(PUT_BACK, [cancelTime, materialIds, times, revisions]);
+  await run(CANCEL_FOR_MATERIALS, [snoozeId, materialIds, revisions]);
+  await run(CANCEL, [snoozeId, cancelTime]);
+  await run(MARK, [materialIds[0], revisions[0]]);
+}

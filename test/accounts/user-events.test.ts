@@ -1,0 +1,252 @@
+// What was done to a user: written with the change of a key, recorded for people, listed, forgotten.
+import { randomBytes, randomUUID } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ListUserEventsRequestInput } from '../../generated/accounts/v1/ListUserEventsRequest.ts';
+import type { UserEventServiceDefinition } from '../../generated/accounts/v1/UserEventService.ts';
+import { startAccounts } from '../../services/accounts/service.ts';
+import { ServiceError } from '../../services/platform/errors.ts';
+import { clientsOf, type GrpcClient } from '../../services/platform/grpc/client.ts';
+import type { GrpcServer } from '../../services/platform/grpc/server.ts';
+import { createLogger } from '../../services/platform/logging/logger.ts';
+import { type AccountsClients, createAccountsClients } from '../../services/programs/keys/clients.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+const trust = { serviceTokens: [], tls: undefined };
+const BY_OLGA = { requestId: 'r-1', caller: 'gateway/olga' };
+const peppers = [{ version: '1', secret: 'o'.repeat(32) }];
+
+let database: TestDatabase;
+let server: GrpcServer;
+let accounts: AccountsClients;
+let events: GrpcClient<UserEventServiceDefinition>;
+let sql: Client;
+
+const startService = () =>
+  startAccounts({
+    config: {
+      ...{ logLevel: 'silent', shutdownTimeoutMs: 1000, trust, host: '127.0.0.1', port: 0 },
+      ...{ databaseUrl: database.databaseUrl, peppers, keysPerHour: 100 },
+    },
+    logger: createLogger('test', 'silent'),
+    audit: () => {},
+    now: () => new Date(),
+  });
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  server = await startService();
+  const target = `127.0.0.1:${server.port}`;
+  accounts = createAccountsClients({ target, trust });
+  events = clientsOf('accounts.v1', { target, trust, caller: 'test', deadlineMs: 5000 })('UserEventService');
+  sql = new Client({ connectionString: database.databaseUrl });
+  await sql.connect();
+});
+afterAll(async () => {
+  events.close();
+  accounts.close();
+  await sql.end();
+  await server.close(500);
+  await database.drop();
+});
+
+async function newUser(): Promise<string> {
+  const email = `${randomBytes(8).toString('hex')}@example.com`;
+  return (await accounts.users.createUser({ email }, BY_OLGA)).user?.userId ?? '';
+}
+async function list(userId: string, request: ListUserEventsRequestInput = {}) {
+  return (await events.listUserEvents({ userId, ...request }, BY_OLGA)).events;
+}
+async function actions(userId: string, request: ListUserEventsRequestInput = {}) {
+  return (await list(userId, request)).map(({ action }) => action);
+}
+async function refusal(call: Promise<unknown>): Promise<string> {
+  const error = await call.then(
+    () => undefined,
+    (caught: unknown) => caught,
+  );
+  if (!(error instanceof ServiceError)) throw new Error('expected a refusal');
+  return error.field === undefined ? error.reason : `${error.reason} ${error.field}`;
+}
+
+describe('events of keys', () => {
+  test('say which key was created, rotated and revoked, by whom and in which request, and no secret', async () => {
+    const userId = await newUser();
+    const first = await accounts.apiKeys.createApiKey(
+      { userId, name: 'My phone' },
+      { requestId: 'r-2', caller: 'keys' },
+    );
+    const firstId = first.apiKey?.apiKeyId ?? '';
+    const second = await accounts.apiKeys.rotateApiKey({ apiKeyId: firstId }, BY_OLGA);
+    const secondId = second.apiKey?.apiKeyId ?? '';
+    for (const requestId of ['r-3', 'r-4'])
+      await accounts.apiKeys.revokeApiKey({ apiKeyId: firstId }, { ...BY_OLGA, requestId });
+    const found = await list(userId);
+    expect(
+      found.map(({ action, actor, requestId, subjectIds, kind }) => ({
+        ...{ action, actor, requestId, subjectIds, kind },
+      })),
+    ).toEqual([
+      {
+        ...{ action: 'revokeApiKey', actor: 'gateway/olga', requestId: 'r-3' },
+        ...{ subjectIds: [firstId], kind: 'USER_EVENT_KIND_KEY' },
+      },
+      {
+        ...{ action: 'rotateApiKey', actor: 'gateway/olga', requestId: 'r-1' },
+        ...{ subjectIds: [secondId, firstId], kind: 'USER_EVENT_KIND_KEY' },
+      },
+      {
+        ...{ action: 'createApiKey', actor: 'keys', requestId: 'r-2' },
+        ...{ subjectIds: [firstId], kind: 'USER_EVENT_KIND_KEY' },
+      },
+    ]);
+    const { rows } = await sql.query('SELECT * FROM accounts.user_events WHERE user_id = $1', [userId]);
+    expect(JSON.stringify(rows)).not.toMatch(/rmk_live_|My phone/);
+  });
+
+  test('are written with the change or not at all: a refused key leaves none', async () => {
+    const userId = await newUser();
+    expect(await refusal(accounts.apiKeys.createApiKey({ userId, scopes: ['all'] }, BY_OLGA))).toBe(
+      'INVALID_SCOPE',
+    );
+    expect(await list(userId)).toEqual([]);
+    await sql.query('ALTER TABLE accounts.user_events ADD CONSTRAINT none CHECK (false) NOT VALID');
+    expect(await refusal(accounts.apiKeys.createApiKey({ userId }, BY_OLGA))).toBe('INTERNAL_ERROR');
+    await sql.query('ALTER TABLE accounts.user_events DROP CONSTRAINT none');
+    expect((await accounts.apiKeys.listApiKeys({ userId }, BY_OLGA)).apiKeys).toEqual([]);
+  });
+});
+
+describe('what a person did', () => {
+  test('is recorded with the caller, the request and the ids', async () => {
+    const userId = await newUser();
+    const materialId = randomUUID();
+    await events.recordUserEvent({ userId, action: 'archiveMaterial', subjectIds: [materialId] }, BY_OLGA);
+    const [event] = await list(userId);
+    expect(event).toMatchObject({
+      ...{ action: 'archiveMaterial', actor: 'gateway/olga', requestId: 'r-1' },
+      ...{ subjectIds: [materialId], kind: 'USER_EVENT_KIND_OPERATOR' },
+    });
+  });
+
+  test('is bounded: 200 characters of a caller, 128 of a request id', async () => {
+    const userId = await newUser();
+    const call = { requestId: 'r'.repeat(500), caller: `gateway/${'o'.repeat(500)}` };
+    await events.recordUserEvent({ userId, action: 'updateUser' }, call);
+    const [event] = await list(userId);
+    expect([event?.actor.length, event?.requestId.length]).toEqual([200, 128]);
+  });
+
+  test.each([
+    ['an unknown user', { userId: randomUUID(), action: 'updateUser' }, 'NOT_FOUND'],
+    ['an action with text', { action: 'wrote “Dear Ada”' }, 'INVALID_REQUEST action'],
+    ['no action', { action: '' }, 'INVALID_REQUEST action'],
+    ['a subject that is no id', { action: 'a', subjectIds: ['Ohm’s law'] }, 'INVALID_REQUEST subject_ids'],
+    [
+      '101 subjects',
+      { action: 'a', subjectIds: Array.from({ length: 101 }, () => randomUUID()) },
+      'INVALID_REQUEST subject_ids',
+    ],
+  ])('is refused for %s', async (_what, request, refused) => {
+    const userId = await newUser();
+    expect(await refusal(events.recordUserEvent({ userId, ...request }, BY_OLGA))).toBe(refused);
+    expect(await list(userId)).toEqual([]);
+  });
+});
+
+describe('the list of events', () => {
+  const [T1, T2] = ['2026-11-01T10:00:00.000Z', '2026-11-01T10:00:00.001Z'];
+  const id = (last: string) => `00000000-0000-7000-8000-00000000000${last}`;
+  async function fill(): Promise<string> {
+    const userId = await newUser();
+    const rows: [string, string, string, boolean, boolean][] = [
+      [T1, id('1'), 'one', false, true],
+      [T1, id('2'), 'two', true, false],
+      [T1, id('3'), 'three', true, true],
+      [T2, id('0'), 'four', false, true],
+    ];
+    for (const row of rows)
+      await sql.query(
+        `INSERT INTO accounts.user_events (user_id, event_time, event_id, action, is_of_key, is_of_person,
+           actor, request_id, subject_ids) VALUES ($1, $2, $3, $4, $5, $6, 'a', 'r', '{}')`,
+        [userId, ...row],
+      );
+    return userId;
+  }
+
+  test('is in the order of time and id, newest first, page by page, whatever is added meanwhile', async () => {
+    const userId = await fill();
+    const first = await events.listUserEvents({ userId, pageSize: 2 }, BY_OLGA);
+    expect(first.events.map(({ action }) => action)).toEqual(['four', 'three']);
+    await events.recordUserEvent({ userId, action: 'five' }, BY_OLGA);
+    expect(await actions(userId, { pageSize: 2, pageToken: first.nextPageToken })).toEqual(['two', 'one']);
+  });
+
+  test('begins after a given time and id', async () => {
+    const userId = await fill();
+    const beforeTime = { seconds: Date.parse(T1) / 1000, nanos: 0 };
+    expect(await actions(userId, { beforeTime, beforeId: id('3') })).toEqual(['two', 'one']);
+    expect(await actions(userId, { beforeTime, beforeId: id('9') })).toEqual(['three', 'two', 'one']);
+  });
+
+  test('has the kinds asked for, without the actions named', async () => {
+    const userId = await fill();
+    expect(await actions(userId, { kinds: ['USER_EVENT_KIND_KEY'] })).toEqual(['three', 'two']);
+    expect(await actions(userId, { kinds: ['USER_EVENT_KIND_OPERATOR'] })).toEqual(['four', 'three', 'one']);
+    expect(await actions(userId, { excludedActions: ['four', 'one'] })).toEqual(['three', 'two']);
+  });
+
+  test.each([
+    ['before_id alone', { beforeId: randomUUID() }, 'INVALID_REQUEST before_id'],
+    ['before_time alone', { beforeTime: { seconds: 1 } }, 'INVALID_REQUEST before_id'],
+    [
+      'both ways to begin',
+      { beforeTime: { seconds: 1 }, beforeId: randomUUID(), pageToken: 'x' },
+      'INVALID_REQUEST page_token',
+    ],
+    ['an unnamed kind', { kinds: ['USER_EVENT_KIND_UNSPECIFIED' as const] }, 'INVALID_REQUEST kinds'],
+    ['a bad action', { excludedActions: ['a b'] }, 'INVALID_REQUEST excluded_actions'],
+  ])('refuses %s', async (_what, request, refused) => {
+    expect(await refusal(list(randomUUID(), request))).toBe(refused);
+  });
+});
+
+describe('events end', () => {
+  const insertAged = (userId: string, days: number, action: string) =>
+    sql.query(
+      `INSERT INTO accounts.user_events (user_id, event_time, event_id, action, is_of_key, is_of_person,
+         actor, request_id, subject_ids)
+       SELECT $1, now() - make_interval(days => $2), gen_random_uuid(), $3, false, true, 'a', 'r', '{}'
+       FROM generate_series(1, 1001)`,
+      [userId, days, action],
+    );
+
+  test('after 90 days, in batches, when a service starts', async () => {
+    const userId = await newUser();
+    await insertAged(userId, 91, 'old');
+    await events.recordUserEvent({ userId, action: 'new' }, BY_OLGA);
+    await insertAged(userId, 89, 'young');
+    const another = await startService();
+    const ages = async () => {
+      const { rows } = await sql.query(
+        'SELECT action, count(*)::int FROM accounts.user_events WHERE user_id = $1 GROUP BY action ORDER BY action',
+        [userId],
+      );
+      return rows.map(({ action, count }) => `${action} ${count}`);
+    };
+    while ((await ages()).some((line) => line.startsWith('old'))) await setImmediate();
+    expect(await ages()).toEqual(['new 1', 'young 1001']);
+    await another.close(500);
+  });
+
+  test('with their user', async () => {
+    const userId = await newUser();
+    await accounts.apiKeys.createApiKey({ userId }, BY_OLGA);
+    await events.recordUserEvent({ userId, action: 'updateUser' }, BY_OLGA);
+    expect(await actions(userId)).toEqual(['updateUser', 'createApiKey']);
+    await accounts.users.deleteUser({ userId }, BY_OLGA);
+    const { rows } = await sql.query('SELECT FROM accounts.user_events WHERE user_id = $1', [userId]);
+    expect(rows).toEqual([]);
+  });
+});
