@@ -8,7 +8,7 @@ import { review } from './review.ts';
 import type { Row } from './row.ts';
 import { search } from './search.ts';
 import { searchIndex } from './search-index.ts';
-import { due } from './snooze.ts';
+import { due } from './due.ts';
 
 export const ROWS: readonly Row[] = [
   ...[due, list, review, steady, half],
