@@ -1,7 +1,10 @@
 // Work that a process does again and again until it stops.
+import { endsWithin } from '../platform/concurrency/ends-within.ts';
 import type { Logger } from '../platform/logging/logger.ts';
 
 export type Loop = {
+  /** Ends a pause; during work, the next one. */
+  wake(): void;
   /** Resolves when the work in progress has ended. */
   stop(): Promise<void>;
 };
@@ -18,15 +21,11 @@ export function startLoop(options: {
   const { name, work, idleMs, logger } = options;
   let isStopped = false;
   let isFailing = false;
-  let wake = () => {};
-  const pause = () =>
-    new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, idleMs);
-      wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
+  let woken = Promise.withResolvers<void>();
+  const pause = async () => {
+    await endsWithin(woken.promise, idleMs);
+    woken = Promise.withResolvers();
+  };
   const run = async () => {
     while (!isStopped) {
       const hasMore = await work().then(
@@ -45,9 +44,10 @@ export function startLoop(options: {
   };
   const ended = run();
   return {
+    wake: () => woken.resolve(),
     stop() {
       isStopped = true;
-      wake();
+      woken.resolve();
       return ended;
     },
   };

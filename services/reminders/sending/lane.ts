@@ -146,6 +146,7 @@ export function startLane<Address>(options: LaneOptions<Address>): Loop {
   };
   const loop = startLoop({ name: `send ${name}`, work, idleMs: IDLE_MS, logger });
   return {
+    wake: loop.wake,
     async stop() {
       isStopping = true;
       await loop.stop();

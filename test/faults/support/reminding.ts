@@ -61,14 +61,19 @@ export async function startReminding(options: {
  */
 export async function storeUsers(
   { query }: Pick<Reminding, 'query'>,
-  { users, dueTime, endpoint }: { users: number; dueTime: Date; endpoint?: string },
+  {
+    users,
+    dueTime,
+    endpoint,
+    mailDomain = 'example.com',
+  }: { users: number; dueTime: Date; endpoint?: string; mailDomain?: string },
 ): Promise<string[]> {
   const added = await query<{ id: string }>(
     `INSERT INTO accounts.users (user_id, email, folded_email, plan, time_zone, create_time, update_time)
-     SELECT id, id || '@example.com', id || '@example.com', 'free', 'UTC', '2026-01-01', '2026-01-01'
+     SELECT id, id || '@' || $2, id || '@' || $2, 'free', 'UTC', '2026-01-01', '2026-01-01'
      FROM (SELECT gen_random_uuid() AS id FROM generate_series(1, $1::int)) AS ids
      RETURNING user_id AS id`,
-    [users],
+    [users, mailDomain],
   );
   const ids = added.map(({ id }) => id);
   await query(
