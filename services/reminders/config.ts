@@ -17,6 +17,8 @@ export type RemindersConfig = DatabaseServiceConfig &
     mailFrom: string;
     /** Connections to the mail server, each with one message at a time. */
     smtpConnections: number;
+    /** Reminders that a process claims in a second, at most. */
+    remindersPerSecond: number;
     /** What links begin with, without a slash at the end. */
     publicUrl: string;
     /** The learning app, which messages link to. */
@@ -39,6 +41,7 @@ export function readRemindersConfig(reader: EnvironmentReader): RemindersConfig 
     httpPort,
     ...readMail(reader),
     smtpConnections: reader.wholeNumber('SMTP_CONNECTIONS', 10, { min: 1, max: 100 }),
+    remindersPerSecond: reader.wholeNumber('REMINDERS_PER_SECOND', 200, { min: 1, max: 10_000 }),
     publicUrl: publicUrl.replace(/\/+$/, ''),
     appUrl: readUrl(reader, 'APP_URL'),
     vapidKeys: readPushKeys(reader),

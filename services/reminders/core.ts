@@ -39,6 +39,8 @@ export type CoreOptions = {
   channels: Channels;
   /** Mails that are being sent, or whose outcome is being stored. Default 30. */
   mailsAtOnce?: number;
+  /** Reminders that are claimed in a second, at most. Default 200. */
+  remindersPerSecond?: number;
   /** undefined: push is not set up. */
   push: PushSetUp | undefined;
   /** What links begin with, without a slash at the end. */

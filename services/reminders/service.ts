@@ -47,6 +47,7 @@ export async function startReminders(options: {
     config,
     channels: { email, push: push?.channel },
     mailsAtOnce: MAILS_PER_CONNECTION * config.smtpConnections,
+    remindersPerSecond: config.remindersPerSecond,
     push,
     publicUrl: config.publicUrl,
     logger,

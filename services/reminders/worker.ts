@@ -1,4 +1,5 @@
 // What a process of the service does by itself: claim, send, follow time zones, forget, delete.
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../platform/logging/logger.ts';
 import type { Telemetry } from '../platform/observability/telemetry.ts';
 import type { Channel, EmailAddress, PushAddress } from './channels/channel.ts';
@@ -12,7 +13,9 @@ import { reachByEmail, reachByPush } from './sending/reach.ts';
 import { createDeleteUnknown } from './user-data/delete-unknown.ts';
 import { followTimeZones } from './users/follow-time-zones.ts';
 
-const CLAIMS_AT_A_TIME = 500;
+/** Few, so that reviews wait for no long statement. */
+const CLAIMS_AT_A_TIME = 50;
+const REMINDERS_PER_SECOND = 200;
 const CLAIM_MS = 1000;
 const FOLLOW_MS = 20_000;
 const SWEEP_MS = 600_000;
@@ -23,36 +26,52 @@ const PUSHES_AT_ONCE = 128;
 
 export type Channels = { email: Channel<EmailAddress>; push: Channel<PushAddress> | undefined };
 
-/** Begins at once. The returned loop ends when all work in progress has ended. */
+/** Begins at once. Stopping resolves when all work in progress has ended. */
 export function startWorker(
   dependencies: Dependencies & {
     channels: Channels;
     publicUrl: string;
     random: () => number;
     mailsAtOnce?: number;
+    remindersPerSecond?: number;
     followMs?: number;
     telemetry: Telemetry;
     logger: Logger;
   },
-): Loop {
-  const { channels, logger, telemetry, database, now, mailsAtOnce = MAILS_AT_ONCE } = dependencies;
+): Pick<Loop, 'stop'> {
+  const { channels, logger, telemetry, database, now } = dependencies;
+  const { mailsAtOnce = MAILS_AT_ONCE, remindersPerSecond = REMINDERS_PER_SECOND } = dependencies;
   const { metrics } = telemetry;
   const lane = { ...dependencies, metrics };
   const { email, push } = channels;
   const repeat = (name: string, idleMs: number, work: () => Promise<boolean>) =>
     startLoop({ name, idleMs, work, logger });
   const deleteUnknown = createDeleteUnknown(dependencies);
+  const lanes = [
+    startLane({ ...lane, name: 'email', channel: email, reach: reachByEmail, parallel: mailsAtOnce }),
+    ...(push === undefined
+      ? []
+      : [startLane({ ...lane, name: 'push', channel: push, reach: reachByPush, parallel: PUSHES_AT_ONCE })]),
+  ];
+  const limit = Math.min(CLAIMS_AT_A_TIME, remindersPerSecond);
+  /** All that follows a claim costs far more than it does: at the pace of claims, a burst leaves room for people's requests. */
+  const claim = async () => {
+    const begun = performance.now();
+    const claimed = await claimDue(lane, limit);
+    if (claimed > 0) for (const { wake } of lanes) wake();
+    if (claimed < limit) return false;
+    const restMs = begun + (1000 * limit) / remindersPerSecond - performance.now();
+    await sleep(Math.max(0, restMs));
+    return true;
+  };
   const loops = [
-    repeat('claim', CLAIM_MS, async () => (await claimDue(lane, CLAIMS_AT_A_TIME)) === CLAIMS_AT_A_TIME),
+    ...lanes,
+    repeat('claim', CLAIM_MS, claim),
     repeat('follow time zones', dependencies.followMs ?? FOLLOW_MS, () =>
       followTimeZones(dependencies).then(() => false),
     ),
     repeat('forget', SWEEP_MS, () => sweepDeliveries(dependencies)),
     repeat('delete unknown users', DELETE_UNKNOWN_MS, () => deleteUnknown().then(() => false)),
-    startLane({ ...lane, name: 'email', channel: email, reach: reachByEmail, parallel: mailsAtOnce }),
-    ...(push === undefined
-      ? []
-      : [startLane({ ...lane, name: 'push', channel: push, reach: reachByPush, parallel: PUSHES_AT_ONCE })]),
   ];
   metrics.gauge('srs_reminders_waiting', async () => {
     const { reminders, deliveries } = await countWaiting(database, now());
