@@ -82,8 +82,7 @@ test.skipIf(!hasCitus)(
     for (const statement of statements) {
       const { shardsOfATable, nodes } = await routeOf(statement);
       if (shardsOfATable > 1 || nodes > 1) many.add(statement.functionName);
-      // The one row about all users is on the coordinator.
-      if (nodes === 0 && !statement.text.includes('scheduling.overview')) local.add(flatten(statement.text));
+      if (nodes === 0) local.add(flatten(statement.text));
     }
     expect([...many].toSorted()).toEqual(Object.keys(ALL_SHARDS).toSorted());
     expect([...local].toSorted()).toEqual([
