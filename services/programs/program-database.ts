@@ -2,8 +2,8 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { startEmbeddedPostgres } from '../embedded-postgres/embedded-postgres.ts';
-import { readSessionUrl } from '../platform/process/common-config.ts';
 import { type Environment, readEnvironment } from '../platform/process/config.ts';
+import { readSessionUrl } from '../platform/process/database-config.ts';
 import { createNarrator } from '../platform/process/narrator.ts';
 
 /** `place` names it without its password. */

@@ -15,6 +15,7 @@ import {
   storeOverview,
   takeMarks,
 } from './learners/recount-repository.ts';
+import { EVERYONE, type NodeGate } from './nodes/node-gate.ts';
 
 const COUNT_EVERY_MS = 240_000;
 /** How often a process looks whether a count is due. */
@@ -89,14 +90,15 @@ async function* allUsers(transaction: Queryable) {
 /** Counts now and regularly. @returns a function that stops it. */
 export function countRegularly(
   database: Database,
-  { now, logger, telemetry }: { now: () => Date; logger: Logger; telemetry: Telemetry },
+  { gate, ...options }: { gate: NodeGate; now: () => Date; logger: Logger; telemetry: Telemetry },
 ): () => void {
+  const { now, logger, telemetry } = options;
   let [doneTime, isBusy] = [performance.now(), false];
   const count = async () => {
     if (isBusy) return;
     isBusy = true;
     try {
-      await countLearners(database, now(), COUNT_EVERY_MS);
+      await gate(EVERYONE, () => countLearners(database, now(), COUNT_EVERY_MS));
       doneTime = performance.now();
     } catch (error) {
       logger.warn({ err: error }, 'could not count the learners');

@@ -24,18 +24,17 @@ const TELL_FUNCTIONS = `
   SELECT create_distributed_function(oid::regprocedure) FROM (
     SELECT oid FROM pg_proc WHERE pronamespace = 'scheduling'::regnamespace AND prokind = 'f' ORDER BY oid) AS ours`;
 
-/**
- * Citus runs apply_review on the node of its user. It must not do so with insert_material, whose lock would not conflict there
- * with that of a user deletion on the coordinator.
- */
-const APPLY_REVIEW = `
-  SELECT oid FROM pg_proc WHERE pronamespace = 'scheduling'::regnamespace AND proname = 'apply_review'`;
+/** Functions about one user, which is their first argument: Citus runs them on the node with the user's rows. */
+const OF_USER = `
+  SELECT oid, proargnames[1] AS user_id FROM pg_proc
+  WHERE pronamespace = 'scheduling'::regnamespace AND proname IN ('apply_review', 'insert_material')`;
 const DELEGATE = `
-  SELECT create_distributed_function(oid::regprocedure, 'of_user_id', colocate_with => '${DISTRIBUTED_TABLES[0]}')
-  FROM (${APPLY_REVIEW}) AS ours`;
-const IS_DELEGATED = `
-  SELECT EXISTS (SELECT FROM pg_dist_object
-                 WHERE objid IN (${APPLY_REVIEW}) AND distribution_argument_index IS NOT NULL) AS delegated`;
+  SELECT create_distributed_function(oid::regprocedure, user_id, colocate_with => '${DISTRIBUTED_TABLES[0]}')
+  FROM (${OF_USER}) AS ours`;
+const ARE_DELEGATED = `
+  SELECT bool_and(EXISTS (SELECT FROM pg_dist_object
+                          WHERE objid = ours.oid AND distribution_argument_index IS NOT NULL)) AS delegated
+  FROM (${OF_USER}) AS ours`;
 
 /** "srs2" in ASCII: the advisory lock that serializes concurrent runs. */
 const DISTRIBUTION_LOCK = 0x73727332;
@@ -43,7 +42,7 @@ const DISTRIBUTION_LOCK = 0x73727332;
 export type Distribution = { state: 'no-citus' } | { state: 'distributed'; tables: string[] };
 
 /**
- * Distributes the remaining tables atomically, and delegates reviews; the schema must be migrated. Writes wait until the end.
+ * Distributes the remaining tables atomically, and delegates functions; the schema must be migrated. Writes wait until the end.
  * @returns the tables that this run distributed; `no-citus` if the extension is not installed.
  */
 export async function distributeScheduling(databaseUrl: string): Promise<Distribution> {
@@ -88,9 +87,9 @@ async function distribute(client: Client): Promise<string[]> {
   return missing;
 }
 
-/** Whether Citus runs a review on the node of its user; false until --distribute has run with this version. */
-export async function areReviewsDelegated(db: Queryable): Promise<boolean> {
-  const [row] = await db.query<{ delegated: boolean }>({ text: IS_DELEGATED, values: [] });
+/** Whether Citus runs our functions on the nodes of their users; false until --distribute has run with this version. */
+export async function areFunctionsDelegated(db: Queryable): Promise<boolean> {
+  const [row] = await db.query<{ delegated: boolean }>({ text: ARE_DELEGATED, values: [] });
   return row?.delegated === true;
 }
 

@@ -41,8 +41,8 @@ import { deleteOldIdempotencyRecords } from './idempotency/idempotency-repositor
 import { createLearnerHandlers } from './learners/learners-handlers.ts';
 import { createMaterialListHandlers } from './materials/material-lists-handlers.ts';
 import { createMaterialHandlers } from './materials/materials-handlers.ts';
-import { createNodeGate, NO_GATE, withGate } from './nodes/node-gate.ts';
-import { createNodeMap } from './nodes/node-map.ts';
+import { type Cluster, openCluster } from './nodes/cluster.ts';
+import { NO_GATE, withGate } from './nodes/node-gate.ts';
 import { createReviewHandlers } from './reviews/reviews-handlers.ts';
 import { createSnoozeHandlers } from './snoozes/snoozes-handlers.ts';
 import { createDueCountHandlers } from './statistics/due-counts-handlers.ts';
@@ -65,16 +65,14 @@ export async function startScheduling(options: {
   telemetry?: Telemetry;
 }): Promise<GrpcServer> {
   const { config, logger, now, telemetry = NO_TELEMETRY } = options;
-  const database = await openServiceDatabase({ place: config, schema: schedulingSchema, logger, telemetry });
-  let stopNodeMap: (() => void) | undefined;
+  const first = await openServiceDatabase({ place: config, schema: schedulingSchema, logger, telemetry });
+  let cluster: Cluster | undefined;
   try {
+    if (await isDistributed(first)) cluster = await openCluster(first, { place: config, logger, telemetry });
+    const { database, gate } = cluster ?? { database: first, gate: NO_GATE };
     const newId = (time: Date) => uuidV7({ msecs: time.getTime() });
     const dependencies = { database, now, newId };
-    const nodes = (await isDistributed(database)) ? await createNodeMap(database, logger) : undefined;
-    stopNodeMap = nodes?.stop;
-    if (nodes !== undefined) database.expectNodes();
-    const gate = nodes === undefined ? NO_GATE : createNodeGate(nodes.nodeOf);
-    const placed = { ...dependencies, isDistributed: nodes !== undefined, gate };
+    const placed = { ...dependencies, isDistributed: cluster !== undefined, gate };
     const proto = loadProto('scheduling/v1');
     const define = <D extends Parameters<typeof implement>[0]>(name: string) =>
       serviceDefinition<D>(proto, `scheduling.v1.${name}`);
@@ -104,7 +102,7 @@ export async function startScheduling(options: {
         ),
         implement<LearnerServiceHandlers>(
           define<LearnerServiceDefinition>('LearnerService'),
-          createLearnerHandlers(dependencies),
+          withGate(gate, createLearnerHandlers(dependencies)),
         ),
         implement<UserDataServiceHandlers>(
           define<UserDataServiceDefinition>('UserDataService'),
@@ -114,19 +112,19 @@ export async function startScheduling(options: {
     });
     const stopWatching = watchDatabase(database, server.setServing);
     const stopSweeping = sweepRegularly(database, { now, logger, telemetry });
-    const stopCounting = countRegularly(database, { now, logger, telemetry });
+    const stopCounting = countRegularly(database, { gate, now, logger, telemetry });
     const close = async (timeoutMs: number) => {
       stopWatching();
       stopSweeping();
       stopCounting();
-      stopNodeMap?.();
       await server.close(timeoutMs);
-      await database.close();
+      await cluster?.close();
+      await first.close();
     };
     return { port: server.port, close };
   } catch (error) {
-    stopNodeMap?.();
-    await database.close();
+    await cluster?.close();
+    await first.close();
     throw error;
   }
 }

@@ -44,7 +44,7 @@ test.skipIf(!hasCitus)('the cluster is examined before, during and after the dis
   const free = 'N connections are free; one scheduling may need 16';
   const workers = database.workers.map(() => ['citus', 'ok', free]);
   expect(await findings(database.databaseUrl)).toEqual([
-    ['citus', 'ok', 'distributed, and reviews run on the nodes of their users'],
+    ['citus', 'ok', 'distributed, and functions run on the nodes of their users'],
     ...workers,
   ]);
   const sql = new Client({ connectionString: database.databaseUrl });
@@ -52,7 +52,7 @@ test.skipIf(!hasCitus)('the cluster is examined before, during and after the dis
   await sql.query('UPDATE pg_dist_object SET distribution_argument_index = NULL');
   await sql.end();
   expect(await findings(database.databaseUrl)).toEqual([
-    ['citus', 'warning', 'reviews run on the coordinator'],
+    ['citus', 'warning', 'functions run on the coordinator'],
     ...workers,
   ]);
 });

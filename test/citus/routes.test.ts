@@ -88,7 +88,6 @@ test.skipIf(!hasCitus)(
     expect([...local].toSorted()).toEqual([
       expect.stringMatching(/^INSERT INTO scheduling\.overview /),
       'SELECT as_of_time AS "asOfTime", summary FROM scheduling.overview',
-      'SELECT pg_advisory_xact_lock(scheduling.user_lock($1))',
       'SELECT pg_try_advisory_xact_lock($1) AS is_locked',
       'SET LOCAL enable_bitmapscan = off',
       "SET LOCAL statement_timeout = ''",

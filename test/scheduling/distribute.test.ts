@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { type Database, openDatabase } from '../../services/platform/postgres/database.ts';
 import {
-  areReviewsDelegated,
+  areFunctionsDelegated,
   distributeScheduling,
   isDistributed,
 } from '../../services/scheduling/distribute.ts';
@@ -109,7 +109,7 @@ describe('--distribute', () => {
     expect(functions).toEqual(expect.arrayContaining(['scheduling.user_lock', 'scheduling.insert_material']));
     expect(new Set(functions).size).toBe(functions.length);
     expect(await isDistributed(database)).toBe(true);
-    expect(await areReviewsDelegated(database)).toBe(true);
+    expect(await areFunctionsDelegated(database)).toBe(true);
     await database.close();
     // A service that starts now finds it out by itself.
     await (await here.startAnother()).close(1000);

@@ -19,8 +19,8 @@ export type Queryable = {
 };
 
 export type Database = Queryable & {
-  /** Runs `work` in one transaction: committed when it resolves, rolled back when it throws. */
-  transaction<T>(work: (connection: Queryable) => Promise<T>): Promise<T>;
+  /** Runs `work` in one transaction: committed when it resolves, rolled back when it throws. `userId`: whose rows it is about. */
+  transaction<T>(work: (connection: Queryable) => Promise<T>, userId?: string): Promise<T>;
   /** Number of successful statements so far; while it rises, a health check need not query. */
   answers(): number;
   /** From now on, the faults of a connection are those of a session of a Citus coordinator. */

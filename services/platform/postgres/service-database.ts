@@ -1,7 +1,7 @@
 // The database of a service: its pool, with its schema migrated.
 import type { Logger } from '../logging/logger.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
-import type { DatabasePlace } from '../process/common-config.ts';
+import type { DatabasePlace } from '../process/database-config.ts';
 import { type Database, openDatabase } from './database.ts';
 import { addDatabaseChecks } from './database-checks.ts';
 import { migrate } from './migrate.ts';

@@ -1,6 +1,7 @@
 // The environment variables that all services share: logging, shutdown, gRPC authentication.
 import { readFileSync } from 'node:fs';
 import type { EnvironmentReader } from './config.ts';
+import { type DatabasePlace, readDatabasePlace } from './database-config.ts';
 
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -46,9 +47,6 @@ export function readTarget(reader: EnvironmentReader, name: string, port: number
   return reader.text(`${name}_URL`) ?? `127.0.0.1:${reader.port(`${name}_PORT`, port)}`;
 }
 
-/** Where a database is; the second if the first does not lead to sessions of PostgreSQL. */
-export type DatabasePlace = { databaseUrl: string; databaseSessionUrl?: string | undefined };
-
 export type DatabaseServiceConfig = CommonConfig & DatabasePlace & { host: string; port: number };
 
 /** What a gRPC service with a database of its own reads; `keeps` says what it keeps there. */
@@ -63,25 +61,9 @@ export function readDatabaseServiceConfig(
     ...common,
     host,
     port: reader.port(portName, port),
-    databaseUrl: readDatabaseUrl(reader, `the PostgreSQL to keep ${keeps} in`),
-    databaseSessionUrl: reader.text('DATABASE_SESSION_URL'),
+    ...readDatabasePlace(reader, keeps),
   };
 }
-
-/** DATABASE_URL, which may contain a password, so a problem does not repeat it. `purpose` says what it is for. */
-export function readDatabaseUrl(reader: EnvironmentReader, purpose: string): string {
-  const url = reader.required('DATABASE_URL', `${purpose}, as postgres://user:password@host:5432/name`);
-  const isUrl = URL.canParse(url) && /^(postgres|postgresql|socket):$/.test(new URL(url).protocol);
-  if (url !== '' && !isUrl && !url.startsWith('/'))
-    reader.problem(
-      'DATABASE_URL must be a URL such as postgres://user:password@host:5432/name, special characters in the password percent-encoded',
-    );
-  return url;
-}
-
-/** DATABASE_SESSION_URL, else DATABASE_URL: for programs that need a session of PostgreSQL. */
-export const readSessionUrl = (reader: EnvironmentReader, purpose: string): string =>
-  reader.text('DATABASE_SESSION_URL') ?? readDatabaseUrl(reader, purpose);
 
 function readTls(reader: EnvironmentReader): GrpcTrust['tls'] {
   const names = ['GRPC_TLS_CERT', 'GRPC_TLS_KEY', 'GRPC_TLS_CA'] as const;

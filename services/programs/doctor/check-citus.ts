@@ -1,6 +1,6 @@
 // Checks a Citus cluster: whether the tables are distributed, and whether each worker is reachable and has free slots.
 import type { Queryable } from '../../platform/postgres/database.ts';
-import { areReviewsDelegated, isDistributed } from '../../scheduling/distribute.ts';
+import { areFunctionsDelegated, isDistributed } from '../../scheduling/distribute.ts';
 import { checkNamed, type Finding } from './finding.ts';
 
 /** Slots that a scheduling process may need on each worker, one for each of its connections. */
@@ -30,9 +30,9 @@ export async function checkCitus(db: Queryable): Promise<Finding[]> {
     ];
   if (!(await isDistributed(db)))
     return [warning('the tables are not distributed', 'run npm run migrate -- --distribute')];
-  const delegated = (await areReviewsDelegated(db))
-    ? ok('distributed, and reviews run on the nodes of their users')
-    : warning('reviews run on the coordinator', 'run npm run migrate -- --distribute once more');
+  const delegated = (await areFunctionsDelegated(db))
+    ? ok('distributed, and functions run on the nodes of their users')
+    : warning('functions run on the coordinator', 'run npm run migrate -- --distribute once more');
   const workers = await query<{ place: string; active: boolean }>(WORKERS);
   const slots = await query<{ place: string; success: boolean; result: string }>(SLOTS);
   const found = workers.map(({ place, active }) => {

@@ -86,7 +86,7 @@ export function readStartSettings(given: Environment, kept: Secrets = STAND_INS)
     environment,
     dataDir,
     /** undefined: the embedded PostgreSQL of `dataDir`. */
-    databaseUrl: environment.DATABASE_URL || undefined,
+    databaseUrl: environment.DATABASE_URL ? scheduling.databaseUrl : undefined,
     rest,
     accounts,
     scheduling,

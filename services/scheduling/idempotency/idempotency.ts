@@ -47,7 +47,7 @@ export async function executeIdempotently<R extends object>(
     }
     // The key contains the rpc, so the stored response has type R.
     return { ...(known.response as R), replayed: true };
-  });
+  }, key.userId);
 }
 
 /** Sorts fields by name; JSON omits undefined ones. */

@@ -10,20 +10,26 @@ import type { NodeOf } from './node-map.ts';
  */
 export type NodeGate = <T>(userId: string, work: () => Promise<T>, isAlone?: boolean) => Promise<T>;
 
+/** In place of a user: work that needs all nodes. It has a share and failures of its own. */
+export const EVERYONE = 'everyone';
+const ALL_NODES = -1;
+
 /** On one PostgreSQL there is nothing to keep apart. */
 export const NO_GATE: NodeGate = (_, work) => work();
 
 /**
- * Requests at once per node, of a pool of 16 connections. A node that hangs keeps a connection up to 10 s for each that fails: so
- * at most four, two that follow before the third failure, and one every two seconds.
+ * Requests at once per node, of 16 connections to the coordinator or 8 to the node. A node that hangs keeps a connection up to 10 s
+ * for each that fails: so at most four, two that follow before the third failure, and one every two seconds.
  */
 const SHARE = 4;
 /** The connect time-out of the pool. */
 const WAIT_MS = 750;
+/** A node that keeps all its places so long without an answer seems to hang; normally it answers within milliseconds. */
+const SILENT_MS = 100;
 /** After so many failures in a row, one request at a time finds out whether the node responds again. */
 const FAILURES = 3;
 
-type Node = { running: number; failures: number; waiting: (() => void)[] };
+type Node = { running: number; failures: number; answerTime: number; waiting: (() => void)[] };
 
 export function createNodeGate(nodeOf: NodeOf): NodeGate {
   const nodes = new Map<number, Node>();
@@ -31,10 +37,12 @@ export function createNodeGate(nodeOf: NodeOf): NodeGate {
   const enter = async (node: Node, isAlone: boolean) => {
     const isDown = node.failures >= FAILURES;
     if ((isAlone || !isDown) && node.running < placesOf(node)) {
+      if (node.running === 0) node.answerTime = performance.now();
       node.running += 1;
       return;
     }
-    if (node.failures >= FAILURES)
+    const isSilent = performance.now() - node.answerTime > SILENT_MS;
+    if (isDown || (isSilent && !isAlone))
       throw new ServiceError('UNAVAILABLE', { cause: new Error('node is down') });
     const turn = Promise.withResolvers<void>();
     node.waiting.push(turn.resolve);
@@ -44,14 +52,15 @@ export function createNodeGate(nodeOf: NodeOf): NodeGate {
     throw new ServiceError('UNAVAILABLE', { cause: new Error('too many requests wait for a node') });
   };
   return async (userId, work, isAlone = true) => {
-    const group = isUuid(userId) ? nodeOf(userId) : undefined;
+    const group = userId === EVERYONE ? ALL_NODES : isUuid(userId) ? nodeOf(userId) : undefined;
     if (group === undefined) return work();
-    const node = nodes.get(group) ?? { running: 0, failures: 0, waiting: [] };
+    const node = nodes.get(group) ?? { running: 0, failures: 0, answerTime: 0, waiting: [] };
     nodes.set(group, node);
     await enter(node, isAlone);
     try {
       const result = await work();
       node.failures = 0;
+      node.answerTime = performance.now();
       return result;
     } catch (error) {
       node.failures = toServiceError(error).reason === 'UNAVAILABLE' ? node.failures + 1 : 0;
@@ -65,7 +74,7 @@ export function createNodeGate(nodeOf: NodeOf): NodeGate {
   };
 }
 
-/** The same handlers, each of whose requests for one user passes the gate. Batches of several users pass it one by one. */
+/** The same handlers, whose requests pass the gate: for their user, or for everyone. Batches of several users pass it one by one. */
 export function withGate<H extends Record<string, (...args: never[]) => Promise<unknown>>>(
   gate: NodeGate,
   handlers: H,
@@ -75,9 +84,10 @@ export function withGate<H extends Record<string, (...args: never[]) => Promise<
     return [
       name,
       (request: OfUsers, ...rest: unknown[]) => {
-        const { userId } = request.requests?.length === 1 ? (request.requests[0] ?? request) : request;
+        const { requests, userIds } = request;
         const work = () => run(request, ...rest);
-        return userId === undefined ? work() : gate(userId, work);
+        if (userIds !== undefined || (requests !== undefined && requests.length !== 1)) return work();
+        return gate((requests?.[0] ?? request).userId ?? EVERYONE, work);
       },
     ];
   });
@@ -85,4 +95,4 @@ export function withGate<H extends Record<string, (...args: never[]) => Promise<
   return Object.fromEntries(gated) as H;
 }
 
-type OfUsers = { userId?: string; requests?: readonly { userId?: string }[] };
+type OfUsers = { userId?: string; userIds?: readonly string[]; requests?: readonly { userId?: string }[] };

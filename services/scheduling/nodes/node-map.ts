@@ -6,7 +6,7 @@ import { uuidHash } from './uuid-hash.ts';
 /** The group of the node with a user's rows; undefined if it is not known. */
 export type NodeOf = (userId: string) => number | undefined;
 
-/** Shards move seldom. A stale node is harmless: it decides only whose share of the connections a request uses. */
+/** Shards move seldom. A stale node is harmless: every node can run every statement. */
 const RENEW_MS = 10_000;
 
 const PLACEMENTS = `
@@ -17,18 +17,23 @@ const PLACEMENTS = `
 
 type Placement = { first: number; last: number; node: number };
 
-/** Reads the placements of the shards, and again every 10 s. @returns the look-up, and a function that stops reading. */
+/**
+ * Reads the placements of the shards, and again every 10 s, with `onRead` each time. @returns the look-up, and a function that
+ * stops reading.
+ */
 export async function createNodeMap(
   db: Queryable,
-  logger: Logger,
+  { onRead, logger }: { onRead: () => Promise<unknown>; logger: Logger },
 ): Promise<{ nodeOf: NodeOf; stop(): void }> {
   const read = () => db.query<Placement>({ text: PLACEMENTS, values: [] });
   let placements = await read();
+  await onRead();
   const renew = async () => {
     placements = await read().catch((error: unknown) => {
       logger.debug({ err: error }, 'could not read the placements of shards');
       return placements;
     });
+    await onRead();
   };
   const timer = setInterval(() => void renew(), RENEW_MS).unref();
   const nodeOf = (userId: string) => {

@@ -20,7 +20,9 @@ export function createDueCountHandlers(
   const { database, now } = dependencies;
   const inTurn = atMost(AT_ONCE);
   const read = acrossUsers(dependencies, (requests: readonly DueCountRequest[]) =>
-    inTurn(() => database.transaction((connection) => readDueCounts(connection, requests))),
+    inTurn(() =>
+      database.transaction((connection) => readDueCounts(connection, requests), requests[0]?.userId),
+    ),
   );
   return {
     async BatchGetDueCounts({ userIds, timeZones, asOfTime }) {

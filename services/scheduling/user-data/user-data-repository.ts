@@ -10,7 +10,9 @@ const READ_MATERIALS = `
   ORDER BY m.material_id
   LIMIT $3`;
 
-const LOCK_USER = 'SELECT pg_advisory_xact_lock(scheduling.user_lock($1))';
+/** Reads a table of the user, so that Citus takes the lock where insert_material does: on the node with the user's rows. */
+const LOCK_USER = `
+  SELECT pg_advisory_xact_lock(scheduling.user_lock($1)), count(*) FROM scheduling.deleted_users WHERE user_id = $1`;
 /** Longer than the default statement time-out, since a user can have many rows. */
 const ALLOW_TIME = `SET LOCAL statement_timeout = '60s'`;
 const BURY = `

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ServiceError } from '../../../services/platform/errors.ts';
-import { createNodeGate } from '../../../services/scheduling/nodes/node-gate.ts';
+import { createNodeGate, EVERYONE } from '../../../services/scheduling/nodes/node-gate.ts';
 import { refusal } from '../../support/scheduling.ts';
 
 const SICK = '00000000-0000-7000-8000-000000000001';
@@ -79,4 +79,28 @@ test('errors of requests themselves do not count as failures of the node', async
   expect(two.begun()).toBe(2);
   two.resolve('done');
   await Promise.all(both);
+});
+
+test('a batch does not wait for a node that keeps its places for 0.1 s without an answer', async () => {
+  const gate = gateOf();
+  const slow = work();
+  const four = Array.from({ length: 4 }, () => gate(SICK, slow.run));
+  const alone = gate(SICK, async () => 'waited');
+  await expect
+    .poll(() => Promise.race([refusal(gate(SICK, slow.run, false)), settled()]))
+    .toBe('UNAVAILABLE');
+  slow.resolve('done');
+  await Promise.all(four);
+  expect(await alone).toBe('waited');
+});
+
+test('work for everyone has four places of its own', async () => {
+  const gate = gateOf();
+  const [everyone, sick] = [work(), work()];
+  const running = Array.from({ length: 5 }, () => gate(EVERYONE, everyone.run));
+  running.push(gate(SICK, sick.run));
+  await settled();
+  expect([everyone.begun(), sick.begun()]).toEqual([4, 1]);
+  for (const each of [everyone, sick]) each.resolve('done');
+  await Promise.all(running);
 });

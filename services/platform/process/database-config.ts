@@ -1,0 +1,40 @@
+// The environment variables that say where the database is.
+import type { EnvironmentReader } from './config.ts';
+
+/** Where a database is; the second if the first does not lead to sessions of PostgreSQL. */
+export type DatabasePlace = {
+  /** Of the first host of DATABASE_URL. */
+  databaseUrl: string;
+  databaseSessionUrl?: string | undefined;
+  /** Of the other hosts. */
+  otherHostUrls?: readonly string[] | undefined;
+};
+
+/** `keeps` says what a service keeps in the database. */
+export function readDatabasePlace(reader: EnvironmentReader, keeps: string): DatabasePlace {
+  const [databaseUrl = '', ...otherHostUrls] = readDatabaseUrls(reader, `the PostgreSQL to keep ${keeps} in`);
+  return { databaseUrl, databaseSessionUrl: reader.text('DATABASE_SESSION_URL'), otherHostUrls };
+}
+
+/** DATABASE_SESSION_URL, else the first host of DATABASE_URL: for programs that need a session of PostgreSQL. */
+export const readSessionUrl = (reader: EnvironmentReader, purpose: string): string =>
+  reader.text('DATABASE_SESSION_URL') ?? readDatabaseUrls(reader, purpose)[0] ?? '';
+
+/** A URL for each host of DATABASE_URL. It may contain a password, so a problem does not repeat it. `purpose` says what it is for. */
+function readDatabaseUrls(reader: EnvironmentReader, purpose: string): string[] {
+  const text = reader.required('DATABASE_URL', `${purpose}, as postgres://user:password@host:5432/name`);
+  const urls = urlsOfHosts(text);
+  const isUrl = (url: string) =>
+    URL.canParse(url) && /^(postgres|postgresql|socket):$/.test(new URL(url).protocol);
+  if (text !== '' && !urls.every(isUrl) && !text.startsWith('/'))
+    reader.problem(
+      'DATABASE_URL must be a URL such as postgres://user:password@host:5432/name, special characters in the password percent-encoded',
+    );
+  return urls;
+}
+
+/** libpq's form of several hosts, postgres://user@one:5432,two:5432/name, as one URL each, which pg needs. */
+export function urlsOfHosts(url: string): string[] {
+  const [, start, hosts, end] = /^(postgres(?:ql)?:\/\/(?:[^@/?]*@)?)([^/?]+)(.*)$/s.exec(url) ?? [];
+  return hosts === undefined ? [url] : hosts.split(',').map((host) => `${start}${host}${end}`);
+}

@@ -1,0 +1,121 @@
+// DATABASE_URL with all hosts of a cluster: a user's statements enter at the node with the user's rows.
+import { Client } from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createLogger } from '../../services/platform/logging/logger.ts';
+import { openDatabase } from '../../services/platform/postgres/database.ts';
+import { migrate } from '../../services/platform/postgres/migrate.ts';
+import { distributeScheduling } from '../../services/scheduling/distribute.ts';
+import { schedulingSchema, startScheduling } from '../../services/scheduling/service.ts';
+import { deleteUserData } from '../../services/scheduling/user-data/user-data-repository.ts';
+import { createCitusDatabase, hasCitus } from '../support/citus.ts';
+import { CALL, closeClients, connectScheduling, newUserId } from '../support/scheduling.ts';
+
+const logger = createLogger('test', 'silent');
+let cluster: Awaited<ReturnType<typeof createCitusDatabase>>;
+let service: Awaited<ReturnType<typeof startScheduling>>;
+let here: ReturnType<typeof connectScheduling>;
+/** Of the coordinator and of each worker. */
+let nodes: Client[];
+
+beforeAll(async () => {
+  if (!hasCitus) return;
+  cluster = await createCitusDatabase();
+  const { databaseUrl, workers } = cluster;
+  await migrate({ databaseUrl, ...schedulingSchema, logger });
+  await distributeScheduling(databaseUrl);
+  nodes = [databaseUrl, ...workers].map((connectionString) => new Client({ connectionString }));
+  for (const node of nodes) await node.connect();
+  service = await startScheduling({
+    config: {
+      ...{ databaseUrl, otherHostUrls: workers, logLevel: 'silent', shutdownTimeoutMs: 2000 },
+      ...{ host: '127.0.0.1', port: 0, trust: { serviceTokens: [], tls: undefined } },
+    },
+    logger,
+    now: () => new Date(),
+  });
+  here = connectScheduling(service.port);
+});
+afterAll(async () => {
+  if (!hasCitus) return;
+  closeClients(here);
+  await service.close(1000);
+  for (const node of nodes) await node.end();
+  await cluster.drop();
+});
+
+/** The index in `nodes` of the node with a user's rows. */
+async function nodeOf(userId: string): Promise<number> {
+  const [first] = nodes;
+  const { rows } = (await first?.query(
+    `SELECT nodeport FROM pg_dist_placement JOIN pg_dist_node USING (groupid)
+     WHERE shardid = get_shard_id_for_distribution_column('scheduling.materials', $1::uuid)`,
+    [userId],
+  )) ?? { rows: [] };
+  return nodes.findIndex((node) => node.port === rows[0]?.nodeport);
+}
+async function newUserOn(node: number): Promise<string> {
+  for (;;) {
+    const userId = newUserId();
+    if ((await nodeOf(userId)) === node) return userId;
+  }
+}
+async function learn(userId: string) {
+  const { material } = await here.materials.createMaterial({ userId, title: 'T', requestId: '' }, CALL);
+  const materialId = material?.materialId ?? '';
+  await here.reviews.submitReview({ userId, materialId, quality: 4 }, CALL);
+  const preset = { preset: 'SNOOZE_PRESET_ONE_HOUR', timeZone: 'UTC' } as const;
+  await here.snoozes.snoozeMaterials({ userId, materialIds: [materialId], ...preset }, CALL);
+  return (await here.materials.listMaterials({ userId }, CALL)).materials?.length;
+}
+/** Connections of the service to a node that were used, but for those with statements about everyone. */
+const used = async (node: number) =>
+  (
+    await nodes[node]?.query(
+      `SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'scheduling%'
+       AND application_name <> 'scheduling' AND query !~ 'pg_dist_local_group'`,
+    )
+  )?.rowCount;
+
+test.skipIf(!hasCitus)('each user enters at the node with the rows, and at no other', async () => {
+  const [one, two] = [await newUserOn(1), await newUserOn(2)];
+  expect(await learn(one)).toBe(1);
+  expect([await used(1), await used(2)]).toEqual([expect.any(Number), 0]);
+  expect(await used(1)).toBeGreaterThan(0);
+  expect(await learn(two)).toBe(1);
+  expect(await used(2)).toBeGreaterThan(0);
+});
+
+test.skipIf(!hasCitus)('a user whose rows have just moved is served through the former node', async () => {
+  const userId = await newUserOn(1);
+  await learn(userId);
+  const [coordinator, from, to] = nodes;
+  await coordinator?.query(
+    `SELECT citus_move_shard_placement(get_shard_id_for_distribution_column('scheduling.materials', $1::uuid),
+       $2, $3, $4, $5, shard_transfer_mode => 'block_writes')`,
+    [userId, from?.host, from?.port, to?.host, to?.port],
+  );
+  expect(await nodeOf(userId)).toBe(2);
+  expect(await learn(userId)).toBe(2);
+});
+
+test.skipIf(!hasCitus)(
+  'a deletion waits for a new material that entered elsewhere, and deletes it',
+  async () => {
+    const userId = await newUserOn(1);
+    const insert = `SELECT scheduling.insert_material($1, $2, 'T', NULL, NULL, 'card', 250, 0, 0, now(), now()) AS done`;
+    const [coordinator, , other] = nodes;
+    await other?.query('BEGIN');
+    await other?.query(insert, [userId, newUserId()]);
+    const database = openDatabase({
+      ...{ databaseUrl: cluster.databaseUrl, applicationName: 'test', maxConnections: 1, logger },
+    });
+    const waits = async () => (await nodes[1]?.query(`SELECT FROM pg_locks WHERE NOT granted`))?.rowCount;
+    const deleted = database.transaction((transaction) => deleteUserData(transaction, userId, new Date()));
+    await expect.poll(waits).toBe(1);
+    await other?.query('COMMIT');
+    expect(await deleted).toMatchObject({ materials: 1 });
+    const refused = await coordinator?.query(insert, [userId, newUserId()]);
+    expect(refused?.rows).toEqual([{ done: false }]);
+    await database.close();
+  },
+);

@@ -1,0 +1,29 @@
+// The hosts of DATABASE_URL.
+import { expect, test } from 'vitest';
+import { readEnvironment } from '../../services/platform/process/config.ts';
+import { readDatabasePlace, urlsOfHosts } from '../../services/platform/process/database-config.ts';
+
+const place = (DATABASE_URL: string) =>
+  readEnvironment({ DATABASE_URL }, (reader) => readDatabasePlace(reader, 'materials'));
+
+test('several hosts become a URL each, with the same user, name and options', () => {
+  expect(place('postgres://u:p%40s@one:1,two,[::1]:3/db?sslmode=require')).toEqual({
+    databaseUrl: 'postgres://u:p%40s@one:1/db?sslmode=require',
+    databaseSessionUrl: undefined,
+    otherHostUrls: [
+      'postgres://u:p%40s@two/db?sslmode=require',
+      'postgres://u:p%40s@[::1]:3/db?sslmode=require',
+    ],
+  });
+});
+
+test('one host, a socket and a URL without a host stay as they are', () => {
+  for (const url of ['postgresql://one/db', 'postgres:///db?host=/run', 'socket:/run?db=db', '/run db'])
+    expect(urlsOfHosts(url)).toEqual([url]);
+});
+
+test('a host that is none is named as a fault, without the password', () => {
+  expect(() => place('postgres://u:secret@one,two:x/db')).toThrow(
+    /^(?!.*secret)[\s\S]*DATABASE_URL must be a URL/,
+  );
+});
