@@ -41,25 +41,16 @@ function errorsOf(list: readonly Manifest[]): string {
 
 describe('the manifests', () => {
   test('have only fields and values that Kubernetes knows', async () => {
-    expect(manifests.map(({ kind }) => kind).toSorted()).toEqual([
-      ...[
-        'Deployment',
-        'Deployment',
-        'Deployment',
-        'HorizontalPodAutoscaler',
-        'HorizontalPodAutoscaler',
-        'Job',
-      ],
-      ...['NetworkPolicy', 'NetworkPolicy', 'NetworkPolicy', 'NetworkPolicy'],
-      ...[
-        'PodDisruptionBudget',
-        'PodDisruptionBudget',
-        'PodDisruptionBudget',
-        'Service',
-        'Service',
-        'Service',
-      ],
-    ]);
+    expect(Object.groupBy(manifests, ({ kind }) => kind)).toMatchObject({
+      CronJob: { length: 1 },
+      Deployment: { length: 5 },
+      HorizontalPodAutoscaler: { length: 2 },
+      Job: { length: 1 },
+      NetworkPolicy: { length: 6 },
+      PersistentVolumeClaim: { length: 1 },
+      PodDisruptionBudget: { length: 5 },
+      Service: { length: 6 },
+    });
     expect(errorsOf(manifests)).toBe('');
     for (const manifest of manifests) {
       const models = await import(/* @vite-ignore */ `kubernetes-models/${manifest.apiVersion}`);
@@ -74,9 +65,9 @@ describe('the manifests', () => {
   });
 
   test('are all listed by their kustomization, and no other', () => {
-    for (const name of ['base', 'two']) {
+    for (const name of ['base', 'gateway', 'reminders', 'backup', 'two']) {
       const { resources } = parse(readFileSync(join(kubernetes, name, 'kustomization.yaml'), 'utf8'));
-      const listed = resources.filter((resource: string) => resource !== '../base');
+      const listed = resources.filter((resource: string) => !resource.startsWith('../'));
       expect(listed.toSorted()).toEqual(
         files
           .filter((file) => file.startsWith(`${name}/`))
@@ -123,18 +114,32 @@ describe('the manifests', () => {
       expect(mounted.toSorted()).toEqual(named.toSorted());
       expect(service.secrets).toEqual(expect.arrayContaining(named));
       expect(JSON.stringify(container.env)).not.toMatch(
-        /"(SERVICE_TOKEN|DATABASE_URL|KEY_PEPPER|REDIS_URL)"/,
+        /"(SERVICE_TOKEN|DATABASE_URL|KEY_PEPPER|REDIS_URL|GATEWAY_TOKENS|SMTP_URL|VAPID_KEYS)"/,
       );
     }
   });
 
+  test('back up each night with the script and the image of docker-compose, one at a time', () => {
+    const { backup } = parse(readFileSync(join(root, 'docker-compose.yml'), 'utf8'), {
+      merge: true,
+    }).services;
+    const { concurrencyPolicy, jobTemplate } = named('CronJob', 'backup').spec;
+    const { containers, volumes } = jobTemplate.spec.template.spec;
+    expect(concurrencyPolicy).toBe('Forbid');
+    expect(containers[0].image).toBe(backup.image);
+    expect(containers[0].command).toEqual(['/scripts/backup']);
+    expect(containers[0].securityContext.readOnlyRootFilesystem).toBe(true);
+    expect(volumes[0].secret.items.map(({ key }: { key: string }) => key)).toEqual(backup.secrets);
+  });
+
   test('let callers find every replica of the gRPC services, which a headless Service names', () => {
-    for (const name of ['accounts', 'scheduling'])
+    for (const name of ['accounts', 'scheduling', 'reminders'])
       expect(named('Service', name).spec).toMatchObject({
         clusterIP: 'None',
         selector: { 'app.kubernetes.io/name': name },
       });
-    expect(named('Service', 'rest').spec.clusterIP).toBeUndefined();
+    for (const name of ['rest', 'gateway', 'reminders-links'])
+      expect(named('Service', name).spec.clusterIP).toBeUndefined();
   });
 
   test('never let an eviction end the last replica', () => {
@@ -144,6 +149,8 @@ describe('the manifests', () => {
       ['accounts', 1],
       ['scheduling', 1],
       ['rest', 1],
+      ['gateway', 1],
+      ['reminders', 1],
     ]);
   });
 });
@@ -165,6 +172,6 @@ test.runIf(hasKustomize())('kustomize builds two of each', () => {
   expect(built).toHaveLength(manifests.length);
   expect(errorsOf(built)).toBe('');
   const deployments = built.filter(({ kind }) => kind === 'Deployment');
-  expect(deployments.map(({ spec }) => spec.replicas)).toEqual([2, 2, 2]);
+  expect(deployments.map(({ spec }) => spec.replicas)).toEqual([2, 2, 2, 2, 2]);
   expect(new Set(built.map(({ metadata }) => metadata.namespace))).toEqual(new Set(['spaced-repetition']));
 });

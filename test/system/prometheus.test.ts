@@ -36,7 +36,7 @@ test('every alert has a severity, says what is felt, and names its own section o
     const [name = ''] = alert.split('\n');
     expect(alert, name).toMatch(/severity: (page|ticket) \}/);
     expect(alert, name).toMatch(/ impact: ".+"/);
-    expect(alert, name).toContain(` runbook_url: docs/operations/alerts.md#${name.toLowerCase()}\n`);
+    expect(alert, name).toContain(` runbook_url: "{{ $externalLabels.runbooks }}#${name.toLowerCase()}"\n`);
     expect(runbooks, name).toContain(`\n## ${name}\n`);
   }
 });
