@@ -1,4 +1,5 @@
 // Bounds the concurrent service calls of each caller over all its requests.
+import { LRUCache } from 'lru-cache';
 import { atMost } from '../../services/platform/concurrency/at-most.ts';
 import { LIMITS } from './limits.ts';
 
@@ -8,9 +9,12 @@ type Enter = <T>(work: () => Promise<T>) => Promise<T>;
 /** `longTexts`: one at a time, for all calls that read the long texts of one list, since it holds them until it is complete. */
 export type Lanes = Record<Lane | 'longTexts', Enter>;
 
-/** The lanes by caller name; the number of callers is the number of tokens. */
+/** Callers whose lanes are kept; beyond it, those of the one who has called for longest ago begin anew. */
+const MAX_CALLERS = 10_000;
+
+/** The lanes by caller name. */
 export function createLanes(): (caller: string) => Lanes {
-  const ofCallers = new Map<string, Lanes>();
+  const ofCallers = new LRUCache<string, Lanes>({ max: MAX_CALLERS });
   return (caller) => {
     const known = ofCallers.get(caller);
     if (known !== undefined) return known;

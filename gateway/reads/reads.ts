@@ -7,8 +7,8 @@ import type { GatewayContext } from '../graphql/context.ts';
 import type { MaterialNode, ReviewNode, SnoozeNode } from '../graphql/model.ts';
 import type { Page, PageRequest } from '../graphql/relay.ts';
 
-/** RFC 5321, the limit of accounts. */
-const MAX_EMAIL_CHARACTERS = 320;
+/** The limit of accounts. */
+export const MAX_EMAIL_CHARACTERS = 254;
 const MAX_IDS = 100;
 
 /** null if there is no such user. Malformed IDs and addresses need no call. */
@@ -106,6 +106,6 @@ export async function listSnoozes(
   return { rows: toNodes(snoozes, userId), nextPageToken };
 }
 
-export function toNodes<M>(messages: readonly M[], userId: string): { userId: string; message: M }[] {
+function toNodes<M>(messages: readonly M[], userId: string): { userId: string; message: M }[] {
   return messages.map((message) => ({ userId, message }));
 }

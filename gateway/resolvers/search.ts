@@ -4,13 +4,12 @@ import { ServiceError } from '../../services/platform/errors.ts';
 import { isUuid } from '../../services/platform/text.ts';
 import type { GatewayContext } from '../graphql/context.ts';
 import type { ApiKeyNode, MaterialNode, SearchHitNode } from '../graphql/model.ts';
-import { findMaterials, usersById } from '../reads/reads.ts';
+import { findMaterials, MAX_EMAIL_CHARACTERS, usersById } from '../reads/reads.ts';
 
 const MAX_HITS = 10;
 const KEY = /^rmk_live_/;
 /** What accounts keeps of a key. The rest of a whole key goes no further. */
 const PREFIX_CHARACTERS = 17;
-const MAX_EMAIL_CHARACTERS = 254;
 
 type Found = { userId: string; apiKey?: ApiKeyNode; material?: MaterialNode };
 

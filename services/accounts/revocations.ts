@@ -159,6 +159,7 @@ function watch(
   signal: AbortSignal,
 ): Promise<void> {
   if (!state.listening) throw new ServiceError('UNAVAILABLE');
+  if (signal.aborted) return Promise.resolve();
   return new Promise((resolve, reject) => {
     const watcher: Watcher = {
       tell: (event) => void send(event),

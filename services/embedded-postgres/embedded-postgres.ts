@@ -1,6 +1,6 @@
 // The embedded PostgreSQL, created in one folder at the first start.
 import { join, resolve } from 'node:path';
-import { Client } from 'pg';
+import { withConnection } from '../platform/postgres/connection.ts';
 import { findBinaries } from './binaries.ts';
 import { type Cluster, initialiseCluster } from './cluster.ts';
 import { prepareDirectory } from './directory.ts';
@@ -105,14 +105,9 @@ async function run(
   };
 }
 
-async function makeDatabase(serverUrl: string): Promise<void> {
-  const client = new Client({ connectionString: serverUrl });
-  client.on('error', () => {});
-  await client.connect();
-  try {
+function makeDatabase(serverUrl: string): Promise<void> {
+  return withConnection({ connectionString: serverUrl }, async (client) => {
     const found = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [DATABASE]);
     if (found.rowCount === 0) await client.query(`CREATE DATABASE ${DATABASE}`);
-  } finally {
-    await client.end();
-  }
+  });
 }

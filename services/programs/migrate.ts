@@ -1,7 +1,7 @@
 // npm run migrate: migrates the schemas of all services in DATABASE_URL, and reports the result.
-import { Client } from 'pg';
 import { accountsSchema } from '../accounts/service.ts';
 import { createLogger } from '../platform/logging/logger.ts';
+import { withConnection } from '../platform/postgres/connection.ts';
 import { migrate } from '../platform/postgres/migrate.ts';
 import { grantServiceRole } from '../platform/postgres/service-role.ts';
 import { counted, runCommand, secondsSince } from '../platform/process/command.ts';
@@ -54,13 +54,9 @@ await runCommand({ name: 'npm run migrate', help: HELP, options }, async (values
 });
 
 async function grant(databaseUrl: string, serviceUrl: string, schemas: { schema: string }[]): Promise<void> {
-  const owner = new Client({ connectionString: databaseUrl, application_name: 'migrate' });
-  await owner.connect();
-  try {
-    await grantServiceRole(owner, { serviceUrl, schemas: schemas.map(({ schema }) => schema) });
-  } finally {
-    await owner.end();
-  }
+  await withConnection({ connectionString: databaseUrl, application_name: 'migrate' }, (owner) =>
+    grantServiceRole(owner, { serviceUrl, schemas: schemas.map(({ schema }) => schema) }),
+  );
   process.stdout.write('The role of SERVICE_DATABASE_URL may read and write rows.\n');
 }
 

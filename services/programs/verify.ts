@@ -31,6 +31,8 @@ const FIRST = {
   userId: '00000000-0000-0000-0000-000000000000',
   materialId: '00000000-0000-0000-0000-000000000000',
 };
+/** Of each statement: the database may have many millions of rows. */
+const PATIENT = { statementTimeoutMs: 600_000 };
 const ONE_SNAPSHOT = { text: 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY', values: [] };
 
 const options = { user: { type: 'string' } } as const;
@@ -64,7 +66,8 @@ await runCommand({ name: 'npm run verify', help: HELP, options, failureCode: 2 }
 
 /** @returns how many materials have drifted. */
 async function verifyMaterials(database: Database, userId: string | undefined): Promise<number> {
-  const progress = createProgress('materials', await countMaterials(database, userId));
+  const count = await database.transaction((transaction) => countMaterials(transaction, userId), PATIENT);
+  const progress = createProgress('materials', count);
   const counts = { materials: 0, reviews: 0, snoozes: 0, drifted: 0 };
   for await (const { userId: owner, material, reviews, snoozes } of allHistories(database, userId)) {
     counts.materials += 1;
@@ -91,7 +94,7 @@ async function* allHistories(database: Database, userId: string | undefined): As
     const histories = await database.transaction(async (transaction) => {
       await transaction.query(ONE_SNAPSHOT);
       return readHistories(transaction, userId, { limit: AT_A_TIME, after });
-    });
+    }, PATIENT);
     yield* histories;
     const last = histories.at(-1);
     if (last === undefined || histories.length < AT_A_TIME) return;

@@ -22,17 +22,24 @@ const COUNT_EVERY_MS = 240_000;
 const LOOK_EVERY_MS = 15_000;
 /** A write can become visible this long after its time. Statements and calls end much sooner. */
 const LATE_MS = 60_000;
-/** Users in one statement, so that it stays far below the statement time-out. */
+/** Users in one statement, so that it takes far less than its time-out. */
 const USERS_AT_A_TIME = 200;
+/** Of the statements over all learners, of whom there may be a million. */
+const STATEMENT_TIMEOUT_MS = 5000;
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
 /**
  * Counts as of `asOf`, unless another process is counting or the latest count is younger than `minAgeMs`. One transaction: readers
- * see the count before until this one is complete.
+ * see the count before until this one is complete. `signal`: when it is aborted, nothing is stored.
  * @returns whether it counted.
  */
-export function countLearners(database: Database, asOf: Date, minAgeMs: number): Promise<boolean> {
-  return database.transaction(async (transaction) => {
+export function countLearners(
+  database: Database,
+  asOf: Date,
+  minAgeMs: number,
+  signal?: AbortSignal,
+): Promise<boolean> {
+  const countAll = async (transaction: Queryable) => {
     if (!(await lockCount(transaction))) return false;
     const earlier = await readOverview(transaction);
     if (earlier !== undefined && asOf.getTime() - earlier.asOfTime.getTime() < minAgeMs) return false;
@@ -41,7 +48,10 @@ export function countLearners(database: Database, asOf: Date, minAgeMs: number):
     const marked = await takeMarks(transaction);
     const count = async (userIds: Iterable<string>, fromDay: string, isWhole: boolean) => {
       const of = { asOf, today, fromTime: startOf(fromDay), isWhole };
-      for (const some of inParts([...userIds])) await countUsers(transaction, some, of);
+      for (const some of inParts([...userIds])) {
+        signal?.throwIfAborted();
+        await countUsers(transaction, some, of);
+      }
     };
     if (earlier === undefined) {
       for await (const some of allUsers(transaction)) await count(some, firstDay, true);
@@ -63,7 +73,8 @@ export function countLearners(database: Database, asOf: Date, minAgeMs: number):
     const summary = summarize(asOf, totals, days, { earlier: earlier?.summary, countedFrom });
     await storeOverview(transaction, asOf, summary);
     return true;
-  });
+  };
+  return database.transaction(countAll, { statementTimeoutMs: STATEMENT_TIMEOUT_MS });
 }
 
 /** Yesterday, or the day of `since` where that is earlier. */
@@ -87,21 +98,22 @@ async function* allUsers(transaction: Queryable) {
   }
 }
 
-/** Counts now and regularly. @returns a function that stops it. */
+/** Counts now and regularly. @returns a function that stops it, and a count in progress. */
 export function countRegularly(
   database: Database,
-  { gate, ...options }: { gate: NodeGate; now: () => Date; logger: Logger; telemetry: Telemetry },
+  { gate, now, logger, telemetry }: { gate: NodeGate; now: () => Date; logger: Logger; telemetry: Telemetry },
 ): () => void {
-  const { now, logger, telemetry } = options;
+  const stopping = new AbortController();
+  const { signal } = stopping;
   let [doneTime, isBusy] = [performance.now(), false];
   const count = async () => {
     if (isBusy) return;
     isBusy = true;
     try {
-      await gate(EVERYONE, () => countLearners(database, now(), COUNT_EVERY_MS));
+      await gate(EVERYONE, () => countLearners(database, now(), COUNT_EVERY_MS, signal));
       doneTime = performance.now();
     } catch (error) {
-      logger.warn({ err: error }, 'could not count the learners');
+      if (!signal.aborted) logger.warn({ err: error }, 'could not count the learners');
     } finally {
       isBusy = false;
     }
@@ -112,5 +124,8 @@ export function countRegularly(
   });
   void count();
   const timer = setInterval(() => void count(), LOOK_EVERY_MS).unref();
-  return () => clearInterval(timer);
+  return () => {
+    clearInterval(timer);
+    stopping.abort();
+  };
 }

@@ -134,19 +134,24 @@ function sweepRegularly(
   database: Database,
   { now, logger, telemetry }: { now: () => Date; logger: Logger; telemetry: Telemetry },
 ): () => void {
-  let doneTime = performance.now();
-  const sweep = () =>
-    deleteOldIdempotencyRecords(database, new Date(now().getTime() - REQUEST_ID_LIFETIME_MS)).then(
-      () => {
-        doneTime = performance.now();
-      },
-      (error: unknown) => logger.warn({ err: error }, 'could not delete old request ids'),
-    );
+  let [doneTime, isStopped] = [performance.now(), false];
+  const sweep = async () => {
+    try {
+      const before = new Date(now().getTime() - REQUEST_ID_LIFETIME_MS);
+      while (!isStopped && (await deleteOldIdempotencyRecords(database, before)));
+      doneTime = performance.now();
+    } catch (error) {
+      logger.warn({ err: error }, 'could not delete old request ids');
+    }
+  };
   telemetry.metrics.gauge('srs_schedule_lag_seconds', () => {
     const lateMs = performance.now() - doneTime - SWEEP_MS;
     return [{ labels: { task: 'erase-request-ids' }, value: Math.max(0, lateMs) / 1000 }];
   });
   void sweep();
   const timer = setInterval(() => void sweep(), SWEEP_MS).unref();
-  return () => clearInterval(timer);
+  return () => {
+    clearInterval(timer);
+    isStopped = true;
+  };
 }

@@ -54,6 +54,13 @@ async function watch(revocations: Revocations) {
 }
 const beats = (events: object[]) => events.filter((event) => 'heartbeat' in event).length;
 
+test('a caller who is already gone is not watched for', async () => {
+  await watch(here);
+  const events: object[] = [];
+  await here.watch(async (event) => void events.push(event), AbortSignal.abort());
+  expect(events).toEqual([]);
+});
+
 test('two instances beat on one channel and hear the same, each told by its own proofs', async () => {
   const [one, other] = [await watch(here), await watch(there)];
   await expect

@@ -128,6 +128,15 @@ test('metrics count, time and read under the labels of the catalogue', async () 
   expect(text).not.toMatch(/^srs_ready /m);
 });
 
+test('a metric that cannot be read is left out, and the others are told', async () => {
+  const metrics = createPrometheusMetrics();
+  metrics.gauge('srs_reminders_waiting', () => Promise.reject(new Error('the database is away')));
+  metrics.gauge('srs_pg_pool_waiting', () => [{ labels: { pool: 'one' }, value: 3 }]);
+  const text = await metrics.render();
+  expect(text).toContain('srs_pg_pool_waiting{pool="one"} 3\n');
+  expect(text).not.toMatch(/^srs_reminders_waiting/m);
+});
+
 describe('grpc.health.v1', () => {
   let database: TestDatabase;
   beforeAll(async () => {

@@ -51,6 +51,17 @@ describe('deleting a user’s data', () => {
     expect(await rowsOf(here.sql, stayer.userId)).toEqual(before);
   });
 
+  test('may take longer than a request', async () => {
+    const { userId } = await createLearner();
+    await here.sql.query(`
+      CREATE FUNCTION hesitate() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(2.1); RETURN OLD; END';
+      CREATE TRIGGER hesitate BEFORE DELETE ON scheduling.snoozes
+      FOR EACH ROW WHEN (OLD.user_id = '${userId}') EXECUTE FUNCTION hesitate()`);
+    expect(await here.userData.deleteUserData({ userId }, CALL)).toEqual({
+      ...{ materials: 2, reviews: 2, snoozes: 1 },
+    });
+  });
+
   test('waits for a snooze and a review that are under way, and takes what they write', async () => {
     const [deleted, userId] = await inTime(async () => {
       const learner = await createLearner();

@@ -28,9 +28,12 @@ afterAll(async () => {
   await here.stop();
 });
 
+const clear = () =>
+  here.sql.query('TRUNCATE scheduling.overview, scheduling.learners, scheduling.learner_days');
+
 /** Counts from nothing as of an instant, whatever the service has counted. */
 async function countAnew(asOf: string): Promise<void> {
-  await here.sql.query('TRUNCATE scheduling.overview, scheduling.learners, scheduling.learner_days');
+  await clear();
   await countLearners(database, new Date(asOf), 0);
 }
 const count = (asOf: string) => countLearners(database, new Date(asOf), 0);
@@ -186,6 +189,24 @@ describe('the figures of all learners', () => {
     await here.sql.query('SELECT pg_advisory_unlock_all()');
     expect(await count(daysBefore(-1))).toBe(true);
     expect(await countLearners(database, new Date(Date.parse(NOON) + DAY_MS + 120_000), 120_000)).toBe(true);
+  });
+
+  test('are not stored where a count is stopped', async () => {
+    await createLearner([1]);
+    await clear();
+    const stopped = AbortSignal.abort('stopped');
+    await expect(countLearners(database, new Date(NOON), 0, stopped)).rejects.toBe('stopped');
+    expect(await refusal(here.learners.getOverview({}, CALL))).toBe('UNAVAILABLE');
+  });
+
+  test('may take longer to count than a request', async () => {
+    const userId = await createLearner([1]);
+    await here.sql.query(`
+      CREATE FUNCTION hesitate() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(2.1); RETURN NEW; END';
+      CREATE TRIGGER hesitate BEFORE INSERT ON scheduling.learners
+      FOR EACH ROW WHEN (NEW.user_id = '${userId}') EXECUTE FUNCTION hesitate()`);
+    await countAnew(NOON);
+    expect(await listAll()).toContainEqual(expect.objectContaining({ userId, reviewsWeek: 1 }));
   });
 
   test('refuse an order, a filter and a page token that are none', async () => {

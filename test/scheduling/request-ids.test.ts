@@ -75,6 +75,7 @@ describe('a request_id', () => {
       return rows.map(({ request_id }) => request_id);
     };
     for (const [requestId, time] of [
+      ['a year ago', '2029-01-01T00:00:00Z'],
       ['a day and a moment ago', '2030-01-01T00:00:00Z'],
       ['a day ago', '2030-01-01T00:00:00.001Z'],
       ['now', '2030-01-02T00:00:00.001Z'],

@@ -51,7 +51,9 @@ function addGauge(options: { name: string; help: string; labelNames: string[]; r
   new Gauge({
     ...options,
     async collect() {
-      const readings = (await Promise.all(reads.map((read) => read()))).flat();
+      // What cannot be read, as while a database is away, must not hide all other metrics.
+      const results = await Promise.allSettled(reads.map(async (read) => read()));
+      const readings = results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []));
       this.reset();
       // Without readings: prom-client would report 0 for a gauge without labels.
       if (readings.length === 0 && options.labelNames.length === 0) this.remove();

@@ -13,14 +13,18 @@ export class StatementTimeout extends Error {
   }
 }
 
-/** Longer than statement_timeout, so it applies only if the server cannot be reached. */
+/** Default of `timeoutMs`: longer than statement_timeout, so it applies only if the server cannot be reached. */
 const ANSWER_TIMEOUT_MS = 2000;
 
 /**
  * Uses a callback and its own timer: pg's promises and query_timeout add a function to each query, which V8 allocates in its old
  * generation, and the rows then stay in memory until the next full garbage collection.
  */
-export function send(client: PoolClient, query: QueryConfig): Promise<unknown[]> {
+export function send(
+  client: PoolClient,
+  query: QueryConfig,
+  timeoutMs = ANSWER_TIMEOUT_MS,
+): Promise<unknown[]> {
   return new Promise((resolve, reject) => {
     let settle: (() => void) | undefined;
     const timer = setTimeout(() => {
@@ -28,7 +32,7 @@ export function send(client: PoolClient, query: QueryConfig): Promise<unknown[]>
         settle = done;
       });
       reject(new StatementTimeout(settled));
-    }, ANSWER_TIMEOUT_MS);
+    }, timeoutMs);
     void client.query(query, (error: Error | null, result) => {
       clearTimeout(timer);
       settle?.();

@@ -6,7 +6,7 @@ import type { Logger } from '../logging/logger.ts';
 import { NO_TELEMETRY, type Telemetry } from '../observability/telemetry.ts';
 import { closeAbandoned, StatementTimeout, send } from './abandoned-statements.ts';
 import { CONNECTION_OPTIONS } from './connection-settings.ts';
-import { connectionFault, isUnavailable } from './faults.ts';
+import { asServiceError, connectionFault } from './faults.ts';
 import { measurePool } from './pool-metrics.ts';
 
 /** A statement with its parameters; with a `name` it is prepared once per connection. */
@@ -18,9 +18,16 @@ export type Queryable = {
   query<R>(statement: Statement): Promise<R[]>;
 };
 
+export type TransactionOptions = {
+  /** Whose rows the transaction is about; default: those of several users, or of none. */
+  userId?: string | undefined;
+  /** Of each of its statements; default: 1,500. */
+  statementTimeoutMs?: number;
+};
+
 export type Database = Queryable & {
-  /** Runs `work` in one transaction: committed when it resolves, rolled back when it throws. `userId`: whose rows it is about. */
-  transaction<T>(work: (connection: Queryable) => Promise<T>, userId?: string): Promise<T>;
+  /** Runs `work` in one transaction: committed when it resolves, rolled back when it throws. */
+  transaction<T>(work: (connection: Queryable) => Promise<T>, options?: TransactionOptions): Promise<T>;
   /** Number of successful statements so far; while it rises, a health check need not query. */
   answers(): number;
   /** From now on, the faults of a connection are those of a session of a Citus coordinator. */
@@ -43,6 +50,8 @@ export type DatabaseOptions = {
 const IDLE_FOR_MS = 10 * 60_000;
 /** Shorter than the idle time-outs of common load balancers and firewalls. */
 const KEEP_ALIVE_AFTER_MS = 60_000;
+/** From the time-out of a statement in the server to that in the client. */
+const ANSWER_MARGIN_MS = 500;
 
 /**
  * Opens a pool, which connects on first use. Time-outs: lock 0.5 s, statement 1.5 s, idle transaction 3 s, free connection
@@ -69,23 +78,18 @@ export function openDatabase(options: DatabaseOptions): Database {
   });
   pool.on('connect', (client) => client.on('error', () => {}));
   const { applicationName, prepares = true, telemetry = NO_TELEMETRY } = options;
-  const watch: StatementWatch = {
-    answers: 0,
-    applicationName,
-    prepares,
-    hasNodes: false,
-    tracing: telemetry.tracing,
-  };
-  const discard = (client: PoolClient, fault: unknown) => {
+  const { tracing } = telemetry;
+  const watch: StatementWatch = { answers: 0, applicationName, prepares, hasNodes: false, tracing };
+  const giveBack = (client: PoolClient, fault?: unknown) => {
     if (fault instanceof StatementTimeout)
       void closeAbandoned(client, fault, { config, closing: closing.signal });
-    else client.release(true);
+    else client.release(fault !== undefined);
   };
-  const use = { pool, watch, discard };
+  const use = { pool, watch, giveBack };
   measurePool(pool, applicationName, telemetry);
   return {
     query: (statement) => runOnPool(use, statement),
-    transaction: (work) => transaction(use, work),
+    transaction: (work, transactionOptions = {}) => transaction(use, work, transactionOptions),
     answers: () => watch.answers,
     expectNodes() {
       watch.hasNodes = true;
@@ -108,20 +112,18 @@ type StatementWatch = {
 type PoolUse = {
   pool: Pool;
   watch: StatementWatch;
-  /** Closes a broken connection and frees its pool slot. */
-  discard(client: PoolClient, fault: unknown): void;
+  /** Returns a connection to the pool, or closes it after a fault and frees its slot. */
+  giveBack(client: PoolClient, fault?: unknown): void;
 };
 
-async function runOnPool<R>({ pool, watch, discard }: PoolUse, statement: Statement): Promise<R[]> {
+async function runOnPool<R>({ pool, watch, giveBack }: PoolUse, statement: Statement): Promise<R[]> {
   const client = await connect(pool);
   try {
     const rows = await run<R>(client, statement, watch);
-    client.release();
+    giveBack(client);
     return rows;
   } catch (error) {
-    const fault = connectionFault(error, watch.hasNodes);
-    if (fault === undefined) client.release();
-    else discard(client, fault);
+    giveBack(client, connectionFault(error, watch.hasNodes));
     throw error;
   }
 }
@@ -130,6 +132,7 @@ async function run<R>(
   client: PoolClient,
   { text, values, name }: Statement,
   watch: StatementWatch,
+  timeoutMs?: number,
 ): Promise<R[]> {
   // The text contains no values: they are parameters, and are not traced.
   const span = watch.tracing.begin({
@@ -139,19 +142,15 @@ async function run<R>(
     attributes: { 'db.system.name': 'postgresql', 'db.query.text': text },
   });
   try {
-    const rows = await send(client, {
-      text,
-      values: [...values],
-      ...(watch.prepares && name !== undefined && { name }),
-    });
+    const prepared = watch.prepares && name !== undefined && { name };
+    const rows = await send(client, { text, values: [...values], ...prepared }, timeoutMs);
     watch.answers += 1;
     span.end({});
     // pg does not know the columns; the caller declares them as R.
     return rows as R[];
   } catch (error) {
-    const away = isUnavailable(error);
     span.end({ failure: error instanceof Error && 'code' in error ? String(error.code) : 'error' });
-    throw away ? new ServiceError('UNAVAILABLE', { cause: error }) : error;
+    throw asServiceError(error);
   }
 }
 
@@ -159,26 +158,28 @@ async function run<R>(
 async function connect(pool: Pool): Promise<PoolClient> {
   return pool.connect().catch((error: unknown) => {
     if (pool.idleCount > 0) return connect(pool);
-    throw isUnavailable(error) ? new ServiceError('UNAVAILABLE', { cause: error }) : error;
+    throw asServiceError(error);
   });
 }
 
 async function transaction<T>(
-  { pool, watch, discard }: PoolUse,
+  { pool, watch, giveBack }: PoolUse,
   work: (connection: Queryable) => Promise<T>,
+  { statementTimeoutMs }: TransactionOptions,
 ): Promise<T> {
   const client = await connect(pool);
+  const timeoutMs = statementTimeoutMs && statementTimeoutMs + ANSWER_MARGIN_MS;
   try {
     await run(client, { text: 'BEGIN', values: [] }, watch);
-    const result = await work({ query: (statement) => run(client, statement, watch) });
+    if (statementTimeoutMs !== undefined)
+      await run(client, { text: `SET LOCAL statement_timeout = ${statementTimeoutMs}`, values: [] }, watch);
+    const result = await work({ query: (statement) => run(client, statement, watch, timeoutMs) });
     await run(client, { text: 'COMMIT', values: [] }, watch);
-    client.release();
+    giveBack(client);
     return result;
   } catch (error) {
     // A connection that cannot roll back must not return to the pool.
-    const fault = await rollBack(client, error);
-    if (fault === undefined) client.release();
-    else discard(client, fault);
+    giveBack(client, await rollBack(client, error));
     throw error;
   }
 }

@@ -31,6 +31,11 @@ export function isUnavailable(error: unknown): boolean {
   );
 }
 
+/** A transient error as UNAVAILABLE, any other unchanged. */
+export function asServiceError(error: unknown): unknown {
+  return isUnavailable(error) ? new ServiceError('UNAVAILABLE', { cause: error }) : error;
+}
+
 /**
  * The fault of the connection on which a statement failed; undefined if the connection is still usable. `hasNodes`: it leads to a
  * Citus coordinator, whose session may still wait for a node after a time-out, but is usable if a node is gone.

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { accountsSchema } from '../../accounts/service.ts';
 import { oneLine } from '../../platform/errors.ts';
+import { withConnection } from '../../platform/postgres/connection.ts';
 import { CONNECTION_OPTIONS } from '../../platform/postgres/connection-settings.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { pendingMigrations } from '../../platform/postgres/pending-migrations.ts';
@@ -123,10 +124,7 @@ async function checkSession(url: string | undefined): Promise<Finding> {
   if (url === undefined) return ok('DATABASE_SESSION_URL is not set: DATABASE_URL leads to sessions');
   const remedy = 'set DATABASE_SESSION_URL to PostgreSQL itself, the database of DATABASE_URL';
   try {
-    const client = new Client({ connectionString: url, connectionTimeoutMillis: CONNECT_MS });
-    client.on('error', () => {});
-    await client.connect();
-    await client.end();
+    await withConnection({ connectionString: url, connectionTimeoutMillis: CONNECT_MS }, async () => {});
     return ok('DATABASE_SESSION_URL is reachable');
   } catch (error) {
     return bad(`DATABASE_SESSION_URL is not reachable: ${oneLine(error)}`, remedy);

@@ -1,9 +1,10 @@
 // npm run seed: fills a database with realistic learners.
 import { randomBytes } from 'node:crypto';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { v7 as uuidV7 } from 'uuid';
 import { accountsSchema } from '../../accounts/service.ts';
 import { createLogger } from '../../platform/logging/logger.ts';
+import { withConnection } from '../../platform/postgres/connection.ts';
 import { migrate } from '../../platform/postgres/migrate.ts';
 import {
   counted,
@@ -61,7 +62,11 @@ await runCommand({ name: 'npm run seed', help: HELP, options }, async (values) =
   const beganMs = performance.now();
   const { databaseUrl, place, close } = await openProgramDatabase(process.env);
   try {
-    const { email, reviews } = await seed(databaseUrl, size);
+    const connection = { connectionString: databaseUrl, application_name: 'seed' };
+    const logger = createLogger('seed', 'warn');
+    for (const schema of [accountsSchema, schedulingSchema])
+      await migrate({ databaseUrl, ...schema, logger });
+    const { email, reviews } = await withConnection(connection, (client) => seed(client, size));
     const counts = `${counted(size.users, 'learner')}, ${counted(size.users * size.materials, 'material')} and ${counted(reviews, 'review')}`;
     process.stdout.write(
       `Created ${counts} in ${place}, in ${secondsSince(beganMs)}.\n` +
@@ -74,13 +79,9 @@ await runCommand({ name: 'npm run seed', help: HELP, options }, async (values) =
 
 /** @returns the address of one of the learners, and how many reviews all of them have. */
 async function seed(
-  databaseUrl: string,
+  client: Client,
   { users, materials, reviews }: { users: number; materials: number; reviews: number },
 ): Promise<{ email: string; reviews: number }> {
-  const logger = createLogger('seed', 'warn');
-  for (const schema of [accountsSchema, schedulingSchema]) await migrate({ databaseUrl, ...schema, logger });
-  const client = new Client({ connectionString: databaseUrl, application_name: 'seed' });
-  await client.connect();
   const withReminders = await hasReminders(client);
   const run = randomBytes(3).toString('hex');
   let written = 0;
@@ -99,7 +100,6 @@ async function seed(
     await client.query('ANALYZE');
   } finally {
     progress.end();
-    await client.end();
   }
   return { email: `learner1.${run}@example.com`, reviews: written };
 }

@@ -25,7 +25,7 @@ export function createDeleteUnknown({
     hasKnownOne ||= accounts.size > 0;
     const unknown = hasKnownOne ? userIds.filter((userId) => !accounts.has(userId)) : [];
     for (const userId of unknown) {
-      await database.transaction((transaction) => deleteUserData(transaction, userId, now()));
+      await deleteUserData(database, userId, now());
       logger.info({ userId }, 'reminders deleted: accounts no longer knows this user');
     }
     after = userIds.length < AT_A_TIME ? FIRST : (userIds.at(-1) ?? FIRST);

@@ -39,7 +39,7 @@ export function createUserDataHandlers({
 
     async DeleteUserData(request) {
       const userId = requireUserId(request.userId);
-      return database.transaction((transaction) => deleteUserData(transaction, userId, now()));
+      return deleteUserData(database, userId, now());
     },
   };
 }

@@ -1,10 +1,10 @@
 // The SQL that deletes a user's data.
-import type { Queryable } from '../../platform/postgres/database.ts';
+import type { Database, Queryable } from '../../platform/postgres/database.ts';
 
 export type DeletedData = { reminders: number; pushSubscriptions: number; deliveries: number };
 
-/** Longer than the defaults: a user can have thousands of deliveries, and a claim in progress is waited for. */
-const ALLOW_TIME = `SELECT set_config('statement_timeout', '60s', true), set_config('lock_timeout', '5s', true)`;
+/** Longer than the default: a claim in progress is waited for. */
+const WAIT_FOR_CLAIMS = `SET LOCAL lock_timeout = '5s'`;
 /** Keeps nothing but the ID; a token of no bytes is in no link. */
 const BURY = `
   INSERT INTO reminders.users AS u (user_id, unsubscribe_token, delete_time) VALUES ($1, '', $2)
@@ -19,12 +19,21 @@ const deleteFrom = (table: string, key: string) =>
      DELETE FROM reminders.${table} t USING held WHERE t.user_id = held.user_id AND t.${key} = held.${key} RETURNING 1)
    SELECT count(*) AS count FROM gone`;
 
+/** Of each statement: a user can have thousands of deliveries. */
+const STATEMENT_TIMEOUT_MS = 60_000;
+
 /** Deletes all rows of a user but a tombstone, by which later writes are refused. Waits for writes in progress. */
-export async function deleteUserData(
-  transaction: Queryable,
+export function deleteUserData(
+  database: Pick<Database, 'transaction'>,
   userId: string,
   deleteTime: Date,
 ): Promise<DeletedData> {
+  return database.transaction((transaction) => deleteRows(transaction, userId, deleteTime), {
+    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+  });
+}
+
+async function deleteRows(transaction: Queryable, userId: string, deleteTime: Date): Promise<DeletedData> {
   const remove = async (table: string, key: string) => {
     const rows = await transaction.query<{ count: number }>({
       text: deleteFrom(table, key),
@@ -32,7 +41,7 @@ export async function deleteUserData(
     });
     return rows[0]?.count ?? 0;
   };
-  await transaction.query({ text: ALLOW_TIME, values: [] });
+  await transaction.query({ text: WAIT_FOR_CLAIMS, values: [] });
   await transaction.query({ text: BURY, values: [userId, deleteTime] });
   // All writers lock in this order. Reminders before deliveries: a claim in progress ends before, and none begins after.
   const reminders = await remove('reminders', 'reminder_id');

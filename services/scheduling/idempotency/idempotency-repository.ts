@@ -25,7 +25,11 @@ const STORE = `
 const DELETE_OF_MATERIAL = `
   DELETE FROM scheduling.answered_requests WHERE user_id = $1 AND $2::uuid = ANY(material_ids)`;
 
+const FIND_OLDEST =
+  'SELECT min(create_time) AS time FROM scheduling.answered_requests WHERE create_time < $1';
 const DELETE_OLD = 'DELETE FROM scheduling.answered_requests WHERE create_time < $1';
+/** Records of so long in one statement, so that it stays below its time-out however many there are. */
+const DELETED_AT_A_TIME_MS = 60_000;
 
 /** @returns true if this transaction has claimed the key; false if a live record of it is committed. */
 export async function claimIdempotencyKey(
@@ -69,7 +73,11 @@ export async function deleteRecordsOfMaterial(
   await db.query({ text: DELETE_OF_MATERIAL, values: [userId, materialId] });
 }
 
-/** Deletes records older than `before`. */
-export async function deleteOldIdempotencyRecords(db: Queryable, before: Date): Promise<void> {
-  await db.query({ text: DELETE_OLD, values: [before] });
+/** Deletes the oldest of the records older than `before`. @returns whether there may be more. */
+export async function deleteOldIdempotencyRecords(db: Queryable, before: Date): Promise<boolean> {
+  const [oldest] = await db.query<{ time: Date | null }>({ text: FIND_OLDEST, values: [before] });
+  if (!oldest?.time) return false;
+  const end = new Date(Math.min(oldest.time.getTime() + DELETED_AT_A_TIME_MS, before.getTime()));
+  await db.query({ text: DELETE_OLD, values: [end] });
+  return end < before;
 }

@@ -66,7 +66,7 @@ export function createMaterialHandlers(dependencies: HandlerDependencies): Singl
         positional,
       );
     }
-    return (await database.transaction(write, userId)).response;
+    return (await database.transaction(write, { userId })).response;
   };
 
   return {
@@ -148,7 +148,7 @@ export function createMaterialHandlers(dependencies: HandlerDependencies): Singl
         await deleteRecordsOfMaterial(transaction, userId, materialId);
         return { response: {}, materialIds: [] };
       };
-      if (requestId === '') return (await database.transaction(write, userId)).response;
+      if (requestId === '') return (await database.transaction(write, { userId })).response;
       return executeIdempotently(
         dependencies,
         { userId, rpc: 'DeleteMaterial', requestId },

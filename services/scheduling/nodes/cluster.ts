@@ -66,7 +66,7 @@ export async function openCluster(
       ...coordinator,
       // The user of a statement is its first parameter.
       query: (statement) => databaseOf(statement.values[0]).query(statement),
-      transaction: (work, userId) => databaseOf(userId).transaction(work),
+      transaction: (work, options) => databaseOf(options?.userId).transaction(work, options),
       answers: () => databases.reduce((sum, database) => sum + database.answers(), 0),
     },
     gate: createNodeGate(map.nodeOf),

@@ -53,7 +53,7 @@ export function createSnoozeHandlers(
         };
         return { response: { snooze: toSnoozeMessage({ ...snooze, ...made }) }, materialIds };
       };
-      if (requestId === '') return (await database.transaction(write, userId)).response;
+      if (requestId === '') return (await database.transaction(write, { userId })).response;
       const key = { userId, rpc: 'SnoozeMaterials', requestId };
       // Fingerprints the preset, not the resolved instant, so that a retry an hour later still matches.
       const { preset, timeZone } = request;

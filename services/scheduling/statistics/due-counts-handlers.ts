@@ -21,7 +21,9 @@ export function createDueCountHandlers(
   const inTurn = atMost(AT_ONCE);
   const read = acrossUsers(dependencies, (requests: readonly DueCountRequest[]) =>
     inTurn(() =>
-      database.transaction((connection) => readDueCounts(connection, requests), requests[0]?.userId),
+      database.transaction((connection) => readDueCounts(connection, requests), {
+        userId: requests[0]?.userId,
+      }),
     ),
   );
   return {

@@ -14,6 +14,8 @@ import { deleteUserData, FIRST_ID, readMaterials } from './user-data-repository.
 /** Few at a time: a material may hold half a megabyte of text. */
 const MATERIALS_AT_A_TIME = 20;
 const ROWS_AT_A_TIME = 500;
+/** Of each statement of a deletion: a user can have many rows. */
+const DELETE_TIMEOUT_MS = 60_000;
 
 export function createUserDataHandlers({
   database,
@@ -40,7 +42,10 @@ export function createUserDataHandlers({
 
     async DeleteUserData(request) {
       const userId = requireUserId(request.userId);
-      return database.transaction((transaction) => deleteUserData(transaction, userId, now()), userId);
+      return database.transaction((transaction) => deleteUserData(transaction, userId, now()), {
+        userId,
+        statementTimeoutMs: DELETE_TIMEOUT_MS,
+      });
     },
   };
 }

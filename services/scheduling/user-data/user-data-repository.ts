@@ -13,8 +13,6 @@ const READ_MATERIALS = `
 /** Reads a table of the user, so that Citus takes the lock where insert_material does: on the node with the user's rows. */
 const LOCK_USER = `
   SELECT pg_advisory_xact_lock(scheduling.user_lock($1)), count(*) FROM scheduling.deleted_users WHERE user_id = $1`;
-/** Longer than the default statement time-out, since a user can have many rows. */
-const ALLOW_TIME = `SET LOCAL statement_timeout = '60s'`;
 const BURY = `
   INSERT INTO scheduling.deleted_users (user_id, delete_time) VALUES ($1, $2) ON CONFLICT (user_id) DO NOTHING`;
 const LOCK_MATERIALS = `
@@ -50,7 +48,6 @@ export async function deleteUserData(
 ): Promise<DeletedData> {
   const run = (text: string) => transaction.query<{ count: number }>({ text, values: [userId] });
   const remove = async (table: string) => (await run(deleteFrom(table)))[0]?.count ?? 0;
-  await transaction.query({ text: ALLOW_TIME, values: [] });
   await run(LOCK_USER);
   await transaction.query({ text: BURY, values: [userId, deleteTime] });
   await run(LOCK_MATERIALS);

@@ -74,7 +74,7 @@ async function deleteWhileRecording(
   { channel, outcome, where }: { channel: ChannelName; outcome: Outcome; where: string },
 ) {
   await lock.sql.query(`SELECT FROM reminders.${where} FOR UPDATE`);
-  const deletion = pool.transaction((transaction) => deleteUserData(transaction, userId, TIME));
+  const deletion = deleteUserData(pool, userId, TIME);
   await lock.untilWaiting(1, deletion);
   const { metrics } = NO_TELEMETRY;
   const record = createRecorder({ database: pool, now: () => TIME, channel, metrics, logger });
