@@ -1,4 +1,5 @@
 // Deletes a user and all data, in an order that makes a retry possible after a failure at any step.
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ListApiKeysResponse } from '../../generated/accounts/v1/ListApiKeysResponse.ts';
 import type { WatchRevocationsResponse } from '../../generated/accounts/v1/WatchRevocationsResponse.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
@@ -15,6 +16,7 @@ export type UserDeletion = {
 };
 
 const PUSH_TIMEOUT_MS = 5000;
+const RETRY_MS = 200;
 /** Longer than other deadlines, since a user can have many rows. */
 const DELETE_TIMEOUT_MS = 60_000;
 
@@ -39,9 +41,8 @@ async function revokeAllKeys({ apiKeys }: Clients, userId: string, call: CallOpt
     throw error;
   });
   if (valid.length === 0) return 0;
-  const push = watchRevocations(apiKeys, call);
+  const push = await startWatching(apiKeys, call);
   try {
-    await push.ready;
     for (const apiKeyId of valid) await apiKeys.revokeApiKey({ apiKeyId }, call);
     await push.heard(valid);
   } finally {
@@ -63,6 +64,22 @@ async function listValidKeys(
     pageToken = page.nextPageToken || undefined;
   }
   return valid;
+}
+
+/** Opens the stream until it beats, as accounts refuses it while it reconnects to PostgreSQL. */
+async function startWatching(apiKeys: Clients['apiKeys'], call: CallOptions) {
+  const endMs = Date.now() + PUSH_TIMEOUT_MS;
+  for (;;) {
+    const push = watchRevocations(apiKeys, call);
+    try {
+      await push.ready;
+      return push;
+    } catch (error) {
+      push.stop();
+      if (Date.now() >= endMs) throw error;
+      await sleep(RETRY_MS);
+    }
+  }
 }
 
 /** Watches the same stream as the facades, which receive each event at the same time. */

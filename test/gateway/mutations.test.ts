@@ -332,14 +332,15 @@ describe('the keys of a user who is deleted', () => {
     expect(result).toEqual({ apiKeys: 111, deleted: true });
   });
 
-  /** Clients whose stream of revocations is the test's, and what becomes of a deletion through them. */
-  async function deletionHeardBy(stream: EventEmitter & { cancel: () => void }) {
+  /** Clients whose streams of revocations are the test's, in turn, and what becomes of a deletion through them. */
+  async function deletionHeardBy(...streams: (EventEmitter & { cancel: () => void })[]) {
+    const left = [...streams];
     const { userId, apiKeyId } = await system.createUser();
     const second = await system.createKey(userId, ['materials:read']);
     const clients = watched(
       gateway.clients,
       () => {},
-      (rpc, make) => (rpc === 'watchRevocations' ? (stream as unknown as Stream) : make()),
+      (rpc, make) => (rpc === 'watchRevocations' ? (left.shift() as unknown as Stream) : make()),
     );
     const outcome = deleteUser(clients, userId, call).then(
       () => 'deleted',
@@ -356,6 +357,10 @@ describe('the keys of a user who is deleted', () => {
   const newStream = () => Object.assign(new EventEmitter(), { cancel: vi.fn() });
   const listening = (stream: EventEmitter) =>
     expect.poll(() => stream.listenerCount('data'), { timeout: 20_000 }).toBe(1);
+  /** `expect.poll` would move a clock that is held. */
+  const heldListening = async (stream: EventEmitter) => {
+    while (stream.listenerCount('data') === 0) await new Promise(setImmediate);
+  };
   const unavailable = (cause?: unknown) => expect.objectContaining({ reason: 'UNAVAILABLE', cause });
 
   test('are revoked once the stream of revocations beats, and the data are kept until it has told of each', async () => {
@@ -377,16 +382,50 @@ describe('the keys of a user who is deleted', () => {
 
   test('are a reason to try again as soon as the stream fails, which is told by its error', async () => {
     const stream = newStream();
+    const { outcome, isRevoked, isThere } = await deletionHeardBy(stream);
+    await listening(stream);
     // The five seconds of patience do not pass.
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     try {
-      const { outcome, isRevoked } = await deletionHeardBy(stream);
-      while (stream.listenerCount('data') === 0) await new Promise(setImmediate);
+      stream.emit('data', { heartbeat: {} });
+      while (!(await isRevoked())) await new Promise(setImmediate);
       const failure = new Error('gone');
       stream.emit('error', failure);
       expect(await outcome).toEqual(unavailable(failure));
-      expect(await isRevoked()).toBe(false);
+      expect(await isThere()).toBe(true);
       expect(stream.cancel).toHaveBeenCalledOnce();
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test('stay until a stream beats, and a stream that fails before is opened again', async () => {
+    const [refused, beating] = [newStream(), newStream()];
+    const { apiKeyIds, outcome, isRevoked } = await deletionHeardBy(refused, beating);
+    await listening(refused);
+    refused.emit('error', new ServiceError('UNAVAILABLE'));
+    await listening(beating);
+    expect(refused.cancel).toHaveBeenCalledOnce();
+    expect(await isRevoked()).toBe(false);
+    beating.emit('data', { heartbeat: {} });
+    for (const revokedApiKeyId of apiKeyIds) beating.emit('data', { revokedApiKeyId });
+    expect(await outcome).toBe('deleted');
+  });
+
+  test('stay, and are a reason to try again, where no stream has beaten for five seconds', async () => {
+    const [first, last] = [newStream(), newStream()];
+    vi.useFakeTimers({ toFake: ['Date'] });
+    try {
+      const { outcome, isRevoked } = await deletionHeardBy(first, last);
+      await heldListening(first);
+      vi.advanceTimersByTime(4999);
+      first.emit('error', new Error('refused'));
+      await heldListening(last);
+      vi.advanceTimersByTime(1);
+      const failure = new Error('refused still');
+      last.emit('error', failure);
+      expect(await outcome).toEqual(unavailable(failure));
+      expect(await isRevoked()).toBe(false);
     } finally {
       vi.useRealTimers();
     }

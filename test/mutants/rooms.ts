@@ -128,14 +128,27 @@ export const ROOMS: readonly Room[] = [
     tests: ['test/platform/{http-admission,flood-detector,batcher,turns}*.test.ts'],
   },
   {
-    name: 'gateway access and limits',
+    name: 'gateway access',
     kind: 'code',
     bar: 97,
     texts: false,
-    sources: ['gateway/access/*.ts', 'gateway/limits/*.ts', 'gateway/graphql/refusals.ts'],
-    tests: [
-      'test/gateway/{access,limits,limit-edges,mutations,operations,roles,inputs,known-documents}*.test.ts',
+    sources: [
+      'gateway/access/**/*.ts',
+      'gateway/graphql/refusals.ts',
+      'gateway/limits/{known-documents,requested-mutations}.ts',
     ],
+    tests: [
+      'test/gateway/{access,oidc*,operations,roles,inputs,mutations,known-documents}.test.ts',
+      'test/platform/config*.test.ts',
+    ],
+  },
+  {
+    name: 'gateway limits',
+    kind: 'code',
+    bar: 90,
+    texts: false,
+    sources: ['gateway/limits/*.ts', '!gateway/limits/{known-documents,requested-mutations}.ts'],
+    tests: ['test/gateway/{limits,limit-edges,known-documents,operations}.test.ts'],
   },
   {
     name: 'error codec',
