@@ -32,7 +32,7 @@ export function createOidcProvider(issuer: string, logger: Logger, nowMs: () => 
 
   /** Runs a request to the provider; a failure is logged once a pause. */
   async function ask<T>(request: () => Promise<T>): Promise<T> {
-    if (nowMs() < askAgainAtMs) throw new ServiceError('UNAVAILABLE', { message: DOES_NOT_ANSWER });
+    if (nowMs() < askAgainAtMs) throw new ServiceError('UNAVAILABLE');
     try {
       return await request();
     } catch (error) {
@@ -42,7 +42,7 @@ export function createOidcProvider(issuer: string, logger: Logger, nowMs: () => 
         const reason = toError(error).message;
         logger.error({ reason }, 'the OpenID provider of OIDC_ISSUER does not answer as expected');
       }
-      throw new ServiceError('UNAVAILABLE', { message: DOES_NOT_ANSWER, cause: error });
+      throw new ServiceError('UNAVAILABLE', { cause: error });
     }
   }
   const addresses = () =>
@@ -76,8 +76,6 @@ export function createOidcProvider(issuer: string, logger: Logger, nowMs: () => 
     },
   };
 }
-
-const DOES_NOT_ANSWER = 'The sign-in provider does not answer. Try again in a moment.';
 
 const isAboutToken = (error: unknown): boolean =>
   error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys;
