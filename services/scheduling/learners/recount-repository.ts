@@ -20,9 +20,11 @@ const CHANGED = `
   UNION SELECT s.user_id FROM scheduling.material_search s WHERE ${BETWEEN('s.create_time')}
   UNION SELECT z.user_id FROM scheduling.snoozes z WHERE ${BETWEEN('z.create_time')}
   UNION SELECT l.user_id FROM scheduling.learners l WHERE l.next_due_time <= $2`;
+/** Without reviews, a learner's row changes with the day until what is due is what was due a week before. */
 const OF_EARLIER_DAYS = `
   SELECT l.user_id AS "userId" FROM scheduling.learners l
-  WHERE l.counted_day < $1 AND l.last_review_day >= $1::date - ${KEPT_DAYS + 1}`;
+  WHERE l.counted_day < $1
+    AND (l.last_review_day >= $1::date - ${KEPT_DAYS + 1} OR l.due IS DISTINCT FROM l.due_before)`;
 const USERS = `
   SELECT DISTINCT m.user_id AS "userId" FROM scheduling.materials m WHERE m.user_id > $1 ORDER BY 1 LIMIT $2`;
 
@@ -129,7 +131,7 @@ export async function listChanged(transaction: Queryable, since: Date, until: Da
   );
 }
 
-/** Learners whose windows end before `today`, YYYY-MM-DD, and are not all empty. */
+/** Learners whose windows end before `today`, YYYY-MM-DD, and whose figures differ as of `today`. */
 export async function listOfEarlierDays(transaction: Queryable, today: string): Promise<string[]> {
   return idsOf(await transaction.query<UserRow>({ text: OF_EARLIER_DAYS, values: [today] }));
 }

@@ -1,0 +1,135 @@
+// All learners over GraphQL: each figure under its name, in each order, with the user it belongs to.
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { countLearnersNow } from '../support/count-learners.ts';
+import { startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { startSystem, type TestSystem } from '../support/system.ts';
+
+const CALL = { requestId: 'test' };
+let system: TestSystem;
+let gateway: TestGateway;
+/** Three learners, of whom the last is gone from accounts. */
+const ids: string[] = [];
+const emails: string[] = [];
+beforeAll(async () => {
+  system = await startSystem();
+  gateway = await startTestGateway(system);
+  for (const name of ['ana', 'bea', 'gone']) {
+    const { user } = await gateway.clients.users.createUser({ email: `${name}@example.com` }, CALL);
+    ids.push(user?.userId ?? '');
+    emails.push(user?.email ?? '');
+    await gateway.clients.materials.createMaterial({ userId: user?.userId ?? '', title: 't' }, CALL);
+  }
+  await gateway.clients.users.deleteUser({ userId: ids[2] ?? '' }, CALL);
+  await countLearnersNow(system.databaseUrl);
+  await store();
+});
+afterAll(async () => {
+  await gateway.stop();
+  await system.stop();
+});
+
+/** Figures that no two of are alike, as a count stores them. */
+async function store(): Promise<void> {
+  const sql = new Client({ connectionString: system.databaseUrl });
+  await sql.connect();
+  const figures: [number, string][] = [
+    [0, `(11, 12, 40, 41, 30, 32, 750, '2026-03-01', 13, 0, 25, 16, true)`],
+    [1, `(0, 0, 60, 0, 9, 0, 150, '2026-03-03', 0, 8, 17, NULL, false)`],
+    [2, `(0, 0, 0, 0, 0, 0, NULL, NULL, 0, 0, 18, 5, false)`],
+  ];
+  for (const [index, values] of figures)
+    await sql.query(
+      `UPDATE scheduling.learners SET (reviews_week, reviews_week_before, reviews_month, reviews_month_before,
+         recalled_month, recalled_month_before, retention_permille, last_review_day, streak_days, broken_streak_days,
+         due, due_before, backlog_growing) = ${values} WHERE user_id = $1`,
+      [ids[index]],
+    );
+  await sql.end();
+}
+
+const nodesOf = async (rest: string, fields: string) =>
+  (await gateway.query(`{ learners${rest} { nodes { ${fields} } } }`)).data.learners.nodes;
+const ALL = `userId user { email } reviewsWeek reviewsWeekBefore month { reviews recalled retention }
+  monthBefore { reviews recalled retention } lastReviewOn streakDays brokenStreakDays due dueBefore backlogGrowing`;
+
+describe('a learner', () => {
+  test('has each figure under its name, and what is not known is null', async () => {
+    const [ana, gone, bea] = await nodesOf('', ALL);
+    expect(ana).toEqual({
+      userId: ids[0],
+      user: { email: emails[0] },
+      reviewsWeek: 11,
+      reviewsWeekBefore: 12,
+      month: { reviews: 40, recalled: 30, retention: 0.75 },
+      monthBefore: { reviews: 41, recalled: 32, retention: 32 / 41 },
+      lastReviewOn: '2026-03-01',
+      streakDays: 13,
+      brokenStreakDays: 0,
+      due: 25,
+      dueBefore: 16,
+      backlogGrowing: true,
+    });
+    expect(bea).toMatchObject({
+      user: { email: emails[1] },
+      monthBefore: { reviews: 0, recalled: 0, retention: null },
+      brokenStreakDays: 8,
+      dueBefore: null,
+      backlogGrowing: false,
+    });
+    expect(gone).toMatchObject({ userId: ids[2], user: null, lastReviewOn: null, due: 18, dueBefore: 5 });
+  });
+});
+
+describe('the list of learners', () => {
+  const names = async (rest: string) =>
+    (await nodesOf(rest, 'userId')).map(({ userId }: { userId: string }) => ids.indexOf(userId));
+
+  test('has most due first, or the order that is asked for', async () => {
+    expect(await names('')).toEqual([0, 2, 1]);
+    expect(await names('(order: DUE)')).toEqual([0, 2, 1]);
+    expect(await names('(order: null, filter: null)')).toEqual([0, 2, 1]);
+    expect(await names('(order: REVIEWS)')).toEqual([1, 0, 2]);
+    expect(await names('(order: RETENTION)')).toEqual([1, 0]);
+    expect(await names('(order: LAST_REVIEW)')).toEqual([0, 1]);
+  });
+
+  test('has those alone who need attention', async () => {
+    expect(await names('(filter: BACKLOG_GROWING)')).toEqual([0]);
+    expect(await names('(filter: STREAK_BROKEN)')).toEqual([1]);
+    expect(await names('(order: LAST_REVIEW, filter: STREAK_BROKEN)')).toEqual([1]);
+    expect(await names('(order: RETENTION, filter: BACKLOG_GROWING)')).toEqual([0]);
+  });
+
+  test('goes on after a row, with the users of each page in one call, and asks for none where it is empty', async () => {
+    const page = `query ($after: String) { learners(first: 2, after: $after) { nodes { userId user { email } }
+      pageInfo { hasNextPage endCursor } } }`;
+    const first = (await gateway.query(page)).data.learners;
+    expect(first.nodes.map(({ userId }: { userId: string }) => userId)).toEqual([ids[0], ids[2]]);
+    expect(first.pageInfo.hasNextPage).toBe(true);
+    const rpcs = await gateway.rpcsOf(async () => {
+      const { learners } = (await gateway.query(page, { after: first.pageInfo.endCursor })).data;
+      expect(learners.nodes).toEqual([{ userId: ids[1], user: { email: emails[1] } }]);
+      expect(learners.pageInfo.hasNextPage).toBe(false);
+    });
+    expect(rpcs).toEqual(['listLearners', 'batchGetUsers']);
+    const sql = new Client({ connectionString: system.databaseUrl });
+    await sql.connect();
+    await sql.query('UPDATE scheduling.learners SET broken_streak_days = 0');
+    await sql.end();
+    expect(await gateway.rpcsOf(() => names('(filter: STREAK_BROKEN)'))).toEqual(['listLearners']);
+    await store();
+  });
+});
+
+test('the overview counts all, as of when they were counted, and its last day is that day', async () => {
+  const { overview } = (
+    await gateway.query(
+      '{ overview { asOf learners activeWeek activeMonth due backlogGrowing streakBroken days { date learners due } } }',
+    )
+  ).data;
+  expect(overview).toMatchObject({ learners: 3, activeWeek: 0, activeMonth: 0, due: 3, backlogGrowing: 0 });
+  expect(overview.days).toHaveLength(60);
+  expect(overview.days[59]).toEqual({ date: overview.asOf.slice(0, 10), learners: 0, due: 3 });
+  expect(overview.days[0].due).toBeNull();
+});

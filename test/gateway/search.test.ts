@@ -1,0 +1,109 @@
+// What the search of support staff leads to, over GraphQL: from an ID, a key or the beginning of an e-mail address.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { ServiceError } from '../../services/platform/errors.ts';
+import { createLogger } from '../../services/platform/logging/logger.ts';
+import { startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { startSystem, type TestSystem, type TestUser } from '../support/system.ts';
+
+const CALL = { requestId: 'test' };
+const UNKNOWN = '01900000-0000-7000-8000-000000000000';
+let system: TestSystem;
+let gateway: TestGateway;
+let user: TestUser;
+let email: string;
+let materialId: string;
+/** An rpc that fails, and how. */
+let failing: { rpc: string; error: ServiceError } | undefined;
+beforeAll(async () => {
+  system = await startSystem();
+  gateway = await startTestGateway(system, createLogger('test', 'silent'), (rpc, make) => {
+    if (rpc === failing?.rpc) throw failing.error;
+    return make();
+  });
+  user = await system.createUser();
+  email = (await system.accounts.users.getUser({ userId: user.userId }, CALL)).user?.email ?? '';
+  materialId = await createMaterial(user.userId);
+});
+beforeEach(() => {
+  failing = undefined;
+});
+afterAll(async () => {
+  await gateway.stop();
+  await system.stop();
+});
+
+async function createMaterial(userId: string): Promise<string> {
+  const { material } = await gateway.clients.materials.createMaterial({ userId, title: 'Rhône' }, CALL);
+  return material?.materialId ?? '';
+}
+const QUERY =
+  'query ($text: String!) { search(text: $text) { user { id } apiKey { id } material { id title } } }';
+const ask = (text: string) => gateway.query(QUERY, { text });
+const search = async (text: string) => (await ask(text)).data.search;
+const hit = (more: object = {}) => ({ user: { id: user.userId }, apiKey: null, material: null, ...more });
+
+describe('an ID', () => {
+  test('leads to the user, key or material that has it, in either case, with spaces around it', async () => {
+    expect(await search(user.userId)).toEqual([hit()]);
+    expect(await search(user.apiKeyId)).toEqual([hit({ apiKey: { id: user.apiKeyId } })]);
+    expect(await search(materialId)).toEqual([hit({ material: { id: materialId, title: 'Rhône' } })]);
+    expect(await search(` ${materialId.toUpperCase()}\n`)).toEqual([
+      hit({ material: { id: materialId, title: 'Rhône' } }),
+    ]);
+    expect(await search(UNKNOWN)).toEqual([]);
+  });
+
+  test('of the material of a user who is gone leads to nobody', async () => {
+    const { userId } = await system.createUser();
+    const orphan = await createMaterial(userId);
+    await gateway.clients.users.deleteUser({ userId }, CALL);
+    expect(await search(orphan)).toEqual([]);
+  });
+
+  test('leads to nothing only where nothing has it: a service that is away is an error', async () => {
+    failing = { rpc: 'findMaterialOwner', error: new ServiceError('UNAVAILABLE') };
+    expect((await ask(user.userId)).errors?.[0]?.extensions.code).toBe('UNAVAILABLE');
+    failing = { rpc: 'findMaterialOwner', error: new ServiceError('NOT_FOUND') };
+    expect(await search(user.userId)).toEqual([hit()]);
+  });
+});
+
+describe('a key', () => {
+  test('leads to itself by its visible beginning, whole or not, and the secret goes no further', async () => {
+    const found = [hit({ apiKey: { id: user.apiKeyId } })];
+    expect(await search(user.key.slice(0, 17))).toEqual(found);
+    expect(await search(user.key.slice(0, 15))).toEqual(found);
+    const requests = await gateway.requestsOf(async () => expect(await search(user.key)).toEqual(found));
+    expect(requests[0]).toEqual({ keyPrefix: user.key.slice(0, 17), pageSize: 10 });
+    expect(JSON.stringify(requests)).not.toContain(user.key.slice(0, 18));
+  });
+
+  test('that nobody can have is asked of nobody', async () => {
+    for (const text of ['rmk_live_abc-def', 'rmk_live_%', `rmk_live_ ${user.key}`])
+      expect(await gateway.rpcsOf(async () => expect(await search(text)).toEqual([])), text).toEqual([]);
+    const rpcs = await gateway.rpcsOf(async () => expect(await search('rmk_live_00000000')).toEqual([]));
+    expect(rpcs).toEqual(['findApiKeys']);
+  });
+});
+
+describe('an e-mail address', () => {
+  test('leads to whom it begins, in either case, and to ten at most', async () => {
+    expect(await search(email)).toEqual([hit()]);
+    expect(await search(` ${email.slice(0, 12).toUpperCase()} `)).toEqual([hit()]);
+    for (let index = 0; index < 11; index += 1)
+      await gateway.clients.users.createUser({ email: `many${index}@example.com` }, CALL);
+    expect(await search('many')).toHaveLength(10);
+  });
+
+  test('that nobody can have is asked of nobody', async () => {
+    for (const text of ['', '  ', 'x'.repeat(255)])
+      expect(await gateway.rpcsOf(async () => expect(await search(text)).toEqual([]))).toEqual([]);
+    const rpcs = await gateway.rpcsOf(async () => expect(await search('x'.repeat(254))).toEqual([]));
+    expect(rpcs).toEqual(['searchUsers']);
+  });
+
+  test('that only contains a key or an ID is an address', async () => {
+    for (const text of [`x${user.key}`, `${user.userId}x`])
+      expect(await gateway.rpcsOf(() => search(text))).toEqual(['searchUsers']);
+  });
+});

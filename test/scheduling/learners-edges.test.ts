@@ -1,0 +1,181 @@
+// Who is counted as a learner, where each figure begins and ends, and where a page of the list does.
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createLogger } from '../../services/platform/logging/logger.ts';
+import { type Database, openDatabase } from '../../services/platform/postgres/database.ts';
+import { countLearners } from '../../services/scheduling/count-learners.ts';
+import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+import { material, review, storeFacts } from './stats-facts.ts';
+
+const NOON = '2026-03-31T12:00:00.000Z';
+const DAY_MS = 86_400_000;
+/** `seconds` later than `days` before NOON. */
+const daysBefore = (days: number, seconds = 0) =>
+  new Date(Date.parse(NOON) - days * DAY_MS + seconds * 1000).toISOString();
+
+let here: TestScheduling;
+let database: Database;
+beforeAll(async () => {
+  here = await startTestScheduling();
+  // So early that the service takes no count for due.
+  here.setClock('2000-01-01T00:00:00Z');
+  database = openDatabase({
+    ...{ databaseUrl: here.databaseUrl, applicationName: 'test', maxConnections: 1 },
+    logger: createLogger('test', 'silent'),
+  });
+});
+beforeEach(() =>
+  here.sql.query(
+    `TRUNCATE scheduling.materials, scheduling.overview, scheduling.learners, scheduling.learner_days,
+       scheduling.changed_learners CASCADE`,
+  ),
+);
+afterEach(() => here.setClock('2000-01-01T00:00:00Z'));
+afterAll(async () => {
+  await database.close();
+  await here.stop();
+});
+const count = (asOf: string) => countLearners(database, new Date(asOf), 0);
+const list = async (request: object = {}) => (await here.learners.listLearners(request, CALL)).learners;
+const idsOf = async (request: object = {}) => (await list(request)).map(({ userId }) => userId);
+
+/** A learner with a material for each number of days for which it has been due, and one that was reviewed on `reviews`. */
+async function createLearner(due: readonly number[], reviews: readonly string[] = [], quality = 4) {
+  const userId = newUserId();
+  const reviewed = material({ nextReviewTime: Date.parse(daysBefore(-9)) });
+  const materials = due.map((days) => material({ nextReviewTime: Date.parse(daysBefore(days)) }));
+  await storeFacts(here.sql, userId, {
+    materials: reviews.length > 0 ? [...materials, reviewed] : materials,
+    reviews: reviews.map((time) => review(reviewed, time, quality)),
+  });
+  return userId;
+}
+const dues = (long: number, lately: number) => [...Array(long).fill(9), ...Array(lately).fill(3)];
+
+test('a backlog grows from 20 due on, if they are more than half as many again as a week ago', async () => {
+  const [growing, few, half] = [
+    await createLearner(dues(13, 7)),
+    await createLearner(dues(1, 18)),
+    await createLearner(dues(20, 10)),
+  ];
+  await count(daysBefore(7));
+  await count(NOON);
+  const rows = new Map(
+    (await list()).map((row) => [row.userId, [row.due, row.dueBefore, row.backlogGrowing]]),
+  );
+  expect(rows.get(growing)).toEqual([20, 13, true]);
+  expect(rows.get(few)).toEqual([19, 1, false]);
+  expect(rows.get(half)).toEqual([30, 20, false]);
+});
+
+test('a backlog is compared with that of a week ago, or else the last before that, and with none later', async () => {
+  const userId = await createLearner(dues(20, 11));
+  await count(daysBefore(6));
+  await count(NOON);
+  expect((await list())[0]).toMatchObject({ userId, due: 31, backlogGrowing: false });
+  expect((await list())[0]?.dueBefore).toBeUndefined();
+  await count(daysBefore(-1));
+  expect((await list())[0]).toMatchObject({ due: 31, dueBefore: 20, backlogGrowing: true });
+});
+
+test('a review that became visible a minute after its time is counted by the next count', async () => {
+  await createLearner([0], [daysBefore(3)]);
+  await count(NOON);
+  const late = await createLearner([], [daysBefore(0, -59)]);
+  await count(daysBefore(0, 240));
+  expect((await list()).find(({ userId }) => userId === late)).toMatchObject({ reviewsWeek: 1 });
+});
+
+test('a review after the count waits for the next', async () => {
+  const userId = await createLearner([], [NOON, daysBefore(0, 1)]);
+  await count(NOON);
+  expect(await list()).toMatchObject([{ userId, reviewsWeek: 1 }]);
+  await count(daysBefore(0, 1));
+  expect(await list()).toMatchObject([{ userId, reviewsWeek: 2 }]);
+});
+
+test('a day is forgotten after 60 days', async () => {
+  await createLearner([], [NOON]);
+  await count(NOON);
+  const days = async () =>
+    (
+      await here.sql.query(
+        "SELECT to_char(day, 'YYYY-MM-DD') AS day FROM scheduling.learner_days WHERE reviews > 0",
+      )
+    ).rows;
+  await count(daysBefore(-60));
+  expect(await days()).toEqual([{ day: '2026-03-31' }]);
+  await count(daysBefore(-61));
+  expect(await days()).toEqual([]);
+});
+
+test('who has neither an active material nor a review in 60 days is no learner any more', async () => {
+  const userId = newUserId();
+  const materialId = await here.create(userId);
+  await count('2000-01-01T00:01:00Z');
+  expect(await idsOf()).toEqual([userId]);
+  await here.materials.archiveMaterial({ userId, materialId }, CALL);
+  await count('2000-01-01T00:05:00Z');
+  expect(await idsOf()).toEqual([]);
+  expect((await here.learners.getOverview({}, CALL)).learners).toBe(0);
+  await here.materials.restoreMaterial({ userId, materialId }, CALL);
+  await count('2000-01-01T00:09:00Z');
+  expect(await idsOf()).toEqual([userId]);
+});
+
+test('retention is known from ten reviews in 30 days on, and the lowest comes first', async () => {
+  const times = (reviews: number) => Array.from({ length: reviews }, (_, index) => daysBefore(29, index));
+  const [good, bad] = [await createLearner([], times(10)), await createLearner([], times(10), 2)];
+  await createLearner([], times(9));
+  await createLearner([], [...times(9), daysBefore(30)]);
+  await count(NOON);
+  expect(await idsOf({ order: 'LEARNER_ORDER_RETENTION' })).toEqual([bad, good]);
+});
+
+test('those longest without a review come first, and those without one in 60 days not at all', async () => {
+  const [lately, long] = [await createLearner([], [NOON]), await createLearner([], [daysBefore(59)])];
+  await createLearner([0], [daysBefore(60)]);
+  await count(NOON);
+  expect(await idsOf({ order: 'LEARNER_ORDER_LAST_REVIEW' })).toEqual([long, lately]);
+  const { learners, nextPageToken } = await here.learners.listLearners(
+    { order: 'LEARNER_ORDER_LAST_REVIEW', pageSize: 1 },
+    CALL,
+  );
+  expect(learners).toMatchObject([{ userId: long, lastReviewDate: '2026-01-31' }]);
+  expect(await idsOf({ order: 'LEARNER_ORDER_LAST_REVIEW', pageToken: nextPageToken })).toEqual([lately]);
+});
+
+test('learners of the same figure are on one page or the other, and those with the highest are on the first', async () => {
+  for (let index = 0; index < 3; index += 1) await createLearner([1]);
+  await count(NOON);
+  await here.sql.query('UPDATE scheduling.learners SET due = 2147483646, reviews_month = 2147483646');
+  for (const order of ['LEARNER_ORDER_DUE', 'LEARNER_ORDER_REVIEWS'] as const) {
+    const all = await idsOf({ order });
+    expect(all).toHaveLength(3);
+    const first = await here.learners.listLearners({ order, pageSize: 2 }, CALL);
+    const rest = await idsOf({ order, pageToken: first.nextPageToken });
+    expect([...first.learners.map(({ userId }) => userId), ...rest]).toEqual(all);
+  }
+});
+
+test('a page token is that of its order and filter alone', async () => {
+  for (let index = 0; index < 2; index += 1) await createLearner([1]);
+  await count(NOON);
+  await here.sql.query('UPDATE scheduling.learners SET backlog_growing = true, broken_streak_days = 7');
+  const requests = [
+    {},
+    { order: 'LEARNER_ORDER_REVIEWS' as const },
+    { filter: 'LEARNER_FILTER_BACKLOG_GROWING' as const },
+    { filter: 'LEARNER_FILTER_STREAK_BROKEN' as const },
+  ];
+  for (const from of requests) {
+    const { nextPageToken: pageToken } = await here.learners.listLearners({ ...from, pageSize: 1 }, CALL);
+    for (const to of requests) {
+      const outcome = await refusal(here.learners.listLearners({ ...to, pageToken }, CALL));
+      expect([from, to, outcome]).toEqual([
+        from,
+        to,
+        from === to ? 'no error' : 'INVALID_REQUEST page_token',
+      ]);
+    }
+  }
+});
