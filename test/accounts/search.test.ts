@@ -45,6 +45,12 @@ test('keys are found by ID and by their visible beginning, the revoked ones too'
   expect(await find({ apiKeyId: 'no id' })).toEqual([]);
   expect(await find({ keyPrefix: key.slice(0, 17) })).toEqual([apiKeyId]);
   expect(await find({ keyPrefix: key.slice(0, 14) })).toEqual([apiKeyId]);
+  await here.createUser();
+  const { apiKeys: all } = await here.accounts.apiKeys.findApiKeys({ keyPrefix: 'rmk_live_' }, CALL);
+  const prefixes = all.map(({ keyPrefix }) => keyPrefix);
+  expect(prefixes.length).toBeGreaterThan(1);
+  expect(prefixes).toEqual(prefixes.toSorted());
+  expect(await find({ keyPrefix: 'rmk_live_', pageSize: 1 })).toEqual([all[0]?.apiKeyId]);
   for (const keyPrefix of [key, key.slice(0, 18), 'sk_live_', 'rmk_live_%', ''])
     await expect(find({ keyPrefix })).rejects.toMatchObject({ field: 'key_prefix' });
   const { apiKeys } = await here.accounts.apiKeys.findApiKeys({ apiKeyId }, CALL);

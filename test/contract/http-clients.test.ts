@@ -118,6 +118,14 @@ describe('a page of another origin', () => {
     }
   });
 
+  test('never gets what was kept for another one: all responses vary by the origin, unless none is named', async () => {
+    const varyFor = async (target: TestSystem, headers: Record<string, string>) =>
+      (await fetch(`${target.origins[0]}/v1/me`, { headers })).headers.get('vary');
+    expect(await varyFor(withCors, {})).toBe('origin');
+    expect(await varyFor(withCors, { origin: 'https://stranger.example' })).toBe('origin');
+    expect(await varyFor(system, { origin: PAGE })).toBeNull();
+  });
+
   test('changes nothing for OPTIONS that is no preflight', async () => {
     const answer = await fetch(`${withCors.origins[0]}/v1/me`, { method: 'OPTIONS' });
     expect(answer.status).toBe(404);

@@ -19,7 +19,7 @@ export type SqlRoom = Extract<Room, { kind: 'sql' }>;
 const REPOSITORIES = ['services/{scheduling,accounts}/**/*{-repository,-row,-sql}.ts'];
 /** The services' own tests and few of those in front of them, without those that hold figures: each is a run more. */
 const SQL_TESTS = [
-  'test/accounts/accounts*.test.ts',
+  'test/accounts/{accounts,search}*.test.ts',
   'test/scheduling/{,batches/}*.test.ts',
   'test/rest/{idempotency,keys}*.test.ts',
   'test/contract/page-tokens*.test.ts',
@@ -58,16 +58,37 @@ export const ROOMS: readonly Room[] = [
     texts: false,
     sources: [
       'services/{scheduling,accounts}/**/*-handlers.ts',
+      '!services/scheduling/learners/learners-handlers.ts',
       'services/{scheduling,accounts}/**/{requests,mapper}.ts',
       'services/scheduling/**/*{-requests,-mapper}.ts',
       '!services/scheduling/user-data/user-data-handlers.ts',
     ],
     tests: [
-      'test/accounts/accounts*.test.ts',
+      'test/accounts/{accounts,search}*.test.ts',
       'test/scheduling/{,batches/}*.test.ts',
       'test/contract/{grpc-values,page-tokens}*.test.ts',
       '!test/scheduling/{distribute,stats,stats-plans,search-cost,statements,long-texts,long-texts-migration}.test.ts',
     ],
+  },
+  {
+    name: 'learners',
+    kind: 'code',
+    bar: 90,
+    texts: false,
+    sources: [
+      'services/scheduling/count-learners.ts',
+      'services/scheduling/learners/{learners-handlers,overview}.ts',
+      'gateway/resolvers/learners.ts',
+    ],
+    tests: ['test/scheduling/learners*.test.ts', 'test/gateway/learners.test.ts'],
+  },
+  {
+    name: 'search',
+    kind: 'code',
+    bar: 90,
+    texts: false,
+    sources: ['gateway/resolvers/search.ts'],
+    tests: ['test/gateway/search.test.ts'],
   },
   {
     name: 'idempotency',
@@ -150,6 +171,22 @@ export const ROOMS: readonly Room[] = [
     texts: false,
     sources: ['gateway/limits/*.ts', 'gateway/graphql/refusals.ts', '!gateway/limits/requested-mutations.ts'],
     tests: ['test/gateway/{limits,limit-edges,known-documents,operations}.test.ts'],
+  },
+  {
+    name: 'HTTP content',
+    kind: 'code',
+    bar: 90,
+    texts: false,
+    sources: ['services/platform/http/content/*.ts'],
+    tests: ['test/platform/http-content.test.ts'],
+  },
+  {
+    name: 'retries and replicas',
+    kind: 'code',
+    bar: 90,
+    texts: false,
+    sources: ['services/platform/grpc/{read-retries,replicas-resolver}.ts'],
+    tests: ['test/platform/{grpc/read-retries,new-replicas}.test.ts'],
   },
   {
     name: 'error codec',
