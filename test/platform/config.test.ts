@@ -261,6 +261,20 @@ describe('a secret in a file', () => {
     expect(fromFile).toEqual(read({ [name]: value }));
   });
 
+  test('loses one line break at its end, of Windows too, and nothing else', () => {
+    for (const [name, end] of [
+      ['blank', ' \r\n'],
+      ['lines', '\n\n'],
+      ['bare', ''],
+    ] as const) {
+      const [pepper] = accounts({
+        KEY_PEPPER: '',
+        KEY_PEPPER_FILE: file(name, `1: ${SECRET}${end}`),
+      }).peppers;
+      expect(pepper?.secret, name).toBe(` ${SECRET}${{ blank: ' ', lines: '\n', bare: '' }[name]}`);
+    }
+  });
+
   test('is refused beside the variable, and where it cannot be read, without its value', () => {
     const path = file('both', SECRET);
     expect(problemsOf(() => rest({ SERVICE_TOKEN: SECRET, SERVICE_TOKEN_FILE: path }))).toEqual([

@@ -8,6 +8,7 @@ import type {
 import { ServiceError } from '../../../services/platform/errors.ts';
 import { createGrpcClient } from '../../../services/platform/grpc/client.ts';
 import { implement } from '../../../services/platform/grpc/handlers.ts';
+import { serviceConfigOf } from '../../../services/platform/grpc/read-retries.ts';
 import { startGrpcServer } from '../../../services/platform/grpc/server.ts';
 import { createLogger } from '../../../services/platform/logging/logger.ts';
 import { loadProto, serviceDefinition } from '../../../services/platform/protobuf/load.ts';
@@ -84,4 +85,40 @@ test('a read that a replica itself answers with UNAVAILABLE is not repeated', as
   answer = () => Promise.reject(new ServiceError('UNAVAILABLE'));
   await expect(read()).rejects.toMatchObject({ reason: 'UNAVAILABLE' });
   expect(called).toHaveLength(1);
+});
+
+test('every rpc is repeated but those with an effect, and streams', () => {
+  const once = ['accounts/v1', 'scheduling/v1', 'reminders/v1'].flatMap((folder) => {
+    const own = loadProto(folder);
+    const services = Object.keys(own).filter((name) => name.endsWith('Service'));
+    return services.flatMap((name) => {
+      const methods = serviceDefinition(own, name);
+      const { methodConfig } = JSON.parse(serviceConfigOf(methods));
+      const repeated = methodConfig.flatMap((config: { name: { service: string; method: string }[] }) =>
+        config.name.map(({ service, method }) => `${service}/${method}`),
+      );
+      return Object.keys(methods).filter((method) => !repeated.includes(`${name}/${method}`));
+    });
+  });
+  expect(once.toSorted()).toEqual([
+    ...[
+      'ArchiveMaterial',
+      'CreateApiKey',
+      'CreateCalendarFeed',
+      'CreateMaterial',
+      'CreateReminder',
+      'CreateUser',
+    ],
+    ...['DeleteCalendarFeed', 'DeleteMaterial', 'DeletePushSubscription', 'DeleteReminder', 'DeleteUser'],
+    ...['DeleteUserData', 'DeleteUserData', 'ExportUserData', 'ExportUserData', 'RegisterPushSubscription'],
+    ...['RestoreMaterial', 'RevokeApiKey', 'RotateApiKey', 'SendTestReminder', 'SetEmailEnabled'],
+    ...[
+      'SnoozeMaterials',
+      'SubmitReview',
+      'UpdateMaterial',
+      'UpdateReminder',
+      'UpdateUser',
+      'WatchRevocations',
+    ],
+  ]);
 });
