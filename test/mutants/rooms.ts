@@ -154,7 +154,10 @@ export const ROOMS: readonly Room[] = [
     bar: 97,
     texts: false,
     sources: ['gateway/access/*.ts', 'gateway/limits/requested-mutations.ts'],
-    tests: ['test/gateway/{access,roles,inputs,mutations}.test.ts', 'test/platform/config*.test.ts'],
+    tests: [
+      'test/gateway/{access,audit,roles,inputs,mutations,oidc-tokens,operations}.test.ts',
+      'test/platform/config*.test.ts',
+    ],
   },
   {
     name: 'sign-in',
