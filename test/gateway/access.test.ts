@@ -144,7 +144,7 @@ describe('npm run gateway', () => {
     try {
       // Silent, it does not say which port it took: the kernel does.
       const port = await expect
-        .poll(() => portOf(program.pid()), { timeout: 10_000 })
+        .poll(() => portOf(program.pid()))
         .toBeGreaterThan(0)
         .then(() => portOf(program.pid()));
       const { userId } = await system.createUser();

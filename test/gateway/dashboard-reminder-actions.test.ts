@@ -199,7 +199,7 @@ describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', {
     const told = async () => (await dialog.locator('p').allInnerTexts()).toSorted();
     await press(page, 'Send a test by push');
     await expect
-      .poll(told, { timeout: 10_000 })
+      .poll(told)
       .toEqual([
         'push, push.example.net: Failed: The push service refused it (413).',
         'push, web.example.org: Failed: The push service refused it (413).',

@@ -154,7 +154,10 @@ export const ROOMS: readonly Room[] = [
     bar: 97,
     texts: false,
     sources: ['gateway/access/*.ts', 'gateway/limits/requested-mutations.ts'],
-    tests: ['test/gateway/{access,roles,inputs,mutations}.test.ts', 'test/platform/config*.test.ts'],
+    tests: [
+      'test/gateway/{access,audit,roles,inputs,mutations,oidc-tokens,operations}.test.ts',
+      'test/platform/config*.test.ts',
+    ],
   },
   {
     name: 'sign-in',
@@ -197,15 +200,20 @@ export const ROOMS: readonly Room[] = [
       'services/platform/errors.ts',
       'services/platform/grpc/status.ts',
       'services/platform/protobuf/google-rpc.ts',
-      'services/platform/postgres/faults.ts',
-      'services/rest/hooks/errors.ts',
-      'gateway/graphql/errors.ts',
+      'services/platform/postgres/{faults,reachable}.ts',
     ],
+    tests: ['test/platform/{error-codec,faults}.test.ts'],
+  },
+  {
+    name: 'error responses',
+    kind: 'code',
+    bar: 90,
+    texts: true,
+    sources: ['services/rest/hooks/errors.ts', 'gateway/graphql/errors.ts'],
     tests: [
       'test/gateway/errors*.test.ts',
       'test/rest/{messages,keys}*.test.ts',
       'test/contract/{bad-input,bad-http,error-reasons}*.test.ts',
-      'test/platform/{faults,grpc-client,abandoned-statements,connections}*.test.ts',
     ],
   },
   {

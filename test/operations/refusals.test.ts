@@ -54,7 +54,7 @@ afterAll(async () => {
 const linesOf = async (program: ServiceProcess | undefined, requestId: string) => {
   const find = () =>
     program?.lines().filter((line) => line.requestId === requestId && line.audit !== true) ?? [];
-  await expect.poll(() => find().length, { timeout: 3000 }).toBeGreaterThan(0);
+  await expect.poll(() => find().length).toBeGreaterThan(0);
   return find();
 };
 const withId = (id: string): ApiOptions => ({ headers: { 'x-request-id': id } });
@@ -161,7 +161,7 @@ test('frequent refusals of anonymous callers leave ten log lines a second, and a
     since()
       .filter(({ msg }) => msg === 'more refusals')
       .reduce((sum, { count }) => sum + Number(count), 0);
-  await expect.poll(() => whole() + counted(), { timeout: 5000 }).toBe(200);
+  await expect.poll(() => whole() + counted()).toBe(200);
   expect(whole()).toBeLessThan(100);
 });
 

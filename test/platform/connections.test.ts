@@ -195,3 +195,20 @@ describe('a transaction', () => {
     },
   );
 });
+
+test('a named statement is prepared once, and not at all where sessions are not ours, as behind a pooler', async () => {
+  const unprepared = openDatabase({
+    databaseUrl: place.databaseUrl,
+    applicationName: 'connections',
+    maxConnections: 1,
+    prepares: false,
+    logger: createLogger('test', 'silent'),
+  });
+  const prepared = async (on: Queryable) => {
+    for (const value of [1, 2]) await on.query({ name: 'named', text: 'SELECT $1::int', values: [value] });
+    return run<{ names: string[] }>(on, 'SELECT array_agg(name) AS names FROM pg_prepared_statements');
+  };
+  expect(await prepared(database)).toEqual({ names: ['named'] });
+  expect(await prepared(unprepared)).toEqual({ names: null });
+  await unprepared.close();
+});

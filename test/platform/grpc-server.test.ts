@@ -159,7 +159,7 @@ test.each([
   await once(health, 'data');
   const began = performance.now();
   await ending.close(20_000);
-  expect(performance.now() - began).toBeLessThan(5000);
+  expect(performance.now() - began).toBeLessThan(15_000);
   socket.destroy();
   watching.destroy();
 });

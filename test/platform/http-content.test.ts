@@ -1,10 +1,12 @@
 // Which bodies are sent compressed, in which encoding, and which are not sent again.
 
-import { gunzipSync } from 'node:zlib';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createAsset, sendAsset } from '../../services/platform/http/content/asset.ts';
+import { createAsset, serveAssets } from '../../services/platform/http/content/asset.ts';
 import { registerCompression } from '../../services/platform/http/content/compression.ts';
+import { matchesTag } from '../../services/platform/http/content/entity-tag.ts';
+import { readPackageFile } from '../../services/platform/http/content/package-file.ts';
 
 let app: FastifyInstance;
 /** Where requests wait for each other, so that they are answered in one turn of the event loop. */
@@ -34,8 +36,11 @@ beforeAll(async () => {
     await meeting.all;
     return 'x'.repeat(2048);
   });
-  const asset = createAsset('text/css', Buffer.from('a'.repeat(5000)));
-  app.get('/asset', (request, reply) => sendAsset(request, reply, asset));
+  const files = [
+    ['/asset', createAsset('text/css', Buffer.from('a'.repeat(5000)))],
+    ['/other', createAsset('text/css', Buffer.from('b'))],
+  ] as const;
+  serveAssets(app, files, { 'content-security-policy': "default-src 'none'", 'cache-control': 'no-cache' });
 });
 afterAll(() => app.close());
 
@@ -98,7 +103,14 @@ describe('a file', () => {
     expect(answers.map(({ encoding }) => encoding)).toEqual(['br', 'gzip', undefined]);
     expect(answers.map(({ sent }) => String(sent.etag).split('-')[1])).toEqual(['br"', 'gzip"', 'identity"']);
     expect(answers.map(({ vary }) => vary)).toEqual(Array(3).fill('accept-encoding'));
-    expect(answers[2]?.body.toString()).toBe('a'.repeat(5000));
+    const [br, gzip, plain] = answers.map(({ body }) => body);
+    expect(plain?.toString()).toBe('a'.repeat(5000));
+    expect(brotliDecompressSync(br ?? '').toString()).toBe('a'.repeat(5000));
+    expect(gunzipSync(gzip ?? '').toString()).toBe('a'.repeat(5000));
+    expect(answers[2]?.sent).toMatchObject({
+      'content-security-policy': "default-src 'none'",
+      'cache-control': 'no-cache',
+    });
     expect(answers[2]?.sent['content-type']).toBe('text/css');
   });
 
@@ -111,5 +123,22 @@ describe('a file', () => {
     for (const known of [tag.replaceAll('"', ''), '"x"', '', `"x${tag.slice(1)}`, `"a, *"`])
       expect(await again(known), known).toBe(200);
     expect(await again(tag, 'br')).toBe(200);
+    expect(matchesTag('"aW/b"', '"ab"')).toBe(false);
+  });
+
+  test('is told from others by sixteen digits, and compressed once', async () => {
+    const tags = [];
+    for (const path of ['/asset', '/other']) tags.push(String((await get(path)).sent.etag));
+    for (const tag of tags) expect(tag).toMatch(/^"[0-9a-f]{16}-identity"$/);
+    expect(tags[0]).not.toBe(tags[1]);
+    const asset = createAsset('text/css', Buffer.from('a'));
+    expect(await asset.bodyIn('gzip')).toBe(await asset.bodyIn('gzip'));
+  });
+
+  test('of a package is read whether or not it is exported, and one that is not installed is named', () => {
+    expect(JSON.parse(readPackageFile('chart.js', 'package.json').toString())).toMatchObject({
+      name: 'chart.js',
+    });
+    expect(() => readPackageFile('not-there-at-all', 'x.js')).toThrow('not-there-at-all');
   });
 });

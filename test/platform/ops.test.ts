@@ -164,15 +164,13 @@ describe('grpc.health.v1', () => {
       now: () => new Date(),
     });
     const health = watchHealth(`127.0.0.1:${service.port}`);
-    await expect.poll(() => health.statuses, { timeout: 5000 }).toEqual(['SERVING']);
+    await expect.poll(() => health.statuses).toEqual(['SERVING']);
     await setOpen(false);
-    await expect.poll(() => health.statuses, { timeout: 10_000 }).toEqual(['SERVING', 'NOT_SERVING']);
+    await expect.poll(() => health.statuses).toEqual(['SERVING', 'NOT_SERVING']);
     await setOpen(true);
-    await expect
-      .poll(() => health.statuses, { timeout: 10_000 })
-      .toEqual(['SERVING', 'NOT_SERVING', 'SERVING']);
+    await expect.poll(() => health.statuses).toEqual(['SERVING', 'NOT_SERVING', 'SERVING']);
     const closed = service.close(300);
-    await expect.poll(() => health.statuses.at(3), { timeout: 5000 }).toBe('NOT_SERVING');
+    await expect.poll(() => health.statuses.at(3)).toBe('NOT_SERVING');
     await closed;
     await health.ended;
     // Nothing has turned it back.

@@ -172,7 +172,7 @@ test('a connection that takes nothing at all is cut', async () => {
   answerBytes = 60 * MEGABYTE;
   call(LIST, held).once('response', () => proxy.hold());
   await expect
-    .poll(() => lines.map(({ msg }) => msg), { timeout: 10_000 })
+    .poll(() => lines.map(({ msg }) => msg))
     .toEqual(['stream closed: the client does not read', 'connection closed: the client does not read']);
   proxy.release();
   await closed(held);

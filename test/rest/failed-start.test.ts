@@ -32,7 +32,7 @@ test('its clients are closed: accounts hears of the next facade alone', async ()
   });
   await expect(starting).rejects.toThrow('cannot be built');
   const next = await startFacade({ accountsTarget: accounts.target });
-  await expect.poll(() => accounts.openWatches(), { timeout: 3000 }).toBeGreaterThan(0);
+  await expect.poll(() => accounts.openWatches()).toBeGreaterThan(0);
   expect(accounts.openWatches()).toBe(1);
   await next.close();
   await accounts.stop();

@@ -64,9 +64,9 @@ describe('while accounts is away', () => {
       const api = createApi(`${own.origins[0]}/v1`, key, { mayBeUnavailable: true });
       expect((await api.get('/me')).status).toBe(200);
       await own.stopAccounts();
-      await expect.poll(async () => (await api.get('/me')).status, { timeout: 3000 }).toBe(503);
+      await expect.poll(async () => (await api.get('/me')).status).toBe(503);
       await own.restartAccounts();
-      await expect.poll(async () => (await api.get('/me')).status, { timeout: 5000 }).toBe(200);
+      await expect.poll(async () => (await api.get('/me')).status).toBe(200);
     } finally {
       await own.stop();
     }

@@ -223,6 +223,23 @@ describeWithRedis('the write limit in Redis', () => {
     expect(reasons.join()).toMatch(/closed|ECONN|writeable/);
   });
 
+  test('a check tells why Redis does not decide, from then on this process does, and no write is counted', async () => {
+    const limiter = open(redis.url, 1);
+    await untilInRedis(limiter);
+    await expect.poll(() => limiter.check()).toBeUndefined();
+    expect((await limiter.take('checked')).allowed).toBe(true);
+    redis.freeze();
+    expect([await limiter.check(), limiter.mode()]).toEqual(['no answer within 100 ms', 'process']);
+    redis.thaw();
+    await expect.poll(() => limiter.mode()).toBe('redis');
+    limiter.close();
+    const alone = open(undefined, 1);
+    expect([await alone.check(), alone.mode()]).toEqual([undefined, 'process']);
+    for (let writes = 0; writes < 2; writes += 1) await alone.check();
+    expect((await alone.take('checked')).allowed).toBe(true);
+    alone.close();
+  });
+
   test('a flip to the process and back lets through at most one more allowance for each process', async () => {
     const limiters = [open(redis.url, 60), open(redis.url, 60)];
     for (const limiter of limiters) await untilInRedis(limiter);

@@ -48,19 +48,20 @@ const told = (response: BatchListMaterialsResponse) =>
 
 describe.each(Object.entries(HOLDS))('a batch of a database %s', (_, hold) => {
   test.each(['batchListMaterials', 'batchListDueMaterials'] as const)(
-    'is answered by %s within a second: each is to be sent alone, and a bad one fails by itself',
+    'is answered by %s before its statement times out: each is to be sent alone, and a bad one fails by itself',
     async (list) => {
       const [ada, bob] = [newUserId(), newUserId()];
       await here.create(ada);
       const requests = [{ userId: ada }, { userId: bob }, { userId: 'x' }];
       const ask = () => here.materials[list]({ requests }, CALL);
       // Once before, so that the time below is that of the batch alone.
+      // The time-out of the statement, 1.5 s, would say the same.
       expect(told(await ask())).toEqual([1, 0, 'INVALID_REQUEST user_id']);
       const unblock = await hold();
       try {
         const startMs = performance.now();
         const late = await ask();
-        expect(performance.now() - startMs).toBeLessThan(1000);
+        expect(performance.now() - startMs).toBeLessThan(1400);
         expect(told(late)).toEqual(['send alone', 'send alone', 'INVALID_REQUEST user_id']);
         expect([late.failedRequests[0]?.code, late.failedRequests[1]?.code]).toEqual([10, 10]);
       } finally {

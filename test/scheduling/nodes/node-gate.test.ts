@@ -36,7 +36,7 @@ test('four requests run at once on a node, the fifth follows the first that ends
   expect(await late).toBe('done too');
 });
 
-test('a request that has waited for 0.75 s is refused without running', async () => {
+test('a request that has waited for 0.75 s is refused without running, and leaves its place to others', async () => {
   const gate = gateOf();
   const slow = work();
   const four = Array.from({ length: 4 }, () => gate(SICK, slow.run));
@@ -45,6 +45,12 @@ test('a request that has waited for 0.75 s is refused without running', async ()
   expect(fifth.begun()).toBe(0);
   slow.resolve('done');
   await Promise.all(four);
+  const many = work();
+  const next = Array.from({ length: 4 }, () => gate(SICK, many.run));
+  await settled();
+  expect(many.begun()).toBe(4);
+  many.resolve('done');
+  await Promise.all(next);
 });
 
 test('after three failures in a row one request at a time tries, and one success opens the node again', async () => {

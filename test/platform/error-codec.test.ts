@@ -1,0 +1,236 @@
+// What an error is after it has gone over gRPC, and how it reads in one line for people.
+import { type ServiceError as GrpcError, Metadata, type StatusObject } from '@grpc/grpc-js';
+import { describe, expect, test } from 'vitest';
+import { oneLine, ServiceError } from '../../services/platform/errors.ts';
+import {
+  fromGrpcError,
+  fromRpcStatus,
+  isMessageTooLarge,
+  isTokenRefusal,
+  toGrpcStatus,
+  toRpcStatus,
+} from '../../services/platform/grpc/status.ts';
+import { connectionFault } from '../../services/platform/postgres/faults.ts';
+import { howToReach, unreachable } from '../../services/platform/postgres/reachable.ts';
+import { errorInfoType, rpcStatusType } from '../../services/platform/protobuf/google-rpc.ts';
+
+const DETAILS = 'grpc-status-details-bin';
+const thrown = (status: Partial<StatusObject>): GrpcError =>
+  Object.assign(new Error('x'), { code: 2, details: '', metadata: new Metadata(), ...status });
+const sent = (error: ServiceError) => fromGrpcError(thrown(toGrpcStatus(error, 'scheduling.v1')));
+const partsOf = ({ reason, message, field, problem, requiredScopes, retryAfterSeconds }: ServiceError) => ({
+  ...{ reason, message, field, problem, requiredScopes, retryAfterSeconds },
+});
+const nothing = {
+  field: undefined,
+  problem: undefined,
+  requiredScopes: undefined,
+  retryAfterSeconds: undefined,
+};
+
+describe('an error that is sent over gRPC', () => {
+  test('arrives with all of its details', () => {
+    const details = {
+      message: 'title must not be empty.',
+      field: 'title',
+      problem: 'must not be empty.',
+      requiredScopes: ['materials:read', 'reviews:read'],
+      retryAfterSeconds: 7,
+    };
+    expect(partsOf(sent(new ServiceError('INVALID_REQUEST', details)))).toEqual({
+      reason: 'INVALID_REQUEST',
+      ...details,
+    });
+  });
+
+  test('arrives without those that it does not have', () => {
+    const message = 'The requested resource does not exist.';
+    expect(partsOf(sent(new ServiceError('NOT_FOUND')))).toEqual({
+      ...nothing,
+      reason: 'NOT_FOUND',
+      message,
+    });
+    expect(sent(new ServiceError('RATE_LIMITED', { retryAfterSeconds: 0 })).retryAfterSeconds).toBe(0);
+  });
+
+  test.each([
+    ['UNAUTHORIZED', 16],
+    ['INSUFFICIENT_SCOPE', 7],
+    ['INVALID_REQUEST', 3],
+    ['INVALID_SCOPE', 3],
+    ['RATE_LIMITED', 8],
+    ['NOT_FOUND', 5],
+    ['INTERNAL_ERROR', 13],
+    ['UNAVAILABLE', 14],
+  ] as const)('%s has the gRPC code %i, and only UNAVAILABLE says not to retry', (reason, code) => {
+    const status = toGrpcStatus(new ServiceError(reason, { message: 'why' }), 'accounts.v1');
+    expect([status.code, status.details]).toEqual([code, 'why']);
+    expect(status.metadata.get('grpc-retry-pushback-ms')).toEqual(code === 14 ? ['-1'] : []);
+    expect(sent(new ServiceError(reason)).reason).toBe(reason);
+  });
+
+  test('names the package that raised it', () => {
+    const { details } = toRpcStatus(new ServiceError('NOT_FOUND'), 'accounts.v1');
+    expect(details.map(({ type_url }) => type_url)).toEqual(['type.googleapis.com/google.rpc.ErrorInfo']);
+    expect(errorInfoType.deserialize(details[0]?.value ?? Buffer.alloc(0))).toMatchObject({
+      reason: 'NOT_FOUND',
+      domain: 'accounts.v1',
+      metadata: {},
+    });
+  });
+
+  test('is cut where a trailer would be long, and is well-formed', () => {
+    const long = (length: number) => `${'x'.repeat(length)}\ud800`;
+    const { message, field, problem } = sent(
+      new ServiceError('INVALID_REQUEST', { message: long(1000), field: long(100), problem: long(1000) }),
+    );
+    expect([message, field, problem]).toEqual(['x'.repeat(1000), 'x'.repeat(100), 'x'.repeat(1000)]);
+    const short = sent(
+      new ServiceError('INVALID_REQUEST', { message: long(9), field: long(9), problem: long(9) }),
+    );
+    const expected = `${'x'.repeat(9)}\ufffd`;
+    expect([short.message, short.field, short.problem]).toEqual([expected, expected, expected]);
+  });
+
+  test('repeats no key, wherever one stands', () => {
+    const key = `rmk_live_${'a'.repeat(49)}`;
+    const { message, problem } = sent(
+      new ServiceError('INVALID_REQUEST', { message: `${key} and ${key}`, field: 'f', problem: key }),
+    );
+    expect([message, problem]).toEqual(['rmk_live_… and rmk_live_…', 'rmk_live_…']);
+  });
+});
+
+describe('an error of gRPC itself', () => {
+  test.each([
+    [14, 'UNAVAILABLE'],
+    [4, 'UNAVAILABLE'],
+    [1, 'UNAVAILABLE'],
+    [8, 'UNAVAILABLE'],
+    [2, 'INTERNAL_ERROR'],
+    [5, 'INTERNAL_ERROR'],
+    [7, 'INTERNAL_ERROR'],
+    [12, 'INTERNAL_ERROR'],
+  ] as const)('of code %i is %s', (code, reason) => {
+    const error = thrown({ code });
+    expect(fromGrpcError(error)).toMatchObject({ reason, cause: error });
+  });
+
+  test('that refuses our token is known by having none of our details', () => {
+    const error = thrown({ code: 16 });
+    expect([isTokenRefusal(error), fromGrpcError(error).constructor.name]).toEqual([
+      true,
+      'TokenRefusedError',
+    ]);
+    const ofUser = thrown(toGrpcStatus(new ServiceError('UNAUTHORIZED'), 'accounts.v1'));
+    expect([isTokenRefusal(ofUser), fromGrpcError(ofUser).constructor.name]).toEqual([false, 'ServiceError']);
+    expect(isTokenRefusal(thrown({ code: 7 }))).toBe(false);
+  });
+
+  test('with details that are not ours is taken by its code', () => {
+    const withDetails = (bytes: Buffer) => {
+      const metadata = new Metadata();
+      metadata.set(DETAILS, bytes);
+      return fromGrpcError(thrown({ code: 14, metadata })).reason;
+    };
+    const of = (type_url: string, reason: string) => {
+      const value = errorInfoType.serialize({ reason, domain: 'd', metadata: {} });
+      return rpcStatusType.serialize({ code: 5, message: 'm', details: [{ type_url, value }] });
+    };
+    const ours = 'type.googleapis.com/google.rpc.ErrorInfo';
+    expect(withDetails(of(ours, 'NOT_FOUND'))).toBe('NOT_FOUND');
+    expect(withDetails(of(ours, 'SOMETHING_ELSE'))).toBe('UNAVAILABLE');
+    expect(withDetails(of(ours, 'toString'))).toBe('UNAVAILABLE');
+    expect(withDetails(of('type.googleapis.com/other.ErrorInfo', 'NOT_FOUND'))).toBe('UNAVAILABLE');
+    expect(withDetails(Buffer.from([255, 255, 255]))).toBe('UNAVAILABLE');
+    expect(fromRpcStatus({ code: 5, message: 'm', details: [] })).toBeUndefined();
+  });
+
+  test('is a message too large only where its text says so', () => {
+    const of = (code: number, details: string) =>
+      isMessageTooLarge(new ServiceError('UNAVAILABLE', { cause: thrown({ code, details }) }));
+    expect(of(8, 'Received message larger than max (17 vs 16)')).toBe(true);
+    expect(of(8, 'Too many pings')).toBe(false);
+    expect(of(8, 'No: Received message larger than max')).toBe(false);
+    expect(of(14, 'Received message larger than max (17 vs 16)')).toBe(false);
+    const causes = [undefined, new Error('x'), Object.assign(new Error('x'), { code: 8 }), 'text'];
+    for (const cause of causes)
+      expect(isMessageTooLarge(new ServiceError('UNAVAILABLE', { cause }))).toBe(false);
+    expect(isMessageTooLarge(thrown({ code: 8, details: 'Received message larger than max' }))).toBe(false);
+  });
+});
+
+describe('an error in one line', () => {
+  const with_ = (message: string, more: object) => Object.assign(new Error(message), more);
+  test.each<[unknown, string]>([
+    [new Error('one\n  two\tthree'), 'one two three'],
+    [new Error('outside', { cause: new Error('inside') }), 'inside'],
+    [new Error('outside', { cause: 'text' }), 'outside'],
+    [with_('message', { code: 14, details: 'details' }), 'details'],
+    [with_('message', { code: 14, details: '' }), 'message'],
+    [with_('', { code: 'ECONNREFUSED' }), 'ECONNREFUSED'],
+    [new Error(''), 'unknown fault'],
+    ['text', 'text'],
+    [
+      with_('', { details: 'Last error: Error: connect ECONNREFUSED 127.0.0.1:1. Resolution note: none' }),
+      'connect ECONNREFUSED 127.0.0.1:1',
+    ],
+    [new Error('x'.repeat(201)), 'x'.repeat(200)],
+  ])('of %s is %s', (error, line) => {
+    expect(oneLine(error)).toBe(line);
+  });
+});
+
+describe('a database that cannot be reached', () => {
+  const withCode = (code: string, message = 'm') =>
+    new ServiceError('UNAVAILABLE', { cause: Object.assign(new Error(message), { code }) });
+  test.each([
+    ['28P01', 'put the right user and password into DATABASE_URL'],
+    ['28000', 'put the right user and password into DATABASE_URL'],
+    ['53300', 'raise max_connections, or end programs that hold connections'],
+    ['ENOTFOUND', 'correct the host in DATABASE_URL, or the name server'],
+    ['EAI_AGAIN', 'correct the host in DATABASE_URL, or the name server'],
+    ['ECONNREFUSED', 'start PostgreSQL, open the way to it, or correct host and port in DATABASE_URL'],
+  ])('with %s is helped by: %s', (code, remedy) => {
+    expect(howToReach(withCode(code))).toBe(remedy);
+    expect(howToReach(withCode(code).cause)).toBe(remedy);
+  });
+
+  test('by a name that is not there is helped by making it', () => {
+    expect(howToReach(withCode('3D000'))).toMatch(
+      /^correct the name in DATABASE_URL, or create it: CREATE DATABASE name TEMPLATE template0/,
+    );
+    expect(howToReach(new Error('SASL: no password'))).toBe(
+      'put the right user and password into DATABASE_URL',
+    );
+    expect(howToReach('no error')).toMatch(/^start PostgreSQL/);
+  });
+
+  test.each([
+    ['postgres://user:secret@db.example:5433/name', 'db.example:5433/name'],
+    ['postgres://user:secret@/name', 'of DATABASE_URL'],
+    ['postgres:///name', 'localhost:5432/name'],
+    ['no url: secret', 'of DATABASE_URL'],
+  ])('at %s is told by its place, without a password', (url, place) => {
+    expect(unreachable(url, withCode('53300', 'too many')).message).toBe(
+      `the database ${place} cannot be used: too many; raise max_connections, or end programs that hold connections`,
+    );
+  });
+});
+
+describe('a connection to a Citus coordinator', () => {
+  const failedBy = (code: string, severity?: string) => {
+    const cause = Object.assign(new Error('m'), { code, ...(severity && { severity }) });
+    return connectionFault(new ServiceError('UNAVAILABLE', { cause }), true) === cause ? 'at fault' : 'kept';
+  };
+  test.each([
+    ['08006', 'ERROR', 'kept'],
+    ['40001', 'ERROR', 'kept'],
+    ['57014', 'ERROR', 'at fault'],
+    ['25006', 'ERROR', 'at fault'],
+    ['57P01', 'FATAL', 'at fault'],
+    ['ECONNRESET', undefined, 'at fault'],
+  ])('is after %s (%s) %s', (code, severity, state) => {
+    expect(failedBy(code, severity)).toBe(state);
+  });
+});
