@@ -90,7 +90,7 @@ export function inTurn<T>(
 export async function listReviews(
   { budget, clients }: GatewayContext,
   userId: string,
-  request: PageRequest & { materialId: string },
+  request: PageRequest & { materialId: string; date?: string; timeZone?: string },
 ): Promise<Page<ReviewNode>> {
   const { reviews, nextPageToken } = await budget.read(clients.reviews.listReviews, { userId, ...request });
   return { rows: toNodes(reviews, userId), nextPageToken };

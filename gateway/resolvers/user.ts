@@ -47,9 +47,13 @@ export const User: UserResolvers = {
       return read;
     }),
 
-  reviews: ({ userId }, { materialId, ...page }, context, info) =>
+  reviews: ({ userId, timeZone }, { materialId, date, ...page }, context, info) =>
     readConnection(page, async (request) => {
-      const read = await listReviews(context, userId, { ...request, materialId: materialId ?? '' });
+      const read = await listReviews(context, userId, {
+        ...request,
+        materialId: materialId ?? '',
+        ...(typeof date === 'string' && { date, timeZone }),
+      });
       await joinMaterials({ context, info }, rowsBelow(info, info.fieldNodes), read.rows);
       return read;
     }),

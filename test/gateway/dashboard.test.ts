@@ -139,6 +139,52 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     await page.close();
   });
 
+  test('opens a day of the heat map, by pointer or from the table, with its reviews on the learner’s clock', async () => {
+    const { userId } = dashboard.seeded;
+    const { page, complaints } = await dashboard.openAt(`#/users/${userId}`);
+    const year = page.getByRole('region', { name: 'Year', exact: true });
+    await year.waitFor();
+    const activity = `query ($id: ID) { user(id: $id) { timeZone stats(days: 365) { activity { days { date count } } } } }`;
+    const { user } = (await dashboard.gateway.query(activity, { id: userId })).data;
+    const days: { date: string; count: number }[] = user.stats.activity.days;
+    const index = days.findLastIndex(({ count }) => count > 1 && count <= 50);
+    const { date = '', count } = days[index] ?? {};
+    await year.locator(`rect[data-index="${index}"]`).click();
+    const rows = page.getByRole('table', { name: 'Reviews' }).locator('tbody tr');
+    await rows.first().waitFor();
+    expect(await page.evaluate('location.hash')).toBe(`#/users/${userId}/days/${date}`);
+    expect(await rows.count()).toBe(count);
+    const asked = `query ($id: ID, $date: Date) { user(id: $id) { reviews(first: 50, date: $date) {
+      nodes { reviewedAt quality material { title } } } } }`;
+    const { nodes } = (await dashboard.gateway.query(asked, { id: userId, date })).data.user.reviews;
+    const clock = new Intl.DateTimeFormat('en-GB', { timeStyle: 'short', timeZone: user.timeZone });
+    const expected = nodes.map(
+      ({
+        reviewedAt,
+        quality,
+        material,
+      }: {
+        reviewedAt: string;
+        quality: number;
+        material: { title: string };
+      }) => [clock.format(new Date(reviewedAt)), material.title, String(quality)],
+    );
+    const cells = await rows.evaluateAll((all) =>
+      all.map((each) => [...each.children].slice(0, 3).map(({ textContent }) => textContent)),
+    );
+    expect(cells).toEqual(expected);
+
+    await page.getByRole('link', { name: 'Day after' }).click();
+    const next = days[index + 1]?.date;
+    if (next !== undefined) await expect.poll(() => page.evaluate('location.hash')).toContain(next);
+    await page.goto(`${dashboard.gateway.origin}/dashboard#/users/${userId}`);
+    await page.getByRole('button', { name: 'Table: Year' }).click();
+    await page.getByRole('link', { name: date }).click();
+    await rows.first().waitFor();
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
   test('copies a table for a spreadsheet', async () => {
     const { page } = await dashboard.openAt(path(dashboard.seeded.userId), {
       permissions: ['clipboard-read', 'clipboard-write'],

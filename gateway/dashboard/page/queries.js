@@ -62,6 +62,14 @@ export const DOCUMENTS = {
   }
 }`,
 
+  DAY: `query Day($id: ID!, $date: Date!, $after: String) {
+  user(id: $id) {
+    reviews(first: 50, date: $date, after: $after) {
+      nodes { quality reviewedAt materialId material { title } before { interval } after { interval } } ${PAGE}
+    }
+  }
+}`,
+
   MATERIALS: `query Materials(
   $id: ID!, $after: String, $query: String, $state: MaterialState, $type: MaterialType, $due: Boolean
 ) {

@@ -28,6 +28,7 @@ export type Variables<N extends Name> = Operations[N]['variables'];
 export type Overview = NonNullable<Data<'OVERVIEW'>['user']>;
 export type Count = Overview['both']['retention']['days'][number]['count'];
 export type DayCount = Overview['year']['activity']['days'][number];
+export type Day = NonNullable<Data<'DAY'>['user']>;
 export type User = Data<'USERS'>['users']['nodes'][number];
 export type Home = Data<'HOME'>;
 export type LearnerRow = Home['learners']['nodes'][number];

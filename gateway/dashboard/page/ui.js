@@ -41,6 +41,11 @@ export function shortId(id) {
   });
 }
 
+/** @param {number} quality */
+export function grade(quality) {
+  return h('span', { class: `grade grade-${quality}` }, quality);
+}
+
 /** @param {string} title @param {...Child} children */
 export function card(title, ...children) {
   return h('section', { class: 'card', 'aria-label': title }, h('h2', {}, title), children);
