@@ -26,7 +26,7 @@ export const User: UserResolvers = {
   createdAt: ({ createTime }) => toTime(createTime),
   updatedAt: ({ updateTime }) => toTime(updateTime),
 
-  materials: ({ userId }, { query, state, type, due, ...page }, context, info) =>
+  materials: ({ userId }, { query, state, type, due, order, ...page }, context, info) =>
     readMaterials(context, page, async (request) => {
       const read = await listMaterials(context, {
         userId,
@@ -34,11 +34,15 @@ export const User: UserResolvers = {
         query: query ?? '',
         state: toMaterialState(state ?? 'ACTIVE'),
         ...(type && { type: toMaterialType(type) }),
+        ...(order && order !== 'NEWEST' && { order: `MATERIAL_ORDER_${order}` as const }),
         ...(typeof due === 'boolean' && { due: due ? 'DUE_STATE_DUE' : 'DUE_STATE_NOT_DUE' }),
       });
       await joinReviews({ context, info }, rowsBelow(info, info.fieldNodes), read.rows);
       return read;
     }),
+
+  materialCounts: ({ userId }, _arguments, { clients, budget }) =>
+    budget.read(clients.materials.countMaterials, { userId }),
 
   dueMaterials: ({ userId }, page, context, info) =>
     readMaterials(context, page, async (request) => {

@@ -71,10 +71,12 @@ export const DOCUMENTS = {
 }`,
 
   MATERIALS: `query Materials(
-  $id: ID!, $after: String, $query: String, $state: MaterialState, $type: MaterialType, $due: Boolean
+  $id: ID!, $after: String, $query: String, $state: MaterialState, $type: MaterialType, $due: Boolean,
+  $order: MaterialOrder
 ) {
   user(id: $id) {
-    materials(first: 25, after: $after, query: $query, state: $state, type: $type, due: $due) {
+    materialCounts { active due archived }
+    materials(first: 25, after: $after, query: $query, state: $state, type: $type, due: $due, order: $order) {
       nodes { ${ROW} } ${PAGE}
     }
   }

@@ -139,7 +139,7 @@ export function table(name, columns, rows, whenNarrow = 'scrolls') {
 const cameFrom = new Map();
 
 /**
- * Links to the previous and the next page.
+ * Links to the previous and the next page; to the first, where the page was not come to from the one before.
  * @param {PageInfo} pageInfo
  * @param {URLSearchParams} params of this page
  * @param {(params: URLSearchParams) => string} href
@@ -153,12 +153,14 @@ export function pager({ hasNextPage, endCursor }, params, href) {
     return href(next);
   };
   if (endCursor !== null) cameFrom.set(endCursor, after);
+  const isKnown = cameFrom.has(after);
   const before = after === '' ? undefined : (cameFrom.get(after) ?? '');
   if (before === undefined && !hasNextPage) return null;
   return h(
     'nav',
     { class: 'pager', 'aria-label': 'Pages' },
-    before !== undefined && h('a', { class: 'button', href: linkTo(before) }, 'Previous page'),
+    before !== undefined &&
+      h('a', { class: 'button', href: linkTo(before) }, isKnown ? 'Previous page' : 'First page'),
     hasNextPage && h('a', { class: 'button', href: linkTo(endCursor ?? '') }, 'Next page'),
   );
 }
