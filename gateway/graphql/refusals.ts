@@ -1,7 +1,7 @@
 // Rewrites graphql-js errors without the values that the caller sent: graphql-js quotes them, they can be titles, contents or keys,
 // and errors are logged.
 import { GraphQLError, Kind } from 'graphql';
-import { NO_DATE_TIME } from './scalars.ts';
+import { NO_DATE, NO_DATE_TIME } from './scalars.ts';
 
 const MAX_CHARACTERS = 1000;
 /** Only this prefix of a message is matched, since it identifies the error. */
@@ -72,7 +72,9 @@ function describeValue(message: string): string {
   const known = VALUE_ERRORS.map((pattern) => pattern.exec(head)?.[1]).find((text) => text !== undefined);
   if (known?.endsWith('cannot represent')) return `${known} the value.`;
   if (known !== undefined) return `${known}.`;
-  return message === NO_DATE_TIME ? message : 'The value is not one of those that are taken here.';
+  return message === NO_DATE_TIME || message === NO_DATE
+    ? message
+    : 'The value is not one of those that are taken here.';
 }
 
 /** Redacts API keys, which some callers send in place of a name. */

@@ -28,6 +28,7 @@ const CALLS: Readonly<Record<string, Call>> = {
   'Query.emailOffUsers': { cost: 200, rpcs: 2 },
   'Query.material': OWN,
   'User.materials': SHARED,
+  'User.materialCounts': OWN,
   'User.dueMaterials': SHARED,
   'User.reviews': OWN,
   'User.snoozes': OWN,

@@ -29,15 +29,19 @@ export async function usersById(
   return new Map(users.flatMap(({ user }) => (user ? [[user.userId, user]] : [])));
 }
 
-/** Lists of active materials without long texts are batched; searches and filters go alone, so that they delay no other request. */
+/** Lists of active materials without long texts are batched; searches, filters and other orders go alone, so that they delay no other request. */
 export async function listMaterials(
   { budget, shared, clients, views }: GatewayContext,
   filter: ListMaterialsRequestInput & { userId: string; query: string; pageToken: string },
 ): Promise<Page<MaterialNode>> {
   const request = { ...filter, view: views.material };
-  const { query, state, type, due } = filter;
+  const { query, state, type, due, order } = filter;
   const isPlain =
-    query === '' && state === 'MATERIAL_STATE_ACTIVE' && type === undefined && due === undefined;
+    query === '' &&
+    state === 'MATERIAL_STATE_ACTIVE' &&
+    type === undefined &&
+    due === undefined &&
+    order === undefined;
   const { materials, nextPageToken } =
     isPlain && !views.hasLongTexts
       ? await budget.read(shared.materials, request, 'shared')
@@ -90,7 +94,7 @@ export function inTurn<T>(
 export async function listReviews(
   { budget, clients }: GatewayContext,
   userId: string,
-  request: PageRequest & { materialId: string },
+  request: PageRequest & { materialId: string; date?: string; timeZone?: string },
 ): Promise<Page<ReviewNode>> {
   const { reviews, nextPageToken } = await budget.read(clients.reviews.listReviews, { userId, ...request });
   return { rows: toNodes(reviews, userId), nextPageToken };

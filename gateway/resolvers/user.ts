@@ -26,7 +26,7 @@ export const User: UserResolvers = {
   createdAt: ({ createTime }) => toTime(createTime),
   updatedAt: ({ updateTime }) => toTime(updateTime),
 
-  materials: ({ userId }, { query, state, type, due, ...page }, context, info) =>
+  materials: ({ userId }, { query, state, type, due, order, ...page }, context, info) =>
     readMaterials(context, page, async (request) => {
       const read = await listMaterials(context, {
         userId,
@@ -34,11 +34,15 @@ export const User: UserResolvers = {
         query: query ?? '',
         state: toMaterialState(state ?? 'ACTIVE'),
         ...(type && { type: toMaterialType(type) }),
+        ...(order && order !== 'NEWEST' && { order: `MATERIAL_ORDER_${order}` as const }),
         ...(typeof due === 'boolean' && { due: due ? 'DUE_STATE_DUE' : 'DUE_STATE_NOT_DUE' }),
       });
       await joinReviews({ context, info }, rowsBelow(info, info.fieldNodes), read.rows);
       return read;
     }),
+
+  materialCounts: ({ userId }, _arguments, { clients, budget }) =>
+    budget.read(clients.materials.countMaterials, { userId }),
 
   dueMaterials: ({ userId }, page, context, info) =>
     readMaterials(context, page, async (request) => {
@@ -47,9 +51,13 @@ export const User: UserResolvers = {
       return read;
     }),
 
-  reviews: ({ userId }, { materialId, ...page }, context, info) =>
+  reviews: ({ userId, timeZone }, { materialId, date, ...page }, context, info) =>
     readConnection(page, async (request) => {
-      const read = await listReviews(context, userId, { ...request, materialId: materialId ?? '' });
+      const read = await listReviews(context, userId, {
+        ...request,
+        materialId: materialId ?? '',
+        ...(typeof date === 'string' && { date, timeZone }),
+      });
       await joinMaterials({ context, info }, rowsBelow(info, info.fieldNodes), read.rows);
       return read;
     }),

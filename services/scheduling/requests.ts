@@ -1,6 +1,8 @@
 // Validates fields that all capabilities share, as the proto files document; each error names its field.
 import { invalidField, ServiceError } from '../platform/errors.ts';
 import { isStorable, isUuid } from '../platform/text.ts';
+import { isTimeZone } from '../platform/time-zone.ts';
+import { spanOf } from './statistics/calendar.ts';
 
 const MAX_MATERIAL_IDS = 100;
 
@@ -26,6 +28,16 @@ export function requireMaterialId(materialId: string): string {
 export function requireStorable(field: string, text: string): string {
   if (!isStorable(text)) throw invalidField(field, 'must not hold U+0000.');
   return text;
+}
+
+/** undefined for an empty date. @throws INVALID_REQUEST, field date or time_zone. */
+export function readDay(date: string, timeZone: string): { startTime: Date; endTime: Date } | undefined {
+  if (date === '' && timeZone === '') return undefined;
+  if (!isTimeZone(timeZone))
+    throw invalidField('time_zone', 'must be an IANA time zone such as "Europe/Berlin".');
+  const span = spanOf(date, timeZone);
+  if (span === undefined) throw invalidField('date', 'must be a day as YYYY-MM-DD, from 1970 to 9997.');
+  return span;
 }
 
 /** 1 to 100 distinct IDs, duplicates removed; malformed IDs are kept and match no material. */

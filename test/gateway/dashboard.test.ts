@@ -115,7 +115,9 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     expect(await page.evaluate(labels)).toContainEqual(['7–20 days', `n = ${bands[2]?.count.reviews}`]);
     // Whole weeks of twice 30 days, today last.
     const weeks = (await drawn('Retention over time')) as unknown[];
-    expect([weeks.length, weeks.at(-1)]).toEqual([8, shareOf(retention.days.slice(-7)).share]);
+    const { share: lastWeek } = shareOf(retention.days.slice(-7));
+    // A week without reviews has no point.
+    expect([weeks.length, weeks.at(-1)]).toEqual([8, Number.isNaN(lastWeek) ? null : lastWeek]);
 
     await page.locator('[aria-label="Retention by interval"] canvas').hover();
     const told = `Chart.getChart(document.querySelector('[aria-label="Retention by interval"] canvas')).tooltip.body?.[0].lines[0]`;
@@ -136,6 +138,82 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     expect(rows.map((row) => row.split('\t'))).toEqual(
       year.activity.days.map(({ date, count }: { date: string; count: number }) => [date, String(count)]),
     );
+    await page.close();
+  });
+
+  test('opens a day of the heat map, by pointer or from the table, with its reviews on the learner’s clock', async () => {
+    const { userId } = dashboard.seeded;
+    const { page, complaints } = await dashboard.openAt(`#/users/${userId}`);
+    const year = page.getByRole('region', { name: 'Year', exact: true });
+    await year.waitFor();
+    const activity = `query ($id: ID) { user(id: $id) { timeZone stats(days: 365) { activity { days { date count } } } } }`;
+    const { user } = (await dashboard.gateway.query(activity, { id: userId })).data;
+    const days: { date: string; count: number }[] = user.stats.activity.days;
+    const index = days.findLastIndex(({ count }) => count > 1 && count <= 50);
+    const { date = '', count } = days[index] ?? {};
+    await year.locator(`rect[data-index="${index}"]`).click();
+    const rows = page.getByRole('table', { name: 'Reviews' }).locator('tbody tr');
+    await rows.first().waitFor();
+    expect(await page.evaluate('location.hash')).toBe(`#/users/${userId}/days/${date}`);
+    expect(await rows.count()).toBe(count);
+    const asked = `query ($id: ID, $date: Date) { user(id: $id) { reviews(first: 50, date: $date) {
+      nodes { reviewedAt quality material { title } } } } }`;
+    const { nodes } = (await dashboard.gateway.query(asked, { id: userId, date })).data.user.reviews;
+    const clock = new Intl.DateTimeFormat('en-GB', { timeStyle: 'short', timeZone: user.timeZone });
+    const expected = nodes.map(
+      ({
+        reviewedAt,
+        quality,
+        material,
+      }: {
+        reviewedAt: string;
+        quality: number;
+        material: { title: string };
+      }) => [clock.format(new Date(reviewedAt)), material.title, String(quality)],
+    );
+    const cells = await rows.evaluateAll((all) =>
+      all.map((each) => [...each.children].slice(0, 3).map(({ textContent }) => textContent)),
+    );
+    expect(cells).toEqual(expected);
+
+    await page.getByRole('link', { name: 'Day after' }).click();
+    const next = days[index + 1]?.date;
+    if (next !== undefined) await expect.poll(() => page.evaluate('location.hash')).toContain(next);
+    await page.goto(`${dashboard.gateway.origin}/dashboard#/users/${userId}`);
+    await page.getByRole('button', { name: 'Table: Year' }).click();
+    await page.getByRole('link', { name: date }).click();
+    await rows.first().waitFor();
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  test('says how many materials there are, and lists them in each order, forward and back', async () => {
+    const { userId } = dashboard.seeded;
+    const { page, complaints } = await dashboard.openAt(`${path(userId)}/materials`);
+    const asked = `query ($id: ID, $order: MaterialOrder, $after: String) { user(id: $id) {
+      materialCounts { active due archived }
+      materials(first: 25, order: $order, after: $after) { nodes { title ef } pageInfo { endCursor } } } }`;
+    const list = async (order: string, after?: string) =>
+      (await dashboard.gateway.query(asked, { id: userId, order, after })).data.user;
+    const { materialCounts: counts, materials } = await list('EASE');
+    await page
+      .getByText(
+        `${counts.active} active materials, ${counts.due} of them due now; ${counts.archived} archived.`,
+      )
+      .waitFor();
+    const shown = () => page.getByRole('table', { name: 'Materials' }).locator('tbody th a').allInnerTexts();
+    const titles = ({ nodes }: { nodes: { title: string }[] }) => nodes.map(({ title }) => title);
+    await page.getByLabel('Sort').selectOption('Lowest ease');
+    await expect.poll(shown).toEqual(titles(materials));
+    await page.getByRole('link', { name: 'Next page' }).click();
+    await expect.poll(shown).toEqual(titles((await list('EASE', materials.pageInfo.endCursor)).materials));
+    await page.reload();
+    await page.getByRole('link', { name: 'First page' }).click();
+    await expect.poll(shown).toEqual(titles(materials));
+    await page.getByRole('link', { name: 'Next page' }).click();
+    await page.getByRole('link', { name: 'Previous page' }).click();
+    await expect.poll(shown).toEqual(titles(materials));
+    expect(complaints).toEqual([]);
     await page.close();
   });
 

@@ -140,6 +140,7 @@ describe('the lists of several users', () => {
       type: 'MATERIAL_TYPE_UNSPECIFIED',
       due: 'DUE_STATE_UNSPECIFIED',
       view: 'MATERIAL_VIEW_UNSPECIFIED',
+      order: 'MATERIAL_ORDER_UNSPECIFIED',
     } as const;
     const requests = users.map((userId) => ({ ...common, ...states, userId, query: '' }));
     const context = {

@@ -43,6 +43,42 @@ describe('the review history', () => {
     expect(await refusal(foreign)).toBe('NOT_FOUND');
   });
 
+  test('of one day begins and ends with that day in its time zone, also where clocks change', async () => {
+    const userId = newUserId();
+    const a = await here.create(userId);
+    // 25 October 2026 has 25 hours in Berlin: from 22:00 UTC on, until 23:00 UTC of the next day.
+    const times = [
+      '2026-10-24T21:59:59.999Z',
+      '2026-10-24T22:00:00.000Z',
+      '2026-10-25T12:00:00.000Z',
+      '2026-10-25T22:59:59.999Z',
+      '2026-10-25T23:00:00.000Z',
+    ];
+    for (const [quality, time] of times.entries()) {
+      here.setClock(time);
+      await review(userId, a, quality);
+    }
+    here.setClock(undefined);
+    const list = (request: object) => here.reviews.listReviews({ userId, pageSize: 2, ...request }, CALL);
+    const day = { date: '2026-10-25', timeZone: 'Europe/Berlin' };
+    const first = await list(day);
+    expect(first.reviews.map(({ quality }) => quality)).toEqual([3, 2]);
+    const second = await list({ ...day, pageToken: first.nextPageToken });
+    expect(second.reviews.map(({ quality }) => quality)).toEqual([1]);
+    expect(second.nextPageToken).toBe('');
+    const inTokyo = await list({ ...day, timeZone: 'Asia/Tokyo' });
+    expect(inTokyo.reviews.map(({ quality }) => quality)).toEqual([2, 1]);
+    expect((await list({ ...day, date: '2026-10-27' })).reviews).toEqual([]);
+
+    const other = { ...day, date: '2026-10-24', pageToken: first.nextPageToken };
+    expect(await refusal(list(other))).toBe('INVALID_REQUEST page_token');
+    expect(await refusal(list({ ...day, materialId: a }))).toBe('INVALID_REQUEST date');
+    for (const date of ['2026-02-29', '2026-2-1', '1969-12-31', '9998-01-01', 'x', ''])
+      expect(await refusal(list({ ...day, date })), date).toBe('INVALID_REQUEST date');
+    for (const timeZone of ['', 'Mars/Olympus'])
+      expect(await refusal(list({ ...day, timeZone }))).toBe('INVALID_REQUEST time_zone');
+  });
+
   test('of several materials comes at once, each with where to go on', async () => {
     const userId = newUserId();
     const [a, b, c] = [await here.create(userId), await here.create(userId), await here.create(userId)];

@@ -43,6 +43,55 @@ describe('pages of materials', () => {
     expect(read).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1, 0].map((index) => `old ${index}`));
   });
 
+  test('come in each order, with a total order among equals', async () => {
+    const userId = newUserId();
+    const ids = new Map<string, string>();
+    for (const [index, title] of ['a', 'b', 'c', 'd', 'e'].entries()) {
+      here.setClock(`2026-04-0${index + 1}T12:00:00Z`);
+      ids.set(title, await here.create(userId, title));
+    }
+    const review = async (title: string, quality: number, time: string) => {
+      here.setClock(time);
+      const materialId = ids.get(title) ?? '';
+      await here.reviews.submitReview({ userId, materialId, quality }, CALL);
+    };
+    // Then a has 2.60 and is due on 8 May, b 1.70 on 4 May, c 2.36 on 3 May; d and e were never reviewed.
+    await review('a', 5, '2026-05-01T12:00:00Z');
+    await review('c', 3, '2026-05-02T12:00:00Z');
+    await review('a', 4, '2026-05-02T13:00:00Z');
+    await review('b', 0, '2026-05-03T12:00:00Z');
+    const read = (order: ListMaterialsRequestInput['order'], request = {}) =>
+      readAll({ userId, pageSize: 2, ...(order && { order }), ...request });
+    expect(await read('MATERIAL_ORDER_NEWEST')).toEqual(['e', 'd', 'c', 'b', 'a']);
+    expect(await read('MATERIAL_ORDER_NEXT_REVIEW')).toEqual(['d', 'e', 'c', 'b', 'a']);
+    expect(await read('MATERIAL_ORDER_LAST_REVIEW')).toEqual(['d', 'e', 'c', 'a', 'b']);
+    expect(await read('MATERIAL_ORDER_EASE')).toEqual(['b', 'c', 'd', 'e', 'a']);
+    expect(await read('MATERIAL_ORDER_EASE', { due: 'DUE_STATE_DUE', type: 'MATERIAL_TYPE_SIMPLE' })).toEqual(
+      ['c', 'd', 'e'],
+    );
+    await here.materials.archiveMaterial({ userId, materialId: ids.get('c') ?? '' }, CALL);
+    expect(await read('MATERIAL_ORDER_EASE')).toEqual(['b', 'd', 'e', 'a']);
+    expect(await read('MATERIAL_ORDER_EASE', { state: 'MATERIAL_STATE_ARCHIVED' })).toEqual(['c']);
+    expect(await here.materials.countMaterials({ userId }, CALL)).toEqual({ active: 4, due: 2, archived: 1 });
+    here.setClock(undefined);
+
+    const order = 'MATERIAL_ORDER_EASE' as const;
+    const { nextPageToken } = await here.materials.listMaterials({ userId, pageSize: 1, order }, CALL);
+    const list = (request: object) =>
+      refusal(here.materials.listMaterials({ userId, pageToken: nextPageToken, ...request }, CALL));
+    expect(await list({ order })).toBe('no error');
+    expect(await list({})).toBe('INVALID_REQUEST page_token');
+    expect(await list({ order: 'MATERIAL_ORDER_NEXT_REVIEW' })).toBe('INVALID_REQUEST page_token');
+    expect(await list({ order, query: 'a' })).toBe('INVALID_REQUEST order');
+    expect(await list({ order: 9 })).toBe('INVALID_REQUEST order');
+    const batch = { requests: [{ userId, order }, { userId }] };
+    const outcomes = toOutcomes(await here.materials.batchListMaterials(batch, CALL));
+    expect(outcomes.map((outcome) => answered(outcome, titles))).toEqual([
+      'send alone',
+      ['e', 'd', 'b', 'a'],
+    ]);
+  });
+
   test('of a search go from title matches to the others without a gap', async () => {
     const userId = newUserId();
     for (let index = 0; index < 7; index += 1) {

@@ -58,6 +58,13 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   countMaterials: [[userId], [undefined]],
   readHistories: [[userId, { limit: 5, after: { userId, materialId: id } }]],
   listMaterials: filters.flatMap((filter) => oneAndTwo({ userId, ...newest }).map((all) => [filter, all])),
+  listSortedMaterials: ['nextReview', 'lastReview', 'ease'].flatMap((sort) =>
+    filters.map((filter) => [
+      { sort, filter },
+      { userId, maxRows: 5, textBytes: 4096, after: undefined },
+    ]),
+  ),
+  countMaterialsOfUser: [[userId, time]],
   listDueMaterials: oneAndTwo({ userId, asOf: time, maxRows: 5, textBytes: 4096, after: undefined }).map(
     (all) => [all],
   ),

@@ -36,6 +36,16 @@ export function day(date, options = { day: 'numeric', month: 'short' }) {
 export const longDay = (date) =>
   day(date, { weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' });
 
+/** The date that is `days` later. @param {string} date YYYY-MM-DD @param {number} days */
+export const nextDay = (date, days) =>
+  new Date(Date.parse(`${date}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10);
+
+/** @param {string} time @param {string} timeZone */
+export const timeOfDay = (time, timeZone) =>
+  new Intl.DateTimeFormat('en-GB', { timeStyle: 'short', timeZone: knownZone(timeZone) }).format(
+    new Date(time),
+  );
+
 /** @param {string | null} time @param {string} timeZone */
 export function instant(time, timeZone) {
   if (time === null) return '–';

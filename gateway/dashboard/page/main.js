@@ -6,6 +6,7 @@ import { byId, h, nodesOf } from './dom.js';
 import { session } from './login/session.js';
 import { returnFromProvider } from './login/sign-in.js';
 import { button, failure, skeleton } from './ui.js';
+import { dayView } from './views/day.js';
 import { emailOffView, refusedKeysView } from './views/home/attention.js';
 import { homeView } from './views/home/home.js';
 import { usersView } from './views/home/users.js';
@@ -25,6 +26,7 @@ const VIEWS = {
   'email-off': emailOffView,
   users: usersView,
   'users/*': overviewView,
+  'users/*/days/*': dayView,
   'users/*/materials': materialsView,
   'users/*/materials/*': materialView,
   'users/*/keys': keysView,

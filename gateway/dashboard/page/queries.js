@@ -62,11 +62,21 @@ export const DOCUMENTS = {
   }
 }`,
 
+  DAY: `query Day($id: ID!, $date: Date!, $after: String) {
+  user(id: $id) {
+    reviews(first: 50, date: $date, after: $after) {
+      nodes { quality reviewedAt materialId material { title } before { interval } after { interval } } ${PAGE}
+    }
+  }
+}`,
+
   MATERIALS: `query Materials(
-  $id: ID!, $after: String, $query: String, $state: MaterialState, $type: MaterialType, $due: Boolean
+  $id: ID!, $after: String, $query: String, $state: MaterialState, $type: MaterialType, $due: Boolean,
+  $order: MaterialOrder
 ) {
   user(id: $id) {
-    materials(first: 25, after: $after, query: $query, state: $state, type: $type, due: $due) {
+    materialCounts { active due archived }
+    materials(first: 25, after: $after, query: $query, state: $state, type: $type, due: $due, order: $order) {
       nodes { ${ROW} } ${PAGE}
     }
   }

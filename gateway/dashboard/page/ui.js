@@ -41,6 +41,11 @@ export function shortId(id) {
   });
 }
 
+/** @param {number} quality */
+export function grade(quality) {
+  return h('span', { class: `grade grade-${quality}` }, quality);
+}
+
 /** @param {string} title @param {...Child} children */
 export function card(title, ...children) {
   return h('section', { class: 'card', 'aria-label': title }, h('h2', {}, title), children);
@@ -134,7 +139,7 @@ export function table(name, columns, rows, whenNarrow = 'scrolls') {
 const cameFrom = new Map();
 
 /**
- * Links to the previous and the next page.
+ * Links to the previous and the next page; to the first, where the page was not come to from the one before.
  * @param {PageInfo} pageInfo
  * @param {URLSearchParams} params of this page
  * @param {(params: URLSearchParams) => string} href
@@ -148,12 +153,14 @@ export function pager({ hasNextPage, endCursor }, params, href) {
     return href(next);
   };
   if (endCursor !== null) cameFrom.set(endCursor, after);
+  const isKnown = cameFrom.has(after);
   const before = after === '' ? undefined : (cameFrom.get(after) ?? '');
   if (before === undefined && !hasNextPage) return null;
   return h(
     'nav',
     { class: 'pager', 'aria-label': 'Pages' },
-    before !== undefined && h('a', { class: 'button', href: linkTo(before) }, 'Previous page'),
+    before !== undefined &&
+      h('a', { class: 'button', href: linkTo(before) }, isKnown ? 'Previous page' : 'First page'),
     hasNextPage && h('a', { class: 'button', href: linkTo(endCursor ?? '') }, 'Next page'),
   );
 }

@@ -1,14 +1,22 @@
 // Reads the requests for lists of materials: what to select, where the page begins, and where it ends.
 import type { ListDueMaterialsRequest } from '../../../generated/scheduling/v1/ListDueMaterialsRequest.ts';
 import type { ListMaterialsRequest } from '../../../generated/scheduling/v1/ListMaterialsRequest.ts';
+import { invalidField } from '../../platform/errors.ts';
 import { decodePageToken, type Position, readPageSize, toPage } from '../../platform/page-token.ts';
 import { requireUserId } from '../requests.ts';
 import type { Material } from './material.ts';
 import type { DueRequest, MaterialFilter, NewestRequest } from './material-lists-repository.ts';
-import { fromDueState, fromMaterialState, fromMaterialType, fromMaterialView } from './material-mapper.ts';
+import {
+  fromDueState,
+  fromMaterialOrder,
+  fromMaterialState,
+  fromMaterialType,
+  fromMaterialView,
+} from './material-mapper.ts';
 import { readQuery } from './material-requests.ts';
 import { NO_TEXTS, SHORT_TEXTS } from './material-row.ts';
 import type { MatchPosition } from './material-search-repository.ts';
+import type { MaterialSort, SortedRequest } from './sorted-materials-repository.ts';
 
 /** A requested list: the values for its SQL, and which of the rows found are its page, of at most `maxRows`. */
 export type Asked<S> = {
@@ -20,6 +28,7 @@ export type Page = { page: readonly Material[]; nextPageToken: string };
 export type AskedNewest = Asked<NewestRequest> & {
   filter: MaterialFilter;
   query: string;
+  order: MaterialSort | 'newest';
   request: ListMaterialsRequest;
 };
 
@@ -34,15 +43,19 @@ export function readNewest(request: ListMaterialsRequest, now: Date): AskedNewes
     now,
   };
   const withTexts = fromMaterialView(request.view) === 'full';
+  const order = fromMaterialOrder(request.order);
+  if (order !== 'newest' && query !== '')
+    throw invalidField('order', 'must not be given together with query.');
   const bound = boundTo(userId, query, filter);
-  const position = query === '' ? decodePageToken(request.pageToken, bound, ['instant']) : undefined;
+  const position =
+    query === '' && order === 'newest' ? decodePageToken(request.pageToken, bound, ['instant']) : undefined;
   const after = position && { createTime: new Date(position.keys[0] ?? 0), materialId: position.id };
   const rows = { userId, maxRows: pageSize + 1, textBytes: withTexts ? SHORT_TEXTS : NO_TEXTS, after };
   const positionOf = ({ createTime, materialId }: Material) => ({
     keys: [createTime.getTime()],
     id: materialId,
   });
-  return { rows, withTexts, toPage: pagesOf(pageSize, bound, positionOf), filter, query, request };
+  return { rows, withTexts, toPage: pagesOf(pageSize, bound, positionOf), filter, query, order, request };
 }
 
 /** Cuts pages of at most `pageSize` rows; `bound`: what their tokens are bound to. */
@@ -74,6 +87,29 @@ export function readDue(request: ListDueMaterialsRequest, now: Date): Asked<DueR
     id: materialId,
   });
   return { rows, withTexts, toPage: pagesOf(pageSize, bound, positionOf) };
+}
+
+/** The same list in another order than the newest first. @throws INVALID_REQUEST, field page_token. */
+export function readSorted(
+  { rows: { userId, ...rows }, filter, withTexts, request }: AskedNewest,
+  sort: MaterialSort,
+): Asked<SortedRequest> {
+  const pageSize = rows.maxRows - 1;
+  const bound = [...boundTo(userId, '', filter), sort];
+  const position = decodePageToken(request.pageToken, bound, [sort === 'ease' ? 'count' : 'instant or null']);
+  const [value = null] = position?.keys ?? [];
+  const after = position && {
+    value: value === null || sort === 'ease' ? value : new Date(value),
+    materialId: position.id,
+  };
+  const keyOf = ({ nextReviewTime, lastReviewedTime, schedule }: Material) =>
+    ({
+      nextReview: nextReviewTime?.getTime() ?? null,
+      lastReview: lastReviewedTime?.getTime() ?? null,
+      ease: schedule.easeFactorHundredths,
+    })[sort];
+  const positionOf = (material: Material) => ({ keys: [keyOf(material)], id: material.materialId });
+  return { rows: { ...rows, userId, after }, withTexts, toPage: pagesOf(pageSize, bound, positionOf) };
 }
 
 /** Where a search continues, and what its tokens are bound to. @throws INVALID_REQUEST, field page_token. */

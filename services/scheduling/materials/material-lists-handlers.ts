@@ -6,6 +6,7 @@ import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import { acrossUsers, type Distribution } from '../batches/across-users.ts';
 import { answerBatch } from '../batches/answer-batch.ts';
 import type { HandlerDependencies } from '../dependencies.ts';
+import { requireUserId } from '../requests.ts';
 import {
   type Asked,
   type AskedNewest,
@@ -14,6 +15,7 @@ import {
   readDue,
   readMatchPosition,
   readNewest,
+  readSorted,
 } from './material-list-requests.ts';
 import { type DueRequest, listDueMaterials, listMaterials } from './material-lists-repository.ts';
 import { toMaterialMessage } from './material-mapper.ts';
@@ -21,10 +23,11 @@ import { type MaterialList, toMaterialList } from './material-row.ts';
 import { searchMaterials } from './material-search-repository.ts';
 import { findMaterialsOfUser } from './materials-repository.ts';
 import { rowsThatFit } from './page-size.ts';
+import { countMaterialsOfUser, listSortedMaterials } from './sorted-materials-repository.ts';
 
 type MaterialListHandlers = Pick<
   AsyncHandlers<MaterialServiceHandlers>,
-  'ListMaterials' | 'ListDueMaterials' | 'BatchListMaterials' | 'BatchListDueMaterials'
+  'CountMaterials' | 'ListMaterials' | 'ListDueMaterials' | 'BatchListMaterials' | 'BatchListDueMaterials'
 >;
 
 /** Concurrent expensive reads (searches, lists with long texts), for a pool of 16 connections and two CPUs. */
@@ -100,10 +103,16 @@ export function createMaterialListHandlers(
 
   const listNewest = (asked: AskedNewest, signal: AbortSignal): Promise<ListResponse> => {
     if (asked.query !== '') return costly.run(asked.rows.userId, signal, () => search(asked));
-    return listOne(asked, signal, (requests) => listMaterials(database, asked.filter, requests));
+    const { filter, order } = asked;
+    if (order !== 'newest')
+      return listOne(readSorted(asked, order), signal, (requests) =>
+        Promise.all(requests.map((rows) => listSortedMaterials(database, { sort: order, filter }, rows))),
+      );
+    return listOne(asked, signal, (requests) => listMaterials(database, filter, requests));
   };
 
   return {
+    CountMaterials: ({ userId }) => countMaterialsOfUser(database, requireUserId(userId), now()),
     ListMaterials: async (request, { signal }) => listNewest(readNewest(request, now()), signal),
     BatchListMaterials: ({ requests }, { signal }) =>
       answerBatch(requests, {
@@ -133,8 +142,12 @@ const NOTHING: MaterialList = { materials: [], cutBytes: [] };
 const isCut = ({ withTexts }: { withTexts: boolean }, { cutBytes }: MaterialList) =>
   withTexts && cutBytes.some((bytes) => bytes > 0);
 
-const isPlain = ({ query, filter }: AskedNewest) =>
-  query === '' && filter.state === 'active' && filter.type === undefined && filter.isDue === undefined;
+const isPlain = ({ query, order, filter }: AskedNewest) =>
+  query === '' &&
+  order === 'newest' &&
+  filter.state === 'active' &&
+  filter.type === undefined &&
+  filter.isDue === undefined;
 
 const toListResponse = ({ page, nextPageToken }: Page): ListResponse => ({
   materials: page.map(toMaterialMessage),

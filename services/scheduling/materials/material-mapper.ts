@@ -1,6 +1,7 @@
 // Maps between materials and the messages of scheduling.v1.
 import type { DueState as DueStateMessage } from '../../../generated/scheduling/v1/DueState.ts';
 import type { MaterialInput } from '../../../generated/scheduling/v1/Material.ts';
+import type { MaterialOrder as MaterialOrderMessage } from '../../../generated/scheduling/v1/MaterialOrder.ts';
 import type { MaterialState as MaterialStateMessage } from '../../../generated/scheduling/v1/MaterialState.ts';
 import type { MaterialType as MaterialTypeMessage } from '../../../generated/scheduling/v1/MaterialType.ts';
 import type { MaterialView as MaterialViewMessage } from '../../../generated/scheduling/v1/MaterialView.ts';
@@ -8,6 +9,7 @@ import { toOptionalTimestamp, toTimestamp } from '../../platform/protobuf/timest
 import { fromEnum, toScheduleNumbers, type View } from '../mapper.ts';
 import type { Material, MaterialType } from './material.ts';
 import type { MaterialFilter } from './material-lists-repository.ts';
+import type { MaterialSort } from './sorted-materials-repository.ts';
 
 const TYPE_OF_MESSAGE: Record<MaterialTypeMessage, MaterialType | undefined> = {
   MATERIAL_TYPE_UNSPECIFIED: undefined,
@@ -37,6 +39,14 @@ const IS_DUE_OF_MESSAGE: Record<DueStateMessage, boolean | undefined> = {
   DUE_STATE_NOT_DUE: false,
 };
 
+const ORDER_OF_MESSAGE: Record<MaterialOrderMessage, MaterialSort | 'newest'> = {
+  MATERIAL_ORDER_UNSPECIFIED: 'newest',
+  MATERIAL_ORDER_NEWEST: 'newest',
+  MATERIAL_ORDER_NEXT_REVIEW: 'nextReview',
+  MATERIAL_ORDER_LAST_REVIEW: 'lastReview',
+  MATERIAL_ORDER_EASE: 'ease',
+};
+
 const MATERIAL_VIEW_OF_MESSAGE: Record<MaterialViewMessage, View> = {
   MATERIAL_VIEW_UNSPECIFIED: 'full',
   MATERIAL_VIEW_BASIC: 'basic',
@@ -51,6 +61,9 @@ export const fromMaterialState = (message: MaterialStateMessage) =>
 
 /** undefined: no filter. */
 export const fromDueState = (message: DueStateMessage) => fromEnum(IS_DUE_OF_MESSAGE, message, 'due');
+
+export const fromMaterialOrder = (message: MaterialOrderMessage) =>
+  fromEnum(ORDER_OF_MESSAGE, message, 'order');
 
 export const fromMaterialView = (message: MaterialViewMessage) =>
   fromEnum(MATERIAL_VIEW_OF_MESSAGE, message, 'view');

@@ -30,7 +30,7 @@ import {
 
 type SingleMaterialHandlers = Omit<
   AsyncHandlers<MaterialServiceHandlers>,
-  'ListMaterials' | 'ListDueMaterials' | 'BatchListMaterials' | 'BatchListDueMaterials'
+  'CountMaterials' | 'ListMaterials' | 'ListDueMaterials' | 'BatchListMaterials' | 'BatchListDueMaterials'
 >;
 type WriteRequest = { userId: string; materialId: string; requestId: string };
 

@@ -2,6 +2,7 @@
 import type { BatchListReviewsRequest } from '../../../generated/scheduling/v1/BatchListReviewsRequest.ts';
 import type { ListReviewsRequest } from '../../../generated/scheduling/v1/ListReviewsRequest.ts';
 import type { ReviewServiceHandlers } from '../../../generated/scheduling/v1/ReviewService.ts';
+import { invalidField } from '../../platform/errors.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import {
   decodePageToken,
@@ -17,6 +18,7 @@ import type { HandlerDependencies } from '../dependencies.ts';
 import { findMaterials } from '../materials/materials-repository.ts';
 import {
   materialNotFound,
+  readDay,
   readMaterialIds,
   refuseStart,
   requireMaterialId,
@@ -38,6 +40,8 @@ const byTime = ({ reviewTime, reviewId }: ReviewSummary): Position => ({
 });
 const byRevision = ({ revision, reviewId }: ReviewSummary): Position => ({ keys: [revision], id: reviewId });
 
+/** Before every ID. */
+const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 /** Beyond so many rows a request is read by itself: what is large must not hold up what is asked for beside it. */
 const MAX_ROWS_TOGETHER = 1000;
 
@@ -83,11 +87,18 @@ export function createReviewHistoryHandlers(
     async ListReviews(request) {
       const userId = requireUserId(request.userId);
       const pageSize = readPageSize(request.pageSize);
+      const day = readDay(request.date, request.timeZone);
+      if (day !== undefined && request.materialId !== '')
+        throw invalidField('date', 'must not be given together with material_id.');
       if (request.materialId !== '') return listOfMaterial(dependencies, userId, pageSize, request);
-      const bound = boundTo(userId, '');
-      const position = readTimePosition(request, bound);
-      const after = position && { reviewTime: position.time, reviewId: position.id };
-      const rows = await listReviews(database, userId, { limit: pageSize + 1, after, order: 'latest first' });
+      const bound = [...boundTo(userId, ''), ...(day === undefined ? [] : [request.date, request.timeZone])];
+      const start = readTimePosition(request, bound);
+      const isInDay = start !== undefined && (day === undefined || start.time < day.endTime);
+      const after = isInDay
+        ? { reviewTime: start.time, reviewId: start.id }
+        : day && { reviewTime: day.endTime, reviewId: FIRST_ID };
+      const part = { limit: pageSize + 1, after, since: day?.startTime, order: 'latest first' } as const;
+      const rows = await listReviews(database, userId, part);
       const { page, nextPageToken } = toPage(rows, pageSize, bound, byTime);
       return { reviews: page.map(toReviewMessage), nextPageToken };
     },

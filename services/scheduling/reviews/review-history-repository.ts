@@ -27,7 +27,7 @@ type Order = 'latest first' | 'oldest first';
 
 const list = (comparison: '<' | '>', direction: 'ASC' | 'DESC') => `
   SELECT ${REVIEW_COLUMNS} FROM scheduling.reviews m
-  WHERE m.user_id = $1 AND (m.review_time, m.review_id) ${comparison} ($3, $4)
+  WHERE m.user_id = $1 AND (m.review_time, m.review_id) ${comparison} ($3, $4) AND m.review_time >= $5
   ORDER BY m.review_time ${direction}, m.review_id ${direction}
   LIMIT $2`;
 
@@ -62,15 +62,23 @@ const latestOfMaterials = <R>(name: string, columns: string) =>
 const LATEST_OF_MATERIALS = latestOfMaterials<ReviewRow>('list-reviews-of-materials', REVIEW_COLUMNS);
 const LATEST_SUMMARIES = latestOfMaterials<SummaryRow>('list-review-summaries', SUMMARY_COLUMNS);
 
-/** All the user's reviews. */
+/** All the user's reviews, or only those from `since` on. */
 export async function listReviews(
   db: Queryable,
   userId: string,
-  { limit, after, order }: { limit: number; after: ReviewPosition | undefined; order: Order },
+  {
+    limit,
+    after,
+    order,
+    since,
+  }: { limit: number; after: ReviewPosition | undefined; order: Order; since?: Date | undefined },
 ): Promise<Review[]> {
   const { statement, start } = LISTS[order];
   const { reviewTime, reviewId } = after ?? start;
-  const rows = await db.query<ReviewRow>({ ...statement, values: [userId, limit, reviewTime, reviewId] });
+  const rows = await db.query<ReviewRow>({
+    ...statement,
+    values: [userId, limit, reviewTime, reviewId, since ?? '-infinity'],
+  });
   return rows.map(toReview);
 }
 

@@ -45,6 +45,19 @@ export function nextDays(time: Date, count: number, timeZone: string): CalendarD
   return days(time, timeZone, 0, count - 1);
 }
 
+/** The start and the end of a day, YYYY-MM-DD; undefined where there is no such date in 1970 to 9997. `timeZone` is an IANA name. */
+export function spanOf(date: string, timeZone: string): { startTime: Date; endTime: Date } | undefined {
+  const midnightMs = /^(19[7-9]\d|[2-9]\d{3})-\d\d-\d\d$/.test(date)
+    ? Date.parse(`${date}T00:00:00Z`)
+    : Number.NaN;
+  // Date.parse takes 30 February for 2 March.
+  const isDate = !Number.isNaN(midnightMs) && new Date(midnightMs).toISOString().startsWith(date);
+  if (!isDate || date >= '9998') return undefined;
+  const day = Temporal.PlainDate.from(date);
+  const startOf = (start: Temporal.PlainDate) => new Date(start.toZonedDateTime(timeZone).epochMilliseconds);
+  return { startTime: startOf(day), endTime: startOf(day.add({ days: 1 })) };
+}
+
 function days(time: Date, timeZone: string, first: number, last: number): CalendarDays {
   const instant = Temporal.Instant.fromEpochMilliseconds(time.getTime());
   const today = instant.toZonedDateTimeISO(timeZone).toPlainDate();

@@ -11,14 +11,27 @@ import { button, card, copy, empty, table } from '../ui.js';
  *   rows: readonly (readonly (string | number)[])[],
  *   drawing: () => Element,
  *   legend?: Child,
+ *   hrefOf?: (row: readonly (string | number)[]) => string,
  *   isWide?: boolean,
  *   nothing?: string | false,
- * }} options `nothing`: the text in place of an empty drawing
+ * }} options `hrefOf`: where the first cell of a row leads; `nothing`: the text in place of an empty drawing
  */
-export function figure({ title, note, columns, rows, drawing, legend, isWide = false, nothing = false }) {
+export function figure({
+  title,
+  note,
+  columns,
+  rows,
+  drawing,
+  legend,
+  hrefOf,
+  isWide = false,
+  nothing = false,
+}) {
   if (nothing !== false) return card(title, empty(nothing));
   const drawn = h('div', {}, h('div', { class: 'drawing' }, drawing()), legend);
-  const read = table(title, columns, rows);
+  const linked =
+    hrefOf === undefined ? rows : rows.map((row) => [h('a', { href: hrefOf(row) }, row[0]), ...row.slice(1)]);
+  const read = table(title, columns, linked);
   read.hidden = true;
   const copyTable = button('Copy', () => void copy(toTsv([columns, ...rows])), {
     hidden: true,

@@ -9,8 +9,8 @@ const LEFT = 30;
 const TOP = 18;
 const DAY_MS = 86_400_000;
 
-/** @param {readonly DayCount[]} days Each day in order, YYYY-MM-DD. */
-export function heatMap(days) {
+/** @param {readonly DayCount[]} days Each day in order, YYYY-MM-DD. @param {(date: string) => string} hrefOf Where a click on a day leads. */
+export function heatMap(days, hrefOf) {
   const level = levelsOf(days);
   const first = weekdayOf(days[0]?.date ?? '');
   const place = (/** @type {number} */ index) => ({
@@ -39,11 +39,23 @@ export function heatMap(days) {
     'svg',
     {
       ...{ width, height: TOP + 7 * STEP, viewBox: `0 0 ${width} ${TOP + 7 * STEP}`, role: 'img' },
-      'aria-label': `Reviews per day: ${counted(total, 'review')} in ${counted(days.length, 'day')}. The button “Table” shows each day.`,
+      'aria-label': `Reviews per day: ${counted(total, 'review')} in ${counted(days.length, 'day')}. The button “Table” lists the days.`,
     },
     ...[months, weekdays, cells],
   );
+  drawing.addEventListener('click', ({ target, ctrlKey, metaKey }) => {
+    const clicked = dayAt(target, days);
+    if (clicked === undefined) return;
+    if (ctrlKey || metaKey) window.open(hrefOf(clicked.date));
+    else location.hash = hrefOf(clicked.date);
+  });
   return withTip(drawing, days);
+}
+
+/** @param {EventTarget | null} target @param {readonly DayCount[]} days */
+function dayAt(target, days) {
+  const index = target instanceof Element ? target.getAttribute('data-index') : null;
+  return index === null ? undefined : days[Number(index)];
 }
 
 /** The legend of the shades. */
@@ -66,8 +78,7 @@ function withTip(drawing, days) {
     drawing,
   );
   const showTip = (/** @type {PointerEvent} */ { target, clientX, clientY }) => {
-    const index = target instanceof Element ? target.getAttribute('data-index') : null;
-    const hovered = index === null ? undefined : days[Number(index)];
+    const hovered = dayAt(target, days);
     tip.hidden = hovered === undefined;
     if (hovered === undefined) return;
     tip.textContent = `${longDay(hovered.date)}: ${counted(hovered.count, 'review')}`;

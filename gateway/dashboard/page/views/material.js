@@ -8,7 +8,7 @@ import { figure } from '../charts/figure.js';
 import { history, historyLegend } from '../charts/history.js';
 import { h } from '../dom.js';
 import { counted, distance, instant, spoken } from '../format.js';
-import { announce, button, card, empty, explain, shortId, table } from '../ui.js';
+import { announce, button, card, empty, explain, grade, shortId, table } from '../ui.js';
 import { notThere } from './not-there.js';
 import { userHeader } from './user-header.js';
 
@@ -144,9 +144,4 @@ function historyFigure({ timeZone }, latestFirst) {
     legend: historyLegend(latestFirst.map(({ quality }) => quality)),
     nothing: latestFirst.length === 0 && 'This material was never reviewed.',
   });
-}
-
-/** @param {number} quality */
-function grade(quality) {
-  return h('span', { class: `grade grade-${quality}` }, quality);
 }

@@ -7,7 +7,7 @@ import { materialActions } from '../actions/material-actions.js';
 import { FailedCallError, request } from '../api.js';
 import { h } from '../dom.js';
 import { choice, filterForm, keepFilters } from '../filters.js';
-import { distance, instant, spoken } from '../format.js';
+import { counted, distance, instant, spoken, whole } from '../format.js';
 import { ifAnswered, missingPart } from '../parts.js';
 import { empty, pager, table } from '../ui.js';
 import { notThere } from './not-there.js';
@@ -33,6 +33,13 @@ const TYPE_NAMES = [
   ...['SIMPLE', 'MATERIAL', 'FLASHCARD', 'CARD'].map((type) => [type, spoken(type)]),
 ];
 
+const ORDERS = [
+  ['', 'Newest first'],
+  ['NEXT_REVIEW', 'Next review first'],
+  ['LAST_REVIEW', 'Longest without a review'],
+  ['EASE', 'Lowest ease'],
+];
+
 /** @param {Context} context @returns {Promise<View>} */
 export async function materialsView(context) {
   const { path, params } = context.route;
@@ -41,6 +48,10 @@ export async function materialsView(context) {
     ...{ id, after: params.get('after'), query: params.get('q') ?? '' },
     // The gateway refuses other values.
     type: /** @type {MaterialRow['type'] | null} */ (params.get('type') || null),
+    // A search has an order of its own.
+    order: params.get('q')
+      ? null
+      : /** @type {NonNullable<Variables<'MATERIALS'>['order']> | null} */ (params.get('order') || null),
     ...(STATES[params.get('state') ?? ''] ?? STATES.active),
   });
   const [{ user }, answer] = await Promise.all([request('USER', { id }), ifAnswered(asked)]);
@@ -50,26 +61,31 @@ export async function materialsView(context) {
   const shown =
     answer instanceof FailedCallError
       ? missingPart('The materials are not available.', answer, context.refresh)
-      : answer.user && page(context, user, answer.user.materials);
+      : answer.user && page(context, user, answer.user);
   return {
     title: `Materials of ${user.email}`,
     content: [userHeader(user, 'Materials'), filters(base, params), shown],
   };
 }
 
-/** @param {Context} context @param {User} user @param {Materials} materials */
-function page(context, user, { nodes, pageInfo }) {
+/** @param {Context} context @param {User} user @param {Materials} data */
+function page(context, user, { materialCounts, materials: { nodes, pageInfo } }) {
   const { params } = context.route;
   const base = `#/users/${user.id}/materials`;
   if (nodes.length === 0) return nothing(base, params);
   return h(
     'section',
     { class: 'card' },
+    h('p', { class: 'muted' }, totals(materialCounts)),
     context.mayChange && bulkActions(context, user, nodes),
     list(context, user, nodes),
     pager(pageInfo, params, (next) => `${base}?${next}`),
   );
 }
+
+/** @param {Materials['materialCounts']} counts */
+const totals = ({ active, due, archived }) =>
+  `${counted(active, 'active material')}, ${whole(due)} of them due now; ${whole(archived)} archived.`;
 
 /** @param {Context} context @param {User} user @param {readonly MaterialRow[]} materials */
 function list(context, user, materials) {
@@ -118,6 +134,7 @@ function filters(base, params) {
     field('Title, content or source', query),
     choice('State', 'state', STATE_NAMES, params.get('state') ?? 'active'),
     choice('Type', 'type', TYPE_NAMES, params.get('type') ?? ''),
+    choice('Sort', 'order', ORDERS, params.get('order') ?? ''),
     h('button', { type: 'submit', class: 'primary' }, 'Search'),
   );
 }

@@ -30,15 +30,17 @@ export function forecast({ window: { forecast } }) {
 }
 
 /** @param {Overview} user */
-export function calendar({ year: { activity } }) {
+export function calendar({ id, year: { activity } }) {
+  const hrefOf = (/** @type {string} */ date) => `#/users/${id}/days/${date}`;
   const { days } = activity;
   const total = days.reduce((sum, { count }) => sum + count, 0);
   return figure({
     title: 'Year',
-    note: `${counted(total, 'review')} in the last 365 days`,
+    note: `${counted(total, 'review')} in the last 365 days. A click on a day shows its reviews`,
     columns: ['Day', 'Reviews'],
     rows: days.map(({ date, count }) => [date, count]),
-    drawing: () => heatMap(days),
+    hrefOf: ([date]) => hrefOf(String(date)),
+    drawing: () => heatMap(days, hrefOf),
     legend: heatLegend(),
     isWide: true,
     nothing: total === 0 && 'No reviews in the last 365 days.',

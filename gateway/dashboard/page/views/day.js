@@ -1,0 +1,66 @@
+// The reviews of one day, which a day of the heat map leads to.
+/** @import { Context, Day, User, View } from '../types.d.ts' */
+import { FailedCallError, request } from '../api.js';
+import { h } from '../dom.js';
+import { counted, longDay, nextDay, percent, timeOfDay } from '../format.js';
+import { ifAnswered, missingPart } from '../parts.js';
+import { empty, grade, pager, table } from '../ui.js';
+import { notThere } from './not-there.js';
+import { userHeader } from './user-header.js';
+
+/** @param {Context} context @returns {Promise<View>} */
+export async function dayView({ route: { path, params }, refresh }) {
+  const [id = '', date = ''] = [path[1], path[3]];
+  const [{ user }, answer] = await Promise.all([
+    request('USER', { id }),
+    ifAnswered(request('DAY', { id, date, after: params.get('after') })),
+  ]);
+  if (user === null) return notThere('learner');
+  const base = `#/users/${id}/days`;
+  const to = (/** @type {number} */ days, /** @type {string} */ name) =>
+    h('a', { class: 'button', href: `${base}/${nextDay(date, days)}` }, name);
+  const shown =
+    answer instanceof FailedCallError
+      ? missingPart('The reviews are not available.', answer, refresh)
+      : answer.user && reviews(user, answer.user.reviews, (next) => `${base}/${date}?${next}`, params);
+  return {
+    title: `${longDay(date)}, ${user.email}`,
+    content: [
+      userHeader(user, 'Overview'),
+      h(
+        'div',
+        { class: 'heading' },
+        h('h2', {}, longDay(date)),
+        h('nav', { class: 'actions', 'aria-label': 'Days' }, to(-1, 'Day before'), to(1, 'Day after')),
+      ),
+      shown,
+    ],
+  };
+}
+
+/** @param {User} user @param {Day['reviews']} reviews @param {(params: URLSearchParams) => string} href @param {URLSearchParams} params */
+function reviews({ id, timeZone }, { nodes, pageInfo }, href, params) {
+  if (nodes.length === 0) return empty('No reviews on this day.');
+  const rows = nodes.map(({ quality, reviewedAt, before, after, materialId, material }) => [
+    timeOfDay(reviewedAt, timeZone),
+    material === null
+      ? 'a material that was deleted'
+      : h('a', { href: `#/users/${id}/materials/${materialId}` }, material.title),
+    grade(quality),
+    `${before.interval} → ${counted(after.interval, 'day')}`,
+  ]);
+  const recalled = nodes.filter(({ quality }) => quality >= 3).length;
+  const isAll = !pageInfo.hasNextPage && !params.has('after');
+  return h(
+    'section',
+    { class: 'card', 'aria-label': 'Reviews' },
+    isAll &&
+      h(
+        'p',
+        { class: 'muted' },
+        `${counted(nodes.length, 'review')}, ${percent(recalled / nodes.length)} recalled`,
+      ),
+    table('Reviews', ['Time', 'Material', 'Grade', 'Interval'], rows),
+    pager(pageInfo, params, href),
+  );
+}
