@@ -5,6 +5,7 @@ import { drawCharts } from './charts/charts.js';
 import { byId, h, nodesOf } from './dom.js';
 import { session } from './login/session.js';
 import { returnFromProvider } from './login/sign-in.js';
+import { timelineView } from './timeline/timeline.js';
 import { button, failure, skeleton } from './ui.js';
 import { emailOffView, refusedKeysView } from './views/home/attention.js';
 import { homeView } from './views/home/home.js';
@@ -29,6 +30,7 @@ const VIEWS = {
   'users/*/materials/*': materialView,
   'users/*/keys': keysView,
   'users/*/reminders': remindersView,
+  'users/*/timeline': timelineView,
 };
 
 const main = byId('main');
