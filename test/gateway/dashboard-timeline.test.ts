@@ -70,7 +70,7 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', { timeou
       'Archived Ohm’s law',
       'Snoozed Ohm’s law until 1 Jan 2099, 09:00: “A holiday”',
       'Submitted a review of Ohm’s law',
-      'Reviewed Ohm’s law: grade 4, due in 1 day',
+      'Reviewed Ohm’s law: grade 4, due again after 1 day',
       'Created Ohm’s law',
       `Created the key …${apiKeyId.slice(-8)}`,
     ]);

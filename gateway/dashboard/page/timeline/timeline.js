@@ -66,7 +66,7 @@ function nothing(base, kinds, { missing: gaps }) {
 /** The events, with a button that loads older ones. @param {Context} context @param {User} user @param {Timeline} timeline */
 function events(context, user, timeline) {
   const kinds = chosenKinds(context.route.params);
-  const section = h('section', { class: 'card', 'aria-label': 'Events' });
+  const section = h('section', { class: 'card timeline', 'aria-label': 'Events' });
   const show = (/** @type {readonly TimelineEvent[]} */ known, /** @type {Timeline['pageInfo']} */ page) => {
     const load = async () => {
       try {
@@ -102,7 +102,7 @@ function list(context, user, known) {
         instant(event.at, user.timeZone),
         h('span', { class: 'break' }, wordsOf(user, event)),
         actorName(event.actor),
-        event.requestId === null ? '–' : shortId(event.requestId, 'request ID'),
+        event.requestId && shortId(event.requestId, 'request ID'),
       ];
       return context.mayChange ? [...cells, undoButton(context, user, event)] : cells;
     }),

@@ -52,8 +52,8 @@ const DONE_TO_KEYS = {
 export function wordsOf(user, event) {
   const { action, review, snooze, delivery, subjectIds } = event;
   if (review !== null) {
-    const next = counted(review.after.interval, 'day');
-    return ['Reviewed ', materials(user, event), `: grade ${review.quality}, due in ${next}`];
+    const again = counted(review.after.interval, 'day');
+    return ['Reviewed ', materials(user, event), `: grade ${review.quality}, due again after ${again}`];
   }
   if (snooze !== null) {
     const until = instant(snooze.snoozeUntil, user.timeZone);
@@ -86,8 +86,7 @@ function materials(user, { material, subjectIds, action }) {
 /** @type {Readonly<Record<string, string>>} */
 const PROGRAMS = { rest: 'API', keys: 'npm run keys', start: 'npm start' };
 
-/** A person without the program that names them, or else the program. @param {string | null} actor */
+/** A person without the program that names them, or else the program; empty where it is not known. @param {string | null} actor */
 export function actorName(actor) {
-  if (actor === null) return '–';
-  return actor.replace(/^gateway\/(?=.)/, '').replace(/^\w+$/, (name) => PROGRAMS[name] ?? name);
+  return actor?.replace(/^gateway\/(?=.)/, '').replace(/^\w+$/, (name) => PROGRAMS[name] ?? name);
 }
