@@ -1,6 +1,6 @@
 // Gives a learner what a timeline shows beside reviews: a snooze, and what operators did.
 import type { UserEvent } from '../../accounts/user-event.ts';
-import { snoozedNextReviewTime } from '../../scheduling/snoozes/due.ts';
+import { snoozedNextReviewTime } from '../../scheduling/snoozes/snooze.ts';
 import type { Snooze, SnoozedMaterial } from '../../scheduling/snoozes/snoozes-repository.ts';
 import type { Random } from './habit.ts';
 import type { LearnerMaterial } from './learner.ts';
