@@ -19,6 +19,7 @@ import { readTraceparent } from '../services/platform/observability/trace-contex
 import { createCallerIdentifier } from './access/callers.ts';
 import { registerOidcRoutes } from './access/oidc/routes.ts';
 import type { SignIn } from './access/oidc/sign-in.ts';
+import { createEventRecorder } from './access/recorded-events.ts';
 import type { GatewayToken, Identity } from './access/tokens.ts';
 import type { Clients } from './clients.ts';
 import { registerDashboard } from './dashboard/dashboard.ts';
@@ -63,6 +64,7 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
   const shared = createSharedReads(clients);
   const identifyCaller = createCallerIdentifier(tokens, signIn?.verifier);
   const documents = createKnownDocuments();
+  const recordEvent = createEventRecorder(clients.userEvents, logger);
   const lanesOf = createLanes();
   const log = createGatewayLog(logger);
   const anonymousPacer = createAnonymousPacer(() => performance.now());
@@ -145,6 +147,8 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
             }),
             views: viewsFor(inspected?.fields ?? new Set()),
             refused: (refusal) => noteRefusal(request, refusal),
+            record: (mutation) => recordEvent(mutation, call),
+            logger,
             settle: (mutation, outcome) => settle(request, mutation, outcome),
           };
         },

@@ -1,5 +1,6 @@
 // The gRPC clients of the gateway.
 import type { ApiKeyServiceDefinition } from '../generated/accounts/v1/ApiKeyService.ts';
+import type { UserEventServiceDefinition } from '../generated/accounts/v1/UserEventService.ts';
 import type { UserServiceDefinition } from '../generated/accounts/v1/UserService.ts';
 import type { ReminderServiceDefinition } from '../generated/reminders/v1/ReminderService.ts';
 import type { LearnerServiceDefinition } from '../generated/scheduling/v1/LearnerService.ts';
@@ -19,6 +20,7 @@ import { LIMITS } from './limits/limits.ts';
 export type Clients = {
   users: GrpcClient<UserServiceDefinition>;
   apiKeys: GrpcClient<ApiKeyServiceDefinition, 'WatchRevocations'>;
+  userEvents: GrpcClient<UserEventServiceDefinition>;
   materials: GrpcClient<MaterialServiceDefinition>;
   reviews: GrpcClient<ReviewServiceDefinition>;
   snoozes: GrpcClient<SnoozeServiceDefinition>;
@@ -51,6 +53,7 @@ export function createClients(
   return {
     users: accounts<UserServiceDefinition>('UserService'),
     apiKeys: accounts<ApiKeyServiceDefinition, 'WatchRevocations'>('ApiKeyService'),
+    userEvents: accounts<UserEventServiceDefinition>('UserEventService'),
     materials: scheduling<MaterialServiceDefinition>('MaterialService'),
     reviews: scheduling<ReviewServiceDefinition>('ReviewService'),
     snoozes: scheduling<SnoozeServiceDefinition>('SnoozeService'),

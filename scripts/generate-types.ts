@@ -41,6 +41,7 @@ const mappers = [
   'Material',
   'Review',
   'Snooze',
+  'TimelineEvent',
   'HardMaterial',
   'SearchHit',
   'Overview',

@@ -1,4 +1,4 @@
-// Wraps every mutation with the audit log: the caller, the changed IDs and the outcome.
+// Wraps every mutation with the audit log: the caller, the changed IDs and the outcome; and has it recorded for the timeline.
 import { defaultFieldResolver, type GraphQLSchema } from 'graphql';
 import { type ServiceError, toServiceError } from '../../services/platform/errors.ts';
 import type { GatewayContext } from '../graphql/context.ts';
@@ -16,7 +16,9 @@ export function auditMutations(schema: GraphQLSchema): void {
       };
       try {
         const result: unknown = await resolve(parent, input, context, info);
-        context.settle({ ...entry, targets: { ...entry.targets, ...targetsOfResult(result) } }, 'ok');
+        const done = { ...entry, targets: { ...entry.targets, ...targetsOfResult(result) } };
+        context.settle(done, 'ok');
+        await context.record(done);
         return result;
       } catch (error) {
         const known: ServiceError = toServiceError(error);
@@ -27,12 +29,12 @@ export function auditMutations(schema: GraphQLSchema): void {
   }
 }
 
-/** The IDs of created objects. */
+/** The IDs of changed and created objects. */
 function targetsOfResult(result: unknown): Record<string, string | readonly string[]> {
   if (typeof result !== 'object' || result === null) return {};
   const parts = Object.values(result).flatMap((part: unknown) => {
     const message = typeof part === 'object' && part !== null && 'message' in part ? part.message : part;
     return [targetsOf(message)];
   });
-  return Object.assign({}, ...parts);
+  return Object.assign(targetsOf(result), ...parts);
 }

@@ -1,6 +1,7 @@
 // The context of every resolver: the caller, the clients and the request's limits.
 import type { CallOptions } from '../../services/platform/grpc/client.ts';
 import type { Refusal } from '../../services/platform/http/request-log.ts';
+import type { Logger } from '../../services/platform/logging/logger.ts';
 import type { Identity } from '../access/tokens.ts';
 import type { Clients } from '../clients.ts';
 import type { RequestBudget } from '../limits/request-budget.ts';
@@ -20,6 +21,9 @@ export type GatewayContext = {
   views: Views;
   /** Notes in the request's log line why it, or a part of it, was refused. */
   refused(refusal: Refusal): void;
+  /** Records a mutation that succeeded for the user's timeline. */
+  record(mutation: Pick<RequestedMutation, 'action' | 'targets'>): Promise<void>;
+  logger: Logger;
   /** Writes the outcome of a mutation to the audit log. */
   settle(mutation: RequestedMutation, outcome: string): void;
 };

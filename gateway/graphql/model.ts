@@ -2,6 +2,7 @@
 // their list has prefetched (joins.ts).
 import type { ApiKey } from '../../generated/accounts/v1/ApiKey.ts';
 import type { User } from '../../generated/accounts/v1/User.ts';
+import type { TimelineKind } from '../../generated/gateway/resolvers.ts';
 import type { CalendarFeed } from '../../generated/reminders/v1/CalendarFeed.ts';
 import type { Delivery } from '../../generated/reminders/v1/Delivery.ts';
 import type { EmailChannel } from '../../generated/reminders/v1/EmailChannel.ts';
@@ -31,6 +32,22 @@ export type MaterialNode = { userId: string; message: Material; joinedReviews?: 
 /** `material` null: deleted in the meantime. */
 export type ReviewNode = { userId: string; message: Review; material?: MaterialNode | Error | null };
 export type SnoozeNode = { userId: string; message: Snooze; materials?: readonly MaterialNode[] | Error };
+/** `materialId`: undefined where it is not about materials; `material` null: deleted in the meantime, or not to be had. */
+export type TimelineEventNode = {
+  userId: string;
+  id: string;
+  kind: TimelineKind;
+  timeMs: number;
+  action: string | null;
+  actor: string | null;
+  requestId: string | null;
+  subjectIds: readonly string[];
+  materialId: string | undefined;
+  material?: MaterialNode | null;
+  review?: ReviewNode;
+  snooze?: SnoozeNode;
+  delivery?: Delivery;
+};
 export type OverviewNode = GetOverviewResponse;
 /** `user` null: deleted in the meantime. */
 export type LearnerNode = { figures: Learner; user: UserNode | null };

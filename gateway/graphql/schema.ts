@@ -22,6 +22,7 @@ import {
 } from '../resolvers/reminders.ts';
 import { SearchHit } from '../resolvers/search.ts';
 import { HardMaterial, RetentionCount, Stats } from '../resolvers/stats.ts';
+import { TimelineEvent } from '../resolvers/timeline.ts';
 import { ApiKey, User } from '../resolvers/user.ts';
 import { CalendarDate, DateTime } from './scalars.ts';
 
@@ -38,6 +39,7 @@ export function buildGatewaySchema(): GraphQLSchema {
     Schedule,
     ReviewPreview,
     Snooze,
+    TimelineEvent,
     Stats,
     HardMaterial,
     RetentionCount,

@@ -33,6 +33,8 @@ const CALLS: Readonly<Record<string, Call>> = {
   'User.reviews': OWN,
   'User.snoozes': OWN,
   'User.apiKeys': OWN,
+  // Reviews, snoozes, deliveries and events.
+  'User.timeline': { cost: 400, rpcs: 4 },
   'Query.pushPublicKey': OWN,
   'User.reminders': OWN,
   'User.reminderDeliveries': OWN,
@@ -60,12 +62,17 @@ export function callOf(field: string, { isLater, isSearch }: { isLater: boolean;
 
 /** The cost per row of a field that its list prefetches in one call (joins.ts). */
 export const JOINED_COST = 10;
-export const JOINED: ReadonlySet<string> = new Set(['Material.reviews', 'Review.material']);
+export const JOINED: ReadonlySet<string> = new Set([
+  'Material.reviews',
+  'Review.material',
+  'TimelineEvent.material',
+]);
 /** The lists that prefetch. */
 export const JOINING: ReadonlySet<string> = new Set([
   'User.materials',
   'User.dueMaterials',
   'User.reviews',
+  'User.timeline',
   'Stats.hardestMaterials',
   'Snooze.materials',
 ]);
@@ -86,6 +93,7 @@ export const ROWS: Readonly<Record<string, number>> = {
   'User.reminders': 10,
   'User.pushSubscriptions': 10,
   'TestReminderPayload.deliveries': 10,
+  'TimelineConnection.missing': 5,
 };
 
 /** Maximum size of texts beyond one unit, escaped for JSON; for content and sourceUrl: the cost of reading them. */
@@ -95,6 +103,9 @@ export const LONG: Readonly<Record<string, number>> = {
   'Material.title': 5,
   'Snooze.reason': 11,
   'Snooze.materialIds': 15,
+  'CancelSnoozePayload.materialIds': 15,
+  'TimelineEvent.subjectIds': 15,
+  'TimelineEvent.actor': 1,
   'User.email': 1,
   'User.firstName': 2,
   'User.lastName': 2,

@@ -161,7 +161,8 @@ function placeWithin(name: string, place: Place): Place {
   if (name === '__Schema.types') return 'whole schema';
   if (name === '__Type.ofType') return WITHIN[place] ?? 'within 1';
   if (/^\w+(Connection|Edge)\.|^HardMaterial\.material$/.test(name)) return place;
-  if (name === 'Review.material' && place === 'joined rows') return place;
+  if ((name === 'Review.material' || name === 'TimelineEvent.material') && place === 'joined rows')
+    return place;
   const isOfAll = /^__Type\.(fields|inputFields|enumValues)$|^__Field\.args$/.test(name);
   return isOfAll && place === 'whole schema' ? place : 'alone';
 }

@@ -10,7 +10,15 @@ export type RequestedMutation = {
   targets: Record<string, string | readonly string[]>;
 };
 
-const TARGETS = ['userId', 'materialId', 'materialIds', 'apiKeyId', 'reminderId', 'subscriptionId'];
+const TARGETS = [
+  'userId',
+  'materialId',
+  'materialIds',
+  'snoozeId',
+  'apiKeyId',
+  'reminderId',
+  'subscriptionId',
+];
 const MAX_IDS = 100;
 
 /** The first `max` mutations, fragments included. Unknown field names are not repeated. */

@@ -1,7 +1,7 @@
 // Prefetches the nested data of all rows of a list in one call, which avoids N+1 calls. A row whose data is missing reads it
 // itself.
 import { type FieldNode, type GraphQLResolveInfo, getArgumentValues, isObjectType } from 'graphql';
-import { toError } from '../../services/platform/errors.ts';
+import { ServiceError, toError } from '../../services/platform/errors.ts';
 import type { GatewayContext } from '../graphql/context.ts';
 import type {
   JoinedReviews,
@@ -9,6 +9,7 @@ import type {
   ReviewNode,
   ReviewsOfMaterial,
   SnoozeNode,
+  TimelineEventNode,
 } from '../graphql/model.ts';
 import { countOf } from '../graphql/relay.ts';
 import { fieldsBelow } from './lookahead.ts';
@@ -99,6 +100,22 @@ export async function joinSnoozedMaterials(
   for (const snooze of snoozes)
     snooze.materials =
       found instanceof Error ? found : snooze.message.materialIds.flatMap((id) => found.get(id) ?? []);
+}
+
+/** The material of each of a user's `events`; null for all while scheduling does not answer. */
+export async function joinEventMaterials(
+  asked: Asked,
+  nodes: readonly FieldNode[],
+  events: readonly TimelineEventNode[],
+): Promise<void> {
+  const below = fieldsBelow(asked.info, nodes, 'material');
+  const about = events.filter(({ materialId }) => materialId !== undefined);
+  const found = await findBelow(asked, below, about, ({ materialId = '' }) => [materialId]);
+  if (found === undefined) return;
+  const isAway = found instanceof ServiceError && found.reason === 'UNAVAILABLE';
+  if (found instanceof Error && !isAway) throw found;
+  for (const event of about)
+    event.material = found instanceof Error ? null : (found.get(event.materialId ?? '') ?? null);
 }
 
 /** The materials that rows of one user name, with what `below` asks for of them; undefined where it asks for none. */

@@ -92,6 +92,8 @@ export const Snooze: SnoozeResolvers = {
   snoozeUntil: ({ message }) => toTime(message.snoozeUntilTime),
   reason: ({ message }) => message.reason,
   createdAt: ({ message }) => toTime(message.createTime),
+  cancelledAt: ({ message }) => toOptionalTime(message.cancelTime),
+  cancellableMaterials: ({ message }) => message.cancellableMaterials,
 };
 
 function toSchedule({ easeFactor, intervalDays, repetitions, nextReviewTime }: ScheduleMessage) {

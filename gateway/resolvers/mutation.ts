@@ -122,6 +122,11 @@ export const Mutation: MutationResolvers = {
     return { snooze: { userId, message: required(snooze) } };
   },
 
+  async cancelSnooze(_parent, { input: { userId, snoozeId } }, { clients, call }) {
+    const { materialIds } = await clients.snoozes.cancelSnooze({ userId, snoozeId }, call);
+    return { snoozeId, materialIds };
+  },
+
   async createApiKey(_parent, { input }, { clients, call }) {
     const { key, apiKey } = await clients.apiKeys.createApiKey(
       { userId: input.userId, name: input.name ?? '', scopes: [...(input.scopes ?? [])] },

@@ -13,6 +13,7 @@ import { type PageArguments, type ReadPage, readConnection } from '../graphql/re
 import { joinMaterials, joinReviews, joinSnoozedMaterials } from '../reads/joins.ts';
 import { rowsBelow } from '../reads/lookahead.ts';
 import { inTurn, listDueMaterials, listMaterials, listReviews, listSnoozes } from '../reads/reads.ts';
+import { timeline } from './timeline.ts';
 
 /** All pages of one list in one turn. */
 const readMaterials = <T>(context: GatewayContext, page: PageArguments, read: ReadPage<T>) =>
@@ -77,6 +78,8 @@ export const User: UserResolvers = {
       });
       return { rows: apiKeys, nextPageToken };
     }),
+
+  timeline: ({ userId }, page, context, info) => timeline(context, info, userId, page),
 
   stats: (user, { timeZone, asOf, days }) => ({
     userId: user.userId,

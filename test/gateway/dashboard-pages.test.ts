@@ -107,6 +107,9 @@ describe.runIf(hasBrowser('the looks of the dashboard'))(
       await look('add-reminder');
       await page.keyboard.press('Escape');
       await look('reminders');
+      await goTo(`users/${userId}/timeline`);
+      await page.getByRole('region', { name: 'Timeline: table' }).waitFor();
+      await look('timeline');
       await page.getByRole('button', { name: 'Log out' }).click();
       await page.getByLabel('Gateway token').waitFor();
       await look('login');

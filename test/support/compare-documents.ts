@@ -8,6 +8,7 @@ import { buildGatewaySchema } from '../../gateway/graphql/schema.ts';
 import { BYTES_OF_COST } from '../../gateway/limits/field-costs.ts';
 import { viewsFor } from '../../gateway/reads/views.ts';
 import type { CallOptions } from '../../services/platform/grpc/client.ts';
+import { createLogger } from '../../services/platform/logging/logger.ts';
 import type { GraphqlAnswer, TestGateway } from './gateway.ts';
 import type { Learner } from './learners.ts';
 import { type DocumentOptions, type RandomDocument, randomDocument } from './random-documents.ts';
@@ -106,6 +107,8 @@ async function askAlone(
     views: viewsFor(new Set(['content', 'before'])),
     refused() {},
     settle: () => {},
+    record: async () => {},
+    logger: createLogger('test', 'silent'),
   };
   const result = await graphql({ schema, source: query, variableValues: variables, contextValue });
   const errors = result.errors?.map((error) => formatError(error.toJSON(), error)) as Answer['errors'];

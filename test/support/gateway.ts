@@ -119,10 +119,12 @@ export function watched(
         };
       },
     });
-  const { users, apiKeys, materials, reviews, snoozes, stats, learners, userData, reminders } = clients;
+  const { users, apiKeys, userEvents, materials, reviews, snoozes, stats, learners, userData, reminders } =
+    clients;
   return {
     users: watch(users),
     apiKeys: watch(apiKeys),
+    userEvents: watch(userEvents),
     materials: watch(materials),
     reviews: watch(reviews),
     snoozes: watch(snoozes),

@@ -65,6 +65,7 @@ test('npm run seed makes learners who look like people: steady volume, retention
      FROM days GROUP BY 1`,
   );
   await client.end();
+  expect((await run('verify')).stdout).toMatch(/^2,000 materials, [\d,]+ reviews, 20 snoozes: 0 drifted\n/);
   const sum = (name: 'latest' | 'before') => rows.reduce((total, row) => total + row[name], 0);
   for (const { retention } of rows) {
     expect(retention).toBeGreaterThan(0.78);

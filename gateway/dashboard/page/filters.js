@@ -25,7 +25,8 @@ export function filterForm(base, kind, ...fields) {
     const chosen = [...new FormData(form)].map(([name, value]) => [name, String(value)]);
     location.hash = `${base}?${new URLSearchParams(chosen.filter(([, value]) => value !== ''))}`;
   };
-  for (const select of form.querySelectorAll('select')) select.addEventListener('change', apply);
+  for (const input of form.querySelectorAll('select, [type=checkbox]'))
+    input.addEventListener('change', apply);
   form.addEventListener('submit', (event) => {
     event.preventDefault();
     apply();

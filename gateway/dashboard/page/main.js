@@ -5,6 +5,7 @@ import { drawCharts } from './charts/charts.js';
 import { byId, h, nodesOf } from './dom.js';
 import { session } from './login/session.js';
 import { returnFromProvider } from './login/sign-in.js';
+import { timelineView } from './timeline/timeline.js';
 import { button, failure, skeleton } from './ui.js';
 import { dayView } from './views/day.js';
 import { emailOffView, refusedKeysView } from './views/home/attention.js';
@@ -31,6 +32,7 @@ const VIEWS = {
   'users/*/materials/*': materialView,
   'users/*/keys': keysView,
   'users/*/reminders': remindersView,
+  'users/*/timeline': timelineView,
 };
 
 const main = byId('main');

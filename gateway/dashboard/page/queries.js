@@ -116,10 +116,29 @@ export const DOCUMENTS = {
   user(id: $id) { reminderDeliveries(first: 20) { nodes { ${DELIVERY} } } }
 }`,
 
+  TIMELINE: `query Timeline($id: ID!, $kinds: [TimelineKind!], $after: String) {
+  user(id: $id) {
+    ${USER}
+    timeline(first: 50, kinds: $kinds, after: $after) {
+      nodes {
+        id kind at action actor requestId subjectIds
+        material { id title archivedAt }
+        review { quality after { interval } }
+        snooze { id snoozeUntil reason cancelledAt cancellableMaterials }
+        delivery { ${DELIVERY} }
+      }
+      missing { kind requestId }
+      ${PAGE}
+    }
+  }
+}`,
+
   ARCHIVE: 'mutation Archive($input: MaterialInput!) { archiveMaterial(input: $input) { material { id } } }',
   RESTORE: 'mutation Restore($input: MaterialInput!) { restoreMaterial(input: $input) { material { id } } }',
   SNOOZE:
     'mutation Snooze($input: SnoozeMaterialsInput!) { snoozeMaterials(input: $input) { snooze { snoozeUntil } } }',
+  CANCEL_SNOOZE:
+    'mutation CancelSnooze($input: CancelSnoozeInput!) { cancelSnooze(input: $input) { materialIds } }',
   CREATE_KEY: `mutation CreateKey($input: CreateApiKeyInput!) {
   createApiKey(input: $input) { key apiKey { ${KEY} } } }`,
   ROTATE_KEY: `mutation RotateKey($input: RotateApiKeyInput!) {

@@ -31,13 +31,14 @@ export function button(text, onclick, attributes = {}) {
 /**
  * An ID by its last characters, which differ even where IDs were made together. A click copies all of it.
  * @param {string} id
+ * @param {string} [name] What it is.
  */
-export function shortId(id) {
+export function shortId(id, name = 'ID') {
   const short = `…${id.slice(-8)}`;
   return button(short, () => void copy(id), {
     class: 'id mono',
     title: id,
-    'aria-label': `Copy ID ${short}`,
+    'aria-label': `Copy ${name} ${short}`,
   });
 }
 

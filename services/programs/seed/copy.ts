@@ -3,15 +3,16 @@ import { once } from 'node:events';
 import { finished } from 'node:stream/promises';
 import type { Client } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
+import type { UserEvent } from '../../accounts/user-event.ts';
 import type { Reminder } from '../../reminders/reminders/reminder.ts';
+import type { PastEvents } from './events.ts';
 import type { LearnerMaterial } from './learner.ts';
 
-export type Learner = {
+export type Learner = PastEvents & {
   userId: string;
   email: string;
   timeZone: string;
   createTime: Date;
-  materials: LearnerMaterial[];
   reminders: Reminder[];
   /** 32 random bytes for the link that ends mails. */
   unsubscribeToken: Buffer;
@@ -23,11 +24,17 @@ const COPIES = {
   users:
     'accounts.users (user_id, email, folded_email, first_name, last_name, plan, time_zone, create_time, update_time)',
   materials: `scheduling.materials (user_id, material_id, title, type, ease_factor_hundredths, interval_days, repetitions,
-    next_review_time, last_reviewed_time, revision, create_time, update_time)`,
+    next_review_time, last_reviewed_time, revision, create_time, update_time, archive_time)`,
   search: 'scheduling.material_search (user_id, material_id, create_time, title, content, source_url)',
   reviews: `scheduling.reviews (user_id, material_id, revision, review_id, quality, review_time,
     before_ease_factor_hundredths, before_interval_days, before_repetitions, before_next_review_time,
     after_ease_factor_hundredths, after_interval_days, after_repetitions, after_next_review_time)`,
+  snoozes:
+    'scheduling.snoozes (user_id, snooze_id, snooze_until_time, reason, create_time, actor, x_request_id)',
+  snoozedMaterials: `scheduling.snoozed_materials (user_id, snooze_id, material_id, revision, position,
+    before_next_review_time, after_next_review_time)`,
+  userEvents: `accounts.user_events (user_id, event_time, event_id, action, actor, request_id, subject_ids, is_of_key,
+    is_of_person)`,
   marks: 'scheduling.changed_learners (user_id, material_id, revision)',
   reminderUsers: 'reminders.users (user_id, unsubscribe_token)',
   reminders: `reminders.reminders (user_id, reminder_id, minute_of_day, weekdays, by_email, by_push, min_due,
@@ -53,6 +60,22 @@ export async function writeLearners(client: Client, learners: readonly Learner[]
       client,
       COPIES.reviews,
       learners.flatMap((each) => each.materials.flatMap((one) => reviewRows(each, one))),
+    );
+    const snoozes = learners.flatMap((each) => each.snoozes.map((one) => snoozeRows(each, one)));
+    await copy(
+      client,
+      COPIES.snoozes,
+      snoozes.map(([snooze]) => snooze),
+    );
+    await copy(
+      client,
+      COPIES.snoozedMaterials,
+      snoozes.map(([, material]) => material),
+    );
+    await copy(
+      client,
+      COPIES.userEvents,
+      learners.flatMap(({ userEvents }) => userEvents.map(eventRow)),
     );
     // Their times are in the past, where no count of all learners looks for changes.
     await copy(
@@ -91,6 +114,7 @@ function materialRow({ userId }: Learner, { material }: LearnerMaterial): Cell[]
       material.revision,
       material.createTime,
       material.updateTime,
+      material.archiveTime,
     ],
   ];
 }
@@ -105,6 +129,23 @@ function reviewRows({ userId }: Learner, { reviews }: LearnerMaterial): Cell[][]
     ...[before.easeFactorHundredths, before.intervalDays, before.repetitions, before.nextReviewTime],
     ...[after.easeFactorHundredths, after.intervalDays, after.repetitions, after.nextReviewTime],
   ]);
+}
+
+/** Of the snooze, and of its one material. */
+function snoozeRows({ userId }: Learner, { snooze, material }: Learner['snoozes'][number]): [Cell[], Cell[]] {
+  const { snoozeId, snoozeUntilTime, reason, createTime, actor, requestId } = snooze;
+  const { materialId, revision, beforeNextReviewTime, afterNextReviewTime } = material;
+  return [
+    [userId, snoozeId, snoozeUntilTime, reason, createTime, actor, requestId],
+    [userId, snoozeId, materialId, revision, 1, beforeNextReviewTime, afterNextReviewTime],
+  ];
+}
+
+function eventRow(event: UserEvent): Cell[] {
+  return [
+    ...[event.userId, event.eventTime, event.eventId, event.action, event.actor, event.requestId],
+    ...[`{${event.subjectIds.join(',')}}`, event.isOfKey, event.isOfPerson],
+  ];
 }
 
 function reminderUserRow({ userId, unsubscribeToken }: Learner): Cell[] {

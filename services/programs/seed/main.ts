@@ -17,11 +17,12 @@ import { createProgress } from '../../platform/process/progress.ts';
 import { schedulingSchema } from '../../scheduling/service.ts';
 import { givenDatabaseUrl, openProgramDatabase } from '../program-database.ts';
 import { type Learner, writeLearners } from './copy.ts';
+import { makePastEvents } from './events.ts';
 import { drawHabit, historyFor } from './habit.ts';
 import { makeMaterial } from './learner.ts';
 import { makeReminders } from './reminders.ts';
 
-const HELP = `Creates sample learners with materials and review histories.
+const HELP = `Creates sample learners with materials, review histories and timelines.
 
   npm run seed [-- --users N --materials M --reviews R --yes]
 
@@ -134,5 +135,6 @@ function makeLearner(
   const timeZone = TIME_ZONES[Math.floor(random() * TIME_ZONES.length)] ?? 'UTC';
   const userId = newId(createTime);
   const reminders = withReminders ? makeReminders({ userId, timeZone }, { now, random, newId }) : [];
-  return { userId, email, timeZone, createTime, materials, reminders, unsubscribeToken: randomBytes(32) };
+  const past = makePastEvents({ userId, createTime, materials }, { now, random, newId });
+  return { ...past, userId, email, timeZone, createTime, reminders, unsubscribeToken: randomBytes(32) };
 }

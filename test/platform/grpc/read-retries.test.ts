@@ -107,6 +107,7 @@ test('every rpc is repeated but those with an effect, and streams', () => {
   expect(once.toSorted()).toEqual([
     ...[
       'ArchiveMaterial',
+      'CancelSnooze',
       'CreateApiKey',
       'CreateCalendarFeed',
       'CreateMaterial',
@@ -114,7 +115,8 @@ test('every rpc is repeated but those with an effect, and streams', () => {
       'CreateUser',
     ],
     ...['DeleteCalendarFeed', 'DeleteMaterial', 'DeletePushSubscription', 'DeleteReminder', 'DeleteUser'],
-    ...['DeleteUserData', 'DeleteUserData', 'ExportUserData', 'ExportUserData', 'RegisterPushSubscription'],
+    ...['DeleteUserData', 'DeleteUserData', 'ExportUserData', 'ExportUserData', 'RecordUserEvent'],
+    'RegisterPushSubscription',
     ...['RestoreMaterial', 'RevokeApiKey', 'RotateApiKey', 'SendTestReminder', 'SetEmailEnabled'],
     ...[
       'SnoozeMaterials',

@@ -12,6 +12,7 @@ export function userHeader(user, current) {
     ['Materials', '/materials'],
     ['Keys', '/keys'],
     ['Reminders', '/reminders'],
+    ['Timeline', '/timeline'],
   ];
   return [
     h('h1', { tabindex: '-1' }, user.email),

@@ -1,0 +1,111 @@
+// What happened to a learner: one line an event, newest first.
+/** @import { Child, Context, Timeline, TimelineEvent, TimelineKind, User, View } from '../types.d.ts' */
+import { FailedCallError, request } from '../api.js';
+import { h } from '../dom.js';
+import { filterForm, keepFilters } from '../filters.js';
+import { instant } from '../format.js';
+import { missingPart } from '../parts.js';
+import { announce, button, empty, explain, shortId, table } from '../ui.js';
+import { notThere } from '../views/not-there.js';
+import { userHeader } from '../views/user-header.js';
+import { undoButton } from './undo.js';
+import { actorName, KINDS, wordsOf } from './words.js';
+
+/** @param {Context} context @returns {Promise<View>} */
+export async function timelineView(context) {
+  const { path, params } = context.route;
+  const id = path[1] ?? '';
+  const kinds = chosenKinds(params);
+  const { user } = await request('TIMELINE', { id, kinds });
+  if (user === null) return notThere('learner');
+  const base = `#/users/${id}/timeline`;
+  keepFilters(base, params);
+  const { timeline } = user;
+  return {
+    title: `Timeline of ${user.email}`,
+    content: [
+      userHeader(user, 'Timeline'),
+      filters(base, kinds),
+      missing(context, timeline),
+      timeline.nodes.length > 0 ? events(context, user, timeline) : nothing(base, kinds, timeline),
+    ],
+  };
+}
+
+/** @param {URLSearchParams} params @returns {TimelineKind[]} Empty for all. */
+const chosenKinds = (params) =>
+  /** @type {TimelineKind[]} */ (Object.keys(KINDS)).filter((kind) => params.getAll('kind').includes(kind));
+
+/** @param {string} base @param {readonly TimelineKind[]} chosen */
+function filters(base, chosen) {
+  const boxes = Object.entries(KINDS).map(([value, name]) => {
+    const checked = chosen.some((kind) => kind === value);
+    const box = h('input', { type: 'checkbox', name: 'kind', value, checked, id: `filter-${value}` });
+    return h('label', { class: 'choice' }, box, name);
+  });
+  const fields = h('fieldset', { class: 'choices' }, h('legend', {}, 'Show only'), boxes);
+  return filterForm(base, 'card bar', fields);
+}
+
+/** @param {Context} context @param {Timeline} timeline */
+function missing({ refresh }, { missing: gaps }) {
+  const [first] = gaps;
+  if (first === undefined) return null;
+  const names = gaps.map(({ kind }) => KINDS[kind]).join(', ');
+  const error = new FailedCallError('', 'Wait a moment, then try again.', { requestId: first.requestId });
+  return missingPart(`${names}: not available.`, error, refresh, 'The rest is shown.');
+}
+
+/** @param {string} base @param {readonly TimelineKind[]} kinds @param {Timeline} timeline @returns {Child} */
+function nothing(base, kinds, { missing: gaps }) {
+  if (gaps.length > 0) return null;
+  if (kinds.length > 0) return empty('There is no such event.', h('a', { href: base }, 'Show all events'));
+  return empty('Nothing has happened to this learner yet.');
+}
+
+/** The events, with a button that loads older ones. @param {Context} context @param {User} user @param {Timeline} timeline */
+function events(context, user, timeline) {
+  const kinds = chosenKinds(context.route.params);
+  const section = h('section', { class: 'card timeline', 'aria-label': 'Events' });
+  const show = (/** @type {readonly TimelineEvent[]} */ known, /** @type {Timeline['pageInfo']} */ page) => {
+    const load = async () => {
+      try {
+        const answer = await request('TIMELINE', { id: user.id, kinds, after: page.endCursor });
+        if (answer.user === null)
+          throw new FailedCallError('The learner has been removed.', 'Reload the page.');
+        const { nodes, pageInfo } = answer.user.timeline;
+        show([...known, ...nodes], pageInfo);
+        const next = section.querySelector('#older') ?? section.querySelector('.scroll');
+        if (next instanceof HTMLElement) next.focus({ preventScroll: true });
+      } catch (error) {
+        announce(explain(error));
+      }
+    };
+    section.replaceChildren(
+      list(context, user, known),
+      page.hasNextPage ? button('Load older events', () => void load(), { id: 'older' }) : '',
+      h('p', { class: 'muted' }, 'Keys, reminders and what operators did are kept for 90 days.'),
+    );
+  };
+  show(timeline.nodes, timeline.pageInfo);
+  return section;
+}
+
+/** @param {Context} context @param {User} user @param {readonly TimelineEvent[]} known */
+function list(context, user, known) {
+  const columns = ['Time', 'Event', 'By', 'Request'];
+  return table(
+    'Timeline',
+    context.mayChange ? [...columns, 'Actions'] : columns,
+    known.map((event) => {
+      const cells = [
+        instant(event.at, user.timeZone),
+        h('span', { class: 'break' }, wordsOf(user, event)),
+        actorName(event.actor),
+        event.requestId && shortId(event.requestId, 'request ID'),
+      ];
+      return context.mayChange ? [...cells, undoButton(context, user, event)] : cells;
+    }),
+    'stacks',
+  );
+}

@@ -1,0 +1,39 @@
+// Undoes an archive or a snooze from the timeline, where nothing has happened since that it would contradict.
+/** @import { Context, TimelineEvent, User } from '../types.d.ts' */
+import { request } from '../api.js';
+import { counted } from '../format.js';
+import { announce, button, explain } from '../ui.js';
+
+/** The button of an event; null where there is nothing to undo. @param {Context} context @param {User} user @param {TimelineEvent} event */
+export function undoButton(context, user, event) {
+  const { snooze, material, action, at } = event;
+  if (snooze !== null && snooze.cancellableMaterials > 0)
+    return undo(context, `snooze of ${nameOf(event)}`, async () => {
+      const input = { userId: user.id, snoozeId: snooze.id };
+      const { materialIds } = (await request('CANCEL_SNOOZE', { input })).cancelSnooze;
+      return `Undone: ${counted(materialIds.length, 'material')} due as before the snooze`;
+    });
+  // An earlier archive of the same material was undone already.
+  const isArchived = material !== null && material.archivedAt !== null && material.archivedAt <= at;
+  if (action !== 'archiveMaterial' || !isArchived) return null;
+  return undo(context, `archive of ${nameOf(event)}`, async () => {
+    await request('RESTORE', { input: { userId: user.id, materialId: material.id } });
+    return `Restored: ${material.title}`;
+  });
+}
+
+/** @param {TimelineEvent} event */
+const nameOf = ({ material, subjectIds }) => material?.title ?? `…${subjectIds[0]?.slice(-8)}`;
+
+/** @param {Context} context @param {string} what @param {() => Promise<string>} work Resolves to what was done. */
+function undo(context, what, work) {
+  const act = async () => {
+    try {
+      announce(await work());
+      await context.refresh();
+    } catch (error) {
+      announce(explain(error));
+    }
+  };
+  return button('Undo', () => void act(), { 'aria-label': `Undo the ${what}` });
+}

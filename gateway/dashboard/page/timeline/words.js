@@ -1,0 +1,92 @@
+// What the events of a timeline are called.
+/** @import { Child, TimelineEvent, TimelineKind, User } from '../types.d.ts' */
+import { h } from '../dom.js';
+import { counted, instant, spoken } from '../format.js';
+import { CHANNELS, outcomeOf } from '../reminder-words.js';
+import { shortId } from '../ui.js';
+
+/** @type {Readonly<Record<TimelineKind, string>>} In the order of the filters. */
+export const KINDS = {
+  REVIEW: 'Reviews',
+  SNOOZE: 'Snoozes',
+  KEY: 'Keys',
+  REMINDER: 'Reminders',
+  OPERATOR: 'Operators',
+};
+
+/** Of a material, in front of its title. @type {Readonly<Record<string, string>>} */
+const DONE_TO_MATERIALS = {
+  createMaterial: 'Created',
+  updateMaterial: 'Edited',
+  archiveMaterial: 'Archived',
+  restoreMaterial: 'Restored',
+  deleteMaterial: 'Deleted',
+  submitReview: 'Submitted a review of',
+  snoozeMaterials: 'Snoozed',
+  cancelSnooze: 'Cancelled the snooze of',
+};
+
+/** @type {Readonly<Record<string, string>>} */
+const DONE = {
+  createUser: 'Created the learner',
+  updateUser: 'Changed the learner’s account',
+  createReminder: 'Added a reminder',
+  updateReminder: 'Changed a reminder',
+  deleteReminder: 'Deleted a reminder',
+  sendTestReminder: 'Asked for a test reminder',
+  setEmailReminders: 'Switched e-mail reminders on or off',
+  registerPushSubscription: 'Registered a push subscription',
+  deletePushSubscription: 'Deleted a push subscription',
+  createCalendarFeed: 'Made a calendar address',
+  deleteCalendarFeed: 'Ended the calendar address',
+};
+
+/** @type {Readonly<Record<string, (ids: readonly string[]) => Child>>} */
+const DONE_TO_KEYS = {
+  createApiKey: ([id = '']) => ['Created the key ', shortId(id)],
+  rotateApiKey: ([id = '', old = '']) => ['Created the key ', shortId(id), ' to replace ', shortId(old)],
+  revokeApiKey: ([id = '']) => ['Revoked the key ', shortId(id)],
+};
+
+/** The event in words, without its time and who did it. @param {User} user @param {TimelineEvent} event @returns {Child} */
+export function wordsOf(user, event) {
+  const { action, review, snooze, delivery, subjectIds } = event;
+  if (review !== null) {
+    const again = counted(review.after.interval, 'day');
+    return ['Reviewed ', materials(user, event), `: grade ${review.quality}, due again after ${again}`];
+  }
+  if (snooze !== null) {
+    const until = instant(snooze.snoozeUntil, user.timeZone);
+    const cancelled = snooze.cancelledAt && `. Cancelled ${instant(snooze.cancelledAt, user.timeZone)}`;
+    const reason = snooze.reason && `: “${snooze.reason}”`;
+    return ['Snoozed ', materials(user, event), ` until ${until}`, reason, cancelled];
+  }
+  if (delivery !== null) {
+    const kind = delivery.isTest ? 'Test reminder' : 'Reminder';
+    const outcome = outcomeOf(delivery, { reminder: undefined, timeZone: user.timeZone });
+    return `${kind} by ${CHANNELS[delivery.channel]}. ${outcome}`;
+  }
+  const name = action ?? '';
+  if (Object.hasOwn(DONE_TO_KEYS, name)) return DONE_TO_KEYS[name]?.(subjectIds);
+  if (Object.hasOwn(DONE_TO_MATERIALS, name)) return [`${DONE_TO_MATERIALS[name]} `, materials(user, event)];
+  return DONE[name] ?? spoken(name.replace(/[A-Z]/g, ' $&'));
+}
+
+/** A link to the first material, and how many others there are. @param {User} user @param {TimelineEvent} event @returns {Child} */
+function materials(user, { material, subjectIds, action }) {
+  // The last ID of these actions is the snooze’s.
+  const isOfSnooze = action === 'snoozeMaterials' || action === 'cancelSnooze';
+  const others = subjectIds.length - (isOfSnooze ? 2 : 1);
+  const first = material
+    ? h('a', { href: `#/users/${user.id}/materials/${material.id}` }, material.title)
+    : ['the material ', shortId(subjectIds[0] ?? '')];
+  return others > 0 ? [first, ` and ${counted(others, 'other')}`] : first;
+}
+
+/** @type {Readonly<Record<string, string>>} */
+const PROGRAMS = { rest: 'API', keys: 'npm run keys', start: 'npm start' };
+
+/** A person without the program that names them, or else the program; empty where it is not known. @param {string | null} actor */
+export function actorName(actor) {
+  return actor?.replace(/^gateway\/(?=.)/, '').replace(/^\w+$/, (name) => PROGRAMS[name] ?? name);
+}

@@ -1,0 +1,195 @@
+// The timeline of a learner in Chromium: what it says, its filters, older events, and what operators can undo.
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { hasBrowser } from '../support/browser.ts';
+import { startEmptyDashboard, type TestDashboard } from '../support/dashboard.ts';
+import { VIEWER } from '../support/gateway.ts';
+import {
+  type StubReminders,
+  startStubReminders,
+  stubDelivery,
+  timestamp,
+} from '../support/stub-reminders.ts';
+
+describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', { timeout: 60_000 }, () => {
+  let reminders: StubReminders;
+  let dashboard: Omit<TestDashboard, 'seeded'>;
+  beforeAll(async () => {
+    reminders = await startStubReminders();
+    dashboard = await startEmptyDashboard({ remindersTarget: reminders.target });
+  });
+  afterAll(async () => {
+    await dashboard.stop();
+    await reminders.stop();
+  });
+
+  async function change(name: string, type: string, input: object, fields: string) {
+    const query = `mutation ($input: ${type}!) { done: ${name}(input: $input) { ${fields} } }`;
+    const { data, errors } = await dashboard.gateway.query(query, { input });
+    if (errors !== undefined) throw new Error(JSON.stringify(errors));
+    return data.done;
+  }
+  async function newMaterial(userId: string, title: string): Promise<string> {
+    const input = { userId, title };
+    const { material } = await change('createMaterial', 'CreateMaterialInput', input, 'material { id }');
+    return material.id;
+  }
+  async function busyLearner() {
+    const { userId, apiKeyId } = await dashboard.system.createUser(['profile:read'], 'Asia/Tokyo');
+    const materialId = await newMaterial(userId, 'Ohm’s law');
+    const review = { userId, materialId, quality: 4 };
+    await change('submitReview', 'SubmitReviewInput', review, 'review { id }');
+    const until = { snoozeUntil: '2099-01-01T00:00:00Z', reason: 'A holiday' };
+    const snooze = { userId, materialIds: [materialId], ...until };
+    await change('snoozeMaterials', 'SnoozeMaterialsInput', snooze, 'snooze { id }');
+    await change('archiveMaterial', 'MaterialInput', { userId, materialId }, 'material { id }');
+    const createTime = timestamp('2098-12-31T23:00:00Z');
+    const sent = { state: 'DELIVERY_STATE_SENT' as const, updateTime: createTime, createTime };
+    reminders.of(userId).deliveries.push(stubDelivery(sent));
+    return { userId, apiKeyId, materialId };
+  }
+  const openTimeline = async (userId: string, query = '', options: { token?: string } = {}) => {
+    const { page } = await dashboard.openAt(`#/users/${userId}/timeline${query}`, options);
+    await page.getByRole('group', { name: 'Show only' }).waitFor();
+    return page;
+  };
+  /** The events, without their times. */
+  const events = async (page: Page) => {
+    const rows = await page.getByRole('region', { name: 'Timeline: table' }).locator('tbody tr').all();
+    return Promise.all(rows.map((row) => row.locator('td[data-column=Event]').innerText()));
+  };
+
+  test('says each event in words, in the learner’s zone, with who did it and the request', async () => {
+    const { userId, apiKeyId } = await busyLearner();
+    const page = await openTimeline(userId);
+    expect(await page.title()).toBe(
+      `Timeline of ${await page.locator('h1').innerText()} – Learning dashboard`,
+    );
+    expect(await events(page)).toEqual([
+      'Reminder by e-mail. Sent 1 Jan 2099, 08:00.',
+      'Archived Ohm’s law',
+      'Snoozed Ohm’s law until 1 Jan 2099, 09:00: “A holiday”',
+      'Submitted a review of Ohm’s law',
+      'Reviewed Ohm’s law: grade 4, due again after 1 day',
+      'Created Ohm’s law',
+      `Created the key …${apiKeyId.slice(-8)}`,
+    ]);
+    const [reminder, archived, , , , , key] = await page.locator('tbody tr').all();
+    expect(await reminder?.locator('th').innerText()).toBe('1 Jan 2099, 08:00');
+    expect(await archived?.locator('td[data-column=By]').innerText()).toBe('olga');
+    expect(await key?.locator('td[data-column=By]').innerText()).toBe('npm run keys');
+    const { requestId = '' } = dashboard.gateway.audited.at(-1) ?? {};
+    await archived?.getByRole('button', { name: `Copy request ID …${requestId.slice(-8)}` }).click();
+    await page.getByRole('status').getByText('Copied.').waitFor();
+    await page.close();
+  });
+
+  test('keeps the kinds that are shown in the address and in the tab', async () => {
+    const { userId } = await busyLearner();
+    const page = await openTimeline(userId);
+    await page.getByLabel('Snoozes').check();
+    await page.locator('tbody tr').nth(1).waitFor({ state: 'detached' });
+    await page.getByLabel('Keys').check();
+    await page.locator('tbody tr').nth(1).waitFor();
+    expect(new URL(page.url()).hash).toBe(`#/users/${userId}/timeline?kind=SNOOZE&kind=KEY`);
+    expect(await events(page)).toEqual([
+      'Snoozed Ohm’s law until 1 Jan 2099, 09:00: “A holiday”',
+      expect.stringMatching(/^Created the key/),
+    ]);
+    await page.getByRole('link', { name: 'Keys' }).click();
+    await page.getByRole('button', { name: 'Create a key' }).waitFor();
+    await page.getByRole('link', { name: 'Timeline' }).click();
+    await page.getByRole('group', { name: 'Show only' }).waitFor();
+    expect(await page.getByLabel('Snoozes').isChecked()).toBe(true);
+    expect(await events(page)).toHaveLength(2);
+    await page.close();
+  });
+
+  test('undoes an archive and a snooze by keyboard, and then has nothing more to undo', async () => {
+    const { userId, materialId } = await busyLearner();
+    const page = await openTimeline(userId);
+    const buttons = page.getByRole('button', { name: /^Undo/ });
+    await page.getByRole('button', { name: 'Undo the archive of Ohm’s law' }).press('Enter');
+    await page.getByText('Restored Ohm’s law').waitFor();
+    await page.getByRole('button', { name: 'Undo the snooze of Ohm’s law' }).press('Enter');
+    await page.getByText('Cancelled the snooze of Ohm’s law').waitFor();
+    expect(await buttons.count()).toBe(0);
+    const snoozed = page.getByText(/^Snoozed Ohm’s law until .*“A holiday”\. Cancelled \d/);
+    await snoozed.waitFor();
+    const { data } = await dashboard.gateway.query(
+      `{ material(userId: "${userId}", id: "${materialId}") { archivedAt nextReview } }`,
+    );
+    expect(data.material).toEqual({ archivedAt: null, nextReview: expect.stringMatching(/^20[2-4]\d-/) });
+    await page.close();
+  });
+
+  test('of several archives of a material only the latest can be undone', async () => {
+    const { userId, materialId } = await busyLearner();
+    for (const action of ['restoreMaterial', 'archiveMaterial'])
+      await change(action, 'MaterialInput', { userId, materialId }, 'material { id }');
+    const page = await openTimeline(userId, '?kind=OPERATOR');
+    expect((await events(page)).slice(0, 3)).toEqual([
+      'Archived Ohm’s law',
+      'Restored Ohm’s law',
+      'Archived Ohm’s law',
+    ]);
+    expect(await page.getByRole('button', { name: 'Undo the archive' }).count()).toBe(1);
+    await page.close();
+  });
+
+  test('shows viewers everything and no button to undo', async () => {
+    const { userId } = await busyLearner();
+    const page = await openTimeline(userId, '', { token: VIEWER });
+    expect(await events(page)).toHaveLength(7);
+    expect(await page.getByRole('button', { name: /^Undo/ }).count()).toBe(0);
+    await page.close();
+  });
+
+  test('loads older events by a button, each once', async () => {
+    const { userId } = await dashboard.system.createUser(['profile:read']);
+    const materialId = await newMaterial(userId, 'First');
+    for (let index = 0; index < 60; index += 1)
+      await change(
+        'updateMaterial',
+        'UpdateMaterialInput',
+        { userId, materialId, title: `T${index}` },
+        'material { id }',
+      );
+    const page = await openTimeline(userId);
+    expect(await events(page)).toHaveLength(50);
+    await page.getByRole('button', { name: 'Load older events' }).press('Enter');
+    await page.locator('tbody tr').nth(61).waitFor();
+    const all = await events(page);
+    expect(all).toHaveLength(62);
+    expect(all.filter((line) => line === 'Edited T59')).toHaveLength(60);
+    expect(await page.getByRole('button', { name: 'Load older events' }).count()).toBe(0);
+    expect(await page.evaluate("document.activeElement.getAttribute('aria-label')")).toBe('Timeline: table');
+    await page.close();
+  });
+
+  test('of a learner without events is one sentence', async () => {
+    const email = `${crypto.randomUUID()}@example.com`;
+    const { user } = await dashboard.system.accounts.users.createUser({ email }, { requestId: 'test' });
+    const page = await openTimeline(user?.userId ?? '');
+    await page.getByText('Nothing has happened to this learner yet.').waitFor();
+    await page.getByLabel('Reviews').check();
+    await page.getByText('There is no such event.').waitFor();
+    await page.close();
+  });
+
+  test('says which part is missing, under which request the logs have it, and shows the rest', async () => {
+    const { userId } = await busyLearner();
+    reminders.setAway(true);
+    const page = await openTimeline(userId);
+    const alert = page.getByRole('alert');
+    expect(await alert.innerText()).toMatch(
+      /^Reminders: not available\.\s+.*The rest is shown\.\s+Request ID [\w-]{36}/,
+    );
+    expect(await events(page)).toHaveLength(6);
+    reminders.setAway(false);
+    await alert.getByRole('button', { name: 'Try again' }).click();
+    await page.getByText('Reminder by e-mail.').waitFor();
+    expect(await events(page)).toHaveLength(7);
+    await page.close();
+  });
+});

@@ -1,0 +1,290 @@
+// The timeline of a learner: what is in it, in which order, and what it says while a part is away.
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ServiceError } from '../../services/platform/errors.ts';
+import { startTestGateway, type TestGateway, VIEWER } from '../support/gateway.ts';
+import {
+  type StubReminders,
+  startStubReminders,
+  stubDelivery,
+  timestamp,
+} from '../support/stub-reminders.ts';
+import { startSystem, type TestSystem } from '../support/system.ts';
+
+type Event = {
+  id: string;
+  kind: string;
+  at: string;
+  action: string | null;
+  actor: string | null;
+  requestId: string | null;
+  subjectIds: string[];
+  material: { title: string } | null;
+};
+type Line = Record<string, unknown>;
+
+let system: TestSystem;
+let reminders: StubReminders;
+let gateway: TestGateway;
+const lines: Line[] = [];
+/** RPCs that are answered with UNAVAILABLE. */
+const away = new Set<string>();
+beforeAll(async () => {
+  [system, reminders] = await Promise.all([startSystem(), startStubReminders()]);
+  const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const around = (rpc: string, make: () => unknown) => {
+    if (!away.has(rpc)) return make();
+    return Promise.reject(new ServiceError('UNAVAILABLE'));
+  };
+  gateway = await startTestGateway({ ...system, remindersTarget: reminders.target }, logger, around);
+});
+afterAll(async () => {
+  await gateway.stop();
+  await reminders.stop();
+  await system.stop();
+});
+
+async function change(name: string, input: object, fields: string) {
+  const type = `${name.charAt(0).toUpperCase()}${name.slice(1)}Input!`.replace(
+    /^(Archive|Restore|Delete)MaterialInput/,
+    'MaterialInput',
+  );
+  const { data, errors } = await gateway.query(
+    `mutation ($input: ${type}) { done: ${name}(input: $input) { ${fields} } }`,
+    { input },
+  );
+  if (errors !== undefined) throw new Error(JSON.stringify(errors));
+  return data.done;
+}
+
+const TIMELINE = `query ($id: ID!, $kinds: [TimelineKind!], $first: Int, $after: String) {
+  user(id: $id) {
+    timeline(kinds: $kinds, first: $first, after: $after) {
+      nodes {
+        id kind at action actor requestId subjectIds material { title }
+        review { quality } snooze { id cancelledAt cancellableMaterials } delivery { state }
+      }
+      edges { cursor }
+      pageInfo { hasNextPage endCursor }
+      missing { kind requestId }
+    }
+  }
+}`;
+async function timeline(id: string, variables: object = {}) {
+  const { data, errors } = await gateway.query(TIMELINE, { id, ...variables });
+  if (errors !== undefined) throw new Error(JSON.stringify(errors));
+  return data.user.timeline;
+}
+const brief = ({ kind, action }: Event) => (action === null ? kind : `${kind} ${action}`);
+
+/** A learner with one of everything; the reminder is the newest by far. */
+async function busyLearner() {
+  const { userId, apiKeyId } = await system.createUser(['profile:read']);
+  const { material } = await change('createMaterial', { userId, title: 'Ohm’s law' }, 'material { id }');
+  const materialId: string = material.id;
+  await change('submitReview', { userId, materialId, quality: 4 }, 'review { id }');
+  const { snooze } = await change(
+    'snoozeMaterials',
+    { userId, materialIds: [materialId], preset: 'TOMORROW', reason: 'A holiday' },
+    'snooze { id }',
+  );
+  await change('archiveMaterial', { userId, materialId }, 'material { id }');
+  await change('revokeApiKey', { apiKeyId }, 'apiKey { id }');
+  const createTime = timestamp('2099-01-01T00:00:00Z');
+  reminders.of(userId).deliveries.push(stubDelivery({ state: 'DELIVERY_STATE_SENT', createTime }));
+  return { userId, apiKeyId, materialId, snoozeId: snooze.id as string };
+}
+const ALL = [
+  'REMINDER',
+  'KEY revokeApiKey',
+  'OPERATOR archiveMaterial',
+  'SNOOZE',
+  'OPERATOR submitReview',
+  'REVIEW',
+  'OPERATOR createMaterial',
+  'KEY createApiKey',
+];
+
+describe('a timeline', () => {
+  test('has what happened, newest first, each thing once, with who did it and in which request', async () => {
+    const { userId, apiKeyId, materialId } = await busyLearner();
+    const { nodes, missing, pageInfo } = await timeline(userId);
+    expect(nodes.map(brief)).toEqual(ALL);
+    expect([missing, pageInfo.hasNextPage]).toEqual([[], false]);
+    const [sent, revoked, archived, snoozed, , reviewed, , created] = nodes;
+    expect(sent).toMatchObject({ at: '2099-01-01T00:00:00.000Z', delivery: { state: 'SENT' }, actor: null });
+    expect(revoked).toMatchObject({ actor: 'gateway/olga', subjectIds: [apiKeyId], material: null });
+    expect(archived).toMatchObject({
+      ...{ actor: 'gateway/olga', subjectIds: [materialId], material: { title: 'Ohm’s law' } },
+      requestId: gateway.audited.findLast(({ action }) => action === 'archiveMaterial')?.requestId,
+    });
+    expect(snoozed).toMatchObject({
+      ...{ actor: 'gateway/olga', subjectIds: [materialId], material: { title: 'Ohm’s law' } },
+      ...{ snooze: { cancelledAt: null, cancellableMaterials: 1 } },
+      requestId: gateway.audited.findLast(({ action }) => action === 'snoozeMaterials')?.requestId,
+    });
+    expect(reviewed).toMatchObject({ review: { quality: 4 }, subjectIds: [materialId], actor: null });
+    expect(created).toMatchObject({ actor: 'keys', requestId: 'test', subjectIds: [apiKeyId] });
+  });
+
+  test('goes on page by page without gap or repetition, whatever happens meanwhile', async () => {
+    const { userId, materialId } = await busyLearner();
+    const seen: string[] = [];
+    let after: string | null = null;
+    do {
+      const { nodes, pageInfo } = await timeline(userId, { first: 3, after });
+      seen.push(...nodes.map(brief));
+      after = pageInfo.hasNextPage ? pageInfo.endCursor : null;
+      await change('updateMaterial', { userId, materialId, title: 'Edited' }, 'material { id }');
+    } while (after !== null);
+    expect(seen).toEqual(ALL);
+  });
+
+  test('goes on after any of its events', async () => {
+    const { userId } = await busyLearner();
+    const { edges } = await timeline(userId);
+    for (const [index, { cursor }] of edges.entries())
+      expect((await timeline(userId, { after: cursor })).nodes.map(brief)).toEqual(ALL.slice(index + 1));
+  });
+
+  test.each([
+    [['REVIEW'], ['REVIEW']],
+    [['SNOOZE'], ['SNOOZE']],
+    [['REMINDER'], ['REMINDER']],
+    [['KEY'], ['KEY revokeApiKey', 'KEY createApiKey']],
+    [
+      ['SNOOZE', 'REVIEW'],
+      ['SNOOZE', 'REVIEW'],
+    ],
+    [
+      ['OPERATOR'],
+      [
+        'KEY revokeApiKey',
+        'OPERATOR archiveMaterial',
+        'OPERATOR snoozeMaterials',
+        'OPERATOR submitReview',
+        'OPERATOR createMaterial',
+      ],
+    ],
+    [[], ALL],
+  ])('has the kinds asked for: %j', async (kinds, found) => {
+    const { userId } = await busyLearner();
+    expect((await timeline(userId, { kinds })).nodes.map(brief)).toEqual(found);
+  });
+
+  test('takes six calls at most, and is open to viewers', async () => {
+    const { userId } = await busyLearner();
+    const rpcs = await gateway.rpcsOf(async () => {
+      const { data } = await gateway.query(TIMELINE, { id: userId }, VIEWER);
+      expect(data.user.timeline.nodes).toHaveLength(8);
+    });
+    expect(rpcs.toSorted()).toEqual([
+      ...['batchGetMaterials', 'batchGetUsers', 'listDeliveries'],
+      ...['listReviews', 'listSnoozes', 'listUserEvents'],
+    ]);
+    expect(gateway.measure(TIMELINE, { id: userId }).rpcs).toBe(6);
+  });
+
+  test.each(['x', 'MTIz', Buffer.from('99999999999999999 x').toString('base64url'), ''])(
+    'refuses a cursor that is not its own: %s',
+    async (after) => {
+      const { userId } = await system.createUser();
+      const { errors } = await gateway.query(TIMELINE, { id: userId, after });
+      expect(errors?.[0]?.extensions).toEqual({ code: 'INVALID_REQUEST', field: 'after' });
+    },
+  );
+
+  test('keeps no title, reason or key', async () => {
+    const { userId } = await busyLearner();
+    const { events } = await gateway.clients.userEvents.listUserEvents({ userId }, { requestId: 'test' });
+    expect(events).toHaveLength(6);
+    expect(JSON.stringify(events)).not.toMatch(/Ohm|holiday|rmk_live_/);
+  });
+});
+
+describe('while a service does not answer', () => {
+  test.each([
+    ['listDeliveries', ['REMINDER'], ALL.slice(1)],
+    ['listReviews', ['REVIEW'], ALL.filter((line) => line !== 'REVIEW')],
+    ['listSnoozes', ['SNOOZE'], ALL.filter((line) => line !== 'SNOOZE')],
+    ['listUserEvents', ['KEY', 'OPERATOR'], ['REMINDER', 'SNOOZE', 'REVIEW']],
+  ])('of %s, the timeline says that %j is missing, and has the rest', async (rpc, kinds, rest) => {
+    const { userId } = await busyLearner();
+    const before = lines.length;
+    away.add(rpc);
+    const { nodes, missing } = await timeline(userId);
+    away.clear();
+    expect(nodes.map(brief)).toEqual(rest);
+    expect(missing.map(({ kind }: { kind: string }) => kind)).toEqual(kinds);
+    const logged = lines.slice(before);
+    expect(logged.map(({ msg, kinds }) => [msg, kinds])).toEqual([['a timeline lacks a part', kinds]]);
+    expect(logged[0]?.requestId).toBe(missing[0].requestId);
+  });
+
+  test('events of materials are there without their titles', async () => {
+    const { userId } = await busyLearner();
+    for (const rpc of ['listReviews', 'listSnoozes', 'batchGetMaterials']) away.add(rpc);
+    const { nodes } = await timeline(userId);
+    away.clear();
+    expect(nodes.map(({ action, material }: Event) => [action, material])).toContainEqual([
+      'archiveMaterial',
+      null,
+    ]);
+  });
+
+  test('an action that cannot be recorded is done, and that is logged once', async () => {
+    const { userId, materialId } = await busyLearner();
+    const before = lines.length;
+    away.add('recordUserEvent');
+    const { material } = await change('restoreMaterial', { userId, materialId }, 'material { archivedAt }');
+    away.clear();
+    expect(material).toEqual({ archivedAt: null });
+    expect(lines.slice(before).map(({ msg, action }) => [msg, action])).toEqual([
+      ['an event of a user was not recorded', 'restoreMaterial'],
+    ]);
+    expect((await timeline(userId)).nodes.map(brief)).toEqual(ALL);
+  });
+
+  test('a timeline without reminders has the rest, and misses nothing', async () => {
+    const { userId } = await busyLearner();
+    const without = await startTestGateway(system);
+    const { data } = await without.query(TIMELINE, { id: userId });
+    expect(data.user.timeline.nodes.map(brief)).toEqual(ALL.slice(1));
+    expect(data.user.timeline.missing).toEqual([]);
+    await without.stop();
+  });
+});
+
+describe('a snooze that is cancelled', () => {
+  test('stays in the timeline as cancelled, with who did it, and is due again', async () => {
+    const { userId, materialId, snoozeId } = await busyLearner();
+    const before = gateway.audited.length;
+    const done = await change('cancelSnooze', { userId, snoozeId }, 'snoozeId materialIds');
+    expect(done).toEqual({ snoozeId, materialIds: [materialId] });
+    expect(gateway.audited.slice(before)).toMatchObject([
+      { action: 'cancelSnooze', outcome: 'ok', targets: { userId, snoozeId, materialIds: [materialId] } },
+    ]);
+    const { nodes } = await timeline(userId, { kinds: ['SNOOZE', 'OPERATOR'], first: 4 });
+    expect(nodes.map(brief).slice(0, 1)).toEqual(['OPERATOR cancelSnooze']);
+    expect(nodes[0]).toMatchObject({
+      ...{ actor: 'gateway/olga', subjectIds: [materialId, snoozeId], material: { title: 'Ohm’s law' } },
+    });
+    const { snooze } = nodes.find(({ kind }: Event) => kind === 'SNOOZE');
+    expect(snooze).toEqual({
+      ...{ id: snoozeId, cancellableMaterials: 0 },
+      cancelledAt: expect.stringMatching(/^20\d\d-/),
+    });
+    const again = await change('cancelSnooze', { userId, snoozeId }, 'materialIds');
+    expect(again).toEqual({ materialIds: [] });
+  });
+
+  test('is refused for viewers, and for a snooze of another user', async () => {
+    const { userId, snoozeId } = await busyLearner();
+    const CANCEL = 'mutation ($input: CancelSnoozeInput!) { cancelSnooze(input: $input) { snoozeId } }';
+    const refused = await gateway.query(CANCEL, { input: { userId, snoozeId } }, VIEWER);
+    expect(refused.errors?.[0]?.extensions.code).toBe('INSUFFICIENT_SCOPE');
+    const { userId: stranger } = await system.createUser();
+    const unknown = await gateway.query(CANCEL, { input: { userId: stranger, snoozeId } });
+    expect(unknown.errors?.[0]?.extensions.code).toBe('NOT_FOUND');
+  });
+});
