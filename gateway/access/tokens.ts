@@ -10,7 +10,7 @@ export type GatewayToken = Identity & { sha256: Buffer };
 
 const ENTRY = /^([A-Za-z0-9._-]{1,64}):(viewer|operator):(.{32,})$/;
 
-export const HOW_TO_MAKE_ONE =
+const HOW_TO_MAKE_ONE =
   'name:role:token entries separated by commas, role viewer or operator, token of at least 32 characters such as the output of "openssl rand -hex 32"';
 
 /** Parses GATEWAY_TOKENS; problems do not repeat the entry. */

@@ -34,7 +34,7 @@ export function readPageSize(pageSize: number): number {
 }
 
 /** `filter` contains the rpc's name and all request fields that select rows; not page_size and page_token. */
-export function encodePageToken(filter: readonly unknown[], { keys, id }: Position): string {
+function encodePageToken(filter: readonly unknown[], { keys, id }: Position): string {
   return Buffer.from(JSON.stringify([fingerprint(filter), ...keys, id])).toString('base64url');
 }
 

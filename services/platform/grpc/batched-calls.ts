@@ -1,6 +1,7 @@
 // Requests of the same moment, of any users, sent as one RPC: half of what a small read costs is the call.
 import { status } from '@grpc/grpc-js';
 import { createBatcher } from '../concurrency/batcher.ts';
+import { within } from '../concurrency/within.ts';
 import { ServiceError } from '../errors.ts';
 import type { RpcStatus } from '../protobuf/google-rpc.ts';
 import type { CallOptions } from './client.ts';
@@ -117,13 +118,8 @@ function noOutcomesUnlessAway(error: unknown): [] {
 const leftUntil = (endMs: number) => Math.max(1, endMs - performance.now());
 
 /** @throws UNAVAILABLE where `answer` has not come by then. */
-async function before<R>(endMs: number, answer: Promise<R>): Promise<R> {
-  const late = Promise.withResolvers<never>();
-  const cause = new Error('the batch did not answer in time');
-  const timer = setTimeout(() => late.reject(new ServiceError('UNAVAILABLE', { cause })), leftUntil(endMs));
-  try {
-    return await Promise.race([answer, late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
+function before<R>(endMs: number, answer: Promise<R>): Promise<R> {
+  return within(answer, leftUntil(endMs), () => {
+    throw new ServiceError('UNAVAILABLE', { cause: new Error('the batch did not answer in time') });
+  });
 }

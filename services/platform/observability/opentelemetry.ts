@@ -11,6 +11,7 @@ import {
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
+import { within } from '../concurrency/within.ts';
 import type { Logger } from '../logging/logger.ts';
 import type { Tracing } from './tracing.ts';
 
@@ -62,8 +63,8 @@ export function createTracing(options: {
       return headers;
     },
     async close() {
-      const timer = new Promise<void>((resolve) => setTimeout(resolve, FLUSH_MS).unref());
-      await Promise.race([provider.shutdown().catch(() => {}), timer]);
+      const sent = provider.shutdown().catch(() => {});
+      await within(sent, FLUSH_MS, () => {});
     },
   };
 }

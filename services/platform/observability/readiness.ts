@@ -1,4 +1,5 @@
 // Readiness: runs the checks of all parts at most twice a second and reports why the process is not ready.
+import { within } from '../concurrency/within.ts';
 
 /** Degraded: a dependency is unavailable, but requests succeed. */
 export type Finding = { state: 'ok' } | { state: 'degraded' | 'failed'; reason: string };
@@ -65,18 +66,11 @@ export function createReadiness(): Readiness {
 }
 
 async function ask({ name, find }: ReadinessCheck): Promise<{ name: string } & Finding> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<Finding>((resolve) => {
-    const timeOut = () => resolve({ state: 'failed', reason: 'no answer within 1 s' });
-    // After a blocked event loop, setImmediate lets sockets deliver a response that has already arrived.
-    timer = setTimeout(() => setImmediate(timeOut), CHECK_MS);
-  });
+  const late = (): Finding => ({ state: 'failed', reason: 'no answer within 1 s' });
   try {
-    return { name, ...(await Promise.race([find(), late])) };
+    return { name, ...(await within(Promise.resolve(find()), CHECK_MS, late)) };
   } catch (error) {
     return { name, state: 'failed', reason: codeOf(error) };
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -1,4 +1,5 @@
 // Watches whether the database responds, and queries it only if no other statement succeeds.
+import { within } from '../concurrency/within.ts';
 import type { Database } from './database.ts';
 
 const LOOK_MS = 500;
@@ -32,15 +33,10 @@ export function watchDatabase(database: Database, onChange: (isAnswering: boolea
 }
 
 /** Whether SELECT 1 succeeds within a second. */
-export async function answersNow(database: Database): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<boolean>((resolve) => {
-    // After a blocked event loop, setImmediate lets sockets deliver a response that has already arrived.
-    timer = setTimeout(() => setImmediate(resolve, false), ANSWER_MS);
-  });
+function answersNow(database: Database): Promise<boolean> {
   const asked = database.query({ text: 'SELECT 1', values: [] }).then(
     () => true,
     () => false,
   );
-  return Promise.race([asked, late]).finally(() => clearTimeout(timer));
+  return within(asked, ANSWER_MS, () => false);
 }

@@ -1,4 +1,5 @@
 // One attempt to hand a message over, and what follows from how it ended.
+import { within } from '../../platform/concurrency/within.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/logging/logger.ts';
 import type { Channel, ReminderMessage, SendResult } from '../channels/channel.ts';
@@ -13,20 +14,14 @@ export async function attempt<Address>(
   channel: Channel<Address>,
   { address, message, logger }: { address: Address; message: ReminderMessage; logger: Logger },
 ): Promise<SendResult> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<SendResult>((resolve) => {
-    const reason = `There was no answer within ${LONGEST_SEND_MS / 1000} s.`;
-    timer = setTimeout(() => resolve({ result: 'retry', reason }), LONGEST_SEND_MS);
-  });
+  const reason = `There was no answer within ${LONGEST_SEND_MS / 1000} s.`;
   try {
-    return await Promise.race([channel.send(message, address), late]);
+    return await within(channel.send(message, address), LONGEST_SEND_MS, () => ({ result: 'retry', reason }));
   } catch (error) {
     // The error's own text may hold the address.
     const code = error instanceof ServiceError ? error.reason : error instanceof Error ? error.name : 'error';
     logger.error({ code, deliveryId: message.deliveryId }, 'a channel failed');
     return { result: 'retry', reason: 'An error in the reminders service prevented sending.' };
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -1,5 +1,6 @@
 // The write limit in Redis: one atomic script on Redis's own clock, one key a bucket, so that it fits Redis Cluster.
 import { createHash, randomBytes } from 'node:crypto';
+import { within } from '../../platform/concurrency/within.ts';
 import { connectRedis, reasonOf } from './redis-client.ts';
 import type { LogDecision } from './sliding-log.ts';
 
@@ -84,11 +85,8 @@ export function createRedisLog(options: { redisUrl: string; limit: number; windo
  * treat Redis as unavailable and count a write twice.
  */
 function answered<T>(reply: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timeOut = () => reject(new Error(`no answer within ${ANSWER_MS} ms`));
-    // The event loop reads sockets between timers and setImmediate.
-    const timer = setTimeout(() => setImmediate(timeOut), ANSWER_MS);
-    reply.then(resolve, reject).finally(() => clearTimeout(timer));
+  return within(reply, ANSWER_MS, () => {
+    throw new Error(`no answer within ${ANSWER_MS} ms`);
   });
 }
 

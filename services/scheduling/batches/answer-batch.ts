@@ -1,4 +1,5 @@
 // Executes a batch with a separate outcome for each request.
+import { within } from '../../platform/concurrency/within.ts';
 import { invalidField, toServiceError } from '../../platform/errors.ts';
 import { MAX_BATCH, SEND_ALONE_CODE } from '../../platform/grpc/batched-calls.ts';
 import { toRpcStatus } from '../../platform/grpc/status.ts';
@@ -55,14 +56,10 @@ export async function answerBatch<Q, P, R extends object>(
 
 /** undefined after a time-out or if the database is unavailable. @throws other errors, which the server logs. */
 async function inTime<R>(answers: Promise<readonly R[]>): Promise<readonly R[]> {
-  const late = Promise.withResolvers<readonly R[]>();
-  const timer = setTimeout(() => late.resolve([]), LATE_MS);
   try {
-    return await Promise.race([answers, late.promise]);
+    return await within(answers, LATE_MS, () => []);
   } catch (error) {
     if (toServiceError(error).reason === 'UNAVAILABLE') return [];
     throw error;
-  } finally {
-    clearTimeout(timer);
   }
 }
