@@ -17,6 +17,21 @@ test('a host that fails five times in a row rests for 30 s, and is then tried ag
   expect(hosts.restMs('slow')).toBe(30_000);
 });
 
+test('after its rest one message tries a host, and others wait for what becomes of it', async () => {
+  let clockMs = 0;
+  const hosts = createHosts({ perHost: 2, clock: () => clockMs });
+  for (let failed = 1; failed <= 5; failed += 1) hosts.note('slow', false);
+  clockMs = 30_000;
+  const gate = Promise.withResolvers<string>();
+  const first = hosts.run('slow', () => gate.promise);
+  expect(await hosts.run('slow', async () => 'ran')).toBeUndefined();
+  expect(hosts.restMs('slow')).toBe(30_000);
+  gate.resolve('ran');
+  expect(await first).toBe('ran');
+  hosts.note('slow', true);
+  expect(await hosts.run('slow', async () => 'ran')).toBe('ran');
+});
+
 test('a success ends the row of failures', () => {
   const hosts = createHosts({ perHost: 2, clock: () => 0 });
   for (const isWorking of [false, false, false, false, true, false]) hosts.note('host', isWorking);

@@ -20,7 +20,6 @@ import { observeHttp } from '../../platform/observability/observe-http.ts';
 import { NO_TELEMETRY, type Telemetry } from '../../platform/observability/telemetry.ts';
 import type { CalendarFeed } from '../channels/calendar/calendar-feed.ts';
 import { createAddressLimit } from './address-limit.ts';
-
 import { ASK_PAGE, BARE_POLICY, DONE_PAGE, PAGE_POLICY } from './pages.ts';
 
 export type HttpDependencies = {

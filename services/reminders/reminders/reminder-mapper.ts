@@ -5,7 +5,7 @@ import { toOptionalTimestamp, toTimestamp } from '../../platform/protobuf/timest
 import type { Reminder } from './reminder.ts';
 
 /** By ISO number. */
-const WEEKDAYS: readonly Weekday[] = [
+export const WEEKDAYS: readonly Weekday[] = [
   'WEEKDAY_UNSPECIFIED',
   'WEEKDAY_MONDAY',
   'WEEKDAY_TUESDAY',

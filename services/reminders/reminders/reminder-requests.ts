@@ -3,20 +3,12 @@ import type { Channel } from '../../../generated/reminders/v1/Channel.ts';
 import type { Weekday } from '../../../generated/reminders/v1/Weekday.ts';
 import { invalidField } from '../../platform/errors.ts';
 import type { ReminderSettings } from './reminder.ts';
+import { WEEKDAYS } from './reminder-mapper.ts';
 
 const MAX_MIN_DUE = 1000;
 
 /** ISO numbers. */
-const WEEKDAYS: Readonly<Record<string, number>> = {
-  WEEKDAY_MONDAY: 1,
-  WEEKDAY_TUESDAY: 2,
-  WEEKDAY_WEDNESDAY: 3,
-  WEEKDAY_THURSDAY: 4,
-  WEEKDAY_FRIDAY: 5,
-  WEEKDAY_SATURDAY: 6,
-  WEEKDAY_SUNDAY: 7,
-} satisfies Partial<Record<Weekday, number>>;
-export const EVERY_DAY: readonly number[] = Object.values(WEEKDAYS);
+export const EVERY_DAY: readonly number[] = [1, 2, 3, 4, 5, 6, 7];
 
 /** Minutes since midnight. */
 export function requireTimeOfDay(timeOfDay: string): number {
@@ -30,8 +22,8 @@ export function requireTimeOfDay(timeOfDay: string): number {
 /** ISO numbers, each once, ascending. */
 export function requireWeekdays(weekdays: readonly Weekday[]): number[] {
   const numbers = weekdays.map((weekday) => {
-    const number = WEEKDAYS[weekday];
-    if (number === undefined) throw invalidField('weekdays', 'must hold days of the week only.');
+    const number = WEEKDAYS.indexOf(weekday);
+    if (number < 1) throw invalidField('weekdays', 'must hold days of the week only.');
     return number;
   });
   return [...new Set(numbers)].toSorted();

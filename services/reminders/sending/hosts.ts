@@ -1,7 +1,7 @@
 // Keeps one slow or failing host from holding up what goes to others.
 import { atMost } from '../../platform/concurrency/at-most.ts';
 
-/** Temporary failures in a row after which a host is left alone, and for how long. */
+/** Temporary failures in a row after which a host is left alone, and for how long; then one message tries it. */
 const FAILURES = 5;
 const REST_MS = 30_000;
 /** Beyond it the host that failed first is forgotten: users choose the hosts of their subscriptions. */
@@ -22,13 +22,22 @@ export function createHosts({ perHost, clock }: { perHost: number; clock: () => 
   /** Only hosts whose latest attempt failed. */
   const failing = new Map<string, { failures: number; restsUntil: number }>();
   const restMs = (host: string) => Math.max(0, (failing.get(host)?.restsUntil ?? 0) - clock());
+  /** Others wait for what becomes of the first after a rest. */
+  const tryOut = (host: string) => {
+    const known = failing.get(host);
+    if (known !== undefined && known.failures >= FAILURES) known.restsUntil = clock() + REST_MS;
+  };
   return {
     async run(host, work) {
       const limit = limits.get(host) ?? { run: atMost(perHost), users: 0 };
       limits.set(host, limit);
       limit.users += 1;
       try {
-        return await limit.run(async () => (restMs(host) > 0 ? undefined : work()));
+        return await limit.run(async () => {
+          if (restMs(host) > 0) return undefined;
+          tryOut(host);
+          return work();
+        });
       } finally {
         limit.users -= 1;
         if (limit.users === 0) limits.delete(host);

@@ -1,5 +1,6 @@
 // Sends the pending deliveries of one channel: leases them in batches, asks what is due, hands them over in parallel.
 import { atMost } from '../../platform/concurrency/at-most.ts';
+import { endsWithin } from '../../platform/concurrency/ends-within.ts';
 import type { Logger } from '../../platform/logging/logger.ts';
 import type { Metrics } from '../../platform/observability/metrics.ts';
 import type { Channel } from '../channels/channel.ts';
@@ -27,6 +28,8 @@ const IDLE_MS = 1000;
 const LEASE_MS = 120_000;
 /** A message that has waited longer since its reminder was read is decided on once more. */
 const FRESH_MS = 5000;
+/** A message that a host takes longer for gives its place to others: of several slow hosts, each keeps its own share only. */
+const SLOW_MS = 1000;
 
 export type LaneOptions<Address> = Pick<Dependencies, 'database' | 'peers' | 'now'> & {
   name: ChannelName;
@@ -91,7 +94,12 @@ export function startLane<Address>(options: LaneOptions<Address>): Loop {
     held.setWaiting(work, true);
     const begun = await hosts.run(host, async () => {
       held.setWaiting(work, false);
-      await limit(start);
+      const sending = Promise.withResolvers<void>();
+      await limit(async () => {
+        sending.resolve(start());
+        if (!(await endsWithin(sending.promise, SLOW_MS))) held.setWaiting(work, true);
+      });
+      await sending.promise;
       return true;
     });
     if (begun === undefined) await finish(work, { state: 'pending', retryInMs: hosts.restMs(host) });

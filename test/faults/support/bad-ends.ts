@@ -68,8 +68,8 @@ export async function startMoodyMailServer() {
       else callback();
     },
     async onData(stream, _session, callback) {
-      stream.resume();
-      await once(stream, 'end');
+      // A connection that is closed within a message does not count.
+      if (!(await once(stream.resume(), 'end').catch(() => false))) return;
       if (mood === 'slow') await sleep(SLOW_MS);
       callback();
     },
