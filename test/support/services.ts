@@ -23,7 +23,7 @@ export type ServiceName = keyof typeof PORT_VARIABLES;
 export type ServiceProcess = Awaited<ReturnType<typeof startService>>;
 
 /** What the npm script, `exec node …`, gives to node: flags, then the file; relative to `folder`, a checkout, default: this one. */
-export function argumentsOf(script: ServiceName | 'start' | 'doctor', folder = root): string[] {
+export function argumentsOf(script: string, folder = root): string[] {
   const { scripts } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
   const [, , ...given] = scripts[script].split(' ');
   return given;

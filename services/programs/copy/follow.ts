@@ -1,0 +1,68 @@
+// Copies a database in use: all rows once, and then again those that have changed, until none has.
+import type { Client } from 'pg';
+import { forget, nextChanges } from './changes.ts';
+import { copyTable, deleteRow, findRows, storeRows, type Table } from './tables.ts';
+
+const SNAPSHOT = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
+
+/** All rows, as of one instant. Recording has begun before. @returns the number of rows by table. */
+export async function copyAll(
+  source: Client,
+  target: Client,
+  tables: readonly Table[],
+  onTable: (table: Table, rows: number) => void,
+): Promise<void> {
+  await source.query(SNAPSHOT);
+  for (const table of tables) onTable(table, await copyTable(source, target, table));
+  await source.query('COMMIT');
+}
+
+/**
+ * Copies the rows that have changed since the last round, as they are now. So a round can be repeated, and the order of changes
+ * does not matter. @returns the number of rows; undefined if nothing has changed.
+ */
+export async function copyChanges(
+  source: Client,
+  target: Client,
+  tables: readonly Table[],
+): Promise<number | undefined> {
+  const { rows: now } = await source.query<{ lsn: string }>('SELECT pg_current_wal_lsn()::text AS lsn');
+  const { keys, transactionIds, endLsn } = await nextChanges(source);
+  if (endLsn === undefined) {
+    if (now[0] !== undefined) await forget(source, now[0].lsn);
+    return undefined;
+  }
+  await openSnapshotAfter(source, transactionIds);
+  const changed: { table: Table; rows: string[]; gone: string[] }[] = [];
+  for (const table of tables) {
+    const wanted = keys.get(table.oid) ?? new Set<string>();
+    if (wanted.size === 0) continue;
+    const found = await findRows(source, table, [...wanted]);
+    const present = new Set(found.map(({ key }) => canonical(key)));
+    const gone = [...wanted].filter((key) => !present.has(canonical(key)));
+    changed.push({ table, rows: found.map(({ row }) => row), gone });
+  }
+  await source.query('COMMIT');
+  await target.query('BEGIN');
+  for (const { table, rows } of changed) await storeRows(target, table, rows);
+  for (const { table, gone } of changed.toReversed())
+    for (const key of gone) await deleteRow(target, table, key);
+  await target.query('COMMIT');
+  await forget(source, endLsn);
+  return changed.reduce((sum, { rows, gone }) => sum + rows.length + gone.length, 0);
+}
+
+/** A commit is in the log a moment before others see it. */
+async function openSnapshotAfter(source: Client, transactionIds: ReadonlySet<number>): Promise<void> {
+  for (;;) {
+    await source.query(SNAPSHOT);
+    const { rows } = await source.query<{ id: number }>(
+      'SELECT (xid::text::numeric % 4294967296)::bigint AS id FROM pg_snapshot_xip(pg_current_snapshot()) AS xid',
+    );
+    if (!rows.some(({ id }) => transactionIds.has(Number(id)))) return;
+    await source.query('COMMIT');
+  }
+}
+
+const canonical = (key: string) =>
+  JSON.stringify(Object.entries(JSON.parse(key)).toSorted(([one], [other]) => (one < other ? -1 : 1)));
