@@ -149,8 +149,19 @@ describe.runIf(hasDocker())('the page of containers', () => {
       const after = await run('docker-compose ps -q');
       // The proxy, PostgreSQL, Redis and the job stay.
       expect(after.split('\n').filter((id) => before.split('\n').includes(id) && id !== '')).toHaveLength(4);
-      expect(next).toBe(commands.length);
     },
     10 * MINUTES,
+  );
+
+  test(
+    'lets one rest have the port itself, without HAProxy',
+    async () => {
+      await runUpTo('docker-compose -f docker-compose.yml -f deploy/without-proxy.yml');
+      expect(await run('docker-compose ps -q proxy')).toBe('');
+      const status = () => statusOf('/me').catch(() => 'no answer');
+      await expect.poll(status, { timeout: MINUTES }).toBe(200);
+      expect(next).toBe(commands.length);
+    },
+    3 * MINUTES,
   );
 });
