@@ -59,7 +59,7 @@ function readOrigins(reader: EnvironmentReader): ReadonlySet<string> {
   return new Set(origins);
 }
 
-/** As browsers send it: scheme, host and, unless it is the scheme's own, port; lower case, without a path. */
+/** As browsers send it: scheme, host and, unless it is the scheme's own, port; lower case, without a path or a wildcard. */
 function isOrigin(text: string): boolean {
-  return /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;
+  return /^https?:[^*]+$/.test(text) && URL.canParse(text) && new URL(text).origin === text;
 }

@@ -132,6 +132,16 @@ describe('the exchange of a code', () => {
     expect((await post('/oidc/token', again)).status).toBe(401);
   });
 
+  test('waits for its turn where strangers send many codes at once', async () => {
+    const { count, release } = provider.hold();
+    const parts = { code: 'c', codeVerifier: 'v', redirectUri: 'r' };
+    const answers = Promise.all(Array.from({ length: 40 }, () => post('/oidc/token', parts)));
+    await expect.poll(count).toBe(16);
+    expect(await who(STATIC)).toBe('tool VIEWER');
+    release();
+    expect(new Set((await answers).map(({ status }) => status))).toEqual(new Set([401]));
+  });
+
   test.each(['code', 'codeVerifier', 'redirectUri'])('names %s where it is missing', async (field) => {
     const parts = { code: 'c', codeVerifier: 'v', redirectUri: 'r', [field]: undefined };
     const response = await post('/oidc/token', parts);
@@ -139,6 +149,21 @@ describe('the exchange of a code', () => {
       400,
       { errors: [{ extensions: { code: 'INVALID_REQUEST', field } }] },
     ]);
+  });
+});
+
+describe('the name of a person', () => {
+  test.each([
+    ['ann@example.com', 'ann@example.com'],
+    // The name of a gateway token, the ID of somebody else, what only looks like an address.
+    ['tool', 'oidc:vic'],
+    ['oidc:olga', 'oidc:vic'],
+    ['a@b@c', 'oidc:vic'],
+    ['@example.com', 'oidc:vic'],
+    ['a b@example.com', 'oidc:vic'],
+  ])('with the verified address "%s" is %s', async (email, name) => {
+    const token = await provider.sign(claimsOf({ email, email_verified: true }));
+    expect(await who(token)).toBe(`${name} VIEWER`);
   });
 });
 
@@ -201,6 +226,11 @@ describe('a token is refused', () => {
 });
 
 describe('a session that the provider ends', () => {
+  const logOut = async (notice: string) => {
+    const body = new URLSearchParams({ logout_token: notice });
+    return (await fetch(`${origin()}/oidc/logout`, { method: 'POST', body })).status;
+  };
+
   test('ends at the gateway at once, and no other', async () => {
     const browser = provider.browse();
     const [ended, other] = [await signIn('vic', browser), await signIn('vic')];
@@ -210,13 +240,24 @@ describe('a session that the provider ends', () => {
     expect(await who(other)).toBe('vic@example.com VIEWER');
   });
 
+  test('of a person ends if it began by the notice, and not if it began later, however often notices come', async () => {
+    const now = nowSeconds();
+    const beganAt = (iat: number) => provider.sign(claimsOf({ sub: 'ann', iat }));
+    const [early, late] = [await beganAt(now - 90), await beganAt(now - 30)];
+    const noticeAt = async (iat: number) => {
+      const events = { 'http://schemas.openid.net/event/backchannel-logout': {} };
+      const claims = { iss: provider.issuer, aud: CLIENT, sub: 'ann', jti: `${iat}`, iat, events };
+      return logOut(await provider.sign(claims));
+    };
+    for (const noticed of [now - 60, now - 120, now - 60]) {
+      expect(await noticeAt(noticed)).toBe(200);
+      expect([await who(early), await who(late)]).toEqual([401, 'oidc:ann VIEWER']);
+    }
+  });
+
   test('is not ended by a token that is no logout token', async () => {
     const token = await signIn('vic');
-    const response = await fetch(`${origin()}/oidc/logout`, {
-      method: 'POST',
-      body: new URLSearchParams({ logout_token: token }),
-    });
-    expect(response.status).toBe(400);
+    expect(await logOut(token)).toBe(400);
     expect(await who(token)).toBe('vic@example.com VIEWER');
   });
 });

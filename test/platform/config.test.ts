@@ -214,6 +214,7 @@ describe('CORS_ORIGINS', () => {
     'app.example.com',
     'https://app.example.com/',
     'https://App.example.com',
+    'https://*.example.com',
     'ftp://x',
   ])('does not take %s, which no browser sends, or which is every page', (origin) => {
     expect(problemsOf(() => rest({ CORS_ORIGINS: origin }))).toEqual([

@@ -44,8 +44,8 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-async function get(path: string, headers: Record<string, string> = {}) {
-  const { statusCode, headers: sent, rawPayload } = await app.inject({ url: path, headers });
+async function get(path: string, headers: Record<string, string> = {}, method: 'GET' | 'HEAD' = 'GET') {
+  const { statusCode, headers: sent, rawPayload } = await app.inject({ method, url: path, headers });
   return { status: statusCode, encoding: sent['content-encoding'], vary: sent.vary, sent, body: rawPayload };
 }
 const zipped = { 'accept-encoding': 'gzip' };
@@ -77,6 +77,15 @@ describe('a response', () => {
       expect(encodings.filter((encoding) => encoding === 'gzip').length, `round ${round}`).toBe(2);
     }
     expect((await get('/text/2000', zipped)).encoding).toBe('gzip');
+  });
+
+  test('to HEAD is not compressed, since nobody reads it', async () => {
+    const answer = await get('/text/2000', zipped, 'HEAD');
+    expect([answer.encoding, answer.vary, answer.sent['content-length']]).toEqual([
+      undefined,
+      'accept-encoding',
+      '2000',
+    ]);
   });
 
   test.each([

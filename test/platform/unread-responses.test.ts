@@ -179,6 +179,31 @@ test('a connection that takes nothing at all is cut', async () => {
   await proxy.stop();
 });
 
+test('reflection takes no more requests while its answers are not read', async () => {
+  await start({ maxUnreadMs: 1000 });
+  const stream = session.request({
+    ':method': 'POST',
+    ':path': '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo',
+    'content-type': 'application/grpc',
+    te: 'trailers',
+  });
+  stream.on('error', () => {});
+  // An unknown symbol of 10,000 bytes, in a field with number 4; the answer repeats it.
+  const message = Buffer.concat([Buffer.from([0x22, 0x90, 0x4e]), Buffer.alloc(10_000, 'x')]);
+  const frame = Buffer.concat([Buffer.from([0, 0, 0, 0x27, 0x13]), message]);
+  let taken = 0;
+  const send = () =>
+    stream.write(frame, (error) => {
+      if (error) return;
+      taken += 1;
+      send();
+    });
+  send();
+  await closed(stream);
+  // As many as the stream's window of 4 MiB holds, and a few.
+  expect(taken).toBeLessThan(1000);
+});
+
 test('a connection has at most 512 calls at once', async () => {
   await start({});
   const [settings] = await once(session, 'remoteSettings');

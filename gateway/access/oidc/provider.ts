@@ -1,10 +1,10 @@
 // The OpenID provider as the gateway sees it: its addresses, found by discovery, and its public keys.
-import { createLocalJWKSet, createRemoteJWKSet, errors, type JWTVerifyGetKey } from 'jose';
+import { createLocalJWKSet, createRemoteJWKSet, customFetch, errors, type JWTVerifyGetKey } from 'jose';
 import { ServiceError, toError } from '../../../services/platform/errors.ts';
 import type { Logger } from '../../../services/platform/logging/logger.ts';
+import { fetchFromProvider } from './provider-fetch.ts';
 import { isProviderUrl } from './settings.ts';
 
-const TIMEOUT_MS = 5000;
 /** After a failure the provider is left alone for this long. */
 const PAUSE_MS = 5000;
 /** Keys are fetched again after this long, so that a key the provider has withdrawn ends here too. */
@@ -56,8 +56,8 @@ export function createOidcProvider(issuer: string, logger: Logger, nowMs: () => 
   async function currentKeys(): Promise<RemoteKeys> {
     const { keys } = await addresses();
     remote ??= createRemoteJWKSet(new URL(keys), {
-      timeoutDuration: TIMEOUT_MS,
       cacheMaxAge: KEYS_MAX_AGE_MS,
+      [customFetch]: fetchFromProvider,
     });
     return remote;
   }
@@ -82,10 +82,7 @@ const isAboutToken = (error: unknown): boolean =>
 
 /** OpenID Connect Discovery 1.0, section 4. */
 async function discover(issuer: string): Promise<ProviderAddresses> {
-  const response = await fetch(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`, {
-    redirect: 'error',
-    signal: AbortSignal.timeout(TIMEOUT_MS),
-  });
+  const response = await fetchFromProvider(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`);
   if (!response.ok) throw new Error(`discovery answers ${response.status}`);
   const document: unknown = await response.json();
   const read = (name: string): string => {

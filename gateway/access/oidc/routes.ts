@@ -1,11 +1,12 @@
 // What signing in needs besides GraphQL: where to sign in, the exchange of a code, and the end of a session.
 import type { FastifyInstance } from 'fastify';
+import { atMost } from '../../../services/platform/concurrency/at-most.ts';
 import { invalidField, ServiceError } from '../../../services/platform/errors.ts';
+import { fetchFromProvider, providerTimeout } from './provider-fetch.ts';
 import type { SignIn } from './sign-in.ts';
 
 const BODY_BYTES = 16_384;
-const TIMEOUT_MS = 5000;
-/** Exchanges at once; anybody can ask for one. */
+/** Exchanges at once; anybody can ask for one. Others wait, within the time that an exchange may take. */
 const MOST_EXCHANGES = 16;
 
 /** `signIn`: undefined where people have gateway tokens only, which the dashboard asks for here. */
@@ -22,7 +23,7 @@ export function registerOidcRoutes(app: FastifyInstance, signIn: SignIn | undefi
 
 /** Registers /oidc/token for the dashboard and /oidc/logout for the provider. */
 function registerSignIn(app: FastifyInstance, { clientId, provider, verifier }: SignIn): void {
-  let exchanges = 0;
+  const inTurn = atMost(MOST_EXCHANGES);
 
   // The page cannot ask the provider itself: its Content-Security-Policy allows no other origin.
   app.post('/oidc/token', { bodyLimit: BODY_BYTES }, async ({ body }) => {
@@ -33,15 +34,12 @@ function registerSignIn(app: FastifyInstance, { clientId, provider, verifier }: 
       code_verifier: readText(body, 'codeVerifier'),
       redirect_uri: readText(body, 'redirectUri'),
     });
-    if (exchanges >= MOST_EXCHANGES) throw new ServiceError('UNAVAILABLE');
-    exchanges++;
-    try {
+    const signal = providerTimeout();
+    const token = await inTurn(async () => {
       const { token: address } = await provider.addresses();
-      const token = await exchange(address, form);
-      return { token, ...(await verifier.identify(token)) };
-    } finally {
-      exchanges--;
-    }
+      return exchange(address, form, signal);
+    });
+    return { token, ...(await verifier.identify(token)) };
   });
 
   app.register(async (logout) => {
@@ -57,14 +55,9 @@ function registerSignIn(app: FastifyInstance, { clientId, provider, verifier }: 
   });
 }
 
-async function exchange(address: string, form: URLSearchParams): Promise<string> {
-  const init = {
-    method: 'POST',
-    body: form,
-    redirect: 'error',
-    signal: AbortSignal.timeout(TIMEOUT_MS),
-  } as const;
-  const response = await fetch(address, init).catch((cause: unknown) => {
+async function exchange(address: string, form: URLSearchParams, signal: AbortSignal): Promise<string> {
+  const request = { method: 'POST', body: form, signal };
+  const response = await fetchFromProvider(address, request).catch((cause: unknown) => {
     throw new ServiceError('UNAVAILABLE', { cause });
   });
   const answer: unknown = await response.json().catch(() => undefined);

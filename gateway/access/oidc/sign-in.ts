@@ -9,7 +9,7 @@ export type SignIn = { clientId: string; provider: OidcProvider; verifier: OidcV
 
 export function createSignIn(settings: OidcSettings, logger: Logger): SignIn {
   const provider = createOidcProvider(settings.issuer, logger, () => performance.now());
-  const sessions = createEndedSessions(() => Date.now());
+  const sessions = createEndedSessions();
   const verifier = createOidcVerifier(settings, provider, sessions);
   return { clientId: settings.audience, provider, verifier };
 }

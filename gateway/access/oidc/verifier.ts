@@ -26,7 +26,8 @@ const CLOCK_TOLERANCE_SECONDS = 60;
 /** Tokens that have been accepted, by their hashes: their owners stay in while the provider is down. */
 const MOST_PEOPLE = 10_000;
 const LOGOUT_EVENT = 'http://schemas.openid.net/event/backchannel-logout';
-const PRINTABLE = /^[!-~]{3,254}$/;
+/** One @, so that no address reads like the name of a gateway token or like `oidc:` and an ID, in which @ is encoded. */
+const ADDRESS = /^(?=.{3,254}$)[!-?A-~]+@[!-?A-~]+$/;
 
 export type OidcVerifier = {
   /** @throws ServiceError UNAUTHORIZED, INSUFFICIENT_SCOPE without a role, UNAVAILABLE if the provider is down. */
@@ -80,10 +81,10 @@ export function createOidcVerifier(
           throw error instanceof ServiceError ? error : invalidLogout();
         },
       );
-      const { sid, sub, events, nonce } = claims;
+      const { sid, sub, iat = 0, events, nonce } = claims;
       if (!Object.hasOwn(Object(events), LOGOUT_EVENT) || nonce !== undefined) throw invalidLogout();
-      if (typeof sid === 'string') sessions.end({ sid });
-      else if (typeof sub === 'string') sessions.end({ sub });
+      if (typeof sid === 'string') sessions.end({ sid, iat });
+      else if (typeof sub === 'string') sessions.end({ sub, iat });
       else throw invalidLogout();
     },
   };
@@ -91,7 +92,7 @@ export function createOidcVerifier(
 
 /** The e-mail address if the provider has verified it, otherwise the provider's own ID of the person. */
 function nameOf({ email, email_verified, sub }: JWTPayload): string {
-  if (email_verified === true && typeof email === 'string' && PRINTABLE.test(email)) return email;
+  if (email_verified === true && typeof email === 'string' && ADDRESS.test(email)) return email;
   return `oidc:${encodeURIComponent(sub ?? '').slice(0, 250)}`;
 }
 

@@ -21,7 +21,12 @@ const VERSIONS = ['v1', 'v1alpha'];
 export function addReflection(server: Server, services: readonly string[]): void {
   const respond = createResponder(readDescriptors(), services);
   const ServerReflectionInfo = (call: ServerDuplexStream<Request, Response>) => {
-    call.on('data', (request: Request) => void call.write(respond(request)));
+    call.on('data', (request: Request) => {
+      if (call.write(respond(request))) return;
+      // Nothing more is read until the client has read its answers, or they would pile up here.
+      call.pause();
+      call.once('drain', () => call.resume());
+    });
     call.on('end', () => call.end());
   };
   for (const version of VERSIONS) {

@@ -22,7 +22,9 @@ export function registerCompression(app: FastifyInstance): void {
       return;
     }
     addVary(reply, 'accept-encoding');
-    const isAccepted = chooseEncoding(request.headers['accept-encoding'], ['gzip']) === 'gzip';
+    // Nobody reads the body of a response to HEAD.
+    const isAccepted =
+      request.method !== 'HEAD' && chooseEncoding(request.headers['accept-encoding'], ['gzip']) === 'gzip';
     if (!isAccepted || bytes > MAX_BYTES || running >= MAX_RUNNING) {
       done();
       return;
