@@ -31,7 +31,14 @@ export async function startPushEnds() {
   const good = () => answering(201);
   return {
     good: await good(),
-    others: { a: await good(), b: await good(), c: await good(), d: await good(), e: await good() },
+    /** As many as the bad ones, and as new. */
+    startGood: async () => ({
+      a: await good(),
+      b: await good(),
+      c: await good(),
+      d: await good(),
+      e: await good(),
+    }),
     /** New ones, since the service remembers which hosts have failed. */
     startBad: async () => ({
       busy: await answering(429),
