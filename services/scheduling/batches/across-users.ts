@@ -1,16 +1,12 @@
 // Runs reads for several users on one node or on a Citus cluster.
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { NodeGate } from '../nodes/node-gate.ts';
-
-/** What one node has not answered by then does not keep the users of the others waiting any longer. */
-const LATE_MS = 150;
 
 /** `isDistributed`: users are on several nodes, each of which has a share of the connections. */
 export type Distribution = { isDistributed: boolean; gate: NodeGate };
 
 /**
  * Calls `run` once for all requests. On a distributed database, calls it per request, so that each goes to the node with its rows;
- * undefined for a request that failed or takes long, which is then sent alone and gets its own outcome.
+ * undefined for a request that failed, which is then sent alone and gets its own error.
  */
 export function acrossUsers<Q extends { userId: string }, R>(
   { isDistributed, gate }: Distribution,
@@ -18,8 +14,7 @@ export function acrossUsers<Q extends { userId: string }, R>(
 ): (requests: readonly Q[]) => Promise<(R | undefined)[]> {
   if (!isDistributed) return run;
   const runOne = async (request: Q) => {
-    const answer = gate(request.userId, () => run([request]), false).catch(() => undefined);
-    const rows = await Promise.race([answer, sleep(LATE_MS, undefined, { ref: false })]);
+    const rows = await gate(request.userId, () => run([request]), false).catch(() => undefined);
     return rows?.[0];
   };
   return (requests) => Promise.all(requests.map(runOne));
