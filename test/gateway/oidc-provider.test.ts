@@ -23,7 +23,7 @@ async function stop() {
   await gateway.stop();
   await provider.stop();
 }
-const logged = () => gateway.lines.map(({ reason, msg }) => [reason, msg]);
+const logged = () => gateway.errors().map(({ reason, msg }) => [reason, msg]);
 
 describe('discovery', () => {
   beforeEach(start);
@@ -76,6 +76,7 @@ describe('discovery', () => {
     provider.answer(DISCOVERY, answer(provider));
     expect(await gateway.who(await provider.sign())).toBe(AWAY);
     expect(logged()).toEqual([[reason, LOGGED]]);
+    expect(gateway.causes()).toEqual([reason]);
     expect(provider.asked).toEqual([DISCOVERY]);
   });
 });
@@ -90,15 +91,19 @@ describe('a provider that does not answer', () => {
     provider.answer(DISCOVERY, json({}, 503));
     const token = await provider.sign();
     expect(await gateway.who(token)).toBe(AWAY);
-    provider.behave();
     vi.advanceTimersByTime(4999);
     expect(await gateway.who(token)).toBe(AWAY);
     expect((await gateway.settings()).status).toBe(503);
     expect(provider.asked).toEqual([DISCOVERY]);
     vi.advanceTimersByTime(1);
+    expect(await gateway.who(token)).toBe(AWAY);
+    provider.behave();
+    expect(await gateway.who(token)).toBe(AWAY);
+    expect(logged()).toEqual(Array(2).fill(['discovery answers 503', LOGGED]));
+    vi.advanceTimersByTime(5000);
     expect(await gateway.who(token)).toBe('oidc:vic VIEWER');
-    expect(provider.asked).toEqual([DISCOVERY, DISCOVERY, '/keys']);
-    expect(logged()).toEqual([['discovery answers 503', LOGGED]]);
+    expect(provider.asked).toEqual([DISCOVERY, DISCOVERY, DISCOVERY, '/keys']);
+    expect(logged()).toHaveLength(2);
   });
 
   test('is told of once, however many asked at that moment', async () => {
@@ -140,6 +145,20 @@ describe('a key', () => {
     expect(await gateway.who(await provider.sign({}, second, { kid: undefined }))).toBe(REFUSED);
     expect(await gateway.who(await provider.sign({}, second))).toBe('oidc:vic VIEWER');
     expect(logged()).toEqual([]);
+  });
+
+  test('that is new is fetched for a logout, too', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const inside = await provider.sign({ sid: 's', exp: Math.floor(Date.now() / 1000) + 7200 });
+    expect(await gateway.who(inside)).toBe('oidc:vic VIEWER');
+    const next = await newKey('next');
+    provider.answer('/keys', json({ keys: [provider.key.jwk, next.jwk] }));
+    // Until then the provider is not asked again.
+    vi.setSystemTime(Date.now() + 31_000);
+    const events = { 'http://schemas.openid.net/event/backchannel-logout': {} };
+    const logout = await provider.sign({ sid: 's', jti: 'j', events }, next);
+    expect((await gateway.logout(logout)).status).toBe(200);
+    expect(await gateway.who(inside)).toBe(REFUSED);
   });
 
   test('of an Edwards curve does as well', async () => {

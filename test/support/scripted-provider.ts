@@ -72,7 +72,7 @@ export async function newKey(kid: string, alg = 'ES256') {
 
 /** A gateway whose people sign in at `issuer`. Nothing that is asked of it here needs a service. */
 export async function startSignInGateway(issuer: string, more: Record<string, string> = {}) {
-  const lines: { reason?: string; msg: string }[] = [];
+  const lines: { level: number; reason?: string; cause?: string; msg: string }[] = [];
   const environment = {
     OIDC_ISSUER: issuer,
     OIDC_AUDIENCE: CLIENT,
@@ -84,7 +84,7 @@ export async function startSignInGateway(issuer: string, more: Record<string, st
   };
   const gateway = await startGateway({
     config: readEnvironment(environment, readGatewayConfig),
-    logger: pino({ level: 'error' }, { write: (line) => lines.push(JSON.parse(line)) }),
+    logger: pino({ level: 'info' }, { write: (line) => lines.push(JSON.parse(line)) }),
     audit: () => {},
   });
   const origin = `http://127.0.0.1:${gateway.port}`;
@@ -102,7 +102,9 @@ export async function startSignInGateway(issuer: string, more: Record<string, st
     });
   return {
     /** What has been logged as an error. */
-    lines,
+    errors: () => lines.filter(({ level }) => level === 50),
+    /** Why requests were answered 503, by their log lines. */
+    causes: () => lines.flatMap(({ cause }) => cause ?? []),
     ask,
     /** Name and role behind a token, or the status and message of the refusal. */
     async who(token: string): Promise<string> {
