@@ -115,7 +115,7 @@ describe('the targets of a line', () => {
     );
     const materialId = material.m.material.id;
     const key = await run(`k: createApiKey(input: {userId: "${userId}"}) { key apiKey { id } }`);
-    await run(
+    const snooze = await run(
       `s: snoozeMaterials(input: {userId: "${userId}", materialIds: ["${materialId}"], preset: TOMORROW}) { snooze { id } }`,
     );
     await run(`d: deleteMaterial(input: {userId: "${userId}", materialId: "${materialId}"}) { __typename }`);
@@ -123,7 +123,7 @@ describe('the targets of a line', () => {
     expect(lines().map(({ action, targets }) => [action, targets])).toEqual([
       ['createMaterial', { userId, materialId }],
       ['createApiKey', { userId, apiKeyId: key.k.apiKey.id }],
-      ['snoozeMaterials', { userId, materialIds: [materialId] }],
+      ['snoozeMaterials', { userId, materialIds: [materialId], snoozeId: snooze.s.snooze.id }],
       ['deleteMaterial', { userId, materialId }],
       ['createUser', { userId: user.u.user.id }],
     ]);

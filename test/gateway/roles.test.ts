@@ -83,6 +83,12 @@ describe('a token', () => {
     expect(await who('z'.repeat(32))).toBe('bob VIEWER');
   });
 
+  test('is asked for where there is no header for it', async () => {
+    await start(`ann:viewer:${'t'.repeat(32)}`);
+    const response = await fetch(`http://127.0.0.1:${gateway?.port}/graphql`, { method: 'POST' });
+    expect(response.status).toBe(401);
+  });
+
   test.each([
     ['bearer T', 200],
     ['BEARER   T', 200],
@@ -90,6 +96,7 @@ describe('a token', () => {
     ['T', 401],
     ['BearerT', 401],
     ['Token T', 401],
+    ['Basic Bearer T', 401],
     ['Bearer T T', 401],
     ['Bearer "T"', 401],
   ])('is taken from "Authorization: %s": %i', async (header, status) => {

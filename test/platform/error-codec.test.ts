@@ -1,7 +1,15 @@
 // What an error is after it has gone over gRPC, and how it reads in one line for people.
 import { type ServiceError as GrpcError, Metadata, type StatusObject } from '@grpc/grpc-js';
 import { describe, expect, test } from 'vitest';
-import { oneLine, ServiceError } from '../../services/platform/errors.ts';
+import {
+  invalidField,
+  invalidRequest,
+  messageNaming,
+  oneLine,
+  ServiceError,
+  toError,
+  toServiceError,
+} from '../../services/platform/errors.ts';
 import {
   fromGrpcError,
   fromRpcStatus,
@@ -12,7 +20,7 @@ import {
 } from '../../services/platform/grpc/status.ts';
 import { connectionFault } from '../../services/platform/postgres/faults.ts';
 import { howToReach, unreachable } from '../../services/platform/postgres/reachable.ts';
-import { errorInfoType, rpcStatusType } from '../../services/platform/protobuf/google-rpc.ts';
+import { badRequestType, errorInfoType, rpcStatusType } from '../../services/platform/protobuf/google-rpc.ts';
 
 const DETAILS = 'grpc-status-details-bin';
 const thrown = (status: Partial<StatusObject>): GrpcError =>
@@ -101,7 +109,53 @@ describe('an error that is sent over gRPC', () => {
   });
 });
 
+describe('an error for a caller', () => {
+  test('is about a field, in a whole sentence or in what is wrong with it', () => {
+    expect(partsOf(invalidRequest('body', 'The body must be JSON.'))).toEqual({
+      ...nothing,
+      ...{ reason: 'INVALID_REQUEST', field: 'body', message: 'The body must be JSON.' },
+    });
+    expect(partsOf(invalidField('user_id', 'must be a UUID.'))).toEqual({
+      ...nothing,
+      ...{ reason: 'INVALID_REQUEST', field: 'user_id', message: 'user_id must be a UUID.' },
+      problem: 'must be a UUID.',
+    });
+  });
+
+  test('names its field as the reader does, unless it is a whole sentence', () => {
+    expect(messageNaming('userId', invalidField('user_id', 'must be a UUID.'))).toBe(
+      'userId must be a UUID.',
+    );
+    expect(messageNaming('userId', invalidRequest('user_id', 'Say who.'))).toBe('Say who.');
+  });
+
+  test('stays what it is, and any other is ours, with it as the cause', () => {
+    const known = new ServiceError('NOT_FOUND');
+    expect(known.name).toBe('ServiceError');
+    expect(toServiceError(known)).toBe(known);
+    expect(toServiceError('slip')).toMatchObject({ reason: 'INTERNAL_ERROR', cause: 'slip' });
+    expect(toError(known)).toBe(known);
+    expect(toError('slip')).toEqual(new Error('slip'));
+  });
+});
+
 describe('an error of gRPC itself', () => {
+  test('without metadata is taken by its code', () => {
+    const error = Object.assign(new Error('x'), { code: 14, details: '' }) as GrpcError;
+    expect(fromGrpcError(error).reason).toBe('UNAVAILABLE');
+  });
+
+  test.each([[[]], [[{ field: '', description: 'd' }]]])(
+    'about the fields %j is about none',
+    (fieldViolations) => {
+      const { details, ...status } = toRpcStatus(new ServiceError('INVALID_REQUEST'), 'd');
+      const value = badRequestType.serialize({ fieldViolations });
+      const packed = { type_url: 'type.googleapis.com/google.rpc.BadRequest', value };
+      const error = fromRpcStatus({ ...status, details: [...details, packed] });
+      expect([error?.reason, error?.field]).toEqual(['INVALID_REQUEST', undefined]);
+    },
+  );
+
   test.each([
     [14, 'UNAVAILABLE'],
     [4, 'UNAVAILABLE'],
@@ -175,6 +229,7 @@ describe('an error in one line', () => {
       with_('', { details: 'Last error: Error: connect ECONNREFUSED 127.0.0.1:1. Resolution note: none' }),
       'connect ECONNREFUSED 127.0.0.1:1',
     ],
+    [new Error('Last error: Error: first Error: second Resolution note'), 'second'],
     [new Error('x'.repeat(201)), 'x'.repeat(200)],
   ])('of %s is %s', (error, line) => {
     expect(oneLine(error)).toBe(line);

@@ -41,7 +41,7 @@ describe('an error that can pass by itself', () => {
     ['of the class 25 that stays', withCode('25001')],
     ['that begins like a single one', withCode('570140')],
     ['that ends like a single one', withCode('x25006')],
-    ['of another kind of code', withCode(8000)],
+    ['of another kind of code', withCode(57_014)],
     ['of no code', withCode('')],
     ['of Node that stays', withCode('EACCES')],
     ['without a code', new TypeError('slip')],
@@ -70,7 +70,7 @@ describe('a connection', () => {
   test('is at fault where nothing more is known, and not where the statement was refused', () => {
     expect(failedBy('away')).toBe('away');
     expect(connectionFault(withCode('08006'))).toBeUndefined();
-    expect(connectionFault(new Error('slip'))).toBeUndefined();
+    expect(connectionFault(new Error('slip', { cause: withCode('08006') }))).toBeUndefined();
   });
 });
 
