@@ -29,6 +29,22 @@ describe.runIf(hasTerminal)('npm start on a terminal', () => {
     return terminal;
   };
 
+  test('ends cleanly on Ctrl-C during the start, and the next start continues', async () => {
+    const env = { ...place.environment, LOG_LEVEL: undefined };
+    const terminal = startOnTerminal('npm start --silent', env);
+    running.push(terminal);
+    await terminal.says((output) => output.includes('creating the database') || undefined);
+    expect(await terminal.pressCtrlC()).toBe(0);
+    expect(terminal.screen()).toContain(
+      `Stopped. Your data is in ${place.dataDir}; npm start continues with it.`,
+    );
+    expect(terminal.output()).not.toContain('starting the REST API');
+    expect(terminal.screen()).not.toContain('Ready.');
+    expect(existsSync(join(place.dataDir, 'postgres/data/postmaster.pid'))).toBe(false);
+    const next = await startHere();
+    expect(await next.pressCtrlC()).toBe(0);
+  });
+
   test('tells its progress, then one screen without log lines, the next steps, and where the data is at the end', async () => {
     const { dataDir } = place;
     const first = await startHere();

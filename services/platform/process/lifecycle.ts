@@ -16,21 +16,27 @@ export type RunningProcess = {
   failed?: Promise<Error | undefined> | undefined;
 };
 
+/** A program that was told to stop before it had started. */
+export class StoppedEarlyError extends Error {}
+
 /**
- * Runs `start`; on SIGINT or SIGTERM calls the returned `close`. A second signal after more than a second, or `timeoutMs`, exits
+ * Runs `start`; on SIGINT or SIGTERM calls the returned `close`. A signal before that aborts the signal of `start`, which may then
+ * throw StoppedEarlyError: exit code 0. A second signal after more than a second, or `timeoutMs`, exits
  * at once with 1. A failed start prints its reason and exits with 1.
  * An uncaught error or unhandled rejection is logged as fatal, followed by a shutdown within 3 s and exit code 1. If `failed`
  * resolves to an error, its message is printed, followed by a shutdown and exit code 1.
  */
-export async function runProcess(start: () => Promise<RunningProcess>): Promise<void> {
+export async function runProcess(start: (stopping: AbortSignal) => Promise<RunningProcess>): Promise<void> {
   let running: RunningProcess | undefined;
   let exitCode = 0;
   let stopTime: number | undefined;
   const stopRequested = Promise.withResolvers<undefined>();
+  const stopping = new AbortController();
   const stop = () => {
     stopTime ??= performance.now();
     // Under npm, Ctrl-C arrives twice at once: from the terminal, and forwarded by npm.
     if (performance.now() - stopTime > IMPATIENT_MS) process.exit(1);
+    stopping.abort(new StoppedEarlyError('stopped during the start'));
     stopRequested.resolve(undefined);
   };
   process.on('SIGINT', stop);
@@ -43,7 +49,7 @@ export async function runProcess(start: () => Promise<RunningProcess>): Promise<
     setTimeout(() => process.exit(1), BROKEN_TIMEOUT_MS);
     stopRequested.resolve(undefined);
   });
-  running = await start().catch(exitAfterFailedStart);
+  running = await start(stopping.signal).catch(exitAfterFailedStart);
   const { timeoutMs, close, failed } = running;
   const failure = await Promise.race([stopRequested.promise, failed ?? stopRequested.promise]);
   if (failure !== undefined) {
@@ -62,6 +68,7 @@ export async function runProcess(start: () => Promise<RunningProcess>): Promise<
 }
 
 function exitAfterFailedStart(error: unknown): never {
+  if (error instanceof StoppedEarlyError) process.exit(0);
   process.stderr.write(`${explain(error)}\n`);
   process.exit(1);
 }

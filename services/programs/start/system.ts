@@ -23,23 +23,34 @@ import { keepSecrets, portsOf, readStartSettings, type StartSettings } from './s
 
 /** Runs until a signal. `narrator` says what is being started; on a terminal, a last line says where the data is. */
 export async function runSystem(narrator: Narrator): Promise<void> {
-  await runProcess(() => begin(narrator).finally(narrator.end));
+  await runProcess((stopping) => begin(narrator, stopping).finally(narrator.end));
 }
 
-async function begin(narrator: Narrator): Promise<RunningProcess> {
+async function begin(narrator: Narrator, stopping: AbortSignal): Promise<RunningProcess> {
   const settings = readStartSettings(process.env);
   await requireFreePorts(portsOf(settings));
   const log = openStartLog(settings.dataDir, settings.logLevel);
   const { logger } = log;
   const telemetry = await startTelemetry({ config: settings.watching, name: 'start', logger });
   const closers: (() => Promise<void>)[] = [telemetry.close];
+  const sayStopping = () => narrator.say('stopping');
   const close = async () => {
     telemetry.stopping();
     // Stops parts in reverse order, so that dependencies end last.
     for (const closer of closers.reverse()) await closer();
   };
   try {
-    const { failed, screen } = await startAll({ settings, log, telemetry, narrator }, closers);
+    stopping.addEventListener('abort', sayStopping);
+    const say = (text: string) => {
+      stopping.throwIfAborted();
+      narrator.say(text);
+    };
+    const { failed, screen } = await startAll(
+      { settings, log, telemetry, narrator: { ...narrator, say } },
+      closers,
+    );
+    stopping.throwIfAborted();
+    stopping.removeEventListener('abort', sayStopping);
     telemetry.started();
     narrator.end();
     process.stdout.write(screen);
@@ -50,8 +61,14 @@ async function begin(narrator: Narrator): Promise<RunningProcess> {
       failed,
     };
   } catch (error) {
-    await close();
-    throw error;
+    narrator.end();
+    if (!stopping.aborted) {
+      await close();
+      throw error;
+    }
+    await withGoodbye(close, settings)();
+    // Ctrl-C reaches initdb as well, whose end is an error of its own.
+    throw stopping.reason;
   }
 }
 
