@@ -2,7 +2,7 @@
 import type { ServiceDefinition } from '@grpc/grpc-js';
 
 /** Rpcs without an effect that matters twice. */
-const READ = /\/(Get|List|Find|Search|Preview|Verify|BatchGet|BatchList)\w*$/;
+const READ = /\/(Count|Get|List|Find|Search|Preview|Verify|BatchGet|BatchList)\w*$/;
 
 /**
  * Retries only what the transport reports: our servers mark their own UNAVAILABLE with NO_RETRY. After several failures in a row,
