@@ -47,7 +47,7 @@ describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', {
       { input },
     );
     const { page, complaints } = await dashboard.openAt('#/email-off', { origin: gateway.origin });
-    const row = page.getByRole('row').filter({ hasText: 'it was switched off in the settings.' });
+    const row = page.getByRole('row').filter({ hasText: 'It was switched off in the settings.' });
     await row.getByRole('link').click();
     await page.getByRole('button', { name: 'Switch e-mail on' }).waitFor();
     expect(await page.evaluate('location.hash')).toBe(`#/users/${userId}/reminders`);

@@ -2,7 +2,7 @@
 /** @import { Context, Day, User, View } from '../types.d.ts' */
 import { FailedCallError, request } from '../api.js';
 import { h } from '../dom.js';
-import { counted, longDay, nextDay, percent, timeOfDay } from '../format.js';
+import { counted, longDay, nextDay, percent, timeOfDay, whole } from '../format.js';
 import { ifAnswered, missingPart } from '../parts.js';
 import { empty, grade, pager, table } from '../ui.js';
 import { notThere } from './not-there.js';
@@ -47,7 +47,7 @@ function reviews({ id, timeZone }, { nodes, pageInfo }, href, params) {
       ? 'a material that was deleted'
       : h('a', { href: `#/users/${id}/materials/${materialId}` }, material.title),
     grade(quality),
-    `${before.interval} → ${counted(after.interval, 'day')}`,
+    `${whole(before.interval)} → ${counted(after.interval, 'day')}`,
   ]);
   const recalled = nodes.filter(({ quality }) => quality >= 3).length;
   const isAll = !pageInfo.hasNextPage && !params.has('after');

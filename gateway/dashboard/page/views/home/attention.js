@@ -105,7 +105,7 @@ export async function emailOffView({ route: { params }, refresh }) {
   const rows = nodes.map(({ userId, user, emailReminders: { offReason, offAt } }) => [
     h('a', { href: `#/users/${userId}/reminders` }, user?.email ?? userId),
     lately(offAt),
-    offReason === null ? '–' : OFF_REASONS[offReason],
+    offReason === null ? '–' : OFF_REASONS[offReason].replace(/^./, (first) => first.toUpperCase()),
   ]);
   return page(title, {
     note: 'Learners whose e-mail reminders were switched off in the last 7 days. Times are in UTC.',
