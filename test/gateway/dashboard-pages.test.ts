@@ -75,6 +75,9 @@ describe.runIf(hasBrowser('the looks of the dashboard'))(
       const goTo = (path: string) => page.goto(`${dashboard.gateway.origin}/dashboard#/${path}`);
       await page.getByRole('region', { name: 'Needs attention' }).waitFor();
       await look('home');
+      await goTo('refused-keys');
+      await page.getByRole('heading', { name: 'Revoked keys still in use' }).waitFor();
+      await look('refused-keys');
       await goTo('users');
       await page.getByText('All, newest first').waitFor();
       await look('learners');
@@ -85,6 +88,9 @@ describe.runIf(hasBrowser('the looks of the dashboard'))(
       const tables = page.getByRole('button', { name: /^Table: (?!Year)/ });
       for (const button of await tables.all()) await button.click();
       await look('overview-tables');
+      await goTo(`users/${userId}/days/${new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)}`);
+      await page.getByRole('link', { name: 'Day before' }).waitFor();
+      await look('day');
       await goTo(`users/${userId}/materials`);
       await page.getByLabel('Type').waitFor();
       await look('materials');

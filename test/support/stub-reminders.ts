@@ -96,6 +96,7 @@ export async function startStubReminders() {
           const { email, hasFeed } = of(userId);
           return { email, calendarFeed: hasFeed ? { createTime: timestamp(MADE) } : null };
         },
+        ListEmailOffUsers: async () => ({ users: [], totalSize: 0 }),
         ListPushSubscriptions: async ({ userId }) => ({ subscriptions: of(userId).subscriptions }),
         GetPushPublicKey: async () => ({ publicKey: 'public-key' }),
         async ListDeliveries({ userId, pageSize, pageToken, beforeTime, beforeId }) {

@@ -7,12 +7,12 @@ import { missingPart } from '../../parts.js';
 import { OFF_REASONS } from '../../reminder-words.js';
 import { card, empty, pager, requestIdOf, shortId, table } from '../../ui.js';
 
-/** How many there are; the error of a service that does not answer, or of one that is switched off. @param {Promise<{ totalCount: number }>} asked */
+/** How many there are; or the error, which leaves the rest of the home usable. @param {Promise<{ totalCount: number }>} asked */
 const countOf = (asked) =>
   asked.then(
     ({ totalCount }) => totalCount,
     (error) => {
-      if (isAway(error, null)) return /** @type {FailedCallError} */ (error);
+      if (error instanceof FailedCallError) return error;
       throw error;
     },
   );
@@ -61,7 +61,7 @@ function item(count, href, what, means) {
   if (count instanceof FailedCallError && count.code === 'INVALID_REQUEST') return null;
   const [head, tail] =
     count instanceof FailedCallError
-      ? [`? ${what}`, ['The service does not answer. ', requestIdOf(count)]]
+      ? [`? ${what}`, [count.message, ' ', requestIdOf(count)]]
       : [count === 0 ? `0 ${what}` : h('a', { href }, `${whole(count)} ${what}`), means];
   return h('li', {}, head, h('br'), h('small', { class: 'muted' }, tail));
 }
