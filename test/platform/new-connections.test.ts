@@ -24,7 +24,8 @@ test('a service has opened four connections before it is ready', async () => {
   const watcher = new Client({ connectionString: place.databaseUrl });
   await watcher.connect();
   const { rows } = await watcher.query(
-    "SELECT count(*)::int AS open FROM pg_stat_activity WHERE application_name = 'accounts'",
+    `SELECT count(*)::int AS open FROM pg_stat_activity
+     WHERE datname = current_database() AND application_name = 'accounts'`,
   );
   await watcher.end();
   await database.close();
