@@ -171,7 +171,7 @@ describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', {
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(address);
     await answer(page, 'Done');
     await page.getByText(/^There is an address, made \d/).waitFor();
-    expect(await page.content()).not.toContain('remind.example.com');
+    await expect.poll(() => page.content()).not.toContain('remind.example.com');
     const { calendarFeed } = await held();
     await press(page, 'New address');
     await dialog.getByText('The present address stops working immediately.').waitFor();

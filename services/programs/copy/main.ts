@@ -11,8 +11,8 @@ import { startRecording, stopRecording } from './changes.ts';
 import { copyAll, copyChanges } from './follow.ts';
 import { readTables } from './tables.ts';
 
-const HELP = `Copies all rows of DATABASE_URL to the database of TARGET_DATABASE_URL, and then follows the changes, while the services use
-the first. The target must be migrated by this release, must not be in use, and can be distributed by Citus.
+const HELP = `Copies all rows of DATABASE_URL to the database of TARGET_DATABASE_URL, and follows the changes while the services run.
+The target must be migrated by this release, and not be in use. It may be distributed by Citus.
 
   npm run copy
 
