@@ -5,6 +5,7 @@ import { v7 as uuidV7 } from 'uuid';
 import { accountsSchema } from '../../accounts/service.ts';
 import { createLogger } from '../../platform/logging/logger.ts';
 import { withConnection } from '../../platform/postgres/connection.ts';
+import { openDatabase } from '../../platform/postgres/database.ts';
 import { migrate } from '../../platform/postgres/migrate.ts';
 import {
   counted,
@@ -14,6 +15,7 @@ import {
   wholeNumber,
 } from '../../platform/process/command.ts';
 import { createProgress } from '../../platform/process/progress.ts';
+import { countLearners } from '../../scheduling/count-learners.ts';
 import { schedulingSchema } from '../../scheduling/service.ts';
 import { givenDatabaseUrl, openProgramDatabase } from '../program-database.ts';
 import { type Learner, writeLearners } from './copy.ts';
@@ -68,6 +70,9 @@ await runCommand({ name: 'npm run seed', help: HELP, options }, async (values) =
     for (const schema of [accountsSchema, schedulingSchema])
       await migrate({ databaseUrl, ...schema, logger });
     const { email, reviews } = await withConnection(connection, (client) => seed(client, size));
+    // The dashboard's home shows the new learners at once.
+    const database = openDatabase({ databaseUrl, applicationName: 'seed', maxConnections: 1, logger });
+    await countLearners(database, new Date(), 0).finally(() => database.close());
     const counts = `${counted(size.users, 'learner')}, ${counted(size.users * size.materials, 'material')} and ${counted(reviews, 'review')}`;
     process.stdout.write(
       `Created ${counts} in ${place}, in ${secondsSince(beganMs)}.\n` +
