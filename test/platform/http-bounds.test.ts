@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { afterEach, describe, expect, test } from 'vitest';
 import { boundConnections } from '../../services/platform/http/connections.ts';
+import { createAsset, sendAsset } from '../../services/platform/http/content/asset.ts';
 import { limitUnreadResponses } from '../../services/platform/http/unread-responses.ts';
 
 const MIB = 1024 * 1024;
@@ -26,6 +27,8 @@ async function start(): Promise<number> {
     if ('x-key' in request.headers) connections.adopt(request, keyOf(request));
     await onRequest();
   });
+  const file = createAsset('text/plain', Buffer.alloc(20 * MIB));
+  app.get('/file', (request, reply) => sendAsset(request, reply, file));
   app.get('/:mib', (request, reply) => {
     const { mib } = request.params as { mib: string };
     return reply.type('text/plain').send('a'.repeat(Number(mib) * MIB));
@@ -70,6 +73,17 @@ describe('unread responses', () => {
     for (let count = 0; count < 4; count += 1) await openUnread(port, 19);
     await expect.poll(() => ask(19, 'anonymous')).toEqual([503, 16]);
     expect(await ask(1, 'modest')).toEqual([200, MIB]);
+  });
+
+  test('of a file that all share do not count', async () => {
+    const port = await start();
+    for (let count = 0; count < 10; count += 1) {
+      const socket = await open(port);
+      socket.write('GET /file HTTP/1.1\r\nHost: x\r\n\r\n');
+      // Takes the first bytes, and no more.
+      await once(socket, 'readable');
+    }
+    expect(await ask(19, 'anonymous')).toEqual([200, 19 * MIB]);
   });
 
   test('of several keys beyond 256 MiB leave small answers to keys with few unread bytes', async () => {

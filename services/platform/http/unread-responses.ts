@@ -14,7 +14,7 @@ const GRACE_MS = 10_000;
 
 /**
  * `fairnessKeyOf` returns the key that the bytes count against; all anonymous callers share one. `refusal` is the JSON body of the
- * 503. Streams are not counted, since they apply backpressure.
+ * 503. Not counted are streams, which apply backpressure, and files with an entity tag, whose bytes all responses share.
  */
 export function limitUnreadResponses(
   app: FastifyInstance,
@@ -29,7 +29,7 @@ export function limitUnreadResponses(
     else waiting.set(key, own);
   };
   app.addHook('onSend', (request, reply, payload, done) => {
-    const bytes = bytesOf(payload);
+    const bytes = reply.hasHeader('etag') ? 0 : bytesOf(payload);
     if (bytes === 0) {
       done();
       return;
