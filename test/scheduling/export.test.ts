@@ -53,13 +53,13 @@ describe('an export', () => {
         archiveTime: at('2030-01-01T00:00:00.005Z'),
       },
       {
-        ...{ reviewId: review?.reviewId, materialId, quality: 5, revision: 1 },
+        ...{ reviewId: review?.reviewId, materialId, quality: 5, revision: 1, requestId: 'test' },
         reviewTime: at('2030-01-01T00:00:00.002Z'),
         before: { ...start, nextReviewTime: at('2030-01-01T00:00:00.001Z') },
         after: { ...afterFirst, nextReviewTime: at('2030-01-02T00:00:00.002Z') },
       },
       {
-        ...{ reviewId: second?.reviewId, materialId, quality: 2, revision: 3 },
+        ...{ reviewId: second?.reviewId, materialId, quality: 2, revision: 3, requestId: 'test' },
         reviewTime: at('2030-01-01T00:00:00.004Z'),
         before: { ...afterFirst, nextReviewTime: at('2030-01-05T00:00:00.999Z') },
         after: { ...afterSecond, nextReviewTime: at('2030-01-02T00:00:00.004Z') },
@@ -73,15 +73,29 @@ describe('an export', () => {
     ]);
   });
 
-  test.each([0, 1, 19, 20, 21, 40])(
-    'of %i materials holds each once, in the order of their ids',
-    async (count) => {
-      const userId = newUserId();
-      const ids: string[] = [];
-      for (let index = 0; index < count; index += 1) ids.push(await here.create(userId));
-      expect((await exported(userId)).map(({ material }) => material?.materialId)).toEqual(ids.toSorted());
-    },
-  );
+  test.each([
+    { count: 0, bytes: 0 },
+    { count: 1, bytes: 0 },
+    { count: 500, bytes: 0 },
+    { count: 501, bytes: 0 },
+    { count: 1001, bytes: 0 },
+    { count: 5, bytes: 200_000 },
+    { count: 6, bytes: 200_000 },
+    { count: 11, bytes: 200_000 },
+    { count: 4, bytes: 260_000 },
+  ])('of $count materials of $bytes bytes holds each once, in the order of their ids', async (materials) => {
+    const userId = newUserId();
+    await here.sql.query(
+      `INSERT INTO scheduling.materials (user_id, material_id, title, content, type, ease_factor_hundredths, interval_days,
+         repetitions, create_time, update_time)
+       SELECT $1, gen_random_uuid(), 'T', repeat('x', $3), 'simple', 250, 1, 1, '2030-01-01Z', '2030-01-01Z'
+       FROM generate_series(1, $2)`,
+      [userId, materials.count, materials.bytes],
+    );
+    const ids = (await exported(userId)).map(({ material }) => material?.materialId ?? '');
+    expect(ids).toEqual(ids.toSorted());
+    expect([ids.length, new Set(ids).size]).toEqual([materials.count, materials.count]);
+  });
 
   test('of more snoozes of one millisecond than are read at a time holds each once', async () => {
     const userId = newUserId();

@@ -92,6 +92,34 @@ describe('pages of materials', () => {
     ]);
   });
 
+  test('that are sorted are read one at a time for a learner, since each reads all that there is', async () => {
+    const userId = newUserId();
+    await here.create(userId);
+    await here.sql.query('BEGIN');
+    await here.sql.query('LOCK TABLE scheduling.materials IN ACCESS EXCLUSIVE MODE');
+    const order = 'MATERIAL_ORDER_EASE' as const;
+    const list = (request: object) =>
+      here.materials.listMaterials({ userId, ...request }, CALL).catch(() => undefined);
+    const lists = [1, 2, 3, 4].map(() => list({ order }));
+    const waiting = `
+      SELECT count(*) FILTER (WHERE query LIKE '%ORDER BY m.ease%')::integer AS sorted,
+             bool_or(query LIKE '%ORDER BY m.create_time%') AS newest
+      FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+    const counted = async () => {
+      // Once it waits for the lock, those before it have come as far as they do.
+      lists.push(list({}));
+      // A transaction otherwise keeps what it has seen.
+      await here.sql.query('SELECT pg_stat_clear_snapshot()');
+      return (await here.sql.query(waiting)).rows[0];
+    };
+    try {
+      await expect.poll(counted).toEqual({ sorted: 1, newest: true });
+    } finally {
+      await here.sql.query('ROLLBACK');
+      await Promise.all(lists);
+    }
+  });
+
   test('of a search go from title matches to the others without a gap', async () => {
     const userId = newUserId();
     for (let index = 0; index < 7; index += 1) {

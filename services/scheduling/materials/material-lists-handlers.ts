@@ -17,20 +17,30 @@ import {
   readNewest,
   readSorted,
 } from './material-list-requests.ts';
-import { type DueRequest, listDueMaterials, listMaterials } from './material-lists-repository.ts';
+import {
+  type DueRequest,
+  listDueMaterials,
+  listMaterials,
+  type MaterialFilter,
+} from './material-lists-repository.ts';
 import { toMaterialMessage } from './material-mapper.ts';
 import { type MaterialList, toMaterialList } from './material-row.ts';
 import { searchMaterials } from './material-search-repository.ts';
 import { findMaterialsOfUser } from './materials-repository.ts';
 import { rowsThatFit } from './page-size.ts';
-import { countMaterialsOfUser, listSortedMaterials } from './sorted-materials-repository.ts';
+import {
+  countMaterialsOfUser,
+  listSortedMaterials,
+  type MaterialSort,
+  type SortedRequest,
+} from './sorted-materials-repository.ts';
 
 type MaterialListHandlers = Pick<
   AsyncHandlers<MaterialServiceHandlers>,
   'CountMaterials' | 'ListMaterials' | 'ListDueMaterials' | 'BatchListMaterials' | 'BatchListDueMaterials'
 >;
 
-/** Concurrent expensive reads (searches, lists with long texts), for a pool of 16 connections and two CPUs. */
+/** Concurrent expensive reads (searches, sorted lists, lists with long texts), for a pool of 16 connections and two CPUs. */
 const COSTLY_AT_ONCE = 3;
 const COSTLY_WAITING = 16;
 
@@ -101,13 +111,22 @@ export function createMaterialListHandlers(
     return toListResponse(matches.toPage(list.materials));
   };
 
+  const sorted = async (
+    asked: Asked<SortedRequest>,
+    order: { sort: MaterialSort; filter: MaterialFilter },
+  ): Promise<ListResponse> => {
+    const found = await listSortedMaterials(database, order, asked.rows);
+    if (isCut(asked, found)) return withLongTexts(asked, found);
+    return toListResponse(asked.toPage(found.materials));
+  };
+
   const listNewest = (asked: AskedNewest, signal: AbortSignal): Promise<ListResponse> => {
     if (asked.query !== '') return costly.run(asked.rows.userId, signal, () => search(asked));
     const { filter, order } = asked;
-    if (order !== 'newest')
-      return listOne(readSorted(asked, order), signal, (requests) =>
-        Promise.all(requests.map((rows) => listSortedMaterials(database, { sort: order, filter }, rows))),
-      );
+    if (order !== 'newest') {
+      const listed = readSorted(asked, order);
+      return costly.run(asked.rows.userId, signal, () => sorted(listed, { sort: order, filter }));
+    }
     return listOne(asked, signal, (requests) => listMaterials(database, filter, requests));
   };
 

@@ -89,14 +89,25 @@ const newestStatements = new Map<string, ReturnType<typeof newestStatement>>();
 
 const DUE_ORDER = `${DUE_TIME}, m.material_id`;
 
+type DueValues = PageSize & { userId: string; asOf: Date };
+const selectDue = (asked: Record<'userId' | 'textBytes' | 'asOf', string>) => `
+    SELECT ${materialColumnsWithTextsUpTo(asked.textBytes)} FROM scheduling.materials m
+    WHERE m.user_id = ${asked.userId} AND m.archive_time IS NULL AND ${DUE_TIME} <= ${asked.asOf}`;
+
 /** NULLs come first, as in the index. */
-const listDue = requestRows<PageValues & { asOf: Date }, ListedRow>({
+const listDue = requestRows<PageValues & DueValues, ListedRow>({
   name: 'list-due',
   types: { ...PAGE_TYPES, asOf: 'timestamptz' },
-  select: (asked) => `
-    SELECT ${materialColumnsWithTextsUpTo(asked.textBytes)} FROM scheduling.materials m
-    WHERE m.user_id = ${asked.userId} AND m.archive_time IS NULL
-      AND ${DUE_TIME} <= ${asked.asOf} AND (${DUE_ORDER}) > (${asked.afterTime}, ${asked.afterId})`,
+  select: (asked) => `${selectDue(asked)} AND (${DUE_ORDER}) > (${asked.afterTime}, ${asked.afterId})`,
+  order: DUE_ORDER,
+  limit: 'maxRows',
+});
+
+/** Without a start, which all rows are after, but by which the planner expects a third of them and may sort instead. */
+const listFirstDue = requestRows<DueValues, ListedRow>({
+  name: 'list-first-due',
+  types: { userId: 'uuid', maxRows: 'integer', textBytes: 'integer', asOf: 'timestamptz' },
+  select: selectDue,
   order: DUE_ORDER,
   limit: 'maxRows',
 });
@@ -125,6 +136,9 @@ export async function listDueMaterials(
   db: Queryable,
   requests: readonly DueRequest[],
 ): Promise<MaterialList[]> {
+  const [only] = requests;
+  if (only !== undefined && requests.length === 1 && only.after === undefined)
+    return (await listFirstDue(db, [only])).map(toMaterialList);
   const asked = requests.map(({ after, ...request }) => ({
     ...request,
     afterTime: after?.nextReviewTime ?? '-infinity',

@@ -35,20 +35,27 @@ export const materialColumnsWithTextsIf = (condition: string) => `${SHORT_COLUMN
 export const NO_TEXTS = -1;
 export const SHORT_TEXTS = 4096;
 
-/** The same, with a text longer than the SQL integer `bytes` as NULL; PostgreSQL knows the length without reading it. */
+/**
+ * The same, with a text longer than the SQL integer `bytes` as NULL, and with the lengths of both, which PostgreSQL knows without
+ * reading the texts.
+ */
 export const materialColumnsWithTextsUpTo = (bytes: string) => `${SHORT_COLUMNS},
   CASE WHEN octet_length(m.content) <= ${bytes} THEN m.content END AS content,
   CASE WHEN octet_length(m.source_url) <= ${bytes} THEN m.source_url END AS source_url,
-  CASE WHEN greatest(octet_length(m.content), octet_length(m.source_url)) > ${bytes}
-    THEN coalesce(octet_length(m.content), 0) + coalesce(octet_length(m.source_url), 0) END AS cut_bytes`;
+  octet_length(m.content) AS content_bytes, octet_length(m.source_url) AS source_url_bytes`;
 
-/** `cut_bytes`: the size of both texts where one was omitted; else NULL. */
-export type ListedRow = MaterialRow & { cut_bytes: number | null };
+export type ListedRow = MaterialRow & { content_bytes: number | null; source_url_bytes: number | null };
 /** `cutBytes`: of each material, the size of its texts where one was omitted; else 0. */
 export type MaterialList = { materials: Material[]; cutBytes: number[] };
 
 export function toMaterialList(rows: readonly ListedRow[]): MaterialList {
-  return { materials: rows.map(toMaterial), cutBytes: rows.map((row) => row.cut_bytes ?? 0) };
+  return { materials: rows.map(toMaterial), cutBytes: rows.map(cutBytesOf) };
+}
+
+function cutBytesOf({ content, content_bytes, source_url, source_url_bytes }: ListedRow): number {
+  const isCut =
+    (content === null && content_bytes !== null) || (source_url === null && source_url_bytes !== null);
+  return isCut ? (content_bytes ?? 0) + (source_url_bytes ?? 0) : 0;
 }
 
 export function toMaterial(row: MaterialRow): Material {

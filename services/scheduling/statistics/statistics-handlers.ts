@@ -1,6 +1,7 @@
 // The rpcs of scheduling.v1.StatsService that count the learning of one user.
 import type { StatsServiceHandlers } from '../../../generated/scheduling/v1/StatsService.ts';
 import type { StatsWindow } from '../../../generated/scheduling/v1/StatsWindow.ts';
+import { createFairLane } from '../../platform/concurrency/fair-lane.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import { decodePageToken, readPageSize, toPage } from '../../platform/page-token.ts';
 import type { HandlerDependencies } from '../dependencies.ts';
@@ -20,46 +21,55 @@ import {
 } from './statistics-mapper.ts';
 import { readMinReviews, readWindow } from './statistics-requests.ts';
 
+/** Statistics read at once: each may read all reviews of a user, and reviews and lists need the CPU as well. */
+const AT_ONCE = 3;
+/** Of one user and statistic, beside the one that is read. */
+const MAX_WAITING = 64;
+
 type StatsRequest = { userId: string; window: StatsWindow | null };
 
 export function createStatsHandlers({
   database,
   now,
 }: HandlerDependencies): Omit<AsyncHandlers<StatsServiceHandlers>, 'BatchGetDueCounts'> {
+  const lane = createFairLane({ maxRunning: AT_ONCE, maxWaiting: MAX_WAITING });
+  /** `name`: the rpc's. */
   const count = async <T>(
-    request: StatsRequest,
+    name: string,
+    { request, signal }: { request: StatsRequest; signal: AbortSignal },
     toDays: typeof lastDays,
     read: (userId: string, asOf: Date, days: CalendarDays) => Promise<T>,
   ): Promise<T> => {
     const userId = requireUserId(request.userId);
     const window = readWindow(request.window);
     const asOf = window.asOf ?? now();
-    return read(userId, asOf, toDays(asOf, window.days, window.timeZone));
+    const days = toDays(asOf, window.days, window.timeZone);
+    return lane.run(`${name} ${userId}`, signal, () => read(userId, asOf, days));
   };
   return {
-    GetForecast: (request) =>
-      count(request, nextDays, async (userId, asOf, days) => {
+    GetForecast: (request, { signal }) =>
+      count('GetForecast', { request, signal }, nextDays, async (userId, asOf, days) => {
         const { overdue, dueNow, byDate } = await readForecast(database, userId, asOf, days);
         return { overdue, dueNow, days: toDayCounts(days.dates, byDate) };
       }),
 
-    GetActivity: (request) =>
-      count(request, lastDays, async (userId, asOf, days) => {
+    GetActivity: (request, { signal }) =>
+      count('GetActivity', { request, signal }, lastDays, async (userId, asOf, days) => {
         const { byDate, ...streaks } = await readActivity(database, userId, asOf, days);
         return { days: toDayCounts(days.dates, byDate), ...streaks };
       }),
 
-    GetRetention: (request) =>
-      count(request, lastDays, async (userId, asOf, days) =>
+    GetRetention: (request, { signal }) =>
+      count('GetRetention', { request, signal }, lastDays, async (userId, asOf, days) =>
         toRetentionMessage(days.dates, await readRetention(database, userId, asOf, days)),
       ),
 
-    GetDistributions: (request) =>
-      count(request, lastDays, async (userId, asOf, days) =>
+    GetDistributions: (request, { signal }) =>
+      count('GetDistributions', { request, signal }, lastDays, async (userId, asOf, days) =>
         toDistributionsMessage(await readDistributions(database, userId, asOf, days)),
       ),
 
-    async ListHardestMaterials(request) {
+    async ListHardestMaterials(request, { signal }) {
       const userId = requireUserId(request.userId);
       const window = readWindow(request.window);
       const minReviews = readMinReviews(request.minReviews);
@@ -74,7 +84,9 @@ export function createStatsHandlers({
       const after = position && { recalled: recalled ?? 0, reviews: reviews ?? 0, materialId: position.id };
       const withTexts = fromMaterialView(request.view) === 'full';
       const page = { limit: pageSize + 1, withTexts, after };
-      const rows = await listHardestMaterials(database, userId, { asOf, days, minReviews }, page);
+      const rows = await lane.run(`ListHardestMaterials ${userId}`, signal, () =>
+        listHardestMaterials(database, userId, { asOf, days, minReviews }, page),
+      );
       const { page: materials, nextPageToken } = toPage(rows, pageSize, bound, (row) => ({
         keys: [asOf.getTime(), row.recalled, row.reviews],
         id: row.material.materialId,

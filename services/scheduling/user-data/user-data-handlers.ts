@@ -1,5 +1,6 @@
 // The rpcs of scheduling.v1.UserDataService: export and deletion of a user's data.
 import type { UserDataServiceHandlers } from '../../../generated/scheduling/v1/UserDataService.ts';
+import { createFairLane } from '../../platform/concurrency/fair-lane.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import type { HandlerDependencies } from '../dependencies.ts';
@@ -11,9 +12,13 @@ import { type ListedSnooze, listSnoozes } from '../snoozes/snooze-lists-reposito
 import { toSnoozeMessage } from '../snoozes/snooze-mapper.ts';
 import { deleteUserData, FIRST_ID, readMaterials } from './user-data-repository.ts';
 
-/** Few at a time: a material may hold half a megabyte of text. */
-const MATERIALS_AT_A_TIME = 20;
 const ROWS_AT_A_TIME = 500;
+/** Of texts: an export holds what it has read until its client takes it. */
+const BYTES_AT_A_TIME = 1024 * 1024;
+/** Reads for exports at once; one at a time of each user. */
+const READS_AT_ONCE = 2;
+/** Exports of one user beyond these get UNAVAILABLE. */
+const MAX_WAITING = 64;
 /** Of each statement of a deletion: a user can have many rows. */
 const DELETE_TIMEOUT_MS = 60_000;
 
@@ -21,20 +26,24 @@ export function createUserDataHandlers({
   database,
   now,
 }: HandlerDependencies): AsyncHandlers<UserDataServiceHandlers> {
+  const lane = createFairLane({ maxRunning: READS_AT_ONCE, maxWaiting: MAX_WAITING });
   return {
     async ExportUserData(request, { signal }, send) {
       const userId = requireUserId(request.userId);
-      for await (const material of allMaterials(database, userId)) {
+      const inTurn: Queryable = {
+        query: (statement) => lane.run(userId, signal, () => database.query(statement)),
+      };
+      for await (const material of allMaterials(inTurn, userId)) {
         if (signal.aborted) return;
         await send({ material: toMaterialMessage(material) });
       }
-      for await (const review of allRows(database, userId, listReviews)) {
+      for await (const review of allRows(inTurn, userId, listReviews)) {
         if (signal.aborted) return;
         await send({ review: toReviewMessage(review) });
       }
       const listSnoozesNow: ListOf<ListedSnooze> = (db, id, page) =>
         listSnoozes(db, id, { ...page, now: now() });
-      for await (const snooze of allRows(database, userId, listSnoozesNow)) {
+      for await (const snooze of allRows(inTurn, userId, listSnoozesNow)) {
         if (signal.aborted) return;
         await send({ snooze: toSnoozeMessage(snooze) });
       }
@@ -52,7 +61,11 @@ export function createUserDataHandlers({
 
 async function* allMaterials(db: Queryable, userId: string) {
   for (let afterId = FIRST_ID; ; ) {
-    const materials = await readMaterials(db, userId, { afterId, limit: MATERIALS_AT_A_TIME });
+    const materials = await readMaterials(db, userId, {
+      afterId,
+      maxRows: ROWS_AT_A_TIME,
+      maxBytes: BYTES_AT_A_TIME,
+    });
     yield* materials;
     const last = materials.at(-1);
     if (last === undefined) return;

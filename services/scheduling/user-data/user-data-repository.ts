@@ -3,12 +3,20 @@ import type { Queryable } from '../../platform/postgres/database.ts';
 import type { Material } from '../materials/material.ts';
 import { MATERIAL_COLUMNS, type MaterialRow, toMaterial } from '../materials/material-row.ts';
 
-/** In the order of the primary key; UUIDv7 makes this oldest first. */
+/** In the order of the primary key; UUIDv7 makes this oldest first. At least one row, then as many as have $4 bytes of texts. */
 const READ_MATERIALS = `
-  SELECT ${MATERIAL_COLUMNS} FROM scheduling.materials m
-  WHERE m.user_id = $1 AND m.material_id > $2
-  ORDER BY m.material_id
-  LIMIT $3`;
+  SELECT ${MATERIAL_COLUMNS}
+  FROM (
+    SELECT m.*, row_number() OVER upwards AS position,
+      sum(coalesce(octet_length(m.content), 0) + coalesce(octet_length(m.source_url), 0)) OVER upwards AS bytes
+    FROM scheduling.materials m
+    WHERE m.user_id = $1 AND m.material_id > $2
+    WINDOW upwards AS (ORDER BY m.material_id ROWS UNBOUNDED PRECEDING)
+    ORDER BY m.material_id
+    LIMIT $3
+  ) AS m
+  WHERE m.position = 1 OR m.bytes <= $4
+  ORDER BY m.material_id`;
 
 /** Reads a table of the user, so that Citus takes the lock where insert_material does: on the node with the user's rows. */
 const LOCK_USER = `
@@ -26,13 +34,13 @@ export type DeletedData = { materials: number; reviews: number; snoozes: number 
 
 export const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
-/** Materials with an id after `afterId`, archived ones too. */
+/** Materials with an id after `afterId`, archived ones too: up to `maxRows`, fewer where their texts exceed `maxBytes`. */
 export async function readMaterials(
   db: Queryable,
   userId: string,
-  { afterId, limit }: { afterId: string; limit: number },
+  { afterId, maxRows, maxBytes }: { afterId: string; maxRows: number; maxBytes: number },
 ): Promise<Material[]> {
-  const values = [userId, afterId, limit];
+  const values = [userId, afterId, maxRows, maxBytes];
   const rows = await db.query<MaterialRow>({ name: 'read-materials', text: READ_MATERIALS, values });
   return rows.map(toMaterial);
 }

@@ -1,0 +1,70 @@
+// Reads that may take all rows of a user wait their turn, so that they leave the database to reviews and lists.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { CALL, newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+import { window } from './stats-facts.ts';
+
+let here: TestScheduling;
+beforeAll(async () => {
+  here = await startTestScheduling();
+});
+afterAll(() => here.stop());
+
+/**
+ * Passes if `expected` statements wait for the held table, and no more once another request has been answered. Fewer do where one has
+ * just given up.
+ */
+async function expectWaiting(expected: number): Promise<void> {
+  const count = async () => {
+    const { rows } = await here.sql.query<{ count: number }>(
+      'SELECT count(*)::int FROM pg_locks WHERE NOT granted AND relation IS NOT NULL',
+    );
+    return rows[0]?.count ?? 0;
+  };
+  await expect.poll(count, { timeout: 20_000 }).toBe(expected);
+  await here.materials.listMaterials({ userId: newUserId() }, CALL);
+  expect(await count()).toBeLessThanOrEqual(expected);
+}
+
+async function whileHeld(table: string, work: () => Promise<void>): Promise<void> {
+  await here.sql.query('BEGIN');
+  await here.sql.query(`LOCK TABLE scheduling.${table}`);
+  await work().finally(() => here.sql.query('ROLLBACK'));
+}
+
+/** Enough to be waiting for as long as this test looks: each gives up on the held table after half a second. */
+const MANY = Array.from({ length: 30 }, () => newUserId());
+
+test('statistics are read three at a time, and each of a user one at a time', async () => {
+  const asked: Promise<unknown>[] = [];
+  const ask = (userId: string) =>
+    asked.push(here.stats.getActivity({ userId, window: window(1) }, CALL).catch(() => {}));
+  await whileHeld('reviews', async () => {
+    const userId = newUserId();
+    for (const _ of MANY) ask(userId);
+    await expectWaiting(1);
+    asked.push(here.stats.getRetention({ userId, window: window(1) }, CALL).catch(() => {}));
+    await expectWaiting(2);
+    for (const otherId of MANY) ask(otherId);
+    await expectWaiting(3);
+  });
+  await Promise.all(asked);
+});
+
+test('exports read two at a time, and those of a user one at a time', async () => {
+  const asked: Promise<unknown>[] = [];
+  const ask = (userId: string) =>
+    asked.push(
+      here.userData
+        .exportUserData({ userId }, CALL)
+        .toArray()
+        .catch(() => {}),
+    );
+  await whileHeld('reviews', async () => {
+    const userId = newUserId();
+    for (const _ of MANY) ask(userId);
+    await expectWaiting(1);
+    for (const otherId of MANY) ask(otherId);
+    await expectWaiting(2);
+  });
+  await Promise.all(asked);
+});
