@@ -20,7 +20,8 @@ export type SharedReads = {
   user(key: UserKeyInput, call: CallOptions): Promise<User | null>;
 };
 
-const OPTIONS = { deadlineMs: DEADLINE_MS };
+/** Two batches of each kind at once: scheduling works on one at a time, and the public API's requests wait behind them. */
+const OPTIONS = { deadlineMs: DEADLINE_MS, maxInFlight: 2 };
 
 export function createSharedReads({ materials, reviews, users }: Clients): SharedReads {
   return {

@@ -43,7 +43,8 @@ async function readReviews({ budget, clients }: GatewayContext, { userId, pageSi
   const rows = answer.reviews.map(
     (message): TimelineEventNode => ({
       ...{ userId, id: message.reviewId, kind: 'REVIEW', timeMs: toTime(message.reviewTime) },
-      ...{ ...NOTHING_KNOWN, subjectIds: [message.materialId], materialId: message.materialId },
+      ...{ ...NOTHING_KNOWN, requestId: message.requestId || null },
+      ...{ subjectIds: [message.materialId], materialId: message.materialId },
       review: { userId, message },
     }),
   );

@@ -123,7 +123,10 @@ describe('a timeline', () => {
       ...{ snooze: { cancelledAt: null, cancellableMaterials: 1 } },
       requestId: gateway.audited.findLast(({ action }) => action === 'snoozeMaterials')?.requestId,
     });
-    expect(reviewed).toMatchObject({ review: { quality: 4 }, subjectIds: [materialId], actor: null });
+    expect(reviewed).toMatchObject({
+      ...{ review: { quality: 4 }, subjectIds: [materialId], actor: null },
+      requestId: gateway.audited.findLast(({ action }) => action === 'submitReview')?.requestId,
+    });
     expect(created).toMatchObject({ actor: 'keys', requestId: 'test', subjectIds: [apiKeyId] });
   });
 

@@ -19,7 +19,7 @@ export function toScheduleMessage(schedule: ScheduleAt): ScheduleInput {
   return { ...toScheduleNumbers(schedule), nextReviewTime: toOptionalTimestamp(schedule.nextReviewTime) };
 }
 
-/** A summary has no schedules. */
+/** A summary has no schedules and no request ID. */
 export function toReviewMessage(review: Review | ReviewSummary): ReviewInput {
   const message: ReviewInput = {
     reviewId: review.reviewId,
@@ -29,6 +29,7 @@ export function toReviewMessage(review: Review | ReviewSummary): ReviewInput {
     revision: review.revision,
   };
   if ('before' in review) {
+    message.requestId = review.requestId ?? '';
     message.before = toScheduleMessage(review.before);
     message.after = toScheduleMessage(review.after);
   }

@@ -10,6 +10,7 @@ export type SummaryRow = {
   review_time: Date;
 };
 export type ReviewRow = SummaryRow & {
+  x_request_id: string | null;
   before_ease_factor_hundredths: number;
   before_interval_days: number;
   before_repetitions: number;
@@ -22,7 +23,7 @@ export type ReviewRow = SummaryRow & {
 
 /** Columns of scheduling.reviews under the alias m. */
 export const SUMMARY_COLUMNS = 'm.material_id, m.revision, m.review_id, m.quality, m.review_time';
-export const REVIEW_COLUMNS = `${SUMMARY_COLUMNS}, m.before_ease_factor_hundredths,
+export const REVIEW_COLUMNS = `${SUMMARY_COLUMNS}, m.x_request_id, m.before_ease_factor_hundredths,
   m.before_interval_days, m.before_repetitions, m.before_next_review_time, m.after_ease_factor_hundredths,
   m.after_interval_days, m.after_repetitions, m.after_next_review_time`;
 
@@ -39,6 +40,7 @@ export function toSummary(row: SummaryRow): ReviewSummary {
 export function toReview(row: ReviewRow): Review {
   return {
     ...toSummary(row),
+    requestId: row.x_request_id,
     before: {
       easeFactorHundredths: row.before_ease_factor_hundredths,
       intervalDays: row.before_interval_days,

@@ -16,6 +16,8 @@ export type ReviewSummary = {
 };
 
 export type Review = ReviewSummary & {
+  /** Of the request that made it; null where it is not known. */
+  requestId: string | null;
   before: ScheduleAt;
   after: Schedule & { nextReviewTime: Date };
 };
@@ -23,7 +25,7 @@ export type Review = ReviewSummary & {
 /** Grades `material` at `reviewTime`; does not modify its arguments. */
 export function reviewMaterial(
   material: Material,
-  grade: { reviewId: string; quality: Quality; reviewTime: Date },
+  grade: Pick<Review, 'reviewId' | 'quality' | 'reviewTime' | 'requestId'>,
 ): { material: Material; review: Review } {
   const after = applyReview(material.schedule, grade.quality, grade.reviewTime);
   const revision = material.revision + 1;

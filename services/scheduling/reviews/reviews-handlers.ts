@@ -3,6 +3,7 @@ import type { ReviewServiceHandlers } from '../../../generated/scheduling/v1/Rev
 import { createBatcher } from '../../platform/concurrency/batcher.ts';
 import { createKeyedMutex } from '../../platform/concurrency/keyed-mutex.ts';
 import { invalidField, ServiceError, toError, toServiceError } from '../../platform/errors.ts';
+import type { CallContext } from '../../platform/grpc/call-context.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import type { Distribution } from '../batches/across-users.ts';
@@ -15,14 +16,14 @@ import { materialNotFound, readRequestId, requireMaterialId, requireUserId } fro
 import { type Review, reviewMaterial } from './review.ts';
 import { createReviewHistoryHandlers } from './review-history-handlers.ts';
 import { toReviewMessage, toScheduleMessage } from './review-mapper.ts';
-import { applyReviews, type ReviewOrigin } from './reviews-repository.ts';
+import { applyReviews } from './reviews-repository.ts';
 import { applyReview, isQuality, QUALITIES, type Quality } from './sm2.ts';
 
 /** Reviews per statement, and concurrent statements. */
 const MAX_TOGETHER = 16;
 const MAX_IN_FLIGHT = 3;
 
-type Grade = { userId: string; materialId: string; quality: Quality; origin: ReviewOrigin };
+type Grade = { userId: string; materialId: string; quality: Quality; call: CallContext };
 type Graded = { material: Material; review: Review };
 /** The material was changed between the read and the write; nothing is written. */
 const CHANGED = Symbol('changed');
@@ -42,15 +43,15 @@ export function createReviewHandlers(
   return {
     ...createReviewHistoryHandlers(dependencies),
 
-    async SubmitReview(request, origin) {
+    async SubmitReview(request, call) {
       const userId = requireUserId(request.userId);
       const requestId = readRequestId(request.requestId);
       const quality = requireQuality(request.quality);
       const materialId = requireMaterialId(request.materialId);
-      const asked = { userId, materialId, quality, origin };
+      const asked = { userId, materialId, quality, call };
       return exclusively(`${userId} ${materialId}`, async () => {
         // A caller that disconnected while waiting would not see the response and would repeat the review.
-        if (origin.signal.aborted) throw new ServiceError('UNAVAILABLE');
+        if (call.signal.aborted) throw new ServiceError('UNAVAILABLE');
         if (requestId !== '') {
           const key = { userId, rpc: 'SubmitReview', requestId };
           return executeIdempotently(dependencies, key, { materialId, quality }, async (transaction) => ({
@@ -106,11 +107,11 @@ async function gradeTogether(
   });
   if (materials === undefined) return Promise.all(grades.map(gradeAlone));
   const outcomes = grades.map((grade, index) => compute(materials[index], dependencies, grade));
-  const reviews = grades.flatMap(({ userId, origin }, index) => {
+  const reviews = grades.flatMap(({ userId, call: { traceparent } }, index) => {
     const outcome = outcomes[index];
     return outcome === undefined || outcome instanceof Error
       ? []
-      : [{ userId, review: outcome.review, origin }];
+      : [{ userId, review: outcome.review, traceparent }];
   });
   const applied = await applyReviews(database, reviews).catch((error: unknown) => {
     if (isAlone || toServiceError(error).reason === 'UNAVAILABLE') throw error;
@@ -128,11 +129,13 @@ async function gradeUnderLock(
   dependencies: HandlerDependencies,
   grade: Grade,
 ): Promise<Graded> {
-  const { userId, materialId, origin } = grade;
+  const { userId, materialId, call } = grade;
   const [material] = await lockMaterials(transaction, userId, [materialId]);
   const graded = compute(material, dependencies, grade);
   if (graded instanceof Error) throw graded;
-  const [isApplied] = await applyReviews(transaction, [{ userId, review: graded.review, origin }]);
+  const [isApplied] = await applyReviews(transaction, [
+    { userId, review: graded.review, traceparent: call.traceparent },
+  ]);
   if (isApplied) return graded;
   throw new Error(`material ${materialId} changed under its lock`);
 }
@@ -140,11 +143,11 @@ async function gradeUnderLock(
 function compute(
   material: Material | undefined,
   { now, newId }: HandlerDependencies,
-  { materialId, quality }: Grade,
+  { materialId, quality, call: { requestId } }: Grade,
 ): Graded | ServiceError {
   if (material === undefined) return materialNotFound(materialId);
   const reviewTime = now();
-  return reviewMaterial(material, { reviewId: newId(reviewTime), quality, reviewTime });
+  return reviewMaterial(material, { reviewId: newId(reviewTime), quality, reviewTime, requestId });
 }
 
 function toResponse({ material, review }: Graded) {

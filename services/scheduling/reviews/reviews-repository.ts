@@ -3,9 +3,8 @@ import type { Queryable } from '../../platform/postgres/database.ts';
 import { requestRows } from '../batches/request-rows-sql.ts';
 import type { Review } from './review.ts';
 
-/** The origin of a review: its request ID and its W3C trace. */
-export type ReviewOrigin = { requestId: string; traceparent: string | undefined };
-export type ReviewOfUser = { userId: string; review: Review; origin: ReviewOrigin };
+/** With the W3C trace that it belongs to, if any. */
+export type ReviewOfUser = { userId: string; review: Review; traceparent: string | undefined };
 
 /** The parameters of scheduling.apply_review, in its order. */
 const TYPES = {
@@ -43,7 +42,7 @@ export async function applyReviews(db: Queryable, reviews: readonly ReviewOfUser
   return rowsOf.map(([row]) => row?.is_applied ?? false);
 }
 
-function toValues({ userId, review, origin }: ReviewOfUser) {
+function toValues({ userId, review, traceparent }: ReviewOfUser) {
   const { before, after } = review;
   return {
     userId,
@@ -60,7 +59,7 @@ function toValues({ userId, review, origin }: ReviewOfUser) {
     afterIntervalDays: after.intervalDays,
     afterRepetitions: after.repetitions,
     afterNextReviewTime: after.nextReviewTime,
-    requestId: origin.requestId,
-    traceparent: origin.traceparent,
+    requestId: review.requestId,
+    traceparent,
   };
 }

@@ -18,7 +18,7 @@ export function createSnoozeCancellationHandlers({
       requireUserId(userId);
       if (!isUuid(snoozeId)) throw snoozeNotFound();
       const cancellation = { userId, snoozeId, cancelTime: now() };
-      const materialIds = await database.transaction((tx) => putBack(tx, cancellation));
+      const materialIds = await database.transaction((tx) => putBack(tx, cancellation), { userId });
       return { materialIds };
     },
   };

@@ -23,7 +23,12 @@ const fresh: Material = Object.freeze({
 
 test('a first grade of 3 moves the schedule by a day, the times to the review, the revision by one', () => {
   const reviewTime = new Date('2026-12-02T08:30:00.123Z');
-  const { material, review } = reviewMaterial(fresh, { reviewId: 'r', quality: 3, reviewTime });
+  const { material, review } = reviewMaterial(fresh, {
+    reviewId: 'r',
+    quality: 3,
+    reviewTime,
+    requestId: 'q',
+  });
   const nextReviewTime = new Date('2026-12-03T08:30:00.123Z');
   const schedule = { easeFactorHundredths: 236, intervalDays: 1, repetitions: 1 };
   expect(material).toEqual({
@@ -39,6 +44,7 @@ test('a first grade of 3 moves the schedule by a day, the times to the review, t
     materialId: 'm',
     quality: 3,
     reviewTime,
+    requestId: 'q',
     before: { easeFactorHundredths: 250, intervalDays: 0, repetitions: 0, nextReviewTime: createTime },
     after: { ...schedule, nextReviewTime },
     revision: 8,
@@ -57,7 +63,7 @@ test('a preview equals what the review at the same instant then does, for every 
       const preview = applyReview(schedule, quality, reviewTime);
       const { material, review } = reviewMaterial(
         { ...fresh, schedule },
-        { reviewId: 'r', quality, reviewTime },
+        { reviewId: 'r', quality, reviewTime, requestId: null },
       );
       expect(review.after).toEqual(preview);
       expect({ ...material.schedule, nextReviewTime: material.nextReviewTime }).toEqual(preview);
