@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { migrate } from '../../services/platform/postgres/migrate.ts';
 import { distributeScheduling } from '../../services/scheduling/distribute.ts';
@@ -23,8 +23,8 @@ afterAll(async () => {
 
 type Finding = { check: string; state: string; found: string; remedy?: string };
 
-/** The findings about Citus, as [check, state, found]. */
-async function findings(databaseUrl: string): Promise<string[][]> {
+/** The findings whose check begins with a word, as [check, state, found]. */
+async function findings(databaseUrl: string, word = 'citus'): Promise<string[][]> {
   const { stdout } = await promisify(execFile)(
     process.execPath,
     [`${root}/services/programs/doctor/main.ts`, '--json'],
@@ -32,8 +32,8 @@ async function findings(databaseUrl: string): Promise<string[][]> {
     // Other checks fail here: it runs no services.
   ).catch((error: { stdout: string }) => error);
   return (JSON.parse(stdout) as Finding[])
-    .filter(({ check }) => check.startsWith('citus'))
-    .map(({ check, state, found }) => [check.replace(/ .*/, ''), state, found.replace(/^\d+/, 'N')]);
+    .filter(({ check }) => check.startsWith(word))
+    .map(({ check, state, found }) => [word === 'citus' ? word : check, state, found.replace(/^\d+/, 'N')]);
 }
 
 test.skipIf(!hasCitus)('the cluster is examined before, during and after the distribution', async () => {
@@ -59,6 +59,39 @@ test.skipIf(!hasCitus)('the cluster is examined before, during and after the dis
 
 test.skipIf(!hasCitus)('a worker in place of the coordinator is named', async () => {
   expect(await findings(database.workers[0] ?? '')).toEqual([
-    ['citus', 'bad', 'DATABASE_URL names a worker'],
+    ['citus', 'bad', 'DATABASE_URL names a worker first'],
   ]);
+});
+
+test.skipIf(!hasCitus)('each other host is examined, and one that fails is named', async () => {
+  const [one = '', two = ''] = database.workers.map((url) => new URL(url).host);
+  const { pathname } = new URL(database.databaseUrl);
+  // A server outside the cluster, with a database of the same name. The cluster trusts its user.
+  const server = new URL(inject('postgresUrl'));
+  const sql = new Client({ connectionString: server.href });
+  await sql.connect();
+  await sql.query(`CREATE DATABASE ${pathname.slice(1)}`);
+  const hostsOf = (...hosts: string[]) => {
+    const { username, password } = server;
+    return findings(`postgres://${username}:${password}@${hosts.join(',')}${pathname}`, 'host');
+  };
+  const good = 'reachable, and a node of the cluster';
+  const coordinator = new URL(database.databaseUrl).host;
+  expect(await hostsOf(coordinator, one, two)).toEqual([
+    [`host ${one}${pathname}`, 'ok', good],
+    [`host ${two}${pathname}`, 'ok', good],
+  ]);
+  const refused = 'not reachable: connect ECONNREFUSED 127.0.0.1:1';
+  expect(await hostsOf(coordinator, '127.0.0.1:1', two, server.host)).toEqual([
+    [`host 127.0.0.1:1${pathname}`, 'bad', refused],
+    [`host ${two}${pathname}`, 'ok', good],
+    [`host ${server.host}${pathname}`, 'bad', 'not a node of the cluster of the first host'],
+  ]);
+  // While the coordinator is down, the first host that responds knows the cluster.
+  expect(await hostsOf('127.0.0.1:1', one, server.host)).toEqual([
+    [`host ${one}${pathname}`, 'ok', good],
+    [`host ${server.host}${pathname}`, 'bad', 'not a node of the cluster of the first host'],
+  ]);
+  await sql.query(`DROP DATABASE ${pathname.slice(1)}`);
+  await sql.end();
 });

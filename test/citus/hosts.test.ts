@@ -2,9 +2,12 @@
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createLogger } from '../../services/platform/logging/logger.ts';
+import { NO_TELEMETRY } from '../../services/platform/observability/telemetry.ts';
 import { openDatabase } from '../../services/platform/postgres/database.ts';
 import { migrate } from '../../services/platform/postgres/migrate.ts';
 import { distributeScheduling } from '../../services/scheduling/distribute.ts';
+import { listMaterials } from '../../services/scheduling/materials/material-lists-repository.ts';
+import { openCluster } from '../../services/scheduling/nodes/cluster.ts';
 import { schedulingSchema, startScheduling } from '../../services/scheduling/service.ts';
 import { deleteUserData } from '../../services/scheduling/user-data/user-data-repository.ts';
 import { createCitusDatabase, hasCitus } from '../support/citus.ts';
@@ -96,6 +99,30 @@ test.skipIf(!hasCitus)('a user whose rows have just moved is served through the 
   );
   expect(await nodeOf(userId)).toBe(2);
   expect(await learn(userId)).toBe(2);
+});
+
+test.skipIf(!hasCitus)('a connection to a node does not grow with the lists that it has read', async () => {
+  const userId = await newUserOn(1);
+  const { databaseUrl, workers } = cluster;
+  const coordinator = openDatabase({ databaseUrl, applicationName: 'test', maxConnections: 1, logger });
+  const place = { databaseUrl, otherHostUrls: workers };
+  const { database, close } = await openCluster(coordinator, { place, logger, telemetry: NO_TELEMETRY });
+  const memoryKib = async () => {
+    const text = `SELECT inet_server_port() AS port, (sum(total_bytes) / 1024)::integer AS kib
+                  FROM pg_backend_memory_contexts WHERE $1::uuid IS NOT NULL`;
+    const [row] = await database.query<{ port: number; kib: number }>({ text, values: [userId] });
+    expect(row?.port).toBe(nodes[1]?.port);
+    return row?.kib ?? 0;
+  };
+  const active = { state: 'active', type: undefined, isDue: undefined, now: new Date() } as const;
+  const list = () =>
+    listMaterials(database, active, [{ userId, maxRows: 21, textBytes: 4096, after: undefined }]);
+  for (let index = 0; index < 20; index += 1) await list();
+  const beforeKib = await memoryKib();
+  for (let index = 0; index < 100; index += 1) await list();
+  expect((await memoryKib()) - beforeKib).toBeLessThan(1024);
+  await close();
+  await coordinator.close();
 });
 
 test.skipIf(!hasCitus)(

@@ -90,7 +90,6 @@ test.skipIf(!hasCitus)(
       'SELECT as_of_time AS "asOfTime", summary FROM scheduling.overview',
       'SELECT pg_try_advisory_xact_lock($1) AS is_locked',
       'SET LOCAL enable_bitmapscan = off',
-      "SET LOCAL statement_timeout = ''",
     ]);
   },
 );

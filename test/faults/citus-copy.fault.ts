@@ -12,6 +12,8 @@ import { type StoppablePostgres, startStoppablePostgres } from './support/postgr
 import { verify } from './support/verify.ts';
 
 const REVIEWS = Number(process.env.COPY_REVIEWS ?? 20_000);
+/** Promised: the longest that a request waits for a lock of the copy. */
+const LOCKED_MS = 1000;
 let source: StoppablePostgres;
 let target: Awaited<ReturnType<typeof createCitusDatabase>>;
 let here: Deployment;
@@ -39,7 +41,7 @@ beforeAll(async () => {
     learners.push({ key, userId, ids: await here.createMaterials(key, 3) });
   }
   target = await createCitusDatabase();
-}, 1_200_000);
+}, 3_600_000);
 afterAll(async () => {
   if (!hasCitus) return;
   for (const program of started) await program.end('SIGKILL');
@@ -47,6 +49,30 @@ afterAll(async () => {
   await source?.remove();
   await target?.drop();
 });
+
+/** Looks every 50 ms how long a statement has waited for a lock. @returns a function that ends it, with the longest wait in ms. */
+async function watchLocks(databaseUrl: string): Promise<() => Promise<number>> {
+  const client = new Client({ connectionString: databaseUrl });
+  await client.connect();
+  let [longestMs, isOver] = [0, false];
+  const look = async () => {
+    while (!isOver) {
+      const { rows } = await client.query<{ ms: number }>(
+        `SELECT coalesce(max(extract(epoch FROM clock_timestamp() - waitstart)), 0)::float8 * 1000 AS ms
+         FROM pg_locks WHERE NOT granted`,
+      );
+      longestMs = Math.max(longestMs, rows[0]?.ms ?? 0);
+      await sleep(50);
+    }
+    await client.end();
+  };
+  const looked = look();
+  return async () => {
+    isOver = true;
+    await looked;
+    return longestMs;
+  };
+}
 
 async function ask<R extends object>(databaseUrl: string, text: string): Promise<R[]> {
   const client = new Client({ connectionString: databaseUrl });
@@ -76,18 +102,22 @@ test.skipIf(!hasCitus)(
       onOutcome,
     });
 
+    const stopWatching = await watchLocks(source.databaseUrl);
     const to = { DATABASE_URL: target.databaseUrl };
     expect(await run('migrate', to, '--distribute').ended).toBe(0);
     const urls = { DATABASE_URL: source.databaseUrl, TARGET_DATABASE_URL: target.databaseUrl };
     const copy = run('copy', urls);
-    await copy.says((output) => /Following[\s\S]*changed rows? in/.exec(output) ?? undefined);
+    // Few are left, as the page says to wait for.
+    await copy.says((output) => /Following[\s\S]*^\d{1,3} changed rows? in/m.exec(output) ?? undefined);
     await sleep(3000);
-    const before = failed.length;
+    const [before, lockedMs] = [failed.length, await stopWatching()];
     const writers = [...here.scheduling, ...here.accounts];
     const switchMs = performance.now();
-    for (const writer of writers) expect(await writer.stop()).toBe(0);
+    expect(await Promise.all(writers.map((writer) => writer.stop()))).toEqual([0, 0]);
+    const stoppedMs = performance.now();
     copy.signal('SIGTERM');
     expect(await copy.ended).toBe(0);
+    const copiedMs = performance.now();
     const DATABASE_URL = target.databaseUrl;
     await Promise.all(writers.map((writer) => writer.restart({ DATABASE_URL })));
     const downMs = performance.now() - switchMs;
@@ -95,14 +125,17 @@ test.skipIf(!hasCitus)(
     await expect.poll(load.answered, { timeout: 30_000 }).toBeGreaterThan(answered + 100);
     const failures = await load.stop();
     process.stdout.write(
-      `${copy.output()}down ${(downMs / 1000).toFixed(1)} s, failed before ${before}, at the switch ` +
-        `${failed.length - before} of ${load.answered() + failures.length}\n`,
+      `${copy.output()}down ${seconds(downMs)}: stopped in ${seconds(stoppedMs - switchMs)}, the rest copied in ` +
+        `${seconds(copiedMs - stoppedMs)}; longest wait for a lock ${lockedMs.toFixed(0)} ms; failed before ${before}, ` +
+        `at the switch ${failed.length - before} of ${load.answered() + failures.length}, over ` +
+        `${seconds((failed.at(-1) ?? 0) - (failed[before] ?? 0))}\n`,
     );
 
     expect(before).toBe(0);
+    expect(lockedMs).toBeLessThan(LOCKED_MS);
     expect(failures.every((failure) => failure.includes(': 503 '))).toBe(true);
     expect(await verify(target.databaseUrl)).toMatch(
-      / reviews, 0 snoozes: 0 drifted\n0 reminders: 0 drifted/,
+      / reviews, [\d,]+ snoozes: 0 drifted\n0 reminders: 0 drifted/,
     );
     const ids = learners.map(({ userId }) => `'${userId}'`).join();
     const found = await ask<{ material_id: string; reviews: number }>(
@@ -118,8 +151,10 @@ test.skipIf(!hasCitus)(
     expect(reviews).toBeLessThanOrEqual(acknowledged.reviews + failures.length);
     expect(await ask(source.databaseUrl, 'SELECT slot_name FROM pg_replication_slots')).toEqual([]);
   },
-  1_200_000,
+  3_600_000,
 );
+
+const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
 
 /** Reviews, due lists, new materials and lists in turn, of all learners. */
 function createTurns(): () => Use {

@@ -16,3 +16,9 @@ export const CONNECTION_SETTINGS: Readonly<Record<string, string>> = {
 export const CONNECTION_OPTIONS = Object.entries(CONNECTION_SETTINGS)
   .map(([name, value]) => `-c ${name}=${value}`)
   .join(' ');
+
+/**
+ * For the nodes of a Citus cluster, which plan each statement anew: Citus 13.2 adds a plan to a kept one whenever it runs on the
+ * node's own shard, and never frees it (https://github.com/citusdata/citus/pull/8824).
+ */
+export const NODE_OPTIONS = `${CONNECTION_OPTIONS} -c plan_cache_mode=force_custom_plan`;

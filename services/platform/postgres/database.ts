@@ -5,7 +5,7 @@ import { fromPostgresText } from '../instants.ts';
 import type { Logger } from '../logging/logger.ts';
 import { NO_TELEMETRY, type Telemetry } from '../observability/telemetry.ts';
 import { closeAbandoned, StatementTimeout, send } from './abandoned-statements.ts';
-import { CONNECTION_OPTIONS } from './connection-settings.ts';
+import { CONNECTION_OPTIONS, NODE_OPTIONS } from './connection-settings.ts';
 import { asServiceError, connectionFault } from './faults.ts';
 import { measurePool } from './pool-metrics.ts';
 
@@ -39,6 +39,8 @@ export type DatabaseOptions = {
   databaseUrl: string;
   /** Whether named statements are prepared, which needs sessions of PostgreSQL. Default true. */
   prepares?: boolean;
+  /** Whether it is a node of a Citus cluster, entered for its own users. Default false. */
+  isNode?: boolean;
   /** Shown in pg_stat_activity. */
   applicationName: string;
   maxConnections: number;
@@ -59,10 +61,11 @@ const ANSWER_MARGIN_MS = 500;
  * Statements throw ServiceError UNAVAILABLE if the database is unreachable or overloaded, else pg's own error.
  */
 export function openDatabase(options: DatabaseOptions): Database {
+  const { applicationName, prepares = true, isNode = false, telemetry = NO_TELEMETRY } = options;
   const config = {
     connectionString: options.databaseUrl,
-    application_name: options.applicationName,
-    options: CONNECTION_OPTIONS,
+    application_name: applicationName,
+    options: isNode ? NODE_OPTIONS : CONNECTION_OPTIONS,
     max: options.maxConnections,
     connectionTimeoutMillis: 750,
     idleTimeoutMillis: IDLE_FOR_MS,
@@ -77,9 +80,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     if (!closing.signal.aborted) options.logger.warn({ err: error }, 'idle database connection lost');
   });
   pool.on('connect', (client) => client.on('error', () => {}));
-  const { applicationName, prepares = true, telemetry = NO_TELEMETRY } = options;
-  const { tracing } = telemetry;
-  const watch: StatementWatch = { answers: 0, applicationName, prepares, hasNodes: false, tracing };
+  const watch = { answers: 0, applicationName, prepares, hasNodes: isNode, tracing: telemetry.tracing };
   const giveBack = (client: PoolClient, fault?: unknown) => {
     if (fault instanceof StatementTimeout)
       void closeAbandoned(client, fault, { config, closing: closing.signal });
@@ -187,10 +188,9 @@ async function transaction<T>(
 /** @returns the error of the rollback, or undefined. */
 async function rollBack(client: PoolClient, error: unknown): Promise<unknown> {
   if (error instanceof ServiceError && error.cause instanceof StatementTimeout) return error.cause;
-  return send(client, { text: 'ROLLBACK' }).then(
-    () => undefined,
-    (fault: unknown) => fault,
-  );
+  return send(client, { text: 'ROLLBACK' })
+    .then(() => undefined)
+    .catch((fault: unknown) => fault);
 }
 
 const parseTimestamp = types.getTypeParser(types.builtins.TIMESTAMPTZ);

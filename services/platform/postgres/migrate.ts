@@ -23,6 +23,9 @@ export type MigrationOptions = {
 /** "srs1" in ASCII: the advisory lock that serializes the migrations of all our schemas. */
 const MIGRATION_LOCK = 0x73727331;
 
+/** A firewall can drop packets without a word. */
+const CONNECT_TIMEOUT_MS = 10_000;
+
 /** Longer than any migration should take: each statement must be short. */
 const MIGRATION_LOCK_WAIT_MS = 300_000;
 
@@ -110,7 +113,11 @@ export async function migrate({
   logger,
   lockWaitMs = MIGRATION_LOCK_WAIT_MS,
 }: MigrationOptions): Promise<string[]> {
-  const client = new Client({ connectionString: databaseUrl, application_name: `${schema}-migrate` });
+  const client = new Client({
+    connectionString: databaseUrl,
+    application_name: `${schema}-migrate`,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+  });
   client.on('error', () => {});
   await client.connect().catch((error: unknown) => {
     throw unreachable(databaseUrl, error);

@@ -52,7 +52,7 @@ export const CREATE_DATABASE =
   "CREATE DATABASE name TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C.UTF-8' (on PostgreSQL 17 or newer also LOCALE_PROVIDER builtin BUILTIN_LOCALE 'C.UTF-8')";
 
 /** Host, port and name of the URL, without user and password. */
-function placeOf(databaseUrl: string): string {
+export function placeOf(databaseUrl: string): string {
   if (!URL.canParse(databaseUrl)) return 'of DATABASE_URL';
   const { hostname, port, pathname } = new URL(databaseUrl);
   return `${hostname || 'localhost'}:${port || 5432}${pathname}`;

@@ -26,7 +26,7 @@ export async function checkCitus(db: Queryable): Promise<Finding[]> {
   const [role] = await query<{ coordinator: boolean }>(IS_COORDINATOR);
   if (role?.coordinator !== true)
     return [
-      bad('DATABASE_URL names a worker', 'name the coordinator: new materials and deletions lock there'),
+      bad('DATABASE_URL names a worker first', 'name the coordinator first: it has accounts and reminders'),
     ];
   if (!(await isDistributed(db)))
     return [warning('the tables are not distributed', 'run npm run migrate -- --distribute')];

@@ -2,6 +2,7 @@
 import { oneLine } from '../../platform/errors.ts';
 import { runCommand } from '../../platform/process/command.ts';
 import { checkDatabase } from './check-database.ts';
+import { checkHosts } from './check-hosts.ts';
 import { checkOidc } from './check-oidc.ts';
 import { checkPeers } from './check-peers.ts';
 import { checkPorts } from './check-ports.ts';
@@ -19,9 +20,9 @@ const HELP = `Checks a deployment from its environment and changes nothing.
   --json   an array of {check, state, found, remedy} instead of a table
   --start  looks at what npm start runs with this environment, as it does without DATABASE_URL
 
-Checks: the variables, PostgreSQL (reachable, version, locale, settings, free connections, migrations), Citus, the pepper,
-Redis (reachable, version, clock, eviction), the gRPC services, TLS certificates, the gateway's tokens and its OpenID provider,
-the mail server, sender, links and push keys of reminders, this machine's ports.
+Checks: the variables, PostgreSQL (reachable, version, locale, settings, free connections, migrations), Citus and each host
+of DATABASE_URL, the pepper, Redis (reachable, version, clock, eviction), the gRPC services, TLS certificates, the gateway's
+tokens and its OpenID provider, the mail server, sender, links and push keys of reminders, this machine's ports.
 States: ok, warning, bad. It shows no secret.
 Exits with 0, with 1 if anything is bad, and with 2 on an error.
 `;
@@ -36,8 +37,9 @@ await runCommand({ name: 'npm run doctor', help: HELP, options, failureCode: 2 }
 
 async function examine(isStart: boolean | undefined): Promise<Finding[]> {
   const { settings, findings } = readSettings(process.env, isStart);
-  const [database, redis, peers, openId, reminders, ports] = await Promise.all([
+  const [database, hosts, redis, peers, openId, reminders, ports] = await Promise.all([
     finish('database', checkDatabase(settings)),
+    finish('hosts', checkHosts(settings)),
     finish('redis', checkRedis(settings.redisUrl)),
     finish('services', checkPeers(settings)),
     finish('openid provider', checkOidc(settings)),
@@ -47,6 +49,7 @@ async function examine(isStart: boolean | undefined): Promise<Finding[]> {
   return [
     ...findings,
     ...database,
+    ...hosts,
     ...redis,
     ...peers,
     ...checkTls(settings.trust.tls, new Date()),

@@ -32,12 +32,12 @@ export async function openCluster(
     const database = openDatabase({
       databaseUrl,
       prepares: place.databaseSessionUrl === undefined,
+      isNode: true,
       applicationName: `scheduling@${new URL(databaseUrl).host}`,
       maxConnections: CONNECTIONS_PER_NODE,
       logger,
       telemetry,
     });
-    database.expectNodes();
     return { database, group: undefined as number | undefined };
   });
   coordinator.expectNodes();
