@@ -11,5 +11,7 @@ await runService({
     'GATEWAY_TOKENS is required; SCHEDULING_URL, ACCOUNTS_URL and REMINDERS_URL default to this machine, GRAPHQL_PORT to 4000.',
   readConfig: readGatewayConfig,
   ports: ({ host, port }) => [{ name: 'GRAPHQL_PORT', host, port }],
+  // Requests of the public API come first.
+  niceness: 10,
   start: (parts) => startGateway({ ...parts, audit: createAudit('gateway') }),
 });

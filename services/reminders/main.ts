@@ -13,5 +13,7 @@ await runService({
     { name: 'REMINDERS_PORT', host, port },
     { name: 'REMINDERS_HTTP_PORT', host, port: httpPort },
   ],
+  // Nobody waits for a reminder as for a response.
+  niceness: 10,
   start: (parts) => startReminders({ ...parts, now: () => new Date() }),
 });

@@ -281,6 +281,9 @@ describe('a secret in a file', () => {
     expect(problemsOf(() => rest({ SERVICE_TOKEN: SECRET, SERVICE_TOKEN_FILE: path }))).toEqual([
       'SERVICE_TOKEN and SERVICE_TOKEN_FILE are both set: remove one of them',
     ]);
+    expect(problemsOf(() => rest({ REDIS_URL_FILE: '/dev/zero' }))).toEqual([
+      'REDIS_URL_FILE names a file of more than 64 KiB: /dev/zero',
+    ]);
     expect(problemsOf(() => rest({ REDIS_URL_FILE: `${folder}/none` }))).toEqual([
       `REDIS_URL_FILE names a file that cannot be read (ENOENT): ${folder}/none`,
     ]);

@@ -20,7 +20,7 @@ beforeAll(async () => {
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const target = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   const trust = { serviceTokens: [], tls: undefined };
-  client = createGrpcClient(definition, { target, trust, caller: 'test', deadlineMs: 1000 });
+  client = createGrpcClient(definition, { target, trust, caller: 'test', deadlineMs: 20_000 });
 });
 afterAll(async () => {
   client.close();
@@ -30,7 +30,8 @@ afterAll(async () => {
 
 /** One message as gRPC frames it: not compressed, its length, its bytes. */
 const framed = (...bytes: number[]) => Buffer.from([0, 0, 0, 0, bytes.length, ...bytes]);
-const ask = () => client.listSnoozes({ userId: 'somebody' }, { requestId: 'test' });
+const ask = (more: { deadlineMs?: number } = {}) =>
+  client.listSnoozes({ userId: 'somebody' }, { requestId: 'test', ...more });
 
 /** The next call that arrives, with its answer's head sent. */
 async function nextCall(): Promise<ServerHttp2Stream> {
@@ -64,7 +65,6 @@ test('a status without a message is an error', async () => {
 });
 
 test('a call whose answer never comes ends at its deadline', async () => {
-  const answer = ask();
-  await nextCall();
+  const answer = ask({ deadlineMs: 300 });
   await expect(answer).rejects.toMatchObject({ reason: 'UNAVAILABLE' });
 });

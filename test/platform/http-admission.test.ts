@@ -35,6 +35,16 @@ test('no more than 128 are at work at once, and no more than 96 reads', async ()
   await app.close();
 });
 
+test('reads find no room where writes have taken it', async () => {
+  const { send, release, app } = startGuarded();
+  for (let index = 0; index < 60; index += 1) expect(await send('POST', `of ${index}`, 1)).toBe(0);
+  for (let index = 0; index < 68; index += 1) expect(await send('GET', `of ${index}`, 1)).toBe(0);
+  expect(await send('GET', 'one more', 1)).toBe(1);
+  expect(await send('POST', 'another', 1)).toBe(1);
+  release();
+  await app.close();
+});
+
 test('one key alone may hold three quarters, and who holds nothing gets the last place', async () => {
   const { send, app, release } = startGuarded();
   expect(await send('GET', 'greedy', 72)).toBe(0);
@@ -106,6 +116,16 @@ test('a key whose writes hang and are refused keeps its reads', async () => {
   const { send, app, release } = startGuarded();
   expect(await send('POST', 'hanging', 120)).toBe(120 - 96);
   expect(await send('GET', 'hanging', 15)).toBe(0);
+  release();
+  await app.close();
+});
+
+test('a connection is told whose it is, also where its request is refused', async () => {
+  const told: string[] = [];
+  const { send, release, app } = startGuarded({ connections: { adopt: (_, key) => void told.push(key) } });
+  await fill(send);
+  expect(await send('GET', 'late', 1)).toBe(1);
+  expect(told).toEqual([...Array.from({ length: 96 }, (_, index) => `of ${index}`), 'late']);
   release();
   await app.close();
 });

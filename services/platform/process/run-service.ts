@@ -1,4 +1,5 @@
 // The process of one service: its command line, configuration, ports, log, telemetry and shutdown.
+import { getPriority, setPriority } from 'node:os';
 import { createLogger, type Logger } from '../logging/logger.ts';
 import { readTelemetryConfig, startTelemetry, type Telemetry } from '../observability/telemetry.ts';
 import { runCommand } from './command.ts';
@@ -17,6 +18,8 @@ type Service<C> = {
   reads: string;
   readConfig: (reader: EnvironmentReader) => C;
   ports: (config: C) => WantedPort[];
+  /** From 0 to 19: how far it gives way to other processes where the CPU is short. Default: as it was started. */
+  niceness?: number;
   /** `close` may use all of SHUTDOWN_TIMEOUT_MS. */
   start: (parts: Parts<C>) => Promise<{ port: number; close(timeoutMs: number): Promise<void> }>;
 };
@@ -40,8 +43,10 @@ async function begin<C extends CommonConfig & { host: string }>({
   name,
   readConfig,
   ports,
+  niceness = 0,
   start,
 }: Service<C>): Promise<RunningProcess> {
+  if (niceness > getPriority()) setPriority(niceness);
   const { config, watching } = readEnvironment(process.env, (reader) => ({
     config: readConfig(reader),
     watching: readTelemetryConfig(reader),

@@ -1,5 +1,7 @@
 // Secrets as files: NAME_FILE names a file that contains the value of NAME, as Docker and Kubernetes mount secrets.
-import { readFileSync } from 'node:fs';
+import { closeSync, openSync, readSync } from 'node:fs';
+
+const MAX_BYTES = 64 * 1024;
 
 /** Each can be given as NAME or as NAME_FILE, not as both. */
 export const SECRETS = [
@@ -31,7 +33,9 @@ export function readSecretFiles(given: Readonly<Record<string, string | undefine
       continue;
     }
     try {
-      read[name] = readFileSync(path, 'utf8').replace(/\r?\n$/, '');
+      const text = readBeginning(path);
+      if (text === undefined) problems.push(`${name}_FILE names a file of more than 64 KiB: ${path}`);
+      else read[name] = text.replace(/\r?\n$/, '');
     } catch (error) {
       const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
       problems.push(`${name}_FILE names a file that cannot be read${code}: ${path}`);
@@ -39,4 +43,18 @@ export function readSecretFiles(given: Readonly<Record<string, string | undefine
   }
   const environment = Object.keys(read).length === 0 ? given : { ...given, ...read };
   return { environment, problems };
+}
+
+/** @returns undefined if the file has more than MAX_BYTES; a pipe or device may never end. */
+function readBeginning(path: string): string | undefined {
+  const bytes = Buffer.alloc(MAX_BYTES + 1);
+  const file = openSync(path, 'r');
+  try {
+    let length = 0;
+    for (let read = 1; read > 0 && length <= MAX_BYTES; length += read)
+      read = readSync(file, bytes, length, bytes.length - length, null);
+    return length > MAX_BYTES ? undefined : bytes.toString('utf8', 0, length);
+  } finally {
+    closeSync(file);
+  }
 }

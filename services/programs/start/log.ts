@@ -1,5 +1,5 @@
 // Where the lines of npm start go: on a terminal into a file, so that they do not scroll the addresses and the key away.
-import { existsSync, renameSync, statSync } from 'node:fs';
+import { renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { destination } from 'pino';
 import { type Audit, createAudit } from '../../platform/logging/audit.ts';
@@ -7,7 +7,7 @@ import { createLogger, createTerminalErrors, type Logger } from '../../platform/
 import type { LogLevel } from '../../platform/process/common-config.ts';
 import { makeWritableFolder } from '../../platform/process/writable-folder.ts';
 
-/** A longer file of an earlier start is kept as log.old. */
+/** A longer file becomes log.old, and a new one begins. */
 const MAX_BYTES = 10 * 1024 * 1024;
 
 export type StartLog = {
@@ -31,8 +31,15 @@ export function openStartLog(dataDir: string, logLevel: LogLevel | undefined): S
   }
   const file = join(dataDir, 'log');
   makeWritableFolder(dataDir);
-  if (existsSync(file) && statSync(file).size > MAX_BYTES) renameSync(file, `${file}.old`);
   const lines = destination({ dest: file, mode: 0o600, sync: true });
+  let bytes = statSync(file).size;
+  lines.on('write', (written) => {
+    bytes += written;
+    if (bytes <= MAX_BYTES) return;
+    renameSync(file, `${file}.old`);
+    lines.reopen();
+    bytes = 0;
+  });
   // A full disk must not stop the services.
   lines.on('error', () => {});
   return {
