@@ -20,6 +20,9 @@ import { startSystem } from '../support/system.ts';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
+/** How many bars of the retention by interval, each with its n, have a label. */
+const LABELS = `Chart.getChart(document.querySelector('[aria-label="Retention by interval"] canvas')).scales.x.ticks.length`;
+
 type Violation = { id: string; impact: string; nodes: { html: string; failureSummary: string }[] };
 
 /** Rules of accessibility that a page breaks, with where; `rules` empty: all. */
@@ -145,12 +148,13 @@ describe.runIf(hasBrowser('the looks of the dashboard'))(
       await page.close();
     });
 
-    test('fits a phone without scrolling sideways', async () => {
+    test('fits a phone without scrolling sideways, and labels each share with its n', async () => {
       const { page } = await dashboard.openAt('#/', { viewport: { width: 360, height: 740 } });
       const tooWide: string[] = [];
       await walk(page, async (name) => {
         const width = Number(await page.evaluate('document.documentElement.scrollWidth'));
         if (width > 360) tooWide.push(`${name}: ${width}`);
+        if (name === 'overview') expect(await page.evaluate(LABELS)).toBe(5);
         await screenshot(page, `dashboard-${name}-phone`);
       });
       expect(tooWide).toEqual([]);

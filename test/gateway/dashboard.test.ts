@@ -9,7 +9,8 @@ const FIGURES = `query ($id: ID) { user(id: $id) {
   window: stats(days: 30) { forecast { overdue dueNow days { count } } retention { total { reviews retention }
     bands { band count { reviews recalled retention } } days { count { reviews recalled } } }
     distributions { easeFactors { count } intervals { count } } }
-  both: stats(days: 60) { retention { total { reviews } bands { band count { reviews recalled } } } }
+  both: stats(days: 60) { retention { total { reviews } bands { band count { reviews recalled } }
+    days { count { reviews recalled } } } }
   year: stats(days: 365) { activity { days { date count } currentStreakDays } } } }`;
 
 describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeout: 60_000 }, () => {
@@ -94,11 +95,11 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
       `${both.retention.total.reviews - retention.total.reviews} in the 30 before`,
     ]);
     expect((await tile('Streak'))[0]).toMatch(new RegExp(`^${year.activity.currentStreakDays} day`));
-    expect((await tile('Retention, all'))[0]).toBe(`${percent(retention.total.retention)} %`);
+    expect((await tile('Retention, all'))[0]).toBe(`${percent(retention.total.retention)}\u00a0%`);
     const [ripe, ripeInBoth] = [mature(retention.bands), mature(both.retention.bands)];
     const [share, more] = await tile('Mature, 21 days or more');
-    expect(share).toBe(`${ripe.share} %`);
-    expect(more).toMatch(new RegExp(`^n = ${ripe.n}; before \\d+ % of ${ripeInBoth.n - ripe.n}$`));
+    expect(share).toBe(`${ripe.share}\u00a0%`);
+    expect(more).toMatch(new RegExp(`^n = ${ripe.n}; before \\d+\u00a0% of ${ripeInBoth.n - ripe.n}$`));
 
     const drawn = (name: string, set = 0) =>
       page.evaluate(
@@ -112,22 +113,30 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     const bands: { count: Recall & { retention: number | null } }[] = retention.bands;
     expect(await drawn('Retention by interval')).toEqual(bands.map(({ count }) => percent(count.retention)));
     const labels = `Chart.getChart(document.querySelector('[aria-label="Retention by interval"] canvas')).data.labels`;
-    expect(await page.evaluate(labels)).toContainEqual(['7–20 days', `n = ${bands[2]?.count.reviews}`]);
+    expect(await page.evaluate(labels)).toContainEqual(['7–20\u00a0d', `n = ${bands[2]?.count.reviews}`]);
     // Whole weeks of twice 30 days, today last.
     const weeks = (await drawn('Retention over time')) as unknown[];
     const { share: lastWeek } = shareOf(retention.days.slice(-7));
     // A week without reviews has no point.
     expect([weeks.length, weeks.at(-1)]).toEqual([8, Number.isNaN(lastWeek) ? null : lastWeek]);
+    const colors = `Chart.getChart(document.querySelector('[aria-label="Retention over time"] canvas')).data.datasets[0].pointBackgroundColor`;
+    const [faint, grey, blue] = ['#b9c6e6', '#98a3b5', '#2f5fd0'];
+    expect(await page.evaluate(colors)).toEqual(
+      weeks.map((_, week) => {
+        const { n } = shareOf(both.retention.days.slice(4 + 7 * week, 11 + 7 * week));
+        return n < 10 ? faint : week < 4 ? grey : blue;
+      }),
+    );
 
     await page.locator('[aria-label="Retention by interval"] canvas').hover();
     const told = `Chart.getChart(document.querySelector('[aria-label="Retention by interval"] canvas')).tooltip.body?.[0].lines[0]`;
     const middle = bands[2]?.count ?? { reviews: 0, recalled: 0, retention: null };
-    const text = `${percent(middle.retention) ?? '–'}${middle.retention === null ? '' : ' %'}: ${middle.recalled} of ${middle.reviews} review`;
+    const text = `${percent(middle.retention) ?? '–'}${middle.retention === null ? '' : '\u00a0%'}: ${middle.recalled} of ${middle.reviews} review`;
     await expect.poll(() => page.evaluate(told)).toContain(text);
     await page.locator('[data-index="364"]').hover();
     await page.locator('.tip').getByText(`: ${today} review`).waitFor();
 
-    await page.getByLabel('Window, with the one before').selectOption('90 days');
+    await page.getByLabel('Window, compared with the one before').selectOption('90 days');
     await page.getByText('Reviews, 90 days').waitFor();
     expect(((await drawn('Forecast')) as unknown[]).length).toBe(90);
     expect(((await drawn('Retention over time')) as unknown[]).length).toBe(25);
@@ -138,6 +147,28 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     expect(rows.map((row) => row.split('\t'))).toEqual(
       year.activity.days.map(({ date, count }: { date: string; count: number }) => [date, String(count)]),
     );
+    await page.close();
+  });
+
+  test('on paper charts are as wide as the paper, and light whatever the screen is', async () => {
+    const { page } = await dashboard.openAt(`#/users/${dashboard.seeded.userId}`, { colorScheme: 'dark' });
+    await page.locator('canvas').last().waitFor();
+    const colors = `[document.body, document.querySelector('canvas')].map((element) => element === document.body
+      ? getComputedStyle(element).color
+      : Chart.getChart(element).data.datasets[0].backgroundColor[0])`;
+    const widest =
+      'Math.max(...[...document.querySelectorAll("canvas")].map(({ clientWidth }) => clientWidth))';
+    const dark = ['rgb(232, 235, 241)', '#83a9ff'];
+    expect(await page.evaluate(colors)).toEqual(dark);
+    expect(await page.evaluate(widest)).toBeGreaterThan(1000);
+    // Added after the page's own listener.
+    await page.evaluate(
+      `addEventListener('beforeprint', () => (globalThis.printed = [...${colors}, ${widest}]))`,
+    );
+    await page.pdf({ format: 'A4' });
+    // A4 and Letter have room for 700 pixels.
+    expect(await page.evaluate('printed')).toEqual(['rgb(27, 34, 48)', '#2f5fd0', 645]);
+    expect(await page.evaluate(colors)).toEqual(dark);
     await page.close();
   });
 
@@ -299,7 +330,7 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     await page.goto(`${dashboard.gateway.origin}/dashboard${path(userId, `/materials/${good}`)}`);
     const link = page.getByRole('link', { name: 'https://example.com/a?b=c#d' });
     expect(await link.getAttribute('rel')).toBe('noopener noreferrer');
-    await page.getByText('If graded 4: due in 1 day, ease 1.96').waitFor();
+    await page.getByText('Due in 1 day, ease 1.96').waitFor();
     const history = "Chart.getChart(document.querySelector('[aria-label=History] canvas')).data.datasets[0]";
     expect(await page.evaluate(`${history}.data.map(({ y }) => y)`)).toEqual([1, 6, 1]);
     expect(await page.evaluate(`${history}.pointStyle`)).toEqual(['circle', 'circle', 'triangle']);

@@ -10,7 +10,7 @@ export const whole = (value) => number.format(value);
 export const counted = (count, noun) => `${whole(count)} ${noun}${plural.select(count) === 'one' ? '' : 's'}`;
 
 /** Share from 0 to 1. @param {number | null} share */
-export const percent = (share) => (share === null ? '–' : `${Math.round(share * 100)} %`);
+export const percent = (share) => (share === null ? '–' : `${Math.round(share * 100)}\u00a0%`);
 
 /** @param {string} text A value of an enumeration. */
 export const spoken = (text) => text.charAt(0) + text.slice(1).toLowerCase().replaceAll('_', ' ');
@@ -25,6 +25,8 @@ const BANDS = {
 };
 /** @param {string} band */
 export const bandName = (band) => BANDS[band] ?? band;
+/** @param {string} band */
+export const shortBandName = (band) => bandName(band).replace(' days', '\u00a0d');
 
 /** @param {string} date YYYY-MM-DD @param {Intl.DateTimeFormatOptions} [options] */
 export function day(date, options = { day: 'numeric', month: 'short' }) {

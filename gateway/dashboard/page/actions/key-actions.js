@@ -21,7 +21,7 @@ export const nameOf = ({ name }) => name || 'without a name';
 
 /** The buttons of a key; a revoked one has none. @param {Context} context @param {User} user @param {ApiKey} key */
 export function keyActions(context, user, key) {
-  if (key.revokedAt !== null) return '–';
+  if (key.revokedAt !== null) return null;
   const about = (/** @type {string} */ action) => ({ 'aria-label': `${action} ${nameOf(key)}, ${key.id}` });
   return h(
     'div',

@@ -49,21 +49,25 @@ export function options(unit, figures) {
       },
     },
     scales: {
-      x: { grid: { display: false }, ticks: { maxRotation: 0, autoSkipPadding: 12 } },
+      x: { grid: { display: false }, ticks: { maxRotation: 0, autoSkip: true, autoSkipPadding: 12 } },
       y: { beginAtZero: true, title: { display: true, text: unit }, ticks: { precision: 0 } },
     },
   };
 }
 
 /**
- * @typedef {{ label: string | string[], value: number | null, title?: string, text: string, color?: string, isFaint?: boolean }} Datum
- * `label`: one line or several; `text`: the tooltip; `color`: overrides the default; `isFaint`: rests on little.
+ * @typedef {{ label: string | string[], value: number | null, title?: string, text: string, color?: string }} Datum
+ * `label`: one line or several; `text`: the tooltip; `color`: overrides the default.
  */
+
+/** So many bars have room for their labels on a phone, too. */
+const ALL_LABELLED = 5;
 
 /** @param {readonly Datum[]} data @param {string} unit @param {number} [max] @returns {ConfigOf} */
 export function bars(data, unit, max) {
   return (color) => {
     const common = options(unit, (index) => told(data[index]));
+    common.scales.x.ticks.autoSkip = data.length > ALL_LABELLED;
     return {
       type: 'bar',
       data: {
@@ -94,7 +98,7 @@ export function barsWithSum(data, unit) {
     config.data.datasets[0].order = 1;
     config.data.datasets.push({
       ...{ type: 'line', data: data.map(({ sum }) => sum), yAxisID: 'sum' },
-      ...{ borderColor: color('line-strong'), borderWidth: 2, pointRadius: 0, stepped: 'middle' },
+      ...{ borderColor: color('muted'), borderWidth: 2, pointRadius: 0, stepped: 'middle' },
     });
     const title = { display: true, text: `${unit} in all` };
     config.options.scales.sum = {
@@ -110,7 +114,7 @@ export function barsWithSum(data, unit) {
   };
 }
 
-/** A line with gaps for missing values. Faint points rest on little. @param {readonly Datum[]} data @param {string} unit @param {number} max @returns {ConfigOf} */
+/** A line with gaps for missing values. @param {readonly Datum[]} data @param {string} unit @param {number} max @returns {ConfigOf} */
 export function line(data, unit, max) {
   return (color) => ({
     type: 'line',
@@ -121,11 +125,11 @@ export function line(data, unit, max) {
           data: data.map(({ value }) => value),
           borderColor: color('accent'),
           backgroundColor: color('accent'),
-          pointBackgroundColor: data.map(({ isFaint }) => color(isFaint ? 'faint' : 'accent')),
-          pointBorderColor: data.map(({ isFaint }) => color(isFaint ? 'faint' : 'accent')),
+          pointBackgroundColor: data.map((datum) => color(datum.color ?? 'accent')),
+          pointBorderColor: data.map((datum) => color(datum.color ?? 'accent')),
           segment: {
             borderColor: (/** @type {{ p1DataIndex: number }} */ { p1DataIndex }) =>
-              color(data[p1DataIndex]?.isFaint ? 'faint' : 'accent'),
+              color(data[p1DataIndex]?.color ?? 'accent'),
           },
           borderWidth: 2,
           pointRadius: 3,

@@ -3,12 +3,16 @@
 import { h } from '../dom.js';
 import { options, told } from './charts.js';
 
-const HALF_DAY_MS = 43_200_000;
+const DAY_MS = 86_400_000;
+const MAX_STEPS = 6;
 
-/** Sets ticks on days instead of round numbers of milliseconds. @param {import('chart.js').Scale} axis */
+/** Sets ticks that are a day apart or more, instead of round numbers of milliseconds. @param {import('chart.js').Scale} axis */
 function setEvenTicks(axis) {
-  const step = (axis.max - axis.min) / 6;
-  axis.ticks = [0, 1, 2, 3, 4, 5, 6].map((index) => ({ value: axis.min + index * step }));
+  const { min, max } = axis;
+  const steps = Math.min(MAX_STEPS, Math.max(1, Math.floor((max - min) / DAY_MS)));
+  axis.ticks = Array.from({ length: steps + 1 }, (_, index) => ({
+    value: min + (index * (max - min)) / steps,
+  }));
 }
 
 /** Sets ticks on intervals that people know. @param {import('chart.js').Scale} axis */
@@ -31,7 +35,7 @@ export function history(data, unit, dayOf) {
     const colors = data.map(({ quality }) => color(`grade-${quality}`));
     const times = data.map(({ timeMs }) => timeMs);
     const [first = 0, last = 0] = [Math.min(...times), Math.max(...times)];
-    const margin = Math.max((last - first) * 0.03, HALF_DAY_MS);
+    const margin = Math.max((last - first) * 0.03, DAY_MS / 2);
     const range = { min: first - margin, max: last + margin };
     const ticks = {
       ...common.scales.x.ticks,

@@ -61,8 +61,8 @@ function schedule({ timeZone }, material) {
     ['Repetitions', material.repetitions],
     ['Last reviewed', instant(material.lastReviewed, timeZone)],
     ['Created', instant(material.createdAt, timeZone)],
-    ['ID', shortId(material.id)],
     ['Changed', `${instant(material.updatedAt, timeZone)} (revision ${material.revision})`],
+    ['ID', shortId(material.id)],
   ];
   return card(
     'Schedule',
@@ -77,12 +77,7 @@ function schedule({ timeZone }, material) {
 /** @param {Material} material */
 function previews({ previews }) {
   const one = (/** @type {Material['previews'][number]} */ { quality, schedule: { interval, ef } }) =>
-    h(
-      'li',
-      {},
-      grade(quality),
-      ` If graded ${quality}: due in ${counted(interval, 'day')}, ease ${ef.toFixed(2)}`,
-    );
+    h('li', {}, grade(quality), ` Due in ${counted(interval, 'day')}, ease ${ef.toFixed(2)}`);
   return card('If graded now', h('ul', { class: 'plain' }, previews.map(one)));
 }
 

@@ -3,8 +3,8 @@
 import { bars, barsWithSum, chart, line } from '../charts/charts.js';
 import { figure } from '../charts/figure.js';
 import { heatLegend, heatMap } from '../charts/heat-map.js';
-import { spansOf } from '../charts/periods.js';
-import { bandName, counted, day, longDay, percent, whole } from '../format.js';
+import { halves, spansOf } from '../charts/periods.js';
+import { bandName, counted, day, longDay, percent, shortBandName, whole } from '../format.js';
 
 /** @param {Overview} user */
 export function forecast({ window: { forecast } }) {
@@ -58,7 +58,8 @@ const toPercent = (share) => (share === null ? null : Math.round(share * 100));
 /** @param {Overview} user @param {number} length Days of the window. */
 export function retentionByBand({ window: { retention } }, length) {
   const data = retention.bands.map(({ band, count }) => ({
-    label: [bandName(band), `n = ${whole(count.reviews)}`],
+    title: bandName(band),
+    label: [shortBandName(band), `n = ${whole(count.reviews)}`],
     value: toPercent(count.retention),
     text: `${percent(count.retention)}: ${recalledOf(count)}`,
     color: count.reviews < FEW_REVIEWS ? 'faint' : 'accent',
@@ -83,16 +84,17 @@ const FAINT = `Faint: fewer than ${FEW_REVIEWS} reviews`;
 export function retentionOverTime({ both: { retention } }, length) {
   const isByWeek = length > 7;
   const spans = spansOf(retention.days, isByWeek ? 7 : 1);
+  const [first] = halves(retention.days).window;
   const data = spans.map(({ date, count }) => ({
     label: day(date),
     title: isByWeek ? `Week from ${longDay(date)}` : longDay(date),
     value: toPercent(count.retention),
     text: `${percent(count.retention)}: ${recalledOf(count)}`,
-    isFaint: count.reviews < FEW_REVIEWS,
+    color: count.reviews < FEW_REVIEWS ? 'faint' : date < (first?.date ?? '') ? 'line-strong' : 'accent',
   }));
   return figure({
     title: 'Retention over time',
-    note: `Share graded 3 or better by ${isByWeek ? 'week' : 'day'}, in the window and the one before. ${FAINT}`,
+    note: `Share graded 3 or better by ${isByWeek ? 'week' : 'day'}, the window before in grey. ${FAINT}`,
     columns: [isByWeek ? 'Week from' : 'Day', ...RETENTION_COLUMNS],
     rows: spans.map(({ date, count }) => [date, ...cells(count)]),
     drawing: () => chart('Retention over time', line(data, '% recalled', 100)),
@@ -123,7 +125,8 @@ export function easeFactors({ window: { distributions } }) {
 /** @param {Overview} user */
 export function intervals({ window: { distributions } }) {
   const data = distributions.intervals.map(({ band, count }) => ({
-    label: bandName(band),
+    title: bandName(band),
+    label: shortBandName(band),
     value: count,
     text: counted(count, 'material'),
   }));

@@ -58,7 +58,7 @@ function figures(user, days) {
     filterForm(
       `#/users/${user.id}`,
       'bar',
-      choice('Window, with the one before', 'days', options, String(days)),
+      choice('Window, compared with the one before', 'days', options, String(days)),
     ),
     totals(user, days),
     h(
@@ -108,7 +108,7 @@ function hardest({ id, window }) {
   ]);
   const section = card(
     'Hardest materials',
-    table('Hardest materials', ['Material', ...RETENTION_COLUMNS], rows),
+    table('Hardest materials', ['Material', ...RETENTION_COLUMNS], rows, 'stacks'),
   );
   section.classList.add('wide');
   return section;

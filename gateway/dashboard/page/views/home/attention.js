@@ -2,7 +2,7 @@
 /** @import { Child, Context, Home, View } from '../../types.d.ts' */
 import { FailedCallError, request } from '../../api.js';
 import { h } from '../../dom.js';
-import { distance, instant, whole } from '../../format.js';
+import { counted, distance, instant, whole } from '../../format.js';
 import { missingPart } from '../../parts.js';
 import { OFF_REASONS } from '../../reminder-words.js';
 import { card, empty, pager, requestIdOf, shortId, table } from '../../ui.js';
@@ -38,31 +38,28 @@ export function attention({ backlogGrowing, streakBroken }, [refusedKeys, emailO
     h(
       'ul',
       { class: 'plain' },
-      item(backlogGrowing, '#/?filter=BACKLOG_GROWING', 'with a growing backlog', [
+      item(backlogGrowing, '#/?filter=BACKLOG_GROWING', 'learner', 'with a growing backlog', [
         'At least 20 due, and half as many again as a week ago',
       ]),
-      item(streakBroken, '#/?filter=STREAK_BROKEN', 'whose streak has just broken', [
+      item(streakBroken, '#/?filter=STREAK_BROKEN', 'learner', 'whose streak has just broken', [
         '7 days or more in a row, then none yesterday and today',
       ]),
-      item(refusedKeys, '#/refused-keys', refusedKeys === 1 ? 'revoked key still in use' : REVOKED, [
-        'Refused in the last 7 days',
-      ]),
-      item(emailOff, '#/email-off', 'with e-mail switched off', [
+      item(refusedKeys, '#/refused-keys', 'revoked key', 'still in use', ['Refused in the last 7 days']),
+      item(emailOff, '#/email-off', 'learner', 'with e-mail switched off', [
         'In the last 7 days: in the settings, by the link in a mail, or by the mail server',
       ]),
     ),
   );
 }
 
-const REVOKED = 'revoked keys still in use';
-
-/** Nothing for a part that is switched off. @param {number | FailedCallError} count @param {string} href @param {string} what @param {Child} means */
-function item(count, href, what, means) {
+/** Nothing for a part that is switched off. @param {number | FailedCallError} count @param {string} href @param {string} unit @param {string} what @param {Child} means */
+function item(count, href, unit, what, means) {
   if (count instanceof FailedCallError && count.code === 'INVALID_REQUEST') return null;
+  const name = count instanceof FailedCallError ? `? ${unit}s ${what}` : `${counted(count, unit)} ${what}`;
   const [head, tail] =
     count instanceof FailedCallError
-      ? [`? ${what}`, [count.message, ' ', requestIdOf(count)]]
-      : [count === 0 ? `0 ${what}` : h('a', { href }, `${whole(count)} ${what}`), means];
+      ? [name, [count.message, ' ', requestIdOf(count)]]
+      : [count === 0 ? name : h('a', { href }, name), means];
   return h('li', {}, head, h('br'), h('small', { class: 'muted' }, tail));
 }
 
