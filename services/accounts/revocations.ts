@@ -133,9 +133,8 @@ function openConnection(databaseUrl: string): Client {
 /** undefined for an invalid payload. A proof can come from another instance. */
 function readNotification(payload: string): Announcement | { proof: string } | undefined {
   try {
-    const event: unknown = JSON.parse(payload);
-    if (typeof event !== 'object' || event === null) return undefined;
-    const [[name, value] = ['', ''], ...others] = Object.entries(event);
+    const entries: [string, unknown][] = Object.entries(JSON.parse(payload));
+    const [[name, value] = ['', ''], ...others] = entries;
     if (typeof value !== 'string' || others.length > 0) return undefined;
     switch (name) {
       case 'revokedApiKeyId':

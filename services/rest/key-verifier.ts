@@ -100,7 +100,7 @@ export function createKeyVerifier(apiKeys: Clients['apiKeys'], metrics: Metrics 
       }
       if (inFlight.size >= MAX_IN_FLIGHT) {
         note('overloaded');
-        throw new ServiceError('UNAVAILABLE', { retryAfterSeconds: 1 });
+        throw new ServiceError('UNAVAILABLE');
       }
       note('miss');
       return begin(presented, call);

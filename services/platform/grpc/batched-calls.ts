@@ -87,7 +87,7 @@ type BatchResponse<R> = { responses: readonly R[]; failedRequests: { [index: num
 /** `batchCalls` for an rpc that answers several requests of users with `responses` and `failed_requests`. */
 export function batchRpc<Q extends { userId?: string }, R>(
   rpc: (batch: { requests: Q[] }, call: CallOptions) => Promise<BatchResponse<R>>,
-  options: Pick<BatchOptions<Q>, 'deadlineMs' | 'goesAlone'>,
+  options: Omit<BatchOptions<Q>, 'fairnessKeyOf'>,
 ): (request: Q, call: CallOptions) => Promise<R> {
   return batchCalls(async (requests, call) => toOutcomes(await rpc({ requests: [...requests] }, call)), {
     ...options,

@@ -28,7 +28,7 @@ const COPIES = {
   search: 'scheduling.material_search (user_id, material_id, create_time, title, content, source_url)',
   reviews: `scheduling.reviews (user_id, material_id, revision, review_id, quality, review_time,
     before_ease_factor_hundredths, before_interval_days, before_repetitions, before_next_review_time,
-    after_ease_factor_hundredths, after_interval_days, after_repetitions, after_next_review_time)`,
+    after_ease_factor_hundredths, after_interval_days, after_repetitions, after_next_review_time, x_request_id)`,
   snoozes:
     'scheduling.snoozes (user_id, snooze_id, snooze_until_time, reason, create_time, actor, x_request_id)',
   snoozedMaterials: `scheduling.snoozed_materials (user_id, snooze_id, material_id, revision, position,
@@ -128,6 +128,7 @@ function reviewRows({ userId }: Learner, { reviews }: LearnerMaterial): Cell[][]
     ...[userId, review.materialId, review.revision, review.reviewId, review.quality, review.reviewTime],
     ...[before.easeFactorHundredths, before.intervalDays, before.repetitions, before.nextReviewTime],
     ...[after.easeFactorHundredths, after.intervalDays, after.repetitions, after.nextReviewTime],
+    review.requestId,
   ]);
 }
 

@@ -51,7 +51,7 @@ export function makeMaterial(options: {
     const reviewTime = new Date(Math.max(habit.timeOf(day, random), createTime.getTime() + 60_000));
     if (reviewTime.getTime() >= habit.nowMs) break;
     const quality = drawGrade(recallOf(habit.recall + ease, intervalDays, dueDay - day), random);
-    const grade = { reviewId: newId(reviewTime), quality, reviewTime };
+    const grade = { reviewId: newId(reviewTime), quality, reviewTime, requestId: newId(reviewTime) };
     const outcome = reviewMaterial(material, grade);
     material = outcome.material;
     reviews.push(outcome.review);
