@@ -16,10 +16,11 @@ afterAll(async () => {
 });
 
 const list = (request = {}) => here.accounts.apiKeys.listRefusedApiKeys(request, CALL);
-const verify = (key: string) =>
+/** Again where a crowd leaves no connection in time. */
+const verify = (key: string): Promise<string> =>
   here.accounts.apiKeys.verifyApiKey({ key }, CALL).then(
     () => 'valid',
-    ({ reason }) => reason,
+    ({ reason }) => (reason === 'UNAVAILABLE' ? verify(key) : reason),
   );
 const minutesOf = async (apiKeyId: string) =>
   (await list({ pageSize: 100 })).apiKeys.find((key) => key.apiKeyId === apiKeyId)?.refusedMinutes;
@@ -58,6 +59,37 @@ test('a flood with a revoked key does not touch its row again within the minute'
   const before = await versionOf();
   await Promise.all(Array.from({ length: 50 }, () => verify(key)));
   expect(await versionOf()).toEqual(before);
+});
+
+test('the use of a valid key is noted once a minute, however often it is used', async () => {
+  const { userId, apiKeyId, key } = await here.createUser();
+  const noted = async () =>
+    (await here.accounts.apiKeys.listApiKeys({ userId }, CALL)).apiKeys[0]?.lastUsedTime;
+  const move = (interval: string) =>
+    sql.query(
+      'UPDATE accounts.api_keys SET last_used_time = last_used_time - $2::interval WHERE api_key_id = $1',
+      [apiKeyId, interval],
+    );
+  expect(await noted()).toBeNull();
+  expect(await verify(key)).toBe('valid');
+  await expect.poll(noted).not.toBeNull();
+  await move('30 seconds');
+  const first = await noted();
+  await Promise.all(Array.from({ length: 20 }, () => verify(key)));
+  // One that is not noted yet would come before this one.
+  const other = await here.createUser();
+  await verify(other.key);
+  await expect
+    .poll(
+      async () =>
+        (await here.accounts.apiKeys.listApiKeys({ userId: other.userId }, CALL)).apiKeys[0]?.lastUsedTime,
+    )
+    .not.toBeNull();
+  expect(await noted()).toEqual(first);
+  await move('1 minute');
+  const moved = await noted();
+  await verify(key);
+  await expect.poll(noted).not.toEqual(moved);
 });
 
 test('valid, unknown and mistyped keys are not listed, and neither is a key last sent over 7 days ago', async () => {

@@ -53,12 +53,42 @@ async function watch(revocations: Revocations) {
   return { events, end };
 }
 const beats = (events: object[]) => events.filter((event) => 'heartbeat' in event).length;
+/** Of both instances, as PostgreSQL counts them. */
+async function openConnections(): Promise<number> {
+  const { rows } = await administrator.query<{ count: string }>(
+    "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'accounts-revocations'",
+  );
+  return Number(rows[0]?.count);
+}
 
 test('a caller who is already gone is not watched for', async () => {
   await watch(here);
   const events: object[] = [];
   await here.watch(async (event) => void events.push(event), AbortSignal.abort());
   expect(events).toEqual([]);
+});
+
+test('a caller hears a beat at once, and nothing more once it has gone', async () => {
+  await watch(here);
+  const gone: object[] = [];
+  const going = new AbortController();
+  const ended = here.watch(async (event) => void gone.push(event), going.signal);
+  expect(gone).toEqual([{ heartbeat: {} }]);
+  const stays = await watch(here);
+  going.abort();
+  await ended;
+  const heard = gone.length;
+  await notify('{"revokedApiKeyId":"k"}');
+  await expect.poll(() => stays.events).toContainEqual({ revokedApiKeyId: 'k' });
+  expect(gone).toHaveLength(heard);
+});
+
+test('an instance that is closed ends its streams, closes its connections and logs nothing', async () => {
+  const [one] = [await watch(here), await watch(there)];
+  await Promise.all([here.close(), there.close()]);
+  expect(await one.end).toBe('UNAVAILABLE');
+  expect([here.isListening(), there.isListening(), lines]).toEqual([false, false, []]);
+  await expect.poll(openConnections).toBe(0);
 });
 
 test('two instances beat on one channel and hear the same, each told by its own proofs', async () => {
@@ -102,6 +132,49 @@ test.each([
   },
 );
 
+test('each break is logged and closes its connections, and a stream that it has ended hears of no event after it', async () => {
+  const [before] = [await watch(here), await watch(there)];
+  await notify('once!');
+  expect(await before.end).toBe('UNAVAILABLE');
+  const heard = before.events.length;
+  const [after] = [await watch(here), await watch(there)];
+  await notify('{"revokedApiKeyId":"k"}');
+  await expect.poll(() => after.events).toContainEqual({ revokedApiKeyId: 'k' });
+  expect(before.events).toHaveLength(heard);
+  await notify('again!');
+  expect(await after.end).toBe('UNAVAILABLE');
+  await Promise.all([watch(here), watch(there)]);
+  expect(lines.map(({ err }) => err.message)).toEqual(
+    ['once!', 'once!', 'again!', 'again!'].map((text) => `an invalid notification: ${text}`),
+  );
+  await expect.poll(openConnections).toBe(4);
+});
+
+test('a notification that is long is logged with its first 200 characters', async () => {
+  const [one] = [await watch(here), await watch(there)];
+  await notify('x'.repeat(300));
+  await one.end;
+  expect(lines[0]?.err.message).toBe(`an invalid notification: ${'x'.repeat(200)}`);
+});
+
+test('an instance whose own proofs do not come back beats no more, whatever it hears of others', async () => {
+  const [one, other] = [await watch(here), await watch(there)];
+  const [, notifier] = connections();
+  let end: string | undefined;
+  void one.end.then((reason) => (end = reason));
+  // What it notifies of now waits for an end of the transaction, which does not come.
+  await notifier?.query('BEGIN');
+  await expect
+    .poll(async () => {
+      await notify('{"proof":"of another instance"}');
+      return end;
+    })
+    .toBe('UNAVAILABLE');
+  expect(lines).toMatchObject([{ err: { message: 'a notification did not come back' } }]);
+  const heard = beats(other.events);
+  await expect.poll(() => beats(other.events)).toBeGreaterThan(heard);
+});
+
 test('a connection whose LISTEN is deaf beats no more: its streams end, and others hear on', async () => {
   const [one, other] = [await watch(here), await watch(there)];
   const [ofHere] = connections();
@@ -130,6 +203,10 @@ test('a break is logged once, however often listening is tried again', async () 
   expect([await one.end, await other.end]).toEqual(['UNAVAILABLE', 'UNAVAILABLE']);
   const tried = connections().length;
   await expect.poll(() => connections().length).toBeGreaterThan(tried + 8);
+  expect([here.isListening(), there.isListening()]).toEqual([false, false]);
+  expect(() => here.watch(async () => {}, new AbortController().signal)).toThrow(
+    expect.objectContaining({ reason: 'UNAVAILABLE' }),
+  );
   await outside.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS true`);
   await outside.end();
   await Promise.all([watch(here), watch(there)]);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ServiceError } from '../../services/platform/errors.ts';
-import { ALL_SCOPES, startSystem, type TestSystem } from '../support/system.ts';
+import { ALL_SCOPES, startSystem, type TestSystem, untilAvailable } from '../support/system.ts';
 
 const CALL = { requestId: 'test' };
 /** Users whose keys are rotated side by side; those of one user are made one by one. */
@@ -14,7 +14,7 @@ afterAll(() => here.stop());
 const setOf = (bits: number) => ALL_SCOPES.filter((_scope, index) => bits & (1 << index));
 
 async function rotate(apiKeyId: string, scopes: string[]): Promise<unknown> {
-  return here.accounts.apiKeys.rotateApiKey({ apiKeyId, scopes }, CALL).then(
+  return untilAvailable(() => here.accounts.apiKeys.rotateApiKey({ apiKeyId, scopes }, CALL)).then(
     ({ apiKey }) => apiKey?.scopes.toSorted(),
     (error: unknown) => (error instanceof ServiceError ? error.reason : error),
   );

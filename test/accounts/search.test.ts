@@ -32,6 +32,8 @@ test('users are found by the beginning of their address in any case, in the orde
   expect(await search('zo_')).toEqual([]);
   expect(await search('zo%')).toEqual([]);
   await expect(search('')).rejects.toMatchObject({ reason: 'INVALID_REQUEST', field: 'email_prefix' });
+  expect(await search('a'.repeat(254))).toEqual([]);
+  await expect(search('a\u0000')).rejects.toMatchObject({ field: 'email_prefix' });
   await expect(search('a'.repeat(255))).rejects.toMatchObject({ field: 'email_prefix' });
   await expect(search('a', 101)).rejects.toMatchObject({ field: 'page_size' });
 });

@@ -130,6 +130,14 @@ describe('what a person did', () => {
     });
   });
 
+  test('has at most 40 letters and 100 subjects', async () => {
+    const userId = await newUser();
+    const subjectIds = Array.from({ length: 100 }, () => randomUUID());
+    const action = 'aZ'.repeat(20);
+    await events.recordUserEvent({ userId, action, subjectIds }, BY_OLGA);
+    expect(await list(userId)).toMatchObject([{ action, subjectIds }]);
+  });
+
   test('is bounded: 200 characters of a caller, 128 of a request id', async () => {
     const userId = await newUser();
     const call = { requestId: 'r'.repeat(500), caller: `gateway/${'o'.repeat(500)}` };
@@ -142,6 +150,8 @@ describe('what a person did', () => {
     ['an unknown user', { userId: randomUUID(), action: 'updateUser' }, 'NOT_FOUND'],
     ['an action with text', { action: 'wrote “Dear Ada”' }, 'INVALID_REQUEST action'],
     ['no action', { action: '' }, 'INVALID_REQUEST action'],
+    ['an action of 41 letters', { action: 'a'.repeat(41) }, 'INVALID_REQUEST action'],
+    ['an action with a digit', { action: 'archive2' }, 'INVALID_REQUEST action'],
     ['a subject that is no id', { action: 'a', subjectIds: ['Ohm’s law'] }, 'INVALID_REQUEST subject_ids'],
     [
       '101 subjects',
@@ -195,6 +205,8 @@ describe('the list of events', () => {
     expect(await actions(userId, { kinds: ['USER_EVENT_KIND_KEY'] })).toEqual(['three', 'two']);
     expect(await actions(userId, { kinds: ['USER_EVENT_KIND_OPERATOR'] })).toEqual(['four', 'three', 'one']);
     expect(await actions(userId, { excludedActions: ['four', 'one'] })).toEqual(['three', 'two']);
+    const twenty = [...Array<string>(19).fill('none'), 'two'];
+    expect(await actions(userId, { excludedActions: twenty })).toEqual(['four', 'three', 'one']);
   });
 
   test.each([
@@ -207,6 +219,8 @@ describe('the list of events', () => {
     ],
     ['an unnamed kind', { kinds: ['USER_EVENT_KIND_UNSPECIFIED' as const] }, 'INVALID_REQUEST kinds'],
     ['a bad action', { excludedActions: ['a b'] }, 'INVALID_REQUEST excluded_actions'],
+    ['21 actions', { excludedActions: Array(21).fill('a') }, 'INVALID_REQUEST excluded_actions'],
+    ['a page of 101', { pageSize: 101 }, 'INVALID_REQUEST page_size'],
   ])('refuses %s', async (_what, request, refused) => {
     expect(await refusal(list(randomUUID(), request))).toBe(refused);
   });

@@ -17,4 +17,4 @@ afterAll(() => system.stop());
 test('5,000 generated requests meet no 5xx and nothing outside the contract', async () => {
   const statuses = await sendAll(api, generateRequests(materialId, 5000, 20_261_121));
   expect([...statuses.keys()].toSorted()).toEqual([200, 201, 400, 404]);
-});
+}, 600_000);

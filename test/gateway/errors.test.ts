@@ -100,6 +100,13 @@ const REFUSALS: [query: string, variables: object, message: string, field?: stri
     'Variable "$input.type": The value is not one of those that are taken here.',
     'type',
   ],
+  // A value that reads like an error.
+  [
+    CREATE,
+    { input: { userId: 'x', title: 'x', type: `${S} cannot represent` } },
+    'Variable "$input.type": The value is not one of those that are taken here.',
+    'type',
+  ],
   [
     CREATE,
     { input: { userId: 'x', title: S, type: 'SIMPLE', titel: S } },

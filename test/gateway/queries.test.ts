@@ -295,3 +295,74 @@ test('every type, field, argument and value of the schema has a description', as
   }
   expect(missing).toEqual([]);
 });
+
+describe('API keys', () => {
+  const FIELDS = 'id name prefix scopes createdAt lastUsedAt revokedAt lastRefusedAt refusedMinutes';
+  const INSTANT = expect.stringMatching(/^2\d{3}-.*T.*Z$/);
+  const send = (key: string) =>
+    system.accounts.apiKeys.verifyApiKey({ key }, { requestId: 'test' }).then(
+      () => 200,
+      () => 401,
+    );
+
+  test('are listed newest first, with what is known of each and what is not', async () => {
+    const { userId, apiKeyId, key } = await system.createUser(['reviews:read']);
+    const { apiKey } = await system.accounts.apiKeys.createApiKey(
+      { userId, name: 'phone' },
+      { requestId: 'test' },
+    );
+    const keys = async () =>
+      (await gateway.query(`{ user(id: "${userId}") { apiKeys { nodes { ${FIELDS} } } } }`)).data.user.apiKeys
+        .nodes;
+    expect(await keys()).toEqual([
+      {
+        ...{ id: apiKey?.apiKeyId, name: 'phone', prefix: apiKey?.keyPrefix, createdAt: INSTANT },
+        scopes: ['materials:read', 'reviews:read', 'profile:read'],
+        ...{ lastUsedAt: null, revokedAt: null, lastRefusedAt: null, refusedMinutes: 0 },
+      },
+      {
+        ...{ id: apiKeyId, name: expect.any(String), prefix: key.slice(0, 17), createdAt: INSTANT },
+        scopes: ['reviews:read'],
+        ...{ lastUsedAt: null, revokedAt: null, lastRefusedAt: null, refusedMinutes: 0 },
+      },
+    ]);
+    expect(await send(key)).toBe(200);
+    await expect.poll(async () => (await keys())[1]).toMatchObject({ lastUsedAt: INSTANT, revokedAt: null });
+    await system.accounts.apiKeys.revokeApiKey({ apiKeyId }, { requestId: 'test' });
+    expect((await keys())[1]).toMatchObject({ revokedAt: INSTANT, lastRefusedAt: null });
+    expect(await send(key)).toBe(401);
+    await expect
+      .poll(async () => (await keys())[1])
+      .toMatchObject({
+        ...{ lastRefusedAt: INSTANT, refusedMinutes: 1 },
+      });
+  });
+
+  test('that are sent though they are revoked are listed with their users, and counted', async () => {
+    const users = [await system.createUser(), await system.createUser()];
+    for (const { apiKeyId, key } of users) {
+      await system.accounts.apiKeys.revokeApiKey({ apiKeyId }, { requestId: 'test' });
+      await send(key);
+    }
+    const page = async (rest: string) =>
+      (
+        await gateway.query(
+          `{ refusedApiKeys(${rest}) { totalCount nodes { apiKey { id refusedMinutes } user { id } } pageInfo { endCursor } } }`,
+        )
+      ).data.refusedApiKeys;
+    const ours = (node: { user: { id: string } }) => users.some(({ userId }) => userId === node.user.id);
+    await expect.poll(async () => (await page('first: 100')).nodes.filter(ours).length).toBe(2);
+    const all = await page('first: 100');
+    expect(all.nodes.filter(ours)).toEqual(
+      expect.arrayContaining(
+        users.map(({ userId, apiKeyId }) => ({
+          ...{ apiKey: { id: apiKeyId, refusedMinutes: 1 }, user: { id: userId } },
+        })),
+      ),
+    );
+    const first = await page('first: 1');
+    const rest = await page(`first: 100, after: "${first.pageInfo.endCursor}"`);
+    expect([first.totalCount, rest.totalCount]).toEqual([all.totalCount, all.totalCount]);
+    expect([...first.nodes, ...rest.nodes]).toEqual(all.nodes);
+  });
+});

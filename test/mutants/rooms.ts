@@ -7,7 +7,7 @@ export type Room = {
   bar: 90 | 97;
   /** Globs of the files that are mutated. */
   sources: readonly string[];
-  /** Globs of the test files that are to notice. Few and quick ones, since each mutant is a run. */
+  /** Globs of the test files that are to notice: few, since each mutant is a run, and the quick ones first. */
   tests: readonly string[];
 } & (
   | { kind: 'code' /** Whether literal texts are mutated too. */; texts: boolean }
@@ -64,7 +64,7 @@ export const ROOMS: readonly Room[] = [
       '!services/scheduling/user-data/user-data-handlers.ts',
     ],
     tests: [
-      'test/accounts/{accounts,search}*.test.ts',
+      'test/accounts/{accounts,search,user-events,refused-keys}*.test.ts',
       'test/scheduling/{,batches/}*.test.ts',
       'test/contract/{grpc-values,page-tokens}*.test.ts',
       '!test/scheduling/{distribute,stats,stats-plans,search-cost,statements,long-texts,long-texts-migration}.test.ts',
@@ -116,9 +116,11 @@ export const ROOMS: readonly Room[] = [
       'services/accounts/{api-key,scopes,revocations}.ts',
     ],
     tests: [
-      'test/rest/key*.test.ts',
-      'test/accounts/{accounts,revocations}*.test.ts',
-      'test/contract/endpoints*.test.ts',
+      'test/rest/key-{revocations,cache}.test.ts',
+      'test/accounts/accounts.test.ts',
+      'test/accounts/{revocations,search}.test.ts',
+      'test/rest/keys.test.ts',
+      'test/contract/endpoints.test.ts',
     ],
   },
   {
@@ -146,7 +148,7 @@ export const ROOMS: readonly Room[] = [
       'services/platform/http/{admission,flood-detector}.ts',
       'services/platform/concurrency/{at-most,batcher,keyed-mutex}.ts',
     ],
-    tests: ['test/platform/{http-admission,flood-detector,batcher,turns}*.test.ts'],
+    tests: ['test/platform/{http-admission,flood-detector,batcher,turns,refusal-log}*.test.ts'],
   },
   {
     name: 'gateway access',
@@ -173,7 +175,11 @@ export const ROOMS: readonly Room[] = [
     bar: 90,
     texts: false,
     sources: ['gateway/limits/*.ts', 'gateway/graphql/refusals.ts', '!gateway/limits/requested-mutations.ts'],
-    tests: ['test/gateway/{limits,limit-edges,known-documents,operations}.test.ts'],
+    tests: [
+      'test/gateway/{costs,known-documents,lanes}.test.ts',
+      'test/gateway/{errors,limit-edges,operations}.test.ts',
+      'test/gateway/limits.test.ts',
+    ],
   },
   {
     name: 'HTTP content',

@@ -104,7 +104,12 @@ describe('a new reminder', () => {
 
   test('is the tenth at most, also where eleven are made at once', async () => {
     const userId = await here.newUser();
-    const made = await Promise.all(Array.from({ length: 11 }, () => refusal(create(userId))));
+    /** Again where the others hold the user for longer than a request may wait. */
+    const make = async (): Promise<string> => {
+      const outcome = await refusal(create(userId));
+      return outcome === 'UNAVAILABLE' ? make() : outcome;
+    };
+    const made = await Promise.all(Array.from({ length: 11 }, make));
     expect(made.toSorted()).toEqual(['INVALID_REQUEST', ...Array(10).fill('no error')]);
   });
 });

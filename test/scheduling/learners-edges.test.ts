@@ -85,6 +85,57 @@ test('a review that became visible a minute after its time is counted by the nex
   expect((await list()).find(({ userId }) => userId === late)).toMatchObject({ reviewsWeek: 1 });
 });
 
+const daysOf = async () =>
+  new Map((await here.learners.getOverview({}, CALL)).days.map(({ date, ...day }) => [date, day]));
+
+test('a review of the evening before, which became visible after midnight, is counted on its day', async () => {
+  await createLearner([], ['2026-03-30T20:00:00Z']);
+  await count('2026-03-31T00:00:30Z');
+  expect((await daysOf()).get('2026-03-30')).toMatchObject({ learners: 1, reviews: 1 });
+  await createLearner([], ['2026-03-30T23:59:45Z'], 2);
+  await count('2026-03-31T00:04:30Z');
+  expect((await daysOf()).get('2026-03-30')).toMatchObject({ learners: 2, reviews: 2, recalled: 1 });
+});
+
+test('after days without a count, all that came since the last is counted on its day', async () => {
+  await createLearner([], [NOON]);
+  await count(NOON);
+  const userId = await createLearner([], [daysBefore(0, 3600), daysBefore(-1)]);
+  await count(daysBefore(-3));
+  expect((await list()).find((row) => row.userId === userId)).toMatchObject({ reviewsWeek: 2 });
+  const days = await daysOf();
+  expect(['2026-03-31', '2026-04-01', '2026-04-02'].map((day) => days.get(day)?.reviews)).toEqual([2, 1, 0]);
+});
+
+test('the overview keeps how many were due on each day on which they were counted', async () => {
+  await createLearner([1, 1]);
+  await count(NOON);
+  await createLearner([1], [daysBefore(-1)]);
+  await count(daysBefore(-2));
+  const days = await daysOf();
+  expect(['2026-03-30', '2026-03-31', '2026-04-01', '2026-04-02'].map((day) => days.get(day)?.due)).toEqual([
+    undefined,
+    2,
+    undefined,
+    3,
+  ]);
+});
+
+test('reviews of a material that was deleted are taken out of every day', async () => {
+  const userId = await createLearner([], [daysBefore(10), NOON]);
+  await createLearner([], [daysBefore(10)]);
+  await count(NOON);
+  expect((await daysOf()).get('2026-03-21')).toMatchObject({ learners: 2, reviews: 2 });
+  const { materials } = await here.materials.listMaterials({ userId }, CALL);
+  await here.materials.deleteMaterial({ userId, materialId: materials[0]?.materialId ?? '' }, CALL);
+  await count(daysBefore(0, 240));
+  const days = await daysOf();
+  expect([days.get('2026-03-21'), days.get('2026-03-31')]).toMatchObject([
+    { learners: 1, reviews: 1 },
+    { learners: 0, reviews: 0 },
+  ]);
+});
+
 test('a review after the count waits for the next', async () => {
   const userId = await createLearner([], [NOON, daysBefore(0, 1)]);
   await count(NOON);

@@ -22,7 +22,8 @@ const material: Material = {
 };
 const at = { ...schedule, nextReviewTime: time };
 const review: Review = {
-  ...{ reviewId: id, materialId: id, quality: 4, reviewTime: time, before: at, after: at, revision: 2 },
+  ...{ reviewId: id, materialId: id, quality: 4, reviewTime: time, requestId: 'r' },
+  ...{ before: at, after: at, revision: 2 },
 };
 const snooze = {
   snoozeId: id,
@@ -65,8 +66,8 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
     ]),
   ),
   countMaterialsOfUser: [[userId, time]],
-  listDueMaterials: oneAndTwo({ userId, asOf: time, maxRows: 5, textBytes: 4096, after: undefined }).map(
-    (all) => [all],
+  listDueMaterials: [undefined, { nextReviewTime: time, materialId: id }].flatMap((after) =>
+    oneAndTwo({ userId, asOf: time, maxRows: 5, textBytes: 4096, after }).map((all) => [all]),
   ),
   searchMaterials: filters.flatMap((filter) =>
     ['e', 'th', 'word', 'two words', 'ß', '%_'].flatMap((text) =>
@@ -86,9 +87,7 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   lockMaterials: [[userId, [id]]],
   updateMaterial: [[userId, material]],
   deleteMaterial: [[userId, id]],
-  applyReviews: oneAndTwo({ userId, review, origin: { requestId: 'r', traceparent: undefined } }).map(
-    (all) => [all],
-  ),
+  applyReviews: oneAndTwo({ userId, review, traceparent: undefined }).map((all) => [all]),
   listReviews: inBothOrders,
   listReviewsOfMaterials: oneAndTwo(ofMaterials).map((all) => [all]),
   listReviewSummariesOfMaterials: oneAndTwo(ofMaterials).map((all) => [all]),
@@ -122,7 +121,7 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
       { limit: 5, after: undefined },
     ]),
   ),
-  readMaterials: [[userId, { afterId: id, limit: 5 }]],
+  readMaterials: [[userId, { afterId: id, maxRows: 5, maxBytes: 1000 }]],
   deleteUserData: [[userId, time]],
 };
 

@@ -62,6 +62,7 @@ async function reviewOneByOne({ db }: Server, learners: readonly Learner[]): Pro
       // 3, 4 or 5.
       quality: (3 + (count % 3)) as Quality,
       reviewTime: new Date(timeMs),
+      requestId: newId(timeMs, random),
       before: {
         easeFactorHundredths: 236,
         intervalDays: 95,
@@ -74,8 +75,8 @@ async function reviewOneByOne({ db }: Server, learners: readonly Learner[]): Pro
       },
       revision,
     };
-    const origin = { requestId: newId(timeMs, random), traceparent: undefined };
-    const [applied] = await applyReviews(db, [{ userId: learner?.userId ?? '', review, origin }]);
+    const userId = learner?.userId ?? '';
+    const [applied] = await applyReviews(db, [{ userId, review, traceparent: undefined }]);
     if (!applied) throw new Error('a review met another revision than it should have');
     if (learner !== undefined) learner.revisions[place] = revision;
   }

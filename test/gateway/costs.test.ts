@@ -1,0 +1,154 @@
+// What a document is measured at before it is run: its cost, the calls to the services and its depth, of each kind of field.
+import { describe, expect, test } from 'vitest';
+import { buildGatewaySchema } from '../../gateway/graphql/schema.ts';
+import { inspect } from '../../gateway/limits/inspect.ts';
+import { createKnownDocuments } from '../../gateway/limits/known-documents.ts';
+import { createLanes } from '../../gateway/limits/lanes.ts';
+import { createRequestBudget } from '../../gateway/limits/request-budget.ts';
+
+const schema = buildGatewaySchema();
+const ask = (query: string, variables: object = {}) =>
+  inspect(schema, createKnownDocuments(), { query, variables });
+const measured = (query: string, variables?: object) => {
+  const { cost, rpcs, depth } = ask(query, variables).measured;
+  return [cost, rpcs, depth];
+};
+type Case = [selection: string, cost: number, rpcs: number, depth: number];
+
+describe('a query is measured with its rows, calls and long texts', () => {
+  test.each<Case>([
+    ['__typename', 1, 0, 1],
+    ['caller { name }', 2, 0, 2],
+    ['user(id: "x") { id }', 12, 1, 2],
+    ['users { nodes { id } }', 141, 1, 3],
+    ['users(first: 1) { nodes { id } }', 103, 1, 3],
+    ['users(first: 0) { nodes { id } }', 103, 1, 3],
+    ['users(first: 101) { nodes { id } }', 301, 1, 3],
+    ['users(first: "2") { nodes { id } }', 141, 1, 3],
+    ['users(after: null) { nodes { id } }', 141, 1, 3],
+    // From within a page, which is read again.
+    ['users(after: "x") { nodes { id } }', 241, 2, 3],
+    ['users(first: 1) { edges { cursor node { email } } pageInfo { endCursor } }', 110, 1, 4],
+    ['search(text: "x") { __typename }', 411, 4, 2],
+    ['overview { learners }', 102, 1, 2],
+    ['overview { days { due } }', 162, 1, 3],
+    ['learners { nodes { due } }', 241, 2, 3],
+    ['learners(after: "x") { nodes { due } }', 441, 4, 3],
+    ['refusedApiKeys { nodes { __typename } }', 241, 2, 3],
+    ['emailOffUsers { nodes { __typename } }', 241, 2, 3],
+    ['pushPublicKey', 101, 1, 1],
+    ['material(userId: "x", id: "y") { id }', 102, 1, 2],
+    ['material(userId: "x", id: "y") { title }', 107, 1, 2],
+    ['material(userId: "x", id: "y") { content sourceUrl }', 263, 1, 2],
+    ['material(userId: "x", id: "y") { previews { quality } }', 208, 2, 3],
+    ['material(userId: "x", id: "y") { snoozes { nodes { id } } }', 242, 2, 4],
+    // The material of a material's review is known.
+    ['material(userId: "x", id: "y") { reviews { nodes { material { id } } } }', 262, 2, 5],
+    ['... on Query { user(id: "x") { ... { id } } }', 12, 1, 2],
+    ['...Unknown', 0, 0, 0],
+  ])('%s', (selection, cost, rpcs, depth) => {
+    expect(measured(`{ ${selection} }`)).toEqual([cost, rpcs, depth]);
+  });
+
+  // Beside 11 for the user and a call.
+  test.each<Case>([
+    ['materials { nodes { id } }', 51, 1, 3],
+    ['materials(query: "") { nodes { id } }', 51, 1, 3],
+    ['materials(query: "a") { nodes { id } }', 141, 1, 3],
+    ['materialCounts { __typename }', 102, 1, 2],
+    ['dueMaterials { nodes { id } }', 51, 1, 3],
+    ['reviews { nodes { id } }', 141, 1, 3],
+    ['snoozes { nodes { id } }', 141, 1, 3],
+    ['apiKeys { nodes { id } }', 141, 1, 3],
+    ['timeline { nodes { id } }', 441, 4, 3],
+    ['timeline(after: "x") { nodes { id } }', 841, 8, 3],
+    ['reminders { id }', 111, 1, 2],
+    ['reminderDeliveries { nodes { id } }', 141, 1, 3],
+    ['pushSubscriptions { id }', 111, 1, 2],
+    ['calendarFeed { __typename }', 102, 1, 2],
+    ['emailReminders { __typename }', 102, 1, 2],
+    ['stats { forecast { overdue } }', 503, 1, 3],
+    ['stats { activity { __typename } }', 503, 1, 3],
+    ['stats { retention { __typename } }', 503, 1, 3],
+    ['stats { distributions { __typename } }', 503, 1, 3],
+    ['stats { activity { days { count } } }', 869, 1, 4],
+    // One call for the reviews, or the materials, of all rows together.
+    ['materials { nodes { reviews { nodes { id } } } }', 1051, 2, 5],
+    ['dueMaterials(first: 2) { nodes { reviews(first: 3) { nodes { id } } } }', 47, 2, 5],
+    ['reviews { nodes { material { id } } }', 361, 2, 4],
+    ['reviews(first: 2) { edges { node { material { id } } } }', 129, 2, 5],
+    ['timeline(first: 2) { nodes { material { id } } }', 427, 5, 4],
+    ['snoozes(first: 1) { nodes { materials { reviews(first: 1) { nodes { id } } } } }', 1503, 3, 6],
+    // A call for each row.
+    ['materials(first: 3) { nodes { reviews(first: 1, after: "x") { nodes { id } } } }', 623, 7, 5],
+    ['materials(first: 3) { nodes { previews { quality } } }', 335, 4, 4],
+    ['snoozes { nodes { materials { id } } }', 4141, 21, 4],
+  ])('of a user: %s', (selection, cost, rpcs, depth) => {
+    expect(measured(`{ user(id: "x") { ${selection} } }`)).toEqual([cost + 11, rpcs + 1, depth + 1]);
+  });
+
+  test('which a fragment holds twice as often as it is spread', () => {
+    const fragment = 'fragment F on Query { users { ...G } } fragment G on UserConnection { nodes { id } }';
+    expect(measured(`{ ...F } ${fragment}`)).toEqual([141, 1, 3]);
+    expect(measured(`{ ...F ...F caller { name } } ${fragment}`)).toEqual([284, 2, 3]);
+  });
+
+  test('by the number of rows that a variable holds', () => {
+    const query = 'query ($n: Int = 3, $after: String) { users(first: $n, after: $after) { nodes { id } } }';
+    expect(measured(query)).toEqual([107, 1, 3]);
+    expect(measured(query, { n: 5 })).toEqual([111, 1, 3]);
+    expect(measured(query, { n: 5, after: 'x' })).toEqual([211, 2, 3]);
+  });
+});
+
+test('a mutation costs two calls, whatever it is', () => {
+  expect(measured('mutation { archiveMaterial(input: {}) { __typename } }')).toEqual([102, 2, 2]);
+  expect(measured('mutation { snoozeMaterials(input: {}) { snooze { reason } } }')).toEqual([114, 2, 3]);
+});
+
+test('a type within lists and what is not null is measured three times deep, as deep as there is one', () => {
+  const of = (depth: number) => `${'ofType { '.repeat(depth)}name${' }'.repeat(depth)}`;
+  const within = (depth: number) => measured(`{ __type(name: "User") { ${of(depth)} } }`);
+  expect([within(1), within(3), within(4), within(5)]).toEqual([
+    [3, 0, 3],
+    [5, 0, 5],
+    [5, 0, 6],
+    [5, 0, 7],
+  ]);
+});
+
+test('a fragment that contains itself is refused', () => {
+  const { refusal } = ask(
+    '{ user(id: "x") { ...F } } fragment F on User { ...G } fragment G on User { ...F }',
+  );
+  expect([refusal?.reason, refusal?.field, refusal?.message]).toEqual([
+    'INVALID_REQUEST',
+    'query',
+    'A fragment contains itself.',
+  ]);
+});
+
+describe('a request that is run', () => {
+  const budgetOf = (cost: number) =>
+    createRequestBudget({
+      ...{ call: { requestId: 'test' }, lanes: createLanes()('olga'), cost },
+      ...{ isAbandoned: () => false, endMs: Number.POSITIVE_INFINITY, nowMs: () => 0 },
+    });
+  const TOO_MUCH = expect.objectContaining({ reason: 'INVALID_REQUEST', field: 'query' });
+
+  test('makes no more than 250 calls', async () => {
+    const budget = budgetOf(0);
+    const rpc = async () => 'made';
+    for (let call = 0; call < 250; call += 1) expect(await budget.read(rpc, {})).toBe('made');
+    await expect(budget.read(rpc, {})).rejects.toEqual(TOO_MUCH);
+  });
+
+  test('answers long texts of 16 MiB less 256 bytes for each unit of its cost', () => {
+    const budget = budgetOf(3);
+    // A text of JSON has two quotes.
+    const text = 'x'.repeat(16 * 1024 * 1024 - 3 * 256 - 2 - 6);
+    expect(budget.answer(text)).toBe(text);
+    expect(budget.answer('äö')).toBe('äö');
+    expect(() => budget.answer('')).toThrow(TOO_MUCH);
+  });
+});

@@ -1,0 +1,197 @@
+// Reminders over GraphQL, before the real reminders service: each mutation does what it says, and each field is the service's.
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { startRemindersBeside } from '../support/reminders-beside.ts';
+import { startSystem, type TestSystem } from '../support/system.ts';
+
+const NOWHERE = '01900000-0000-7000-8000-000000000000';
+let system: TestSystem;
+let service: Awaited<ReturnType<typeof startRemindersBeside>>;
+let gateway: TestGateway;
+let userId: string;
+beforeAll(async () => {
+  system = await startSystem();
+  service = await startRemindersBeside(system);
+  gateway = await startTestGateway({ ...system, remindersTarget: service.target });
+});
+afterAll(async () => {
+  await gateway.stop();
+  await service.stop();
+  await system.stop();
+});
+beforeEach(async () => {
+  ({ userId } = await system.createUser());
+});
+
+/** What a mutation answers; its input's type is its name with a capital, unless another is named. */
+async function mutate(name: string, input: object, selection: string, type = capital(name)) {
+  const query = `mutation ($input: ${type}Input!) { ${name}(input: $input) { ${selection} } }`;
+  const { data, errors } = await gateway.query(query, { input: { userId, ...input } });
+  return errors === undefined ? data[name] : errors[0]?.extensions;
+}
+const capital = (name: string) => name.charAt(0).toUpperCase() + name.slice(1);
+const read = async (selection: string) =>
+  (await gateway.query(`{ user(id: "${userId}") { ${selection} } }`)).data.user;
+
+const FIELDS = 'time weekdays channels minDue onlyIfNotReviewedToday pausedUntil enabled';
+const EVERY_DAY = ['MONDAY', 'TUESDAY', 'WEDNESDAY', 'THURSDAY', 'FRIDAY', 'SATURDAY', 'SUNDAY'];
+const AT_NINE = { time: '09:00', channels: ['EMAIL'] };
+
+test('a reminder is made of what is given, and of the defaults where nothing is', async () => {
+  const { reminder } = await mutate('createReminder', AT_NINE, `reminder { ${FIELDS} }`);
+  expect(reminder).toEqual({
+    ...{ time: '09:00', weekdays: EVERY_DAY, channels: ['EMAIL'], minDue: 1 },
+    ...{ onlyIfNotReviewedToday: false, pausedUntil: null, enabled: true },
+  });
+  const all = {
+    ...{ time: '21:30', weekdays: ['MONDAY', 'SUNDAY'], channels: ['EMAIL', 'PUSH'], minDue: 7 },
+    ...{ onlyIfNotReviewedToday: true, pausedUntil: '2099-01-01T00:00:00.000Z', enabled: false },
+  };
+  expect((await mutate('createReminder', all, `reminder { ${FIELDS} }`)).reminder).toEqual(all);
+  expect((await read(`reminders { ${FIELDS} }`)).reminders).toEqual([reminder, all]);
+  const nulls = { weekdays: null, minDue: null, onlyIfNotReviewedToday: null, enabled: null };
+  expect(
+    (await mutate('createReminder', { ...AT_NINE, ...nulls }, `reminder { ${FIELDS} }`)).reminder,
+  ).toEqual(reminder);
+  expect(await mutate('createReminder', { ...AT_NINE, time: '9:00' }, 'reminder { id }')).toEqual({
+    ...{ code: 'INVALID_REQUEST', field: 'time' },
+  });
+});
+
+test('a change sets what is given alone; null ends a pause, and is refused for all that cannot be removed', async () => {
+  const made = await mutate('createReminder', AT_NINE, 'reminder { id nextAt createdAt updatedAt }');
+  const { id: reminderId, nextAt, createdAt, updatedAt } = made.reminder;
+  expect(Date.parse(nextAt)).toBeGreaterThan(Date.parse(createdAt));
+  expect(updatedAt).toBe(createdAt);
+  let expected: object = {
+    ...{ time: '09:00', weekdays: EVERY_DAY, channels: ['EMAIL'], minDue: 1 },
+    ...{ onlyIfNotReviewedToday: false, pausedUntil: null, enabled: true },
+  };
+  const update = (changes: object) =>
+    mutate('updateReminder', { reminderId, ...changes }, `reminder { ${FIELDS} }`);
+  for (const change of [
+    { time: '10:15' },
+    { weekdays: ['TUESDAY'] },
+    { channels: ['PUSH'] },
+    { minDue: 3 },
+    { onlyIfNotReviewedToday: true },
+    { pausedUntil: '2099-01-01T00:00:00.000Z' },
+    { enabled: false },
+    { pausedUntil: null },
+    { onlyIfNotReviewedToday: false, enabled: true },
+  ]) {
+    expected = { ...expected, ...change };
+    expect((await update(change)).reminder, JSON.stringify(change)).toEqual(expected);
+  }
+  for (const field of ['time', 'weekdays', 'channels', 'minDue', 'onlyIfNotReviewedToday', 'enabled'])
+    expect(await update({ [field]: null })).toEqual({ code: 'INVALID_REQUEST', field });
+  expect((await read(`reminders { ${FIELDS} }`)).reminders).toEqual([expected]);
+  expect(await mutate('updateReminder', { reminderId: NOWHERE, minDue: 2 }, 'reminder { id }')).toMatchObject(
+    {
+      code: 'NOT_FOUND',
+    },
+  );
+});
+
+test('a reminder is deleted by its id, and no other', async () => {
+  const ids: string[] = [];
+  for (let index = 0; index < 2; index += 1)
+    ids.push((await mutate('createReminder', AT_NINE, 'reminder { id }')).reminder.id);
+  const [first, second] = ids;
+  expect(await mutate('deleteReminder', { reminderId: first }, 'reminderId')).toEqual({ reminderId: first });
+  expect((await read('reminders { id }')).reminders).toEqual([{ id: second }]);
+  expect(await mutate('deleteReminder', { reminderId: first }, 'reminderId')).toMatchObject({
+    code: 'NOT_FOUND',
+  });
+});
+
+test('e-mail is switched off and on, and who has it off is listed with the reason and the time', async () => {
+  const set = async (enabled: boolean) =>
+    (await mutate('setEmailReminders', { enabled }, 'emailReminders { enabled offReason offAt }'))
+      .emailReminders;
+  const on = { enabled: true, offReason: null, offAt: null };
+  expect((await read('emailReminders { enabled offReason offAt }')).emailReminders).toEqual(on);
+  const off = await set(false);
+  expect(off).toEqual({
+    ...{ enabled: false, offReason: 'SWITCHED_OFF' },
+    offAt: expect.stringMatching(/^2\d{3}-.*Z$/),
+  });
+  const query =
+    '{ emailOffUsers { totalCount nodes { userId user { id } emailReminders { enabled offReason offAt } } } }';
+  const listed = async () => (await gateway.query(query)).data.emailOffUsers;
+  expect(await listed()).toEqual({
+    totalCount: 1,
+    nodes: [{ userId, user: { id: userId }, emailReminders: off }],
+  });
+  expect(await set(true)).toEqual(on);
+  expect(await listed()).toEqual({ totalCount: 0, nodes: [] });
+});
+
+test('a calendar address is shown once, is known to be there, and ends', async () => {
+  const feed = async () => (await read('calendarFeed { createdAt }')).calendarFeed;
+  expect(await feed()).toBeNull();
+  const made = await mutate('createCalendarFeed', {}, 'url calendarFeed { createdAt }', 'CalendarFeed');
+  expect(made.url).toMatch(/^https:\/\/remind\.example\.com\/.+/);
+  expect(await feed()).toEqual(made.calendarFeed);
+  const end = () => mutate('deleteCalendarFeed', {}, 'deleted', 'CalendarFeed');
+  expect([await end(), await end()]).toEqual([{ deleted: true }, { deleted: false }]);
+  expect(await feed()).toBeNull();
+});
+
+test('a browser is registered for push messages, gets a test, and is taken out', async () => {
+  expect((await gateway.query('{ pushPublicKey }')).data).toEqual({ pushPublicKey: 'public-key' });
+  const input = { endpoint: 'https://push.example.com/secret', p256dh: 'key', auth: 'secret' };
+  const { pushSubscription } = await mutate(
+    ...(['registerPushSubscription', input, 'pushSubscription { id host createdAt }'] as const),
+  );
+  expect(pushSubscription.host).toBe('push.example.com');
+  expect((await read('pushSubscriptions { id host createdAt }')).pushSubscriptions).toEqual([
+    pushSubscription,
+  ]);
+  const subscriptionId = pushSubscription.id;
+
+  service.ends.push = { result: 'sent' };
+  const { deliveries } = await mutate(
+    ...([
+      'sendTestReminder',
+      { channel: 'PUSH' },
+      'deliveries { id channel pushSubscriptionId isTest }',
+    ] as const),
+  );
+  expect(deliveries).toEqual([
+    { id: expect.any(String), channel: 'PUSH', pushSubscriptionId: subscriptionId, isTest: true },
+  ]);
+  const listed = async () =>
+    (
+      await read(
+        `reminderDeliveries(first: 1) { nodes { id reminderId channel pushSubscriptionId state skipReason failure attempts isTest
+           localDate dueAt updatedAt } pageInfo { hasNextPage } }`,
+      )
+    ).reminderDeliveries;
+  await expect.poll(async () => (await listed()).nodes[0]?.state).toBe('SENT');
+  expect(await listed()).toMatchObject({
+    nodes: [
+      {
+        ...{ id: deliveries[0].id, reminderId: null, channel: 'PUSH', pushSubscriptionId: subscriptionId },
+        ...{ skipReason: null, failure: null, attempts: 1, isTest: true },
+      },
+    ],
+    pageInfo: { hasNextPage: false },
+  });
+  const remove = () => mutate('deletePushSubscription', { subscriptionId }, 'subscriptionId');
+  expect([await remove(), await remove()]).toMatchObject([{ subscriptionId }, { code: 'NOT_FOUND' }]);
+  expect((await read('pushSubscriptions { id }')).pushSubscriptions).toEqual([]);
+});
+
+test('a message that cannot be sent is told with its failure', async () => {
+  service.ends.mail = { result: 'failed', reason: 'The mailbox is gone.', isGone: false };
+  try {
+    await mutate('sendTestReminder', { channel: 'EMAIL' }, 'deliveries { id }');
+    const nodes = async () =>
+      (await read('reminderDeliveries { nodes { channel state failure } }')).reminderDeliveries.nodes;
+    await expect.poll(async () => (await nodes())[0]?.state).toBe('FAILED');
+    expect(await nodes()).toEqual([{ channel: 'EMAIL', state: 'FAILED', failure: 'The mailbox is gone.' }]);
+  } finally {
+    service.ends.mail = { result: 'sent' };
+  }
+});
