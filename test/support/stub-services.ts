@@ -45,6 +45,7 @@ export async function startStubAccounts() {
   const asked: string[] = [];
   const streams = new Set<Stream>();
   let watches = 0;
+  let isMute = false;
   const unanswerable = new Set<string>();
   const answerOf = async (key: string): Promise<VerifyApiKeyResponseInput> => {
     if (unanswerable.has(key)) throw new ServiceError('UNAVAILABLE');
@@ -76,7 +77,8 @@ export async function startStubAccounts() {
       };
       signal.addEventListener('abort', () => ended.resolve());
       streams.add(stream);
-      await send({ heartbeat: {} });
+      if (isMute) stream.stopBeating();
+      else await send({ heartbeat: {} });
       await ended.promise.finally(() => {
         clearInterval(beat);
         streams.delete(stream);
@@ -112,6 +114,13 @@ export async function startStubAccounts() {
       Promise.all([...streams].map((stream) => stream.send(event))),
     endStreams(error?: ServiceError) {
       for (const stream of streams) stream.end(error);
+    },
+    /** New streams do not beat at all. */
+    mute() {
+      isMute = true;
+    },
+    unmute() {
+      isMute = false;
     },
     /** Of the streams that stand; new ones beat. */
     stopBeating() {

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { SCOPES } from '../../services/accounts/scopes.ts';
 import { startAccounts } from '../../services/accounts/service.ts';
+import { ServiceError } from '../../services/platform/errors.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { createAccountsClients } from '../../services/programs/keys/clients.ts';
 import { type RestServer, startRest } from '../../services/rest/service.ts';
@@ -67,12 +68,16 @@ export async function startSystem(
     port: facades[0]?.port ?? 0,
     /** A user of their own with one key. */
     async createUser(scopes: readonly string[] = ALL_SCOPES, timeZone = 'UTC'): Promise<TestUser> {
-      const email = `${randomBytes(8).toString('hex')}@example.com`;
-      const { user } = await clients.users.createUser({ email, timeZone }, CALL);
+      const { user } = await untilAvailable(() => {
+        const email = `${randomBytes(8).toString('hex')}@example.com`;
+        return clients.users.createUser({ email, timeZone }, CALL);
+      });
       return this.createKey(user?.userId ?? '', scopes);
     },
     async createKey(userId: string, scopes: readonly string[]): Promise<TestUser> {
-      const made = await clients.apiKeys.createApiKey({ userId, scopes: [...scopes] }, CALL);
+      const made = await untilAvailable(() =>
+        clients.apiKeys.createApiKey({ userId, scopes: [...scopes] }, CALL),
+      );
       return { userId, apiKeyId: made.apiKey?.apiKeyId ?? '', key: made.key };
     },
     stopAccounts: () => accounts.close(100),
@@ -88,4 +93,12 @@ export async function startSystem(
       await database.drop();
     },
   };
+}
+
+/** Calls again where a crowd, or a busy machine, leaves no connection or lock in time. */
+export function untilAvailable<T>(call: () => Promise<T>): Promise<T> {
+  return call().catch((error: unknown) => {
+    if (error instanceof ServiceError && error.reason === 'UNAVAILABLE') return untilAvailable(call);
+    throw error;
+  });
 }

@@ -1,5 +1,5 @@
 // The package that `npm pack` makes of the client, installed and used as other people do.
-import { execFile, execFileSync } from 'node:child_process';
+import { execFile, execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -99,18 +99,29 @@ test('imports with explicit extensions only, as Deno and browsers need', () => {
   }
 });
 
-test('works in plain Node', async () => {
-  const { key } = await system.createUser();
-  writeFileSync(
-    join(folder, 'use.js'),
-    `import { createClient, InvalidRequestError } from 'spaced-repetition-client';
+/** How each runs a file; Deno and Bun only where they are on PATH. */
+const RUNTIMES: [name: string, program: string, ...options: string[]][] = [
+  ['plain Node', olderNode()],
+  ['Deno', 'deno', 'run', '--allow-env', '--allow-net', '--node-modules-dir=manual'],
+  ['Bun', 'bun', 'run'],
+];
+const isThere = (program: string) => spawnSync(program, ['--version']).status === 0;
+
+for (const [name, program, ...options] of RUNTIMES) {
+  test.runIf(isThere(program))(`works in ${name}`, async () => {
+    const { key } = await system.createUser();
+    writeFileSync(
+      join(folder, 'use.js'),
+      `import { createClient, InvalidRequestError } from 'spaced-repetition-client';
 const client = createClient({ baseUrl: process.env.BASE_URL, apiKey: process.env.API_KEY });
 ${USE}console.log(JSON.stringify(result));\n`,
-  );
-  const env = { BASE_URL: `${system.origins[0]}/v1`, API_KEY: key };
-  const { stdout } = await run(olderNode(), ['use.js'], { cwd: folder, env });
-  expect(JSON.parse(stdout)).toEqual([5, 1, true, 'quality']);
-});
+    );
+    const { PATH } = process.env;
+    const env = { PATH, DENO_DIR: folder, BASE_URL: `${system.origins[0]}/v1`, API_KEY: key };
+    const { stdout } = await run(program, [...options, 'use.js'], { cwd: folder, env });
+    expect(JSON.parse(stdout)).toEqual([5, 1, true, 'quality']);
+  });
+}
 
 test('tells TypeScript what is sent and received', async () => {
   const check = async (line: string) => {
