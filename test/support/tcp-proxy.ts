@@ -11,17 +11,21 @@ export async function startTcpProxy(upstreamPort: number) {
   let target = upstreamPort;
   let holding = false;
   let delayMs = 0;
-  /** One after the other, also where the delay has just become shorter. */
-  const createPipe = (to: Socket) => {
+  /** One after the other, the end included, also where the delay has just become shorter. */
+  const pipe = (from: Socket, to: Socket) => {
     let last = Promise.resolve();
-    return (chunk: Buffer) => {
+    const pass = (on: (to: Socket) => void) => {
       const arrival = performance.now() + delayMs;
       last = last.then(async () => {
         const leftMs = arrival - performance.now();
         if (leftMs > 0) await sleep(leftMs);
-        if (!to.destroyed) to.write(chunk);
+        if (!to.destroyed) on(to);
       });
     };
+    from.on('data', (chunk) => pass((socket) => socket.write(chunk)));
+    from.on('end', () => pass((socket) => socket.end()));
+    from.on('error', () => to.destroy());
+    from.on('close', () => pass((socket) => socket.destroySoon()));
   };
   const server = createServer({ allowHalfOpen: true }, (client) => {
     const upstream = connect({ port: target, host: '127.0.0.1', allowHalfOpen: true });
@@ -35,13 +39,8 @@ export async function startTcpProxy(upstreamPort: number) {
       [upstream, client],
     ] as const) {
       if (holding) from.pause();
-      from.on('data', createPipe(to));
-      from.on('end', () => to.end());
-      from.on('error', () => to.destroy());
-      from.on('close', () => {
-        to.destroy();
-        pairs.delete(pair);
-      });
+      pipe(from, to);
+      from.on('close', () => pairs.delete(pair));
     }
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
