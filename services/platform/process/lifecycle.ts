@@ -1,5 +1,6 @@
 // The lifecycle of a process: start, run until a signal or a fatal error, shut down within a time limit.
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../logging/logger.ts';
 import { ConfigError } from './config.ts';
 
@@ -7,6 +8,9 @@ import { ConfigError } from './config.ts';
 const IMPATIENT_MS = 1000;
 /** Time limit of the shutdown after an uncaught error. */
 const BROKEN_TIMEOUT_MS = 3000;
+
+/** From a signal to its event, unless this process is blocked. */
+const SIGNAL_DELAY_MS = 50;
 
 export type RunningProcess = {
   logger: Logger;
@@ -65,6 +69,11 @@ export async function runProcess(start: (stopping: AbortSignal) => Promise<Runni
   process.exitCode = exitCode;
   // Handles that a library leaves open must not keep the process alive.
   setTimeout(() => process.exit(exitCode), 200).unref();
+}
+
+/** For a start that fails: Ctrl-C also ends a program that the start has just run, before this process hears of it. */
+export async function signalsHeard(): Promise<void> {
+  await sleep(SIGNAL_DELAY_MS);
 }
 
 function exitAfterFailedStart(error: unknown): never {

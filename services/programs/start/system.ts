@@ -10,7 +10,7 @@ import {
   startTelemetry,
   type Telemetry,
 } from '../../platform/observability/telemetry.ts';
-import { type RunningProcess, runProcess } from '../../platform/process/lifecycle.ts';
+import { type RunningProcess, runProcess, signalsHeard } from '../../platform/process/lifecycle.ts';
 import type { Narrator } from '../../platform/process/narrator.ts';
 import { requireFreePorts } from '../../platform/process/ports.ts';
 import { startRest } from '../../rest/service.ts';
@@ -61,13 +61,13 @@ async function begin(narrator: Narrator, stopping: AbortSignal): Promise<Running
       failed,
     };
   } catch (error) {
+    await signalsHeard();
     narrator.end();
     if (!stopping.aborted) {
       await close();
       throw error;
     }
     await withGoodbye(close, settings)();
-    // Ctrl-C reaches initdb as well, whose end is an error of its own.
     throw stopping.reason;
   }
 }
