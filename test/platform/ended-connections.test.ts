@@ -42,6 +42,7 @@ test('an idle connection that PostgreSQL ends is a warning, but not one whose po
       err: { message: 'terminating connection due to administrator command' },
     },
   ]);
+  expect(warnings[0]).not.toHaveProperty('err.client');
   await inUse.close();
   await administrator.end();
   await proxy.stop();

@@ -76,6 +76,8 @@ export function openDatabase(options: DatabaseOptions): Database {
   // Both handlers are needed: the pool reports only idle connections, and an unhandled 'error' ends the process.
   const closing = new AbortController();
   pool.on('error', (error) => {
+    // pg adds itself, with every statement that it has prepared.
+    Reflect.deleteProperty(error, 'client');
     // PostgreSQL may end a connection while the pool is closing it.
     if (!closing.signal.aborted) options.logger.warn({ err: error }, 'idle database connection lost');
   });
