@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
 import { CALL, newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+import { untilAvailable } from '../support/system.ts';
 import { storeFacts } from './stats-facts.ts';
 import * as recount from './stats-recount.ts';
 
@@ -76,13 +77,15 @@ describe('every figure equals a recount of all rows, over random histories', () 
         window: { timeZone, asOfTime: toTimestamp(new Date(asOf)), days: window.days },
       };
       const context = `seed ${seed}, ${JSON.stringify(window)}`;
-      const [forecast, activity, retention, distributions, hardest] = await Promise.all([
-        here.stats.getForecast(request, CALL),
-        here.stats.getActivity(request, CALL),
-        here.stats.getRetention(request, CALL),
-        here.stats.getDistributions(request, CALL),
-        readHardest(request, 2),
-      ]);
+      const [forecast, activity, retention, distributions, hardest] = await untilAvailable(() =>
+        Promise.all([
+          here.stats.getForecast(request, CALL),
+          here.stats.getActivity(request, CALL),
+          here.stats.getRetention(request, CALL),
+          here.stats.getDistributions(request, CALL),
+          readHardest(request, 2),
+        ]),
+      );
       expect(forecast, context).toEqual(recount.forecast(facts, window));
       expect(activity, context).toEqual(recount.activity(facts, window));
       expect(retention, context).toEqual(recount.retention(facts, window));

@@ -6,7 +6,7 @@ import type { Logger } from '../logging/logger.ts';
 import { NO_TELEMETRY, type Telemetry } from '../observability/telemetry.ts';
 import { closeAbandoned, StatementTimeout, send } from './abandoned-statements.ts';
 import { CONNECTION_OPTIONS, NODE_OPTIONS } from './connection-settings.ts';
-import { asServiceError, connectionFault } from './faults.ts';
+import { asServiceError, connectionFault, withoutClient } from './faults.ts';
 import { measurePool } from './pool-metrics.ts';
 
 /** A statement with its parameters; with a `name` it is prepared once per connection. */
@@ -61,7 +61,7 @@ const ANSWER_MARGIN_MS = 500;
  * Statements throw ServiceError UNAVAILABLE if the database is unreachable or overloaded, else pg's own error.
  */
 export function openDatabase(options: DatabaseOptions): Database {
-  const { applicationName, prepares = true, isNode = false, telemetry = NO_TELEMETRY } = options;
+  const { applicationName, logger, prepares = true, isNode = false, telemetry = NO_TELEMETRY } = options;
   const config = {
     connectionString: options.databaseUrl,
     application_name: applicationName,
@@ -76,10 +76,8 @@ export function openDatabase(options: DatabaseOptions): Database {
   // Both handlers are needed: the pool reports only idle connections, and an unhandled 'error' ends the process.
   const closing = new AbortController();
   pool.on('error', (error) => {
-    // pg adds itself, with every statement that it has prepared.
-    Reflect.deleteProperty(error, 'client');
     // PostgreSQL may end a connection while the pool is closing it.
-    if (!closing.signal.aborted) options.logger.warn({ err: error }, 'idle database connection lost');
+    if (!closing.signal.aborted) logger.warn({ err: withoutClient(error) }, 'idle database connection lost');
   });
   pool.on('connect', (client) => client.on('error', () => {}));
   const watch = { answers: 0, applicationName, prepares, hasNodes: isNode, tracing: telemetry.tracing };

@@ -51,6 +51,12 @@ export function connectionFault(error: unknown, hasNodes = false): unknown {
   return isUsable ? undefined : cause;
 }
 
+/** The error of an idle connection, to which pg adds its client with the text of every statement that it has prepared. */
+export function withoutClient(error: Error): Error {
+  Reflect.deleteProperty(error, 'client');
+  return error;
+}
+
 function codeOf(error: Error): string {
   return 'code' in error && typeof error.code === 'string' ? error.code : '';
 }

@@ -49,19 +49,18 @@ const COLUMNS = `reviews_week, reviews_week_before, reviews_month, reviews_month
   retention_permille, last_review_day, streak_days, broken_streak_days, due, due_before, backlog_growing, next_due_time`;
 /** A backlog grows if at least 20 are due, and half as many again as a week ago. */
 const COUNT_LEARNERS = `
-  WITH days AS (
+  WITH reviewed AS (
+    SELECT d.user_id, d.day, d.reviews, d.recalled, d.due, max(d.day) FILTER (WHERE d.reviews > 0) OVER newest_first AS last_day,
+      count(*) FILTER (WHERE d.reviews > 0) OVER newest_first AS place
+    FROM scheduling.learner_days d WHERE d.user_id = ANY($1::uuid[])
+    WINDOW newest_first AS (PARTITION BY d.user_id ORDER BY d.day DESC)
+  ), days AS (
     SELECT d.user_id, ${sum('reviews', 7)} AS reviews_week, ${sum('reviews', 7, 7)} AS reviews_week_before,
       ${sum('reviews', 30)} AS reviews_month, ${sum('reviews', 30, 30)} AS reviews_month_before,
       ${sum('recalled', 30)} AS recalled_month, ${sum('recalled', 30, 30)} AS recalled_month_before,
-      (array_agg(d.due ORDER BY d.day DESC) FILTER (WHERE d.due IS NOT NULL AND d.day <= $3::date - 7))[1] AS due_before
-    FROM scheduling.learner_days d WHERE d.user_id = ANY($1::uuid[]) GROUP BY d.user_id
-  ), streaks AS (
-    SELECT DISTINCT ON (user_id) user_id, max(day) AS last_day, count(*) AS length
-    FROM (
-      SELECT d.user_id, d.day, d.day - (row_number() OVER (PARTITION BY d.user_id ORDER BY d.day))::integer AS streak
-      FROM scheduling.learner_days d WHERE d.user_id = ANY($1::uuid[]) AND d.reviews > 0
-    ) AS placed
-    GROUP BY user_id, streak ORDER BY user_id, last_day DESC
+      (array_agg(d.due ORDER BY d.day DESC) FILTER (WHERE d.due IS NOT NULL AND d.day <= $3::date - 7))[1] AS due_before,
+      max(d.last_day) AS last_day, count(*) FILTER (WHERE d.reviews > 0 AND d.day = d.last_day + 1 - d.place::integer) AS length
+    FROM reviewed d GROUP BY d.user_id
   ), schedules AS (
     SELECT m.user_id, count(*) FILTER (WHERE ${DUE_TIME} <= $2) AS due,
       min(m.next_review_time) FILTER (WHERE m.next_review_time > $2) AS next_due_time
@@ -75,7 +74,7 @@ const COUNT_LEARNERS = `
       CASE WHEN last_day = $3::date - 2 AND length >= 7 THEN length ELSE 0 END AS broken_streak_days,
       coalesce(due, 0) AS due, due_before, coalesce(due >= 20 AND due > 1.5 * due_before, false) AS backlog_growing,
       next_due_time
-    FROM days FULL JOIN schedules USING (user_id) LEFT JOIN streaks USING (user_id)
+    FROM days FULL JOIN schedules USING (user_id)
     WHERE last_day IS NOT NULL OR due IS NOT NULL
   )
   INSERT INTO scheduling.learners (user_id, count_time, counted_day, ${COLUMNS})
