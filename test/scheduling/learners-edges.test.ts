@@ -136,6 +136,30 @@ test('reviews of a material that was deleted are taken out of every day', async 
   ]);
 });
 
+test('a day that was counted without a review ends a streak, and the last streak is kept behind it', async () => {
+  const interrupted = await createLearner([], [daysBefore(2), NOON]);
+  const lasting = await createLearner(
+    [],
+    [6, 5, 4, 3, 2, 1, 0].map((days) => daysBefore(days)),
+  );
+  const streaks = async () =>
+    new Map((await list()).map((row) => [row.userId, [row.streakDays, row.brokenStreakDays]]));
+  await count(daysBefore(1));
+  await count(NOON);
+  const atNoon = await streaks();
+  expect([atNoon.get(interrupted), atNoon.get(lasting)]).toEqual([
+    [1, 0],
+    [7, 0],
+  ]);
+  await count(daysBefore(-1));
+  await count(daysBefore(-2));
+  const later = await streaks();
+  expect([later.get(interrupted), later.get(lasting)]).toEqual([
+    [0, 0],
+    [0, 7],
+  ]);
+});
+
 test('a review after the count waits for the next', async () => {
   const userId = await createLearner([], [NOON, daysBefore(0, 1)]);
   await count(NOON);

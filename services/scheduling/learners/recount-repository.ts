@@ -59,7 +59,7 @@ const COUNT_LEARNERS = `
       ${sum('reviews', 30)} AS reviews_month, ${sum('reviews', 30, 30)} AS reviews_month_before,
       ${sum('recalled', 30)} AS recalled_month, ${sum('recalled', 30, 30)} AS recalled_month_before,
       (array_agg(d.due ORDER BY d.day DESC) FILTER (WHERE d.due IS NOT NULL AND d.day <= $3::date - 7))[1] AS due_before,
-      max(d.last_day) AS last_day, count(*) FILTER (WHERE d.reviews > 0 AND d.day = d.last_day + 1 - d.place::integer) AS length
+      max(d.last_day) AS last_day, count(*) FILTER (WHERE d.day = d.last_day + 1 - d.place::integer) AS length
     FROM reviewed d GROUP BY d.user_id
   ), schedules AS (
     SELECT m.user_id, count(*) FILTER (WHERE ${DUE_TIME} <= $2) AS due,
