@@ -17,9 +17,14 @@ const SLOTS = `
   FROM run_command_on_workers($$
     SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int - count(*)
     FROM pg_stat_activity WHERE backend_type = 'client backend'$$)`;
+/** Citus up to 13.2 never frees the plans of prepared statements. Scheduling's own connections to nodes keep none. */
+const PLAN_KEEPERS = `
+  SELECT nodename || ':' || nodeport AS place FROM run_command_on_workers('SHOW plan_cache_mode')
+  WHERE success AND result <> 'force_custom_plan'
+    AND (SELECT string_to_array(split_part(extversion, '-', 1), '.')::int[] <= ARRAY[13, 2] FROM pg_extension WHERE extname = 'citus')`;
 
-/** Nothing on plain PostgreSQL. */
-export async function checkCitus(db: Queryable): Promise<Finding[]> {
+/** Nothing on plain PostgreSQL. `hasOneHost`: DATABASE_URL names only the coordinator. */
+export async function checkCitus(db: Queryable, hasOneHost: boolean): Promise<Finding[]> {
   const { ok, warning, bad } = checkNamed('citus');
   const query = <R>(text: string) => db.query<R>({ text, values: [] });
   if ((await query(HAS_CITUS)).length === 0) return [];
@@ -35,15 +40,23 @@ export async function checkCitus(db: Queryable): Promise<Finding[]> {
     : warning('functions run on the coordinator', 'run npm run migrate -- --distribute once more');
   const workers = await query<{ place: string; active: boolean }>(WORKERS);
   const slots = await query<{ place: string; success: boolean; result: string }>(SLOTS);
-  const found = workers.map(({ place, active }) => {
+  const keepers = hasOneHost ? await query<{ place: string }>(PLAN_KEEPERS) : [];
+  const found = workers.flatMap(({ place, active }) => {
     const { ok, warning, bad } = checkNamed(`citus ${place}`);
     const answer = slots.find((each) => each.place === place);
     if (!active || answer?.success !== true)
       return bad('not reachable from the coordinator', 'start this worker, or open the way to it');
     const free = `${answer.result} connections are free; one scheduling may need ${NEEDED_SLOTS}`;
-    return Number(answer.result) >= NEEDED_SLOTS
-      ? ok(free)
-      : warning(free, 'raise max_connections of this worker');
+    const leak = warning(
+      'keeps plans that Citus never frees, since DATABASE_URL names only the coordinator',
+      "name all nodes in DATABASE_URL, or run ALTER SYSTEM SET plan_cache_mode = 'force_custom_plan' and SELECT pg_reload_conf() on this worker",
+    );
+    return [
+      Number(answer.result) >= NEEDED_SLOTS
+        ? ok(free)
+        : warning(free, 'raise max_connections of this worker'),
+      ...(keepers.some((each) => each.place === place) ? [leak] : []),
+    ];
   });
   return [delegated, ...found];
 }

@@ -75,7 +75,7 @@ async function checkConnected(client: Client, settings: Settings): Promise<Findi
     await checkMigrations(db, accountsSchema),
     await checkMigrations(db, schedulingSchema),
     ...(settings.reminders === undefined ? [] : [await checkMigrations(db, remindersSchema)]),
-    ...(await checkCitus(db)),
+    ...(await checkCitus(db, settings.otherHostUrls.length === 0)),
     ...(await checkPeppers(db, settings.peppers)),
   ];
 }
