@@ -8,6 +8,7 @@ import {
   ServerCredentials,
   type sendUnaryData,
 } from '@grpc/grpc-js';
+import { pino } from 'pino';
 import protobuf from 'protobufjs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { MaterialServiceDefinition } from '../../generated/scheduling/v1/MaterialService.ts';
@@ -314,6 +315,7 @@ describe('an error that a service throws', () => {
 
 describe('a status without details that can be read', () => {
   let status: { code: number; details: string; metadata?: Metadata };
+  let target: string;
   let told: Awaited<ReturnType<typeof startBoth>>;
   beforeAll(async () => {
     const server = new Server();
@@ -326,7 +328,8 @@ describe('a status without details that can be read', () => {
       ),
     );
     closers.push(async () => server.forceShutdown());
-    told = await startBoth(`127.0.0.1:${port}`);
+    target = `127.0.0.1:${port}`;
+    told = await startBoth(target);
   });
 
   // The standard's numbers: what can pass by itself is worth another try.
@@ -386,6 +389,38 @@ describe('a status without details that can be read', () => {
     metadata.set('grpc-status-details-bin', Buffer.from(statusOf(info('NOT_FOUND'), detail)));
     status = { code: 5, details: 'SECRET', metadata };
     expect(await told.rest()).toMatchObject({ status: 404, error: { code: 'not_found' } });
+  });
+
+  test('is in the log of the facade with all it says, as is a fault, and what callers did wrong is not', async () => {
+    const lines: object[] = [];
+    const log = pino({ level: 'error' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+    const facade = await startFacade({ schedulingTarget: target, accountsTarget: accounts.target }, { log });
+    closers.push(facade.close);
+    const review = (id: string) =>
+      fetch(`${facade.origin}/v1/reviews/m`, {
+        method: 'POST',
+        headers: {
+          ...{ authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+          'x-request-id': id,
+        },
+        body: '{"quality":3}',
+      });
+    const withReason = (reason: string) => {
+      const metadata = new Metadata();
+      metadata.set('grpc-status-details-bin', Buffer.from(statusOf(info(reason))));
+      return { code: 5, details: '', metadata };
+    };
+    status = withReason('NOT_FOUND');
+    expect((await review('refused')).status).toBe(404);
+    status = { code: 13, details: 'a bad day' };
+    expect((await review('unknown')).status).toBe(500);
+    status = withReason('INTERNAL_ERROR');
+    expect((await review('fault')).status).toBe(500);
+    const line = { level: 50, msg: 'request failed', tier: 'rest' };
+    expect(lines).toMatchObject([
+      { ...line, requestId: 'unknown', err: { message: '13 INTERNAL: a bad day' } },
+      { ...line, requestId: 'fault', err: { message: 'SECRET' } },
+    ]);
   });
 
   async function expectUnknown(expected: number) {
