@@ -84,6 +84,20 @@ describeWithRedis('with Redis', () => {
     expect(messages.slice(2)).not.toContain(BACK);
   });
 
+  test('the first write of a limiter waits for the connection, and Redis tells what is left after it', async () => {
+    const first = async () => {
+      await client.del('write-limit:{first-write}');
+      open(redis.url);
+      const told = { ...(await limiter.take('first-write')), mode: limiter.mode() };
+      limiter.close();
+      return told;
+    };
+    // On a busy machine the answer can be late.
+    const allowed = { allowed: true, limit: 5, windowSeconds: 60, remaining: 4, resetSeconds: 60 };
+    await expect.poll(first).toEqual({ ...allowed, mode: 'redis' });
+    expect(await client.zcard('write-limit:{first-write}')).toBe(1);
+  });
+
   test('a limiter that is closed has no connection any more', async () => {
     const connections = async () =>
       String(await client.client('LIST'))
