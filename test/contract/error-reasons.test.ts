@@ -437,3 +437,19 @@ describe('a status without details that can be read', () => {
     });
   }
 });
+
+test('a preflight of a page that CORS_ORIGINS does not name is told that there is no such route', async () => {
+  const facade = await startFacade(
+    { accountsTarget: accounts.target },
+    { corsOrigins: new Set(['https://app.example.com']) },
+  );
+  closers.push(facade.close);
+  const response = await fetch(`${facade.origin}/v1/me`, {
+    method: 'OPTIONS',
+    headers: { origin: 'https://evil.example', 'access-control-request-method': 'GET' },
+  });
+  expect([response.status, await response.json()]).toEqual([
+    404,
+    { error: { code: 'not_found', message: 'There is no OPTIONS /v1/me in this API.' } },
+  ]);
+});

@@ -170,7 +170,12 @@ export async function startStubScheduling(work: (rpc: string) => Promise<void>) 
 /** A REST facade before services of the test's choice. */
 export async function startFacade(
   targets: { accountsTarget: string; schedulingTarget?: string },
-  { writeLimitPerMinute = 1_000_000, telemetry = NO_TELEMETRY, log = logger } = {},
+  {
+    writeLimitPerMinute = 1_000_000,
+    telemetry = NO_TELEMETRY,
+    log = logger,
+    corsOrigins = new Set<string>(),
+  } = {},
 ) {
   const config = {
     ...{ host: '127.0.0.1', port: 0, trust },
@@ -181,7 +186,7 @@ export async function startFacade(
     redisUrl: undefined,
     writeLimitPerMinute,
     docs: false,
-    corsOrigins: new Set<string>(),
+    corsOrigins,
   } as const;
   const { port, close } = await startRest({ config, logger: log, telemetry });
   return { origin: `http://127.0.0.1:${port}`, port, close };
