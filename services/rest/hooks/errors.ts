@@ -77,9 +77,7 @@ function fromFastifyError(error: FastifyError): ServiceError {
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return invalidRequest('body', 'The body must be JSON, sent with Content-Type: application/json.');
     default:
-      if (error.code?.startsWith('FST_ERR_CTP_') || error.statusCode === 400) {
-        return invalidRequest('body', 'The body must be a JSON object in UTF-8.');
-      }
+      if (error.statusCode === 400) return invalidRequest('body', 'The body must be a JSON object in UTF-8.');
       return toServiceError(error);
   }
 }
