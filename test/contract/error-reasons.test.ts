@@ -8,6 +8,7 @@ import {
   ServerCredentials,
   type sendUnaryData,
 } from '@grpc/grpc-js';
+import Fastify from 'fastify';
 import { pino } from 'pino';
 import protobuf from 'protobufjs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -19,7 +20,9 @@ import {
   invalidField,
   ServiceError,
 } from '../../services/platform/errors.ts';
+import { createLogger } from '../../services/platform/logging/logger.ts';
 import { loadProto, serviceDefinition } from '../../services/platform/protobuf/load.ts';
+import { registerErrors } from '../../services/rest/hooks/errors.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { newStubKey, startFacade, startStubAccounts, startStubScheduling } from '../support/stub-services.ts';
 
@@ -391,9 +394,10 @@ describe('a status without details that can be read', () => {
     expect(await told.rest()).toMatchObject({ status: 404, error: { code: 'not_found' } });
   });
 
-  test('is in the log of the facade with all it says, as is a fault, and what callers did wrong is not', async () => {
-    const lines: object[] = [];
-    const log = pino({ level: 'error' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  test('is in the log of the facade with all it says, as is a fault, and of the rest a line with its reason', async () => {
+    const all: { msg: string }[] = [];
+    const log = pino({}, { write: (line: string) => void all.push(JSON.parse(line)) });
+    const linesOf = (msg: string) => all.filter((line) => line.msg === msg);
     const facade = await startFacade({ schedulingTarget: target, accountsTarget: accounts.target }, { log });
     closers.push(facade.close);
     const review = (id: string) =>
@@ -416,10 +420,19 @@ describe('a status without details that can be read', () => {
     expect((await review('unknown')).status).toBe(500);
     status = withReason('INTERNAL_ERROR');
     expect((await review('fault')).status).toBe(500);
+    status = { code: 14, details: 'away' };
+    expect((await review('away')).status).toBe(503);
     const line = { level: 50, msg: 'request failed', tier: 'rest' };
-    expect(lines).toMatchObject([
+    expect(linesOf('request failed')).toMatchObject([
       { ...line, requestId: 'unknown', err: { message: '13 INTERNAL: a bad day' } },
       { ...line, requestId: 'fault', err: { message: 'SECRET' } },
+    ]);
+    await expect.poll(() => linesOf('request').length).toBe(4);
+    expect(linesOf('request')).toMatchObject([
+      { requestId: 'refused', reason: 'NOT_FOUND' },
+      { requestId: 'unknown', reason: 'INTERNAL_ERROR' },
+      { requestId: 'fault', reason: 'INTERNAL_ERROR' },
+      { requestId: 'away', reason: 'UNAVAILABLE', cause: '14 UNAVAILABLE: away' },
     ]);
   });
 
@@ -452,4 +465,18 @@ test('a preflight of a page that CORS_ORIGINS does not name is told that there i
     404,
     { error: { code: 'not_found', message: 'There is no OPTIONS /v1/me in this API.' } },
   ]);
+});
+
+test.each([
+  ['no code', {}],
+  ['a code', { code: 'ECONNRESET' }],
+])('a slip of the facade with %s is a fault, and asks for no key', async (_what, properties) => {
+  const app = Fastify();
+  registerErrors(app, createLogger('test', 'silent'));
+  app.get('/slip', () => {
+    throw Object.assign(new Error('SECRET'), properties);
+  });
+  const { statusCode, headers, body } = await app.inject('/slip');
+  expect([statusCode, JSON.parse(body)]).toEqual([500, { error: { code: 'internal_error', message: OURS } }]);
+  expect(headers).not.toHaveProperty('www-authenticate');
 });
