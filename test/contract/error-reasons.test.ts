@@ -8,6 +8,8 @@ import {
   ServerCredentials,
   type sendUnaryData,
 } from '@grpc/grpc-js';
+import Fastify from 'fastify';
+import { pino } from 'pino';
 import protobuf from 'protobufjs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { MaterialServiceDefinition } from '../../generated/scheduling/v1/MaterialService.ts';
@@ -18,7 +20,9 @@ import {
   invalidField,
   ServiceError,
 } from '../../services/platform/errors.ts';
+import { createLogger } from '../../services/platform/logging/logger.ts';
 import { loadProto, serviceDefinition } from '../../services/platform/protobuf/load.ts';
+import { registerErrors } from '../../services/rest/hooks/errors.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { newStubKey, startFacade, startStubAccounts, startStubScheduling } from '../support/stub-services.ts';
 
@@ -314,6 +318,7 @@ describe('an error that a service throws', () => {
 
 describe('a status without details that can be read', () => {
   let status: { code: number; details: string; metadata?: Metadata };
+  let target: string;
   let told: Awaited<ReturnType<typeof startBoth>>;
   beforeAll(async () => {
     const server = new Server();
@@ -326,7 +331,8 @@ describe('a status without details that can be read', () => {
       ),
     );
     closers.push(async () => server.forceShutdown());
-    told = await startBoth(`127.0.0.1:${port}`);
+    target = `127.0.0.1:${port}`;
+    told = await startBoth(target);
   });
 
   // The standard's numbers: what can pass by itself is worth another try.
@@ -388,6 +394,48 @@ describe('a status without details that can be read', () => {
     expect(await told.rest()).toMatchObject({ status: 404, error: { code: 'not_found' } });
   });
 
+  test('is in the log of the facade with all it says, as is a fault, and of the rest a line with its reason', async () => {
+    const all: { msg: string }[] = [];
+    const log = pino({}, { write: (line: string) => void all.push(JSON.parse(line)) });
+    const linesOf = (msg: string) => all.filter((line) => line.msg === msg);
+    const facade = await startFacade({ schedulingTarget: target, accountsTarget: accounts.target }, { log });
+    closers.push(facade.close);
+    const review = (id: string) =>
+      fetch(`${facade.origin}/v1/reviews/m`, {
+        method: 'POST',
+        headers: {
+          ...{ authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+          'x-request-id': id,
+        },
+        body: '{"quality":3}',
+      });
+    const withReason = (reason: string) => {
+      const metadata = new Metadata();
+      metadata.set('grpc-status-details-bin', Buffer.from(statusOf(info(reason))));
+      return { code: 5, details: '', metadata };
+    };
+    status = withReason('NOT_FOUND');
+    expect((await review('refused')).status).toBe(404);
+    status = { code: 13, details: 'a bad day' };
+    expect((await review('unknown')).status).toBe(500);
+    status = withReason('INTERNAL_ERROR');
+    expect((await review('fault')).status).toBe(500);
+    status = { code: 14, details: 'away' };
+    expect((await review('away')).status).toBe(503);
+    const line = { level: 50, msg: 'request failed', tier: 'rest' };
+    expect(linesOf('request failed')).toMatchObject([
+      { ...line, requestId: 'unknown', err: { message: '13 INTERNAL: a bad day' } },
+      { ...line, requestId: 'fault', err: { message: 'SECRET' } },
+    ]);
+    await expect.poll(() => linesOf('request').length).toBe(4);
+    expect(linesOf('request')).toMatchObject([
+      { requestId: 'refused', reason: 'NOT_FOUND' },
+      { requestId: 'unknown', reason: 'INTERNAL_ERROR' },
+      { requestId: 'fault', reason: 'INTERNAL_ERROR' },
+      { requestId: 'away', reason: 'UNAVAILABLE', cause: '14 UNAVAILABLE: away' },
+    ]);
+  });
+
   async function expectUnknown(expected: number) {
     const isAway = expected === 503;
     const message = isAway ? AWAY : OURS;
@@ -401,4 +449,34 @@ describe('a status without details that can be read', () => {
       errors: [{ message, extensions: { code: isAway ? 'UNAVAILABLE' : 'INTERNAL_ERROR' } }],
     });
   }
+});
+
+test('a preflight of a page that CORS_ORIGINS does not name is told that there is no such route', async () => {
+  const facade = await startFacade(
+    { accountsTarget: accounts.target },
+    { corsOrigins: new Set(['https://app.example.com']) },
+  );
+  closers.push(facade.close);
+  const response = await fetch(`${facade.origin}/v1/me`, {
+    method: 'OPTIONS',
+    headers: { origin: 'https://evil.example', 'access-control-request-method': 'GET' },
+  });
+  expect([response.status, await response.json()]).toEqual([
+    404,
+    { error: { code: 'not_found', message: 'There is no OPTIONS /v1/me in this API.' } },
+  ]);
+});
+
+test.each([
+  ['no code', {}],
+  ['a code', { code: 'ECONNRESET' }],
+])('a slip of the facade with %s is a fault, and asks for no key', async (_what, properties) => {
+  const app = Fastify();
+  registerErrors(app, createLogger('test', 'silent'));
+  app.get('/slip', () => {
+    throw Object.assign(new Error('SECRET'), properties);
+  });
+  const { statusCode, headers, body } = await app.inject('/slip');
+  expect([statusCode, JSON.parse(body)]).toEqual([500, { error: { code: 'internal_error', message: OURS } }]);
+  expect(headers).not.toHaveProperty('www-authenticate');
 });

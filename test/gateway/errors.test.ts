@@ -2,7 +2,7 @@
 import { connect } from 'node:net';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ServiceError } from '../../services/platform/errors.ts';
+import { invalidField, ServiceError } from '../../services/platform/errors.ts';
 import { OPERATOR, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 
@@ -237,6 +237,69 @@ describe('the log', () => {
     expect(errors).toHaveLength(2);
     expect(lines).toMatchObject([{ level, msg, requestId: 'logged', path: ['a'], err: { message } }]);
   });
+
+  const INVALID = { code: 'INVALID_REQUEST' };
+  test.each([
+    [
+      'GraphQL refuses the document',
+      undefined,
+      '{\n  users { nodes { nmae } } }',
+      [
+        {
+          message: 'Cannot query field "nmae" on type "User".',
+          locations: [{ line: 2, column: 19 }],
+          extensions: INVALID,
+        },
+      ],
+      { reason: 'INVALID_REQUEST' },
+    ],
+    [
+      'it cannot be parsed',
+      undefined,
+      '{\n  users(first: ) }',
+      [
+        {
+          message: 'Syntax error at line 2, column 16: Unexpected ")".',
+          locations: [{ line: 2, column: 16 }],
+          extensions: { ...INVALID, field: 'query' },
+        },
+      ],
+      { reason: 'INVALID_REQUEST', field: 'query' },
+    ],
+    [
+      'a service refuses an argument',
+      invalidField('page_size', 'is too large.'),
+      '{\n  a: users { nodes { id } } }',
+      [
+        {
+          message: 'first is too large.',
+          locations: [{ line: 2, column: 3 }],
+          path: ['a'],
+          extensions: { ...INVALID, field: 'first' },
+        },
+      ],
+      { reason: 'INVALID_REQUEST', field: 'first' },
+    ],
+    ['nothing is wrong', undefined, '{ __typename }', undefined, undefined],
+  ])(
+    'has why a request was refused, which the caller is told with its place, where %s',
+    async (_what, thrown, query, told, refusal) => {
+      const requests: object[] = [];
+      const logger = pino(
+        { level: 'info' },
+        { write: (line: string) => void requests.push(JSON.parse(line)) },
+      );
+      const telling = await startTestGateway(system, logger, (_rpc, make) => {
+        if (thrown !== undefined) throw thrown;
+        return make();
+      });
+      expect((await telling.query(query)).errors).toEqual(told);
+      await telling.stop();
+      expect(requests).toMatchObject([{ msg: 'request', tier: 'gateway' }]);
+      const { reason, field } = requests[0] as { reason?: string; field?: string };
+      expect({ reason, field }).toEqual({ ...refusal });
+    },
+  );
 
   test.each([
     ['what a service refuses', new ServiceError('NOT_FOUND'), '{ users { nodes { id } } }'],

@@ -1,6 +1,8 @@
 // A replica that comes under a name is found by clients that already run, without a break and without a failed call.
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type {
   SnoozeServiceDefinition,
   SnoozeServiceHandlers,
@@ -10,8 +12,11 @@ import { startDnsServer } from '../support/dns-server.ts';
 
 // The library asks the system's resolver unless told before it is loaded; only its own one can be sent to another server.
 process.env.GRPC_NODE_USE_ALTERNATIVE_RESOLVER = 'true';
+const { Client, connectivityState, credentials, status } = await import('@grpc/grpc-js');
 const { createGrpcClient } = await import('../../services/platform/grpc/client.ts');
 const { implement } = await import('../../services/platform/grpc/handlers.ts');
+const { polledTarget } = await import('../../services/platform/grpc/replicas-resolver.ts');
+const { serviceConfigOf } = await import('../../services/platform/grpc/read-retries.ts');
 const { startGrpcServer } = await import('../../services/platform/grpc/server.ts');
 const { loadProto, serviceDefinition } = await import('../../services/platform/protobuf/load.ts');
 
@@ -73,3 +78,119 @@ test.runIf(process.platform === 'linux')(
     }
   },
 );
+
+describe('a client of a name', () => {
+  let replica: Awaited<ReturnType<typeof startReplica>>;
+  const closers: (() => unknown)[] = [];
+  beforeAll(async () => {
+    replica = await startReplica('127.0.0.1', 0);
+  });
+  afterEach(async () => {
+    for (const close of closers.splice(0)) await close();
+  });
+  afterAll(() => replica.close(1000));
+
+  const named = async (port = replica.port) => {
+    const own = await startDnsServer(['127.0.0.1']);
+    closers.push(own.stop);
+    return { own, target: `dns://127.0.0.1:${own.port}/replicas.test:${port}` };
+  };
+  const clientOf = (target: string, options = {}) => {
+    const client = new Client(polledTarget(target), credentials.createInsecure(), options);
+    closers.push(() => client.close());
+    const { path, requestSerialize, responseDeserialize } = definition.ListSnoozes;
+    const request = { userId: 'somebody' };
+    const code = () =>
+      new Promise<number>((resolve) => {
+        const deadline = Date.now() + 10_000;
+        client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, { deadline }, (error) =>
+          resolve(error === null ? status.OK : error.code),
+        );
+      });
+    return {
+      code,
+      state: () => client.getChannel().getConnectivityState(false),
+      close: () => client.close(),
+    };
+  };
+
+  test.each([
+    ['a name', async () => (await named()).target],
+    ['an address', async () => `dns:127.0.0.1:${replica.port}`],
+  ])(
+    'is answered through %s after a time without calls, for which it has let its connections go',
+    async (_what, targetOf) => {
+      const client = clientOf(await targetOf(), { 'grpc.client_idle_timeout_ms': 1000 });
+      expect(await client.code()).toBe(status.OK);
+      await expect.poll(client.state).toBe(connectivityState.IDLE);
+      expect(await client.code()).toBe(status.OK);
+    },
+  );
+
+  test('hears at once that a name has no address, and is answered once it has one', async () => {
+    const { own, target } = await named();
+    own.setAddresses([]);
+    const client = clientOf(target);
+    expect(await client.code()).toBe(status.UNAVAILABLE);
+    own.setAddresses(['127.0.0.1']);
+    await expect.poll(client.code).toBe(status.OK);
+  });
+
+  test('asks for the name every two seconds, and no more once it is closed', async () => {
+    const startMs = performance.now();
+    const [first, second] = [await named(), await named()];
+    const options = { 'grpc.dns_min_time_between_resolutions_ms': 100 };
+    const [closed, open] = [clientOf(first.target, options), clientOf(second.target, options)];
+    for (const client of [closed, open]) expect(await client.code()).toBe(status.OK);
+    closed.close();
+    await expect.poll(second.own.lookups).toBe(3);
+    expect(performance.now() - startMs).toBeGreaterThan(3900);
+    expect(first.own.lookups()).toBe(1);
+  });
+
+  test.runIf(process.platform === 'linux')(
+    'hears at once of an outage that lasts, though replicas take connections and the name’s addresses change places',
+    async () => {
+      const silent = createServer((socket) => void sockets.add(socket));
+      const sockets = new Set<Socket>();
+      const listen = (port: number) => once(silent.listen(port, '0.0.0.0'), 'listening');
+      await listen(0);
+      const { port } = silent.address() as AddressInfo;
+      silent.close();
+      const { own, target } = await named(port);
+      own.setAddresses(['127.0.0.1', '127.0.0.2']);
+      const client = clientOf(target, {
+        'grpc.service_config': serviceConfigOf(definition),
+        'grpc.dns_min_time_between_resolutions_ms': 100,
+      });
+      expect(await client.code()).toBe(status.UNAVAILABLE);
+      await listen(port);
+      closers.unshift(() => {
+        for (const socket of sockets) socket.destroy();
+        silent.close();
+      });
+      await expect.poll(() => sockets.size).toBe(2);
+      own.setAddresses(['127.0.0.2', '127.0.0.1']);
+      const before = own.lookups();
+      await expect.poll(own.lookups).toBeGreaterThan(before + 1);
+      expect(await client.code()).toBe(status.UNAVAILABLE);
+    },
+  );
+});
+
+test.each([
+  ['scheduling:50051', 'replicas:///scheduling:50051'],
+  ['scheduling', 'replicas:///scheduling'],
+  ['dns:scheduling:50051', 'replicas:scheduling:50051'],
+  ['dns:///dns.example:50051', 'replicas:///dns.example:50051'],
+  ['dns://10.0.0.2:53/scheduling:50051', 'replicas://10.0.0.2:53/scheduling:50051'],
+  ['127.0.0.1:50051', '127.0.0.1:50051'],
+  ['[::1]:50051', '[::1]:50051'],
+  ['ipv4:10.0.0.2:50051,10.0.0.3:50051', 'ipv4:10.0.0.2:50051,10.0.0.3:50051'],
+  ['ipv6:[::1]:50051', 'ipv6:[::1]:50051'],
+  ['unix:/run/scheduling', 'unix:/run/scheduling'],
+  ['unix:scheduling', 'unix:scheduling'],
+  ['xds:///scheduling', 'xds:///scheduling'],
+])('the address %s is asked for as %s', (target, expected) => {
+  expect(polledTarget(target)).toBe(expected);
+});

@@ -121,6 +121,21 @@ test('the overview keeps how many were due on each day on which they were counte
   ]);
 });
 
+test('a day long past keeps its figures in every count that follows', async () => {
+  await createLearner([], [daysBefore(10)]);
+  await count(NOON);
+  for (const minutes of [4, 8]) {
+    await count(daysBefore(0, minutes * 60));
+    expect((await daysOf()).get('2026-03-21')).toMatchObject({ learners: 1, reviews: 1, recalled: 1 });
+  }
+});
+
+test('before the first count, callers are told that it is not done', async () => {
+  await expect(here.learners.getOverview({}, CALL)).rejects.toMatchObject({
+    ...{ reason: 'UNAVAILABLE', message: 'The learners are being counted for the first time.' },
+  });
+});
+
 test('reviews of a material that was deleted are taken out of every day', async () => {
   const userId = await createLearner([], [daysBefore(10), NOON]);
   await createLearner([], [daysBefore(10)]);

@@ -170,10 +170,15 @@ export async function startStubScheduling(work: (rpc: string) => Promise<void>) 
 /** A REST facade before services of the test's choice. */
 export async function startFacade(
   targets: { accountsTarget: string; schedulingTarget?: string },
-  { writeLimitPerMinute = 1_000_000, telemetry = NO_TELEMETRY } = {},
+  {
+    writeLimitPerMinute = 1_000_000,
+    telemetry = NO_TELEMETRY,
+    log = logger,
+    corsOrigins = new Set<string>(),
+  } = {},
 ) {
   const config = {
-    ...base,
+    ...{ host: '127.0.0.1', port: 0, trust },
     logLevel: 'silent',
     shutdownTimeoutMs: 2000,
     schedulingTarget: '127.0.0.1:1',
@@ -181,9 +186,9 @@ export async function startFacade(
     redisUrl: undefined,
     writeLimitPerMinute,
     docs: false,
-    corsOrigins: new Set<string>(),
+    corsOrigins,
   } as const;
-  const { port, close } = await startRest({ config, logger, telemetry });
+  const { port, close } = await startRest({ config, logger: log, telemetry });
   return { origin: `http://127.0.0.1:${port}`, port, close };
 }
 

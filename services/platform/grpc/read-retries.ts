@@ -2,7 +2,7 @@
 import type { ServiceDefinition } from '@grpc/grpc-js';
 
 /** Rpcs without an effect that matters twice. */
-const READ = /\/(Count|Get|List|Find|Search|Preview|Verify|BatchGet|BatchList)\w*$/;
+const READ = /\/(Count|Get|List|Find|Search|Preview|Verify|BatchGet|BatchList)/;
 
 /**
  * Retries only what the transport reports: our servers mark their own UNAVAILABLE with NO_RETRY. After several failures in a row,
@@ -24,7 +24,7 @@ export function serviceConfigOf(definition: ServiceDefinition): string {
   };
   return JSON.stringify({
     loadBalancingConfig: [{ round_robin: {} }],
-    methodConfig: name.length === 0 ? [] : [{ name, retryPolicy }],
+    methodConfig: [{ name, retryPolicy }],
     retryThrottling: { maxTokens: 20, tokenRatio: 0.1 },
   });
 }

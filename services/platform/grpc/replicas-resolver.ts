@@ -12,18 +12,18 @@ const SCHEME = 'replicas';
 class ReplicasResolver implements experimental.Resolver {
   readonly #dns: experimental.Resolver;
   #timer: NodeJS.Timeout | undefined;
+  #known = '';
 
   constructor(target: Uri, listener: Listener, options: ResolverOptions) {
-    let known = '';
     this.#dns = experimental.createResolver(
       { ...target, scheme: 'dns' },
       (endpoints, ...others) => {
-        // round_robin connects anew for each list that it is given.
+        // round_robin begins anew with each list that it is given: calls would wait where they have failed at once.
         const found = endpoints.ok
           ? endpoints.value.map(experimental.endpointToString).toSorted().join()
           : '';
-        if (found !== '' && found === known) return true;
-        known = found;
+        if (found !== '' && found === this.#known) return true;
+        this.#known = found;
         return listener(endpoints, ...others);
       },
       options,
@@ -35,9 +35,11 @@ class ReplicasResolver implements experimental.Resolver {
     this.#dns.updateResolution();
   }
 
+  /** Also when a channel without calls lets its connections go; it asks again, and needs an answer, at its next call. */
   destroy(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;
+    this.#known = '';
     this.#dns.destroy();
   }
 

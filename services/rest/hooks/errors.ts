@@ -48,7 +48,7 @@ export function sendError(reply: FastifyReply, error: ServiceError): FastifyRepl
 }
 
 export function registerErrors(app: FastifyInstance, logger: Logger): void {
-  // Runs before the body is parsed, so an unknown route is 404 whatever its body; the handler serves missing files of /docs.
+  // Runs before the body is parsed, so an unknown route is 404 whatever its body; the handler serves OPTIONS without CORS.
   app.addHook('onRequest', (request, _reply, done) => {
     done(request.is404 ? noSuchRoute(request) : undefined);
   });
@@ -76,14 +76,8 @@ function fromFastifyError(error: FastifyError): ServiceError {
       return invalidRequest('body', 'The body must not exceed 256 KiB.');
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return invalidRequest('body', 'The body must be JSON, sent with Content-Type: application/json.');
-    case 'FST_STATIC_FORBIDDEN_PATH':
-      return new ServiceError('NOT_FOUND');
     default:
-      if (error.code?.startsWith('FST_ERR_CTP_') || error.statusCode === 400) {
-        return invalidRequest('body', 'The body must be a JSON object in UTF-8.');
-      }
-      // Unmet conditions and ranges for the files of /docs.
-      if (error.statusCode === 412 || error.statusCode === 416) return new ServiceError('INVALID_REQUEST');
+      if (error.statusCode === 400) return invalidRequest('body', 'The body must be a JSON object in UTF-8.');
       return toServiceError(error);
   }
 }

@@ -37,9 +37,11 @@ export function takeFromLog(log: number[], rule: LogRule): LogDecision {
   return { allowed, remaining: Math.max(0, limit - log.length), untilReset: leavesNext + window - now };
 }
 
-/** Counts a write that was accepted elsewhere. Keeps the newest `limit` writes, since only those affect decisions. */
-export function recordInLog(log: number[], rule: LogRule): void {
-  advanceLog(log, rule);
-  log.push(rule.now);
-  if (log.length > rule.limit) log.shift();
+/**
+ * Counts a write that was accepted elsewhere, in a log that was advanced. Keeps the newest `limit` writes, since only those affect
+ * decisions.
+ */
+export function recordInLog(log: number[], { now, limit }: Omit<LogRule, 'window'>): void {
+  log.push(now);
+  if (log.length > limit) log.shift();
 }

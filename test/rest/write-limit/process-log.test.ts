@@ -65,13 +65,22 @@ describe('a write that Redis accepted', () => {
     expect(log.take('a')).toEqual({ allowed: true, remaining: 0, untilReset: 58_990 });
   });
 
+  test('waits for no longer than a window after the clock was put back', () => {
+    const { log, at } = startLog(1_000_000);
+    log.record('a');
+    at(1_000_010);
+    log.record('a');
+    at(990_000);
+    expect(log.record('a')).toEqual({ allowed: false, remaining: 0, untilReset: 59_990 });
+  });
+
   test('leaves the newest in the log, as many as the limit', () => {
     const times: number[] = [];
-    for (const now of [1, 2, 3]) recordInLog(times, { now, window: 60, limit: 2 });
+    for (const now of [1, 2, 3]) recordInLog(times, { now, limit: 2 });
     expect(times).toEqual([2, 3]);
-    recordInLog(times, { now: 62, window: 60, limit: 2 });
+    recordInLog(times, { now: 62, limit: 2 });
     expect(times).toEqual([3, 62]);
-    recordInLog(times, { now: 63, window: 60, limit: 2 });
+    recordInLog(times, { now: 63, limit: 2 });
     expect(times).toEqual([62, 63]);
   });
 });
