@@ -84,6 +84,8 @@ describe('a query is measured with its rows, calls and long texts', () => {
     ['reviews { nodes { material { id } } }', 361, 2, 4],
     ['reviews(first: 2) { edges { node { material { id } } } }', 129, 2, 5],
     ['timeline(first: 2) { nodes { material { id } } }', 427, 5, 4],
+    ['reviews(first: 2) { nodes { material { reviews(first: 1) { nodes { id } } } } }', 151, 3, 6],
+    ['timeline(first: 2) { nodes { material { reviews(first: 1) { nodes { id } } } } }', 451, 6, 6],
     ['snoozes(first: 1) { nodes { materials { reviews(first: 1) { nodes { id } } } } }', 1503, 3, 6],
     // A call for each row.
     ['materials(first: 3) { nodes { reviews(first: 1, after: "x") { nodes { id } } } }', 623, 7, 5],
@@ -104,6 +106,9 @@ describe('a query is measured with its rows, calls and long texts', () => {
     expect(measured(query)).toEqual([107, 1, 3]);
     expect(measured(query, { n: 5 })).toEqual([111, 1, 3]);
     expect(measured(query, { n: 5, after: 'x' })).toEqual([211, 2, 3]);
+    // A name that every object of JavaScript knows.
+    const known = 'query ($valueOf: Int = 100) { users(first: $valueOf) { nodes { id } } }';
+    expect(measured(known)).toEqual([301, 1, 3]);
   });
 });
 
