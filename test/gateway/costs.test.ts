@@ -1,10 +1,12 @@
 // What a document is measured at before it is run: its cost, the calls to the services and its depth, of each kind of field.
+import { graphqlSync } from 'graphql';
 import { describe, expect, test } from 'vitest';
 import { buildGatewaySchema } from '../../gateway/graphql/schema.ts';
 import { inspect } from '../../gateway/limits/inspect.ts';
 import { createKnownDocuments } from '../../gateway/limits/known-documents.ts';
 import { createLanes } from '../../gateway/limits/lanes.ts';
 import { createRequestBudget } from '../../gateway/limits/request-budget.ts';
+import { fieldsOf } from '../support/compare-documents.ts';
 
 const schema = buildGatewaySchema();
 const ask = (query: string, variables: object = {}) =>
@@ -45,7 +47,10 @@ describe('a query is measured with its rows, calls and long texts', () => {
     // The material of a material's review is known.
     ['material(userId: "x", id: "y") { reviews { nodes { material { id } } } }', 262, 2, 5],
     ['... on Query { user(id: "x") { ... { id } } }', 12, 1, 2],
+    // What is not in the schema is refused later.
     ['...Unknown', 0, 0, 0],
+    ['... on Unknown { id }', 1, 0, 1],
+    ['unknown { id }', 2, 0, 2],
   ])('%s', (selection, cost, rpcs, depth) => {
     expect(measured(`{ ${selection} }`)).toEqual([cost, rpcs, depth]);
   });
@@ -53,6 +58,7 @@ describe('a query is measured with its rows, calls and long texts', () => {
   // Beside 11 for the user and a call.
   test.each<Case>([
     ['materials { nodes { id } }', 51, 1, 3],
+    ['... { materials { nodes { id } } }', 51, 1, 3],
     ['materials(query: "") { nodes { id } }', 51, 1, 3],
     ['materials(query: "a") { nodes { id } }', 141, 1, 3],
     ['materialCounts { __typename }', 102, 1, 2],
@@ -78,6 +84,8 @@ describe('a query is measured with its rows, calls and long texts', () => {
     ['reviews { nodes { material { id } } }', 361, 2, 4],
     ['reviews(first: 2) { edges { node { material { id } } } }', 129, 2, 5],
     ['timeline(first: 2) { nodes { material { id } } }', 427, 5, 4],
+    ['reviews(first: 2) { nodes { material { reviews(first: 1) { nodes { id } } } } }', 151, 3, 6],
+    ['timeline(first: 2) { nodes { material { reviews(first: 1) { nodes { id } } } } }', 451, 6, 6],
     ['snoozes(first: 1) { nodes { materials { reviews(first: 1) { nodes { id } } } } }', 1503, 3, 6],
     // A call for each row.
     ['materials(first: 3) { nodes { reviews(first: 1, after: "x") { nodes { id } } } }', 623, 7, 5],
@@ -98,6 +106,9 @@ describe('a query is measured with its rows, calls and long texts', () => {
     expect(measured(query)).toEqual([107, 1, 3]);
     expect(measured(query, { n: 5 })).toEqual([111, 1, 3]);
     expect(measured(query, { n: 5, after: 'x' })).toEqual([211, 2, 3]);
+    // A name that every object of JavaScript knows.
+    const known = 'query ($valueOf: Int = 100) { users(first: $valueOf) { nodes { id } } }';
+    expect(measured(known)).toEqual([301, 1, 3]);
   });
 });
 
@@ -115,6 +126,30 @@ test('a type within lists and what is not null is measured three times deep, as 
     [5, 0, 6],
     [5, 0, 7],
   ]);
+});
+
+describe('introspection is measured', () => {
+  const answered = (query: string) => fieldsOf(graphqlSync({ schema, source: query }).data);
+
+  test.each([
+    ['types', '{ __schema { types { name kind } } }'],
+    ['fields', '{ __schema { types { fields { name type { name } } } } }'],
+    ['arguments', '{ __schema { types { fields { args { name } } } } }'],
+    ['fields of inputs', '{ __schema { types { inputFields { name } } } }'],
+    ['values of enums', '{ __schema { types { enumValues { name } } } }'],
+    ['directives', '{ __schema { directives { name } } }'],
+  ])('by the fields of its answer, where it asks for all %s', (_what, query) => {
+    expect(measured(query)[0]).toBeCloseTo(answered(query), 6);
+  });
+
+  test.each([
+    ['fields', (name: string) => `{ __type(name: "${name}") { fields { name } } }`],
+    ['fields of inputs', (name: string) => `{ __type(name: "${name}") { inputFields { name } } }`],
+    ['values of enums', (name: string) => `{ __type(name: "${name}") { enumValues { name } } }`],
+  ])('by the %s of the type that has most, where it asks for one', (_what, queryOf) => {
+    const costs = Object.keys(schema.getTypeMap()).map((name) => answered(queryOf(name)));
+    expect(measured(queryOf('User'))[0]).toBe(Math.max(...costs));
+  });
 });
 
 test('a fragment that contains itself is refused', () => {
@@ -141,6 +176,38 @@ describe('a request that is run', () => {
     const rpc = async () => 'made';
     for (let call = 0; call < 250; call += 1) expect(await budget.read(rpc, {})).toBe('made');
     await expect(budget.read(rpc, {})).rejects.toEqual(TOO_MUCH);
+  });
+
+  test('makes calls until the end of its time, and none after it or for a client that has gone', async () => {
+    const [call, lanes] = [{ requestId: 'test' }, createLanes()('olga')];
+    let [nowMs, isGone] = [10_000, false];
+    const budget = createRequestBudget({
+      ...{ call, lanes, cost: 0, isAbandoned: () => isGone, endMs: 10_000, nowMs: () => nowMs },
+    });
+    const rpc = async (_request: object, { requestId }: { requestId: string }) => requestId;
+    expect(await budget.read(rpc, {})).toBe('test');
+    nowMs = 10_001;
+    await expect(budget.read(rpc, {})).rejects.toMatchObject({ reason: 'UNAVAILABLE' });
+    [nowMs, isGone] = [0, true];
+    await expect(budget.read(rpc, {})).rejects.toMatchObject({ reason: 'UNAVAILABLE' });
+  });
+
+  test('reads 16 MiB and not a byte more', async () => {
+    const budget = budgetOf(0);
+    const rpc = async (bytes: number, { receive }: { receive?: ((bytes: number) => void) | undefined }) =>
+      receive?.(bytes);
+    await budget.read(rpc, 16 * 1024 * 1024 - 1);
+    await budget.read(rpc, 1);
+    await budget.read(rpc, 0);
+    await expect(budget.read(rpc, 1)).rejects.toEqual(TOO_MUCH);
+    await expect(budget.read(rpc, 0)).rejects.toEqual(TOO_MUCH);
+  });
+
+  test('hands on what a call fails with, and what the reading of long texts returns', async () => {
+    const budget = budgetOf(0);
+    const fails = () => Promise.reject(new Error('away'));
+    await expect(budget.read(fails, {})).rejects.toThrow('away');
+    expect(await budget.readLongTexts(async () => 'texts')).toBe('texts');
   });
 
   test('answers long texts of 16 MiB less 256 bytes for each unit of its cost', () => {

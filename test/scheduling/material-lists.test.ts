@@ -92,6 +92,46 @@ describe('pages of materials', () => {
     ]);
   });
 
+  test('of materials without a time for their order come first, whatever the page size', async () => {
+    const userId = newUserId();
+    const ids = [];
+    for (const title of ['a', 'b', 'c', 'd']) ids.push(await here.create(userId, title));
+    const noInstant = 'UPDATE scheduling.materials SET next_review_time = NULL WHERE material_id = ANY($1)';
+    await here.sql.query(noInstant, [ids.slice(0, 2)]);
+    await here.reviews.submitReview({ userId, materialId: ids[3] ?? '', quality: 5 }, CALL);
+    for (const order of ['MATERIAL_ORDER_NEXT_REVIEW', 'MATERIAL_ORDER_LAST_REVIEW'] as const)
+      expect([order, await readAll({ userId, order, pageSize: 1 })]).toEqual([order, ['a', 'b', 'c', 'd']]);
+  });
+
+  test('that are sorted hold each text whole, and none in the basic view', async () => {
+    const userId = newUserId();
+    const content = 'x'.repeat(4097);
+    await here.materials.createMaterial({ userId, title: 'long', content }, CALL);
+    const list = async (view: 'MATERIAL_VIEW_FULL' | 'MATERIAL_VIEW_BASIC') => {
+      const request = { userId, order: 'MATERIAL_ORDER_EASE', view } as const;
+      const { materials } = await here.materials.listMaterials(request, CALL);
+      return materials.map((material) => material.content);
+    };
+    expect(await list('MATERIAL_VIEW_FULL')).toEqual([content]);
+    expect(await list('MATERIAL_VIEW_BASIC')).toEqual([undefined]);
+  });
+
+  test('by ease refuse a token that holds no ease', async () => {
+    const userId = newUserId();
+    await here.create(userId);
+    await here.create(userId);
+    const request = { userId, order: 'MATERIAL_ORDER_EASE', pageSize: 1 } as const;
+    const { nextPageToken } = await here.materials.listMaterials(request, CALL);
+    const [fingerprint, ease, id] = JSON.parse(Buffer.from(nextPageToken, 'base64url').toString());
+    expect(ease).toBe(250);
+    for (const forged of [null, 2 ** 31, -1]) {
+      const pageToken = Buffer.from(JSON.stringify([fingerprint, forged, id])).toString('base64url');
+      expect(await refusal(here.materials.listMaterials({ ...request, pageToken }, CALL))).toBe(
+        'INVALID_REQUEST page_token',
+      );
+    }
+  });
+
   test('that are sorted are read one at a time for a learner, since each reads all that there is', async () => {
     const userId = newUserId();
     await here.create(userId);
@@ -328,6 +368,13 @@ describe('the basic view', () => {
       expect(basic.materials).toEqual(full.materials.map(withoutTexts));
     }
     const due = await here.materials.listDueMaterials({ userId, view }, CALL);
+    const materialIds = due.materials.map(({ materialId }) => materialId);
+    const byId = async (asked: 'MATERIAL_VIEW_BASIC' | 'MATERIAL_VIEW_FULL') => {
+      const found = await here.materials.batchGetMaterials({ userId, materialIds, view: asked }, CALL);
+      return found.materials.map(({ content }) => content);
+    };
+    expect(await byId('MATERIAL_VIEW_BASIC')).toEqual([undefined, undefined]);
+    expect(await byId('MATERIAL_VIEW_FULL')).toEqual(['text', undefined]);
     expect(due.materials.map((material) => [material.title, 'content' in material])).toEqual([
       ['long', false],
       ['short', false],

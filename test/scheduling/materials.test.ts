@@ -48,6 +48,57 @@ describe('an edit', () => {
     expect(await update({ title: 'a', materialId: 'x' })).toBe('NOT_FOUND');
     expect(await update({ title: 'a', userId: newUserId() })).toBe('NOT_FOUND');
   });
+
+  test('gives another type, and takes none away', async () => {
+    const userId = newUserId();
+    const materialId = await here.create(userId);
+    const type = 'MATERIAL_TYPE_FLASHCARD';
+    const { material } = await here.materials.updateMaterial({ userId, materialId, type }, CALL);
+    expect(material?.type).toBe('MATERIAL_TYPE_FLASHCARD');
+    const updateMask = { paths: ['type'] };
+    expect(await refusal(here.materials.updateMaterial({ userId, materialId, updateMask }, CALL))).toBe(
+      'INVALID_REQUEST type',
+    );
+  });
+});
+
+describe('a material', () => {
+  test.each([
+    ['MATERIAL_TYPE_UNSPECIFIED', 'MATERIAL_TYPE_SIMPLE'],
+    ['MATERIAL_TYPE_SIMPLE', 'MATERIAL_TYPE_SIMPLE'],
+    ['MATERIAL_TYPE_MATERIAL', 'MATERIAL_TYPE_MATERIAL'],
+    ['MATERIAL_TYPE_FLASHCARD', 'MATERIAL_TYPE_FLASHCARD'],
+    ['MATERIAL_TYPE_CARD', 'MATERIAL_TYPE_CARD'],
+  ] as const)('made with %s is %s', async (type, stored) => {
+    const userId = newUserId();
+    const { material } = await here.materials.createMaterial({ userId, title: 'T', type }, CALL);
+    const materialId = material?.materialId ?? '';
+    const read = await here.materials.getMaterial({ userId, materialId }, CALL);
+    expect([material?.type, read.material?.type]).toEqual([stored, stored]);
+  });
+
+  test('has a title of 1 to 240 code points and texts of at most 262,144 bytes', async () => {
+    const create = (fields: object) =>
+      refusal(here.materials.createMaterial({ userId: newUserId(), title: 'T', ...fields }, CALL));
+    expect(await create({ title: '' })).toBe('INVALID_REQUEST title');
+    expect(await create({ title: '😀'.repeat(240) })).toBe('no error');
+    expect(await create({ title: 'x'.repeat(241) })).toBe('INVALID_REQUEST title');
+    expect(await create({ content: 'é'.repeat(131_072) })).toBe('no error');
+    expect(await create({ content: `${'é'.repeat(131_072)}x` })).toBe('INVALID_REQUEST content');
+    expect(await create({ sourceUrl: `a:${'x'.repeat(262_142)}` })).toBe('no error');
+    expect(await create({ sourceUrl: `a:${'x'.repeat(262_143)}` })).toBe('INVALID_REQUEST source_url');
+  });
+
+  test('is found by its owner alone', async () => {
+    const userId = newUserId();
+    const materialId = await here.create(userId);
+    const get = (request: object) =>
+      refusal(here.materials.getMaterial({ userId, materialId, ...request }, CALL));
+    expect(await get({})).toBe('no error');
+    expect(await get({ userId: newUserId() })).toBe('NOT_FOUND');
+    expect(await get({ materialId: newUserId() })).toBe('NOT_FOUND');
+    expect(await get({ materialId: 'x' })).toBe('NOT_FOUND');
+  });
 });
 
 test('every write moves the revision on by one, and the time of the update to its own', async () => {
