@@ -1,6 +1,6 @@
 // Extracts the requested mutations from a document, for the audit of refused requests.
 import { type FieldNode, Kind, type SelectionSetNode, valueFromASTUntyped } from 'graphql';
-import { isUuid } from '../../services/platform/text.ts';
+import { isUuid } from '../../services/platform/uuid.ts';
 import type { MeasureInput } from './measure.ts';
 
 /** A root field of a mutation: its name, its response key, and the given IDs. */

@@ -2,7 +2,7 @@
 import type { User } from '../../generated/accounts/v1/User.ts';
 import type { UserKeyInput } from '../../generated/accounts/v1/UserKey.ts';
 import type { ListMaterialsRequestInput } from '../../generated/scheduling/v1/ListMaterialsRequest.ts';
-import { isUuid } from '../../services/platform/text.ts';
+import { isUuid } from '../../services/platform/uuid.ts';
 import type { GatewayContext } from '../graphql/context.ts';
 import type { MaterialNode, ReviewNode, SnoozeNode } from '../graphql/model.ts';
 import type { Page, PageRequest } from '../graphql/relay.ts';

@@ -1,7 +1,7 @@
 // Finds users, materials and keys by what support staff have at hand: an ID, the beginning of a key or of an e-mail address.
 import type { SearchHitResolvers } from '../../generated/gateway/resolvers.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
-import { isUuid } from '../../services/platform/text.ts';
+import { isUuid } from '../../services/platform/uuid.ts';
 import type { GatewayContext } from '../graphql/context.ts';
 import type { ApiKeyNode, MaterialNode, SearchHitNode } from '../graphql/model.ts';
 import { findMaterials, MAX_EMAIL_CHARACTERS, usersById } from '../reads/reads.ts';

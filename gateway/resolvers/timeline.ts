@@ -2,7 +2,7 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import type { TimelineEventResolvers, TimelineKind } from '../../generated/gateway/resolvers.ts';
 import { invalidField, ServiceError } from '../../services/platform/errors.ts';
-import { isUuid } from '../../services/platform/text.ts';
+import { isUuid } from '../../services/platform/uuid.ts';
 import type { GatewayContext } from '../graphql/context.ts';
 import type { TimelineEventNode } from '../graphql/model.ts';
 import { countOf, type PageArguments } from '../graphql/relay.ts';

@@ -1,7 +1,8 @@
 // Validates gRPC requests as the proto files document; each error names its field.
 import { invalidField, ServiceError } from '../platform/errors.ts';
-import { codePointLength, isStorable, isUuid } from '../platform/text.ts';
+import { codePointLength, isStorable } from '../platform/text.ts';
 import { isTimeZone } from '../platform/time-zone.ts';
+import { isUuid } from '../platform/uuid.ts';
 import { isKeyPrefix } from './api-key.ts';
 
 const MAX_EMAIL_CHARACTERS = 254;

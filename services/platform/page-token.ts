@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import { invalidField } from './errors.ts';
 import { fromTimestamp, type Timestamp } from './protobuf/timestamps.ts';
-import { isUuid } from './text.ts';
+import { isUuid } from './uuid.ts';
 
 /** The sort keys of a page's last row, then its ID. Instants are in milliseconds. */
 export type Position = { keys: readonly (number | null)[]; id: string };

@@ -1,4 +1,4 @@
-// Text checks that services share: storable, length in code points, URI, UUID.
+// Text checks that services share: storable, length in code points, URI.
 import { isIPv6 } from 'node:net';
 
 /** Whether PostgreSQL can store the text in UTF-8: no U+0000, no lone surrogate. */
@@ -11,13 +11,6 @@ export function codePointLength(text: string): number {
   let length = 0;
   for (const _ of text) length += 1;
   return length;
-}
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-
-/** Whether the text is a UUID in the form this system writes: lower case, with hyphens. */
-export function isUuid(text: string): boolean {
-  return UUID.test(text);
 }
 
 // RFC 3986, appendix B, with a scheme required; the parts are then checked against the character sets of appendix A.

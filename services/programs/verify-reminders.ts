@@ -1,5 +1,6 @@
 // The part of npm run verify about reminders: the next occurrence of each, and that none took place twice.
 import type { Database } from '../platform/postgres/database.ts';
+import { NIL_UUID } from '../platform/uuid.ts';
 import { findReminderDrift } from '../reminders/user-data/drift.ts';
 import {
   hasReminders,
@@ -8,7 +9,6 @@ import {
 } from '../reminders/user-data/drift-repository.ts';
 
 const AT_A_TIME = 1000;
-const NOBODY = '00000000-0000-0000-0000-000000000000';
 
 /** Prints each fault and the counts. `userId` undefined: all users. @returns how many faults; 0 without the tables. */
 export async function verifyReminders(
@@ -18,7 +18,7 @@ export async function verifyReminders(
 ): Promise<number> {
   if (!(await hasReminders(database))) return 0;
   const counts = { reminders: 0, drifted: 0, occurrences: 0, twice: 0 };
-  const pages = { userId: NOBODY, reminderId: NOBODY, date: '-infinity' };
+  const pages = { userId: NIL_UUID, reminderId: NIL_UUID, date: '-infinity' };
   for (let after = pages; ; ) {
     const reminders = await readStoredReminders(database, userId, { limit: AT_A_TIME, after });
     const readTime = now();

@@ -7,7 +7,7 @@ import { runCommand, secondsSince, UsageError } from '../platform/process/comman
 import { LOG_LEVELS } from '../platform/process/common-config.ts';
 import { readEnvironment } from '../platform/process/config.ts';
 import { createProgress } from '../platform/process/progress.ts';
-import { isUuid } from '../platform/text.ts';
+import { isUuid, NIL_UUID } from '../platform/uuid.ts';
 import { countMaterials, type History, readHistories } from '../scheduling/user-data/history-repository.ts';
 import { findDrift } from '../scheduling/user-data/replay.ts';
 import { hasDatabase, openProgramDatabase } from './program-database.ts';
@@ -28,8 +28,8 @@ counts. Exits with 0 if there is no drift, with 1 if there is, and with 2 on an 
 
 const AT_A_TIME = 500;
 const FIRST = {
-  userId: '00000000-0000-0000-0000-000000000000',
-  materialId: '00000000-0000-0000-0000-000000000000',
+  userId: NIL_UUID,
+  materialId: NIL_UUID,
 };
 /** Of each statement: the database may have many millions of rows. */
 const PATIENT = { statementTimeoutMs: 600_000 };

@@ -1,7 +1,8 @@
 // Validates fields that all capabilities share, as the proto files document; each error names its field.
 import { invalidField, ServiceError } from '../platform/errors.ts';
-import { isStorable, isUuid } from '../platform/text.ts';
+import { isStorable } from '../platform/text.ts';
 import { isTimeZone } from '../platform/time-zone.ts';
+import { isUuid } from '../platform/uuid.ts';
 import { spanOf } from './statistics/calendar.ts';
 
 const MAX_MATERIAL_IDS = 100;

@@ -6,7 +6,7 @@ import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import type { Audit } from '../../platform/logging/audit.ts';
 import { decodePageToken, readPageSize, toPage } from '../../platform/page-token.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
-import { isUuid } from '../../platform/text.ts';
+import { isUuid } from '../../platform/uuid.ts';
 import { generateKey, hashKey, prefixOf } from '../api-key.ts';
 import { toApiKeyMessage } from '../mapper.ts';
 import {

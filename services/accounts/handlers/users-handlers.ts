@@ -8,7 +8,8 @@ import { decodePageToken, readPageSize, toPage } from '../../platform/page-token
 import type { Database } from '../../platform/postgres/database.ts';
 import { isUniqueViolation } from '../../platform/postgres/faults.ts';
 import { fromTimestamp } from '../../platform/protobuf/timestamps.ts';
-import { isStorable, isUuid } from '../../platform/text.ts';
+import { isStorable } from '../../platform/text.ts';
+import { isUuid } from '../../platform/uuid.ts';
 import { fromPlan, toUserMessage } from '../mapper.ts';
 import {
   deleteUser,

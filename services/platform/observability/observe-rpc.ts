@@ -2,7 +2,7 @@
 import { type Metadata, status } from '@grpc/grpc-js';
 import type { ServiceError } from '../errors.ts';
 import type { Logger } from '../logging/logger.ts';
-import { isUuid } from '../text.ts';
+import { isUuid } from '../uuid.ts';
 import type { Telemetry } from './telemetry.ts';
 
 export type ObservedCall = {

@@ -1,15 +1,15 @@
 // The SQL of how far changes of users have been read from accounts.
 import type { Queryable } from '../../platform/postgres/database.ts';
+import { NIL_UUID } from '../../platform/uuid.ts';
 
 /** The one row's. */
-const NOBODY = '00000000-0000-0000-0000-000000000000';
 
 /** Up to when changes have been read; undefined before the first time. */
 export async function findReadUntil(db: Queryable): Promise<Date | undefined> {
   const [row] = await db.query<{ time: Date }>({
     name: 'find-read-until',
     text: 'SELECT c.read_until_time AS time FROM reminders.user_changes c WHERE c.user_id = $1',
-    values: [NOBODY],
+    values: [NIL_UUID],
   });
   return row?.time;
 }
@@ -20,6 +20,6 @@ export async function setReadUntil(db: Queryable, time: Date): Promise<void> {
     name: 'set-read-until',
     text: `INSERT INTO reminders.user_changes (user_id, read_until_time) VALUES ($1, $2)
            ON CONFLICT (user_id) DO UPDATE SET read_until_time = excluded.read_until_time`,
-    values: [NOBODY, time],
+    values: [NIL_UUID, time],
   });
 }

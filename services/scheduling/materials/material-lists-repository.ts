@@ -1,5 +1,6 @@
 // The SQL of material lists, newest and due, for one user or a batch of users.
 import type { Queryable } from '../../platform/postgres/database.ts';
+import { NIL_UUID } from '../../platform/uuid.ts';
 import { requestRows } from '../batches/request-rows-sql.ts';
 import type { MaterialType } from './material.ts';
 import {
@@ -142,7 +143,7 @@ export async function listDueMaterials(
   const asked = requests.map(({ after, ...request }) => ({
     ...request,
     afterTime: after?.nextReviewTime ?? '-infinity',
-    afterId: after?.materialId ?? '00000000-0000-0000-0000-000000000000',
+    afterId: after?.materialId ?? NIL_UUID,
   }));
   return (await listDue(db, asked)).map(toMaterialList);
 }

@@ -1,5 +1,6 @@
 // The SQL of search: substring matches in title, content or source URL.
 import type { Queryable } from '../../platform/postgres/database.ts';
+import { NIL_UUID } from '../../platform/uuid.ts';
 import {
   filterConditions,
   kindOf,
@@ -12,7 +13,7 @@ export type MatchPosition = NewestPosition & { inTitle: boolean };
 export type MatchRow = ListedRow & { in_title: boolean };
 
 const FIRST = { createTime: 'infinity', materialId: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
-const LAST = { createTime: '-infinity', materialId: '00000000-0000-0000-0000-000000000000' };
+const LAST = { createTime: '-infinity', materialId: NIL_UUID };
 
 /**
  * Rows of the user's newest materials that are scanned before the index is used: a frequent text fills a page from them. A

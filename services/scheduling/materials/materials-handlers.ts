@@ -3,7 +3,7 @@ import type { MaterialServiceHandlers } from '../../../generated/scheduling/v1/M
 import { ServiceError } from '../../platform/errors.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
-import { isUuid } from '../../platform/text.ts';
+import { isUuid } from '../../platform/uuid.ts';
 import type { HandlerDependencies } from '../dependencies.ts';
 import { type Answer, executeIdempotently } from '../idempotency/idempotency.ts';
 import { deleteRecordsOfMaterial } from '../idempotency/idempotency-repository.ts';

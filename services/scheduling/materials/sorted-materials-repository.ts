@@ -1,5 +1,6 @@
 // The SQL of a user's materials in an order of choice, and of how many there are.
 import type { Queryable } from '../../platform/postgres/database.ts';
+import { NIL_UUID } from '../../platform/uuid.ts';
 import { filterConditions, kindOf, type MaterialFilter, type PageSize } from './material-lists-repository.ts';
 import {
   DUE_TIME,
@@ -17,8 +18,6 @@ const ORDERS = {
 } as const;
 export type MaterialSort = keyof typeof ORDERS;
 
-const FIRST_ID = '00000000-0000-0000-0000-000000000000';
-
 export type SortedPosition = { value: Date | number | null; materialId: string };
 /** A page of a user's materials in an order. */
 export type SortedRequest = PageSize & { userId: string; after: SortedPosition | undefined };
@@ -35,7 +34,7 @@ export async function listSortedMaterials(
     maxRows,
     textBytes,
     after?.value ?? start,
-    after?.materialId ?? FIRST_ID,
+    after?.materialId ?? NIL_UUID,
   ];
   const conditions = filterConditions(filter, (name) => `$${values.push(filter[name])}`);
   const rows = await db.query<ListedRow>({

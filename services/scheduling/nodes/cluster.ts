@@ -4,7 +4,7 @@ import type { Logger } from '../../platform/logging/logger.ts';
 import type { Telemetry } from '../../platform/observability/telemetry.ts';
 import { type Database, openDatabase } from '../../platform/postgres/database.ts';
 import type { DatabasePlace } from '../../platform/process/database-config.ts';
-import { isUuid } from '../../platform/text.ts';
+import { isUuid } from '../../platform/uuid.ts';
 import { createNodeGate, type NodeGate } from './node-gate.ts';
 import { createNodeMap } from './node-map.ts';
 

@@ -1,7 +1,7 @@
 // Keeps a node that does not respond from occupying all database connections, which the users of the other nodes need too.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError, toServiceError } from '../../platform/errors.ts';
-import { isUuid } from '../../platform/text.ts';
+import { isUuid } from '../../platform/uuid.ts';
 import type { NodeOf } from './node-map.ts';
 
 /**

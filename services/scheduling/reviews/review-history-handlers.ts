@@ -11,7 +11,7 @@ import {
   readTimePosition,
   toPage,
 } from '../../platform/page-token.ts';
-import { isUuid } from '../../platform/text.ts';
+import { isUuid, NIL_UUID } from '../../platform/uuid.ts';
 import { acrossUsers, type Distribution } from '../batches/across-users.ts';
 import { answerBatch } from '../batches/answer-batch.ts';
 import type { HandlerDependencies } from '../dependencies.ts';
@@ -41,7 +41,6 @@ const byTime = ({ reviewTime, reviewId }: ReviewSummary): Position => ({
 const byRevision = ({ revision, reviewId }: ReviewSummary): Position => ({ keys: [revision], id: reviewId });
 
 /** Before every ID. */
-const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 /** Beyond so many rows a request is read by itself: what is large must not hold up what is asked for beside it. */
 const MAX_ROWS_TOGETHER = 1000;
 
@@ -96,7 +95,7 @@ export function createReviewHistoryHandlers(
       const isInDay = start !== undefined && (day === undefined || start.time < day.endTime);
       const after = isInDay
         ? { reviewTime: start.time, reviewId: start.id }
-        : day && { reviewTime: day.endTime, reviewId: FIRST_ID };
+        : day && { reviewTime: day.endTime, reviewId: NIL_UUID };
       const part = { limit: pageSize + 1, after, since: day?.startTime, order: 'latest first' } as const;
       const rows = await listReviews(database, userId, part);
       const { page, nextPageToken } = toPage(rows, pageSize, bound, byTime);

@@ -1,5 +1,6 @@
 // The SQL of the review history: all reviews of a user, or the latest reviews of given materials.
 import type { Queryable } from '../../platform/postgres/database.ts';
+import { NIL_UUID } from '../../platform/uuid.ts';
 import { requestRows } from '../batches/request-rows-sql.ts';
 import type { Review, ReviewSummary } from './review.ts';
 import {
@@ -38,7 +39,7 @@ const LISTS = {
   },
   'oldest first': {
     statement: { name: 'list-reviews-oldest-first', text: list('>', 'ASC') },
-    start: { reviewTime: '-infinity', reviewId: '00000000-0000-0000-0000-000000000000' },
+    start: { reviewTime: '-infinity', reviewId: NIL_UUID },
   },
 };
 

@@ -3,7 +3,7 @@ import type { SnoozeServiceHandlers } from '../../../generated/scheduling/v1/Sno
 import { ServiceError } from '../../platform/errors.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
-import { isUuid } from '../../platform/text.ts';
+import { isUuid } from '../../platform/uuid.ts';
 import type { HandlerDependencies } from '../dependencies.ts';
 import { lockMaterials } from '../materials/materials-repository.ts';
 import { requireUserId } from '../requests.ts';

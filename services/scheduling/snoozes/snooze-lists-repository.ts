@@ -1,5 +1,6 @@
 // The SQL of snooze lists, each snooze with its materials in the order of the request.
 import type { Queryable } from '../../platform/postgres/database.ts';
+import { NIL_UUID } from '../../platform/uuid.ts';
 import { IS_CANCELLABLE } from './snooze-sql.ts';
 import type { Snooze } from './snoozes-repository.ts';
 
@@ -49,7 +50,7 @@ const LISTS = {
   },
   'oldest first': {
     statement: { name: 'list-snoozes-oldest-first', text: list('>', 'ASC') },
-    start: { createTime: '-infinity', snoozeId: '00000000-0000-0000-0000-000000000000' },
+    start: { createTime: '-infinity', snoozeId: NIL_UUID },
   },
 };
 

@@ -2,8 +2,8 @@
 import type { StatsWindow } from '../../../generated/scheduling/v1/StatsWindow.ts';
 import { invalidField } from '../../platform/errors.ts';
 import { fromTimestamp, type Timestamp } from '../../platform/protobuf/timestamps.ts';
-import { isUuid } from '../../platform/text.ts';
 import { isTimeZone } from '../../platform/time-zone.ts';
+import { isUuid } from '../../platform/uuid.ts';
 
 const DEFAULT_DAYS = 30;
 const MAX_DAYS = 366;

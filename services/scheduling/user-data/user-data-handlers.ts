@@ -3,6 +3,7 @@ import type { UserDataServiceHandlers } from '../../../generated/scheduling/v1/U
 import { createFairLane } from '../../platform/concurrency/fair-lane.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
+import { NIL_UUID } from '../../platform/uuid.ts';
 import type { HandlerDependencies } from '../dependencies.ts';
 import { toMaterialMessage } from '../materials/material-mapper.ts';
 import { requireUserId } from '../requests.ts';
@@ -10,7 +11,7 @@ import { listReviews } from '../reviews/review-history-repository.ts';
 import { toReviewMessage } from '../reviews/review-mapper.ts';
 import { type ListedSnooze, listSnoozes } from '../snoozes/snooze-lists-repository.ts';
 import { toSnoozeMessage } from '../snoozes/snooze-mapper.ts';
-import { deleteUserData, FIRST_ID, readMaterials } from './user-data-repository.ts';
+import { deleteUserData, readMaterials } from './user-data-repository.ts';
 
 const ROWS_AT_A_TIME = 500;
 /** Of texts: an export holds what it has read until its client takes it. */
@@ -60,7 +61,7 @@ export function createUserDataHandlers({
 }
 
 async function* allMaterials(db: Queryable, userId: string) {
-  for (let afterId = FIRST_ID; ; ) {
+  for (let afterId = NIL_UUID; ; ) {
     const materials = await readMaterials(db, userId, {
       afterId,
       maxRows: ROWS_AT_A_TIME,

@@ -1,0 +1,10 @@
+// UUIDs as this system writes them: lower case, with hyphens. PostgreSQL orders them as their texts.
+
+/** The lowest, which no row has. */
+export const NIL_UUID = '00000000-0000-0000-0000-000000000000';
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+export function isUuid(text: string): boolean {
+  return UUID.test(text);
+}
