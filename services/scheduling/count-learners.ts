@@ -2,7 +2,8 @@
 import type { Logger } from '../platform/logging/logger.ts';
 import type { Telemetry } from '../platform/observability/telemetry.ts';
 import type { Database, Queryable } from '../platform/postgres/database.ts';
-import { KEPT_DAYS, startOf, summarize, utcDay } from './learners/overview.ts';
+import { NIL_UUID } from '../platform/uuid.ts';
+import { KEPT_DAYS, recounted, startOf, summarize, totalsOf, utcDay } from './learners/overview.ts';
 import {
   countUsers,
   deleteDays,
@@ -26,7 +27,6 @@ const LATE_MS = 60_000;
 const USERS_AT_A_TIME = 200;
 /** Of the statements over all learners, of whom there may be a million. */
 const STATEMENT_TIMEOUT_MS = 5000;
-const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
 /**
  * Counts as of `asOf`, unless another process is counting or the latest count is younger than `minAgeMs`. One transaction: readers
@@ -45,32 +45,31 @@ export function countLearners(
     if (earlier !== undefined && asOf.getTime() - earlier.asOfTime.getTime() < minAgeMs) return false;
     const today = utcDay(asOf);
     const firstDay = utcDay(asOf, 1 - KEPT_DAYS);
-    const marked = await takeMarks(transaction);
+    const { changed, whole, isUserDeleted } = await takeMarks(transaction);
+    // The totals change by the figures of those who are counted again.
+    let totals = earlier === undefined || isUserDeleted ? undefined : totalsOf(earlier.summary);
     const count = async (userIds: Iterable<string>, fromDay: string, isWhole: boolean) => {
       const of = { asOf, today, fromTime: startOf(fromDay), isWhole };
       for (const some of inParts([...userIds])) {
         signal?.throwIfAborted();
+        const before = totals && (await readTotals(transaction, fromDay, some));
         await countUsers(transaction, some, of);
+        if (totals && before)
+          totals = recounted(totals, before, await readTotals(transaction, fromDay, some));
       }
     };
     if (earlier === undefined) {
       for await (const some of allUsers(transaction)) await count(some, firstDay, true);
     } else {
       const since = new Date(earlier.asOfTime.getTime() - LATE_MS);
-      const changed = [
-        ...marked.changed,
-        ...(await listChanged(transaction, since, asOf)),
-        ...(utcDay(earlier.asOfTime) < today ? await listOfEarlierDays(transaction, today) : []),
-      ];
-      await count(new Set(changed), recentFrom(since, asOf), false);
-      await count(new Set(marked.whole), firstDay, true);
+      const ofToday = utcDay(earlier.asOfTime) < today ? await listOfEarlierDays(transaction, today) : [];
+      const all = [...changed, ...(await listChanged(transaction, since, asOf)), ...ofToday];
+      await count(new Set(all), recentFrom(since, asOf), false);
+      await count(new Set(whole), firstDay, true);
     }
     await deleteDays(transaction, utcDay(asOf, -KEPT_DAYS));
-    const isAll = earlier === undefined || marked.whole.length > 0;
-    const countedFrom = isAll ? firstDay : recentFrom(earlier.asOfTime, asOf);
-    const { totals, days } = await readTotals(transaction, countedFrom);
-    if (totals === undefined) throw new Error('the database returned no totals');
-    const summary = summarize(asOf, totals, days, { earlier: earlier?.summary, countedFrom });
+    totals ??= await readTotals(transaction, firstDay);
+    const summary = summarize(asOf, totals, earlier?.summary);
     await storeOverview(transaction, asOf, summary);
     return true;
   };
@@ -89,7 +88,7 @@ function* inParts(userIds: readonly string[]) {
 }
 
 async function* allUsers(transaction: Queryable) {
-  for (let after = FIRST_ID; ; ) {
+  for (let after = NIL_UUID; ; ) {
     const userIds = await listUsers(transaction, after, USERS_AT_A_TIME);
     yield userIds;
     const last = userIds.at(-1);

@@ -65,6 +65,41 @@ async function recount(asOf: string) {
   return rows;
 }
 
+/** The sums of recounted learners, and the days of the log, in words of the proto. */
+async function recountOverview(asOf: string) {
+  const learners = await recount(asOf);
+  const has = (key: string) => learners.filter((learner) => Number(learner[key]) > 0).length;
+  const { rows } = await here.sql.query(
+    `SELECT to_char(review_time AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS date, count(DISTINCT user_id) AS learners,
+       count(*) AS reviews, count(*) FILTER (WHERE quality >= 3) AS recalled
+     FROM scheduling.reviews
+     WHERE review_time <= $1 AND review_time >= date_trunc('day', $1::timestamptz, 'UTC') - interval '59 days'
+     GROUP BY 1 ORDER BY 1`,
+    [asOf],
+  );
+  return {
+    ...{ learners: learners.length, due: learners.reduce((sum, { due }) => sum + Number(due), 0) },
+    ...{ activeWeek: has('reviewsWeek'), activeWeekBefore: has('reviewsWeekBefore') },
+    ...{ activeMonth: has('reviewsMonth'), activeMonthBefore: has('reviewsMonthBefore') },
+    days: rows,
+  };
+}
+
+/** What a recount can tell, of the overview. */
+async function overview() {
+  const {
+    days,
+    asOfTime: _,
+    backlogGrowing: _1,
+    streakBroken: _2,
+    ...sums
+  } = await here.learners.getOverview({}, CALL);
+  return {
+    ...sums,
+    days: days.filter(({ reviews }) => reviews > 0).map(({ due: _due, ...day }) => day),
+  };
+}
+
 /** All pages of a list. */
 async function listAll(request: { order?: 'LEARNER_ORDER_REVIEWS'; pageSize?: number } = {}) {
   const learners = [];
@@ -102,6 +137,7 @@ describe('the figures of all learners', () => {
     const before = await recount(NOON);
     expect(before.length).toBe(12);
     expect(figuresOf(await listAll({ pageSize: 5 }))).toEqual(before);
+    expect(await overview()).toEqual(await recountOverview(NOON));
 
     const LATER = '2026-03-31T12:10:00.000Z';
     const NEXT_DAY = '2026-04-01T13:00:00.000Z';
@@ -114,7 +150,6 @@ describe('the figures of all learners', () => {
     await here.materials.archiveMaterial({ userId: two, materialId: await idOf(two) }, CALL);
     await here.materials.deleteMaterial({ userId: three, materialId: await idOf(three) }, CALL);
     await here.create(three);
-    await here.userData.deleteUserData({ userId: four }, CALL);
     const fresh = await here.create(five);
     await here.snoozes.snoozeMaterials(
       { userId: five, materialIds: [fresh], preset: 'SNOOZE_PRESET_ONE_HOUR', timeZone: 'UTC' },
@@ -122,15 +157,22 @@ describe('the figures of all learners', () => {
     );
     await here.create(newUserId());
     await count(LATER);
+    expect(figuresOf(await listAll())).toEqual(await recount(LATER));
+    expect(await overview()).toEqual(await recountOverview(LATER));
+
+    await here.userData.deleteUserData({ userId: four }, CALL);
+    await count(LATER);
     const after = await recount(LATER);
     expect(after.map(({ userId }) => userId)).not.toContain(four);
     expect(figuresOf(await listAll())).toEqual(after);
+    expect(await overview()).toEqual(await recountOverview(LATER));
 
     // The next day, by which the materials of all have become due without a write.
     await count(NEXT_DAY);
     const nextDay = await recount(NEXT_DAY);
     expect(nextDay.find(({ userId }) => userId === six)?.due).toBe(1);
     expect(figuresOf(await listAll())).toEqual(nextDay);
+    expect(await overview()).toEqual(await recountOverview(NEXT_DAY));
     here.setClock(LONG_AGO);
   });
 

@@ -1,13 +1,10 @@
 // All learners together: the figures of a count, and the windows over its days.
 
+/** Of learners on one UTC day. */
+export type DayCounts = { learners: number; reviews: number; recalled: number };
+
 /** A UTC day of all learners. `due`: at the last count of that day; null where there was none. */
-export type DayTotals = {
-  date: string;
-  learners: number;
-  reviews: number;
-  recalled: number;
-  due: number | null;
-};
+export type DayTotals = DayCounts & { date: string; due: number | null };
 
 /** Learners by what they did in the windows that end with today, and in those of the same length before. */
 export type LearnerTotals = {
@@ -21,6 +18,10 @@ export type LearnerTotals = {
   streakBroken: number;
 };
 
+/** Figures of some learners, or all, and of each day with reviews of theirs. */
+export type Totals = { learners: LearnerTotals; days: ReadonlyMap<string, DayCounts> };
+
+/** Stored as JSON, from count to count: a migration that adds a figure has to empty scheduling.overview. */
 export type Summary = LearnerTotals & {
   /** The last 60 UTC days, oldest first, today included. */
   days: DayTotals[];
@@ -40,26 +41,43 @@ export function startOf(day: string): Date {
   return new Date(`${day}T00:00:00Z`);
 }
 
-/**
- * The summary as of `asOf`. `counted`: the days that were counted again; the others are as in `earlier`. What was due on a past
- * day is known from the count of that day alone.
- */
-export function summarize(
-  asOf: Date,
-  totals: LearnerTotals,
-  counted: readonly Omit<DayTotals, 'due'>[],
-  { earlier, countedFrom }: { earlier: Summary | undefined; countedFrom: string },
-): Summary {
-  const [countedOn, earlierOn] = [byDate(counted), byDate(earlier?.days ?? [])];
-  const today = utcDay(asOf);
-  const days = Array.from({ length: KEPT_DAYS }, (_, index): DayTotals => {
-    const date = utcDay(asOf, index - KEPT_DAYS + 1);
-    const of = date >= countedFrom ? countedOn.get(date) : earlierOn.get(date);
-    const due = date === today ? totals.due : (earlierOn.get(date)?.due ?? null);
-    return { ...(of ?? { learners: 0, reviews: 0, recalled: 0 }), date, due };
-  });
-  return { ...totals, days };
+/** The figures of all learners in a summary. */
+export function totalsOf({ days, ...learners }: Summary): Totals {
+  return { learners, days: new Map(days.map(({ date, due: _, ...counts }) => [date, counts])) };
 }
 
-const byDate = <T extends { date: string }>(days: readonly T[]) =>
-  new Map(days.map((day) => [day.date, day]));
+/** `totals` after some of their learners were counted again, whose own were `before` and are `after`. */
+export function recounted(totals: Totals, before: Totals, after: Totals): Totals {
+  const days = new Map(totals.days);
+  for (const date of new Set([...before.days.keys(), ...after.days.keys()])) {
+    const of = ({ days }: Totals) => days.get(date) ?? NO_REVIEWS;
+    days.set(date, replaced(of(totals), of(before), of(after)));
+  }
+  return { learners: replaced(totals.learners, before.learners, after.learners), days };
+}
+
+const NO_REVIEWS: DayCounts = { learners: 0, reviews: 0, recalled: 0 };
+
+function replaced<K extends string>(
+  sums: Record<K, number>,
+  before: Record<K, number>,
+  after: Record<K, number>,
+) {
+  const result = { ...sums };
+  for (const key in sums) result[key] += after[key] - before[key];
+  return result;
+}
+
+/** The summary as of `asOf`. What was due on a past day is known from the count of that day alone. */
+export function summarize(asOf: Date, { learners, days }: Totals, earlier: Summary | undefined): Summary {
+  const dues = new Map(earlier?.days.map(({ date, due }) => [date, due]));
+  const today = utcDay(asOf);
+  return {
+    ...learners,
+    days: Array.from({ length: KEPT_DAYS }, (_, index): DayTotals => {
+      const date = utcDay(asOf, index - KEPT_DAYS + 1);
+      const due = date === today ? learners.due : (dues.get(date) ?? null);
+      return { ...(days.get(date) ?? NO_REVIEWS), date, due };
+    }),
+  };
+}

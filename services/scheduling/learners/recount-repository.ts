@@ -1,7 +1,8 @@
 // The SQL that counts learners again: who changed since the last count, and the rows of these users.
 import type { Queryable } from '../../platform/postgres/database.ts';
+import { NIL_UUID } from '../../platform/uuid.ts';
 import { DUE_TIME } from '../materials/material-row.ts';
-import { type DayTotals, KEPT_DAYS, type LearnerTotals, type Summary } from './overview.ts';
+import { type DayCounts, KEPT_DAYS, type LearnerTotals, type Summary, type Totals } from './overview.ts';
 
 /** "srs3" in ASCII: the advisory lock that lets one process count. */
 const COUNT_LOCK = 0x73727333;
@@ -12,7 +13,7 @@ const STORE = `
   INSERT INTO scheduling.overview (is_only, as_of_time, summary) VALUES (true, $1, $2)
   ON CONFLICT (is_only) DO UPDATE SET as_of_time = excluded.as_of_time, summary = excluded.summary`;
 
-const TAKE_MARKS = `DELETE FROM scheduling.changed_learners RETURNING user_id AS "userId", revision`;
+const TAKE_MARKS = `DELETE FROM scheduling.changed_learners RETURNING user_id AS "userId", material_id AS "materialId", revision`;
 const BETWEEN = (column: string) => `${column} > $1 AND ${column} <= $2`;
 /** Users with new reviews, materials or snoozes, or for whom a material has become due or a day has begun. */
 const CHANGED = `
@@ -84,17 +85,22 @@ const COUNT_LEARNERS = `
 const DELETE_LEARNERS = `DELETE FROM scheduling.learners WHERE user_id = ANY($1::uuid[]) AND count_time < $2`;
 const DELETE_DAYS = 'DELETE FROM scheduling.learner_days WHERE day < $1';
 
-const TOTALS = `
+/** With a condition, of some users only; the sums over all learners cost as much as there are learners. */
+const totals = (condition: string) => `
   SELECT count(*) AS learners, count(*) FILTER (WHERE reviews_week > 0) AS "activeWeek",
     count(*) FILTER (WHERE reviews_week_before > 0) AS "activeWeekBefore", count(*) FILTER (WHERE reviews_month > 0) AS "activeMonth",
     count(*) FILTER (WHERE reviews_month_before > 0) AS "activeMonthBefore", coalesce(sum(due), 0) AS due,
     count(*) FILTER (WHERE backlog_growing) AS "backlogGrowing",
     count(*) FILTER (WHERE broken_streak_days > 0) AS "streakBroken"
-  FROM scheduling.learners`;
-const DAY_TOTALS = `
+  FROM scheduling.learners ${condition}`;
+const dayTotals = (condition: string) => `
   SELECT to_char(day, 'YYYY-MM-DD') AS date, count(*) FILTER (WHERE reviews > 0) AS learners, sum(reviews) AS reviews,
     sum(recalled) AS recalled
-  FROM scheduling.learner_days WHERE day >= $1 GROUP BY day`;
+  FROM scheduling.learner_days WHERE day >= $1 ${condition} GROUP BY day`;
+const TOTALS = totals('');
+const TOTALS_OF_USERS = totals('WHERE user_id = ANY($1::uuid[])');
+const DAY_TOTALS = dayTotals('');
+const DAY_TOTALS_OF_USERS = dayTotals('AND user_id = ANY($2::uuid[])');
 
 type UserRow = { userId: string };
 const idsOf = (rows: readonly UserRow[]) => rows.map(({ userId }) => userId);
@@ -117,10 +123,20 @@ export async function storeOverview(transaction: Queryable, asOf: Date, summary:
   await transaction.query({ text: STORE, values: [asOf, JSON.stringify(summary)] });
 }
 
-/** Takes out the marks. `whole`: users with a deleted material, whose days are all to be counted again. */
-export async function takeMarks(transaction: Queryable): Promise<{ changed: string[]; whole: string[] }> {
-  const marks = await transaction.query<UserRow & { revision: number }>({ text: TAKE_MARKS, values: [] });
-  return { changed: idsOf(marks), whole: idsOf(marks.filter(({ revision }) => revision < 0)) };
+/**
+ * Takes out the marks. `whole`: users with a deleted material, whose days are all to be counted again. `isUserDeleted`: a user's rows
+ * are gone, whose figures the totals still contain.
+ */
+export async function takeMarks(
+  transaction: Queryable,
+): Promise<{ changed: string[]; whole: string[]; isUserDeleted: boolean }> {
+  type MarkRow = UserRow & { materialId: string; revision: number };
+  const marks = await transaction.query<MarkRow>({ text: TAKE_MARKS, values: [] });
+  return {
+    changed: idsOf(marks),
+    whole: idsOf(marks.filter(({ revision }) => revision < 0)),
+    isUserDeleted: marks.some(({ materialId }) => materialId === NIL_UUID),
+  };
 }
 
 /** Users whose figures can have changed after `since` and up to `until`, but for marked ones. */
@@ -158,12 +174,22 @@ export async function deleteDays(transaction: Queryable, day: string): Promise<v
   await transaction.query({ text: DELETE_DAYS, values: [day] });
 }
 
-/** All learners together, and their days from `fromDay` on. */
+/** Of `userIds`, or else of all learners; their days from `fromDay` on. */
 export async function readTotals(
   transaction: Queryable,
   fromDay: string,
-): Promise<{ totals: LearnerTotals | undefined; days: Omit<DayTotals, 'due'>[] }> {
-  const [totals] = await transaction.query<LearnerTotals>({ text: TOTALS, values: [] });
-  const days = await transaction.query<Omit<DayTotals, 'due'>>({ text: DAY_TOTALS, values: [fromDay] });
-  return { totals, days };
+  userIds?: readonly string[],
+): Promise<Totals> {
+  const [learners] = await transaction.query<LearnerTotals>(
+    userIds === undefined
+      ? { text: TOTALS, values: [] }
+      : { name: 'totals-of-learners', text: TOTALS_OF_USERS, values: [userIds] },
+  );
+  if (learners === undefined) throw new Error('the database returned no totals');
+  const days = await transaction.query<DayCounts & { date: string }>(
+    userIds === undefined
+      ? { text: DAY_TOTALS, values: [fromDay] }
+      : { name: 'totals-of-days', text: DAY_TOTALS_OF_USERS, values: [fromDay, userIds] },
+  );
+  return { learners, days: new Map(days.map(({ date, ...counts }) => [date, counts])) };
 }

@@ -1,5 +1,6 @@
 // The SQL of a user's data: export in pages, and deletion.
 import type { Queryable } from '../../platform/postgres/database.ts';
+import { NIL_UUID } from '../../platform/uuid.ts';
 import type { Material } from '../materials/material.ts';
 import { MATERIAL_COLUMNS, type MaterialRow, toMaterial } from '../materials/material-row.ts';
 
@@ -25,14 +26,15 @@ const BURY = `
   INSERT INTO scheduling.deleted_users (user_id, delete_time) VALUES ($1, $2) ON CONFLICT (user_id) DO NOTHING`;
 const LOCK_MATERIALS = `
   SELECT count(*) FROM (SELECT FROM scheduling.materials WHERE user_id = $1 FOR UPDATE) AS locked`;
-/** A count of learners that is in progress can store a row of this user after the deletion; the next one takes it out. */
+/**
+ * Says with NIL_UUID that the learner is gone, so that the totals are added up anew. A count in progress can store a row of this
+ * user after the deletion; the next one takes it out.
+ */
 const MARK = `INSERT INTO scheduling.changed_learners (user_id, material_id, revision) VALUES ($1, $2, -1)`;
 const deleteFrom = (table: string) =>
   `WITH gone AS (DELETE FROM scheduling.${table} WHERE user_id = $1 RETURNING 1) SELECT count(*) AS count FROM gone`;
 
 export type DeletedData = { materials: number; reviews: number; snoozes: number };
-
-export const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
 /** Materials with an id after `afterId`, archived ones too: up to `maxRows`, fewer where their texts exceed `maxBytes`. */
 export async function readMaterials(
@@ -64,6 +66,6 @@ export async function deleteUserData(
   const materials = await remove('materials');
   for (const table of ['answered_requests', 'changed_learners', 'learner_days', 'learners'])
     await remove(table);
-  await transaction.query({ text: MARK, values: [userId, FIRST_ID] });
+  await transaction.query({ text: MARK, values: [userId, NIL_UUID] });
   return { materials, reviews, snoozes };
 }
