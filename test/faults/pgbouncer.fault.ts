@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { root, startProcess } from '../support/processes.ts';
+import { newSecret } from '../support/services.ts';
 import { type Deployment, startDeployment } from './support/deployment.ts';
 import { startLoad, type Use } from './support/load.ts';
 import { createPooledRole, hasPgBouncer, startPgBouncer } from './support/pgbouncer.ts';
@@ -16,6 +17,7 @@ describe.skipIf(!isPossible).each(['session', 'transaction'] as const)(
     let role: Awaited<ReturnType<typeof createPooledRole>>;
     let bouncer: Awaited<ReturnType<typeof startPgBouncer>>;
     let here: Deployment | undefined;
+    const KEY_PEPPER = `1:${newSecret()}`;
 
     beforeAll(async () => {
       database = await createTestDatabase();
@@ -38,13 +40,19 @@ describe.skipIf(!isPossible).each(['session', 'transaction'] as const)(
     });
 
     test('no request fails once its role has the settings', async () => {
+      // An attempt before this one has left its services, and keys of its pepper.
+      await here?.stop();
+      here = undefined;
       await role.takeSettings();
       await bouncer.stop();
       bouncer = await startPgBouncer(role.databaseUrl, mode);
       here = await startDeployment({
         replicas: { accounts: 1, scheduling: 2, rest: 1 },
         databaseUrl: bouncer.databaseUrl,
-        environment: mode === 'transaction' ? { DATABASE_SESSION_URL: role.databaseUrl } : {},
+        environment: {
+          KEY_PEPPER,
+          ...(mode === 'transaction' && { DATABASE_SESSION_URL: role.databaseUrl }),
+        },
       });
       const { key } = await here.createKey();
       const ids = await here.createMaterials(key, 20);
