@@ -6,6 +6,7 @@ import { NIL_UUID } from '../platform/uuid.ts';
 import { KEPT_DAYS, recounted, startOf, summarize, totalsOf, utcDay } from './learners/overview.ts';
 import {
   countUsers,
+  deleteAhead,
   deleteDays,
   listChanged,
   listOfEarlierDays,
@@ -23,6 +24,8 @@ const COUNT_EVERY_MS = 240_000;
 const LOOK_EVERY_MS = 15_000;
 /** A write can become visible this long after its time. Statements and calls end much sooner. */
 const LATE_MS = 60_000;
+/** A latest count that is further ahead was made by a wrong clock: waiting for it would keep the overview as it is until then. */
+const AHEAD_MS = 86_400_000;
 /** Users in one statement, so that it takes far less than its time-out. */
 const USERS_AT_A_TIME = 200;
 /** Of the statements over all learners, of whom there may be a million. */
@@ -41,7 +44,9 @@ export function countLearners(
 ): Promise<boolean> {
   const countAll = async (transaction: Queryable) => {
     if (!(await lockCount(transaction))) return false;
-    const earlier = await readOverview(transaction);
+    const latest = await readOverview(transaction);
+    const isAhead = latest !== undefined && latest.asOfTime.getTime() > asOf.getTime() + AHEAD_MS;
+    const earlier = isAhead ? undefined : latest;
     if (earlier !== undefined && asOf.getTime() - earlier.asOfTime.getTime() < minAgeMs) return false;
     const today = utcDay(asOf);
     const firstDay = utcDay(asOf, 1 - KEPT_DAYS);
@@ -67,9 +72,10 @@ export function countLearners(
       await count(new Set(all), recentFrom(since, asOf), false);
       await count(new Set(whole), firstDay, true);
     }
-    await deleteDays(transaction, utcDay(asOf, -KEPT_DAYS));
+    await deleteDays(transaction, utcDay(asOf, -KEPT_DAYS), today);
+    if (isAhead) await deleteAhead(transaction, asOf);
     totals ??= await readTotals(transaction, firstDay);
-    const summary = summarize(asOf, totals, earlier?.summary);
+    const summary = summarize(asOf, totals, latest?.summary);
     await storeOverview(transaction, asOf, summary);
     return true;
   };

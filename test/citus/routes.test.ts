@@ -17,6 +17,7 @@ const ALL_SHARDS: Readonly<Record<string, string>> = {
   listOfEarlierDays: 'as takeMarks',
   listUsers: 'as takeMarks',
   deleteDays: 'as takeMarks',
+  deleteAhead: 'as takeMarks',
   readTotals: 'as takeMarks',
   listLearners: 'lists all learners, through an index',
   deleteOldIdempotencyRecords: 'deletes what is older than a day, of everyone',

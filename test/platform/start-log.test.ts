@@ -1,9 +1,15 @@
 // The log that npm start keeps in DATA_DIR while it runs on a terminal.
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { hasTerminal, startOnTerminal } from '../support/terminal.ts';
+
+const linesOf = (file: string): unknown[] =>
+  readFileSync(file, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line).line);
 
 test.runIf(hasTerminal)('a log of 10 MiB becomes log.old, and no line is lost', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'srs-log-'));
@@ -11,12 +17,21 @@ test.runIf(hasTerminal)('a log of 10 MiB becomes log.old, and no line is lost', 
   const program = join(import.meta.dirname, 'fixtures/long-log.ts');
   expect(await startOnTerminal(`${process.execPath} ${program} ${folder}`, process.env).ended).toBe(0);
   const files = [join(folder, 'log.old'), join(folder, 'log')];
-  const lines = files.flatMap((file) => readFileSync(file, 'utf8').trim().split('\n'));
-  expect(lines.map((line) => JSON.parse(line).line)).toEqual(
-    Array.from({ length: 1500 }, (_, index) => index),
-  );
+  expect(files.flatMap(linesOf)).toEqual(Array.from({ length: 1500 }, (_, index) => index));
   const [old, now] = files.map((file) => statSync(file));
   expect(Math.floor((old?.size ?? 0) / 2 ** 20)).toBe(10);
   expect(now?.size).toBeLessThan(6 * 2 ** 20);
   expect([old, now].map((file) => (file?.mode ?? 0) & 0o777)).toEqual([0o600, 0o600]);
+});
+
+test.runIf(hasTerminal)('a log that somebody has deleted is there again after 10 MiB', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'srs-log-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const program = join(import.meta.dirname, 'fixtures/long-log.ts');
+  const command = `${process.execPath} ${program} ${folder} deleted`;
+  expect(await startOnTerminal(command, process.env).ended).toBe(0);
+  expect(readdirSync(folder)).toEqual(['log']);
+  const lines = linesOf(join(folder, 'log'));
+  expect(lines).toEqual(Array.from({ length: lines.length }, (_, index) => 1500 - lines.length + index));
+  expect(statSync(join(folder, 'log')).size).toBeLessThan(6 * 2 ** 20);
 });

@@ -130,6 +130,18 @@ test('a day long past keeps its figures in every count that follows', async () =
   }
 });
 
+test('a count by a clock that was a year ahead is forgotten once a clock is right; one an hour ahead is waited for', async () => {
+  const [staying, leaving] = [await createLearner([1], [NOON]), await createLearner([1])];
+  await count(daysBefore(-365));
+  await here.sql.query('DELETE FROM scheduling.materials WHERE user_id = $1', [leaving]);
+  expect(await count(daysBefore(0, 3600))).toBe(true);
+  expect(await count(NOON)).toBe(false);
+  expect(await list()).toMatchObject([{ userId: staying, reviewsWeek: 1, due: 1 }]);
+  expect((await daysOf()).get('2026-03-31')).toEqual({ learners: 1, reviews: 1, recalled: 1, due: 1 });
+  const { rows } = await here.sql.query('SELECT day::text FROM scheduling.learner_days ORDER BY day DESC');
+  expect(rows[0]).toEqual({ day: '2026-03-31' });
+});
+
 test('before the first count, callers are told that it is not done', async () => {
   await expect(here.learners.getOverview({}, CALL)).rejects.toMatchObject({
     ...{ reason: 'UNAVAILABLE', message: 'The learners are being counted for the first time.' },

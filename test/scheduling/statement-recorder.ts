@@ -113,7 +113,8 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   listOfEarlierDays: [['2026-01-01']],
   listUsers: [[userId, 5]],
   countUsers: [[[userId], { asOf: time, today: '2026-01-01', fromTime: time, isWhole: true }]],
-  deleteDays: [['2026-01-01']],
+  deleteDays: [['2026-01-01', '2026-03-01']],
+  deleteAhead: [[time]],
   readTotals: [['2026-01-01']],
   listLearners: ['due', 'reviews', 'retention', 'lastReview'].flatMap((order) =>
     ['all', 'backlogGrowing', 'streakBroken'].map((filter) => [

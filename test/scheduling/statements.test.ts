@@ -31,6 +31,7 @@ const UNBOUND: Readonly<Record<string, string>> = {
   listUsers: 'as takeMarks',
   countUsers: 'as takeMarks',
   deleteDays: 'as takeMarks',
+  deleteAhead: 'as takeMarks',
   readTotals: 'as takeMarks',
   listLearners: 'the list of all learners, each node through an index',
   findMaterialOwner: 'asks whose a material is; runs on all nodes, through an index',

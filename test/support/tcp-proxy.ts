@@ -78,6 +78,10 @@ export async function startTcpProxy(upstreamPort: number) {
       holding = false;
       for (const socket of sockets()) socket.resume();
     },
+    /** New connections lead to whatever listens on `newTarget`; those that stand now stay where they are. */
+    redirect(newTarget: number) {
+      target = newTarget;
+    },
     /** Says to the server that the client has finished, on every connection. */
     halfClose() {
       for (const { upstream } of pairs) upstream.end();

@@ -1,6 +1,7 @@
 // Creates the process's logger on standard error: JSON lines, or readable lines on a terminal. Frequent refusals are sampled.
-import { type DestinationStream, destination, type Logger, multistream, pino } from 'pino';
+import { type DestinationStream, type Logger, multistream, pino } from 'pino';
 import type { LogLevel } from '../process/common-config.ts';
+import { openLines } from './lines.ts';
 import { createLogView } from './log-view.ts';
 
 export type { Logger };
@@ -9,7 +10,7 @@ export type { Logger };
 export function createLogger(
   name: string,
   level: LogLevel,
-  stream: DestinationStream = process.stderr.isTTY ? terminal() : destination({ fd: 2, sync: false }),
+  stream: DestinationStream = process.stderr.isTTY ? terminal() : openLines({ fd: 2, sync: false }),
 ): Logger {
   return pino({ name, level, base: { name } }, stream);
 }

@@ -179,8 +179,8 @@ async function transaction<T>(
     giveBack(client);
     return result;
   } catch (error) {
-    // A connection that cannot roll back must not return to the pool.
-    giveBack(client, await rollBack(client, error));
+    // A connection that cannot roll back must not return to the pool, nor one that leads to a server that only reads.
+    giveBack(client, (await rollBack(client, error)) ?? connectionFault(error, watch.hasNodes));
     throw error;
   }
 }

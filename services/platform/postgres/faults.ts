@@ -7,9 +7,13 @@ const NETWORK_FAULTS = new Set([
   'ECONNRESET',
   'EPIPE',
   'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
   'ENOTFOUND',
   'EAI_AGAIN',
   'ENOENT',
+  'EMFILE',
+  'ENFILE',
 ]);
 /**
  * SQLSTATEs after which the same statement may succeed later: 08 connection, 53 resources, 57P shutdown and start-up,

@@ -1,8 +1,8 @@
 // Where the lines of npm start go: on a terminal into a file, so that they do not scroll the addresses and the key away.
-import { renameSync, statSync } from 'node:fs';
+import { existsSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { destination } from 'pino';
 import { type Audit, createAudit } from '../../platform/logging/audit.ts';
+import { openLines } from '../../platform/logging/lines.ts';
 import { createLogger, createTerminalErrors, type Logger } from '../../platform/logging/logger.ts';
 import type { LogLevel } from '../../platform/process/common-config.ts';
 import { makeWritableFolder } from '../../platform/process/writable-folder.ts';
@@ -31,17 +31,16 @@ export function openStartLog(dataDir: string, logLevel: LogLevel | undefined): S
   }
   const file = join(dataDir, 'log');
   makeWritableFolder(dataDir);
-  const lines = destination({ dest: file, mode: 0o600, sync: true });
+  const lines = openLines({ dest: file, mode: 0o600, sync: true });
   let bytes = statSync(file).size;
   lines.on('write', (written) => {
     bytes += written;
     if (bytes <= MAX_BYTES) return;
-    renameSync(file, `${file}.old`);
-    lines.reopen();
     bytes = 0;
+    // Somebody may have moved or deleted the file.
+    if (existsSync(file)) renameSync(file, `${file}.old`);
+    lines.reopen();
   });
-  // A full disk must not stop the services.
-  lines.on('error', () => {});
   return {
     logger: createLogger('start', 'info', createTerminalErrors(lines)),
     audit: createAudit('start', lines),

@@ -24,6 +24,8 @@ const OPTIONS = {
   // After a network fault TCP may wait minutes before it retransmits, so silent connections are replaced.
   socketTimeout: 1000,
   retryStrategy: backoffMs,
+  // After a failover the name leads to another server, while the former primary keeps its connections.
+  reconnectOnError: ({ message }) => message.startsWith('READONLY'),
 } satisfies RedisOptions;
 
 // A node's first commands can find its connection not ready: retried every 20 ms for at most 100 ms.

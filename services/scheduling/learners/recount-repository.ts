@@ -83,7 +83,7 @@ const COUNT_LEARNERS = `
   ON CONFLICT (user_id) DO UPDATE SET (count_time, counted_day, ${COLUMNS})
     = (excluded.count_time, excluded.counted_day, ${COLUMNS.replace(/\w+/g, 'excluded.$&')})`;
 const DELETE_LEARNERS = `DELETE FROM scheduling.learners WHERE user_id = ANY($1::uuid[]) AND count_time < $2`;
-const DELETE_DAYS = 'DELETE FROM scheduling.learner_days WHERE day < $1';
+const DELETE_DAYS = 'DELETE FROM scheduling.learner_days WHERE day < $1 OR day > $2';
 
 /** With a condition, of some users only; the sums over all learners cost as much as there are learners. */
 const totals = (condition: string) => `
@@ -169,9 +169,14 @@ export async function countUsers(
   await transaction.query({ name: 'delete-learners', text: DELETE_LEARNERS, values: [userIds, asOf] });
 }
 
-/** Forgets the days before `day`. */
-export async function deleteDays(transaction: Queryable, day: string): Promise<void> {
-  await transaction.query({ text: DELETE_DAYS, values: [day] });
+/** Forgets the days before `first` and after `last`. */
+export async function deleteDays(transaction: Queryable, first: string, last: string): Promise<void> {
+  await transaction.query({ text: DELETE_DAYS, values: [first, last] });
+}
+
+/** Forgets learners whose latest count is one as of a time after `asOf`. */
+export async function deleteAhead(transaction: Queryable, asOf: Date): Promise<void> {
+  await transaction.query({ text: 'DELETE FROM scheduling.learners WHERE count_time > $1', values: [asOf] });
 }
 
 /** Of `userIds`, or else of all learners; their days from `fromDay` on. */

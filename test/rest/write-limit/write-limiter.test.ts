@@ -10,6 +10,7 @@ import { createLogger } from '../../../services/platform/logging/logger.ts';
 import { takeFromLog } from '../../../services/rest/write-limit/sliding-log.ts';
 import { createWriteLimiter, type WriteLimiter } from '../../../services/rest/write-limit/write-limiter.ts';
 import { describeWithRedis, type RedisServer, startRedis } from '../../support/redis.ts';
+import { startTcpProxy } from '../../support/tcp-proxy.ts';
 
 const logger = createLogger('test', 'silent');
 const open = (redisUrl: string | undefined, limit = 60, windowMs = 60_000) =>
@@ -221,6 +222,31 @@ describeWithRedis('the write limit in Redis', () => {
     const reasons = lines.flatMap(({ reason }) => reason ?? []);
     expect(reasons).toContain('no answer within 100 ms');
     expect(reasons.join()).toMatch(/closed|ECONN|writeable/);
+  });
+
+  test('a Redis that has become a replica is left for the primary that its name leads to by then', async () => {
+    const [old, primary] = await Promise.all([startRedis(), startRedis()]);
+    const name = await startTcpProxy(old.port);
+    const lines: { reason?: string }[] = [];
+    const limiter = createWriteLimiter({
+      redisUrl: `redis://${name.target}`,
+      limit: 5,
+      windowMs: 60_000,
+      logger: pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) }),
+      now: Date.now,
+    });
+    await untilInRedis(limiter);
+    name.redirect(primary.port);
+    const administrator = new Redis(old.url);
+    await administrator.replicaof('127.0.0.1', primary.port);
+    lines.length = 0;
+    await limiter.take('moved');
+    expect(limiter.mode()).toBe('process');
+    expect(lines[0]?.reason).toMatch(/^READONLY/);
+    await untilInRedis(limiter);
+    administrator.disconnect();
+    limiter.close();
+    await Promise.all([name.stop(), old.stop(), primary.stop()]);
   });
 
   test('a check tells why Redis does not decide, from then on this process does, and no write is counted', async () => {

@@ -75,11 +75,12 @@ export function createPushNetwork(options: {
 
 /** Asks name servers over sockets. `lookup` uses four threads, which a few hanging names would take from everyone. */
 function createResolve(nameServers: readonly string[] | undefined): PushNetwork['resolve'] {
-  const resolver = new Resolver({ timeout: DNS_TIMEOUT_MS, tries: DNS_TRIES });
-  if (nameServers !== undefined) resolver.setServers(nameServers);
   const ofFamily = (family: number) => (addresses: string[]) =>
     addresses.map((address) => ({ address, family }));
   return async (name) => {
+    // A new one for each name: it reads once what the machine's name servers are, which change with its network.
+    const resolver = new Resolver({ timeout: DNS_TIMEOUT_MS, tries: DNS_TRIES });
+    if (nameServers !== undefined) resolver.setServers(nameServers);
     const answers = await Promise.allSettled([
       resolver.resolve4(name).then(ofFamily(4)),
       resolver.resolve6(name).then(ofFamily(6)),
