@@ -114,7 +114,7 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   listUsers: [[userId, 5]],
   countUsers: [[[userId], { asOf: time, today: '2026-01-01', fromTime: time, isWhole: true }]],
   deleteDays: [['2026-01-01']],
-  readTotals: [['2026-01-01']],
+  readTotals: [['2026-01-01'], ['2026-01-01', [userId]]],
   listLearners: ['due', 'reviews', 'retention', 'lastReview'].flatMap((order) =>
     ['all', 'backlogGrowing', 'streakBroken'].map((filter) => [
       { order, filter },
@@ -158,7 +158,11 @@ export async function recordStatements(): Promise<{
             return rows as R[];
           },
         };
-        for (const args of CALLS[functionName] ?? []) await member(db, ...args);
+        for (const args of CALLS[functionName] ?? [])
+          await member(db, ...args).catch((error: unknown) => {
+            // Where a row is always found, none may be an error.
+            if (rows.length > 0) throw error;
+          });
       }
     }
   }
