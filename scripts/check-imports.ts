@@ -19,15 +19,12 @@ const PURE = new RegExp(`^${CAPABILITY}/(?![a-z-]+-(handlers|repository|row|sql|
 const TIMES =
   /^services\/reminders\/(reminders\/(next-occurrence|reminder)|deliveries\/(delivery|position)|sending\/(decision|retries))\.ts$/;
 
-/** Platform files that only compute. */
-const PURE_PLATFORM = /^services\/platform\/uuid\.ts$/;
-
 /** From specific to general; the first match applies. */
 const LAWS: readonly Law[] = [
   { of: PLATFORM, may: [PLATFORM] },
   { of: PURE, may: [PURE], packages: ['temporal-polyfill'] },
   { of: SQL, may: [SQL, PURE, PLATFORM] },
-  { of: TIMES, may: [TIMES, PURE_PLATFORM], packages: ['temporal-polyfill'] },
+  { of: TIMES, may: [TIMES, /^services\/platform\/uuid\.ts$/], packages: ['temporal-polyfill'] },
   // A package of its own, for other people's programs.
   { of: CLIENT, may: [CLIENT], packages: [] },
   ...['scheduling', 'accounts', 'reminders', 'rest'].map((service) => ({

@@ -21,9 +21,9 @@ const DEFAULT_PAGE_SIZE = 20;
 const MAX_PAGE_SIZE = 100;
 /** Longer than any valid token. */
 const MAX_CHARACTERS = 256;
-/** Leaves a margin of a year within the range of Date. */
 const EARLIEST_MS = Date.UTC(1970, 0, 1);
-const LATEST_MS = Date.UTC(9998, 0, 1);
+/** After the year 9999, to whose end a material can be snoozed. */
+const LATEST_MS = Date.UTC(10_000, 0, 1);
 
 /** Rows of a page: 1 to 100, 20 for the 0 of an absent field. @throws INVALID_REQUEST, field page_size. */
 export function readPageSize(pageSize: number): number {

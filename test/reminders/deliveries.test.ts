@@ -79,6 +79,28 @@ describe('a reminder whose turn has come', () => {
     expect(mailsTo(userId)).toEqual([]);
   });
 
+  test('asks after midnight whether the user has reviewed on the date that is over', async () => {
+    const [before, after] = [await here.newUser({ due: 2 }), await here.newUser({ due: 2 })];
+    const review = async (userId: string) => {
+      const { materials } = await here.scheduling.materials.listMaterials({ userId }, CALL);
+      const { materialId = '' } = materials[0] ?? {};
+      await here.scheduling.reviews.submitReview({ userId, materialId, quality: 4 }, CALL);
+    };
+    await review(before);
+    await remind(before, { timeOfDay: '23:59', onlyIfNotReviewedToday: true });
+    await remind(after, { timeOfDay: '23:58', onlyIfNotReviewedToday: true });
+    here.mail.answer = async () => ({ result: 'retry', reason: 'Try again.' });
+    here.setClock('2026-07-01T23:58:00Z');
+    await here.untilDeliveries(after, ['2026-07-01 PENDING Try again.']);
+    here.mail.answer = async () => ({ result: 'sent' });
+    here.setClock('2026-07-02T00:00:01Z');
+    await here.untilDeliveries(before, ['2026-07-01 SKIPPED ALREADY_REVIEWED']);
+    expect(mailsTo(before)).toEqual([]);
+    await review(after);
+    await here.endBackoff(after);
+    await here.untilDeliveries(after, ['2026-07-01 SENT Try again.']);
+  });
+
   test('says nothing while it is paused', async () => {
     const userId = await here.newUser();
     const pausedUntilTime = { seconds: Date.parse('2026-07-01T09:00:01Z') / 1000 };

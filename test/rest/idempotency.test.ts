@@ -51,6 +51,25 @@ describe('a write with an Idempotency-Key', () => {
     expect(body).toMatchObject({ materials: [{ repetitions: 1, ef: 2.6 }] });
   });
 
+  test('is answered alike after the user has moved to another time zone', async () => {
+    const { userId, key } = await here.createUser();
+    const own = createApi(`${here.origins[0]}/v1`, key);
+    const { id } = await own.create({ title: 'T' });
+    const snooze = (json: object, name: string) => own.post(`/materials/${id}/snooze`, json, withKey(name));
+    const bodies = { preset: { preset: 'tomorrow' }, instant: { snoozeUntil: '2999-01-01T00:00:00Z' } };
+    const firsts = [await snooze(bodies.preset, 'preset'), await snooze(bodies.instant, 'instant')];
+    await here.accounts.users.updateUser({ userId, timeZone: 'Asia/Tokyo' }, { requestId: 'test' });
+    // In Tokyo 09:00 is midnight in UTC: the facade knows of the move.
+    await expect
+      .poll(async () => (await snooze(bodies.preset, crypto.randomUUID())).body)
+      .toMatchObject({
+        snooze: { snoozeUntil: expect.stringMatching(/T00:00:00.000Z$/) },
+      });
+    const seconds = [await snooze(bodies.preset, 'preset'), await snooze(bodies.instant, 'instant')];
+    expect(seconds.map(replayed)).toEqual(['true', 'true']);
+    expect(seconds.map(({ body }) => body)).toEqual(firsts.map(({ body }) => body));
+  });
+
   test('is refused with another body, and with a key that is none', async () => {
     await api.post('/materials', { title: 'A' }, withKey('used'));
     const other = await api.post('/materials', { title: 'B' }, withKey('used'));

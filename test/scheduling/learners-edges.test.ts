@@ -77,6 +77,16 @@ test('a backlog is compared with that of a week ago, or else the last before tha
   expect((await list())[0]).toMatchObject({ due: 31, dueBefore: 20, backlogGrowing: true });
 });
 
+test('a backlog that stood still for longer than days are kept is compared with what it was', async () => {
+  const userId = await createLearner([...Array(20).fill(200), ...Array(11).fill(1)]);
+  for (let days = 90; days > 1; days -= 1) await count(daysBefore(days));
+  expect((await list())[0]).toMatchObject({ userId, due: 20, dueBefore: 20, backlogGrowing: false });
+  await count(NOON);
+  expect((await list())[0]).toMatchObject({ userId, due: 31, dueBefore: 20, backlogGrowing: true });
+  const { backlogGrowing } = await here.learners.getOverview({}, CALL);
+  expect(backlogGrowing).toBe(1);
+});
+
 test('a review that became visible a minute after its time is counted by the next count', async () => {
   await createLearner([0], [daysBefore(3)]);
   await count(NOON);

@@ -103,6 +103,22 @@ describe('pages of materials', () => {
       expect([order, await readAll({ userId, order, pageSize: 1 })]).toEqual([order, ['a', 'b', 'c', 'd']]);
   });
 
+  test('by next review go on after a material that is snoozed to the end of the year 9999', async () => {
+    const userId = newUserId();
+    const snoozes = [
+      ['a', '9999-12-31T23:59:59.999Z'],
+      ['b', '9998-01-01T00:00:00.000Z'],
+      ['c', '9999-12-31T23:59:59.999Z'],
+    ] as const;
+    for (const [title, until] of snoozes) {
+      const snoozeUntilTime = { seconds: Math.floor(Date.parse(until) / 1000), nanos: 999_000_000 };
+      const materialIds = [await here.create(userId, title)];
+      await here.snoozes.snoozeMaterials({ userId, materialIds, snoozeUntilTime }, CALL);
+    }
+    const order = 'MATERIAL_ORDER_NEXT_REVIEW';
+    expect(await readAll({ userId, order, pageSize: 1 })).toEqual(['b', 'a', 'c']);
+  });
+
   test('that are sorted hold each text whole, and none in the basic view', async () => {
     const userId = newUserId();
     const content = 'x'.repeat(4097);

@@ -142,7 +142,6 @@ const CHANGES: Record<string, (another: string) => object[]> = {
     { snoozeUntilTime: { seconds: inAnHour.seconds, nanos: 1_000_000 } },
     { snoozeUntilTime: null, preset: 'SNOOZE_PRESET_ONE_HOUR', timeZone: 'UTC' },
     { preset: 'SNOOZE_PRESET_TOMORROW', timeZone: 'UTC' },
-    { timeZone: 'UTC' },
     { reason: 'R' },
     { materialIds: [another] },
   ],
@@ -200,6 +199,20 @@ describe.each(rpcs)('the request_id of %s', (rpc, write) => {
     expect(await write(second, other)).toEqual({ ...taken, replayed: true });
     expect(await refusal(write(owned, wait))).toBe('INVALID_REQUEST request_id');
   });
+});
+
+test('a snooze is answered again after its user has moved to another time zone', async () => {
+  here.setClock('2030-01-01T00:00:00Z');
+  const userId = newUserId();
+  const tomorrowIn = async (timeZone: string, materialId: string) =>
+    here.snoozes.snoozeMaterials(
+      { userId, requestId: 'k', materialIds: [materialId], preset: 'SNOOZE_PRESET_TOMORROW', timeZone },
+      CALL,
+    );
+  const materialId = await here.create(userId);
+  const first = await tomorrowIn('UTC', materialId);
+  expect(await tomorrowIn('Europe/Berlin', materialId)).toEqual({ ...first, replayed: true });
+  expect(first.snooze?.snoozeUntilTime).toEqual({ seconds: Date.UTC(2030, 0, 2, 9) / 1000, nanos: 0 });
 });
 
 test('one request_id serves every rpc once, and each is answered again as it was', async () => {

@@ -115,10 +115,7 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   countUsers: [[[userId], { asOf: time, today: '2026-01-01', fromTime: time, isWhole: true }]],
   deleteDays: [['2026-01-01', '2026-03-01']],
   deleteAhead: [[time]],
-  readTotals: [
-    ['2026-01-01', undefined],
-    ['2026-01-01', [userId]],
-  ],
+  readTotals: [['2026-01-01'], ['2026-01-01', [userId]]],
   listLearners: ['due', 'reviews', 'retention', 'lastReview'].flatMap((order) =>
     ['all', 'backlogGrowing', 'streakBroken'].map((filter) => [
       { order, filter },

@@ -104,6 +104,22 @@ describe('a healthy deployment', () => {
     }
     expect(stdout).not.toContain('->');
   });
+
+  test('is ok where rest and the gateway run, with health and metrics', async () => {
+    const settings = { ...healthy, REMINDERS: 'off' };
+    const [rest, gateway] = await Promise.all([
+      startService('rest', settings),
+      startService('gateway', settings),
+    ]);
+    const opsPort = new URL(gateway.ops ?? '').port;
+    const ports = { REST_PORT: `${rest.port}`, GRAPHQL_PORT: `${gateway.port}`, OPS_PORT: opsPort };
+    const { code, of } = await examine(ports).finally(() => Promise.all([rest.stop(), gateway.stop()]));
+    for (const [name, port] of Object.entries(ports)) {
+      const found = `${port} is in use by this service, which is running`;
+      expect(of(`port ${name}`)).toEqual({ check: `port ${name}`, state: 'ok', found });
+    }
+    expect(code).toBe(0);
+  });
 });
 
 describe('a fault is found, with how to remedy it:', () => {

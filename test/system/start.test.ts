@@ -240,6 +240,9 @@ describe('npm run keys', () => {
       [['list', '--email', 'nobody@example.com'], 'not_found: '],
       [['dance'], 'invalid_request: There is no command "dance"'],
       [['list', '--colour'], 'invalid_request: '],
+      [['rotate', rotated.id, '--name', 'n'], 'invalid_request: "rotate" takes no --name.'],
+      [['list', '--email', 'ada@example.com', '--scopes', 'x'], 'invalid_request: "list" takes no --scopes.'],
+      [['revoke', rotated.id, '--email', 'ada@example.com'], 'invalid_request: "revoke" takes no --email.'],
     ] as const) {
       const { code, stderr } = await keys(...args);
       expect([code, stderr.startsWith(message)], `${args}: ${stderr}`).toEqual([1, true]);

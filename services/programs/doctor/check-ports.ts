@@ -30,7 +30,7 @@ export function checkPorts(settings: Settings): Promise<Finding[]> {
       name: 'GRAPHQL_PORT',
       host,
       port: ports.gateway,
-      isOurs: () => says(ports.gateway, '/graphql', 'only POST /graphql here'),
+      isOurs: () => says(ports.gateway, '/graphql', 'GraphQL is served over POST only.'),
     },
     {
       name: 'SCHEDULING_PORT',

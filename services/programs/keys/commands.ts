@@ -63,7 +63,15 @@ const revoke: Command = async (clients, operands, options) => {
   return options.json ? `${JSON.stringify(revoked, null, 2)}\n` : `Revoked ${revoked.id}.\n`;
 };
 
-export const COMMANDS: Readonly<Record<string, Command>> = { create, list, rotate, revoke };
+const PROFILE = ['plan', 'time-zone', 'first-name', 'last-name'] as const;
+
+/** `takes`: the options beside --json. */
+export const COMMANDS: Readonly<Record<string, { run: Command; takes: readonly (keyof Options)[] }>> = {
+  create: { run: create, takes: ['email', 'scopes', 'name', ...PROFILE] },
+  list: { run: list, takes: ['email'] },
+  rotate: { run: rotate, takes: ['scopes'] },
+  revoke: { run: revoke, takes: [] },
+};
 
 async function listAllKeys({ apiKeys }: AccountsClients, userId: string): Promise<ApiKey[]> {
   const keys: ApiKey[] = [];

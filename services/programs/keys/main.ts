@@ -39,13 +39,18 @@ function explain(error: unknown): string {
 async function run([name = '', ...operands]: readonly string[], options: Options): Promise<string> {
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (command === undefined) throw new UsageError(`There is no command ${JSON.stringify(name)}.`);
+  const unknown = Object.keys(OPTIONS).find(
+    (option) =>
+      option !== 'json' && Object.hasOwn(options, option) && !command.takes.some((name) => name === option),
+  );
+  if (unknown !== undefined) throw new UsageError(`"${name}" takes no --${unknown}.`);
   const target = readEnvironment(process.env, (reader) => ({
     trust: readCommonConfig(reader).trust,
     target: reader.text('ACCOUNTS_URL') ?? `127.0.0.1:${reader.port('ACCOUNTS_PORT', 50_052)}`,
   }));
   const clients = createAccountsClients(target);
   try {
-    return await command(clients, operands, options);
+    return await command.run(clients, operands, options);
   } catch (error) {
     if (!(error instanceof ServiceError) || error.reason !== 'UNAVAILABLE') throw error;
     // The service responds, and its error explains the problem.

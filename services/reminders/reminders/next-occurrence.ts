@@ -62,6 +62,12 @@ function instantOf(date: Temporal.PlainDate, minuteOfDay: number, timeZone: stri
   return exists ? new Date(gapEnd.epochMilliseconds) : undefined;
 }
 
+/** The last millisecond of a local date, YYYY-MM-DD. @throws RangeError for an invalid zone. */
+export function endOfDate(date: string, timeZone: string): Date {
+  const next = Temporal.PlainDate.from(date).add({ days: 1 }).toZonedDateTime(timeZone);
+  return new Date(next.epochMilliseconds - 1);
+}
+
 /** The date in the time zone, as YYYY-MM-DD. @throws RangeError for an invalid zone. */
 export function localDate(time: Date, timeZone: string): string {
   const instant = Temporal.Instant.fromEpochMilliseconds(time.getTime());

@@ -1,11 +1,14 @@
 // Decides whether a delivery is sent when its turn comes.
 
 import type { Outcome } from '../deliveries/delivery.ts';
+import { endOfDate } from '../reminders/next-occurrence.ts';
 import { LATE_AFTER_MS } from '../reminders/reminder.ts';
 
 /** A leased delivery with what is held here, as of now. */
 export type Work = {
   isTest: boolean;
+  /** Of the occurrence, YYYY-MM-DD. */
+  localDate: string;
   dueTime: Date;
   /** Of the latest attempt; null before the first. */
   failure: string | null;
@@ -29,6 +32,18 @@ export function decideBefore({ isTest, dueTime, failure, reminder }: Work, now: 
   if (isTest) return undefined;
   const isPaused = (reminder?.pausedUntilTime?.getTime() ?? 0) > now.getTime();
   return reminder?.isEnabled !== true || isPaused ? { state: 'skipped', skipReason: 'paused' } : undefined;
+}
+
+/** As of when to ask what is due: now, or the end of the local date if it is over and a review on it counts. */
+export function asOfTime({ localDate, reminder }: Work, now: Date): Date {
+  if (reminder?.onlyIfNotReviewedToday !== true) return now;
+  try {
+    const end = endOfDate(localDate, reminder.timeZone);
+    return end < now ? end : now;
+  } catch {
+    // One zone that this Node does not know must not hold up the others.
+    return now;
+  }
 }
 
 /** The outcome of a delivery for which too little is due; undefined for one that is to be sent. */

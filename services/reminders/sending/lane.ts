@@ -10,7 +10,7 @@ import { type Loop, startLoop } from '../loop.ts';
 import type { Account } from '../peers.ts';
 import { moveReminders } from '../users/follow-time-zones.ts';
 import { attempt, LONGEST_SEND_MS, outcomeOf } from './attempt.ts';
-import { decideBefore } from './decision.ts';
+import { asOfTime, decideBefore } from './decision.ts';
 import { askFacts, type Facts } from './facts.ts';
 import { createHeldLeases } from './held-leases.ts';
 import { createHosts } from './hosts.ts';
@@ -112,9 +112,17 @@ export function startLane<Address>(options: LaneOptions<Address>): Loop {
       if (outcome !== undefined) void finish(work, outcome);
       return outcome === undefined;
     });
-    if (undecided.length === 0) return;
-    const userIds = [...new Set(undecided.map(({ userId }) => userId))];
-    const facts = await askFacts(peers, userIds, time).catch((error: unknown) => {
+    const byAsOf = Map.groupBy(undecided, (work) => asOfTime(work, time).getTime());
+    for (const [asOfMs, some] of byAsOf) await decide(some, new Date(asOfMs), { time, leaseEnd });
+  };
+
+  const decide = async (
+    works: readonly LeasedWork[],
+    asOf: Date,
+    { time, leaseEnd }: { time: Date; leaseEnd: number },
+  ) => {
+    const userIds = [...new Set(works.map(({ userId }) => userId))];
+    const facts = await askFacts(peers, userIds, asOf).catch((error: unknown) => {
       if (!arePeersAway)
         logger.warn({ err: error, channel: name }, 'scheduling or accounts is away: reminders wait');
       return undefined;
@@ -123,10 +131,10 @@ export function startLane<Address>(options: LaneOptions<Address>): Loop {
       logger.info({ channel: name }, 'scheduling and accounts are back: reminders are sent again');
     arePeersAway = facts === undefined;
     if (facts === undefined) {
-      for (const work of undecided) void finish(work, peersAway(random));
+      for (const work of works) void finish(work, peersAway(random));
       return;
     }
-    for (const work of undecided) {
+    for (const work of works) {
       const account = facts.accounts.get(work.userId);
       const isElsewhere = work.reminder !== null && account?.timeZone !== work.reminder.timeZone;
       // Following changes can miss one whose time lies before that of others.

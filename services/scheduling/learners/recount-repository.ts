@@ -38,10 +38,13 @@ const COUNT_DAYS = `
   WHERE r.user_id = ANY($1::uuid[]) AND r.review_time >= $2 AND r.review_time <= $3
   GROUP BY 1, 2
   ON CONFLICT (user_id, day) DO UPDATE SET reviews = excluded.reviews, recalled = excluded.recalled`;
-const NOTE_DUE = `
+const noteDue = (day: string, condition: string) => `
   INSERT INTO scheduling.learner_days (user_id, day, reviews, recalled, due)
-  SELECT l.user_id, l.counted_day, 0, 0, l.due FROM scheduling.learners l WHERE l.user_id = ANY($1::uuid[])
+  SELECT l.user_id, ${day}, 0, 0, l.due FROM scheduling.learners l WHERE l.user_id = ANY($1::uuid[]) ${condition}
   ON CONFLICT (user_id, day) DO UPDATE SET due = excluded.due`;
+const NOTE_DUE = noteDue('l.counted_day', '');
+/** A row that was not counted again for a week says what was due then, also where its own day is forgotten. */
+const NOTE_DUE_BEFORE = noteDue('$2::date - 7', 'AND l.counted_day <= $2::date - 7');
 
 /** The sum of a column over `length` days that end `back` days before $3. */
 const sum = (column: string, length: number, back = 0) =>
@@ -164,6 +167,7 @@ export async function countUsers(
 ): Promise<void> {
   if (isWhole) await transaction.query({ text: CLEAR_DAYS, values: [userIds, fromTime] });
   await transaction.query({ name: 'count-days', text: COUNT_DAYS, values: [userIds, fromTime, asOf] });
+  await transaction.query({ name: 'note-due-before', text: NOTE_DUE_BEFORE, values: [userIds, today] });
   await transaction.query({ name: 'count-learners', text: COUNT_LEARNERS, values: [userIds, asOf, today] });
   await transaction.query({ name: 'note-due', text: NOTE_DUE, values: [userIds] });
   await transaction.query({ name: 'delete-learners', text: DELETE_LEARNERS, values: [userIds, asOf] });

@@ -55,14 +55,14 @@ export function createSnoozeHandlers(
       };
       if (requestId === '') return (await database.transaction(write, { userId })).response;
       const key = { userId, rpc: 'SnoozeMaterials', requestId };
-      // Fingerprints the preset, not the resolved instant, so that a retry an hour later still matches.
+      // Fingerprints the preset, neither the resolved instant nor the time zone, which is the account's: so a retry still matches an
+      // hour later, or after the account has moved.
       const { preset, timeZone } = request;
       const snoozeUntilTime = request.snoozeUntilTime && fromTimestamp(request.snoozeUntilTime);
       const fields = {
         materialIds,
         snoozeUntilTime: snoozeUntilTime ?? undefined,
         preset: preset === 'SNOOZE_PRESET_UNSPECIFIED' ? undefined : preset,
-        timeZone: timeZone || undefined,
         reason: reason || undefined,
       };
       const positional = [materialIds, snoozeUntilTime, preset, timeZone, reason];
