@@ -2,15 +2,9 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { v7 as uuidV7 } from 'uuid';
-import type {
-  ApiKeyServiceDefinition,
-  ApiKeyServiceHandlers,
-} from '../../generated/accounts/v1/ApiKeyService.ts';
-import type {
-  UserEventServiceDefinition,
-  UserEventServiceHandlers,
-} from '../../generated/accounts/v1/UserEventService.ts';
-import type { UserServiceDefinition, UserServiceHandlers } from '../../generated/accounts/v1/UserService.ts';
+import type { ApiKeyServiceHandlers } from '../../generated/accounts/v1/ApiKeyService.ts';
+import type { UserEventServiceHandlers } from '../../generated/accounts/v1/UserEventService.ts';
+import type { UserServiceHandlers } from '../../generated/accounts/v1/UserService.ts';
 import { implement } from '../platform/grpc/handlers.ts';
 import { type GrpcServer, startGrpcServer } from '../platform/grpc/server.ts';
 import type { Audit } from '../platform/logging/audit.ts';
@@ -18,7 +12,6 @@ import type { Logger } from '../platform/logging/logger.ts';
 import { NO_TELEMETRY, type Telemetry } from '../platform/observability/telemetry.ts';
 import { openServiceDatabase, sessionUrl } from '../platform/postgres/service-database.ts';
 import { watchDatabase } from '../platform/postgres/watch-database.ts';
-import { loadProto, serviceDefinition } from '../platform/protobuf/load.ts';
 import type { AccountsConfig } from './config.ts';
 import { createApiKeyHandlers } from './handlers/api-keys-handlers.ts';
 import { createUserEventHandlers } from './handlers/user-events-handlers.ts';
@@ -59,7 +52,6 @@ export async function startAccounts(options: {
     const newId = (time: Date) => uuidV7({ msecs: time.getTime() });
     const users = { database, now, newId };
     const keys = { ...users, peppers, keysPerHour, randomBytes, revocations, audit, logger };
-    const proto = loadProto('accounts/v1');
     const server = await startGrpcServer({
       domain: 'accounts.v1',
       host: config.host,
@@ -68,18 +60,9 @@ export async function startAccounts(options: {
       logger,
       telemetry,
       services: [
-        implement<UserServiceHandlers>(
-          serviceDefinition<UserServiceDefinition>(proto, 'accounts.v1.UserService'),
-          createUserHandlers(users),
-        ),
-        implement<ApiKeyServiceHandlers>(
-          serviceDefinition<ApiKeyServiceDefinition>(proto, 'accounts.v1.ApiKeyService'),
-          createApiKeyHandlers(keys),
-        ),
-        implement<UserEventServiceHandlers>(
-          serviceDefinition<UserEventServiceDefinition>(proto, 'accounts.v1.UserEventService'),
-          createUserEventHandlers(users),
-        ),
+        implement<UserServiceHandlers>('UserService', createUserHandlers(users)),
+        implement<ApiKeyServiceHandlers>('ApiKeyService', createApiKeyHandlers(keys)),
+        implement<UserEventServiceHandlers>('UserEventService', createUserEventHandlers(users)),
       ],
     });
     const stopWatching = watchDatabase(database, server.setServing);

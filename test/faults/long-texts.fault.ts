@@ -39,7 +39,7 @@ test.each(Object.entries(BODIES))('%s is stored and changed within 500 ms, p99',
   const { key, userId } = await here.createKey();
   const client = createClient(here.origins);
   const scheduling = createGrpcClient(
-    serviceDefinition<MaterialServiceDefinition>(loadProto('scheduling/v1'), 'scheduling.v1.MaterialService'),
+    serviceDefinition<MaterialServiceDefinition>(loadProto('scheduling.v1'), 'scheduling.v1.MaterialService'),
     {
       target: here.schedulingTarget,
       trust: { serviceTokens: [], tls: undefined },

@@ -8,7 +8,7 @@ import { createGrpcClient } from '../../services/platform/grpc/client.ts';
 import { loadProto, serviceDefinition } from '../../services/platform/protobuf/load.ts';
 
 const definition = serviceDefinition<SnoozeServiceDefinition>(
-  loadProto('scheduling/v1'),
+  loadProto('scheduling.v1'),
   'scheduling.v1.SnoozeService',
 );
 const server = createServer();

@@ -15,7 +15,7 @@ import { type GrpcServer, startGrpcServer } from '../../services/platform/grpc/s
 import { NO_TELEMETRY } from '../../services/platform/observability/telemetry.ts';
 import { loadProto, serviceDefinition } from '../../services/platform/protobuf/load.ts';
 
-const proto = loadProto('scheduling/v1');
+const proto = loadProto('scheduling.v1');
 const definition = serviceDefinition<UserDataServiceDefinition>(proto, 'scheduling.v1.UserDataService');
 const trust = { serviceTokens: [], tls: undefined };
 const options = {
@@ -40,7 +40,7 @@ beforeAll(async () => {
   server = await startGrpcServer({
     ...options,
     services: [
-      implement<UserDataServiceHandlers>(definition, { ExportUserData: fail, DeleteUserData: fail }),
+      implement<UserDataServiceHandlers>('UserDataService', { ExportUserData: fail, DeleteUserData: fail }),
     ],
     logger: pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) }),
     telemetry: {

@@ -21,7 +21,7 @@ const { startGrpcServer } = await import('../../services/platform/grpc/server.ts
 const { loadProto, serviceDefinition } = await import('../../services/platform/protobuf/load.ts');
 
 const trust = { serviceTokens: [], tls: undefined };
-const proto = loadProto('scheduling/v1');
+const proto = loadProto('scheduling.v1');
 const definition = serviceDefinition<SnoozeServiceDefinition>(proto, 'scheduling.v1.SnoozeService');
 const calls: Record<string, number> = {};
 
@@ -31,7 +31,7 @@ const startReplica = (host: string, port: number) =>
     ...{ domain: 'scheduling.v1', host, port, trust },
     logger: createLogger('test', 'silent'),
     services: [
-      implement<SnoozeServiceHandlers>(definition, {
+      implement<SnoozeServiceHandlers>('SnoozeService', {
         SnoozeMaterials: async () => ({}),
         CancelSnooze: async () => ({}),
         async ListSnoozes() {

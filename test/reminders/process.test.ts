@@ -47,11 +47,11 @@ const clientOf = (target: string) => ({
 
 test('a test reminder becomes a mail, is counted, and leaves no address or token in the log', async () => {
   const users = createGrpcClient(
-    serviceDefinition<UserServiceDefinition>(loadProto('accounts/v1'), 'accounts.v1.UserService'),
+    serviceDefinition<UserServiceDefinition>(loadProto('accounts.v1'), 'accounts.v1.UserService'),
     clientOf(accounts.target),
   );
   const client = createGrpcClient<ReminderServiceDefinition, 'ExportUserData'>(
-    serviceDefinition<ReminderServiceDefinition>(loadProto('reminders/v1'), 'reminders.v1.ReminderService'),
+    serviceDefinition<ReminderServiceDefinition>(loadProto('reminders.v1'), 'reminders.v1.ReminderService'),
     clientOf(reminders.target),
   );
   const { user } = await users.createUser({ email: 'ada@example.com', firstName: 'Ada' }, CALL);

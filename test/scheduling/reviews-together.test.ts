@@ -69,7 +69,7 @@ describe('reviews at the same moment', () => {
   test('through two processes, ten of each of twenty materials, leave ten revisions each in a row', async () => {
     const other = await here.startAnother();
     const otherReviews = createGrpcClient(
-      serviceDefinition<ReviewServiceDefinition>(loadProto('scheduling/v1'), 'scheduling.v1.ReviewService'),
+      serviceDefinition<ReviewServiceDefinition>(loadProto('scheduling.v1'), 'scheduling.v1.ReviewService'),
       {
         target: `127.0.0.1:${other.port}`,
         trust: { serviceTokens: [], tls: undefined },

@@ -85,11 +85,11 @@ export async function startTestReminders(time: string) {
   const service = await startAnother();
   const clientOf = { trust, caller: 'test', deadlineMs: 10_000 };
   const users = createGrpcClient(
-    serviceDefinition<UserServiceDefinition>(loadProto('accounts/v1'), 'accounts.v1.UserService'),
+    serviceDefinition<UserServiceDefinition>(loadProto('accounts.v1'), 'accounts.v1.UserService'),
     { ...clientOf, target: targets.accountsTarget },
   );
   const reminders = createGrpcClient<ReminderServiceDefinition, 'ExportUserData'>(
-    serviceDefinition<ReminderServiceDefinition>(loadProto('reminders/v1'), 'reminders.v1.ReminderService'),
+    serviceDefinition<ReminderServiceDefinition>(loadProto('reminders.v1'), 'reminders.v1.ReminderService'),
     { ...clientOf, target: `127.0.0.1:${service.port}` },
   );
   const schedulingClients = connectScheduling(scheduling.port);

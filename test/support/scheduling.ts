@@ -70,7 +70,7 @@ export async function startTestScheduling() {
 
 /** A client for each service of the process that listens on `port`. */
 export function connectScheduling(port: number) {
-  const proto = loadProto('scheduling/v1');
+  const proto = loadProto('scheduling.v1');
   const options = { target: `127.0.0.1:${port}`, trust: NO_TRUST, caller: 'test', deadlineMs: 10_000 };
   const define = <D extends ServiceDefinition>(name: string) =>
     serviceDefinition<D>(proto, `scheduling.v1.${name}`);

@@ -84,7 +84,7 @@ export type GrpcClientOptions = {
 
 /** A function that makes the client of a service by its name in `packageName`, such as "accounts.v1"; D is its definition. */
 export function clientsOf(packageName: string, options: GrpcClientOptions) {
-  const proto = loadProto(packageName.replace('.', '/'));
+  const proto = loadProto(packageName);
   return <D extends ServiceDefinition, Streams extends MethodNames<D> = never>(service: string) =>
     createGrpcClient<D, Streams>(serviceDefinition<D>(proto, `${packageName}.${service}`), options);
 }

@@ -13,7 +13,7 @@ const CALL = { requestId: 'data' };
 export type TestData = ReturnType<typeof createTestData>;
 
 export function createTestData(target: string) {
-  const proto = loadProto('scheduling/v1');
+  const proto = loadProto('scheduling.v1');
   const trust = { serviceTokens: [], tls: undefined };
   const options = { target, trust, caller: 'data', deadlineMs: 30_000 };
   const materials = createGrpcClient(

@@ -18,7 +18,7 @@ import { loadProto, serviceDefinition } from '../../../services/platform/protobu
 
 type Answer = (userIds: readonly string[], signal: AbortSignal) => Promise<BatchListMaterialsResponseInput>;
 
-const proto = loadProto('scheduling/v1');
+const proto = loadProto('scheduling.v1');
 const definition = serviceDefinition<MaterialServiceDefinition>(proto, 'scheduling.v1.MaterialService');
 const trust = { serviceTokens: [], tls: undefined };
 let server: GrpcServer;
@@ -38,9 +38,9 @@ beforeAll(async () => {
   const missing = Object.fromEntries(Object.keys(definition).map((rpc) => [rpc, async () => ({})]));
   const all = { ...missing, ...handlers } as unknown as AsyncHandlers<MaterialServiceHandlers>;
   server = await startGrpcServer({
-    ...{ host: '127.0.0.1', port: 0, trust, proto, domain: 'scheduling.v1' },
+    ...{ host: '127.0.0.1', port: 0, trust, domain: 'scheduling.v1' },
     logger: createLogger('test', 'silent'),
-    services: [implement<MaterialServiceHandlers>(definition, all)],
+    services: [implement<MaterialServiceHandlers>('MaterialService', all)],
   });
   const target = `127.0.0.1:${server.port}`;
   client = createGrpcClient(definition, { target, trust, caller: 'test', deadlineMs: 10_000 });

@@ -14,7 +14,7 @@ import { createLogger } from '../../../services/platform/logging/logger.ts';
 import { loadProto, serviceDefinition } from '../../../services/platform/protobuf/load.ts';
 
 const trust = { serviceTokens: [], tls: undefined };
-const proto = loadProto('scheduling/v1');
+const proto = loadProto('scheduling.v1');
 const definition = serviceDefinition<SnoozeServiceDefinition>(proto, 'scheduling.v1.SnoozeService');
 
 /** What a replica does with a call, and in what order replicas were called. */
@@ -29,10 +29,10 @@ const startReplica = (replica: number) => {
     return answer(replica);
   };
   return startGrpcServer({
-    ...{ proto, domain: 'scheduling.v1', host: '127.0.0.1', port: 0, trust },
+    ...{ domain: 'scheduling.v1', host: '127.0.0.1', port: 0, trust },
     logger: createLogger('test', 'silent'),
     services: [
-      implement<SnoozeServiceHandlers>(definition, {
+      implement<SnoozeServiceHandlers>('SnoozeService', {
         SnoozeMaterials: handle,
         CancelSnooze: handle,
         ListSnoozes: handle,
@@ -92,8 +92,8 @@ test('a read that a replica itself answers with UNAVAILABLE is not repeated', as
 });
 
 test('every rpc is repeated but those with an effect, and streams', () => {
-  const once = ['accounts/v1', 'scheduling/v1', 'reminders/v1'].flatMap((folder) => {
-    const own = loadProto(folder);
+  const once = ['accounts.v1', 'scheduling.v1', 'reminders.v1'].flatMap((packageName) => {
+    const own = loadProto(packageName);
     const services = Object.keys(own).filter((name) => name.endsWith('Service'));
     return services.flatMap((name) => {
       const methods = serviceDefinition(own, name);
