@@ -4,7 +4,7 @@ import type { UserServiceHandlers } from '../../../generated/accounts/v1/UserSer
 import { invalidField, invalidRequest } from '../../platform/errors.ts';
 import { readFieldMask } from '../../platform/field-mask.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
-import { decodePageToken, readPageSize, toPage } from '../../platform/page-token.ts';
+import { byTime, decodeTimePosition, readPageSize, toPage } from '../../platform/page-token.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { isUniqueViolation } from '../../platform/postgres/faults.ts';
 import { fromTimestamp } from '../../platform/protobuf/timestamps.ts';
@@ -108,13 +108,11 @@ export function createUserHandlers({
 
     async ListUsers(request) {
       const pageSize = readPageSize(request.pageSize);
-      const position = decodePageToken(request.pageToken, LIST, ['instant']);
-      const after = position && { createTime: new Date(position.keys[0] ?? 0), userId: position.id };
+      const after = decodeTimePosition(request.pageToken, LIST);
       const users = await listUsers(database, pageSize + 1, after);
-      const { page, nextPageToken } = toPage(users, pageSize, LIST, ({ createTime, userId }) => ({
-        keys: [createTime.getTime()],
-        id: userId,
-      }));
+      const { page, nextPageToken } = toPage(users, pageSize, LIST, ({ createTime, userId }) =>
+        byTime(createTime, userId),
+      );
       return { users: page.map(toUserMessage), nextPageToken };
     },
 
@@ -123,13 +121,11 @@ export function createUserHandlers({
       const since = fromTimestamp(request.changedSinceTime);
       const pageSize = readPageSize(request.pageSize);
       const filter = ['ListChangedUsers', since.getTime()];
-      const position = decodePageToken(request.pageToken, filter, ['instant']);
-      const after = position && { updateTime: new Date(position.keys[0] ?? 0), userId: position.id };
+      const after = decodeTimePosition(request.pageToken, filter);
       const users = await listChangedUsers(database, { since, limit: pageSize + 1, after });
-      const { page, nextPageToken } = toPage(users, pageSize, filter, ({ updateTime, userId }) => ({
-        keys: [updateTime.getTime()],
-        id: userId,
-      }));
+      const { page, nextPageToken } = toPage(users, pageSize, filter, ({ updateTime, userId }) =>
+        byTime(updateTime, userId),
+      );
       return { users: page.map(toUserMessage), nextPageToken };
     },
 

@@ -1,4 +1,5 @@
 // The SQL of events of users: written, listed, forgotten.
+import type { TimePosition } from '../../platform/page-token.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import type { UserEvent } from '../user-event.ts';
 
@@ -29,7 +30,7 @@ export type EventFilter = { ofKeys: boolean; ofPersons: boolean; excludedActions
 export function listUserEvents(
   db: Queryable,
   userId: string,
-  page: { limit: number; after: { time: Date; id: string } | undefined; filter: EventFilter },
+  page: { limit: number; after: TimePosition | undefined; filter: EventFilter },
 ): Promise<UserEvent[]> {
   const { limit, after, filter } = page;
   return db.query<UserEvent>({
