@@ -3,7 +3,7 @@
 import { ServiceError, toServiceError } from '../../platform/errors.ts';
 import { TokenRefusedError } from '../../platform/grpc/service-token.ts';
 import { runCommand, UsageError } from '../../platform/process/command.ts';
-import { readCommonConfig } from '../../platform/process/common-config.ts';
+import { readCommonConfig, readTarget } from '../../platform/process/common-config.ts';
 import { ConfigError, readEnvironment } from '../../platform/process/config.ts';
 import { createAccountsClients } from './clients.ts';
 import { COMMANDS, type Options } from './commands.ts';
@@ -41,7 +41,7 @@ async function run([name = '', ...operands]: readonly string[], options: Options
   if (command === undefined) throw new UsageError(`There is no command ${JSON.stringify(name)}.`);
   const target = readEnvironment(process.env, (reader) => ({
     trust: readCommonConfig(reader).trust,
-    target: reader.text('ACCOUNTS_URL') ?? `127.0.0.1:${reader.port('ACCOUNTS_PORT', 50_052)}`,
+    target: readTarget(reader, 'ACCOUNTS'),
   }));
   const clients = createAccountsClients(target);
   try {

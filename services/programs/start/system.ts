@@ -15,6 +15,7 @@ import type { Narrator } from '../../platform/process/narrator.ts';
 import { requireFreePorts } from '../../platform/process/ports.ts';
 import { startRest } from '../../rest/service.ts';
 import { startScheduling } from '../../scheduling/service.ts';
+import { clusterFolder } from '../program-database.ts';
 import { toAddresses } from './addresses.ts';
 import { makeDemoUser } from './demo-user.ts';
 import { openStartLog, type StartLog } from './log.ts';
@@ -186,7 +187,7 @@ async function openDatabase(
   narrator: Narrator,
 ): Promise<StartDatabase> {
   if (databaseUrl !== undefined) return { databaseUrl, stop: async () => {} };
-  const directory = join(dataDir, 'postgres');
+  const directory = clusterFolder(dataDir);
   narrator.say(existsSync(join(directory, 'data')) ? 'starting PostgreSQL' : 'creating the database');
   return startEmbeddedPostgres({
     directory,
