@@ -1,6 +1,7 @@
 // Restarts a server that ends unexpectedly, up to a limit.
 import { existsSync, statfsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { toError } from '../platform/errors.ts';
 import type { Cluster } from './cluster.ts';
 import { endOrphan } from './orphans.ts';
 import { type Postmaster, startPostmaster } from './postmaster.ts';
@@ -41,7 +42,7 @@ export function keepRunning(
       if (stopping.signal.aborted) await current.stop();
       return undefined;
     } catch (error) {
-      return error instanceof Error ? error.message : String(error);
+      return toError(error).message;
     }
   };
 

@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { errorCode } from '../platform/errors.ts';
 import { freePort } from '../platform/process/free-port.ts';
 import { giveTo } from './account.ts';
 import { environmentFor } from './binaries.ts';
@@ -117,7 +118,7 @@ export function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+    if (errorCode(error) !== 'ESRCH') throw error;
   }
 }
 
@@ -127,7 +128,7 @@ export function readPidFile(data: string): string[] | undefined {
     return readFileSync(path, 'utf8').split('\n');
   } catch (error) {
     // A new server removes a killed server's file before it writes its own.
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (errorCode(error) === 'ENOENT') return undefined;
     throw error;
   }
 }

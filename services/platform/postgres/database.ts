@@ -1,6 +1,6 @@
 // Access to PostgreSQL: a bounded pool, time-outs on every wait, transactions, and error classification.
 import { Pool, type PoolClient, types } from 'pg';
-import { ServiceError } from '../errors.ts';
+import { errorCode, ServiceError } from '../errors.ts';
 import { fromPostgresText } from '../instants.ts';
 import type { Logger } from '../logging/logger.ts';
 import { NO_TELEMETRY, type Telemetry } from '../observability/telemetry.ts';
@@ -150,7 +150,7 @@ async function run<R>(
     // pg does not know the columns; the caller declares them as R.
     return rows as R[];
   } catch (error) {
-    span.end({ failure: error instanceof Error && 'code' in error ? String(error.code) : 'error' });
+    span.end({ failure: errorCode(error) || 'error' });
     throw asServiceError(error);
   }
 }

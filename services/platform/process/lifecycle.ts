@@ -1,6 +1,7 @@
 // The lifecycle of a process: start, run until a signal or a fatal error, shut down within a time limit.
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { toError } from '../errors.ts';
 import type { Logger } from '../logging/logger.ts';
 import { ConfigError } from './config.ts';
 
@@ -83,6 +84,5 @@ function exitAfterFailedStart(error: unknown): never {
 }
 
 function explain(error: unknown): string {
-  if (error instanceof ConfigError) return error.message;
-  return error instanceof Error ? `Could not start: ${error.message}` : `Could not start: ${String(error)}`;
+  return error instanceof ConfigError ? error.message : `Could not start: ${toError(error).message}`;
 }
