@@ -1,7 +1,7 @@
 // Prefetches the nested data of all rows of a list in one call, which avoids N+1 calls. A row whose data is missing reads it
 // itself.
 import { type FieldNode, type GraphQLResolveInfo, getArgumentValues, isObjectType } from 'graphql';
-import { ServiceError, toError } from '../../services/platform/errors.ts';
+import { hasReason, toError } from '../../services/platform/errors.ts';
 import type { GatewayContext } from '../graphql/context.ts';
 import type {
   JoinedReviews,
@@ -112,7 +112,7 @@ export async function joinEventMaterials(
   const about = events.filter(({ materialId }) => materialId !== undefined);
   const found = await findBelow(asked, below, about, ({ materialId = '' }) => [materialId]);
   if (found === undefined) return;
-  const isAway = found instanceof ServiceError && found.reason === 'UNAVAILABLE';
+  const isAway = hasReason(found, 'UNAVAILABLE');
   if (found instanceof Error && !isAway) throw found;
   for (const event of about)
     event.material = found instanceof Error ? null : (found.get(event.materialId ?? '') ?? null);

@@ -100,14 +100,20 @@ export function invalidField(field: string, problem: string): ServiceError {
   return new ServiceError('INVALID_REQUEST', { field, message: `${field} ${problem}`, problem });
 }
 
-/** The message with the field under the name that the reader's interface uses. */
-export function messageNaming(name: string | undefined, { message, problem }: ServiceError): string {
+/** What the caller is told; of our own faults, a fixed text. `name`: the field's, in the caller's interface. */
+export function messageNaming(name: string | undefined, { reason, message, problem }: ServiceError): string {
+  if (reason === 'INTERNAL_ERROR' || reason === 'UNAVAILABLE') return ERROR_CATALOGUE[reason].text;
   return problem === undefined ? message : `${name} ${problem}`;
 }
 
 /** Returns a ServiceError unchanged; any other error becomes the cause of an INTERNAL_ERROR. */
 export function toServiceError(error: unknown): ServiceError {
   return error instanceof ServiceError ? error : new ServiceError('INTERNAL_ERROR', { cause: error });
+}
+
+/** Whether this is an error for the caller with that reason. */
+export function hasReason(error: unknown, reason: ErrorReason): error is ServiceError {
+  return error instanceof ServiceError && error.reason === reason;
 }
 
 export function isErrorReason(value: string): value is ErrorReason {

@@ -2,7 +2,7 @@
 import { LRUCache } from 'lru-cache';
 import type { VerifyApiKeyResponse } from '../../generated/accounts/v1/VerifyApiKeyResponse.ts';
 import type { WatchRevocationsResponse } from '../../generated/accounts/v1/WatchRevocationsResponse.ts';
-import { ServiceError } from '../platform/errors.ts';
+import { hasReason, ServiceError } from '../platform/errors.ts';
 import type { CallOptions } from '../platform/grpc/client.ts';
 import { type Metrics, NO_METRICS } from '../platform/observability/metrics.ts';
 import type { Clients } from './clients.ts';
@@ -77,7 +77,7 @@ export function createKeyVerifier(apiKeys: Clients['apiKeys'], metrics: Metrics 
     if (inFlight.has(callKeyOf(digest)) || inFlight.size >= MAX_IN_FLIGHT_TO_RENEW) return;
     note('renewal');
     begin(presented, call).catch((error: unknown) => {
-      if (error instanceof ServiceError && error.reason === 'UNAUTHORIZED') cache.delete(digest);
+      if (hasReason(error, 'UNAUTHORIZED')) cache.delete(digest);
     });
   };
   return {

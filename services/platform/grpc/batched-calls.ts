@@ -2,7 +2,7 @@
 import { status } from '@grpc/grpc-js';
 import { createBatcher } from '../concurrency/batcher.ts';
 import { within } from '../concurrency/within.ts';
-import { ServiceError } from '../errors.ts';
+import { hasReason, ServiceError } from '../errors.ts';
 import type { RpcStatus } from '../protobuf/google-rpc.ts';
 import type { CallOptions } from './client.ts';
 import { fromRpcStatus, isMessageTooLarge } from './status.ts';
@@ -110,7 +110,7 @@ export function toOutcomes<R>({ responses, failedRequests }: BatchResponse<R>): 
  * @throws `error` where the service is away, since more calls would not help it.
  */
 function noOutcomesUnlessAway(error: unknown): [] {
-  const isAway = error instanceof ServiceError && error.reason === 'UNAVAILABLE' && !isMessageTooLarge(error);
+  const isAway = hasReason(error, 'UNAVAILABLE') && !isMessageTooLarge(error);
   if (isAway) throw error;
   return [];
 }

@@ -1,6 +1,6 @@
 // Explains why a database cannot be used at all: host, port, user, password or name.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { errorCode, oneLine, ServiceError } from '../errors.ts';
+import { errorCode, hasReason, oneLine, ServiceError } from '../errors.ts';
 import type { Queryable } from './database.ts';
 
 /** Waits this long for a database that is still starting. */
@@ -18,7 +18,7 @@ export async function requireReachable(database: Queryable, databaseUrl: string)
       await database.query({ text: 'SELECT 1', values: [] });
       return;
     } catch (error) {
-      const isPassing = error instanceof ServiceError && error.reason === 'UNAVAILABLE';
+      const isPassing = hasReason(error, 'UNAVAILABLE');
       if (!isPassing || performance.now() > deadline) throw unreachable(databaseUrl, error);
       await sleep(RETRY_MS);
     }

@@ -1,6 +1,6 @@
 // npm run keys: creates, lists, rotates and revokes API keys through the accounts service.
 
-import { ServiceError, toServiceError } from '../../platform/errors.ts';
+import { hasReason, ServiceError, toServiceError } from '../../platform/errors.ts';
 import { TokenRefusedError } from '../../platform/grpc/service-token.ts';
 import { runCommand, UsageError } from '../../platform/process/command.ts';
 import { readCommonConfig, readTarget } from '../../platform/process/common-config.ts';
@@ -47,7 +47,7 @@ async function run([name = '', ...operands]: readonly string[], options: Options
   try {
     return await command(clients, operands, options);
   } catch (error) {
-    if (!(error instanceof ServiceError) || error.reason !== 'UNAVAILABLE') throw error;
+    if (!hasReason(error, 'UNAVAILABLE')) throw error;
     // The service responds, and its error explains the problem.
     if (error instanceof TokenRefusedError) throw error;
     throw new ServiceError('UNAVAILABLE', {

@@ -1,6 +1,6 @@
 // Keeps a node that does not respond from occupying all database connections, which the users of the other nodes need too.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ServiceError, toServiceError } from '../../platform/errors.ts';
+import { hasReason, ServiceError } from '../../platform/errors.ts';
 import { isUuid } from '../../platform/uuid.ts';
 import type { NodeOf } from './node-map.ts';
 
@@ -63,7 +63,7 @@ export function createNodeGate(nodeOf: NodeOf): NodeGate {
       node.answerTime = performance.now();
       return result;
     } catch (error) {
-      node.failures = toServiceError(error).reason === 'UNAVAILABLE' ? node.failures + 1 : 0;
+      node.failures = hasReason(error, 'UNAVAILABLE') ? node.failures + 1 : 0;
       throw error;
     } finally {
       // The next one takes over the place.
