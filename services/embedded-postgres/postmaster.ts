@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { endsWithin } from '../platform/concurrency/within.ts';
 import { errorCode } from '../platform/errors.ts';
 import { freePort } from '../platform/process/free-port.ts';
 import { giveTo } from './account.ts';
@@ -59,7 +60,7 @@ export async function startPostmaster(
       return { pid, port, exited, stop: () => shutDown(pid, isRunning) };
     }
     if (isRunning()) child.kill('SIGQUIT');
-    await Promise.race([exited, sleep(QUICK_STOP_MS, undefined, { ref: false })]);
+    await endsWithin(exited, QUICK_STOP_MS);
     // During the start it handles signals only between steps, one of which can hang on a disk.
     if (isRunning()) child.kill('SIGKILL');
     await exited;
