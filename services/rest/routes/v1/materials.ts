@@ -15,8 +15,7 @@ import {
   MaterialResponseSchema,
   MaterialsResponseSchema,
 } from '../../schemas.ts';
-import { markReplayed } from './replayed.ts';
-import { goneSignal, sendJson } from './responses.ts';
+import { goneSignal, markReplayed, sendJson } from './responses.ts';
 
 const DEFAULT_LIMIT = 20;
 const READ = { scopes: ['materials:read'] } as const;
