@@ -12,13 +12,22 @@ import type { Logger } from '../platform/logging/logger.ts';
 import { NO_TELEMETRY, type Telemetry } from '../platform/observability/telemetry.ts';
 import { openServiceDatabase, sessionUrl } from '../platform/postgres/service-database.ts';
 import { watchDatabase } from '../platform/postgres/watch-database.ts';
+import { sweepRegularly } from '../platform/process/sweep.ts';
 import type { AccountsConfig } from './config.ts';
 import { createApiKeyHandlers } from './handlers/api-keys-handlers.ts';
 import { createUserEventHandlers } from './handlers/user-events-handlers.ts';
 import { createUserHandlers } from './handlers/users-handlers.ts';
 import { requireKnownPeppers } from './repositories/peppers-repository.ts';
+import { deleteOldUserEvents } from './repositories/user-events-repository.ts';
 import { createRevocations } from './revocations.ts';
-import { sweepUserEvents } from './sweep.ts';
+import { EVENT_LIFETIME_MS } from './user-event.ts';
+
+const SWEEP = {
+  task: 'erase-user-events',
+  failure: 'could not delete old events of users',
+  everyMs: 3_600_000,
+  lifetimeMs: EVENT_LIFETIME_MS,
+};
 
 /** The service's SQL schema and its migrations. */
 export const accountsSchema = { schema: 'accounts', directory: join(import.meta.dirname, 'migrations') };
@@ -66,7 +75,9 @@ export async function startAccounts(options: {
       ],
     });
     const stopWatching = watchDatabase(database, server.setServing);
-    const stopSweeping = sweepUserEvents(database, { now, logger, telemetry });
+    const stopSweeping = sweepRegularly(SWEEP, { now, logger, telemetry }, (before) =>
+      deleteOldUserEvents(database, before),
+    );
     const close = async (timeoutMs: number) => {
       stopWatching();
       stopSweeping();

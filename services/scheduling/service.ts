@@ -11,10 +11,10 @@ import { implement } from '../platform/grpc/handlers.ts';
 import { type GrpcServer, startGrpcServer } from '../platform/grpc/server.ts';
 import type { Logger } from '../platform/logging/logger.ts';
 import { NO_TELEMETRY, type Telemetry } from '../platform/observability/telemetry.ts';
-import type { Database } from '../platform/postgres/database.ts';
 import { openServiceDatabase } from '../platform/postgres/service-database.ts';
 import { watchDatabase } from '../platform/postgres/watch-database.ts';
 import type { DatabaseServiceConfig } from '../platform/process/common-config.ts';
+import { sweepRegularly } from '../platform/process/sweep.ts';
 import { countRegularly } from './count-learners.ts';
 import { isDistributed } from './distribute.ts';
 import { REQUEST_ID_LIFETIME_MS } from './idempotency/idempotency.ts';
@@ -30,7 +30,12 @@ import { createDueCountHandlers } from './statistics/due-counts-handlers.ts';
 import { createStatsHandlers } from './statistics/statistics-handlers.ts';
 import { createUserDataHandlers } from './user-data/user-data-handlers.ts';
 
-const SWEEP_MS = 600_000;
+const SWEEP = {
+  task: 'erase-request-ids',
+  failure: 'could not delete old request ids',
+  everyMs: 600_000,
+  lifetimeMs: REQUEST_ID_LIFETIME_MS,
+};
 
 /** The service's SQL schema and its migrations. */
 export const schedulingSchema = {
@@ -80,7 +85,9 @@ export async function startScheduling(options: {
       ],
     });
     const stopWatching = watchDatabase(database, server.setServing);
-    const stopSweeping = sweepRegularly(database, { now, logger, telemetry });
+    const stopSweeping = sweepRegularly(SWEEP, { now, logger, telemetry }, (before) =>
+      deleteOldIdempotencyRecords(database, before),
+    );
     const stopCounting = countRegularly(database, { gate, now, logger, telemetry });
     const close = async (timeoutMs: number) => {
       stopWatching();
@@ -96,31 +103,4 @@ export async function startScheduling(options: {
     await first.close();
     throw error;
   }
-}
-
-/** Deletes expired idempotency records periodically. @returns a function that stops it. */
-function sweepRegularly(
-  database: Database,
-  { now, logger, telemetry }: { now: () => Date; logger: Logger; telemetry: Telemetry },
-): () => void {
-  let [doneTime, isStopped] = [performance.now(), false];
-  const sweep = async () => {
-    try {
-      const before = new Date(now().getTime() - REQUEST_ID_LIFETIME_MS);
-      while (!isStopped && (await deleteOldIdempotencyRecords(database, before)));
-      doneTime = performance.now();
-    } catch (error) {
-      logger.warn({ err: error }, 'could not delete old request ids');
-    }
-  };
-  telemetry.metrics.gauge('srs_schedule_lag_seconds', () => {
-    const lateMs = performance.now() - doneTime - SWEEP_MS;
-    return [{ labels: { task: 'erase-request-ids' }, value: Math.max(0, lateMs) / 1000 }];
-  });
-  void sweep();
-  const timer = setInterval(() => void sweep(), SWEEP_MS).unref();
-  return () => {
-    clearInterval(timer);
-    isStopped = true;
-  };
 }
