@@ -6,7 +6,7 @@ import { hasReason, ServiceError } from '../../services/platform/errors.ts';
 import type { CallOptions } from '../../services/platform/grpc/client.ts';
 import type { Clients } from '../clients.ts';
 
-export type UserDeletion = {
+type UserDeletion = {
   apiKeys: number;
   materials: number;
   reviews: number;

@@ -17,7 +17,7 @@ import { errorCode } from '../platform/errors.ts';
 import { makeWritableFolder } from '../platform/process/writable-folder.ts';
 import { type Account, accountForPostgres, canReach, giveTo } from './account.ts';
 
-export type DirectoryOptions = {
+type DirectoryOptions = {
   /** The requested folder, absolute. */
   directory: string;
   /** For data that the server's account cannot access in `directory`; readable for every account. */

@@ -7,7 +7,7 @@ import { endOrphan } from './orphans.ts';
 import { type Postmaster, startPostmaster } from './postmaster.ts';
 import { lastWords } from './server-log.ts';
 
-export type KeptServer = {
+type KeptServer = {
   /** PID of the current server. */
   pid(): number;
   /** Resolves when it has ended permanently: to the error, or to undefined after `stop`. Never rejects. */

@@ -15,7 +15,7 @@ const KEYS = {
   count: (value: unknown) => isWithin(value, 0, 2 ** 31),
   flag: (value: unknown) => value === 0 || value === 1,
 } as const satisfies Record<string, (value: unknown) => boolean>;
-export type KeyKind = keyof typeof KEYS;
+type KeyKind = keyof typeof KEYS;
 
 const DEFAULT_PAGE_SIZE = 20;
 const MAX_PAGE_SIZE = 100;

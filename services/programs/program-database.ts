@@ -7,7 +7,7 @@ import { readSessionUrl } from '../platform/process/database-config.ts';
 import { createNarrator } from '../platform/process/narrator.ts';
 
 /** `place` names it without its password. */
-export type ProgramDatabase = { databaseUrl: string; place: string; close(): Promise<void> };
+type ProgramDatabase = { databaseUrl: string; place: string; close(): Promise<void> };
 
 /** @throws Error if DATABASE_URL is malformed, or the embedded server neither runs nor starts. */
 export async function openProgramDatabase(environment: Environment): Promise<ProgramDatabase> {

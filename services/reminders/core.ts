@@ -27,7 +27,7 @@ export const remindersSchema = { schema: 'reminders', directory: join(import.met
 /** Of the time to stop, what is left for the connections after the work. */
 const CLOSING_MS = 500;
 
-export type CoreOptions = {
+type CoreOptions = {
   config: Pick<
     RemindersConfig,
     'host' | 'port' | 'trust' | 'databaseUrl' | 'databaseSessionUrl' | 'schedulingTarget' | 'accountsTarget'

@@ -37,7 +37,7 @@ export type Peers = {
   close(): void;
 };
 
-export type Forecast = { overdue: number; days: readonly { date: string; count: number }[] };
+type Forecast = { overdue: number; days: readonly { date: string; count: number }[] };
 
 /** What accounts takes at once. */
 const ACCOUNTS_AT_A_TIME = 100;

@@ -9,7 +9,7 @@ import type { Clients } from './clients.ts';
 import { type Principal, toPrincipal } from './mapper.ts';
 
 /** A key as it was sent, and its SHA-256 in base64, the cache key. */
-export type PresentedKey = { key: string; digest: string };
+type PresentedKey = { key: string; digest: string };
 
 export type KeyVerifier = {
   /** @throws ServiceError UNAUTHORIZED for an invalid key, UNAVAILABLE if it cannot be verified now. */

@@ -35,7 +35,7 @@ import { originOf } from '../user-event.ts';
 import { createKeyUseHandlers, type KeyUseDependencies } from './key-use-handlers.ts';
 import type { UserDependencies } from './users-handlers.ts';
 
-export type ApiKeyDependencies = UserDependencies &
+type ApiKeyDependencies = UserDependencies &
   KeyUseDependencies & {
     keysPerHour: number;
     randomBytes: (size: number) => Buffer;

@@ -24,7 +24,7 @@ export async function insertUserEvent(db: Queryable, event: UserEvent): Promise<
   });
 }
 
-export type EventFilter = { ofKeys: boolean; ofPersons: boolean; excludedActions: readonly string[] };
+type EventFilter = { ofKeys: boolean; ofPersons: boolean; excludedActions: readonly string[] };
 
 /** Newest first, from after the event with the time and ID of `after`. */
 export function listUserEvents(

@@ -20,9 +20,9 @@ export const SEND_ALONE = Symbol('send alone');
 export const SEND_ALONE_CODE = status.ABORTED;
 
 /** Calls an rpc that answers several requests; the outcomes are in their order. */
-export type CallBatch<Q, R> = (requests: readonly Q[], call: CallOptions) => Promise<readonly Outcome<R>[]>;
+type CallBatch<Q, R> = (requests: readonly Q[], call: CallOptions) => Promise<readonly Outcome<R>[]>;
 
-export type BatchOptions<Q> = {
+type BatchOptions<Q> = {
   /** Batches in progress at once. Default: 4. More make the batches small; with 2, client and service wait for each other. */
   maxInFlight?: number;
   /** Whoever asks for much waits behind nobody but themselves. */

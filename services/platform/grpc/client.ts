@@ -68,7 +68,7 @@ export type GrpcClient<D, Streams extends MethodNames<D> = never> = {
   ) => ClientReadableStream<OutputOf<D[M]>>;
 } & { close(): void };
 
-export type GrpcClientOptions = {
+type GrpcClientOptions = {
   /** host:port, or ipv4:host:port,host:port. A host name resolves to all its addresses; calls go round-robin. */
   target: string;
   trust: GrpcTrust;

@@ -44,7 +44,7 @@ export function implement<H>(service: string, handlers: AsyncHandlers<H>): Servi
   return { service, handlers: handlers as Record<string, UnknownHandler> };
 }
 
-export type HandlerOptions = {
+type HandlerOptions = {
   /** The proto package, used as the error domain. */
   domain: string;
   logger: Logger;

@@ -20,7 +20,7 @@ import { limitUnreadResponses, type UnreadLimits } from './unread-responses.ts';
  */
 const MAX_REQUEST_BYTES = 1024 * 1024;
 
-export type GrpcServerOptions = {
+type GrpcServerOptions = {
   /** The proto package of all services, such as "accounts.v1"; also the error domain. */
   domain: string;
   services: readonly ServiceImplementation[];

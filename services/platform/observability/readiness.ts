@@ -11,7 +11,7 @@ export type ReadinessCheck = {
   find(): Finding | Promise<Finding>;
 };
 
-export type ReadinessReport = {
+type ReadinessReport = {
   ready: boolean;
   /** Reasons of failed and degraded checks, as "<check>: <reason>". */
   reasons: string[];

@@ -18,7 +18,7 @@ export type Queryable = {
   query<R>(statement: Statement): Promise<R[]>;
 };
 
-export type TransactionOptions = {
+type TransactionOptions = {
   /** Whose rows the transaction is about; default: those of several users, or of none. */
   userId?: string | undefined;
   /** Of each of its statements; default: 1,500. */
@@ -35,7 +35,7 @@ export type Database = Queryable & {
   close(): Promise<void>;
 };
 
-export type DatabaseOptions = {
+type DatabaseOptions = {
   databaseUrl: string;
   /** Whether named statements are prepared, which needs sessions of PostgreSQL. Default true. */
   prepares?: boolean;

@@ -22,7 +22,7 @@ export type RunningProcess = {
 };
 
 /** A program that was told to stop before it had started. */
-export class StoppedEarlyError extends Error {}
+class StoppedEarlyError extends Error {}
 
 /**
  * Runs `start`; on SIGINT or SIGTERM calls the returned `close`. A signal before that aborts the signal of `start`, which may then

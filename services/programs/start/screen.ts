@@ -5,7 +5,7 @@ import { DEFAULT_DATA_DIR } from '../program-database.ts';
 import type { AddressRow } from './addresses.ts';
 import { DEMO_EMAIL } from './demo-user.ts';
 
-export type ScreenFacts = {
+type ScreenFacts = {
   rows: readonly AddressRow[];
   /** Of the REST API, ends with /v1. */
   baseUrl: string;

@@ -21,7 +21,7 @@ import { keepSecret } from './kept-secret.ts';
 
 export type StartSettings = ReturnType<typeof readStartSettings>;
 /** The secrets that npm start generates if the environment has none. */
-export type Secrets = { pepper: string; gatewayToken: string; vapidKeys: string | undefined };
+type Secrets = { pepper: string; gatewayToken: string; vapidKeys: string | undefined };
 
 /** Placeholders of valid form for values that are not known yet, so that the rest can be checked. Never used. */
 const STAND_INS: Secrets = {

@@ -39,4 +39,4 @@ export type Outcome =
   | { state: 'pending'; retryInMs: number; failure?: string };
 
 /** Why a delivery failed, for metrics. */
-export type FailureCause = 'refused' | 'gone' | 'gave up' | 'e-mail off' | 'no subscription' | 'no user';
+type FailureCause = 'refused' | 'gone' | 'gave up' | 'e-mail off' | 'no subscription' | 'no user';

@@ -31,7 +31,7 @@ const FRESH_MS = 5000;
 /** A message that a host takes longer for gives its place to others: of several slow hosts, each keeps its own share only. */
 const SLOW_MS = 1000;
 
-export type LaneOptions<Address> = Pick<Dependencies, 'database' | 'peers' | 'now'> & {
+type LaneOptions<Address> = Pick<Dependencies, 'database' | 'peers' | 'now'> & {
   name: ChannelName;
   channel: Channel<Address>;
   reach: (work: LeasedWork, account: Account) => Reach<Address> | Outcome;

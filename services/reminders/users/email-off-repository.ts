@@ -3,7 +3,7 @@ import type { TimePosition } from '../../platform/page-token.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import type { EmailOffReason } from './users-repository.ts';
 
-export type EmailOff = { userId: string; emailOffReason: EmailOffReason; emailOffTime: Date };
+type EmailOff = { userId: string; emailOffReason: EmailOffReason; emailOffTime: Date };
 
 /** After `since`, latest first. */
 export function listEmailOff(

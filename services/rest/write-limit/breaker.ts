@@ -2,7 +2,7 @@
 import { toError } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/logging/logger.ts';
 
-export type Breaker = {
+type Breaker = {
   /** Whether Redis counts as unavailable. */
   isOpen(): boolean;
   /** Opens the breaker after a failed decision for this bucket; logs once per outage. */

@@ -2,7 +2,7 @@
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
 import { errorCode } from '../../platform/errors.ts';
 
-export type RedisClient = {
+type RedisClient = {
   commands: Redis | Cluster;
   /** Resolves when commands can be sent, the first attempt has failed, or 500 ms have passed. Never rejects. */
   firstContact: Promise<void>;

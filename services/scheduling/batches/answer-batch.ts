@@ -14,7 +14,7 @@ const SEND_ALONE: RpcStatus = {
   details: [],
 };
 
-export type BatchRules<Q, P, R> = {
+type BatchRules<Q, P, R> = {
   /** @throws ServiceError for an invalid request. */
   read(request: Q): P;
   answerOne(asked: P): Promise<R>;

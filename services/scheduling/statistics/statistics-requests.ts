@@ -14,7 +14,7 @@ const MAX_USERS = 500;
 const EARLIEST_MS = Date.UTC(1970, 0, 1);
 const LATEST_MS = Date.UTC(9998, 0, 1);
 
-export type Window = { timeZone: string; asOf: Date | undefined; days: number };
+type Window = { timeZone: string; asOf: Date | undefined; days: number };
 
 /** `asOf` is undefined where none was given: now. */
 export function readWindow(window: StatsWindow | null): Window {
