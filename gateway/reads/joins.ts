@@ -2,6 +2,7 @@
 // itself.
 import { type FieldNode, type GraphQLResolveInfo, getArgumentValues, isObjectType } from 'graphql';
 import { hasReason, toError } from '../../services/platform/errors.ts';
+import { partsOf } from '../../services/platform/parts.ts';
 import type { GatewayContext } from '../graphql/context.ts';
 import type {
   JoinedReviews,
@@ -58,8 +59,7 @@ async function readReviews(
   const materialsAtOnce = Math.min(MAX_MATERIALS, Math.floor(MAX_ROWS_OF_CALL / (pageSize + 1)));
   // One small call without schedules is batched; others go alone.
   const isSmall = views.review === 'REVIEW_VIEW_BASIC' && materials.length <= materialsAtOnce;
-  for (let start = 0; start < materials.length; start += materialsAtOnce) {
-    const part = materials.slice(start, start + materialsAtOnce);
+  for (const part of partsOf(materials, materialsAtOnce)) {
     const [{ userId } = { userId: '' }] = part;
     const materialIds = part.map(({ message }) => message.materialId);
     const request = { userId, materialIds, pageSize, view: views.review };

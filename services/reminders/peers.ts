@@ -7,6 +7,7 @@ import { clientsOf } from '../platform/grpc/client.ts';
 import { createTokenWatch } from '../platform/grpc/service-token.ts';
 import type { Logger } from '../platform/logging/logger.ts';
 import type { Telemetry } from '../platform/observability/telemetry.ts';
+import { partsOf } from '../platform/parts.ts';
 import type { GrpcTrust } from '../platform/process/common-config.ts';
 import { requireTimestamp, toTimestamp } from '../platform/protobuf/timestamps.ts';
 
@@ -64,9 +65,7 @@ export function createPeers(options: {
   };
   return {
     async findAccounts(userIds) {
-      const distinct = [...new Set(userIds)];
-      const batches: string[][] = [];
-      while (distinct.length > 0) batches.push(distinct.splice(0, ACCOUNTS_AT_A_TIME));
+      const batches = partsOf([...new Set(userIds)], ACCOUNTS_AT_A_TIME);
       const found = (await Promise.all(batches.map(findSome))).flat();
       return new Map(found.map((account) => [account.userId, account]));
     },
