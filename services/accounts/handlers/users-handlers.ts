@@ -9,6 +9,7 @@ import type { Database } from '../../platform/postgres/database.ts';
 import { isUniqueViolation } from '../../platform/postgres/faults.ts';
 import { fromTimestamp } from '../../platform/protobuf/timestamps.ts';
 import { isStorable } from '../../platform/text.ts';
+import { requireTimeZone } from '../../platform/time-zone.ts';
 import { isUuid } from '../../platform/uuid.ts';
 import { fromPlan, toUserMessage } from '../mapper.ts';
 import {
@@ -24,14 +25,7 @@ import {
   type User,
   updateUser,
 } from '../repositories/users-repository.ts';
-import {
-  readName,
-  requireEmail,
-  requireEmailPrefix,
-  requireTimeZone,
-  requireUserId,
-  userNotFound,
-} from '../requests.ts';
+import { readName, requireEmail, requireEmailPrefix, requireUserId, userNotFound } from '../requests.ts';
 import { announce } from '../revocations.ts';
 
 const MAX_KEYS = 100;
@@ -54,7 +48,7 @@ export function createUserHandlers({
         firstName: readName('first_name', request.firstName),
         lastName: readName('last_name', request.lastName),
         plan: fromPlan(request.plan) ?? 'free',
-        timeZone: requireTimeZone(request.timeZone || 'UTC'),
+        timeZone: requireTimeZone('time_zone', request.timeZone || 'UTC'),
         createTime,
         updateTime: createTime,
       };
@@ -156,7 +150,7 @@ function readChanges(request: UpdateUserRequest): Partial<User> {
     ...(paths.has('first_name') && { firstName: readName('first_name', firstName) }),
     ...(paths.has('last_name') && { lastName: readName('last_name', lastName) }),
     ...(paths.has('plan') && plan !== undefined && { plan }),
-    ...(paths.has('time_zone') && { timeZone: requireTimeZone(timeZone ?? '') }),
+    ...(paths.has('time_zone') && { timeZone: requireTimeZone('time_zone', timeZone ?? '') }),
   };
 }
 
