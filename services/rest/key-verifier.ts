@@ -4,7 +4,7 @@ import type { VerifyApiKeyResponse } from '../../generated/accounts/v1/VerifyApi
 import type { WatchRevocationsResponse } from '../../generated/accounts/v1/WatchRevocationsResponse.ts';
 import { hasReason, ServiceError } from '../platform/errors.ts';
 import type { CallOptions } from '../platform/grpc/client.ts';
-import { type Metrics, NO_METRICS } from '../platform/observability/metrics.ts';
+import type { Metrics } from '../platform/observability/metrics.ts';
 import type { Clients } from './clients.ts';
 import { type Principal, toPrincipal } from './mapper.ts';
 
@@ -36,7 +36,7 @@ const RECONNECT_MS = 200;
 const MAX_KEY_CHARACTERS = 100;
 
 /** The cache stores SHA-256 hashes, never the keys themselves. */
-export function createKeyVerifier(apiKeys: Clients['apiKeys'], metrics: Metrics = NO_METRICS): KeyVerifier {
+export function createKeyVerifier(apiKeys: Clients['apiKeys'], metrics: Metrics): KeyVerifier {
   const note = (outcome: string) => metrics.count('srs_key_lookups_total', { outcome });
   const cache = new LRUCache<string, Principal>({ max: MAX_KEYS, ttl: MAX_AGE_MS });
   const inFlight = new Map<string, Promise<Principal>>();
