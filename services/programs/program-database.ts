@@ -46,7 +46,7 @@ export function hasDatabase(environment: Environment): boolean {
 
 export const DEFAULT_DATA_DIR = '.data';
 
-export const dataDirOf = ({ DATA_DIR }: Environment) => DATA_DIR || DEFAULT_DATA_DIR;
+export const dataDirOf = (environment: Environment) => environment.DATA_DIR || DEFAULT_DATA_DIR;
 
 /** The folder of the embedded server. */
 export const clusterFolder = (dataDir: string) => join(dataDir, 'postgres');
