@@ -46,7 +46,7 @@ declare module 'fastify' {
   }
 }
 
-export type GatewayDependencies = {
+type GatewayDependencies = {
   schema: GraphQLSchema;
   clients: Clients;
   tokens: readonly GatewayToken[];

@@ -29,10 +29,7 @@ export function readGatewayConfig(reader: EnvironmentReader): GatewayConfig {
     host: reader.textOr('HOST', '127.0.0.1'),
     port: reader.port('GRAPHQL_PORT', 4000),
     ...readPeers(reader),
-    remindersTarget:
-      reader.oneOf('REMINDERS', ['on', 'off'], 'on') === 'on'
-        ? readTarget(reader, 'REMINDERS', 50_053)
-        : undefined,
+    remindersTarget: reader.isOn('REMINDERS') ? readTarget(reader, 'REMINDERS') : undefined,
     tokens: readGatewayTokens(reader, { required: oidc === undefined }),
     oidc,
   };

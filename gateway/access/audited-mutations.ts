@@ -1,6 +1,6 @@
 // Wraps every mutation with the audit log: the caller, the changed IDs and the outcome; and has it recorded for the timeline.
 import { defaultFieldResolver, type GraphQLSchema } from 'graphql';
-import { type ServiceError, toServiceError } from '../../services/platform/errors.ts';
+import { toServiceError } from '../../services/platform/errors.ts';
 import type { GatewayContext } from '../graphql/context.ts';
 import { targetsOf } from '../limits/requested-mutations.ts';
 
@@ -21,8 +21,7 @@ export function auditMutations(schema: GraphQLSchema): void {
         await context.record(done);
         return result;
       } catch (error) {
-        const known: ServiceError = toServiceError(error);
-        context.settle(entry, known.reason);
+        context.settle(entry, toServiceError(error).reason);
         throw error;
       }
     };

@@ -15,7 +15,7 @@ const MAX_SUBJECTS = 100;
 /** The answer to the mutation waits for it, so that whoever reads the timeline next finds the event. */
 const DEADLINE_MS = 1000;
 
-export type RecordEvent = (
+type RecordEvent = (
   mutation: Pick<RequestedMutation, 'action' | 'targets'>,
   call: CallOptions,
 ) => Promise<void>;

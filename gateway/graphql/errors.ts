@@ -3,7 +3,6 @@ import type { ApolloServerPlugin } from '@apollo/server';
 import { unwrapResolverError } from '@apollo/server/errors';
 import { GraphQLError, type GraphQLFormattedError } from 'graphql';
 import {
-  ERROR_CATALOGUE,
   isErrorReason,
   messageNaming,
   type ServiceError,
@@ -76,11 +75,10 @@ function logFaultsOf(logger: Logger, errors: readonly GraphQLError[], requestId:
 
 /** The error for the caller, with the place in the document if a syntax error caused it. */
 export function toGraphQLError(error: ServiceError): GraphQLFormattedError {
-  const isOurs = error.reason === 'INTERNAL_ERROR' || error.reason === 'UNAVAILABLE';
   const field = error.field && (ARGUMENTS[error.field] ?? toCamelCase(error.field));
   const { locations } = error.cause instanceof GraphQLError ? error.cause : {};
   return {
-    message: isOurs ? ERROR_CATALOGUE[error.reason].text : messageNaming(field, error),
+    message: messageNaming(field, error),
     ...(locations && { locations }),
     extensions: {
       code: error.reason,

@@ -88,6 +88,11 @@ export function isDue(nextReviewMs: number | null, nowMs: number): boolean {
   return nextReviewMs === null || nextReviewMs <= nowMs;
 }
 
+/** The mask of an update, from values by the paths of the protocol: an explicit null removes the value. */
+export function maskOf(values: Readonly<Record<string, unknown>>): { paths: string[] } {
+  return { paths: Object.keys(values).filter((path) => values[path] !== undefined) };
+}
+
 /** A required message of a response. @throws Error if the service omitted it. */
 export function required<T>(message: T | null): T {
   if (message === null) throw new Error('a service omitted a required message');

@@ -24,14 +24,14 @@ type Place = { pageToken: string; skip: number };
 /** Rows of a service's page from `skip` on; `next` is the token of the next page, if any. */
 type Part<T> = Place & { rows: readonly T[]; next: string };
 
-const MAX_ROWS = 100;
-const DEFAULT_FIRST = 20;
+export const MAX_ROWS = 100;
+export const DEFAULT_ROWS = 20;
 /** Cursors contain a page token of at most 200 characters. */
 const MAX_CURSOR_CHARACTERS = 400;
 
 /** The requested number of rows. @throws INVALID_REQUEST, field first. */
 export function countOf(first: number | null | undefined): number {
-  const count = first ?? DEFAULT_FIRST;
+  const count = first ?? DEFAULT_ROWS;
   if (count < 1 || count > MAX_ROWS) throw invalidField('first', `must be from 1 to ${MAX_ROWS}.`);
   return count;
 }

@@ -5,7 +5,7 @@ const GRAPHQL = 'application/graphql-response+json';
 /** Media ranges that are read. */
 const MAX_RANGES = 32;
 
-export type ResponseType = typeof LEGACY | typeof GRAPHQL;
+type ResponseType = typeof LEGACY | typeof GRAPHQL;
 
 /** application/json, unless Accept names the other and does not prefer application/json. */
 export function responseTypeOf(accept: string | undefined): ResponseType {

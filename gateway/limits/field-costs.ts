@@ -3,9 +3,6 @@
 /** The unit of cost: bytes of a field's name and a short value in the response. */
 export const BYTES_OF_COST = 256;
 
-export const MAX_ROWS = 100;
-export const DEFAULT_ROWS = 20;
-
 type Call = { cost: number; rpcs: number };
 /** Batched with other requests. */
 const SHARED: Call = { cost: 10, rpcs: 1 };

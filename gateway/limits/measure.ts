@@ -16,7 +16,8 @@ import {
   valueFromASTUntyped,
 } from 'graphql';
 import { invalidRequest } from '../../services/platform/errors.ts';
-import { callOf, DEFAULT_ROWS, JOINED, JOINED_COST, JOINING, LONG, MAX_ROWS, ROWS } from './field-costs.ts';
+import { DEFAULT_ROWS, MAX_ROWS } from '../graphql/relay.ts';
+import { callOf, JOINED, JOINED_COST, JOINING, LONG, ROWS } from './field-costs.ts';
 import { introspectionRows } from './introspection-rows.ts';
 
 /** Upper bounds, tested with random documents: test/gateway/random-documents.test.ts. */

@@ -20,7 +20,7 @@ export type RequestBudget = {
   answer(text: string): string;
 };
 
-export type BudgetOptions = {
+type BudgetOptions = {
   call: CallOptions;
   /** The caller's lanes. */
   lanes: Lanes;

@@ -1,7 +1,8 @@
 // Prefetches the nested data of all rows of a list in one call, which avoids N+1 calls. A row whose data is missing reads it
 // itself.
 import { type FieldNode, type GraphQLResolveInfo, getArgumentValues, isObjectType } from 'graphql';
-import { ServiceError, toError } from '../../services/platform/errors.ts';
+import { hasReason, toError } from '../../services/platform/errors.ts';
+import { partsOf } from '../../services/platform/parts.ts';
 import type { GatewayContext } from '../graphql/context.ts';
 import type {
   JoinedReviews,
@@ -58,8 +59,7 @@ async function readReviews(
   const materialsAtOnce = Math.min(MAX_MATERIALS, Math.floor(MAX_ROWS_OF_CALL / (pageSize + 1)));
   // One small call without schedules is batched; others go alone.
   const isSmall = views.review === 'REVIEW_VIEW_BASIC' && materials.length <= materialsAtOnce;
-  for (let start = 0; start < materials.length; start += materialsAtOnce) {
-    const part = materials.slice(start, start + materialsAtOnce);
+  for (const part of partsOf(materials, materialsAtOnce)) {
     const [{ userId } = { userId: '' }] = part;
     const materialIds = part.map(({ message }) => message.materialId);
     const request = { userId, materialIds, pageSize, view: views.review };
@@ -112,7 +112,7 @@ export async function joinEventMaterials(
   const about = events.filter(({ materialId }) => materialId !== undefined);
   const found = await findBelow(asked, below, about, ({ materialId = '' }) => [materialId]);
   if (found === undefined) return;
-  const isAway = found instanceof ServiceError && found.reason === 'UNAVAILABLE';
+  const isAway = hasReason(found, 'UNAVAILABLE');
   if (found instanceof Error && !isAway) throw found;
   for (const event of about)
     event.material = found instanceof Error ? null : (found.get(event.materialId ?? '') ?? null);

@@ -2,6 +2,7 @@
 import type { User } from '../../generated/accounts/v1/User.ts';
 import type { UserKeyInput } from '../../generated/accounts/v1/UserKey.ts';
 import type { ListMaterialsRequestInput } from '../../generated/scheduling/v1/ListMaterialsRequest.ts';
+import { partsOf } from '../../services/platform/parts.ts';
 import { isUuid } from '../../services/platform/uuid.ts';
 import type { GatewayContext } from '../graphql/context.ts';
 import type { MaterialNode, ReviewNode, SnoozeNode } from '../graphql/model.ts';
@@ -68,12 +69,9 @@ export async function findMaterials(
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, MaterialNode>> {
   const known = [...new Set(ids)].filter(isUuid);
-  const parts = Array.from({ length: Math.ceil(known.length / MAX_IDS) }, (_, index) =>
-    known.slice(index * MAX_IDS, (index + 1) * MAX_IDS),
-  );
   const answers = await inTurn({ budget, views }, () =>
     Promise.all(
-      parts.map((materialIds) =>
+      partsOf(known, MAX_IDS).map((materialIds) =>
         budget.read(clients.materials.batchGetMaterials, { userId, materialIds, view: views.material }),
       ),
     ),

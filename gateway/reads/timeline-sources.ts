@@ -2,7 +2,6 @@
 import type { UserEventKind } from '../../generated/accounts/v1/UserEventKind.ts';
 import type { TimelineKind } from '../../generated/gateway/resolvers.ts';
 import { type Timestamp, toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
-import { requireReminders } from '../clients.ts';
 import type { GatewayContext } from '../graphql/context.ts';
 import { toTime } from '../graphql/mapper.ts';
 import type { TimelineEventNode } from '../graphql/model.ts';
@@ -67,8 +66,7 @@ async function readSnoozes({ budget, clients }: GatewayContext, { userId, pageSi
 /** None with REMINDERS=off. */
 async function readDeliveries({ budget, clients }: GatewayContext, { userId, pageSize, start }: Asked) {
   if (clients.reminders === undefined) return { rows: [], nextPageToken: '' };
-  const { listDeliveries } = requireReminders(clients);
-  const answer = await budget.read(listDeliveries, { userId, pageSize, ...start });
+  const answer = await budget.read(clients.reminders.listDeliveries, { userId, pageSize, ...start });
   const rows = answer.deliveries.map(
     (delivery): TimelineEventNode => ({
       ...{ userId, id: delivery.deliveryId, kind: 'REMINDER', timeMs: toTime(delivery.createTime) },

@@ -1,7 +1,7 @@
 // The mutations. Roles and the audit log are handled in app.ts and access/audited-mutations.ts.
 import type { MutationResolvers } from '../../generated/gateway/resolvers.ts';
 import { invalidField } from '../../services/platform/errors.ts';
-import { fromTime, required, toMaterialType, toPlan, toSnoozePreset } from '../graphql/mapper.ts';
+import { fromTime, maskOf, required, toMaterialType, toPlan, toSnoozePreset } from '../graphql/mapper.ts';
 import { deleteUser } from './user-deletion.ts';
 
 export const Mutation: MutationResolvers = {
@@ -61,16 +61,12 @@ export const Mutation: MutationResolvers = {
 
   async updateMaterial(_parent, { input }, { clients, call }) {
     const { userId, materialId, title, content, sourceUrl, type, requestId } = input;
-    const given = { title, content, source_url: sourceUrl, type };
     const { material } = await clients.materials.updateMaterial(
       {
         userId,
         materialId,
         requestId: requestId ?? '',
-        // An explicit null removes the value.
-        updateMask: {
-          paths: Object.entries(given).flatMap(([path, value]) => (value === undefined ? [] : path)),
-        },
+        updateMask: maskOf({ title, content, source_url: sourceUrl, type }),
         ...(typeof title === 'string' && { title }),
         ...(typeof content === 'string' && { content }),
         ...(typeof sourceUrl === 'string' && { sourceUrl }),

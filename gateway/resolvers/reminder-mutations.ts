@@ -2,7 +2,7 @@
 import type { MutationResolvers } from '../../generated/gateway/resolvers.ts';
 import { invalidField } from '../../services/platform/errors.ts';
 import { requireReminders } from '../clients.ts';
-import { fromTime, required, toReminderChannel, toWeekday } from '../graphql/mapper.ts';
+import { fromTime, maskOf, required, toReminderChannel, toWeekday } from '../graphql/mapper.ts';
 
 /** The fields of a reminder that cannot be removed. */
 const KEPT = ['time', 'weekdays', 'channels', 'minDue', 'onlyIfNotReviewedToday', 'enabled'] as const;
@@ -32,23 +32,19 @@ export const reminderMutations = {
     }
     const { userId, reminderId, time, weekdays, channels, minDue, onlyIfNotReviewedToday, enabled } = input;
     const { pausedUntil } = input;
-    const changes = {
-      time_of_day: time,
-      weekdays,
-      channels,
-      min_due: minDue,
-      only_if_not_reviewed_today: onlyIfNotReviewedToday,
-      paused_until_time: pausedUntil,
-      enabled,
-    };
     const { reminder } = await requireReminders(clients).updateReminder(
       {
         userId,
         reminderId,
-        // An explicit null removes the pause.
-        updateMask: {
-          paths: Object.entries(changes).flatMap(([path, value]) => (value === undefined ? [] : path)),
-        },
+        updateMask: maskOf({
+          time_of_day: time,
+          weekdays,
+          channels,
+          min_due: minDue,
+          only_if_not_reviewed_today: onlyIfNotReviewedToday,
+          paused_until_time: pausedUntil,
+          enabled,
+        }),
         ...(typeof time === 'string' && { timeOfDay: time }),
         ...(weekdays && { weekdays: weekdays.map(toWeekday) }),
         ...(channels && { channels: channels.map(toReminderChannel) }),

@@ -1,6 +1,6 @@
 // Finds users, materials and keys by what support staff have at hand: an ID, the beginning of a key or of an e-mail address.
 import type { SearchHitResolvers } from '../../generated/gateway/resolvers.ts';
-import { ServiceError } from '../../services/platform/errors.ts';
+import { hasReason } from '../../services/platform/errors.ts';
 import { isUuid } from '../../services/platform/uuid.ts';
 import type { GatewayContext } from '../graphql/context.ts';
 import type { ApiKeyNode, MaterialNode, SearchHitNode } from '../graphql/model.ts';
@@ -57,7 +57,7 @@ async function withUsers(context: GatewayContext, found: readonly Found[]): Prom
 }
 
 function nullIfNotFound(error: unknown): null {
-  if (error instanceof ServiceError && error.reason === 'NOT_FOUND') return null;
+  if (hasReason(error, 'NOT_FOUND')) return null;
   throw error;
 }
 

@@ -1,7 +1,7 @@
 // The timeline of a user: reviews, snoozes, reminders and events of several services, merged by time.
 import type { GraphQLResolveInfo } from 'graphql';
 import type { TimelineEventResolvers, TimelineKind } from '../../generated/gateway/resolvers.ts';
-import { invalidField, ServiceError } from '../../services/platform/errors.ts';
+import { hasReason, invalidField } from '../../services/platform/errors.ts';
 import { isUuid } from '../../services/platform/uuid.ts';
 import type { GatewayContext } from '../graphql/context.ts';
 import type { TimelineEventNode } from '../graphql/model.ts';
@@ -62,7 +62,7 @@ export async function timeline(
 
 /** null where the service does not answer, which is logged. @throws any other error. */
 function missing({ logger, call }: GatewayContext, { kinds }: TimelineSource, error: unknown): null {
-  if (!(error instanceof ServiceError) || error.reason !== 'UNAVAILABLE') throw error;
+  if (!hasReason(error, 'UNAVAILABLE')) throw error;
   logger.warn({ err: error.cause ?? error, kinds, requestId: call.requestId }, 'a timeline lacks a part');
   return null;
 }

@@ -2,11 +2,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ListApiKeysResponse } from '../../generated/accounts/v1/ListApiKeysResponse.ts';
 import type { WatchRevocationsResponse } from '../../generated/accounts/v1/WatchRevocationsResponse.ts';
-import { ServiceError } from '../../services/platform/errors.ts';
+import { hasReason, ServiceError } from '../../services/platform/errors.ts';
 import type { CallOptions } from '../../services/platform/grpc/client.ts';
 import type { Clients } from '../clients.ts';
 
-export type UserDeletion = {
+type UserDeletion = {
   apiKeys: number;
   materials: number;
   reviews: number;
@@ -37,7 +37,7 @@ export async function deleteUser(clients: Clients, userId: string, call: CallOpt
 async function revokeAllKeys({ apiKeys }: Clients, userId: string, call: CallOptions): Promise<number> {
   const valid = await listValidKeys(apiKeys, userId, call).catch((error: unknown): string[] => {
     // An earlier attempt has already deleted the user and the keys.
-    if (error instanceof ServiceError && error.reason === 'NOT_FOUND') return [];
+    if (hasReason(error, 'NOT_FOUND')) return [];
     throw error;
   });
   if (valid.length === 0) return 0;

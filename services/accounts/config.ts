@@ -11,7 +11,7 @@ export type AccountsConfig = DatabaseServiceConfig & {
 
 export function readAccountsConfig(reader: EnvironmentReader): AccountsConfig {
   return {
-    ...readDatabaseServiceConfig(reader, { portName: 'ACCOUNTS_PORT', port: 50_052, keeps: 'users' }),
+    ...readDatabaseServiceConfig(reader, 'ACCOUNTS', 'users'),
     peppers: readPeppers(reader),
     keysPerHour: reader.wholeNumber('KEY_CREATION_LIMIT_PER_HOUR', 5, { min: 1, max: 1_000_000 }),
   };

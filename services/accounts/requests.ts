@@ -1,7 +1,6 @@
 // Validates gRPC requests as the proto files document; each error names its field.
 import { invalidField, ServiceError } from '../platform/errors.ts';
 import { codePointLength, isStorable } from '../platform/text.ts';
-import { isTimeZone } from '../platform/time-zone.ts';
 import { isUuid } from '../platform/uuid.ts';
 import { isKeyPrefix } from './api-key.ts';
 
@@ -59,11 +58,6 @@ export function requireShort(field: string, text: string): string {
     throw invalidField(field, `must have at most ${MAX_NAME_CODE_POINTS} characters and no U+0000.`);
   }
   return text;
-}
-
-export function requireTimeZone(timeZone: string): string {
-  if (isTimeZone(timeZone)) return timeZone;
-  throw invalidField('time_zone', 'must be an IANA time zone such as "Europe/Berlin".');
 }
 
 /** The name of an action, which can hold no text of a person. */

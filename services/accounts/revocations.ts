@@ -7,7 +7,7 @@ import type { Logger } from '../platform/logging/logger.ts';
 import type { Queryable } from '../platform/postgres/database.ts';
 
 type Announcement = { revokedApiKeyId: string } | { changedUserId: string };
-export type RevocationEvent = Announcement | { heartbeat: object };
+type RevocationEvent = Announcement | { heartbeat: object };
 
 export type Revocations = {
   /** Sends events to `send` until `signal` aborts. @throws UNAVAILABLE when events may be lost. */

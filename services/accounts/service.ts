@@ -2,15 +2,9 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { v7 as uuidV7 } from 'uuid';
-import type {
-  ApiKeyServiceDefinition,
-  ApiKeyServiceHandlers,
-} from '../../generated/accounts/v1/ApiKeyService.ts';
-import type {
-  UserEventServiceDefinition,
-  UserEventServiceHandlers,
-} from '../../generated/accounts/v1/UserEventService.ts';
-import type { UserServiceDefinition, UserServiceHandlers } from '../../generated/accounts/v1/UserService.ts';
+import type { ApiKeyServiceHandlers } from '../../generated/accounts/v1/ApiKeyService.ts';
+import type { UserEventServiceHandlers } from '../../generated/accounts/v1/UserEventService.ts';
+import type { UserServiceHandlers } from '../../generated/accounts/v1/UserService.ts';
 import { implement } from '../platform/grpc/handlers.ts';
 import { type GrpcServer, startGrpcServer } from '../platform/grpc/server.ts';
 import type { Audit } from '../platform/logging/audit.ts';
@@ -18,14 +12,22 @@ import type { Logger } from '../platform/logging/logger.ts';
 import { NO_TELEMETRY, type Telemetry } from '../platform/observability/telemetry.ts';
 import { openServiceDatabase, sessionUrl } from '../platform/postgres/service-database.ts';
 import { watchDatabase } from '../platform/postgres/watch-database.ts';
-import { loadProto, serviceDefinition } from '../platform/protobuf/load.ts';
+import { sweepRegularly } from '../platform/process/sweep.ts';
 import type { AccountsConfig } from './config.ts';
 import { createApiKeyHandlers } from './handlers/api-keys-handlers.ts';
 import { createUserEventHandlers } from './handlers/user-events-handlers.ts';
 import { createUserHandlers } from './handlers/users-handlers.ts';
 import { requireKnownPeppers } from './repositories/peppers-repository.ts';
+import { deleteOldUserEvents } from './repositories/user-events-repository.ts';
 import { createRevocations } from './revocations.ts';
-import { sweepUserEvents } from './sweep.ts';
+import { EVENT_LIFETIME_MS } from './user-event.ts';
+
+const SWEEP = {
+  task: 'erase-user-events',
+  failure: 'could not delete old events of users',
+  everyMs: 3_600_000,
+  lifetimeMs: EVENT_LIFETIME_MS,
+};
 
 /** The service's SQL schema and its migrations. */
 export const accountsSchema = { schema: 'accounts', directory: join(import.meta.dirname, 'migrations') };
@@ -59,7 +61,6 @@ export async function startAccounts(options: {
     const newId = (time: Date) => uuidV7({ msecs: time.getTime() });
     const users = { database, now, newId };
     const keys = { ...users, peppers, keysPerHour, randomBytes, revocations, audit, logger };
-    const proto = loadProto('accounts/v1');
     const server = await startGrpcServer({
       domain: 'accounts.v1',
       host: config.host,
@@ -68,22 +69,15 @@ export async function startAccounts(options: {
       logger,
       telemetry,
       services: [
-        implement<UserServiceHandlers>(
-          serviceDefinition<UserServiceDefinition>(proto, 'accounts.v1.UserService'),
-          createUserHandlers(users),
-        ),
-        implement<ApiKeyServiceHandlers>(
-          serviceDefinition<ApiKeyServiceDefinition>(proto, 'accounts.v1.ApiKeyService'),
-          createApiKeyHandlers(keys),
-        ),
-        implement<UserEventServiceHandlers>(
-          serviceDefinition<UserEventServiceDefinition>(proto, 'accounts.v1.UserEventService'),
-          createUserEventHandlers(users),
-        ),
+        implement<UserServiceHandlers>('UserService', createUserHandlers(users)),
+        implement<ApiKeyServiceHandlers>('ApiKeyService', createApiKeyHandlers(keys)),
+        implement<UserEventServiceHandlers>('UserEventService', createUserEventHandlers(users)),
       ],
     });
     const stopWatching = watchDatabase(database, server.setServing);
-    const stopSweeping = sweepUserEvents(database, { now, logger, telemetry });
+    const stopSweeping = sweepRegularly(SWEEP, { now, logger, telemetry }, (before) =>
+      deleteOldUserEvents(database, before),
+    );
     const close = async (timeoutMs: number) => {
       stopWatching();
       stopSweeping();

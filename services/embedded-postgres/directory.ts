@@ -13,10 +13,11 @@ import {
   symlinkSync,
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { errorCode } from '../platform/errors.ts';
 import { makeWritableFolder } from '../platform/process/writable-folder.ts';
 import { type Account, accountForPostgres, canReach, giveTo } from './account.ts';
 
-export type DirectoryOptions = {
+type DirectoryOptions = {
   /** The requested folder, absolute. */
   directory: string;
   /** For data that the server's account cannot access in `directory`; readable for every account. */
@@ -72,7 +73,7 @@ function linkElsewhere({ directory, systemDirectory, notice }: DirectoryOptions,
   } catch (error) {
     rmdirSync(elsewhere);
     // A concurrent start was first, so use its folder.
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return;
+    if (errorCode(error) === 'EEXIST') return;
     throw error;
   }
   notice(`The database lies in ${elsewhere}: the account that runs it cannot reach ${directory}.`);

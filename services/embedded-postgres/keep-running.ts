@@ -1,12 +1,13 @@
 // Restarts a server that ends unexpectedly, up to a limit.
 import { existsSync, statfsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { toError } from '../platform/errors.ts';
 import type { Cluster } from './cluster.ts';
 import { endOrphan } from './orphans.ts';
 import { type Postmaster, startPostmaster } from './postmaster.ts';
 import { lastWords } from './server-log.ts';
 
-export type KeptServer = {
+type KeptServer = {
   /** PID of the current server. */
   pid(): number;
   /** Resolves when it has ended permanently: to the error, or to undefined after `stop`. Never rejects. */
@@ -41,7 +42,7 @@ export function keepRunning(
       if (stopping.signal.aborted) await current.stop();
       return undefined;
     } catch (error) {
-      return error instanceof Error ? error.message : String(error);
+      return toError(error).message;
     }
   };
 

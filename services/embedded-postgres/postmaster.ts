@@ -3,6 +3,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { endsWithin } from '../platform/concurrency/within.ts';
+import { errorCode } from '../platform/errors.ts';
 import { freePort } from '../platform/process/free-port.ts';
 import { giveTo } from './account.ts';
 import { environmentFor } from './binaries.ts';
@@ -58,7 +60,7 @@ export async function startPostmaster(
       return { pid, port, exited, stop: () => shutDown(pid, isRunning) };
     }
     if (isRunning()) child.kill('SIGQUIT');
-    await Promise.race([exited, sleep(QUICK_STOP_MS, undefined, { ref: false })]);
+    await endsWithin(exited, QUICK_STOP_MS);
     // During the start it handles signals only between steps, one of which can hang on a disk.
     if (isRunning()) child.kill('SIGKILL');
     await exited;
@@ -117,7 +119,7 @@ export function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+    if (errorCode(error) !== 'ESRCH') throw error;
   }
 }
 
@@ -127,7 +129,7 @@ export function readPidFile(data: string): string[] | undefined {
     return readFileSync(path, 'utf8').split('\n');
   } catch (error) {
     // A new server removes a killed server's file before it writes its own.
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (errorCode(error) === 'ENOENT') return undefined;
     throw error;
   }
 }

@@ -100,14 +100,20 @@ export function invalidField(field: string, problem: string): ServiceError {
   return new ServiceError('INVALID_REQUEST', { field, message: `${field} ${problem}`, problem });
 }
 
-/** The message with the field under the name that the reader's interface uses. */
-export function messageNaming(name: string | undefined, { message, problem }: ServiceError): string {
+/** What the caller is told; of our own faults, a fixed text. `name`: the field's, in the caller's interface. */
+export function messageNaming(name: string | undefined, { reason, message, problem }: ServiceError): string {
+  if (reason === 'INTERNAL_ERROR' || reason === 'UNAVAILABLE') return ERROR_CATALOGUE[reason].text;
   return problem === undefined ? message : `${name} ${problem}`;
 }
 
 /** Returns a ServiceError unchanged; any other error becomes the cause of an INTERNAL_ERROR. */
 export function toServiceError(error: unknown): ServiceError {
   return error instanceof ServiceError ? error : new ServiceError('INTERNAL_ERROR', { cause: error });
+}
+
+/** Whether this is an error for the caller with that reason. */
+export function hasReason(error: unknown, reason: ErrorReason): error is ServiceError {
+  return error instanceof ServiceError && error.reason === reason;
 }
 
 export function isErrorReason(value: string): value is ErrorReason {
@@ -119,13 +125,17 @@ export function toError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));
 }
 
+/** The code of an error of the system or of a library, such as ENOENT; empty if it has none. */
+export function errorCode(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
+}
+
 /** An error in one line: code and message, without user data. */
 export function oneLine(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const details = cause instanceof Error && 'details' in cause ? String(cause.details) : undefined;
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : undefined;
-  const message = cause instanceof Error ? cause.message : String(cause);
-  const text = (details || message || code || 'unknown fault').replace(/\s+/g, ' ');
+  const said = details || toError(cause).message || errorCode(cause) || 'unknown fault';
+  const text = said.replace(/\s+/g, ' ');
   // grpc-js wraps the original error.
   return (/.*\bError: (.+?)\.? Resolution note/.exec(text)?.[1] ?? text).slice(0, 200);
 }

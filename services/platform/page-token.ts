@@ -15,7 +15,7 @@ const KEYS = {
   count: (value: unknown) => isWithin(value, 0, 2 ** 31),
   flag: (value: unknown) => value === 0 || value === 1,
 } as const satisfies Record<string, (value: unknown) => boolean>;
-export type KeyKind = keyof typeof KEYS;
+type KeyKind = keyof typeof KEYS;
 
 const DEFAULT_PAGE_SIZE = 20;
 const MAX_PAGE_SIZE = 100;
@@ -54,6 +54,18 @@ export function decodePageToken(
   throw invalidField('page_token', 'must be the next_page_token of the page before, with the same filter.');
 }
 
+/** The row after which a page of a list by time and ID begins. */
+export type TimePosition = { time: Date; id: string };
+
+/** As `decodePageToken`, for a list by time and ID. */
+export function decodeTimePosition(token: string, filter: readonly unknown[]): TimePosition | undefined {
+  const position = decodePageToken(token, filter, ['instant']);
+  return position && { time: new Date(position.keys[0] ?? 0), id: position.id };
+}
+
+/** Where a row is in such a list. */
+export const byTime = (time: Date, id: string): Position => ({ keys: [time.getTime()], id });
+
 /** How a request says where a list by time and ID, newest first, begins. */
 export type TimePageRequest = { pageToken: string; beforeTime: Timestamp | null; beforeId: string };
 
@@ -64,11 +76,8 @@ export type TimePageRequest = { pageToken: string; beforeTime: Timestamp | null;
 export function readTimePosition(
   { pageToken, beforeTime, beforeId }: TimePageRequest,
   filter: readonly unknown[],
-): { time: Date; id: string } | undefined {
-  if (beforeTime === null && beforeId === '') {
-    const position = decodePageToken(pageToken, filter, ['instant']);
-    return position && { time: new Date(position.keys[0] ?? 0), id: position.id };
-  }
+): TimePosition | undefined {
+  if (beforeTime === null && beforeId === '') return decodeTimePosition(pageToken, filter);
   if (beforeTime === null || !isUuid(beforeId))
     throw invalidField('before_id', 'must be a UUID, given together with before_time.');
   if (pageToken !== '') throw invalidField('page_token', 'must be absent where before_time is given.');

@@ -1,6 +1,7 @@
 // Validates IANA time zone names.
 // The package exports the runtime's Temporal if it exists, else its polyfill.
 import { Temporal } from 'temporal-polyfill';
+import { invalidField } from './errors.ts';
 
 /**
  * Whether this is an IANA time zone name, in any letter case. Offsets such as "+02:00" are refused, since they have no
@@ -14,4 +15,10 @@ export function isTimeZone(value: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** @throws INVALID_REQUEST, field `field`, for anything else than the name of a time zone. */
+export function requireTimeZone(field: string, timeZone: string): string {
+  if (isTimeZone(timeZone)) return timeZone;
+  throw invalidField(field, 'must be an IANA time zone such as "Europe/Berlin".');
 }

@@ -7,14 +7,14 @@ import { readSessionUrl } from '../platform/process/database-config.ts';
 import { createNarrator } from '../platform/process/narrator.ts';
 
 /** `place` names it without its password. */
-export type ProgramDatabase = { databaseUrl: string; place: string; close(): Promise<void> };
+type ProgramDatabase = { databaseUrl: string; place: string; close(): Promise<void> };
 
 /** @throws Error if DATABASE_URL is malformed, or the embedded server neither runs nor starts. */
 export async function openProgramDatabase(environment: Environment): Promise<ProgramDatabase> {
   const given = givenDatabaseUrl(environment);
   if (given !== undefined) return { databaseUrl: given, place: 'DATABASE_URL', close: async () => {} };
-  const directory = clusterFolder(environment);
-  const place = environment.DATA_DIR || '.data';
+  const place = dataDirOf(environment);
+  const directory = clusterFolder(place);
   const narrator = createNarrator();
   narrator.say('starting PostgreSQL');
   try {
@@ -38,13 +38,18 @@ export function givenDatabaseUrl(environment: Environment): string | undefined {
 
 /** Whether there is a database to read: DATABASE_URL, or the data of an earlier start. */
 export function hasDatabase(environment: Environment): boolean {
-  return givenDatabaseUrl(environment) !== undefined || existsSync(join(clusterFolder(environment), 'data'));
+  return (
+    givenDatabaseUrl(environment) !== undefined ||
+    existsSync(join(clusterFolder(dataDirOf(environment)), 'data'))
+  );
 }
 
+export const DEFAULT_DATA_DIR = '.data';
+
+export const dataDirOf = (environment: Environment) => environment.DATA_DIR || DEFAULT_DATA_DIR;
+
 /** The folder of the embedded server. */
-function clusterFolder({ DATA_DIR }: Environment): string {
-  return join(DATA_DIR || '.data', 'postgres');
-}
+export const clusterFolder = (dataDir: string) => join(dataDir, 'postgres');
 
 /** The URL of the server that npm start runs there, from its files. */
 export function runningUrl(directory: string): string | undefined {

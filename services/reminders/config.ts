@@ -30,13 +30,12 @@ export type RemindersConfig = DatabaseServiceConfig &
   };
 
 export function readRemindersConfig(reader: EnvironmentReader): RemindersConfig {
-  const isOn = (name: string, fallback: 'on' | 'off') => reader.oneOf(name, ['on', 'off'], fallback) === 'on';
   const httpPort = reader.port('REMINDERS_HTTP_PORT', 8090);
   const publicUrl = readUrl(reader, 'PUBLIC_URL') ?? `http://127.0.0.1:${httpPort}`;
   if (httpPort === 0 && reader.text('PUBLIC_URL') === undefined)
     reader.problem('PUBLIC_URL is not set: links cannot begin with a port that the system chooses');
   return {
-    ...readDatabaseServiceConfig(reader, { portName: 'REMINDERS_PORT', port: 50_053, keeps: 'reminders' }),
+    ...readDatabaseServiceConfig(reader, 'REMINDERS', 'reminders'),
     ...readPeers(reader),
     httpPort,
     ...readMail(reader),
@@ -45,8 +44,8 @@ export function readRemindersConfig(reader: EnvironmentReader): RemindersConfig 
     publicUrl: publicUrl.replace(/\/+$/, ''),
     appUrl: readUrl(reader, 'APP_URL'),
     vapidKeys: readPushKeys(reader),
-    showTitles: isOn('REMINDER_TITLES', 'on'),
-    pushAllowPrivate: isOn('PUSH_ALLOW_PRIVATE', 'off'),
+    showTitles: reader.isOn('REMINDER_TITLES'),
+    pushAllowPrivate: reader.isOn('PUSH_ALLOW_PRIVATE', 'off'),
   };
 }
 

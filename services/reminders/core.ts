@@ -1,11 +1,8 @@
 // Assembles the part of the service behind the channels: database, migrations, handlers, gRPC, workers.
 import { join } from 'node:path';
 import { v7 as uuidV7 } from 'uuid';
-import type {
-  ReminderServiceDefinition,
-  ReminderServiceHandlers,
-} from '../../generated/reminders/v1/ReminderService.ts';
-import { endsWithin } from '../platform/concurrency/ends-within.ts';
+import type { ReminderServiceHandlers } from '../../generated/reminders/v1/ReminderService.ts';
+import { endsWithin } from '../platform/concurrency/within.ts';
 import { implement } from '../platform/grpc/handlers.ts';
 import { addPeerChecks } from '../platform/grpc/peer-checks.ts';
 import { type GrpcServer, startGrpcServer } from '../platform/grpc/server.ts';
@@ -13,7 +10,6 @@ import type { Logger } from '../platform/logging/logger.ts';
 import { NO_TELEMETRY, type Telemetry } from '../platform/observability/telemetry.ts';
 import { openServiceDatabase } from '../platform/postgres/service-database.ts';
 import { watchDatabase } from '../platform/postgres/watch-database.ts';
-import { loadProto, serviceDefinition } from '../platform/protobuf/load.ts';
 import type { RemindersConfig } from './config.ts';
 import { createDeliveryHandlers } from './deliveries/deliveries-handlers.ts';
 import { createPeers, type Peers } from './peers.ts';
@@ -31,7 +27,7 @@ export const remindersSchema = { schema: 'reminders', directory: join(import.met
 /** Of the time to stop, what is left for the connections after the work. */
 const CLOSING_MS = 500;
 
-export type CoreOptions = {
+type CoreOptions = {
   config: Pick<
     RemindersConfig,
     'host' | 'port' | 'trust' | 'databaseUrl' | 'databaseSessionUrl' | 'schedulingTarget' | 'accountsTarget'
@@ -86,7 +82,6 @@ export async function startCore(options: CoreOptions): Promise<RemindersCore> {
   try {
     const newId = (time: Date) => uuidV7({ msecs: time.getTime() });
     const dependencies = { ...options, telemetry, database, peers, now, newId, randomBytes };
-    const proto = loadProto('reminders/v1');
     const server = await startGrpcServer({
       domain: 'reminders.v1',
       host: config.host,
@@ -95,17 +90,14 @@ export async function startCore(options: CoreOptions): Promise<RemindersCore> {
       logger,
       telemetry,
       services: [
-        implement<ReminderServiceHandlers>(
-          serviceDefinition<ReminderServiceDefinition>(proto, 'reminders.v1.ReminderService'),
-          {
-            ...createReminderHandlers(dependencies),
-            ...createChannelsHandlers(dependencies),
-            ...createEmailOffHandlers(dependencies),
-            ...createSubscriptionHandlers(dependencies),
-            ...createDeliveryHandlers({ ...dependencies, isPushSetUp: options.push !== undefined }),
-            ...createUserDataHandlers(dependencies),
-          },
-        ),
+        implement<ReminderServiceHandlers>('ReminderService', {
+          ...createReminderHandlers(dependencies),
+          ...createChannelsHandlers(dependencies),
+          ...createEmailOffHandlers(dependencies),
+          ...createSubscriptionHandlers(dependencies),
+          ...createDeliveryHandlers({ ...dependencies, isPushSetUp: options.push !== undefined }),
+          ...createUserDataHandlers(dependencies),
+        }),
       ],
     });
     const stopWatching = watchDatabase(database, server.setServing);

@@ -7,6 +7,7 @@ import { clientsOf } from '../platform/grpc/client.ts';
 import { createTokenWatch } from '../platform/grpc/service-token.ts';
 import type { Logger } from '../platform/logging/logger.ts';
 import type { Telemetry } from '../platform/observability/telemetry.ts';
+import { partsOf } from '../platform/parts.ts';
 import type { GrpcTrust } from '../platform/process/common-config.ts';
 import { requireTimestamp, toTimestamp } from '../platform/protobuf/timestamps.ts';
 
@@ -37,7 +38,7 @@ export type Peers = {
   close(): void;
 };
 
-export type Forecast = { overdue: number; days: readonly { date: string; count: number }[] };
+type Forecast = { overdue: number; days: readonly { date: string; count: number }[] };
 
 /** What accounts takes at once. */
 const ACCOUNTS_AT_A_TIME = 100;
@@ -64,9 +65,7 @@ export function createPeers(options: {
   };
   return {
     async findAccounts(userIds) {
-      const distinct = [...new Set(userIds)];
-      const batches: string[][] = [];
-      while (distinct.length > 0) batches.push(distinct.splice(0, ACCOUNTS_AT_A_TIME));
+      const batches = partsOf([...new Set(userIds)], ACCOUNTS_AT_A_TIME);
       const found = (await Promise.all(batches.map(findSome))).flat();
       return new Map(found.map((account) => [account.userId, account]));
     },

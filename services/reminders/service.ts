@@ -17,7 +17,7 @@ const MAIL_TIMEOUT_MS = 30_000;
 /** While one is sent, others are prepared or their outcome is stored. */
 const MAILS_PER_CONNECTION = 3;
 
-export type RemindersService = {
+type RemindersService = {
   /** Of gRPC. */
   port: number;
   httpPort: number;

@@ -31,7 +31,7 @@ import { registerReviews } from './routes/v1/reviews.ts';
 import { registerSnoozes } from './routes/v1/snoozes.ts';
 import type { WriteLimiter } from './write-limit/write-limiter.ts';
 
-export type AppDependencies = {
+type AppDependencies = {
   clients: Clients;
   verifier: KeyVerifier;
   limiter: WriteLimiter;

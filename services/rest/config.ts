@@ -30,7 +30,7 @@ export function readRestConfig(reader: EnvironmentReader): RestConfig {
     ...readPeers(reader),
     redisUrl: readRedisUrl(reader),
     writeLimitPerMinute: reader.wholeNumber('WRITE_LIMIT_PER_MINUTE', 60, { min: 1, max: 100_000 }),
-    docs: reader.oneOf('DOCS', ['on', 'off'], 'on') === 'on',
+    docs: reader.isOn('DOCS'),
     corsOrigins: readOrigins(reader),
   };
 }

@@ -2,14 +2,14 @@
 import { LRUCache } from 'lru-cache';
 import type { VerifyApiKeyResponse } from '../../generated/accounts/v1/VerifyApiKeyResponse.ts';
 import type { WatchRevocationsResponse } from '../../generated/accounts/v1/WatchRevocationsResponse.ts';
-import { ServiceError } from '../platform/errors.ts';
+import { hasReason, ServiceError } from '../platform/errors.ts';
 import type { CallOptions } from '../platform/grpc/client.ts';
-import { type Metrics, NO_METRICS } from '../platform/observability/metrics.ts';
+import type { Metrics } from '../platform/observability/metrics.ts';
 import type { Clients } from './clients.ts';
 import { type Principal, toPrincipal } from './mapper.ts';
 
 /** A key as it was sent, and its SHA-256 in base64, the cache key. */
-export type PresentedKey = { key: string; digest: string };
+type PresentedKey = { key: string; digest: string };
 
 export type KeyVerifier = {
   /** @throws ServiceError UNAUTHORIZED for an invalid key, UNAVAILABLE if it cannot be verified now. */
@@ -36,7 +36,7 @@ const RECONNECT_MS = 200;
 const MAX_KEY_CHARACTERS = 100;
 
 /** The cache stores SHA-256 hashes, never the keys themselves. */
-export function createKeyVerifier(apiKeys: Clients['apiKeys'], metrics: Metrics = NO_METRICS): KeyVerifier {
+export function createKeyVerifier(apiKeys: Clients['apiKeys'], metrics: Metrics): KeyVerifier {
   const note = (outcome: string) => metrics.count('srs_key_lookups_total', { outcome });
   const cache = new LRUCache<string, Principal>({ max: MAX_KEYS, ttl: MAX_AGE_MS });
   const inFlight = new Map<string, Promise<Principal>>();
@@ -77,7 +77,7 @@ export function createKeyVerifier(apiKeys: Clients['apiKeys'], metrics: Metrics 
     if (inFlight.has(callKeyOf(digest)) || inFlight.size >= MAX_IN_FLIGHT_TO_RENEW) return;
     note('renewal');
     begin(presented, call).catch((error: unknown) => {
-      if (error instanceof ServiceError && error.reason === 'UNAUTHORIZED') cache.delete(digest);
+      if (hasReason(error, 'UNAUTHORIZED')) cache.delete(digest);
     });
   };
   return {

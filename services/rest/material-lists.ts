@@ -7,6 +7,7 @@ import { createFairLane } from '../platform/concurrency/fair-lane.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { batchRpc } from '../platform/grpc/batched-calls.ts';
 import type { CallOptions } from '../platform/grpc/client.ts';
+import { partsOf } from '../platform/parts.ts';
 import { type Clients, DEADLINE_MS } from './clients.ts';
 import { toMaterial } from './mapper.ts';
 
@@ -59,10 +60,9 @@ export function createMaterialLists({ materials }: Pick<Clients, 'materials'>): 
         const rest = await readNext(next, call);
         const ids = [...firstIds, ...rest.materials.map(({ materialId }) => materialId)];
         const parts: Buffer[] = [];
-        for (let start = 0; start < ids.length; start += MATERIALS_OF_PART) {
+        for (const materialIds of partsOf(ids, MATERIALS_OF_PART)) {
           if (gone.aborted) throw CLIENT_IS_GONE;
           const startMs = performance.now();
-          const materialIds = ids.slice(start, start + MATERIALS_OF_PART);
           const part = await materials.batchGetMaterials({ userId, materialIds }, call);
           // Without those that were archived meanwhile.
           const active = part.materials.filter(({ archiveTime }) => archiveTime === null);

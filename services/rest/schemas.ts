@@ -21,14 +21,14 @@ const SCOPES = literals(
   'snooze:write',
   'profile:read',
 );
-export const ScopeSchema = { ...SCOPES, title: 'Scope' };
+const ScopeSchema = { ...SCOPES, title: 'Scope' };
 export type Scope = Static<typeof ScopeSchema>;
 
 const MaterialTypeSchema = literals('simple', 'material', 'flashcard', 'card');
 const nullableDateTime = (description: string) =>
   orNull<string>(Type.String({ format: 'date-time' }), description);
 
-export const MaterialSchema = Type.Object(
+const MaterialSchema = Type.Object(
   {
     id: Type.String({ description: 'Identifier.' }),
     title: Type.String(),
@@ -94,7 +94,7 @@ export const CreateMaterialRequestSchema = Type.Object(
   { title: 'CreateMaterialRequest' },
 );
 
-export const QualitySchema = Type.Integer({
+const QualitySchema = Type.Integer({
   minimum: 0,
   maximum: 5,
   description: 'Recall: 0 total blackout, 3 correct with effort, 5 immediate and confident.',

@@ -3,5 +3,5 @@ import { type DatabaseServiceConfig, readDatabaseServiceConfig } from '../platfo
 import type { EnvironmentReader } from '../platform/process/config.ts';
 
 export function readSchedulingConfig(reader: EnvironmentReader): DatabaseServiceConfig {
-  return readDatabaseServiceConfig(reader, { portName: 'SCHEDULING_PORT', port: 50_051, keeps: 'materials' });
+  return readDatabaseServiceConfig(reader, 'SCHEDULING', 'materials');
 }

@@ -1,7 +1,7 @@
 // Validates fields that all capabilities share, as the proto files document; each error names its field.
 import { invalidField, ServiceError } from '../platform/errors.ts';
 import { isStorable } from '../platform/text.ts';
-import { isTimeZone } from '../platform/time-zone.ts';
+import { requireTimeZone } from '../platform/time-zone.ts';
 import { isUuid } from '../platform/uuid.ts';
 import { spanOf } from './statistics/calendar.ts';
 
@@ -34,9 +34,7 @@ export function requireStorable(field: string, text: string): string {
 /** undefined for an empty date. @throws INVALID_REQUEST, field date or time_zone. */
 export function readDay(date: string, timeZone: string): { startTime: Date; endTime: Date } | undefined {
   if (date === '' && timeZone === '') return undefined;
-  if (!isTimeZone(timeZone))
-    throw invalidField('time_zone', 'must be an IANA time zone such as "Europe/Berlin".');
-  const span = spanOf(date, timeZone);
+  const span = spanOf(date, requireTimeZone('time_zone', timeZone));
   if (span === undefined) throw invalidField('date', 'must be a day as YYYY-MM-DD, from 1970 to 9997.');
   return span;
 }

@@ -1,39 +1,20 @@
 // Assembles the scheduling service: database, migrations, handlers, gRPC.
 import { join } from 'node:path';
 import { v7 as uuidV7 } from 'uuid';
-import type {
-  LearnerServiceDefinition,
-  LearnerServiceHandlers,
-} from '../../generated/scheduling/v1/LearnerService.ts';
-import type {
-  MaterialServiceDefinition,
-  MaterialServiceHandlers,
-} from '../../generated/scheduling/v1/MaterialService.ts';
-import type {
-  ReviewServiceDefinition,
-  ReviewServiceHandlers,
-} from '../../generated/scheduling/v1/ReviewService.ts';
-import type {
-  SnoozeServiceDefinition,
-  SnoozeServiceHandlers,
-} from '../../generated/scheduling/v1/SnoozeService.ts';
-import type {
-  StatsServiceDefinition,
-  StatsServiceHandlers,
-} from '../../generated/scheduling/v1/StatsService.ts';
-import type {
-  UserDataServiceDefinition,
-  UserDataServiceHandlers,
-} from '../../generated/scheduling/v1/UserDataService.ts';
+import type { LearnerServiceHandlers } from '../../generated/scheduling/v1/LearnerService.ts';
+import type { MaterialServiceHandlers } from '../../generated/scheduling/v1/MaterialService.ts';
+import type { ReviewServiceHandlers } from '../../generated/scheduling/v1/ReviewService.ts';
+import type { SnoozeServiceHandlers } from '../../generated/scheduling/v1/SnoozeService.ts';
+import type { StatsServiceHandlers } from '../../generated/scheduling/v1/StatsService.ts';
+import type { UserDataServiceHandlers } from '../../generated/scheduling/v1/UserDataService.ts';
 import { implement } from '../platform/grpc/handlers.ts';
 import { type GrpcServer, startGrpcServer } from '../platform/grpc/server.ts';
 import type { Logger } from '../platform/logging/logger.ts';
 import { NO_TELEMETRY, type Telemetry } from '../platform/observability/telemetry.ts';
-import type { Database } from '../platform/postgres/database.ts';
 import { openServiceDatabase } from '../platform/postgres/service-database.ts';
 import { watchDatabase } from '../platform/postgres/watch-database.ts';
 import type { DatabaseServiceConfig } from '../platform/process/common-config.ts';
-import { loadProto, serviceDefinition } from '../platform/protobuf/load.ts';
+import { sweepRegularly } from '../platform/process/sweep.ts';
 import { countRegularly } from './count-learners.ts';
 import { isDistributed } from './distribute.ts';
 import { REQUEST_ID_LIFETIME_MS } from './idempotency/idempotency.ts';
@@ -49,7 +30,12 @@ import { createDueCountHandlers } from './statistics/due-counts-handlers.ts';
 import { createStatsHandlers } from './statistics/statistics-handlers.ts';
 import { createUserDataHandlers } from './user-data/user-data-handlers.ts';
 
-const SWEEP_MS = 600_000;
+const SWEEP = {
+  task: 'erase-request-ids',
+  failure: 'could not delete old request ids',
+  everyMs: 600_000,
+  lifetimeMs: REQUEST_ID_LIFETIME_MS,
+};
 
 /** The service's SQL schema and its migrations. */
 export const schedulingSchema = {
@@ -73,9 +59,6 @@ export async function startScheduling(options: {
     const newId = (time: Date) => uuidV7({ msecs: time.getTime() });
     const dependencies = { database, now, newId };
     const placed = { ...dependencies, isDistributed: cluster !== undefined, gate };
-    const proto = loadProto('scheduling/v1');
-    const define = <D extends Parameters<typeof implement>[0]>(name: string) =>
-      serviceDefinition<D>(proto, `scheduling.v1.${name}`);
     const server = await startGrpcServer({
       domain: 'scheduling.v1',
       host: config.host,
@@ -85,33 +68,26 @@ export async function startScheduling(options: {
       telemetry,
       services: [
         implement<MaterialServiceHandlers>(
-          define<MaterialServiceDefinition>('MaterialService'),
+          'MaterialService',
           withGate(gate, { ...createMaterialHandlers(dependencies), ...createMaterialListHandlers(placed) }),
         ),
-        implement<ReviewServiceHandlers>(
-          define<ReviewServiceDefinition>('ReviewService'),
-          withGate(gate, createReviewHandlers(placed)),
-        ),
-        implement<SnoozeServiceHandlers>(
-          define<SnoozeServiceDefinition>('SnoozeService'),
-          withGate(gate, createSnoozeHandlers(dependencies)),
-        ),
+        implement<ReviewServiceHandlers>('ReviewService', withGate(gate, createReviewHandlers(placed))),
+        implement<SnoozeServiceHandlers>('SnoozeService', withGate(gate, createSnoozeHandlers(dependencies))),
         implement<StatsServiceHandlers>(
-          define<StatsServiceDefinition>('StatsService'),
+          'StatsService',
           withGate(gate, { ...createStatsHandlers(dependencies), ...createDueCountHandlers(placed) }),
         ),
         implement<LearnerServiceHandlers>(
-          define<LearnerServiceDefinition>('LearnerService'),
+          'LearnerService',
           withGate(gate, createLearnerHandlers(dependencies)),
         ),
-        implement<UserDataServiceHandlers>(
-          define<UserDataServiceDefinition>('UserDataService'),
-          createUserDataHandlers(dependencies),
-        ),
+        implement<UserDataServiceHandlers>('UserDataService', createUserDataHandlers(dependencies)),
       ],
     });
     const stopWatching = watchDatabase(database, server.setServing);
-    const stopSweeping = sweepRegularly(database, { now, logger, telemetry });
+    const stopSweeping = sweepRegularly(SWEEP, { now, logger, telemetry }, (before) =>
+      deleteOldIdempotencyRecords(database, before),
+    );
     const stopCounting = countRegularly(database, { gate, now, logger, telemetry });
     const close = async (timeoutMs: number) => {
       stopWatching();
@@ -127,31 +103,4 @@ export async function startScheduling(options: {
     await first.close();
     throw error;
   }
-}
-
-/** Deletes expired idempotency records periodically. @returns a function that stops it. */
-function sweepRegularly(
-  database: Database,
-  { now, logger, telemetry }: { now: () => Date; logger: Logger; telemetry: Telemetry },
-): () => void {
-  let [doneTime, isStopped] = [performance.now(), false];
-  const sweep = async () => {
-    try {
-      const before = new Date(now().getTime() - REQUEST_ID_LIFETIME_MS);
-      while (!isStopped && (await deleteOldIdempotencyRecords(database, before)));
-      doneTime = performance.now();
-    } catch (error) {
-      logger.warn({ err: error }, 'could not delete old request ids');
-    }
-  };
-  telemetry.metrics.gauge('srs_schedule_lag_seconds', () => {
-    const lateMs = performance.now() - doneTime - SWEEP_MS;
-    return [{ labels: { task: 'erase-request-ids' }, value: Math.max(0, lateMs) / 1000 }];
-  });
-  void sweep();
-  const timer = setInterval(() => void sweep(), SWEEP_MS).unref();
-  return () => {
-    clearInterval(timer);
-    isStopped = true;
-  };
 }

@@ -27,7 +27,7 @@ import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { newStubKey, startFacade, startStubAccounts, startStubScheduling } from '../support/stub-services.ts';
 
 const trust = { serviceTokens: [], tls: undefined };
-const proto = loadProto('scheduling/v1');
+const proto = loadProto('scheduling.v1');
 const materials = serviceDefinition<MaterialServiceDefinition>(proto, 'scheduling.v1.MaterialService');
 const reviews = serviceDefinition<ReviewServiceDefinition>(proto, 'scheduling.v1.ReviewService');
 const key = newStubKey();

@@ -14,7 +14,7 @@ type Field = { name: string; number: number; type: string; typeName: string };
 type Place = { path: string; numbers: readonly number[] };
 
 const PROTOS = ['scheduling', 'accounts'] as const;
-const protos = PROTOS.map((name) => ({ name, definitions: loadProto(`${name}/v1`) }));
+const protos = PROTOS.map((name) => ({ name, definitions: loadProto(`${name}.v1`) }));
 const methods = protos.flatMap(({ name, definitions }) =>
   Object.entries(definitions)
     .filter(([, definition]) => !('format' in definition))

@@ -2,8 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { MaterialServiceDefinition } from '../../generated/scheduling/v1/MaterialService.ts';
-import { createGrpcClient } from '../../services/platform/grpc/client.ts';
-import { loadProto, serviceDefinition } from '../../services/platform/protobuf/load.ts';
+import { clientsOf } from '../../services/platform/grpc/client.ts';
 import { randomAscii, randomChinese } from '../support/random-text.ts';
 import { type Deployment, startDeployment } from './support/deployment.ts';
 import { recordFigure } from './support/figures.ts';
@@ -38,15 +37,12 @@ const percentile = (values: readonly number[], share: number) =>
 test.each(Object.entries(BODIES))('%s is stored and changed within 500 ms, p99', async (name, body) => {
   const { key, userId } = await here.createKey();
   const client = createClient(here.origins);
-  const scheduling = createGrpcClient(
-    serviceDefinition<MaterialServiceDefinition>(loadProto('scheduling/v1'), 'scheduling.v1.MaterialService'),
-    {
-      target: here.schedulingTarget,
-      trust: { serviceTokens: [], tls: undefined },
-      caller: 'fault',
-      deadlineMs: 10_000,
-    },
-  );
+  const scheduling = clientsOf('scheduling.v1', {
+    target: here.schedulingTarget,
+    trust: { serviceTokens: [], tls: undefined },
+    caller: 'fault',
+    deadlineMs: 10_000,
+  })<MaterialServiceDefinition>('MaterialService');
   const times = { store: [] as number[], change: [] as number[] };
   const count = Math.max(30, sized(200));
   for (let seed = 1; seed <= count; seed += 1) {

@@ -76,8 +76,8 @@ describe(`malformed requests, seed ${SEED}`, () => {
 
   test(`${count(15_000)} gRPC messages with every field out of range are refused in words, not failed on`, async () => {
     const methods = [
-      ...methodsOf('scheduling/v1', here.schedulingTarget),
-      ...methodsOf('accounts/v1', here.accountsTarget),
+      ...methodsOf('scheduling.v1', here.schedulingTarget),
+      ...methodsOf('accounts.v1', here.accountsTarget),
     ];
     expect(methods.length).toBeGreaterThan(30);
     const perMethod = Math.ceil(sized(15_000) / methods.length);
@@ -138,10 +138,10 @@ describe(`malformed requests, seed ${SEED}`, () => {
 
 type Method = MethodDefinition<object, object>;
 
-/** Every unary rpc of a proto file, and a channel to whoever serves it. */
-function methodsOf(file: string, target: string): { method: Method; client: Client }[] {
+/** Every unary rpc of a proto package, and a channel to whoever serves it. */
+function methodsOf(packageName: string, target: string): { method: Method; client: Client }[] {
   const client = new Client(target, credentials.createInsecure());
-  return Object.values(loadProto(file))
+  return Object.values(loadProto(packageName))
     .filter((definition) => !('format' in definition))
     .flatMap((service) => Object.values(service as Record<string, Method>))
     .filter(({ responseStream }) => !responseStream)

@@ -98,7 +98,7 @@ export const ROOMS: readonly Room[] = [
     sources: [
       'services/scheduling/idempotency/idempotency.ts',
       'services/scheduling/idempotency/idempotency-repository.ts',
-      'services/rest/routes/v1/replayed.ts',
+      'services/rest/routes/v1/responses.ts',
     ],
     tests: [
       'test/rest/idempotency*.test.ts',

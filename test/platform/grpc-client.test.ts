@@ -4,23 +4,19 @@ import { createServer, type ServerHttp2Session, type ServerHttp2Stream } from 'n
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { SnoozeServiceDefinition } from '../../generated/scheduling/v1/SnoozeService.ts';
-import { createGrpcClient } from '../../services/platform/grpc/client.ts';
-import { loadProto, serviceDefinition } from '../../services/platform/protobuf/load.ts';
+import { clientsOf, type GrpcClient } from '../../services/platform/grpc/client.ts';
 
-const definition = serviceDefinition<SnoozeServiceDefinition>(
-  loadProto('scheduling/v1'),
-  'scheduling.v1.SnoozeService',
-);
 const server = createServer();
 const sessions: ServerHttp2Session[] = [];
-let client: ReturnType<typeof createGrpcClient<SnoozeServiceDefinition>>;
+let client: GrpcClient<SnoozeServiceDefinition>;
 
 beforeAll(async () => {
   server.on('session', (session) => sessions.push(session));
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const target = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   const trust = { serviceTokens: [], tls: undefined };
-  client = createGrpcClient(definition, { target, trust, caller: 'test', deadlineMs: 20_000 });
+  const options = { target, trust, caller: 'test', deadlineMs: 20_000 };
+  client = clientsOf('scheduling.v1', options)('SnoozeService');
 });
 afterAll(async () => {
   client.close();

@@ -9,14 +9,11 @@ import type {
   UserDataServiceHandlers,
 } from '../../generated/scheduling/v1/UserDataService.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
-import { createGrpcClient } from '../../services/platform/grpc/client.ts';
+import { clientsOf, type GrpcClient } from '../../services/platform/grpc/client.ts';
 import { implement } from '../../services/platform/grpc/handlers.ts';
 import { type GrpcServer, startGrpcServer } from '../../services/platform/grpc/server.ts';
 import { NO_TELEMETRY } from '../../services/platform/observability/telemetry.ts';
-import { loadProto, serviceDefinition } from '../../services/platform/protobuf/load.ts';
 
-const proto = loadProto('scheduling/v1');
-const definition = serviceDefinition<UserDataServiceDefinition>(proto, 'scheduling.v1.UserDataService');
 const trust = { serviceTokens: [], tls: undefined };
 const options = {
   domain: 'scheduling.v1',
@@ -31,7 +28,7 @@ const lines: Line[] = [];
 const spans: string[] = [];
 let fault: Error;
 let server: GrpcServer;
-let client: ReturnType<typeof createGrpcClient<UserDataServiceDefinition, 'ExportUserData'>>;
+let client: GrpcClient<UserDataServiceDefinition, 'ExportUserData'>;
 
 beforeAll(async () => {
   const fail = () => {
@@ -40,7 +37,7 @@ beforeAll(async () => {
   server = await startGrpcServer({
     ...options,
     services: [
-      implement<UserDataServiceHandlers>(definition, { ExportUserData: fail, DeleteUserData: fail }),
+      implement<UserDataServiceHandlers>('UserDataService', { ExportUserData: fail, DeleteUserData: fail }),
     ],
     logger: pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) }),
     telemetry: {
@@ -54,12 +51,12 @@ beforeAll(async () => {
       },
     },
   });
-  client = createGrpcClient<UserDataServiceDefinition, 'ExportUserData'>(definition, {
+  client = clientsOf('scheduling.v1', {
     target: `127.0.0.1:${server.port}`,
     trust,
     caller: 'test',
     deadlineMs: 5000,
-  });
+  })('UserDataService');
 });
 beforeEach(() => {
   lines.length = 0;

@@ -13,7 +13,7 @@ import { startDnsServer } from '../support/dns-server.ts';
 // The library asks the system's resolver unless told before it is loaded; only its own one can be sent to another server.
 process.env.GRPC_NODE_USE_ALTERNATIVE_RESOLVER = 'true';
 const { Client, connectivityState, credentials, status } = await import('@grpc/grpc-js');
-const { createGrpcClient } = await import('../../services/platform/grpc/client.ts');
+const { clientsOf } = await import('../../services/platform/grpc/client.ts');
 const { implement } = await import('../../services/platform/grpc/handlers.ts');
 const { polledTarget } = await import('../../services/platform/grpc/replicas-resolver.ts');
 const { serviceConfigOf } = await import('../../services/platform/grpc/read-retries.ts');
@@ -21,7 +21,7 @@ const { startGrpcServer } = await import('../../services/platform/grpc/server.ts
 const { loadProto, serviceDefinition } = await import('../../services/platform/protobuf/load.ts');
 
 const trust = { serviceTokens: [], tls: undefined };
-const proto = loadProto('scheduling/v1');
+const proto = loadProto('scheduling.v1');
 const definition = serviceDefinition<SnoozeServiceDefinition>(proto, 'scheduling.v1.SnoozeService');
 const calls: Record<string, number> = {};
 
@@ -31,7 +31,7 @@ const startReplica = (host: string, port: number) =>
     ...{ domain: 'scheduling.v1', host, port, trust },
     logger: createLogger('test', 'silent'),
     services: [
-      implement<SnoozeServiceHandlers>(definition, {
+      implement<SnoozeServiceHandlers>('SnoozeService', {
         SnoozeMaterials: async () => ({}),
         CancelSnooze: async () => ({}),
         async ListSnoozes() {
@@ -55,7 +55,8 @@ test.runIf(process.platform === 'linux')(
     const first = await startReplica('127.0.0.1', 0);
     const second = await startReplica('127.0.0.2', first.port);
     const target = `dns://127.0.0.1:${dns.port}/replicas.test:${first.port}`;
-    const client = createGrpcClient(definition, { target, trust, caller: 'test', deadlineMs: 2000 });
+    const options = { target, trust, caller: 'test', deadlineMs: 2000 };
+    const client = clientsOf('scheduling.v1', options)<SnoozeServiceDefinition>('SnoozeService');
     const ask = () => client.listSnoozes({ userId: 'somebody' }, { requestId: 'test' });
     try {
       for (let count = 0; count < 10; count += 1) await ask();

@@ -3,21 +3,13 @@ import { once } from 'node:events';
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type {
-  SnoozeServiceDefinition,
-  SnoozeServiceHandlers,
-} from '../../generated/scheduling/v1/SnoozeService.ts';
-import type {
-  UserDataServiceDefinition,
-  UserDataServiceHandlers,
-} from '../../generated/scheduling/v1/UserDataService.ts';
+import type { SnoozeServiceHandlers } from '../../generated/scheduling/v1/SnoozeService.ts';
+import type { UserDataServiceHandlers } from '../../generated/scheduling/v1/UserDataService.ts';
 import { implement } from '../../services/platform/grpc/handlers.ts';
 import { type GrpcServer, startGrpcServer } from '../../services/platform/grpc/server.ts';
 import type { UnreadLimits } from '../../services/platform/grpc/unread-responses.ts';
-import { loadProto, serviceDefinition } from '../../services/platform/protobuf/load.ts';
 import { startTcpProxy } from '../support/tcp-proxy.ts';
 
-const proto = loadProto('scheduling/v1');
 const PACKAGE = 'scheduling.v1';
 const LIST = 'SnoozeService/ListSnoozes';
 const EXPORT = 'UserDataService/ExportUserData';
@@ -43,27 +35,21 @@ async function start(bounds: UnreadLimits) {
     trust: { serviceTokens: [], tls: undefined },
     logger: pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) }),
     services: [
-      implement<SnoozeServiceHandlers>(
-        serviceDefinition<SnoozeServiceDefinition>(proto, `${PACKAGE}.SnoozeService`),
-        {
-          SnoozeMaterials: async () => ({}),
-          CancelSnooze: async () => ({}),
-          ListSnoozes: async () => ({ nextPageToken: text(answerBytes) }),
+      implement<SnoozeServiceHandlers>('SnoozeService', {
+        SnoozeMaterials: async () => ({}),
+        CancelSnooze: async () => ({}),
+        ListSnoozes: async () => ({ nextPageToken: text(answerBytes) }),
+      }),
+      implement<UserDataServiceHandlers>('UserDataService', {
+        DeleteUserData: async () => ({}),
+        async ExportUserData(_request, { signal }, send) {
+          let sent = 0;
+          for (; sent < messages.count && !signal.aborted; sent += 1) {
+            await send({ material: { title: text(messages.bytes) } });
+          }
+          end(sent);
         },
-      ),
-      implement<UserDataServiceHandlers>(
-        serviceDefinition<UserDataServiceDefinition>(proto, `${PACKAGE}.UserDataService`),
-        {
-          DeleteUserData: async () => ({}),
-          async ExportUserData(_request, { signal }, send) {
-            let sent = 0;
-            for (; sent < messages.count && !signal.aborted; sent += 1) {
-              await send({ material: { title: text(messages.bytes) } });
-            }
-            end(sent);
-          },
-        },
-      ),
+      }),
     ],
     ...bounds,
   });

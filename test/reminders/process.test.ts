@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { UserServiceDefinition } from '../../generated/accounts/v1/UserService.ts';
 import type { ReminderServiceDefinition } from '../../generated/reminders/v1/ReminderService.ts';
-import { createGrpcClient } from '../../services/platform/grpc/client.ts';
-import { loadProto, serviceDefinition } from '../../services/platform/protobuf/load.ts';
+import { clientsOf } from '../../services/platform/grpc/client.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { CALL } from '../support/scheduling.ts';
 import { type ServiceProcess, startService } from '../support/services.ts';
@@ -46,14 +45,11 @@ const clientOf = (target: string) => ({
 });
 
 test('a test reminder becomes a mail, is counted, and leaves no address or token in the log', async () => {
-  const users = createGrpcClient(
-    serviceDefinition<UserServiceDefinition>(loadProto('accounts/v1'), 'accounts.v1.UserService'),
-    clientOf(accounts.target),
-  );
-  const client = createGrpcClient<ReminderServiceDefinition, 'ExportUserData'>(
-    serviceDefinition<ReminderServiceDefinition>(loadProto('reminders/v1'), 'reminders.v1.ReminderService'),
+  const users = clientsOf('accounts.v1', clientOf(accounts.target))<UserServiceDefinition>('UserService');
+  const client = clientsOf(
+    'reminders.v1',
     clientOf(reminders.target),
-  );
+  )<ReminderServiceDefinition, 'ExportUserData'>('ReminderService');
   const { user } = await users.createUser({ email: 'ada@example.com', firstName: 'Ada' }, CALL);
   const userId = user?.userId ?? '';
   await client.sendTestReminder({ userId, channel: 'CHANNEL_EMAIL' }, CALL);

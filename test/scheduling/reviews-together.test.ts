@@ -1,19 +1,23 @@
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ReviewServiceDefinition } from '../../generated/scheduling/v1/ReviewService.ts';
 import type { SubmitReviewRequest } from '../../generated/scheduling/v1/SubmitReviewRequest.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
 import type { CallContext } from '../../services/platform/grpc/call-context.ts';
-import { createGrpcClient } from '../../services/platform/grpc/client.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { openDatabase } from '../../services/platform/postgres/database.ts';
-import { loadProto, serviceDefinition } from '../../services/platform/protobuf/load.ts';
 import { findMaterials } from '../../services/scheduling/materials/materials-repository.ts';
 import { NO_GATE } from '../../services/scheduling/nodes/node-gate.ts';
 import { reviewMaterial } from '../../services/scheduling/reviews/review.ts';
 import { createReviewHandlers } from '../../services/scheduling/reviews/reviews-handlers.ts';
 import { applyReviews } from '../../services/scheduling/reviews/reviews-repository.ts';
-import { CALL, newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+import {
+  CALL,
+  closeClients,
+  connectScheduling,
+  newUserId,
+  startTestScheduling,
+  type TestScheduling,
+} from '../support/scheduling.ts';
 
 let here: TestScheduling;
 beforeAll(async () => {
@@ -68,18 +72,10 @@ describe('reviews at the same moment', () => {
 
   test('through two processes, ten of each of twenty materials, leave ten revisions each in a row', async () => {
     const other = await here.startAnother();
-    const otherReviews = createGrpcClient(
-      serviceDefinition<ReviewServiceDefinition>(loadProto('scheduling/v1'), 'scheduling.v1.ReviewService'),
-      {
-        target: `127.0.0.1:${other.port}`,
-        trust: { serviceTokens: [], tls: undefined },
-        caller: 'test',
-        deadlineMs: 10_000,
-      },
-    );
+    const otherClients = connectScheduling(other.port);
     const learners = await makeLearners(20);
     const answers = await times(200, (index) => {
-      const client = index % 2 === 0 ? here.reviews : otherReviews;
+      const client = index % 2 === 0 ? here.reviews : otherClients.reviews;
       return submitted(client.submitReview, { ...learners[index % 20], quality: 4 });
     });
     for (const [index, { materialId }] of learners.entries()) {
@@ -94,7 +90,7 @@ describe('reviews at the same moment', () => {
       for (const [position, review] of inOrder.entries())
         if (position > 0) expect(review?.before).toEqual(inOrder[position - 1]?.after);
     }
-    otherReviews.close();
+    closeClients(otherClients);
     await other.close(1000);
   });
 

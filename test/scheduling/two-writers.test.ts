@@ -244,7 +244,7 @@ describe('a caller who goes', () => {
 /** One connection to the service: what is answered on it later was heard later. */
 function openCaller(port: number) {
   const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure());
-  const proto = loadProto('scheduling/v1');
+  const proto = loadProto('scheduling.v1');
   const { SubmitReview, PreviewReview } = serviceDefinition<ReviewServiceDefinition>(
     proto,
     'scheduling.v1.ReviewService',

@@ -6,9 +6,8 @@ import { expect } from 'vitest';
 import type { UserServiceDefinition } from '../../generated/accounts/v1/UserService.ts';
 import type { ReminderServiceDefinition } from '../../generated/reminders/v1/ReminderService.ts';
 import { startAccounts } from '../../services/accounts/service.ts';
-import { createGrpcClient } from '../../services/platform/grpc/client.ts';
+import { clientsOf } from '../../services/platform/grpc/client.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
-import { loadProto, serviceDefinition } from '../../services/platform/protobuf/load.ts';
 import type {
   Channel,
   EmailAddress,
@@ -84,14 +83,10 @@ export async function startTestReminders(time: string) {
     });
   const service = await startAnother();
   const clientOf = { trust, caller: 'test', deadlineMs: 10_000 };
-  const users = createGrpcClient(
-    serviceDefinition<UserServiceDefinition>(loadProto('accounts/v1'), 'accounts.v1.UserService'),
-    { ...clientOf, target: targets.accountsTarget },
-  );
-  const reminders = createGrpcClient<ReminderServiceDefinition, 'ExportUserData'>(
-    serviceDefinition<ReminderServiceDefinition>(loadProto('reminders/v1'), 'reminders.v1.ReminderService'),
-    { ...clientOf, target: `127.0.0.1:${service.port}` },
-  );
+  const accountsClient = clientsOf('accounts.v1', { ...clientOf, target: targets.accountsTarget });
+  const users = accountsClient<UserServiceDefinition>('UserService');
+  const remindersClient = clientsOf('reminders.v1', { ...clientOf, target: `127.0.0.1:${service.port}` });
+  const reminders = remindersClient<ReminderServiceDefinition, 'ExportUserData'>('ReminderService');
   const schedulingClients = connectScheduling(scheduling.port);
   const sql = new Client({ connectionString: databaseUrl });
   sql.on('error', () => {});

@@ -1,7 +1,6 @@
 // The scheduling service alone, over real gRPC, on a database of its own, with a clock that a test may set.
 import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
-import type { ServiceDefinition } from '@grpc/grpc-js';
 import { Client } from 'pg';
 import type { LearnerServiceDefinition } from '../../generated/scheduling/v1/LearnerService.ts';
 import type { MaterialServiceDefinition } from '../../generated/scheduling/v1/MaterialService.ts';
@@ -11,9 +10,8 @@ import type { StatsServiceDefinition } from '../../generated/scheduling/v1/Stats
 import type { UserDataServiceDefinition } from '../../generated/scheduling/v1/UserDataService.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
 import { type Outcome, SEND_ALONE } from '../../services/platform/grpc/batched-calls.ts';
-import { createGrpcClient } from '../../services/platform/grpc/client.ts';
+import { clientsOf } from '../../services/platform/grpc/client.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
-import { loadProto, serviceDefinition } from '../../services/platform/protobuf/load.ts';
 import { startScheduling } from '../../services/scheduling/service.ts';
 import { createTestDatabase } from './database.ts';
 
@@ -70,20 +68,15 @@ export async function startTestScheduling() {
 
 /** A client for each service of the process that listens on `port`. */
 export function connectScheduling(port: number) {
-  const proto = loadProto('scheduling/v1');
-  const options = { target: `127.0.0.1:${port}`, trust: NO_TRUST, caller: 'test', deadlineMs: 10_000 };
-  const define = <D extends ServiceDefinition>(name: string) =>
-    serviceDefinition<D>(proto, `scheduling.v1.${name}`);
+  const target = `127.0.0.1:${port}`;
+  const connect = clientsOf('scheduling.v1', { target, trust: NO_TRUST, caller: 'test', deadlineMs: 10_000 });
   return {
-    materials: createGrpcClient(define<MaterialServiceDefinition>('MaterialService'), options),
-    reviews: createGrpcClient(define<ReviewServiceDefinition>('ReviewService'), options),
-    snoozes: createGrpcClient(define<SnoozeServiceDefinition>('SnoozeService'), options),
-    learners: createGrpcClient(define<LearnerServiceDefinition>('LearnerService'), options),
-    stats: createGrpcClient(define<StatsServiceDefinition>('StatsService'), options),
-    userData: createGrpcClient<UserDataServiceDefinition, 'ExportUserData'>(
-      define<UserDataServiceDefinition>('UserDataService'),
-      options,
-    ),
+    materials: connect<MaterialServiceDefinition>('MaterialService'),
+    reviews: connect<ReviewServiceDefinition>('ReviewService'),
+    snoozes: connect<SnoozeServiceDefinition>('SnoozeService'),
+    learners: connect<LearnerServiceDefinition>('LearnerService'),
+    stats: connect<StatsServiceDefinition>('StatsService'),
+    userData: connect<UserDataServiceDefinition, 'ExportUserData'>('UserDataService'),
   };
 }
 

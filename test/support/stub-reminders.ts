@@ -74,7 +74,7 @@ export async function startStubReminders() {
     users.set(userId, found);
     return found;
   };
-  const proto = loadProto('reminders/v1');
+  const proto = loadProto('reminders.v1');
   const definition = serviceDefinition<ReminderServiceDefinition>(proto, 'reminders.v1.ReminderService');
   const refused: object = Object.fromEntries(
     Object.keys(definition).map((rpc) => [
@@ -89,7 +89,7 @@ export async function startStubReminders() {
     logger: createLogger('test', 'silent'),
     domain: 'reminders.v1',
     services: [
-      implement<ReminderServiceHandlers>(definition, {
+      implement<ReminderServiceHandlers>('ReminderService', {
         ...(refused as AsyncHandlers<ReminderServiceHandlers>),
         ListReminders: async ({ userId }) => ({ reminders: of(userId).reminders }),
         async GetChannels({ userId }) {

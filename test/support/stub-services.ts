@@ -55,7 +55,7 @@ export async function startStubAccounts() {
     const user = { userId, email: 'ada@example.com', plan: 'PLAN_FREE', timeZone: 'UTC' } as const;
     return { user, apiKey: { apiKeyId, userId, scopes } };
   };
-  const proto = loadProto('accounts/v1');
+  const proto = loadProto('accounts.v1');
   const handlers: Partial<AsyncHandlers<ApiKeyServiceHandlers>> = {
     async VerifyApiKey({ key }) {
       asked.push(key);
@@ -89,7 +89,7 @@ export async function startStubAccounts() {
   const server = await startGrpcServer({
     ...base,
     domain: 'accounts.v1',
-    services: [implement<ApiKeyServiceHandlers>(definition, withDefaults(definition, handlers))],
+    services: [implement<ApiKeyServiceHandlers>('ApiKeyService', withDefaults(definition, handlers))],
   });
   return {
     target: `127.0.0.1:${server.port}`,
@@ -139,7 +139,7 @@ type SchedulingHandlers = AsyncHandlers<MaterialServiceHandlers> &
 
 /** Every rpc does `work` and then fails, or answers an empty message where it does not throw. */
 export async function startStubScheduling(work: (rpc: string) => Promise<void>) {
-  const proto = loadProto('scheduling/v1');
+  const proto = loadProto('scheduling.v1');
   const [materials, reviews, snoozes] = [
     serviceDefinition<MaterialServiceDefinition>(proto, 'scheduling.v1.MaterialService'),
     serviceDefinition<ReviewServiceDefinition>(proto, 'scheduling.v1.ReviewService'),
@@ -159,9 +159,9 @@ export async function startStubScheduling(work: (rpc: string) => Promise<void>) 
     ...base,
     domain: 'scheduling.v1',
     services: [
-      implement<MaterialServiceHandlers>(materials, handlersOf(materials)),
-      implement<ReviewServiceHandlers>(reviews, handlersOf(reviews)),
-      implement<SnoozeServiceHandlers>(snoozes, handlersOf(snoozes)),
+      implement<MaterialServiceHandlers>('MaterialService', handlersOf(materials)),
+      implement<ReviewServiceHandlers>('ReviewService', handlersOf(reviews)),
+      implement<SnoozeServiceHandlers>('SnoozeService', handlersOf(snoozes)),
     ],
   });
   return { target: `127.0.0.1:${server.port}`, port: server.port, stop: () => server.close(200) };

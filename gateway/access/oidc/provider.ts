@@ -10,7 +10,7 @@ const PAUSE_MS = 5000;
 /** Keys are fetched again after this long, so that a key the provider has withdrawn ends here too. */
 const KEYS_MAX_AGE_MS = 600_000;
 
-export type ProviderAddresses = { authorization: string; token: string; keys: string };
+type ProviderAddresses = { authorization: string; token: string; keys: string };
 
 export type OidcProvider = {
   /** @throws ServiceError UNAVAILABLE if the provider does not answer. */

@@ -4,7 +4,7 @@ import { ServiceError } from '../../platform/errors.ts';
 import type { CallContext } from '../../platform/grpc/call-context.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import type { Audit } from '../../platform/logging/audit.ts';
-import { decodePageToken, readPageSize, toPage } from '../../platform/page-token.ts';
+import { byTime, decodeTimePosition, readPageSize, toPage } from '../../platform/page-token.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { isUuid } from '../../platform/uuid.ts';
 import { generateKey, hashKey, prefixOf } from '../api-key.ts';
@@ -35,7 +35,7 @@ import { originOf } from '../user-event.ts';
 import { createKeyUseHandlers, type KeyUseDependencies } from './key-use-handlers.ts';
 import type { UserDependencies } from './users-handlers.ts';
 
-export type ApiKeyDependencies = UserDependencies &
+type ApiKeyDependencies = UserDependencies &
   KeyUseDependencies & {
     keysPerHour: number;
     randomBytes: (size: number) => Buffer;
@@ -73,14 +73,12 @@ export function createApiKeyHandlers(dependencies: ApiKeyDependencies): AsyncHan
       const userId = requireUserId(request.userId);
       const pageSize = readPageSize(request.pageSize);
       const list = ['ListApiKeys', userId];
-      const position = decodePageToken(request.pageToken, list, ['instant']);
-      const after = position && { time: new Date(position.keys[0] ?? 0), apiKeyId: position.id };
+      const after = decodeTimePosition(request.pageToken, list);
       if ((await findUser(database, userId)) === undefined) throw userNotFound();
       const keys = await listApiKeys(database, userId, { limit: pageSize + 1, after });
-      const { page, nextPageToken } = toPage(keys, pageSize, list, ({ createTime, apiKeyId }) => ({
-        keys: [createTime.getTime()],
-        id: apiKeyId,
-      }));
+      const { page, nextPageToken } = toPage(keys, pageSize, list, ({ createTime, apiKeyId }) =>
+        byTime(createTime, apiKeyId),
+      );
       return { apiKeys: page.map(toApiKeyMessage), nextPageToken };
     },
 

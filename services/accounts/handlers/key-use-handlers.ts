@@ -3,7 +3,7 @@ import type { ApiKeyServiceHandlers } from '../../../generated/accounts/v1/ApiKe
 import { ServiceError } from '../../platform/errors.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import type { Logger } from '../../platform/logging/logger.ts';
-import { decodePageToken, readPageSize, toPage } from '../../platform/page-token.ts';
+import { byTime, decodeTimePosition, readPageSize, toPage } from '../../platform/page-token.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { hashKey, isWellFormedKey, type Pepper, prefixOf } from '../api-key.ts';
 import { toApiKeyMessage, toUserMessage } from '../mapper.ts';
@@ -51,17 +51,15 @@ export function createKeyUseHandlers(
 
     async ListRefusedApiKeys(request) {
       const pageSize = readPageSize(request.pageSize);
-      const position = decodePageToken(request.pageToken, REFUSED_LIST, ['instant']);
-      const after = position && { time: new Date(position.keys[0] ?? 0), apiKeyId: position.id };
+      const after = decodeTimePosition(request.pageToken, REFUSED_LIST);
       const since = new Date(now().getTime() - LISTED_MS);
       const [keys, totalSize] = await Promise.all([
         listRefusedApiKeys(database, since, { limit: pageSize + 1, after }),
         countRefusedApiKeys(database, since),
       ]);
-      const { page, nextPageToken } = toPage(keys, pageSize, REFUSED_LIST, (key) => ({
-        keys: [key.lastRefusedTime?.getTime() ?? 0],
-        id: key.apiKeyId,
-      }));
+      const { page, nextPageToken } = toPage(keys, pageSize, REFUSED_LIST, (key) =>
+        byTime(key.lastRefusedTime ?? since, key.apiKeyId),
+      );
       return { apiKeys: page.map(toApiKeyMessage), nextPageToken, totalSize };
     },
   };

@@ -3,7 +3,7 @@ import type { UserEventKind } from '../../../generated/accounts/v1/UserEventKind
 import type { UserEventServiceHandlers } from '../../../generated/accounts/v1/UserEventService.ts';
 import { invalidField } from '../../platform/errors.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
-import { readPageSize, readTimePosition, toPage } from '../../platform/page-token.ts';
+import { byTime, readPageSize, readTimePosition, toPage } from '../../platform/page-token.ts';
 import { isForeignKeyViolation } from '../../platform/postgres/faults.ts';
 import { toUserEventMessage } from '../mapper.ts';
 import { insertUserEvent, listUserEvents } from '../repositories/user-events-repository.ts';
@@ -55,10 +55,9 @@ export function createUserEventHandlers({
       const list = ['ListUserEvents', userId, ...Object.values(filter)];
       const after = readTimePosition(request, list);
       const events = await listUserEvents(database, userId, { limit: pageSize + 1, after, filter });
-      const { page, nextPageToken } = toPage(events, pageSize, list, ({ eventTime, eventId }) => ({
-        keys: [eventTime.getTime()],
-        id: eventId,
-      }));
+      const { page, nextPageToken } = toPage(events, pageSize, list, ({ eventTime, eventId }) =>
+        byTime(eventTime, eventId),
+      );
       return { events: page.map(toUserEventMessage), nextPageToken };
     },
   };

@@ -4,11 +4,12 @@ import type { UserServiceHandlers } from '../../../generated/accounts/v1/UserSer
 import { invalidField, invalidRequest } from '../../platform/errors.ts';
 import { readFieldMask } from '../../platform/field-mask.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
-import { decodePageToken, readPageSize, toPage } from '../../platform/page-token.ts';
+import { byTime, decodeTimePosition, readPageSize, toPage } from '../../platform/page-token.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { isUniqueViolation } from '../../platform/postgres/faults.ts';
 import { fromTimestamp } from '../../platform/protobuf/timestamps.ts';
 import { isStorable } from '../../platform/text.ts';
+import { requireTimeZone } from '../../platform/time-zone.ts';
 import { isUuid } from '../../platform/uuid.ts';
 import { fromPlan, toUserMessage } from '../mapper.ts';
 import {
@@ -24,14 +25,7 @@ import {
   type User,
   updateUser,
 } from '../repositories/users-repository.ts';
-import {
-  readName,
-  requireEmail,
-  requireEmailPrefix,
-  requireTimeZone,
-  requireUserId,
-  userNotFound,
-} from '../requests.ts';
+import { readName, requireEmail, requireEmailPrefix, requireUserId, userNotFound } from '../requests.ts';
 import { announce } from '../revocations.ts';
 
 const MAX_KEYS = 100;
@@ -54,7 +48,7 @@ export function createUserHandlers({
         firstName: readName('first_name', request.firstName),
         lastName: readName('last_name', request.lastName),
         plan: fromPlan(request.plan) ?? 'free',
-        timeZone: requireTimeZone(request.timeZone || 'UTC'),
+        timeZone: requireTimeZone('time_zone', request.timeZone || 'UTC'),
         createTime,
         updateTime: createTime,
       };
@@ -108,13 +102,11 @@ export function createUserHandlers({
 
     async ListUsers(request) {
       const pageSize = readPageSize(request.pageSize);
-      const position = decodePageToken(request.pageToken, LIST, ['instant']);
-      const after = position && { createTime: new Date(position.keys[0] ?? 0), userId: position.id };
+      const after = decodeTimePosition(request.pageToken, LIST);
       const users = await listUsers(database, pageSize + 1, after);
-      const { page, nextPageToken } = toPage(users, pageSize, LIST, ({ createTime, userId }) => ({
-        keys: [createTime.getTime()],
-        id: userId,
-      }));
+      const { page, nextPageToken } = toPage(users, pageSize, LIST, ({ createTime, userId }) =>
+        byTime(createTime, userId),
+      );
       return { users: page.map(toUserMessage), nextPageToken };
     },
 
@@ -123,13 +115,11 @@ export function createUserHandlers({
       const since = fromTimestamp(request.changedSinceTime);
       const pageSize = readPageSize(request.pageSize);
       const filter = ['ListChangedUsers', since.getTime()];
-      const position = decodePageToken(request.pageToken, filter, ['instant']);
-      const after = position && { updateTime: new Date(position.keys[0] ?? 0), userId: position.id };
+      const after = decodeTimePosition(request.pageToken, filter);
       const users = await listChangedUsers(database, { since, limit: pageSize + 1, after });
-      const { page, nextPageToken } = toPage(users, pageSize, filter, ({ updateTime, userId }) => ({
-        keys: [updateTime.getTime()],
-        id: userId,
-      }));
+      const { page, nextPageToken } = toPage(users, pageSize, filter, ({ updateTime, userId }) =>
+        byTime(updateTime, userId),
+      );
       return { users: page.map(toUserMessage), nextPageToken };
     },
 
@@ -160,7 +150,7 @@ function readChanges(request: UpdateUserRequest): Partial<User> {
     ...(paths.has('first_name') && { firstName: readName('first_name', firstName) }),
     ...(paths.has('last_name') && { lastName: readName('last_name', lastName) }),
     ...(paths.has('plan') && plan !== undefined && { plan }),
-    ...(paths.has('time_zone') && { timeZone: requireTimeZone(timeZone ?? '') }),
+    ...(paths.has('time_zone') && { timeZone: requireTimeZone('time_zone', timeZone ?? '') }),
   };
 }
 

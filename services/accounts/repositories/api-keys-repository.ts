@@ -1,4 +1,5 @@
 // The SQL of API keys: stores only hashes, and returns none.
+import type { TimePosition } from '../../platform/page-token.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import type { Scope } from '../scopes.ts';
 import { beginsWith } from './users-repository.ts';
@@ -93,14 +94,11 @@ export function findApiKeysByPrefix(db: Queryable, prefix: string, limit: number
   });
 }
 
-/** The start of a page: after the key with this time, by which the list is ordered, and ID. */
-export type ApiKeyPosition = { time: Date; apiKeyId: string };
-
 /** Newest first, so that new keys never shift later pages. */
 export function listApiKeys(
   db: Queryable,
   userId: string,
-  { limit, after }: { limit: number; after: ApiKeyPosition | undefined },
+  { limit, after }: { limit: number; after: TimePosition | undefined },
 ): Promise<ApiKey[]> {
   return db.query<ApiKey>({
     name: 'list-api-keys',
@@ -108,7 +106,7 @@ export function listApiKeys(
            WHERE k.user_id = $1 AND ($3::timestamptz IS NULL OR (k.create_time, k.api_key_id) < ($3, $4))
            ORDER BY k.create_time DESC, k.api_key_id DESC
            LIMIT $2`,
-    values: [userId, limit, after?.time ?? null, after?.apiKeyId ?? null],
+    values: [userId, limit, after?.time ?? null, after?.id ?? null],
   });
 }
 

@@ -1,6 +1,7 @@
 // The SQL of keys in use: finds a key by its hash, records its use or refusal, lists revoked keys that are still sent.
+import type { TimePosition } from '../../platform/page-token.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
-import { type ApiKey, type ApiKeyPosition, KEY_COLUMNS } from './api-keys-repository.ts';
+import { type ApiKey, KEY_COLUMNS } from './api-keys-repository.ts';
 import { USER_COLUMNS, type User } from './users-repository.ts';
 
 /** The key with one of these hashes (one per pepper), valid or revoked, with its user. */
@@ -51,7 +52,7 @@ export async function noteRefusal(
 export async function listRefusedApiKeys(
   db: Queryable,
   since: Date,
-  { limit, after }: { limit: number; after: ApiKeyPosition | undefined },
+  { limit, after }: { limit: number; after: TimePosition | undefined },
 ): Promise<ApiKey[]> {
   return db.query<ApiKey>({
     name: 'list-refused-api-keys',
@@ -59,7 +60,7 @@ export async function listRefusedApiKeys(
            WHERE k.last_refused_time > $1 AND ($3::timestamptz IS NULL OR (k.last_refused_time, k.api_key_id) < ($3, $4))
            ORDER BY k.last_refused_time DESC, k.api_key_id DESC
            LIMIT $2`,
-    values: [since, limit, after?.time ?? null, after?.apiKeyId ?? null],
+    values: [since, limit, after?.time ?? null, after?.id ?? null],
   });
 }
 

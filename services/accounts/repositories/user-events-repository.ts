@@ -1,4 +1,5 @@
 // The SQL of events of users: written, listed, forgotten.
+import type { TimePosition } from '../../platform/page-token.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import type { UserEvent } from '../user-event.ts';
 
@@ -23,13 +24,13 @@ export async function insertUserEvent(db: Queryable, event: UserEvent): Promise<
   });
 }
 
-export type EventFilter = { ofKeys: boolean; ofPersons: boolean; excludedActions: readonly string[] };
+type EventFilter = { ofKeys: boolean; ofPersons: boolean; excludedActions: readonly string[] };
 
 /** Newest first, from after the event with the time and ID of `after`. */
 export function listUserEvents(
   db: Queryable,
   userId: string,
-  page: { limit: number; after: { time: Date; id: string } | undefined; filter: EventFilter },
+  page: { limit: number; after: TimePosition | undefined; filter: EventFilter },
 ): Promise<UserEvent[]> {
   const { limit, after, filter } = page;
   return db.query<UserEvent>({
@@ -54,8 +55,11 @@ export function listUserEvents(
   });
 }
 
-/** Deletes up to `limit` events from before `before`, of everyone. @returns how many. */
-export async function deleteOldUserEvents(db: Queryable, before: Date, limit: number): Promise<number> {
+/** Events of a statement, so that none holds its locks for long. */
+const DELETED_AT_A_TIME = 1000;
+
+/** Deletes some events from before `before`, of everyone. @returns whether there may be more. */
+export async function deleteOldUserEvents(db: Queryable, before: Date): Promise<boolean> {
   const rows = await db.query({
     name: 'delete-old-user-events',
     text: `DELETE FROM accounts.user_events e
@@ -63,7 +67,7 @@ export async function deleteOldUserEvents(db: Queryable, before: Date, limit: nu
                   ORDER BY o.event_time LIMIT $2) AS old
            WHERE e.user_id = old.user_id AND e.event_time = old.event_time AND e.event_id = old.event_id
            RETURNING 1`,
-    values: [before, limit],
+    values: [before, DELETED_AT_A_TIME],
   });
-  return rows.length;
+  return rows.length === DELETED_AT_A_TIME;
 }

@@ -1,4 +1,5 @@
 // The SQL of users.
+import type { TimePosition } from '../../platform/page-token.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 
 export type Plan = 'free' | 'premium';
@@ -109,28 +110,22 @@ export async function updateUser(transaction: Queryable, user: User): Promise<vo
   });
 }
 
-/** The start of a page: after the user with this time and ID. */
-export type UserPosition = { createTime: Date; userId: string };
-
 /** Newest first, so that new users never shift later pages. */
-export function listUsers(db: Queryable, limit: number, after: UserPosition | undefined): Promise<User[]> {
+export function listUsers(db: Queryable, limit: number, after: TimePosition | undefined): Promise<User[]> {
   return db.query<User>({
     name: 'list-users',
     text: `SELECT ${USER_COLUMNS} FROM accounts.users u
            WHERE $2::timestamptz IS NULL OR (u.create_time, u.user_id) < ($2, $3)
            ORDER BY u.create_time DESC, u.user_id DESC
            LIMIT $1`,
-    values: [limit, after?.createTime ?? null, after?.userId ?? null],
+    values: [limit, after?.time ?? null, after?.id ?? null],
   });
 }
-
-/** The start of a page of changes: after the user with this time and ID. */
-export type ChangePosition = { updateTime: Date; userId: string };
 
 /** Users changed at `since` or later, oldest change first. */
 export function listChangedUsers(
   db: Queryable,
-  { since, limit, after }: { since: Date; limit: number; after: ChangePosition | undefined },
+  { since, limit, after }: { since: Date; limit: number; after: TimePosition | undefined },
 ): Promise<User[]> {
   return db.query<User>({
     name: 'list-changed-users',
@@ -138,7 +133,7 @@ export function listChangedUsers(
            WHERE u.update_time >= $1 AND ($3::timestamptz IS NULL OR (u.update_time, u.user_id) > ($3, $4))
            ORDER BY u.update_time, u.user_id
            LIMIT $2`,
-    values: [since, limit, after?.updateTime ?? null, after?.userId ?? null],
+    values: [since, limit, after?.time ?? null, after?.id ?? null],
   });
 }
 

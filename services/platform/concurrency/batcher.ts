@@ -3,7 +3,7 @@
 /** A batch that takes longer than this makes room for others: what is slow for some must not be slow for all. */
 const SLOW_MS = 25;
 
-export type BatcherOptions<Q> = {
+type BatcherOptions<Q> = {
   /** Requests in a batch, at most; 1: each is sent by itself, at once. */
   maxSize: number;
   /** Batches under way at once; while they are, further requests gather. */

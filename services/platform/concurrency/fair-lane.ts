@@ -1,7 +1,7 @@
 // A bounded, fair queue for expensive work: few run at once, and one at a time per key.
 import { ServiceError } from '../errors.ts';
 
-export type FairLane = {
+type FairLane = {
   /**
    * Runs `work` in arrival order, except that keys with running work are skipped.
    * @throws UNAVAILABLE if `signal` is aborted before the start, or too many of the key are already waiting.

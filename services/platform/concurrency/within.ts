@@ -16,3 +16,9 @@ export async function within<T, L>(work: Promise<T>, timeoutMs: number, late: ()
 }
 
 const EXPIRED = Symbol('expired');
+
+/** @returns whether `work` has ended within `timeoutMs`. @throws what it rejects with in that time. */
+export function endsWithin(work: Promise<unknown>, timeoutMs: number): Promise<boolean> {
+  const ended = work.then(() => true);
+  return within(ended, timeoutMs, () => false);
+}

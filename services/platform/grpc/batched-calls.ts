@@ -2,7 +2,7 @@
 import { status } from '@grpc/grpc-js';
 import { createBatcher } from '../concurrency/batcher.ts';
 import { within } from '../concurrency/within.ts';
-import { ServiceError } from '../errors.ts';
+import { hasReason, ServiceError } from '../errors.ts';
 import type { RpcStatus } from '../protobuf/google-rpc.ts';
 import type { CallOptions } from './client.ts';
 import { fromRpcStatus, isMessageTooLarge } from './status.ts';
@@ -20,9 +20,9 @@ export const SEND_ALONE = Symbol('send alone');
 export const SEND_ALONE_CODE = status.ABORTED;
 
 /** Calls an rpc that answers several requests; the outcomes are in their order. */
-export type CallBatch<Q, R> = (requests: readonly Q[], call: CallOptions) => Promise<readonly Outcome<R>[]>;
+type CallBatch<Q, R> = (requests: readonly Q[], call: CallOptions) => Promise<readonly Outcome<R>[]>;
 
-export type BatchOptions<Q> = {
+type BatchOptions<Q> = {
   /** Batches in progress at once. Default: 4. More make the batches small; with 2, client and service wait for each other. */
   maxInFlight?: number;
   /** Whoever asks for much waits behind nobody but themselves. */
@@ -110,7 +110,7 @@ export function toOutcomes<R>({ responses, failedRequests }: BatchResponse<R>): 
  * @throws `error` where the service is away, since more calls would not help it.
  */
 function noOutcomesUnlessAway(error: unknown): [] {
-  const isAway = error instanceof ServiceError && error.reason === 'UNAVAILABLE' && !isMessageTooLarge(error);
+  const isAway = hasReason(error, 'UNAVAILABLE') && !isMessageTooLarge(error);
   if (isAway) throw error;
   return [];
 }

@@ -68,7 +68,7 @@ export type GrpcClient<D, Streams extends MethodNames<D> = never> = {
   ) => ClientReadableStream<OutputOf<D[M]>>;
 } & { close(): void };
 
-export type GrpcClientOptions = {
+type GrpcClientOptions = {
   /** host:port, or ipv4:host:port,host:port. A host name resolves to all its addresses; calls go round-robin. */
   target: string;
   trust: GrpcTrust;
@@ -84,7 +84,7 @@ export type GrpcClientOptions = {
 
 /** A function that makes the client of a service by its name in `packageName`, such as "accounts.v1"; D is its definition. */
 export function clientsOf(packageName: string, options: GrpcClientOptions) {
-  const proto = loadProto(packageName.replace('.', '/'));
+  const proto = loadProto(packageName);
   return <D extends ServiceDefinition, Streams extends MethodNames<D> = never>(service: string) =>
     createGrpcClient<D, Streams>(serviceDefinition<D>(proto, `${packageName}.${service}`), options);
 }

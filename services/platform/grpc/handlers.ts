@@ -28,7 +28,8 @@ export type AsyncHandlers<H> = {
 
 /** A service with its handlers. Create it with `implement`, which checks that they match. */
 export type ServiceImplementation = {
-  definition: ServiceDefinition;
+  /** Its name within the server's proto package, such as "UserService". */
+  service: string;
   handlers: Record<string, UnknownHandler>;
 };
 type UnknownHandler = (
@@ -37,16 +38,13 @@ type UnknownHandler = (
   send: (message: unknown) => Promise<void>,
 ) => Promise<unknown>;
 
-/** H is the generated XxxHandlers interface of the service that `definition` defines. */
-export function implement<H>(
-  definition: ServiceDefinition,
-  handlers: AsyncHandlers<H>,
-): ServiceImplementation {
+/** H is the generated XxxHandlers interface of the service. */
+export function implement<H>(service: string, handlers: AsyncHandlers<H>): ServiceImplementation {
   // The mapped type has checked each handler against its rpc; from here on they are looked up by name.
-  return { definition, handlers: handlers as Record<string, UnknownHandler> };
+  return { service, handlers: handlers as Record<string, UnknownHandler> };
 }
 
-export type HandlerOptions = {
+type HandlerOptions = {
   /** The proto package, used as the error domain. */
   domain: string;
   logger: Logger;
@@ -55,12 +53,13 @@ export type HandlerOptions = {
 
 /** The implementation that grpc-js serves. @throws Error if an rpc has no handler. */
 export function wrapHandlers(
-  service: ServiceImplementation,
+  definition: ServiceDefinition,
+  { handlers }: ServiceImplementation,
   options: HandlerOptions,
 ): UntypedServiceImplementation {
   const wrapped: UntypedServiceImplementation = {};
-  for (const [name, method] of Object.entries(service.definition)) {
-    const handler = service.handlers[name];
+  for (const [name, method] of Object.entries(definition)) {
+    const handler = handlers[name];
     if (handler === undefined) throw new Error(`no handler for ${method.path}`);
     const run: HandlerRun = { path: method.path, handler: refusing(handler), options };
     wrapped[name] = method.responseStream ? wrapStream(run) : wrapUnary(run);

@@ -9,7 +9,7 @@ import { NO_TOKEN } from './service-token.ts';
 type HealthDefinition = { Check: MethodDefinition<{ service: string }, { status: string }> };
 const definition = untypedDefinition as unknown as HealthDefinition;
 
-export type HealthClient = {
+type HealthClient = {
   /** @throws ServiceError UNAVAILABLE if the service does not respond in time; TokenRefusedError if it rejects our token. */
   isServing(): Promise<boolean>;
   close(): void;

@@ -6,6 +6,7 @@ import type { Logger } from '../logging/logger.ts';
 import { tierOf } from '../observability/observe-rpc.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
 import type { GrpcTrust } from '../process/common-config.ts';
+import { loadProto, serviceDefinition } from '../protobuf/load.ts';
 import { type ServiceImplementation, wrapHandlers } from './handlers.ts';
 import { addReflection } from './reflection.ts';
 import { logRefusedTokens, requireToken } from './service-token.ts';
@@ -19,8 +20,8 @@ import { limitUnreadResponses, type UnreadLimits } from './unread-responses.ts';
  */
 const MAX_REQUEST_BYTES = 1024 * 1024;
 
-export type GrpcServerOptions = {
-  /** The proto package, used as the error domain. */
+type GrpcServerOptions = {
+  /** The proto package of all services, such as "accounts.v1"; also the error domain. */
   domain: string;
   services: readonly ServiceImplementation[];
   host: string;
@@ -70,8 +71,11 @@ export async function startGrpcServer(
     // A facade has at most 128 requests in progress; a client queues calls beyond the limit.
     'grpc.max_concurrent_streams': 512,
   });
+  const proto = loadProto(options.domain);
+  const nameOf = ({ service }: ServiceImplementation) => `${options.domain}.${service}`;
   for (const service of options.services) {
-    server.addService(service.definition, wrapHandlers(service, options));
+    const definition = serviceDefinition(proto, nameOf(service));
+    server.addService(definition, wrapHandlers(definition, service, options));
   }
   const names = options.services.map(nameOf);
   const health = new HealthImplementation({});
@@ -94,11 +98,6 @@ export async function startGrpcServer(
       unread.close();
     },
   };
-}
-
-/** The full name, from the path of an rpc: /accounts.v1.UserService/GetUser. */
-function nameOf({ definition }: ServiceImplementation): string {
-  return Object.values(definition)[0]?.path.split('/')[1] ?? '';
 }
 
 function bind(server: Server, { host, port, trust }: GrpcServerOptions): Promise<number> {

@@ -1,7 +1,7 @@
 // Sends responses after a delay, which slows down clients that wait for one before their next request.
 import type { EventEmitter } from 'node:events';
 
-export type DelayedResponses = {
+type DelayedResponses = {
   /**
    * Calls `respond` after `ms` or on `flush`, whichever is first; never after `closing` emits 'close'.
    * @returns false without effect if the maximum is already waiting.

@@ -32,8 +32,8 @@ function terminal(): DestinationStream {
 const LINES_PER_SECOND = 10;
 const WINDOW_MS = 1000;
 
-export type RefusalLine = { level: 'info' | 'warn'; reason: string; fields: object; msg: string };
-export type RefusalLog = { write(line: RefusalLine): void };
+type RefusalLine = { level: 'info' | 'warn'; reason: string; fields: object; msg: string };
+type RefusalLog = { write(line: RefusalLine): void };
 
 /** Logs further refusals of a second as one line with the count of each reason. */
 export function createRefusalLog(logger: Logger, tier: string): RefusalLog {

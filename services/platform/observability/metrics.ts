@@ -119,10 +119,8 @@ type Catalogue = typeof METRICS;
 type Named<K extends Definition['kind']> = {
   [N in keyof Catalogue]: Catalogue[N]['kind'] extends K ? N : never;
 }[keyof Catalogue];
-export type MetricLabels<N extends keyof Catalogue> = Readonly<
-  Record<Catalogue[N]['labels'][number], string>
->;
-export type GaugeReading<N extends Named<'gauge'>> = { labels: MetricLabels<N>; value: number };
+type MetricLabels<N extends keyof Catalogue> = Readonly<Record<Catalogue[N]['labels'][number], string>>;
+type GaugeReading<N extends Named<'gauge'>> = { labels: MetricLabels<N>; value: number };
 
 export type Metrics = {
   /** False for NO_METRICS: callers then skip measurements that need extra work. */

@@ -5,7 +5,7 @@ import type { Logger } from '../logging/logger.ts';
 import { isUuid } from '../uuid.ts';
 import type { Telemetry } from './telemetry.ts';
 
-export type ObservedCall = {
+type ObservedCall = {
   /** Runs `work` within the call's span. */
   run<T>(work: () => T): T;
   /** `code` is the gRPC status code. `refusal` has the server's details. */

@@ -44,9 +44,9 @@ export function createTracing(options: {
         incoming === undefined ? context.active() : propagation.extract(context.active(), incoming, READ);
       const spanKind = kind === 'server' ? SpanKind.SERVER : SpanKind.CLIENT;
       const span = provider.getTracer(tier).startSpan(name, { kind: spanKind, attributes }, parent);
-      const within = trace.setSpan(parent, span);
+      const active = trace.setSpan(parent, span);
       return {
-        run: (work) => context.with(within, work),
+        run: (work) => context.with(active, work),
         end(outcome) {
           if (outcome.attributes !== undefined) span.setAttributes(outcome.attributes);
           if (outcome.failure !== undefined) {

@@ -5,7 +5,7 @@ import { boundEach } from '../http/connections.ts';
 import type { PrometheusMetrics } from './prometheus.ts';
 import type { Readiness } from './readiness.ts';
 
-export type OpsServer = { port: number; close(): void };
+type OpsServer = { port: number; close(): void };
 
 /** Metrics are cached for this long, since rendering takes milliseconds. */
 const REUSED_MS = 100;

@@ -1,5 +1,6 @@
 // Readiness: runs the checks of all parts at most twice a second and reports why the process is not ready.
 import { within } from '../concurrency/within.ts';
+import { errorCode } from '../errors.ts';
 
 /** Degraded: a dependency is unavailable, but requests succeed. */
 export type Finding = { state: 'ok' } | { state: 'degraded' | 'failed'; reason: string };
@@ -10,7 +11,7 @@ export type ReadinessCheck = {
   find(): Finding | Promise<Finding>;
 };
 
-export type ReadinessReport = {
+type ReadinessReport = {
   ready: boolean;
   /** Reasons of failed and degraded checks, as "<check>: <reason>". */
   reasons: string[];
@@ -77,6 +78,6 @@ async function ask({ name, find }: ReadinessCheck): Promise<{ name: string } & F
 /** The error's code, not its message, which can contain internal data. */
 export function codeOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : undefined;
-  return code === undefined ? 'does not answer' : `does not answer (${code})`;
+  const code = errorCode(cause);
+  return code === '' ? 'does not answer' : `does not answer (${code})`;
 }

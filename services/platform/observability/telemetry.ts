@@ -6,7 +6,7 @@ import { type Metrics, NO_METRICS } from './metrics.ts';
 import { createReadiness, type Readiness } from './readiness.ts';
 import { NO_TRACING, type Tracing } from './tracing.ts';
 
-export type TelemetryConfig = {
+type TelemetryConfig = {
   /** undefined: no ops port and no metrics. */
   ops: { host: string; port: number } | undefined;
   /** undefined: no traces. */

@@ -1,9 +1,9 @@
 // The tracing interface, and an implementation that does nothing.
 
 /** Only our own IDs, names and codes: never titles, keys, SQL parameters or other user data. */
-export type Attributes = Readonly<Record<string, string | number>>;
+type Attributes = Readonly<Record<string, string | number>>;
 
-export type SpanDescription = {
+type SpanDescription = {
   /** The part of the system, such as rest or scheduling. */
   tier: string;
   name: string;

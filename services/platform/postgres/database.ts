@@ -1,6 +1,6 @@
 // Access to PostgreSQL: a bounded pool, time-outs on every wait, transactions, and error classification.
 import { Pool, type PoolClient, types } from 'pg';
-import { ServiceError } from '../errors.ts';
+import { errorCode, ServiceError } from '../errors.ts';
 import { fromPostgresText } from '../instants.ts';
 import type { Logger } from '../logging/logger.ts';
 import { NO_TELEMETRY, type Telemetry } from '../observability/telemetry.ts';
@@ -18,7 +18,7 @@ export type Queryable = {
   query<R>(statement: Statement): Promise<R[]>;
 };
 
-export type TransactionOptions = {
+type TransactionOptions = {
   /** Whose rows the transaction is about; default: those of several users, or of none. */
   userId?: string | undefined;
   /** Of each of its statements; default: 1,500. */
@@ -35,7 +35,7 @@ export type Database = Queryable & {
   close(): Promise<void>;
 };
 
-export type DatabaseOptions = {
+type DatabaseOptions = {
   databaseUrl: string;
   /** Whether named statements are prepared, which needs sessions of PostgreSQL. Default true. */
   prepares?: boolean;
@@ -150,7 +150,7 @@ async function run<R>(
     // pg does not know the columns; the caller declares them as R.
     return rows as R[];
   } catch (error) {
-    span.end({ failure: error instanceof Error && 'code' in error ? String(error.code) : 'error' });
+    span.end({ failure: errorCode(error) || 'error' });
     throw asServiceError(error);
   }
 }

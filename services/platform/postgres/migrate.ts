@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runner } from 'node-pg-migrate';
 import { Client } from 'pg';
+import { errorCode } from '../errors.ts';
 import type { Logger } from '../logging/logger.ts';
 import type { Statement } from './database.ts';
 import { pendingMigrations } from './pending-migrations.ts';
@@ -92,7 +93,7 @@ async function retryWhileLocked<T>(client: Client, work: () => Promise<T>): Prom
     try {
       return await work();
     } catch (error) {
-      const isLocked = error instanceof Error && 'code' in error && error.code === '55P03';
+      const isLocked = errorCode(error) === '55P03';
       if (!isLocked || attempt >= ATTEMPTS) throw error;
       // The runner leaves the failed file's transaction open.
       await client.query('ROLLBACK');
@@ -149,7 +150,7 @@ export async function migrate({
     if (names.length > 0) logger.info({ schema, migrations: names }, 'schema migrated');
     return names;
   } catch (error) {
-    const mayNot = error instanceof Error && 'code' in error && error.code === '42501';
+    const mayNot = errorCode(error) === '42501';
     if (!mayNot) throw error;
     throw new Error(
       `the schema ${schema} is older than this code, and the role of DATABASE_URL may not change it. ` +

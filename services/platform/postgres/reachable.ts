@@ -1,6 +1,6 @@
 // Explains why a database cannot be used at all: host, port, user, password or name.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { oneLine, ServiceError } from '../errors.ts';
+import { errorCode, hasReason, oneLine, ServiceError } from '../errors.ts';
 import type { Queryable } from './database.ts';
 
 /** Waits this long for a database that is still starting. */
@@ -18,7 +18,7 @@ export async function requireReachable(database: Queryable, databaseUrl: string)
       await database.query({ text: 'SELECT 1', values: [] });
       return;
     } catch (error) {
-      const isPassing = error instanceof ServiceError && error.reason === 'UNAVAILABLE';
+      const isPassing = hasReason(error, 'UNAVAILABLE');
       if (!isPassing || performance.now() > deadline) throw unreachable(databaseUrl, error);
       await sleep(RETRY_MS);
     }
@@ -36,7 +36,7 @@ export function unreachable(databaseUrl: string, error: unknown): Error {
 /** What to do about the error of a connection. */
 export function howToReach(error: unknown): string {
   const cause = error instanceof ServiceError ? error.cause : error;
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  const code = errorCode(cause);
   const text = cause instanceof Error ? cause.message : '';
   if (code === '28P01' || code === '28000' || text.startsWith('SASL'))
     return 'put the right user and password into DATABASE_URL';

@@ -1,6 +1,7 @@
 // The role of the services: it reads and writes rows, and cannot change the schema, which belongs to the role that migrates.
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto';
 import { Client, escapeIdentifier, escapeLiteral } from 'pg';
+import { errorCode } from '../errors.ts';
 import { withConnection } from './connection.ts';
 
 const ITERATIONS = 4096;
@@ -41,7 +42,7 @@ async function canLogIn(connectionString: string): Promise<boolean> {
     return await withConnection({ connectionString, application_name: 'migrate' }, async () => true);
   } catch (error) {
     // 28000 and 28P01: it may not log in, or has another password.
-    if (error instanceof Error && 'code' in error && /^28/.test(String(error.code))) return false;
+    if (errorCode(error).startsWith('28')) return false;
     throw error;
   }
 }

@@ -3,7 +3,7 @@ import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 
 const HELP = { help: { type: 'boolean', short: 'h' } } as const;
 
-export type Command<O extends ParseArgsOptionsConfig> = {
+type Command<O extends ParseArgsOptionsConfig> = {
   /** How it is called, such as "npm run seed". */
   name: string;
   /** The output of --help: what it does in one sentence, how it is called, its options, what it reads, exit codes. */

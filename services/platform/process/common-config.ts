@@ -32,19 +32,23 @@ export function readCommonConfig(reader: EnvironmentReader): CommonConfig {
   };
 }
 
+/** The port of each gRPC service unless `name`_PORT says otherwise. */
+export const GRPC_PORTS = { SCHEDULING: 50_051, ACCOUNTS: 50_052, REMINDERS: 50_053 } as const;
+type GrpcService = keyof typeof GRPC_PORTS;
+
 /** Where the services that a facade calls are reached: a gRPC target each. */
 export type Peers = { schedulingTarget: string; accountsTarget: string };
 
 export function readPeers(reader: EnvironmentReader): Peers {
   return {
-    schedulingTarget: readTarget(reader, 'SCHEDULING', 50_051),
-    accountsTarget: readTarget(reader, 'ACCOUNTS', 50_052),
+    schedulingTarget: readTarget(reader, 'SCHEDULING'),
+    accountsTarget: readTarget(reader, 'ACCOUNTS'),
   };
 }
 
 /** `name`_URL, else the loopback address with `name`_PORT. */
-export function readTarget(reader: EnvironmentReader, name: string, port: number): string {
-  return reader.text(`${name}_URL`) ?? `127.0.0.1:${reader.port(`${name}_PORT`, port)}`;
+export function readTarget(reader: EnvironmentReader, name: GrpcService): string {
+  return reader.text(`${name}_URL`) ?? `127.0.0.1:${reader.port(`${name}_PORT`, GRPC_PORTS[name])}`;
 }
 
 export type DatabaseServiceConfig = CommonConfig & DatabasePlace & { host: string; port: number };
@@ -52,7 +56,8 @@ export type DatabaseServiceConfig = CommonConfig & DatabasePlace & { host: strin
 /** What a gRPC service with a database of its own reads; `keeps` says what it keeps there. */
 export function readDatabaseServiceConfig(
   reader: EnvironmentReader,
-  { portName, port, keeps }: { portName: string; port: number; keeps: string },
+  name: GrpcService,
+  keeps: string,
 ): DatabaseServiceConfig {
   const common = readCommonConfig(reader);
   const host = reader.textOr('HOST', '127.0.0.1');
@@ -60,7 +65,7 @@ export function readDatabaseServiceConfig(
   return {
     ...common,
     host,
-    port: reader.port(portName, port),
+    port: reader.port(`${name}_PORT`, GRPC_PORTS[name]),
     ...readDatabasePlace(reader, keeps),
   };
 }

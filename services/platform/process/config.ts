@@ -24,6 +24,8 @@ export type EnvironmentReader = {
   /** A TCP port; 0 lets the system choose a free one. */
   port(name: string, fallback: number): number;
   optionalPort(name: string): number | undefined;
+  /** Whether a variable is on; it must be "on" or "off". */
+  isOn(name: string, fallback?: 'on' | 'off'): boolean;
   oneOf<T extends string>(name: string, allowed: readonly [T, ...T[]], fallback: T): T;
   /** Secrets separated by commas, each of at least `minLength` characters; problems never contain the values. */
   secrets(name: string, minLength: number): string[];
@@ -52,6 +54,14 @@ function createReader(environment: Environment, problems: string[]): Environment
     problems.push(`${name} must be a whole number from ${min} to ${max}, not "${value}"`);
     return fallback;
   };
+  const oneOf: EnvironmentReader['oneOf'] = (name, allowed, fallback) => {
+    const value = text(name);
+    const found = allowed.find((candidate) => candidate === value);
+    if (value !== undefined && found === undefined) {
+      problems.push(`${name} must be one of ${allowed.join(', ')}, not "${value}"`);
+    }
+    return found ?? fallback;
+  };
   return {
     text,
     textOr: (name, fallback) => text(name) ?? fallback,
@@ -64,14 +74,8 @@ function createReader(environment: Environment, problems: string[]): Environment
     port: (name, fallback) => wholeNumber(name, fallback, { min: 0, max: 65_535 }),
     optionalPort: (name) =>
       text(name) === undefined ? undefined : wholeNumber(name, 0, { min: 0, max: 65_535 }),
-    oneOf(name, allowed, fallback) {
-      const value = text(name);
-      const found = allowed.find((candidate) => candidate === value);
-      if (value !== undefined && found === undefined) {
-        problems.push(`${name} must be one of ${allowed.join(', ')}, not "${value}"`);
-      }
-      return found ?? fallback;
-    },
+    isOn: (name, fallback = 'on') => oneOf(name, ['on', 'off'], fallback) === 'on',
+    oneOf,
     secrets(name, minLength) {
       const values = text(name)?.split(',') ?? [];
       if (values.some((value) => value.length < minLength)) {

@@ -1,6 +1,7 @@
 // The lifecycle of a process: start, run until a signal or a fatal error, shut down within a time limit.
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { toError } from '../errors.ts';
 import type { Logger } from '../logging/logger.ts';
 import { ConfigError } from './config.ts';
 
@@ -21,7 +22,7 @@ export type RunningProcess = {
 };
 
 /** A program that was told to stop before it had started. */
-export class StoppedEarlyError extends Error {}
+class StoppedEarlyError extends Error {}
 
 /**
  * Runs `start`; on SIGINT or SIGTERM calls the returned `close`. A signal before that aborts the signal of `start`, which may then
@@ -83,6 +84,5 @@ function exitAfterFailedStart(error: unknown): never {
 }
 
 function explain(error: unknown): string {
-  if (error instanceof ConfigError) return error.message;
-  return error instanceof Error ? `Could not start: ${error.message}` : `Could not start: ${String(error)}`;
+  return error instanceof ConfigError ? error.message : `Could not start: ${toError(error).message}`;
 }

@@ -1,6 +1,7 @@
 // Checks before a start that its ports are free, so that a taken one is reported by its variable.
 import { once } from 'node:events';
 import { createServer } from 'node:net';
+import { errorCode } from '../errors.ts';
 import { ConfigError } from './config.ts';
 
 /** `name` is the variable that sets the port. Port 0 stands for any free one. */
@@ -52,7 +53,7 @@ async function tryToListen(host: string, port: number): Promise<string | undefin
   try {
     await once(server, 'listening');
   } catch (error) {
-    return error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    return errorCode(error) || 'unknown';
   }
   server.close();
   await once(server, 'close');

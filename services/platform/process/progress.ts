@@ -1,6 +1,6 @@
 // A progress bar on standard error; silent if standard error is not a terminal.
 
-export type Progress = { advance(by: number): void; end(): void };
+type Progress = { advance(by: number): void; end(): void };
 
 const WIDTH = 30;
 const REDRAW_MS = 100;

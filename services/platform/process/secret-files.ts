@@ -1,5 +1,6 @@
 // Secrets as files: NAME_FILE names a file that contains the value of NAME, as Docker and Kubernetes mount secrets.
 import { closeSync, openSync, readSync } from 'node:fs';
+import { errorCode } from '../errors.ts';
 
 const MAX_BYTES = 64 * 1024;
 
@@ -37,8 +38,8 @@ export function readSecretFiles(given: Readonly<Record<string, string | undefine
       if (text === undefined) problems.push(`${name}_FILE names a file of more than 64 KiB: ${path}`);
       else read[name] = text.replace(/\r?\n$/, '');
     } catch (error) {
-      const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
-      problems.push(`${name}_FILE names a file that cannot be read${code}: ${path}`);
+      const code = errorCode(error);
+      problems.push(`${name}_FILE names a file that cannot be read${code && ` (${code})`}: ${path}`);
     }
   }
   const environment = Object.keys(read).length === 0 ? given : { ...given, ...read };

@@ -1,6 +1,7 @@
 // Creates a writable folder, or reports why that is not possible and what to do.
 import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { errorCode } from '../errors.ts';
 
 const REASONS: Record<string, string> = {
   EACCES: 'this user may not write there',
@@ -43,6 +44,5 @@ function whyUnwritable(path: string): string | undefined {
 }
 
 function explain(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  return REASONS[code] ?? String(error);
+  return REASONS[errorCode(error)] ?? String(error);
 }

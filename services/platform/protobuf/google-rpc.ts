@@ -7,9 +7,9 @@ const metadataField = { keyType: 'string', type: 'string', id: 3 };
 export type RpcStatus = { code: number; message: string; details: PackedDetail[] };
 /** google.protobuf.Any under another name, so that the loader does not unpack it. */
 export type PackedDetail = { type_url: string; value: Buffer };
-export type ErrorInfo = { reason: string; domain: string; metadata: Record<string, string> };
-export type BadRequest = { fieldViolations: { field: string; description: string }[] };
-export type RetryInfo = { retryDelay: { seconds: number; nanos: number } | null };
+type ErrorInfo = { reason: string; domain: string; metadata: Record<string, string> };
+type BadRequest = { fieldViolations: { field: string; description: string }[] };
+type RetryInfo = { retryDelay: { seconds: number; nanos: number } | null };
 
 const definition = fromJSON(
   {

@@ -11,8 +11,9 @@ import { strictDeserializer } from './strict-requests.ts';
 
 const protoDirectory = join(import.meta.dirname, '../../../proto');
 
-/** All files of one package; `folder` is its path below proto/, such as "accounts/v1". */
-export function loadProto(folder: string): PackageDefinition {
+/** All files of a package, such as "accounts.v1". */
+export function loadProto(packageName: string): PackageDefinition {
+  const folder = packageName.replace('.', '/');
   const files = readdirSync(join(protoDirectory, folder)).map((file) => `${folder}/${file}`);
   return loadSync(files, { includeDirs: [protoDirectory], longs: Number, enums: String, defaults: true });
 }

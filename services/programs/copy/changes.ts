@@ -2,11 +2,11 @@
 // Its messages: https://www.postgresql.org/docs/15/protocol-logicalrep-message-formats.html
 import type { Client } from 'pg';
 
-export const SLOT = 'srs_copy';
+const SLOT = 'srs_copy';
 /** A transaction is never divided, so a round can be longer. */
 const CHANGES_PER_ROUND = 5000;
 
-export type Changes = {
+type Changes = {
   /** Of each changed table: the keys of its changed rows, each as a JSON object. */
   keys: Map<number, Set<string>>;
   transactionIds: Set<number>;

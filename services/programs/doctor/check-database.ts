@@ -1,6 +1,5 @@
 // Checks PostgreSQL: reachable, suitable, migrated, with enough connections.
 
-import { join } from 'node:path';
 import { Client } from 'pg';
 import { accountsSchema } from '../../accounts/service.ts';
 import { oneLine } from '../../platform/errors.ts';
@@ -12,7 +11,7 @@ import { CREATE_DATABASE, howToReach } from '../../platform/postgres/reachable.t
 import { findWrongSettings } from '../../platform/postgres/usable-database.ts';
 import { remindersSchema } from '../../reminders/core.ts';
 import { schedulingSchema } from '../../scheduling/service.ts';
-import { runningUrl } from '../program-database.ts';
+import { clusterFolder, runningUrl } from '../program-database.ts';
 import { checkCitus } from './check-citus.ts';
 import { checkPeppers } from './check-peppers.ts';
 import { checkNamed, type Finding } from './finding.ts';
@@ -25,7 +24,7 @@ const POOL_SIZE = 16;
 /** The database of DATABASE_URL, else the running one of npm start in DATA_DIR. */
 export async function checkDatabase(settings: Settings): Promise<Finding[]> {
   const { warning, bad } = checkNamed('database');
-  const directory = join(settings.dataDir, 'postgres');
+  const directory = clusterFolder(settings.dataDir);
   const url = settings.databaseUrl ?? runningUrl(directory);
   const isOff = warning(
     `npm start is not running: no server in ${directory}, and DATABASE_URL is not set`,

@@ -1,5 +1,6 @@
 // Checks the settings of reminders: the mail server, the sender, the address of links, the keys for push.
 import { createTransport } from 'nodemailer';
+import { errorCode } from '../../platform/errors.ts';
 import type { RemindersConfig } from '../../reminders/config.ts';
 import { checkNamed, type Finding } from './finding.ts';
 import type { Settings } from './settings.ts';
@@ -29,7 +30,7 @@ async function checkServer(smtpUrl: string): Promise<Finding> {
     return ok(`${host} accepts us`);
   } catch (error) {
     // The server's own words may repeat the user's name.
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown fault';
+    const code = errorCode(error) || 'unknown fault';
     if (code === 'EAUTH')
       return bad(`${host} refuses the login`, 'correct the user and the password in SMTP_URL');
     return bad(

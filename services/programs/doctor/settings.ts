@@ -5,6 +5,7 @@ import { readGatewayTokens } from '../../../gateway/access/tokens.ts';
 import { readGatewayConfig } from '../../../gateway/config.ts';
 import { readPeppers } from '../../accounts/config.ts';
 import { readTelemetryConfig } from '../../platform/observability/telemetry.ts';
+import { GRPC_PORTS } from '../../platform/process/common-config.ts';
 import {
   ConfigError,
   type Environment,
@@ -15,6 +16,7 @@ import { readSecretFiles } from '../../platform/process/secret-files.ts';
 import { readRemindersConfig } from '../../reminders/config.ts';
 import { readRestConfig } from '../../rest/config.ts';
 import { readSchedulingConfig } from '../../scheduling/config.ts';
+import { dataDirOf } from '../program-database.ts';
 import {
   DATABASE_URL_STAND_IN,
   GATEWAY_TOKENS_STAND_IN,
@@ -52,7 +54,7 @@ export function readSettings(given: Environment, isStartGiven?: boolean) {
       return result;
     }
   };
-  const dataDir = environment.DATA_DIR || '.data';
+  const dataDir = dataDirOf(environment);
   const databaseUrl = environment.DATABASE_URL || undefined;
   const pepper = environment.KEY_PEPPER || kept(dataDir, 'key-pepper');
   const keptToken = kept(dataDir, 'gateway-token');
@@ -67,10 +69,10 @@ export function readSettings(given: Environment, isStartGiven?: boolean) {
     { ...inner, DATABASE_URL: databaseUrl ?? DATABASE_URL_STAND_IN },
     readSchedulingConfig,
   );
-  const accountsPort = read(environment, (reader) => reader.port('ACCOUNTS_PORT', 50_052));
+  const accountsPort = read(environment, (reader) => reader.port('ACCOUNTS_PORT', GRPC_PORTS.ACCOUNTS));
   const { ops } = read(environment, readTelemetryConfig);
-  const gatewayState = read(environment, (reader) => reader.oneOf('GATEWAY', ['on', 'off'], 'on'));
-  const remindersState = read(environment, (reader) => reader.oneOf('REMINDERS', ['on', 'off'], 'on'));
+  const gatewayOn = read(environment, (reader) => reader.isOn('GATEWAY'));
+  const remindersOn = read(environment, (reader) => reader.isOn('REMINDERS'));
   const isAboutReminders = isStart || OF_REMINDERS.some((name) => environment[name]);
   const vapidKeys = environment.VAPID_KEYS || (isStart ? kept(dataDir, 'vapid-keys') : undefined);
   const forReminders = {
@@ -93,10 +95,9 @@ export function readSettings(given: Environment, isStartGiven?: boolean) {
     host: rest.host,
     innerHost: scheduling.host,
     ports: { rest: rest.port, gateway: gateway.port, scheduling: scheduling.port, accounts: accountsPort },
-    gatewayOn: gatewayState === 'on',
+    gatewayOn,
     /** undefined: REMINDERS=off, or the environment of a program that does not need them. */
-    reminders:
-      remindersState === 'on' && isAboutReminders ? read(forReminders, readRemindersConfig) : undefined,
+    reminders: remindersOn && isAboutReminders ? read(forReminders, readRemindersConfig) : undefined,
     vapidKeysGiven: vapidKeys !== undefined,
     isStart,
     ops,

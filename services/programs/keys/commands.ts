@@ -2,7 +2,7 @@
 import type { ApiKey } from '../../../generated/accounts/v1/ApiKey.ts';
 import type { ListApiKeysResponse } from '../../../generated/accounts/v1/ListApiKeysResponse.ts';
 import type { User } from '../../../generated/accounts/v1/User.ts';
-import { invalidRequest, ServiceError } from '../../platform/errors.ts';
+import { hasReason, invalidRequest, ServiceError } from '../../platform/errors.ts';
 import { requireTimestamp, type Timestamp } from '../../platform/protobuf/timestamps.ts';
 import type { AccountsClients } from './clients.ts';
 
@@ -105,7 +105,7 @@ async function findOrMakeUser({ users }: AccountsClients, email: string, profile
     if (Object.keys(profile).length === 0) return existing;
     return present((await users.updateUser({ userId: existing.userId, ...profile }, CALL)).user);
   } catch (error) {
-    if (!(error instanceof ServiceError) || error.reason !== 'NOT_FOUND') throw error;
+    if (!hasReason(error, 'NOT_FOUND')) throw error;
     return present((await users.createUser({ email, ...profile }, CALL)).user);
   }
 }

@@ -1,9 +1,9 @@
 // npm run keys: creates, lists, rotates and revokes API keys through the accounts service.
 
-import { ServiceError, toServiceError } from '../../platform/errors.ts';
+import { hasReason, ServiceError, toServiceError } from '../../platform/errors.ts';
 import { TokenRefusedError } from '../../platform/grpc/service-token.ts';
 import { runCommand, UsageError } from '../../platform/process/command.ts';
-import { readCommonConfig } from '../../platform/process/common-config.ts';
+import { readCommonConfig, readTarget } from '../../platform/process/common-config.ts';
 import { ConfigError, readEnvironment } from '../../platform/process/config.ts';
 import { createAccountsClients } from './clients.ts';
 import { COMMANDS, type Options } from './commands.ts';
@@ -46,13 +46,13 @@ async function run([name = '', ...operands]: readonly string[], options: Options
   if (unknown !== undefined) throw new UsageError(`"${name}" takes no --${unknown}.`);
   const target = readEnvironment(process.env, (reader) => ({
     trust: readCommonConfig(reader).trust,
-    target: reader.text('ACCOUNTS_URL') ?? `127.0.0.1:${reader.port('ACCOUNTS_PORT', 50_052)}`,
+    target: readTarget(reader, 'ACCOUNTS'),
   }));
   const clients = createAccountsClients(target);
   try {
     return await command.run(clients, operands, options);
   } catch (error) {
-    if (!(error instanceof ServiceError) || error.reason !== 'UNAVAILABLE') throw error;
+    if (!hasReason(error, 'UNAVAILABLE')) throw error;
     // The service responds, and its error explains the problem.
     if (error instanceof TokenRefusedError) throw error;
     throw new ServiceError('UNAVAILABLE', {

@@ -1,7 +1,7 @@
 // The table of addresses that npm start prints.
 import type { StartSettings } from './settings.ts';
 
-export type AddressFacts = {
+type AddressFacts = {
   settings: StartSettings;
   /** undefined: REMINDERS=off. */
   reminders: StartSettings['reminders'];

@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
+import { errorCode } from '../../platform/errors.ts';
 import { makeWritableFolder } from '../../platform/process/writable-folder.ts';
 
 /** The content of `file`, created with `make` if missing; safe in concurrent starts. @throws Error if the folder is not writable. */
@@ -32,7 +33,7 @@ function createFile(file: string, text: string): void {
     fsyncSync(folder);
     closeSync(folder);
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    if (errorCode(error) !== 'EEXIST') throw error;
   } finally {
     rmSync(partial, { force: true });
   }

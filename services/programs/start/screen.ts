@@ -1,9 +1,11 @@
 // What npm start prints for people once all runs: addresses, the first key, and what to do next.
 import { SCOPES } from '../../accounts/scopes.ts';
+import { GRPC_PORTS } from '../../platform/process/common-config.ts';
+import { DEFAULT_DATA_DIR } from '../program-database.ts';
 import type { AddressRow } from './addresses.ts';
 import { DEMO_EMAIL } from './demo-user.ts';
 
-export type ScreenFacts = {
+type ScreenFacts = {
   rows: readonly AddressRow[];
   /** Of the REST API, ends with /v1. */
   baseUrl: string;
@@ -13,9 +15,6 @@ export type ScreenFacts = {
   /** undefined: the database is DATABASE_URL. */
   dataDir: string | undefined;
 };
-
-const DEFAULT_DATA_DIR = '.data';
-const DEFAULT_ACCOUNTS_PORT = 50_052;
 
 /** Ends with the line "Ready. Press Ctrl-C to stop." */
 export function toScreen(facts: ScreenFacts): string {
@@ -46,7 +45,7 @@ function firstKey({ key, baseUrl }: ScreenFacts): string[] {
 
 /** Commands that work as they are pasted, in this folder. */
 function nextSteps({ key, accountsPort, dataDir }: ScreenFacts): string[] {
-  const port = accountsPort === DEFAULT_ACCOUNTS_PORT ? '' : `ACCOUNTS_PORT=${accountsPort} `;
+  const port = accountsPort === GRPC_PORTS.ACCOUNTS ? '' : `ACCOUNTS_PORT=${accountsPort} `;
   const email = dataDir === undefined ? 'you@example.com' : DEMO_EMAIL;
   const seed =
     dataDir === undefined

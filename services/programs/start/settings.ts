@@ -16,11 +16,12 @@ import { makeVapidKeys } from '../../reminders/channels/push/vapid.ts';
 import { readRemindersConfig } from '../../reminders/config.ts';
 import { readRestConfig } from '../../rest/config.ts';
 import { readSchedulingConfig } from '../../scheduling/config.ts';
+import { dataDirOf } from '../program-database.ts';
 import { keepSecret } from './kept-secret.ts';
 
 export type StartSettings = ReturnType<typeof readStartSettings>;
 /** The secrets that npm start generates if the environment has none. */
-export type Secrets = { pepper: string; gatewayToken: string; vapidKeys: string | undefined };
+type Secrets = { pepper: string; gatewayToken: string; vapidKeys: string | undefined };
 
 /** Placeholders of valid form for values that are not known yet, so that the rest can be checked. Never used. */
 const STAND_INS: Secrets = {
@@ -61,12 +62,11 @@ export function readStartSettings(given: Environment, kept: Secrets = STAND_INS)
   const rest = read(environment, readRestConfig);
   const accounts = read(inner, readAccountsConfig);
   const scheduling = read(inner, readSchedulingConfig);
-  const isOff = (name: string) =>
-    read(environment, (reader) => reader.oneOf(name, ['on', 'off'], 'on')) === 'off';
+  const isOff = (name: string) => read(environment, (reader) => reader.isOn(name)) === false;
   const gateway = isOff('GATEWAY')
     ? undefined
     : read({ ...environment, GATEWAY_TOKENS: tokens }, readGatewayConfig);
-  const dataDir = environment.DATA_DIR || '.data';
+  const dataDir = dataDirOf(environment);
   const forReminders = {
     ...inner,
     MAIL_DIR: environment.MAIL_DIR || join(dataDir, 'mail'),

@@ -10,11 +10,13 @@ import {
   startTelemetry,
   type Telemetry,
 } from '../../platform/observability/telemetry.ts';
+import type { Peers } from '../../platform/process/common-config.ts';
 import { type RunningProcess, runProcess, signalsHeard } from '../../platform/process/lifecycle.ts';
 import type { Narrator } from '../../platform/process/narrator.ts';
 import { requireFreePorts } from '../../platform/process/ports.ts';
 import { startRest } from '../../rest/service.ts';
 import { startScheduling } from '../../scheduling/service.ts';
+import { clusterFolder } from '../program-database.ts';
 import { toAddresses } from './addresses.ts';
 import { makeDemoUser } from './demo-user.ts';
 import { openStartLog, type StartLog } from './log.ts';
@@ -110,11 +112,10 @@ async function startAll(
   narrator.say('starting scheduling');
   const scheduling = await startScheduling({ config: { ...settings.scheduling, databaseUrl }, ...common });
   closers.push(() => scheduling.close(drainMs));
-  const schedulingTarget = `127.0.0.1:${scheduling.port}`;
   const accountsTarget = `127.0.0.1:${accounts.port}`;
-  const targets = { schedulingTarget, accountsTarget };
+  const targets = { schedulingTarget: `127.0.0.1:${scheduling.port}`, accountsTarget };
   narrator.say('starting the REST API');
-  const facade = await startRest({ config: { ...rest, schedulingTarget, accountsTarget }, ...common });
+  const facade = await startRest({ config: { ...rest, ...targets }, ...common });
   closers.push(facade.close);
 
   if (kept.reminders !== undefined) narrator.say('starting reminders');
@@ -124,7 +125,7 @@ async function startAll(
 
   const all = { ...targets, remindersTarget };
   if (kept.gateway !== undefined) narrator.say('starting the gateway');
-  const gateway = await startGatewayIfOn(kept.gateway, { ...all, logger, audit, telemetry });
+  const gateway = await startGatewayIfOn(kept.gateway, all, { logger, audit, telemetry });
   if (gateway !== undefined) closers.push(gateway.close);
 
   const isEmbedded = settings.databaseUrl === undefined;
@@ -150,25 +151,18 @@ async function startAll(
 /** Loads Apollo only if the gateway is on. */
 async function startGatewayIfOn(
   gateway: StartSettings['gateway'],
-  parts: {
-    schedulingTarget: string;
-    accountsTarget: string;
-    remindersTarget: string | undefined;
-    logger: Logger;
-    audit: Audit;
-    telemetry: Telemetry;
-  },
+  targets: Peers & { remindersTarget: string | undefined },
+  common: { logger: Logger; audit: Audit; telemetry: Telemetry },
 ) {
   if (gateway === undefined) return undefined;
-  const { schedulingTarget, accountsTarget, remindersTarget, ...rest } = parts;
   const { startGateway } = await import('../../../gateway/service.ts');
-  return startGateway({ config: { ...gateway, schedulingTarget, accountsTarget, remindersTarget }, ...rest });
+  return startGateway({ config: { ...gateway, ...targets }, ...common });
 }
 
 /** Loads the mail and push programs only if reminders are on. */
 async function startRemindersIfOn(
   reminders: StartSettings['reminders'],
-  places: { databaseUrl: string; schedulingTarget: string; accountsTarget: string },
+  places: Peers & { databaseUrl: string },
   common: { logger: Logger; now: () => Date; telemetry: Telemetry },
 ) {
   if (reminders === undefined) return undefined;
@@ -186,7 +180,7 @@ async function openDatabase(
   narrator: Narrator,
 ): Promise<StartDatabase> {
   if (databaseUrl !== undefined) return { databaseUrl, stop: async () => {} };
-  const directory = join(dataDir, 'postgres');
+  const directory = clusterFolder(dataDir);
   narrator.say(existsSync(join(directory, 'data')) ? 'starting PostgreSQL' : 'creating the database');
   return startEmbeddedPostgres({
     directory,

@@ -1,12 +1,11 @@
 // A delivery: one occurrence by one channel to one address.
-import { NIL_UUID } from '../../platform/uuid.ts';
 
 export type ChannelName = 'email' | 'push';
 export type SkipReason = 'nothing due' | 'already reviewed' | 'paused' | 'late';
 export type DeliveryState = 'pending' | 'sent' | 'skipped' | 'failed';
 
 /** Stands for "no subscription" in a key. */
-export const NO_SUBSCRIPTION = NIL_UUID;
+export const NO_SUBSCRIPTION = '00000000-0000-0000-0000-000000000000';
 
 export type Delivery = {
   userId: string;
@@ -39,4 +38,4 @@ export type Outcome =
   | { state: 'pending'; retryInMs: number; failure?: string };
 
 /** Why a delivery failed, for metrics. */
-export type FailureCause = 'refused' | 'gone' | 'gave up' | 'e-mail off' | 'no subscription' | 'no user';
+type FailureCause = 'refused' | 'gone' | 'gave up' | 'e-mail off' | 'no subscription' | 'no user';

@@ -6,7 +6,7 @@ const WINDOW_MS = 60_000;
 /** Beyond it the address that came first is forgotten. Each takes up to 30 numbers. */
 const MAX_ADDRESSES = 50_000;
 
-export type AddressLimit = {
+type AddressLimit = {
   /** Counts a request. @returns undefined if it may pass, else the whole seconds after which the next one will. */
   take(address: string): number | undefined;
 };
@@ -39,7 +39,7 @@ export function createAddressLimit(nowMs: () => number): AddressLimit {
 }
 
 /** An IPv4 address, or the first 64 bits of an IPv6 address: one subscriber has all addresses that share them. */
-export function subscriberOf(address: string): string {
+function subscriberOf(address: string): string {
   const [, mapped] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? [];
   if (mapped !== undefined) return mapped;
   if (!isIPv6(address)) return address;

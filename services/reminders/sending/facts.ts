@@ -1,5 +1,5 @@
 // Asks accounts and scheduling, for a batch of deliveries, who the users are and what is due.
-import { ServiceError } from '../../platform/errors.ts';
+import { hasReason } from '../../platform/errors.ts';
 import type { Account, DueCount, Peers } from '../peers.ts';
 
 /** By user ID. */
@@ -21,7 +21,7 @@ async function countDue(
   try {
     return await peers.countDue(accounts, asOf);
   } catch (error) {
-    if (!(error instanceof ServiceError) || error.reason !== 'INVALID_REQUEST') throw error;
+    if (!hasReason(error, 'INVALID_REQUEST')) throw error;
     if (accounts.length === 1) return new Map();
     const middle = Math.ceil(accounts.length / 2);
     const halves = [accounts.slice(0, middle), accounts.slice(middle)];

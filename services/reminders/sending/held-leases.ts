@@ -1,7 +1,7 @@
 // The deliveries that this process has leased.
 import type { LeasedWork, LeaseKey } from './leases-repository.ts';
 
-export type HeldLeases = {
+type HeldLeases = {
   /** Those of `leases` that are new here. One that is held already, since the database's clock jumped, is renewed. */
   renew(leases: readonly LeaseKey[]): LeaseKey[];
   add(works: readonly LeasedWork[]): void;

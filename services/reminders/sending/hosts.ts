@@ -7,7 +7,7 @@ const REST_MS = 30_000;
 /** Beyond it the host that failed first is forgotten: users choose the hosts of their subscriptions. */
 const MAX_FAILING = 10_000;
 
-export type Hosts = {
+type Hosts = {
   /** Runs `work` when fewer than the host's share of others run; undefined, without running it, while the host rests. */
   run<T>(host: string, work: () => Promise<T>): Promise<T | undefined>;
   /** Milliseconds until the host is tried again; 0 for one that does not rest. */

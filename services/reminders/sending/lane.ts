@@ -1,6 +1,6 @@
 // Sends the pending deliveries of one channel: leases them in batches, asks what is due, hands them over in parallel.
 import { atMost } from '../../platform/concurrency/at-most.ts';
-import { endsWithin } from '../../platform/concurrency/ends-within.ts';
+import { endsWithin } from '../../platform/concurrency/within.ts';
 import type { Logger } from '../../platform/logging/logger.ts';
 import type { Metrics } from '../../platform/observability/metrics.ts';
 import type { Channel } from '../channels/channel.ts';
@@ -31,7 +31,7 @@ const FRESH_MS = 5000;
 /** A message that a host takes longer for gives its place to others: of several slow hosts, each keeps its own share only. */
 const SLOW_MS = 1000;
 
-export type LaneOptions<Address> = Pick<Dependencies, 'database' | 'peers' | 'now'> & {
+type LaneOptions<Address> = Pick<Dependencies, 'database' | 'peers' | 'now'> & {
   name: ChannelName;
   channel: Channel<Address>;
   reach: (work: LeasedWork, account: Account) => Reach<Address> | Outcome;

@@ -79,7 +79,7 @@ export async function readLeased(db: Queryable, leases: readonly LeaseKey[]): Pr
   });
 }
 
-export type WrittenOutcome = LeaseKey & { outcome: Outcome; attempts: number };
+type WrittenOutcome = LeaseKey & { outcome: Outcome; attempts: number };
 
 /**
  * Stores outcomes of leases that are still held; locks in the order of user and delivery, as deleteUserData does.

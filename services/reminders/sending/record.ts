@@ -15,7 +15,7 @@ import {
 } from './leases-repository.ts';
 
 /** Of `work`, the lease is read when the outcome is written: it can be renewed until then. */
-export type Recorded = { work: LeasedWork; outcome: Outcome; attempts: number };
+type Recorded = { work: LeasedWork; outcome: Outcome; attempts: number };
 
 const BATCH = 100;
 const BATCHES_AT_ONCE = 2;

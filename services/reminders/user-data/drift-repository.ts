@@ -38,7 +38,7 @@ export async function readStoredReminders(
 }
 
 /** `times`: the instants at which it took place. `isRepeated`: some channel and address has several deliveries of it. */
-export type StoredOccurrence = {
+type StoredOccurrence = {
   userId: string;
   reminderId: string;
   date: string;

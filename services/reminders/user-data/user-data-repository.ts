@@ -1,7 +1,7 @@
 // The SQL that deletes a user's data.
 import type { Database, Queryable } from '../../platform/postgres/database.ts';
 
-export type DeletedData = { reminders: number; pushSubscriptions: number; deliveries: number };
+type DeletedData = { reminders: number; pushSubscriptions: number; deliveries: number };
 
 /** Longer than the default: a claim in progress is waited for. */
 const WAIT_FOR_CLAIMS = `SET LOCAL lock_timeout = '5s'`;

@@ -1,7 +1,7 @@
 // The rpc of reminders.v1.ReminderService that lists whose e-mail was switched off lately, of all users.
 import type { ReminderServiceHandlers } from '../../../generated/reminders/v1/ReminderService.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
-import { decodePageToken, readPageSize, toPage } from '../../platform/page-token.ts';
+import { byTime, decodeTimePosition, readPageSize, toPage } from '../../platform/page-token.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { toEmailMessage } from './channels-mapper.ts';
 import { countEmailOff, listEmailOff } from './email-off-repository.ts';
@@ -19,17 +19,15 @@ export function createEmailOffHandlers({
   return {
     async ListEmailOffUsers(request) {
       const pageSize = readPageSize(request.pageSize);
-      const position = decodePageToken(request.pageToken, LIST, ['instant']);
-      const after = position && { emailOffTime: new Date(position.keys[0] ?? 0), userId: position.id };
+      const after = decodeTimePosition(request.pageToken, LIST);
       const since = new Date(now().getTime() - LISTED_MS);
       const [rows, totalSize] = await Promise.all([
         listEmailOff(database, since, { limit: pageSize + 1, after }),
         countEmailOff(database, since),
       ]);
-      const { page, nextPageToken } = toPage(rows, pageSize, LIST, ({ emailOffTime, userId }) => ({
-        keys: [emailOffTime.getTime()],
-        id: userId,
-      }));
+      const { page, nextPageToken } = toPage(rows, pageSize, LIST, ({ emailOffTime, userId }) =>
+        byTime(emailOffTime, userId),
+      );
       const users = page.map((user) => ({ userId: user.userId, email: toEmailMessage(user) }));
       return { users, nextPageToken, totalSize };
     },

@@ -1,15 +1,15 @@
 // The SQL of users whose e-mail was switched off lately.
+import type { TimePosition } from '../../platform/page-token.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import type { EmailOffReason } from './users-repository.ts';
 
-export type EmailOff = { userId: string; emailOffReason: EmailOffReason; emailOffTime: Date };
-export type EmailOffPosition = { emailOffTime: Date; userId: string };
+type EmailOff = { userId: string; emailOffReason: EmailOffReason; emailOffTime: Date };
 
 /** After `since`, latest first. */
 export function listEmailOff(
   db: Queryable,
   since: Date,
-  { limit, after }: { limit: number; after: EmailOffPosition | undefined },
+  { limit, after }: { limit: number; after: TimePosition | undefined },
 ): Promise<EmailOff[]> {
   return db.query<EmailOff>({
     name: 'list-email-off',
@@ -18,7 +18,7 @@ export function listEmailOff(
            WHERE u.email_off_time > $1 AND ($3::timestamptz IS NULL OR (u.email_off_time, u.user_id) < ($3, $4))
            ORDER BY u.email_off_time DESC, u.user_id DESC
            LIMIT $2`,
-    values: [since, limit, after?.emailOffTime ?? null, after?.userId ?? null],
+    values: [since, limit, after?.time ?? null, after?.id ?? null],
   });
 }
 

@@ -4,7 +4,7 @@ import { findEarliestMinute } from '../reminders/reminders-repository.ts';
 import { hashOfLink } from './secrets.ts';
 import { findUserByFeed, findUserByUnsubscribeToken, setEmailOff } from './users-repository.ts';
 
-export type FeedOwner = {
+type FeedOwner = {
   userId: string;
   /** Time of day of the earliest reminder that is on, 0 to 1,439; undefined without one. */
   earliestMinuteOfDay: number | undefined;

@@ -2,8 +2,6 @@
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { NIL_UUID } from '../../platform/uuid.ts';
 
-/** The one row's. */
-
 /** Up to when changes have been read; undefined before the first time. */
 export async function findReadUntil(db: Queryable): Promise<Date | undefined> {
   const [row] = await db.query<{ time: Date }>({

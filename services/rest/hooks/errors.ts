@@ -15,7 +15,6 @@ import { fromViolation } from './violations.ts';
 
 export function toErrorResponse(error: ServiceError): ErrorResponse {
   const field = error.field === undefined ? undefined : (API_FIELDS[error.field] ?? error.field);
-  const isOurs = error.reason === 'INTERNAL_ERROR' || error.reason === 'UNAVAILABLE';
   const details = {
     ...(field !== undefined && { field }),
     // Only routes set requiredScopes, typed as scopes; services set none.
@@ -25,7 +24,7 @@ export function toErrorResponse(error: ServiceError): ErrorResponse {
     error: {
       // TypeScript does not track toLowerCase on string literal types.
       code: error.reason.toLowerCase() as Lowercase<typeof error.reason>,
-      message: isOurs ? ERROR_CATALOGUE[error.reason].text : messageNaming(field, error),
+      message: messageNaming(field, error),
       ...(Object.keys(details).length > 0 && { details }),
     },
   };

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { ServiceError } from '../../platform/errors.ts';
 import { createDelayedResponses } from '../../platform/http/delayed-responses.ts';
 import { createFloodDetector } from '../../platform/http/flood-detector.ts';
-import { type Metrics, NO_METRICS } from '../../platform/observability/metrics.ts';
+import type { Metrics } from '../../platform/observability/metrics.ts';
 import type { WriteLimiter } from '../write-limit/write-limiter.ts';
 import { principalOf } from './authenticate.ts';
 
@@ -16,11 +16,7 @@ const MAX_WAITING = 1000;
  * Headers as of draft-ietf-httpapi-ratelimit-headers-10. Register after authentication, since it counts per key, and
  * after admission, so that excess requests never reach the limiter.
  */
-export function registerWriteLimit(
-  app: FastifyInstance,
-  limiter: WriteLimiter,
-  metrics: Metrics = NO_METRICS,
-): void {
+export function registerWriteLimit(app: FastifyInstance, limiter: WriteLimiter, metrics: Metrics): void {
   const floods = createFloodDetector(() => performance.now());
   const delayed = createDelayedResponses(MAX_WAITING);
   app.addHook('onRequest', async (request, reply) => {

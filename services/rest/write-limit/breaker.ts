@@ -1,7 +1,8 @@
 // A circuit breaker for Redis: open while Redis is unavailable, closed again by a background probe.
+import { toError } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/logging/logger.ts';
 
-export type Breaker = {
+type Breaker = {
   /** Whether Redis counts as unavailable. */
   isOpen(): boolean;
   /** Opens the breaker after a failed decision for this bucket; logs once per outage. */
@@ -38,7 +39,7 @@ export function createBreaker(options: {
     isOpen: () => probing !== undefined,
     open(bucket, error) {
       if (closed || probing !== undefined) return;
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = toError(error).message;
       logger.warn({ reason }, 'Redis is unavailable: this process limits writes, at the same rate');
       probing = setInterval(() => void ask(bucket), PROBE_MS).unref();
     },

@@ -1,7 +1,7 @@
 // The write limit in this process's memory, for use without Redis or while it is unavailable.
 import { advanceLog, type LogDecision, type LogRule, recordInLog, takeFromLog } from './sliding-log.ts';
 
-export type ProcessLog = {
+type ProcessLog = {
   /** Decides one write; times in milliseconds. */
   take(bucket: string): LogDecision;
   /**

@@ -1,7 +1,8 @@
 // Connects to Redis or Redis Cluster. Commands fail fast if it is unavailable, since the caller has a fallback.
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
+import { errorCode } from '../../platform/errors.ts';
 
-export type RedisClient = {
+type RedisClient = {
   commands: Redis | Cluster;
   /** Resolves when commands can be sent, the first attempt has failed, or 500 ms have passed. Never rejects. */
   firstContact: Promise<void>;
@@ -61,7 +62,7 @@ export function connectRedis(redisUrl: string): RedisClient {
 /** Only the error's message: other properties can contain command arguments, such as the password of AUTH. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  return error.message || ('code' in error ? String(error.code) : error.name);
+  return error.message || errorCode(error) || error.name;
 }
 
 /** @throws Error that does not repeat the URLs. */

@@ -36,7 +36,7 @@ const SCRIPT_SHA = createHash('sha1').update(SCRIPT).digest('hex');
 const ANSWER_MS = 100;
 const PROBE_WINDOW_US = 1000;
 
-export type RedisLog = {
+type RedisLog = {
   /** Times in milliseconds. @throws Error with the reason if Redis does not respond within 100 ms. */
   take(bucket: string): Promise<LogDecision>;
   /** Runs the script on a separate key in the slot and node of the bucket. @throws as `take` does. */

@@ -6,7 +6,7 @@ import { createProcessLog } from './process-log.ts';
 import { createRedisLog } from './redis-log.ts';
 import type { LogDecision } from './sliding-log.ts';
 
-export type WriteDecision = {
+type WriteDecision = {
   allowed: boolean;
   limit: number;
   windowSeconds: number;

@@ -1,6 +1,6 @@
 // Executes a batch with a separate outcome for each request.
 import { within } from '../../platform/concurrency/within.ts';
-import { invalidField, toServiceError } from '../../platform/errors.ts';
+import { hasReason, invalidField, toServiceError } from '../../platform/errors.ts';
 import { MAX_BATCH, SEND_ALONE_CODE } from '../../platform/grpc/batched-calls.ts';
 import { toRpcStatus } from '../../platform/grpc/status.ts';
 import type { RpcStatus } from '../../platform/protobuf/google-rpc.ts';
@@ -14,7 +14,7 @@ const SEND_ALONE: RpcStatus = {
   details: [],
 };
 
-export type BatchRules<Q, P, R> = {
+type BatchRules<Q, P, R> = {
   /** @throws ServiceError for an invalid request. */
   read(request: Q): P;
   answerOne(asked: P): Promise<R>;
@@ -59,7 +59,7 @@ async function inTime<R>(answers: Promise<readonly R[]>): Promise<readonly R[]> 
   try {
     return await within(answers, LATE_MS, () => []);
   } catch (error) {
-    if (toServiceError(error).reason === 'UNAVAILABLE') return [];
+    if (hasReason(error, 'UNAVAILABLE')) return [];
     throw error;
   }
 }

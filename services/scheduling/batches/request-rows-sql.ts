@@ -1,7 +1,7 @@
 // Builds a statement that serves one request, or a batch of requests of any users, each bound to its own user.
 import type { Queryable } from '../../platform/postgres/database.ts';
 
-export type RequestStatement<Q> = {
+type RequestStatement<Q> = {
   /** Name of the prepared statement. */
   name: string;
   /** The SQL type of each value of a request. */

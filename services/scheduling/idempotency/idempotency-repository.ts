@@ -2,7 +2,7 @@
 import type { Queryable } from '../../platform/postgres/database.ts';
 
 export type IdempotencyKey = { userId: string; rpc: string; requestId: string };
-export type IdempotencyRecord = { fingerprint: Buffer; response: unknown };
+type IdempotencyRecord = { fingerprint: Buffer; response: unknown };
 
 /** Waits for a transaction that has the same key. Replaces a record older than `$6`. */
 const CLAIM = `

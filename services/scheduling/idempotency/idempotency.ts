@@ -13,7 +13,7 @@ import {
 export const REQUEST_ID_LIFETIME_MS = 24 * 3600 * 1000;
 
 /** The validated fields of a write by name. Absent fields and defaults are undefined, so that new fields do not change old fingerprints. */
-export type NamedFields = Readonly<Record<string, unknown>>;
+type NamedFields = Readonly<Record<string, unknown>>;
 
 export type Answer<R> = { response: R; materialIds: readonly string[] };
 

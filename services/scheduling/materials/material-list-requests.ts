@@ -2,7 +2,14 @@
 import type { ListDueMaterialsRequest } from '../../../generated/scheduling/v1/ListDueMaterialsRequest.ts';
 import type { ListMaterialsRequest } from '../../../generated/scheduling/v1/ListMaterialsRequest.ts';
 import { invalidField } from '../../platform/errors.ts';
-import { decodePageToken, type Position, readPageSize, toPage } from '../../platform/page-token.ts';
+import {
+  byTime,
+  decodePageToken,
+  decodeTimePosition,
+  type Position,
+  readPageSize,
+  toPage,
+} from '../../platform/page-token.ts';
 import { requireUserId } from '../requests.ts';
 import type { Material } from './material.ts';
 import type { DueRequest, MaterialFilter, NewestRequest } from './material-lists-repository.ts';
@@ -48,13 +55,10 @@ export function readNewest(request: ListMaterialsRequest, now: Date): AskedNewes
     throw invalidField('order', 'must not be given together with query.');
   const bound = boundTo(userId, query, filter);
   const position =
-    query === '' && order === 'newest' ? decodePageToken(request.pageToken, bound, ['instant']) : undefined;
-  const after = position && { createTime: new Date(position.keys[0] ?? 0), materialId: position.id };
+    query === '' && order === 'newest' ? decodeTimePosition(request.pageToken, bound) : undefined;
+  const after = position && { createTime: position.time, materialId: position.id };
   const rows = { userId, maxRows: pageSize + 1, textBytes: withTexts ? SHORT_TEXTS : NO_TEXTS, after };
-  const positionOf = ({ createTime, materialId }: Material) => ({
-    keys: [createTime.getTime()],
-    id: materialId,
-  });
+  const positionOf = ({ createTime, materialId }: Material) => byTime(createTime, materialId);
   return { rows, withTexts, toPage: pagesOf(pageSize, bound, positionOf), filter, query, order, request };
 }
 

@@ -20,7 +20,7 @@ export type MaterialFilter = {
 };
 
 export type NewestPosition = { createTime: Date; materialId: string };
-export type DuePosition = { nextReviewTime: Date | null; materialId: string };
+type DuePosition = { nextReviewTime: Date | null; materialId: string };
 /** The row limit, and the byte limit beyond which texts read as null (material-row.ts). */
 export type PageSize = { maxRows: number; textBytes: number };
 /** A page of a user's materials due at `asOf`. */

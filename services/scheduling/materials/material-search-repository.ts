@@ -10,7 +10,7 @@ import {
 import { type ListedRow, materialColumnsWithTextsUpTo } from './material-row.ts';
 
 export type MatchPosition = NewestPosition & { inTitle: boolean };
-export type MatchRow = ListedRow & { in_title: boolean };
+type MatchRow = ListedRow & { in_title: boolean };
 
 const FIRST = { createTime: 'infinity', materialId: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
 const LAST = { createTime: '-infinity', materialId: NIL_UUID };

@@ -9,7 +9,7 @@ import {
   toMaterial,
 } from './material-row.ts';
 
-export type MaterialOfUser = { userId: string; materialId: string };
+type MaterialOfUser = { userId: string; materialId: string };
 
 const INSERT = `SELECT scheduling.insert_material($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) AS inserted`;
 

@@ -18,7 +18,7 @@ const ORDERS = {
 } as const;
 export type MaterialSort = keyof typeof ORDERS;
 
-export type SortedPosition = { value: Date | number | null; materialId: string };
+type SortedPosition = { value: Date | number | null; materialId: string };
 /** A page of a user's materials in an order. */
 export type SortedRequest = PageSize & { userId: string; after: SortedPosition | undefined };
 
@@ -49,7 +49,7 @@ export async function listSortedMaterials(
   return toMaterialList(rows);
 }
 
-export type MaterialCounts = { active: number; due: number; archived: number };
+type MaterialCounts = { active: number; due: number; archived: number };
 
 /** Active materials, those of them due at `asOf`, and archived ones. */
 export async function countMaterialsOfUser(

@@ -1,6 +1,6 @@
 // Keeps a node that does not respond from occupying all database connections, which the users of the other nodes need too.
-import { setTimeout as sleep } from 'node:timers/promises';
-import { ServiceError, toServiceError } from '../../platform/errors.ts';
+import { endsWithin } from '../../platform/concurrency/within.ts';
+import { hasReason, ServiceError } from '../../platform/errors.ts';
 import { isUuid } from '../../platform/uuid.ts';
 import type { NodeOf } from './node-map.ts';
 
@@ -46,8 +46,7 @@ export function createNodeGate(nodeOf: NodeOf): NodeGate {
       throw new ServiceError('UNAVAILABLE', { cause: new Error('node is down') });
     const turn = Promise.withResolvers<void>();
     node.waiting.push(turn.resolve);
-    const isLate = await Promise.race([turn.promise, sleep(WAIT_MS, true, { ref: false })]);
-    if (!isLate) return;
+    if (await endsWithin(turn.promise, WAIT_MS)) return;
     node.waiting = node.waiting.filter((each) => each !== turn.resolve);
     throw new ServiceError('UNAVAILABLE', { cause: new Error('too many requests wait for a node') });
   };
@@ -63,7 +62,7 @@ export function createNodeGate(nodeOf: NodeOf): NodeGate {
       node.answerTime = performance.now();
       return result;
     } catch (error) {
-      node.failures = toServiceError(error).reason === 'UNAVAILABLE' ? node.failures + 1 : 0;
+      node.failures = hasReason(error, 'UNAVAILABLE') ? node.failures + 1 : 0;
       throw error;
     } finally {
       // The next one takes over the place.

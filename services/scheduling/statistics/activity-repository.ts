@@ -3,7 +3,7 @@ import type { Queryable } from '../../platform/postgres/database.ts';
 import { type CalendarDays, clockOf } from './calendar.ts';
 import { clockValues, localDate } from './local-date-sql.ts';
 
-export type Activity = {
+type Activity = {
   /** Reviews by YYYY-MM-DD; days without any are omitted. */
   byDate: ReadonlyMap<string, number>;
   currentStreakDays: number;

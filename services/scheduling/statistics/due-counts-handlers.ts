@@ -2,6 +2,7 @@
 import type { StatsServiceHandlers } from '../../../generated/scheduling/v1/StatsService.ts';
 import { atMost } from '../../platform/concurrency/at-most.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
+import { partsOf } from '../../platform/parts.ts';
 import { acrossUsers, type Distribution } from '../batches/across-users.ts';
 import type { HandlerDependencies } from '../dependencies.ts';
 import { lastDays } from './calendar.ts';
@@ -37,10 +38,7 @@ export function createDueCountHandlers(
         asOf,
         todayStartTime: startOf.get(timeZone) ?? asOf,
       }));
-      const pieces = Array.from({ length: Math.ceil(asked.length / USERS_AT_A_TIME) }, (_, index) =>
-        asked.slice(index * USERS_AT_A_TIME, (index + 1) * USERS_AT_A_TIME),
-      );
-      const counts = (await Promise.all(pieces.map(read))).flat();
+      const counts = (await Promise.all(partsOf(asked, USERS_AT_A_TIME).map(read))).flat();
       const dueCounts = users.flatMap(({ userId }, index) => {
         const count = counts[index];
         return count === undefined ? [] : [{ userId, ...count, titles: [...count.titles] }];

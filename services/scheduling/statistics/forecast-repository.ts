@@ -4,7 +4,7 @@ import { DUE_TIME } from '../materials/material-row.ts';
 import { type CalendarDays, clockOf } from './calendar.ts';
 import { clockValues, localDate } from './local-date-sql.ts';
 
-export type Forecast = {
+type Forecast = {
   overdue: number;
   dueNow: number;
   /** By YYYY-MM-DD; days without any are omitted. */

@@ -6,7 +6,7 @@ import type { CalendarDays } from './calendar.ts';
 import type { RecallCount } from './retention-repository.ts';
 
 export type HardMaterial = RecallCount & { material: Material };
-export type HardestPosition = RecallCount & { materialId: string };
+type HardestPosition = RecallCount & { materialId: string };
 
 /**
  * Active materials with at least $4 reviews in the window up to $3, by the share graded 3 or better, lowest first, then by the

@@ -2,7 +2,7 @@
 import type { StatsWindow } from '../../../generated/scheduling/v1/StatsWindow.ts';
 import { invalidField } from '../../platform/errors.ts';
 import { fromTimestamp, type Timestamp } from '../../platform/protobuf/timestamps.ts';
-import { isTimeZone } from '../../platform/time-zone.ts';
+import { requireTimeZone } from '../../platform/time-zone.ts';
 import { isUuid } from '../../platform/uuid.ts';
 
 const DEFAULT_DAYS = 30;
@@ -14,7 +14,7 @@ const MAX_USERS = 500;
 const EARLIEST_MS = Date.UTC(1970, 0, 1);
 const LATEST_MS = Date.UTC(9998, 0, 1);
 
-export type Window = { timeZone: string; asOf: Date | undefined; days: number };
+type Window = { timeZone: string; asOf: Date | undefined; days: number };
 
 /** `asOf` is undefined where none was given: now. */
 export function readWindow(window: StatsWindow | null): Window {
@@ -58,9 +58,4 @@ export function readZonesOfUsers(
     throw invalidField('time_zones', 'must have one entry for each of user_ids.');
   for (const timeZone of new Set(timeZones)) requireTimeZone('time_zones', timeZone);
   return userIds.map((userId, index) => ({ userId, timeZone: timeZones[index] ?? '' }));
-}
-
-function requireTimeZone(field: string, timeZone: string): void {
-  if (isTimeZone(timeZone)) return;
-  throw invalidField(field, 'must be an IANA time zone such as "Europe/Berlin".');
 }

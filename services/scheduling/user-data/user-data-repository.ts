@@ -34,7 +34,7 @@ const MARK = `INSERT INTO scheduling.changed_learners (user_id, material_id, rev
 const deleteFrom = (table: string) =>
   `WITH gone AS (DELETE FROM scheduling.${table} WHERE user_id = $1 RETURNING 1) SELECT count(*) AS count FROM gone`;
 
-export type DeletedData = { materials: number; reviews: number; snoozes: number };
+type DeletedData = { materials: number; reviews: number; snoozes: number };
 
 /** Materials with an id after `afterId`, archived ones too: up to `maxRows`, fewer where their texts exceed `maxBytes`. */
 export async function readMaterials(

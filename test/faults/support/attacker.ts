@@ -119,8 +119,8 @@ const LONG_MS = 60_000;
 function rpcConnections(attack: Attack, facts: Facts): () => Promise<void> {
   const { method: path = '', request = {} } = attack.rpc ?? {};
   const [service = '', name = ''] = path.split('/');
-  const file = service.startsWith('accounts') ? 'accounts/v1' : 'scheduling/v1';
-  const method = serviceDefinition(loadProto(file), service)[name];
+  const packageName = service.slice(0, service.lastIndexOf('.'));
+  const method = serviceDefinition(loadProto(packageName), service)[name];
   if (method === undefined) throw new Error(`there is no ${path}`);
   const { pipelined = 1, reads = true } = attack;
   const isStream = method.responseStream;

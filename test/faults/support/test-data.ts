@@ -1,8 +1,7 @@
 // What users own before an attack begins: ordinary notes, and of the hostile one the worst that is legal.
 import type { MaterialServiceDefinition } from '../../../generated/scheduling/v1/MaterialService.ts';
 import type { SnoozeServiceDefinition } from '../../../generated/scheduling/v1/SnoozeService.ts';
-import { createGrpcClient } from '../../../services/platform/grpc/client.ts';
-import { loadProto, serviceDefinition } from '../../../services/platform/protobuf/load.ts';
+import { clientsOf } from '../../../services/platform/grpc/client.ts';
 import { toTimestamp } from '../../../services/platform/protobuf/timestamps.ts';
 
 const LARGE_BYTES = 255 * 1024;
@@ -13,17 +12,10 @@ const CALL = { requestId: 'data' };
 export type TestData = ReturnType<typeof createTestData>;
 
 export function createTestData(target: string) {
-  const proto = loadProto('scheduling/v1');
   const trust = { serviceTokens: [], tls: undefined };
-  const options = { target, trust, caller: 'data', deadlineMs: 30_000 };
-  const materials = createGrpcClient(
-    serviceDefinition<MaterialServiceDefinition>(proto, 'scheduling.v1.MaterialService'),
-    options,
-  );
-  const snoozes = createGrpcClient(
-    serviceDefinition<SnoozeServiceDefinition>(proto, 'scheduling.v1.SnoozeService'),
-    options,
-  );
+  const connect = clientsOf('scheduling.v1', { target, trust, caller: 'data', deadlineMs: 30_000 });
+  const materials = connect<MaterialServiceDefinition>('MaterialService');
+  const snoozes = connect<SnoozeServiceDefinition>('SnoozeService');
   return {
     async create(userId: string, title: string, content: string): Promise<string> {
       const { material } = await materials.createMaterial({ userId, title, content }, CALL);

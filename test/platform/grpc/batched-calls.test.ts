@@ -10,7 +10,7 @@ import type {
 } from '../../../generated/scheduling/v1/MaterialService.ts';
 import { ServiceError } from '../../../services/platform/errors.ts';
 import { batchCalls, toOutcomes } from '../../../services/platform/grpc/batched-calls.ts';
-import { createGrpcClient } from '../../../services/platform/grpc/client.ts';
+import { clientsOf, type GrpcClient } from '../../../services/platform/grpc/client.ts';
 import { type AsyncHandlers, implement } from '../../../services/platform/grpc/handlers.ts';
 import { type GrpcServer, startGrpcServer } from '../../../services/platform/grpc/server.ts';
 import { createLogger } from '../../../services/platform/logging/logger.ts';
@@ -18,11 +18,11 @@ import { loadProto, serviceDefinition } from '../../../services/platform/protobu
 
 type Answer = (userIds: readonly string[], signal: AbortSignal) => Promise<BatchListMaterialsResponseInput>;
 
-const proto = loadProto('scheduling/v1');
+const proto = loadProto('scheduling.v1');
 const definition = serviceDefinition<MaterialServiceDefinition>(proto, 'scheduling.v1.MaterialService');
 const trust = { serviceTokens: [], tls: undefined };
 let server: GrpcServer;
-let client: ReturnType<typeof createGrpcClient<MaterialServiceDefinition>>;
+let client: GrpcClient<MaterialServiceDefinition>;
 let answer: Answer;
 /** Whose lists each call has asked for. */
 let calls: string[] = [];
@@ -38,12 +38,13 @@ beforeAll(async () => {
   const missing = Object.fromEntries(Object.keys(definition).map((rpc) => [rpc, async () => ({})]));
   const all = { ...missing, ...handlers } as unknown as AsyncHandlers<MaterialServiceHandlers>;
   server = await startGrpcServer({
-    ...{ host: '127.0.0.1', port: 0, trust, proto, domain: 'scheduling.v1' },
+    ...{ host: '127.0.0.1', port: 0, trust, domain: 'scheduling.v1' },
     logger: createLogger('test', 'silent'),
-    services: [implement<MaterialServiceHandlers>(definition, all)],
+    services: [implement<MaterialServiceHandlers>('MaterialService', all)],
   });
   const target = `127.0.0.1:${server.port}`;
-  client = createGrpcClient(definition, { target, trust, caller: 'test', deadlineMs: 10_000 });
+  const options = { target, trust, caller: 'test', deadlineMs: 10_000 };
+  client = clientsOf('scheduling.v1', options)('MaterialService');
 });
 afterAll(async () => {
   client.close();

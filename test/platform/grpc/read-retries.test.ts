@@ -6,7 +6,7 @@ import type {
   SnoozeServiceHandlers,
 } from '../../../generated/scheduling/v1/SnoozeService.ts';
 import { ServiceError } from '../../../services/platform/errors.ts';
-import { createGrpcClient } from '../../../services/platform/grpc/client.ts';
+import { clientsOf, type GrpcClient } from '../../../services/platform/grpc/client.ts';
 import { implement } from '../../../services/platform/grpc/handlers.ts';
 import { serviceConfigOf } from '../../../services/platform/grpc/read-retries.ts';
 import { startGrpcServer } from '../../../services/platform/grpc/server.ts';
@@ -14,8 +14,6 @@ import { createLogger } from '../../../services/platform/logging/logger.ts';
 import { loadProto, serviceDefinition } from '../../../services/platform/protobuf/load.ts';
 
 const trust = { serviceTokens: [], tls: undefined };
-const proto = loadProto('scheduling/v1');
-const definition = serviceDefinition<SnoozeServiceDefinition>(proto, 'scheduling.v1.SnoozeService');
 
 /** What a replica does with a call, and in what order replicas were called. */
 let answer: (replica: number) => Promise<object>;
@@ -29,10 +27,10 @@ const startReplica = (replica: number) => {
     return answer(replica);
   };
   return startGrpcServer({
-    ...{ proto, domain: 'scheduling.v1', host: '127.0.0.1', port: 0, trust },
+    ...{ domain: 'scheduling.v1', host: '127.0.0.1', port: 0, trust },
     logger: createLogger('test', 'silent'),
     services: [
-      implement<SnoozeServiceHandlers>(definition, {
+      implement<SnoozeServiceHandlers>('SnoozeService', {
         SnoozeMaterials: handle,
         CancelSnooze: handle,
         ListSnoozes: handle,
@@ -42,12 +40,13 @@ const startReplica = (replica: number) => {
 };
 
 let replicas: Awaited<ReturnType<typeof startReplica>>[];
-let client: ReturnType<typeof createGrpcClient<SnoozeServiceDefinition>>;
+let client: GrpcClient<SnoozeServiceDefinition>;
 beforeEach(async () => {
   called.length = 0;
   replicas = [await startReplica(0), await startReplica(1)];
   const target = `ipv4:${replicas.map(({ port }) => `127.0.0.1:${port}`).join(',')}`;
-  client = createGrpcClient(definition, { target, trust, caller: 'test', deadlineMs: 10_000 });
+  const options = { target, trust, caller: 'test', deadlineMs: 10_000 };
+  client = clientsOf('scheduling.v1', options)('SnoozeService');
   // Both are connected once both were called.
   answer = async () => ({});
   while (new Set(called).size < 2) await read();
@@ -92,8 +91,8 @@ test('a read that a replica itself answers with UNAVAILABLE is not repeated', as
 });
 
 test('every rpc is repeated but those with an effect, and streams', () => {
-  const once = ['accounts/v1', 'scheduling/v1', 'reminders/v1'].flatMap((folder) => {
-    const own = loadProto(folder);
+  const once = ['accounts.v1', 'scheduling.v1', 'reminders.v1'].flatMap((packageName) => {
+    const own = loadProto(packageName);
     const services = Object.keys(own).filter((name) => name.endsWith('Service'));
     return services.flatMap((name) => {
       const methods = serviceDefinition(own, name);

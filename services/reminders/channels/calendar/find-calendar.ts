@@ -2,9 +2,9 @@
 import { type CalendarFeed, calendarFeed, type DayCount, toCalendarDays } from './calendar-feed.ts';
 
 /** Days of a calendar, today included. */
-export const CALENDAR_DAYS = 30;
+const CALENDAR_DAYS = 30;
 
-export type CalendarSources = {
+type CalendarSources = {
   /** `earliestMinuteOfDay`: of the reminders that are on, 0 to 1,439; undefined without one. */
   findFeedOwner(
     secret: string,

@@ -2,7 +2,7 @@
 import type { ReminderMessage } from '../channel.ts';
 import { dueSentence, toLine } from '../message-text.ts';
 
-export type EmailText = { subject: string; text: string; html: string };
+type EmailText = { subject: string; text: string; html: string };
 /** `appUrl`: undefined for a mail without a link to the learning app. */
 export type EmailStyle = { appUrl: string | undefined; showTitles: boolean };
 
@@ -60,6 +60,6 @@ const ENTITIES: Readonly<Record<string, string>> = {
 };
 
 /** For text and for attribute values in double quotes. */
-export function escapeHtml(text: string): string {
+function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
 }

@@ -15,7 +15,7 @@ const LAST_RECORD = 2;
 /** Keys of a subscription: the public key as an uncompressed point of P-256, 65 bytes, and the secret, 16 bytes. */
 export type ReceiverKeys = { p256dh: Buffer; auth: Buffer };
 /** The sender's private key, 32 bytes, and 16 bytes of salt. New for each message; given in tests only. */
-export type SenderSecrets = { privateKey: Buffer; salt: Buffer };
+type SenderSecrets = { privateKey: Buffer; salt: Buffer };
 
 /** The body of a push request. @throws RangeError for a payload over 3,993 bytes; Error for a key that is no point of the curve. */
 export function encryptPush(payload: Buffer, receiver: ReceiverKeys, secrets?: SenderSecrets): Buffer {

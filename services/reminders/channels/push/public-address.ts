@@ -46,7 +46,7 @@ export function isPublicAddress(address: string): boolean {
   return false;
 }
 
-export type Address = { address: string; family: number };
+type Address = { address: string; family: number };
 export type PushNetwork = {
   /** Whether plain http is allowed. */
   allowHttp: boolean;

@@ -22,7 +22,7 @@ export function toSendResult(status: number, retryAfter: string | undefined, now
 }
 
 /** Seconds or a date (RFC 9110, section 10.2.3) in milliseconds from `now`; undefined for anything else. */
-export function readRetryAfter(value: string | undefined, now: Date): number | undefined {
+function readRetryAfter(value: string | undefined, now: Date): number | undefined {
   if (value === undefined) return undefined;
   const ms = /^\d{1,9}$/.test(value) ? Number(value) * 1000 : Date.parse(value) - now.getTime();
   return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS);

@@ -1,6 +1,6 @@
 // GET and POST /materials, GET /search.
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { ServiceError } from '../../../platform/errors.ts';
+import { hasReason, ServiceError } from '../../../platform/errors.ts';
 import { callOf } from '../../call.ts';
 import type { Clients } from '../../clients.ts';
 import type { App } from '../../fastify.ts';
@@ -15,8 +15,7 @@ import {
   MaterialResponseSchema,
   MaterialsResponseSchema,
 } from '../../schemas.ts';
-import { markReplayed } from './replayed.ts';
-import { goneSignal, sendJson } from './responses.ts';
+import { goneSignal, markReplayed, sendJson } from './responses.ts';
 
 const DEFAULT_LIMIT = 20;
 const READ = { scopes: ['materials:read'] } as const;
@@ -100,6 +99,5 @@ export function registerMaterials(app: App, { materials }: Clients, lists: Mater
 
 /** NOT_FOUND on creation means that the user is being deleted, so the key counts as revoked. */
 function refuseDeletedUser(error: unknown): never {
-  const isGone = error instanceof ServiceError && error.reason === 'NOT_FOUND';
-  throw isGone ? new ServiceError('UNAUTHORIZED') : error;
+  throw hasReason(error, 'NOT_FOUND') ? new ServiceError('UNAUTHORIZED') : error;
 }

@@ -1,9 +1,14 @@
-// Responses with a body that is JSON already, and their clients.
+// What routes do with responses: a body that is JSON already, a replayed write, a client that is gone.
 import type { FastifyReply } from 'fastify';
 
 /** Sends a body that is JSON already. */
 export function sendJson(reply: FastifyReply, json: string | Buffer): FastifyReply {
   return reply.type('application/json; charset=utf-8').send(json);
+}
+
+/** Marks the response of a replayed write. */
+export function markReplayed(reply: FastifyReply, { replayed }: { replayed: boolean }): void {
+  if (replayed) reply.header('idempotent-replayed', 'true');
 }
 
 /** Aborted once the client has hung up. */

@@ -10,8 +10,7 @@ import { LIST, REVIEW, REVIEW_RESPONSE } from '../../openapi/examples.ts';
 import { errorResponses, success } from '../../openapi/responses.ts';
 import { LimitQuerySchema, MaterialParamsSchema, WriteHeadersSchema } from '../../parameters.ts';
 import { MaterialsResponseSchema, ReviewRequestSchema, ReviewResponseSchema } from '../../schemas.ts';
-import { markReplayed } from './replayed.ts';
-import { goneSignal, sendJson } from './responses.ts';
+import { goneSignal, markReplayed, sendJson } from './responses.ts';
 
 const DEFAULT_LIMIT = 20;
 const READ = { scopes: ['reviews:read', 'materials:read'] } as const;

@@ -11,7 +11,7 @@ import { SNOOZE, SNOOZE_RESPONSE } from '../../openapi/examples.ts';
 import { errorResponses, success } from '../../openapi/responses.ts';
 import { MaterialParamsSchema, WriteHeadersSchema } from '../../parameters.ts';
 import { SnoozeRequestSchema, SnoozeResponseSchema } from '../../schemas.ts';
-import { markReplayed } from './replayed.ts';
+import { markReplayed } from './responses.ts';
 
 const WRITE = { scopes: ['snooze:write'], isWrite: true } as const;
 
