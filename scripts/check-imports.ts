@@ -24,7 +24,7 @@ const LAWS: readonly Law[] = [
   { of: PLATFORM, may: [PLATFORM] },
   { of: PURE, may: [PURE], packages: ['temporal-polyfill'] },
   { of: SQL, may: [SQL, PURE, PLATFORM] },
-  { of: TIMES, may: [TIMES, /^services\/platform\/uuid\.ts$/], packages: ['temporal-polyfill'] },
+  { of: TIMES, may: [TIMES], packages: ['temporal-polyfill'] },
   // A package of its own, for other people's programs.
   { of: CLIENT, may: [CLIENT], packages: [] },
   ...['scheduling', 'accounts', 'reminders', 'rest'].map((service) => ({

@@ -13,10 +13,10 @@ import {
   listUsers,
   lockCount,
   readOverview,
-  readTotals,
   storeOverview,
   takeMarks,
 } from './learners/recount-repository.ts';
+import { readTotals } from './learners/totals-repository.ts';
 import { EVERYONE, type NodeGate } from './nodes/node-gate.ts';
 
 const COUNT_EVERY_MS = 240_000;

@@ -40,7 +40,6 @@ const byTime = ({ reviewTime, reviewId }: ReviewSummary): Position => ({
 });
 const byRevision = ({ revision, reviewId }: ReviewSummary): Position => ({ keys: [revision], id: reviewId });
 
-/** Before every ID. */
 /** Beyond so many rows a request is read by itself: what is large must not hold up what is asked for beside it. */
 const MAX_ROWS_TOGETHER = 1000;
 
