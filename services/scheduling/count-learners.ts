@@ -1,6 +1,7 @@
 // Keeps the statistics of all learners: every four minutes one of the processes counts those who changed.
 import type { Logger } from '../platform/logging/logger.ts';
 import type { Telemetry } from '../platform/observability/telemetry.ts';
+import { partsOf } from '../platform/parts.ts';
 import type { Database, Queryable } from '../platform/postgres/database.ts';
 import { NIL_UUID } from '../platform/uuid.ts';
 import { KEPT_DAYS, recounted, startOf, summarize, totalsOf, utcDay } from './learners/overview.ts';
@@ -55,7 +56,7 @@ export function countLearners(
     let totals = earlier === undefined || isUserDeleted ? undefined : totalsOf(earlier.summary);
     const count = async (userIds: Iterable<string>, fromDay: string, isWhole: boolean) => {
       const of = { asOf, today, fromTime: startOf(fromDay), isWhole };
-      for (const some of inParts([...userIds])) {
+      for (const some of partsOf([...userIds], USERS_AT_A_TIME)) {
         signal?.throwIfAborted();
         const before = totals && (await readTotals(transaction, fromDay, some));
         await countUsers(transaction, some, of);
@@ -86,11 +87,6 @@ export function countLearners(
 function recentFrom(since: Date, asOf: Date): string {
   const [day, yesterday] = [utcDay(since), utcDay(asOf, -1)];
   return day < yesterday ? day : yesterday;
-}
-
-function* inParts(userIds: readonly string[]) {
-  for (let start = 0; start < userIds.length; start += USERS_AT_A_TIME)
-    yield userIds.slice(start, start + USERS_AT_A_TIME);
 }
 
 async function* allUsers(transaction: Queryable) {
