@@ -148,6 +148,16 @@ describe('snoozes', () => {
   });
 });
 
+test('a material that was neither reviewed nor snoozed has an empty history, and one that is not there has none', async () => {
+  const userId = newUserId();
+  const of = { userId, materialId: await here.create(userId) };
+  expect(await here.reviews.listReviews(of, CALL)).toEqual({ reviews: [], nextPageToken: '' });
+  expect(await here.snoozes.listSnoozes(of, CALL)).toEqual({ snoozes: [], nextPageToken: '' });
+  const none = { userId, materialId: newUserId() };
+  expect(await refusal(here.reviews.listReviews(none, CALL))).toBe('NOT_FOUND');
+  expect(await refusal(here.snoozes.listSnoozes(none, CALL))).toBe('NOT_FOUND');
+});
+
 describe('the latest reviews of several users’ materials', () => {
   const graded = async (qualities: number[]) => {
     const userId = newUserId();
