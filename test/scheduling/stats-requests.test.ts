@@ -107,3 +107,21 @@ test('by default a hardest material has at least 3 reviews', async () => {
     [three.materialId, 3],
   ]);
 });
+
+test('the pages of the hardest materials all count what the first has counted, whenever they are read', async () => {
+  const userId = newUserId();
+  const [never, always] = [material(), material()];
+  const time = '2026-03-30T09:00:00Z';
+  await storeFacts(here.sql, userId, {
+    materials: [never, always],
+    reviews: [review(never, time, 0), review(always, time, 5)],
+  });
+  const request = { userId, window: { timeZone: 'UTC', days: 1 }, minReviews: 1, pageSize: 1 };
+  here.setClock('2026-03-30T23:59:59Z');
+  const first = await here.stats.listHardestMaterials(request, CALL);
+  here.setClock('2026-03-31T00:00:01Z');
+  const second = await here.stats.listHardestMaterials({ ...request, pageToken: first.nextPageToken }, CALL);
+  here.setClock(undefined);
+  const idsOf = ({ materials }: typeof first) => materials.map(({ material }) => material?.materialId);
+  expect([idsOf(first), idsOf(second)]).toEqual([[never.materialId], [always.materialId]]);
+});
