@@ -4,7 +4,6 @@ import { Client } from 'pg';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { UserEventServiceDefinition } from '../../generated/accounts/v1/UserEventService.ts';
-import type { WatchRevocationsResponse } from '../../generated/accounts/v1/WatchRevocationsResponse.ts';
 import { startAccounts } from '../../services/accounts/service.ts';
 import { clientsOf, type GrpcClient } from '../../services/platform/grpc/client.ts';
 import type { GrpcServer } from '../../services/platform/grpc/server.ts';
@@ -123,16 +122,14 @@ test('an event that a program records, naming no person, is listed as of an oper
   expect(await of('USER_EVENT_KIND_KEY')).toEqual([]);
 });
 
-test('those who watch hear of a user who is deleted', async () => {
+test('the deletion of a user is told to every process that keeps keys', async () => {
   const { userId } = await create();
-  const heard: WatchRevocationsResponse[] = [];
-  const stream = accounts.apiKeys.watchRevocations({}, CALL);
-  stream.on('error', () => {});
-  stream.on('data', (event: WatchRevocationsResponse) => heard.push(event));
-  await expect.poll(() => heard.length).toBeGreaterThan(0);
+  const told: (string | undefined)[] = [];
+  sql.on('notification', ({ payload }) => told.push(payload));
+  await sql.query('LISTEN accounts_revocations');
   await accounts.users.deleteUser({ userId }, CALL);
-  await expect.poll(() => heard.filter((event) => !event.heartbeat)).toEqual([{ changedUserId: userId }]);
-  stream.cancel();
+  await expect.poll(() => told).toContain(JSON.stringify({ changedUserId: userId }));
+  await sql.query('UNLISTEN accounts_revocations');
 });
 
 test('the keys of a user who is not there are not listed as none', async () => {
