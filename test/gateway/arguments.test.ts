@@ -1,4 +1,5 @@
 // Where a service refuses a field, the caller is told its own name for it: that of the argument.
+import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startSystem, type TestSystem, type TestUser } from '../support/system.ts';
@@ -36,4 +37,16 @@ test('a refused instant of a snooze is named', async () => {
   expect(errors?.map(({ extensions }) => extensions)).toEqual([
     { code: 'INVALID_REQUEST', field: 'snoozeUntil' },
   ]);
+});
+
+test('of several refused arguments each is named, and the first of them in the log', async () => {
+  const requests: object[] = [];
+  const logger = pino({}, { write: (line: string) => void requests.push(JSON.parse(line)) });
+  const telling = await startTestGateway(system, logger);
+  const query =
+    'query ($id: ID, $days: Int, $first: Int) { user(id: $id) { stats(days: $days) { activity { currentStreakDays } } materials(first: $first) { nodes { id } } } }';
+  const { errors } = await telling.query(query, { id: user.userId, days: 'x', first: 'x' });
+  await telling.stop();
+  expect(errors?.map(({ extensions }) => extensions?.field)).toEqual(['days', 'first']);
+  expect(requests).toMatchObject([{ msg: 'request', reason: 'INVALID_REQUEST', field: 'days' }]);
 });
