@@ -136,6 +136,16 @@ describe.each(methods.map(({ method }, index) => [method.path, index] as const))
     }
   });
 
+  test('refuses a user ID that is no UUID', async () => {
+    // That nothing is to be changed is said first.
+    const own = method.path.endsWith('/UpdateMaterial') ? 'update_mask' : 'user_id';
+    const refused = name === 'accounts' ? 'NOT_FOUND' : `INVALID_REQUEST ${own}`;
+    for (const { path, numbers } of placesIn(request, definitions, isText)) {
+      if (path !== 'user_id') continue;
+      expect(await send(name, method, encode(numbers, Buffer.from('x')))).toBe(refused);
+    }
+  });
+
   test('refuses what is no message', async () => {
     // A text longer than the message, an end of a group that never began, and a group in a group, ever deeper.
     for (const bytes of [[0x0a, 0x7f, 0x61], [0x0c], Array<number>(100_000).fill(0x0b)]) {

@@ -36,7 +36,7 @@ async function store(): Promise<void> {
   const figures: [number, string][] = [
     [0, `(11, 12, 40, 41, 30, 32, 750, '2026-03-01', 13, 0, 25, 16, true)`],
     [1, `(0, 0, 60, 0, 9, 0, 150, '2026-03-03', 0, 8, 17, NULL, false)`],
-    [2, `(0, 0, 0, 0, 0, 0, NULL, NULL, 0, 0, 18, 5, false)`],
+    [2, `(0, 0, 20, 0, 0, 0, NULL, NULL, 0, 0, 18, 0, false)`],
   ];
   for (const [index, values] of figures)
     await sql.query(
@@ -77,7 +77,9 @@ describe('a learner', () => {
       dueBefore: null,
       backlogGrowing: false,
     });
-    expect(gone).toMatchObject({ userId: ids[2], user: null, lastReviewOn: null, due: 18, dueBefore: 5 });
+    expect(gone).toMatchObject({ userId: ids[2], user: null, lastReviewOn: null, due: 18, dueBefore: 0 });
+    // None of 20 recalled is known.
+    expect(gone.month).toEqual({ reviews: 20, recalled: 0, retention: 0 });
   });
 });
 
@@ -132,4 +134,26 @@ test('the overview counts all, as of when they were counted, and its last day is
   expect(overview.days).toHaveLength(60);
   expect(overview.days[59]).toEqual({ date: overview.asOf.slice(0, 10), learners: 0, due: 3 });
   expect(overview.days[0].due).toBeNull();
+});
+
+test('the overview has each figure under its name, and what was due on a day is 0, or null where it was not counted', async () => {
+  const figures = {
+    ...{ learners: 9, activeWeek: 2, activeWeekBefore: 3, activeMonth: 4, activeMonthBefore: 5 },
+    ...{ due: 60, backlogGrowing: 7, streakBroken: 8 },
+  };
+  const days = [
+    { date: '2126-03-30', learners: 1, reviews: 12, recalled: 11, due: null },
+    { date: '2126-03-31', learners: 0, reviews: 0, recalled: 0, due: 0 },
+    { date: '2126-04-01', learners: 2, reviews: 22, recalled: 21, due: 60 },
+  ];
+  const sql = new Client({ connectionString: system.databaseUrl });
+  await sql.connect();
+  // Of a time to come: no count replaces it.
+  await sql.query(`UPDATE scheduling.overview SET as_of_time = '2126-04-01T12:00:00Z', summary = $1`, [
+    JSON.stringify({ ...figures, days }),
+  ]);
+  await sql.end();
+  const query = `{ overview { asOf ${Object.keys(figures).join(' ')} days { date learners reviews recalled due } } }`;
+  const { overview } = (await gateway.query(query)).data;
+  expect(overview).toEqual({ asOf: '2126-04-01T12:00:00.000Z', ...figures, days });
 });

@@ -64,7 +64,7 @@ export const ROOMS: readonly Room[] = [
       '!services/scheduling/user-data/user-data-handlers.ts',
     ],
     tests: [
-      'test/accounts/{accounts,search,user-events,refused-keys}*.test.ts',
+      'test/accounts/{accounts,search,users,user-events,refused-keys}*.test.ts',
       'test/scheduling/{,batches/}*.test.ts',
       'test/contract/{grpc-values,page-tokens}*.test.ts',
       '!test/scheduling/{distribute,stats,stats-plans,search-cost,statements,long-texts,long-texts-migration}.test.ts',
@@ -217,7 +217,7 @@ export const ROOMS: readonly Room[] = [
     texts: true,
     sources: ['services/rest/hooks/errors.ts', 'gateway/graphql/errors.ts'],
     tests: [
-      'test/gateway/errors*.test.ts',
+      'test/gateway/{errors,arguments}*.test.ts',
       'test/rest/{messages,keys}*.test.ts',
       'test/contract/{bad-input,bad-http,error-reasons}*.test.ts',
     ],

@@ -1,6 +1,7 @@
 // A snooze that is ended early: which materials come back, when to, and what the lists say of it.
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { inTime, queueOn } from '../support/row-locks.ts';
 import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 
 let here: TestScheduling;
@@ -34,10 +35,11 @@ async function dueTimes(userId: string, ids: string[]): Promise<unknown[]> {
     'SELECT next_review_time FROM scheduling.materials WHERE user_id = $1 ORDER BY array_position($2, material_id)',
     [userId, ids],
   );
-  return rows.map(({ next_review_time }) => next_review_time.toISOString().slice(0, 10));
+  return rows.map(({ next_review_time }) => next_review_time?.toISOString().slice(0, 10) ?? null);
 }
-async function listed(userId: string) {
-  const { snoozes } = await here.snoozes.listSnoozes({ userId }, CALL);
+/** When each snooze was cancelled, and of how many materials one still can be: of all, or of one material. */
+async function listed(userId: string, materialId = '') {
+  const { snoozes } = await here.snoozes.listSnoozes({ userId, materialId }, CALL);
   return snoozes.map(({ cancelTime, cancellableMaterials }) => [
     cancelTime && new Date(cancelTime.seconds * 1000).toISOString().slice(0, 10),
     cancellableMaterials,
@@ -90,10 +92,41 @@ describe('cancelling a snooze', () => {
   test('changes nothing once its time has passed', async () => {
     const { userId, ids } = await dueMaterials(1);
     const snoozeId = await snooze(userId, ids, TUESDAY);
+    expect(await listed(userId, ids[0])).toEqual([[null, 1]]);
     here.setClock(TUESDAY);
     expect(await listed(userId)).toEqual([[null, 0]]);
+    expect(await listed(userId, ids[0])).toEqual([[null, 0]]);
     expect(await cancel(userId, snoozeId)).toEqual([]);
     expect(await dueTimes(userId, ids)).toEqual(['2026-12-08']);
+  });
+
+  test('gives a material that had no time none', async () => {
+    const { userId, ids } = await dueMaterials(1);
+    await here.sql.query('UPDATE scheduling.materials SET next_review_time = NULL WHERE user_id = $1', [
+      userId,
+    ]);
+    const snoozeId = await snooze(userId, ids, WEDNESDAY);
+    expect(await dueTimes(userId, ids)).toEqual(['2026-12-09']);
+    here.setClock(TUESDAY);
+    expect(await cancel(userId, snoozeId)).toEqual(ids);
+    expect(await dueTimes(userId, ids)).toEqual([null]);
+  });
+
+  test('waits for a review that is under way, and leaves its material', async () => {
+    const outcome = await inTime(async () => {
+      const { userId, ids } = await dueMaterials(2);
+      const [materialId = '', other = ''] = ids;
+      const snoozeId = await snooze(userId, ids, WEDNESDAY);
+      let putBack: string[] = [];
+      await queueOn(here.databaseUrl, materialId, [
+        () => here.reviews.submitReview({ userId, materialId, quality: 4, requestId: 'r' }, CALL),
+        async () => {
+          putBack = await cancel(userId, snoozeId);
+        },
+      ]);
+      return { others: putBack.map((id) => id === other), times: await dueTimes(userId, ids) };
+    });
+    expect(outcome).toEqual({ others: [true], times: ['2026-12-08', '2026-12-07'] });
   });
 
   test('has the learner counted again', async () => {
@@ -116,6 +149,8 @@ describe('cancelling a snooze', () => {
       { userId, snoozeId: 'x' },
     ])
       expect(await refusal(here.snoozes.cancelSnooze(request, CALL))).toBe('NOT_FOUND');
+    const nobody = here.snoozes.cancelSnooze({ userId: 'x', snoozeId }, CALL);
+    expect(await refusal(nobody)).toBe('INVALID_REQUEST user_id');
     expect(await dueTimes(userId, ids)).toEqual(['2026-12-08']);
   });
 

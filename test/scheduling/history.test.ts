@@ -72,11 +72,40 @@ describe('the review history', () => {
 
     const other = { ...day, date: '2026-10-24', pageToken: first.nextPageToken };
     expect(await refusal(list(other))).toBe('INVALID_REQUEST page_token');
+    const elsewhere = { ...day, timeZone: 'Asia/Tokyo', pageToken: first.nextPageToken };
+    expect(await refusal(list(elsewhere))).toBe('INVALID_REQUEST page_token');
     expect(await refusal(list({ ...day, materialId: a }))).toBe('INVALID_REQUEST date');
     for (const date of ['2026-02-29', '2026-2-1', '1969-12-31', '9998-01-01', 'x', ''])
       expect(await refusal(list({ ...day, date })), date).toBe('INVALID_REQUEST date');
     for (const timeZone of ['', 'Mars/Olympus'])
       expect(await refusal(list({ ...day, timeZone }))).toBe('INVALID_REQUEST time_zone');
+  });
+
+  test('of one day goes on after a position in it, and begins with its last review after any later position', async () => {
+    const userId = newUserId();
+    const a = await here.create(userId);
+    const times = [
+      '2026-12-07T10:00:00Z',
+      '2026-12-07T20:00:00Z',
+      '2026-12-08T00:00:00Z',
+      '2026-12-08T10:00:00Z',
+    ];
+    for (const [quality, time] of times.entries()) {
+      here.setClock(time);
+      await review(userId, a, quality);
+    }
+    here.setClock(undefined);
+    const from = async (time: string) => {
+      const beforeTime = { seconds: Date.parse(time) / 1000, nanos: 0 };
+      const beforeId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+      const request = { userId, date: '2026-12-07', timeZone: 'UTC', beforeTime, beforeId };
+      return (await here.reviews.listReviews(request, CALL)).reviews.map(({ quality }) => quality);
+    };
+    expect(await from('2026-12-09T00:00:00Z')).toEqual([1, 0]);
+    expect(await from('2026-12-08T00:00:00Z')).toEqual([1, 0]);
+    expect(await from('2026-12-07T20:00:00Z')).toEqual([1, 0]);
+    expect(await from('2026-12-07T19:59:59Z')).toEqual([0]);
+    expect(await from('2026-12-06T10:00:00Z')).toEqual([]);
   });
 
   test('of several materials comes at once, each with where to go on', async () => {
@@ -100,10 +129,52 @@ describe('the review history', () => {
       [a, [3, 2], true],
       [c, [], false],
     ]);
+    // In full, unless a view is asked for.
+    expect(materials[0]?.reviews[0]).toMatchObject({ before: { repetitions: 0 }, after: { repetitions: 1 } });
     const pageToken = materials[2]?.nextPageToken ?? '';
     const rest = await here.reviews.listReviews({ userId, materialId: a, pageToken }, CALL);
     expect(rest.reviews.map(({ quality }) => quality)).toEqual([1]);
   });
+});
+
+test('the previews tell what a review at this moment would leave, grade by grade', async () => {
+  const userId = newUserId();
+  here.setClock('2026-12-07T10:00:00Z');
+  const of = { userId, materialId: await here.create(userId) };
+  here.setClock('2026-12-07T11:00:00Z');
+  const reviewed = await review(userId, of.materialId, 4);
+  here.setClock('2026-12-08T12:00:00Z');
+  const { previews } = await here.reviews.previewReview(of, CALL);
+  const [soon, later] = ['2026-12-09T12:00:00Z', '2026-12-14T12:00:00Z'].map(
+    (time) => Date.parse(time) / 1000,
+  );
+  expect(
+    previews.map(({ quality, schedule }) => [
+      ...[quality, schedule?.easeFactor, schedule?.intervalDays, schedule?.repetitions],
+      schedule?.nextReviewTime?.seconds,
+    ]),
+  ).toEqual([
+    [0, 1.7, 1, 0, soon],
+    [1, 1.96, 1, 0, soon],
+    [2, 2.18, 1, 0, soon],
+    [3, 2.36, 6, 2, later],
+    [4, 2.5, 6, 2, later],
+    [5, 2.6, 6, 2, later],
+  ]);
+  here.setClock(undefined);
+  const { material } = await here.materials.getMaterial(of, CALL);
+  expect(material).toEqual(reviewed.material);
+  for (const missing of [{ materialId: newUserId() }, { materialId: 'x' }, { userId: newUserId() }])
+    expect(await refusal(here.reviews.previewReview({ ...of, ...missing }, CALL))).toBe('NOT_FOUND');
+  expect(await refusal(here.reviews.previewReview({ ...of, userId: 'x' }, CALL))).toBe(
+    'INVALID_REQUEST user_id',
+  );
+});
+
+test.each([{}, { quality: -1 }, { quality: 6 }])('a review with %j for a grade is refused', async (grade) => {
+  const userId = newUserId();
+  const of = { userId, materialId: await here.create(userId) };
+  expect(await refusal(here.reviews.submitReview({ ...of, ...grade }, CALL))).toBe('INVALID_REQUEST quality');
 });
 
 describe('snoozes', () => {
@@ -146,6 +217,16 @@ describe('snoozes', () => {
       'NOT_FOUND',
     );
   });
+});
+
+test('a material that was neither reviewed nor snoozed has an empty history, and one that is not there has none', async () => {
+  const userId = newUserId();
+  const of = { userId, materialId: await here.create(userId) };
+  expect(await here.reviews.listReviews(of, CALL)).toEqual({ reviews: [], nextPageToken: '' });
+  expect(await here.snoozes.listSnoozes(of, CALL)).toEqual({ snoozes: [], nextPageToken: '' });
+  const none = { userId, materialId: newUserId() };
+  expect(await refusal(here.reviews.listReviews(none, CALL))).toBe('NOT_FOUND');
+  expect(await refusal(here.snoozes.listSnoozes(none, CALL))).toBe('NOT_FOUND');
 });
 
 describe('the latest reviews of several users’ materials', () => {
@@ -201,15 +282,17 @@ describe('the latest reviews of several users’ materials', () => {
   test('of more than a thousand rows are to be sent alone', async () => {
     const { userId, materialId } = await graded([1, 2, 3]);
     const materialIds = [...Array.from({ length: 99 }, newUserId), materialId];
-    const requests = [3, 100].map((pageSize) => ({
+    // 100 materials, and one row more than a page of each: 400, 1,000 and 1,100.
+    const requests = [3, 9, 10].map((pageSize) => ({
       userId,
       materialIds,
       pageSize,
       view: 'REVIEW_VIEW_BASIC' as const,
     }));
     const batch = await here.reviews.batchListReviewsOfUsers({ requests }, CALL);
-    expect(toOutcomes(batch)[1]).toBe(SEND_ALONE);
-    for (const list of [batch.responses[0], await here.reviews.batchListReviews(requests[1] ?? {}, CALL)])
+    expect(toOutcomes(batch).map((outcome) => outcome === SEND_ALONE)).toEqual([false, false, true]);
+    const alone = await here.reviews.batchListReviews(requests[2] ?? {}, CALL);
+    for (const list of [batch.responses[0], batch.responses[1], alone])
       expect(list?.materials[99]?.reviews.map(({ revision }) => revision)).toEqual([3, 2, 1]);
   });
 });

@@ -131,6 +131,22 @@ test('the overview keeps how many were due on each day on which they were counte
   ]);
 });
 
+test('a day shows how many were due at its last count', async () => {
+  await createLearner([1]);
+  await count(NOON);
+  await createLearner([1, 1], [NOON]);
+  await count(daysBefore(0, 240));
+  expect((await daysOf()).get('2026-03-31')?.due).toBe(3);
+});
+
+test('the first learner there is has the figures of the day, also where nobody was counted earlier that day', async () => {
+  await count(NOON);
+  expect((await daysOf()).get('2026-03-31')).toEqual({ learners: 0, reviews: 0, recalled: 0, due: 0 });
+  await createLearner([1], [daysBefore(0, 60)]);
+  await count(daysBefore(0, 240));
+  expect((await daysOf()).get('2026-03-31')).toEqual({ learners: 1, reviews: 1, recalled: 1, due: 1 });
+});
+
 test('a day long past keeps its figures in every count that follows', async () => {
   await createLearner([], [daysBefore(10)]);
   await count(NOON);

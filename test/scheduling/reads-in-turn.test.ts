@@ -44,6 +44,9 @@ test('statistics are read three at a time, and each of a user one at a time', as
     await expectWaiting(1);
     asked.push(here.stats.getRetention({ userId, window: window(1) }, CALL).catch(() => {}));
     await expectWaiting(2);
+    for (const _ of MANY)
+      asked.push(here.stats.listHardestMaterials({ userId, window: window(1) }, CALL).catch(() => {}));
+    await expectWaiting(3);
     for (const otherId of MANY) ask(otherId);
     await expectWaiting(3);
   });

@@ -130,16 +130,18 @@ describe('reviews at the same moment', () => {
   });
 });
 
-/** Repositories with a database of its own connections, seen statement by statement. */
-function listen() {
+/** Repositories with a database of its own connections, seen statement by statement. What `lost` names is done, but not answered. */
+function listen(lost?: string) {
   const database = openDatabase({
     ...{ databaseUrl: here.databaseUrl, applicationName: 'test', maxConnections: 4 },
     logger: createLogger('test', 'silent'),
   });
   const names: string[] = [];
-  const query: typeof database.query = (statement) => {
+  const query: typeof database.query = async (statement) => {
     names.push(statement.name ?? '');
-    return database.query(statement);
+    const rows = await database.query<never>(statement);
+    if (statement.name === lost) throw new ServiceError('UNAVAILABLE');
+    return rows;
   };
   return { names, database: { ...database, query } };
 }
@@ -211,8 +213,8 @@ describe('reviews of one and of several', () => {
 });
 
 /** Handlers on a database of their own connections, seen statement by statement. */
-function handlersOf(isDistributed: boolean) {
-  const { names, database } = listen();
+function handlersOf(isDistributed: boolean, lost?: string) {
+  const { names, database } = listen(lost);
   const newId = () => newUserId();
   const handlers = createReviewHandlers({
     database,
@@ -255,6 +257,18 @@ describe('the statements of reviews of one moment', () => {
       learners.map((learner, index) => submit(learner, { requestId: index === 1 ? 'r\u0000' : 'r' })),
     );
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    await close();
+  });
+
+  test('are not made again where it is not known what they did', async () => {
+    const { submit, close } = handlersOf(false, 'apply-review-several');
+    const learners = await makeLearners(3);
+    const outcomes = await Promise.allSettled(learners.map((learner) => submit(learner)));
+    expect(outcomes).toMatchObject(Array(3).fill({ status: 'rejected', reason: { reason: 'UNAVAILABLE' } }));
+    const { rows } = await here.sql.query('SELECT revision FROM scheduling.reviews WHERE user_id = ANY($1)', [
+      learners.map(({ userId }) => userId),
+    ]);
+    expect(rows).toEqual([{ revision: 1 }, { revision: 1 }, { revision: 1 }]);
     await close();
   });
 });

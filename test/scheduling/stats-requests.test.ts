@@ -63,7 +63,9 @@ test('a bad request names its field', async () => {
   }
   const hardest = (fields: { minReviews?: number; pageSize?: number; pageToken?: string }) =>
     refusal(here.stats.listHardestMaterials({ userId, window: { timeZone: 'UTC' }, ...fields }, CALL));
-  expect(await hardest({ minReviews: 1001 })).toBe('INVALID_REQUEST min_reviews');
+  for (const minReviews of [-1, 1001])
+    expect(await hardest({ minReviews })).toBe('INVALID_REQUEST min_reviews');
+  expect(await hardest({ minReviews: 1000 })).toBe('no error');
   expect(await hardest({ pageSize: 101 })).toBe('INVALID_REQUEST page_size');
   expect(await hardest({ pageToken: 'x' })).toBe('INVALID_REQUEST page_token');
 });
@@ -83,4 +85,43 @@ test('the last window that can be asked about is answered', async () => {
   const request = { userId: newUserId(), window: { timeZone: 'America/New_York', asOfTime, days: 366 } };
   const { days } = await here.stats.getForecast(request, CALL);
   expect(days.at(-1)?.date).toBe('9998-12-31');
+});
+
+test('the first instant that can be asked about is answered', async () => {
+  const request = {
+    userId: newUserId(),
+    window: { timeZone: 'UTC', asOfTime: toTimestamp(new Date(0)), days: 2 },
+  };
+  const { days } = await here.stats.getActivity(request, CALL);
+  expect(days.map(({ date }) => date)).toEqual(['1969-12-31', '1970-01-01']);
+});
+
+test('by default a hardest material has at least 3 reviews', async () => {
+  const userId = newUserId();
+  const [two, three] = [material(), material()];
+  const time = '2026-03-30T09:00:00Z';
+  const reviews = [two, two, three, three, three].map((of) => review(of, time, 0));
+  await storeFacts(here.sql, userId, { materials: [two, three], reviews });
+  const { materials } = await here.stats.listHardestMaterials({ userId, window: window(1) }, CALL);
+  expect(materials.map(({ material, count }) => [material?.materialId, count?.reviews])).toEqual([
+    [three.materialId, 3],
+  ]);
+});
+
+test('the pages of the hardest materials all count what the first has counted, whenever they are read', async () => {
+  const userId = newUserId();
+  const [never, always] = [material(), material()];
+  const time = '2026-03-30T09:00:00Z';
+  await storeFacts(here.sql, userId, {
+    materials: [never, always],
+    reviews: [review(never, time, 0), review(always, time, 5)],
+  });
+  const request = { userId, window: { timeZone: 'UTC', days: 1 }, minReviews: 1, pageSize: 1 };
+  here.setClock('2026-03-30T23:59:59Z');
+  const first = await here.stats.listHardestMaterials(request, CALL);
+  here.setClock('2026-03-31T00:00:01Z');
+  const second = await here.stats.listHardestMaterials({ ...request, pageToken: first.nextPageToken }, CALL);
+  here.setClock(undefined);
+  const idsOf = ({ materials }: typeof first) => materials.map(({ material }) => material?.materialId);
+  expect([idsOf(first), idsOf(second)]).toEqual([[never.materialId], [always.materialId]]);
 });

@@ -1,0 +1,161 @@
+// Users and their keys at the edges: what a new one has, addresses that are taken, a hundred at once, tokens of other lists.
+import { randomUUID } from 'node:crypto';
+import { Client } from 'pg';
+import { pino } from 'pino';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { UserEventServiceDefinition } from '../../generated/accounts/v1/UserEventService.ts';
+import { startAccounts } from '../../services/accounts/service.ts';
+import { clientsOf, type GrpcClient } from '../../services/platform/grpc/client.ts';
+import type { GrpcServer } from '../../services/platform/grpc/server.ts';
+import { type AccountsClients, createAccountsClients } from '../../services/programs/keys/clients.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { CALL, refusal } from '../support/scheduling.ts';
+
+const trust = { serviceTokens: [], tls: undefined };
+const lines: object[] = [];
+let nowMs = Date.parse('2026-12-07T10:00:00Z');
+let database: TestDatabase;
+let server: GrpcServer;
+let accounts: AccountsClients;
+let events: GrpcClient<UserEventServiceDefinition>;
+let sql: Client;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  server = await startAccounts({
+    config: {
+      ...{ logLevel: 'silent', shutdownTimeoutMs: 1000, trust, host: '127.0.0.1', port: 0 },
+      ...{ databaseUrl: database.databaseUrl, keysPerHour: 2 },
+      peppers: [{ version: '1', secret: 'o'.repeat(32) }],
+    },
+    logger: pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) }),
+    audit: () => {},
+    now: () => new Date(nowMs),
+  });
+  const target = `127.0.0.1:${server.port}`;
+  accounts = createAccountsClients({ target, trust });
+  events = clientsOf('accounts.v1', { target, trust, caller: 'test', deadlineMs: 5000 })('UserEventService');
+  sql = new Client({ connectionString: database.databaseUrl });
+  await sql.connect();
+});
+afterAll(async () => {
+  events.close();
+  accounts.close();
+  await sql.end();
+  await server.close(500);
+  await database.drop();
+});
+
+const at = (time: string) => ({ seconds: Date.parse(time) / 1000, nanos: 0 });
+async function create(email = `${randomUUID()}@example.com`) {
+  const { user } = await accounts.users.createUser({ email }, CALL);
+  return { userId: user?.userId ?? '', email };
+}
+
+test('a new user is on the free plan in UTC, and each wrong field is refused by its own name', async () => {
+  const { user } = await accounts.users.createUser({ email: 'new@example.com' }, CALL);
+  expect(user).toEqual({
+    userId: user?.userId,
+    ...{ email: 'new@example.com', plan: 'PLAN_FREE', timeZone: 'UTC' },
+    ...{ createTime: at('2026-12-07T10:00:00Z'), updateTime: at('2026-12-07T10:00:00Z') },
+  });
+  const email = 'none@example.com';
+  const wrong = (fields: object) => refusal(accounts.users.createUser({ email, ...fields }, CALL));
+  expect(await wrong({ firstName: 'x'.repeat(101) })).toBe('INVALID_REQUEST first_name');
+  expect(await wrong({ lastName: 'x'.repeat(101) })).toBe('INVALID_REQUEST last_name');
+  expect(await wrong({ plan: 9 })).toBe('INVALID_REQUEST plan');
+  expect(await refusal(accounts.users.findUserByEmail({ email }, CALL))).toBe('NOT_FOUND');
+  expect(await refusal(accounts.users.findUserByEmail({ email: 'a\0' }, CALL))).toBe('NOT_FOUND');
+});
+
+test('a change to an address that another user has is refused and changes nothing; one to the own is none', async () => {
+  const [ada, bea] = [await create(), await create()];
+  const change = { userId: ada.userId, email: bea.email.toUpperCase(), lastName: 'King' };
+  expect(await refusal(accounts.users.updateUser(change, CALL))).toBe('INVALID_REQUEST email');
+  const { user } = await accounts.users.getUser({ userId: ada.userId }, CALL);
+  expect(user).toMatchObject({ email: ada.email, updateTime: at('2026-12-07T10:00:00Z') });
+  expect(user).not.toHaveProperty('lastName');
+  nowMs = Date.parse('2026-12-07T10:00:01Z');
+  const own = { userId: ada.userId, email: ada.email.toUpperCase() };
+  expect((await accounts.users.updateUser(own, CALL)).user).toMatchObject({
+    email: ada.email.toUpperCase(),
+    createTime: at('2026-12-07T10:00:00Z'),
+    updateTime: at('2026-12-07T10:00:01Z'),
+  });
+});
+
+test('a hundred users may be asked for at once', async () => {
+  const { userId, email } = await create();
+  const keys = Array.from({ length: 100 }, (_, index) => (index % 2 === 0 ? { userId } : { email }));
+  const { users } = await accounts.users.batchGetUsers({ keys }, CALL);
+  expect(users.map(({ user }) => user?.userId)).toEqual(Array(100).fill(userId));
+});
+
+test('a page token of changed users or of events is refused with another filter', async () => {
+  const { userId } = await create();
+  await create();
+  const changedSinceTime = at('2026-12-01T00:00:00Z');
+  const changed = (request: object) => accounts.users.listChangedUsers({ pageSize: 1, ...request }, CALL);
+  const ofChanged = { pageToken: (await changed({ changedSinceTime })).nextPageToken };
+  expect(await refusal(changed({ changedSinceTime, ...ofChanged }))).toBe('no error');
+  expect(await refusal(changed({ changedSinceTime: at('2026-12-02T00:00:00Z'), ...ofChanged }))).toBe(
+    'INVALID_REQUEST page_token',
+  );
+  for (const action of ['one', 'two']) await events.recordUserEvent({ userId, action }, CALL);
+  const list = (request: object) => events.listUserEvents({ userId, pageSize: 1, ...request }, CALL);
+  const { nextPageToken: pageToken } = await list({});
+  expect(await refusal(list({ pageToken }))).toBe('no error');
+  for (const other of [
+    { userId: randomUUID() },
+    { kinds: ['USER_EVENT_KIND_OPERATOR'] },
+    { kinds: ['USER_EVENT_KIND_KEY'] },
+    { excludedActions: ['one'] },
+  ])
+    expect(await refusal(list({ ...other, pageToken }))).toBe('INVALID_REQUEST page_token');
+});
+
+test('an event that a program records, naming no person, is listed as of an operator', async () => {
+  const { userId } = await create();
+  await events.recordUserEvent({ userId, action: 'deleteMaterial' }, { ...CALL, caller: 'cleanup' });
+  const of = async (kind: 'USER_EVENT_KIND_KEY' | 'USER_EVENT_KIND_OPERATOR') =>
+    (await events.listUserEvents({ userId, kinds: [kind] }, CALL)).events.map(({ actor }) => actor);
+  expect(await of('USER_EVENT_KIND_OPERATOR')).toEqual(['cleanup']);
+  expect(await of('USER_EVENT_KIND_KEY')).toEqual([]);
+});
+
+test('the deletion of a user is told to every process that keeps keys', async () => {
+  const { userId } = await create();
+  const told: (string | undefined)[] = [];
+  sql.on('notification', ({ payload }) => told.push(payload));
+  await sql.query('LISTEN accounts_revocations');
+  await accounts.users.deleteUser({ userId }, CALL);
+  await expect.poll(() => told).toContain(JSON.stringify({ changedUserId: userId }));
+  await sql.query('UNLISTEN accounts_revocations');
+});
+
+test('the keys of a user who is not there are not listed as none', async () => {
+  expect(await refusal(accounts.apiKeys.listApiKeys({ userId: randomUUID() }, CALL))).toBe('NOT_FOUND');
+});
+
+test('the use of a key is noted again a minute later, to the millisecond', async () => {
+  const { userId } = await create();
+  const { key } = await accounts.apiKeys.createApiKey({ userId }, CALL);
+  const noted = async () => (await accounts.apiKeys.listApiKeys({ userId }, CALL)).apiKeys[0]?.lastUsedTime;
+  for (const time of ['2026-12-07T11:00:00Z', '2026-12-07T11:01:00Z']) {
+    nowMs = Date.parse(time);
+    await accounts.apiKeys.verifyApiKey({ key }, CALL);
+    await expect.poll(noted).toEqual(at(time));
+  }
+});
+
+test('a key whose use cannot be noted is valid all the same, and the log names it', async () => {
+  const { userId } = await create();
+  const { apiKey, key } = await accounts.apiKeys.createApiKey({ userId }, CALL);
+  await sql.query(
+    'ALTER TABLE accounts.api_keys ADD CONSTRAINT unnoted CHECK (last_used_time IS NULL) NOT VALID',
+  );
+  expect((await accounts.apiKeys.verifyApiKey({ key }, CALL)).user?.userId).toBe(userId);
+  const line = { level: 40, msg: 'could not record the use of a key', apiKeyId: apiKey?.apiKeyId };
+  await expect.poll(() => lines).toContainEqual(expect.objectContaining(line));
+  await sql.query('ALTER TABLE accounts.api_keys DROP CONSTRAINT unnoted');
+  expect(JSON.stringify(lines)).not.toContain(key);
+});

@@ -1,0 +1,52 @@
+// Where a service refuses a field, the caller is told its own name for it: that of the argument.
+import { pino } from 'pino';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { startSystem, type TestSystem, type TestUser } from '../support/system.ts';
+
+let system: TestSystem;
+let gateway: TestGateway;
+let user: TestUser;
+beforeAll(async () => {
+  system = await startSystem();
+  gateway = await startTestGateway(system);
+  user = await system.createUser();
+});
+afterAll(async () => {
+  await gateway.stop();
+  await system.stop();
+});
+
+test.each([
+  ['first', 'materials(first: 101) { nodes { id } }'],
+  ['after', 'materials(after: "x") { nodes { id } }'],
+  ['timeZone', 'stats(timeZone: "Mars/Olympus") { activity { currentStreakDays } }'],
+  ['days', 'stats(days: 367) { activity { currentStreakDays } }'],
+  ['asOf', 'stats(asOf: "1969-12-31T23:59:59Z") { activity { currentStreakDays } }'],
+  ['minReviews', 'stats { hardestMaterials(minReviews: 1001) { nodes { material { id } } } }'],
+])('a refused %s of a user is named: %s', async (field, selection) => {
+  const { errors } = await gateway.query(`{ user(id: "${user.userId}") { ${selection} } }`);
+  expect(errors?.map(({ extensions }) => extensions)).toEqual([{ code: 'INVALID_REQUEST', field }]);
+});
+
+test('a refused instant of a snooze is named', async () => {
+  const { errors } = await gateway.query(
+    'mutation ($input: SnoozeMaterialsInput!) { snoozeMaterials(input: $input) { snooze { id } } }',
+    { input: { userId: user.userId, materialIds: [user.userId], snoozeUntil: '2020-01-01T00:00:00Z' } },
+  );
+  expect(errors?.map(({ extensions }) => extensions)).toEqual([
+    { code: 'INVALID_REQUEST', field: 'snoozeUntil' },
+  ]);
+});
+
+test('of several refused arguments each is named, and the first of them in the log', async () => {
+  const requests: object[] = [];
+  const logger = pino({}, { write: (line: string) => void requests.push(JSON.parse(line)) });
+  const telling = await startTestGateway(system, logger);
+  const query =
+    'query ($id: ID, $days: Int, $first: Int) { user(id: $id) { stats(days: $days) { activity { currentStreakDays } } materials(first: $first) { nodes { id } } } }';
+  const { errors } = await telling.query(query, { id: user.userId, days: 'x', first: 'x' });
+  await telling.stop();
+  expect(errors?.map(({ extensions }) => extensions?.field)).toEqual(['days', 'first']);
+  expect(requests).toMatchObject([{ msg: 'request', reason: 'INVALID_REQUEST', field: 'days' }]);
+});

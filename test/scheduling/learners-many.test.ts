@@ -1,0 +1,56 @@
+// More learners than one statement counts: none is left out, and none counted twice, at first and in a later count.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createLogger } from '../../services/platform/logging/logger.ts';
+import { type Database, openDatabase } from '../../services/platform/postgres/database.ts';
+import { countLearners } from '../../services/scheduling/count-learners.ts';
+import { CALL, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+
+let here: TestScheduling;
+let database: Database;
+beforeAll(async () => {
+  here = await startTestScheduling();
+  // So early that the service takes no count for due.
+  here.setClock('2000-01-01T00:00:00Z');
+  database = openDatabase({
+    ...{ databaseUrl: here.databaseUrl, applicationName: 'test', maxConnections: 1 },
+    logger: createLogger('test', 'silent'),
+  });
+  await here.sql.query('TRUNCATE scheduling.overview');
+  await here.sql.query(
+    `INSERT INTO scheduling.materials (user_id, material_id, title, type, ease_factor_hundredths, interval_days,
+       repetitions, next_review_time, create_time, update_time)
+     SELECT gen_random_uuid(), gen_random_uuid(), 'T', 'simple', 250, 1, 1, '2026-03-30Z', '2026-03-01Z', '2026-03-01Z'
+     FROM generate_series(1, 401)`,
+  );
+});
+afterAll(async () => {
+  await database.close();
+  await here.stop();
+});
+
+/** One review of each material. */
+const reviewAll = (revision: number, time: string) =>
+  here.sql.query(
+    `INSERT INTO scheduling.reviews
+     SELECT user_id, material_id, $1, gen_random_uuid(), 4, $2, 250, 1, 1, NULL, 250, 1, 1, $2::timestamptz
+     FROM scheduling.materials`,
+    [revision, time],
+  );
+async function countAsOf(time: string) {
+  expect(await countLearners(database, new Date(time), 0)).toBe(true);
+  const { learners, activeWeek, due, days } = await here.learners.getOverview({}, CALL);
+  return { learners, activeWeek, due, today: days.at(-1) };
+}
+
+test('401 learners are each counted once, at first and after all of them have reviewed', async () => {
+  await reviewAll(1, '2026-03-31T11:00:00Z');
+  expect(await countAsOf('2026-03-31T12:00:00Z')).toEqual({
+    ...{ learners: 401, activeWeek: 401, due: 401 },
+    today: { date: '2026-03-31', learners: 401, reviews: 401, recalled: 401, due: 401 },
+  });
+  await reviewAll(2, '2026-03-31T12:01:00Z');
+  expect(await countAsOf('2026-03-31T12:04:00Z')).toEqual({
+    ...{ learners: 401, activeWeek: 401, due: 401 },
+    today: { date: '2026-03-31', learners: 401, reviews: 802, recalled: 802, due: 401 },
+  });
+});
