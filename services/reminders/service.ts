@@ -12,8 +12,8 @@ import type { RemindersConfig } from './config.ts';
 import { type RemindersCore, startCore } from './core.ts';
 import { startHttpEnd } from './http/http-end.ts';
 
-/** Less than LONGEST_SEND_MS (sending/attempt.ts), after which an attempt is given up. */
-const MAIL_TIMEOUT_MS = 30_000;
+/** With the wait for a connection less than LONGEST_SEND_MS (sending/attempt.ts), after which an attempt is given up. */
+const MAIL_TIMEOUT_MS = 28_000;
 
 /** While one is sent, others are prepared or their outcome is stored. */
 const MAILS_PER_CONNECTION = 3;
