@@ -155,6 +155,14 @@ describe('a mail', () => {
     expect(smtp.received[0]?.mail.text).toContain(`- ${'𝒳'.repeat(119)}…\n`);
   });
 
+  test('is sent to a long address, as accounts stores', async () => {
+    const { smtp, channel } = await start();
+    const label = (length: number) => 'd'.repeat(length);
+    const email = `ada@${[label(60), label(60), label(60), label(47)].join('.')}`;
+    expect(await channel.send(message(), { email })).toEqual({ result: 'sent' });
+    expect(smtp.received[0]?.to).toEqual([email]);
+  });
+
   test.each([
     'ada@example.com\r\nRCPT TO:<eve@example.com>',
     'ada@example.com, eve@example.com',

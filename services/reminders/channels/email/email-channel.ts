@@ -26,7 +26,7 @@ const SILENCE_MS = 30_000;
 const MAX_RESPONSE_BYTES = 16 * 1024;
 
 /** What accounts accepts, and nothing that means something else in SMTP or in a header. */
-const ADDRESS = /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9.-]{1,190}$/;
+const ADDRESS = /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9.-]{1,252}$/;
 
 /** Both kinds of destination get the same mail. `send` never throws. */
 export function createEmailChannel(options: EmailOptions): Channel<EmailAddress> {
