@@ -29,6 +29,9 @@ export type RemindersConfig = DatabaseServiceConfig &
     pushAllowPrivate: boolean;
   };
 
+const ADDRESS = "[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9.-]+";
+const SENDER = new RegExp(`^(?:${ADDRESS}|(?:"[^"<>]*"|[^"<>@]*)\\s*<${ADDRESS}>)$`);
+
 export function readRemindersConfig(reader: EnvironmentReader): RemindersConfig {
   const httpPort = reader.port('REMINDERS_HTTP_PORT', 8090);
   const publicUrl = readUrl(reader, 'PUBLIC_URL') ?? `http://127.0.0.1:${httpPort}`;
@@ -61,6 +64,10 @@ function readMail(reader: EnvironmentReader): Pick<RemindersConfig, 'mail' | 'ma
     );
   if (smtpUrl !== undefined && mailFrom === undefined)
     reader.problem('MAIL_FROM is not set: SMTP_URL needs the address that mails come from');
+  if (mailFrom !== undefined && !SENDER.test(mailFrom))
+    reader.problem(
+      'MAIL_FROM must be an address, with or without a name, such as Reminders <reminders@example.com>',
+    );
   return {
     mail: smtpUrl === undefined ? { mailDir: mailDir ?? '' } : { smtpUrl },
     mailFrom: mailFrom ?? 'reminders@localhost',

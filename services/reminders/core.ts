@@ -10,6 +10,7 @@ import type { Logger } from '../platform/logging/logger.ts';
 import { NO_TELEMETRY, type Telemetry } from '../platform/observability/telemetry.ts';
 import { openServiceDatabase } from '../platform/postgres/service-database.ts';
 import { watchDatabase } from '../platform/postgres/watch-database.ts';
+import type { DatabaseClock } from './clock.ts';
 import type { RemindersConfig } from './config.ts';
 import { createDeliveryHandlers } from './deliveries/deliveries-handlers.ts';
 import { createPeers, type Peers } from './peers.ts';
@@ -43,6 +44,8 @@ type CoreOptions = {
   publicUrl: string;
   logger: Logger;
   now: () => Date;
+  /** Where `now` is the database's clock: what keeps it so. */
+  followClock?: DatabaseClock['follow'];
   /** From 0 to below 1. */
   random: () => number;
   randomBytes: (size: number) => Buffer;
@@ -73,13 +76,16 @@ export async function startCore(options: CoreOptions): Promise<RemindersCore> {
   });
   const peers = createPeers({ ...config, telemetry, logger });
   const closePeerChecks = addPeerChecks('reminders', config, telemetry);
+  let unfollowClock = () => {};
   const closeParts = async () => {
+    unfollowClock();
     closePeerChecks();
     await closeChannels();
     peers.close();
     await database.close();
   };
   try {
+    unfollowClock = (await options.followClock?.(database)) ?? unfollowClock;
     const newId = (time: Date) => uuidV7({ msecs: time.getTime() });
     const dependencies = { ...options, telemetry, database, peers, now, newId, randomBytes };
     const server = await startGrpcServer({

@@ -15,5 +15,5 @@ await runService({
   ],
   // Nobody waits for a reminder as for a response.
   niceness: 10,
-  start: (parts) => startReminders({ ...parts, now: () => new Date() }),
+  start: startReminders,
 });

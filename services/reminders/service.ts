@@ -7,12 +7,13 @@ import { createEmailChannel } from './channels/email/email-channel.ts';
 import { createPushNetwork } from './channels/push/public-address.ts';
 import { createPushChannel } from './channels/push/push-channel.ts';
 import { subscriptionProblem } from './channels/push/subscription.ts';
+import { createDatabaseClock } from './clock.ts';
 import type { RemindersConfig } from './config.ts';
 import { type RemindersCore, startCore } from './core.ts';
 import { startHttpEnd } from './http/http-end.ts';
 
-/** Less than LONGEST_SEND_MS (sending/attempt.ts), after which an attempt is given up. */
-const MAIL_TIMEOUT_MS = 30_000;
+/** With the wait for a connection less than LONGEST_SEND_MS (sending/attempt.ts), after which an attempt is given up. */
+const MAIL_TIMEOUT_MS = 28_000;
 
 /** While one is sent, others are prepared or their outcome is stored. */
 const MAILS_PER_CONNECTION = 3;
@@ -29,10 +30,13 @@ type RemindersService = {
 export async function startReminders(options: {
   config: RemindersConfig;
   logger: Logger;
-  now: () => Date;
+  /** Default: the database's clock. */
+  now?: () => Date;
   telemetry?: Telemetry;
 }): Promise<RemindersService> {
-  const { config, logger, now, telemetry = NO_TELEMETRY } = options;
+  const { config, logger, telemetry = NO_TELEMETRY } = options;
+  const clock = createDatabaseClock(logger);
+  const { now = clock.now } = options;
   const style = { appUrl: config.appUrl, showTitles: config.showTitles };
   const email = createEmailChannel({
     ...style,
@@ -52,6 +56,7 @@ export async function startReminders(options: {
     publicUrl: config.publicUrl,
     logger,
     now,
+    followClock: clock.follow,
     random: Math.random,
     randomBytes,
     telemetry,

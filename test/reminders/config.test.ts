@@ -93,3 +93,23 @@ test('all mistakes are reported at once, without a secret', () => {
     'MAIL_FROM is not set: SMTP_URL needs the address that mails come from',
   ]);
 });
+
+test.each([
+  'Reminders',
+  'Reminders <reminders>',
+  'reminders@',
+  'a@example.com, b@example.com',
+  'Reminders <a@example.com> x',
+  'a b@example.com',
+])('a sender %j is no address', (MAIL_FROM) => {
+  expect(problemsOf({ MAIL_FROM })).toEqual([
+    'MAIL_FROM must be an address, with or without a name, such as Reminders <reminders@example.com>',
+  ]);
+});
+
+test.each(['r@localhost', 'Übung, täglich <r+1@mail.example.com>', '"A, B" <r@example.com>'])(
+  'a sender %j is one',
+  (MAIL_FROM) => {
+    expect(problemsOf({ MAIL_FROM })).toEqual([]);
+  },
+);

@@ -108,3 +108,14 @@ test('changes are read from a minute before the last time, also after the clock 
   await move('UTC', '2026-07-05T11:00:00Z');
   await expect.poll(() => nextTimeOf(userId), SOON).toMatch(/T09:00:00/);
 });
+
+test('a move that accounts stamped with a time years ahead is followed now', async () => {
+  here.setClock('2026-07-06T12:00:00Z');
+  const userId = await here.newUser({ timeZone: 'UTC' });
+  await remindAtNine(userId);
+  await here.sql.query(
+    `UPDATE accounts.users SET time_zone = 'Asia/Tokyo', update_time = '2036-01-01' WHERE user_id = $1`,
+    [userId],
+  );
+  await expect.poll(() => nextTimeOf(userId), SOON).toBe('2026-07-07T00:00:00.000Z');
+});

@@ -47,6 +47,30 @@ describe('e-mail', () => {
     for (const wrong of ['', 'x', token.slice(1), `${token}=`, 'A'.repeat(43)])
       expect(await here.links.switchEmailOff(wrong)).toBe(false);
   });
+
+  test.each(['refused', 'switched off'])(
+    'that is off (%s) is off by the wish of the user who follows the link, since then, and stays so',
+    async (reason) => {
+      here.setClock('2026-07-01T06:00:00Z');
+      const userId = await here.newUser();
+      await here.reminders.setEmailEnabled({ userId, enabled: false }, CALL);
+      const { rows } = await here.sql.query<{ token: Buffer }>(
+        `UPDATE reminders.users SET email_off_reason = $2 WHERE user_id = $1 RETURNING unsubscribe_token AS token`,
+        [userId, reason],
+      );
+      here.setClock('2026-07-01T07:00:00Z');
+      await here.links.switchEmailOff(rows[0]?.token.toString('base64url') ?? '');
+      here.setClock('2026-07-01T08:00:00Z');
+      await here.links.switchEmailOff(rows[0]?.token.toString('base64url') ?? '');
+      await here.reminders.setEmailEnabled({ userId, enabled: false }, CALL);
+      expect(await emailOf(userId)).toEqual({
+        enabled: false,
+        offReason: 'EMAIL_OFF_REASON_UNSUBSCRIBED',
+        offTime: { seconds: Date.parse('2026-07-01T07:00:00Z') / 1000, nanos: 0 },
+      });
+      here.setClock('2026-07-01T06:00:00Z');
+    },
+  );
 });
 
 describe('the calendar', () => {

@@ -163,11 +163,11 @@ async function startGatewayIfOn(
 async function startRemindersIfOn(
   reminders: StartSettings['reminders'],
   places: Peers & { databaseUrl: string },
-  common: { logger: Logger; now: () => Date; telemetry: Telemetry },
+  { logger, telemetry }: { logger: Logger; telemetry: Telemetry },
 ) {
   if (reminders === undefined) return undefined;
   const { startReminders } = await import('../../reminders/service.ts');
-  return startReminders({ config: { ...reminders, ...places }, ...common });
+  return startReminders({ config: { ...reminders, ...places }, logger, telemetry });
 }
 
 type StartDatabase = Pick<EmbeddedPostgres, 'databaseUrl' | 'stop'> &

@@ -52,7 +52,9 @@ export async function moveReminders(
   { database, now }: Pick<Dependencies, 'database' | 'now'>,
   { userId, timeZone, updateTime }: Account,
 ): Promise<void> {
-  const from = new Date(Math.max(updateTime.getTime(), now().getTime() - LATE_AFTER_MS));
+  const nowMs = now().getTime();
+  // Accounts stamps by its machine's clock, which can be ahead.
+  const from = new Date(Math.min(nowMs, Math.max(updateTime.getTime(), nowMs - LATE_AFTER_MS)));
   await database.transaction(async (transaction) => {
     for (const reminder of await lockRemindersElsewhere(transaction, userId, timeZone)) {
       const moved = { ...reminder, timeZone };

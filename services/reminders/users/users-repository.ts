@@ -54,7 +54,13 @@ export async function listUserIds(
   return rows.map(({ userId }) => userId);
 }
 
-/** Switches e-mail off for a reason, or on (null). What is off stays off for its first reason and time. */
+const STAYS_OFF = `u.email_off_reason IS NOT NULL AND $2::text IS NOT NULL
+  AND (u.email_off_reason = 'unsubscribed' OR $2 <> 'unsubscribed')`;
+
+/**
+ * Switches e-mail off for a reason, or on (null). What is off stays off for its first reason and time, unless the user
+ * unsubscribes: whoever switches it on again is to know that this was their wish.
+ */
 export async function setEmailOff(
   db: Queryable,
   userId: string,
@@ -63,8 +69,8 @@ export async function setEmailOff(
   const [user] = await db.query<UserRow>({
     name: 'set-email-off',
     text: `UPDATE reminders.users u
-           SET email_off_time = CASE WHEN $2::text IS NULL THEN NULL ELSE coalesce(u.email_off_time, $3) END,
-               email_off_reason = CASE WHEN $2::text IS NULL THEN NULL ELSE coalesce(u.email_off_reason, $2) END,
+           SET email_off_time = CASE WHEN ${STAYS_OFF} THEN u.email_off_time ELSE $3::timestamptz END,
+               email_off_reason = CASE WHEN ${STAYS_OFF} THEN u.email_off_reason ELSE $2 END,
                email_refusals = CASE WHEN $2::text IS NULL THEN 0 ELSE u.email_refusals END
            WHERE u.user_id = $1 AND u.delete_time IS NULL
            RETURNING ${USER_COLUMNS}`,

@@ -5,6 +5,7 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { simpleParser } from 'mailparser';
 import type { SMTPServerOptions } from 'smtp-server';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -154,6 +155,14 @@ describe('a mail', () => {
     expect(smtp.received[0]?.mail.text).toContain(`- ${'𝒳'.repeat(119)}…\n`);
   });
 
+  test('is sent to a long address, as accounts stores', async () => {
+    const { smtp, channel } = await start();
+    const label = (length: number) => 'd'.repeat(length);
+    const email = `ada@${[label(60), label(60), label(60), label(47)].join('.')}`;
+    expect(await channel.send(message(), { email })).toEqual({ result: 'sent' });
+    expect(smtp.received[0]?.to).toEqual([email]);
+  });
+
   test.each([
     'ada@example.com\r\nRCPT TO:<eve@example.com>',
     'ada@example.com, eve@example.com',
@@ -246,6 +255,38 @@ describe('a server that', () => {
     const { port } = server.address() as AddressInfo;
     const channel = channelTo({ smtpUrl: `smtp://127.0.0.1:${port}` }, { sendTimeoutMs: 300 });
     expect(await channel.send(message(), ADA)).toEqual({ result: 'retry', reason });
+  });
+
+  /** `taken` grows with each mail, `delayMs` after its end. */
+  const takingEach = (delayMs: number, taken: string[]): SMTPServerOptions => ({
+    async onData(stream, _session, callback) {
+      for await (const _ of stream);
+      await sleep(delayMs);
+      taken.push('mail');
+      callback();
+    },
+  });
+
+  test('takes mails slowly gets none twice: what waits long for a connection is not begun', async () => {
+    const taken: string[] = [];
+    const { channel } = await start(takingEach(600, taken), { maxConnections: 1, sendTimeoutMs: 1000 });
+    const results = await Promise.all([1, 2, 3].map(() => channel.send(message(), ADA)));
+    const retry = { result: 'retry', reason: 'The mail server did not answer in time.' };
+    expect(results).toEqual([{ result: 'sent' }, retry, retry]);
+    await sleep(700);
+    expect(taken).toHaveLength(1);
+    expect(await channel.send(message(), ADA)).toEqual({ result: 'sent' });
+  });
+
+  test('has a mail and does not say in time that it takes it gets it again after half an hour', async () => {
+    const taken: string[] = [];
+    const { channel } = await start(takingEach(600, taken), { sendTimeoutMs: 400 });
+    expect(await channel.send(message(), ADA)).toEqual({
+      result: 'retry',
+      reason: 'The mail server got the message, and did not say in time whether it takes it.',
+      retryAfterMs: 1_800_000,
+    });
+    await expect.poll(() => taken).toHaveLength(1);
   });
 
   test('is used over few connections, each for many mails', async () => {

@@ -184,6 +184,16 @@ describe('a push service that answers', () => {
     });
   });
 
+  test('slowly gets none twice: none of the 32 that it is sent at once waits for a connection', async () => {
+    const end = await pushEnd((_request, response) => {
+      setTimeout(() => response.writeHead(201).end(), 1500);
+    });
+    const address = { endpoint: `${end.origin}/`, ...createBrowser().keys };
+    const { send } = channel({ timeoutMs: 2500 });
+    const results = await Promise.all(Array.from({ length: 32 }, () => send(message(), address)));
+    expect(results).toEqual(Array(32).fill({ result: 'sent' }));
+  });
+
   test('with a body without end is cut off', async () => {
     const closed = Promise.withResolvers<void>();
     const endless: RequestListener = (_request, response) => {

@@ -12,13 +12,18 @@ export type SmtpFailure = {
 /** The commands that are about this recipient and this message. A refused login or sender is no fault of theirs. */
 const ABOUT_RECIPIENT = /^(RCPT TO|DATA)\b/;
 
-/** 5xx about the recipient or the message is permanent; all else is temporary. */
-export function toSendResult({
-  code = '',
-  command = '',
-  responseCode,
-  response = '',
-}: SmtpFailure): SendResult {
+/** Such a message may well arrive, and each further one is a double. */
+const UNTOLD_RETRY_MS = 30 * 60_000;
+
+/** 5xx about the recipient or the message is permanent; all else is temporary. `isHandedOver`: the server has the whole message. */
+export function toSendResult(
+  { code = '', command = '', responseCode, response = '' }: SmtpFailure,
+  isHandedOver = false,
+): SendResult {
+  if (isHandedOver && (code === 'EABORT' || code === 'ETIMEDOUT')) {
+    const reason = 'The mail server got the message, and did not say in time whether it takes it.';
+    return { result: 'retry', reason, retryAfterMs: UNTOLD_RETRY_MS };
+  }
   if (code === 'EABORT' || code === 'ETIMEDOUT')
     return { result: 'retry', reason: 'The mail server did not answer in time.' };
   if (responseCode === undefined) {

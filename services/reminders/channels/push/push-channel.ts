@@ -26,7 +26,8 @@ export type PushOptions = {
 
 /** How long the push service keeps a message for a browser that is away; later it would be at the wrong time of day. */
 const TTL_SECONDS = 2 * 3600;
-const MAX_CONNECTIONS_PER_HOST = 16;
+/** As many as a process sends to one host at once: one that is given up after a wait for a connection can arrive, and then again. */
+const MAX_CONNECTIONS_PER_HOST = 32;
 const MAX_RESPONSE_HEAD_BYTES = 8 * 1024;
 /** Of a response body, which nobody reads. */
 const MAX_RESPONSE_BYTES = 16 * 1024;

@@ -1,0 +1,72 @@
+// A reminders process on a machine whose clock is ten years ahead: what it plans, sends and forgets goes by the database's clock.
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { minuteFrom, type Reminding, startReminding, storeUsers } from '../faults/support/reminding.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+const DAY_MS = 86_400_000;
+const SOON = { timeout: 20_000 };
+/** Loaded before the service. */
+const AHEAD = `const real = Date;
+const ahead = ${3650 * DAY_MS};
+globalThis.Date = class extends real {
+  constructor(...given) { super(...(given.length > 0 ? given : [real.now() + ahead])); }
+  static now() { return real.now() + ahead; }
+};`;
+
+const mails = mkdtempSync(join(tmpdir(), 'reminders-'));
+let database: TestDatabase;
+let sql: Client;
+let reminding: Reminding;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  reminding = await startReminding({
+    databaseUrl: database.databaseUrl,
+    replicas: 1,
+    environment: {
+      MAIL_DIR: mails,
+      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(AHEAD)}`,
+    },
+  });
+  sql = new Client({ connectionString: database.databaseUrl });
+  await sql.connect();
+});
+afterAll(async () => {
+  await sql.end();
+  await reminding.stop();
+  await database.drop();
+  rmSync(mails, { recursive: true });
+});
+
+test('a turn that has come is sent, and the next one is tomorrow; one to come waits', async () => {
+  await storeUsers(reminding, { users: 2, dueTime: minuteFrom(600) });
+  await storeUsers(reminding, { users: 2, dueTime: minuteFrom(-2) });
+  await expect.poll(reminding.states, SOON).toEqual({ sent: 2 });
+  const { rows } = await sql.query<{ days: number }>(
+    'SELECT extract(epoch FROM next_time - now())::float / 86400 AS days FROM reminders.reminders',
+  );
+  expect(rows).toHaveLength(4);
+  for (const { days } of rows) expect(days).toBeLessThan(1.01);
+  const [mail = ''] = readdirSync(mails).filter((name) => name.endsWith('.eml'));
+  const [, date = ''] = /^Date: (.*)\r$/m.exec(readFileSync(join(mails, mail), 'utf8')) ?? [];
+  expect(Math.abs(Date.parse(date) - Date.now())).toBeLessThan(60_000);
+});
+
+test('what is 91 days old is forgotten, and what is 89 days old is kept; the log says once what is wrong', async () => {
+  await sql.query(
+    `UPDATE reminders.deliveries d
+     SET create_time = now() - CASE user_id WHEN (SELECT min(user_id::text)::uuid FROM reminders.deliveries)
+       THEN interval '89 days' ELSE interval '91 days' END`,
+  );
+  const [service] = reminding.replicas;
+  await service?.kill();
+  await service?.restart();
+  await expect.poll(reminding.states, SOON).toEqual({ sent: 1 });
+  const warnings = service?.lines().filter(({ msg }) => `${msg}`.includes('clock differs'));
+  expect(warnings?.map(({ differenceSeconds }) => Math.round(Number(differenceSeconds) / 86_400))).toEqual([
+    3650, 3650,
+  ]);
+});
