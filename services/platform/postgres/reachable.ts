@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { oneLine, ServiceError } from '../errors.ts';
 import type { Queryable } from './database.ts';
+import { isUnavailable } from './faults.ts';
 
 /** Waits this long for a database that is still starting. */
 const ANSWER_TIMEOUT_MS = 5000;
@@ -18,7 +19,7 @@ export async function requireReachable(database: Queryable, databaseUrl: string)
       await database.query({ text: 'SELECT 1', values: [] });
       return;
     } catch (error) {
-      const isPassing = error instanceof ServiceError && error.reason === 'UNAVAILABLE';
+      const isPassing = isUnavailable(error instanceof ServiceError ? error.cause : error);
       if (!isPassing || performance.now() > deadline) throw unreachable(databaseUrl, error);
       await sleep(RETRY_MS);
     }
