@@ -25,7 +25,10 @@ export type EnvironmentReader = {
   port(name: string, fallback: number): number;
   optionalPort(name: string): number | undefined;
   oneOf<T extends string>(name: string, allowed: readonly [T, ...T[]], fallback: T): T;
-  /** Secrets separated by commas, each of at least `minLength` characters; problems never contain the values. */
+  /**
+   * Secrets of printable ASCII, separated by commas, without the blanks around each, each of at least `minLength` characters;
+   * problems never contain the values.
+   */
   secrets(name: string, minLength: number): string[];
   /** Adds a problem that involves several variables. */
   problem(text: string): void;
@@ -73,9 +76,16 @@ function createReader(environment: Environment, problems: string[]): Environment
       return found ?? fallback;
     },
     secrets(name, minLength) {
-      const values = text(name)?.split(',') ?? [];
+      const values =
+        text(name)
+          ?.split(',')
+          .map((value) => value.trim()) ?? [];
       if (values.some((value) => value.length < minLength)) {
         problems.push(`each secret in ${name} must have at least ${minLength} characters`);
+      }
+      // They travel in headers; the error of a client that cannot send one contains it.
+      if (!values.every((value) => /^[ -~]*$/.test(value))) {
+        problems.push(`each secret in ${name} must consist of printable ASCII characters`);
       }
       return values;
     },

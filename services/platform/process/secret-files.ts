@@ -18,7 +18,7 @@ export const SECRETS = [
 ] as const;
 
 /**
- * The environment with every secret as NAME alone; one line break at the end of a file is not part of the value. `problems` has a line
+ * The environment with every secret as NAME alone; a byte order mark and one line break at the end of a file are not part of the value. `problems` has a line
  * for each variable at fault, without a value.
  */
 export function readSecretFiles(given: Readonly<Record<string, string | undefined>>) {
@@ -35,7 +35,7 @@ export function readSecretFiles(given: Readonly<Record<string, string | undefine
     try {
       const text = readBeginning(path);
       if (text === undefined) problems.push(`${name}_FILE names a file of more than 64 KiB: ${path}`);
-      else read[name] = text.replace(/\r?\n$/, '');
+      else read[name] = text.replace(/^\uFEFF|\r?\n$/g, '');
     } catch (error) {
       const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
       problems.push(`${name}_FILE names a file that cannot be read${code}: ${path}`);
