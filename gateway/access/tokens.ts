@@ -8,7 +8,7 @@ export type Identity = { name: string; role: Role };
 /** An entry of GATEWAY_TOKENS. */
 export type GatewayToken = Identity & { sha256: Buffer };
 
-const ENTRY = /^([A-Za-z0-9._-]{1,64}):(viewer|operator):(.{32,})$/;
+const ENTRY = /^([A-Za-z0-9._-]{1,64}):(viewer|operator):([ -~]{32,})$/;
 
 const HOW_TO_MAKE_ONE =
   'name:role:token entries separated by commas, role viewer or operator, token of at least 32 characters such as the output of "openssl rand -hex 32"';

@@ -2,6 +2,7 @@
 import type { User } from '../../generated/accounts/v1/User.ts';
 import type { UserKeyInput } from '../../generated/accounts/v1/UserKey.ts';
 import type { ListMaterialsRequestInput } from '../../generated/scheduling/v1/ListMaterialsRequest.ts';
+import { ServiceError } from '../../services/platform/errors.ts';
 import { partsOf } from '../../services/platform/parts.ts';
 import { isUuid } from '../../services/platform/uuid.ts';
 import type { GatewayContext } from '../graphql/context.ts';
@@ -88,24 +89,45 @@ export function inTurn<T>(
   return views.hasLongTexts ? budget.readLongTexts(read) : read();
 }
 
-/** `materialId` empty: all materials. */
-export async function listReviews(
+type OfMaterial = PageRequest & { materialId?: string | null | undefined };
+
+/** Without `materialId` of all materials; of a material that does not exist, none. */
+export function listReviews(
   { budget, clients }: GatewayContext,
   userId: string,
-  request: PageRequest & { materialId: string; date?: string; timeZone?: string },
+  request: OfMaterial & { date?: string; timeZone?: string },
 ): Promise<Page<ReviewNode>> {
-  const { reviews, nextPageToken } = await budget.read(clients.reviews.listReviews, { userId, ...request });
-  return { rows: toNodes(reviews, userId), nextPageToken };
+  return noneOfUnknown(request, async (materialId) => {
+    const asked = { userId, ...request, materialId };
+    const { reviews, nextPageToken } = await budget.read(clients.reviews.listReviews, asked);
+    return { rows: toNodes(reviews, userId), nextPageToken };
+  });
 }
 
-/** `materialId` empty: all materials. */
-export async function listSnoozes(
+/** As `listReviews`. */
+export function listSnoozes(
   { budget, clients }: GatewayContext,
   userId: string,
-  request: PageRequest & { materialId: string },
+  request: OfMaterial,
 ): Promise<Page<SnoozeNode>> {
-  const { snoozes, nextPageToken } = await budget.read(clients.snoozes.listSnoozes, { userId, ...request });
-  return { rows: toNodes(snoozes, userId), nextPageToken };
+  return noneOfUnknown(request, async (materialId) => {
+    const asked = { userId, ...request, materialId };
+    const { snoozes, nextPageToken } = await budget.read(clients.snoozes.listSnoozes, asked);
+    return { rows: toNodes(snoozes, userId), nextPageToken };
+  });
+}
+
+async function noneOfUnknown<T>(
+  { materialId }: OfMaterial,
+  read: (materialId: string) => Promise<Page<T>>,
+): Promise<Page<T>> {
+  const none = { rows: [], nextPageToken: '' };
+  // Scheduling takes an empty one for all.
+  if (materialId === '') return none;
+  return read(materialId ?? '').catch((error: unknown) => {
+    if (error instanceof ServiceError && error.reason === 'NOT_FOUND') return none;
+    throw error;
+  });
 }
 
 function toNodes<M>(messages: readonly M[], userId: string): { userId: string; message: M }[] {

@@ -20,7 +20,7 @@ export async function search(context: GatewayContext, text: string): Promise<Sea
   if (isUuid(asked.toLowerCase())) return withUsers(context, await findById(context, asked.toLowerCase()));
   if (KEY.test(asked)) {
     const keyPrefix = asked.slice(0, PREFIX_CHARACTERS);
-    if (!/^\w+$/.test(keyPrefix)) return [];
+    if (!/^rmk_live_[0-9A-Za-z]*$/.test(keyPrefix)) return [];
     const { apiKeys } = await budget.read(clients.apiKeys.findApiKeys, { keyPrefix, pageSize: MAX_HITS });
     return withUsers(context, apiKeys.map(ofKey));
   }

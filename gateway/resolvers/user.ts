@@ -56,7 +56,7 @@ export const User: UserResolvers = {
     readConnection(page, async (request) => {
       const read = await listReviews(context, userId, {
         ...request,
-        materialId: materialId ?? '',
+        materialId,
         ...(typeof date === 'string' && { date, timeZone }),
       });
       await joinMaterials({ context, info }, rowsBelow(info, info.fieldNodes), read.rows);
@@ -65,7 +65,7 @@ export const User: UserResolvers = {
 
   snoozes: ({ userId }, { materialId, ...page }, context, info) =>
     readConnection(page, async (request) => {
-      const read = await listSnoozes(context, userId, { ...request, materialId: materialId ?? '' });
+      const read = await listSnoozes(context, userId, { ...request, materialId });
       await joinSnoozedMaterials({ context, info }, rowsBelow(info, info.fieldNodes), read.rows);
       return read;
     }),

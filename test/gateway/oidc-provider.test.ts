@@ -47,6 +47,47 @@ describe('discovery', () => {
     await other.stop();
   });
 
+  test('happens again after ten minutes, so that the provider can move, and nobody who is in notices', async () => {
+    vi.useFakeTimers({ toFake: ['performance', 'Date'] });
+    const exp = Math.floor(Date.now() / 1000) + 7200;
+    const inside = await provider.sign({ exp });
+    expect(await gateway.who(inside)).toBe('oidc:vic VIEWER');
+    const next = await newKey('next');
+    provider.answer(DISCOVERY, json({ ...provider.discovery, jwks_uri: `${provider.origin}/moved` }));
+    provider.answer('/keys', json({}, 404));
+    provider.answer('/moved', json({ keys: [provider.key.jwk, next.jwk] }));
+    vi.advanceTimersByTime(599_000);
+    expect(await gateway.who(inside)).toBe('oidc:vic VIEWER');
+    vi.advanceTimersByTime(2000);
+    expect(await gateway.who(inside)).toBe('oidc:vic VIEWER');
+    expect(await gateway.who(await provider.sign({ sub: 'olga', exp }, next))).toBe('oidc:olga VIEWER');
+    expect(await gateway.who(inside)).toBe('oidc:vic VIEWER');
+    expect(provider.asked).toEqual([DISCOVERY, '/keys', DISCOVERY, '/moved']);
+    expect(logged()).toEqual([]);
+  });
+
+  test('happens again after keys that cannot be fetched', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    provider.answer('/keys', json({}, 404));
+    expect(await gateway.who(await provider.sign())).toBe(AWAY);
+    provider.answer(DISCOVERY, json({ ...provider.discovery, jwks_uri: `${provider.origin}/moved` }));
+    provider.answer('/moved', json({ keys: [provider.key.jwk] }));
+    vi.advanceTimersByTime(5000);
+    expect(await gateway.who(await provider.sign())).toBe('oidc:vic VIEWER');
+  });
+
+  test('that fails then leaves the addresses as they were', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    const { body } = await gateway.settings();
+    provider.answer(DISCOVERY, json({}, 503));
+    vi.advanceTimersByTime(600_000);
+    expect([await gateway.settings(), await gateway.settings()]).toMatchObject(
+      Array(2).fill({ status: 200, body }),
+    );
+    expect(provider.asked).toEqual([DISCOVERY, DISCOVERY]);
+    expect(logged()).toEqual([['discovery answers 503', LOGGED]]);
+  });
+
   test.each<[string, (own: ScriptedProvider) => Parameters<ScriptedProvider['answer']>[1], string]>([
     ['fails', ({ discovery }) => json(discovery, 500), 'discovery answers 500'],
     [

@@ -109,6 +109,22 @@ describe('the number of RPCs', () => {
   });
 });
 
+test.each(['00000000-0000-7000-8000-000000000000', 'nothing', ''])(
+  'reviews and snoozes of the material "%s", which does not exist, are none, and the rest of the user is there',
+  async (materialId) => {
+    const { userId, ids } = await learner(1);
+    await gateway.query(REVIEW, { input: { userId, materialId: ids[0], quality: 4 } });
+    const lists = 'reviews(materialId: $of) { nodes { quality } } snoozes(materialId: $of) { nodes { id } }';
+    const query = `query ($id: ID, $of: ID) { user(id: $id) { id ${lists} } }`;
+    const none = { nodes: [] };
+    expect(await gateway.query(query, { id: userId, of: materialId })).toMatchObject({
+      data: { user: { id: userId, reviews: none, snoozes: none } },
+    });
+    const { data } = await gateway.query(query, { id: userId, of: null });
+    expect(data.user.reviews.nodes).toEqual([{ quality: 4 }]);
+  },
+);
+
 describe('a connection', () => {
   const PAGE = `query ($id: ID, $first: Int, $after: String) { user(id: $id) { materials(first: $first, after: $after) {
     edges { cursor node { title } } nodes { title } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } } }`;

@@ -79,7 +79,7 @@ describe('a key', () => {
   });
 
   test('that nobody can have is asked of nobody', async () => {
-    for (const text of ['rmk_live_abc-def', 'rmk_live_%', `rmk_live_ ${user.key}`])
+    for (const text of ['rmk_live_abc-def', 'rmk_live_a_b', 'rmk_live_%', `rmk_live_ ${user.key}`])
       expect(await gateway.rpcsOf(async () => expect(await search(text)).toEqual([])), text).toEqual([]);
     const rpcs = await gateway.rpcsOf(async () => expect(await search('rmk_live_00000000')).toEqual([]));
     expect(rpcs).toEqual(['findApiKeys']);

@@ -276,6 +276,13 @@ describe('a secret in a file', () => {
     }
   });
 
+  test('loses the byte order mark that Windows puts before it', () => {
+    const path = file('mark', `\uFEFF1:${SECRET}\r\n`);
+    expect(accounts({ KEY_PEPPER: '', KEY_PEPPER_FILE: path }).peppers).toEqual([
+      { version: '1', secret: SECRET },
+    ]);
+  });
+
   test('is refused beside the variable, and where it cannot be read, without its value', () => {
     const path = file('both', SECRET);
     expect(problemsOf(() => rest({ SERVICE_TOKEN: SECRET, SERVICE_TOKEN_FILE: path }))).toEqual([
@@ -340,6 +347,19 @@ describe('SERVICE_TOKEN', () => {
       expect(read({ SERVICE_TOKEN: both }).trust.serviceTokens).toEqual(['n'.repeat(32), 'o'.repeat(40)]);
   });
 
+  test('has no blanks around each, which a list and the end of a file may have', () => {
+    const [one, other] = ['n'.repeat(32), `o${' '.repeat(30)}o`];
+    expect(rest({ SERVICE_TOKEN: ` ${one}, ${other}\n\n` }).trust.serviceTokens).toEqual([one, other]);
+  });
+
+  test.each(['é', '\u0001', '\n', '\uffff'])(
+    'is refused with %j in it, which no header can hold',
+    (character) => {
+      const problems = problemsOf(() => rest({ SERVICE_TOKEN: `${SECRET},${SECRET}${character}${SECRET}` }));
+      expect(problems).toEqual(['each secret in SERVICE_TOKEN must consist of printable ASCII characters']);
+    },
+  );
+
   test.each([
     ['a short one', 's'.repeat(31)],
     ['a short one behind a long one', `${SECRET},short`],
@@ -365,6 +385,7 @@ describe('GATEWAY_TOKENS', () => {
   test.each([
     ['a token of 31 characters', `ann:viewer:${'s'.repeat(31)}`],
     ['a second entry that is bad', `ann:viewer:${SECRET},bob:viewer:`],
+    ['a token that no header can hold', `ann:viewer:${SECRET}é`],
     ['a comma at the end', `ann:viewer:${SECRET},`],
     ['a name of 65 characters', `${'n'.repeat(65)}:viewer:${SECRET}`],
     ['no name', `:viewer:${SECRET}`],

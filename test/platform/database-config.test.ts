@@ -1,7 +1,11 @@
 // The hosts of DATABASE_URL.
 import { expect, test } from 'vitest';
-import { readEnvironment } from '../../services/platform/process/config.ts';
-import { readDatabasePlace, urlsOfHosts } from '../../services/platform/process/database-config.ts';
+import { type EnvironmentReader, readEnvironment } from '../../services/platform/process/config.ts';
+import {
+  readDatabasePlace,
+  readSessionUrl,
+  urlsOfHosts,
+} from '../../services/platform/process/database-config.ts';
 
 const place = (DATABASE_URL: string) =>
   readEnvironment({ DATABASE_URL }, (reader) => readDatabasePlace(reader, 'materials'));
@@ -27,3 +31,28 @@ test('a host that is none is named as a fault, without the password', () => {
     /^(?!.*secret)[\s\S]*DATABASE_URL must be a URL/,
   );
 });
+
+test('blanks around a URL, as at the end of a file, are no part of it', () => {
+  const environment = {
+    DATABASE_URL: ' postgres://u:secret@one/db\n',
+    DATABASE_SESSION_URL: ' postgres://u@two/db\n',
+  };
+  const read = <T>(how: (reader: EnvironmentReader) => T) => readEnvironment(environment, how);
+  expect(read((reader) => readDatabasePlace(reader, 'materials'))).toMatchObject({
+    databaseUrl: 'postgres://u:secret@one/db',
+    databaseSessionUrl: 'postgres://u@two/db',
+  });
+  expect(read((reader) => readSessionUrl(reader, 'it'))).toBe('postgres://u@two/db');
+});
+
+test.each(['secret@one/db', 'https://u:secret@one/db', 'postgres://u:secret#@one/db'])(
+  'a DATABASE_SESSION_URL that is none is named as a fault, without the password',
+  (url) => {
+    for (const read of [readDatabasePlace, readSessionUrl])
+      expect(() =>
+        readEnvironment({ DATABASE_URL: 'postgres://one/db', DATABASE_SESSION_URL: url }, (reader) =>
+          read(reader, 'it'),
+        ),
+      ).toThrow(/^(?!.*secret)[\s\S]*DATABASE_SESSION_URL must be a URL/);
+  },
+);

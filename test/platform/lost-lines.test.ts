@@ -1,9 +1,10 @@
-// Log lines that cannot be written: they are lost, and the process goes on, within its memory, and ends when it wants to.
+// Log and audit lines that cannot be written: they are lost, and the process goes on, within its memory, and ends when it wants to.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 
 const PROGRAM = join(import.meta.dirname, 'fixtures/many-lines.ts');
@@ -12,12 +13,26 @@ const MEMORY = '--max-old-space-size=64';
 
 test.runIf(existsSync('/dev/full'))('a full disk ends no process and holds none up', async () => {
   const full = await open('/dev/full', 'w');
-  const child = spawn(process.execPath, [MEMORY, PROGRAM], { stdio: ['ignore', 'ignore', full.fd] });
-  expect(await once(child, 'exit')).toEqual([3, null]);
+  const child = spawn(process.execPath, [MEMORY, PROGRAM], { stdio: ['ignore', 'pipe', full.fd] });
+  expect(await Promise.all([child.stdout && text(child.stdout), once(child, 'exit')])).toEqual([
+    'cannot be written (ENOSPC)\n',
+    [3, null],
+  ]);
   await full.close();
 });
 
 test('a reader that has stalled ends no process and holds none up', async () => {
-  const child = spawn(process.execPath, [MEMORY, PROGRAM], { stdio: ['ignore', 'ignore', 'pipe'] });
-  expect(await once(child, 'exit')).toEqual([3, null]);
+  const child = spawn(process.execPath, [MEMORY, PROGRAM], { stdio: ['ignore', 'pipe', 'pipe'] });
+  expect(await Promise.all([text(child.stdout), once(child, 'exit')])).toEqual([
+    'nobody reads it\n',
+    [3, null],
+  ]);
+});
+
+test('all audit lines are written where they are read', async () => {
+  const child = spawn(process.execPath, [PROGRAM, '100'], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const [said, lines] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
+  expect(said).toBe('undefined\n');
+  const audited = lines.split('\n').filter((line) => line.includes('"audit":true'));
+  expect(audited.map((line) => Number(JSON.parse(line).requestId))).toEqual([...Array(100).keys()]);
 });

@@ -7,7 +7,7 @@ import { startGateway } from '../../gateway/service.ts';
 import { readEnvironment } from '../../services/platform/process/config.ts';
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
-export type Path = '/.well-known/openid-configuration' | '/keys' | '/token';
+export type Path = '/.well-known/openid-configuration' | '/keys' | '/moved' | '/token';
 export type ScriptedProvider = Awaited<ReturnType<typeof startScriptedProvider>>;
 
 export const CLIENT = 'srs-dashboard';

@@ -98,6 +98,7 @@ describe('npm start', () => {
     expect([ready, checks.map(({ name }) => name)]).toEqual([
       true,
       [
+        'process/log',
         ...['accounts/database', 'accounts/migrations', 'accounts/revocations'],
         ...['scheduling/database', 'scheduling/migrations'],
         ...['rest/revocations', 'rest/scheduling', 'rest/accounts'],

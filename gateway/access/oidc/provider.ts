@@ -1,5 +1,12 @@
 // The OpenID provider as the gateway sees it: its addresses, found by discovery, and its public keys.
-import { createLocalJWKSet, createRemoteJWKSet, customFetch, errors, type JWTVerifyGetKey } from 'jose';
+import {
+  createLocalJWKSet,
+  createRemoteJWKSet,
+  customFetch,
+  errors,
+  type JSONWebKeySet,
+  type JWTVerifyGetKey,
+} from 'jose';
 import { ServiceError, toError } from '../../../services/platform/errors.ts';
 import type { Logger } from '../../../services/platform/logging/logger.ts';
 import { fetchFromProvider } from './provider-fetch.ts';
@@ -7,8 +14,8 @@ import { isProviderUrl } from './settings.ts';
 
 /** After a failure the provider is left alone for this long. */
 const PAUSE_MS = 5000;
-/** Keys are fetched again after this long, so that a key the provider has withdrawn ends here too. */
-const KEYS_MAX_AGE_MS = 600_000;
+/** Addresses and keys are fetched again after this long, so that a key the provider has withdrawn ends here too. */
+const MAX_AGE_MS = 600_000;
 
 type ProviderAddresses = { authorization: string; token: string; keys: string };
 
@@ -26,8 +33,11 @@ type RemoteKeys = ReturnType<typeof createRemoteJWKSet>;
 
 /** Asks nothing of the provider until the first token comes. `nowMs` is a monotonic clock. */
 export function createOidcProvider(issuer: string, logger: Logger, nowMs: () => number): OidcProvider {
-  let found: Promise<ProviderAddresses> | undefined;
-  let remote: RemoteKeys | undefined;
+  let known: ProviderAddresses | undefined;
+  let discovery: Promise<ProviderAddresses> | undefined;
+  let discoverAgainAtMs = Number.NEGATIVE_INFINITY;
+  let remote: { address: string; keys: RemoteKeys } | undefined;
+  let lastKeys: JSONWebKeySet | undefined;
   let askAgainAtMs = Number.NEGATIVE_INFINITY;
 
   /** Runs a request to the provider; a failure is logged once a pause. */
@@ -37,6 +47,8 @@ export function createOidcProvider(issuer: string, logger: Logger, nowMs: () => 
       return await request();
     } catch (error) {
       if (isAboutToken(error)) throw error;
+      // The provider may have moved.
+      discoverAgainAtMs = Number.NEGATIVE_INFINITY;
       if (nowMs() >= askAgainAtMs) {
         askAgainAtMs = nowMs() + PAUSE_MS;
         const reason = toError(error).message;
@@ -45,30 +57,44 @@ export function createOidcProvider(issuer: string, logger: Logger, nowMs: () => 
       throw new ServiceError('UNAVAILABLE', { cause: error });
     }
   }
-  const addresses = () =>
-    ask(() => {
-      found ??= discover(issuer).catch((error: unknown) => {
-        found = undefined;
-        throw error;
+  /** Those known so far do while the provider does not answer. */
+  async function addresses(): Promise<ProviderAddresses> {
+    if (known !== undefined && nowMs() < discoverAgainAtMs) return known;
+    try {
+      known = await ask(() => {
+        discovery ??= discover(issuer).finally(() => {
+          discovery = undefined;
+        });
+        return discovery;
       });
-      return found;
-    });
+      discoverAgainAtMs = nowMs() + MAX_AGE_MS;
+    } catch (error) {
+      if (known === undefined) throw error;
+    }
+    return known;
+  }
   async function currentKeys(): Promise<RemoteKeys> {
-    const { keys } = await addresses();
-    remote ??= createRemoteJWKSet(new URL(keys), {
-      cacheMaxAge: KEYS_MAX_AGE_MS,
+    const { keys: address } = await addresses();
+    if (remote?.address === address) return remote.keys;
+    lastKeys = remote?.keys.jwks() ?? lastKeys;
+    const keys = createRemoteJWKSet(new URL(address), {
+      cacheMaxAge: MAX_AGE_MS,
       [customFetch]: fetchFromProvider,
     });
-    return remote;
+    remote = { address, keys };
+    return keys;
+  }
+  async function renewKeys(): Promise<void> {
+    const { reload } = await currentKeys();
+    await ask(reload);
   }
   return {
     addresses,
     keysFor: (isAlreadyIn) => async (header, token) => {
-      const last = remote?.jwks();
-      if (isAlreadyIn && remote && last) {
-        const { fresh, reload } = remote;
+      const last = remote?.keys.jwks() ?? lastKeys;
+      if (isAlreadyIn && last) {
         // Nobody who is in waits for the provider.
-        if (!fresh) void ask(reload).catch(() => undefined);
+        if (!remote?.keys.fresh) void renewKeys().catch(() => undefined);
         return createLocalJWKSet(last)(header, token);
       }
       const keys = await currentKeys();

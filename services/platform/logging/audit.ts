@@ -1,5 +1,6 @@
 // The audit log: who changed what. Independent of the log level; never contains a key, a title or content.
-import { type DestinationStream, destination, pino } from 'pino';
+import { type DestinationStream, pino } from 'pino';
+import { standardErrorLines } from './lines.ts';
 
 export type AuditEntry = {
   /** The action, done or refused, such as "createApiKey". */
@@ -15,11 +16,11 @@ export type AuditEntry = {
 
 export type Audit = (entry: AuditEntry) => void;
 
-/** `name` is the program's name. Lines go to `stream` as JSON with `"audit":true`; default: standard error, synchronously. */
-export function createAudit(
-  name: string,
-  stream: DestinationStream = destination({ fd: 2, sync: true }),
-): Audit {
+/**
+ * `name` is the program's name. Lines go to `stream` as JSON with `"audit":true`; default: standard error. What they tell of is done,
+ * so one that cannot be written fails nothing.
+ */
+export function createAudit(name: string, stream: DestinationStream = standardErrorLines()): Audit {
   const lines = pino({ name, level: 'info', base: { name, audit: true } }, stream);
   return ({ targets, ...entry }) => lines.info({ ...entry, ...targets });
 }

@@ -1,7 +1,7 @@
 // Creates the process's logger on standard error: JSON lines, or readable lines on a terminal. Frequent refusals are sampled.
 import { type DestinationStream, type Logger, multistream, pino } from 'pino';
 import type { LogLevel } from '../process/common-config.ts';
-import { openLines } from './lines.ts';
+import { standardErrorLines } from './lines.ts';
 import { createLogView } from './log-view.ts';
 
 export type { Logger };
@@ -10,7 +10,7 @@ export type { Logger };
 export function createLogger(
   name: string,
   level: LogLevel,
-  stream: DestinationStream = process.stderr.isTTY ? terminal() : openLines({ fd: 2, sync: false }),
+  stream: DestinationStream = process.stderr.isTTY ? terminal() : standardErrorLines(),
 ): Logger {
   return pino({ name, level, base: { name } }, stream);
 }

@@ -1,5 +1,6 @@
 // Health, metrics and traces of a process. Each is loaded only if the environment enables it.
 
+import { whyLinesWait } from '../logging/lines.ts';
 import type { Logger } from '../logging/logger.ts';
 import type { EnvironmentReader } from '../process/config.ts';
 import { type Metrics, NO_METRICS } from './metrics.ts';
@@ -60,6 +61,13 @@ export async function startTelemetry(options: {
 }): Promise<ProcessTelemetry> {
   const { config, name, logger } = options;
   const readiness = createReadiness();
+  readiness.add({
+    name: 'process/log',
+    find() {
+      const reason = whyLinesWait();
+      return reason === undefined ? { state: 'ok' } : { state: 'degraded', reason };
+    },
+  });
   const ops = await startOps(config.ops, readiness, logger);
   const tracing = await startTracing(config.traceEndpoint, name, logger);
   return {

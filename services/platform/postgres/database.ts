@@ -5,6 +5,7 @@ import { fromPostgresText } from '../instants.ts';
 import type { Logger } from '../logging/logger.ts';
 import { NO_TELEMETRY, type Telemetry } from '../observability/telemetry.ts';
 import { closeAbandoned, StatementTimeout, send } from './abandoned-statements.ts';
+import { connect, watchConnections } from './connection.ts';
 import { CONNECTION_OPTIONS, NODE_OPTIONS } from './connection-settings.ts';
 import { asServiceError, connectionFault, withoutClient } from './faults.ts';
 import { measurePool } from './pool-metrics.ts';
@@ -30,6 +31,8 @@ export type Database = Queryable & {
   transaction<T>(work: (connection: Queryable) => Promise<T>, options?: TransactionOptions): Promise<T>;
   /** Number of successful statements so far; while it rises, a health check need not query. */
   answers(): number;
+  /** The code with which PostgreSQL refused a new connection, as after a new password; undefined once it accepts one again. */
+  refusal(): string | undefined;
   /** From now on, the faults of a connection are those of a session of a Citus coordinator. */
   expectNodes(): void;
   close(): Promise<void>;
@@ -58,7 +61,7 @@ const ANSWER_MARGIN_MS = 500;
 /**
  * Opens a pool, which connects on first use. Time-outs: lock 0.5 s, statement 1.5 s, idle transaction 3 s, free connection
  * 0.75 s. A statement without a response after 2 s is cancelled, and its connection closed.
- * Statements throw ServiceError UNAVAILABLE if the database is unreachable or overloaded, else pg's own error.
+ * Statements throw ServiceError UNAVAILABLE if they get no connection, or the database is overloaded; else pg's own error.
  */
 export function openDatabase(options: DatabaseOptions): Database {
   const { applicationName, logger, prepares = true, isNode = false, telemetry = NO_TELEMETRY } = options;
@@ -79,8 +82,9 @@ export function openDatabase(options: DatabaseOptions): Database {
     // PostgreSQL may end a connection while the pool is closing it.
     if (!closing.signal.aborted) logger.warn({ err: withoutClient(error) }, 'idle database connection lost');
   });
-  pool.on('connect', (client) => client.on('error', () => {}));
-  const watch = { answers: 0, applicationName, prepares, hasNodes: isNode, tracing: telemetry.tracing };
+  const { tracing } = telemetry;
+  const watch: Watch = { answers: 0, applicationName, prepares, hasNodes: isNode, tracing };
+  watchConnections(pool, watch);
   const giveBack = (client: PoolClient, fault?: unknown) => {
     if (fault instanceof StatementTimeout)
       void closeAbandoned(client, fault, { config, closing: closing.signal });
@@ -92,6 +96,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     query: (statement) => runOnPool(use, statement),
     transaction: (work, transactionOptions = {}) => transaction(use, work, transactionOptions),
     answers: () => watch.answers,
+    refusal: () => watch.refusal,
     expectNodes() {
       watch.hasNodes = true;
     },
@@ -102,23 +107,24 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
 }
 
-type StatementWatch = {
+type Watch = {
   answers: number;
   applicationName: string;
   prepares: boolean;
   hasNodes: boolean;
+  refusal?: string;
   tracing: Telemetry['tracing'];
 };
 
 type PoolUse = {
   pool: Pool;
-  watch: StatementWatch;
+  watch: Watch;
   /** Returns a connection to the pool, or closes it after a fault and frees its slot. */
   giveBack(client: PoolClient, fault?: unknown): void;
 };
 
 async function runOnPool<R>({ pool, watch, giveBack }: PoolUse, statement: Statement): Promise<R[]> {
-  const client = await connect(pool);
+  const client = await connect(pool, watch);
   try {
     const rows = await run<R>(client, statement, watch);
     giveBack(client);
@@ -132,7 +138,7 @@ async function runOnPool<R>({ pool, watch, giveBack }: PoolUse, statement: State
 async function run<R>(
   client: PoolClient,
   { text, values, name }: Statement,
-  watch: StatementWatch,
+  watch: Watch,
   timeoutMs?: number,
 ): Promise<R[]> {
   // The text contains no values: they are parameters, and are not traced.
@@ -155,20 +161,12 @@ async function run<R>(
   }
 }
 
-/** The pool ties a request to the connection that it opens. If that takes too long, one that is idle meanwhile will do. */
-async function connect(pool: Pool): Promise<PoolClient> {
-  return pool.connect().catch((error: unknown) => {
-    if (pool.idleCount > 0) return connect(pool);
-    throw asServiceError(error);
-  });
-}
-
 async function transaction<T>(
   { pool, watch, giveBack }: PoolUse,
   work: (connection: Queryable) => Promise<T>,
   { statementTimeoutMs }: TransactionOptions,
 ): Promise<T> {
-  const client = await connect(pool);
+  const client = await connect(pool, watch);
   const timeoutMs = statementTimeoutMs && statementTimeoutMs + ANSWER_MARGIN_MS;
   try {
     await run(client, { text: 'BEGIN', values: [] }, watch);

@@ -61,8 +61,9 @@ export function withoutClient(error: Error): Error {
   return error;
 }
 
-function codeOf(error: Error): string {
-  return 'code' in error && typeof error.code === 'string' ? error.code : '';
+/** Of Node or PostgreSQL; empty without one. */
+export function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
 /** Whether `error` is a unique violation (SQLSTATE 23505). */

@@ -1,7 +1,8 @@
 // Explains why a database cannot be used at all: host, port, user, password or name.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { errorCode, hasReason, oneLine, ServiceError } from '../errors.ts';
+import { errorCode, oneLine, ServiceError } from '../errors.ts';
 import type { Queryable } from './database.ts';
+import { isUnavailable } from './faults.ts';
 
 /** Waits this long for a database that is still starting. */
 const ANSWER_TIMEOUT_MS = 5000;
@@ -18,7 +19,7 @@ export async function requireReachable(database: Queryable, databaseUrl: string)
       await database.query({ text: 'SELECT 1', values: [] });
       return;
     } catch (error) {
-      const isPassing = hasReason(error, 'UNAVAILABLE');
+      const isPassing = isUnavailable(error instanceof ServiceError ? error.cause : error);
       if (!isPassing || performance.now() > deadline) throw unreachable(databaseUrl, error);
       await sleep(RETRY_MS);
     }

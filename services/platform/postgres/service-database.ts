@@ -59,7 +59,9 @@ function addDatabaseChecks(
     name: `${schema.schema}/database`,
     async find() {
       await database.query({ text: 'SELECT 1', values: [] });
-      return { state: 'ok' };
+      const refusal = database.refusal();
+      if (refusal === undefined) return { state: 'ok' };
+      return { state: 'degraded', reason: `new connections are refused (${refusal})` };
     },
   });
   readiness.add({

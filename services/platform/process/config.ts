@@ -27,7 +27,10 @@ export type EnvironmentReader = {
   /** Whether a variable is on; it must be "on" or "off". */
   isOn(name: string, fallback?: 'on' | 'off'): boolean;
   oneOf<T extends string>(name: string, allowed: readonly [T, ...T[]], fallback: T): T;
-  /** Secrets separated by commas, each of at least `minLength` characters; problems never contain the values. */
+  /**
+   * Secrets of printable ASCII, separated by commas, without the blanks around each, each of at least `minLength` characters;
+   * problems never contain the values.
+   */
   secrets(name: string, minLength: number): string[];
   /** Adds a problem that involves several variables. */
   problem(text: string): void;
@@ -77,9 +80,16 @@ function createReader(environment: Environment, problems: string[]): Environment
     isOn: (name, fallback = 'on') => oneOf(name, ['on', 'off'], fallback) === 'on',
     oneOf,
     secrets(name, minLength) {
-      const values = text(name)?.split(',') ?? [];
+      const values =
+        text(name)
+          ?.split(',')
+          .map((value) => value.trim()) ?? [];
       if (values.some((value) => value.length < minLength)) {
         problems.push(`each secret in ${name} must have at least ${minLength} characters`);
+      }
+      // They travel in headers; the error of a client that cannot send one contains it.
+      if (!values.every((value) => /^[ -~]*$/.test(value))) {
+        problems.push(`each secret in ${name} must consist of printable ASCII characters`);
       }
       return values;
     },

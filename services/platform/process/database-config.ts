@@ -13,22 +13,29 @@ export type DatabasePlace = {
 /** `keeps` says what a service keeps in the database. */
 export function readDatabasePlace(reader: EnvironmentReader, keeps: string): DatabasePlace {
   const [databaseUrl = '', ...otherHostUrls] = readDatabaseUrls(reader, `the PostgreSQL to keep ${keeps} in`);
-  return { databaseUrl, databaseSessionUrl: reader.text('DATABASE_SESSION_URL'), otherHostUrls };
+  return { databaseUrl, databaseSessionUrl: readUrls(reader, 'DATABASE_SESSION_URL')[0], otherHostUrls };
 }
 
 /** DATABASE_SESSION_URL, else the first host of DATABASE_URL: for programs that need a session of PostgreSQL. */
 export const readSessionUrl = (reader: EnvironmentReader, purpose: string): string =>
-  reader.text('DATABASE_SESSION_URL') ?? readDatabaseUrls(reader, purpose)[0] ?? '';
+  readUrls(reader, 'DATABASE_SESSION_URL')[0] ?? readDatabaseUrls(reader, purpose)[0] ?? '';
 
-/** A URL for each host of DATABASE_URL. It may contain a password, so a problem does not repeat it. `purpose` says what it is for. */
+/** A URL for each host of DATABASE_URL. `purpose` says what it is for. */
 function readDatabaseUrls(reader: EnvironmentReader, purpose: string): string[] {
-  const text = reader.required('DATABASE_URL', `${purpose}, as postgres://user:password@host:5432/name`);
+  reader.required('DATABASE_URL', `${purpose}, as postgres://user:password@host:5432/name`);
+  return readUrls(reader, 'DATABASE_URL');
+}
+
+/** A URL for each host; pg takes one with a blank before it for a name. It may contain a password, so a problem does not repeat it. */
+function readUrls(reader: EnvironmentReader, name: string): string[] {
+  const text = reader.text(name)?.trim();
+  if (text === undefined) return [];
   const urls = urlsOfHosts(text);
   const isUrl = (url: string) =>
     URL.canParse(url) && /^(postgres|postgresql|socket):$/.test(new URL(url).protocol);
-  if (text !== '' && !urls.every(isUrl) && !text.startsWith('/'))
+  if (!urls.every(isUrl) && !text.startsWith('/'))
     reader.problem(
-      'DATABASE_URL must be a URL such as postgres://user:password@host:5432/name, special characters in the password percent-encoded',
+      `${name} must be a URL such as postgres://user:password@host:5432/name, special characters in the password percent-encoded`,
     );
   return urls;
 }

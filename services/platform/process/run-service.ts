@@ -7,6 +7,7 @@ import type { CommonConfig } from './common-config.ts';
 import { type EnvironmentReader, readEnvironment } from './config.ts';
 import { type RunningProcess, runProcess } from './lifecycle.ts';
 import { requireFreePorts, type WantedPort } from './ports.ts';
+import { requireUsableTls } from './usable-tls.ts';
 
 type Parts<C> = { config: C; logger: Logger; telemetry: Telemetry };
 
@@ -51,6 +52,7 @@ async function begin<C extends CommonConfig & { host: string }>({
     config: readConfig(reader),
     watching: readTelemetryConfig(reader),
   }));
+  requireUsableTls(config.trust.tls);
   await requireFreePorts([
     ...ports(config),
     ...(watching.ops === undefined ? [] : [{ name: 'OPS_PORT', ...watching.ops }]),

@@ -19,7 +19,7 @@ export const SECRETS = [
 ] as const;
 
 /**
- * The environment with every secret as NAME alone; one line break at the end of a file is not part of the value. `problems` has a line
+ * The environment with every secret as NAME alone; a byte order mark and one line break at the end of a file are not part of the value. `problems` has a line
  * for each variable at fault, without a value.
  */
 export function readSecretFiles(given: Readonly<Record<string, string | undefined>>) {
@@ -36,7 +36,7 @@ export function readSecretFiles(given: Readonly<Record<string, string | undefine
     try {
       const text = readBeginning(path);
       if (text === undefined) problems.push(`${name}_FILE names a file of more than 64 KiB: ${path}`);
-      else read[name] = text.replace(/\r?\n$/, '');
+      else read[name] = text.replace(/^\uFEFF|\r?\n$/g, '');
     } catch (error) {
       const code = errorCode(error);
       problems.push(`${name}_FILE names a file that cannot be read${code && ` (${code})`}: ${path}`);

@@ -2,6 +2,8 @@
 import type { ApiKey } from '../../../generated/accounts/v1/ApiKey.ts';
 import type { ListApiKeysResponse } from '../../../generated/accounts/v1/ListApiKeysResponse.ts';
 import type { User } from '../../../generated/accounts/v1/User.ts';
+import { requireShort } from '../../accounts/requests.ts';
+import { scopesForNewKey } from '../../accounts/scopes.ts';
 import { hasReason, invalidRequest, ServiceError } from '../../platform/errors.ts';
 import { requireTimestamp, type Timestamp } from '../../platform/protobuf/timestamps.ts';
 import type { AccountsClients } from './clients.ts';
@@ -24,8 +26,13 @@ const PLANS = { free: 'PLAN_FREE', premium: 'PLAN_PREMIUM' } as const;
 
 const create: Command = async (clients, operands, options) => {
   requireOperands(operands, 0);
-  const user = await findOrMakeUser(clients, requireEmail(options), profileOf(options));
-  const request = { userId: user.userId, name: options.name ?? '', scopes: scopesOf(options) };
+  const { name = '' } = options;
+  const [email, profile, scopes] = [requireEmail(options), profileOf(options), scopesOf(options)];
+  // Accounts checks the same, but only after there is a user.
+  scopesForNewKey(scopes);
+  requireShort('name', name);
+  const user = await findOrMakeUser(clients, email, profile);
+  const request = { userId: user.userId, name, scopes };
   return showNewKey(await clients.apiKeys.createApiKey(request, CALL), user.email, options);
 };
 
@@ -51,9 +58,11 @@ const list: Command = async (clients, operands, options) => {
 
 const rotate: Command = async (clients, operands, options) => {
   const [apiKeyId = ''] = requireOperands(operands, 1);
+  // Before it, since the key is shown only once, and nothing may fail after it.
+  const [old] = (await clients.apiKeys.findApiKeys({ apiKeyId }, CALL)).apiKeys;
+  const user = old && (await clients.users.getUser({ userId: old.userId }, CALL)).user;
   const made = await clients.apiKeys.rotateApiKey({ apiKeyId, scopes: scopesOf(options) }, CALL);
-  const { user } = await clients.users.getUser({ userId: present(made.apiKey).userId }, CALL);
-  return showNewKey(made, present(user).email, options);
+  return showNewKey(made, user?.email ?? '', options);
 };
 
 const revoke: Command = async (clients, operands, options) => {

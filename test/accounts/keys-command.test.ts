@@ -1,0 +1,63 @@
+// npm run keys, against accounts: what a command leaves behind where it fails, and what it shows all the same.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { AccountsClients } from '../../services/programs/keys/clients.ts';
+import { COMMANDS, type Options } from '../../services/programs/keys/commands.ts';
+import { startSystem, type TestSystem } from '../support/system.ts';
+
+const CALL = { requestId: 'test' };
+let system: TestSystem;
+beforeAll(async () => {
+  system = await startSystem();
+});
+afterAll(() => system.stop());
+const run = (name: string, options: Partial<Options>, operands: string[] = [], clients = system.accounts) =>
+  COMMANDS[name]?.run(clients, operands, { json: true, ...options }) ?? Promise.reject(new Error(name));
+
+test.each<[string, Partial<Options>, string]>([
+  ['scopes', { scopes: 'materials:read,bogus' }, 'INVALID_SCOPE'],
+  ['scopes', { scopes: '' }, 'INVALID_SCOPE'],
+  ['name', { name: 'x'.repeat(101) }, 'INVALID_REQUEST'],
+  ['plan', { plan: 'gold' }, 'INVALID_REQUEST'],
+  ['time-zone', { 'time-zone': 'Mars/Olympus' }, 'INVALID_REQUEST'],
+  ['last-name', { 'last-name': 'x'.repeat(101) }, 'INVALID_REQUEST'],
+])('create with a wrong --%s makes no user, and changes none', async (_what, wrong, reason) => {
+  const email = `new-${Math.random().toString(36).slice(2)}@example.com`;
+  const options = { email, 'first-name': 'Grace', ...wrong };
+  await expect(run('create', options)).rejects.toMatchObject({ reason });
+  await expect(system.accounts.users.findUserByEmail({ email }, CALL)).rejects.toMatchObject({
+    reason: 'NOT_FOUND',
+  });
+  await system.accounts.users.createUser({ email }, CALL);
+  await expect(run('create', options)).rejects.toMatchObject({ reason });
+  const { user } = await system.accounts.users.findUserByEmail({ email }, CALL);
+  expect(user?.firstName).toBeUndefined();
+});
+
+test('rotate shows the new key even if its user cannot be read after it', async () => {
+  const { apiKeyId, userId } = await system.createUser();
+  let isRotated = false;
+  const clients: AccountsClients = {
+    ...system.accounts,
+    apiKeys: {
+      ...system.accounts.apiKeys,
+      async rotateApiKey(request, options) {
+        const made = await system.accounts.apiKeys.rotateApiKey(request, options);
+        isRotated = true;
+        return made;
+      },
+    },
+    users: {
+      ...system.accounts.users,
+      getUser: (request, options) =>
+        isRotated ? Promise.reject(new Error('away')) : system.accounts.users.getUser(request, options),
+    },
+  };
+  const shown = JSON.parse(await run('rotate', {}, [apiKeyId], clients));
+  expect(shown).toMatchObject({
+    userId,
+    key: expect.stringMatching(/^rmk_live_/),
+    email: expect.stringContaining('@'),
+  });
+  for (const unknown of ['x', userId])
+    await expect(run('rotate', {}, [unknown])).rejects.toMatchObject({ reason: 'NOT_FOUND' });
+});

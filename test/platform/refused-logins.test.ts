@@ -1,0 +1,60 @@
+// A role that may not log in any more, as after a new password: the process goes on, and says so, until it is restarted.
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { expect, onTestFinished, test } from 'vitest';
+import { createLogger } from '../../services/platform/logging/logger.ts';
+import { createReadiness } from '../../services/platform/observability/readiness.ts';
+import { NO_TELEMETRY } from '../../services/platform/observability/telemetry.ts';
+import { openServiceDatabase } from '../../services/platform/postgres/service-database.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { root } from '../support/processes.ts';
+
+const logger = createLogger('test', 'silent');
+const schema = { schema: 'accounts', directory: join(root, 'services/accounts/migrations') };
+
+test('requests without a connection are 503, the others go on, and a start stops at once with the remedy', async () => {
+  const place = await createTestDatabase();
+  const administrator = new Client({ connectionString: place.databaseUrl });
+  await administrator.connect();
+  const url = new URL(place.databaseUrl);
+  url.username = url.pathname.replace('/test_', 'role_');
+  url.password = 'secret';
+  await administrator.query(`CREATE ROLE ${url.username} LOGIN SUPERUSER PASSWORD 'secret'`);
+  onTestFinished(async () => {
+    await administrator.query(`REASSIGN OWNED BY ${url.username} TO CURRENT_USER`);
+    await administrator.query(`DROP OWNED BY ${url.username}; DROP ROLE ${url.username}`);
+    await administrator.end();
+    await place.drop();
+  });
+  const readiness = createReadiness();
+  readiness.started();
+  const service = { schema, logger, telemetry: { ...NO_TELEMETRY, readiness } };
+  const ofRole = { databaseUrl: url.href };
+  const database = await openServiceDatabase({ place: ofRole, ...service });
+  const sleep = () => database.query({ text: 'SELECT pg_sleep(0.3)', values: [] });
+  const fiveAtOnce = async () =>
+    (await Promise.allSettled(Array.from({ length: 5 }, sleep))).toSorted(refusedLast);
+
+  await administrator.query(`ALTER ROLE ${url.username} NOLOGIN`);
+  expect(await fiveAtOnce()).toMatchObject([
+    ...Array(4).fill({ status: 'fulfilled' }),
+    { status: 'rejected', reason: { reason: 'UNAVAILABLE', cause: { code: '28000' } } },
+  ]);
+  expect(await readiness.report()).toMatchObject({
+    ready: true,
+    reasons: ['accounts/database: new connections are refused (28000)'],
+  });
+  const startedMs = performance.now();
+  await expect(openServiceDatabase({ place: ofRole, ...service })).rejects.toThrow(
+    /is not permitted to log in; put the right user and password into DATABASE_URL/,
+  );
+  expect(performance.now() - startedMs).toBeLessThan(2500);
+
+  await administrator.query(`ALTER ROLE ${url.username} LOGIN`);
+  expect(await fiveAtOnce()).toMatchObject(Array(5).fill({ status: 'fulfilled' }));
+  await expect.poll(async () => (await readiness.report()).reasons).toEqual([]);
+  await database.close();
+});
+
+const refusedLast = (one: { status: string }, other: { status: string }) =>
+  one.status.localeCompare(other.status);
