@@ -61,7 +61,8 @@ async function show() {
   const turn = latestTurn;
   await session.found;
   if (turn !== latestTurn) return;
-  if (session.token() === null) return showLogin('');
+  // The login that is shown may say why.
+  if (session.token() === null) return document.querySelector('.login') ? undefined : showLogin('');
   const route = currentRoute();
   const path = route.path.join('/');
   main.setAttribute('aria-busy', 'true');
