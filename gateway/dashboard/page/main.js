@@ -130,7 +130,8 @@ const EXPIRED = 'The login is no longer valid. Log in again to continue where yo
 /** Leaves the address as it is. @param {string} reason Why the person is not in; empty at first. */
 function showLogin(reason) {
   latestTurn += 1;
-  session.forget();
+  if (reason === EXPIRED) session.expire();
+  else session.forget();
   caller = undefined;
   shownPath = 'login';
   // A secret that is shown once stays, since nobody could get it back.
