@@ -60,6 +60,22 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     await page.close();
   });
 
+  test('an action that fails after its dialog was closed says so', async () => {
+    const { userId } = await newLearner(['a']);
+    const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
+    const held = Promise.withResolvers<void>();
+    await page.getByRole('button', { name: 'Snooze a' }).click();
+    await page.route('**/graphql', (route) => held.promise.then(() => route.abort()));
+    const sent = page.waitForRequest('**/graphql');
+    await page.getByRole('dialog').getByRole('button', { name: 'Snooze' }).click();
+    await sent;
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    held.resolve();
+    await page.locator('#status').getByText('The gateway cannot be reached.').waitFor();
+    await page.close();
+  });
+
   test('a page whose last row is archived leads to the first page with the same filters', async () => {
     const { userId } = await newLearner(Array.from({ length: 26 }, (_, index) => `m${index}`));
     const { page } = await dashboard.openAt(`#/users/${userId}/materials?q=m&type=SIMPLE`);
