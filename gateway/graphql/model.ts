@@ -59,3 +59,17 @@ export type EmailOffUserNode = { message: EmailOffUser; user: UserNode | null };
 export type SearchHitNode = { user: UserNode; apiKey?: ApiKeyNode; material?: MaterialNode };
 export type HardMaterialNode = { material: MaterialNode; count: RetentionCount };
 export type StatsNode = { userId: string; window: StatsWindowInput };
+
+/** The ID of a row of each connection. */
+export const ID_OF = {
+  user: ({ userId }: UserNode) => userId,
+  apiKey: ({ apiKeyId }: ApiKeyNode) => apiKeyId,
+  delivery: ({ deliveryId }: ReminderDeliveryNode) => deliveryId,
+  material: ({ message }: MaterialNode) => message.materialId,
+  review: ({ message }: ReviewNode) => message.reviewId,
+  snooze: ({ message }: SnoozeNode) => message.snoozeId,
+  learner: ({ figures }: LearnerNode) => figures.userId,
+  hardMaterial: ({ material }: HardMaterialNode) => material.message.materialId,
+  refusedApiKey: ({ apiKey }: RefusedApiKeyNode) => apiKey.apiKeyId,
+  emailOffUser: ({ message }: EmailOffUserNode) => message.userId,
+};

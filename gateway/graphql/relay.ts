@@ -19,10 +19,16 @@ export type Connection<T> = {
   };
 };
 
-/** A position in a list: a page token and a number of rows after it. */
-type Place = { pageToken: string; skip: number };
-/** Rows of a service's page from `skip` on; `next` is the token of the next page, if any. */
-type Part<T> = Place & { rows: readonly T[]; next: string };
+/** What distinguishes a row from all others of its list. */
+export type IdOf<T> = (row: T) => string;
+
+/**
+ * A place in a list: after so many rows of the page at a token, the last of which has this mark. The mark counts, since rows come
+ * and go before it.
+ */
+type Place = { pageToken: string; rows: number; mark: string };
+/** The rows of a service's page from `start` to `end`. */
+type Part<T> = { pageToken: string; page: Page<T>; start: number; end: number };
 
 export const MAX_ROWS = 100;
 export const DEFAULT_ROWS = 20;
@@ -38,31 +44,50 @@ export function countOf(first: number | null | undefined): number {
 
 /**
  * Reads the requested connection. A cursor at the end of a page is the service's own token; from a cursor within a page, the
- * page is read again from its beginning. That takes at most two calls, and more where long texts end pages early.
+ * page is read again from its beginning, which is also where it goes on if the row of the cursor is no longer there. That takes at
+ * most two calls, and more where long texts end pages early or rows have moved.
  * @throws INVALID_REQUEST, field first or after.
  */
 export async function readConnection<T>(
   { first, after }: PageArguments,
+  idOf: IdOf<T>,
   read: ReadPage<T>,
 ): Promise<Connection<T>> {
   const count = countOf(first);
-  const { pageToken, skip } = readCursor(after);
-  const parts: Part<T>[] = [];
-  let [toSkip, left] = [skip, count];
-  for (let token: string | undefined = pageToken; token !== undefined && left > 0; ) {
-    const page: Page<T> = await read({ pageSize: Math.min(MAX_ROWS, toSkip + left), pageToken: token });
-    const rows = toSkip === 0 ? page.rows : page.rows.slice(toSkip);
-    parts.push({ pageToken: token, skip: toSkip, rows, next: page.nextPageToken });
-    toSkip = Math.max(0, toSkip - page.rows.length);
-    left -= rows.length;
+  const { pageToken, rows, mark } = readCursor(after);
+  const pages: { pageToken: string; page: Page<T> }[] = [];
+  let [seen, begin, end] = [0, 0, rows + count];
+  for (let token: string | undefined = pageToken; token !== undefined && seen < end; ) {
+    const page: Page<T> = await read({ pageSize: Math.min(MAX_ROWS, end - seen), pageToken: token });
+    const at = mark === '' ? -1 : page.rows.findIndex((row) => markOf(idOf(row)) === mark);
+    if (at >= 0) begin = seen + at + 1;
+    if (at >= 0) end = begin + count;
+    pages.push({ pageToken: token, page });
+    seen += page.rows.length;
     token = page.nextPageToken || undefined;
   }
-  return new LazyConnection(parts);
+  return new LazyConnection(partsOf(pages, begin, begin + count), idOf);
+}
+
+/** The rows from `begin` to `end` of all pages together. */
+function partsOf<T>(
+  pages: readonly { pageToken: string; page: Page<T> }[],
+  begin: number,
+  end: number,
+): Part<T>[] {
+  let before = 0;
+  return pages.map(({ pageToken, page }) => {
+    const { length } = page.rows;
+    const within = (place: number) => Math.min(Math.max(place - before, 0), length);
+    const part = { pageToken, page, start: within(begin), end: within(end) };
+    before += length;
+    return part;
+  });
 }
 
 /** A first page that was prefetched. */
-export function toConnection<T>({ rows, nextPageToken }: Page<T>): Connection<T> {
-  return new LazyConnection([{ pageToken: '', skip: 0, rows, next: nextPageToken }]);
+export function toConnection<T>(page: Page<T>, idOf: IdOf<T>): Connection<T> {
+  return new LazyConnection([{ pageToken: '', page, start: 0, end: page.rows.length }], idOf);
 }
 
 /**
@@ -71,49 +96,63 @@ export function toConnection<T>({ rows, nextPageToken }: Page<T>): Connection<T>
  */
 class LazyConnection<T> implements Connection<T> {
   readonly #parts: readonly Part<T>[];
+  readonly #idOf: IdOf<T>;
 
-  constructor(parts: readonly Part<T>[]) {
+  constructor(parts: readonly Part<T>[], idOf: IdOf<T>) {
     this.#parts = parts;
+    this.#idOf = idOf;
   }
 
   get nodes() {
     const [first] = this.#parts;
-    if (first !== undefined && this.#parts.length === 1) return first.rows;
-    return this.#parts.flatMap(({ rows }) => rows);
+    if (first !== undefined && this.#parts.length === 1) return rowsOf(first);
+    return this.#parts.flatMap(rowsOf);
   }
 
   get edges() {
     return this.#parts.flatMap((part) =>
-      part.rows.map((node, index) => ({ cursor: cursorAfter(part, index), node })),
+      rowsOf(part).map((node, index) => ({ cursor: this.#cursorOf(part, part.start + index), node })),
     );
   }
 
   get pageInfo() {
-    const parts = this.#parts.filter(({ rows }) => rows.length > 0);
-    const [first, last] = [parts[0], parts.at(-1)];
+    const parts = this.#parts.filter(({ start, end }) => start < end);
+    const [first, last, end] = [parts[0], parts.at(-1), this.#parts.at(-1)];
     return {
-      hasNextPage: this.#parts.at(-1)?.next !== '',
+      hasNextPage: end !== undefined && (end.end < end.page.rows.length || end.page.nextPageToken !== ''),
       hasPreviousPage: false as const,
-      startCursor: first ? cursorAfter(first, 0) : null,
-      endCursor: last ? cursorAfter(last, last.rows.length - 1) : null,
+      startCursor: first ? this.#cursorOf(first, first.start) : null,
+      endCursor: last ? this.#cursorOf(last, last.end - 1) : null,
     };
+  }
+
+  /** The cursor of the row at `index` of the page. */
+  #cursorOf({ pageToken, page }: Part<T>, index: number): string {
+    const isEnd = index === page.rows.length - 1 && page.nextPageToken !== '';
+    const row = page.rows[index];
+    if (isEnd || row === undefined) return toCursor({ pageToken: page.nextPageToken, rows: 0, mark: '' });
+    return toCursor({ pageToken, rows: index + 1, mark: markOf(this.#idOf(row)) });
   }
 }
 
-/** The cursor of the row of `part` at `index`. */
-function cursorAfter<T>({ pageToken, skip, rows, next }: Part<T>, index: number): string {
-  const isEnd = index === rows.length - 1 && next !== '';
-  return isEnd ? toCursor({ pageToken: next, skip: 0 }) : toCursor({ pageToken, skip: skip + index + 1 });
+function rowsOf<T>({ page, start, end }: Part<T>): readonly T[] {
+  return start === 0 && end === page.rows.length ? page.rows : page.rows.slice(start, end);
 }
 
-function toCursor({ pageToken, skip }: Place): string {
-  return Buffer.from(`${skip} ${pageToken}`).toString('base64url');
+/** The random end of a UUID, which tells the rows of a page apart. */
+function markOf(id: string): string {
+  return id.slice(-12);
+}
+
+function toCursor({ pageToken, rows, mark }: Place): string {
+  return Buffer.from(`${rows} ${pageToken}${mark === '' ? '' : ` ${mark}`}`).toString('base64url');
 }
 
 function readCursor(cursor: string | null | undefined): Place {
-  if (cursor === null || cursor === undefined) return { pageToken: '', skip: 0 };
+  if (cursor === null || cursor === undefined) return { pageToken: '', rows: 0, mark: '' };
   const text = cursor.length <= MAX_CURSOR_CHARACTERS ? Buffer.from(cursor, 'base64url').toString() : '';
-  const [, skip = '', pageToken = ''] = /^(\d{1,2}|100) ([\w-]*)$/.exec(text) ?? [];
-  if (skip === '') throw invalidField('after', 'must be a cursor of this connection.');
-  return { pageToken, skip: Number(skip) };
+  const place = /^(\d{1,2}|100) ([\w-]*)(?: ([\da-f]{12}))?$/.exec(text);
+  if (place === null) throw invalidField('after', 'must be a cursor of this connection.');
+  const [, rows, pageToken = '', mark = ''] = place;
+  return { pageToken, rows: Number(rows), mark };
 }

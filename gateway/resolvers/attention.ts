@@ -3,9 +3,15 @@ import type { EmailOffUserResolvers } from '../../generated/gateway/resolvers.ts
 import { requireReminders } from '../clients.ts';
 import type { GatewayContext } from '../graphql/context.ts';
 import { required } from '../graphql/mapper.ts';
-import type { EmailOffUserNode, RefusedApiKeyNode } from '../graphql/model.ts';
+import { type EmailOffUserNode, ID_OF, type RefusedApiKeyNode } from '../graphql/model.ts';
 import type { PageRequest } from '../graphql/relay.ts';
-import { type Connection, type Page, type PageArguments, readConnection } from '../graphql/relay.ts';
+import {
+  type Connection,
+  type IdOf,
+  type Page,
+  type PageArguments,
+  readConnection,
+} from '../graphql/relay.ts';
 import { usersById } from '../reads/reads.ts';
 
 type Counted<T> = Connection<T> & { totalCount: number };
@@ -17,7 +23,7 @@ export function refusedApiKeys(
   page: PageArguments,
 ): Promise<Counted<RefusedApiKeyNode>> {
   const { budget, clients } = context;
-  return readCounted(page, async (request) => {
+  return readCounted(page, ID_OF.refusedApiKey, async (request) => {
     const { apiKeys, ...rest } = await budget.read(clients.apiKeys.listRefusedApiKeys, request);
     const users = await usersById(context, apiKeys);
     return { ...rest, rows: apiKeys.map((apiKey) => ({ apiKey, user: users.get(apiKey.userId) ?? null })) };
@@ -30,7 +36,7 @@ export function emailOffUsers(
   page: PageArguments,
 ): Promise<Counted<EmailOffUserNode>> {
   const { budget, clients } = context;
-  return readCounted(page, async (request) => {
+  return readCounted(page, ID_OF.emailOffUser, async (request) => {
     const { users: off, ...rest } = await budget.read(requireReminders(clients).listEmailOffUsers, request);
     const users = await usersById(context, off);
     return { ...rest, rows: off.map((message) => ({ message, user: users.get(message.userId) ?? null })) };
@@ -39,10 +45,11 @@ export function emailOffUsers(
 
 async function readCounted<T>(
   page: PageArguments,
+  idOf: IdOf<T>,
   read: (request: PageRequest) => Promise<CountedPage<T>>,
 ): Promise<Counted<T>> {
   let totalCount = 0;
-  const connection = await readConnection(page, async (request) => {
+  const connection = await readConnection(page, idOf, async (request) => {
     const { totalSize, ...answer } = await read(request);
     totalCount = totalSize;
     return answer;
@@ -51,6 +58,6 @@ async function readCounted<T>(
 }
 
 export const EmailOffUser: EmailOffUserResolvers = {
-  userId: ({ message }) => message.userId,
+  userId: ID_OF.emailOffUser,
   emailReminders: ({ message }) => required(message.email),
 };

@@ -7,7 +7,7 @@ import type {
 } from '../../generated/gateway/resolvers.ts';
 import type { GatewayContext } from '../graphql/context.ts';
 import { toOptionalTime } from '../graphql/mapper.ts';
-import type { LearnerNode, OverviewNode } from '../graphql/model.ts';
+import { ID_OF, type LearnerNode, type OverviewNode } from '../graphql/model.ts';
 import { type Connection, type PageArguments, readConnection } from '../graphql/relay.ts';
 import { usersById } from '../reads/reads.ts';
 
@@ -23,7 +23,7 @@ export function learners(
   { order, filter, ...page }: LearnersRequest,
 ): Promise<Connection<LearnerNode>> {
   const { budget, clients } = context;
-  return readConnection(page, async (request) => {
+  return readConnection(page, ID_OF.learner, async (request) => {
     const asked = {
       ...request,
       order: `LEARNER_ORDER_${order ?? 'DUE'}` as const,
@@ -47,7 +47,7 @@ const countOf = (reviews: number, recalled: number) => ({
 });
 
 export const Learner: LearnerResolvers = {
-  userId: ({ figures }) => figures.userId,
+  userId: ID_OF.learner,
   reviewsWeek: ({ figures }) => figures.reviewsWeek,
   reviewsWeekBefore: ({ figures }) => figures.reviewsWeekBefore,
   month: ({ figures }) => countOf(figures.reviewsMonth, figures.recalledMonth),

@@ -8,7 +8,7 @@ import type {
 } from '../../generated/gateway/resolvers.ts';
 import type { Schedule as ScheduleMessage } from '../../generated/scheduling/v1/Schedule.ts';
 import { fromMaterialType, isDue, required, toOptionalTime, toTime } from '../graphql/mapper.ts';
-import type { ReviewNode } from '../graphql/model.ts';
+import { ID_OF, type ReviewNode } from '../graphql/model.ts';
 import { countOf, readConnection, toConnection } from '../graphql/relay.ts';
 import { joinReviews, joinSnoozedMaterials } from '../reads/joins.ts';
 import { rowsBelow } from '../reads/lookahead.ts';
@@ -39,9 +39,9 @@ export const Material: MaterialResolvers = {
     const known = joined?.get(message.materialId);
     if (known !== undefined) {
       const rows = known.reviews.map((review): ReviewNode => ({ userId, message: review, material }));
-      return toConnection({ rows, nextPageToken: known.nextPageToken });
+      return toConnection({ rows, nextPageToken: known.nextPageToken }, ID_OF.review);
     }
-    return readConnection({ first, after }, async (page) => {
+    return readConnection({ first, after }, ID_OF.review, async (page) => {
       const { rows, nextPageToken } = await listReviews(context, userId, {
         ...page,
         materialId: message.materialId,
@@ -50,7 +50,7 @@ export const Material: MaterialResolvers = {
     });
   },
   snoozes: ({ userId, message: { materialId } }, page, context, info) =>
-    readConnection(page, async (request) => {
+    readConnection(page, ID_OF.snooze, async (request) => {
       const read = await listSnoozes(context, userId, { ...request, materialId });
       await joinSnoozedMaterials({ context, info }, rowsBelow(info, info.fieldNodes), read.rows);
       return read;

@@ -2,6 +2,7 @@
 import type { QueryResolvers } from '../../generated/gateway/resolvers.ts';
 import { invalidRequest } from '../../services/platform/errors.ts';
 import { requireReminders } from '../clients.ts';
+import { ID_OF } from '../graphql/model.ts';
 import { readConnection } from '../graphql/relay.ts';
 import { findMaterials, findUser } from '../reads/reads.ts';
 import { emailOffUsers, refusedApiKeys } from './attention.ts';
@@ -25,7 +26,7 @@ export const Query: QueryResolvers = {
   },
 
   users: (_parent, page, { clients, budget }) =>
-    readConnection(page, async (request) => {
+    readConnection(page, ID_OF.user, async (request) => {
       const { users, nextPageToken } = await budget.read(clients.users.listUsers, request);
       return { rows: users, nextPageToken };
     }),

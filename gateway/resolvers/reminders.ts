@@ -18,6 +18,7 @@ import {
   toOptionalTime,
   toTime,
 } from '../graphql/mapper.ts';
+import { ID_OF } from '../graphql/model.ts';
 import { readConnection } from '../graphql/relay.ts';
 
 export const remindersOfUser = {
@@ -25,7 +26,7 @@ export const remindersOfUser = {
     (await budget.read(requireReminders(clients).listReminders, { userId })).reminders,
 
   reminderDeliveries: ({ userId }, page, { clients, budget }) =>
-    readConnection(page, async (request) => {
+    readConnection(page, ID_OF.delivery, async (request) => {
       const { deliveries, nextPageToken } = await budget.read(requireReminders(clients).listDeliveries, {
         userId,
         ...request,

@@ -5,7 +5,7 @@ import type {
   StatsResolvers,
 } from '../../generated/gateway/resolvers.ts';
 import { fromIntervalBand, required } from '../graphql/mapper.ts';
-import type { HardMaterialNode } from '../graphql/model.ts';
+import { type HardMaterialNode, ID_OF } from '../graphql/model.ts';
 import { readConnection } from '../graphql/relay.ts';
 import { joinReviews } from '../reads/joins.ts';
 import { fieldsBelow, rowsBelow } from '../reads/lookahead.ts';
@@ -35,7 +35,7 @@ export const Stats: StatsResolvers = {
   },
 
   hardestMaterials: (request, { minReviews, ...page }, context, info) =>
-    readConnection(page, async (pageRequest) => {
+    readConnection(page, ID_OF.hardMaterial, async (pageRequest) => {
       const { clients, budget, views } = context;
       const asked = { ...request, ...pageRequest, minReviews: minReviews ?? 3, view: views.material };
       const { materials, nextPageToken } = await inTurn(context, () =>

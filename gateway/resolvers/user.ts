@@ -9,6 +9,7 @@ import {
   toOptionalTime,
   toTime,
 } from '../graphql/mapper.ts';
+import { ID_OF, type MaterialNode } from '../graphql/model.ts';
 import { type PageArguments, type ReadPage, readConnection } from '../graphql/relay.ts';
 import { joinMaterials, joinReviews, joinSnoozedMaterials } from '../reads/joins.ts';
 import { rowsBelow } from '../reads/lookahead.ts';
@@ -16,8 +17,8 @@ import { inTurn, listDueMaterials, listMaterials, listReviews, listSnoozes } fro
 import { timeline } from './timeline.ts';
 
 /** All pages of one list in one turn. */
-const readMaterials = <T>(context: GatewayContext, page: PageArguments, read: ReadPage<T>) =>
-  inTurn(context, () => readConnection(page, read));
+const readMaterials = (context: GatewayContext, page: PageArguments, read: ReadPage<MaterialNode>) =>
+  inTurn(context, () => readConnection(page, ID_OF.material, read));
 
 export const User: UserResolvers = {
   id: ({ userId }) => userId,
@@ -53,7 +54,7 @@ export const User: UserResolvers = {
     }),
 
   reviews: ({ userId, timeZone }, { materialId, date, ...page }, context, info) =>
-    readConnection(page, async (request) => {
+    readConnection(page, ID_OF.review, async (request) => {
       const read = await listReviews(context, userId, {
         ...request,
         materialId,
@@ -64,14 +65,14 @@ export const User: UserResolvers = {
     }),
 
   snoozes: ({ userId }, { materialId, ...page }, context, info) =>
-    readConnection(page, async (request) => {
+    readConnection(page, ID_OF.snooze, async (request) => {
       const read = await listSnoozes(context, userId, { ...request, materialId });
       await joinSnoozedMaterials({ context, info }, rowsBelow(info, info.fieldNodes), read.rows);
       return read;
     }),
 
   apiKeys: ({ userId }, page, { clients, budget }) =>
-    readConnection(page, async (request) => {
+    readConnection(page, ID_OF.apiKey, async (request) => {
       const { apiKeys, nextPageToken } = await budget.read(clients.apiKeys.listApiKeys, {
         userId,
         ...request,

@@ -61,7 +61,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   const lists = createMaterialLists(clients);
   const log = createRestLog(logger);
   const anonymousPacer = createAnonymousPacer(() => performance.now());
-  const app = createFastify({ toJson, log, anonymousPacer });
+  const app = createFastify({ toJson, log, anonymousPacer }, corsOrigins);
   // JSON.stringify is faster than serializers compiled from the schemas, which already type the responses.
   app.setSerializerCompiler(() => (answer) => JSON.stringify(answer));
   const connections = boundConnections(app);

@@ -4,6 +4,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type RawServerDefault } from 'fastify';
 import { type BareAnswers, fastifyOptions } from '../platform/http/malformed.ts';
 import { FORMATS, parseQuery } from './formats.ts';
+import { allowOrigin } from './hooks/cors.ts';
 import { sendError } from './hooks/errors.ts';
 import { beginAnswer } from './hooks/request-log.ts';
 
@@ -18,8 +19,13 @@ export type App = FastifyInstance<
 const MAX_HEAD_BYTES = 16 * 1024;
 const MAX_BODY_BYTES = 256 * 1024;
 
-export function createFastify(refusals: BareAnswers): App {
-  const common = fastifyOptions(refusals, beginAnswer, sendError);
+/** `corsOrigins`: whose pages read refusals of URLs that reach no hook. */
+export function createFastify(refusals: BareAnswers, corsOrigins: ReadonlySet<string>): App {
+  const begin: typeof beginAnswer = (log, request, reply) => {
+    beginAnswer(log, request, reply);
+    allowOrigin(corsOrigins, request, reply);
+  };
+  const common = fastifyOptions(refusals, begin, sendError);
   return Fastify({
     ...common,
     bodyLimit: MAX_BODY_BYTES,

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
+  ApiError,
   ConnectionError,
   createClient,
   InsufficientScopeError,
@@ -84,6 +85,16 @@ describe('an error response', () => {
     expect(error).toMatchObject({ message: 'HTTP status 502', code: undefined, status: 502 });
   });
 
+  test('is a redirect, too, so that a write is never taken for done after it has become a GET', async () => {
+    for (const status of [301, 303, 307]) {
+      forwarder.fail({ status, headers: { location: '/v1/materials' } });
+      const error = await failureOf(clientOf().createMaterial({ title: 'Redirected' }));
+      expect(error).toBeInstanceOf(ApiError);
+      expect(error).toMatchObject({ status, message: 'The service is at another address: correct baseUrl.' });
+      expect(forwarder.asked.map(({ method }) => method)).toEqual(['POST']);
+    }
+  });
+
   test('no error holds the key', async () => {
     const broken = clientOf({ baseUrl: 'http://127.0.0.1:1/v1', maxRetries: 0 });
     const errors = [
@@ -101,6 +112,16 @@ describe('a call that fails for a moment', () => {
     await clientOf().getMe();
     const [first, second] = forwarder.asked.map(({ timeMs }) => timeMs);
     expect(Number(second) - Number(first)).toBeGreaterThanOrEqual(999);
+  });
+
+  test('is repeated after a Retry-After that a proxy gives as a date', async () => {
+    const inTwoSeconds = new Date(Date.now() + 2000).toUTCString();
+    forwarder.fail({ ...UNAVAILABLE, headers: { 'retry-after': inTwoSeconds } });
+    await clientOf().getMe();
+    expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(inTwoSeconds));
+    forwarder.fail({ ...UNAVAILABLE, headers: { 'retry-after': 'Fri, 31 Dec 9999 23:59:59 GMT' } });
+    expect(await failureOf(clientOf().getMe())).toBeInstanceOf(UnavailableError);
+    expect(forwarder.asked.length).toBe(1);
   });
 
   test('repeats a write under the same key and with the same body, and is done once', async () => {

@@ -109,7 +109,7 @@ describe('a page of another origin', () => {
   });
 
   test('reads responses and refusals, and their headers', async () => {
-    for (const path of ['/v1/me', '/v1/nothing']) {
+    for (const path of ['/v1/me', '/v1/nothing', '/v1/%zz']) {
       const { headers } = await fetch(`${withCors.origins[0]}${path}`, { headers: { origin: PAGE } });
       expect(headers.get('access-control-allow-origin')).toBe(PAGE);
       expect(headers.get('access-control-expose-headers')).toBe(

@@ -50,6 +50,58 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     await page.close();
   });
 
+  test('a snooze until a date begins with tomorrow, also on a day of 25 hours', async () => {
+    const { userId } = await dashboard.system.createUser(['profile:read'], 'Europe/Berlin');
+    await dashboard.gateway.clients.materials.createMaterial({ userId, title: 'a' }, call);
+    const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
+    await page.clock.setFixedTime('2026-10-24T22:30:00Z');
+    await page.getByRole('button', { name: 'Snooze a' }).click();
+    expect(await page.getByLabel('Date and time').inputValue()).toBe('2026-10-26T09:00');
+    await page.close();
+  });
+
+  test('an action that fails after its dialog was closed says so', async () => {
+    const { userId } = await newLearner(['a']);
+    const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
+    const held = Promise.withResolvers<void>();
+    await page.getByRole('button', { name: 'Snooze a' }).click();
+    await page.route('**/graphql', (route) => held.promise.then(() => route.abort()));
+    const sent = page.waitForRequest('**/graphql');
+    await page.getByRole('dialog').getByRole('button', { name: 'Snooze' }).click();
+    await sent;
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    held.resolve();
+    await page.locator('#status').getByText('The gateway cannot be reached.').waitFor();
+    await page.close();
+  });
+
+  test('a page whose last row is archived leads to the first page with the same filters', async () => {
+    const { userId } = await newLearner(Array.from({ length: 26 }, (_, index) => `m${index}`));
+    const { page } = await dashboard.openAt(`#/users/${userId}/materials?q=m&type=SIMPLE`);
+    await page.getByRole('link', { name: 'Next page' }).click();
+    await page.getByRole('button', { name: 'Archive m0' }).click();
+    await page.getByText('Nothing is left on this page.').waitFor();
+    await page.getByRole('link', { name: 'First page' }).click();
+    await page.getByRole('link', { name: 'm25' }).waitFor();
+    expect(await page.evaluate('location.hash')).toBe(`#/users/${userId}/materials?q=m&type=SIMPLE`);
+    await page.close();
+  });
+
+  test('a login that expires amid several actions says so at the login', async () => {
+    const { userId } = await newLearner(['a', 'b']);
+    const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
+    await page.getByRole('button', { name: 'Select all' }).click();
+    await page.evaluate(`sessionStorage.setItem('gateway-token', '${'e'.repeat(40)}')`);
+    await page.getByRole('button', { name: 'Archive selected' }).click();
+    await page.getByText('Archived 0 of 2.').waitFor();
+    const told = page.getByRole('main').getByRole('alert');
+    expect(await told.innerText()).toBe(
+      'The login is no longer valid. Log in again to continue where you were.',
+    );
+    await page.close();
+  });
+
   test('the filters of the materials are there again after a look at another page', async () => {
     const { userId } = await newLearner(['kept']);
     const { page } = await dashboard.openAt(`#/users/${userId}/materials?q=kep&state=due`);

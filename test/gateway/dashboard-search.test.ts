@@ -145,6 +145,23 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', { timeout: 60_000 
       await page.context().close();
     });
 
+    test('that has expired in all tabs and begun again in one is asked for in no other', async () => {
+      const { page } = await dashboard.openAt('#/');
+      const other = await page.context().newPage();
+      await other.goto(address('/dashboard'));
+      await isLoggedIn(other);
+      const expire = `sessionStorage.setItem('gateway-token', '${'e'.repeat(40)}')`;
+      for (const tab of [page, other]) await tab.evaluate(expire);
+      await other.evaluate("location.hash = '#/users'");
+      // No tab has another token than the one that has expired.
+      await other.getByText('The login is no longer valid').waitFor();
+      await logIn(other, OPERATOR);
+      await isLoggedIn(other);
+      await page.evaluate("location.hash = '#/users'");
+      await page.getByRole('heading', { name: 'Learners' }).waitFor();
+      await page.context().close();
+    });
+
     test('is gone when the last tab is closed', async () => {
       const { page } = await dashboard.openAt('#/');
       const context = page.context();

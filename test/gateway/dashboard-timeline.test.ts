@@ -167,6 +167,23 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', { timeou
     await page.close();
   });
 
+  test('loads no older events where a part of them would be missing, and says so', async () => {
+    const { userId } = await dashboard.system.createUser(['profile:read']);
+    const input = { userId, materialId: await newMaterial(userId, 'First'), title: 'First' };
+    for (let index = 0; index < 50; index += 1)
+      await change('updateMaterial', 'UpdateMaterialInput', input, 'material { id }');
+    const page = await openTimeline(userId);
+    reminders.setAway(true);
+    await page.getByRole('button', { name: 'Load older events' }).click();
+    await page.getByText('Reminders: not available. Wait a moment, then try again.').waitFor();
+    expect(await events(page)).toHaveLength(50);
+    reminders.setAway(false);
+    await page.getByRole('button', { name: 'Load older events' }).click();
+    await page.locator('tbody tr').nth(51).waitFor();
+    expect(await events(page)).toHaveLength(52);
+    await page.close();
+  });
+
   test('of a learner without events is one sentence', async () => {
     const email = `${crypto.randomUUID()}@example.com`;
     const { user } = await dashboard.system.accounts.users.createUser({ email }, { requestId: 'test' });

@@ -414,6 +414,29 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     await page.close();
   });
 
+  test('draws the history of a material on the learner’s clock, whatever the browser’s is', async () => {
+    const { userId } = await dashboard.system.createUser([], 'Pacific/Kiritimati');
+    const id = await createMaterial(userId, { title: 'Far away' });
+    const review = `mutation ($input: SubmitReviewInput!) { submitReview(input: $input) { review { reviewedAt } } }`;
+    const { data } = await dashboard.gateway.query(review, { input: { userId, materialId: id, quality: 4 } });
+    const { page } = await dashboard.openAt(path(userId, `/materials/${id}`), {
+      timezoneId: 'Pacific/Pago_Pago',
+    });
+    const axis = "Chart.getChart(document.querySelector('[aria-label=History] canvas')).scales.x";
+    await page.getByText('1 review: the interval').waitFor();
+    const last = Date.parse(data.submitReview.review.reviewedAt) + 43_200_000;
+    const format = {
+      day: 'numeric',
+      month: 'short',
+      year: '2-digit',
+      timeZone: 'Pacific/Kiritimati',
+    } as const;
+    expect(await page.evaluate(`${axis}.ticks.at(-1).label`)).toBe(
+      new Intl.DateTimeFormat('en-GB', format).format(last),
+    );
+    await page.close();
+  });
+
   test('goes to the login when the token has expired, and back to the same place', async () => {
     const { userId } = await dashboard.system.createUser();
     await createMaterial(userId, { title: 'Kept in sight' });

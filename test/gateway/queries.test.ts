@@ -179,6 +179,26 @@ describe('a connection', () => {
     }
   });
 
+  test('goes on after the row of a cursor where others have come and gone since', async () => {
+    const { userId, ids, api } = await learner(5);
+    const { edges } = await page(userId, 4);
+    const shown: string[] = edges.map(({ node }: { node: { title: string } }) => node.title);
+    const next = async (title: string) =>
+      (await page(userId, 2, edges[shown.indexOf(title)].cursor)).nodes.map(
+        ({ title }: { title: string }) => title,
+      );
+    await api.create({ title: 'new' });
+    expect([await next('m4'), await next('m2')]).toEqual([
+      ['m3', 'm2'],
+      ['m1', 'm0'],
+    ]);
+    const archive = `mutation ($input: MaterialInput!) { archiveMaterial(input: $input) { material { id } } }`;
+    for (const index of [4, 3]) await gateway.query(archive, { input: { userId, materialId: ids[index] } });
+    expect([await next('m2'), await next('m1')]).toEqual([['m1', 'm0'], ['m0']]);
+    // Nothing says any more where an archived row was.
+    expect(await next('m3')).toEqual(['new', 'm2']);
+  });
+
   test('refuses a bad size and a cursor that is none, or another list’s', async () => {
     const { userId } = await learner(3);
     const errors = async (first: number, after?: string) =>

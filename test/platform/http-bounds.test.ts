@@ -4,6 +4,7 @@ import Fastify, { type FastifyInstance } from 'fastify';
 import { afterEach, describe, expect, test } from 'vitest';
 import { boundConnections } from '../../services/platform/http/connections.ts';
 import { createAsset, sendAsset } from '../../services/platform/http/content/asset.ts';
+import { registerCompression } from '../../services/platform/http/content/compression.ts';
 import { limitUnreadResponses } from '../../services/platform/http/unread-responses.ts';
 
 const MIB = 1024 * 1024;
@@ -22,6 +23,7 @@ const keyOf = ({ headers }: { headers: Record<string, unknown> }) => String(head
 async function start(): Promise<number> {
   app = Fastify();
   const connections = boundConnections(app);
+  registerCompression(app);
   limitUnreadResponses(app, { fairnessKeyOf: keyOf, refusal: '{"refused":true}' });
   app.addHook('onRequest', async (request) => {
     if ('x-key' in request.headers) connections.adopt(request, keyOf(request));
@@ -66,6 +68,20 @@ describe('unread responses', () => {
     expect(await ask(19, 'modest')).toEqual([200, 19 * MIB]);
     for (const socket of sockets.splice(0)) socket.destroy();
     await expect.poll(() => ask(19, 'greedy')).toEqual([200, 19 * MIB]);
+  });
+
+  test('make a refusal that is not compressed, even where the response was', async () => {
+    const port = await start();
+    for (let count = 0; count < 4; count += 1) {
+      const socket = await open(port);
+      socket.write(requestFor(20, 'greedy'));
+      await once(socket, 'readable');
+    }
+    const { statusCode, headers, body } = await app.inject({
+      url: '/1',
+      headers: { 'x-key': 'greedy', 'accept-encoding': 'gzip' },
+    });
+    expect([statusCode, headers['content-encoding'], body]).toEqual([503, undefined, '{"refused":true}']);
   });
 
   test('of all anonymous callers count together', async () => {

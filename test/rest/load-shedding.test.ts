@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { newStubKey, startFacade, startStubAccounts, startStubScheduling } from '../support/stub-services.ts';
 
+const PAGE = 'https://app.example.com';
 const KEYS = ['a', 'b', 'c', 'd'] as const;
 type Name = (typeof KEYS)[number];
 const keys = new Map<Name, string>();
@@ -26,7 +27,10 @@ beforeEach(async () => {
     working += 1;
     await gate.promise;
   });
-  facade = await startFacade({ accountsTarget: accounts.target, schedulingTarget: scheduling.target });
+  facade = await startFacade(
+    { accountsTarget: accounts.target, schedulingTarget: scheduling.target },
+    { corsOrigins: new Set([PAGE]) },
+  );
   for (const name of KEYS) expect((await get(name, '/me')).status).toBe(200);
 });
 afterEach(async () => {
@@ -88,4 +92,19 @@ test('a key holds 72 reads, another key of its user has places of its own, and w
   nowMs += 1000;
   expect(await send('c', 1)).toBe(0);
   expect(await send('a', 1, 'POST')).toBe(0);
+});
+
+test('a page of another origin reads that it is refused, and when to come again', async () => {
+  expect(await send('a', 72)).toBe(0);
+  const { status, headers } = await fetch(`${facade.origin}/v1/materials?q=x`, {
+    headers: { authorization: `Bearer ${keys.get('a')}`, origin: PAGE, 'x-request-id': 'mine' },
+  });
+  expect([status, Object.fromEntries(headers)]).toMatchObject([
+    503,
+    {
+      'access-control-allow-origin': PAGE,
+      'access-control-expose-headers': expect.stringContaining('Retry-After'),
+      ...{ vary: 'origin', 'retry-after': '1', 'x-request-id': 'mine', 'referrer-policy': 'no-referrer' },
+    },
+  ]);
 });

@@ -57,6 +57,13 @@ export function instant(time, timeZone) {
   );
 }
 
+/** The day of an instant, for an axis. @param {number} timeMs @param {string} timeZone */
+export const shortDay = (timeMs, timeZone) =>
+  new Intl.DateTimeFormat('en-GB', {
+    ...{ day: 'numeric', month: 'short', year: '2-digit' },
+    timeZone: knownZone(timeZone),
+  }).format(timeMs);
+
 /** Relative to now, such as "in 15 days" or "3 hours ago". @param {string} time */
 export function distance(time, now = Date.now()) {
   const seconds = (Date.parse(time) - now) / 1000;
@@ -82,6 +89,9 @@ export function instantOf(local, timeZone) {
 export function localTime(timeMs, timeZone) {
   return new Date(timeMs + offsetMs(timeMs, timeZone)).toISOString().slice(0, 16);
 }
+
+/** The date after today’s in a zone. @param {string} timeZone */
+export const tomorrowIn = (timeZone) => nextDay(localTime(Date.now(), timeZone).slice(0, 10), 1);
 
 /** @param {number} timeMs @param {string} timeZone */
 function offsetMs(timeMs, timeZone) {

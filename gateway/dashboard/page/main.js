@@ -61,7 +61,8 @@ async function show() {
   const turn = latestTurn;
   await session.found;
   if (turn !== latestTurn) return;
-  if (session.token() === null) return showLogin('');
+  // The login that is shown may say why.
+  if (session.token() === null) return document.querySelector('.login') ? undefined : showLogin('');
   const route = currentRoute();
   const path = route.path.join('/');
   main.setAttribute('aria-busy', 'true');
@@ -129,7 +130,8 @@ const EXPIRED = 'The login is no longer valid. Log in again to continue where yo
 /** Leaves the address as it is. @param {string} reason Why the person is not in; empty at first. */
 function showLogin(reason) {
   latestTurn += 1;
-  session.forget();
+  if (reason === EXPIRED) session.expire();
+  else session.forget();
   caller = undefined;
   shownPath = 'login';
   // A secret that is shown once stays, since nobody could get it back.

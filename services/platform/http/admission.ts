@@ -1,4 +1,5 @@
 // Load shedding: refuses requests beyond the capacity with 503 before any work is done for them.
+import type { OutgoingHttpHeaders } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Metrics, NO_METRICS } from '../observability/metrics.ts';
 import type { Connections } from './connections.ts';
@@ -132,7 +133,7 @@ export function registerAdmission(app: FastifyInstance, admission: Admission): v
   });
 }
 
-/** Bypasses Fastify's serialization and hooks, so that a refusal stays cheap under overload. */
+/** Bypasses Fastify's serialization and hooks, so that a refusal stays cheap under overload. Keeps headers that are set already. */
 function refuseWith(body: string) {
   const head = {
     'content-type': 'application/json; charset=utf-8',
@@ -142,7 +143,9 @@ function refuseWith(body: string) {
     'x-content-type-options': 'nosniff',
   };
   return (request: FastifyRequest, reply: FastifyReply): void => {
-    reply.raw.writeHead(503, { ...head, 'x-request-id': request.id });
+    // Fastify types an absent header as undefined, and Node does not expect one.
+    const known = reply.getHeaders() as OutgoingHttpHeaders;
+    reply.raw.writeHead(503, { ...known, ...head, 'x-request-id': request.id });
     reply.raw.end(body);
   };
 }

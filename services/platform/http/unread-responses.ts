@@ -39,6 +39,8 @@ export function limitUnreadResponses(
     if (own > MAX_BYTES_PER_KEY || (all + bytes > MAX_BYTES && own > SMALL_BYTES)) {
       noteRefusal(request, { reason: 'UNAVAILABLE', cause: 'too many unread responses of this caller' });
       reply.code(503).header('retry-after', '1').type('application/json; charset=utf-8');
+      // The refusal replaces what may be compressed.
+      reply.removeHeader('content-encoding');
       done(null, refusal);
       return;
     }

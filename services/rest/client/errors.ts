@@ -20,15 +20,15 @@ export type ErrorResponseFacts = {
   retryAfterSeconds: number | undefined;
 };
 
-/** A response other than success. */
+/** A response other than success, a redirect included. */
 export class ApiError extends ClientError {
-  /** HTTP status. */
+  /** HTTP status; 0 for a redirect in a browser. */
   readonly status: number;
   /** One of the API's codes; undefined if the response came from something else, such as a proxy. */
   readonly code: ApiErrorBody['code'] | undefined;
   /** Finds the request in the service's logs. */
   readonly requestId: string | undefined;
-  /** Whole seconds from the header Retry-After. */
+  /** Whole seconds to wait, from the header Retry-After. */
   readonly retryAfterSeconds: number | undefined;
   readonly details: NonNullable<ApiErrorBody['details']>;
 

@@ -51,6 +51,8 @@ export function createSender(options: ClientOptions) {
     try {
       response = await fetch(baseUrl + path, {
         method,
+        // Followed, a POST would become a GET, and its answer pass for that of the write.
+        redirect: 'manual',
         headers: { authorization: `Bearer ${apiKey}`, ...headers },
         signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
         ...(body !== undefined && { body }),
@@ -63,12 +65,11 @@ export function createSender(options: ClientOptions) {
     }
     const json = parse(text);
     if (response.ok && json !== undefined) return json;
-    const retryAfter = response.headers.get('retry-after') ?? '';
     throw toApiError({
       status: response.status,
-      body: (json as { error?: object } | undefined)?.error ?? {},
+      body: isRedirect(response) ? REDIRECTED : ((json as { error?: object } | undefined)?.error ?? {}),
       requestId: response.headers.get('x-request-id') ?? undefined,
-      retryAfterSeconds: /^\d+$/.test(retryAfter) ? Number(retryAfter) : undefined,
+      retryAfterSeconds: secondsUntil(response.headers.get('retry-after') ?? ''),
     });
   };
 
@@ -97,6 +98,19 @@ export function createSender(options: ClientOptions) {
       return send<T>({ method: 'POST', path, headers, body: JSON.stringify(body) }, signal);
     },
   };
+}
+
+const REDIRECTED = { message: 'The service is at another address: correct baseUrl.' };
+
+/** Browsers do not tell the status of a redirect. */
+const isRedirect = ({ status, type }: Response) =>
+  type === 'opaqueredirect' || (status >= 300 && status < 400);
+
+/** Retry-After: seconds, or from a proxy a date; undefined if it is neither. */
+function secondsUntil(retryAfter: string): number | undefined {
+  if (/^\d+$/.test(retryAfter)) return Number(retryAfter);
+  const seconds = Math.ceil((Date.parse(retryAfter) - Date.now()) / 1000);
+  return Number.isNaN(seconds) ? undefined : Math.max(seconds, 0);
 }
 
 /** Milliseconds to wait before the next attempt; undefined: another would fail, too. */

@@ -1,10 +1,10 @@
 // Confirmation dialogs, and dialogs for results that are shown once.
 /** @import { Child } from '../types.d.ts' */
 import { h, newId } from '../dom.js';
-import { button, copy, explain } from '../ui.js';
+import { announce, button, copy, explain } from '../ui.js';
 
 /**
- * Opens a form in a dialog. If `onSubmit` fails, the dialog stays open and shows the error.
+ * Opens a form in a dialog. If `onSubmit` fails, the dialog stays open and shows the error; closed meanwhile, a notice does.
  * @param {{
  *   title: string,
  *   body: Child,
@@ -37,7 +37,11 @@ export function ask({ title, body, submit, isDangerous = false, onSubmit }) {
       await onSubmit(new FormData(form));
       dialog.close();
     } catch (error) {
-      problem.textContent = explain(error);
+      // After a 401, explain closes the dialog.
+      const isOpen = dialog.open;
+      const told = explain(error);
+      if (isOpen) problem.textContent = told;
+      else announce(told);
     } finally {
       send.disabled = false;
     }

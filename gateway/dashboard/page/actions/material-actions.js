@@ -2,7 +2,7 @@
 /** @import { Context, MaterialRow, SnoozePreset, User } from '../types.d.ts' */
 import { request } from '../api.js';
 import { h } from '../dom.js';
-import { counted, instant, localTime } from '../format.js';
+import { counted, instant, tomorrowIn } from '../format.js';
 import { announce, button, explain } from '../ui.js';
 import { ask, field } from './dialog.js';
 import { PRESETS } from './presets.js';
@@ -40,7 +40,7 @@ export function materialActions(context, user, material) {
 /** @param {Context} context @param {User} user @param {readonly MaterialRow[]} materials All or none are snoozed. */
 export function askSnooze(context, user, materials) {
   const what = materials.length === 1 ? (materials[0]?.title ?? '') : counted(materials.length, 'material');
-  const tomorrow = localTime(Date.now() + 86_400_000, user.timeZone).slice(0, 10);
+  const tomorrow = tomorrowIn(user.timeZone);
   const choices = [...Object.entries(PRESETS), ['DATE', 'Until a date']].map(([value, label], index) =>
     h(
       'label',

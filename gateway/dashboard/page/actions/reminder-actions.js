@@ -2,7 +2,7 @@
 /** @import { Context, Reminder, User, Variables } from '../types.d.ts' */
 import { FailedCallError, request } from '../api.js';
 import { h } from '../dom.js';
-import { instant, localTime } from '../format.js';
+import { instant, tomorrowIn } from '../format.js';
 import { isPaused, nameOf } from '../reminder-words.js';
 import { announce, button, explain } from '../ui.js';
 import { ask, field } from './dialog.js';
@@ -84,7 +84,7 @@ function askEdit(context, user, reminder) {
 /** @param {Context} context @param {User} user @param {Reminder} reminder */
 function askPause(context, user, reminder) {
   const { timeZone } = user;
-  const tomorrow = localTime(Date.now() + 86_400_000, timeZone).slice(0, 10);
+  const tomorrow = tomorrowIn(timeZone);
   const until = h('input', {
     type: 'datetime-local',
     name: 'until',

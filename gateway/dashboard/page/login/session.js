@@ -15,6 +15,9 @@ const events = new EventTarget();
 /** Whether the gateway has accepted the token: only such a one is passed on. */
 let isAccepted = sessionStorage.getItem(KEY) !== null;
 
+/** Tokens that have expired, which other tabs may still have. @type {Set<string | null>} */
+const refused = new Set();
+
 export const session = {
   /** null: nobody is logged in. */
   token: () => personal ?? sessionStorage.getItem(KEY),
@@ -38,7 +41,7 @@ export const session = {
   accept() {
     if (isAccepted) return;
     isAccepted = true;
-    tellToken();
+    tellToken(true);
   },
 
   /** Forgets the token in this tab. */
@@ -46,6 +49,13 @@ export const session = {
     isAccepted = false;
     personal = null;
     sessionStorage.removeItem(KEY);
+  },
+
+  /** The gateway no longer accepts the token: forgets it, and takes another one from a tab that has logged in again. */
+  expire() {
+    refused.add(session.token());
+    session.forget();
+    channel.postMessage({ kind: 'asked' });
   },
 
   /** Logs out all tabs. */
@@ -58,13 +68,14 @@ export const session = {
   on: (what, listener) => events.addEventListener(what, listener),
 };
 
-function tellToken() {
-  channel.postMessage({ kind: 'token', token: session.token(), isPersonal: personal !== null });
+/** @param {boolean} isNew Whether somebody has just logged in with it. */
+function tellToken(isNew) {
+  channel.postMessage({ kind: 'token', token: session.token(), isPersonal: personal !== null, isNew });
 }
 
-channel.addEventListener('message', ({ data: { kind, token, isPersonal } }) => {
-  if (kind === 'asked' && isAccepted) tellToken();
-  if (kind === 'token' && session.token() === null) {
+channel.addEventListener('message', ({ data: { kind, token, isPersonal, isNew } }) => {
+  if (kind === 'asked' && isAccepted) tellToken(false);
+  if (kind === 'token' && session.token() === null && (isNew || !refused.has(token))) {
     session.use(token, isPersonal);
     isAccepted = true;
     events.dispatchEvent(new Event('login'));

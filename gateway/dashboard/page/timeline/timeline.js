@@ -51,10 +51,14 @@ function filters(base, chosen) {
 function missing({ refresh }, { missing: gaps }) {
   const [first] = gaps;
   if (first === undefined) return null;
-  const names = gaps.map(({ kind }) => KINDS[kind]).join(', ');
-  const error = new FailedCallError('', 'Wait a moment, then try again.', { requestId: first.requestId });
-  return missingPart(`${names}: not available.`, error, refresh, 'The rest is shown.');
+  const error = new FailedCallError('', LATER, { requestId: first.requestId });
+  return missingPart(notAvailable(gaps), error, refresh, 'The rest is shown.');
 }
+
+const LATER = 'Wait a moment, then try again.';
+
+/** @param {Timeline['missing']} gaps */
+const notAvailable = (gaps) => `${gaps.map(({ kind }) => KINDS[kind]).join(', ')}: not available.`;
 
 /** @param {string} base @param {readonly TimelineKind[]} kinds @param {Timeline} timeline @returns {Child} */
 function nothing(base, kinds, { missing: gaps }) {
@@ -73,7 +77,9 @@ function events(context, user, timeline) {
         const answer = await request('TIMELINE', { id: user.id, kinds, after: page.endCursor });
         if (answer.user === null)
           throw new FailedCallError('The learner has been removed.', 'Reload the page.');
-        const { nodes, pageInfo } = answer.user.timeline;
+        const { nodes, pageInfo, missing: gaps } = answer.user.timeline;
+        const unknown = gaps.filter(({ kind }) => !timeline.missing.some((gap) => gap.kind === kind));
+        if (unknown.length > 0) throw new FailedCallError(notAvailable(unknown), LATER);
         show([...known, ...nodes], pageInfo);
         const next = section.querySelector('#older') ?? section.querySelector('.scroll');
         if (next instanceof HTMLElement) next.focus({ preventScroll: true });

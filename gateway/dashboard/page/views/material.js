@@ -7,7 +7,7 @@ import { chart, drawCharts } from '../charts/charts.js';
 import { figure } from '../charts/figure.js';
 import { history, historyLegend } from '../charts/history.js';
 import { h } from '../dom.js';
-import { counted, distance, instant, spoken } from '../format.js';
+import { counted, distance, instant, shortDay, spoken } from '../format.js';
 import { announce, button, card, empty, explain, grade, shortId, table } from '../ui.js';
 import { notThere } from './not-there.js';
 import { userHeader } from './user-header.js';
@@ -120,8 +120,7 @@ function reviews(user, { id, reviews: { nodes, pageInfo } }) {
 
 /** @param {User} user @param {readonly Review[]} latestFirst */
 function historyFigure({ timeZone }, latestFirst) {
-  const day = (/** @type {number} */ timeMs) =>
-    new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: '2-digit' }).format(timeMs);
+  const day = (/** @type {number} */ timeMs) => shortDay(timeMs, timeZone);
   const data = latestFirst.toReversed().map(({ quality, reviewedAt, before, after }) => ({
     ...{ label: reviewedAt, timeMs: Date.parse(reviewedAt), quality, value: after.interval },
     title: instant(reviewedAt, timeZone),

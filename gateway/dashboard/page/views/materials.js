@@ -143,5 +143,10 @@ function filters(base, params) {
 function nothing(base, params) {
   if (params.size === 0)
     return empty('This learner has no active materials.', 'Materials are created through the API.');
+  if (params.has('after')) {
+    const first = new URLSearchParams(params);
+    first.delete('after');
+    return empty('Nothing is left on this page.', h('a', { href: `${base}?${first}` }, 'First page'));
+  }
   return empty('No material matches.', h('a', { href: base }, 'Show all active materials'));
 }
