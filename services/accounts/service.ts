@@ -12,7 +12,7 @@ import type { Logger } from '../platform/logging/logger.ts';
 import { NO_TELEMETRY, type Telemetry } from '../platform/observability/telemetry.ts';
 import { openServiceDatabase, sessionUrl } from '../platform/postgres/service-database.ts';
 import { watchDatabase } from '../platform/postgres/watch-database.ts';
-import { sweepRegularly } from '../platform/process/sweep.ts';
+import { sweepRegularly } from '../platform/sweep.ts';
 import type { AccountsConfig } from './config.ts';
 import { createApiKeyHandlers } from './handlers/api-keys-handlers.ts';
 import { createUserEventHandlers } from './handlers/user-events-handlers.ts';

@@ -14,7 +14,7 @@ import { NO_TELEMETRY, type Telemetry } from '../platform/observability/telemetr
 import { openServiceDatabase } from '../platform/postgres/service-database.ts';
 import { watchDatabase } from '../platform/postgres/watch-database.ts';
 import type { DatabaseServiceConfig } from '../platform/process/common-config.ts';
-import { sweepRegularly } from '../platform/process/sweep.ts';
+import { sweepRegularly } from '../platform/sweep.ts';
 import { countRegularly } from './count-learners.ts';
 import { isDistributed } from './distribute.ts';
 import { REQUEST_ID_LIFETIME_MS } from './idempotency/idempotency.ts';
