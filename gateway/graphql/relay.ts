@@ -66,11 +66,11 @@ export async function readConnection<T>(
     seen += page.rows.length;
     token = page.nextPageToken || undefined;
   }
-  return new LazyConnection(partsOf(pages, begin, begin + count), idOf);
+  return new LazyConnection(toParts(pages, begin, begin + count), idOf);
 }
 
 /** The rows from `begin` to `end` of all pages together. */
-function partsOf<T>(
+function toParts<T>(
   pages: readonly { pageToken: string; page: Page<T> }[],
   begin: number,
   end: number,
