@@ -1,8 +1,8 @@
 // Who is counted as a learner, where each figure begins and ends, and where a page of the list does.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { createLogger } from '../../services/platform/logging/logger.ts';
-import { type Database, openDatabase } from '../../services/platform/postgres/database.ts';
+import type { Database } from '../../services/platform/postgres/database.ts';
 import { countLearners } from '../../services/scheduling/count-learners.ts';
+import { openForOwnCounts } from '../support/count-learners.ts';
 import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 import { material, review, storeFacts } from './stats-facts.ts';
 
@@ -16,12 +16,7 @@ let here: TestScheduling;
 let database: Database;
 beforeAll(async () => {
   here = await startTestScheduling();
-  // So early that the service takes no count for due.
-  here.setClock('2000-01-01T00:00:00Z');
-  database = openDatabase({
-    ...{ databaseUrl: here.databaseUrl, applicationName: 'test', maxConnections: 1 },
-    logger: createLogger('test', 'silent'),
-  });
+  database = await openForOwnCounts(here.databaseUrl);
 });
 beforeEach(() =>
   here.sql.query(
@@ -29,7 +24,7 @@ beforeEach(() =>
        scheduling.changed_learners CASCADE`,
   ),
 );
-afterEach(() => here.setClock('2000-01-01T00:00:00Z'));
+afterEach(() => here.setClock(undefined));
 afterAll(async () => {
   await database.close();
   await here.stop();
