@@ -151,9 +151,17 @@ test('a day long past keeps its figures in every count that follows', async () =
   }
 });
 
-test('a count by a clock that was a year ahead is forgotten once a clock is right; one an hour ahead is waited for', async () => {
+test('a process whose clock is years behind counts nothing, and the latest count stays', async () => {
+  const userId = await createLearner([1], [NOON]);
+  await count(NOON);
+  expect(await count(daysBefore(3650))).toBe(false);
+  expect(await list()).toMatchObject([{ userId, reviewsWeek: 1, due: 1 }]);
+  expect((await daysOf()).get('2026-03-31')).toEqual({ learners: 1, reviews: 1, recalled: 1, due: 1 });
+});
+
+test('a count by a clock that was a century ahead is forgotten once a clock is right; one an hour ahead is waited for', async () => {
   const [staying, leaving] = [await createLearner([1], [NOON]), await createLearner([1])];
-  await count(daysBefore(-365));
+  await count(daysBefore(-36_500));
   await here.sql.query('DELETE FROM scheduling.materials WHERE user_id = $1', [leaving]);
   expect(await count(daysBefore(0, 3600))).toBe(true);
   expect(await count(NOON)).toBe(false);
