@@ -25,7 +25,10 @@ const COUNT_EVERY_MS = 240_000;
 const LOOK_EVERY_MS = 15_000;
 /** A write can become visible this long after its time. Statements and calls end much sooner. */
 const LATE_MS = 60_000;
-/** A latest count that is further ahead was made by a wrong clock: waiting for it would keep the overview as it is until then. */
+/**
+ * A latest count that is further ahead, of the database's clock as well as ours, was made by a wrong clock: waiting for it would keep
+ * the overview as it is until then. Where it is ahead of ours alone, ours is wrong, and the count stays.
+ */
 const AHEAD_MS = 86_400_000;
 /** Users in one statement, so that it takes far less than its time-out. */
 const USERS_AT_A_TIME = 200;
@@ -46,7 +49,9 @@ export function countLearners(
   const countAll = async (transaction: Queryable) => {
     if (!(await lockCount(transaction))) return false;
     const latest = await readOverview(transaction);
-    const isAhead = latest !== undefined && latest.asOfTime.getTime() > asOf.getTime() + AHEAD_MS;
+    const isAhead =
+      latest !== undefined &&
+      [asOf, latest.readTime].every((time) => latest.asOfTime.getTime() > time.getTime() + AHEAD_MS);
     const earlier = isAhead ? undefined : latest;
     if (earlier !== undefined && asOf.getTime() - earlier.asOfTime.getTime() < minAgeMs) return false;
     const today = utcDay(asOf);

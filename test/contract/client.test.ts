@@ -124,6 +124,12 @@ describe('a call that fails for a moment', () => {
     expect(forwarder.asked.length).toBe(1);
   });
 
+  test.each(['-1', '1.5', 'soon, 1', ''])('does not take the Retry-After %j for a time', async (wrong) => {
+    forwarder.fail({ ...UNAVAILABLE, headers: { 'retry-after': wrong } });
+    const error = await failureOf(clientOf({ maxRetries: 0 }).getMe());
+    expect(error).toMatchObject({ status: 503, retryAfterSeconds: undefined });
+  });
+
   test('repeats a write under the same key and with the same body, and is done once', async () => {
     forwarder.fail('lose', UNAVAILABLE, 'lose');
     const { material } = await clientOf().createMaterial({ title: 'Once' });

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { requireUsableTls } from '../../services/platform/process/usable-tls.ts';
+import { readStartSettings } from '../../services/programs/start/settings.ts';
 import { makeCertificates } from '../support/certificates.ts';
 import { root } from '../support/processes.ts';
 
@@ -36,6 +37,12 @@ test.each([
   ['an empty authority', { authority: Buffer.alloc(0) }, CA],
 ])('%s is named', (_what, wrong, message) => {
   expect(() => requireUsableTls({ ...good, ...wrong })).toThrow(message);
+});
+
+test('npm start names them, too', () => {
+  const environment = { ...own.environment, GRPC_TLS_CA: join(root, 'LICENSE') };
+  expect(() => readStartSettings(own.environment)).not.toThrow();
+  expect(() => readStartSettings(environment)).toThrow(CA);
 });
 
 test('all that is wrong is named at once', () => {

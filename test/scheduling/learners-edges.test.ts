@@ -1,8 +1,8 @@
 // Who is counted as a learner, where each figure begins and ends, and where a page of the list does.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { createLogger } from '../../services/platform/logging/logger.ts';
-import { type Database, openDatabase } from '../../services/platform/postgres/database.ts';
+import type { Database } from '../../services/platform/postgres/database.ts';
 import { countLearners } from '../../services/scheduling/count-learners.ts';
+import { openForOwnCounts } from '../support/count-learners.ts';
 import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 import { material, review, storeFacts } from './stats-facts.ts';
 
@@ -16,12 +16,7 @@ let here: TestScheduling;
 let database: Database;
 beforeAll(async () => {
   here = await startTestScheduling();
-  // So early that the service takes no count for due.
-  here.setClock('2000-01-01T00:00:00Z');
-  database = openDatabase({
-    ...{ databaseUrl: here.databaseUrl, applicationName: 'test', maxConnections: 1 },
-    logger: createLogger('test', 'silent'),
-  });
+  database = await openForOwnCounts(here.databaseUrl);
 });
 beforeEach(() =>
   here.sql.query(
@@ -29,7 +24,7 @@ beforeEach(() =>
        scheduling.changed_learners CASCADE`,
   ),
 );
-afterEach(() => here.setClock('2000-01-01T00:00:00Z'));
+afterEach(() => here.setClock(undefined));
 afterAll(async () => {
   await database.close();
   await here.stop();
@@ -156,9 +151,17 @@ test('a day long past keeps its figures in every count that follows', async () =
   }
 });
 
-test('a count by a clock that was a year ahead is forgotten once a clock is right; one an hour ahead is waited for', async () => {
+test('a process whose clock is years behind counts nothing, and the latest count stays', async () => {
+  const userId = await createLearner([1], [NOON]);
+  await count(NOON);
+  expect(await count(daysBefore(3650))).toBe(false);
+  expect(await list()).toMatchObject([{ userId, reviewsWeek: 1, due: 1 }]);
+  expect((await daysOf()).get('2026-03-31')).toEqual({ learners: 1, reviews: 1, recalled: 1, due: 1 });
+});
+
+test('a count by a clock that was a century ahead is forgotten once a clock is right; one an hour ahead is waited for', async () => {
   const [staying, leaving] = [await createLearner([1], [NOON]), await createLearner([1])];
-  await count(daysBefore(-365));
+  await count(daysBefore(-36_500));
   await here.sql.query('DELETE FROM scheduling.materials WHERE user_id = $1', [leaving]);
   expect(await count(daysBefore(0, 3600))).toBe(true);
   expect(await count(NOON)).toBe(false);

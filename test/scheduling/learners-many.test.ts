@@ -1,20 +1,15 @@
 // More learners than one statement counts: none is left out, and none counted twice, at first and in a later count.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createLogger } from '../../services/platform/logging/logger.ts';
-import { type Database, openDatabase } from '../../services/platform/postgres/database.ts';
+import type { Database } from '../../services/platform/postgres/database.ts';
 import { countLearners } from '../../services/scheduling/count-learners.ts';
+import { openForOwnCounts } from '../support/count-learners.ts';
 import { CALL, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 
 let here: TestScheduling;
 let database: Database;
 beforeAll(async () => {
   here = await startTestScheduling();
-  // So early that the service takes no count for due.
-  here.setClock('2000-01-01T00:00:00Z');
-  database = openDatabase({
-    ...{ databaseUrl: here.databaseUrl, applicationName: 'test', maxConnections: 1 },
-    logger: createLogger('test', 'silent'),
-  });
+  database = await openForOwnCounts(here.databaseUrl);
   await here.sql.query('TRUNCATE scheduling.overview');
   await here.sql.query(
     `INSERT INTO scheduling.materials (user_id, material_id, title, type, ease_factor_hundredths, interval_days,

@@ -1,14 +1,13 @@
 // Figures of all learners that are kept: held against a recount of every row, and found through indexes.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createLogger } from '../../services/platform/logging/logger.ts';
-import { type Database, openDatabase } from '../../services/platform/postgres/database.ts';
+import type { Database } from '../../services/platform/postgres/database.ts';
 import { countLearners } from '../../services/scheduling/count-learners.ts';
 import { listLearners } from '../../services/scheduling/learners/learners-repository.ts';
+import { openForCounts, openForOwnCounts } from '../support/count-learners.ts';
 import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 import { material, review, storeFacts } from './stats-facts.ts';
 
 const NOON = '2026-03-31T12:00:00.000Z';
-const LONG_AGO = '2000-01-01T00:00:00Z';
 const DAY_MS = 86_400_000;
 const daysBefore = (days: number) => new Date(Date.parse(NOON) - days * DAY_MS).toISOString();
 
@@ -16,12 +15,7 @@ let here: TestScheduling;
 let database: Database;
 beforeAll(async () => {
   here = await startTestScheduling();
-  // So early that the service takes no count for due.
-  here.setClock(LONG_AGO);
-  database = openDatabase({
-    ...{ databaseUrl: here.databaseUrl, applicationName: 'test', maxConnections: 3 },
-    logger: createLogger('test', 'silent'),
-  });
+  database = await openForOwnCounts(here.databaseUrl);
 });
 afterAll(async () => {
   await database.close();
@@ -173,7 +167,7 @@ describe('the figures of all learners', () => {
     expect(nextDay.find(({ userId }) => userId === six)?.due).toBe(1);
     expect(figuresOf(await listAll())).toEqual(nextDay);
     expect(await overview()).toEqual(await recountOverview(NEXT_DAY));
-    here.setClock(LONG_AGO);
+    here.setClock(undefined);
   });
 
   test('add up to the overview, which says as of when', async () => {
@@ -225,10 +219,10 @@ describe('the figures of all learners', () => {
   test('are counted by one process at a time, and not again before it is time', async () => {
     await countAnew(NOON);
     expect(await countLearners(database, new Date(Date.parse(NOON) + 119_999), 120_000)).toBe(false);
-    // As another process holds it while it counts.
-    await here.sql.query("SELECT pg_advisory_lock(x'73727333'::bigint)");
-    expect(await count(daysBefore(-1))).toBe(false);
-    await here.sql.query('SELECT pg_advisory_unlock_all()');
+    // As while a process counts, the lock is held: by the session of `database`.
+    const other = openForCounts(here.databaseUrl);
+    expect(await countLearners(other, new Date(daysBefore(-1)), 0)).toBe(false);
+    await other.close();
     expect(await count(daysBefore(-1))).toBe(true);
     expect(await countLearners(database, new Date(Date.parse(NOON) + DAY_MS + 120_000), 120_000)).toBe(true);
   });

@@ -1,14 +1,25 @@
 // Counts all learners at once, as the scheduling service does every four minutes.
 import { createLogger } from '../../services/platform/logging/logger.ts';
-import { openDatabase } from '../../services/platform/postgres/database.ts';
+import { type Database, openDatabase } from '../../services/platform/postgres/database.ts';
 import { countLearners } from '../../services/scheduling/count-learners.ts';
 
 export async function countLearnersNow(databaseUrl: string): Promise<void> {
-  const database = openDatabase({
-    ...{ databaseUrl, applicationName: 'test', maxConnections: 1 },
-    logger: createLogger('test', 'silent'),
-  });
+  const database = openForCounts(databaseUrl);
   // The service may be counting at this moment.
   while (!(await countLearners(database, new Date(), 0)));
   await database.close();
+}
+
+/** For counts of a test alone: its session holds their lock, so that the service makes none, whatever its clock says. */
+export async function openForOwnCounts(databaseUrl: string): Promise<Database> {
+  const database = openForCounts(databaseUrl);
+  await database.query({ text: "SELECT pg_advisory_lock(x'73727333'::bigint)", values: [] });
+  return database;
+}
+
+export function openForCounts(databaseUrl: string): Database {
+  return openDatabase({
+    ...{ databaseUrl, applicationName: 'test', maxConnections: 1 },
+    logger: createLogger('test', 'silent'),
+  });
 }

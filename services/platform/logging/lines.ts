@@ -3,8 +3,8 @@ import { destination } from 'pino';
 
 /** Lines that wait to be written; beyond it, further ones are left out. */
 const MAX_WAITING_BYTES = 16 * 1024 * 1024;
-/** How often the last lines of a process are tried while the reader has no room, every 100 ms. */
-const TRIES_TO_FLUSH = 10;
+/** How long the last lines of a process are tried. */
+const MAX_FLUSH_MS = 1000;
 const STALLED = 'nobody reads it';
 
 /** Why lines cannot be written now, of each stream where that is so. */
@@ -18,15 +18,15 @@ export function whyLinesWait(): string | undefined {
 /** A file, or a descriptor that is open. `sync`: a line is written when its call returns. */
 export function openLines(target: ({ dest: string; mode: number } | { fd: number }) & { sync: boolean }) {
   let isFailing = false;
-  let triesLeft = Number.POSITIVE_INFINITY;
+  let flushEndMs = Number.POSITIVE_INFINITY;
   const retryEAGAIN = () => {
     faults.set(target, STALLED);
-    triesLeft -= 1;
-    return triesLeft > 0;
+    return performance.now() < flushEndMs;
   };
   const lines = destination({ ...target, maxLength: MAX_WAITING_BYTES, retryEAGAIN });
   lines.on('error', (error: unknown) => {
     isFailing = true;
+    // errorCode lies beside gRPC, which reads its settings as it is loaded: a log must not load it.
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
     faults.set(target, code === 'EAGAIN' ? STALLED : `cannot be written (${code})`);
   });
@@ -35,17 +35,25 @@ export function openLines(target: ({ dest: string; mode: number } | { fd: number
     isFailing = false;
     faults.delete(target);
   });
-  // pino calls it for a fatal line and at the exit, and it tries again without an end.
+  // pino calls it for a fatal line and at the exit. It tries again without an end, unless EAGAIN is the fault and retryEAGAIN says no.
   const flush = lines.flushSync.bind(lines);
   lines.flushSync = () => {
     if (isFailing) return;
-    triesLeft = TRIES_TO_FLUSH;
+    const { fd } = lines as unknown as { fd: number };
+    flushEndMs = performance.now() + MAX_FLUSH_MS;
+    const get = () => {
+      if (performance.now() < flushEndMs) return fd;
+      throw Object.assign(new Error('the last lines cannot be written'), { code: 'EAGAIN' });
+    };
+    // It reads this property before each try.
+    Object.defineProperty(lines, 'fd', { get, configurable: true });
     try {
       flush();
     } catch {
       isFailing = true;
     } finally {
-      triesLeft = Number.POSITIVE_INFINITY;
+      flushEndMs = Number.POSITIVE_INFINITY;
+      Object.defineProperty(lines, 'fd', { value: fd, writable: true });
     }
   };
   return lines;

@@ -1,7 +1,7 @@
 // Connections: of a pool, for statements; and outside of one, for programs, and for what needs a session of its own.
 import { Client, type ClientConfig, type Pool, type PoolClient } from 'pg';
-import { ServiceError } from '../errors.ts';
-import { codeOf, isUnavailable } from './faults.ts';
+import { errorCode, ServiceError } from '../errors.ts';
+import { isUnavailable } from './faults.ts';
 
 /** Runs `work` on a new connection, which ends with it. A connection that is lost fails `work`, not the process. */
 export async function withConnection<T>(
@@ -33,7 +33,7 @@ export function watchConnections(pool: Pool, watch: { refusal?: string }): void 
  */
 export async function connect(pool: Pool, watch: { refusal?: string }): Promise<PoolClient> {
   return pool.connect().catch((error: unknown) => {
-    if (!isUnavailable(error)) watch.refusal = codeOf(error) || 'no code';
+    if (!isUnavailable(error)) watch.refusal = errorCode(error) || 'no code';
     if (pool.idleCount > 0) return connect(pool, watch);
     throw new ServiceError('UNAVAILABLE', { cause: error });
   });

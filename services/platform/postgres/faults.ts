@@ -62,7 +62,7 @@ export function withoutClient(error: Error): Error {
 }
 
 /** Of Node or PostgreSQL; empty without one. */
-export function codeOf(error: unknown): string {
+function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 

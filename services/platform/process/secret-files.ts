@@ -19,8 +19,8 @@ export const SECRETS = [
 ] as const;
 
 /**
- * The environment with every secret as NAME alone; a byte order mark and one line break at the end of a file are not part of the value. `problems` has a line
- * for each variable at fault, without a value.
+ * The environment with every secret as NAME alone. A byte order mark at the beginning of a file and a line break at its end are no
+ * part of the value. `problems` has a line for each variable at fault, without a value.
  */
 export function readSecretFiles(given: Readonly<Record<string, string | undefined>>) {
   const read: Record<string, string | undefined> = {};

@@ -1,4 +1,4 @@
-// Checks the files of mutual TLS at the start of a service, so that a wrong one does not fail every call instead.
+// Checks the files of mutual TLS before services start, so that a wrong one does not fail every call instead.
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { toError } from '../errors.ts';

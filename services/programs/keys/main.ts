@@ -41,7 +41,7 @@ async function run([name = '', ...operands]: readonly string[], options: Options
   if (command === undefined) throw new UsageError(`There is no command ${JSON.stringify(name)}.`);
   const unknown = Object.keys(OPTIONS).find(
     (option) =>
-      option !== 'json' && Object.hasOwn(options, option) && !command.takes.some((name) => name === option),
+      option !== 'json' && Object.hasOwn(options, option) && !command.takes.some((taken) => taken === option),
   );
   if (unknown !== undefined) throw new UsageError(`"${name}" takes no --${unknown}.`);
   const target = readEnvironment(process.env, (reader) => ({

@@ -12,6 +12,7 @@ import {
 } from '../../platform/process/config.ts';
 import type { WantedPort } from '../../platform/process/ports.ts';
 import { readSecretFiles } from '../../platform/process/secret-files.ts';
+import { requireUsableTls } from '../../platform/process/usable-tls.ts';
 import { makeVapidKeys } from '../../reminders/channels/push/vapid.ts';
 import { readRemindersConfig } from '../../reminders/config.ts';
 import { readRestConfig } from '../../rest/config.ts';
@@ -81,6 +82,7 @@ export function readStartSettings(given: Environment, kept: Secrets = STAND_INS)
   if (problems.size > 0 || !rest || !accounts || !scheduling || !watching) {
     throw new ConfigError([...problems]);
   }
+  requireUsableTls(rest.trust.tls);
   return {
     /** The given environment, with the secrets that files contain. */
     environment,

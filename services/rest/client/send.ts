@@ -106,9 +106,10 @@ const REDIRECTED = { message: 'The service is at another address: correct baseUr
 const isRedirect = ({ status, type }: Response) =>
   type === 'opaqueredirect' || (status >= 300 && status < 400);
 
-/** Retry-After: seconds, or from a proxy a date; undefined if it is neither. */
+/** Retry-After: seconds, or from a proxy a date; undefined if it is neither, though Date.parse takes almost anything for a date. */
 function secondsUntil(retryAfter: string): number | undefined {
   if (/^\d+$/.test(retryAfter)) return Number(retryAfter);
+  if (!retryAfter.endsWith(' GMT')) return undefined;
   const seconds = Math.ceil((Date.parse(retryAfter) - Date.now()) / 1000);
   return Number.isNaN(seconds) ? undefined : Math.max(seconds, 0);
 }

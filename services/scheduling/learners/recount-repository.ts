@@ -8,7 +8,7 @@ import { KEPT_DAYS, type Summary } from './overview.ts';
 const COUNT_LOCK = 0x73727333;
 const TRY_LOCK = 'SELECT pg_try_advisory_xact_lock($1) AS is_locked';
 
-const READ = `SELECT as_of_time AS "asOfTime", summary FROM scheduling.overview`;
+const READ = `SELECT as_of_time AS "asOfTime", now() AS "readTime", summary FROM scheduling.overview`;
 const STORE = `
   INSERT INTO scheduling.overview (is_only, as_of_time, summary) VALUES (true, $1, $2)
   ON CONFLICT (is_only) DO UPDATE SET as_of_time = excluded.as_of_time, summary = excluded.summary`;
@@ -97,11 +97,12 @@ export async function lockCount(transaction: Queryable): Promise<boolean> {
   return row?.is_locked ?? false;
 }
 
+/** `readTime`: now by the database's clock. */
+type Overview = { asOfTime: Date; readTime: Date; summary: Summary };
+
 /** The latest count; undefined if there was none. */
-export async function readOverview(db: Queryable): Promise<{ asOfTime: Date; summary: Summary } | undefined> {
-  const [row] = await db.query<{ asOfTime: Date; summary: Summary }>({
-    ...{ name: 'read-overview', text: READ, values: [] },
-  });
+export async function readOverview(db: Queryable): Promise<Overview | undefined> {
+  const [row] = await db.query<Overview>({ name: 'read-overview', text: READ, values: [] });
   return row;
 }
 

@@ -5,6 +5,7 @@ import type { ReviewServiceHandlers } from '../../../generated/scheduling/v1/Rev
 import { invalidField } from '../../platform/errors.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import {
+  byTime,
   decodePageToken,
   type Position,
   readPageSize,
@@ -34,10 +35,6 @@ import {
 } from './review-history-repository.ts';
 import { fromReviewView, toReviewMessage } from './review-mapper.ts';
 
-const byTime = ({ reviewTime, reviewId }: ReviewSummary): Position => ({
-  keys: [reviewTime.getTime()],
-  id: reviewId,
-});
 const byRevision = ({ revision, reviewId }: ReviewSummary): Position => ({ keys: [revision], id: reviewId });
 
 /** Beyond so many rows a request is read by itself: what is large must not hold up what is asked for beside it. */
@@ -97,7 +94,9 @@ export function createReviewHistoryHandlers(
         : day && { reviewTime: day.endTime, reviewId: NIL_UUID };
       const part = { limit: pageSize + 1, after, since: day?.startTime, order: 'latest first' } as const;
       const rows = await listReviews(database, userId, part);
-      const { page, nextPageToken } = toPage(rows, pageSize, bound, byTime);
+      const { page, nextPageToken } = toPage(rows, pageSize, bound, ({ reviewTime, reviewId }) =>
+        byTime(reviewTime, reviewId),
+      );
       return { reviews: page.map(toReviewMessage), nextPageToken };
     },
 

@@ -2,7 +2,13 @@
 import type { ListSnoozesRequest } from '../../../generated/scheduling/v1/ListSnoozesRequest.ts';
 import type { SnoozeServiceHandlers } from '../../../generated/scheduling/v1/SnoozeService.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
-import { decodePageToken, readPageSize, readTimePosition, toPage } from '../../platform/page-token.ts';
+import {
+  byTime,
+  decodePageToken,
+  readPageSize,
+  readTimePosition,
+  toPage,
+} from '../../platform/page-token.ts';
 import type { HandlerDependencies } from '../dependencies.ts';
 import { findMaterials } from '../materials/materials-repository.ts';
 import { materialNotFound, refuseStart, requireMaterialId, requireUserId } from '../requests.ts';
@@ -26,10 +32,9 @@ export function createSnoozeHistoryHandlers(
         order: 'latest first',
         now: now(),
       });
-      const { page, nextPageToken } = toPage(rows, pageSize, bound, ({ createTime, snoozeId }) => ({
-        keys: [createTime.getTime()],
-        id: snoozeId,
-      }));
+      const { page, nextPageToken } = toPage(rows, pageSize, bound, ({ createTime, snoozeId }) =>
+        byTime(createTime, snoozeId),
+      );
       return { snoozes: page.map(toSnoozeMessage), nextPageToken };
     },
   };
