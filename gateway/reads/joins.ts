@@ -1,8 +1,9 @@
 // Prefetches the nested data of all rows of a list in one call, which avoids N+1 calls. A row whose data is missing reads it
 // itself.
 import { type FieldNode, type GraphQLResolveInfo, getArgumentValues, isObjectType } from 'graphql';
-import { hasReason, toError } from '../../services/platform/errors.ts';
+import { hasReason } from '../../services/platform/errors.ts';
 import { partsOf } from '../../services/platform/parts.ts';
+import { toError } from '../../services/platform/thrown.ts';
 import type { GatewayContext } from '../graphql/context.ts';
 import type {
   JoinedReviews,

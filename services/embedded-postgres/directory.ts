@@ -13,8 +13,8 @@ import {
   symlinkSync,
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { errorCode } from '../platform/errors.ts';
 import { makeWritableFolder } from '../platform/process/writable-folder.ts';
+import { errorCode } from '../platform/thrown.ts';
 import { type Account, accountForPostgres, canReach, giveTo } from './account.ts';
 
 type DirectoryOptions = {

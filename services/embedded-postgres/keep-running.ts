@@ -1,7 +1,7 @@
 // Restarts a server that ends unexpectedly, up to a limit.
 import { existsSync, statfsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { toError } from '../platform/errors.ts';
+import { toError } from '../platform/thrown.ts';
 import type { Cluster } from './cluster.ts';
 import { endOrphan } from './orphans.ts';
 import { type Postmaster, startPostmaster } from './postmaster.ts';

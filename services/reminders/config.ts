@@ -1,5 +1,4 @@
 // The reminders service's environment.
-import { toError } from '../platform/errors.ts';
 import {
   type DatabaseServiceConfig,
   type Peers,
@@ -7,6 +6,7 @@ import {
   readPeers,
 } from '../platform/process/common-config.ts';
 import type { EnvironmentReader } from '../platform/process/config.ts';
+import { toError } from '../platform/thrown.ts';
 import { readVapidKeys, type VapidKeys } from './channels/push/vapid.ts';
 
 export type RemindersConfig = DatabaseServiceConfig &

@@ -1,5 +1,4 @@
 // The REST facade's environment.
-import { toError } from '../platform/errors.ts';
 import {
   type CommonConfig,
   type Peers,
@@ -7,6 +6,7 @@ import {
   readPeers,
 } from '../platform/process/common-config.ts';
 import type { EnvironmentReader } from '../platform/process/config.ts';
+import { toError } from '../platform/thrown.ts';
 import { parseRedisUrls } from './write-limit/redis-client.ts';
 
 export type RestConfig = CommonConfig &

@@ -5,9 +5,7 @@ import {
   invalidField,
   invalidRequest,
   messageNaming,
-  oneLine,
   ServiceError,
-  toError,
   toServiceError,
 } from '../../services/platform/errors.ts';
 import {
@@ -21,6 +19,7 @@ import {
 import { connectionFault } from '../../services/platform/postgres/faults.ts';
 import { howToReach, unreachable } from '../../services/platform/postgres/reachable.ts';
 import { badRequestType, errorInfoType, rpcStatusType } from '../../services/platform/protobuf/google-rpc.ts';
+import { oneLine, toError } from '../../services/platform/thrown.ts';
 
 const DETAILS = 'grpc-status-details-bin';
 const thrown = (status: Partial<StatusObject>): GrpcError =>

@@ -7,8 +7,9 @@ import {
   type JSONWebKeySet,
   type JWTVerifyGetKey,
 } from 'jose';
-import { ServiceError, toError } from '../../../services/platform/errors.ts';
+import { ServiceError } from '../../../services/platform/errors.ts';
 import type { Logger } from '../../../services/platform/logging/logger.ts';
+import { toError } from '../../../services/platform/thrown.ts';
 import { fetchFromProvider } from './provider-fetch.ts';
 import { isProviderUrl } from './settings.ts';
 

@@ -9,11 +9,11 @@ import {
   type StatusObject,
 } from '@grpc/grpc-js';
 import type { MethodDefinition } from '@grpc/proto-loader';
-import { toError } from '../errors.ts';
 import { observeSentCall } from '../observability/observe-rpc.ts';
 import { NO_TELEMETRY, type Telemetry } from '../observability/telemetry.ts';
 import type { GrpcTrust } from '../process/common-config.ts';
 import { loadProto, serviceDefinition } from '../protobuf/load.ts';
+import { toError } from '../thrown.ts';
 import { serviceConfigOf } from './read-retries.ts';
 import { polledTarget } from './replicas-resolver.ts';
 import type { TokenWatch } from './service-token.ts';

@@ -1,6 +1,6 @@
 // Readiness: runs the checks of all parts at most twice a second and reports why the process is not ready.
 import { within } from '../concurrency/within.ts';
-import { errorCode } from '../errors.ts';
+import { errorCode } from '../thrown.ts';
 
 /** Degraded: a dependency is unavailable, but requests succeed. */
 export type Finding = { state: 'ok' } | { state: 'degraded' | 'failed'; reason: string };

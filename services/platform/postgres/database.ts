@@ -1,14 +1,14 @@
 // Access to PostgreSQL: a bounded pool, time-outs on every wait, transactions, and error classification.
 import { Pool, type PoolClient, types } from 'pg';
-import { errorCode, ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors.ts';
 import { fromPostgresText } from '../instants.ts';
 import type { Logger } from '../logging/logger.ts';
 import { NO_TELEMETRY, type Telemetry } from '../observability/telemetry.ts';
+import { errorCode } from '../thrown.ts';
 import { closeAbandoned, StatementTimeout, send } from './abandoned-statements.ts';
-import { connect, watchConnections } from './connection.ts';
 import { CONNECTION_OPTIONS, NODE_OPTIONS } from './connection-settings.ts';
 import { asServiceError, connectionFault, withoutClient } from './faults.ts';
-import { measurePool } from './pool-metrics.ts';
+import { connect, measurePool, watchConnections } from './pool.ts';
 
 /** A statement with its parameters; with a `name` it is prepared once per connection. */
 export type Statement = { text: string; values: readonly unknown[]; name?: string };

@@ -3,8 +3,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runner } from 'node-pg-migrate';
 import { Client } from 'pg';
-import { errorCode } from '../errors.ts';
 import type { Logger } from '../logging/logger.ts';
+import { errorCode } from '../thrown.ts';
 import type { Statement } from './database.ts';
 import { pendingMigrations } from './pending-migrations.ts';
 import { unreachable } from './reachable.ts';

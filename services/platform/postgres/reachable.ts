@@ -1,6 +1,7 @@
 // Explains why a database cannot be used at all: host, port, user, password or name.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { errorCode, oneLine, ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors.ts';
+import { errorCode, oneLine } from '../thrown.ts';
 import type { Queryable } from './database.ts';
 import { isUnavailable } from './faults.ts';
 

@@ -1,7 +1,7 @@
 // The role of the services: it reads and writes rows, and cannot change the schema, which belongs to the role that migrates.
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto';
 import { Client, escapeIdentifier, escapeLiteral } from 'pg';
-import { errorCode } from '../errors.ts';
+import { errorCode } from '../thrown.ts';
 import { withConnection } from './connection.ts';
 
 const ITERATIONS = 4096;

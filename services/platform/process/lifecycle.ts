@@ -1,8 +1,8 @@
 // The lifecycle of a process: start, run until a signal or a fatal error, shut down within a time limit.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { toError } from '../errors.ts';
 import type { Logger } from '../logging/logger.ts';
+import { toError } from '../thrown.ts';
 import { ConfigError } from './config.ts';
 
 /** A signal this long after the first forces the exit. */

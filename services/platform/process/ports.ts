@@ -1,7 +1,7 @@
 // Checks before a start that its ports are free, so that a taken one is reported by its variable.
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { errorCode } from '../errors.ts';
+import { errorCode } from '../thrown.ts';
 import { ConfigError } from './config.ts';
 
 /** `name` is the variable that sets the port. Port 0 stands for any free one. */

@@ -1,6 +1,6 @@
 // Secrets as files: NAME_FILE names a file that contains the value of NAME, as Docker and Kubernetes mount secrets.
 import { closeSync, openSync, readSync } from 'node:fs';
-import { errorCode } from '../errors.ts';
+import { errorCode } from '../thrown.ts';
 
 const MAX_BYTES = 64 * 1024;
 

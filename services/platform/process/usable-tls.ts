@@ -1,7 +1,7 @@
 // Checks the files of mutual TLS before services start, so that a wrong one does not fail every call instead.
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
-import { toError } from '../errors.ts';
+import { toError } from '../thrown.ts';
 import type { GrpcTrust } from './common-config.ts';
 import { ConfigError } from './config.ts';
 

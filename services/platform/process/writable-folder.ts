@@ -1,7 +1,7 @@
 // Creates a writable folder, or reports why that is not possible and what to do.
 import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { errorCode } from '../errors.ts';
+import { errorCode } from '../thrown.ts';
 
 const REASONS: Record<string, string> = {
   EACCES: 'this user may not write there',

@@ -2,13 +2,13 @@
 
 import { Client } from 'pg';
 import { accountsSchema } from '../../accounts/service.ts';
-import { oneLine } from '../../platform/errors.ts';
 import { withConnection } from '../../platform/postgres/connection.ts';
 import { CONNECTION_OPTIONS } from '../../platform/postgres/connection-settings.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { pendingMigrations } from '../../platform/postgres/pending-migrations.ts';
 import { CREATE_DATABASE, howToReach } from '../../platform/postgres/reachable.ts';
 import { findWrongSettings } from '../../platform/postgres/usable-database.ts';
+import { oneLine } from '../../platform/thrown.ts';
 import { remindersSchema } from '../../reminders/core.ts';
 import { schedulingSchema } from '../../scheduling/service.ts';
 import { clusterFolder, runningUrl } from '../program-database.ts';

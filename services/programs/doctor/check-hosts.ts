@@ -1,7 +1,7 @@
 // Checks the hosts of DATABASE_URL after the first: each must be reachable, and a node of the same Citus cluster.
-import { oneLine } from '../../platform/errors.ts';
 import { withConnection } from '../../platform/postgres/connection.ts';
 import { howToReach, placeOf } from '../../platform/postgres/reachable.ts';
+import { oneLine } from '../../platform/thrown.ts';
 import { checkNamed, type Finding } from './finding.ts';
 import type { Settings } from './settings.ts';
 

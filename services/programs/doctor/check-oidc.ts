@@ -1,7 +1,7 @@
 // Checks the OpenID provider of the gateway: it answers, and its discovery names what is needed.
 import { createOidcProvider } from '../../../gateway/access/oidc/provider.ts';
-import { oneLine } from '../../platform/errors.ts';
 import { createLogger } from '../../platform/logging/logger.ts';
+import { oneLine } from '../../platform/thrown.ts';
 import { checkNamed, type Finding } from './finding.ts';
 import type { Settings } from './settings.ts';
 

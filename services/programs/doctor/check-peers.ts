@@ -1,10 +1,11 @@
 // Checks the gRPC services: they serve, and accept our service token and certificates.
 import type { UserServiceDefinition } from '../../../generated/accounts/v1/UserService.ts';
 import type { MaterialServiceDefinition } from '../../../generated/scheduling/v1/MaterialService.ts';
-import { oneLine, ServiceError } from '../../platform/errors.ts';
+import { ServiceError } from '../../platform/errors.ts';
 import { clientsOf } from '../../platform/grpc/client.ts';
 import { createHealthClient } from '../../platform/grpc/health.ts';
 import { TokenRefusedError } from '../../platform/grpc/service-token.ts';
+import { oneLine } from '../../platform/thrown.ts';
 import { checkNamed, type Finding } from './finding.ts';
 import type { Settings } from './settings.ts';
 

@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Cluster, type Redis } from 'ioredis';
-import { oneLine } from '../../platform/errors.ts';
+import { oneLine } from '../../platform/thrown.ts';
 import { connectRedis } from '../../rest/write-limit/redis-client.ts';
 import { checkNamed, type Finding } from './finding.ts';
 

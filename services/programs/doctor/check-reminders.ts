@@ -1,6 +1,6 @@
 // Checks the settings of reminders: the mail server, the sender, the address of links, the keys for push.
 import { createTransport } from 'nodemailer';
-import { errorCode } from '../../platform/errors.ts';
+import { errorCode } from '../../platform/thrown.ts';
 import type { RemindersConfig } from '../../reminders/config.ts';
 import { checkNamed, type Finding } from './finding.ts';
 import type { Settings } from './settings.ts';

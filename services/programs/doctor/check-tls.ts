@@ -1,8 +1,8 @@
 // Checks the certificates of mutual TLS: validity period, key and CA.
 
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { oneLine } from '../../platform/errors.ts';
 import type { GrpcTrust } from '../../platform/process/common-config.ts';
+import { oneLine } from '../../platform/thrown.ts';
 import { checkNamed, type Finding } from './finding.ts';
 
 const DAY_MS = 86_400_000;

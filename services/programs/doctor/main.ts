@@ -1,6 +1,6 @@
 // npm run doctor: checks a deployment from its environment, and reports problems with remedies.
-import { oneLine } from '../../platform/errors.ts';
 import { runCommand } from '../../platform/process/command.ts';
+import { oneLine } from '../../platform/thrown.ts';
 import { checkDatabase } from './check-database.ts';
 import { checkHosts } from './check-hosts.ts';
 import { checkOidc } from './check-oidc.ts';

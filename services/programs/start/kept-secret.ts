@@ -11,8 +11,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { errorCode } from '../../platform/errors.ts';
 import { makeWritableFolder } from '../../platform/process/writable-folder.ts';
+import { errorCode } from '../../platform/thrown.ts';
 
 /** The content of `file`, created with `make` if missing; safe in concurrent starts. @throws Error if the folder is not writable. */
 export function keepSecret(file: string, make: () => string): string {

@@ -1,6 +1,6 @@
 // A circuit breaker for Redis: open while Redis is unavailable, closed again by a background probe.
-import { toError } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/logging/logger.ts';
+import { toError } from '../../platform/thrown.ts';
 
 type Breaker = {
   /** Whether Redis counts as unavailable. */

@@ -1,6 +1,6 @@
 // Connects to Redis or Redis Cluster. Commands fail fast if it is unavailable, since the caller has a fallback.
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
-import { errorCode } from '../../platform/errors.ts';
+import { errorCode } from '../../platform/thrown.ts';
 
 type RedisClient = {
   commands: Redis | Cluster;

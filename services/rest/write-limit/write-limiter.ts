@@ -1,6 +1,6 @@
 // Limits writes through Redis, or with the same arithmetic in this process while Redis is unavailable.
-import { toError } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/logging/logger.ts';
+import { toError } from '../../platform/thrown.ts';
 import { createBreaker } from './breaker.ts';
 import { createProcessLog } from './process-log.ts';
 import { createRedisLog } from './redis-log.ts';

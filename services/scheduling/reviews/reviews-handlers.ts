@@ -2,10 +2,11 @@
 import type { ReviewServiceHandlers } from '../../../generated/scheduling/v1/ReviewService.ts';
 import { createBatcher } from '../../platform/concurrency/batcher.ts';
 import { createKeyedMutex } from '../../platform/concurrency/keyed-mutex.ts';
-import { invalidField, ServiceError, toError, toServiceError } from '../../platform/errors.ts';
+import { invalidField, ServiceError, toServiceError } from '../../platform/errors.ts';
 import type { CallContext } from '../../platform/grpc/call-context.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
+import { toError } from '../../platform/thrown.ts';
 import type { Distribution } from '../batches/across-users.ts';
 import type { HandlerDependencies } from '../dependencies.ts';
 import { executeIdempotently } from '../idempotency/idempotency.ts';
