@@ -15,7 +15,7 @@ export type EmailOptions = EmailStyle & {
   now: () => Date;
   /** Connections to the SMTP server, each with one message at a time; more messages wait. Default 10. */
   maxConnections?: number;
-  /** Milliseconds from when a connection is free; then a message counts as not sent. It waits half as long for one. Default 28,000. */
+  /** Milliseconds from a free connection until a message counts as not sent. It waits half as long for one. Default 28,000. */
   sendTimeoutMs?: number;
 };
 
