@@ -44,8 +44,9 @@ export function countOf(first: number | null | undefined): number {
 
 /**
  * Reads the requested connection. A cursor at the end of a page is the service's own token; from a cursor within a page, the
- * page is read again from its beginning, which is also where it goes on if the row of the cursor is no longer there. That takes at
- * most two calls, and more where long texts end pages early or rows have moved.
+ * page is read again from its beginning. It goes on there, too, if the row of the cursor is not found: it has left the list, or
+ * more than `first` others have come before it. That takes at most two calls, and more where long texts end pages early or rows
+ * have moved.
  * @throws INVALID_REQUEST, field first or after.
  */
 export async function readConnection<T>(

@@ -2,7 +2,7 @@
 import type { User } from '../../generated/accounts/v1/User.ts';
 import type { UserKeyInput } from '../../generated/accounts/v1/UserKey.ts';
 import type { ListMaterialsRequestInput } from '../../generated/scheduling/v1/ListMaterialsRequest.ts';
-import { ServiceError } from '../../services/platform/errors.ts';
+import { hasReason } from '../../services/platform/errors.ts';
 import { partsOf } from '../../services/platform/parts.ts';
 import { isUuid } from '../../services/platform/uuid.ts';
 import type { GatewayContext } from '../graphql/context.ts';
@@ -125,7 +125,7 @@ async function noneOfUnknown<T>(
   // Scheduling takes an empty one for all.
   if (materialId === '') return none;
   return read(materialId ?? '').catch((error: unknown) => {
-    if (error instanceof ServiceError && error.reason === 'NOT_FOUND') return none;
+    if (hasReason(error, 'NOT_FOUND')) return none;
     throw error;
   });
 }

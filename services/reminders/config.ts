@@ -30,7 +30,8 @@ export type RemindersConfig = DatabaseServiceConfig &
   };
 
 const ADDRESS = "[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9.-]+";
-const SENDER = new RegExp(`^(?:${ADDRESS}|(?:"[^"<>]*"|[^"<>@]*)\\s*<${ADDRESS}>)$`);
+/** A colon outside quotes would begin a group of addresses. */
+const SENDER = new RegExp(`^(?:${ADDRESS}|(?:"[^"<>]*"|[^"<>@:]*)\\s*<${ADDRESS}>)$`);
 
 export function readRemindersConfig(reader: EnvironmentReader): RemindersConfig {
   const httpPort = reader.port('REMINDERS_HTTP_PORT', 8090);

@@ -102,6 +102,29 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     await page.close();
   });
 
+  test('an action that was refused for an expired login leaves the one that another tab gave meanwhile', async () => {
+    const { userId } = await newLearner(['a']);
+    const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
+    const other = await page.context().newPage();
+    await other.goto(new URL('/dashboard', page.url()).href);
+    await other.getByRole('button', { name: 'Log out' }).waitFor();
+    await page.evaluate(`sessionStorage.setItem('gateway-token', '${'e'.repeat(40)}')`);
+    const held = Promise.withResolvers<void>();
+    await page.route('**/graphql', (route) => held.promise.then(() => route.continue()), { times: 1 });
+    const sent = page.waitForRequest('**/graphql');
+    await page.getByRole('button', { name: 'Archive a' }).click();
+    await sent;
+    await page.evaluate("location.hash = '#/users'");
+    await page.getByRole('heading', { name: 'Learners' }).waitFor();
+    held.resolve();
+    await page
+      .locator('#status')
+      .getByText('The login had expired, and is another one now. Try again.')
+      .waitFor();
+    expect(await page.getByRole('heading', { name: 'Learners' }).isVisible()).toBe(true);
+    await page.context().close();
+  });
+
   test('the filters of the materials are there again after a look at another page', async () => {
     const { userId } = await newLearner(['kept']);
     const { page } = await dashboard.openAt(`#/users/${userId}/materials?q=kep&state=due`);

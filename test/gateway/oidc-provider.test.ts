@@ -88,6 +88,20 @@ describe('discovery', () => {
     expect(logged()).toEqual([['discovery answers 503', LOGGED]]);
   });
 
+  test('that fails then keeps nobody out, and keys are still fetched again', async () => {
+    vi.useFakeTimers({ toFake: ['performance', 'Date'] });
+    const exp = Math.floor(Date.now() / 1000) + 7200;
+    expect(await gateway.who(await provider.sign({ exp }))).toBe('oidc:vic VIEWER');
+    const next = await newKey('next');
+    provider.answer(DISCOVERY, json({}, 503));
+    provider.answer('/keys', json({ keys: [next.jwk] }));
+    vi.advanceTimersByTime(600_000);
+    expect(await gateway.who(await provider.sign({ sub: 'olga', exp }, next))).toBe('oidc:olga VIEWER');
+    expect(await gateway.who(await provider.sign({ sub: 'otto', exp }, next))).toBe('oidc:otto VIEWER');
+    expect(provider.asked).toEqual([DISCOVERY, '/keys', DISCOVERY, '/keys']);
+    expect(logged()).toEqual([['discovery answers 503', LOGGED]]);
+  });
+
   test.each<[string, (own: ScriptedProvider) => Parameters<ScriptedProvider['answer']>[1], string]>([
     ['fails', ({ discovery }) => json(discovery, 500), 'discovery answers 500'],
     [

@@ -197,6 +197,11 @@ describe('a connection', () => {
     expect([await next('m2'), await next('m1')]).toEqual([['m1', 'm0'], ['m0']]);
     // Nothing says any more where an archived row was.
     expect(await next('m3')).toEqual(['new', 'm2']);
+    // It is not looked for beyond as many as were asked for.
+    for (const title of ['new 2', 'new 3', 'new 4']) await api.create({ title });
+    expect(await next('m2')).toEqual(['m1', 'm0']);
+    for (const title of ['new 5', 'new 6']) await api.create({ title });
+    expect(await next('m2')).toEqual(['new 6', 'new 5']);
   });
 
   test('refuses a bad size and a cursor that is none, or another list’s', async () => {

@@ -101,13 +101,14 @@ test.each([
   'a@example.com, b@example.com',
   'Reminders <a@example.com> x',
   'a b@example.com',
+  'Reminders: Berlin <a@example.com>',
 ])('a sender %j is no address', (MAIL_FROM) => {
   expect(problemsOf({ MAIL_FROM })).toEqual([
     'MAIL_FROM must be an address, with or without a name, such as Reminders <reminders@example.com>',
   ]);
 });
 
-test.each(['r@localhost', 'Übung, täglich <r+1@mail.example.com>', '"A, B" <r@example.com>'])(
+test.each(['r@localhost', 'Übung, täglich <r+1@mail.example.com>', '"A: B, C" <r@example.com>'])(
   'a sender %j is one',
   (MAIL_FROM) => {
     expect(problemsOf({ MAIL_FROM })).toEqual([]);

@@ -41,6 +41,11 @@ export function createOidcProvider(issuer: string, logger: Logger, nowMs: () => 
   let lastKeys: JSONWebKeySet | undefined;
   let askAgainAtMs = Number.NEGATIVE_INFINITY;
 
+  const tell = (error: unknown) =>
+    logger.error(
+      { reason: toError(error).message },
+      'the OpenID provider of OIDC_ISSUER does not answer as expected',
+    );
   /** Runs a request to the provider; a failure is logged once a pause. */
   async function ask<T>(request: () => Promise<T>): Promise<T> {
     if (nowMs() < askAgainAtMs) throw new ServiceError('UNAVAILABLE');
@@ -48,29 +53,33 @@ export function createOidcProvider(issuer: string, logger: Logger, nowMs: () => 
       return await request();
     } catch (error) {
       if (isAboutToken(error)) throw error;
-      // The provider may have moved.
-      discoverAgainAtMs = Number.NEGATIVE_INFINITY;
       if (nowMs() >= askAgainAtMs) {
         askAgainAtMs = nowMs() + PAUSE_MS;
-        const reason = toError(error).message;
-        logger.error({ reason }, 'the OpenID provider of OIDC_ISSUER does not answer as expected');
+        // The provider may have moved.
+        discoverAgainAtMs = askAgainAtMs;
+        tell(error);
       }
       throw new ServiceError('UNAVAILABLE', { cause: error });
     }
   }
-  /** Those known so far do while the provider does not answer. */
+  const discoverOnce = () => {
+    discovery ??= discover(issuer).finally(() => {
+      discovery = undefined;
+    });
+    return discovery;
+  };
+  /** Those known so far do while discovery fails; it has a pause of its own then, since keys may still be there. */
   async function addresses(): Promise<ProviderAddresses> {
     if (known !== undefined && nowMs() < discoverAgainAtMs) return known;
     try {
-      known = await ask(() => {
-        discovery ??= discover(issuer).finally(() => {
-          discovery = undefined;
-        });
-        return discovery;
-      });
+      known = await (known === undefined ? ask(discoverOnce) : discoverOnce());
       discoverAgainAtMs = nowMs() + MAX_AGE_MS;
     } catch (error) {
       if (known === undefined) throw error;
+      if (nowMs() >= discoverAgainAtMs) {
+        discoverAgainAtMs = nowMs() + PAUSE_MS;
+        tell(error);
+      }
     }
     return known;
   }

@@ -43,8 +43,9 @@ const RETRY_DELAYS_MS = [400, 1600];
 
 /** @param {string} query @param {object} variables */
 async function requestOnce(query, variables) {
-  const response = await send(JSON.stringify({ query, variables }));
-  if (response.status === 401) throw new UnauthorizedError('The token is not valid.');
+  const token = session.token();
+  const response = await send(token, JSON.stringify({ query, variables }));
+  if (response.status === 401) throw toRefusal(token);
   const { data, errors } = await response.json().catch(() => ({}));
   if (errors?.[0]) throw toFailure(errors[0], response.headers.get('x-request-id'));
   if (!data) throw new FailedCallError(`The gateway answered HTTP ${response.status}.`, TRY_AGAIN);
@@ -53,12 +54,20 @@ async function requestOnce(query, variables) {
 
 const TRY_AGAIN = 'Wait a moment, then try again. If the problem persists, check the gateway’s log.';
 
-/** @param {string} body */
-async function send(body) {
+/** A late refusal says nothing against the token that came meanwhile. @param {string | null} token That was refused. */
+function toRefusal(token) {
+  const current = session.token();
+  return current === null || current === token
+    ? new UnauthorizedError('The token is not valid.')
+    : new FailedCallError('The login had expired, and is another one now.', 'Try again.');
+}
+
+/** @param {string | null} token @param {string} body */
+async function send(token, body) {
   try {
     return await fetch('/graphql', {
       method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${session.token() ?? ''}` },
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${token ?? ''}` },
       body,
       signal: AbortSignal.timeout(15_000),
     });

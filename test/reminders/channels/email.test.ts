@@ -269,18 +269,18 @@ describe('a server that', () => {
 
   test('takes mails slowly gets none twice: what waits long for a connection is not begun', async () => {
     const taken: string[] = [];
-    const { channel } = await start(takingEach(600, taken), { maxConnections: 1, sendTimeoutMs: 1000 });
+    const { channel } = await start(takingEach(1500, taken), { maxConnections: 1, sendTimeoutMs: 2500 });
     const results = await Promise.all([1, 2, 3].map(() => channel.send(message(), ADA)));
     const retry = { result: 'retry', reason: 'The mail server did not answer in time.' };
     expect(results).toEqual([{ result: 'sent' }, retry, retry]);
-    await sleep(700);
+    await sleep(1600);
     expect(taken).toHaveLength(1);
     expect(await channel.send(message(), ADA)).toEqual({ result: 'sent' });
   });
 
   test('has a mail and does not say in time that it takes it gets it again after half an hour', async () => {
     const taken: string[] = [];
-    const { channel } = await start(takingEach(600, taken), { sendTimeoutMs: 400 });
+    const { channel } = await start(takingEach(3000, taken), { sendTimeoutMs: 1500 });
     expect(await channel.send(message(), ADA)).toEqual({
       result: 'retry',
       reason: 'The mail server got the message, and did not say in time whether it takes it.',

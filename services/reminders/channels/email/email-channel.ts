@@ -15,7 +15,7 @@ export type EmailOptions = EmailStyle & {
   now: () => Date;
   /** Connections to the SMTP server, each with one message at a time; more messages wait. Default 10. */
   maxConnections?: number;
-  /** After this many milliseconds a message counts as not sent. Before, it waits half as long for a connection. Default 28,000. */
+  /** Milliseconds from a free connection until a message counts as not sent. It waits half as long for one. Default 28,000. */
   sendTimeoutMs?: number;
 };
 
