@@ -1,5 +1,7 @@
 // Writers that lock several rows of a learner do so in one order: none waits for another that waits for it.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { Queryable } from '../../services/platform/postgres/database.ts';
+import { deleteMaterial, lockMaterials } from '../../services/scheduling/materials/materials-repository.ts';
 import { inTime, openLock } from '../support/row-locks.ts';
 import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 
@@ -105,4 +107,31 @@ test('a snooze of two materials and the deletion of all take them in the same or
     );
   });
   expect(outcome).toBe('NOT_FOUND');
+});
+
+test('two deletions at the same moment leave nothing of a snooze of both materials', async () => {
+  const left = await inTime(async () => {
+    const userId = newUserId();
+    const [first, second] = [await here.create(userId), await here.create(userId)];
+    const asked = { userId, materialIds: [first, second], snoozeUntilTime: SNOOZED_UNTIL };
+    await here.snoozes.snoozeMaterials(asked, CALL);
+    const lock = await openLock(here.databaseUrl);
+    let deletion: Promise<unknown> | undefined;
+    try {
+      const transaction: Queryable = {
+        query: async ({ text, values }) => (await lock.sql.query(text, [...values])).rows,
+      };
+      await lockMaterials(transaction, userId, [first]);
+      await deleteMaterial(transaction, userId, first);
+      // The other deletion, while this one is not committed.
+      deletion = here.materials.deleteMaterial({ userId, materialId: second }, CALL);
+      await lock.untilWaiting(1, deletion);
+    } finally {
+      await lock.close();
+    }
+    await deletion;
+    const snoozes = 'SELECT FROM scheduling.snoozes WHERE user_id = $1';
+    return (await here.sql.query(snoozes, [userId])).rowCount;
+  });
+  expect(left).toBe(0);
 });
