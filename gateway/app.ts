@@ -134,6 +134,7 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
           return {
             identity,
             call,
+            beginTime: new Date(),
             clients,
             shared,
             budget: createRequestBudget({

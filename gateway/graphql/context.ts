@@ -13,6 +13,8 @@ export type GatewayContext = {
   identity: Identity;
   /** Options of every gRPC call: the request ID and the caller. */
   call: CallOptions;
+  /** When the request began: what statistics take for now, so that those of one request agree. */
+  beginTime: Date;
   clients: Clients;
   shared: SharedReads;
   /** All reads go through it; mutations do not, so that reads cannot delay them. */

@@ -82,12 +82,12 @@ export const User: UserResolvers = {
 
   timeline: ({ userId }, page, context, info) => timeline(context, info, userId, page),
 
-  stats: (user, { timeZone, asOf, days }) => ({
+  stats: (user, { timeZone, asOf, days }, { beginTime }) => ({
     userId: user.userId,
     window: {
       timeZone: timeZone ?? user.timeZone,
       days: days ?? 30,
-      ...(asOf && { asOfTime: fromTime(asOf) }),
+      asOfTime: fromTime(asOf ?? beginTime),
     },
   }),
 };

@@ -8,6 +8,7 @@ import { ServiceError } from '../platform/errors.ts';
 import { batchRpc } from '../platform/grpc/batched-calls.ts';
 import type { CallOptions } from '../platform/grpc/client.ts';
 import { partsOf } from '../platform/parts.ts';
+import { fromTimestamp } from '../platform/protobuf/timestamps.ts';
 import { type Clients, DEADLINE_MS } from './clients.ts';
 import { toMaterial } from './mapper.ts';
 
@@ -20,6 +21,8 @@ const MATERIALS_OF_PART = 4;
 
 type Asked = { userId: string; pageSize: number };
 type Page = { materials: Material[]; nextPageToken: string };
+/** Whether a material still belongs to the list, in which its next review time was `listedTime`. */
+type IsListed = (material: Material, listedTime: number | null | undefined) => boolean;
 type Read<Q> = (request: Q, call: CallOptions) => Promise<Page>;
 /** A list as JSON, a MaterialsResponse. `whenGone`: aborted once the client has hung up. */
 type List<Q> = (
@@ -40,14 +43,18 @@ export function createMaterialLists({ materials }: Pick<Clients, 'materials'>): 
    * time; each part becomes JSON before the next is read, so that no list holds an event loop for long.
    */
   const listAll =
-    <Q extends ListDueMaterialsRequestInput>(readFirst: Read<Q>, readNext: Read<Q>): List<Q> =>
+    <Q extends ListDueMaterialsRequestInput>(
+      readFirst: Read<Q>,
+      readNext: Read<Q>,
+      isListed: IsListed = isActive,
+    ): List<Q> =>
     async (request, call, whenGone) => {
       const first = await readFirst(request, call);
       const pageSize = request.pageSize - first.materials.length;
       if (pageSize <= 0 || first.nextPageToken === '') return `{"materials":${toJson(first)}}`;
       const { userId } = request;
       // Its texts are read again: who waits for a turn holds none.
-      const firstIds = first.materials.map(({ materialId }) => materialId);
+      const firstListed = first.materials.map(toListed);
       const next = {
         ...request,
         pageSize,
@@ -58,15 +65,16 @@ export function createMaterialLists({ materials }: Pick<Clients, 'materials'>): 
       const untilTurn = AbortSignal.any([gone, AbortSignal.timeout(DEADLINE_MS)]);
       return lane.run(userId, untilTurn, async () => {
         const rest = await readNext(next, call);
-        const ids = [...firstIds, ...rest.materials.map(({ materialId }) => materialId)];
+        const listed = new Map([...firstListed, ...rest.materials.map(toListed)]);
         const parts: Buffer[] = [];
-        for (const materialIds of partsOf(ids, MATERIALS_OF_PART)) {
+        for (const materialIds of partsOf([...listed.keys()], MATERIALS_OF_PART)) {
           if (gone.aborted) throw CLIENT_IS_GONE;
           const startMs = performance.now();
           const part = await materials.batchGetMaterials({ userId, materialIds }, call);
-          // Without those that were archived meanwhile.
-          const active = part.materials.filter(({ archiveTime }) => archiveTime === null);
-          const json = toJson({ materials: active }).slice(1, -1);
+          const still = part.materials.filter((material) =>
+            isListed(material, listed.get(material.materialId)),
+          );
+          const json = toJson({ materials: still }).slice(1, -1);
           if (json !== '') parts.push(Buffer.from(parts.length === 0 ? json : `,${json}`));
           // Other requests have two thirds of the time.
           await sleep(2 * (performance.now() - startMs));
@@ -79,10 +87,21 @@ export function createMaterialLists({ materials }: Pick<Clients, 'materials'>): 
   const isSearch = ({ query = '' }) => query !== '';
   return {
     listMaterials: listAll(batchRpc(batchListMaterials, { ...options, goesAlone: isSearch }), listMaterials),
-    listDueMaterials: listAll(batchRpc(batchListDueMaterials, options), listDueMaterials),
+    // Each review or snooze of a material that is due gives it another time, later than now.
+    listDueMaterials: listAll(
+      batchRpc(batchListDueMaterials, options),
+      listDueMaterials,
+      (material, listedTime) => isActive(material) && timeOf(material) === listedTime,
+    ),
   };
 }
 
 const CLIENT_IS_GONE = new ServiceError('UNAVAILABLE', { cause: new Error('the client disconnected') });
+
+const isActive = ({ archiveTime }: Material) => archiveTime === null;
+
+const timeOf = ({ nextReviewTime }: Material) => nextReviewTime && fromTimestamp(nextReviewTime).getTime();
+
+const toListed = (material: Material) => [material.materialId, timeOf(material)] as const;
 
 const toJson = ({ materials }: Pick<Page, 'materials'>) => JSON.stringify(materials.map(toMaterial));

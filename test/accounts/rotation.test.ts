@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ServiceError } from '../../services/platform/errors.ts';
+import { inTime, openLock } from '../support/row-locks.ts';
+import { refusal } from '../support/scheduling.ts';
 import { ALL_SCOPES, startSystem, type TestSystem, untilAvailable } from '../support/system.ts';
 
 const CALL = { requestId: 'test' };
@@ -56,4 +58,30 @@ describe('a rotated key', () => {
     // are a set of one scope, which is its scope alone (6), and a set of two less one, which is a scope alone (30).
     expect(made).toBe(USERS + 63 + 63 + 192 + 186 - 6 - 30);
   });
+});
+
+test('a key that is revoked while its rotation waits is not replaced', async () => {
+  const keys = await inTime(async () => {
+    const { userId } = await here.createUser();
+    const { apiKeyId } = await here.createKey(userId, ALL_SCOPES);
+    const before = await countKeys(userId);
+    const lock = await openLock(here.databaseUrl);
+    const sent: Promise<unknown>[] = [];
+    try {
+      await lock.sql.query('SELECT FROM accounts.users WHERE user_id = $1 FOR UPDATE', [userId]);
+      const { apiKeys } = here.accounts;
+      for (const change of [apiKeys.revokeApiKey, apiKeys.rotateApiKey]) {
+        sent.push(change({ apiKeyId }, CALL));
+        await lock.untilWaiting(sent.length, Promise.all(sent));
+      }
+    } finally {
+      await lock.close();
+      await Promise.allSettled(sent);
+    }
+    await sent[0];
+    const refused = await refusal(sent[1] ?? Promise.resolve());
+    if (refused === 'UNAVAILABLE') await sent[1];
+    return [refused, (await countKeys(userId)) - before];
+  });
+  expect(keys).toEqual(['NOT_FOUND', 0]);
 });

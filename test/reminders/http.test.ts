@@ -116,6 +116,7 @@ describe('the link to end reminders by e-mail', () => {
       '--x\r\nContent-Disposition: form-data; name="List-Unsubscribe"\r\n\r\nOne-Click\r\n--x--\r\n',
     ],
     ['as anything else', 'application/json', '{'],
+    ['as no media type is written', 'x', 'List-Unsubscribe=One-Click'],
   ])('switches them off with a POST %s, again and again alike', async (_, type, body) => {
     for (const _again of [1, 2]) {
       const init = { method: 'POST', body, headers: { 'content-type': type } };

@@ -188,8 +188,9 @@ async function exported(userId: string): Promise<string[]> {
 
 test('a user is exported, then deleted for good', async () => {
   const userId = await here.newUser();
-  await here.reminders.createReminder({ userId, timeOfDay: '09:00', channels: ['CHANNEL_EMAIL'] }, CALL);
-  await subscribe(userId, 'one');
+  const settings = { userId, timeOfDay: '09:00', channels: ['CHANNEL_EMAIL' as const] };
+  const { reminder } = await here.reminders.createReminder(settings, CALL);
+  const subscription = await subscribe(userId, 'one');
   await sendTest(userId, 'CHANNEL_EMAIL');
   await here.untilDeliveries(userId, ['2026-07-01 SENT']);
   expect(await exported(userId)).toEqual(['channels', 'reminder', 'subscription', 'delivery']);
@@ -204,12 +205,18 @@ test('a user is exported, then deleted for good', async () => {
     deliveries: 0,
   });
   expect(await exported(userId)).toEqual(['channels']);
-  const create = { userId, timeOfDay: '09:00', channels: ['CHANNEL_EMAIL' as const] };
-  expect(await refusal(here.reminders.createReminder(create, CALL))).toBe('NOT_FOUND user_id');
+  expect(await refusal(here.reminders.createReminder(settings, CALL))).toBe('NOT_FOUND user_id');
   expect(await refusal(here.reminders.setEmailEnabled({ userId, enabled: true }, CALL))).toBe(
     'NOT_FOUND user_id',
   );
   expect(await refusal(here.reminders.createCalendarFeed({ userId }, CALL))).toBe('NOT_FOUND user_id');
   expect(await refusal(sendTest(userId, 'CHANNEL_EMAIL'))).toBe('NOT_FOUND user_id');
   expect(await refusal(subscribe(userId, 'two'))).toBe('NOT_FOUND user_id');
+  // What they had is not there.
+  const had = { userId, reminderId: reminder?.reminderId ?? '' };
+  expect(await refusal(here.reminders.updateReminder({ ...had, enabled: false }, CALL))).toBe('NOT_FOUND');
+  expect(await refusal(here.reminders.deleteReminder(had, CALL))).toBe('NOT_FOUND');
+  const subscribed = { userId, subscriptionId: subscription?.subscriptionId ?? '' };
+  expect(await refusal(here.reminders.deletePushSubscription(subscribed, CALL))).toBe('NOT_FOUND');
+  expect(await here.reminders.deleteCalendarFeed({ userId }, CALL)).toEqual({ deleted: false });
 });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ListMaterialsRequestInput } from '../../generated/scheduling/v1/ListMaterialsRequest.ts';
 import { toOutcomes } from '../../services/platform/grpc/batched-calls.ts';
+import { inTime, openLock } from '../support/row-locks.ts';
 import {
   answered,
   CALL,
@@ -28,6 +29,17 @@ async function readAll(request: ListMaterialsRequestInput, between = async () =>
     pageToken = page.nextPageToken;
     await between();
   }
+}
+
+/** Resolves once a statement on `table` that began after `time` has been answered, or `held` has ended. */
+async function untilRead(table: string, time: string, held: Promise<unknown>): Promise<void> {
+  let isOver = false;
+  const end = () => {
+    isOver = true;
+  };
+  held.then(end, end);
+  const read = `SELECT FROM pg_stat_activity WHERE state = 'idle' AND query LIKE $1 AND query_start > $2`;
+  while (!isOver && (await here.sql.query(read, [`%${table} %`, time])).rowCount === 0);
 }
 
 describe('pages of materials', () => {
@@ -231,6 +243,42 @@ describe('pages of materials', () => {
         order.map((index) => sizes[index]),
       );
     }
+  });
+
+  test('with long texts leave out what they no longer list once these are read', async () => {
+    const listed = await inTime(async () => {
+      const userId = newUserId();
+      const materialIds: string[] = [];
+      for (const title of ['A', 'B', 'C', 'D']) {
+        const request = { userId, title, content: 'x'.repeat(5_000) };
+        materialIds.push((await here.materials.createMaterial(request, CALL)).material?.materialId ?? '');
+      }
+      const [a = '', b = '', c = ''] = materialIds;
+      const lock = await openLock(here.databaseUrl);
+      try {
+        // A search of the user holds the turn in which the lists read their long texts.
+        await lock.sql.query('LOCK TABLE scheduling.material_search');
+        const search = here.materials.listMaterials({ userId, query: 'x' }, CALL);
+        await lock.untilWaiting(1, search);
+        const lists: Promise<{ materials: { title: string }[] }>[] = [];
+        for (const list of [here.materials.listDueMaterials, here.materials.listMaterials]) {
+          const begun = await here.sql.query<{ time: string }>('SELECT clock_timestamp()::text AS time');
+          lists.push(list({ userId }, CALL));
+          await untilRead('scheduling.materials', begun.rows[0]?.time ?? '', search);
+        }
+        await here.reviews.submitReview({ userId, materialId: a, quality: 5 }, CALL);
+        const snoozeUntilTime = { seconds: Math.floor(Date.now() / 1000) + 86_400, nanos: 0 };
+        await here.snoozes.snoozeMaterials({ userId, materialIds: [b], snoozeUntilTime }, CALL);
+        const archive = 'UPDATE scheduling.materials SET archive_time = now() WHERE material_id = $1';
+        await here.sql.query(archive, [c]);
+        await lock.release();
+        await search;
+        return (await Promise.all(lists)).map(titles);
+      } finally {
+        await lock.close();
+      }
+    });
+    expect(listed).toEqual([['D'], ['D', 'B', 'A']]);
   });
 
   test('of due materials begin with those that have no instant, and keep their "now"', async () => {

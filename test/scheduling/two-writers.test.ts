@@ -153,6 +153,43 @@ describe('of two writers that wait for one material', () => {
   );
 });
 
+/** When the material says that it was updated, after a write that was sent 5 s before it got the material. */
+const updatedAfterWaiting = (prepare: (of: Owned) => Promise<() => Promise<unknown>>) =>
+  inTime(async () => {
+    const userId = newUserId();
+    const owned = { userId, materialId: await here.create(userId, 'Old') };
+    const write = await prepare(owned);
+    const lock = await lockMaterial(here.databaseUrl, owned.materialId);
+    try {
+      const sent = write();
+      await lock.untilWaiting(1, sent);
+      here.setClock('2030-01-01T00:00:05Z');
+      await lock.release();
+      await sent;
+    } finally {
+      here.setClock('2030-01-01T00:00:00Z');
+      await lock.close();
+    }
+    return (await here.materials.getMaterial(owned, CALL)).material?.updateTime;
+  });
+
+describe('the time of an update is that at which the writer got the material, not that at which it began to wait', () => {
+  test.each(names)('by %s', async (name) => {
+    const updateTime = await updatedAfterWaiting(async (owned) => () => writer(name).write(here, owned));
+    expect(updateTime).toEqual(at('2030-01-01T00:00:05Z'));
+  });
+
+  test('by the end of a snooze', async () => {
+    const updateTime = await updatedAfterWaiting(async (owned) => {
+      const { userId, materialId } = owned;
+      const asked = { userId, materialIds: [materialId], snoozeUntilTime: SNOOZED_UNTIL };
+      const { snooze } = await here.snoozes.snoozeMaterials(asked, CALL);
+      return () => here.snoozes.cancelSnooze({ userId, snoozeId: snooze?.snoozeId ?? '' }, CALL);
+    });
+    expect(updateTime).toEqual(at('2030-01-01T00:00:05Z'));
+  });
+});
+
 test('a writer of a material that is held for too long says to try again later, and has written nothing', async () => {
   const made = await Promise.all(
     names.map(async (name) => {

@@ -91,6 +91,7 @@ async function askAlone(
   const contextValue: GatewayContext = {
     identity: { name: 'olga', role: 'operator' },
     call: CALL,
+    beginTime: new Date(),
     clients,
     shared: {
       materials: clients.materials.listMaterials,

@@ -96,7 +96,9 @@ export function createApiKeyHandlers(dependencies: ApiKeyDependencies): AsyncHan
     async RotateApiKey(request, context) {
       const apiKeyId = requireApiKeyId(request.apiKeyId);
       const made = await database.transaction(async (tx) => {
-        const old = await findApiKey(tx, apiKeyId);
+        const found = await findApiKey(tx, apiKeyId);
+        // Read again under the lock of its user, which a revocation holds.
+        const old = found && (await lockUser(tx, found.userId)) && (await findApiKey(tx, apiKeyId));
         if (old === undefined || old.revokeTime !== null) throw keyNotFound();
         const scopes = scopesForRotation(request.scopes, old.scopes);
         const key = await makeKey(dependencies, tx, { userId: old.userId, name: old.name, scopes });

@@ -11,17 +11,23 @@ const SOON_DAYS = 30;
 export function checkTls(tls: GrpcTrust['tls'], now: Date): Finding[] {
   if (tls === undefined) return [checkNamed('tls').ok('not used between the services')];
   const certificate = parse('GRPC_TLS_CERT', tls.certificate);
-  const authority = parse('GRPC_TLS_CA', tls.authority);
-  const findings = [certificate, authority].flatMap((parsed, index) =>
+  const authorities = split(tls.authority).map((pem) => parse('GRPC_TLS_CA', pem));
+  const findings = [certificate, ...authorities].map((parsed, index) =>
     parsed instanceof X509Certificate
       ? checkDates(index === 0 ? 'tls certificate' : 'tls authority', parsed, now)
       : parsed,
   );
-  if (!(certificate instanceof X509Certificate) || !(authority instanceof X509Certificate)) return findings;
-  return [...findings, checkChain(certificate, authority), checkKey(certificate, tls.key)];
+  const issuers = authorities.filter((parsed) => parsed instanceof X509Certificate);
+  if (!(certificate instanceof X509Certificate) || issuers.length < authorities.length) return findings;
+  return [...findings, checkChain(certificate, issuers), checkKey(certificate, tls.key)];
 }
 
-function parse(variable: string, pem: Buffer): X509Certificate | Finding {
+/** Each certificate of a file, which has several while an authority is being changed; the file if it has none. */
+function split(file: Buffer): (string | Buffer)[] {
+  return file.toString().match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [file];
+}
+
+function parse(variable: string, pem: string | Buffer): X509Certificate | Finding {
   try {
     return new X509Certificate(pem);
   } catch (error) {
@@ -44,10 +50,11 @@ function checkDates(check: string, certificate: X509Certificate, now: Date): Fin
   return days < SOON_DAYS ? warning(found, remedy) : ok(found);
 }
 
-function checkChain(certificate: X509Certificate, authority: X509Certificate): Finding {
+function checkChain(certificate: X509Certificate, authorities: readonly X509Certificate[]): Finding {
   const { ok, bad } = checkNamed('tls chain');
-  if (certificate.checkIssued(authority) && certificate.verify(authority.publicKey))
-    return ok('issued by GRPC_TLS_CA');
+  const hasIssued = (authority: X509Certificate) =>
+    certificate.checkIssued(authority) && certificate.verify(authority.publicKey);
+  if (authorities.some(hasIssued)) return ok('issued by GRPC_TLS_CA');
   return bad('GRPC_TLS_CERT was not issued by GRPC_TLS_CA', 'use the CA that signed it, in all services');
 }
 

@@ -62,6 +62,8 @@ export function buildHttpApp(dependencies: HttpDependencies): FastifyInstance {
 
   app.addHook('onRequest', async (request, reply) => {
     beginAnswer(log, request, reply);
+    // Fastify refuses a malformed one before it parses.
+    delete request.headers['content-type'];
     const seconds = limit.take(request.ip);
     if (seconds !== undefined)
       return sendText(reply.header('retry-after', seconds), 429, 'Too many requests.');

@@ -63,15 +63,15 @@ export function createMaterialListHandlers(
     return costly.run(asked.rows.userId, signal, () => withLongTexts(asked, found));
   };
 
-  /** A page ends where its texts would exceed their limit. */
+  /** A page ends where its texts would exceed their limit, and leaves out what has changed since and is no longer listed. */
   const withLongTexts = async (
-    { rows: { userId }, toPage }: Asked<{ userId: string }>,
+    { rows: { userId }, toPage, lists }: Asked<{ userId: string }>,
     { materials, cutBytes }: MaterialList,
   ): Promise<ListResponse> => {
     const { page, nextPageToken } = toPage(materials, rowsThatFit(cutBytes));
     const ids = page.map(({ materialId }) => materialId);
     const complete = await findMaterialsOfUser(database, userId, ids, true);
-    const byId = new Map(complete.map((material) => [material.materialId, material]));
+    const byId = new Map(complete.filter(lists).map((material) => [material.materialId, material]));
     return toListResponse({ page: ids.flatMap((id) => byId.get(id) ?? []), nextPageToken });
   };
 

@@ -143,6 +143,8 @@ export function createMaterialHandlers(dependencies: HandlerDependencies): Singl
       const materialId = requireMaterialId(request.materialId);
       const requestId = readRequestId(request.requestId);
       const write = async (transaction: Queryable) => {
+        // Records first, since a write locks its expired record before the material; then those that were stored meanwhile.
+        await deleteRecordsOfMaterial(transaction, userId, materialId);
         await requireLocked(transaction, userId, materialId);
         await deleteMaterial(transaction, userId, materialId);
         await deleteRecordsOfMaterial(transaction, userId, materialId);

@@ -56,8 +56,13 @@ const DELETE_EMPTY_SNOOZES = `
   WHERE s.user_id = $1 AND s.snooze_id = ANY($2::uuid[]) AND NOT EXISTS (
     SELECT FROM scheduling.snoozed_materials p WHERE p.user_id = $1 AND p.snooze_id = s.snooze_id)`;
 
-const FIND_SNOOZES = `
-  SELECT snooze_id FROM scheduling.snoozed_materials WHERE user_id = $1 AND material_id = $2`;
+/** Locks them, so that of two deletions in one snooze the later sees what the earlier has left. */
+const LOCK_SNOOZES = `
+  SELECT s.snooze_id FROM scheduling.snoozes s
+  WHERE s.user_id = $1 AND s.snooze_id IN (
+    SELECT p.snooze_id FROM scheduling.snoozed_materials p WHERE p.user_id = $1 AND p.material_id = $2)
+  ORDER BY s.snooze_id
+  FOR UPDATE`;
 
 /** Stores a new material and its search text, atomically. @returns false if the user's data were deleted. */
 export async function insertMaterial(db: Queryable, userId: string, material: Material): Promise<boolean> {
@@ -160,7 +165,7 @@ export async function deleteMaterial(
   materialId: string,
 ): Promise<void> {
   const snoozes = await transaction.query<{ snooze_id: string }>({
-    text: FIND_SNOOZES,
+    text: LOCK_SNOOZES,
     values: [userId, materialId],
   });
   await transaction.query({ name: 'delete-material', text: DELETE, values: [userId, materialId] });

@@ -17,8 +17,9 @@ export function createSnoozeCancellationHandlers({
     async CancelSnooze({ userId, snoozeId }) {
       requireUserId(userId);
       if (!isUuid(snoozeId)) throw snoozeNotFound();
-      const cancellation = { userId, snoozeId, cancelTime: now() };
-      const materialIds = await database.transaction((tx) => putBack(tx, cancellation), { userId });
+      const materialIds = await database.transaction((tx) => putBack(tx, { userId, snoozeId, now }), {
+        userId,
+      });
       return { materialIds };
     },
   };
@@ -27,14 +28,14 @@ export function createSnoozeCancellationHandlers({
 /** @returns the materials that got back their time. */
 async function putBack(
   transaction: Queryable,
-  cancellation: { userId: string; snoozeId: string; cancelTime: Date },
+  { userId, snoozeId, now }: { userId: string; snoozeId: string; now: () => Date },
 ): Promise<string[]> {
-  const { userId, snoozeId, cancelTime } = cancellation;
   const snooze = await findSnooze(transaction, userId, snoozeId);
   if (snooze === undefined) throw snoozeNotFound();
-  if (snooze.snoozeUntilTime <= cancelTime) return [];
-  // Locked first, so that what was read of them stays true.
+  // Locked first, so that what was read of them stays true, and no update time goes back.
   const locked = await lockMaterials(transaction, userId, snooze.materialIds);
+  const cancelTime = now();
+  if (snooze.snoozeUntilTime <= cancelTime) return [];
   const revisionOf = new Map(locked.map(({ materialId, revision }) => [materialId, revision]));
   const waiting = await listCancellable(transaction, userId, snoozeId);
   const [first, ...others] = waiting.map(({ materialId, beforeNextReviewTime }) => ({
@@ -43,7 +44,7 @@ async function putBack(
     revision: (revisionOf.get(materialId) ?? 0) + 1,
   }));
   if (first === undefined) return [];
-  await cancelSnooze(transaction, cancellation, [first, ...others]);
+  await cancelSnooze(transaction, { userId, snoozeId, cancelTime }, [first, ...others]);
   return waiting.map(({ materialId }) => materialId);
 }
 

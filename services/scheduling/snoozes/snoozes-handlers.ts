@@ -18,7 +18,7 @@ import { createSnoozeCancellationHandlers } from './snooze-cancellation-handlers
 import { createSnoozeHistoryHandlers } from './snooze-history-handlers.ts';
 import { fromSnoozePreset, toSnoozeMessage } from './snooze-mapper.ts';
 import { requireDistinctMaterialIds, requireFuture, requireReason } from './snooze-requests.ts';
-import { insertSnooze, type Snooze } from './snoozes-repository.ts';
+import { insertSnooze, type Snooze, type SnoozedMaterial } from './snoozes-repository.ts';
 
 const MAX_ACTOR_CHARACTERS = 200;
 const MAX_X_REQUEST_ID_CHARACTERS = 128;
@@ -37,7 +37,9 @@ export function createSnoozeHandlers(
       const reason = requireReason(request.reason);
       const materialIds = requireDistinctMaterialIds(request.materialIds);
       const write = async (transaction: Queryable) => {
-        // Checked only for a new write: a replay succeeds even if the instant has passed.
+        const locked = await lockMaterials(transaction, userId, materialIds.filter(isUuid));
+        // Read under the locks, so that no material's update time goes back. Checked only for a new write: a replay succeeds even
+        // if the instant has passed.
         const createTime = now();
         const snoozeUntilTime = readSnoozeUntil(request, createTime);
         const snooze: Snooze = {
@@ -45,7 +47,7 @@ export function createSnoozeHandlers(
           actor: context.caller.slice(0, MAX_ACTOR_CHARACTERS),
           requestId: context.requestId.slice(0, MAX_X_REQUEST_ID_CHARACTERS),
         };
-        await postpone(transaction, { userId, materialIds, snooze });
+        await insertSnooze(transaction, userId, snooze, postpone(locked, materialIds, snooze));
         const made = {
           materialIds: [...materialIds],
           cancelTime: null,
@@ -83,22 +85,22 @@ function readSnoozeUntil(request: SnoozeMaterialsRequest, now: Date): Date {
   throw invalidField('snooze_until_time', 'or preset must be given.');
 }
 
-async function postpone(
-  transaction: Queryable,
-  { userId, materialIds, snooze }: { userId: string; materialIds: readonly string[]; snooze: Snooze },
-): Promise<void> {
-  const locked = await lockMaterials(transaction, userId, materialIds.filter(isUuid));
+/** In the order of `materialIds`. @throws NOT_FOUND if one of them is not among the locked materials. */
+function postpone(
+  locked: readonly Material[],
+  materialIds: readonly string[],
+  { snoozeUntilTime, createTime }: Snooze,
+): SnoozedMaterial[] {
   const byId = new Map(locked.map((material) => [material.materialId, material]));
-  const materials = materialIds.map((materialId): Material => {
+  return materialIds.map((materialId) => {
     const material = byId.get(materialId);
     if (material === undefined) throw materialNotFound(materialId);
-    return material;
+    const { nextReviewTime, revision } = material;
+    return {
+      materialId,
+      beforeNextReviewTime: nextReviewTime,
+      afterNextReviewTime: snoozedNextReviewTime(nextReviewTime, snoozeUntilTime, createTime),
+      revision: revision + 1,
+    };
   });
-  const snoozed = materials.map(({ materialId, nextReviewTime, revision }) => ({
-    materialId,
-    beforeNextReviewTime: nextReviewTime,
-    afterNextReviewTime: snoozedNextReviewTime(nextReviewTime, snooze.snoozeUntilTime, snooze.createTime),
-    revision: revision + 1,
-  }));
-  await insertSnooze(transaction, userId, snooze, snoozed);
 }

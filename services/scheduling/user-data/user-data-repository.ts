@@ -25,7 +25,8 @@ const LOCK_USER = `
 const BURY = `
   INSERT INTO scheduling.deleted_users (user_id, delete_time) VALUES ($1, $2) ON CONFLICT (user_id) DO NOTHING`;
 const LOCK_MATERIALS = `
-  SELECT count(*) FROM (SELECT FROM scheduling.materials WHERE user_id = $1 FOR UPDATE) AS locked`;
+  SELECT count(*) FROM (
+    SELECT FROM scheduling.materials WHERE user_id = $1 ORDER BY material_id FOR UPDATE) AS locked`;
 /**
  * Says with NIL_UUID that the learner is gone, so that the totals are added up anew. A count in progress can store a row of this
  * user after the deletion; the next one takes it out.
@@ -58,6 +59,8 @@ export async function deleteUserData(
 ): Promise<DeletedData> {
   const run = (text: string) => transaction.query<{ count: number }>({ text, values: [userId] });
   const remove = async (table: string) => (await run(deleteFrom(table)))[0]?.count ?? 0;
+  // Records first, since a write locks its expired record before the user or a material; then those that were stored meanwhile.
+  await remove('answered_requests');
   await run(LOCK_USER);
   await transaction.query({ text: BURY, values: [userId, deleteTime] });
   await run(LOCK_MATERIALS);

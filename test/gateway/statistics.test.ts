@@ -1,0 +1,44 @@
+// Statistics of one learner over several windows in one request: all as of the same instant.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createApi } from '../support/api.ts';
+import { startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { startSystem, type TestSystem } from '../support/system.ts';
+
+let system: TestSystem;
+let gateway: TestGateway;
+/** What happens between the first statistic that is asked for and the others. */
+let between: (() => Promise<unknown>) | undefined;
+beforeAll(async () => {
+  let first: Promise<unknown> | undefined;
+  system = await startSystem();
+  gateway = await startTestGateway(system, undefined, async (rpc, make) => {
+    if (rpc !== 'getRetention' || between === undefined) return make();
+    if (first === undefined) {
+      first = Promise.resolve(make()).finally(between);
+      return first;
+    }
+    await first;
+    return make();
+  });
+});
+afterAll(async () => {
+  await gateway.stop();
+  await system.stop();
+});
+
+test('a review between them counts in none', async () => {
+  const { userId, key } = await system.createUser();
+  const api = createApi(`${system.origins[0]}/v1`, key);
+  const { id } = await api.create({ title: 'T' });
+  await api.post(`/reviews/${id}`, { quality: 4 });
+  between = () => api.post(`/reviews/${id}`, { quality: 4 });
+  const retention = 'retention { total { reviews } }';
+  const query = `query ($id: ID) { user(id: $id) {
+    window: stats(days: 30) { ${retention} } both: stats(days: 60) { ${retention} } year: stats(days: 365) { ${retention} }
+  } }`;
+  const { user } = (await gateway.query(query, { id: userId })).data;
+  const counted = [user.window, user.both, user.year].map((stats) => stats.retention.total.reviews);
+  expect(counted).toEqual([1, 1, 1]);
+  const later = (await gateway.query(query, { id: userId })).data.user;
+  expect(later.window.retention.total.reviews).toBe(2);
+});

@@ -1,0 +1,54 @@
+// Lists with over 1 MiB of texts, which are read in parts: what changes between the list and a part.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createMaterialLists } from '../../services/rest/material-lists.ts';
+import { CALL, newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+
+let here: TestScheduling;
+beforeAll(async () => {
+  here = await startTestScheduling();
+});
+afterAll(() => here.stop());
+
+/** Six materials of 260,000 bytes, the titles of a list of them, where `change` happens once the list is known. */
+async function listWhile(
+  list: 'listMaterials' | 'listDueMaterials',
+  change: (userId: string, materialIds: string[]) => Promise<unknown>,
+): Promise<string[]> {
+  const userId = newUserId();
+  const materialIds: string[] = [];
+  for (const title of ['A', 'B', 'C', 'D', 'E', 'F']) {
+    const request = { userId, title, content: 'x'.repeat(260_000) };
+    const { material } = await here.materials.createMaterial(request, CALL);
+    materialIds.push(material?.materialId ?? '');
+  }
+  let changed: Promise<unknown> | undefined;
+  const materials = {
+    ...here.materials,
+    async batchGetMaterials(...asked: Parameters<typeof here.materials.batchGetMaterials>) {
+      changed ??= change(userId, materialIds);
+      await changed;
+      return here.materials.batchGetMaterials(...asked);
+    },
+  };
+  const lists = createMaterialLists({ materials });
+  const json = await lists[list]({ userId, pageSize: 100 }, CALL, () => new AbortController().signal);
+  const body: { materials: { title: string }[] } = JSON.parse(json.toString());
+  return body.materials.map(({ title }) => title);
+}
+
+/** Reviews A, snoozes B until tomorrow, archives C and gives D another title. */
+async function changeFour(userId: string, [a = '', b = '', c = '', d = '']: string[]): Promise<void> {
+  await here.reviews.submitReview({ userId, materialId: a, quality: 5 }, CALL);
+  const snoozeUntilTime = { seconds: Math.floor(Date.now() / 1000) + 86_400, nanos: 0 };
+  await here.snoozes.snoozeMaterials({ userId, materialIds: [b], snoozeUntilTime }, CALL);
+  await here.materials.archiveMaterial({ userId, materialId: c }, CALL);
+  await here.materials.updateMaterial({ userId, materialId: d, title: 'Another' }, CALL);
+}
+
+test('a due list leaves out what is reviewed, snoozed or archived while it is read', async () => {
+  expect(await listWhile('listDueMaterials', changeFour)).toEqual(['Another', 'E', 'F']);
+});
+
+test('a list of all leaves out what is archived while it is read', async () => {
+  expect(await listWhile('listMaterials', changeFour)).toEqual(['F', 'E', 'Another', 'B', 'A']);
+});

@@ -1,0 +1,137 @@
+// Writers that lock several rows of a learner do so in one order: none waits for another that waits for it.
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { Queryable } from '../../services/platform/postgres/database.ts';
+import { deleteMaterial, lockMaterials } from '../../services/scheduling/materials/materials-repository.ts';
+import { inTime, openLock } from '../support/row-locks.ts';
+import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+
+let here: TestScheduling;
+beforeAll(async () => {
+  here = await startTestScheduling();
+});
+beforeEach(() => here.setClock('2030-01-01T00:00:00Z'));
+afterAll(() => here.stop());
+
+type Owned = { userId: string; materialId: string };
+const DELETIONS = {
+  'of the material': (owned: Owned) => here.materials.deleteMaterial(owned, CALL),
+  'of all data of the user': ({ userId }: Owned) => here.userData.deleteUserData({ userId }, CALL),
+};
+const SNOOZED_UNTIL = { seconds: Date.parse('2030-02-01T00:00:00Z') / 1000, nanos: 0 };
+const REPEATABLE = {
+  'a review': (owned: Owned) => here.reviews.submitReview({ ...owned, quality: 4, requestId: 'r' }, CALL),
+  'a snooze': ({ userId, materialId }: Owned) => {
+    const asked = { userId, materialIds: [materialId], snoozeUntilTime: SNOOZED_UNTIL };
+    return here.snoozes.snoozeMaterials({ ...asked, requestId: 'r' }, CALL);
+  },
+  'an archiving': (owned: Owned) => here.materials.archiveMaterial({ ...owned, requestId: 'r' }, CALL),
+};
+const pairs = Object.entries(REPEATABLE).flatMap(([name, write]) =>
+  Object.entries(DELETIONS).map(([deletion, remove]) => [name, deletion, write, remove] as const),
+);
+
+/** Holds what `sql` locks until both wait, the first one first. @returns how the second ended. @throws what the first throws. */
+async function inOrder(
+  sql: string,
+  id: string,
+  first: () => Promise<unknown>,
+  second: () => Promise<unknown>,
+): Promise<string> {
+  const lock = await openLock(here.databaseUrl);
+  const sent: Promise<unknown>[] = [];
+  try {
+    await lock.sql.query(sql, [id]);
+    for (const send of [first, second]) {
+      sent.push(send());
+      await lock.untilWaiting(sent.length, Promise.all(sent));
+    }
+  } finally {
+    await lock.close();
+    await Promise.allSettled(sent);
+  }
+  await sent[0];
+  const reason = await refusal(sent[1] ?? Promise.resolve());
+  if (reason === 'UNAVAILABLE') await sent[1];
+  return reason;
+}
+
+const HOLD = 'SELECT FROM scheduling.materials WHERE material_id = $1 FOR UPDATE';
+const HOLD_USER = 'SELECT pg_advisory_xact_lock(scheduling.user_lock($1))';
+
+test.each(pairs)(
+  '%s under a key of the day before yesterday waits for the deletion %s, which does not wait for it',
+  async (_name, _deletion, write, remove) => {
+    const outcome = await inTime(async () => {
+      here.setClock('2030-01-01T00:00:00Z');
+      const userId = newUserId();
+      const owned = { userId, materialId: await here.create(userId) };
+      await write(owned);
+      here.setClock('2030-01-03T00:00:00Z');
+      const reason = await inOrder(
+        HOLD,
+        owned.materialId,
+        () => remove(owned),
+        () => write(owned),
+      );
+      const kept = 'SELECT FROM scheduling.answered_requests WHERE user_id = $1';
+      return [reason, (await here.sql.query(kept, [userId])).rowCount];
+    });
+    expect(outcome).toEqual(['NOT_FOUND', 0]);
+  },
+);
+
+test('a creation under such a key waits for the deletion of the data of its user, which does not wait for it', async () => {
+  const outcome = await inTime(async () => {
+    here.setClock('2030-01-01T00:00:00Z');
+    const userId = newUserId();
+    const create = () => here.materials.createMaterial({ userId, title: 'T', requestId: 'r' }, CALL);
+    await create();
+    here.setClock('2030-01-03T00:00:00Z');
+    return inOrder(HOLD_USER, userId, () => here.userData.deleteUserData({ userId }, CALL), create);
+  });
+  expect(outcome).toBe('NOT_FOUND user_id');
+});
+
+test('a snooze of two materials and the deletion of all take them in the same order, however they lie', async () => {
+  const outcome = await inTime(async () => {
+    const userId = newUserId();
+    const materialIds = [await here.create(userId), await here.create(userId)];
+    const [first = '', last = ''] = materialIds.toSorted();
+    // Now its row lies behind that of the other.
+    await here.reviews.submitReview({ userId, materialId: first, quality: 4 }, CALL);
+    return inOrder(
+      HOLD,
+      last,
+      () => here.userData.deleteUserData({ userId }, CALL),
+      () => here.snoozes.snoozeMaterials({ userId, materialIds, snoozeUntilTime: SNOOZED_UNTIL }, CALL),
+    );
+  });
+  expect(outcome).toBe('NOT_FOUND');
+});
+
+test('two deletions at the same moment leave nothing of a snooze of both materials', async () => {
+  const left = await inTime(async () => {
+    const userId = newUserId();
+    const [first, second] = [await here.create(userId), await here.create(userId)];
+    const asked = { userId, materialIds: [first, second], snoozeUntilTime: SNOOZED_UNTIL };
+    await here.snoozes.snoozeMaterials(asked, CALL);
+    const lock = await openLock(here.databaseUrl);
+    let deletion: Promise<unknown> | undefined;
+    try {
+      const transaction: Queryable = {
+        query: async ({ text, values }) => (await lock.sql.query(text, [...values])).rows,
+      };
+      await lockMaterials(transaction, userId, [first]);
+      await deleteMaterial(transaction, userId, first);
+      // The other deletion, while this one is not committed.
+      deletion = here.materials.deleteMaterial({ userId, materialId: second }, CALL);
+      await lock.untilWaiting(1, deletion);
+    } finally {
+      await lock.close();
+    }
+    await deletion;
+    const snoozes = 'SELECT FROM scheduling.snoozes WHERE user_id = $1';
+    return (await here.sql.query(snoozes, [userId])).rowCount;
+  });
+  expect(left).toBe(0);
+});

@@ -1,0 +1,52 @@
+// What npm run doctor says of the files of mutual TLS while an authority is being changed: the file has the old and the new one.
+import { readFileSync } from 'node:fs';
+import { afterAll, describe, expect, test } from 'vitest';
+import { checkTls } from '../../services/programs/doctor/check-tls.ts';
+import { makeCertificates } from '../support/certificates.ts';
+
+const [own, other] = [makeCertificates({ days: 1 }), makeCertificates()];
+afterAll(() => {
+  own.remove();
+  other.remove();
+});
+const [certificate, key, authority] = [
+  own.environment.GRPC_TLS_CERT,
+  own.environment.GRPC_TLS_KEY,
+  own.environment.GRPC_TLS_CA,
+].map((file) => readFileSync(file)) as [Buffer, Buffer, Buffer];
+const otherAuthority = readFileSync(other.environment.GRPC_TLS_CA);
+
+const DAY_MS = 86_400_000;
+const states = (authorities: Buffer[], afterDays: number) =>
+  checkTls(
+    { certificate, key, authority: Buffer.concat(authorities) },
+    new Date(Date.now() + afterDays * DAY_MS),
+  ).map(({ check, state }) => `${check} ${state}`);
+
+describe('a file with two authorities', () => {
+  test.each([
+    ['ours first', [authority, otherAuthority]],
+    ['ours last', [otherAuthority, authority]],
+  ])('is that of a certificate that one of them has signed, %s', (_, authorities) => {
+    expect(states(authorities, 0)).toEqual([
+      'tls certificate warning',
+      ...['tls authority warning', 'tls authority warning'],
+      ...['tls chain ok', 'tls key ok'],
+    ]);
+    expect(states(authorities, 3)).toEqual([
+      'tls certificate bad',
+      ...['tls authority bad', 'tls authority bad'],
+      ...['tls chain ok', 'tls key ok'],
+    ]);
+  });
+
+  test('is not, where neither has', () => {
+    expect(states([otherAuthority, otherAuthority], 0)).toContain('tls chain bad');
+  });
+});
+
+test('text between the certificates is passed over', () => {
+  expect(
+    states([Buffer.from('The old one:\n'), otherAuthority, Buffer.from('The new one:\n'), authority], 0),
+  ).toContain('tls chain ok');
+});
