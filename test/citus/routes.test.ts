@@ -88,7 +88,7 @@ test.skipIf(!hasCitus)(
     expect([...many].toSorted()).toEqual(Object.keys(ALL_SHARDS).toSorted());
     expect([...local].toSorted()).toEqual([
       expect.stringMatching(/^INSERT INTO scheduling\.overview /),
-      'SELECT as_of_time AS "asOfTime", summary FROM scheduling.overview',
+      'SELECT as_of_time AS "asOfTime", now() AS "readTime", summary FROM scheduling.overview',
       'SELECT pg_try_advisory_xact_lock($1) AS is_locked',
       'SET LOCAL enable_bitmapscan = off',
     ]);
