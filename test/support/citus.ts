@@ -16,6 +16,10 @@ export async function createCitusDatabase(): Promise<TestDatabase & { workers: s
   ]);
   const name = `test_${randomBytes(6).toString('hex')}`;
   const urls = nodes.map(({ nodename, nodeport }) => at(server, `${nodename}:${nodeport}`));
+  // One after the other: a node that is making a database for another test file can refuse to become a worker.
+  const turn = new Client({ connectionString: server });
+  await turn.connect();
+  await turn.query('SELECT pg_advisory_lock(1)');
   for (const url of urls) {
     await execute(url, [
       'SET citus.enable_create_database_propagation = off',
@@ -31,7 +35,7 @@ export async function createCitusDatabase(): Promise<TestDatabase & { workers: s
         ? `SELECT citus_set_coordinator_host('${nodename}', ${nodeport})`
         : `SELECT citus_add_node('${nodename}', ${nodeport})`,
     ),
-  );
+  ).finally(() => turn.end());
   return {
     databaseUrl,
     workers: urls.slice(1).map((url) => into(url, name)),
