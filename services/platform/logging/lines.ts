@@ -1,5 +1,6 @@
 // Where log lines are written. A disk that is full, or a reader that has stalled, costs lines and stops no service.
 import { destination } from 'pino';
+import { errorCode } from '../thrown.ts';
 
 /** Lines that wait to be written; beyond it, further ones are left out. */
 const MAX_WAITING_BYTES = 16 * 1024 * 1024;
@@ -26,8 +27,7 @@ export function openLines(target: ({ dest: string; mode: number } | { fd: number
   const lines = destination({ ...target, maxLength: MAX_WAITING_BYTES, retryEAGAIN });
   lines.on('error', (error: unknown) => {
     isFailing = true;
-    // errorCode lies beside gRPC, which reads its settings as it is loaded: a log must not load it.
-    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    const code = errorCode(error);
     faults.set(target, code === 'EAGAIN' ? STALLED : `cannot be written (${code})`);
   });
   lines.on('drop', () => faults.set(target, faults.get(target) ?? STALLED));
@@ -39,6 +39,7 @@ export function openLines(target: ({ dest: string; mode: number } | { fd: number
   const flush = lines.flushSync.bind(lines);
   lines.flushSync = () => {
     if (isFailing) return;
+    // Its type leaves the descriptor out.
     const { fd } = lines as unknown as { fd: number };
     flushEndMs = performance.now() + MAX_FLUSH_MS;
     const get = () => {
