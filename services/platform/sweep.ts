@@ -1,5 +1,6 @@
 // Deletes what is too old: at the start, and regularly.
 import type { Logger } from './logging/logger.ts';
+import { watchLag } from './observability/schedule-lag.ts';
 import type { Telemetry } from './observability/telemetry.ts';
 
 /**
@@ -12,20 +13,17 @@ export function sweepRegularly(
   deleteSome: (before: Date) => Promise<boolean>,
 ): () => void {
   const { task, failure, everyMs, lifetimeMs } = sweep;
-  let [doneTime, isStopped] = [performance.now(), false];
+  const noteDone = watchLag(telemetry, task, everyMs);
+  let isStopped = false;
   const run = async () => {
     try {
       const before = new Date(now().getTime() - lifetimeMs);
       while (!isStopped && (await deleteSome(before)));
-      doneTime = performance.now();
+      noteDone();
     } catch (error) {
       if (!isStopped) logger.warn({ err: error }, failure);
     }
   };
-  telemetry.metrics.gauge('srs_schedule_lag_seconds', () => {
-    const lateMs = performance.now() - doneTime - everyMs;
-    return [{ labels: { task }, value: Math.max(0, lateMs) / 1000 }];
-  });
   void run();
   const timer = setInterval(() => void run(), everyMs).unref();
   return () => {

@@ -1,5 +1,6 @@
 // Keeps the statistics of all learners: every four minutes one of the processes counts those who changed.
 import type { Logger } from '../platform/logging/logger.ts';
+import { watchLag } from '../platform/observability/schedule-lag.ts';
 import type { Telemetry } from '../platform/observability/telemetry.ts';
 import { partsOf } from '../platform/parts.ts';
 import type { Database, Queryable } from '../platform/postgres/database.ts';
@@ -111,23 +112,20 @@ export function countRegularly(
 ): () => void {
   const stopping = new AbortController();
   const { signal } = stopping;
-  let [doneTime, isBusy] = [performance.now(), false];
+  const noteDone = watchLag(telemetry, 'count-learners', COUNT_EVERY_MS);
+  let isBusy = false;
   const count = async () => {
     if (isBusy) return;
     isBusy = true;
     try {
       await gate(EVERYONE, () => countLearners(database, now(), COUNT_EVERY_MS, signal));
-      doneTime = performance.now();
+      noteDone();
     } catch (error) {
       if (!signal.aborted) logger.warn({ err: error }, 'could not count the learners');
     } finally {
       isBusy = false;
     }
   };
-  telemetry.metrics.gauge('srs_schedule_lag_seconds', () => {
-    const lateMs = performance.now() - doneTime - COUNT_EVERY_MS;
-    return [{ labels: { task: 'count-learners' }, value: Math.max(0, lateMs) / 1000 }];
-  });
   void count();
   const timer = setInterval(() => void count(), LOOK_EVERY_MS).unref();
   return () => {
