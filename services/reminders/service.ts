@@ -12,9 +12,6 @@ import type { RemindersConfig } from './config.ts';
 import { type RemindersCore, startCore } from './core.ts';
 import { startHttpEnd } from './http/http-end.ts';
 
-/** With the wait for a connection less than LONGEST_SEND_MS (sending/attempt.ts), after which an attempt is given up. */
-const MAIL_TIMEOUT_MS = 28_000;
-
 /** While one is sent, others are prepared or their outcome is stored. */
 const MAILS_PER_CONNECTION = 3;
 
@@ -35,15 +32,14 @@ export async function startReminders(options: {
   telemetry?: Telemetry;
 }): Promise<RemindersService> {
   const { config, logger, telemetry = NO_TELEMETRY } = options;
-  const clock = createDatabaseClock(logger);
-  const { now = clock.now } = options;
+  const clock = options.now === undefined ? createDatabaseClock(logger) : { now: options.now };
+  const { now } = clock;
   const style = { appUrl: config.appUrl, showTitles: config.showTitles };
   const email = createEmailChannel({
     ...style,
     destination: config.mail,
     mailFrom: config.mailFrom,
     maxConnections: config.smtpConnections,
-    sendTimeoutMs: MAIL_TIMEOUT_MS,
     now,
   });
   const push = createPush(config, { ...style, now });
@@ -56,7 +52,7 @@ export async function startReminders(options: {
     publicUrl: config.publicUrl,
     logger,
     now,
-    followClock: clock.follow,
+    ...('follow' in clock && { followClock: clock.follow }),
     random: Math.random,
     randomBytes,
     telemetry,

@@ -15,7 +15,10 @@ export type EmailOptions = EmailStyle & {
   now: () => Date;
   /** Connections to the SMTP server, each with one message at a time; more messages wait. Default 10. */
   maxConnections?: number;
-  /** Milliseconds from a free connection until a message counts as not sent. It waits half as long for one. Default 28,000. */
+  /**
+   * Milliseconds from a free connection until a message counts as not sent. It waits half as long for one. Default 28,000: with the
+   * wait less than LONGEST_SEND_MS (sending/attempt.ts), after which an attempt is given up.
+   */
   sendTimeoutMs?: number;
 };
 
