@@ -5,36 +5,25 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { WatchRevocationsResponse } from '../../generated/accounts/v1/WatchRevocationsResponse.ts';
 import { generateKey, isWellFormedKey } from '../../services/accounts/api-key.ts';
 import { SCOPES, scopesForRotation } from '../../services/accounts/scopes.ts';
-import { startAccounts } from '../../services/accounts/service.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
-import type { GrpcServer } from '../../services/platform/grpc/server.ts';
 import type { AuditEntry } from '../../services/platform/logging/audit.ts';
-import { createLogger } from '../../services/platform/logging/logger.ts';
-import { type AccountsClients, createAccountsClients } from '../../services/programs/keys/clients.ts';
+import type { AccountsClients } from '../../services/programs/keys/clients.ts';
+import { startAccountsOn } from '../support/accounts.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 const CALL = { requestId: 'test' };
 const OLD = { version: '1', secret: 'o'.repeat(32) };
 const NEW = { version: '2', secret: 'n'.repeat(32) };
 let database: TestDatabase;
-const servers: GrpcServer[] = [];
+const stops: (() => Promise<void>)[] = [];
 const audited: AuditEntry[] = [];
-const clients: AccountsClients[] = [];
 
 async function start(peppers = [OLD]): Promise<AccountsClients> {
-  const trust = { serviceTokens: [], tls: undefined };
-  const common = { logLevel: 'silent', shutdownTimeoutMs: 1000, trust, host: '127.0.0.1', port: 0 } as const;
-  const config = { ...common, databaseUrl: database.databaseUrl, peppers, keysPerHour: 5 };
-  const server = await startAccounts({
-    config,
-    logger: createLogger('test', 'silent'),
-    audit: (entry) => audited.push(entry),
-    now: () => new Date(),
+  const { clients, stop } = await startAccountsOn(database.databaseUrl, {
+    ...{ peppers, keysPerHour: 5, audit: (entry) => audited.push(entry) },
   });
-  const client = createAccountsClients({ target: `127.0.0.1:${server.port}`, trust });
-  servers.push(server);
-  clients.push(client);
-  return client;
+  stops.push(stop);
+  return clients;
 }
 
 let here: AccountsClients;
@@ -44,8 +33,7 @@ beforeAll(async () => {
   [here, there] = await Promise.all([start(), start()]);
 });
 afterAll(async () => {
-  for (const client of clients) client.close();
-  await Promise.all(servers.map((server) => server.close(500)));
+  await Promise.all(stops.map((stop) => stop()));
   await database.drop();
 });
 

@@ -1,55 +1,22 @@
 // What was done to a user: written with the change of a key, recorded for people, listed, forgotten.
 import { randomBytes, randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
-import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ListUserEventsRequestInput } from '../../generated/accounts/v1/ListUserEventsRequest.ts';
-import type { UserEventServiceDefinition } from '../../generated/accounts/v1/UserEventService.ts';
-import { startAccounts } from '../../services/accounts/service.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
-import { clientsOf, type GrpcClient } from '../../services/platform/grpc/client.ts';
-import type { GrpcServer } from '../../services/platform/grpc/server.ts';
-import { createLogger } from '../../services/platform/logging/logger.ts';
-import { type AccountsClients, createAccountsClients } from '../../services/programs/keys/clients.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { startAccountsOn, startTestAccounts, type TestAccounts } from '../support/accounts.ts';
 
-const trust = { serviceTokens: [], tls: undefined };
 const BY_OLGA = { requestId: 'r-1', caller: 'gateway/olga' };
-const peppers = [{ version: '1', secret: 'o'.repeat(32) }];
 
-let database: TestDatabase;
-let server: GrpcServer;
-let accounts: AccountsClients;
-let events: GrpcClient<UserEventServiceDefinition>;
-let sql: Client;
-
-const startService = () =>
-  startAccounts({
-    config: {
-      ...{ logLevel: 'silent', shutdownTimeoutMs: 1000, trust, host: '127.0.0.1', port: 0 },
-      ...{ databaseUrl: database.databaseUrl, peppers, keysPerHour: 100 },
-    },
-    logger: createLogger('test', 'silent'),
-    audit: () => {},
-    now: () => new Date(),
-  });
-
+let here: TestAccounts;
+let accounts: TestAccounts['clients'];
+let events: TestAccounts['events'];
+let sql: TestAccounts['sql'];
 beforeAll(async () => {
-  database = await createTestDatabase();
-  server = await startService();
-  const target = `127.0.0.1:${server.port}`;
-  accounts = createAccountsClients({ target, trust });
-  events = clientsOf('accounts.v1', { target, trust, caller: 'test', deadlineMs: 5000 })('UserEventService');
-  sql = new Client({ connectionString: database.databaseUrl });
-  await sql.connect();
+  here = await startTestAccounts();
+  ({ clients: accounts, events, sql } = here);
 });
-afterAll(async () => {
-  events.close();
-  accounts.close();
-  await sql.end();
-  await server.close(500);
-  await database.drop();
-});
+afterAll(() => here.stop());
 
 async function newUser(): Promise<string> {
   const email = `${randomBytes(8).toString('hex')}@example.com`;
@@ -241,7 +208,7 @@ describe('events end', () => {
     await insertAged(userId, 91, 'old');
     await events.recordUserEvent({ userId, action: 'new' }, BY_OLGA);
     await insertAged(userId, 89, 'young');
-    const another = await startService();
+    const another = await startAccountsOn(here.databaseUrl);
     const ages = async () => {
       const { rows } = await sql.query(
         'SELECT action, count(*)::int FROM accounts.user_events WHERE user_id = $1 GROUP BY action ORDER BY action',
@@ -251,7 +218,7 @@ describe('events end', () => {
     };
     while ((await ages()).some((line) => line.startsWith('old'))) await setImmediate();
     expect(await ages()).toEqual(['new 1', 'young 1001']);
-    await another.close(500);
+    await another.stop();
   });
 
   test('with their user', async () => {

@@ -1,49 +1,25 @@
 // Users and their keys at the edges: what a new one has, addresses that are taken, a hundred at once, tokens of other lists.
 import { randomUUID } from 'node:crypto';
-import { Client } from 'pg';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { UserEventServiceDefinition } from '../../generated/accounts/v1/UserEventService.ts';
-import { startAccounts } from '../../services/accounts/service.ts';
-import { clientsOf, type GrpcClient } from '../../services/platform/grpc/client.ts';
-import type { GrpcServer } from '../../services/platform/grpc/server.ts';
-import { type AccountsClients, createAccountsClients } from '../../services/programs/keys/clients.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { startTestAccounts, type TestAccounts } from '../support/accounts.ts';
 import { CALL, refusal } from '../support/scheduling.ts';
 
-const trust = { serviceTokens: [], tls: undefined };
 const lines: object[] = [];
 let nowMs = Date.parse('2026-12-07T10:00:00Z');
-let database: TestDatabase;
-let server: GrpcServer;
-let accounts: AccountsClients;
-let events: GrpcClient<UserEventServiceDefinition>;
-let sql: Client;
+let here: TestAccounts;
+let accounts: TestAccounts['clients'];
+let events: TestAccounts['events'];
+let sql: TestAccounts['sql'];
 beforeAll(async () => {
-  database = await createTestDatabase();
-  server = await startAccounts({
-    config: {
-      ...{ logLevel: 'silent', shutdownTimeoutMs: 1000, trust, host: '127.0.0.1', port: 0 },
-      ...{ databaseUrl: database.databaseUrl, keysPerHour: 2 },
-      peppers: [{ version: '1', secret: 'o'.repeat(32) }],
-    },
+  here = await startTestAccounts({
+    keysPerHour: 2,
     logger: pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) }),
-    audit: () => {},
     now: () => new Date(nowMs),
   });
-  const target = `127.0.0.1:${server.port}`;
-  accounts = createAccountsClients({ target, trust });
-  events = clientsOf('accounts.v1', { target, trust, caller: 'test', deadlineMs: 5000 })('UserEventService');
-  sql = new Client({ connectionString: database.databaseUrl });
-  await sql.connect();
+  ({ clients: accounts, events, sql } = here);
 });
-afterAll(async () => {
-  events.close();
-  accounts.close();
-  await sql.end();
-  await server.close(500);
-  await database.drop();
-});
+afterAll(() => here.stop());
 
 const at = (time: string) => ({ seconds: Date.parse(time) / 1000, nanos: 0 });
 async function create(email = `${randomUUID()}@example.com`) {

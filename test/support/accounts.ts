@@ -1,0 +1,68 @@
+// The accounts service in this process, over a database of its own.
+import { Client } from 'pg';
+import type { UserEventServiceDefinition } from '../../generated/accounts/v1/UserEventService.ts';
+import type { AccountsConfig } from '../../services/accounts/config.ts';
+import { startAccounts } from '../../services/accounts/service.ts';
+import { clientsOf } from '../../services/platform/grpc/client.ts';
+import { createLogger } from '../../services/platform/logging/logger.ts';
+import { createAccountsClients } from '../../services/programs/keys/clients.ts';
+import { createTestDatabase } from './database.ts';
+
+type Options = Partial<Omit<Parameters<typeof startAccounts>[0], 'config'>> &
+  Partial<Pick<AccountsConfig, 'peppers' | 'keysPerHour'>>;
+export type TestAccounts = Awaited<ReturnType<typeof startTestAccounts>>;
+
+const trust = { serviceTokens: [], tls: undefined };
+const PEPPERS = [{ version: '1', secret: 'o'.repeat(32) }];
+
+/** A process of the service over a database that exists, and clients of it. */
+export async function startAccountsOn(
+  databaseUrl: string,
+  { peppers = PEPPERS, keysPerHour = 100, ...options }: Options = {},
+) {
+  const common = { logLevel: 'silent', shutdownTimeoutMs: 1000, trust, host: '127.0.0.1', port: 0 } as const;
+  const server = await startAccounts({
+    config: { ...common, databaseUrl, peppers, keysPerHour },
+    logger: createLogger('test', 'silent'),
+    audit: () => {},
+    now: () => new Date(),
+    ...options,
+  });
+  const target = `127.0.0.1:${server.port}`;
+  const clients = createAccountsClients({ target, trust });
+  return {
+    server,
+    clients,
+    async stop() {
+      clients.close();
+      await server.close(500);
+    },
+  };
+}
+
+/** The service with a database of its own. */
+export async function startTestAccounts(options: Options = {}) {
+  const database = await createTestDatabase();
+  const { server, clients, stop } = await startAccountsOn(database.databaseUrl, options);
+  const target = `127.0.0.1:${server.port}`;
+  const events = clientsOf('accounts.v1', {
+    target,
+    trust,
+    caller: 'test',
+    deadlineMs: 5000,
+  })<UserEventServiceDefinition>('UserEventService');
+  const sql = new Client({ connectionString: database.databaseUrl });
+  await sql.connect();
+  return {
+    databaseUrl: database.databaseUrl,
+    clients,
+    events,
+    sql,
+    async stop() {
+      events.close();
+      await sql.end();
+      await stop();
+      await database.drop();
+    },
+  };
+}
