@@ -53,6 +53,23 @@ test('a large body that is refused makes room for the next', async () => {
   await app.close();
 });
 
+test('after a large body that held the event loop for 20 ms, the next of its key waits for six times as long', async () => {
+  const app = Fastify();
+  registerJsonBody(app, { prototypeNames: 'remove', fairnessKeyOf: () => 'greedy' });
+  const begins: number[] = [];
+  app.post('/', (_request, reply) => {
+    begins.push(performance.now());
+    while (performance.now() - (begins.at(-1) ?? 0) < 20);
+    void reply.send({});
+  });
+  const headers = { 'content-type': 'application/json' };
+  const send = () => app.inject({ method: 'POST', url: '/', headers, payload: LARGE });
+  await Promise.all([send(), send()]);
+  const [first = 0, second = 0] = begins;
+  expect(second - first).toBeGreaterThanOrEqual(20 + 120);
+  await app.close();
+});
+
 test('a large body that waits for eight seconds is told that there is too much to do', async () => {
   const timeOut = new AbortController();
   vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => {

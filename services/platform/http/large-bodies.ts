@@ -11,6 +11,8 @@ const MAX_WAITING = 128;
 const MAX_WAIT_MS = 8000;
 /** After each body, the next one of the key waits for as long as that took, at most this: half of the time is for others. */
 const MAX_PAUSE_MS = 250;
+/** It also waits for so many times as long as the body held the event loop: a seventh of the loop, at most, goes to a key's bodies. */
+const PAUSE_PER_HELD_MS = 6;
 
 /**
  * Register before any body is read. The returned function calls `work` when it is the turn of a body that has been read; a small
@@ -42,8 +44,10 @@ export function serializeLargeBodies(
       const beganMs = performance.now();
       const answered = end.aborted ? undefined : once(end, 'abort');
       work();
+      const heldMs = performance.now() - beganMs;
       await answered;
-      await sleep(Math.min(performance.now() - beganMs, MAX_PAUSE_MS));
+      const tookMs = performance.now() - beganMs;
+      await sleep(Math.min(Math.max(tookMs, heldMs * PAUSE_PER_HELD_MS), MAX_PAUSE_MS));
     };
     lane.run(fairnessKeyOf(request), inTime, untilAnswered).catch(refuse);
   };
