@@ -1,7 +1,12 @@
-import { expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createFairLane } from '../../services/platform/concurrency/fair-lane.ts';
 
 const NEVER = new AbortController().signal;
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] }));
+afterEach(() => void vi.useRealTimers());
+
+const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
 /** A lane whose work is held until it is let go, by name. */
 function startLane(options: { maxRunning: number; maxWaiting: number }) {
@@ -20,7 +25,7 @@ function startLane(options: { maxRunning: number; maxWaiting: number }) {
   };
   const end = async (name: string) => {
     gates.get(name)?.resolve();
-    await new Promise(setImmediate);
+    await pass(0);
   };
   return { run, end, begun };
 }
@@ -39,6 +44,34 @@ test('work of one key runs one at a time, of others beside it, and in the order 
   await end('a3');
   await end('c2');
   expect(await Promise.all(all)).toEqual(['a1', 'a2', 'a3', 'b1', 'c1', 'c2']);
+});
+
+test('after work of 100 ms, its key waits for 100 ms, and nobody else', async () => {
+  const { run, end, begun } = startLane({ maxRunning: 1, maxWaiting: 3 });
+  const all = ['a1', 'a2', 'b1'].map((name) => run(name));
+  await pass(100);
+  await end('a1');
+  await end('b1');
+  expect(begun).toEqual(['a1', 'b1']);
+  await pass(99);
+  expect(begun).toEqual(['a1', 'b1']);
+  await pass(1);
+  expect(begun).toEqual(['a1', 'b1', 'a2']);
+  await end('a2');
+  await Promise.all(all);
+});
+
+test('after work of 10 s, its key waits for a quarter of a second', async () => {
+  const { run, end, begun } = startLane({ maxRunning: 1, maxWaiting: 3 });
+  const all = ['a1', 'a2'].map((name) => run(name));
+  await pass(10_000);
+  await end('a1');
+  await pass(249);
+  expect(begun).toEqual(['a1']);
+  await pass(1);
+  expect(begun).toEqual(['a1', 'a2']);
+  await end('a2');
+  await Promise.all(all);
 });
 
 test('of one key no more wait than may, and those beyond are refused at once', async () => {
@@ -74,5 +107,6 @@ test('work that fails gives its turn to the next', async () => {
   });
   const next = lane.run('a', NEVER, async () => 'done');
   await expect(failed).rejects.toThrow('failed');
+  await pass(0);
   expect(await next).toBe('done');
 });

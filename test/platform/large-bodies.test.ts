@@ -53,7 +53,7 @@ test('a large body that is refused makes room for the next', async () => {
   await app.close();
 });
 
-test('after a large body that held the event loop for 20 ms, the next of its key waits for six times as long', async () => {
+test('after a large body that held the event loop for 20 ms, the next of its key begins six times as long after it', async () => {
   const app = Fastify();
   registerJsonBody(app, { prototypeNames: 'remove', fairnessKeyOf: () => 'greedy' });
   const begins: number[] = [];
@@ -66,7 +66,7 @@ test('after a large body that held the event loop for 20 ms, the next of its key
   const send = () => app.inject({ method: 'POST', url: '/', headers, payload: LARGE });
   await Promise.all([send(), send()]);
   const [first = 0, second = 0] = begins;
-  expect(second - first).toBeGreaterThanOrEqual(20 + 120);
+  expect(second - first).toBeGreaterThanOrEqual(120);
   await app.close();
 });
 

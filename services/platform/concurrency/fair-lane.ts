@@ -1,9 +1,12 @@
-// A bounded, fair queue for expensive work: few run at once, and one at a time per key.
+// A bounded, fair queue for expensive work: few run at once, and one at a time per key, at most half of the time.
 import { ServiceError } from '../errors.ts';
+
+/** After each work, the next one of its key waits for as long as that took, at most this; other keys do not wait for it. */
+const MAX_PAUSE_MS = 250;
 
 type FairLane = {
   /**
-   * Runs `work` in arrival order, except that keys with running work are skipped.
+   * Runs `work` in arrival order, except that keys with running work, or in the pause after it, are skipped.
    * @throws UNAVAILABLE if `signal` is aborted before the start, or too many of the key are already waiting.
    */
   run<T>(key: string, signal: AbortSignal, work: () => Promise<T>): Promise<T>;
@@ -19,14 +22,20 @@ export function createFairLane({
   maxRunning: number;
   maxWaiting: number;
 }): FairLane {
-  const running = new Set<string>();
+  let running = 0;
+  /** Keys at work, and in the pause after it. */
+  const busy = new Set<string>();
   let waiting: Waiting[] = [];
-  const mayRun = (key: string) => running.size < maxRunning && !running.has(key);
+  const mayRun = (key: string) => running < maxRunning && !busy.has(key);
+  const take = (key: string) => {
+    running += 1;
+    busy.add(key);
+  };
   const startNext = () => {
     const found = waiting.find(({ key }) => mayRun(key));
     if (found === undefined) return;
     waiting = waiting.filter((each) => each !== found);
-    running.add(found.key);
+    take(found.key);
     found.begin();
   };
   const turn = (key: string, signal: AbortSignal) =>
@@ -47,7 +56,7 @@ export function createFairLane({
     });
   return {
     async run(key, signal, work) {
-      if (mayRun(key)) running.add(key);
+      if (mayRun(key)) take(key);
       else {
         if (waiting.filter((each) => each.key === key).length >= maxWaiting || signal.aborted)
           throw new ServiceError('UNAVAILABLE', {
@@ -55,11 +64,17 @@ export function createFairLane({
           });
         await turn(key, signal);
       }
+      const beganMs = performance.now();
       try {
         return await work();
       } finally {
-        running.delete(key);
+        running -= 1;
         startNext();
+        const pauseMs = Math.min(performance.now() - beganMs, MAX_PAUSE_MS);
+        setTimeout(() => {
+          busy.delete(key);
+          startNext();
+        }, pauseMs);
       }
     },
   };

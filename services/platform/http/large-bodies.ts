@@ -9,14 +9,15 @@ const LARGE_BYTES = 32 * 1024;
 const MAX_WAITING = 128;
 /** Sixty bodies, a key's writes of one minute, take less. A body that waits longer gets 503. */
 const MAX_WAIT_MS = 8000;
-/** After each body, the next one of the key waits for as long as that took, at most this: half of the time is for others. */
-const MAX_PAUSE_MS = 250;
-/** It also waits for so many times as long as the body held the event loop: a seventh of the loop, at most, goes to a key's bodies. */
-const PAUSE_PER_HELD_MS = 6;
+/**
+ * A turn goes on for so many times as long as its body held the event loop. With the pause of the lane, which is as long as the
+ * turn, at most a sixth of the loop goes to a key's bodies.
+ */
+const PAUSES_PER_HELD_MS = 2;
 
 /**
  * Register before any body is read. The returned function calls `work` when it is the turn of a body that has been read; a small
- * body does not wait. A turn ends when the response is sent. `refuse` gets UNAVAILABLE if the wait is too long.
+ * body does not wait. `refuse` gets UNAVAILABLE if the wait is too long.
  */
 export function serializeLargeBodies(
   app: FastifyInstance,
@@ -46,8 +47,7 @@ export function serializeLargeBodies(
       work();
       const heldMs = performance.now() - beganMs;
       await answered;
-      const tookMs = performance.now() - beganMs;
-      await sleep(Math.min(Math.max(tookMs, heldMs * PAUSE_PER_HELD_MS), MAX_PAUSE_MS));
+      await sleep(heldMs * PAUSES_PER_HELD_MS);
     };
     lane.run(fairnessKeyOf(request), inTime, untilAnswered).catch(refuse);
   };
