@@ -41,27 +41,38 @@ export type EnvironmentReader = {
  * @throws ConfigError with all problems.
  */
 export function readEnvironment<T>(environment: Environment, read: (reader: EnvironmentReader) => T): T {
-  const { environment: complete, problems } = readSecretFiles(environment);
-  const result = read(createReader(complete, problems));
-  if (problems.length > 0) throw new ConfigError(problems);
+  const problems = new Set<string>();
+  const result = readNoting(problems, environment, read);
+  if (problems.size > 0) throw new ConfigError([...problems]);
   return result;
 }
 
-function createReader(environment: Environment, problems: string[]): EnvironmentReader {
+/** As `readEnvironment`, but adds the problems to `problems`: an invalid value is its fallback in the result. */
+export function readNoting<T>(
+  problems: Set<string>,
+  environment: Environment,
+  read: (reader: EnvironmentReader) => T,
+): T {
+  const { environment: complete, problems: ofFiles } = readSecretFiles(environment);
+  for (const problem of ofFiles) problems.add(problem);
+  return read(createReader(complete, problems));
+}
+
+function createReader(environment: Environment, problems: Set<string>): EnvironmentReader {
   const text = (name: string) => environment[name] || undefined;
   const wholeNumber: EnvironmentReader['wholeNumber'] = (name, fallback, { min, max }) => {
     const value = text(name);
     if (value === undefined) return fallback;
     const number = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN;
     if (number >= min && number <= max) return number;
-    problems.push(`${name} must be a whole number from ${min} to ${max}, not "${value}"`);
+    problems.add(`${name} must be a whole number from ${min} to ${max}, not "${value}"`);
     return fallback;
   };
   const oneOf: EnvironmentReader['oneOf'] = (name, allowed, fallback) => {
     const value = text(name);
     const found = allowed.find((candidate) => candidate === value);
     if (value !== undefined && found === undefined) {
-      problems.push(`${name} must be one of ${allowed.join(', ')}, not "${value}"`);
+      problems.add(`${name} must be one of ${allowed.join(', ')}, not "${value}"`);
     }
     return found ?? fallback;
   };
@@ -70,7 +81,7 @@ function createReader(environment: Environment, problems: string[]): Environment
     textOr: (name, fallback) => text(name) ?? fallback,
     required(name, hint) {
       const value = text(name);
-      if (value === undefined) problems.push(`${name} is not set: ${hint}`);
+      if (value === undefined) problems.add(`${name} is not set: ${hint}`);
       return value ?? '';
     },
     wholeNumber,
@@ -85,14 +96,14 @@ function createReader(environment: Environment, problems: string[]): Environment
           ?.split(',')
           .map((value) => value.trim()) ?? [];
       if (values.some((value) => value.length < minLength)) {
-        problems.push(`each secret in ${name} must have at least ${minLength} characters`);
+        problems.add(`each secret in ${name} must have at least ${minLength} characters`);
       }
       // They travel in headers; the error of a client that cannot send one contains it.
       if (!values.every((value) => /^[ -~]*$/.test(value))) {
-        problems.push(`each secret in ${name} must consist of printable ASCII characters`);
+        problems.add(`each secret in ${name} must consist of printable ASCII characters`);
       }
       return values;
     },
-    problem: (problem) => problems.push(problem),
+    problem: (problem) => problems.add(problem),
   };
 }
