@@ -17,13 +17,11 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export type EnvironmentReader = {
   /** The value of a variable; empty counts as unset. */
   text(name: string): string | undefined;
-  textOr(name: string, fallback: string): string;
   /** A required value; `hint` says how to get one. */
   required(name: string, hint: string): string;
   wholeNumber(name: string, fallback: number, range: { min: number; max: number }): number;
   /** A TCP port; 0 lets the system choose a free one. */
   port(name: string, fallback: number): number;
-  optionalPort(name: string): number | undefined;
   /** Whether a variable is on; it must be "on" or "off". */
   isOn(name: string, fallback?: 'on' | 'off'): boolean;
   oneOf<T extends string>(name: string, allowed: readonly [T, ...T[]], fallback: T): T;
@@ -78,7 +76,6 @@ function createReader(environment: Environment, problems: Set<string>): Environm
   };
   return {
     text,
-    textOr: (name, fallback) => text(name) ?? fallback,
     required(name, hint) {
       const value = text(name);
       if (value === undefined) problems.add(`${name} is not set: ${hint}`);
@@ -86,8 +83,6 @@ function createReader(environment: Environment, problems: Set<string>): Environm
     },
     wholeNumber,
     port: (name, fallback) => wholeNumber(name, fallback, { min: 0, max: 65_535 }),
-    optionalPort: (name) =>
-      text(name) === undefined ? undefined : wholeNumber(name, 0, { min: 0, max: 65_535 }),
     isOn: (name, fallback = 'on') => oneOf(name, ['on', 'off'], fallback) === 'on',
     oneOf,
     secrets(name, minLength) {
