@@ -40,13 +40,13 @@ export type EnvironmentReader = {
  */
 export function readEnvironment<T>(environment: Environment, read: (reader: EnvironmentReader) => T): T {
   const problems = new Set<string>();
-  const result = readNoting(problems, environment, read);
+  const result = readCollecting(problems, environment, read);
   if (problems.size > 0) throw new ConfigError([...problems]);
   return result;
 }
 
 /** As `readEnvironment`, but adds the problems to `problems`: an invalid value is its fallback in the result. */
-export function readNoting<T>(
+export function readCollecting<T>(
   problems: Set<string>,
   environment: Environment,
   read: (reader: EnvironmentReader) => T,

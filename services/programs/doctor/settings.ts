@@ -6,7 +6,7 @@ import { readGatewayConfig } from '../../../gateway/config.ts';
 import { readPeppers } from '../../accounts/config.ts';
 import { readTelemetryConfig } from '../../platform/observability/telemetry.ts';
 import { GRPC_PORTS } from '../../platform/process/common-config.ts';
-import { type Environment, type EnvironmentReader, readNoting } from '../../platform/process/config.ts';
+import { type Environment, type EnvironmentReader, readCollecting } from '../../platform/process/config.ts';
 import { readSecretFiles } from '../../platform/process/secret-files.ts';
 import { readRemindersConfig } from '../../reminders/config.ts';
 import { readRestConfig } from '../../rest/config.ts';
@@ -36,7 +36,7 @@ export function readSettings(given: Environment, isStartGiven?: boolean) {
   const isStart = isStartGiven ?? !environment.DATABASE_URL;
   const problems = new Set(ofFiles);
   const read = <T>(variables: Environment, reading: (reader: EnvironmentReader) => T) =>
-    readNoting(problems, variables, reading);
+    readCollecting(problems, variables, reading);
   const dataDir = dataDirOf(environment);
   const databaseUrl = environment.DATABASE_URL || undefined;
   const pepper = environment.KEY_PEPPER || kept(dataDir, 'key-pepper');

@@ -8,7 +8,7 @@ import {
   ConfigError,
   type Environment,
   type EnvironmentReader,
-  readNoting,
+  readCollecting,
 } from '../../platform/process/config.ts';
 import type { WantedPort } from '../../platform/process/ports.ts';
 import { readSecretFiles } from '../../platform/process/secret-files.ts';
@@ -46,7 +46,7 @@ export function readStartSettings(given: Environment, kept: Secrets = STAND_INS)
   const { environment, problems: ofFiles } = readSecretFiles(given);
   const problems = new Set(ofFiles);
   const read = <T>(variables: Environment, reading: (reader: EnvironmentReader) => T) =>
-    readNoting(problems, variables, reading);
+    readCollecting(problems, variables, reading);
   const inner = {
     ...withInnerHost(environment),
     DATABASE_URL: environment.DATABASE_URL || DATABASE_URL_STAND_IN,
