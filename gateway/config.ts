@@ -12,7 +12,6 @@ import { type GatewayToken, readGatewayTokens } from './access/tokens.ts';
 
 export type GatewayConfig = CommonConfig &
   Peers & {
-    host: string;
     port: number;
     /** undefined: REMINDERS=off. */
     remindersTarget: string | undefined;
@@ -26,7 +25,6 @@ export function readGatewayConfig(reader: EnvironmentReader): GatewayConfig {
   const oidc = readOidcSettings(reader);
   return {
     ...readCommonConfig(reader),
-    host: reader.textOr('HOST', '127.0.0.1'),
     port: reader.port('GRAPHQL_PORT', 4000),
     ...readPeers(reader),
     remindersTarget: reader.isOn('REMINDERS') ? readTarget(reader, 'REMINDERS') : undefined,

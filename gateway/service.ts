@@ -1,7 +1,7 @@
 // Assembles the gateway: gRPC clients, schema, application.
 
 import { addPeerChecks } from '../services/platform/grpc/peer-checks.ts';
-import { buildOrClose, listenOrClose } from '../services/platform/http/listen.ts';
+import { type HttpServer, startHttp } from '../services/platform/http/listen.ts';
 import type { Audit } from '../services/platform/logging/audit.ts';
 import type { Logger } from '../services/platform/logging/logger.ts';
 import { NO_TELEMETRY, type Telemetry } from '../services/platform/observability/telemetry.ts';
@@ -11,15 +11,13 @@ import { closeClients, createClients } from './clients.ts';
 import type { GatewayConfig } from './config.ts';
 import { buildGatewaySchema } from './graphql/schema.ts';
 
-export type GatewayServer = { port: number; close(): Promise<void> };
-
 /** Starts listening. @throws Error that names the address if the port is in use; then nothing is left open. */
 export async function startGateway(options: {
   config: GatewayConfig;
   logger: Logger;
   audit: Audit;
   telemetry?: Telemetry;
-}): Promise<GatewayServer> {
+}): Promise<HttpServer> {
   const { config, logger, audit, telemetry = NO_TELEMETRY } = options;
   const schema = buildGatewaySchema();
   const clients = createClients(config, telemetry, logger);
@@ -29,13 +27,6 @@ export async function startGateway(options: {
     closePeerChecks();
     closeClients(clients);
   };
-  const app = await buildOrClose(
-    () => buildGateway({ ...config, schema, clients, signIn, audit, logger, telemetry }),
-    closeParts,
-  );
-  const close = async () => {
-    await app.close();
-    closeParts();
-  };
-  return { port: await listenOrClose(app, config, close), close };
+  const parts = { schema, clients, signIn, audit, logger, telemetry };
+  return startHttp(() => buildGateway({ ...config, ...parts }), config, closeParts);
 }

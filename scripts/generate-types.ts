@@ -34,27 +34,12 @@ execFileSync(
 // Lists of all messages of a file, which are unused.
 for (const file of globSync('*.ts', { cwd: generated })) rmSync(join(generated, file));
 
-const model = '../../gateway/graphql/model.ts';
-const mappers = [
-  'User',
-  'ApiKey',
-  'Material',
-  'Review',
-  'Snooze',
-  'TimelineEvent',
-  'HardMaterial',
-  'SearchHit',
-  'Overview',
-  'Learner',
-  'RefusedApiKey',
-  'EmailOffUser',
-  'Stats',
-  'Reminder',
-  'ReminderDelivery',
-  'PushSubscription',
-  'CalendarFeed',
-  'EmailReminders',
-].map((type) => [type, `${model}#${type}Node`]);
+/** The gateway's own type of an object, such as UserNode of User. */
+const model = readFileSync(join(root, 'gateway/graphql/model.ts'), 'utf8');
+const mappers = [...model.matchAll(/^export type (\w+)Node\b/gm)].map(([, type]) => [
+  type,
+  `../../gateway/graphql/model.ts#${type}Node`,
+]);
 const schemaFiles = globSync('gateway/schema/*.graphql', { cwd: root }).sort();
 const schema = parse(schemaFiles.map((file) => readFileSync(join(root, file), 'utf8')).join('\n'));
 const dashboard = await import(join(root, 'gateway/dashboard/page/queries.js'));

@@ -2,11 +2,8 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
-  closeSync,
   existsSync,
-  fsyncSync,
   mkdtempSync,
-  openSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -77,7 +74,7 @@ async function initialise(cluster: Cluster, passwordFile: string): Promise<void>
   const partial = mkdtempSync(join(cluster.folder, PARTIAL));
   const [data, password] = [join(partial, 'data'), join(partial, 'password')];
   giveTo(cluster.account, partial);
-  writeDurably(password, randomBytes(24).toString('hex'));
+  writeFileSync(password, randomBytes(24).toString('hex'), { mode: 0o600, flag: 'wx', flush: true });
   giveTo(cluster.account, password);
   try {
     await runInitdb(cluster, partial);
@@ -107,11 +104,4 @@ async function runInitdb({ binaries, account, durable }: Cluster, partial: strin
     const said = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : String(error);
     throw new Error(`could not create the PostgreSQL data folder: ${said}`, { cause: error });
   }
-}
-
-function writeDurably(file: string, text: string): void {
-  const descriptor = openSync(file, 'wx', 0o600);
-  writeFileSync(descriptor, text);
-  fsyncSync(descriptor);
-  closeSync(descriptor);
 }

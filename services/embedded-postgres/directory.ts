@@ -1,5 +1,5 @@
 // Resolves the folder of a cluster: the requested one, or another if the server's account cannot access that.
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import {
   chmodSync,
   existsSync,
@@ -59,10 +59,7 @@ export function prepareDirectory(options: DirectoryOptions): {
 function linkElsewhere({ directory, systemDirectory, notice }: DirectoryOptions, account: Account): void {
   mkdirSync(systemDirectory, { recursive: true });
   chmodSync(systemDirectory, 0o755);
-  const origin = createHash('sha256')
-    .update(join(realpathSync(dirname(directory)), basename(directory)))
-    .digest('hex')
-    .slice(0, 16);
+  const origin = hash('sha256', join(realpathSync(dirname(directory)), basename(directory))).slice(0, 16);
   const older = readdirSync(systemDirectory).filter((name) => name.startsWith(`${origin}-`));
   // A random suffix, so that removing the link gives a new folder without the old data.
   const elsewhere = join(systemDirectory, `${origin}-${randomBytes(4).toString('hex')}`);

@@ -42,12 +42,9 @@ export async function startEmbeddedPostgres(options: {
   /** For data that the server's account cannot access in `directory`. */
   systemDirectory?: string;
 }): Promise<EmbeddedPostgres> {
-  const notice = options.notice ?? (() => {});
-  const { folder, account } = prepareDirectory({
-    directory: resolve(options.directory),
-    systemDirectory: options.systemDirectory ?? SYSTEM_DIRECTORY,
-    notice,
-  });
+  const { durable = true, notice = () => {}, systemDirectory = SYSTEM_DIRECTORY } = options;
+  const directory = resolve(options.directory);
+  const { folder, account } = prepareDirectory({ directory, systemDirectory, notice });
   const unlock = lockForOwner(folder, account);
   try {
     const cluster: Cluster = {
@@ -56,7 +53,7 @@ export async function startEmbeddedPostgres(options: {
       log: join(folder, 'postgres.log'),
       binaries: findBinaries(account, join(folder, 'binaries')),
       account,
-      durable: options.durable ?? true,
+      durable,
     };
     const password = await initialiseCluster(cluster);
     if (await endOrphan(cluster.data))

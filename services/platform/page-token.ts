@@ -63,6 +63,9 @@ export function decodeTimePosition(token: string, filter: readonly unknown[]): T
   return position && { time: new Date(position.keys[0] ?? 0), id: position.id };
 }
 
+/** Which rows of such a list to read. */
+export type TimePage = { limit: number; after: TimePosition | undefined };
+
 /** Where a row is in such a list. */
 export const byTime = (time: Date, id: string): Position => ({ keys: [time.getTime()], id });
 

@@ -1,9 +1,14 @@
-// Text checks that services share: storable, length in code points, URI.
+// What services share about texts: storable, printable, length in code points, URI.
 import { isIPv6 } from 'node:net';
 
 /** Whether PostgreSQL can store the text in UTF-8: no U+0000, no lone surrogate. */
 export function isStorable(text: string): boolean {
   return !text.includes('\u0000') && text.isWellFormed();
+}
+
+/** Replaces control characters, which could move a terminal's cursor, colour it or forge a line. */
+export function printable(text: string): string {
+  return text.replace(/\p{Cc}/gu, '?');
 }
 
 /** Length in Unicode code points. */

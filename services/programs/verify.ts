@@ -27,10 +27,7 @@ counts. Exits with 0 if there is no drift, with 1 if there is, and with 2 on an 
 `;
 
 const AT_A_TIME = 500;
-const FIRST = {
-  userId: NIL_UUID,
-  materialId: NIL_UUID,
-};
+const FIRST = { userId: NIL_UUID, materialId: NIL_UUID };
 /** Of each statement: the database may have many millions of rows. */
 const PATIENT = { statementTimeoutMs: 600_000 };
 const ONE_SNAPSHOT = { text: 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY', values: [] };
@@ -52,12 +49,12 @@ await runCommand({ name: 'npm run verify', help: HELP, options, failureCode: 2 }
     await requireReachable(database, databaseUrl);
     const drifted = await verifyMaterials(database, user);
     const faults = await verifyReminders(database, user, () => new Date());
-    const outcome =
-      drifted + faults === 0
-        ? 'Everything is as it should be.'
-        : 'The lines above name what is wrong; nothing was changed.';
+    const isSound = drifted + faults === 0;
+    const outcome = isSound
+      ? 'Everything is as it should be.'
+      : 'The lines above name what is wrong; nothing was changed.';
     process.stdout.write(`Verified ${place} in ${secondsSince(beganMs)}. ${outcome}\n`);
-    return drifted + faults === 0 ? 0 : 1;
+    return isSound ? 0 : 1;
   } finally {
     await database.close();
     await close();

@@ -11,9 +11,8 @@ import { registerShutdown } from '../platform/http/shutdown.ts';
 import { limitUnreadResponses } from '../platform/http/unread-responses.ts';
 import type { Logger } from '../platform/logging/logger.ts';
 import { observeHttp } from '../platform/observability/observe-http.ts';
-import { NO_TELEMETRY, type Telemetry } from '../platform/observability/telemetry.ts';
+import type { Telemetry } from '../platform/observability/telemetry.ts';
 import type { Clients } from './clients.ts';
-
 import { type App, createFastify } from './fastify.ts';
 import { registerAuthentication } from './hooks/authenticate.ts';
 import { registerHeadBounds } from './hooks/bad-heads.ts';
@@ -40,7 +39,7 @@ type AppDependencies = {
   /** Default: 0. */
   drainMs?: number | undefined;
   corsOrigins: ReadonlySet<string>;
-  telemetry?: Telemetry;
+  telemetry: Telemetry;
 };
 
 /** Requests in progress, and reads among them. Measured: twice as many did not increase throughput, but doubled the latency. */
@@ -48,16 +47,7 @@ const CAPACITY = 128;
 const READ_CAPACITY = 96;
 
 export async function buildApp(dependencies: AppDependencies): Promise<App> {
-  const {
-    clients,
-    verifier,
-    limiter,
-    logger,
-    docs,
-    corsOrigins,
-    drainMs,
-    telemetry = NO_TELEMETRY,
-  } = dependencies;
+  const { clients, verifier, limiter, logger, docs, corsOrigins, drainMs, telemetry } = dependencies;
   const lists = createMaterialLists(clients);
   const log = createRestLog(logger);
   const anonymousPacer = createAnonymousPacer(() => performance.now());

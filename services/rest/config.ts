@@ -11,7 +11,6 @@ import { parseRedisUrls } from './write-limit/redis-client.ts';
 
 export type RestConfig = CommonConfig &
   Peers & {
-    host: string;
     port: number;
     /** undefined: each process limits writes by itself. */
     redisUrl: string | undefined;
@@ -25,7 +24,6 @@ export type RestConfig = CommonConfig &
 export function readRestConfig(reader: EnvironmentReader): RestConfig {
   return {
     ...readCommonConfig(reader),
-    host: reader.textOr('HOST', '127.0.0.1'),
     port: reader.port('REST_PORT', 8080),
     ...readPeers(reader),
     redisUrl: readRedisUrl(reader),
@@ -61,5 +59,5 @@ function readOrigins(reader: EnvironmentReader): ReadonlySet<string> {
 
 /** As browsers send it: scheme, host and, unless it is the scheme's own, port; lower case, without a path or a wildcard. */
 function isOrigin(text: string): boolean {
-  return /^https?:[^*]+$/.test(text) && URL.canParse(text) && new URL(text).origin === text;
+  return /^https?:[^*]+$/.test(text) && URL.parse(text)?.origin === text;
 }

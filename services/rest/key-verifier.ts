@@ -1,6 +1,5 @@
 // Verifies API keys with accounts and caches the result briefly, only while the revocation stream works.
 import { LRUCache } from 'lru-cache';
-import type { VerifyApiKeyResponse } from '../../generated/accounts/v1/VerifyApiKeyResponse.ts';
 import type { WatchRevocationsResponse } from '../../generated/accounts/v1/WatchRevocationsResponse.ts';
 import { hasReason, ServiceError } from '../platform/errors.ts';
 import type { CallOptions } from '../platform/grpc/client.ts';
@@ -57,8 +56,7 @@ export function createKeyVerifier(apiKeys: Clients['apiKeys'], metrics: Metrics)
   });
   const ask = async (key: string, digest: string, call: CallOptions) => {
     const askedIn = epoch;
-    const answer: VerifyApiKeyResponse = await apiKeys.verifyApiKey({ key }, call);
-    const principal = toPrincipal(answer);
+    const principal = toPrincipal(await apiKeys.verifyApiKey({ key }, call));
     if (askedIn === epoch && watch.isAlive()) cache.set(digest, principal);
     return principal;
   };

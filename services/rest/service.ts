@@ -1,5 +1,5 @@
 // Assembles the REST facade: gRPC clients, key verifier, write limiter, application.
-import { buildOrClose, listenOrClose } from '../platform/http/listen.ts';
+import { type HttpServer, startHttp } from '../platform/http/listen.ts';
 import type { Logger } from '../platform/logging/logger.ts';
 import { NO_TELEMETRY, type Telemetry } from '../platform/observability/telemetry.ts';
 import { buildApp } from './app.ts';
@@ -9,11 +9,9 @@ import { createKeyVerifier } from './key-verifier.ts';
 import { watchParts } from './readiness.ts';
 import { createWriteLimiter } from './write-limit/write-limiter.ts';
 
-export type RestServer = {
-  port: number;
+export type RestServer = HttpServer & {
   /** Why this process limits writes although REDIS_URL is set; undefined if Redis did at the start. */
   redisFault: string | undefined;
-  close(): Promise<void>;
 };
 
 /** Starts listening. @throws Error that names the address if the port is in use; then nothing is left open. */
@@ -39,14 +37,7 @@ export async function startRest(options: {
     limiter.close();
     clients.close();
   };
-  const app = await buildOrClose(
-    () => buildApp({ clients, verifier, limiter, logger, ...config, telemetry }),
-    closeParts,
-  );
-  const close = async () => {
-    await app.close();
-    closeParts();
-  };
-  const port = await listenOrClose(app, config, close);
-  return { port, redisFault: await limiter.check(), close };
+  const parts = { clients, verifier, limiter, logger, telemetry };
+  const server = await startHttp(() => buildApp({ ...config, ...parts }), config, closeParts);
+  return { ...server, redisFault: await limiter.check() };
 }

@@ -2,7 +2,8 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readGatewayConfig } from '../../gateway/config.ts';
-import { type GatewayServer, startGateway } from '../../gateway/service.ts';
+import { startGateway } from '../../gateway/service.ts';
+import type { HttpServer } from '../../services/platform/http/listen.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { readEnvironment } from '../../services/platform/process/config.ts';
 import { hasBrowser, screenshot, startBrowser, watch } from '../support/browser.ts';
@@ -12,7 +13,7 @@ import { startSystem, type TestSystem } from '../support/system.ts';
 const inBrowser = test.skipIf(!hasBrowser('the sign-in'));
 let system: TestSystem;
 let provider: OpenIdProvider;
-let gateway: GatewayServer;
+let gateway: HttpServer;
 let browser: Browser;
 
 beforeAll(async () => {

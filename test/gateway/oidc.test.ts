@@ -2,7 +2,8 @@
 import { generateKeyPair, SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { readGatewayConfig } from '../../gateway/config.ts';
-import { type GatewayServer, startGateway } from '../../gateway/service.ts';
+import { startGateway } from '../../gateway/service.ts';
+import type { HttpServer } from '../../services/platform/http/listen.ts';
 import type { AuditEntry } from '../../services/platform/logging/audit.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { readEnvironment } from '../../services/platform/process/config.ts';
@@ -13,7 +14,7 @@ const CLIENT = 'srs-dashboard';
 const STATIC = 's'.repeat(32);
 let system: TestSystem;
 let provider: OpenIdProvider;
-let gateway: GatewayServer;
+let gateway: HttpServer;
 const audited: AuditEntry[] = [];
 const origin = () => `http://127.0.0.1:${gateway.port}`;
 

@@ -1,14 +1,15 @@
 // Who a caller is and what they may do, told by the token alone: from GATEWAY_TOKENS to the answer.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { readGatewayConfig } from '../../gateway/config.ts';
-import { type GatewayServer, startGateway } from '../../gateway/service.ts';
+import { startGateway } from '../../gateway/service.ts';
+import type { HttpServer } from '../../services/platform/http/listen.ts';
 import type { AuditEntry } from '../../services/platform/logging/audit.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { readEnvironment } from '../../services/platform/process/config.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 
 let system: TestSystem;
-let gateway: GatewayServer | undefined;
+let gateway: HttpServer | undefined;
 const audited: AuditEntry[] = [];
 beforeAll(async () => {
   system = await startSystem();

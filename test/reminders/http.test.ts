@@ -3,8 +3,9 @@ import { connect } from 'node:net';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { ServiceError } from '../../services/platform/errors.ts';
+import type { HttpServer } from '../../services/platform/http/listen.ts';
 import { calendarFeed } from '../../services/reminders/channels/calendar/calendar-feed.ts';
-import { type HttpEnd, startHttpEnd } from '../../services/reminders/http/http-end.ts';
+import { startHttpEnd } from '../../services/reminders/http/http-end.ts';
 
 const SECRET = 'Jk4hDGj2cF3mXxg0V6vT8yBq1sLr5nWzA7oEuPiKdQM';
 const TOKEN = 'Tk4hDGj2cF3mXxg0V6vT8yBq1sLr5nWzA7oEuPiKdQM';
@@ -16,7 +17,7 @@ const feed = calendarFeed({
   now: new Date('2030-03-31T10:00:00Z'),
 });
 
-let end: HttpEnd;
+let end: HttpServer;
 let origin: string;
 let nowMs = 0;
 let fault: Error | undefined;

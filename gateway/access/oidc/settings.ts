@@ -25,7 +25,7 @@ export function readOidcSettings(reader: EnvironmentReader): OidcSettings | unde
   return {
     issuer,
     audience: reader.required('OIDC_AUDIENCE', "the gateway's client ID at the OpenID provider"),
-    roleClaim: reader.textOr('OIDC_ROLE_CLAIM', 'roles'),
+    roleClaim: reader.text('OIDC_ROLE_CLAIM') ?? 'roles',
   };
 }
 

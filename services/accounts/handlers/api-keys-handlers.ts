@@ -49,7 +49,7 @@ export function createApiKeyHandlers(dependencies: ApiKeyDependencies): AsyncHan
   const { database, revocations } = dependencies;
   const audit = (action: string, { caller, requestId }: CallContext, { apiKeyId, userId }: ApiKey) =>
     dependencies.audit({ action, caller, outcome: 'ok', requestId, targets: { apiKeyId, userId } });
-  /** In the transaction of the change. `replaced`: the key that a new one stands for. */
+  /** In the transaction of the change. */
   const record = (tx: Queryable, action: string, context: CallContext, key: ChangedKey) =>
     insertUserEvent(tx, {
       ...{ userId: key.userId, action, ...originOf(context), isOfKey: true },
@@ -136,6 +136,7 @@ export function createApiKeyHandlers(dependencies: ApiKeyDependencies): AsyncHan
 
 type ChangedKey = { userId: string; time: Date; subjectIds: readonly string[] };
 
+/** `replaced`: the key that the new one stands for. */
 function newKey({ userId, createTime, apiKeyId }: ApiKey, ...replaced: string[]): ChangedKey {
   return { userId, time: createTime, subjectIds: [apiKeyId, ...replaced] };
 }

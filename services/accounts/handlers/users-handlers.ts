@@ -103,7 +103,7 @@ export function createUserHandlers({
     async ListUsers(request) {
       const pageSize = readPageSize(request.pageSize);
       const after = decodeTimePosition(request.pageToken, LIST);
-      const users = await listUsers(database, pageSize + 1, after);
+      const users = await listUsers(database, { limit: pageSize + 1, after });
       const { page, nextPageToken } = toPage(users, pageSize, LIST, ({ createTime, userId }) =>
         byTime(createTime, userId),
       );

@@ -1,5 +1,5 @@
 // The SQL of API keys: stores only hashes, and returns none.
-import type { TimePosition } from '../../platform/page-token.ts';
+import type { TimePage } from '../../platform/page-token.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import type { Scope } from '../scopes.ts';
 import { beginsWith } from './users-repository.ts';
@@ -95,11 +95,7 @@ export function findApiKeysByPrefix(db: Queryable, prefix: string, limit: number
 }
 
 /** Newest first, so that new keys never shift later pages. */
-export function listApiKeys(
-  db: Queryable,
-  userId: string,
-  { limit, after }: { limit: number; after: TimePosition | undefined },
-): Promise<ApiKey[]> {
+export function listApiKeys(db: Queryable, userId: string, { limit, after }: TimePage): Promise<ApiKey[]> {
   return db.query<ApiKey>({
     name: 'list-api-keys',
     text: `SELECT ${KEY_COLUMNS} FROM accounts.api_keys k

@@ -1,5 +1,5 @@
 // The SQL of keys in use: finds a key by its hash, records its use or refusal, lists revoked keys that are still sent.
-import type { TimePosition } from '../../platform/page-token.ts';
+import type { TimePage } from '../../platform/page-token.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { type ApiKey, KEY_COLUMNS } from './api-keys-repository.ts';
 import { USER_COLUMNS, type User } from './users-repository.ts';
@@ -49,10 +49,10 @@ export async function noteRefusal(
 }
 
 /** Keys refused after `since`, latest refusal first. A position's time is that of the last refusal. */
-export async function listRefusedApiKeys(
+export function listRefusedApiKeys(
   db: Queryable,
   since: Date,
-  { limit, after }: { limit: number; after: TimePosition | undefined },
+  { limit, after }: TimePage,
 ): Promise<ApiKey[]> {
   return db.query<ApiKey>({
     name: 'list-refused-api-keys',

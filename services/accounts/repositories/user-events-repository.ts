@@ -1,5 +1,5 @@
 // The SQL of events of users: written, listed, forgotten.
-import type { TimePosition } from '../../platform/page-token.ts';
+import type { TimePage } from '../../platform/page-token.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import type { UserEvent } from '../user-event.ts';
 
@@ -30,9 +30,8 @@ type EventFilter = { ofKeys: boolean; ofPersons: boolean; excludedActions: reado
 export function listUserEvents(
   db: Queryable,
   userId: string,
-  page: { limit: number; after: TimePosition | undefined; filter: EventFilter },
+  { limit, after, filter }: TimePage & { filter: EventFilter },
 ): Promise<UserEvent[]> {
-  const { limit, after, filter } = page;
   return db.query<UserEvent>({
     name: 'list-user-events',
     text: `SELECT e.user_id AS "userId", e.event_time AS "eventTime", e.event_id AS "eventId", e.action, e.actor,

@@ -1,5 +1,5 @@
 // The SQL of users.
-import type { TimePosition } from '../../platform/page-token.ts';
+import type { TimePage } from '../../platform/page-token.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 
 export type Plan = 'free' | 'premium';
@@ -18,6 +18,11 @@ export type User = {
 export const USER_COLUMNS = `u.user_id AS "userId", u.email, u.first_name AS "firstName", u.last_name AS "lastName",
   u.plan, u.time_zone AS "timeZone", u.create_time AS "createTime", u.update_time AS "updateTime"`;
 
+/** The first parameters of a write, $1 to $6. */
+function profileValues({ userId, email, firstName, lastName, plan, timeZone }: User): readonly unknown[] {
+  return [userId, email, firstName, lastName, plan, timeZone];
+}
+
 /** @throws pg's unique violation if the e-mail is in use. */
 export async function insertUser(db: Queryable, user: User): Promise<void> {
   await db.query({
@@ -25,16 +30,7 @@ export async function insertUser(db: Queryable, user: User): Promise<void> {
     text: `INSERT INTO accounts.users
              (user_id, email, folded_email, first_name, last_name, plan, time_zone, create_time, update_time)
            VALUES ($1, $2, lower($2), $3, $4, $5, $6, $7, $8)`,
-    values: [
-      user.userId,
-      user.email,
-      user.firstName,
-      user.lastName,
-      user.plan,
-      user.timeZone,
-      user.createTime,
-      user.updateTime,
-    ],
+    values: [...profileValues(user), user.createTime, user.updateTime],
   });
 }
 
@@ -98,20 +94,12 @@ export async function updateUser(transaction: Queryable, user: User): Promise<vo
            SET email = $2, folded_email = lower($2), first_name = $3, last_name = $4, plan = $5, time_zone = $6,
                update_time = $7
            WHERE user_id = $1`,
-    values: [
-      user.userId,
-      user.email,
-      user.firstName,
-      user.lastName,
-      user.plan,
-      user.timeZone,
-      user.updateTime,
-    ],
+    values: [...profileValues(user), user.updateTime],
   });
 }
 
 /** Newest first, so that new users never shift later pages. */
-export function listUsers(db: Queryable, limit: number, after: TimePosition | undefined): Promise<User[]> {
+export function listUsers(db: Queryable, { limit, after }: TimePage): Promise<User[]> {
   return db.query<User>({
     name: 'list-users',
     text: `SELECT ${USER_COLUMNS} FROM accounts.users u
@@ -125,7 +113,7 @@ export function listUsers(db: Queryable, limit: number, after: TimePosition | un
 /** Users changed at `since` or later, oldest change first. */
 export function listChangedUsers(
   db: Queryable,
-  { since, limit, after }: { since: Date; limit: number; after: TimePosition | undefined },
+  { since, limit, after }: TimePage & { since: Date },
 ): Promise<User[]> {
   return db.query<User>({
     name: 'list-changed-users',

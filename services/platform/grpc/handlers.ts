@@ -61,18 +61,10 @@ export function wrapHandlers(
   for (const [name, method] of Object.entries(definition)) {
     const handler = handlers[name];
     if (handler === undefined) throw new Error(`no handler for ${method.path}`);
-    const run: HandlerRun = { path: method.path, handler: refusing(handler), options };
+    const run: HandlerRun = { path: method.path, handler, options };
     wrapped[name] = method.responseStream ? wrapStream(run) : wrapUnary(run);
   }
   return wrapped;
-}
-
-/** A request that the deserializer refused arrives as the ServiceError (strict-requests.ts). Also catches synchronous throws. */
-function refusing(handler: UnknownHandler): UnknownHandler {
-  return async (request, context, send) => {
-    if (request instanceof ServiceError) throw request;
-    return handler(request, context, send);
-  };
 }
 
 type HandlerRun = { path: string; handler: UnknownHandler; options: HandlerOptions };
@@ -115,7 +107,11 @@ async function execute(
   const { logger, telemetry = NO_TELEMETRY } = options;
   const observed = observeServedCall({ ...telemetry, logger }, { path, metadata, request, context });
   try {
-    const response = await observed.run(() => handler(request, context, send));
+    const response = await observed.run(async () => {
+      // So arrives what the deserializer refused (strict-requests.ts).
+      if (request instanceof ServiceError) throw request;
+      return handler(request, context, send);
+    });
     observed.end(status.OK);
     return { response };
   } catch (error) {

@@ -18,13 +18,12 @@ export function addPeerChecks(
 ): () => void {
   const { trust, schedulingTarget, accountsTarget, remindersTarget } = config;
   const peers = [
-    { peer: 'scheduling', target: schedulingTarget, without: 'failed' as const },
-    { peer: 'accounts', target: accountsTarget, without: 'failed' as const },
-    ...(remindersTarget === undefined
-      ? []
-      : [{ peer: 'reminders', target: remindersTarget, without: 'degraded' as const }]),
-  ];
-  const clients = peers.map(({ peer, target, without }) => {
+    { peer: 'scheduling', target: schedulingTarget, without: 'failed' },
+    { peer: 'accounts', target: accountsTarget, without: 'failed' },
+    { peer: 'reminders', target: remindersTarget, without: 'degraded' },
+  ] as const;
+  const clients = peers.flatMap(({ peer, target, without }) => {
+    if (target === undefined) return [];
     const client = createHealthClient({ target, trust, deadlineMs: DEADLINE_MS });
     readiness.add({
       name: `${part}/${peer}`,

@@ -51,17 +51,12 @@ export async function startGrpcServer(
     logger: options.logger,
     refusal: toGrpcStatus(new ServiceError('UNAVAILABLE'), options.domain),
   });
+  const { serviceTokens } = options.trust;
+  const logRefusal = logRefusedTokens(options.logger, tierOf(`/${options.domain}`));
   const server = new Server({
     interceptors: [
       unread.interceptor,
-      ...(options.trust.serviceTokens.length > 0
-        ? [
-            requireToken(
-              options.trust.serviceTokens,
-              logRefusedTokens(options.logger, tierOf(`/${options.domain}`)),
-            ),
-          ]
-        : []),
+      ...(serviceTokens.length > 0 ? [requireToken(serviceTokens, logRefusal)] : []),
     ],
     'grpc.max_receive_message_length': MAX_REQUEST_BYTES,
     'grpc.keepalive_permit_without_calls': 1,

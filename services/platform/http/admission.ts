@@ -57,15 +57,8 @@ export type Admission = {
  * them cheap under overload.
  */
 export function registerAdmission(app: FastifyInstance, admission: Admission): void {
-  const {
-    tier,
-    capacity,
-    readCapacity = capacity,
-    fairnessKeyOf,
-    connections,
-    refusal,
-    metrics = NO_METRICS,
-  } = admission;
+  const { tier, capacity, readCapacity = capacity, fairnessKeyOf, connections } = admission;
+  const { refusal, metrics = NO_METRICS } = admission;
   const refuse = refuseWith(refusal);
   const [reads, writes] = [createKind(), createKind()];
   const admitted = new WeakMap<FastifyRequest, () => void>();
@@ -127,10 +120,7 @@ export function registerAdmission(app: FastifyInstance, admission: Admission): v
     done();
   });
   // Sends delayed responses before the connections are closed.
-  app.addHook('preClose', (done) => {
-    delayed.flush();
-    done();
-  });
+  app.addHook('preClose', async () => delayed.flush());
 }
 
 /** Bypasses Fastify's serialization and hooks, so that a refusal stays cheap under overload. Keeps headers that are set already. */

@@ -46,8 +46,5 @@ export function paceAnonymousCallers(
     if (isAnonymous(request)) anonymousPacer.pace(request.raw.socket, reply.raw, done);
     else done();
   });
-  app.addHook('preClose', (done) => {
-    anonymousPacer.flush();
-    done();
-  });
+  app.addHook('preClose', async () => anonymousPacer.flush());
 }

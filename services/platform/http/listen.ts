@@ -1,28 +1,35 @@
-// Starts an HTTP application on its address, or closes it and reports why it cannot listen there.
+// Starts an HTTP application on its address, or says why it cannot listen there.
 import type { FastifyInstance } from 'fastify';
+import { portOf } from '../process/free-port.ts';
 
-/** `build` creates the application. If it fails, `close` closes the dependencies. */
-export async function buildOrClose<T>(build: () => Promise<T>, close: () => void): Promise<T> {
-  try {
-    return await build();
-  } catch (error) {
-    close();
-    throw error;
-  }
-}
+export type HttpServer = {
+  /** The actual port, also for port 0. */
+  port: number;
+  close(): Promise<void>;
+};
 
-/** @returns the actual port, also for `port` 0. @throws Error that names the address, after `close`. */
-export async function listenOrClose(
-  app: FastifyInstance,
+/**
+ * Builds an application, and listens. `closeParts` closes what it depends on, after it has closed or failed to start.
+ * @throws Error that names the address if it cannot listen there.
+ */
+export async function startHttp(
+  build: () => Promise<FastifyInstance>,
   { host, port }: { host: string; port: number },
-  close: () => Promise<void>,
-): Promise<number> {
+  closeParts = () => {},
+): Promise<HttpServer> {
+  let app: FastifyInstance | undefined;
+  const close = async () => {
+    await app?.close();
+    closeParts();
+  };
   try {
-    await app.listen({ host, port });
+    app = await build();
+    await app.listen({ host, port }).catch((error: unknown) => {
+      throw new Error(`cannot listen on ${host}:${port}: ${String(error)}`, { cause: error });
+    });
+    return { port: portOf(app.server), close };
   } catch (error) {
     await close();
-    throw new Error(`cannot listen on ${host}:${port}: ${String(error)}`, { cause: error });
+    throw error;
   }
-  const address = app.server.address();
-  return typeof address === 'object' && address !== null ? address.port : port;
 }

@@ -1,4 +1,5 @@
 // Formats JSON log lines for a terminal: one line per entry, the most important fields first.
+import { printable } from '../text.ts';
 
 const LEVELS: Readonly<Record<number, { name: string; colour: number }>> = {
   10: { name: 'TRACE', colour: 90 },
@@ -72,12 +73,6 @@ function fault(err: unknown): string {
     .split('\n')
     .map((line) => `\n    ${printable(line)}`)
     .join('');
-}
-
-/** Escapes control characters, which could move the cursor, colour the terminal or forge a line. */
-function printable(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches them on purpose
-  return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, '?');
 }
 
 function parse(line: string): Entry | undefined {

@@ -1,6 +1,6 @@
 // The catalogue of all metrics, the interface that records them, and an implementation that records nothing.
 
-type Definition = {
+export type Definition = {
   kind: 'counter' | 'histogram' | 'gauge';
   /** Label values never come from users: they are route patterns, rpc names and codes. */
   labels: readonly string[];

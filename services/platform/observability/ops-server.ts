@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { boundEach } from '../http/connections.ts';
+import { portOf } from '../process/free-port.ts';
 import type { PrometheusMetrics } from './prometheus.ts';
 import type { Readiness } from './readiness.ts';
 
@@ -48,9 +49,8 @@ export async function startOpsServer(options: {
   await once(server, 'listening').catch((error: unknown) => {
     throw new Error(`cannot listen on ${host}:${port} (OPS_PORT): ${String(error)}`, { cause: error });
   });
-  const address = server.address();
   return {
-    port: typeof address === 'object' && address !== null ? address.port : port,
+    port: portOf(server),
     close() {
       server.close();
       server.closeAllConnections();

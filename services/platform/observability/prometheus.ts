@@ -1,6 +1,6 @@
 // Metrics in Prometheus format. The only import of prom-client, loaded only if OPS_PORT is set.
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import { METRICS, type Metrics } from './metrics.ts';
+import { type Definition, METRICS, type Metrics } from './metrics.ts';
 
 export type PrometheusMetrics = Metrics & {
   contentType: string;
@@ -21,14 +21,11 @@ export function createPrometheusMetrics(): PrometheusMetrics {
   const counters = new Map<string, Counter>();
   const histograms = new Map<string, Histogram>();
   const readers = new Map<string, Read[]>();
-  for (const [name, { kind, labels, help, ...others }] of Object.entries(METRICS)) {
+  for (const [name, definition] of Object.entries<Definition>(METRICS)) {
+    const { kind, labels, help, buckets = BUCKETS_SECONDS } = definition;
     const common = { name, help, labelNames: [...labels], registers: [registry] };
     if (kind === 'counter') counters.set(name, new Counter(common));
-    else if (kind === 'histogram')
-      histograms.set(
-        name,
-        new Histogram({ ...common, buckets: 'buckets' in others ? [...others.buckets] : BUCKETS_SECONDS }),
-      );
+    else if (kind === 'histogram') histograms.set(name, new Histogram({ ...common, buckets: [...buckets] }));
     else readers.set(name, addGauge(common));
   }
   return {

@@ -15,17 +15,13 @@ type TelemetryConfig = {
 };
 
 export function readTelemetryConfig(reader: EnvironmentReader): TelemetryConfig {
-  const port = reader.optionalPort('OPS_PORT');
-  const host = reader.textOr('OPS_HOST', '127.0.0.1');
+  const isWatched = reader.text('OPS_PORT') !== undefined;
+  const ops = { host: reader.text('OPS_HOST') ?? '127.0.0.1', port: reader.port('OPS_PORT', 0) };
   const traceEndpoint = reader.text('OTEL_EXPORTER_OTLP_ENDPOINT');
-  if (traceEndpoint !== undefined && !/^https?:$/.test(protocolOf(traceEndpoint))) {
+  if (traceEndpoint !== undefined && !/^https?:$/.test(URL.parse(traceEndpoint)?.protocol ?? '')) {
     reader.problem('OTEL_EXPORTER_OTLP_ENDPOINT must be an http or https URL, such as http://127.0.0.1:4318');
   }
-  return { ops: port === undefined ? undefined : { host, port }, traceEndpoint };
-}
-
-function protocolOf(text: string): string {
-  return URL.canParse(text) ? new URL(text).protocol : '';
+  return { ops: isWatched ? ops : undefined, traceEndpoint };
 }
 
 /** The telemetry that the parts of a process use. */

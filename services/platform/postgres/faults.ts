@@ -68,10 +68,10 @@ function codeOf(error: unknown): string {
 
 /** Whether `error` is a unique violation (SQLSTATE 23505). */
 export function isUniqueViolation(error: unknown): boolean {
-  return error instanceof Error && codeOf(error) === '23505';
+  return codeOf(error) === '23505';
 }
 
 /** Whether `error` is a foreign key violation (SQLSTATE 23503). */
 export function isForeignKeyViolation(error: unknown): boolean {
-  return error instanceof Error && codeOf(error) === '23503';
+  return codeOf(error) === '23503';
 }

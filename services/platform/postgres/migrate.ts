@@ -5,17 +5,13 @@ import { runner } from 'node-pg-migrate';
 import { Client } from 'pg';
 import type { Logger } from '../logging/logger.ts';
 import { errorCode } from '../thrown.ts';
-import type { Statement } from './database.ts';
-import { pendingMigrations } from './pending-migrations.ts';
+import { queryableOf } from './connection.ts';
+import { pendingMigrations, type Schema } from './pending-migrations.ts';
 import { unreachable } from './reachable.ts';
 import { splitStatements } from './split-statements.ts';
 
-export type MigrationOptions = {
+export type MigrationOptions = Schema & {
   databaseUrl: string;
-  /** The service's own schema, which also contains the table of applied migrations. */
-  schema: string;
-  /** Folder of NNNN_name.sql files. */
-  directory: string;
   logger: Logger;
   /** Maximum wait for other processes that migrate. */
   lockWaitMs?: number;
@@ -123,12 +119,8 @@ export async function migrate({
   await client.connect().catch((error: unknown) => {
     throw unreachable(databaseUrl, error);
   });
-  const db = {
-    query: async <R>({ text, values }: Statement): Promise<R[]> =>
-      (await client.query(text, [...values])).rows as R[],
-  };
   try {
-    if ((await pendingMigrations(db, { schema, directory })).length === 0) return [];
+    if ((await pendingMigrations(queryableOf(client), { schema, directory })).length === 0) return [];
     await client.query(SESSION);
     await takeMigrationLock(client, { logger, waitMs: lockWaitMs });
     const done = await retryWhileLocked(client, () =>

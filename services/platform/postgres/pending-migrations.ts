@@ -2,11 +2,15 @@
 import { readdirSync } from 'node:fs';
 import type { Queryable } from './database.ts';
 
+export type Schema = {
+  /** The service's own schema, which also contains the table of applied migrations. */
+  schema: string;
+  /** Folder of NNNN_name.sql files. */
+  directory: string;
+};
+
 /** Names of files in `directory` that are not applied to the schema; all of them if it does not exist. */
-export async function pendingMigrations(
-  db: Queryable,
-  { schema, directory }: { schema: string; directory: string },
-): Promise<string[]> {
+export async function pendingMigrations(db: Queryable, { schema, directory }: Schema): Promise<string[]> {
   const files = readdirSync(directory)
     .filter((name) => name.endsWith('.sql'))
     .map((name) => name.slice(0, -'.sql'.length))

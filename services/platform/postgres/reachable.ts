@@ -55,7 +55,8 @@ export const CREATE_DATABASE =
 
 /** Host, port and name of the URL, without user and password. */
 export function placeOf(databaseUrl: string): string {
-  if (!URL.canParse(databaseUrl)) return 'of DATABASE_URL';
-  const { hostname, port, pathname } = new URL(databaseUrl);
+  const url = URL.parse(databaseUrl);
+  if (url === null) return 'of DATABASE_URL';
+  const { hostname, port, pathname } = url;
   return `${hostname || 'localhost'}:${port || 5432}${pathname}`;
 }

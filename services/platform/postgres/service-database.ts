@@ -5,7 +5,7 @@ import type { Telemetry } from '../observability/telemetry.ts';
 import type { DatabasePlace } from '../process/database-config.ts';
 import { type Database, openDatabase } from './database.ts';
 import { migrate } from './migrate.ts';
-import { pendingMigrations } from './pending-migrations.ts';
+import { pendingMigrations, type Schema } from './pending-migrations.ts';
 import { requireReachable } from './reachable.ts';
 import { requireUsableDatabase } from './usable-database.ts';
 
@@ -15,7 +15,7 @@ const OPENED_AHEAD = 4;
 /** Opens the pool and adds its readiness checks. @throws Error if the database is unsuitable; then nothing is left open. */
 export async function openServiceDatabase(options: {
   place: DatabasePlace;
-  schema: { schema: string; directory: string };
+  schema: Schema;
   logger: Logger;
   telemetry: Telemetry;
 }): Promise<Database> {
@@ -50,11 +50,7 @@ async function openAhead(database: Database): Promise<void> {
 }
 
 /** A schema newer than the code passes: the old process sees one during an upgrade. */
-function addDatabaseChecks(
-  readiness: Pick<Readiness, 'add'>,
-  database: Database,
-  schema: { schema: string; directory: string },
-): void {
+function addDatabaseChecks(readiness: Pick<Readiness, 'add'>, database: Database, schema: Schema): void {
   readiness.add({
     name: `${schema.schema}/database`,
     async find() {

@@ -18,18 +18,15 @@ export async function requireUsableDatabase(database: Queryable): Promise<void> 
   if (facts.version < 150_000) {
     throw new Error('PostgreSQL 15 or newer is needed: point DATABASE_URL to a newer server');
   }
-  if (facts.encoding === 'UTF8' && facts.folds) return requireSettings(database);
-  throw new Error(
-    `the database of DATABASE_URL cannot search beyond ASCII (encoding ${facts.encoding}, É ${facts.folds ? 'matches' : 'does not match'} é). ` +
-      `Make one that can: ${CREATE_DATABASE}`,
-  );
-}
-
-/** @throws Error with the remedy, for what a pooler has dropped: without it, statements would wait without an end. */
-async function requireSettings(database: Queryable): Promise<void> {
+  if (facts.encoding !== 'UTF8' || !facts.folds) {
+    throw new Error(
+      `the database of DATABASE_URL cannot search beyond ASCII (encoding ${facts.encoding}, É ${facts.folds ? 'matches' : 'does not match'} é). ` +
+        `Make one that can: ${CREATE_DATABASE}`,
+    );
+  }
   const fault = await findWrongSettings(database);
-  if (fault === undefined) return;
-  throw new Error(`connections of DATABASE_URL ${fault.found}. ${fault.remedy}`);
+  // Without our settings, statements would wait without an end.
+  if (fault !== undefined) throw new Error(`connections of DATABASE_URL ${fault.found}. ${fault.remedy}`);
 }
 
 /** Settings of a pooled connection that are not ours, as behind a pooler; undefined if there are none. */

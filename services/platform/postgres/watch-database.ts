@@ -1,5 +1,5 @@
 // Watches whether the database responds, and queries it only if no other statement succeeds.
-import { within } from '../concurrency/within.ts';
+import { endsWithin } from '../concurrency/within.ts';
 import type { Database } from './database.ts';
 
 const LOOK_MS = 500;
@@ -34,9 +34,6 @@ export function watchDatabase(database: Database, onChange: (isAnswering: boolea
 
 /** Whether SELECT 1 succeeds within a second. */
 function answersNow(database: Database): Promise<boolean> {
-  const asked = database.query({ text: 'SELECT 1', values: [] }).then(
-    () => true,
-    () => false,
-  );
-  return within(asked, ANSWER_MS, () => false);
+  const asked = database.query({ text: 'SELECT 1', values: [] });
+  return endsWithin(asked, ANSWER_MS).catch(() => false);
 }

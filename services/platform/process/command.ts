@@ -1,5 +1,6 @@
 // The command line of every program: --help, unknown arguments, and how a failure is reported.
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
+import { toError } from '../thrown.ts';
 
 const HELP = { help: { type: 'boolean', short: 'h' } } as const;
 
@@ -33,7 +34,7 @@ export async function runCommand<const O extends ParseArgsOptionsConfig = Record
   command: Command<O>,
   main: (values: Parsed<O>['values'], operands: readonly string[]) => Promise<unknown>,
 ): Promise<void> {
-  const { explain = (error) => (error instanceof Error ? error.message : String(error)) } = command;
+  const { explain = (error) => toError(error).message } = command;
   try {
     const { values, positionals } = parse(command);
     const asked: { help?: unknown } = values;
@@ -57,7 +58,7 @@ function parse<O extends ParseArgsOptionsConfig>({ options, takesOperands = fals
   } catch (error) {
     if (error instanceof UsageError) throw error;
     // Node's own text continues with advice for programmers.
-    const [said = ''] = (error instanceof Error ? error.message : String(error)).split('. To specify');
+    const [said = ''] = toError(error).message.split('. To specify');
     throw new UsageError(`${said.replace(/\.$/, '')}.`, { cause: error });
   }
 }

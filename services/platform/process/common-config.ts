@@ -15,6 +15,8 @@ export type GrpcTrust = {
 };
 
 export type CommonConfig = {
+  /** The address to listen on. */
+  host: string;
   logLevel: LogLevel;
   shutdownTimeoutMs: number;
   /** How long HTTP is still served after the signal to stop, while GET /ready answers 503; default 0. */
@@ -25,6 +27,7 @@ export type CommonConfig = {
 export function readCommonConfig(reader: EnvironmentReader): CommonConfig {
   const shutdownTimeoutMs = reader.wholeNumber('SHUTDOWN_TIMEOUT_MS', 10_000, { min: 0, max: 600_000 });
   return {
+    host: reader.text('HOST') ?? '127.0.0.1',
     logLevel: reader.oneOf('LOG_LEVEL', LOG_LEVELS, 'info'),
     shutdownTimeoutMs,
     drainMs: reader.wholeNumber('DRAIN_MS', 0, { min: 0, max: shutdownTimeoutMs }),
@@ -51,7 +54,7 @@ export function readTarget(reader: EnvironmentReader, name: GrpcService): string
   return reader.text(`${name}_URL`) ?? `127.0.0.1:${reader.port(`${name}_PORT`, GRPC_PORTS[name])}`;
 }
 
-export type DatabaseServiceConfig = CommonConfig & DatabasePlace & { host: string; port: number };
+export type DatabaseServiceConfig = CommonConfig & DatabasePlace & { port: number };
 
 /** What a gRPC service with a database of its own reads; `keeps` says what it keeps there. */
 export function readDatabaseServiceConfig(
@@ -60,11 +63,9 @@ export function readDatabaseServiceConfig(
   keeps: string,
 ): DatabaseServiceConfig {
   const common = readCommonConfig(reader);
-  const host = reader.textOr('HOST', '127.0.0.1');
-  requireTrustBeyondLoopback(reader, host, common.trust);
+  requireTrustBeyondLoopback(reader, common);
   return {
     ...common,
-    host,
     port: reader.port(`${name}_PORT`, GRPC_PORTS[name]),
     ...readDatabasePlace(reader, keeps),
   };
@@ -75,16 +76,13 @@ function readTls(reader: EnvironmentReader): GrpcTrust['tls'] {
   if (names.every((name) => reader.text(name) === undefined)) return undefined;
   const contentOf = (name: (typeof names)[number]): Buffer => {
     const path = reader.text(name);
-    if (path === undefined) {
-      reader.problem(`${name} is not set: mutual TLS needs all of ${names.join(', ')}`);
-      return Buffer.alloc(0);
-    }
     try {
-      return readFileSync(path);
+      if (path !== undefined) return readFileSync(path);
+      reader.problem(`${name} is not set: mutual TLS needs all of ${names.join(', ')}`);
     } catch {
       reader.problem(`${name} names a file that cannot be read: ${path}`);
-      return Buffer.alloc(0);
     }
+    return Buffer.alloc(0);
   };
   const [certificate, key, authority] = names;
   return { certificate: contentOf(certificate), key: contentOf(key), authority: contentOf(authority) };
@@ -95,7 +93,7 @@ function isLoopback(host: string): boolean {
 }
 
 /** Refuses an unauthenticated gRPC service on an address other than loopback. */
-function requireTrustBeyondLoopback(reader: EnvironmentReader, host: string, trust: GrpcTrust): void {
+function requireTrustBeyondLoopback(reader: EnvironmentReader, { host, trust }: CommonConfig): void {
   if (isLoopback(host) || trust.serviceTokens.length > 0 || trust.tls !== undefined) return;
   reader.problem(
     `HOST is ${host}: beyond loopback, gRPC needs SERVICE_TOKEN (the same in every service) or GRPC_TLS_CERT, GRPC_TLS_KEY and GRPC_TLS_CA`,

@@ -17,13 +17,11 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export type EnvironmentReader = {
   /** The value of a variable; empty counts as unset. */
   text(name: string): string | undefined;
-  textOr(name: string, fallback: string): string;
   /** A required value; `hint` says how to get one. */
   required(name: string, hint: string): string;
   wholeNumber(name: string, fallback: number, range: { min: number; max: number }): number;
   /** A TCP port; 0 lets the system choose a free one. */
   port(name: string, fallback: number): number;
-  optionalPort(name: string): number | undefined;
   /** Whether a variable is on; it must be "on" or "off". */
   isOn(name: string, fallback?: 'on' | 'off'): boolean;
   oneOf<T extends string>(name: string, allowed: readonly [T, ...T[]], fallback: T): T;
@@ -41,42 +39,50 @@ export type EnvironmentReader = {
  * @throws ConfigError with all problems.
  */
 export function readEnvironment<T>(environment: Environment, read: (reader: EnvironmentReader) => T): T {
-  const { environment: complete, problems } = readSecretFiles(environment);
-  const result = read(createReader(complete, problems));
-  if (problems.length > 0) throw new ConfigError(problems);
+  const problems = new Set<string>();
+  const result = readCollecting(problems, environment, read);
+  if (problems.size > 0) throw new ConfigError([...problems]);
   return result;
 }
 
-function createReader(environment: Environment, problems: string[]): EnvironmentReader {
+/** As `readEnvironment`, but adds the problems to `problems`: an invalid value is its fallback in the result. */
+export function readCollecting<T>(
+  problems: Set<string>,
+  environment: Environment,
+  read: (reader: EnvironmentReader) => T,
+): T {
+  const { environment: complete, problems: ofFiles } = readSecretFiles(environment);
+  for (const problem of ofFiles) problems.add(problem);
+  return read(createReader(complete, problems));
+}
+
+function createReader(environment: Environment, problems: Set<string>): EnvironmentReader {
   const text = (name: string) => environment[name] || undefined;
   const wholeNumber: EnvironmentReader['wholeNumber'] = (name, fallback, { min, max }) => {
     const value = text(name);
     if (value === undefined) return fallback;
     const number = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN;
     if (number >= min && number <= max) return number;
-    problems.push(`${name} must be a whole number from ${min} to ${max}, not "${value}"`);
+    problems.add(`${name} must be a whole number from ${min} to ${max}, not "${value}"`);
     return fallback;
   };
   const oneOf: EnvironmentReader['oneOf'] = (name, allowed, fallback) => {
     const value = text(name);
     const found = allowed.find((candidate) => candidate === value);
     if (value !== undefined && found === undefined) {
-      problems.push(`${name} must be one of ${allowed.join(', ')}, not "${value}"`);
+      problems.add(`${name} must be one of ${allowed.join(', ')}, not "${value}"`);
     }
     return found ?? fallback;
   };
   return {
     text,
-    textOr: (name, fallback) => text(name) ?? fallback,
     required(name, hint) {
       const value = text(name);
-      if (value === undefined) problems.push(`${name} is not set: ${hint}`);
+      if (value === undefined) problems.add(`${name} is not set: ${hint}`);
       return value ?? '';
     },
     wholeNumber,
     port: (name, fallback) => wholeNumber(name, fallback, { min: 0, max: 65_535 }),
-    optionalPort: (name) =>
-      text(name) === undefined ? undefined : wholeNumber(name, 0, { min: 0, max: 65_535 }),
     isOn: (name, fallback = 'on') => oneOf(name, ['on', 'off'], fallback) === 'on',
     oneOf,
     secrets(name, minLength) {
@@ -85,14 +91,14 @@ function createReader(environment: Environment, problems: string[]): Environment
           ?.split(',')
           .map((value) => value.trim()) ?? [];
       if (values.some((value) => value.length < minLength)) {
-        problems.push(`each secret in ${name} must have at least ${minLength} characters`);
+        problems.add(`each secret in ${name} must have at least ${minLength} characters`);
       }
       // They travel in headers; the error of a client that cannot send one contains it.
       if (!values.every((value) => /^[ -~]*$/.test(value))) {
-        problems.push(`each secret in ${name} must consist of printable ASCII characters`);
+        problems.add(`each secret in ${name} must consist of printable ASCII characters`);
       }
       return values;
     },
-    problem: (problem) => problems.push(problem),
+    problem: (problem) => problems.add(problem),
   };
 }

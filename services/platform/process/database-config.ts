@@ -31,8 +31,7 @@ function readUrls(reader: EnvironmentReader, name: string): string[] {
   const text = reader.text(name)?.trim();
   if (text === undefined) return [];
   const urls = urlsOfHosts(text);
-  const isUrl = (url: string) =>
-    URL.canParse(url) && /^(postgres|postgresql|socket):$/.test(new URL(url).protocol);
+  const isUrl = (url: string) => /^(postgres|postgresql|socket):$/.test(URL.parse(url)?.protocol ?? '');
   if (!urls.every(isUrl) && !text.startsWith('/'))
     reader.problem(
       `${name} must be a URL such as postgres://user:password@host:5432/name, special characters in the password percent-encoded`,

@@ -79,10 +79,7 @@ export async function signalsHeard(): Promise<void> {
 
 function exitAfterFailedStart(error: unknown): never {
   if (error instanceof StoppedEarlyError) process.exit(0);
-  process.stderr.write(`${explain(error)}\n`);
+  const text = error instanceof ConfigError ? error.message : `Could not start: ${toError(error).message}`;
+  process.stderr.write(`${text}\n`);
   process.exit(1);
-}
-
-function explain(error: unknown): string {
-  return error instanceof ConfigError ? error.message : `Could not start: ${toError(error).message}`;
 }

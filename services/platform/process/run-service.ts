@@ -26,9 +26,7 @@ type Service<C> = {
 };
 
 /** Runs the service until a signal; with --help, prints how it is called. */
-export async function runService<C extends CommonConfig & { host: string }>(
-  service: Service<C>,
-): Promise<void> {
+export async function runService<C extends CommonConfig>(service: Service<C>): Promise<void> {
   const { name, does, reads } = service;
   const help = `${does}
 
@@ -40,7 +38,7 @@ docs/configuration.md lists every variable. Ctrl-C and SIGTERM stop it.
   await runCommand({ name: `npm run ${name}`, help }, () => runProcess(() => begin(service)));
 }
 
-async function begin<C extends CommonConfig & { host: string }>({
+async function begin<C extends CommonConfig>({
   name,
   readConfig,
   ports,

@@ -12,8 +12,6 @@ export type DescriptorFile = {
   bytes: Uint8Array;
   name: string;
   dependencies: readonly string[];
-  /** Full names of services. */
-  services: readonly string[];
   /** Full names of all that the file declares: services, methods, messages, fields, enums. */
   symbols: readonly string[];
 };
@@ -57,7 +55,6 @@ function toFile(bytes: Uint8Array, file: IFileDescriptorProto): DescriptorFile {
     bytes,
     name,
     dependencies: dependency ?? [],
-    services,
     symbols: [...services, ...methods, ...messages, ...enums],
   };
 }

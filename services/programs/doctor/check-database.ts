@@ -2,10 +2,10 @@
 
 import { Client } from 'pg';
 import { accountsSchema } from '../../accounts/service.ts';
-import { withConnection } from '../../platform/postgres/connection.ts';
+import { queryableOf, withConnection } from '../../platform/postgres/connection.ts';
 import { CONNECTION_OPTIONS } from '../../platform/postgres/connection-settings.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
-import { pendingMigrations } from '../../platform/postgres/pending-migrations.ts';
+import { pendingMigrations, type Schema } from '../../platform/postgres/pending-migrations.ts';
 import { CREATE_DATABASE, howToReach } from '../../platform/postgres/reachable.ts';
 import { findWrongSettings } from '../../platform/postgres/usable-database.ts';
 import { oneLine } from '../../platform/thrown.ts';
@@ -61,11 +61,7 @@ export async function checkDatabase(settings: Settings): Promise<Finding[]> {
 }
 
 async function checkConnected(client: Client, settings: Settings): Promise<Finding[]> {
-  const db: Queryable = {
-    // The row types match the statements' column names.
-    query: async <R>({ text, values }: { text: string; values: readonly unknown[] }) =>
-      (await client.query(text, [...values])).rows as R[],
-  };
+  const db = queryableOf(client);
   return [
     ...(await checkServer(db, `${client.host}:${client.port}/${client.database}`)),
     await checkSettings(db),
@@ -92,8 +88,10 @@ async function checkServer(db: Queryable, place: string): Promise<Finding[]> {
                   pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on' AS standby`,
     values: [],
   });
-  const [database, version, locale] = ['database', 'database version', 'database locale'].map(checkNamed);
-  if (!facts || !database || !version || !locale) return [];
+  if (facts === undefined) return [];
+  const database = checkNamed('database');
+  const version = checkNamed('database version');
+  const locale = checkNamed('database locale');
   return [
     facts.standby
       ? database.bad(`${place} accepts no writes`, 'name the primary in DATABASE_URL, not a standby')
@@ -149,10 +147,7 @@ async function checkSlots(db: Queryable): Promise<Finding> {
   return warning(found, 'raise max_connections, or find out in pg_stat_activity which clients hold them');
 }
 
-async function checkMigrations(
-  db: Queryable,
-  schema: { schema: string; directory: string },
-): Promise<Finding> {
+async function checkMigrations(db: Queryable, schema: Schema): Promise<Finding> {
   const { ok, bad } = checkNamed(`migrations ${schema.schema}`);
   const pending = await pendingMigrations(db, schema);
   if (pending.length === 0) return ok('up to date');

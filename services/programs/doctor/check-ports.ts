@@ -24,42 +24,22 @@ export function checkPorts(settings: Settings): Promise<Finding[]> {
       )
       .finally(() => health.close());
   };
+  const grpc = (name: string, port: number) => ({ name, host: innerHost, port, isOurs: () => serves(port) });
+  const http = (name: string, at: { host: string; port: number }, path: string, word: string) => {
+    return { name, ...at, isOurs: () => says(at.port, path, word) };
+  };
   const wanted = [
-    { name: 'REST_PORT', host, port: ports.rest, isOurs: () => says(ports.rest, '/v1/me', '"unauthorized"') },
-    {
-      name: 'GRAPHQL_PORT',
-      host,
-      port: ports.gateway,
-      isOurs: () => says(ports.gateway, '/graphql', 'GraphQL is served over POST only.'),
-    },
-    {
-      name: 'SCHEDULING_PORT',
-      host: innerHost,
-      port: ports.scheduling,
-      isOurs: () => serves(ports.scheduling),
-    },
-    { name: 'ACCOUNTS_PORT', host: innerHost, port: ports.accounts, isOurs: () => serves(ports.accounts) },
-    ...(reminders === undefined
-      ? []
-      : [
-          {
-            name: 'REMINDERS_PORT',
-            host: innerHost,
-            port: reminders.port,
-            isOurs: () => serves(reminders.port),
-          },
-          {
-            name: 'REMINDERS_HTTP_PORT',
-            host: reminders.host,
-            port: reminders.httpPort,
-            isOurs: () => says(reminders.httpPort, '/', 'Not found.'),
-          },
-        ]),
-    ...(ops === undefined
-      ? []
-      : [{ name: 'OPS_PORT', ...ops, isOurs: () => says(ops.port, '/live', '"live":true') }]),
+    http('REST_PORT', { host, port: ports.rest }, '/v1/me', '"unauthorized"'),
+    gatewayOn &&
+      http('GRAPHQL_PORT', { host, port: ports.gateway }, '/graphql', 'GraphQL is served over POST only.'),
+    grpc('SCHEDULING_PORT', ports.scheduling),
+    grpc('ACCOUNTS_PORT', ports.accounts),
+    reminders && grpc('REMINDERS_PORT', reminders.port),
+    reminders &&
+      http('REMINDERS_HTTP_PORT', { host: reminders.host, port: reminders.httpPort }, '/', 'Not found.'),
+    ops && http('OPS_PORT', ops, '/live', '"live":true'),
   ];
-  return Promise.all(wanted.filter(({ name }) => gatewayOn || name !== 'GRAPHQL_PORT').map(checkPort));
+  return Promise.all(wanted.filter((each) => typeof each === 'object').map(checkPort));
 }
 
 async function checkPort({

@@ -20,9 +20,9 @@ export async function checkReminders({ reminders, vapidKeysGiven, isStart }: Set
 /** Connects and logs in, and sends nothing. */
 async function checkServer(smtpUrl: string): Promise<Finding> {
   const { ok, bad } = checkNamed('mail server');
-  if (!URL.canParse(smtpUrl) || !/^smtps?:$/.test(new URL(smtpUrl).protocol))
+  const { protocol = '', host } = URL.parse(smtpUrl) ?? {};
+  if (!/^smtps?:$/.test(protocol))
     return bad('SMTP_URL cannot be read', 'see what is said of the configuration');
-  const { host } = new URL(smtpUrl);
   const limits = { connectionTimeout: ANSWER_MS, greetingTimeout: ANSWER_MS, socketTimeout: ANSWER_MS };
   const transport = createTransport({ url: smtpUrl, ...limits, dnsTimeout: ANSWER_MS });
   try {
@@ -54,8 +54,7 @@ function checkSender(mailFrom: string): Finding {
 
 function checkLinks(publicUrl: string): Finding {
   const { ok, warning } = checkNamed('reminder links');
-  if (URL.canParse(publicUrl) && new URL(publicUrl).protocol === 'https:')
-    return ok(`begin with ${publicUrl}`);
+  if (URL.parse(publicUrl)?.protocol === 'https:') return ok(`begin with ${publicUrl}`);
   return warning(
     `begin with ${publicUrl}: mail programs offer one click to unsubscribe with https alone`,
     'set PUBLIC_URL to the https address of the proxy in front of REMINDERS_HTTP_PORT',

@@ -37,27 +37,19 @@ await runCommand({ name: 'npm run doctor', help: HELP, options, failureCode: 2 }
 
 async function examine(isStart: boolean | undefined): Promise<Finding[]> {
   const { settings, findings } = readSettings(process.env, isStart);
-  const [database, hosts, redis, peers, openId, reminders, ports] = await Promise.all([
+  const found = await Promise.all([
+    findings,
     finish('database', checkDatabase(settings)),
     finish('hosts', checkHosts(settings)),
     finish('redis', checkRedis(settings.redisUrl)),
     finish('services', checkPeers(settings)),
+    checkTls(settings.trust.tls, new Date()),
+    checkTokens(settings),
     finish('openid provider', checkOidc(settings)),
     finish('reminders', checkReminders(settings)),
     finish('ports', checkPorts(settings)),
   ]);
-  return [
-    ...findings,
-    ...database,
-    ...hosts,
-    ...redis,
-    ...peers,
-    ...checkTls(settings.trust.tls, new Date()),
-    checkTokens(settings),
-    ...openId,
-    ...reminders,
-    ...ports,
-  ];
+  return found.flat();
 }
 
 /** A check that throws becomes a finding, so that the others still report. */

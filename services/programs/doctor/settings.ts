@@ -6,12 +6,7 @@ import { readGatewayConfig } from '../../../gateway/config.ts';
 import { readPeppers } from '../../accounts/config.ts';
 import { readTelemetryConfig } from '../../platform/observability/telemetry.ts';
 import { GRPC_PORTS } from '../../platform/process/common-config.ts';
-import {
-  ConfigError,
-  type Environment,
-  type EnvironmentReader,
-  readEnvironment,
-} from '../../platform/process/config.ts';
+import { type Environment, type EnvironmentReader, readCollecting } from '../../platform/process/config.ts';
 import { readSecretFiles } from '../../platform/process/secret-files.ts';
 import { readRemindersConfig } from '../../reminders/config.ts';
 import { readRestConfig } from '../../rest/config.ts';
@@ -40,20 +35,8 @@ export function readSettings(given: Environment, isStartGiven?: boolean) {
   const { environment, problems: ofFiles } = readSecretFiles(given);
   const isStart = isStartGiven ?? !environment.DATABASE_URL;
   const problems = new Set(ofFiles);
-  // Reading continues after an invalid variable, but the error discards the result, so it is kept here.
-  const read = <T>(variables: Environment, reading: (reader: EnvironmentReader) => T): T => {
-    let result: T | undefined;
-    try {
-      return readEnvironment(variables, (reader) => {
-        result = reading(reader);
-        return result;
-      });
-    } catch (error) {
-      if (!(error instanceof ConfigError) || result === undefined) throw error;
-      for (const problem of error.problems) problems.add(problem);
-      return result;
-    }
-  };
+  const read = <T>(variables: Environment, reading: (reader: EnvironmentReader) => T) =>
+    readCollecting(problems, variables, reading);
   const dataDir = dataDirOf(environment);
   const databaseUrl = environment.DATABASE_URL || undefined;
   const pepper = environment.KEY_PEPPER || kept(dataDir, 'key-pepper');

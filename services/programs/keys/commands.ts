@@ -6,6 +6,7 @@ import { requireShort } from '../../accounts/requests.ts';
 import { scopesForNewKey } from '../../accounts/scopes.ts';
 import { hasReason, invalidRequest, ServiceError } from '../../platform/errors.ts';
 import { requireTimestamp, type Timestamp } from '../../platform/protobuf/timestamps.ts';
+import { printable } from '../../platform/text.ts';
 import type { AccountsClients } from './clients.ts';
 
 export type Options = {
@@ -168,11 +169,6 @@ function scopesOf({ scopes }: Options): string[] {
 function present<T>(value: T | null): T {
   if (value === null) throw new Error('accounts sent an incomplete response');
   return value;
-}
-
-/** Escapes control characters in names, which a terminal would interpret. */
-function printable(text: string): string {
-  return text.replace(/\p{Cc}/gu, '?');
 }
 
 function table(rows: readonly (readonly string[])[]): string {

@@ -3,10 +3,8 @@ import { once } from 'node:events';
 import { finished } from 'node:stream/promises';
 import type { Client } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
-import type { UserEvent } from '../../accounts/user-event.ts';
 import type { Reminder } from '../../reminders/reminders/reminder.ts';
 import type { PastEvents } from './events.ts';
-import type { LearnerMaterial } from './learner.ts';
 
 export type Learner = PastEvents & {
   userId: string;
@@ -20,78 +18,53 @@ export type Learner = PastEvents & {
 
 type Cell = string | number | boolean | Date | null;
 
-const COPIES = {
-  users:
+/** Each table with its columns, and the rows of a learner, in the order of foreign keys. */
+const COPIES: readonly (readonly [target: string, rowsOf: (learner: Learner) => Cell[][]])[] = [
+  [
     'accounts.users (user_id, email, folded_email, first_name, last_name, plan, time_zone, create_time, update_time)',
-  materials: `scheduling.materials (user_id, material_id, title, type, ease_factor_hundredths, interval_days, repetitions,
-    next_review_time, last_reviewed_time, revision, create_time, update_time, archive_time)`,
-  search: 'scheduling.material_search (user_id, material_id, create_time, title, content, source_url)',
-  reviews: `scheduling.reviews (user_id, material_id, revision, review_id, quality, review_time,
-    before_ease_factor_hundredths, before_interval_days, before_repetitions, before_next_review_time,
-    after_ease_factor_hundredths, after_interval_days, after_repetitions, after_next_review_time, x_request_id)`,
-  snoozes:
+    userRows,
+  ],
+  [
+    `scheduling.materials (user_id, material_id, title, type, ease_factor_hundredths, interval_days, repetitions,
+      next_review_time, last_reviewed_time, revision, create_time, update_time, archive_time)`,
+    materialRows,
+  ],
+  ['scheduling.material_search (user_id, material_id, create_time, title, content, source_url)', searchRows],
+  [
+    `scheduling.reviews (user_id, material_id, revision, review_id, quality, review_time,
+      before_ease_factor_hundredths, before_interval_days, before_repetitions, before_next_review_time,
+      after_ease_factor_hundredths, after_interval_days, after_repetitions, after_next_review_time, x_request_id)`,
+    reviewRows,
+  ],
+  [
     'scheduling.snoozes (user_id, snooze_id, snooze_until_time, reason, create_time, actor, x_request_id)',
-  snoozedMaterials: `scheduling.snoozed_materials (user_id, snooze_id, material_id, revision, position,
-    before_next_review_time, after_next_review_time)`,
-  userEvents: `accounts.user_events (user_id, event_time, event_id, action, actor, request_id, subject_ids, is_of_key,
-    is_of_person)`,
-  marks: 'scheduling.changed_learners (user_id, material_id, revision)',
-  reminderUsers: 'reminders.users (user_id, unsubscribe_token)',
-  reminders: `reminders.reminders (user_id, reminder_id, minute_of_day, weekdays, by_email, by_push, min_due,
-    only_if_not_reviewed_today, paused_until_time, enabled, time_zone, next_date, next_time, create_time, update_time)`,
-} as const;
+    snoozeRows,
+  ],
+  [
+    `scheduling.snoozed_materials (user_id, snooze_id, material_id, revision, position,
+      before_next_review_time, after_next_review_time)`,
+    snoozedMaterialRows,
+  ],
+  [
+    `accounts.user_events (user_id, event_time, event_id, action, actor, request_id, subject_ids, is_of_key,
+      is_of_person)`,
+    eventRows,
+  ],
+  // The times of learners are in the past, where no count of all learners looks for changes.
+  ['scheduling.changed_learners (user_id, material_id, revision)', ({ userId }) => [[userId, userId, -1]]],
+  ['reminders.users (user_id, unsubscribe_token)', reminderUserRows],
+  [
+    `reminders.reminders (user_id, reminder_id, minute_of_day, weekdays, by_email, by_push, min_due,
+      only_if_not_reviewed_today, paused_until_time, enabled, time_zone, next_date, next_time, create_time, update_time)`,
+    reminderRows,
+  ],
+];
 
 /** Writes all learners in one transaction. */
 export async function writeLearners(client: Client, learners: readonly Learner[]): Promise<void> {
   await client.query('BEGIN');
   try {
-    await copy(client, COPIES.users, learners.map(userRow));
-    await copy(
-      client,
-      COPIES.materials,
-      learners.flatMap((each) => each.materials.map((one) => materialRow(each, one))),
-    );
-    await copy(
-      client,
-      COPIES.search,
-      learners.flatMap((each) => each.materials.map((one) => searchRow(each, one))),
-    );
-    await copy(
-      client,
-      COPIES.reviews,
-      learners.flatMap((each) => each.materials.flatMap((one) => reviewRows(each, one))),
-    );
-    const snoozes = learners.flatMap((each) => each.snoozes.map((one) => snoozeRows(each, one)));
-    await copy(
-      client,
-      COPIES.snoozes,
-      snoozes.map(([snooze]) => snooze),
-    );
-    await copy(
-      client,
-      COPIES.snoozedMaterials,
-      snoozes.map(([, material]) => material),
-    );
-    await copy(
-      client,
-      COPIES.userEvents,
-      learners.flatMap(({ userEvents }) => userEvents.map(eventRow)),
-    );
-    // Their times are in the past, where no count of all learners looks for changes.
-    await copy(
-      client,
-      COPIES.marks,
-      learners.map(({ userId }) => [userId, userId, -1]),
-    );
-    const reminded = learners.filter(({ reminders }) => reminders.length > 0);
-    if (reminded.length > 0) {
-      await copy(client, COPIES.reminderUsers, reminded.map(reminderUserRow));
-      await copy(
-        client,
-        COPIES.reminders,
-        reminded.flatMap(({ reminders }) => reminders.map(reminderRow)),
-      );
-    }
+    for (const [target, rowsOf] of COPIES) await copy(client, target, learners.flatMap(rowsOf));
     await client.query('COMMIT');
   } catch (error) {
     await client.query('ROLLBACK').catch(() => {});
@@ -99,70 +72,75 @@ export async function writeLearners(client: Client, learners: readonly Learner[]
   }
 }
 
-function userRow({ userId, email, timeZone, createTime }: Learner): Cell[] {
-  return [userId, email, email.toLowerCase(), 'Sample', 'Learner', 'free', timeZone, createTime, createTime];
-}
-
-function materialRow({ userId }: Learner, { material }: LearnerMaterial): Cell[] {
-  const { schedule } = material;
+function userRows({ userId, email, timeZone, createTime }: Learner): Cell[][] {
   return [
-    ...[userId, material.materialId, material.title, material.type],
-    ...[schedule.easeFactorHundredths, schedule.intervalDays, schedule.repetitions],
-    ...[
-      material.nextReviewTime,
-      material.lastReviewedTime,
-      material.revision,
-      material.createTime,
-      material.updateTime,
-      material.archiveTime,
-    ],
+    [userId, email, email.toLowerCase(), 'Sample', 'Learner', 'free', timeZone, createTime, createTime],
   ];
 }
 
-function searchRow({ userId }: Learner, { material }: LearnerMaterial): Cell[] {
-  return [userId, material.materialId, material.createTime, material.title.toLowerCase(), '', ''];
-}
-
-function reviewRows({ userId }: Learner, { reviews }: LearnerMaterial): Cell[][] {
-  return reviews.map(({ before, after, ...review }) => [
-    ...[userId, review.materialId, review.revision, review.reviewId, review.quality, review.reviewTime],
-    ...[before.easeFactorHundredths, before.intervalDays, before.repetitions, before.nextReviewTime],
-    ...[after.easeFactorHundredths, after.intervalDays, after.repetitions, after.nextReviewTime],
-    review.requestId,
+function materialRows({ userId, materials }: Learner): Cell[][] {
+  return materials.map(({ material: { schedule, ...material } }) => [
+    ...[userId, material.materialId, material.title, material.type],
+    ...[schedule.easeFactorHundredths, schedule.intervalDays, schedule.repetitions],
+    ...[material.nextReviewTime, material.lastReviewedTime, material.revision],
+    ...[material.createTime, material.updateTime, material.archiveTime],
   ]);
 }
 
-/** Of the snooze, and of its one material. */
-function snoozeRows({ userId }: Learner, { snooze, material }: Learner['snoozes'][number]): [Cell[], Cell[]] {
-  const { snoozeId, snoozeUntilTime, reason, createTime, actor, requestId } = snooze;
-  const { materialId, revision, beforeNextReviewTime, afterNextReviewTime } = material;
-  return [
-    [userId, snoozeId, snoozeUntilTime, reason, createTime, actor, requestId],
-    [userId, snoozeId, materialId, revision, 1, beforeNextReviewTime, afterNextReviewTime],
-  ];
+function searchRows({ userId, materials }: Learner): Cell[][] {
+  return materials.map(({ material: { materialId, createTime, title } }) => [
+    ...[userId, materialId, createTime, title.toLowerCase(), '', ''],
+  ]);
 }
 
-function eventRow(event: UserEvent): Cell[] {
-  return [
+function reviewRows({ userId, materials }: Learner): Cell[][] {
+  return materials.flatMap(({ reviews }) =>
+    reviews.map(({ before, after, ...review }) => [
+      ...[userId, review.materialId, review.revision, review.reviewId, review.quality, review.reviewTime],
+      ...[before.easeFactorHundredths, before.intervalDays, before.repetitions, before.nextReviewTime],
+      ...[after.easeFactorHundredths, after.intervalDays, after.repetitions, after.nextReviewTime],
+      review.requestId,
+    ]),
+  );
+}
+
+function snoozeRows({ userId, snoozes }: Learner): Cell[][] {
+  return snoozes.map(({ snooze }) => [
+    ...[userId, snooze.snoozeId, snooze.snoozeUntilTime, snooze.reason, snooze.createTime],
+    ...[snooze.actor, snooze.requestId],
+  ]);
+}
+
+function snoozedMaterialRows({ userId, snoozes }: Learner): Cell[][] {
+  return snoozes.map(({ snooze: { snoozeId }, material }) => [
+    ...[userId, snoozeId, material.materialId, material.revision, 1],
+    ...[material.beforeNextReviewTime, material.afterNextReviewTime],
+  ]);
+}
+
+function eventRows({ userEvents }: Learner): Cell[][] {
+  return userEvents.map((event) => [
     ...[event.userId, event.eventTime, event.eventId, event.action, event.actor, event.requestId],
     ...[`{${event.subjectIds.join(',')}}`, event.isOfKey, event.isOfPerson],
-  ];
+  ]);
 }
 
-function reminderUserRow({ userId, unsubscribeToken }: Learner): Cell[] {
-  return [userId, `\\x${unsubscribeToken.toString('hex')}`];
+function reminderUserRows({ userId, reminders, unsubscribeToken }: Learner): Cell[][] {
+  return reminders.length === 0 ? [] : [[userId, `\\x${unsubscribeToken.toString('hex')}`]];
 }
 
-function reminderRow({ next, ...reminder }: Reminder): Cell[] {
-  return [
+function reminderRows({ reminders }: Learner): Cell[][] {
+  return reminders.map(({ next, ...reminder }) => [
     ...[reminder.userId, reminder.reminderId, reminder.minuteOfDay, `{${reminder.weekdays.join(',')}}`],
     ...[reminder.byEmail, reminder.byPush, reminder.minDue, reminder.onlyIfNotReviewedToday],
     ...[reminder.pausedUntilTime, reminder.isEnabled, reminder.timeZone],
     ...[next?.date ?? null, next?.time ?? null, reminder.createTime, reminder.updateTime],
-  ];
+  ]);
 }
 
+/** Nothing without rows: then the table may be missing. */
 async function copy(client: Client, target: string, rows: readonly (readonly Cell[])[]): Promise<void> {
+  if (rows.length === 0) return;
   const stream = client.query(copyFrom(`COPY ${target} FROM STDIN`));
   const done = finished(stream);
   for (let index = 0; index < rows.length; index += 1000) {

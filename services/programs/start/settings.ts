@@ -8,7 +8,7 @@ import {
   ConfigError,
   type Environment,
   type EnvironmentReader,
-  readEnvironment,
+  readCollecting,
 } from '../../platform/process/config.ts';
 import type { WantedPort } from '../../platform/process/ports.ts';
 import { readSecretFiles } from '../../platform/process/secret-files.ts';
@@ -45,15 +45,8 @@ export function withInnerHost(environment: Environment): Environment {
 export function readStartSettings(given: Environment, kept: Secrets = STAND_INS) {
   const { environment, problems: ofFiles } = readSecretFiles(given);
   const problems = new Set(ofFiles);
-  const read = <T>(variables: Environment, reading: (reader: EnvironmentReader) => T): T | undefined => {
-    try {
-      return readEnvironment(variables, reading);
-    } catch (error) {
-      if (!(error instanceof ConfigError)) throw error;
-      for (const problem of error.problems) problems.add(problem);
-      return undefined;
-    }
-  };
+  const read = <T>(variables: Environment, reading: (reader: EnvironmentReader) => T) =>
+    readCollecting(problems, variables, reading);
   const inner = {
     ...withInnerHost(environment),
     DATABASE_URL: environment.DATABASE_URL || DATABASE_URL_STAND_IN,
@@ -63,7 +56,7 @@ export function readStartSettings(given: Environment, kept: Secrets = STAND_INS)
   const rest = read(environment, readRestConfig);
   const accounts = read(inner, readAccountsConfig);
   const scheduling = read(inner, readSchedulingConfig);
-  const isOff = (name: string) => read(environment, (reader) => reader.isOn(name)) === false;
+  const isOff = (name: string) => !read(environment, (reader) => reader.isOn(name));
   const gateway = isOff('GATEWAY')
     ? undefined
     : read({ ...environment, GATEWAY_TOKENS: tokens }, readGatewayConfig);
@@ -79,9 +72,7 @@ export function readStartSettings(given: Environment, kept: Secrets = STAND_INS)
     problems.add(
       'DATABASE_SESSION_URL is set, but DATABASE_URL is not: the first is for the database of the second',
     );
-  if (problems.size > 0 || !rest || !accounts || !scheduling || !watching) {
-    throw new ConfigError([...problems]);
-  }
+  if (problems.size > 0) throw new ConfigError([...problems]);
   requireUsableTls(rest.trust.tls);
   return {
     /** The given environment, with the secrets that files contain. */

@@ -1,16 +1,12 @@
 // The SQL of users whose e-mail was switched off lately.
-import type { TimePosition } from '../../platform/page-token.ts';
+import type { TimePage } from '../../platform/page-token.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import type { EmailOffReason } from './users-repository.ts';
 
 type EmailOff = { userId: string; emailOffReason: EmailOffReason; emailOffTime: Date };
 
 /** After `since`, latest first. */
-export function listEmailOff(
-  db: Queryable,
-  since: Date,
-  { limit, after }: { limit: number; after: TimePosition | undefined },
-): Promise<EmailOff[]> {
+export function listEmailOff(db: Queryable, since: Date, { limit, after }: TimePage): Promise<EmailOff[]> {
   return db.query<EmailOff>({
     name: 'list-email-off',
     text: `SELECT u.user_id AS "userId", u.email_off_reason AS "emailOffReason", u.email_off_time AS "emailOffTime"

@@ -35,8 +35,5 @@ export function registerWriteLimit(app: FastifyInstance, limiter: WriteLimiter, 
     const isFlood = reply.statusCode === 429 && floods.isFlooding(principalOf(request).apiKeyId);
     if (!isFlood || !delayed.add(reply.raw, FLOOD_DELAY_MS, done)) done();
   });
-  app.addHook('preClose', (done) => {
-    delayed.flush();
-    done();
-  });
+  app.addHook('preClose', async () => delayed.flush());
 }

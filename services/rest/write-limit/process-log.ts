@@ -34,10 +34,7 @@ export function createProcessLog(options: {
       if (log.length === 0) logs.delete(bucket);
     }
   };
-  const withLog = <T>(
-    bucket: string,
-    use: (log: number[], rule: Parameters<typeof takeFromLog>[1]) => T,
-  ): T => {
+  const withLog = <T>(bucket: string, use: (log: number[], rule: LogRule) => T): T => {
     const now = options.now();
     // Also sweeps after the clock has stepped back.
     if (Math.abs(now - sweptTime) >= window) sweep(now);

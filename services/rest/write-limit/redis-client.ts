@@ -71,9 +71,7 @@ export function parseRedisUrls(text: string): [URL, ...URL[]] {
     .split(',')
     .map((each) => each.trim())
     .filter((each) => each !== '');
-  const [first, ...others] = texts.flatMap((each) =>
-    /^rediss?:/.test(each) && URL.canParse(each) ? new URL(each) : [],
-  );
+  const [first, ...others] = texts.flatMap((each) => (/^rediss?:/.test(each) ? (URL.parse(each) ?? []) : []));
   if (first !== undefined && others.length === texts.length - 1) return [first, ...others];
   throw new Error(
     'REDIS_URL must be redis://HOST:PORT or rediss://USER:PASSWORD@HOST:PORT, or several separated by commas',
@@ -95,21 +93,15 @@ function connectCluster(urls: [URL, ...URL[]]): Cluster {
   return new Cluster(nodes, { ...CLUSTER_OPTIONS, redisOptions });
 }
 
-async function firstContact(client: Redis | Cluster): Promise<void> {
-  const waiting = new AbortController();
-  const settled = new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, FIRST_CONTACT_MS).unref();
-    waiting.signal.addEventListener('abort', () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
-  client.once('close', () => waiting.abort());
+function firstContact(client: Redis | Cluster): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  setTimeout(resolve, FIRST_CONTACT_MS).unref();
+  client.once('close', resolve);
   client.once('ready', async () => {
     // A Cluster client is ready before its nodes are connected.
     if (client instanceof Cluster)
       await Promise.allSettled(client.nodes('master').map((node) => node.ping()));
-    waiting.abort();
+    resolve();
   });
-  await settled;
+  return promise;
 }

@@ -1,5 +1,5 @@
 // The write limit in Redis: one atomic script on Redis's own clock, one key a bucket, so that it fits Redis Cluster.
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { within } from '../../platform/concurrency/within.ts';
 import { connectRedis, reasonOf } from './redis-client.ts';
 import type { LogDecision } from './sliding-log.ts';
@@ -31,7 +31,7 @@ end
 local at = math.max(0, count - limit)
 local leavesNext = tonumber(redis.call('ZRANGE', key, at, at, 'WITHSCORES')[2])
 return { allowed, math.max(0, limit - count), leavesNext + window - now }`;
-const SCRIPT_SHA = createHash('sha1').update(SCRIPT).digest('hex');
+const SCRIPT_SHA = hash('sha1', SCRIPT);
 
 const ANSWER_MS = 100;
 const PROBE_WINDOW_US = 1000;

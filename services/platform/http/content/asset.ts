@@ -1,5 +1,5 @@
 // A file that does not change while the process runs: sent with an entity tag, and compressed at most once.
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { addVary, chooseEncoding, type Encoding, encode } from './encodings.ts';
 import { matchesTag } from './entity-tag.ts';
@@ -53,5 +53,5 @@ export function serveAssets(
 }
 
 export function digestOf(content: Buffer): string {
-  return createHash('sha256').update(content).digest('hex').slice(0, 16);
+  return hash('sha256', content).slice(0, 16);
 }
