@@ -192,6 +192,8 @@ describe('an unknown route is 404, whatever its body is', () => {
     ['QUERY', '/v1/materials', 'application/json', ''],
     ['POST', '//v1/materials', 'application/json', '{}'],
     ['POST', '/v1/materials/', 'application/json', '{}'],
+    ['POST', '/v1/reviews/', 'application/json', '{"quality":3}'],
+    ['POST', '/v1/materials//snooze', 'application/json', '{"preset":"1h"}'],
   ])('%s %s as %s', async (method, path, type, body) => {
     const head = `${method} ${path} HTTP/1.1\r\nHost: x\r\n${LAST}Content-Type: ${type}\r\n`;
     expect(await statuses(`${head}Content-Length: ${body.length}\r\n\r\n${body}`)).toEqual([404]);
