@@ -182,6 +182,20 @@ describe('headers', () => {
   ])('%s', async (_name, headersOf, status) => {
     expect(await statuses(get('/v1/me', headersOf(key) + LAST))).toEqual([status]);
   });
+
+  test('may be 100 lines, and are refused by name where they are more', async () => {
+    const lines = (count: number) => 'A: b\r\n'.repeat(count - 3) + authorized() + LAST;
+    expect(await statuses(get('/v1/me', lines(100)))).toEqual([200]);
+    const [more] = await exchange(system.port, get('/v1/me', lines(101)));
+    expect([more?.status, more && errorOf(more)]).toEqual([
+      400,
+      {
+        code: 'invalid_request',
+        message: 'A request must not have more than 100 header lines.',
+        details: { field: 'headers' },
+      },
+    ]);
+  });
 });
 
 describe('an unknown route is 404, whatever its body is', () => {
