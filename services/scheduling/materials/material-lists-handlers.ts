@@ -42,7 +42,8 @@ type MaterialListHandlers = Pick<
 
 /** Concurrent expensive reads (searches, sorted lists, lists with long texts), for a pool of 16 connections and two CPUs. */
 const COSTLY_AT_ONCE = 3;
-const COSTLY_WAITING = 16;
+/** Of one user, more than one key may have at work in a facade: who is refused at once asks again at once. */
+const COSTLY_WAITING = 96;
 
 type ListResponse = { materials: MaterialInput[]; nextPageToken: string };
 export function createMaterialListHandlers(
