@@ -2,7 +2,14 @@
 import { Type } from 'typebox';
 import { STORABLE } from './schemas.ts';
 
-const LimitSchema = Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'How many at most.' });
+/** Materials of a list whose limit is not given. */
+export const DEFAULT_LIMIT = 20;
+const LimitSchema = Type.Integer({
+  minimum: 1,
+  maximum: 100,
+  default: DEFAULT_LIMIT,
+  description: 'How many at most.',
+});
 const QuerySchema = Type.String({
   pattern: STORABLE,
   description:

@@ -182,6 +182,20 @@ describe('headers', () => {
   ])('%s', async (_name, headersOf, status) => {
     expect(await statuses(get('/v1/me', headersOf(key) + LAST))).toEqual([status]);
   });
+
+  test('may be 100 lines, and are refused by name where they are more', async () => {
+    const lines = (count: number) => 'A: b\r\n'.repeat(count - 3) + authorized() + LAST;
+    expect(await statuses(get('/v1/me', lines(100)))).toEqual([200]);
+    const [more] = await exchange(system.port, get('/v1/me', lines(101)));
+    expect([more?.status, more && errorOf(more)]).toEqual([
+      400,
+      {
+        code: 'invalid_request',
+        message: 'A request must not have more than 100 header lines.',
+        details: { field: 'headers' },
+      },
+    ]);
+  });
 });
 
 describe('an unknown route is 404, whatever its body is', () => {
@@ -192,6 +206,8 @@ describe('an unknown route is 404, whatever its body is', () => {
     ['QUERY', '/v1/materials', 'application/json', ''],
     ['POST', '//v1/materials', 'application/json', '{}'],
     ['POST', '/v1/materials/', 'application/json', '{}'],
+    ['POST', '/v1/reviews/', 'application/json', '{"quality":3}'],
+    ['POST', '/v1/materials//snooze', 'application/json', '{"preset":"1h"}'],
   ])('%s %s as %s', async (method, path, type, body) => {
     const head = `${method} ${path} HTTP/1.1\r\nHost: x\r\n${LAST}Content-Type: ${type}\r\n`;
     expect(await statuses(`${head}Content-Length: ${body.length}\r\n\r\n${body}`)).toEqual([404]);

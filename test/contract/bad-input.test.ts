@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Api, createApi, errorOf } from '../support/api.ts';
+import { type Api, createApi, errorOf, materialsOf } from '../support/api.ts';
 import { startSystem, type TestSystem, type TestUser } from '../support/system.ts';
 import {
   BAD_INSTANTS,
@@ -98,6 +98,9 @@ describe('bad input is 400 and names the field', () => {
     `/search?q=${'x'.repeat(1025)}`,
     `/materials?q=${'%C3%A9'.repeat(513)}`,
   ])('q in %s', (path) => expectField(path, 'q', {}, 'GET'));
+  test.each(['/me', '/materials', '/reviews/due', '/search'])('33 query parameters of %s', async (path) => {
+    await expectField(`${path}?q=a${'&x'.repeat(32)}`, 'parameters', {}, 'GET');
+  });
   test.each(BROKEN_BODIES)('body %j', async (body) => {
     for (const path of writes()) await expectField(path, 'body', { body });
   });
@@ -145,6 +148,18 @@ describe('unusual but legal input is taken', () => {
       body: '{"title":"a","constructor":{"prototype":1},"title":"b"}',
     });
     expect(odd.status).toBe(201);
+  });
+  test('32 query parameters, of which those that mean nothing are ignored', async () => {
+    for (const path of ['/me', '/materials', '/reviews/due', '/search'])
+      expect((await api.get(`${path}?q=a${'&x=%ff'.repeat(31)}`)).status, path).toBe(200);
+  });
+  test.each(['/search', '/materials'])('q of 1,024 bytes on %s', async (path) => {
+    const title = '😀'.repeat(240);
+    const { id } = await api.create({ title, content: 'é'.repeat(512) });
+    for (const q of [title, 'É'.repeat(512)]) {
+      const found = materialsOf(await api.get(`${path}?q=${encodeURIComponent(q)}`));
+      expect(found[0]?.id, q.slice(0, 2)).toBe(id);
+    }
   });
   test('3.0 is 3, and deep nesting in an unknown field is no matter', async () => {
     expect((await api.post(`/reviews/${materialId}`, undefined, { body: '{"quality":3.0}' })).status).toBe(

@@ -154,6 +154,16 @@ describe('search', () => {
     ]);
   });
 
+  test('waits for its turn among all that one key may ask for at once, as a list with long texts does', async () => {
+    const owner = newUserId();
+    await here.materials.createMaterial({ userId: owner, title: 'Numbat', content: 'x'.repeat(5000) }, CALL);
+    const lists = Array.from({ length: 72 }, (_, index) =>
+      here.materials.listMaterials({ userId: owner, ...(index % 2 === 0 && { query: 'numbat' }) }, CALL),
+    );
+    const counts = (await Promise.all(lists)).map(({ materials }) => materials.length);
+    expect(counts).toEqual(Array(72).fill(1));
+  });
+
   test('asks at most two named statements, each for one user, and both through an index', async () => {
     const plans = new Map<string, string>();
     const explaining: Queryable = {

@@ -15,7 +15,8 @@ export function registerHeadBounds(app: FastifyInstance): void {
     } else done();
   });
   app.addHook('preValidation', (request, _reply, done) => {
+    // Not named query, as scheduling names q.
     const message = `The query must not have more than ${MAX_PARAMETERS} parameters.`;
-    done(hasTooManyParameters(request.query) ? invalidRequest('query', message) : undefined);
+    done(hasTooManyParameters(request.query) ? invalidRequest('parameters', message) : undefined);
   });
 }

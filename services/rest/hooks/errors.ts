@@ -49,7 +49,7 @@ export function sendError(reply: FastifyReply, error: ServiceError): FastifyRepl
 export function registerErrors(app: FastifyInstance, logger: Logger): void {
   // Runs before the body is parsed, so an unknown route is 404 whatever its body; the handler serves OPTIONS without CORS.
   app.addHook('onRequest', (request, _reply, done) => {
-    done(request.is404 ? noSuchRoute(request) : undefined);
+    done(request.is404 || lacksParameter(request) ? noSuchRoute(request) : undefined);
   });
   app.setNotFoundHandler((request, reply) => sendError(reply, noSuchRoute(request)));
   app.setErrorHandler((error: FastifyError, request, reply) => {
@@ -60,6 +60,9 @@ export function registerErrors(app: FastifyInstance, logger: Logger): void {
     return sendError(reply, known);
   });
 }
+
+/** The router takes an empty segment of a path for a parameter. */
+const lacksParameter = ({ params }: FastifyRequest) => Object.values(params as object).includes('');
 
 function noSuchRoute({ method, url }: FastifyRequest): ServiceError {
   const message = `There is no ${method} ${url.split('?')[0]?.slice(0, 200)} in this API.`;

@@ -42,6 +42,7 @@ type MaterialListHandlers = Pick<
 
 /** Concurrent expensive reads (searches, sorted lists, lists with long texts), for a pool of 16 connections and two CPUs. */
 const COSTLY_AT_ONCE = 3;
+/** Of one user: more than a facade admits of a key, since who is refused asks again at once. */
 const COSTLY_WAITING = 96;
 
 type ListResponse = { materials: MaterialInput[]; nextPageToken: string };

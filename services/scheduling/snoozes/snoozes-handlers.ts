@@ -1,7 +1,8 @@
 // The rpcs of scheduling.v1.SnoozeService.
 import type { SnoozeMaterialsRequest } from '../../../generated/scheduling/v1/SnoozeMaterialsRequest.ts';
 import type { SnoozeServiceHandlers } from '../../../generated/scheduling/v1/SnoozeService.ts';
-import { invalidField } from '../../platform/errors.ts';
+import { createKeyedMutex } from '../../platform/concurrency/keyed-mutex.ts';
+import { invalidField, ServiceError } from '../../platform/errors.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { fromTimestamp } from '../../platform/protobuf/timestamps.ts';
@@ -27,6 +28,8 @@ export function createSnoozeHandlers(
   dependencies: HandlerDependencies,
 ): AsyncHandlers<SnoozeServiceHandlers> {
   const { database, now, newId } = dependencies;
+  // Concurrent snoozes of one material would each hold a database connection while they wait for it.
+  const exclusively = createKeyedMutex();
   return {
     ...createSnoozeHistoryHandlers(dependencies),
     ...createSnoozeCancellationHandlers(dependencies),
@@ -55,7 +58,6 @@ export function createSnoozeHandlers(
         };
         return { response: { snooze: toSnoozeMessage({ ...snooze, ...made }) }, materialIds };
       };
-      if (requestId === '') return (await database.transaction(write, { userId })).response;
       const key = { userId, rpc: 'SnoozeMaterials', requestId };
       // Fingerprints the preset, neither the resolved instant nor the time zone, which is the account's: so a retry still matches an
       // hour later, or after the account has moved.
@@ -68,7 +70,12 @@ export function createSnoozeHandlers(
         reason: reason || undefined,
       };
       const positional = [materialIds, snoozeUntilTime, preset, timeZone, reason];
-      return executeIdempotently(dependencies, key, fields, write, positional);
+      return exclusively(userId, async () => {
+        // A caller that disconnected while waiting would not see the response and would repeat the snooze.
+        if (context.signal.aborted) throw new ServiceError('UNAVAILABLE');
+        if (requestId === '') return (await database.transaction(write, { userId })).response;
+        return executeIdempotently(dependencies, key, fields, write, positional);
+      });
     },
   };
 }

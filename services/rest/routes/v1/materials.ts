@@ -9,7 +9,12 @@ import { toMaterial, toTypeMessage } from '../../mapper.ts';
 import type { MaterialLists } from '../../material-lists.ts';
 import { CREATE, CREATED, LIST } from '../../openapi/examples.ts';
 import { errorResponses, success } from '../../openapi/responses.ts';
-import { MaterialsQuerySchema, SearchQuerySchema, WriteHeadersSchema } from '../../parameters.ts';
+import {
+  DEFAULT_LIMIT,
+  MaterialsQuerySchema,
+  SearchQuerySchema,
+  WriteHeadersSchema,
+} from '../../parameters.ts';
 import {
   CreateMaterialRequestSchema,
   MaterialResponseSchema,
@@ -17,7 +22,6 @@ import {
 } from '../../schemas.ts';
 import { goneSignal, markReplayed, sendJson } from './responses.ts';
 
-const DEFAULT_LIMIT = 20;
 const READ = { scopes: ['materials:read'] } as const;
 const WRITE = { scopes: ['materials:write'], isWrite: true } as const;
 

@@ -8,11 +8,15 @@ import { toReviewResponse } from '../../mapper.ts';
 import type { MaterialLists } from '../../material-lists.ts';
 import { LIST, REVIEW, REVIEW_RESPONSE } from '../../openapi/examples.ts';
 import { errorResponses, success } from '../../openapi/responses.ts';
-import { LimitQuerySchema, MaterialParamsSchema, WriteHeadersSchema } from '../../parameters.ts';
+import {
+  DEFAULT_LIMIT,
+  LimitQuerySchema,
+  MaterialParamsSchema,
+  WriteHeadersSchema,
+} from '../../parameters.ts';
 import { MaterialsResponseSchema, ReviewRequestSchema, ReviewResponseSchema } from '../../schemas.ts';
 import { goneSignal, markReplayed, sendJson } from './responses.ts';
 
-const DEFAULT_LIMIT = 20;
 const READ = { scopes: ['reviews:read', 'materials:read'] } as const;
 const WRITE = { scopes: ['reviews:write'], isWrite: true } as const;
 
