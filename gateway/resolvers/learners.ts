@@ -6,7 +6,7 @@ import type {
   OverviewResolvers,
 } from '../../generated/gateway/resolvers.ts';
 import type { GatewayContext } from '../graphql/context.ts';
-import { toOptionalTime } from '../graphql/mapper.ts';
+import { toTime } from '../graphql/mapper.ts';
 import { ID_OF, type LearnerNode, type OverviewNode } from '../graphql/model.ts';
 import { type Connection, type PageArguments, readConnection } from '../graphql/relay.ts';
 import { usersById } from '../reads/reads.ts';
@@ -37,8 +37,7 @@ export function learners(
 }
 
 export const Overview: OverviewResolvers = {
-  asOf: ({ asOfTime }) => toOptionalTime(asOfTime) ?? 0,
-  days: ({ days }) => days.map((day) => ({ ...day, due: day.due ?? null })),
+  asOf: ({ asOfTime }) => toTime(asOfTime),
 };
 
 const countOf = (reviews: number, recalled: number) => ({
@@ -56,6 +55,6 @@ export const Learner: LearnerResolvers = {
   streakDays: ({ figures }) => figures.streakDays,
   brokenStreakDays: ({ figures }) => figures.brokenStreakDays,
   due: ({ figures }) => figures.due,
-  dueBefore: ({ figures }) => figures.dueBefore ?? null,
+  dueBefore: ({ figures }) => figures.dueBefore,
   backlogGrowing: ({ figures }) => figures.backlogGrowing,
 };

@@ -1,11 +1,5 @@
 // A material, its schedule, and its history.
-import type {
-  MaterialResolvers,
-  ReviewPreviewResolvers,
-  ReviewResolvers,
-  ScheduleResolvers,
-  SnoozeResolvers,
-} from '../../generated/gateway/resolvers.ts';
+import type { MaterialResolvers, ReviewResolvers, SnoozeResolvers } from '../../generated/gateway/resolvers.ts';
 import type { Schedule as ScheduleMessage } from '../../generated/scheduling/v1/Schedule.ts';
 import { fromMaterialType, isDue, required, toOptionalTime, toTime } from '../graphql/mapper.ts';
 import { ID_OF, type ReviewNode } from '../graphql/model.ts';
@@ -99,7 +93,3 @@ export const Snooze: SnoozeResolvers = {
 function toSchedule({ easeFactor, intervalDays, repetitions, nextReviewTime }: ScheduleMessage) {
   return { ef: easeFactor, interval: intervalDays, repetitions, nextReview: toOptionalTime(nextReviewTime) };
 }
-
-/** Completed by `toSchedule`. */
-export const Schedule: ScheduleResolvers = {};
-export const ReviewPreview: ReviewPreviewResolvers = {};
