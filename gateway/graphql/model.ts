@@ -50,11 +50,11 @@ export type TimelineEventNode = {
 };
 export type OverviewNode = GetOverviewResponse;
 /** `user` null: deleted in the meantime. */
-export type LearnerNode = { figures: Learner; user: UserNode | null };
+export type LearnerNode = Learner & { user: UserNode | null };
 /** `user` null: deleted in the meantime. */
 export type RefusedApiKeyNode = { apiKey: ApiKeyNode; user: UserNode | null };
 /** `user` null: deleted in the meantime. */
-export type EmailOffUserNode = { message: EmailOffUser; user: UserNode | null };
+export type EmailOffUserNode = EmailOffUser & { user: UserNode | null };
 /** What a search found of a user; without key and material, the user. */
 export type SearchHitNode = { user: UserNode; apiKey?: ApiKeyNode; material?: MaterialNode };
 export type HardMaterialNode = { material: MaterialNode; count: RetentionCount };
@@ -68,8 +68,8 @@ export const ID_OF = {
   material: ({ message }: MaterialNode) => message.materialId,
   review: ({ message }: ReviewNode) => message.reviewId,
   snooze: ({ message }: SnoozeNode) => message.snoozeId,
-  learner: ({ figures }: LearnerNode) => figures.userId,
+  learner: ({ userId }: LearnerNode) => userId,
   hardMaterial: ({ material }: HardMaterialNode) => material.message.materialId,
   refusedApiKey: ({ apiKey }: RefusedApiKeyNode) => apiKey.apiKeyId,
-  emailOffUser: ({ message }: EmailOffUserNode) => message.userId,
+  emailOffUser: ({ userId }: EmailOffUserNode) => userId,
 };

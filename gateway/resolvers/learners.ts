@@ -31,7 +31,7 @@ export function learners(
     };
     const { learners, nextPageToken } = await budget.read(clients.learners.listLearners, asked);
     const users = await usersById(context, learners);
-    const rows = learners.map((figures) => ({ figures, user: users.get(figures.userId) ?? null }));
+    const rows = learners.map((learner) => ({ ...learner, user: users.get(learner.userId) ?? null }));
     return { rows, nextPageToken };
   });
 }
@@ -41,20 +41,14 @@ export const Overview: OverviewResolvers = {
 };
 
 const countOf = (reviews: number, recalled: number) => ({
-  ...{ reviews, recalled },
-  ...(reviews > 0 && { retention: recalled / reviews }),
+  reviews,
+  recalled,
+  retention: reviews > 0 ? recalled / reviews : null,
 });
 
 export const Learner: LearnerResolvers = {
-  userId: ID_OF.learner,
-  reviewsWeek: ({ figures }) => figures.reviewsWeek,
-  reviewsWeekBefore: ({ figures }) => figures.reviewsWeekBefore,
-  month: ({ figures }) => countOf(figures.reviewsMonth, figures.recalledMonth),
-  monthBefore: ({ figures }) => countOf(figures.reviewsMonthBefore, figures.recalledMonthBefore),
-  lastReviewOn: ({ figures }) => figures.lastReviewDate || null,
-  streakDays: ({ figures }) => figures.streakDays,
-  brokenStreakDays: ({ figures }) => figures.brokenStreakDays,
-  due: ({ figures }) => figures.due,
-  dueBefore: ({ figures }) => figures.dueBefore,
-  backlogGrowing: ({ figures }) => figures.backlogGrowing,
+  month: ({ reviewsMonth, recalledMonth }) => countOf(reviewsMonth, recalledMonth),
+  monthBefore: ({ reviewsMonthBefore, recalledMonthBefore }) =>
+    countOf(reviewsMonthBefore, recalledMonthBefore),
+  lastReviewOn: ({ lastReviewDate }) => lastReviewDate || null,
 };
