@@ -7,13 +7,9 @@ import type {
 } from '../../generated/gateway/resolvers.ts';
 import type { GatewayContext } from '../graphql/context.ts';
 import { toTime } from '../graphql/mapper.ts';
-import { ID_OF, type LearnerNode, type OverviewNode } from '../graphql/model.ts';
+import { ID_OF, type LearnerNode } from '../graphql/model.ts';
 import { type Connection, type PageArguments, readConnection } from '../graphql/relay.ts';
 import { usersById } from '../reads/reads.ts';
-
-export async function overview({ budget, clients }: GatewayContext): Promise<OverviewNode> {
-  return budget.read(clients.learners.getOverview, {});
-}
 
 type LearnersRequest = PageArguments & { order?: NamedOrder | null; filter?: NamedFilter | null };
 
