@@ -1,6 +1,6 @@
 // The SQL of the list of learners, as they were last counted.
 import type { Queryable } from '../../platform/postgres/database.ts';
-import { NIL_UUID } from '../../platform/uuid.ts';
+import { MAX_UUID, NIL_UUID } from '../../platform/uuid.ts';
 
 export type Learner = {
   userId: string;
@@ -46,7 +46,7 @@ const COLUMNS = `l.user_id AS "userId", l.reviews_week AS "reviewsWeek", l.revie
 
 /** Before the first row of an order, by whether it is descending. */
 const START = {
-  true: [2_147_483_647, 'ffffffff-ffff-ffff-ffff-ffffffffffff'],
+  true: [2_147_483_647, MAX_UUID],
   false: [-1, NIL_UUID],
 };
 

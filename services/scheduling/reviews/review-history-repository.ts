@@ -1,6 +1,6 @@
 // The SQL of the review history: all reviews of a user, or the latest reviews of given materials.
 import type { Queryable } from '../../platform/postgres/database.ts';
-import { NIL_UUID } from '../../platform/uuid.ts';
+import { MAX_UUID, NIL_UUID } from '../../platform/uuid.ts';
 import { requestRows } from '../batches/request-rows-sql.ts';
 import type { Review, ReviewSummary } from './review.ts';
 import {
@@ -35,7 +35,7 @@ const list = (comparison: '<' | '>', direction: 'ASC' | 'DESC') => `
 const LISTS = {
   'latest first': {
     statement: { name: 'list-reviews', text: list('<', 'DESC') },
-    start: { reviewTime: 'infinity', reviewId: 'ffffffff-ffff-ffff-ffff-ffffffffffff' },
+    start: { reviewTime: 'infinity', reviewId: MAX_UUID },
   },
   'oldest first': {
     statement: { name: 'list-reviews-oldest-first', text: list('>', 'ASC') },

@@ -1,6 +1,6 @@
 // The SQL of snooze lists, each snooze with its materials in the order of the request.
 import type { Queryable } from '../../platform/postgres/database.ts';
-import { NIL_UUID } from '../../platform/uuid.ts';
+import { MAX_UUID, NIL_UUID } from '../../platform/uuid.ts';
 import { IS_CANCELLABLE } from './snooze-sql.ts';
 import type { Snooze } from './snoozes-repository.ts';
 
@@ -35,7 +35,7 @@ const list = (comparison: '<' | '>', direction: 'ASC' | 'DESC') => `
 const LISTS = {
   'latest first': {
     statement: { name: 'list-snoozes', text: list('<', 'DESC') },
-    start: { createTime: 'infinity', snoozeId: 'ffffffff-ffff-ffff-ffff-ffffffffffff' },
+    start: { createTime: 'infinity', snoozeId: MAX_UUID },
   },
   'oldest first': {
     statement: { name: 'list-snoozes-oldest-first', text: list('>', 'ASC') },
