@@ -51,7 +51,7 @@ const START = {
 };
 
 /** The start of a page: after the learner with this value of the order's key. */
-export type LearnerPosition = { value: number; userId: string };
+type LearnerPosition = { value: number; userId: string };
 
 /** The value by which a learner is ordered. */
 export function valueIn(order: LearnerOrder, learner: Learner): number {

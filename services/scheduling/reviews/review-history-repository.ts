@@ -22,7 +22,7 @@ export type MaterialsRequest = {
 /** Of no review: all are below it. */
 export const ANY_REVISION = 2_147_483_647;
 
-export type ReviewPosition = { reviewTime: Date; reviewId: string };
+type ReviewPosition = { reviewTime: Date; reviewId: string };
 
 type Order = 'latest first' | 'oldest first';
 

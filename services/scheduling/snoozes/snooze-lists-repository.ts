@@ -12,7 +12,7 @@ export type ListedSnooze = Snooze & {
   /** How many of the materials still wait because of it. */
   cancellableMaterials: number;
 };
-export type SnoozePosition = { createTime: Date; snoozeId: string };
+type SnoozePosition = { createTime: Date; snoozeId: string };
 
 /** $5 is now. */
 const COLUMNS = `s.snooze_id AS "snoozeId", s.snooze_until_time AS "snoozeUntilTime", s.reason,

@@ -8,7 +8,7 @@ export type DueCountRequest = {
   /** Start of the user's calendar day at `asOf`. */
   todayStartTime: Date;
 };
-export type DueCount = { dueCount: number; titles: readonly string[]; reviewedToday: boolean };
+type DueCount = { dueCount: number; titles: readonly string[]; reviewedToday: boolean };
 
 /** Counting ends here, so that the cost does not grow with the number of materials. */
 const MAX_COUNTED = 1000;
