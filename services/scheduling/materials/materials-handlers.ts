@@ -16,6 +16,7 @@ import {
 } from '../requests.ts';
 import { INITIAL_SCHEDULE } from '../reviews/sm2.ts';
 import type { Material } from './material.ts';
+import type { MaterialListHandlers } from './material-lists-handlers.ts';
 import { fromMaterialType, fromMaterialView, toMaterialMessage } from './material-mapper.ts';
 import { readContent, readNewText, readSourceUrl, requireTitle } from './material-requests.ts';
 import {
@@ -28,10 +29,7 @@ import {
   updateMaterial,
 } from './materials-repository.ts';
 
-type SingleMaterialHandlers = Omit<
-  AsyncHandlers<MaterialServiceHandlers>,
-  'CountMaterials' | 'ListMaterials' | 'ListDueMaterials' | 'BatchListMaterials' | 'BatchListDueMaterials'
->;
+type SingleMaterialHandlers = Omit<AsyncHandlers<MaterialServiceHandlers>, keyof MaterialListHandlers>;
 type WriteRequest = { userId: string; materialId: string; requestId: string };
 
 export function createMaterialHandlers(dependencies: HandlerDependencies): SingleMaterialHandlers {
