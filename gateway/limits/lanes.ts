@@ -14,16 +14,13 @@ const MAX_CALLERS = 10_000;
 
 /** The lanes by caller name. */
 export function createLanes(): (caller: string) => Lanes {
-  const ofCallers = new LRUCache<string, Lanes>({ max: MAX_CALLERS });
-  return (caller) => {
-    const known = ofCallers.get(caller);
-    if (known !== undefined) return known;
-    const lanes: Lanes = {
+  const ofCallers = new LRUCache<string, Lanes>({
+    max: MAX_CALLERS,
+    memoMethod: () => ({
       own: atMost(LIMITS.rpcsAtOnce),
       shared: atMost(LIMITS.sharedReadsAtOnce),
       longTexts: atMost(1),
-    };
-    ofCallers.set(caller, lanes);
-    return lanes;
-  };
+    }),
+  });
+  return (caller) => ofCallers.memo(caller);
 }
