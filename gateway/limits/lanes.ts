@@ -6,10 +6,10 @@ import { LIMITS } from './limits.ts';
 /** The kinds of calls: alone, or in a batch, which has its own bounds (shared-reads.ts). */
 export type Lane = 'own' | 'shared';
 type Enter = <T>(work: () => Promise<T>) => Promise<T>;
-/** `longTexts`: one at a time, for all calls that read the long texts of one list, since it holds them until it is complete. */
+/** `longTexts`: one list at a time reads its long texts, since it holds them until it is complete. */
 export type Lanes = Record<Lane | 'longTexts', Enter>;
 
-/** Callers whose lanes are kept; beyond it, those of the one who has called for longest ago begin anew. */
+/** Callers whose lanes are kept: those who called last. */
 const MAX_CALLERS = 10_000;
 
 /** The lanes by caller name. */

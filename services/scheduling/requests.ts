@@ -47,7 +47,7 @@ export function readMaterialIds(materialIds: readonly string[]): readonly string
   return [...new Set(materialIds)];
 }
 
-/** The list of one material is by revision. @throws INVALID_REQUEST where such a list is to begin at a time. */
+/** @throws INVALID_REQUEST for a start by time: the list of one material is in the order of revisions. */
 export function refuseStart(request: { beforeTime: unknown; beforeId: string }): void {
   if (request.beforeTime === null && request.beforeId === '') return;
   throw invalidField('before_id', 'must be absent where material_id is given.');

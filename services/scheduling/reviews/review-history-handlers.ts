@@ -37,12 +37,11 @@ import { fromReviewView, toReviewMessage } from './review-mapper.ts';
 
 const byRevision = ({ revision, reviewId }: ReviewSummary): Position => ({ keys: [revision], id: reviewId });
 
-/** Beyond so many rows a request is read by itself: what is large must not hold up what is asked for beside it. */
+/** A request for more rows is read alone, so that it does not delay the others of its batch. */
 const MAX_ROWS_TOGETHER = 1000;
 
 type Asked = { rows: MaterialsRequest; ids: readonly string[]; pageSize: number; view: 'basic' | 'full' };
 
-/** `isDistributed`: the users' rows lie on different nodes, so that no one statement may read those of several. */
 export function createReviewHistoryHandlers(
   dependencies: HandlerDependencies & Distribution,
 ): Pick<

@@ -19,7 +19,7 @@ export type MaterialsRequest = {
   maxRows: number;
   beforeRevision: number;
 };
-/** Of no review: all are below it. */
+/** Above the revision of every review. */
 export const ANY_REVISION = 2_147_483_647;
 
 type ReviewPosition = { reviewTime: Date; reviewId: string };
@@ -92,7 +92,7 @@ export async function listReviewsOfMaterials(
   return rowsOf.map((rows) => rows.map(toReview));
 }
 
-/** The same, of each review only that it was made: two fifths of what there is to read and send. */
+/** The same without schedules and request IDs: two fifths of the bytes. */
 export async function listReviewSummariesOfMaterials(
   db: Queryable,
   requests: readonly MaterialsRequest[],
