@@ -11,6 +11,7 @@ import {
   materialNotFound,
   readMaterialIds,
   readRequestId,
+  requireMaterial,
   requireMaterialId,
   requireUserId,
 } from '../requests.ts';
@@ -22,7 +23,6 @@ import { readContent, readNewText, readSourceUrl, requireTitle } from './materia
 import {
   deleteMaterial,
   findMaterialOwner,
-  findMaterials,
   findMaterialsOfUser,
   insertMaterial,
   lockMaterials,
@@ -100,9 +100,7 @@ export function createMaterialHandlers(dependencies: HandlerDependencies): Singl
     async GetMaterial(request) {
       const userId = requireUserId(request.userId);
       const materialId = requireMaterialId(request.materialId);
-      const [material] = await findMaterials(database, [{ userId, materialId }]);
-      if (material === undefined) throw materialNotFound(request.materialId);
-      return { material: toMaterialMessage(material) };
+      return { material: toMaterialMessage(await requireMaterial(database, userId, materialId)) };
     },
 
     async FindMaterialOwner(request) {

@@ -16,12 +16,11 @@ import { isUuid, NIL_UUID } from '../../platform/uuid.ts';
 import { acrossUsers, type Distribution } from '../batches/across-users.ts';
 import { answerBatch } from '../batches/answer-batch.ts';
 import type { HandlerDependencies } from '../dependencies.ts';
-import { findMaterials } from '../materials/materials-repository.ts';
 import {
-  materialNotFound,
   readDay,
   readMaterialIds,
   refuseStart,
+  requireMaterial,
   requireMaterialId,
   requireUserId,
 } from '../requests.ts';
@@ -142,10 +141,7 @@ async function listOfMaterial(
   const beforeRevision = decodePageToken(request.pageToken, bound, ['count'])?.keys[0] ?? ANY_REVISION;
   const asked = { userId, materialIds: [materialId], maxRows: pageSize + 1, beforeRevision };
   const [rows = []] = await listReviewsOfMaterials(database, [asked]);
-  if (rows.length === 0) {
-    const [material] = await findMaterials(database, [{ userId, materialId }]);
-    if (material === undefined) throw materialNotFound(materialId);
-  }
+  if (rows.length === 0) await requireMaterial(database, userId, materialId);
   const { page, nextPageToken } = toPage(rows, pageSize, bound, byRevision);
   return { reviews: page.map(toReviewMessage), nextPageToken };
 }
