@@ -1,5 +1,9 @@
 // A material, its schedule, and its history.
-import type { MaterialResolvers, ReviewResolvers, SnoozeResolvers } from '../../generated/gateway/resolvers.ts';
+import type {
+  MaterialResolvers,
+  ReviewResolvers,
+  SnoozeResolvers,
+} from '../../generated/gateway/resolvers.ts';
 import type { Schedule as ScheduleMessage } from '../../generated/scheduling/v1/Schedule.ts';
 import { fromMaterialType, isDue, required, toOptionalTime, toTime } from '../graphql/mapper.ts';
 import { ID_OF, type ReviewNode } from '../graphql/model.ts';

@@ -46,7 +46,7 @@ export async function findSnooze(
 type WaitingMaterial = { materialId: string; nextReviewTime: Date | null };
 
 /** The materials of a snooze that were neither reviewed nor snoozed since. */
-export function listCancellable(
+export async function listCancellable(
   transaction: Queryable,
   userId: string,
   snoozeId: string,
