@@ -32,17 +32,17 @@ export type MaterialNode = { userId: string; message: Material; joinedReviews?: 
 /** `material` null: deleted in the meantime. */
 export type ReviewNode = { userId: string; message: Review; material?: MaterialNode | Error | null };
 export type SnoozeNode = { userId: string; message: Snooze; materials?: readonly MaterialNode[] | Error };
-/** `materialId`: undefined where it is not about materials; `material` null: deleted in the meantime, or not to be had. */
+/** `materialId`: absent where it is not about materials; `material` null: deleted in the meantime, or not to be had. */
 export type TimelineEventNode = {
   userId: string;
   id: string;
   kind: TimelineKind;
   timeMs: number;
-  action: string | null;
-  actor: string | null;
-  requestId: string | null;
+  action?: string;
+  actor?: string | null;
+  requestId?: string | null;
   subjectIds: readonly string[];
-  materialId: string | undefined;
+  materialId?: string | undefined;
   material?: MaterialNode | null;
   review?: ReviewNode;
   snooze?: SnoozeNode;
