@@ -8,13 +8,11 @@ import { adviceOf, button, requestIdOf } from './ui.js';
  * What was asked for, or the error of a service that does not answer.
  * @template T
  * @param {Promise<T>} asked
- * @param {boolean} [mayBeOff] Whether INVALID_REQUEST says that the service is switched off, as that of reminders can be.
  * @returns {Promise<T | FailedCallError>}
  */
-export function ifAnswered(asked, mayBeOff = false) {
-  const codes = mayBeOff ? ['UNAVAILABLE', 'INVALID_REQUEST'] : ['UNAVAILABLE'];
+export function ifAnswered(asked) {
   return asked.catch((error) => {
-    if (error instanceof FailedCallError && codes.includes(error.code)) return error;
+    if (error instanceof FailedCallError && error.code === 'UNAVAILABLE') return error;
     throw error;
   });
 }

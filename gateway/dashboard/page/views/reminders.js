@@ -5,7 +5,7 @@ import { askCreate, reminderActions } from '../actions/reminder-actions.js';
 import { FailedCallError, request } from '../api.js';
 import { h } from '../dom.js';
 import { distance, instant } from '../format.js';
-import { ifAnswered, missingPart } from '../parts.js';
+import { missingPart } from '../parts.js';
 import { CHANNELS, daysOf, isNextPaused, isPaused, nextReminder } from '../reminder-words.js';
 import { button, card, table } from '../ui.js';
 import { notThere } from './not-there.js';
@@ -20,8 +20,11 @@ export async function remindersView(context) {
   const after = params.get('after');
   const [{ user }, answer] = await Promise.all([
     request('USER', { id }),
-    // The only other cause of an INVALID_REQUEST is the cursor in the address.
-    ifAnswered(request('REMINDERS', { id, after }), after === null),
+    // Without the reminders service the learner's other pages still work.
+    request('REMINDERS', { id, after }).catch((error) => {
+      if (isAway(error, after)) return error;
+      throw error;
+    }),
   ]);
   if (user === null) return notThere('learner');
   const content =
@@ -30,6 +33,11 @@ export async function remindersView(context) {
       : answer.user && reminders(context, user, answer.user, answer.pushPublicKey !== null);
   return { title: `Reminders of ${user.email}`, content: [userHeader(user, 'Reminders'), content] };
 }
+
+/** Of an INVALID_REQUEST the only other cause is the cursor in the address. @param {unknown} error @param {string | null} after */
+const isAway = (error, after) =>
+  error instanceof FailedCallError &&
+  (error.code === 'UNAVAILABLE' || (error.code === 'INVALID_REQUEST' && after === null));
 
 /** @param {FailedCallError} error @param {() => Promise<void>} again */
 function away(error, again) {

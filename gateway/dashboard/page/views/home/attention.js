@@ -3,7 +3,7 @@
 import { FailedCallError, request } from '../../api.js';
 import { h } from '../../dom.js';
 import { counted, distance, instant, whole } from '../../format.js';
-import { ifAnswered, missingPart } from '../../parts.js';
+import { missingPart } from '../../parts.js';
 import { OFF_REASONS } from '../../reminder-words.js';
 import { card, empty, pager, requestIdOf, shortId, table } from '../../ui.js';
 
@@ -16,6 +16,11 @@ const countOf = (asked) =>
       throw error;
     },
   );
+
+/** Of an INVALID_REQUEST the only cause but REMINDERS=off is the cursor in the address. @param {unknown} error @param {string | null} after */
+const isAway = (error, after) =>
+  error instanceof FailedCallError &&
+  (error.code === 'UNAVAILABLE' || (error.code === 'INVALID_REQUEST' && after === null));
 
 /** What accounts and reminders know of who needs attention. */
 export function askAttention() {
@@ -86,8 +91,10 @@ export async function refusedKeysView({ route: { params } }) {
 /** @param {Context} context @returns {Promise<View>} */
 export async function emailOffView({ route: { params }, refresh }) {
   const after = params.get('after');
-  // The only cause of an INVALID_REQUEST but REMINDERS=off is the cursor in the address.
-  const answer = await ifAnswered(request('EMAIL_OFF', { first: 25, after }), after === null);
+  const answer = await request('EMAIL_OFF', { first: 25, after }).catch((error) => {
+    if (isAway(error, after)) return /** @type {FailedCallError} */ (error);
+    throw error;
+  });
   const title = 'E-mail switched off';
   if (answer instanceof FailedCallError)
     return page(title, { shown: missingPart(answer.message, answer, refresh, 'The other pages work.') });
