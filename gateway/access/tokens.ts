@@ -1,5 +1,5 @@
 // Gateway tokens: stored only as hashes, each with a name for the audit log and a role.
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import type { EnvironmentReader } from '../../services/platform/process/config.ts';
 
 /** A viewer reads; an operator also writes. */
@@ -41,5 +41,5 @@ export function identify(tokens: readonly GatewayToken[], sent: string): Identit
 }
 
 function digest(token: string): Buffer {
-  return createHash('sha256').update(token).digest();
+  return hash('sha256', token, 'buffer');
 }

@@ -32,17 +32,17 @@ export type MaterialNode = { userId: string; message: Material; joinedReviews?: 
 /** `material` null: deleted in the meantime. */
 export type ReviewNode = { userId: string; message: Review; material?: MaterialNode | Error | null };
 export type SnoozeNode = { userId: string; message: Snooze; materials?: readonly MaterialNode[] | Error };
-/** `materialId`: undefined where it is not about materials; `material` null: deleted in the meantime, or not to be had. */
+/** `materialId`: absent where it is not about materials; `material` null: deleted in the meantime, or not to be had. */
 export type TimelineEventNode = {
   userId: string;
   id: string;
   kind: TimelineKind;
   timeMs: number;
-  action: string | null;
-  actor: string | null;
-  requestId: string | null;
+  action?: string;
+  actor?: string | null;
+  requestId?: string | null;
   subjectIds: readonly string[];
-  materialId: string | undefined;
+  materialId?: string | undefined;
   material?: MaterialNode | null;
   review?: ReviewNode;
   snooze?: SnoozeNode;
@@ -50,11 +50,11 @@ export type TimelineEventNode = {
 };
 export type OverviewNode = GetOverviewResponse;
 /** `user` null: deleted in the meantime. */
-export type LearnerNode = { figures: Learner; user: UserNode | null };
+export type LearnerNode = Learner & { user: UserNode | null };
 /** `user` null: deleted in the meantime. */
 export type RefusedApiKeyNode = { apiKey: ApiKeyNode; user: UserNode | null };
 /** `user` null: deleted in the meantime. */
-export type EmailOffUserNode = { message: EmailOffUser; user: UserNode | null };
+export type EmailOffUserNode = EmailOffUser & { user: UserNode | null };
 /** What a search found of a user; without key and material, the user. */
 export type SearchHitNode = { user: UserNode; apiKey?: ApiKeyNode; material?: MaterialNode };
 export type HardMaterialNode = { material: MaterialNode; count: RetentionCount };
@@ -68,8 +68,8 @@ export const ID_OF = {
   material: ({ message }: MaterialNode) => message.materialId,
   review: ({ message }: ReviewNode) => message.reviewId,
   snooze: ({ message }: SnoozeNode) => message.snoozeId,
-  learner: ({ figures }: LearnerNode) => figures.userId,
+  learner: ({ userId }: LearnerNode) => userId,
   hardMaterial: ({ material }: HardMaterialNode) => material.message.materialId,
   refusedApiKey: ({ apiKey }: RefusedApiKeyNode) => apiKey.apiKeyId,
-  emailOffUser: ({ message }: EmailOffUserNode) => message.userId,
+  emailOffUser: ({ userId }: EmailOffUserNode) => userId,
 };

@@ -19,7 +19,7 @@ const VALUES: ReadonlySet<string> = new Set([
   Kind.OBJECT,
 ]);
 
-export type Refusal = { message: string; field?: string };
+type Refusal = { message: string; field?: string };
 
 /** `error` comes from the parser, the validation, or the coercion of variables or arguments. */
 export function describeRefusal(error: GraphQLError): Refusal {

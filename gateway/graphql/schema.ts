@@ -8,7 +8,7 @@ import { auditMutations } from '../access/audited-mutations.ts';
 import { requireStorableArguments } from '../access/storable-arguments.ts';
 import { EmailOffUser } from '../resolvers/attention.ts';
 import { Learner, Overview } from '../resolvers/learners.ts';
-import { Material, Review, ReviewPreview, Schedule, Snooze } from '../resolvers/material.ts';
+import { Material, Review, Snooze } from '../resolvers/material.ts';
 import { Mutation } from '../resolvers/mutation.ts';
 import { Query } from '../resolvers/query.ts';
 import { reminderMutations } from '../resolvers/reminder-mutations.ts';
@@ -20,8 +20,7 @@ import {
   ReminderDelivery,
   remindersOfUser,
 } from '../resolvers/reminders.ts';
-import { SearchHit } from '../resolvers/search.ts';
-import { HardMaterial, RetentionCount, Stats } from '../resolvers/stats.ts';
+import { Stats } from '../resolvers/stats.ts';
 import { TimelineEvent } from '../resolvers/timeline.ts';
 import { ApiKey, User } from '../resolvers/user.ts';
 import { CalendarDate, DateTime } from './scalars.ts';
@@ -36,14 +35,9 @@ export function buildGatewaySchema(): GraphQLSchema {
     ApiKey,
     Material,
     Review,
-    Schedule,
-    ReviewPreview,
     Snooze,
     TimelineEvent,
     Stats,
-    HardMaterial,
-    RetentionCount,
-    SearchHit,
     Overview,
     Learner,
     EmailOffUser,

@@ -37,12 +37,8 @@ export function parseWithin(query: string): DocumentNode {
 }
 
 export function knowDocument(document: DocumentNode, isValid: boolean): KnownDocument {
-  const fragments = document.definitions.filter(
-    (definition): definition is FragmentDefinitionNode => definition.kind === Kind.FRAGMENT_DEFINITION,
-  );
-  const operations = document.definitions.filter(
-    (definition): definition is OperationDefinitionNode => definition.kind === Kind.OPERATION_DEFINITION,
-  );
+  const fragments = document.definitions.filter((each) => each.kind === Kind.FRAGMENT_DEFINITION);
+  const operations = document.definitions.filter((each) => each.kind === Kind.OPERATION_DEFINITION);
   const fields = new Set<string>();
   visit(document, { Field: ({ name }) => void fields.add(name.value) });
   const fragmentOf = new Map(fragments.map((each) => [each.name.value, each]));

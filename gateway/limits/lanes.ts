@@ -6,24 +6,21 @@ import { LIMITS } from './limits.ts';
 /** The kinds of calls: alone, or in a batch, which has its own bounds (shared-reads.ts). */
 export type Lane = 'own' | 'shared';
 type Enter = <T>(work: () => Promise<T>) => Promise<T>;
-/** `longTexts`: one at a time, for all calls that read the long texts of one list, since it holds them until it is complete. */
+/** `longTexts`: one list at a time reads its long texts, since it holds them until it is complete. */
 export type Lanes = Record<Lane | 'longTexts', Enter>;
 
-/** Callers whose lanes are kept; beyond it, those of the one who has called for longest ago begin anew. */
+/** Callers whose lanes are kept: those who called last. */
 const MAX_CALLERS = 10_000;
 
 /** The lanes by caller name. */
 export function createLanes(): (caller: string) => Lanes {
-  const ofCallers = new LRUCache<string, Lanes>({ max: MAX_CALLERS });
-  return (caller) => {
-    const known = ofCallers.get(caller);
-    if (known !== undefined) return known;
-    const lanes: Lanes = {
+  const ofCallers = new LRUCache<string, Lanes>({
+    max: MAX_CALLERS,
+    memoMethod: () => ({
       own: atMost(LIMITS.rpcsAtOnce),
       shared: atMost(LIMITS.sharedReadsAtOnce),
       longTexts: atMost(1),
-    };
-    ofCallers.set(caller, lanes);
-    return lanes;
-  };
+    }),
+  });
+  return (caller) => ofCallers.memo(caller);
 }

@@ -22,8 +22,6 @@ export type TimelineSource = {
   read: (context: GatewayContext, asked: Asked) => Promise<Rows>;
 };
 
-const NOTHING_KNOWN = { action: null, actor: null, requestId: null };
-
 /** One service each, so that one that does not answer is missing alone. */
 export const TIMELINE_SOURCES: readonly TimelineSource[] = [
   { kinds: ['REVIEW'], read: readReviews },
@@ -42,7 +40,7 @@ async function readReviews({ budget, clients }: GatewayContext, { userId, pageSi
   const rows = answer.reviews.map(
     (message): TimelineEventNode => ({
       ...{ userId, id: message.reviewId, kind: 'REVIEW', timeMs: toTime(message.reviewTime) },
-      ...{ ...NOTHING_KNOWN, requestId: message.requestId || null },
+      requestId: message.requestId || null,
       ...{ subjectIds: [message.materialId], materialId: message.materialId },
       review: { userId, message },
     }),
@@ -54,7 +52,7 @@ async function readSnoozes({ budget, clients }: GatewayContext, { userId, pageSi
   const answer = await budget.read(clients.snoozes.listSnoozes, { userId, pageSize, ...start });
   const rows = answer.snoozes.map(
     (message): TimelineEventNode => ({
-      ...{ userId, id: message.snoozeId, kind: 'SNOOZE', timeMs: toTime(message.createTime), action: null },
+      ...{ userId, id: message.snoozeId, kind: 'SNOOZE', timeMs: toTime(message.createTime) },
       ...{ actor: message.actor || null, requestId: message.requestId || null },
       ...{ subjectIds: message.materialIds, materialId: message.materialIds[0] },
       snooze: { userId, message },
@@ -70,8 +68,8 @@ async function readDeliveries({ budget, clients }: GatewayContext, { userId, pag
   const rows = answer.deliveries.map(
     (delivery): TimelineEventNode => ({
       ...{ userId, id: delivery.deliveryId, kind: 'REMINDER', timeMs: toTime(delivery.createTime) },
-      ...{ ...NOTHING_KNOWN, subjectIds: delivery.reminderId ? [delivery.reminderId] : [] },
-      ...{ materialId: undefined, delivery },
+      subjectIds: delivery.reminderId ? [delivery.reminderId] : [],
+      delivery,
     }),
   );
   return { rows, nextPageToken: answer.nextPageToken };

@@ -39,7 +39,7 @@ export function emailOffUsers(
   return readCounted(page, ID_OF.emailOffUser, async (request) => {
     const { users: off, ...rest } = await budget.read(requireReminders(clients).listEmailOffUsers, request);
     const users = await usersById(context, off);
-    return { ...rest, rows: off.map((message) => ({ message, user: users.get(message.userId) ?? null })) };
+    return { ...rest, rows: off.map((each) => ({ ...each, user: users.get(each.userId) ?? null })) };
   });
 }
 
@@ -58,6 +58,5 @@ async function readCounted<T>(
 }
 
 export const EmailOffUser: EmailOffUserResolvers = {
-  userId: ID_OF.emailOffUser,
-  emailReminders: ({ message }) => required(message.email),
+  emailReminders: ({ email }) => required(email),
 };

@@ -6,14 +6,10 @@ import type {
   OverviewResolvers,
 } from '../../generated/gateway/resolvers.ts';
 import type { GatewayContext } from '../graphql/context.ts';
-import { toOptionalTime } from '../graphql/mapper.ts';
-import { ID_OF, type LearnerNode, type OverviewNode } from '../graphql/model.ts';
+import { toTime } from '../graphql/mapper.ts';
+import { ID_OF, type LearnerNode } from '../graphql/model.ts';
 import { type Connection, type PageArguments, readConnection } from '../graphql/relay.ts';
 import { usersById } from '../reads/reads.ts';
-
-export async function overview({ budget, clients }: GatewayContext): Promise<OverviewNode> {
-  return budget.read(clients.learners.getOverview, {});
-}
 
 type LearnersRequest = PageArguments & { order?: NamedOrder | null; filter?: NamedFilter | null };
 
@@ -31,31 +27,24 @@ export function learners(
     };
     const { learners, nextPageToken } = await budget.read(clients.learners.listLearners, asked);
     const users = await usersById(context, learners);
-    const rows = learners.map((figures) => ({ figures, user: users.get(figures.userId) ?? null }));
+    const rows = learners.map((learner) => ({ ...learner, user: users.get(learner.userId) ?? null }));
     return { rows, nextPageToken };
   });
 }
 
 export const Overview: OverviewResolvers = {
-  asOf: ({ asOfTime }) => toOptionalTime(asOfTime) ?? 0,
-  days: ({ days }) => days.map((day) => ({ ...day, due: day.due ?? null })),
+  asOf: ({ asOfTime }) => toTime(asOfTime),
 };
 
 const countOf = (reviews: number, recalled: number) => ({
-  ...{ reviews, recalled },
-  ...(reviews > 0 && { retention: recalled / reviews }),
+  reviews,
+  recalled,
+  retention: reviews > 0 ? recalled / reviews : null,
 });
 
 export const Learner: LearnerResolvers = {
-  userId: ID_OF.learner,
-  reviewsWeek: ({ figures }) => figures.reviewsWeek,
-  reviewsWeekBefore: ({ figures }) => figures.reviewsWeekBefore,
-  month: ({ figures }) => countOf(figures.reviewsMonth, figures.recalledMonth),
-  monthBefore: ({ figures }) => countOf(figures.reviewsMonthBefore, figures.recalledMonthBefore),
-  lastReviewOn: ({ figures }) => figures.lastReviewDate || null,
-  streakDays: ({ figures }) => figures.streakDays,
-  brokenStreakDays: ({ figures }) => figures.brokenStreakDays,
-  due: ({ figures }) => figures.due,
-  dueBefore: ({ figures }) => figures.dueBefore ?? null,
-  backlogGrowing: ({ figures }) => figures.backlogGrowing,
+  month: ({ reviewsMonth, recalledMonth }) => countOf(reviewsMonth, recalledMonth),
+  monthBefore: ({ reviewsMonthBefore, recalledMonthBefore }) =>
+    countOf(reviewsMonthBefore, recalledMonthBefore),
+  lastReviewOn: ({ lastReviewDate }) => lastReviewDate || null,
 };

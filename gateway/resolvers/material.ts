@@ -1,9 +1,7 @@
 // A material, its schedule, and its history.
 import type {
   MaterialResolvers,
-  ReviewPreviewResolvers,
   ReviewResolvers,
-  ScheduleResolvers,
   SnoozeResolvers,
 } from '../../generated/gateway/resolvers.ts';
 import type { Schedule as ScheduleMessage } from '../../generated/scheduling/v1/Schedule.ts';
@@ -99,7 +97,3 @@ export const Snooze: SnoozeResolvers = {
 function toSchedule({ easeFactor, intervalDays, repetitions, nextReviewTime }: ScheduleMessage) {
   return { ef: easeFactor, interval: intervalDays, repetitions, nextReview: toOptionalTime(nextReviewTime) };
 }
-
-/** Completed by `toSchedule`. */
-export const Schedule: ScheduleResolvers = {};
-export const ReviewPreview: ReviewPreviewResolvers = {};

@@ -6,7 +6,7 @@ import { ID_OF } from '../graphql/model.ts';
 import { readConnection } from '../graphql/relay.ts';
 import { findMaterials, findUser } from '../reads/reads.ts';
 import { emailOffUsers, refusedApiKeys } from './attention.ts';
-import { learners, overview } from './learners.ts';
+import { learners } from './learners.ts';
 import { search } from './search.ts';
 
 export const Query: QueryResolvers = {
@@ -33,7 +33,7 @@ export const Query: QueryResolvers = {
 
   search: (_parent, { text }, context) => search(context, text),
 
-  overview: (_parent, _arguments, context) => overview(context),
+  overview: (_parent, _arguments, { clients, budget }) => budget.read(clients.learners.getOverview, {}),
 
   learners: (_parent, request, context) => learners(context, request),
 

@@ -1,5 +1,4 @@
 // Finds users, materials and keys by what support staff have at hand: an ID, the beginning of a key or of an e-mail address.
-import type { SearchHitResolvers } from '../../generated/gateway/resolvers.ts';
 import { hasReason } from '../../services/platform/errors.ts';
 import { isUuid } from '../../services/platform/uuid.ts';
 import type { GatewayContext } from '../graphql/context.ts';
@@ -60,8 +59,3 @@ function nullIfNotFound(error: unknown): null {
   if (hasReason(error, 'NOT_FOUND')) return null;
   throw error;
 }
-
-export const SearchHit: SearchHitResolvers = {
-  apiKey: ({ apiKey }) => apiKey ?? null,
-  material: ({ material }) => material ?? null,
-};

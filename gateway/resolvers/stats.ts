@@ -1,9 +1,5 @@
 // Statistics of a user: one RPC per requested kind.
-import type {
-  HardMaterialResolvers,
-  RetentionCountResolvers,
-  StatsResolvers,
-} from '../../generated/gateway/resolvers.ts';
+import type { StatsResolvers } from '../../generated/gateway/resolvers.ts';
 import { fromIntervalBand, required } from '../graphql/mapper.ts';
 import { type HardMaterialNode, ID_OF } from '../graphql/model.ts';
 import { readConnection } from '../graphql/relay.ts';
@@ -55,11 +51,4 @@ export const Stats: StatsResolvers = {
       );
       return { rows, nextPageToken };
     }),
-};
-
-/** Completed by `Stats.hardestMaterials`. */
-export const HardMaterial: HardMaterialResolvers = {};
-
-export const RetentionCount: RetentionCountResolvers = {
-  retention: ({ retention }) => retention ?? null,
 };

@@ -95,7 +95,4 @@ export const TimelineEvent: TimelineEventResolvers = {
     if (material !== undefined || materialId === undefined) return material ?? null;
     return (await findMaterials(context, userId, [materialId])).get(materialId) ?? null;
   },
-  review: ({ review }) => review ?? null,
-  snooze: ({ snooze }) => snooze ?? null,
-  delivery: ({ delivery }) => delivery ?? null,
 };

@@ -22,8 +22,6 @@ const readMaterials = (context: GatewayContext, page: PageArguments, read: ReadP
 
 export const User: UserResolvers = {
   id: ({ userId }) => userId,
-  firstName: ({ firstName }) => firstName ?? null,
-  lastName: ({ lastName }) => lastName ?? null,
   plan: ({ plan }) => fromPlan(plan),
   createdAt: ({ createTime }) => toTime(createTime),
   updatedAt: ({ updateTime }) => toTime(updateTime),

@@ -1,7 +1,8 @@
 // UUIDs as this system writes them: lower case, with hyphens. PostgreSQL orders them as their texts.
 
-/** The lowest, which no row has. */
+/** The lowest and the highest, which no row has (RFC 9562, sections 5.9 and 5.10). */
 export const NIL_UUID = '00000000-0000-0000-0000-000000000000';
+export const MAX_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 

@@ -39,7 +39,7 @@ const ARE_DELEGATED = `
 /** "srs2" in ASCII: the advisory lock that serializes concurrent runs. */
 const DISTRIBUTION_LOCK = 0x73727332;
 
-export type Distribution = { state: 'no-citus' } | { state: 'distributed'; tables: string[] };
+type Distribution = { state: 'no-citus' } | { state: 'distributed'; tables: string[] };
 
 /**
  * Distributes the remaining tables atomically, and delegates functions; the schema must be migrated. Writes wait until the end.

@@ -5,11 +5,16 @@ import type { Schedule } from './reviews/sm2.ts';
 /** The level of detail of list items. */
 export type View = 'basic' | 'full';
 
-/** @throws INVALID_REQUEST for a number outside the enum, which the proto loader does not refuse. */
-export function fromEnum<M extends string, T>(values: Record<M, T>, message: M, field: string): T {
-  if (!Object.hasOwn(values, message)) throw invalidField(field, 'is not one of its values.');
-  return values[message];
-}
+/**
+ * A function from the messages of the enum `field` of requests to their values. It throws INVALID_REQUEST for a number outside the
+ * enum, which the proto loader does not refuse.
+ */
+export const fromEnum =
+  <M extends string, T>(field: string, values: Record<M, T>) =>
+  (message: M): T => {
+    if (!Object.hasOwn(values, message)) throw invalidField(field, 'is not one of its values.');
+    return values[message];
+  };
 
 /** An integer divided by 100 is the double nearest to the decimal, so 236 becomes 2.36 exactly as printed. */
 export function toScheduleNumbers({ easeFactorHundredths, intervalDays, repetitions }: Schedule) {

@@ -1,8 +1,11 @@
 // Validates fields that all capabilities share, as the proto files document; each error names its field.
 import { invalidField, ServiceError } from '../platform/errors.ts';
+import type { Queryable } from '../platform/postgres/database.ts';
 import { isStorable } from '../platform/text.ts';
 import { requireTimeZone } from '../platform/time-zone.ts';
 import { isUuid } from '../platform/uuid.ts';
+import type { Material } from './materials/material.ts';
+import { findMaterials } from './materials/materials-repository.ts';
 import { spanOf } from './statistics/calendar.ts';
 
 const MAX_MATERIAL_IDS = 100;
@@ -23,6 +26,13 @@ export function materialNotFound(materialId: string): ServiceError {
 export function requireMaterialId(materialId: string): string {
   if (!isUuid(materialId)) throw materialNotFound(materialId);
   return materialId;
+}
+
+/** @throws NOT_FOUND if the user has no such material. */
+export async function requireMaterial(db: Queryable, userId: string, materialId: string): Promise<Material> {
+  const [material] = await findMaterials(db, [{ userId, materialId }]);
+  if (material === undefined) throw materialNotFound(materialId);
+  return material;
 }
 
 /** @throws INVALID_REQUEST for text that PostgreSQL cannot store. */
@@ -47,7 +57,7 @@ export function readMaterialIds(materialIds: readonly string[]): readonly string
   return [...new Set(materialIds)];
 }
 
-/** The list of one material is by revision. @throws INVALID_REQUEST where such a list is to begin at a time. */
+/** @throws INVALID_REQUEST for a start by time: the list of one material is in the order of revisions. */
 export function refuseStart(request: { beforeTime: unknown; beforeId: string }): void {
   if (request.beforeTime === null && request.beforeId === '') return;
   throw invalidField('before_id', 'must be absent where material_id is given.');

@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { invalidField, ServiceError } from '../../services/platform/errors.ts';
+import { NO_TELEMETRY } from '../../services/platform/observability/telemetry.ts';
 import { OPERATOR, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 
@@ -356,6 +357,24 @@ describe('the time that a refusal takes grows with its text and no faster', () =
       expect(taken / ordinary, query.slice(0, 50)).toBeLessThan(15);
     }
   });
+});
+
+test('a value of a service that the schema does not have is our fault, in the metrics too', async () => {
+  await system.createUser();
+  const outcomes: object[] = [];
+  const time = (name: string) => (labels: object) => {
+    if (name === 'srs_graphql_operation_duration_seconds') outcomes.push(labels);
+  };
+  const metrics = { ...NO_TELEMETRY.metrics, isOn: true, time };
+  const withoutPlan = async (_rpc: string, make: () => unknown) => {
+    const { users } = (await make()) as { users: object[] };
+    return { users: users.map((user) => ({ ...user, plan: 'PLAN_UNSPECIFIED' })), nextPageToken: '' };
+  };
+  const odd = await startTestGateway(system, undefined, withoutPlan, { ...NO_TELEMETRY, metrics });
+  const { errors } = await odd.query('{ users(first: 1) { nodes { plan } } }');
+  await odd.stop();
+  expect(errors?.map(({ extensions }) => extensions)).toEqual([{ code: 'INTERNAL_ERROR' }]);
+  expect(outcomes).toEqual([{ type: 'query', outcome: 'failed' }]);
 });
 
 test('bytes that are not HTTP are refused in the shape of GraphQL', async () => {

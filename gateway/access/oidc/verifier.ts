@@ -1,5 +1,5 @@
 // Turns a person's token from the OpenID provider into an identity: name and role.
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
 import { ServiceError } from '../../../services/platform/errors.ts';
@@ -53,9 +53,9 @@ export function createOidcVerifier(
   };
   return {
     async identify(token) {
-      const hash = createHash('sha256').update(token).digest('base64');
+      const digest = hash('sha256', token, 'base64');
       const required = { ...options, requiredClaims: ['sub', 'iat', 'exp'] };
-      const claims = await jwtVerify(token, provider.keysFor(people.has(hash)), required).then(
+      const claims = await jwtVerify(token, provider.keysFor(people.has(digest)), required).then(
         ({ payload }) => payload,
         (error: unknown) => {
           throw error instanceof ServiceError ? error : unauthorized(error);
@@ -70,7 +70,7 @@ export function createOidcVerifier(
           message: `Your account has no role here. Ask for viewer or operator in the claim ${roleClaim}.`,
         });
       }
-      people.set(hash, true);
+      people.set(digest, true);
       return { name: nameOf(claims), role };
     },
     async endSession(logoutToken) {

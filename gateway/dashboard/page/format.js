@@ -29,11 +29,8 @@ export const bandName = (band) => BANDS[band] ?? band;
 export const shortBandName = (band) => bandName(band).replace(' days', '\u00a0d');
 
 /** @param {string} date YYYY-MM-DD @param {Intl.DateTimeFormatOptions} [options] */
-export function day(date, options = { day: 'numeric', month: 'short' }) {
-  return new Intl.DateTimeFormat('en-GB', { ...options, timeZone: 'UTC' }).format(
-    new Date(`${date}T00:00:00Z`),
-  );
-}
+export const day = (date, options = { day: 'numeric', month: 'short' }) =>
+  shown(Date.parse(`${date}T00:00:00Z`), 'UTC', options);
 /** @param {string} date YYYY-MM-DD */
 export const longDay = (date) =>
   day(date, { weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' });
@@ -43,26 +40,19 @@ export const nextDay = (date, days) =>
   new Date(Date.parse(`${date}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10);
 
 /** @param {string} time @param {string} timeZone */
-export const timeOfDay = (time, timeZone) =>
-  new Intl.DateTimeFormat('en-GB', { timeStyle: 'short', timeZone: knownZone(timeZone) }).format(
-    new Date(time),
-  );
+export const timeOfDay = (time, timeZone) => shown(Date.parse(time), timeZone, { timeStyle: 'short' });
 
 /** @param {string | null} time @param {string} timeZone */
-export function instant(time, timeZone) {
-  if (time === null) return '–';
-  const options = { dateStyle: /** @type {const} */ ('medium'), timeStyle: /** @type {const} */ ('short') };
-  return new Intl.DateTimeFormat('en-GB', { ...options, timeZone: knownZone(timeZone) }).format(
-    new Date(time),
-  );
-}
+export const instant = (time, timeZone) =>
+  time === null ? '–' : shown(Date.parse(time), timeZone, { dateStyle: 'medium', timeStyle: 'short' });
 
 /** The day of an instant, for an axis. @param {number} timeMs @param {string} timeZone */
 export const shortDay = (timeMs, timeZone) =>
-  new Intl.DateTimeFormat('en-GB', {
-    ...{ day: 'numeric', month: 'short', year: '2-digit' },
-    timeZone: knownZone(timeZone),
-  }).format(timeMs);
+  shown(timeMs, timeZone, { day: 'numeric', month: 'short', year: '2-digit' });
+
+/** @param {number} timeMs @param {string} timeZone @param {Intl.DateTimeFormatOptions} options */
+const shown = (timeMs, timeZone, options) =>
+  new Intl.DateTimeFormat('en-GB', { ...options, timeZone: knownZone(timeZone) }).format(timeMs);
 
 /** Relative to now, such as "in 15 days" or "3 hours ago". @param {string} time */
 export function distance(time, now = Date.now()) {
@@ -86,7 +76,7 @@ export function instantOf(local, timeZone) {
 }
 
 /** The local time in a zone, in the format of a datetime-local input. @param {number} timeMs @param {string} timeZone */
-export function localTime(timeMs, timeZone) {
+function localTime(timeMs, timeZone) {
   return new Date(timeMs + offsetMs(timeMs, timeZone)).toISOString().slice(0, 16);
 }
 

@@ -104,23 +104,27 @@ export function skeleton() {
 /**
  * A table that on a narrow screen scrolls, or stacks the cells of each row.
  * @param {string} name The accessible name.
- * @param {readonly string[]} columns
+ * @param {readonly string[]} data The columns of `rows`.
  * @param {readonly (readonly Child[])[]} rows
  * @param {'scrolls' | 'stacks'} whenNarrow
+ * @param {readonly Child[] | false} actions What can be done with each row, in a last column; false for no such column.
  */
-export function table(name, columns, rows, whenNarrow = 'scrolls') {
+export function table(name, data, rows, whenNarrow = 'scrolls', actions = false) {
+  const columns = actions ? [...data, 'Actions'] : data;
   // Stacked rows lose their table semantics, so set the roles explicitly.
   const head = h(
     'tr',
     { role: 'row' },
     columns.map((column) => h('th', { scope: 'col', role: 'columnheader' }, column)),
   );
-  const body = rows.map(([first, ...others]) =>
+  const body = rows.map(([first, ...others], row) =>
     h(
       'tr',
       { role: 'row' },
       h('th', { scope: 'row', role: 'rowheader' }, first),
-      others.map((cell, index) => h('td', { role: 'cell', 'data-column': columns[index + 1] }, cell)),
+      [...others, ...(actions ? [actions[row]] : [])].map((cell, index) =>
+        h('td', { role: 'cell', 'data-column': columns[index + 1] }, cell),
+      ),
     ),
   );
   return h(

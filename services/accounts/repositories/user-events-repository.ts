@@ -1,6 +1,7 @@
 // The SQL of events of users: written, listed, forgotten.
 import type { TimePage } from '../../platform/page-token.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
+import { MAX_UUID } from '../../platform/uuid.ts';
 import type { UserEvent } from '../user-event.ts';
 
 /** @throws pg's foreign key violation if there is no such user. */
@@ -46,7 +47,7 @@ export function listUserEvents(
       userId,
       limit,
       after?.time ?? 'infinity',
-      after?.id ?? 'ffffffff-ffff-ffff-ffff-ffffffffffff',
+      after?.id ?? MAX_UUID,
       filter.ofKeys,
       filter.ofPersons,
       filter.excludedActions,

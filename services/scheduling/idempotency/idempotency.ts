@@ -1,5 +1,5 @@
 // Idempotency: executes a write at most once per request_id, with its record stored in the same transaction.
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { invalidField } from '../../platform/errors.ts';
 import type { Database, Queryable } from '../../platform/postgres/database.ts';
 import {
@@ -59,5 +59,5 @@ function canonical(fields: NamedFields): object {
 }
 
 function digest(fields: object): Buffer {
-  return createHash('sha256').update(JSON.stringify(fields)).digest();
+  return hash('sha256', JSON.stringify(fields), 'buffer');
 }

@@ -1,11 +1,14 @@
 // The rpcs of scheduling.v1.LearnerService.
 import type { LearnerInput } from '../../../generated/scheduling/v1/Learner.ts';
+import type { LearnerFilter as LearnerFilterMessage } from '../../../generated/scheduling/v1/LearnerFilter.ts';
+import type { LearnerOrder as LearnerOrderMessage } from '../../../generated/scheduling/v1/LearnerOrder.ts';
 import type { LearnerServiceHandlers } from '../../../generated/scheduling/v1/LearnerService.ts';
-import { invalidField, ServiceError } from '../../platform/errors.ts';
+import { ServiceError } from '../../platform/errors.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import { decodePageToken, readPageSize, toPage } from '../../platform/page-token.ts';
 import { toTimestamp } from '../../platform/protobuf/timestamps.ts';
 import type { HandlerDependencies } from '../dependencies.ts';
+import { fromEnum } from '../mapper.ts';
 import {
   type Learner,
   type LearnerFilter,
@@ -16,18 +19,18 @@ import {
 import { startOf, utcDay } from './overview.ts';
 import { readOverview } from './recount-repository.ts';
 
-const ORDERS: Readonly<Record<string, LearnerOrder>> = {
+const fromOrder = fromEnum<LearnerOrderMessage, LearnerOrder>('order', {
   LEARNER_ORDER_UNSPECIFIED: 'due',
   LEARNER_ORDER_DUE: 'due',
   LEARNER_ORDER_REVIEWS: 'reviews',
   LEARNER_ORDER_RETENTION: 'retention',
   LEARNER_ORDER_LAST_REVIEW: 'lastReview',
-};
-const FILTERS: Readonly<Record<string, LearnerFilter>> = {
+});
+const fromFilter = fromEnum<LearnerFilterMessage, LearnerFilter>('filter', {
   LEARNER_FILTER_UNSPECIFIED: 'all',
   LEARNER_FILTER_BACKLOG_GROWING: 'backlogGrowing',
   LEARNER_FILTER_STREAK_BROKEN: 'streakBroken',
-};
+});
 
 export function createLearnerHandlers({
   database,
@@ -49,10 +52,8 @@ export function createLearnerHandlers({
     },
 
     async ListLearners(request) {
-      const order = ORDERS[request.order];
-      if (order === undefined) throw invalidField('order', 'is not a LearnerOrder.');
-      const filter = FILTERS[request.filter];
-      if (filter === undefined) throw invalidField('filter', 'is not a LearnerFilter.');
+      const order = fromOrder(request.order);
+      const filter = fromFilter(request.filter);
       const pageSize = readPageSize(request.pageSize);
       const list = ['ListLearners', order, filter];
       const position = decodePageToken(request.pageToken, list, ['count']);

@@ -1,6 +1,6 @@
 // The SQL of the list of learners, as they were last counted.
 import type { Queryable } from '../../platform/postgres/database.ts';
-import { NIL_UUID } from '../../platform/uuid.ts';
+import { MAX_UUID, NIL_UUID } from '../../platform/uuid.ts';
 
 export type Learner = {
   userId: string;
@@ -46,12 +46,12 @@ const COLUMNS = `l.user_id AS "userId", l.reviews_week AS "reviewsWeek", l.revie
 
 /** Before the first row of an order, by whether it is descending. */
 const START = {
-  true: [2_147_483_647, 'ffffffff-ffff-ffff-ffff-ffffffffffff'],
+  true: [2_147_483_647, MAX_UUID],
   false: [-1, NIL_UUID],
 };
 
 /** The start of a page: after the learner with this value of the order's key. */
-export type LearnerPosition = { value: number; userId: string };
+type LearnerPosition = { value: number; userId: string };
 
 /** The value by which a learner is ordered. */
 export function valueIn(order: LearnerOrder, learner: Learner): number {

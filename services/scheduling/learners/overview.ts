@@ -4,7 +4,7 @@
 export type DayCounts = { learners: number; reviews: number; recalled: number };
 
 /** A UTC day of all learners. `due`: at the last count of that day; null where there was none. */
-export type DayTotals = DayCounts & { date: string; due: number | null };
+type DayTotals = DayCounts & { date: string; due: number | null };
 
 /** Learners by what they did in the windows that end with today, and in those of the same length before. */
 export type LearnerTotals = {

@@ -35,7 +35,7 @@ import {
   type SortedRequest,
 } from './sorted-materials-repository.ts';
 
-type MaterialListHandlers = Pick<
+export type MaterialListHandlers = Pick<
   AsyncHandlers<MaterialServiceHandlers>,
   'CountMaterials' | 'ListMaterials' | 'ListDueMaterials' | 'BatchListMaterials' | 'BatchListDueMaterials'
 >;

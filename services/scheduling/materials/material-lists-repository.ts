@@ -1,6 +1,6 @@
 // The SQL of material lists, newest and due, for one user or a batch of users.
 import type { Queryable } from '../../platform/postgres/database.ts';
-import { NIL_UUID } from '../../platform/uuid.ts';
+import { MAX_UUID, NIL_UUID } from '../../platform/uuid.ts';
 import { requestRows } from '../batches/request-rows-sql.ts';
 import type { MaterialType } from './material.ts';
 import {
@@ -125,7 +125,7 @@ export async function listMaterials(
   const asked = requests.map(({ after, ...request }) => ({
     ...request,
     afterTime: after?.createTime ?? 'infinity',
-    afterId: after?.materialId ?? 'ffffffff-ffff-ffff-ffff-ffffffffffff',
+    afterId: after?.materialId ?? MAX_UUID,
     type: filter.type,
     now: filter.now,
   }));

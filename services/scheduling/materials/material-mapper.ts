@@ -11,13 +11,14 @@ import type { Material, MaterialType } from './material.ts';
 import type { MaterialFilter } from './material-lists-repository.ts';
 import type { MaterialSort } from './sorted-materials-repository.ts';
 
-const TYPE_OF_MESSAGE: Record<MaterialTypeMessage, MaterialType | undefined> = {
+/** undefined if absent. */
+export const fromMaterialType = fromEnum<MaterialTypeMessage, MaterialType | undefined>('type', {
   MATERIAL_TYPE_UNSPECIFIED: undefined,
   MATERIAL_TYPE_SIMPLE: 'simple',
   MATERIAL_TYPE_MATERIAL: 'material',
   MATERIAL_TYPE_FLASHCARD: 'flashcard',
   MATERIAL_TYPE_CARD: 'card',
-};
+});
 
 const MESSAGE_OF_TYPE: Record<MaterialType, MaterialTypeMessage> = {
   simple: 'MATERIAL_TYPE_SIMPLE',
@@ -26,47 +27,33 @@ const MESSAGE_OF_TYPE: Record<MaterialType, MaterialTypeMessage> = {
   card: 'MATERIAL_TYPE_CARD',
 };
 
-const STATE_OF_MESSAGE: Record<MaterialStateMessage, MaterialFilter['state']> = {
+export const fromMaterialState = fromEnum<MaterialStateMessage, MaterialFilter['state']>('state', {
   MATERIAL_STATE_UNSPECIFIED: 'active',
   MATERIAL_STATE_ACTIVE: 'active',
   MATERIAL_STATE_ARCHIVED: 'archived',
   MATERIAL_STATE_ANY: 'any',
-};
+});
 
-const IS_DUE_OF_MESSAGE: Record<DueStateMessage, boolean | undefined> = {
+/** undefined: no filter. */
+export const fromDueState = fromEnum<DueStateMessage, boolean | undefined>('due', {
   DUE_STATE_UNSPECIFIED: undefined,
   DUE_STATE_DUE: true,
   DUE_STATE_NOT_DUE: false,
-};
+});
 
-const ORDER_OF_MESSAGE: Record<MaterialOrderMessage, MaterialSort | 'newest'> = {
+export const fromMaterialOrder = fromEnum<MaterialOrderMessage, MaterialSort | 'newest'>('order', {
   MATERIAL_ORDER_UNSPECIFIED: 'newest',
   MATERIAL_ORDER_NEWEST: 'newest',
   MATERIAL_ORDER_NEXT_REVIEW: 'nextReview',
   MATERIAL_ORDER_LAST_REVIEW: 'lastReview',
   MATERIAL_ORDER_EASE: 'ease',
-};
+});
 
-const MATERIAL_VIEW_OF_MESSAGE: Record<MaterialViewMessage, View> = {
+export const fromMaterialView = fromEnum<MaterialViewMessage, View>('view', {
   MATERIAL_VIEW_UNSPECIFIED: 'full',
   MATERIAL_VIEW_BASIC: 'basic',
   MATERIAL_VIEW_FULL: 'full',
-};
-
-/** undefined if absent. */
-export const fromMaterialType = (message: MaterialTypeMessage) => fromEnum(TYPE_OF_MESSAGE, message, 'type');
-
-export const fromMaterialState = (message: MaterialStateMessage) =>
-  fromEnum(STATE_OF_MESSAGE, message, 'state');
-
-/** undefined: no filter. */
-export const fromDueState = (message: DueStateMessage) => fromEnum(IS_DUE_OF_MESSAGE, message, 'due');
-
-export const fromMaterialOrder = (message: MaterialOrderMessage) =>
-  fromEnum(ORDER_OF_MESSAGE, message, 'order');
-
-export const fromMaterialView = (message: MaterialViewMessage) =>
-  fromEnum(MATERIAL_VIEW_OF_MESSAGE, message, 'view');
+});
 
 export function toMaterialMessage(material: Material): MaterialInput {
   const message: MaterialInput = {

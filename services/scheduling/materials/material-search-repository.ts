@@ -1,6 +1,6 @@
 // The SQL of search: substring matches in title, content or source URL.
 import type { Queryable } from '../../platform/postgres/database.ts';
-import { NIL_UUID } from '../../platform/uuid.ts';
+import { MAX_UUID, NIL_UUID } from '../../platform/uuid.ts';
 import {
   filterConditions,
   kindOf,
@@ -12,7 +12,7 @@ import { type ListedRow, materialColumnsWithTextsUpTo } from './material-row.ts'
 export type MatchPosition = NewestPosition & { inTitle: boolean };
 type MatchRow = ListedRow & { in_title: boolean };
 
-const FIRST = { createTime: 'infinity', materialId: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
+const FIRST = { createTime: 'infinity', materialId: MAX_UUID };
 const LAST = { createTime: '-infinity', materialId: NIL_UUID };
 
 /**

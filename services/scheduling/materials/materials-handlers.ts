@@ -11,27 +11,25 @@ import {
   materialNotFound,
   readMaterialIds,
   readRequestId,
+  requireMaterial,
   requireMaterialId,
   requireUserId,
 } from '../requests.ts';
 import { INITIAL_SCHEDULE } from '../reviews/sm2.ts';
 import type { Material } from './material.ts';
+import type { MaterialListHandlers } from './material-lists-handlers.ts';
 import { fromMaterialType, fromMaterialView, toMaterialMessage } from './material-mapper.ts';
 import { readContent, readNewText, readSourceUrl, requireTitle } from './material-requests.ts';
 import {
   deleteMaterial,
   findMaterialOwner,
-  findMaterials,
   findMaterialsOfUser,
   insertMaterial,
   lockMaterials,
   updateMaterial,
 } from './materials-repository.ts';
 
-type SingleMaterialHandlers = Omit<
-  AsyncHandlers<MaterialServiceHandlers>,
-  'CountMaterials' | 'ListMaterials' | 'ListDueMaterials' | 'BatchListMaterials' | 'BatchListDueMaterials'
->;
+type SingleMaterialHandlers = Omit<AsyncHandlers<MaterialServiceHandlers>, keyof MaterialListHandlers>;
 type WriteRequest = { userId: string; materialId: string; requestId: string };
 
 export function createMaterialHandlers(dependencies: HandlerDependencies): SingleMaterialHandlers {
@@ -102,9 +100,7 @@ export function createMaterialHandlers(dependencies: HandlerDependencies): Singl
     async GetMaterial(request) {
       const userId = requireUserId(request.userId);
       const materialId = requireMaterialId(request.materialId);
-      const [material] = await findMaterials(database, [{ userId, materialId }]);
-      if (material === undefined) throw materialNotFound(request.materialId);
-      return { material: toMaterialMessage(material) };
+      return { material: toMaterialMessage(await requireMaterial(database, userId, materialId)) };
     },
 
     async FindMaterialOwner(request) {

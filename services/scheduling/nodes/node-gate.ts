@@ -18,8 +18,8 @@ const ALL_NODES = -1;
 export const NO_GATE: NodeGate = (_, work) => work();
 
 /**
- * Requests at once per node, of 16 connections to the coordinator or 8 to the node. A node that hangs keeps a connection up to 10 s
- * for each that fails: so at most four, two that follow before the third failure, and one every two seconds.
+ * Requests at once per node, of 16 connections to the coordinator or 8 to the node. A request that fails because the node hangs
+ * keeps its connection for up to 10 s: these four, two more before the third failure, then one every two seconds.
  */
 const SHARE = 4;
 /** The connect time-out of the pool. */

@@ -16,12 +16,11 @@ import { isUuid, NIL_UUID } from '../../platform/uuid.ts';
 import { acrossUsers, type Distribution } from '../batches/across-users.ts';
 import { answerBatch } from '../batches/answer-batch.ts';
 import type { HandlerDependencies } from '../dependencies.ts';
-import { findMaterials } from '../materials/materials-repository.ts';
 import {
-  materialNotFound,
   readDay,
   readMaterialIds,
   refuseStart,
+  requireMaterial,
   requireMaterialId,
   requireUserId,
 } from '../requests.ts';
@@ -37,12 +36,11 @@ import { fromReviewView, toReviewMessage } from './review-mapper.ts';
 
 const byRevision = ({ revision, reviewId }: ReviewSummary): Position => ({ keys: [revision], id: reviewId });
 
-/** Beyond so many rows a request is read by itself: what is large must not hold up what is asked for beside it. */
+/** A request for more rows is read alone, so that it does not delay the others of its batch. */
 const MAX_ROWS_TOGETHER = 1000;
 
 type Asked = { rows: MaterialsRequest; ids: readonly string[]; pageSize: number; view: 'basic' | 'full' };
 
-/** `isDistributed`: the users' rows lie on different nodes, so that no one statement may read those of several. */
 export function createReviewHistoryHandlers(
   dependencies: HandlerDependencies & Distribution,
 ): Pick<
@@ -143,10 +141,7 @@ async function listOfMaterial(
   const beforeRevision = decodePageToken(request.pageToken, bound, ['count'])?.keys[0] ?? ANY_REVISION;
   const asked = { userId, materialIds: [materialId], maxRows: pageSize + 1, beforeRevision };
   const [rows = []] = await listReviewsOfMaterials(database, [asked]);
-  if (rows.length === 0) {
-    const [material] = await findMaterials(database, [{ userId, materialId }]);
-    if (material === undefined) throw materialNotFound(materialId);
-  }
+  if (rows.length === 0) await requireMaterial(database, userId, materialId);
   const { page, nextPageToken } = toPage(rows, pageSize, bound, byRevision);
   return { reviews: page.map(toReviewMessage), nextPageToken };
 }

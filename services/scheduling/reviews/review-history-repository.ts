@@ -1,6 +1,6 @@
 // The SQL of the review history: all reviews of a user, or the latest reviews of given materials.
 import type { Queryable } from '../../platform/postgres/database.ts';
-import { NIL_UUID } from '../../platform/uuid.ts';
+import { MAX_UUID, NIL_UUID } from '../../platform/uuid.ts';
 import { requestRows } from '../batches/request-rows-sql.ts';
 import type { Review, ReviewSummary } from './review.ts';
 import {
@@ -19,10 +19,10 @@ export type MaterialsRequest = {
   maxRows: number;
   beforeRevision: number;
 };
-/** Of no review: all are below it. */
+/** Above the revision of every review. */
 export const ANY_REVISION = 2_147_483_647;
 
-export type ReviewPosition = { reviewTime: Date; reviewId: string };
+type ReviewPosition = { reviewTime: Date; reviewId: string };
 
 type Order = 'latest first' | 'oldest first';
 
@@ -35,7 +35,7 @@ const list = (comparison: '<' | '>', direction: 'ASC' | 'DESC') => `
 const LISTS = {
   'latest first': {
     statement: { name: 'list-reviews', text: list('<', 'DESC') },
-    start: { reviewTime: 'infinity', reviewId: 'ffffffff-ffff-ffff-ffff-ffffffffffff' },
+    start: { reviewTime: 'infinity', reviewId: MAX_UUID },
   },
   'oldest first': {
     statement: { name: 'list-reviews-oldest-first', text: list('>', 'ASC') },
@@ -92,7 +92,7 @@ export async function listReviewsOfMaterials(
   return rowsOf.map((rows) => rows.map(toReview));
 }
 
-/** The same, of each review only that it was made: two fifths of what there is to read and send. */
+/** The same without schedules and request IDs: two fifths of the bytes. */
 export async function listReviewSummariesOfMaterials(
   db: Queryable,
   requests: readonly MaterialsRequest[],

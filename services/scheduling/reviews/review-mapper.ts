@@ -6,14 +6,11 @@ import { toOptionalTimestamp, toTimestamp } from '../../platform/protobuf/timest
 import { fromEnum, toScheduleNumbers, type View } from '../mapper.ts';
 import type { Review, ReviewSummary, ScheduleAt } from './review.ts';
 
-const REVIEW_VIEW_OF_MESSAGE: Record<ReviewViewMessage, View> = {
+export const fromReviewView = fromEnum<ReviewViewMessage, View>('view', {
   REVIEW_VIEW_UNSPECIFIED: 'full',
   REVIEW_VIEW_BASIC: 'basic',
   REVIEW_VIEW_FULL: 'full',
-};
-
-export const fromReviewView = (message: ReviewViewMessage) =>
-  fromEnum(REVIEW_VIEW_OF_MESSAGE, message, 'view');
+});
 
 export function toScheduleMessage(schedule: ScheduleAt): ScheduleInput {
   return { ...toScheduleNumbers(schedule), nextReviewTime: toOptionalTimestamp(schedule.nextReviewTime) };

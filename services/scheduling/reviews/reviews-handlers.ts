@@ -13,7 +13,13 @@ import { executeIdempotently } from '../idempotency/idempotency.ts';
 import type { Material } from '../materials/material.ts';
 import { toMaterialMessage } from '../materials/material-mapper.ts';
 import { findMaterials, lockMaterials } from '../materials/materials-repository.ts';
-import { materialNotFound, readRequestId, requireMaterialId, requireUserId } from '../requests.ts';
+import {
+  materialNotFound,
+  readRequestId,
+  requireMaterial,
+  requireMaterialId,
+  requireUserId,
+} from '../requests.ts';
 import { type Review, reviewMaterial } from './review.ts';
 import { createReviewHistoryHandlers } from './review-history-handlers.ts';
 import { toReviewMessage, toScheduleMessage } from './review-mapper.ts';
@@ -70,8 +76,7 @@ export function createReviewHandlers(
     async PreviewReview(request) {
       const userId = requireUserId(request.userId);
       const materialId = requireMaterialId(request.materialId);
-      const [material] = await findMaterials(database, [{ userId, materialId }]);
-      if (material === undefined) throw materialNotFound(materialId);
+      const material = await requireMaterial(database, userId, materialId);
       const reviewTime = now();
       const preview = (quality: Quality) => ({
         quality,

@@ -4,7 +4,7 @@ import { requestRows } from '../batches/request-rows-sql.ts';
 import type { Review } from './review.ts';
 
 /** With the W3C trace that it belongs to, if any. */
-export type ReviewOfUser = { userId: string; review: Review; traceparent: string | undefined };
+type ReviewOfUser = { userId: string; review: Review; traceparent: string | undefined };
 
 /** The parameters of scheduling.apply_review, in its order. */
 const TYPES = {

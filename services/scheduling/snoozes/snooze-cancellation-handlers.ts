@@ -38,13 +38,12 @@ async function putBack(
   if (snooze.snoozeUntilTime <= cancelTime) return [];
   const revisionOf = new Map(locked.map(({ materialId, revision }) => [materialId, revision]));
   const waiting = await listCancellable(transaction, userId, snoozeId);
-  const [first, ...others] = waiting.map(({ materialId, beforeNextReviewTime }) => ({
-    materialId,
-    nextReviewTime: beforeNextReviewTime,
-    revision: (revisionOf.get(materialId) ?? 0) + 1,
+  if (waiting.length === 0) return [];
+  const returned = waiting.map((material) => ({
+    ...material,
+    revision: (revisionOf.get(material.materialId) ?? 0) + 1,
   }));
-  if (first === undefined) return [];
-  await cancelSnooze(transaction, { userId, snoozeId, cancelTime }, [first, ...others]);
+  await cancelSnooze(transaction, { userId, snoozeId, cancelTime }, returned);
   return waiting.map(({ materialId }) => materialId);
 }
 

@@ -3,12 +3,13 @@ import type { Queryable } from '../../platform/postgres/database.ts';
 import { IS_CANCELLABLE } from './snooze-sql.ts';
 
 const FIND = `
-  SELECT s.snooze_until_time, ARRAY(
-    SELECT p.material_id FROM scheduling.snoozed_materials p WHERE p.user_id = $1 AND p.snooze_id = $2) AS material_ids
+  SELECT s.snooze_until_time AS "snoozeUntilTime", ARRAY(
+    SELECT p.material_id FROM scheduling.snoozed_materials p WHERE p.user_id = $1 AND p.snooze_id = $2) AS "materialIds"
   FROM scheduling.snoozes s WHERE s.user_id = $1 AND s.snooze_id = $2`;
 
 const LIST_CANCELLABLE = `
-  SELECT p.material_id, p.before_next_review_time FROM scheduling.snoozed_materials p
+  SELECT p.material_id AS "materialId", p.before_next_review_time AS "nextReviewTime"
+  FROM scheduling.snoozed_materials p
   WHERE p.user_id = $1 AND p.snooze_id = $2 AND ${IS_CANCELLABLE}
   ORDER BY p.position`;
 
@@ -29,43 +30,38 @@ const CANCEL = `
 /** The learner has to be counted again; one mark is enough. */
 const MARK = `INSERT INTO scheduling.changed_learners (user_id, material_id, revision) VALUES ($1, $2, $3)`;
 
+type FoundSnooze = { snoozeUntilTime: Date; materialIds: string[] };
+
 /** undefined if the user has no such snooze. */
 export async function findSnooze(
   db: Queryable,
   userId: string,
   snoozeId: string,
-): Promise<{ snoozeUntilTime: Date; materialIds: string[] } | undefined> {
-  const [row] = await db.query<{ snooze_until_time: Date; material_ids: string[] }>({
-    text: FIND,
-    values: [userId, snoozeId],
-  });
-  return row && { snoozeUntilTime: row.snooze_until_time, materialIds: row.material_ids };
+): Promise<FoundSnooze | undefined> {
+  const [snooze] = await db.query<FoundSnooze>({ text: FIND, values: [userId, snoozeId] });
+  return snooze;
 }
 
-/** The materials of a snooze that were neither reviewed nor snoozed since, with the time that each had before. */
+/** A material of a snooze, and the time that it had before. */
+type WaitingMaterial = { materialId: string; nextReviewTime: Date | null };
+
+/** The materials of a snooze that were neither reviewed nor snoozed since. */
 export async function listCancellable(
   transaction: Queryable,
   userId: string,
   snoozeId: string,
-): Promise<{ materialId: string; beforeNextReviewTime: Date | null }[]> {
-  const rows = await transaction.query<{ material_id: string; before_next_review_time: Date | null }>({
-    text: LIST_CANCELLABLE,
-    values: [userId, snoozeId],
-  });
-  return rows.map((row) => ({
-    materialId: row.material_id,
-    beforeNextReviewTime: row.before_next_review_time,
-  }));
+): Promise<WaitingMaterial[]> {
+  return transaction.query<WaitingMaterial>({ text: LIST_CANCELLABLE, values: [userId, snoozeId] });
 }
 
-/** The effect of a cancellation on one material; `revision` is the material's after it. */
-export type ReturnedMaterial = { materialId: string; nextReviewTime: Date | null; revision: number };
+/** `revision` is the material's after the cancellation. */
+type ReturnedMaterial = WaitingMaterial & { revision: number };
 
 /** Gives locked materials of a snooze back their times, at least one. */
 export async function cancelSnooze(
   transaction: Queryable,
   { userId, snoozeId, cancelTime }: { userId: string; snoozeId: string; cancelTime: Date },
-  materials: readonly [ReturnedMaterial, ...ReturnedMaterial[]],
+  materials: readonly ReturnedMaterial[],
 ): Promise<void> {
   const materialIds = materials.map(({ materialId }) => materialId);
   const times = materials.map(({ nextReviewTime }) => nextReviewTime);

@@ -10,8 +10,7 @@ import {
   toPage,
 } from '../../platform/page-token.ts';
 import type { HandlerDependencies } from '../dependencies.ts';
-import { findMaterials } from '../materials/materials-repository.ts';
-import { materialNotFound, refuseStart, requireMaterialId, requireUserId } from '../requests.ts';
+import { refuseStart, requireMaterial, requireMaterialId, requireUserId } from '../requests.ts';
 import { listSnoozes, listSnoozesOfMaterial } from './snooze-lists-repository.ts';
 import { toSnoozeMessage } from './snooze-mapper.ts';
 
@@ -56,10 +55,7 @@ async function listOfMaterial(
     beforeRevision,
     now: now(),
   });
-  if (rows.length === 0) {
-    const [material] = await findMaterials(database, [{ userId, materialId }]);
-    if (material === undefined) throw materialNotFound(materialId);
-  }
+  if (rows.length === 0) await requireMaterial(database, userId, materialId);
   const { page, nextPageToken } = toPage(rows, pageSize, bound, ({ revision, snoozeId }) => ({
     keys: [revision],
     id: snoozeId,

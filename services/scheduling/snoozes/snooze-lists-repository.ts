@@ -1,6 +1,6 @@
 // The SQL of snooze lists, each snooze with its materials in the order of the request.
 import type { Queryable } from '../../platform/postgres/database.ts';
-import { NIL_UUID } from '../../platform/uuid.ts';
+import { MAX_UUID, NIL_UUID } from '../../platform/uuid.ts';
 import { IS_CANCELLABLE } from './snooze-sql.ts';
 import type { Snooze } from './snoozes-repository.ts';
 
@@ -12,28 +12,17 @@ export type ListedSnooze = Snooze & {
   /** How many of the materials still wait because of it. */
   cancellableMaterials: number;
 };
-export type SnoozePosition = { createTime: Date; snoozeId: string };
-
-type SnoozeRow = {
-  snooze_id: string;
-  snooze_until_time: Date;
-  reason: string;
-  create_time: Date;
-  material_ids: string[];
-  revision: number;
-  actor: string | null;
-  x_request_id: string | null;
-  cancel_time: Date | null;
-  cancellable: number;
-};
+type SnoozePosition = { createTime: Date; snoozeId: string };
 
 /** $5 is now. */
-const COLUMNS = `s.snooze_id, s.snooze_until_time, s.reason, s.create_time, s.actor, s.x_request_id, s.cancel_time,
+const COLUMNS = `s.snooze_id AS "snoozeId", s.snooze_until_time AS "snoozeUntilTime", s.reason,
+  s.create_time AS "createTime", coalesce(s.actor, '') AS actor, coalesce(s.x_request_id, '') AS "requestId",
+  s.cancel_time AS "cancelTime",
   CASE WHEN s.snooze_until_time <= $5 THEN 0 ELSE (
     SELECT count(*) FROM scheduling.snoozed_materials p
-    WHERE p.user_id = $1 AND p.snooze_id = s.snooze_id AND ${IS_CANCELLABLE}) END AS cancellable,
+    WHERE p.user_id = $1 AND p.snooze_id = s.snooze_id AND ${IS_CANCELLABLE}) END AS "cancellableMaterials",
   ARRAY(SELECT p.material_id FROM scheduling.snoozed_materials p
-        WHERE p.user_id = $1 AND p.snooze_id = s.snooze_id ORDER BY p.position) AS material_ids`;
+        WHERE p.user_id = $1 AND p.snooze_id = s.snooze_id ORDER BY p.position) AS "materialIds"`;
 
 type Order = 'latest first' | 'oldest first';
 
@@ -46,7 +35,7 @@ const list = (comparison: '<' | '>', direction: 'ASC' | 'DESC') => `
 const LISTS = {
   'latest first': {
     statement: { name: 'list-snoozes', text: list('<', 'DESC') },
-    start: { createTime: 'infinity', snoozeId: 'ffffffff-ffff-ffff-ffff-ffffffffffff' },
+    start: { createTime: 'infinity', snoozeId: MAX_UUID },
   },
   'oldest first': {
     statement: { name: 'list-snoozes-oldest-first', text: list('>', 'ASC') },
@@ -73,9 +62,7 @@ export async function listSnoozes(
   const { limit, after, order, now } = page;
   const { statement, start } = LISTS[order];
   const { createTime, snoozeId } = after ?? start;
-  const values = [userId, limit, createTime, snoozeId, now];
-  const rows = await db.query<SnoozeRow>({ ...statement, values });
-  return rows.map(toSnooze);
+  return db.query<ListedSnooze>({ ...statement, values: [userId, limit, createTime, snoozeId, now] });
 }
 
 /** The snoozes of one material, latest first, that made revisions below `beforeRevision`. */
@@ -86,26 +73,9 @@ export async function listSnoozesOfMaterial(
   page: { limit: number; beforeRevision: number | undefined; now: Date },
 ): Promise<ListedSnooze[]> {
   const { limit, beforeRevision = MAX_INTEGER, now } = page;
-  const values = [userId, limit, materialId, beforeRevision, now];
-  const rows = await db.query<SnoozeRow>({
+  return db.query<ListedSnooze>({
     name: 'list-snoozes-of-material',
     text: LIST_OF_MATERIAL,
-    values,
+    values: [userId, limit, materialId, beforeRevision, now],
   });
-  return rows.map(toSnooze);
-}
-
-function toSnooze(row: SnoozeRow): ListedSnooze {
-  return {
-    snoozeId: row.snooze_id,
-    snoozeUntilTime: row.snooze_until_time,
-    reason: row.reason,
-    createTime: row.create_time,
-    materialIds: row.material_ids,
-    revision: row.revision,
-    actor: row.actor ?? '',
-    requestId: row.x_request_id ?? '',
-    cancelTime: row.cancel_time,
-    cancellableMaterials: row.cancellable,
-  };
 }

@@ -6,16 +6,13 @@ import { fromEnum } from '../mapper.ts';
 import type { SnoozePreset } from './presets.ts';
 import type { ListedSnooze } from './snooze-lists-repository.ts';
 
-const PRESET_OF_MESSAGE: Record<SnoozePresetMessage, SnoozePreset | undefined> = {
+/** undefined if absent. */
+export const fromSnoozePreset = fromEnum<SnoozePresetMessage, SnoozePreset | undefined>('preset', {
   SNOOZE_PRESET_UNSPECIFIED: undefined,
   SNOOZE_PRESET_ONE_HOUR: '1h',
   SNOOZE_PRESET_TONIGHT: 'tonight',
   SNOOZE_PRESET_TOMORROW: 'tomorrow',
-};
-
-/** undefined if absent. */
-export const fromSnoozePreset = (message: SnoozePresetMessage) =>
-  fromEnum(PRESET_OF_MESSAGE, message, 'preset');
+});
 
 export function toSnoozeMessage(snooze: Omit<ListedSnooze, 'revision'>): SnoozeInput {
   return {

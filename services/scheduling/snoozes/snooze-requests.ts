@@ -22,8 +22,8 @@ export function requireDistinctMaterialIds(materialIds: readonly string[]): read
   return distinct;
 }
 
-export function requireFuture(field: string, timestamp: Timestamp, now: Date): Date {
-  const time = fromTimestamp(timestamp);
-  if (time <= now) throw invalidField(field, 'must be later than now.');
+export function requireFuture(snoozeUntilTime: Timestamp, now: Date): Date {
+  const time = fromTimestamp(snoozeUntilTime);
+  if (time <= now) throw invalidField('snooze_until_time', 'must be later than now.');
   return time;
 }

@@ -82,7 +82,7 @@ export function createSnoozeHandlers(
 
 /** Validates both the instant and the preset if both are given; the instant wins. */
 function readSnoozeUntil(request: SnoozeMaterialsRequest, now: Date): Date {
-  const until = request.snoozeUntilTime && requireFuture('snooze_until_time', request.snoozeUntilTime, now);
+  const until = request.snoozeUntilTime && requireFuture(request.snoozeUntilTime, now);
   const preset = fromSnoozePreset(request.preset);
   if (preset !== undefined && !isTimeZone(request.timeZone)) {
     throw invalidField('time_zone', 'must be an IANA time zone such as "Europe/Berlin" with a preset.');

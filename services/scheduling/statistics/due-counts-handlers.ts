@@ -14,7 +14,6 @@ const AT_ONCE = 2;
 /** Users of a statement. Their worst case, 1,000 due each in pages that were just written, stays within its time-out. */
 const USERS_AT_A_TIME = 100;
 
-/** `isDistributed`: each user is counted by a statement of their own, on the node with their rows. */
 export function createDueCountHandlers(
   dependencies: HandlerDependencies & Distribution,
 ): Pick<AsyncHandlers<StatsServiceHandlers>, 'BatchGetDueCounts'> {

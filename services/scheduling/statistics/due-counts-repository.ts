@@ -1,6 +1,7 @@
 // How many materials of a user are due, the first titles of them, and whether the user reviewed today; for many users at once.
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { requestRows } from '../batches/request-rows-sql.ts';
+import { DUE_TIME } from '../materials/material-row.ts';
 
 export type DueCountRequest = {
   userId: string;
@@ -8,18 +9,18 @@ export type DueCountRequest = {
   /** Start of the user's calendar day at `asOf`. */
   todayStartTime: Date;
 };
-export type DueCount = { dueCount: number; titles: readonly string[]; reviewedToday: boolean };
+type DueCount = { dueCount: number; titles: readonly string[]; reviewedToday: boolean };
 
 /** Counting ends here, so that the cost does not grow with the number of materials. */
 const MAX_COUNTED = 1000;
 const MAX_TITLES = 5;
 
-const DUE_ORDER = `coalesce(m.next_review_time, '-infinity'), m.material_id`;
+const DUE_ORDER = `${DUE_TIME}, m.material_id`;
 
 /** As the list of due materials (materials/material-lists-repository.ts), in the order of the index materials_due. */
 const firstDue = (columns: string, { userId, asOf }: { userId: string; asOf: string }, limit: number) => `
   SELECT ${columns} FROM scheduling.materials m
-  WHERE m.user_id = ${userId} AND m.archive_time IS NULL AND coalesce(m.next_review_time, '-infinity') <= ${asOf}
+  WHERE m.user_id = ${userId} AND m.archive_time IS NULL AND ${DUE_TIME} <= ${asOf}
   ORDER BY ${DUE_ORDER} LIMIT ${limit}`;
 
 type Row = { due_count: number; titles: string[]; reviewed_today: boolean };

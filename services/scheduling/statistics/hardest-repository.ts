@@ -5,7 +5,7 @@ import { type MaterialRow, materialColumnsWithTextsIf, toMaterial } from '../mat
 import type { CalendarDays } from './calendar.ts';
 import type { RecallCount } from './retention-repository.ts';
 
-export type HardMaterial = RecallCount & { material: Material };
+type HardMaterial = RecallCount & { material: Material };
 type HardestPosition = RecallCount & { materialId: string };
 
 /**

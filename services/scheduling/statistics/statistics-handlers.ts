@@ -2,6 +2,7 @@
 import type { StatsServiceHandlers } from '../../../generated/scheduling/v1/StatsService.ts';
 import type { StatsWindow } from '../../../generated/scheduling/v1/StatsWindow.ts';
 import { createFairLane } from '../../platform/concurrency/fair-lane.ts';
+import type { CallContext } from '../../platform/grpc/call-context.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import { decodePageToken, readPageSize, toPage } from '../../platform/page-token.ts';
 import type { HandlerDependencies } from '../dependencies.ts';
@@ -26,48 +27,43 @@ const AT_ONCE = 3;
 /** Of one user and statistic, beside the one that is read. */
 const MAX_WAITING = 64;
 
-type StatsRequest = { userId: string; window: StatsWindow | null };
-
 export function createStatsHandlers({
   database,
   now,
 }: HandlerDependencies): Omit<AsyncHandlers<StatsServiceHandlers>, 'BatchGetDueCounts'> {
   const lane = createFairLane({ maxRunning: AT_ONCE, maxWaiting: MAX_WAITING });
-  /** `name`: the rpc's. */
-  const count = async <T>(
-    name: string,
-    { request, signal }: { request: StatsRequest; signal: AbortSignal },
-    toDays: typeof lastDays,
-    read: (userId: string, asOf: Date, days: CalendarDays) => Promise<T>,
-  ): Promise<T> => {
-    const userId = requireUserId(request.userId);
-    const window = readWindow(request.window);
-    const asOf = window.asOf ?? now();
-    const days = toDays(asOf, window.days, window.timeZone);
-    return lane.run(`${name} ${userId}`, signal, () => read(userId, asOf, days));
-  };
+  /** The handler of the rpc `name`. */
+  const statistic =
+    <T>(
+      name: string,
+      toDays: typeof lastDays,
+      read: (userId: string, asOf: Date, days: CalendarDays) => Promise<T>,
+    ) =>
+    async (request: { userId: string; window: StatsWindow | null }, { signal }: CallContext): Promise<T> => {
+      const userId = requireUserId(request.userId);
+      const window = readWindow(request.window);
+      const asOf = window.asOf ?? now();
+      const days = toDays(asOf, window.days, window.timeZone);
+      return lane.run(`${name} ${userId}`, signal, () => read(userId, asOf, days));
+    };
   return {
-    GetForecast: (request, { signal }) =>
-      count('GetForecast', { request, signal }, nextDays, async (userId, asOf, days) => {
-        const { overdue, dueNow, byDate } = await readForecast(database, userId, asOf, days);
-        return { overdue, dueNow, days: toDayCounts(days.dates, byDate) };
-      }),
+    GetForecast: statistic('GetForecast', nextDays, async (userId, asOf, days) => {
+      const { overdue, dueNow, byDate } = await readForecast(database, userId, asOf, days);
+      return { overdue, dueNow, days: toDayCounts(days.dates, byDate) };
+    }),
 
-    GetActivity: (request, { signal }) =>
-      count('GetActivity', { request, signal }, lastDays, async (userId, asOf, days) => {
-        const { byDate, ...streaks } = await readActivity(database, userId, asOf, days);
-        return { days: toDayCounts(days.dates, byDate), ...streaks };
-      }),
+    GetActivity: statistic('GetActivity', lastDays, async (userId, asOf, days) => {
+      const { byDate, ...streaks } = await readActivity(database, userId, asOf, days);
+      return { days: toDayCounts(days.dates, byDate), ...streaks };
+    }),
 
-    GetRetention: (request, { signal }) =>
-      count('GetRetention', { request, signal }, lastDays, async (userId, asOf, days) =>
-        toRetentionMessage(days.dates, await readRetention(database, userId, asOf, days)),
-      ),
+    GetRetention: statistic('GetRetention', lastDays, async (userId, asOf, days) =>
+      toRetentionMessage(days.dates, await readRetention(database, userId, asOf, days)),
+    ),
 
-    GetDistributions: (request, { signal }) =>
-      count('GetDistributions', { request, signal }, lastDays, async (userId, asOf, days) =>
-        toDistributionsMessage(await readDistributions(database, userId, asOf, days)),
-      ),
+    GetDistributions: statistic('GetDistributions', lastDays, async (userId, asOf, days) =>
+      toDistributionsMessage(await readDistributions(database, userId, asOf, days)),
+    ),
 
     async ListHardestMaterials(request, { signal }) {
       const userId = requireUserId(request.userId);

@@ -13,16 +13,7 @@ export type History = {
   snoozes: SnoozeOfMaterial[];
 };
 
-type SnoozeRow = {
-  user_id: string;
-  material_id: string;
-  revision: number;
-  snooze_until_time: Date;
-  create_time: Date;
-  before_next_review_time: Date | null;
-  after_next_review_time: Date;
-  cancel_revision: number | null;
-};
+type Key = { user_id: string; material_id: string };
 
 const COUNT = 'SELECT count(*) AS count FROM scheduling.materials WHERE $1::uuid IS NULL OR user_id = $1';
 
@@ -39,8 +30,9 @@ const REVIEWS = `
   JOIN scheduling.reviews m ON m.user_id = asked.user_id AND m.material_id = asked.material_id`;
 
 const SNOOZES = `
-  SELECT p.user_id, p.material_id, p.revision, s.snooze_until_time, s.create_time, p.before_next_review_time,
-         p.after_next_review_time, p.cancel_revision
+  SELECT p.user_id, p.material_id, p.revision, s.snooze_until_time AS "snoozeUntilTime",
+         s.create_time AS "createTime", p.before_next_review_time AS "beforeNextReviewTime",
+         p.after_next_review_time AS "afterNextReviewTime", p.cancel_revision AS "cancelRevision"
   FROM unnest($1::uuid[], $2::uuid[]) AS asked (user_id, material_id)
   JOIN scheduling.snoozed_materials p ON p.user_id = asked.user_id AND p.material_id = asked.material_id
   JOIN scheduling.snoozes s ON s.user_id = p.user_id AND s.snooze_id = p.snooze_id`;
@@ -57,31 +49,20 @@ export async function readHistories(
   userId: string | undefined,
   { limit, after }: { limit: number; after: { userId: string; materialId: string } },
 ): Promise<History[]> {
-  const rows = await transaction.query<MaterialRow & { user_id: string }>({
+  const rows = await transaction.query<MaterialRow & Key>({
     text: MATERIALS,
     values: [userId ?? null, after.userId, after.materialId, limit],
   });
   const values = [rows.map(({ user_id }) => user_id), rows.map(({ material_id }) => material_id)];
-  const reviews = await transaction.query<ReviewRow & { user_id: string }>({ text: REVIEWS, values });
-  const snoozes = await transaction.query<SnoozeRow>({ text: SNOOZES, values });
-  const keyOf = (row: { user_id: string; material_id: string }) => `${row.user_id} ${row.material_id}`;
+  const reviews = await transaction.query<ReviewRow & Key>({ text: REVIEWS, values });
+  const snoozes = await transaction.query<SnoozeOfMaterial & Key>({ text: SNOOZES, values });
+  const keyOf = ({ user_id, material_id }: Key) => `${user_id} ${material_id}`;
   const reviewsByKey = Map.groupBy(reviews, keyOf);
   const snoozesByKey = Map.groupBy(snoozes, keyOf);
   return rows.map((row) => ({
     userId: row.user_id,
     material: toMaterial(row),
     reviews: (reviewsByKey.get(keyOf(row)) ?? []).map(toReview),
-    snoozes: (snoozesByKey.get(keyOf(row)) ?? []).map(toSnooze),
+    snoozes: snoozesByKey.get(keyOf(row)) ?? [],
   }));
-}
-
-function toSnooze(row: SnoozeRow): SnoozeOfMaterial {
-  return {
-    revision: row.revision,
-    snoozeUntilTime: row.snooze_until_time,
-    createTime: row.create_time,
-    beforeNextReviewTime: row.before_next_review_time,
-    afterNextReviewTime: row.after_next_review_time,
-    cancelRevision: row.cancel_revision,
-  };
 }

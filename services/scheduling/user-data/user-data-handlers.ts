@@ -34,19 +34,9 @@ export function createUserDataHandlers({
       const inTurn: Queryable = {
         query: (statement) => lane.run(userId, signal, () => database.query(statement)),
       };
-      for await (const material of allMaterials(inTurn, userId)) {
+      for await (const message of allMessages(inTurn, userId, now)) {
         if (signal.aborted) return;
-        await send({ material: toMaterialMessage(material) });
-      }
-      for await (const review of allRows(inTurn, userId, listReviews)) {
-        if (signal.aborted) return;
-        await send({ review: toReviewMessage(review) });
-      }
-      const listSnoozesNow: ListOf<ListedSnooze> = (db, id, page) =>
-        listSnoozes(db, id, { ...page, now: now() });
-      for await (const snooze of allRows(inTurn, userId, listSnoozesNow)) {
-        if (signal.aborted) return;
-        await send({ snooze: toSnoozeMessage(snooze) });
+        await send(message);
       }
     },
 
@@ -58,6 +48,13 @@ export function createUserDataHandlers({
       });
     },
   };
+}
+
+async function* allMessages(db: Queryable, userId: string, now: () => Date) {
+  for await (const material of allMaterials(db, userId)) yield { material: toMaterialMessage(material) };
+  for await (const review of allRows(db, userId, listReviews)) yield { review: toReviewMessage(review) };
+  const listSnoozesNow: ListOf<ListedSnooze> = (_, id, page) => listSnoozes(db, id, { ...page, now: now() });
+  for await (const snooze of allRows(db, userId, listSnoozesNow)) yield { snooze: toSnoozeMessage(snooze) };
 }
 
 async function* allMaterials(db: Queryable, userId: string) {

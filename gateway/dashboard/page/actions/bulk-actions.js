@@ -28,14 +28,12 @@ export function bulkActions(context, user, all) {
   });
   return h(
     'div',
-    { class: 'actions bulk', role: 'group', 'aria-label': 'Selected materials' },
-    ...[
-      selectAll,
-      button(
-        'Snooze selected',
-        withSelected((materials) => askSnooze(context, user, materials)),
-      ),
-    ],
+    { class: 'actions', role: 'group', 'aria-label': 'Selected materials' },
+    selectAll,
+    button(
+      'Snooze selected',
+      withSelected((materials) => askSnooze(context, user, materials)),
+    ),
     button(
       'Archive selected',
       withSelected((materials) => void archive(context, user, materials)),

@@ -1,8 +1,8 @@
 // The login: one token for all tabs of this browser, as long as one of them is open.
 //
-// Each tab keeps a gateway token in its sessionStorage, and a person's token from the OpenID provider in memory alone. A new tab asks the others over a BroadcastChannel, which only pages of this
-// origin can hear. The browser never sends the token by itself, as it would a cookie, so a stranger's page cannot use it; and
-// unlike localStorage nothing is left once the last tab is closed.
+// Each tab keeps a gateway token in its sessionStorage, and a person's token from the OpenID provider in memory alone. A new tab
+// asks the others over a BroadcastChannel, which only pages of this origin can hear. The browser never sends the token by itself,
+// as it would a cookie, so a stranger's page cannot use it; and unlike localStorage nothing is left once the last tab is closed.
 const KEY = 'gateway-token';
 /** How long a new tab waits for another before it shows the login. A later answer still logs it in. */
 const WAIT_MS = 250;

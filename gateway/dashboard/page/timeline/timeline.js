@@ -99,19 +99,16 @@ function events(context, user, timeline) {
 
 /** @param {Context} context @param {User} user @param {readonly TimelineEvent[]} known */
 function list(context, user, known) {
-  const columns = ['Time', 'Event', 'By', 'Request'];
   return table(
     'Timeline',
-    context.mayChange ? [...columns, 'Actions'] : columns,
-    known.map((event) => {
-      const cells = [
-        instant(event.at, user.timeZone),
-        h('span', { class: 'break' }, wordsOf(user, event)),
-        actorName(event.actor),
-        event.requestId && shortId(event.requestId, 'request ID'),
-      ];
-      return context.mayChange ? [...cells, undoButton(context, user, event)] : cells;
-    }),
+    ['Time', 'Event', 'By', 'Request'],
+    known.map((event) => [
+      instant(event.at, user.timeZone),
+      h('span', { class: 'break' }, wordsOf(user, event)),
+      actorName(event.actor),
+      event.requestId && shortId(event.requestId, 'request ID'),
+    ]),
     'stacks',
+    context.mayChange && known.map((event) => undoButton(context, user, event)),
   );
 }

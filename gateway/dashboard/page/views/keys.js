@@ -41,35 +41,34 @@ export async function keysView(context) {
 /** @param {Context} context @param {User} user @param {readonly ApiKey[]} apiKeys */
 function list(context, user, apiKeys) {
   const { timeZone } = user;
-  const columns = ['Name', 'Scopes', 'Created', 'Last used', 'State'];
   return table(
     'API keys',
-    context.mayChange ? [...columns, 'Actions'] : columns,
-    apiKeys.map((key) => {
-      const cells = [
-        [
-          ...[key.revokedAt === null ? nameOf(key) : h('s', { class: 'muted' }, nameOf(key)), h('br')],
-          h('small', { class: 'muted mono' }, key.prefix === null ? '' : `${key.prefix}… `),
-          shortId(key.id),
-        ],
-        h(
-          'span',
-          { class: 'scopes' },
-          key.scopes.map((scope) => h('span', { class: 'badge' }, scope)),
-        ),
-        instant(key.createdAt, timeZone),
-        key.lastUsedAt === null ? 'never' : instant(key.lastUsedAt, timeZone),
-        key.revokedAt === null
-          ? 'valid'
-          : [
-              h('span', { class: 'badge' }, `revoked ${instant(key.revokedAt, timeZone)}`),
-              key.lastRefusedAt && [
-                ...[h('br'), h('small', {}, `still in use, refused ${instant(key.lastRefusedAt, timeZone)}`)],
-              ],
+    ['Name', 'Scopes', 'Created', 'Last used', 'State'],
+    apiKeys.map((key) => [
+      [
+        key.revokedAt === null ? nameOf(key) : h('s', { class: 'muted' }, nameOf(key)),
+        h('br'),
+        h('small', { class: 'muted mono' }, key.prefix === null ? '' : `${key.prefix}… `),
+        shortId(key.id),
+      ],
+      h(
+        'span',
+        { class: 'scopes' },
+        key.scopes.map((scope) => h('span', { class: 'badge' }, scope)),
+      ),
+      instant(key.createdAt, timeZone),
+      key.lastUsedAt === null ? 'never' : instant(key.lastUsedAt, timeZone),
+      key.revokedAt === null
+        ? 'valid'
+        : [
+            h('span', { class: 'badge' }, `revoked ${instant(key.revokedAt, timeZone)}`),
+            key.lastRefusedAt && [
+              h('br'),
+              h('small', {}, `still in use, refused ${instant(key.lastRefusedAt, timeZone)}`),
             ],
-      ];
-      return context.mayChange ? [...cells, keyActions(context, user, key)] : cells;
-    }),
+          ],
+    ]),
     'stacks',
+    context.mayChange && apiKeys.map((key) => keyActions(context, user, key)),
   );
 }

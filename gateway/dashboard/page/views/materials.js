@@ -89,25 +89,22 @@ const totals = ({ active, due, archived }) =>
 
 /** @param {Context} context @param {User} user @param {readonly MaterialRow[]} materials */
 function list(context, user, materials) {
-  const columns = ['Title', 'Type', 'Due', 'Interval', 'Ease', 'Last reviewed'];
   return table(
     'Materials',
-    context.mayChange ? [...columns, 'Actions'] : columns,
-    materials.map((material) => {
-      const cells = [
-        [
-          context.mayChange && selectBox(material),
-          h('a', { href: `#/users/${user.id}/materials/${material.id}` }, material.title),
-        ],
-        spoken(material.type),
-        dueOf(material, user.timeZone),
-        `${material.interval} d`,
-        material.ef.toFixed(2),
-        instant(material.lastReviewed, user.timeZone),
-      ];
-      return context.mayChange ? [...cells, materialActions(context, user, material)] : cells;
-    }),
+    ['Title', 'Type', 'Due', 'Interval', 'Ease', 'Last reviewed'],
+    materials.map((material) => [
+      [
+        context.mayChange && selectBox(material),
+        h('a', { href: `#/users/${user.id}/materials/${material.id}` }, material.title),
+      ],
+      spoken(material.type),
+      dueOf(material, user.timeZone),
+      `${material.interval} d`,
+      material.ef.toFixed(2),
+      instant(material.lastReviewed, user.timeZone),
+    ]),
     'stacks',
+    context.mayChange && materials.map((material) => materialActions(context, user, material)),
   );
 }
 

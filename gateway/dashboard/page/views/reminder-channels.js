@@ -45,19 +45,15 @@ function pushCard(context, user, { pushSubscriptions }, isPushSetUp) {
       : 'Push is not set up on this server.';
     return card('Push', h('p', {}, none));
   }
-  const rows = pushSubscriptions.map((subscription) => {
-    const cells = [subscription.host, instant(subscription.createdAt, user.timeZone)];
-    if (!context.mayChange) return cells;
-    const name = `Delete ${subscription.host}, ${cells[1]}`;
-    const remove = button('Delete', () => askDeletePush(context, user, subscription), {
-      ...{ class: 'danger', 'aria-label': name },
-    });
-    return [...cells, h('div', { class: 'actions' }, remove)];
+  const rows = pushSubscriptions.map(({ host, createdAt }) => [host, instant(createdAt, user.timeZone)]);
+  const removals = pushSubscriptions.map((subscription, index) => {
+    const about = { class: 'danger', 'aria-label': `Delete ${rows[index]?.join(', ')}` };
+    const remove = button('Delete', () => askDeletePush(context, user, subscription), about);
+    return h('div', { class: 'actions' }, remove);
   });
-  const columns = ['Push service', 'Since'];
   return card(
     'Push',
-    table('Push subscriptions', context.mayChange ? [...columns, 'Actions'] : columns, rows, 'stacks'),
+    table('Push subscriptions', ['Push service', 'Since'], rows, 'stacks', context.mayChange && removals),
     context.mayChange && h('div', { class: 'actions' }, testButton(context, user, 'PUSH', pushSubscriptions)),
   );
 }

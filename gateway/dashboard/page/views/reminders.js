@@ -81,21 +81,19 @@ function list(context, user, all) {
   ];
   return table(
     'Reminders',
-    context.mayChange ? [...columns, 'Actions'] : columns,
-    all.map((reminder) => {
-      const cells = [
-        reminder.time,
-        daysOf(reminder.weekdays),
-        reminder.channels.map((channel) => CHANNELS[channel]).join(', '),
-        reminder.minDue,
-        reminder.onlyIfNotReviewedToday ? 'yes' : 'no',
-        isPaused(reminder) ? instant(reminder.pausedUntil, user.timeZone) : '–',
-        reminder.enabled ? 'yes' : 'no',
-        nextOf(reminder, user.timeZone),
-      ];
-      return context.mayChange ? [...cells, reminderActions(context, user, reminder)] : cells;
-    }),
+    columns,
+    all.map((reminder) => [
+      reminder.time,
+      daysOf(reminder.weekdays),
+      reminder.channels.map((channel) => CHANNELS[channel]).join(', '),
+      reminder.minDue,
+      reminder.onlyIfNotReviewedToday ? 'yes' : 'no',
+      isPaused(reminder) ? instant(reminder.pausedUntil, user.timeZone) : '–',
+      reminder.enabled ? 'yes' : 'no',
+      nextOf(reminder, user.timeZone),
+    ]),
     'stacks',
+    context.mayChange && all.map((reminder) => reminderActions(context, user, reminder)),
   );
 }
 

@@ -1,5 +1,5 @@
 // A user's reviews as a calendar: an event for each day on which something is due, RFC 5545.
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { Temporal } from 'temporal-polyfill';
 import { dueSentence } from '../message-text.ts';
 import { escapeText, toContent } from './content-lines.ts';
@@ -35,7 +35,7 @@ export function calendarFeed(asked: {
   const changes = changesOfOffset(start, lastDate.add({ days: 1 }).toZonedDateTime(timeZone));
   const zone = timeZoneLines(start, changes);
   const toStart = startLines(start.timeZoneId, changes, minuteOfDay);
-  const user = createHash('sha256').update(userId).digest('hex').slice(0, 32);
+  const user = hash('sha256', userId).slice(0, 32);
   const events = days
     .filter(({ count }) => count > 0)
     .map(({ date, count }) => [
@@ -45,9 +45,7 @@ export function calendarFeed(asked: {
       `SUMMARY:${escapeText(dueSentence(count))}`,
       'TRANSP:TRANSPARENT',
     ]);
-  const tagged = createHash('sha256')
-    .update(JSON.stringify([HEAD, zone, events]))
-    .digest('base64url');
+  const tagged = hash('sha256', JSON.stringify([HEAD, zone, events]), 'base64url');
   const stamp = `DTSTAMP:${now.toISOString().replaceAll(/[-:]|\.\d+/g, '')}`;
   const text = toContent([
     'BEGIN:VCALENDAR',

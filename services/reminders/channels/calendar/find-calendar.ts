@@ -1,25 +1,17 @@
 // The calendar behind a secret address: whose it is, where they live, and what is due there.
-import { type CalendarFeed, calendarFeed, type DayCount, toCalendarDays } from './calendar-feed.ts';
+import type { Peers } from '../../peers.ts';
+import type { Links } from '../../users/links.ts';
+import { type CalendarFeed, calendarFeed, toCalendarDays } from './calendar-feed.ts';
 
 /** Days of a calendar, today included. */
 const CALENDAR_DAYS = 30;
 
-type CalendarSources = {
-  /** `earliestMinuteOfDay`: of the reminders that are on, 0 to 1,439; undefined without one. */
-  findFeedOwner(
-    secret: string,
-  ): Promise<{ userId: string; earliestMinuteOfDay: number | undefined } | undefined>;
-  /** IANA name; undefined for a user whom accounts does not know. */
-  findTimeZone(userId: string): Promise<string | undefined>;
-  /** Scheduling's GetForecast over so many days from today. */
-  readForecast(asked: {
-    userId: string;
-    timeZone: string;
-    days: number;
-    asOf: Date;
-  }): Promise<{ overdue: number; days: readonly DayCount[] }>;
-  now: () => Date;
-};
+type CalendarSources = Pick<Links, 'findFeedOwner'> &
+  Pick<Peers, 'readForecast'> & {
+    /** IANA name; undefined for a user whom accounts does not know. */
+    findTimeZone(userId: string): Promise<string | undefined>;
+    now: () => Date;
+  };
 
 /** Returns a function from a secret to the calendar; undefined for an unknown one. */
 export function createFindCalendar({ findFeedOwner, findTimeZone, readForecast, now }: CalendarSources) {
