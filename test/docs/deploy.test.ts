@@ -12,7 +12,9 @@ async function readersOf(variable: string): Promise<string[]> {
     const asked = new Set<string>();
     const recording = new Proxy<Environment>({}, { get: (_, name) => void asked.add(String(name)) });
     const module: Record<string, unknown> = await import(join(root, file));
-    const [read] = Object.entries(module).flatMap(([name, value]) => (/^read\w+Config$/.test(name) ? [value] : []));
+    const [read] = Object.entries(module).flatMap(([name, value]) =>
+      /^read\w+Config$/.test(name) ? [value] : [],
+    );
     if (typeof read !== 'function') throw new Error(`${file} has no reader`);
     // Nothing is set, so what is required is reported as missing: only the asking matters.
     expect(() => readEnvironment(recording, (reader) => void read(reader))).not.toThrow(TypeError);
@@ -27,10 +29,13 @@ test.each([
   ['`npm run accounts`', 'ACCOUNTS_URL', ['gateway', 'reminders', 'rest']],
   ['`npm run scheduling`', 'SCHEDULING_URL', ['gateway', 'reminders', 'rest']],
   ['`npm run reminders`', 'REMINDERS_URL', ['gateway']],
-])('the page says that %s is reachable from every program that reads %s', async (part, variable, programs) => {
-  expect(await readersOf(variable)).toEqual(programs);
-  const page = readFileSync(join(root, 'docs/operations/deploy.md'), 'utf8');
-  const row = page.split('\n').find((line) => line.startsWith(`| ${part}`)) ?? '';
-  const reachableFrom = row.split('|').at(-2) ?? '';
-  for (const program of programs) expect(reachableFrom).toMatch(new RegExp(`\\b${program}\\b`));
-});
+])(
+  'the page says that %s is reachable from every program that reads %s',
+  async (part, variable, programs) => {
+    expect(await readersOf(variable)).toEqual(programs);
+    const page = readFileSync(join(root, 'docs/operations/deploy.md'), 'utf8');
+    const row = page.split('\n').find((line) => line.startsWith(`| ${part}`)) ?? '';
+    const reachableFrom = row.split('|').at(-2) ?? '';
+    for (const program of programs) expect(reachableFrom).toMatch(new RegExp(`\\b${program}\\b`));
+  },
+);

@@ -52,8 +52,7 @@ async function createMaterial(): Promise<string> {
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  for (const role of [old, owner])
-    await sql(`CREATE ROLE ${role} LOGIN CREATEROLE PASSWORD '${PASSWORD}'`);
+  for (const role of [old, owner]) await sql(`CREATE ROLE ${role} LOGIN CREATEROLE PASSWORD '${PASSWORD}'`);
 });
 afterAll(async () => {
   await database.drop();

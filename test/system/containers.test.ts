@@ -131,7 +131,7 @@ describe.runIf(hasDocker())('the page of containers', () => {
       const url = readFileSync(file, 'utf8');
       const before = await run('docker-compose ps -q');
       writeFileSync(file, url.replace('srs:', 'nobody:'));
-      const message = /password authentication failed for user "nobody"[^]*nothing is replaced\.\n$/;
+      const message = /password authentication failed for user "nobody"[\s\S]*nothing is replaced\.\n$/;
       await expect(run('deploy/rolling-restart')).rejects.toMatchObject({
         code: 1,
         stderr: expect.stringMatching(message),
