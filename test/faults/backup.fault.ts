@@ -1,7 +1,7 @@
 // Promise: a backup taken as docs/operations/backup.md says, under load, restores to a service without drift.
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -68,6 +68,7 @@ async function sql(database: string, text: string): Promise<{ count: number }[]>
     .finally(() => client.end());
 }
 
+const restoreTests = () => sql('postgres', "SELECT FROM pg_database WHERE datname LIKE 'restore_test%'");
 const countReviews = async (database: string) =>
   (await sql(database, 'SELECT count(*)::int AS count FROM scheduling.reviews'))[0]?.count ?? 0;
 
@@ -112,7 +113,7 @@ describe('a backup taken while 20 clients write', () => {
     await expectServed(key, userId);
   });
 
-  test('is made by deploy/backup, which restores it, keeps the newest, and shows no password', async () => {
+  test('is made by deploy/backup, which restores it, keeps the newest for its account alone, and shows no password', async () => {
     const urlFile = join(folder, 'url');
     writeFileSync(urlFile, `${serverUrl}/live\n`);
     const env = {
@@ -131,7 +132,24 @@ describe('a backup taken while 20 clients write', () => {
       await sleep(1000);
     }
     expect(readdirSync(join(folder, 'kept')).toSorted()).toEqual(made.slice(1));
-    expect(await sql('postgres', "SELECT FROM pg_database WHERE datname LIKE 'restore_test%'")).toEqual([]);
+    for (const name of made.slice(1)) expect(statSync(join(folder, 'kept', name)).mode & 0o777).toBe(0o600);
+    expect(await restoreTests()).toHaveLength(0);
+  });
+
+  test('leaves no database behind for good if it is killed during the restore', async () => {
+    const env = { DATABASE_URL: `${serverUrl}/live`, BACKUP_DIR: join(folder, 'killed') };
+    const hanging = join(folder, 'hanging');
+    mkdirSync(hanging);
+    writeFileSync(join(hanging, 'pg_restore'), '#!/bin/sh\nexec sleep 600\n', { mode: 0o755 });
+    const PATH = process.env.PATH ?? '';
+    const killed = spawn('deploy/backup', {
+      ...{ cwd: root, detached: true, stdio: 'ignore' },
+      env: { ...env, PATH: `${hanging}:${PATH}` },
+    });
+    await expect.poll(async () => (await restoreTests()).length).toBe(1);
+    process.kill(-(killed.pid ?? 0), 'SIGKILL');
+    await run('deploy/backup', { cwd: root, env: { ...env, PATH } });
+    expect(await restoreTests()).toHaveLength(0);
   });
 
   test('is refused by deploy/backup where the database is not one of ours', async () => {

@@ -90,7 +90,7 @@ test('only the proxy is published, each port on loopback and always the same', (
 });
 
 test('the proxy answers for a facade that is away as the facade would', () => {
-  const [, body = ''] = /status 503 .* string "(.*)"$/m.exec(read('deploy/haproxy.cfg')) ?? [];
+  const [, body = ''] = /status 503 .* string "(.*)"$/m.exec(read('deploy/haproxy/haproxy.cfg')) ?? [];
   expect(body.replaceAll('\\"', '"')).toBe(UNAVAILABLE_BODY);
 });
 
@@ -99,6 +99,18 @@ test('only the migration and the backup have the role that owns the tables', () 
     .filter(([, text]) => text.includes('owner_database_url'))
     .map(([name]) => name);
   expect(owners).toEqual(['migrate', 'backup']);
+});
+
+test('no container leaves an anonymous volume behind for one that its image declares', () => {
+  for (const [image, declared] of [
+    ['postgres:18-bookworm', '/var/lib/postgresql'],
+    ['redis:8-bookworm', '/data'],
+  ]) {
+    const users = [...services].filter(([, text]) => text.includes(`    image: ${image}\n`));
+    expect(users.length, image).toBeGreaterThan(0);
+    for (const [name, text] of users)
+      expect(/^ {4}tmpfs: \[(.*)\]$/m.exec(text)?.[1]?.split(', '), name).toContain(declared);
+  }
 });
 
 test('the gateway signs people in with the provider that the environment names', () => {

@@ -1,7 +1,7 @@
 // Runs the commands of docs/operations/containers.md in order, in real containers. Skipped without Docker; the run says so.
 import { execFile, execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { cpSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -122,6 +122,41 @@ describe.runIf(hasDocker())('the page of containers', () => {
     const secrets = (await run('cat secrets/*')).match(/[0-9a-f]{64}/g) ?? [];
     expect(secrets.length).toBeGreaterThan(6);
     for (const secret of secrets) expect(environments.includes(secret)).toBe(false);
+  });
+
+  test(
+    'replaces nothing if the migration fails, and says why',
+    async () => {
+      const file = join(folder, 'secrets/owner_database_url');
+      const url = readFileSync(file, 'utf8');
+      const before = await run('docker-compose ps -q');
+      writeFileSync(file, url.replace('srs:', 'nobody:'));
+      const message = /password authentication failed for user "nobody"[\s\S]*nothing is replaced\.\n$/;
+      await expect(run('deploy/rolling-restart')).rejects.toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(message),
+      });
+      writeFileSync(file, url);
+      expect(await run('docker-compose ps -q')).toBe(before);
+    },
+    5 * MINUTES,
+  );
+
+  test('takes a new haproxy.cfg at the signal, also one that git has put in the place of the old one', async () => {
+    const file = join(folder, 'deploy/haproxy/haproxy.cfg');
+    const mark = '\nfrontend rest\n  http-response set-header X-Configuration new\n';
+    writeFileSync(`${file}.new`, readFileSync(file, 'utf8').replace('\nfrontend rest\n', mark));
+    renameSync(`${file}.new`, file);
+    await run('docker-compose kill -s USR2 proxy');
+    const header = async () => (await fetch(`${origin}/v1/me`)).headers.get('x-configuration');
+    await expect.poll(header).toBe('new');
+  });
+
+  test('leaves no volume behind but that of PostgreSQL', async () => {
+    const mounts = await run(
+      "docker inspect --format '{{range .Mounts}}{{.Type}} {{.Destination}},{{end}}' $(docker-compose ps -q)",
+    );
+    expect(mounts.match(/volume [^,]+/g)).toEqual(['volume /var/lib/postgresql/data']);
   });
 
   test(

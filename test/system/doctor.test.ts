@@ -185,6 +185,20 @@ describe('a fault is found, with how to remedy it:', () => {
     expect(of('port REMINDERS_HTTP_PORT')).toMatchObject({ state: 'ok' });
   });
 
+  test('reminders that do not answer the gateway, unless it is told to leave them out', async () => {
+    const gateway = { REMINDERS_URL: '127.0.0.1:1' };
+    const { code, of } = await examine(gateway);
+    expect(code).toBe(1);
+    expect(of('service reminders')).toEqual({
+      check: 'service reminders',
+      state: 'bad',
+      found: expect.stringMatching(/^127\.0\.0\.1:1 does not answer: /),
+      remedy: 'start it (npm run reminders), or correct REMINDERS_URL',
+    });
+    const without = await examine({ ...gateway, REMINDERS: 'off' });
+    expect([without.code, without.of('service reminders')]).toEqual([0, undefined]);
+  });
+
   test('none in reminders with a mail server that accepts us', async () => {
     const smtp = await startSmtpServer();
     const { of } = await examine({

@@ -142,6 +142,15 @@ describe('the manifests', () => {
       expect(named('Service', name).spec.clusterIP).toBeUndefined();
   });
 
+  test('leave the number of Pods to the autoscaler where there is one, which an upgrade would undo', () => {
+    const scaled = ofKind('HorizontalPodAutoscaler').map(({ spec }) => spec.scaleTargetRef.name);
+    expect(scaled).toEqual(['rest', 'scheduling']);
+    for (const { metadata, spec } of ofKind('Deployment'))
+      expect('replicas' in spec, metadata.name).toBe(!scaled.includes(metadata.name));
+    const { replicas } = parse(readFileSync(join(kubernetes, 'two/kustomization.yaml'), 'utf8'));
+    expect(replicas.map(({ name }: { name: string }) => name)).toEqual(['accounts', 'gateway', 'reminders']);
+  });
+
   test('never let an eviction end the last replica', () => {
     expect(
       ofKind('PodDisruptionBudget').map(({ metadata, spec }) => [metadata.name, spec.minAvailable]),
@@ -165,13 +174,19 @@ function hasKustomize(): boolean {
   }
 }
 
-test.runIf(hasKustomize())('kustomize builds two of each', () => {
+test.runIf(hasKustomize())('kustomize builds two of each, or lets the autoscaler', () => {
   const built = manifestsOf(
     execFileSync('kubectl', ['kustomize', join(kubernetes, 'two')], { encoding: 'utf8' }),
   );
   expect(built).toHaveLength(manifests.length);
   expect(errorsOf(built)).toBe('');
   const deployments = built.filter(({ kind }) => kind === 'Deployment');
-  expect(deployments.map(({ spec }) => spec.replicas)).toEqual([2, 2, 2, 2, 2]);
+  expect(deployments.map(({ metadata, spec }) => [metadata.name, spec.replicas])).toEqual([
+    ['accounts', 2],
+    ['gateway', 2],
+    ['reminders', 2],
+    ['rest', undefined],
+    ['scheduling', undefined],
+  ]);
   expect(new Set(built.map(({ metadata }) => metadata.namespace))).toEqual(new Set(['spaced-repetition']));
 });

@@ -7,8 +7,8 @@ import { withConnection } from './connection.ts';
 const ITERATIONS = 4096;
 
 /**
- * Gives the role of `serviceUrl` what a service needs in `schemas`, now and for later tables. If it cannot log in, the role is
- * created, or its password changed. @throws Error that says what to do if the owner may not do that.
+ * Gives the role of `serviceUrl` what a service needs in `schemas`, now and for what is created later, also where PUBLIC has no
+ * rights. If it cannot log in, the role is created, or its password changed. @throws Error that says what to do if the owner may not do that.
  */
 export async function grantServiceRole(
   owner: Client,
@@ -23,14 +23,17 @@ export async function grantServiceRole(
   }
   const { rowCount } = await owner.query('SELECT FROM pg_roles WHERE rolname = $1', [user]);
   if (rowCount === 0) await setPassword(owner, 'CREATE', user, password);
-  else if (!(await canLogIn(serviceUrl))) await setPassword(owner, 'ALTER', user, password);
+  await owner.query(`GRANT CONNECT ON DATABASE ${escapeIdentifier(owner.database ?? '')} TO ${role}`);
+  if (rowCount !== 0 && !(await canLogIn(serviceUrl))) await setPassword(owner, 'ALTER', user, password);
   for (const schema of schemas) {
     await owner.query(`
       GRANT USAGE ON SCHEMA ${schema} TO ${role};
       GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO ${role};
       GRANT USAGE ON ALL SEQUENCES IN SCHEMA ${schema} TO ${role};
+      GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ${schema} TO ${role};
       ALTER DEFAULT PRIVILEGES IN SCHEMA ${schema} GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO ${role};
       ALTER DEFAULT PRIVILEGES IN SCHEMA ${schema} GRANT USAGE ON SEQUENCES TO ${role};
+      ALTER DEFAULT PRIVILEGES IN SCHEMA ${schema} GRANT EXECUTE ON FUNCTIONS TO ${role};
       REVOKE INSERT, UPDATE, DELETE ON ${schema}.schema_migrations FROM ${role};
     `);
   }

@@ -1,5 +1,6 @@
 // Checks the gRPC services: they serve, and accept our service token and certificates.
 import type { UserServiceDefinition } from '../../../generated/accounts/v1/UserService.ts';
+import type { ReminderServiceDefinition } from '../../../generated/reminders/v1/ReminderService.ts';
 import type { MaterialServiceDefinition } from '../../../generated/scheduling/v1/MaterialService.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { clientsOf } from '../../platform/grpc/client.ts';
@@ -15,7 +16,7 @@ const NOBODY = '00000000-0000-7000-8000-000000000000';
 const CALL = { requestId: 'doctor' };
 
 export function checkPeers(settings: Settings): Promise<Finding[]> {
-  const { trust, schedulingTarget, accountsTarget } = settings;
+  const { trust, schedulingTarget, accountsTarget, remindersTarget } = settings;
   const common = { trust, caller: 'doctor', deadlineMs: DEADLINE_MS };
   const askScheduling = async () => {
     const scheduling = clientsOf('scheduling.v1', { ...common, target: schedulingTarget });
@@ -28,9 +29,23 @@ export function checkPeers(settings: Settings): Promise<Finding[]> {
     );
     await client.getUser({ userId: NOBODY }, CALL).finally(() => client.close());
   };
+  const askReminders = async (target: string) => {
+    const reminders = clientsOf('reminders.v1', { ...common, target });
+    const client = reminders<ReminderServiceDefinition, 'ExportUserData'>('ReminderService');
+    await client.listReminders({ userId: NOBODY }, CALL).finally(() => client.close());
+  };
   return Promise.all([
     checkPeer(settings, { name: 'scheduling', target: schedulingTarget, ask: askScheduling }),
     checkPeer(settings, { name: 'accounts', target: accountsTarget, ask: askAccounts }),
+    ...(remindersTarget === undefined
+      ? []
+      : [
+          checkPeer(settings, {
+            name: 'reminders',
+            target: remindersTarget,
+            ask: () => askReminders(remindersTarget),
+          }),
+        ]),
   ]);
 }
 

@@ -86,6 +86,8 @@ export function readSettings(given: Environment, isStartGiven?: boolean) {
     ops,
     schedulingTarget: rest.schedulingTarget,
     accountsTarget: rest.accountsTarget,
+    /** undefined: the environment does not say that a gateway asks reminders. */
+    remindersTarget: environment.REMINDERS_URL ? gateway.remindersTarget : undefined,
     /** Whether the services' addresses are configured; then they must be reachable. */
     namesPeers: Boolean(environment.SCHEDULING_URL || environment.ACCOUNTS_URL || !isStart),
   };
