@@ -30,17 +30,18 @@ test('a mail that waits behind others is not sent once its reminder, channel or 
   here.mail.answer = () => free.promise;
   for (let made = 1; made <= AT_ONCE; made += 1) await newReminder('08:59');
   const waiting: { userId: string; reminderId: string }[] = [];
-  for (let made = 1; made <= 6; made += 1) waiting.push(await newReminder('09:00'));
+  for (let made = 1; made <= 7; made += 1) waiting.push(await newReminder('09:00'));
   here.setClock('2026-07-01T09:00:00Z');
   await expect.poll(() => here.mail.handed.length, SOON).toBe(AT_ONCE);
   const leased = () =>
     here.sql.query(`SELECT FROM reminders.deliveries WHERE due_time = '2026-07-01 09:00Z' AND lease > 0`);
-  await expect.poll(async () => (await leased()).rowCount, SOON).toBe(6);
+  await expect.poll(async () => (await leased()).rowCount, SOON).toBe(7);
 
-  const [unsubscribed, disabled, paused, deleted, gone, kept] = waiting;
+  const [unsubscribed, disabled, paused, rerouted, deleted, gone, kept] = waiting;
   await here.reminders.setEmailEnabled({ userId: unsubscribed?.userId ?? '', enabled: false }, CALL);
   await here.reminders.updateReminder({ ...disabled, enabled: false }, CALL);
   await here.reminders.updateReminder({ ...paused, pausedUntilTime: { seconds: 1_782_950_000 } }, CALL);
+  await here.reminders.updateReminder({ ...rerouted, channels: ['CHANNEL_PUSH'] }, CALL);
   await here.reminders.deleteReminder({ ...deleted }, CALL);
   await here.reminders.deleteUserData({ userId: gone?.userId ?? '' }, CALL);
   here.setClock('2026-07-01T09:00:06Z');
@@ -53,11 +54,12 @@ test('a mail that waits behind others is not sent once its reminder, channel or 
       ['2026-07-01 FAILED E-mail was switched off before this was sent.'],
       ['2026-07-01 SKIPPED PAUSED'],
       ['2026-07-01 SKIPPED PAUSED'],
+      ['2026-07-01 SKIPPED PAUSED'],
       [],
       [],
       ['2026-07-01 SENT'],
     ]);
-  expect(waiting.map(({ userId }) => mailsTo(userId))).toEqual([0, 0, 0, 0, 0, 1]);
+  expect(waiting.map(({ userId }) => mailsTo(userId))).toEqual([0, 0, 0, 0, 0, 0, 1]);
   expect(mailsTo(kept?.userId ?? '')).toBe(1);
 }, 60_000);
 
@@ -106,4 +108,58 @@ test('five push services that never answer keep 300 messages waiting, and those 
   here.setClock('2026-07-01T11:01:00Z');
   await here.untilDeliveries(other, ['2026-07-01 SENT']);
   free.resolve(SENT);
+}, 120_000);
+
+/** More browsers of one push service than get a message at once, each of ten with the same user, who is reminded at nine. */
+async function remindForty(host: string) {
+  const userIds: string[] = [];
+  for (let made = 1; made <= 4; made += 1) {
+    const userId = await here.newUser();
+    userIds.push(userId);
+    for (let browser = 1; browser <= 10; browser += 1) {
+      const subscription = { endpoint: `https://${host}/${browser}`, p256dh: 'p', auth: 'a' };
+      await here.reminders.registerPushSubscription({ userId, ...subscription }, CALL);
+    }
+    await here.reminders.createReminder({ userId, timeOfDay: '09:00', channels: ['CHANNEL_PUSH'] }, CALL);
+  }
+  return {
+    userIds,
+    /** Each that there is, once. */
+    async outcomes() {
+      const all = await Promise.all(userIds.map((userId) => here.deliveries(userId)));
+      return [...new Set(all.flat())].toSorted();
+    },
+  };
+}
+
+test('messages to a push service that fails wait, say why, and are given up after two hours', async () => {
+  here.setClock('2026-07-02T06:00:00Z');
+  here.push.answer = async () => ({ result: 'retry', reason: 'The push service refused for now (503).' });
+  const { userIds, outcomes } = await remindForty('down.example.net');
+  here.setClock('2026-07-02T09:00:00Z');
+  await expect
+    .poll(outcomes, SOON)
+    .toEqual([
+      '2026-07-02 PENDING The push service refused for now (503).',
+      '2026-07-02 PENDING The push service was not working.',
+    ]);
+  here.setClock('2026-07-02T11:00:00.001Z');
+  for (const userId of userIds) await here.endBackoff(userId);
+  await expect
+    .poll(outcomes, SOON)
+    .toEqual([
+      '2026-07-02 FAILED The push service refused for now (503). Sending was given up after 2 hours.',
+      '2026-07-02 FAILED The push service was not working. Sending was given up after 2 hours.',
+    ]);
+}, 120_000);
+
+test('a push service that refuses messages gets all the others, and loses no subscription', async () => {
+  here.setClock('2026-07-03T06:00:00Z');
+  const reason = 'The push service refused the message (413).';
+  here.push.answer = async () => ({ result: 'failed', reason, isGone: false });
+  const { userIds, outcomes } = await remindForty('refusing.example.net');
+  here.setClock('2026-07-03T09:00:00Z');
+  await expect.poll(outcomes, SOON).toEqual([`2026-07-03 FAILED ${reason}`]);
+  for (const userId of userIds)
+    expect((await here.reminders.listPushSubscriptions({ userId }, CALL)).subscriptions).toHaveLength(10);
 }, 120_000);
