@@ -378,11 +378,11 @@ describe('a message that is not taken', () => {
 test('a reminder is deleted with what it has not sent; what it has sent, and other reminders, stay', async () => {
   const userId = await here.newUser();
   const reminderId = await remind(userId);
-  await remind(userId, { timeOfDay: '10:00' });
   here.setClock('2026-07-01T09:00:00Z');
   await here.untilDeliveries(userId, ['2026-07-01 SENT']);
+  await remind(userId, { timeOfDay: '08:00' });
   here.mail.answer = async () => ({ result: 'retry', reason: 'Try again.' });
-  here.setClock('2026-07-02T10:00:00Z');
+  here.setClock('2026-07-02T09:00:00Z');
   const sorted = async () => (await here.deliveries(userId)).toSorted();
   await expect
     .poll(sorted, { timeout: 20_000 })
