@@ -65,11 +65,7 @@ function checkLinks(publicUrl: string): Finding {
   );
 }
 
-function checkPush(
-  { vapidKeys, mailFrom }: RemindersConfig,
-  isGiven: boolean,
-  isStart: boolean,
-): Finding {
+function checkPush({ vapidKeys, mailFrom }: RemindersConfig, isGiven: boolean, isStart: boolean): Finding {
   const { ok, warning, bad } = checkNamed('push keys');
   // The sender's address is the contact that every message names.
   if (vapidKeys !== undefined && isLocal(addressIn(mailFrom)))

@@ -52,10 +52,12 @@ async function storeTests(count: number): Promise<string[]> {
 }
 
 /** Sends by e-mail alone, with a pool of its own. */
-function startEmailLane(options: Pick<Parameters<typeof startLane>[0], 'peers' | 'parallel'> & {
-  send?: Channel<EmailAddress>['send'];
-  logger?: Logger;
-}) {
+function startEmailLane(
+  options: Pick<Parameters<typeof startLane>[0], 'peers' | 'parallel'> & {
+    send?: Channel<EmailAddress>['send'];
+    logger?: Logger;
+  },
+) {
   const { peers, parallel, send = async () => ({ result: 'sent' }) } = options;
   const { logger = createLogger('test', 'silent') } = options;
   const { databaseUrl } = database;
