@@ -153,13 +153,31 @@ test('messages to a push service that fails wait, say why, and are given up afte
     ]);
 }, 120_000);
 
-test('a push service that refuses messages gets all the others, and loses no subscription', async () => {
+test('a push service that refuses messages gets all the others, 32 at once, and loses no subscription', async () => {
   here.setClock('2026-07-03T06:00:00Z');
   const reason = 'The push service refused the message (413).';
-  here.push.answer = async () => ({ result: 'failed', reason, isGone: false });
+  const free = Promise.withResolvers<void>();
+  const begun = new Set<string>();
+  let most = 0;
+  here.push.answer = async ({ message: { deliveryId }, address }) => {
+    if (!address.endpoint.startsWith('https://refusing.example.net')) return SENT;
+    most = Math.max(most, begun.add(deliveryId).size);
+    await free.promise;
+    begun.delete(deliveryId);
+    return { result: 'failed', reason, isGone: false };
+  };
   const { userIds, outcomes } = await remindForty('refusing.example.net');
   here.setClock('2026-07-03T09:00:00Z');
+  await expect.poll(() => most, SOON).toBe(32);
+  const leased = () =>
+    here.sql.query(
+      `SELECT FROM reminders.deliveries WHERE user_id = ANY($1::uuid[]) AND state = 'pending' AND lease > 0`,
+      [userIds],
+    );
+  await expect.poll(async () => (await leased()).rowCount, SOON).toBe(40);
+  free.resolve();
   await expect.poll(outcomes, SOON).toEqual([`2026-07-03 FAILED ${reason}`]);
   for (const userId of userIds)
     expect((await here.reminders.listPushSubscriptions({ userId }, CALL)).subscriptions).toHaveLength(10);
+  expect(most).toBe(32);
 }, 120_000);
