@@ -79,6 +79,16 @@ describe('a reminder whose turn has come', () => {
     expect(mailsTo(userId)).toEqual([]);
   });
 
+  test('is sent to one who has reviewed on the same day of UTC, but the day before at home', async () => {
+    const userId = await here.newUser({ due: 2, timeZone: 'Asia/Tokyo' });
+    await remind(userId, { timeOfDay: '08:00', onlyIfNotReviewedToday: true });
+    const { materials } = await here.scheduling.materials.listMaterials({ userId }, CALL);
+    const { materialId = '' } = materials[0] ?? {};
+    await here.scheduling.reviews.submitReview({ userId, materialId, quality: 4 }, CALL);
+    here.setClock('2026-07-01T23:00:00Z');
+    await here.untilDeliveries(userId, ['2026-07-02 SENT']);
+  });
+
   test('asks after midnight whether the user has reviewed on the date that is over', async () => {
     const [before, after] = [await here.newUser({ due: 2 }), await here.newUser({ due: 2 })];
     const review = async (userId: string) => {
@@ -156,12 +166,15 @@ describe('a reminder whose turn has come', () => {
   });
 
   test('comes two hours late, and is skipped a millisecond later', async () => {
-    const [late, tooLate] = [await here.newUser(), await here.newUser()];
-    await remind(late, { timeOfDay: '09:01' });
+    const late = await here.newUser();
+    await remind(late);
+    here.setClock('2026-07-01T11:00:00Z');
+    await here.untilDeliveries(late, ['2026-07-01 SENT']);
+    here.setClock('2026-07-01T06:00:00Z');
+    const tooLate = await here.newUser();
     await remind(tooLate);
     here.setClock('2026-07-01T11:00:00.001Z');
     await here.untilDeliveries(tooLate, ['2026-07-01 SKIPPED LATE']);
-    await here.untilDeliveries(late, ['2026-07-01 SENT']);
     expect(await datesOf(tooLate)).toBe('2026-07-01 2026-07-02');
   });
 

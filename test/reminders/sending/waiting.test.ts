@@ -86,25 +86,27 @@ test('an outcome that cannot be stored at first is stored under a lease that was
   expect(mailsTo(userId)).toBe(1);
 }, 60_000);
 
-test('five push services that never answer keep 300 messages waiting, and those to others are sent', async () => {
+test('nine push services that never answer keep 306 messages waiting, and those to others are sent', async () => {
   here.mail.answer = async () => SENT;
   const free = Promise.withResolvers<SendResult>();
   here.push.answer = async ({ address }) =>
     address.endpoint.startsWith('https://hanging-') ? free.promise : SENT;
-  const subscribe = async (host: string, timeOfDay: string) => {
+  const subscribe = async (hosts: readonly string[], timeOfDay: string) => {
     const userId = await here.newUser();
-    const subscription = { endpoint: `https://${host}/${userId}`, p256dh: 'p', auth: 'a' };
-    await here.reminders.registerPushSubscription({ userId, ...subscription }, CALL);
+    for (const host of hosts) {
+      const subscription = { endpoint: `https://${host}/${userId}`, p256dh: 'p', auth: 'a' };
+      await here.reminders.registerPushSubscription({ userId, ...subscription }, CALL);
+    }
     await here.reminders.createReminder({ userId, timeOfDay, channels: ['CHANNEL_PUSH'] }, CALL);
     return userId;
   };
-  for (let made = 0; made < 300; made += 5)
-    await Promise.all([1, 2, 3, 4, 5].map((host) => subscribe(`hanging-${host}.example.net`, '11:00')));
-  const other = await subscribe('push.example.net', '11:01');
+  const hosts = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((host) => `hanging-${host}.example.net`);
+  for (let made = 1; made <= 34; made += 1) await subscribe(hosts, '11:00');
+  const other = await subscribe(['push.example.net'], '11:01');
   here.setClock('2026-07-01T11:00:00Z');
   const leased = () =>
     here.sql.query(`SELECT FROM reminders.deliveries WHERE channel = 'push' AND lease > 0`);
-  await expect.poll(async () => (await leased()).rowCount, SOON).toBe(300);
+  await expect.poll(async () => (await leased()).rowCount, SOON).toBe(306);
   here.setClock('2026-07-01T11:01:00Z');
   await here.untilDeliveries(other, ['2026-07-01 SENT']);
   free.resolve(SENT);
