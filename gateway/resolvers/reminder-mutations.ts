@@ -10,6 +10,8 @@ const KEPT = ['time', 'weekdays', 'channels', 'minDue', 'onlyIfNotReviewedToday'
 export const reminderMutations = {
   async createReminder(_parent, { input }, { clients, call }) {
     const { userId, time, weekdays, channels, minDue, onlyIfNotReviewedToday, pausedUntil, enabled } = input;
+    // Over gRPC no days at all are all days.
+    if (weekdays?.length === 0) throw invalidField('weekdays', 'must hold at least one day.');
     const { reminder } = await requireReminders(clients).createReminder(
       {
         userId,

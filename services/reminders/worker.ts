@@ -9,7 +9,7 @@ import { sweepDeliveries } from './deliveries/sweep.ts';
 import type { Dependencies } from './dependencies.ts';
 import { type Loop, startLoop } from './loop.ts';
 import { startLane } from './sending/lane.ts';
-import { reachByEmail, reachByPush } from './sending/reach.ts';
+import { reachByEmail, reachByPush, reachNobody } from './sending/reach.ts';
 import { createDeleteUnknown } from './user-data/delete-unknown.ts';
 import { followTimeZones } from './users/follow-time-zones.ts';
 
@@ -23,6 +23,11 @@ const SWEEP_MS = 600_000;
 const DELETE_UNKNOWN_MS = 60_000;
 const MAILS_AT_ONCE = 30;
 const PUSHES_AT_ONCE = 128;
+/** Where push is not set up, what is pending says so, and is given up in time. */
+const NO_PUSH = {
+  channel: { send: () => Promise.reject(new Error('push is not set up')), close: async () => {} },
+  reach: reachNobody,
+};
 
 export type Channels = { email: Channel<EmailAddress>; push: Channel<PushAddress> | undefined };
 
@@ -49,9 +54,10 @@ export function startWorker(
   const deleteUnknown = createDeleteUnknown(dependencies);
   const lanes = [
     startLane({ ...lane, name: 'email', channel: email, reach: reachByEmail, parallel: mailsAtOnce }),
-    ...(push === undefined
-      ? []
-      : [startLane({ ...lane, name: 'push', channel: push, reach: reachByPush, parallel: PUSHES_AT_ONCE })]),
+    startLane({
+      ...{ ...lane, name: 'push', parallel: PUSHES_AT_ONCE },
+      ...(push === undefined ? NO_PUSH : { channel: push, reach: reachByPush }),
+    }),
   ];
   const limit = Math.min(CLAIMS_AT_A_TIME, remindersPerSecond);
   /** All that follows a claim costs far more than it does: at the pace of claims, a burst leaves room for people's requests. */

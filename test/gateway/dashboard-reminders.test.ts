@@ -156,6 +156,7 @@ describe.runIf(hasBrowser('what the dashboard says of reminders'))(
       held.deliveries.push(
         stubDelivery(),
         stubDelivery({ attempts: 2, failure: 'The mail server did not answer in time.' }),
+        stubDelivery({ attempts: 0, failure: 'The push service was not working.' }),
         stubDelivery({ state: 'DELIVERY_STATE_SENT' }),
         skipped('SKIP_REASON_NOTHING_DUE'),
         skipped('SKIP_REASON_NOTHING_DUE', { reminderId: reminder.reminderId ?? '' }),
@@ -163,14 +164,15 @@ describe.runIf(hasBrowser('what the dashboard says of reminders'))(
         skipped('SKIP_REASON_PAUSED'),
         skipped('SKIP_REASON_LATE'),
         stubDelivery({ state: 'DELIVERY_STATE_FAILED', failure: 'e-mail was switched off meanwhile' }),
-        ...Array.from({ length: 13 }, () => stubDelivery({ localDate: '2026-10-01' })),
+        ...Array.from({ length: 12 }, () => stubDelivery({ localDate: '2026-10-01' })),
       );
       const { page } = await open(hash);
       const rows = await rowsOf(page, 'Latest deliveries');
       expect(rows.length).toBe(20);
       expect(rows[0]).toEqual(['Tue, 3 Nov 2026', '17:00', 'e-mail', 'Waiting to be sent.']);
-      expect(rows.slice(1, 9).map((row) => row[3])).toEqual([
+      expect(rows.slice(1, 10).map((row) => row[3])).toEqual([
         'To be tried again. Attempt 2 failed: The mail server did not answer in time.',
+        'Waiting to be sent. The push service was not working.',
         'Sent 3 Nov 2026, 17:00.',
         'Skipped: nothing was due at that time.',
         'Skipped: fewer reviews were due than the reminder asks for.',

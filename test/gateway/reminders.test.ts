@@ -53,6 +53,9 @@ test('a reminder is made of what is given, and of the defaults where nothing is'
   expect(
     (await mutate('createReminder', { ...AT_NINE, ...nulls }, `reminder { ${FIELDS} }`)).reminder,
   ).toEqual(reminder);
+  expect(await mutate('createReminder', { ...AT_NINE, weekdays: [] }, 'reminder { id }')).toEqual({
+    ...{ code: 'INVALID_REQUEST', field: 'weekdays' },
+  });
   expect(await mutate('createReminder', { ...AT_NINE, time: '9:00' }, 'reminder { id }')).toEqual({
     ...{ code: 'INVALID_REQUEST', field: 'time' },
   });

@@ -46,3 +46,28 @@ test('lose their reminders, but not before accounts has known anybody', async ()
   expect(await remindersOf(deleted)).toBe(0);
   expect(await remindersOf(kept)).toBe(1);
 });
+
+test('lose them as well where 500 others come before them', async () => {
+  const deleted = await here.newUser({ due: 0 });
+  await here.reminders.setEmailEnabled({ userId: deleted, enabled: false }, CALL);
+  await here.users.deleteUser({ userId: deleted }, CALL);
+  // Known to accounts, and before all others.
+  await here.sql.query(
+    `WITH known AS (
+       INSERT INTO accounts.users (user_id, email, folded_email, plan, time_zone, create_time, update_time)
+       SELECT id, id || '@example.com', id || '@example.com', 'free', 'UTC', '2026-01-01', '2026-01-01'
+       FROM (SELECT ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid AS id
+             FROM generate_series(1, 500) AS n) AS ids
+       RETURNING user_id)
+     INSERT INTO reminders.users (user_id, unsubscribe_token) SELECT user_id, sha256(user_id::text::bytea) FROM known`,
+  );
+  const deleteUnknown = createDeleteUnknown({ database: pool, peers, now: here.now, logger });
+  const isKept = async () => {
+    const { email } = await here.reminders.getChannels({ userId: deleted }, CALL);
+    return email?.offReason === 'EMAIL_OFF_REASON_SWITCHED_OFF';
+  };
+  await deleteUnknown();
+  expect(await isKept()).toBe(true);
+  await deleteUnknown();
+  expect(await isKept()).toBe(false);
+});

@@ -79,6 +79,16 @@ describe('a reminder whose turn has come', () => {
     expect(mailsTo(userId)).toEqual([]);
   });
 
+  test('is sent to one who has reviewed on the same day of UTC, but the day before at home', async () => {
+    const userId = await here.newUser({ due: 2, timeZone: 'Asia/Tokyo' });
+    await remind(userId, { timeOfDay: '08:00', onlyIfNotReviewedToday: true });
+    const { materials } = await here.scheduling.materials.listMaterials({ userId }, CALL);
+    const { materialId = '' } = materials[0] ?? {};
+    await here.scheduling.reviews.submitReview({ userId, materialId, quality: 4 }, CALL);
+    here.setClock('2026-07-01T23:00:00Z');
+    await here.untilDeliveries(userId, ['2026-07-02 SENT']);
+  });
+
   test('asks after midnight whether the user has reviewed on the date that is over', async () => {
     const [before, after] = [await here.newUser({ due: 2 }), await here.newUser({ due: 2 })];
     const review = async (userId: string) => {
@@ -99,6 +109,36 @@ describe('a reminder whose turn has come', () => {
     await review(after);
     await here.endBackoff(after);
     await here.untilDeliveries(after, ['2026-07-01 SENT Try again.']);
+  });
+
+  test('counts what is due when it is sent: not what is archived or snoozed, and what became due since', async () => {
+    const userId = await here.newUser({ due: 4 });
+    const { materials } = await here.scheduling.materials.listMaterials({ userId }, CALL);
+    const [archived, later, now] = materials.map(({ materialId }) => materialId);
+    await here.scheduling.materials.archiveMaterial({ userId, materialId: archived ?? '' }, CALL);
+    const snooze = (materialId = '', until = '') =>
+      here.scheduling.snoozes.snoozeMaterials(
+        { userId, materialIds: [materialId], snoozeUntilTime: { seconds: Date.parse(until) / 1000 } },
+        CALL,
+      );
+    await snooze(now, '2026-07-01T23:59:00Z');
+    await snooze(later, '2026-07-02T00:10:00Z');
+    await remind(userId, { timeOfDay: '23:59' });
+    here.mail.answer = async () => ({ result: 'retry', reason: 'Try again.' });
+    here.setClock('2026-07-01T23:59:00Z');
+    await here.untilDeliveries(userId, ['2026-07-01 PENDING Try again.']);
+    here.setClock('2026-07-02T00:10:00Z');
+    here.mail.answer = async () => ({ result: 'sent' });
+    await here.endBackoff(userId);
+    await here.untilDeliveries(userId, ['2026-07-01 SENT Try again.']);
+    expect(mailsTo(userId).map(({ message }) => message.dueCount)).toEqual([2, 3]);
+  });
+
+  test('is sent at the instant at which its pause ends', async () => {
+    const userId = await here.newUser();
+    await remind(userId, { pausedUntilTime: { seconds: Date.parse('2026-07-01T09:00:00Z') / 1000 } });
+    here.setClock('2026-07-01T09:00:00Z');
+    await here.untilDeliveries(userId, ['2026-07-01 SENT']);
   });
 
   test('says nothing while it is paused', async () => {
@@ -126,12 +166,15 @@ describe('a reminder whose turn has come', () => {
   });
 
   test('comes two hours late, and is skipped a millisecond later', async () => {
-    const [late, tooLate] = [await here.newUser(), await here.newUser()];
-    await remind(late, { timeOfDay: '09:01' });
+    const late = await here.newUser();
+    await remind(late);
+    here.setClock('2026-07-01T11:00:00Z');
+    await here.untilDeliveries(late, ['2026-07-01 SENT']);
+    here.setClock('2026-07-01T06:00:00Z');
+    const tooLate = await here.newUser();
     await remind(tooLate);
     here.setClock('2026-07-01T11:00:00.001Z');
     await here.untilDeliveries(tooLate, ['2026-07-01 SKIPPED LATE']);
-    await here.untilDeliveries(late, ['2026-07-01 SENT']);
     expect(await datesOf(tooLate)).toBe('2026-07-01 2026-07-02');
   });
 
@@ -266,10 +309,70 @@ describe('a message that is not taken', () => {
     here.mail.answer = refuse;
     for (const date of ['2026-07-04', '2026-07-05', '2026-07-06']) await day(date, failed);
     const { email } = await here.reminders.getChannels({ userId }, CALL);
-    expect(email).toMatchObject({ enabled: false, offReason: 'EMAIL_OFF_REASON_REFUSED' });
+    expect(email).toEqual({
+      enabled: false,
+      offReason: 'EMAIL_OFF_REASON_REFUSED',
+      offTime: { seconds: Date.parse('2026-07-06T09:00:00Z') / 1000, nanos: 0 },
+    });
     here.setClock('2026-07-07T09:00:00Z');
     await day('2026-07-07', 'SKIPPED PAUSED');
     expect(await datesOf(userId)).toBe('2026-07-07 2026-07-08');
+    // Whoever switches it on again begins a new row.
+    await here.reminders.setEmailEnabled({ userId, enabled: true }, CALL);
+    for (const date of ['2026-07-08', '2026-07-09']) await day(date, failed);
+    expect((await here.reminders.getChannels({ userId }, CALL)).email).toMatchObject({ enabled: true });
+  });
+
+  test('for good a third time does not hide that the user unsubscribed meanwhile', async () => {
+    const userId = await here.newUser();
+    await remind(userId);
+    const { rows } = await here.sql.query<{ token: Buffer }>(
+      'UPDATE reminders.users SET email_refusals = 2 WHERE user_id = $1 RETURNING unsubscribe_token AS token',
+      [userId],
+    );
+    here.mail.answer = async () => {
+      await here.links.switchEmailOff(rows[0]?.token.toString('base64url') ?? '');
+      return { result: 'failed', reason: '550 no such user', isGone: false };
+    };
+    here.setClock('2026-07-01T09:00:00Z');
+    await here.untilDeliveries(userId, ['2026-07-01 FAILED 550 no such user']);
+    const { email } = await here.reminders.getChannels({ userId }, CALL);
+    expect(email?.offReason).toBe('EMAIL_OFF_REASON_UNSUBSCRIBED');
+  });
+
+  test('since a channel threw an error is tried again', async () => {
+    const userId = await here.newUser();
+    await remind(userId);
+    here.mail.answer = () => Promise.reject(new Error('ada@example.com'));
+    here.setClock('2026-07-01T09:00:00Z');
+    await here.untilDeliveries(userId, [
+      '2026-07-01 PENDING An error in the reminders service prevented sending.',
+    ]);
+  });
+
+  test('is not sent to a browser that was removed meanwhile, and says so', async () => {
+    const userId = await here.newUser();
+    const register = async (name: string) => {
+      const subscription = { endpoint: `https://busy.example.net/${name}`, p256dh: 'p', auth: 'a' };
+      const made = await here.reminders.registerPushSubscription({ userId, ...subscription }, CALL);
+      return made.subscription?.subscriptionId ?? '';
+    };
+    const removed = await register('removed');
+    await register('kept');
+    await remind(userId, { channels: ['CHANNEL_PUSH'] });
+    here.push.answer = async () => ({ result: 'retry', reason: '429 busy' });
+    here.setClock('2026-07-01T09:00:00Z');
+    await here.untilDeliveries(userId, Array(2).fill('2026-07-01 PENDING 429 busy'));
+    await here.reminders.deletePushSubscription({ userId, subscriptionId: removed }, CALL);
+    here.push.answer = async () => ({ result: 'sent' });
+    await here.endBackoff(userId);
+    const sorted = async () => (await here.deliveries(userId)).toSorted();
+    await expect
+      .poll(sorted, { timeout: 20_000 })
+      .toEqual([
+        '2026-07-01 FAILED The push subscription was removed before this was sent.',
+        '2026-07-01 SENT 429 busy',
+      ]);
   });
 
   test('since a push service knows no such address removes the subscription', async () => {
@@ -283,6 +386,22 @@ describe('a message that is not taken', () => {
     const { subscriptions } = await here.reminders.listPushSubscriptions({ userId }, CALL);
     expect(subscriptions).toEqual([]);
   });
+});
+
+test('a reminder is deleted with what it has not sent; what it has sent, and other reminders, stay', async () => {
+  const userId = await here.newUser();
+  const reminderId = await remind(userId);
+  here.setClock('2026-07-01T09:00:00Z');
+  await here.untilDeliveries(userId, ['2026-07-01 SENT']);
+  await remind(userId, { timeOfDay: '08:00' });
+  here.mail.answer = async () => ({ result: 'retry', reason: 'Try again.' });
+  here.setClock('2026-07-02T09:00:00Z');
+  const sorted = async () => (await here.deliveries(userId)).toSorted();
+  await expect
+    .poll(sorted, { timeout: 20_000 })
+    .toEqual(['2026-07-01 SENT', ...Array(2).fill('2026-07-02 PENDING Try again.')]);
+  await here.reminders.deleteReminder({ userId, reminderId }, CALL);
+  expect(await sorted()).toEqual(['2026-07-01 SENT', '2026-07-02 PENDING Try again.']);
 });
 
 test('a delivery whose process died is sent by another with the same id, when the lease has ended', async () => {

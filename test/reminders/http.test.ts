@@ -187,6 +187,10 @@ describe('an address', () => {
     await statuses(30, from('2001:db8:1:2::1'));
     expect((await statuses(1, from('2001:0DB8:1:2:ffff::9')))[0]).toBe(429);
     expect((await statuses(1, from('2001:db8:1:3::1')))[0]).toBe(404);
+    // As an IPv4 address is written where both are listened to.
+    await statuses(30, from('::ffff:198.51.100.7'));
+    expect((await statuses(1, from('198.51.100.7')))[0]).toBe(429);
+    expect((await statuses(1, from('::ffff:198.51.100.8')))[0]).toBe(404);
   });
 });
 

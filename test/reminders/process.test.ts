@@ -63,6 +63,9 @@ test('a test reminder becomes a mail, is counted, and leaves no address or token
     .poll(metrics)
     .toContain('srs_reminder_deliveries_total{channel="email",outcome="sent",reason=""} 1\n');
   expect(await metrics()).toContain('srs_reminders_waiting{kind="delivery"} 0\n');
+  const timeOfDay = new Date(Date.now() + 12 * 3_600_000).toISOString().slice(11, 16);
+  await client.createReminder({ userId, timeOfDay, channels: ['CHANNEL_EMAIL'] }, CALL);
+  expect(await metrics()).toContain('srs_reminders_waiting{kind="reminder"} 0\n');
   expect(await metrics()).toContain('srs_reminder_lag_seconds_count{channel="email"} 1\n');
   expect((await fetch(`${reminders.ops}/ready`)).status).toBe(200);
 

@@ -118,9 +118,13 @@ describe('a change of a reminder', () => {
   test('is of the fields that are present, and reschedules it', async () => {
     const userId = await here.newUser();
     const reminder = await create(userId, { minDue: 7 });
+    here.setClock('2026-07-01T06:00:01Z');
     const updated = await update(userId, reminder, { timeOfDay: '18:30' });
-    expect(updated).toEqual({ ...reminder, timeOfDay: '18:30', nextTime: updated.nextTime });
+    here.setClock('2026-07-01T06:00:00Z');
+    const updateTime = { seconds: Date.parse('2026-07-01T06:00:01Z') / 1000, nanos: 0 };
+    expect(updated).toEqual({ ...reminder, timeOfDay: '18:30', nextTime: updated.nextTime, updateTime });
     expect(nextOf(updated)).toBe('2026-07-01T18:30:00.000Z');
+    expect((await here.reminders.listReminders({ userId }, CALL)).reminders).toEqual([updated]);
   });
 
   test('removes the pause, where the mask names it and the request lacks it', async () => {

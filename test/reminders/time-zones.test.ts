@@ -119,3 +119,21 @@ test('a move that accounts stamped with a time years ahead is followed now', asy
   );
   await expect.poll(() => nextTimeOf(userId), SOON).toBe('2026-07-07T00:00:00.000Z');
 });
+
+test('a move is followed though a hundred other users have changed before', async () => {
+  here.setClock('2026-07-07T12:00:00Z');
+  const userId = await here.newUser({ timeZone: 'UTC' });
+  await remindAtNine(userId);
+  await here.sql.query(
+    `INSERT INTO accounts.users (user_id, email, folded_email, plan, time_zone, create_time, update_time)
+     SELECT id, id || '@example.com', id || '@example.com', 'free', 'UTC', $1, $1
+     FROM (SELECT gen_random_uuid() AS id FROM generate_series(1, 100)) AS ids`,
+    [here.now()],
+  );
+  await here.sql.query(
+    `UPDATE accounts.users SET time_zone = 'Asia/Tokyo', update_time = $2::timestamptz + interval '1 s'
+     WHERE user_id = $1`,
+    [userId, here.now()],
+  );
+  await expect.poll(() => nextTimeOf(userId), SOON).toBe('2026-07-08T00:00:00.000Z');
+});

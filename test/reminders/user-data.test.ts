@@ -11,8 +11,8 @@ beforeAll(async () => {
 afterAll(() => here.stop());
 
 const emailOf = async (userId: string) => (await here.reminders.getChannels({ userId }, CALL)).email;
-const subscribe = async (userId: string, name: string, p256dh = 'p') => {
-  const request = { userId, endpoint: `https://push.example.net/${name}`, p256dh, auth: 'a' };
+const subscribe = async (userId: string, name: string, keys = { p256dh: 'p', auth: 'a' }) => {
+  const request = { userId, endpoint: `https://push.example.net/${name}`, ...keys };
   return (await here.reminders.registerPushSubscription(request, CALL)).subscription;
 };
 const sendTest = (userId: string, channel: 'CHANNEL_EMAIL' | 'CHANNEL_PUSH') =>
@@ -83,6 +83,8 @@ describe('the calendar', () => {
     expect(await here.links.findFeedOwner(secretOf(url))).toEqual({ userId, earliestMinuteOfDay: undefined });
     for (const timeOfDay of ['10:00', '07:30'])
       await here.reminders.createReminder({ userId, timeOfDay, channels: ['CHANNEL_EMAIL'] }, CALL);
+    const off = { userId, timeOfDay: '05:00', channels: ['CHANNEL_EMAIL' as const], enabled: false };
+    await here.reminders.createReminder(off, CALL);
     expect(await here.links.findFeedOwner(secretOf(url))).toEqual({ userId, earliestMinuteOfDay: 450 });
     const renewed = await here.reminders.createCalendarFeed({ userId }, CALL);
     expect(await here.links.findFeedOwner(secretOf(url))).toBeUndefined();
@@ -110,7 +112,14 @@ describe('push subscriptions', () => {
     const userId = await here.newUser();
     const first = await subscribe(userId, 'one');
     expect(first).toMatchObject({ endpointHost: 'push.example.net' });
-    expect(await subscribe(userId, 'one', 'other')).toEqual(first);
+    const renewed = { p256dh: 'other p', auth: 'other a' };
+    expect(await subscribe(userId, 'one', renewed)).toEqual(first);
+    await sendTest(userId, 'CHANNEL_PUSH');
+    await here.untilDeliveries(userId, ['2026-07-01 SENT']);
+    const pushed = here.push.handed.filter(({ message }) => message.userId === userId);
+    expect(pushed.map(({ address }) => address)).toEqual([
+      { endpoint: 'https://push.example.net/one', ...renewed },
+    ]);
     const { subscriptions } = await here.reminders.listPushSubscriptions({ userId }, CALL);
     expect(subscriptions).toEqual([first]);
     const request = { userId, subscriptionId: first?.subscriptionId ?? '' };
@@ -140,10 +149,30 @@ describe('a test', () => {
   test('is sent though nothing is due, five times an hour at most', async () => {
     const userId = await here.newUser({ due: 0 });
     for (let sent = 1; sent <= 5; sent += 1) await sendTest(userId, 'CHANNEL_EMAIL');
+    here.setClock('2026-07-01T06:20:00Z');
+    await expect(sendTest(userId, 'CHANNEL_EMAIL')).rejects.toMatchObject({
+      ...{ reason: 'RATE_LIMITED', retryAfterSeconds: 2400 },
+    });
+    here.setClock('2026-07-01T06:59:59.999Z');
     expect(await refusal(sendTest(userId, 'CHANNEL_EMAIL'))).toBe('RATE_LIMITED');
-    await here.untilDeliveries(userId, Array(5).fill('2026-07-01 SENT'));
+    here.setClock('2026-07-01T07:00:00Z');
+    expect(await refusal(sendTest(userId, 'CHANNEL_EMAIL'))).toBe('no error');
+    here.setClock('2026-07-01T06:00:00Z');
+    await here.untilDeliveries(userId, Array(6).fill('2026-07-01 SENT'));
     const [mail] = here.mail.handed.filter(({ message }) => message.userId === userId);
     expect(mail?.message).toMatchObject({ isTest: true, dueCount: 0, titles: [] });
+  });
+
+  test('counts once however many browsers get it, and reminders do not count', async () => {
+    const userId = await here.newUser();
+    for (const name of ['a', 'b', 'c']) await subscribe(userId, name);
+    const channels = ['CHANNEL_PUSH' as const];
+    await here.reminders.createReminder({ userId, timeOfDay: '06:01', channels }, CALL);
+    here.setClock('2026-07-01T06:01:00Z');
+    await here.untilDeliveries(userId, Array(3).fill('2026-07-01 SENT'));
+    for (let sent = 1; sent <= 5; sent += 1) await sendTest(userId, 'CHANNEL_PUSH');
+    expect(await refusal(sendTest(userId, 'CHANNEL_PUSH'))).toBe('RATE_LIMITED');
+    here.setClock('2026-07-01T06:00:00Z');
   });
 
   test('is refused by a channel that is off, unknown or without a subscription', async () => {

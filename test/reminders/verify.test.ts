@@ -8,8 +8,8 @@ import { CALL } from '../support/scheduling.ts';
 
 let here: TestReminders;
 beforeAll(async () => {
-  // The command goes by the real clock, so the reminders must as well.
-  here = await startTestReminders(new Date().toISOString());
+  // The command goes by the real clock, so the reminders must as well: an hour behind, some wait to be claimed.
+  here = await startTestReminders(new Date(Date.now() - 3_600_000).toISOString());
 });
 afterAll(() => here.stop());
 
@@ -24,10 +24,10 @@ const verify = () =>
 
 async function newReminder(
   timeZone: string,
-  enabled = true,
+  { enabled = true, timeOfDay = '09:00' } = {},
 ): Promise<{ userId: string; reminderId: string }> {
   const userId = await here.newUser({ timeZone, due: 0 });
-  const fields = { userId, timeOfDay: '09:00', channels: ['CHANNEL_EMAIL' as const], enabled };
+  const fields = { userId, timeOfDay, channels: ['CHANNEL_EMAIL' as const], enabled };
   const { reminder } = await here.reminders.createReminder(fields, CALL);
   return { userId, reminderId: reminder?.reminderId ?? '' };
 }
@@ -36,13 +36,14 @@ test('finds nothing in what the service wrote, then a shifted, a skipped and a r
   const made = [
     await newReminder('Asia/Kolkata'),
     await newReminder('America/New_York'),
-    await newReminder('UTC', false),
+    await newReminder('UTC', { enabled: false }),
     await newReminder('Pacific/Auckland'),
+    await newReminder('UTC', { timeOfDay: new Date(Date.now() - 1_800_000).toISOString().slice(11, 16) }),
   ] as const;
   expect(await verify()).toEqual({
     code: 0,
     stdout: expect.stringMatching(
-      /^0 materials, 0 reviews, 0 snoozes: 0 drifted\n4 reminders: 0 drifted; 0 occurrences: 0 twice\nVerified /,
+      /^0 materials, 0 reviews, 0 snoozes: 0 drifted\n5 reminders: 0 drifted; 0 occurrences: 0 twice\nVerified /,
     ),
   });
 
@@ -62,7 +63,7 @@ test('finds nothing in what the service wrote, then a shifted, a skipped and a r
     );
   const { code, stdout } = await verify();
   expect(code).toBe(1);
-  expect(stdout).toContain('4 reminders: 3 drifted; 1 occurrences: 1 twice\n');
+  expect(stdout).toContain('5 reminders: 3 drifted; 1 occurrences: 1 twice\n');
   const line = ({ userId, reminderId }: { userId: string; reminderId: string }) =>
     `user ${userId} reminder ${reminderId}: `;
   expect(stdout).toMatch(

@@ -16,6 +16,7 @@ import type {
   SendResult,
 } from '../../services/reminders/channels/channel.ts';
 import { startCore } from '../../services/reminders/core.ts';
+import type { PushSetUp } from '../../services/reminders/subscriptions/subscriptions-handlers.ts';
 import { startScheduling } from '../../services/scheduling/service.ts';
 import { createTestDatabase } from './database.ts';
 import { CALL, closeClients, connectScheduling } from './scheduling.ts';
@@ -43,7 +44,7 @@ function createChannelEnd<Address>() {
 }
 
 /** `time`: where the clock stands at first; it moves only when the test moves it. */
-export async function startTestReminders(time: string) {
+export async function startTestReminders(time: string, { isPushSetUp = true } = {}) {
   const { databaseUrl, drop } = await createTestDatabase();
   let clockMs = Date.parse(time);
   const now = () => new Date(clockMs);
@@ -64,16 +65,17 @@ export async function startTestReminders(time: string) {
     schedulingTarget: `127.0.0.1:${scheduling.port}`,
     accountsTarget: `127.0.0.1:${accounts.port}`,
   };
+  const pushSetUp: PushSetUp = {
+    publicKey: 'public-key',
+    problemOf: ({ endpoint }) =>
+      endpoint.startsWith('https://') ? undefined : { field: 'endpoint', problem: 'must be https.' },
+  };
   /** One more process's worth of the service. */
   const startAnother = () =>
     startCore({
       config: { ...config, ...targets },
-      channels: { email: mail.channel, push: push.channel },
-      push: {
-        publicKey: 'public-key',
-        problemOf: ({ endpoint }) =>
-          endpoint.startsWith('https://') ? undefined : { field: 'endpoint', problem: 'must be https.' },
-      },
+      channels: { email: mail.channel, push: isPushSetUp ? push.channel : undefined },
+      push: isPushSetUp ? pushSetUp : undefined,
       publicUrl: 'https://remind.example.com',
       logger,
       now,

@@ -215,6 +215,15 @@ describe('a fault is found, with how to remedy it:', () => {
       expect(of(check)).toMatchObject({ state: 'ok' });
   });
 
+  test('push messages whose contact is an address at localhost, which Apple refuses', async () => {
+    const { of } = await examine({ VAPID_KEYS: makeVapidKeys() });
+    expect(of('push keys')).toMatchObject({
+      state: 'warning',
+      found: 'Apple refuses push messages whose contact is reminders@localhost',
+      remedy: 'set MAIL_FROM to an address of a domain of yours',
+    });
+  });
+
   test('a wrong pepper, and one that living keys still need', async () => {
     const wrong = await examine({ KEY_PEPPER: `1:${'q'.repeat(32)}` });
     expect(wrong.code).toBe(1);

@@ -138,8 +138,9 @@ export function outcomeOf({ state, skipReason, failure, attempts, updatedAt }, {
   const reason = failure === null ? '' : sentence(failure);
   if (state === 'SENT') return `Sent ${instant(updatedAt, timeZone)}.`;
   if (state === 'FAILED') return `Failed: ${reason || 'the reason is not known.'}`;
-  if (state === 'PENDING')
-    return reason ? `To be tried again. Attempt ${attempts} failed: ${reason}` : 'Waiting to be sent.';
+  if (state === 'PENDING' && attempts > 0 && reason)
+    return `To be tried again. Attempt ${attempts} failed: ${reason}`;
+  if (state === 'PENDING') return `Waiting to be sent. ${reason}`.trim();
   if (skipReason === 'ALREADY_REVIEWED') return 'Skipped: already reviewed that day.';
   if (skipReason === 'LATE') return 'Skipped: its turn came more than two hours late.';
   if (skipReason === 'PAUSED') return 'Skipped: the reminder, or its channel, was paused or switched off.';

@@ -44,13 +44,16 @@ async function checkServer(smtpUrl: string): Promise<Finding> {
 
 function checkSender(mailFrom: string): Finding {
   const { ok, warning, bad } = checkNamed('mail sender');
-  const [, address = mailFrom] = /<([^<>]*)>\s*$/.exec(mailFrom) ?? [];
+  const address = addressIn(mailFrom);
   if (!/^[^\s@<>]+@[^\s@<>]+$/.test(address))
     return bad('MAIL_FROM has no address', 'write it as Reminders <reminders@example.com>');
-  if (/@localhost$/i.test(address))
-    return warning(`mails come from ${address}`, 'set MAIL_FROM to an address of a domain of yours');
+  if (isLocal(address)) return warning(`mails come from ${address}`, OWN_DOMAIN);
   return ok(`mails come from ${address}`);
 }
+
+const OWN_DOMAIN = 'set MAIL_FROM to an address of a domain of yours';
+const addressIn = (mailFrom: string) => /<([^<>]*)>\s*$/.exec(mailFrom)?.[1] ?? mailFrom;
+const isLocal = (address: string) => /@localhost$/i.test(address);
 
 function checkLinks(publicUrl: string): Finding {
   const { ok, warning } = checkNamed('reminder links');
@@ -61,8 +64,11 @@ function checkLinks(publicUrl: string): Finding {
   );
 }
 
-function checkPush({ vapidKeys }: RemindersConfig, isGiven: boolean, isStart: boolean): Finding {
-  const { ok, bad } = checkNamed('push keys');
+function checkPush({ vapidKeys, mailFrom }: RemindersConfig, isGiven: boolean, isStart: boolean): Finding {
+  const { ok, warning, bad } = checkNamed('push keys');
+  // The sender's address is the contact that every message names.
+  if (vapidKeys !== undefined && isLocal(addressIn(mailFrom)))
+    return warning(`Apple refuses push messages whose contact is ${addressIn(mailFrom)}`, OWN_DOMAIN);
   if (vapidKeys !== undefined) return ok('VAPID_KEYS are a pair');
   if (isGiven) return bad('VAPID_KEYS cannot be read', 'see what is said of the configuration');
   return ok(isStart ? 'npm start will create a pair' : 'VAPID_KEYS is not set: push is off');

@@ -10,6 +10,8 @@ export type ReminderMessage = {
   /** One-click link that switches the user's e-mail off. */
   unsubscribeUrl: string;
   isTest: boolean;
+  /** The instant of its turn. */
+  dueTime: Date;
 };
 /** `reason`: a full sentence without the address, which people see. */
 export type SendResult =

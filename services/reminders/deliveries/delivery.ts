@@ -34,7 +34,7 @@ export type Outcome =
   | { state: 'skipped'; skipReason: SkipReason }
   /** `isGone`: the address will never work again. */
   | { state: 'failed'; cause: FailureCause; failure: string; isGone?: boolean }
-  /** To be taken again; `failure` is absent if nothing was tried. */
+  /** To be taken again; `failure` is absent if nothing has failed. */
   | { state: 'pending'; retryInMs: number; failure?: string };
 
 /** Why a delivery failed, for metrics. */

@@ -14,6 +14,7 @@ export type Work = {
   failure: string | null;
   /** null: deleted since. */
   reminder: {
+    /** On, and by the delivery's channel. */
     isEnabled: boolean;
     pausedUntilTime: Date | null;
     minDue: number;

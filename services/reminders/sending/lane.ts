@@ -30,6 +30,8 @@ const LEASE_MS = 120_000;
 const FRESH_MS = 5000;
 /** A message that a host takes longer for gives its place to others: of several slow hosts, each keeps its own share only. */
 const SLOW_MS = 1000;
+/** Of a message that waits since those to the same host have failed. */
+const HOST_FAILS = 'The push service was not working.';
 
 type LaneOptions<Address> = Pick<Dependencies, 'database' | 'peers' | 'now'> & {
   name: ChannelName;
@@ -102,7 +104,9 @@ export function startLane<Address>(options: LaneOptions<Address>): Loop {
       await sending.promise;
       return true;
     });
-    if (begun === undefined) await finish(work, { state: 'pending', retryInMs: hosts.restMs(host) });
+    if (begun !== undefined) return;
+    const failure = work.failure ?? HOST_FAILS;
+    await finish(work, { state: 'pending', retryInMs: hosts.restMs(host), failure });
   };
 
   const handle = async (works: readonly LeasedWork[], leaseEnd: number) => {

@@ -54,7 +54,8 @@ export async function readLeased(db: Queryable, leases: readonly LeaseKey[]): Pr
     name: 'read-leased',
     text: `SELECT d.user_id AS "userId", d.delivery_id AS "deliveryId", d.subscription_id AS "subscriptionId",
              d.is_test AS "isTest", d.local_date::text AS "localDate", d.due_time AS "dueTime", d.failure, d.attempts,
-             r.enabled AS "isEnabled", r.paused_until_time AS "pausedUntilTime", r.min_due AS "minDue",
+             r.enabled AND CASE d.channel WHEN 'email' THEN r.by_email ELSE r.by_push END AS "isEnabled",
+             r.paused_until_time AS "pausedUntilTime", r.min_due AS "minDue",
              r.only_if_not_reviewed_today AS "onlyIfNotReviewedToday", r.time_zone AS "timeZone",
              u.email_off_reason IS NULL AS "emailIsOn", u.unsubscribe_token AS "unsubscribeToken",
              s.endpoint, s.p256dh, s.auth

@@ -42,6 +42,7 @@ export function nextStep<Address>(
     titles: counted.titles,
     unsubscribeUrl: `${options.publicUrl}/unsubscribe/${work.unsubscribeToken.toString('base64url')}`,
     isTest: work.isTest,
+    dueTime: work.dueTime,
   };
   return decideByDue(work, counted) ?? { reach, message };
 }

@@ -4,6 +4,9 @@ import type { Outcome } from '../deliveries/delivery.ts';
 import type { Account } from '../peers.ts';
 import type { LeasedWork } from './leases-repository.ts';
 
+/** Soon again: another process may have push set up. */
+const NOT_SET_UP_MS = 60_000;
+
 /** `host` is where messages to several addresses go; undefined if it does not matter. */
 export type Reach<Address> = { address: Address; host?: string };
 
@@ -19,4 +22,8 @@ export function reachByPush({ push }: LeasedWork): Reach<PushAddress> | Outcome 
     cause: 'no subscription',
     failure: 'The push subscription was removed before this was sent.',
   };
+}
+
+export function reachNobody(): Outcome {
+  return { state: 'pending', retryInMs: NOT_SET_UP_MS, failure: 'Push is not set up.' };
 }

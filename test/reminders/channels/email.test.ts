@@ -89,6 +89,8 @@ describe('a mail', () => {
       '<0198c0de-0000-7000-8000-000000000001@study.example>',
     ]);
     expect(smtp.received[0]?.mail.date?.toISOString()).toBe('2030-03-31T10:00:00.000Z');
+    // So that no absent person's program answers.
+    expect(smtp.received[0]?.raw).toContain('Auto-Submitted: auto-generated\r\n');
   });
 
   test('can be unsubscribed from with one click as in RFC 8058, whatever the length of the link', async () => {
@@ -149,9 +151,17 @@ describe('a mail', () => {
     );
   });
 
+  test('says that there are more only where there are', async () => {
+    const { smtp, channel } = await start();
+    await channel.send(message({ dueCount: 2, titles: ['Photosynthesis', 'Mitosis'] }), ADA);
+    await channel.send(message({ dueCount: 3, titles: ['Photosynthesis', 'Mitosis'] }), ADA);
+    expect(smtp.received.map(({ mail }) => mail.text?.includes('and more'))).toEqual([false, true]);
+  });
+
   test('cuts a title after 120 characters, and never within one', async () => {
     const { smtp, channel } = await start();
-    await channel.send(message({ titles: ['𝒳'.repeat(121)] }), ADA);
+    await channel.send(message({ titles: ['𝒳'.repeat(121), '𝒳'.repeat(120)] }), ADA);
+    expect(smtp.received[0]?.mail.text).toContain(`- ${'𝒳'.repeat(120)}\n`);
     expect(smtp.received[0]?.mail.text).toContain(`- ${'𝒳'.repeat(119)}…\n`);
   });
 

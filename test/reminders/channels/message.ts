@@ -9,5 +9,6 @@ export const message = (fields: Partial<ReminderMessage> = {}): ReminderMessage 
   titles: ['Photosynthesis', 'Mitosis'],
   unsubscribeUrl: 'https://reminders.example.com/unsubscribe/token-of-ada',
   isTest: false,
+  dueTime: new Date('2030-03-31T10:00:00Z'),
   ...fields,
 });

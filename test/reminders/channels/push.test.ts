@@ -114,6 +114,14 @@ describe('a push message', () => {
     });
   });
 
+  test('is kept for a browser that is away until two hours after its turn, and no longer', async () => {
+    const [end, browser] = [await pushEnd(), createBrowser()];
+    const address = { endpoint: `${end.origin}/a`, ...browser.keys };
+    for (const dueTime of ['2030-03-31T08:30:00.500Z', '2030-03-31T07:59:59Z'])
+      await channel().send(message({ dueTime: new Date(dueTime) }), address);
+    expect(end.received.map(({ headers }) => headers.ttl)).toEqual(['1800', '0']);
+  });
+
   test('too long for the standard is not sent', async () => {
     const [end, browser] = [await pushEnd(), createBrowser()];
     const appUrl = `https://app.example.com/${'x'.repeat(4000)}`;

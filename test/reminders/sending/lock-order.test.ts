@@ -1,4 +1,5 @@
-// Recording outcomes and deleting a user at the same time: both lock rows in one order, so neither waits for the other in a circle.
+// Recording outcomes, by the holder of a lease alone; and deleting a user meanwhile: both lock rows in one order, so neither waits
+// for the other in a circle.
 import { randomBytes, randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -109,4 +110,24 @@ describe('a user who is deleted while an outcome is recorded', () => {
     const backwards = { userId, works: works.toReversed() };
     expect(await deleteWhileRecording(backwards, given)).toEqual({ deleted: 20, deadlocks: [] });
   });
+});
+
+test('an outcome of a process whose lease another has taken is not stored', async () => {
+  const { userId, works } = await lease('email', 1);
+  await pool.query({
+    text: `UPDATE reminders.deliveries SET lease = lease + 1 WHERE user_id = $1`,
+    values: [userId],
+  });
+  const { metrics } = NO_TELEMETRY;
+  const record = createRecorder({ database: pool, now: () => TIME, channel: 'email', metrics, logger });
+  for (const work of works) {
+    const outcome = { state: 'failed', cause: 'refused', failure: '550' } as const;
+    await record({ work, outcome, attempts: 1 });
+  }
+  const [stored] = await pool.query({
+    text: `SELECT d.state, u.email_refusals AS refusals FROM reminders.deliveries d
+           JOIN reminders.users u USING (user_id) WHERE user_id = $1`,
+    values: [userId],
+  });
+  expect(stored).toEqual({ state: 'pending', refusals: 1 });
 });

@@ -3,12 +3,13 @@
 import { Client } from 'pg';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createLogger } from '../../../services/platform/logging/logger.ts';
+import { createLogger, type Logger } from '../../../services/platform/logging/logger.ts';
 import { NO_TELEMETRY } from '../../../services/platform/observability/telemetry.ts';
 import { openDatabase } from '../../../services/platform/postgres/database.ts';
 import { migrate } from '../../../services/platform/postgres/migrate.ts';
+import type { Channel, EmailAddress, SendResult } from '../../../services/reminders/channels/channel.ts';
 import { remindersSchema } from '../../../services/reminders/core.ts';
-import { createPeers } from '../../../services/reminders/peers.ts';
+import { createPeers, type Peers } from '../../../services/reminders/peers.ts';
 import { startLane } from '../../../services/reminders/sending/lane.ts';
 import { reachByEmail } from '../../../services/reminders/sending/reach.ts';
 import { startReminders } from '../../../services/reminders/service.ts';
@@ -34,24 +35,58 @@ afterAll(async () => {
   await database.drop();
 });
 
-test('2,000 deliveries wait for scheduling and accounts with one line in the log', async () => {
-  await sql.query(
+/** A user with a test to be sent by e-mail, so many times. @returns their IDs. */
+async function storeTests(count: number): Promise<string[]> {
+  const { rows } = await sql.query<{ id: string }>(
     `WITH added AS (
        INSERT INTO reminders.users (user_id, unsubscribe_token)
-       SELECT gen_random_uuid(), '' FROM generate_series(1, 2000) RETURNING user_id)
+       SELECT gen_random_uuid(), '' FROM generate_series(1, $1::int) RETURNING user_id)
      INSERT INTO reminders.deliveries (user_id, delivery_id, reminder_id, local_date, channel, subscription_id, is_test,
        state, due_time, create_time, update_time, attempt_time)
      SELECT user_id, gen_random_uuid(), gen_random_uuid(), '2026-07-01', 'email', user_id, true, 'pending',
-       '2026-07-01 09:00Z', '2026-07-01 09:00Z', '2026-07-01 09:00Z', clock_timestamp() FROM added`,
+       '2026-07-01 09:00Z', '2026-07-01 09:00Z', '2026-07-01 09:00Z', clock_timestamp() FROM added
+     RETURNING user_id AS id`,
+    [count],
   );
-  const lines: string[] = [];
-  const logger = pino({ base: {} }, { write: (line) => lines.push(JSON.parse(line).msg) });
-  const pool = openDatabase({
-    databaseUrl: database.databaseUrl,
-    applicationName: 'test',
-    maxConnections: 4,
+  return rows.map(({ id }) => id);
+}
+
+/** Sends by e-mail alone, with a pool of its own. */
+function startEmailLane(
+  options: Pick<Parameters<typeof startLane>[0], 'peers' | 'parallel'> & {
+    send?: Channel<EmailAddress>['send'];
+    logger?: Logger;
+  },
+) {
+  const { peers, parallel, send = async () => ({ result: 'sent' }) } = options;
+  const { logger = createLogger('test', 'silent') } = options;
+  const { databaseUrl } = database;
+  const pool = openDatabase({ databaseUrl, applicationName: 'test', maxConnections: 4, logger });
+  const lane = startLane({
+    database: pool,
+    peers,
+    now: () => new Date('2026-07-01T09:00:00Z'),
+    name: 'email',
+    channel: { send, close: async () => {} },
+    reach: reachByEmail,
+    parallel,
+    publicUrl: 'https://remind.example.com',
+    random: () => 0.5,
+    metrics: NO_TELEMETRY.metrics,
     logger,
   });
+  return {
+    async stop() {
+      await lane.stop();
+      await pool.close();
+    },
+  };
+}
+
+test('2,000 deliveries wait for scheduling and accounts with one line in the log', async () => {
+  await storeTests(2000);
+  const lines: string[] = [];
+  const logger = pino({ base: {} }, { write: (line) => lines.push(JSON.parse(line).msg) });
   // Nothing listens on port 1.
   const away = '127.0.0.1:1';
   const peers = createPeers({
@@ -61,29 +96,72 @@ test('2,000 deliveries wait for scheduling and accounts with one line in the log
     telemetry: NO_TELEMETRY,
     logger: createLogger('test', 'silent'),
   });
-  const lane = startLane({
-    database: pool,
-    peers,
-    now: () => new Date('2026-07-01T09:00:00Z'),
-    name: 'email',
-    channel: { send: async () => ({ result: 'sent' }), close: async () => {} },
-    reach: reachByEmail,
-    parallel: 8,
-    publicUrl: 'https://remind.example.com',
-    random: () => 0.5,
-    metrics: NO_TELEMETRY.metrics,
-    logger,
-  });
+  const lane = startEmailLane({ peers, parallel: 8, logger });
   const untaken = async () =>
     (await sql.query('SELECT count(*)::int AS count FROM reminders.deliveries WHERE lease = 0')).rows[0]
       .count;
   await expect.poll(untaken, SOON).toBe(0);
   await lane.stop();
   peers.close();
-  await pool.close();
   expect(lines).toEqual(['scheduling or accounts is away: reminders wait']);
   const { rows } = await sql.query('SELECT DISTINCT state, failure, attempts FROM reminders.deliveries');
   expect(rows).toEqual([{ state: 'pending', failure: null, attempts: 0 }]);
+  await sql.query('DELETE FROM reminders.deliveries');
+});
+
+/** Accounts that knows these users alone, and scheduling, which has nothing due for anybody. */
+const peersOf = (known: readonly string[]): Peers => ({
+  async findAccounts(userIds) {
+    const found = userIds.filter((userId) => known.includes(userId));
+    const account = { email: 'ada@example.com', firstName: '', timeZone: 'UTC', updateTime: new Date(0) };
+    return new Map(found.map((userId) => [userId, { userId, ...account }]));
+  },
+  async countDue(users) {
+    const none = { dueCount: 0, titles: [], reviewedToday: false };
+    return new Map(users.map(({ userId }) => [userId, none]));
+  },
+  changedAccounts: () => expect.fail('not asked'),
+  readForecast: () => expect.fail('not asked'),
+  close: () => {},
+});
+
+/** "state failure" of all deliveries. */
+async function outcomes(): Promise<string[]> {
+  const { rows } = await sql.query<{ outcome: string }>(
+    `SELECT concat_ws(' ', state, failure) AS outcome FROM reminders.deliveries ORDER BY 1`,
+  );
+  return rows.map(({ outcome }) => outcome);
+}
+
+test('a process that stops sends what it has begun and leaves the rest to others at once', async () => {
+  const known = await storeTests(3);
+  const free = Promise.withResolvers<SendResult>();
+  let begun = 0;
+  const lane = startEmailLane({
+    peers: peersOf(known),
+    parallel: 1,
+    send: () => {
+      begun += 1;
+      return free.promise;
+    },
+  });
+  await expect.poll(() => begun, SOON).toBe(1);
+  const stopped = lane.stop();
+  free.resolve({ result: 'sent' });
+  await stopped;
+  expect(await outcomes()).toEqual(['pending', 'pending', 'sent']);
+  const { rowCount: ready } = await sql.query(
+    `SELECT FROM reminders.deliveries WHERE state = 'pending' AND attempt_time <= clock_timestamp()`,
+  );
+  expect([begun, ready]).toEqual([1, 2]);
+  await sql.query('DELETE FROM reminders.deliveries');
+});
+
+test('what is pending for a user whom accounts no longer knows fails, and says so', async () => {
+  const [known = ''] = await storeTests(2);
+  const lane = startEmailLane({ peers: peersOf([known]), parallel: 1 });
+  await expect.poll(outcomes, SOON).toEqual(['failed This user no longer exists.', 'sent']);
+  await lane.stop();
 });
 
 test('a service stops in its time, though a mail server never answers', async () => {

@@ -30,17 +30,18 @@ test('a mail that waits behind others is not sent once its reminder, channel or 
   here.mail.answer = () => free.promise;
   for (let made = 1; made <= AT_ONCE; made += 1) await newReminder('08:59');
   const waiting: { userId: string; reminderId: string }[] = [];
-  for (let made = 1; made <= 6; made += 1) waiting.push(await newReminder('09:00'));
+  for (let made = 1; made <= 7; made += 1) waiting.push(await newReminder('09:00'));
   here.setClock('2026-07-01T09:00:00Z');
   await expect.poll(() => here.mail.handed.length, SOON).toBe(AT_ONCE);
   const leased = () =>
     here.sql.query(`SELECT FROM reminders.deliveries WHERE due_time = '2026-07-01 09:00Z' AND lease > 0`);
-  await expect.poll(async () => (await leased()).rowCount, SOON).toBe(6);
+  await expect.poll(async () => (await leased()).rowCount, SOON).toBe(7);
 
-  const [unsubscribed, disabled, paused, deleted, gone, kept] = waiting;
+  const [unsubscribed, disabled, paused, rerouted, deleted, gone, kept] = waiting;
   await here.reminders.setEmailEnabled({ userId: unsubscribed?.userId ?? '', enabled: false }, CALL);
   await here.reminders.updateReminder({ ...disabled, enabled: false }, CALL);
   await here.reminders.updateReminder({ ...paused, pausedUntilTime: { seconds: 1_782_950_000 } }, CALL);
+  await here.reminders.updateReminder({ ...rerouted, channels: ['CHANNEL_PUSH'] }, CALL);
   await here.reminders.deleteReminder({ ...deleted }, CALL);
   await here.reminders.deleteUserData({ userId: gone?.userId ?? '' }, CALL);
   here.setClock('2026-07-01T09:00:06Z');
@@ -53,11 +54,12 @@ test('a mail that waits behind others is not sent once its reminder, channel or 
       ['2026-07-01 FAILED E-mail was switched off before this was sent.'],
       ['2026-07-01 SKIPPED PAUSED'],
       ['2026-07-01 SKIPPED PAUSED'],
+      ['2026-07-01 SKIPPED PAUSED'],
       [],
       [],
       ['2026-07-01 SENT'],
     ]);
-  expect(waiting.map(({ userId }) => mailsTo(userId))).toEqual([0, 0, 0, 0, 0, 1]);
+  expect(waiting.map(({ userId }) => mailsTo(userId))).toEqual([0, 0, 0, 0, 0, 0, 1]);
   expect(mailsTo(kept?.userId ?? '')).toBe(1);
 }, 60_000);
 
@@ -84,26 +86,100 @@ test('an outcome that cannot be stored at first is stored under a lease that was
   expect(mailsTo(userId)).toBe(1);
 }, 60_000);
 
-test('five push services that never answer keep 300 messages waiting, and those to others are sent', async () => {
+test('nine push services that never answer keep 306 messages waiting, and those to others are sent', async () => {
   here.mail.answer = async () => SENT;
   const free = Promise.withResolvers<SendResult>();
   here.push.answer = async ({ address }) =>
     address.endpoint.startsWith('https://hanging-') ? free.promise : SENT;
-  const subscribe = async (host: string, timeOfDay: string) => {
+  const subscribe = async (hosts: readonly string[], timeOfDay: string) => {
     const userId = await here.newUser();
-    const subscription = { endpoint: `https://${host}/${userId}`, p256dh: 'p', auth: 'a' };
-    await here.reminders.registerPushSubscription({ userId, ...subscription }, CALL);
+    for (const host of hosts) {
+      const subscription = { endpoint: `https://${host}/${userId}`, p256dh: 'p', auth: 'a' };
+      await here.reminders.registerPushSubscription({ userId, ...subscription }, CALL);
+    }
     await here.reminders.createReminder({ userId, timeOfDay, channels: ['CHANNEL_PUSH'] }, CALL);
     return userId;
   };
-  for (let made = 0; made < 300; made += 5)
-    await Promise.all([1, 2, 3, 4, 5].map((host) => subscribe(`hanging-${host}.example.net`, '11:00')));
-  const other = await subscribe('push.example.net', '11:01');
+  const hosts = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((host) => `hanging-${host}.example.net`);
+  for (let made = 1; made <= 34; made += 1) await subscribe(hosts, '11:00');
+  const other = await subscribe(['push.example.net'], '11:01');
   here.setClock('2026-07-01T11:00:00Z');
   const leased = () =>
     here.sql.query(`SELECT FROM reminders.deliveries WHERE channel = 'push' AND lease > 0`);
-  await expect.poll(async () => (await leased()).rowCount, SOON).toBe(300);
+  await expect.poll(async () => (await leased()).rowCount, SOON).toBe(306);
   here.setClock('2026-07-01T11:01:00Z');
   await here.untilDeliveries(other, ['2026-07-01 SENT']);
   free.resolve(SENT);
+}, 120_000);
+
+/** More browsers of one push service than get a message at once, each of ten with the same user, who is reminded at nine. */
+async function remindForty(host: string) {
+  const userIds: string[] = [];
+  for (let made = 1; made <= 4; made += 1) {
+    const userId = await here.newUser();
+    userIds.push(userId);
+    for (let browser = 1; browser <= 10; browser += 1) {
+      const subscription = { endpoint: `https://${host}/${browser}`, p256dh: 'p', auth: 'a' };
+      await here.reminders.registerPushSubscription({ userId, ...subscription }, CALL);
+    }
+    await here.reminders.createReminder({ userId, timeOfDay: '09:00', channels: ['CHANNEL_PUSH'] }, CALL);
+  }
+  return {
+    userIds,
+    /** Each that there is, once. */
+    async outcomes() {
+      const all = await Promise.all(userIds.map((userId) => here.deliveries(userId)));
+      return [...new Set(all.flat())].toSorted();
+    },
+  };
+}
+
+test('messages to a push service that fails wait, say why, and are given up after two hours', async () => {
+  here.setClock('2026-07-02T06:00:00Z');
+  here.push.answer = async () => ({ result: 'retry', reason: 'The push service refused for now (503).' });
+  const { userIds, outcomes } = await remindForty('down.example.net');
+  here.setClock('2026-07-02T09:00:00Z');
+  await expect
+    .poll(outcomes, SOON)
+    .toEqual([
+      '2026-07-02 PENDING The push service refused for now (503).',
+      '2026-07-02 PENDING The push service was not working.',
+    ]);
+  here.setClock('2026-07-02T11:00:00.001Z');
+  for (const userId of userIds) await here.endBackoff(userId);
+  await expect
+    .poll(outcomes, SOON)
+    .toEqual([
+      '2026-07-02 FAILED The push service refused for now (503). Sending was given up after 2 hours.',
+      '2026-07-02 FAILED The push service was not working. Sending was given up after 2 hours.',
+    ]);
+}, 120_000);
+
+test('a push service that refuses messages gets all the others, 32 at once, and loses no subscription', async () => {
+  here.setClock('2026-07-03T06:00:00Z');
+  const reason = 'The push service refused the message (413).';
+  const free = Promise.withResolvers<void>();
+  const begun = new Set<string>();
+  let most = 0;
+  here.push.answer = async ({ message: { deliveryId }, address }) => {
+    if (!address.endpoint.startsWith('https://refusing.example.net')) return SENT;
+    most = Math.max(most, begun.add(deliveryId).size);
+    await free.promise;
+    begun.delete(deliveryId);
+    return { result: 'failed', reason, isGone: false };
+  };
+  const { userIds, outcomes } = await remindForty('refusing.example.net');
+  here.setClock('2026-07-03T09:00:00Z');
+  await expect.poll(() => most, SOON).toBe(32);
+  const leased = () =>
+    here.sql.query(
+      `SELECT FROM reminders.deliveries WHERE user_id = ANY($1::uuid[]) AND state = 'pending' AND lease > 0`,
+      [userIds],
+    );
+  await expect.poll(async () => (await leased()).rowCount, SOON).toBe(40);
+  free.resolve();
+  await expect.poll(outcomes, SOON).toEqual([`2026-07-03 FAILED ${reason}`]);
+  for (const userId of userIds)
+    expect((await here.reminders.listPushSubscriptions({ userId }, CALL)).subscriptions).toHaveLength(10);
+  expect(most).toBe(32);
 }, 120_000);

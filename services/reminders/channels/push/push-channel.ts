@@ -1,6 +1,7 @@
 // Sends reminders to browsers by Web Push: RFC 8030, encrypted, to public https addresses only.
 import http, { type ClientRequest, type IncomingMessage } from 'node:http';
 import https from 'node:https';
+import { LATE_AFTER_MS } from '../../reminders/reminder.ts';
 import type { Channel, PushAddress, ReminderMessage, SendResult } from '../channel.ts';
 import { dueSentence, toLine } from '../message-text.ts';
 import { encryptPush } from './encryption.ts';
@@ -24,8 +25,6 @@ export type PushOptions = {
   timeoutMs?: number;
 };
 
-/** How long the push service keeps a message for a browser that is away; later it would be at the wrong time of day. */
-const TTL_SECONDS = 2 * 3600;
 /** As many as a process sends to one host at once: one that is given up after a wait for a connection can arrive, and then again. */
 const MAX_CONNECTIONS_PER_HOST = 32;
 const MAX_RESPONSE_HEAD_BYTES = 8 * 1024;
@@ -48,7 +47,7 @@ export function createPushChannel(options: PushOptions): Channel<PushAddress> {
       'content-type': 'application/octet-stream',
       // At most 32 characters of base64url, which is a UUID without hyphens.
       topic: message.deliveryId.replaceAll('-', ''),
-      ttl: TTL_SECONDS,
+      ttl: secondsLeft(message, now()),
       urgency: 'normal',
     };
     const bounds = { maxHeaderSize: MAX_RESPONSE_HEAD_BYTES, signal: AbortSignal.timeout(timeoutMs) };
@@ -92,6 +91,11 @@ function headOf(request: ClientRequest, body: Buffer): Promise<IncomingMessage> 
     request.on('error', reject);
     request.end(body);
   });
+}
+
+/** How long the push service keeps a message for a browser that is away; later it would be at the wrong time of day. */
+function secondsLeft({ dueTime }: ReminderMessage, now: Date): number {
+  return Math.max(0, Math.floor((dueTime.getTime() + LATE_AFTER_MS - now.getTime()) / 1000));
 }
 
 /** Lets a short body pass so that the connection can be used again, and cuts off a long one. */
