@@ -181,6 +181,51 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     },
   );
 
+  test('a material that cannot be read leaves the pages of its learner', async () => {
+    const { userId } = await newLearner(['away']);
+    const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
+    const away = { errors: [{ message: 'Away.', extensions: { code: 'UNAVAILABLE' } }] };
+    await page.route('**/graphql', (route) =>
+      route.request().postData()?.includes('query Material(')
+        ? route.fulfill({ json: away, headers: { 'x-request-id': 'r-1' } })
+        : route.continue(),
+    );
+    await page.getByRole('link', { name: 'away' }).click();
+    await page.getByText('The material is not available.').waitFor();
+    await page.getByText('Request ID r-1').waitFor();
+    await page.getByRole('link', { name: 'Keys' }).click();
+    await page.getByText('valid').waitFor();
+    await page.close();
+  });
+
+  test('a service that hangs is asked once, so that the rest of the home is not kept waiting', async () => {
+    const { page } = await dashboard.openAt('#/users');
+    let asked = 0;
+    await page.route('**/graphql', async (route) => {
+      if (!route.request().postData()?.includes('query EmailOff')) return route.continue();
+      asked += 1;
+      await new Promise((resolve) => setTimeout(resolve, 2500));
+      await route.fulfill({ json: { errors: [{ message: 'Away.', extensions: { code: 'UNAVAILABLE' } }] } });
+    });
+    await page.getByRole('link', { name: 'Learning dashboard' }).click();
+    await page.getByRole('heading', { name: 'Learners' }).first().waitFor();
+    expect(asked).toBe(1);
+    await page.close();
+  });
+
+  test('a search that is too long is refused beside its field', async () => {
+    const { userId } = await newLearner(['short']);
+    const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
+    const search = page.getByLabel('Title, content or source');
+    await search.fill('é'.repeat(513));
+    await search.press('Enter');
+    await page.getByText('query must have at most 1024 bytes in UTF-8.').waitFor();
+    await search.fill('short');
+    await search.press('Enter');
+    await page.getByRole('link', { name: 'short' }).waitFor();
+    await page.close();
+  });
+
   test('a revoked key looks revoked, and to revoke or rotate one shows its last use', async () => {
     const { userId, apiKeyId } = await newLearner([]);
     const other = await dashboard.system.createKey(userId, ['profile:read']);
