@@ -226,6 +226,26 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     await page.close();
   });
 
+  test('a new key is shown at once, also while the list of keys is slow', async () => {
+    const { userId } = await newLearner([]);
+    const { page } = await dashboard.openAt(`#/users/${userId}/keys`);
+    const held = Promise.withResolvers<void>();
+    await page.getByRole('button', { name: 'Create a key' }).click();
+    await page.route('**/graphql', (route) =>
+      route.request().postData()?.includes('query Keys')
+        ? held.promise.then(() => route.continue())
+        : route.continue(),
+    );
+    await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
+    const key = page.getByLabel('Key “without a name”');
+    await key.waitFor();
+    expect(await page.getByRole('dialog').count()).toBe(1);
+    held.resolve();
+    await expect.poll(() => page.getByText('valid', { exact: true }).count()).toBe(2);
+    expect(await key.inputValue()).toMatch(/^rmk_live_\w{49}$/);
+    await page.close();
+  });
+
   test('a revoked key looks revoked, and to revoke or rotate one shows its last use', async () => {
     const { userId, apiKeyId } = await newLearner([]);
     const other = await dashboard.system.createKey(userId, ['profile:read']);
