@@ -60,6 +60,24 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     await page.close();
   });
 
+  test('another page of a list begins with its first row, and an action leaves the page where it was', async () => {
+    const { userId } = await newLearner(Array.from({ length: 30 }, (_, index) => `m${index}`));
+    const { page } = await dashboard.openAt(`#/users/${userId}/materials`, {
+      viewport: { width: 1280, height: 300 },
+    });
+    await page.getByRole('link', { name: 'Next page' }).click();
+    await page.getByRole('link', { name: 'Previous page' }).waitFor();
+    const top = `document.querySelector('.card:has(table)').getBoundingClientRect().top`;
+    expect(Math.round(Number(await page.evaluate(top)))).toBe(0);
+    await page.getByRole('button', { name: 'Snooze m0' }).click();
+    const before = await page.evaluate('scrollY');
+    await page.getByRole('dialog').getByRole('button', { name: 'Snooze' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(before).toBeGreaterThan(0);
+    expect(await page.evaluate('scrollY')).toBe(before);
+    await page.close();
+  });
+
   test('an action that fails after its dialog was closed says so', async () => {
     const { userId } = await newLearner(['a']);
     const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
