@@ -60,6 +60,41 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     await page.close();
   });
 
+  test('a learner’s text turns none of the words around it, and begins where its script does', async () => {
+    const { userId } = await newLearner([]);
+    const { materials, reviews, snoozes } = dashboard.gateway.clients;
+    const made = { userId, title: 'photo\u202Egpj.exe', content: '\u0645\u0627!' };
+    const { material } = await materials.createMaterial(made, call);
+    const materialId = material?.materialId ?? '';
+    await reviews.submitReview({ userId, materialId, quality: 5 }, call);
+    const reason = `\u202E${'r'.repeat(400)}`;
+    await snoozes.snoozeMaterials(
+      { userId, materialIds: [materialId], preset: 'SNOOZE_PRESET_ONE_HOUR', timeZone: 'UTC', reason },
+      call,
+    );
+    const { page } = await dashboard.openAt(`#/users/${userId}/timeline?kind=REVIEW`);
+    await page.getByText(': grade 5, due again after 1 day').waitFor();
+    const places = `(() => {
+      const link = document.querySelector('td a');
+      const words = document.createRange();
+      words.selectNode(link.nextSibling);
+      return words.getBoundingClientRect().left >= link.getBoundingClientRect().right - 1;
+    })()`;
+    expect(await page.evaluate(places)).toBe(true);
+    await page.goto(`${dashboard.gateway.origin}/dashboard#/users/${userId}/materials/${materialId}`);
+    const snoozed = page.getByRole('region', { name: 'Snoozes: table' });
+    await snoozed.waitFor();
+    expect(await snoozed.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
+    const fromRight = `(() => {
+      const prose = document.querySelector('.prose');
+      const text = document.createRange();
+      text.selectNodeContents(prose);
+      return Math.round(prose.getBoundingClientRect().right - text.getBoundingClientRect().right);
+    })()`;
+    expect(await page.evaluate(fromRight)).toBe(0);
+    await page.close();
+  });
+
   test('another page of a list begins with its first row, and an action leaves the page where it was', async () => {
     const { userId } = await newLearner(Array.from({ length: 30 }, (_, index) => `m${index}`));
     const { page } = await dashboard.openAt(`#/users/${userId}/materials`, {
@@ -157,6 +192,8 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
 
   test('the old rows dim while a filter loads, and long words wrap', async () => {
     const { userId } = await newLearner(['w'.repeat(240)]);
+    const name = 'mutation ($input: UpdateUserInput!) { updateUser(input: $input) { user { id } } }';
+    await dashboard.gateway.query(name, { input: { userId, firstName: 'W'.repeat(100) } });
     const { page } = await dashboard.openAt(`#/users/${userId}/materials`, {
       viewport: { width: 360, height: 740 },
     });
@@ -299,6 +336,23 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     await page.context().close();
   });
 
+  test('on paper a long text and a long table are whole', async () => {
+    const { userId } = await newLearner([]);
+    const { material } = await dashboard.gateway.clients.materials.createMaterial(
+      { userId, title: 'long', content: 'line\n'.repeat(100) },
+      call,
+    );
+    const materialId = material?.materialId ?? '';
+    for (let count = 0; count < 20; count += 1)
+      await dashboard.gateway.clients.reviews.submitReview({ userId, materialId, quality: 5 }, call);
+    const { page } = await dashboard.openAt(`#/users/${userId}/materials/${materialId}`);
+    await page.getByRole('button', { name: 'Table: History' }).click();
+    await page.emulateMedia({ media: 'print' });
+    const cut = `[...document.querySelectorAll('.prose, .figure > .scroll')].map(({ scrollHeight, clientHeight }) => scrollHeight - clientHeight)`;
+    expect(await page.evaluate(cut)).toEqual([0, 0]);
+    await page.close();
+  });
+
   test('on paper a page is without what can be pressed', async () => {
     const { userId } = await newLearner(['on paper']);
     const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
@@ -309,6 +363,7 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
       .filter({ visible: true })
       .count();
     expect(visible).toBe(0);
+    expect(await page.getByText('Actions').isVisible()).toBe(false);
     expect(await page.getByRole('link', { name: 'on paper' }).isVisible()).toBe(true);
     await page.close();
   });

@@ -113,7 +113,7 @@ export function table(name, columns, rows, whenNarrow = 'scrolls') {
   const head = h(
     'tr',
     { role: 'row' },
-    columns.map((column) => h('th', { scope: 'col', role: 'columnheader' }, column)),
+    columns.map((column) => h('th', { scope: 'col', role: 'columnheader', 'data-column': column }, column)),
   );
   const body = rows.map(([first, ...others]) =>
     h(
