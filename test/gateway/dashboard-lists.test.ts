@@ -60,6 +60,16 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     await page.close();
   });
 
+  test('a date with a year of five digits is refused by its field', async () => {
+    const { userId } = await newLearner(['a']);
+    const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
+    await page.getByRole('button', { name: 'Snooze a' }).click();
+    await page.getByLabel('Date and time').fill('20266-01-01T09:00');
+    await page.getByRole('dialog').getByRole('button', { name: 'Snooze' }).click();
+    expect(await page.locator('dialog input:invalid').count()).toBe(1);
+    await page.close();
+  });
+
   test('a learner’s text turns none of the words around it, and begins where its script does', async () => {
     const { userId } = await newLearner([]);
     const { materials, reviews, snoozes } = dashboard.gateway.clients;
@@ -278,6 +288,16 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     await search.fill('short');
     await search.press('Enter');
     await page.getByRole('link', { name: 'short' }).waitFor();
+    await page.close();
+  });
+
+  test('a search says that it has an order of its own', async () => {
+    const { userId } = await newLearner(['a']);
+    const { page } = await dashboard.openAt(`#/users/${userId}/materials?q=a&order=EASE`);
+    await page.getByRole('link', { name: 'a', exact: true }).waitFor();
+    expect(await page.getByLabel('Sort').locator('option').allInnerTexts()).toEqual([
+      'Matches in titles first',
+    ]);
     await page.close();
   });
 
