@@ -88,8 +88,8 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', { timeout: 60
     expect(await page.getByLabel('Sort').locator('option').allInnerTexts()).toEqual([
       'Most due',
       'Most reviews in 30 days',
-      'Lowest retention, of 10 reviews or more',
-      'Longest without a review, of 60 days',
+      'Lowest retention (n ≥ 10)',
+      'Longest without a review (60 days)',
     ]);
     await page.close();
   });

@@ -15,8 +15,8 @@ import { askAttention, attention } from './attention.js';
 const ORDERS = [
   ['DUE', 'Most due'],
   ['REVIEWS', 'Most reviews in 30 days'],
-  ['RETENTION', 'Lowest retention, of 10 reviews or more'],
-  ['LAST_REVIEW', 'Longest without a review, of 60 days'],
+  ['RETENTION', 'Lowest retention (n ≥ 10)'],
+  ['LAST_REVIEW', 'Longest without a review (60 days)'],
 ];
 const FILTERS = [
   ['', 'All'],
