@@ -57,7 +57,7 @@ mutation SnoozeUntilTomorrow($userId: ID!, $materialId: ID!) {
 function show() {
   state.textContent = session.token()
     ? 'The token is in use until the last tab is closed.'
-    : 'Without a token nothing is answered. "npm start" prints where its own is.';
+    : 'Without a token nothing is answered. Log in to the dashboard, or put one in: "npm start" prints where its own is.';
 }
 
 form.addEventListener('submit', (event) => {
@@ -87,6 +87,7 @@ async function fetcher({ operationName, ...parameters }) {
 
 await session.found;
 show();
+session.on('logout', show);
 ReactDOM.createRoot(document.getElementById('graphiql')).render(
   React.createElement(GraphiQL, {
     fetcher,

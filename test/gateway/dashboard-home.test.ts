@@ -69,6 +69,31 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', { timeout: 60
     await page.close();
   });
 
+  test('says only what is counted of learners who have not reviewed, and whom an order leaves out', async () => {
+    const { userId } = await dashboard.system.createUser();
+    await dashboard.gateway.clients.materials.createMaterial(
+      { userId, title: 'never reviewed' },
+      { requestId: 'test' },
+    );
+    await countLearnersNow(dashboard.system.databaseUrl);
+    const { page } = await dashboard.openAt('#/');
+    const { data } = await dashboard.gateway.query('query ($id: ID) { user(id: $id) { email } }', {
+      id: userId,
+    });
+    const row = page.getByRole('row').filter({ hasText: data.user.email });
+    const pages = page.getByRole('link', { name: 'Next page' });
+    await row.or(pages).first().waitFor();
+    if (!(await row.isVisible())) await pages.click();
+    expect(await row.locator('td[data-column="Last review"]').innerText()).toBe('none in 60 days');
+    expect(await page.getByLabel('Sort').locator('option').allInnerTexts()).toEqual([
+      'Most due',
+      'Most reviews in 30 days',
+      'Lowest retention (n ≥ 10)',
+      'Longest without a review (60 days)',
+    ]);
+    await page.close();
+  });
+
   test('leads to those who need attention', async () => {
     const { userId } = await dashboard.system.createUser();
     const titles = Array.from({ length: 20 }, (_, index) => `due ${index}`);
@@ -126,6 +151,19 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', { timeout: 60
       .or(page.getByText('revoked key still in use'))
       .waitFor();
     expect(await page.getByText('with e-mail switched off').count()).toBe(0);
+    await page.close();
+  });
+
+  test('shows the figures while accounts does not answer, and says that the list is missing', async () => {
+    const { page } = await dashboard.openAt('#/users');
+    await dashboard.system.stopAccounts();
+    await page.goto(`${dashboard.gateway.origin}/dashboard#/`);
+    const alert = page.getByRole('alert');
+    await alert.getByText('The list of learners is not available.').waitFor();
+    expect(await page.getByRole('region', { name: 'Reviews a day' }).isVisible()).toBe(true);
+    await dashboard.system.restartAccounts();
+    await alert.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('table', { name: 'Learners' }).waitFor();
     await page.close();
   });
 

@@ -60,6 +60,69 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     await page.close();
   });
 
+  test('a date with a year of five digits is refused by its field', async () => {
+    const { userId } = await newLearner(['a']);
+    const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
+    await page.getByRole('button', { name: 'Snooze a' }).click();
+    await page.getByLabel('Date and time').fill('20266-01-01T09:00');
+    await page.getByRole('dialog').getByRole('button', { name: 'Snooze' }).click();
+    expect(await page.locator('dialog input:invalid').count()).toBe(1);
+    await page.close();
+  });
+
+  test('a learner’s text turns none of the words around it, and begins where its script does', async () => {
+    const { userId } = await newLearner([]);
+    const { materials, reviews, snoozes } = dashboard.gateway.clients;
+    const made = { userId, title: 'photo\u202Egpj.exe', content: '\u0645\u0627!' };
+    const { material } = await materials.createMaterial(made, call);
+    const materialId = material?.materialId ?? '';
+    await reviews.submitReview({ userId, materialId, quality: 5 }, call);
+    const reason = `\u202E${'r'.repeat(400)}`;
+    await snoozes.snoozeMaterials(
+      { userId, materialIds: [materialId], preset: 'SNOOZE_PRESET_ONE_HOUR', timeZone: 'UTC', reason },
+      call,
+    );
+    const { page } = await dashboard.openAt(`#/users/${userId}/timeline?kind=REVIEW`);
+    await page.getByText(': grade 5, due again after 1 day').waitFor();
+    const places = `(() => {
+      const link = document.querySelector('td a');
+      const words = document.createRange();
+      words.selectNode(link.nextSibling);
+      return words.getBoundingClientRect().left >= link.getBoundingClientRect().right - 1;
+    })()`;
+    expect(await page.evaluate(places)).toBe(true);
+    await page.goto(`${dashboard.gateway.origin}/dashboard#/users/${userId}/materials/${materialId}`);
+    const snoozed = page.getByRole('region', { name: 'Snoozes: table' });
+    await snoozed.waitFor();
+    expect(await snoozed.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
+    const fromRight = `(() => {
+      const prose = document.querySelector('.prose');
+      const text = document.createRange();
+      text.selectNodeContents(prose);
+      return Math.round(prose.getBoundingClientRect().right - text.getBoundingClientRect().right);
+    })()`;
+    expect(await page.evaluate(fromRight)).toBe(0);
+    await page.close();
+  });
+
+  test('another page of a list begins with its first row, and an action leaves the page where it was', async () => {
+    const { userId } = await newLearner(Array.from({ length: 30 }, (_, index) => `m${index}`));
+    const { page } = await dashboard.openAt(`#/users/${userId}/materials`, {
+      viewport: { width: 1280, height: 300 },
+    });
+    await page.getByRole('link', { name: 'Next page' }).click();
+    await page.getByRole('link', { name: 'Previous page' }).waitFor();
+    const top = `document.querySelector('.card:has(table)').getBoundingClientRect().top`;
+    expect(Math.round(Number(await page.evaluate(top)))).toBe(0);
+    await page.getByRole('button', { name: 'Snooze m0' }).click();
+    const before = await page.evaluate('scrollY');
+    await page.getByRole('dialog').getByRole('button', { name: 'Snooze' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(before).toBeGreaterThan(0);
+    expect(await page.evaluate('scrollY')).toBe(before);
+    await page.close();
+  });
+
   test('an action that fails after its dialog was closed says so', async () => {
     const { userId } = await newLearner(['a']);
     const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
@@ -139,6 +202,8 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
 
   test('the old rows dim while a filter loads, and long words wrap', async () => {
     const { userId } = await newLearner(['w'.repeat(240)]);
+    const name = 'mutation ($input: UpdateUserInput!) { updateUser(input: $input) { user { id } } }';
+    await dashboard.gateway.query(name, { input: { userId, firstName: 'W'.repeat(100) } });
     const { page } = await dashboard.openAt(`#/users/${userId}/materials`, {
       viewport: { width: 360, height: 740 },
     });
@@ -181,6 +246,81 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     },
   );
 
+  test('a material that cannot be read leaves the pages of its learner', async () => {
+    const { userId } = await newLearner(['away']);
+    const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
+    const away = { errors: [{ message: 'Away.', extensions: { code: 'UNAVAILABLE' } }] };
+    await page.route('**/graphql', (route) =>
+      route.request().postData()?.includes('query Material(')
+        ? route.fulfill({ json: away, headers: { 'x-request-id': 'r-1' } })
+        : route.continue(),
+    );
+    await page.getByRole('link', { name: 'away' }).click();
+    await page.getByText('The material is not available.').waitFor();
+    await page.getByText('Request ID r-1').waitFor();
+    await page.getByRole('link', { name: 'Keys' }).click();
+    await page.getByText('valid').waitFor();
+    await page.close();
+  });
+
+  test('a service that hangs is asked once, so that the rest of the home is not kept waiting', async () => {
+    const { page } = await dashboard.openAt('#/users');
+    let asked = 0;
+    await page.route('**/graphql', async (route) => {
+      if (!route.request().postData()?.includes('query EmailOff')) return route.continue();
+      asked += 1;
+      await new Promise((resolve) => setTimeout(resolve, 2500));
+      await route.fulfill({ json: { errors: [{ message: 'Away.', extensions: { code: 'UNAVAILABLE' } }] } });
+    });
+    await page.getByRole('link', { name: 'Learning dashboard' }).click();
+    await page.getByRole('heading', { name: 'Learners' }).first().waitFor();
+    expect(asked).toBe(1);
+    await page.close();
+  });
+
+  test('a search that is too long is refused beside its field', async () => {
+    const { userId } = await newLearner(['short']);
+    const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
+    const search = page.getByLabel('Title, content or source');
+    await search.fill('é'.repeat(513));
+    await search.press('Enter');
+    await page.getByText('query must have at most 1024 bytes in UTF-8.').waitFor();
+    await search.fill('short');
+    await search.press('Enter');
+    await page.getByRole('link', { name: 'short' }).waitFor();
+    await page.close();
+  });
+
+  test('a search says that it has an order of its own', async () => {
+    const { userId } = await newLearner(['a']);
+    const { page } = await dashboard.openAt(`#/users/${userId}/materials?q=a&order=EASE`);
+    await page.getByRole('link', { name: 'a', exact: true }).waitFor();
+    expect(await page.getByLabel('Sort').locator('option').allInnerTexts()).toEqual([
+      'Matches in titles first',
+    ]);
+    await page.close();
+  });
+
+  test('a new key is shown at once, also while the list of keys is slow', async () => {
+    const { userId } = await newLearner([]);
+    const { page } = await dashboard.openAt(`#/users/${userId}/keys`);
+    const held = Promise.withResolvers<void>();
+    await page.getByRole('button', { name: 'Create a key' }).click();
+    await page.route('**/graphql', (route) =>
+      route.request().postData()?.includes('query Keys')
+        ? held.promise.then(() => route.continue())
+        : route.continue(),
+    );
+    await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
+    const key = page.getByLabel('Key “without a name”');
+    await key.waitFor();
+    expect(await page.getByRole('dialog').count()).toBe(1);
+    held.resolve();
+    await expect.poll(() => page.getByText('valid', { exact: true }).count()).toBe(2);
+    expect(await key.inputValue()).toMatch(/^rmk_live_\w{49}$/);
+    await page.close();
+  });
+
   test('a revoked key looks revoked, and to revoke or rotate one shows its last use', async () => {
     const { userId, apiKeyId } = await newLearner([]);
     const other = await dashboard.system.createKey(userId, ['profile:read']);
@@ -216,6 +356,23 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     await page.context().close();
   });
 
+  test('on paper a long text and a long table are whole', async () => {
+    const { userId } = await newLearner([]);
+    const { material } = await dashboard.gateway.clients.materials.createMaterial(
+      { userId, title: 'long', content: 'line\n'.repeat(100) },
+      call,
+    );
+    const materialId = material?.materialId ?? '';
+    for (let count = 0; count < 20; count += 1)
+      await dashboard.gateway.clients.reviews.submitReview({ userId, materialId, quality: 5 }, call);
+    const { page } = await dashboard.openAt(`#/users/${userId}/materials/${materialId}`);
+    await page.getByRole('button', { name: 'Table: History' }).click();
+    await page.emulateMedia({ media: 'print' });
+    const cut = `[...document.querySelectorAll('.prose, .figure > .scroll')].map(({ scrollHeight, clientHeight }) => scrollHeight - clientHeight)`;
+    expect(await page.evaluate(cut)).toEqual([0, 0]);
+    await page.close();
+  });
+
   test('on paper a page is without what can be pressed', async () => {
     const { userId } = await newLearner(['on paper']);
     const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
@@ -226,6 +383,7 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
       .filter({ visible: true })
       .count();
     expect(visible).toBe(0);
+    expect(await page.getByText('Actions').isVisible()).toBe(false);
     expect(await page.getByRole('link', { name: 'on paper' }).isVisible()).toBe(true);
     await page.close();
   });

@@ -61,16 +61,42 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', { timeout: 60_000 
       await page.close();
     });
 
-    test('sends no more of a pasted key than its beginning', async () => {
-      const { key } = await newLearner();
-      const { page } = await dashboard.openAt('#/');
-      const sent: string[] = [];
-      page.on('request', (request) => sent.push(request.postData() ?? ''));
-      await page.getByLabel('Search everything').fill(` ${key}`);
-      await results(page).first().waitFor();
-      expect(sent.join()).toContain(key.slice(0, 17));
-      expect(sent.join()).not.toContain(key.slice(0, 18));
-      expect(await page.getByLabel('Search everything').inputValue()).toBe(key.slice(0, 17));
+    test.each(['', 'Authorization: Bearer '])(
+      'sends no more of a key pasted after “%s” than its beginning',
+      async (before) => {
+        const { key, email } = await newLearner();
+        const { page } = await dashboard.openAt('#/');
+        const sent: string[] = [];
+        page.on('request', (request) => sent.push(request.postData() ?? ''));
+        await page.getByLabel('Search everything').fill(` ${before}${key}`);
+        await results(page).getByText(email).waitFor();
+        expect(sent.join()).toContain(key.slice(0, 17));
+        expect(sent.join()).not.toContain(key.slice(0, 18));
+        expect(await page.getByLabel('Search everything').inputValue()).toBe(key.slice(0, 17));
+        await page.close();
+      },
+    );
+
+    test('goes by Enter to what is asked for, and never to what was found before', async () => {
+      const [found, asked] = [await newLearner(), await newLearner()];
+      const { page } = await dashboard.openAt('#/users');
+      const search = page.getByLabel('Search everything');
+      await search.fill(found.email);
+      await results(page).getByText(found.email).click();
+      await page.getByRole('heading', { name: found.email }).waitFor();
+      await page.goto(`${dashboard.gateway.origin}/dashboard#/users`);
+      await page.getByRole('heading', { name: 'All learners' }).waitFor();
+      await search.press('Enter');
+      expect(await page.evaluate('location.hash')).toBe('#/users');
+      const held = Promise.withResolvers<void>();
+      await page.route('**/graphql', (route) => held.promise.then(() => route.continue()));
+      await search.fill(asked.email);
+      await search.press('Enter');
+      await search.press('Enter');
+      held.resolve();
+      await page.getByRole('heading', { name: asked.email }).waitFor();
+      await page.goBack();
+      await expect.poll(() => page.evaluate('location.hash')).toBe('#/users');
       await page.close();
     });
 

@@ -72,3 +72,25 @@ inBrowser('an answer of the provider that this tab has not asked for lets nobody
   expect(page.url()).toBe(`http://127.0.0.1:${gateway.port}/dashboard/`);
   await context.close();
 });
+
+inBrowser('the login says so where the provider does not answer', async () => {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await page.route('**/oidc/settings', (route) => route.fulfill({ status: 503, json: {} }));
+  await page.goto(`http://127.0.0.1:${gateway.port}/dashboard`);
+  await page.getByText('The OpenID provider does not answer. Reload the page to try again.').waitFor();
+  expect(await page.getByLabel('Gateway token').isVisible()).toBe(true);
+  await context.close();
+});
+
+inBrowser('a sign-in that the gateway does not answer can be begun again', async () => {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await page.route('**/oidc/token', (route) => route.fulfill({ status: 502, body: '<h1>Bad gateway</h1>' }));
+  await page.goto(`http://127.0.0.1:${gateway.port}/dashboard`);
+  await page.evaluate(`sessionStorage.setItem('sign-in', '{"codeVerifier":"v","state":"s","hash":""}')`);
+  await page.goto(`http://127.0.0.1:${gateway.port}/dashboard/?code=c&state=s`);
+  await page.getByText('The gateway has not answered. Begin again.').waitFor();
+  await page.getByRole('button', { name: /^Sign in at/ }).waitFor();
+  await context.close();
+});

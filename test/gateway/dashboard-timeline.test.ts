@@ -120,6 +120,20 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', { timeou
       `{ material(userId: "${userId}", id: "${materialId}") { archivedAt nextReview } }`,
     );
     expect(data.material).toEqual({ archivedAt: null, nextReview: expect.stringMatching(/^20[2-4]\d-/) });
+    await page.getByRole('link', { name: 'Ohm’s law' }).first().click();
+    const until = page.getByRole('table', { name: 'Snoozes' }).locator('td[data-column=Until]');
+    expect(await until.innerText()).toMatch(/^1 Jan 2099, 09:00\s+cancelled \d/);
+    await page.close();
+  });
+
+  test('says that nothing is undone of a snooze whose material was reviewed since the page was opened', async () => {
+    const { userId, materialId } = await busyLearner();
+    const page = await openTimeline(userId, '?kind=SNOOZE');
+    await change('restoreMaterial', 'MaterialInput', { userId, materialId }, 'material { id }');
+    await change('submitReview', 'SubmitReviewInput', { userId, materialId, quality: 4 }, 'review { id }');
+    await page.getByRole('button', { name: 'Undo the snooze of Ohm’s law' }).click();
+    await page.getByText('Nothing to undo: no material waits for this snooze any more.').waitFor();
+    await expect.poll(() => page.getByRole('button', { name: /^Undo/ }).count()).toBe(0);
     await page.close();
   });
 

@@ -269,7 +269,7 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     const { page, complaints } = await dashboard.openAt(path(userId, '/materials'));
     const titles = () => page.locator('tbody th').allInnerTexts();
     await expect.poll(titles).toEqual(['Kana', 'Kanji']);
-    await page.getByLabel('Title, content or source').fill('KANJ');
+    await page.getByLabel('Title, content or source').fill(' KANJ ');
     await page.keyboard.press('Enter');
     await expect.poll(titles).toEqual(['Kanji']);
     await page.getByLabel('Title, content or source').fill('');
@@ -473,8 +473,18 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     await page.getByText('This learner has no material yet.').waitFor();
     await page.goto(`${dashboard.gateway.origin}/dashboard#/users/01900000-0000-7000-8000-000000000000`);
     await page.getByText('This learner does not exist.').waitFor();
-    await page.goto(`${dashboard.gateway.origin}/dashboard#/nowhere`);
-    await page.getByText('This page does not exist.').waitFor();
+    for (const path of ['nowhere', 'constructor', '__proto__']) {
+      await page.goto(`${dashboard.gateway.origin}/dashboard#/users`);
+      await page.getByText('All, newest first').waitFor();
+      await page.goto(`${dashboard.gateway.origin}/dashboard#/${path}`);
+      await page.getByText('This page does not exist.').waitFor();
+    }
+    for (const date of ['2026-13-45', 'yesterday']) {
+      await page.goto(`${dashboard.gateway.origin}/dashboard#/users`);
+      await page.getByText('All, newest first').waitFor();
+      await page.goto(`${dashboard.gateway.origin}/dashboard${path(userId, `/days/${date}`)}`);
+      await page.getByText('This day does not exist.').waitFor();
+    }
     let answer = () => {};
     const mayAnswer = new Promise<void>((resolve) => {
       answer = resolve;

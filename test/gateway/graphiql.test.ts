@@ -62,6 +62,20 @@ describe.runIf(hasBrowser('GraphiQL'))('GraphiQL in Chromium', () => {
     expect(kept).toEqual([OPERATOR, '', '{}']);
     await page.close();
   }, 60_000);
+
+  test('says so when another tab has logged out', async () => {
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    await page.goto(gateway.origin);
+    await page.getByLabel('Gateway token').fill(OPERATOR);
+    await page.getByRole('button', { name: 'Use it' }).click();
+    await page.getByText('The token is in use').waitFor();
+    const other = await context.newPage();
+    await other.goto(`${gateway.origin}/dashboard`);
+    await other.getByRole('button', { name: 'Log out' }).click();
+    await page.getByText('Without a token nothing is answered. Log in to the dashboard').waitFor();
+    await context.close();
+  }, 60_000);
 });
 
 test('GraphiQL’s page forbids everything from elsewhere', async () => {

@@ -19,7 +19,7 @@ export class FailedCallError extends Error {
 }
 
 /**
- * Sends a document of queries.js; a query is retried after a transient failure, a mutation is not.
+ * Sends a document of queries.js; a query is retried after a quick transient failure, a mutation is not.
  * @template {Name} N
  * @param {N} name
  * @param {Variables<N>} variables
@@ -29,10 +29,13 @@ export class FailedCallError extends Error {
 export async function request(name, variables) {
   const query = DOCUMENTS[name];
   for (const delayMs of query.startsWith('mutation') ? [] : RETRY_DELAYS_MS) {
+    const beginMs = performance.now();
     try {
       return await requestOnce(query, variables);
     } catch (error) {
       if (!(error instanceof FailedCallError) || error.code !== 'UNAVAILABLE') throw error;
+      // A service that hangs is asked once: the rest of the page waits for it.
+      if (performance.now() - beginMs > HANGS_MS) throw error;
     }
     await new Promise((resolve) => setTimeout(resolve, delayMs));
   }
@@ -40,6 +43,8 @@ export async function request(name, variables) {
 }
 
 const RETRY_DELAYS_MS = [400, 1600];
+/** Less than the gateway gives a service. */
+const HANGS_MS = 2000;
 
 /** @param {string} query @param {object} variables */
 async function requestOnce(query, variables) {

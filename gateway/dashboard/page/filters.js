@@ -20,9 +20,9 @@ export const choice = (label, name, options, chosen) =>
  * @param {...Element} fields
  */
 export function filterForm(base, kind, ...fields) {
-  const form = h('form', { class: kind, role: 'search' }, fields);
+  const form = h('form', { class: kind, role: 'search', 'aria-label': 'Filters' }, fields);
   const apply = () => {
-    const chosen = [...new FormData(form)].map(([name, value]) => [name, String(value)]);
+    const chosen = [...new FormData(form)].map(([name, value]) => [name, String(value).trim()]);
     location.hash = `${base}?${new URLSearchParams(chosen.filter(([, value]) => value !== ''))}`;
   };
   for (const input of form.querySelectorAll('select, [type=checkbox]'))

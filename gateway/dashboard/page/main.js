@@ -20,20 +20,20 @@ import { overviewView } from './views/overview.js';
 import { remindersView } from './views/reminders.js';
 import { focusSearch, searchBox } from './views/search.js';
 
-/** The path that each view is at; * stands for an id. @type {Readonly<Record<string, (context: Context) => Promise<View>>>} */
-const VIEWS = {
-  '': homeView,
-  'refused-keys': refusedKeysView,
-  'email-off': emailOffView,
-  users: usersView,
-  'users/*': overviewView,
-  'users/*/days/*': dayView,
-  'users/*/materials': materialsView,
-  'users/*/materials/*': materialView,
-  'users/*/keys': keysView,
-  'users/*/reminders': remindersView,
-  'users/*/timeline': timelineView,
-};
+/** The path that each view is at; * stands for an id. @type {ReadonlyMap<string, (context: Context) => Promise<View>>} */
+const VIEWS = new Map([
+  ['', homeView],
+  ['refused-keys', refusedKeysView],
+  ['email-off', emailOffView],
+  ['users', usersView],
+  ['users/*', overviewView],
+  ['users/*/days/*', dayView],
+  ['users/*/materials', materialsView],
+  ['users/*/materials/*', materialView],
+  ['users/*/keys', keysView],
+  ['users/*/reminders', remindersView],
+  ['users/*/timeline', timelineView],
+]);
 
 const main = byId('main');
 /** @type {Caller | undefined} */
@@ -41,6 +41,7 @@ let caller;
 /** Of concurrent navigations, the latest is shown. */
 let latestTurn = 0;
 let shownPath = '';
+let shownAddress = '';
 
 /** @returns {Route} */
 function currentRoute() {
@@ -51,7 +52,7 @@ function currentRoute() {
 /** @param {Route} route */
 function viewAt({ path }) {
   return (
-    VIEWS[path.map((part, index) => (index % 2 === 1 ? '*' : part)).join('/')] ??
+    VIEWS.get(path.map((part, index) => (index % 2 === 1 ? '*' : part)).join('/')) ??
     (async () => notThere('page'))
   );
 }
@@ -90,6 +91,8 @@ function replaceMain(nodes, path) {
   const focused = document.activeElement?.id;
   const isSame = path === shownPath;
   shownPath = path;
+  const isSameList = shownAddress === location.hash;
+  shownAddress = location.hash;
   main.removeAttribute('aria-busy');
   main.replaceChildren(...nodes);
   drawCharts();
@@ -98,6 +101,8 @@ function replaceMain(nodes, path) {
   const again = isSame && focused ? document.getElementById(focused) : null;
   const isElsewhere = document.querySelector('dialog[open]') !== null || focused === 'search';
   if (!isElsewhere) (again ?? heading).focus({ preventScroll: isSame });
+  // Another page of a list begins with its first row.
+  if (isSame && !isSameList && again === null) main.querySelector('.card:has(> .pager)')?.scrollIntoView();
 }
 
 /** @param {Caller} who */

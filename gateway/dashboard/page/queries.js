@@ -16,11 +16,13 @@ export const DOCUMENTS = {
   SEARCH: `query Search($text: String!) {
   search(text: $text) { user { id email } apiKey { name prefix revokedAt } material { id title } }
 }`,
-  HOME: `query Home($after: String, $order: LearnerOrder, $filter: LearnerFilter) {
+  HOME: `query Home {
   overview {
     asOf learners activeWeek activeWeekBefore activeMonth activeMonthBefore due backlogGrowing streakBroken
     days { date learners reviews recalled due }
   }
+}`,
+  LEARNERS: `query Learners($after: String, $order: LearnerOrder, $filter: LearnerFilter) {
   learners(first: 25, after: $after, order: $order, filter: $filter) {
     nodes {
       userId user { email } month { reviews recalled retention } monthBefore { reviews recalled retention }
@@ -83,11 +85,10 @@ export const DOCUMENTS = {
 }`,
 
   MATERIAL: `query Material($userId: ID!, $id: ID!) {
-  user(id: $userId) { ${USER} }
   material(userId: $userId, id: $id) {
     ${ROW} content sourceUrl createdAt updatedAt revision
     reviews(first: 100) { ${REVIEWS} }
-    snoozes(first: 50) { nodes { id snoozeUntil reason createdAt materialIds } ${PAGE} }
+    snoozes(first: 50) { nodes { id snoozeUntil reason createdAt cancelledAt materialIds } ${PAGE} }
     previews { quality schedule { ${SCHEDULE} } }
   }
 }`,

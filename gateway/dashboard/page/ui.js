@@ -115,7 +115,7 @@ export function table(name, data, rows, whenNarrow = 'scrolls', actions = false)
   const head = h(
     'tr',
     { role: 'row' },
-    columns.map((column) => h('th', { scope: 'col', role: 'columnheader' }, column)),
+    columns.map((column) => h('th', { scope: 'col', role: 'columnheader', 'data-column': column }, column)),
   );
   const body = rows.map(([first, ...others], row) =>
     h(

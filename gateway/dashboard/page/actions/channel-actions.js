@@ -72,7 +72,6 @@ export function askNewFeed(context, user, isReplaced) {
     submit: 'Make the address',
     onSubmit: async () => {
       const { createCalendarFeed } = await request('CREATE_FEED', { input: { userId: user.id } });
-      await context.refresh();
       tellOnce({
         title: 'The new calendar address',
         label: 'Address',
@@ -80,6 +79,7 @@ export function askNewFeed(context, user, isReplaced) {
         help: 'For "subscribe by URL" or the like. Calendar programs fetch it every few hours.',
         id: 'new-feed-address',
       });
+      void context.refresh();
     },
   });
 }

@@ -98,7 +98,8 @@ function open(title, body) {
   dialog.addEventListener('close', () => {
     dialog.remove();
     // The element that opened it may no longer exist.
-    if (document.activeElement === document.body) document.querySelector('h1')?.focus();
+    if (document.activeElement === document.body)
+      document.querySelector('h1')?.focus({ preventScroll: true });
   });
   document.body.append(dialog);
   dialog.showModal();

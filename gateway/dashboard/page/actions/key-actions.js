@@ -52,7 +52,7 @@ export function askCreate(context, user) {
         scopes: data.getAll('scope').map(String),
       };
       const { createApiKey } = await request('CREATE_KEY', { input });
-      await showOnce(context, createApiKey, 'The new key');
+      showOnce(context, createApiKey, 'The new key');
     },
   });
 }
@@ -84,7 +84,7 @@ function askRotate(context, user, key) {
     onSubmit: async (data) => {
       const input = { apiKeyId: key.id, scopes: data.getAll('scope').map(String) };
       const { rotateApiKey } = await request('ROTATE_KEY', { input });
-      await showOnce(context, rotateApiKey, 'The replacement');
+      showOnce(context, rotateApiKey, 'The replacement');
     },
   });
 }
@@ -120,10 +120,10 @@ function scopes(all, chosen) {
 }
 
 /** @param {Context} context @param {NewApiKey} made @param {string} title */
-async function showOnce(context, { key, apiKey }, title) {
-  await context.refresh();
+function showOnce(context, { key, apiKey }, title) {
   tellOnce({
     ...{ title, label: `Key “${nameOf(apiKey)}”`, secret: key },
     ...{ help: apiKey.scopes.join(', '), id: 'new-key' },
   });
+  void context.refresh();
 }

@@ -6,7 +6,7 @@ import { counted, instant, tomorrowIn } from '../format.js';
 import { announce, button, explain } from '../ui.js';
 import { ask, field } from './dialog.js';
 import { PRESETS } from './presets.js';
-import { readInstant } from './read-instant.js';
+import { LATEST, readInstant } from './read-instant.js';
 
 /** The buttons of a material; a viewer gets none. @param {Context} context @param {User} user @param {MaterialRow} material */
 export function materialActions(context, user, material) {
@@ -49,7 +49,7 @@ export function askSnooze(context, user, materials) {
       label,
     ),
   );
-  const date = h('input', { type: 'datetime-local', name: 'date', value: `${tomorrow}T09:00` });
+  const date = h('input', { type: 'datetime-local', name: 'date', value: `${tomorrow}T09:00`, max: LATEST });
   date.addEventListener('input', () => {
     const radio = choices.at(-1)?.querySelector('input');
     if (radio) radio.checked = true;

@@ -2,6 +2,9 @@
 import { FailedCallError } from '../api.js';
 import { instantOf } from '../format.js';
 
+/** So that a field takes years of four digits only. */
+export const LATEST = '9999-12-31T23:59';
+
 /**
  * As the API takes it.
  * @param {FormDataEntryValue | null} local The value of a datetime-local input, "YYYY-MM-DDTHH:MM".

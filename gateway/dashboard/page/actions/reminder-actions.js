@@ -6,7 +6,7 @@ import { instant, tomorrowIn } from '../format.js';
 import { isPaused, nameOf } from '../reminder-words.js';
 import { announce, button, explain } from '../ui.js';
 import { ask, field } from './dialog.js';
-import { readInstant } from './read-instant.js';
+import { LATEST, readInstant } from './read-instant.js';
 import { readSettings, settingsFields } from './reminder-form.js';
 
 /** @param {Context} context @param {User} user @param {Reminder} reminder */
@@ -89,6 +89,7 @@ function askPause(context, user, reminder) {
     type: 'datetime-local',
     name: 'until',
     value: `${tomorrow}T00:00`,
+    max: LATEST,
     required: true,
   });
   ask({

@@ -6,10 +6,14 @@ const REDIRECT_URI = `${location.origin}/dashboard/`;
 
 /** @typedef {{ authorizationEndpoint: string, clientId: string, scope: string }} SignInSettings */
 
-/** @returns {Promise<SignInSettings | null>} null: the gateway takes tokens only, or the provider does not answer. */
+/**
+ * @returns {Promise<SignInSettings | null>} null: the gateway takes tokens only.
+ * @throws {Error} where the provider, or the gateway, does not answer.
+ */
 export async function findProvider() {
-  const response = await fetch('/oidc/settings').catch(() => undefined);
-  return response?.ok ? (await response.json()).provider : null;
+  const response = await fetch('/oidc/settings');
+  if (!response.ok) throw new Error(`The gateway answered HTTP ${response.status}.`);
+  return (await response.json()).provider;
 }
 
 /** Leaves for the provider's page. @param {SignInSettings} settings */
@@ -51,9 +55,9 @@ export async function returnFromProvider() {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ code, codeVerifier, redirectUri: REDIRECT_URI }),
-  });
-  const { token, errors } = await response.json();
-  if (!response.ok) throw new Error(errors[0].message);
+  }).catch(() => undefined);
+  const { token, errors } = (await response?.json().catch(() => undefined)) ?? {};
+  if (!response?.ok) throw new Error(errors?.[0]?.message ?? 'The gateway has not answered. Begin again.');
   return token;
 }
 

@@ -11,6 +11,7 @@ export function undoButton(context, user, event) {
     return undo(context, `snooze of ${nameOf(event)}`, async () => {
       const input = { userId: user.id, snoozeId: snooze.id };
       const { materialIds } = (await request('CANCEL_SNOOZE', { input })).cancelSnooze;
+      if (materialIds.length === 0) return 'Nothing to undo: no material waits for this snooze any more.';
       return `Undone: ${counted(materialIds.length, 'material')} due as before the snooze`;
     });
   // An earlier archive of the same material was undone already.

@@ -58,7 +58,7 @@ export function wordsOf(user, event) {
   if (snooze !== null) {
     const until = instant(snooze.snoozeUntil, user.timeZone);
     const cancelled = snooze.cancelledAt && `. Cancelled ${instant(snooze.cancelledAt, user.timeZone)}`;
-    const reason = snooze.reason && `: “${snooze.reason}”`;
+    const reason = snooze.reason && [': “', h('bdi', {}, snooze.reason), '”'];
     return ['Snoozed ', materials(user, event), ` until ${until}`, reason, cancelled];
   }
   if (delivery !== null) {

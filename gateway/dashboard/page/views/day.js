@@ -11,6 +11,7 @@ import { userHeader } from './user-header.js';
 /** @param {Context} context @returns {Promise<View>} */
 export async function dayView({ route: { path, params }, refresh }) {
   const [id = '', date = ''] = [path[1], path[3]];
+  if (Number.isNaN(Date.parse(`${date}T00:00:00Z`))) return notThere('day');
   const [{ user }, answer] = await Promise.all([
     request('USER', { id }),
     ifAnswered(request('DAY', { id, date, after: params.get('after') })),

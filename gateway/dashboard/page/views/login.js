@@ -19,11 +19,14 @@ export function loginView(reason, onToken) {
   });
   const problem = h('p', { class: 'problem', role: 'alert' }, reason);
   const people = h('div', { class: 'sign-in' });
-  void findProvider().then((provider) => {
-    if (provider === null) return;
-    const name = new URL(provider.authorizationEndpoint).host;
-    people.append(button(`Sign in at ${name}`, () => void leaveToSignIn(provider)));
-  });
+  void findProvider().then(
+    (provider) => {
+      if (provider === null) return;
+      const name = new URL(provider.authorizationEndpoint).host;
+      people.append(button(`Sign in at ${name}`, () => void leaveToSignIn(provider)));
+    },
+    () => people.append('The OpenID provider does not answer. Reload the page to try again.'),
+  );
   const form = h(
     'form',
     { class: 'card login' },

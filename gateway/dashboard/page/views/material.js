@@ -8,6 +8,7 @@ import { figure } from '../charts/figure.js';
 import { history, historyLegend } from '../charts/history.js';
 import { h } from '../dom.js';
 import { counted, distance, instant, shortDay, spoken } from '../format.js';
+import { ifAnswered, missingPart } from '../parts.js';
 import { announce, button, card, empty, explain, grade, shortId, table } from '../ui.js';
 import { notThere } from './not-there.js';
 import { userHeader } from './user-header.js';
@@ -15,12 +16,22 @@ import { userHeader } from './user-header.js';
 /** @param {Context} context @returns {Promise<View>} */
 export async function materialView(context) {
   const [, userId = '', , id = ''] = context.route.path;
-  const { user, material } = await request('MATERIAL', { userId, id });
-  if (user === null || material === null) return notThere('material');
+  const [{ user }, answer] = await Promise.all([
+    request('USER', { id: userId }),
+    ifAnswered(request('MATERIAL', { userId, id })),
+  ]);
+  if (user === null) return notThere('learner');
+  const header = userHeader(user, 'Materials');
+  if (answer instanceof FailedCallError) {
+    const shown = missingPart('The material is not available.', answer, context.refresh);
+    return { title: `Material of ${user.email}`, content: [header, shown] };
+  }
+  const { material } = answer;
+  if (material === null) return notThere('material');
   return {
     title: material.title,
     content: [
-      userHeader(user, 'Materials'),
+      header,
       h('div', { class: 'heading' }, h('h2', {}, material.title), materialActions(context, user, material)),
       h(
         'div',
@@ -36,7 +47,7 @@ export async function materialView(context) {
 function content({ content, sourceUrl, type }) {
   return card(
     'Content',
-    content ? h('p', { class: 'prose' }, content) : h('p', { class: 'muted' }, 'No content.'),
+    content ? h('p', { class: 'prose', tabindex: '0' }, content) : h('p', { class: 'muted' }, 'No content.'),
     h('p', { class: 'muted' }, `${spoken(type)}. Source: `, sourceUrl ? source(sourceUrl) : 'none'),
   );
 }
@@ -84,15 +95,18 @@ function previews({ previews }) {
 /** @param {User} user @param {Material} material */
 function snoozes({ timeZone }, { snoozes: { nodes, pageInfo } }) {
   if (nodes.length === 0) return card('Snoozes', empty('This material was never snoozed.'));
-  const rows = nodes.map(({ createdAt, snoozeUntil, reason, materialIds }) => [
+  const rows = nodes.map(({ createdAt, snoozeUntil, reason, cancelledAt, materialIds }) => [
     instant(createdAt, timeZone),
-    instant(snoozeUntil, timeZone),
-    reason || '–',
+    [
+      instant(snoozeUntil, timeZone),
+      cancelledAt && [h('br'), h('small', {}, `cancelled ${instant(cancelledAt, timeZone)}`)],
+    ],
+    reason ? h('span', { class: 'break' }, reason) : '–',
     materialIds.length > 1 ? counted(materialIds.length - 1, 'other') : '–',
   ]);
   return card(
     'Snoozes',
-    table('Snoozes', ['Created', 'Until', 'Reason', 'Together with'], rows),
+    table('Snoozes', ['Created', 'Until', 'Reason', 'Together with'], rows, 'stacks'),
     pageInfo.hasNextPage && h('p', { class: 'muted' }, 'The latest 50 are shown.'),
   );
 }

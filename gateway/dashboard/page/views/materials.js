@@ -40,6 +40,8 @@ const ORDERS = [
   ['EASE', 'Lowest ease'],
 ];
 
+const ORDER_OF_SEARCH = [['', 'Matches in titles first']];
+
 /** @param {Context} context @returns {Promise<View>} */
 export async function materialsView(context) {
   const { path, params } = context.route;
@@ -131,7 +133,7 @@ function filters(base, params) {
     field('Title, content or source', query),
     choice('State', 'state', STATE_NAMES, params.get('state') ?? 'active'),
     choice('Type', 'type', TYPE_NAMES, params.get('type') ?? ''),
-    choice('Sort', 'order', ORDERS, params.get('order') ?? ''),
+    choice('Sort', 'order', params.get('q') ? ORDER_OF_SEARCH : ORDERS, params.get('order') ?? ''),
     h('button', { type: 'submit', class: 'primary' }, 'Search'),
   );
 }

@@ -5,7 +5,7 @@ import { askCreate, reminderActions } from '../actions/reminder-actions.js';
 import { FailedCallError, request } from '../api.js';
 import { h } from '../dom.js';
 import { distance, instant } from '../format.js';
-import { missingPart } from '../parts.js';
+import { ifAnswered, missingPart } from '../parts.js';
 import { CHANNELS, daysOf, isNextPaused, isPaused, nextReminder } from '../reminder-words.js';
 import { button, card, table } from '../ui.js';
 import { notThere } from './not-there.js';
@@ -17,38 +17,21 @@ import { userHeader } from './user-header.js';
 export async function remindersView(context) {
   const { path, params } = context.route;
   const id = path[1] ?? '';
-  const after = params.get('after');
   const [{ user }, answer] = await Promise.all([
     request('USER', { id }),
-    // Without the reminders service the learner's other pages still work.
-    request('REMINDERS', { id, after }).catch((error) => {
-      if (isAway(error, after)) return error;
-      throw error;
-    }),
+    ifAnswered(request('REMINDERS', { id, after: params.get('after') })),
   ]);
   if (user === null) return notThere('learner');
   const content =
     answer instanceof FailedCallError
-      ? away(answer, context.refresh)
+      ? missingPart(
+          'The reminders service does not answer.',
+          answer,
+          context.refresh,
+          'The other pages work.',
+        )
       : answer.user && reminders(context, user, answer.user, answer.pushPublicKey !== null);
   return { title: `Reminders of ${user.email}`, content: [userHeader(user, 'Reminders'), content] };
-}
-
-/** Of an INVALID_REQUEST the only other cause is the cursor in the address. @param {unknown} error @param {string | null} after */
-const isAway = (error, after) =>
-  error instanceof FailedCallError &&
-  (error.code === 'UNAVAILABLE' || (error.code === 'INVALID_REQUEST' && after === null));
-
-/** @param {FailedCallError} error @param {() => Promise<void>} again */
-function away(error, again) {
-  if (error.code !== 'INVALID_REQUEST')
-    return missingPart('The reminders service does not answer.', error, again, 'The other pages work.');
-  return h(
-    'section',
-    { class: 'card failure', role: 'alert' },
-    h('h2', {}, error.message),
-    h('p', {}, 'The other pages work.'),
-  );
 }
 
 /** @param {Context} context @param {User} user @param {Reminders} data @param {boolean} isPushSetUp */

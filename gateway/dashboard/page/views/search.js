@@ -6,8 +6,8 @@ import { explain } from '../ui.js';
 
 /** Long enough that a typed word is one search. */
 const PAUSE_MS = 150;
-/** As much of a key as the server keeps: the rest of a pasted key never leaves the page. */
-const KEY_CHARACTERS = 17;
+/** As much of a key as the server keeps, wherever it stands: the rest of a pasted key never leaves the page. */
+const BEGINNING_OF_KEY = /rmk_live_\w{0,8}/;
 const HELP = 'Search for the beginning of an e-mail address, a whole ID, or the first characters of a key.';
 
 /** The search field of the header, with its results below it. */
@@ -49,15 +49,18 @@ export function searchBox() {
   };
   let timer = 0;
   input.addEventListener('input', () => {
-    if (input.value.trim().startsWith('rmk_live_')) input.value = input.value.trim().slice(0, KEY_CHARACTERS);
+    const [beginning] = BEGINNING_OF_KEY.exec(input.value) ?? [];
+    if (beginning !== undefined) input.value = beginning;
     clearTimeout(timer);
     timer = setTimeout(() => void find(), PAUSE_MS);
   });
   box.addEventListener('submit', async (event) => {
     event.preventDefault();
     clearTimeout(timer);
-    if (shown !== input.value.trim()) await find();
-    list.querySelector('a')?.click();
+    const asked = input.value.trim();
+    if (shown !== asked) await find();
+    // The list may still hold what was found before: for another text, or before Esc.
+    if (asked !== '' && shown === asked) list.querySelector('a')?.click();
   });
   box.addEventListener('keydown', (event) => moveWithin(event, [input, ...list.querySelectorAll('a')]));
   box.addEventListener('keydown', ({ key }) => {

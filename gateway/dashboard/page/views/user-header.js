@@ -19,8 +19,8 @@ export function userHeader(user, current) {
     h(
       'p',
       { class: 'muted' },
-      [name, `${user.plan.toLowerCase()} plan`, `times in ${user.timeZone}`].filter(Boolean).join(' · '),
-      ' · ',
+      name && [h('bdi', {}, name), ' · '],
+      `${user.plan.toLowerCase()} plan · times in ${user.timeZone} · `,
       shortId(user.id),
     ),
     h(

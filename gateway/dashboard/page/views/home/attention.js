@@ -1,9 +1,9 @@
 // Who needs attention: the card of the home, and the lists of revoked keys that are still sent and of e-mail switched off.
-/** @import { Child, Context, Home, View } from '../../types.d.ts' */
+/** @import { AllLearners, Child, Context, View } from '../../types.d.ts' */
 import { FailedCallError, request } from '../../api.js';
 import { h } from '../../dom.js';
 import { counted, distance, instant, whole } from '../../format.js';
-import { missingPart } from '../../parts.js';
+import { ifAnswered, missingPart } from '../../parts.js';
 import { OFF_REASONS } from '../../reminder-words.js';
 import { card, empty, pager, requestIdOf, shortId, table } from '../../ui.js';
 
@@ -17,11 +17,6 @@ const countOf = (asked) =>
     },
   );
 
-/** Of an INVALID_REQUEST the only cause but REMINDERS=off is the cursor in the address. @param {unknown} error @param {string | null} after */
-const isAway = (error, after) =>
-  error instanceof FailedCallError &&
-  (error.code === 'UNAVAILABLE' || (error.code === 'INVALID_REQUEST' && after === null));
-
 /** What accounts and reminders know of who needs attention. */
 export function askAttention() {
   const keys = request('REFUSED_KEYS', { first: 1, after: null }).then(
@@ -31,7 +26,7 @@ export function askAttention() {
   return Promise.all([countOf(keys), countOf(email)]);
 }
 
-/** @param {Home['overview']} overview @param {Awaited<ReturnType<typeof askAttention>>} counts */
+/** @param {AllLearners} overview @param {Awaited<ReturnType<typeof askAttention>>} counts */
 export function attention({ backlogGrowing, streakBroken }, [refusedKeys, emailOff]) {
   return card(
     'Needs attention',
@@ -90,14 +85,12 @@ export async function refusedKeysView({ route: { params } }) {
 
 /** @param {Context} context @returns {Promise<View>} */
 export async function emailOffView({ route: { params }, refresh }) {
-  const after = params.get('after');
-  const answer = await request('EMAIL_OFF', { first: 25, after }).catch((error) => {
-    if (isAway(error, after)) return /** @type {FailedCallError} */ (error);
-    throw error;
-  });
+  const answer = await ifAnswered(request('EMAIL_OFF', { first: 25, after: params.get('after') }));
   const title = 'E-mail switched off';
   if (answer instanceof FailedCallError)
-    return page(title, { shown: missingPart(answer.message, answer, refresh, 'The other pages work.') });
+    return page(title, {
+      shown: missingPart('The list is not available.', answer, refresh, 'The other pages work.'),
+    });
   const { nodes, pageInfo } = answer.emailOffUsers;
   const rows = nodes.map(({ userId, user, emailReminders: { offReason, offAt } }) => [
     h('a', { href: `#/users/${userId}/reminders` }, user?.email ?? userId),

@@ -1,5 +1,5 @@
 // The home: how all learners are doing, who needs attention, and a list that sorts and filters.
-/** @import { Context, Home, LearnerRow, Variables, View } from '../../types.d.ts' */
+/** @import { AllLearners, Context, LearnerRow, Learners, Variables, View } from '../../types.d.ts' */
 import { FailedCallError, request } from '../../api.js';
 import { bars, chart } from '../../charts/charts.js';
 import { figure } from '../../charts/figure.js';
@@ -15,8 +15,8 @@ import { askAttention, attention } from './attention.js';
 const ORDERS = [
   ['DUE', 'Most due'],
   ['REVIEWS', 'Most reviews in 30 days'],
-  ['RETENTION', 'Lowest retention'],
-  ['LAST_REVIEW', 'Longest without a review'],
+  ['RETENTION', 'Lowest retention (n ≥ 10)'],
+  ['LAST_REVIEW', 'Longest without a review (60 days)'],
 ];
 const FILTERS = [
   ['', 'All'],
@@ -29,27 +29,32 @@ const WINDOW = 30;
 export async function homeView({ route: { params }, refresh }) {
   const heading = h('h1', { tabindex: '-1' }, 'Learners');
   const all = h('p', {}, h('a', { href: '#/users' }, 'All learners, newest first'));
-  const asked = request('HOME', {
+  const asked = request('LEARNERS', {
     after: params.get('after'),
     // The gateway refuses other values.
-    order: /** @type {NonNullable<Variables<'HOME'>['order']> | null} */ (params.get('order')),
-    filter: /** @type {NonNullable<Variables<'HOME'>['filter']> | null} */ (params.get('filter')),
+    order: /** @type {NonNullable<Variables<'LEARNERS'>['order']> | null} */ (params.get('order')),
+    filter: /** @type {NonNullable<Variables<'LEARNERS'>['filter']> | null} */ (params.get('filter')),
   });
-  const [home, counts] = await Promise.all([ifAnswered(asked), askAttention()]);
-  const shown =
-    home instanceof FailedCallError
-      ? missingPart(
-          'The figures of all learners are not available.',
-          home,
-          refresh,
-          'The search and the list of all learners work.',
-        )
-      : figures(home, counts, params);
+  const [home, listed, counts] = await Promise.all([
+    ifAnswered(request('HOME', {})),
+    ifAnswered(asked),
+    askAttention(),
+  ]);
+  if (home instanceof FailedCallError) {
+    const what = 'The figures of all learners are not available.';
+    const works = 'The search and the list of all learners work.';
+    return { title: 'Learners', content: [heading, missingPart(what, home, refresh, works), all] };
+  }
+  const learners =
+    listed instanceof FailedCallError
+      ? missingPart('The list of learners is not available.', listed, refresh)
+      : list(listed.learners, params);
+  const shown = figures(home.overview, counts, learners);
   return { title: 'Learners', content: [heading, shown, all] };
 }
 
-/** @param {Home} home @param {Awaited<ReturnType<typeof askAttention>>} counts @param {URLSearchParams} params */
-function figures({ overview, learners }, counts, params) {
+/** @param {AllLearners} overview @param {Awaited<ReturnType<typeof askAttention>>} counts @param {Element} learners */
+function figures(overview, counts, learners) {
   const asOf = `As of ${instant(overview.asOf, 'UTC')} UTC, counted every four minutes. Days are UTC days; today is not over.`;
   if (overview.learners === 0)
     return [
@@ -62,11 +67,11 @@ function figures({ overview, learners }, counts, params) {
     h('p', { class: 'muted' }, asOf),
     totals(overview),
     h('div', { class: 'grid' }, reviewsPerDay(overview), attention(overview, counts)),
-    list(learners, params),
+    learners,
   ];
 }
 
-/** @param {Home['overview']} overview */
+/** @param {AllLearners} overview */
 function totals(overview) {
   const { days } = overview;
   const [month, before] = [sumOf(days.slice(-WINDOW)), sumOf(days.slice(-2 * WINDOW, -WINDOW))];
@@ -90,7 +95,7 @@ function totals(overview) {
   );
 }
 
-/** @param {Home['overview']} overview */
+/** @param {AllLearners} overview */
 function reviewsPerDay({ days }) {
   const data = days.map(({ date, reviews, learners }, index) => ({
     label: day(date),
@@ -109,7 +114,7 @@ function reviewsPerDay({ days }) {
   });
 }
 
-/** @param {Home['learners']} learners @param {URLSearchParams} params */
+/** @param {Learners} learners @param {URLSearchParams} params */
 function list({ nodes, pageInfo }, params) {
   const form = filterForm(
     '#/',
@@ -141,7 +146,7 @@ function row({ userId, user, due, dueBefore, month, monthBefore, ...learner }) {
       percent(month.retention),
       month.retention !== null && h('small', { class: 'muted' }, ` of ${whole(month.reviews)}`),
     ],
-    learner.lastReviewOn === null ? 'over 60 days ago' : longDay(learner.lastReviewOn),
+    learner.lastReviewOn === null ? 'none in 60 days' : longDay(learner.lastReviewOn),
     learner.brokenStreakDays > 0
       ? `broken after ${counted(learner.brokenStreakDays, 'day')}`
       : learner.streakDays === 60
