@@ -98,12 +98,15 @@ test('an event that a program records, naming no person, is listed as of an oper
   expect(await of('USER_EVENT_KIND_KEY')).toEqual([]);
 });
 
-test('the deletion of a user is told to every process that keeps keys', async () => {
+test.each([
+  ['change', (userId: string) => accounts.users.updateUser({ userId, firstName: 'Ada' }, CALL)],
+  ['deletion', (userId: string) => accounts.users.deleteUser({ userId }, CALL)],
+])('the %s of a user is told to every process that keeps keys', async (_what, write) => {
   const { userId } = await create();
   const told: (string | undefined)[] = [];
   sql.on('notification', ({ payload }) => told.push(payload));
   await sql.query('LISTEN accounts_revocations');
-  await accounts.users.deleteUser({ userId }, CALL);
+  await write(userId);
   await expect.poll(() => told).toContain(JSON.stringify({ changedUserId: userId }));
   await sql.query('UNLISTEN accounts_revocations');
 });
