@@ -37,7 +37,9 @@ async function busyMaterial(userId: string): Promise<string> {
   await Promise.all([0, 1, 2, 3, 4, 5].map(review));
   // Whatever the order of those was, this leaves an interval of one day.
   await review(2);
-  const { snooze: last } = await snooze('UTC');
+  const far = { seconds: Math.floor(Date.now() / 1000) + 30 * 86_400, nanos: 0 };
+  const request = { userId, materialIds: [materialId], snoozeUntilTime: far };
+  const { snooze: last } = await here.snoozes.snoozeMaterials(request, CALL);
   await here.snoozes.cancelSnooze({ userId, snoozeId: last?.snoozeId ?? '' }, CALL);
   await here.materials.archiveMaterial({ userId, materialId }, CALL);
   return materialId;
