@@ -23,7 +23,13 @@ const search = async (emailPrefix: string, pageSize = 0) =>
   (await here.accounts.users.searchUsers({ emailPrefix, pageSize }, CALL)).users.map(({ email }) => email);
 
 test('users are found by the beginning of their address in any case, in the order of their bytes', async () => {
-  for (const email of ['Zoe.b@x.example', 'zoe.a@x.example', 'zoe_a@x.example', 'zoe~a@x.example', 'zo@x.example'])
+  for (const email of [
+    'Zoe.b@x.example',
+    'zoe.a@x.example',
+    'zoe_a@x.example',
+    'zoe~a@x.example',
+    'zo@x.example',
+  ])
     await createUser(email);
   expect(await search('ZOE')).toEqual([
     'zoe.a@x.example',

@@ -93,7 +93,9 @@ test('a revocation waits for its user before it holds the key, as the deletion o
       await lock.sql.query('SELECT FROM accounts.users WHERE user_id = $1 FOR UPDATE', [userId]);
       const revoked = accounts.apiKeys.revokeApiKey({ apiKeyId }, CALL);
       await lock.untilWaiting(1, revoked);
-      await lock.sql.query('SELECT FROM accounts.api_keys WHERE api_key_id = $1 FOR UPDATE NOWAIT', [apiKeyId]);
+      await lock.sql.query('SELECT FROM accounts.api_keys WHERE api_key_id = $1 FOR UPDATE NOWAIT', [
+        apiKeyId,
+      ]);
       await lock.release();
       return await revoked;
     } finally {

@@ -135,9 +135,7 @@ describe('a timeline', () => {
     const made = await change('createApiKey', { userId }, 'apiKey { id }');
     const { apiKey } = await change('rotateApiKey', { apiKeyId: made.apiKey.id }, 'apiKey { id }');
     await change('revokeApiKey', { apiKeyId: apiKey.id }, 'apiKey { id }');
-    const { data } = await gateway.query(
-      `{ user(id: "${userId}") { timeline { nodes { kind action } } } }`,
-    );
+    const { data } = await gateway.query(`{ user(id: "${userId}") { timeline { nodes { kind action } } } }`);
     expect(data.user.timeline.nodes).toEqual(
       ['revokeApiKey', 'rotateApiKey', 'createApiKey', 'createApiKey'].map((action) => ({
         kind: 'KEY',

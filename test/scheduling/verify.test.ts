@@ -113,7 +113,10 @@ test('finds drift in the last of more materials than it reads at once', async ()
     [userId],
   );
   const { code, stdout } = await verify('--user', userId);
-  expect([code, stdout]).toEqual([1, expect.stringMatching(/^user .* 01a1fca5-0631-71fd-b622-000000000501: /)]);
+  expect([code, stdout]).toEqual([
+    1,
+    expect.stringMatching(/^user .* 01a1fca5-0631-71fd-b622-000000000501: /),
+  ]);
   expect(stdout).toContain('501 materials, 0 reviews, 0 snoozes: 1 drifted\n');
 });
 
@@ -138,7 +141,10 @@ test('takes no change that is made while it reads for drift', async () => {
     }
   };
   const { code, stdout } = await inTime(read);
-  expect([code, stdout]).toEqual([0, expect.stringMatching(/^1 materials, 1 reviews, 0 snoozes: 0 drifted\n/)]);
+  expect([code, stdout]).toEqual([
+    0,
+    expect.stringMatching(/^1 materials, 1 reviews, 0 snoozes: 0 drifted\n/),
+  ]);
 });
 
 test('says how to use it, and what it cannot do', async () => {
