@@ -61,3 +61,33 @@ test('rotate shows the new key even if its user cannot be read after it', async 
   for (const unknown of ['x', userId])
     await expect(run('rotate', {}, [unknown])).rejects.toMatchObject({ reason: 'NOT_FOUND' });
 });
+
+test('create takes scopes with blanks after the commas, and gives a user who is there the new profile', async () => {
+  const { userId } = await system.createUser();
+  const { user } = await system.accounts.users.getUser({ userId }, CALL);
+  const email = user?.email ?? '';
+  const options = { email, scopes: 'materials:read, reviews:read', plan: 'premium', 'last-name': 'Hopper' };
+  expect(JSON.parse(await run('create', options))).toMatchObject({
+    userId,
+    scopes: ['materials:read', 'reviews:read'],
+  });
+  expect((await system.accounts.users.getUser({ userId }, CALL)).user).toMatchObject({
+    email,
+    plan: 'PLAN_PREMIUM',
+    lastName: 'Hopper',
+  });
+});
+
+test('list shows all keys however many there are, which are revoked, and no control characters of a name', async () => {
+  const { userId, apiKeyId } = await system.createUser();
+  for (let index = 0; index < 100; index += 1) await system.createKey(userId, ['profile:read']);
+  await system.accounts.apiKeys.revokeApiKey({ apiKeyId }, CALL);
+  const named = { userId, name: 'red \u001b[31m' };
+  await system.accounts.apiKeys.createApiKey(named, CALL);
+  const { user } = await system.accounts.users.getUser({ userId }, CALL);
+  const [head, ...lines] = (await run('list', { email: user?.email ?? '', json: false })).trim().split('\n');
+  expect(head).toMatch(/^ID +NAME +STATE +CREATED +LAST USED +SCOPES$/);
+  expect(lines).toHaveLength(102);
+  expect(lines[0]).toMatch(/^\S{36} {2}red \?\[31m {2}valid {4}\S{24} {2}never {5} materials:read/);
+  expect(lines.filter((line) => line.includes(' revoked '))).toEqual([expect.stringContaining(apiKeyId)]);
+});

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestAccounts, type TestAccounts } from '../support/accounts.ts';
+import { inTime, openLock } from '../support/row-locks.ts';
 import { CALL, refusal } from '../support/scheduling.ts';
 
 const lines: object[] = [];
@@ -59,6 +60,51 @@ test('a change to an address that another user has is refused and changes nothin
   });
 });
 
+test('changes of one user at the same time are all kept', async () => {
+  const { userId } = await create();
+  const change = async (fields: object) => {
+    const lock = await openLock(here.databaseUrl);
+    try {
+      await lock.sql.query('SELECT FROM accounts.users WHERE user_id = $1 FOR UPDATE', [userId]);
+      const changed = [{ firstName: 'Ada' }, fields].map((each) =>
+        accounts.users.updateUser({ userId, ...each }, CALL),
+      );
+      const all = Promise.all(changed);
+      await lock.untilWaiting(2, all);
+      await lock.release();
+      await all;
+    } finally {
+      await lock.close();
+    }
+  };
+  await inTime(() => change({ lastName: 'King', plan: 'PLAN_PREMIUM' }));
+  expect((await accounts.users.getUser({ userId }, CALL)).user).toMatchObject({
+    ...{ firstName: 'Ada', lastName: 'King', plan: 'PLAN_PREMIUM' },
+  });
+});
+
+test('a revocation waits for its user before it holds the key, as the deletion of the user does', async () => {
+  const { userId } = await create();
+  const { apiKey } = await accounts.apiKeys.createApiKey({ userId }, CALL);
+  const apiKeyId = apiKey?.apiKeyId ?? '';
+  const revoke = async () => {
+    const lock = await openLock(here.databaseUrl);
+    try {
+      await lock.sql.query('SELECT FROM accounts.users WHERE user_id = $1 FOR UPDATE', [userId]);
+      const revoked = accounts.apiKeys.revokeApiKey({ apiKeyId }, CALL);
+      await lock.untilWaiting(1, revoked);
+      await lock.sql.query('SELECT FROM accounts.api_keys WHERE api_key_id = $1 FOR UPDATE NOWAIT', [
+        apiKeyId,
+      ]);
+      await lock.release();
+      return await revoked;
+    } finally {
+      await lock.close();
+    }
+  };
+  expect((await inTime(revoke)).apiKey?.revokeTime).not.toBeNull();
+});
+
 test('a hundred users may be asked for at once', async () => {
   const { userId, email } = await create();
   const keys = Array.from({ length: 100 }, (_, index) => (index % 2 === 0 ? { userId } : { email }));
@@ -98,12 +144,15 @@ test('an event that a program records, naming no person, is listed as of an oper
   expect(await of('USER_EVENT_KIND_KEY')).toEqual([]);
 });
 
-test('the deletion of a user is told to every process that keeps keys', async () => {
+test.each([
+  ['change', (userId: string) => accounts.users.updateUser({ userId, firstName: 'Ada' }, CALL)],
+  ['deletion', (userId: string) => accounts.users.deleteUser({ userId }, CALL)],
+])('the %s of a user is told to every process that keeps keys', async (_what, write) => {
   const { userId } = await create();
   const told: (string | undefined)[] = [];
   sql.on('notification', ({ payload }) => told.push(payload));
   await sql.query('LISTEN accounts_revocations');
-  await accounts.users.deleteUser({ userId }, CALL);
+  await write(userId);
   await expect.poll(() => told).toContain(JSON.stringify({ changedUserId: userId }));
   await sql.query('UNLISTEN accounts_revocations');
 });
@@ -120,6 +169,21 @@ test('the use of a key is noted again a minute later, to the millisecond', async
     nowMs = Date.parse(time);
     await accounts.apiKeys.verifyApiKey({ key }, CALL);
     await expect.poll(noted).toEqual(at(time));
+  }
+});
+
+test('the refusal of a key is counted again a minute later, to the millisecond', async () => {
+  const { userId } = await create();
+  const { apiKey, key } = await accounts.apiKeys.createApiKey({ userId }, CALL);
+  await accounts.apiKeys.revokeApiKey({ apiKeyId: apiKey?.apiKeyId ?? '' }, CALL);
+  const noted = async () => {
+    const [found] = (await accounts.apiKeys.listApiKeys({ userId }, CALL)).apiKeys;
+    return [found?.lastRefusedTime, found?.refusedMinutes];
+  };
+  for (const [index, time] of ['2026-12-07T12:00:00Z', '2026-12-07T12:01:00Z'].entries()) {
+    nowMs = Date.parse(time);
+    expect(await refusal(accounts.apiKeys.verifyApiKey({ key }, CALL))).toBe('UNAUTHORIZED');
+    await expect.poll(noted).toEqual([at(time), index + 1]);
   }
 });
 

@@ -4,6 +4,8 @@ import type { ListMaterialsRequestInput } from '../../generated/scheduling/v1/Li
 import type { ListMaterialsResponse as MaterialsPage } from '../../generated/scheduling/v1/ListMaterialsResponse.ts';
 import { CALL } from '../support/scheduling.ts';
 import {
+  at,
+  EARLIER,
   LONG_QUERY,
   learner,
   NOW,
@@ -121,6 +123,21 @@ const LISTS: Record<string, List> = {
       return { ...answer, ids: answer.users.map(({ userId }) => userId) };
     },
     expected: () => newestOf('users'),
+  },
+  'changed users': {
+    read: async (page) => {
+      const request = { changedSinceTime: at(EARLIER), ...page };
+      const answer = await twins.accounts.users.listChangedUsers(request, CALL);
+      return { ...answer, ids: answer.users.map(({ userId }) => userId) };
+    },
+    expected: () => ascending(twins.rows.users),
+  },
+  'refused API keys': {
+    read: async (page) => {
+      const answer = await twins.accounts.apiKeys.listRefusedApiKeys(page, CALL);
+      return { ...answer, ids: answer.apiKeys.map(({ apiKeyId }) => apiKeyId) };
+    },
+    expected: () => newestOf('keys'),
   },
   'API keys': {
     read: async (page) => {

@@ -101,14 +101,20 @@ async function fillAccounts(system: TestSystem, five: Five) {
   await sql.connect();
   const users = await five(async (time) => {
     const { userId } = await system.createUser();
-    await sql.query('UPDATE accounts.users SET create_time = $2 WHERE user_id = $1', [userId, time]);
+    const set = 'UPDATE accounts.users SET create_time = $2, update_time = $2 WHERE user_id = $1';
+    await sql.query(set, [userId, time]);
     return userId;
   });
+  // Stored in another order than that of their IDs.
+  const [first, second, third] = users.earlier;
+  for (const userId of [second, first, third])
+    await sql.query('UPDATE accounts.users SET plan = plan WHERE user_id = $1', [userId]);
   const keyOwnerId = users.later[0] ?? '';
   await sql.query('DELETE FROM accounts.api_keys');
   const keys = await five(async (time) => {
     const { apiKeyId } = await system.createKey(keyOwnerId, ALL_SCOPES);
-    await sql.query('UPDATE accounts.api_keys SET create_time = $2 WHERE api_key_id = $1', [apiKeyId, time]);
+    const set = 'UPDATE accounts.api_keys SET create_time = $2, last_refused_time = $2 WHERE api_key_id = $1';
+    await sql.query(set, [apiKeyId, time]);
     return apiKeyId;
   });
   await sql.end();

@@ -11,7 +11,7 @@ import {
 } from 'graphql';
 import { Client } from 'pg';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { buildGatewaySchema } from '../../gateway/graphql/schema.ts';
 import { LONG, ROWS } from '../../gateway/limits/field-costs.ts';
 import { createLanes } from '../../gateway/limits/lanes.ts';
@@ -315,6 +315,24 @@ describe('calls to the services', () => {
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ msg: 'service not available' });
     expect(held.length).toBe(8);
     await holding.stop();
+  });
+
+  test('are begun for what a mutation returns, however late', async () => {
+    const { userId } = await system.createUser();
+    const now = performance.now.bind(performance);
+    let lateMs = 0;
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + lateMs);
+    const slow = await startTestGateway(system, pino({ level: 'silent' }), async (rpc, make) => {
+      if (rpc === 'createMaterial') lateMs = 11_000;
+      return make();
+    });
+    const { data, errors } = await slow.query(
+      `mutation { createMaterial(input: { userId: "${userId}", title: "t" }) { material { previews { quality } } } }`,
+    );
+    clock.mockRestore();
+    await slow.stop();
+    expect(errors).toBeUndefined();
+    expect(data.createMaterial.material.previews).toHaveLength(6);
   });
 
   test('are not begun for a query after 10 s, nor once it has read 16 MiB', async () => {

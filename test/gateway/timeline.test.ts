@@ -130,6 +130,20 @@ describe('a timeline', () => {
     expect(created).toMatchObject({ actor: 'keys', requestId: 'test', subjectIds: [apiKeyId] });
   });
 
+  test('has each change of a key once', async () => {
+    const { userId } = await system.createUser();
+    const made = await change('createApiKey', { userId }, 'apiKey { id }');
+    const { apiKey } = await change('rotateApiKey', { apiKeyId: made.apiKey.id }, 'apiKey { id }');
+    await change('revokeApiKey', { apiKeyId: apiKey.id }, 'apiKey { id }');
+    const { data } = await gateway.query(`{ user(id: "${userId}") { timeline { nodes { kind action } } } }`);
+    expect(data.user.timeline.nodes).toEqual(
+      ['revokeApiKey', 'rotateApiKey', 'createApiKey', 'createApiKey'].map((action) => ({
+        kind: 'KEY',
+        action,
+      })),
+    );
+  });
+
   test('goes on page by page without gap or repetition, whatever happens meanwhile', async () => {
     const { userId, materialId } = await busyLearner();
     const seen: string[] = [];

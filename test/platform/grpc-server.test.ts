@@ -1,5 +1,5 @@
 // What becomes of a call whose handler fails, over real gRPC.
-import { once } from 'node:events';
+import { getEventListeners, once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
 import { connect } from 'node:net';
 import { pino } from 'pino';
@@ -102,6 +102,34 @@ test('a stream that ends as unavailable without a fault behind it, as at a shutd
     'The service cannot answer right now. Try again in a moment.',
   ]);
   expect(lines).toMatchObject([{ level: 30, msg: 'call', status: 'UNAVAILABLE' }]);
+});
+
+test('a stream of many messages leaves nothing behind for each', async () => {
+  let left: number | undefined;
+  const sending = await startGrpcServer({
+    ...options,
+    services: [
+      implement<UserDataServiceHandlers>('UserDataService', {
+        async ExportUserData(_request, { signal }, send) {
+          for (let index = 0; index < 3; index += 1) await send({ material: { title: 'x' } });
+          left = getEventListeners(signal, 'abort').length;
+        },
+        DeleteUserData: async () => ({}),
+      }),
+    ],
+  });
+  const to = { target: `127.0.0.1:${sending.port}`, trust, caller: 'test', deadlineMs: 5000 };
+  const clientOf = clientsOf('scheduling.v1', to)<UserDataServiceDefinition, 'ExportUserData'>;
+  const reader = clientOf('UserDataService');
+  const stream = reader.exportUserData({ userId: 'somebody' }, CALL);
+  let received = 0;
+  stream.on('data', () => {
+    received += 1;
+  });
+  await once(stream, 'end');
+  reader.close();
+  await sending.close(500);
+  expect([received, left]).toEqual([3, 0]);
 });
 
 test('a request of more than 1 MiB is refused before it is read, one of less is', async () => {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import Fastify, { type FastifyInstance } from 'fastify';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { boundConnections } from '../../services/platform/http/connections.ts';
 import { createAsset, sendAsset } from '../../services/platform/http/content/asset.ts';
 import { registerCompression } from '../../services/platform/http/content/compression.ts';
@@ -12,6 +12,7 @@ let app: FastifyInstance;
 const sockets: Socket[] = [];
 let onRequest = async () => {};
 afterEach(async () => {
+  vi.useRealTimers();
   onRequest = async () => {};
   for (const socket of sockets.splice(0)) socket.destroy();
   await app.close();
@@ -82,6 +83,23 @@ describe('unread responses', () => {
       headers: { 'x-key': 'greedy', 'accept-encoding': 'gzip' },
     });
     expect([statusCode, headers['content-encoding'], body]).toEqual([503, undefined, '{"refused":true}']);
+  });
+
+  test('leave their connection open once they are read, however long after', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const socket = await open(await start());
+    let bytes = 0;
+    socket.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+    });
+    socket.write(requestFor(2));
+    await expect.poll(() => bytes).toBeGreaterThan(2 * MIB);
+    // The server has heard that all of it is taken.
+    await expect.poll(() => vi.getTimerCount()).toBe(0);
+    vi.advanceTimersByTime(60_000);
+    const first = bytes;
+    socket.write(requestFor(0));
+    await expect.poll(() => bytes).toBeGreaterThan(first);
   });
 
   test('of all anonymous callers count together', async () => {

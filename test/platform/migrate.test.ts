@@ -72,6 +72,21 @@ test('a migration that cannot get the lock of migrations names the holder, and e
   await client.end();
 });
 
+test('a change may take longer than a statement of its database may', async () => {
+  const fresh = await createTestDatabase();
+  const client = new Client({ connectionString: fresh.databaseUrl });
+  await client.connect();
+  const name = new URL(fresh.databaseUrl).pathname.slice(1);
+  await client.query(`ALTER DATABASE ${name} SET statement_timeout = '1s'`);
+  await client.end();
+  const directory = mkdtempSync(join(tmpdir(), 'srs-migrate-'));
+  writeFileSync(join(directory, '0001_slow.sql'), '-- Up Migration\nSELECT pg_sleep(1.5);\n');
+  const options = { databaseUrl: fresh.databaseUrl, schema: 'slow', directory };
+  expect(await migrate({ ...options, logger: createLogger('test', 'silent') })).toEqual(['0001_slow']);
+  await fresh.drop();
+  rmSync(directory, { recursive: true });
+});
+
 test('a change that meets a lock lets others pass, and is made once the lock is gone', async () => {
   const fresh = await createTestDatabase();
   const logger = createLogger('test', 'silent');

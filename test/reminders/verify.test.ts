@@ -13,8 +13,8 @@ beforeAll(async () => {
 });
 afterAll(() => here.stop());
 
-const verify = () =>
-  promisify(execFile)('npm', ['run', '--silent', 'verify'], {
+const verify = (...args: string[]) =>
+  promisify(execFile)('npm', ['run', '--silent', 'verify', '--', ...args], {
     cwd: dirname(dirname(import.meta.dirname)),
     env: { PATH: process.env.PATH, HOME: process.env.HOME, DATABASE_URL: here.databaseUrl },
   }).then(
@@ -64,6 +64,10 @@ test('finds nothing in what the service wrote, then a shifted, a skipped and a r
   const { code, stdout } = await verify();
   expect(code).toBe(1);
   expect(stdout).toContain('5 reminders: 3 drifted; 1 occurrences: 1 twice\n');
+  expect(await verify('--user', made[2].userId)).toEqual({
+    code: 0,
+    stdout: expect.stringContaining('1 reminders: 0 drifted; 0 occurrences: 0 twice\n'),
+  });
   const line = ({ userId, reminderId }: { userId: string; reminderId: string }) =>
     `user ${userId} reminder ${reminderId}: `;
   expect(stdout).toMatch(

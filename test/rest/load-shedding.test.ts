@@ -94,6 +94,13 @@ test('a key holds 72 reads, another key of its user has places of its own, and w
   expect(await send('a', 1, 'POST')).toBe(0);
 });
 
+test('a write that is refused for overload does not count against the limit of writes', async () => {
+  expect(await send('a', 96, 'POST')).toBe(0);
+  const refused = await get('a', '/reviews/m', 'POST');
+  await refused.text();
+  expect([refused.status, refused.headers.get('ratelimit')]).toEqual([503, null]);
+});
+
 test('a page of another origin reads that it is refused, and when to come again', async () => {
   expect(await send('a', 72)).toBe(0);
   const { status, headers } = await fetch(`${facade.origin}/v1/materials?q=x`, {

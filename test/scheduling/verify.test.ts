@@ -2,6 +2,8 @@ import { execFile } from 'node:child_process';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ServiceError } from '../../services/platform/errors.ts';
+import { inTime, openLock } from '../support/row-locks.ts';
 import { CALL, newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 
 let here: TestScheduling;
@@ -35,7 +37,9 @@ async function busyMaterial(userId: string): Promise<string> {
   await Promise.all([0, 1, 2, 3, 4, 5].map(review));
   // Whatever the order of those was, this leaves an interval of one day.
   await review(2);
-  const { snooze: last } = await snooze('UTC');
+  const far = { seconds: Math.floor(Date.now() / 1000) + 30 * 86_400, nanos: 0 };
+  const request = { userId, materialIds: [materialId], snoozeUntilTime: far };
+  const { snooze: last } = await here.snoozes.snoozeMaterials(request, CALL);
   await here.snoozes.cancelSnooze({ userId, snoozeId: last?.snoozeId ?? '' }, CALL);
   await here.materials.archiveMaterial({ userId, materialId }, CALL);
   return materialId;
@@ -95,6 +99,52 @@ test.each([
   expect(stdout).toMatch(
     /1 materials, .*: 1 drifted\nVerified DATABASE_URL in \d+\.\d s\. The lines above name what is wrong; nothing was changed\.\n$/,
   );
+});
+
+test('finds drift in the last of more materials than it reads at once', async () => {
+  const userId = newUserId();
+  await here.sql.query(
+    `INSERT INTO scheduling.materials
+       (user_id, material_id, title, type, ease_factor_hundredths, interval_days, repetitions, next_review_time,
+        create_time, update_time)
+     SELECT $1, ('01a1fca5-0631-71fd-b622-' || lpad(n::text, 12, '0'))::uuid, 'Ohm', 'simple', 250, (n = 501)::integer, 0,
+       '2026-11-23Z', '2026-11-23Z', '2026-11-23Z'
+     FROM generate_series(1, 501) AS n`,
+    [userId],
+  );
+  const { code, stdout } = await verify('--user', userId);
+  expect([code, stdout]).toEqual([
+    1,
+    expect.stringMatching(/^user .* 01a1fca5-0631-71fd-b622-000000000501: /),
+  ]);
+  expect(stdout).toContain('501 materials, 0 reviews, 0 snoozes: 1 drifted\n');
+});
+
+test('takes no change that is made while it reads for drift', async () => {
+  const userId = newUserId();
+  const materialId = await here.create(userId);
+  await here.reviews.submitReview({ userId, materialId, quality: 5 }, CALL);
+  const read = async () => {
+    const lock = await openLock(here.databaseUrl);
+    try {
+      await lock.sql.query('LOCK TABLE scheduling.reviews');
+      const found = verify('--user', userId);
+      // It has read the material, and waits for the reviews, which go together with what it has read.
+      await lock.untilWaiting(1, found);
+      await lock.sql.query('DELETE FROM scheduling.reviews WHERE material_id = $1', [materialId]);
+      await lock.release();
+      // It waits for a lock for half a second at most.
+      if ((await found).code === 2) throw new ServiceError('UNAVAILABLE');
+      return await found;
+    } finally {
+      await lock.close();
+    }
+  };
+  const { code, stdout } = await inTime(read);
+  expect([code, stdout]).toEqual([
+    0,
+    expect.stringMatching(/^1 materials, 1 reviews, 0 snoozes: 0 drifted\n/),
+  ]);
 });
 
 test('says how to use it, and what it cannot do', async () => {

@@ -11,6 +11,8 @@ import { Redis } from 'ioredis';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { startEmbeddedPostgres } from '../../services/embedded-postgres/embedded-postgres.ts';
+import { startGrpcServer } from '../../services/platform/grpc/server.ts';
+import { createLogger } from '../../services/platform/logging/logger.ts';
 import { createAccountsClients } from '../../services/programs/keys/clients.ts';
 import { makeVapidKeys } from '../../services/reminders/channels/push/vapid.ts';
 import { startSmtpServer } from '../reminders/channels/smtp.ts';
@@ -301,6 +303,57 @@ describe('a fault is found, with how to remedy it:', () => {
         remedy: expect.stringContaining("ENCODING 'UTF8' LOCALE 'C.UTF-8'"),
       },
       { state: 'bad', remedy: expect.stringContaining('npm run migrate') },
+    ]);
+  });
+
+  test('a database that takes no writes, connections without our settings, a session that is nowhere', async () => {
+    const other = await createTestDatabase();
+    const admin = new Client({ connectionString: other.databaseUrl });
+    await admin.connect();
+    await admin.query(
+      `ALTER DATABASE ${new URL(other.databaseUrl).pathname.slice(1)} SET default_transaction_read_only = on`,
+    );
+    await admin.end();
+    const { code, of } = await examine({
+      // As behind a pooler, which hands on none of the settings that a connection asks for.
+      DATABASE_URL: `${other.databaseUrl}?options=-c%20statement_timeout%3D9s`,
+      DATABASE_SESSION_URL: 'postgres://127.0.0.1:1/srs',
+    });
+    await other.drop();
+    expect(code).toBe(1);
+    expect(of('database')).toMatchObject({
+      state: 'bad',
+      found: expect.stringContaining('accepts no writes'),
+      remedy: 'name the primary in DATABASE_URL, not a standby',
+    });
+    expect(of('database settings')).toMatchObject({
+      state: 'bad',
+      found: expect.stringContaining('(statement_timeout is 9s, lock_timeout is 0,'),
+      remedy: expect.stringContaining("ALTER ROLE user SET statement_timeout = '1500ms';"),
+    });
+    expect(of('database session')).toMatchObject({
+      state: 'bad',
+      found: expect.stringMatching(/^DATABASE_SESSION_URL is not reachable: .*ECONNREFUSED/),
+    });
+  });
+
+  test('a service that answers, and does not serve', async () => {
+    const server = await startGrpcServer({
+      ...{ domain: 'accounts.v1', services: [], host: '127.0.0.1', port: 0 },
+      ...{ trust: { serviceTokens: [TOKEN], tls: undefined }, logger: createLogger('test', 'silent') },
+    });
+    server.setServing(false);
+    const { code, of } = await examine({ ACCOUNTS_URL: `127.0.0.1:${server.port}` });
+    await server.close(1000);
+    expect([code, of('service accounts'), of('service scheduling')?.state]).toEqual([
+      1,
+      {
+        check: 'service accounts',
+        state: 'bad',
+        found: `127.0.0.1:${server.port} reports NOT_SERVING`,
+        remedy: 'it is shutting down, or its database is unavailable: see the database above',
+      },
+      'ok',
     ]);
   });
 

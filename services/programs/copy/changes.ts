@@ -28,6 +28,14 @@ export async function stopRecording(source: Client): Promise<void> {
   await source.query(`DROP PUBLICATION ${SLOT}`);
 }
 
+/** `nextChanges` reads what is on the disk: with synchronous_commit = off, a commit can come there later. */
+export async function flushLog(source: Client): Promise<void> {
+  // Not beyond this server: a standby may be away.
+  await source.query(
+    `BEGIN; SET LOCAL synchronous_commit = local; SELECT pg_logical_emit_message(true, '${SLOT}', ''); COMMIT`,
+  );
+}
+
 /** The next changes after those that were passed to `forget`. */
 export async function nextChanges(source: Client): Promise<Changes> {
   const { rows } = await source.query<{ data: Buffer }>(

@@ -44,22 +44,29 @@ export async function copyChanges(
   }
   await source.query('COMMIT');
   await target.query('BEGIN');
-  for (const { table, rows } of changed) await storeRows(target, table, rows);
+  // First what is gone: another row may have taken its address, which is unique.
   for (const { table, gone } of changed.toReversed())
     for (const key of gone) await deleteRow(target, table, key);
+  for (const { table, rows } of changed) await storeRows(target, table, rows);
   await target.query('COMMIT');
   await forget(source, endLsn);
   return changed.reduce((sum, { rows, gone }) => sum + rows.length + gone.length, 0);
 }
 
+/** What the snapshot does not see: what is in progress, and all that began later. Ids without their epoch, as the log has them. */
+const UNSEEN = `
+  SELECT (pg_snapshot_xmax(s)::text::numeric % 4294967296)::float8 AS begin,
+    ARRAY(SELECT (xid::text::numeric % 4294967296)::float8 FROM pg_snapshot_xip(s) AS xid) AS running
+  FROM pg_current_snapshot() AS s`;
+
 /** A commit is in the log a moment before others see it. */
 async function openSnapshotAfter(source: Client, transactionIds: ReadonlySet<number>): Promise<void> {
   for (;;) {
     await source.query(SNAPSHOT);
-    const { rows } = await source.query<{ id: number }>(
-      'SELECT (xid::text::numeric % 4294967296)::bigint AS id FROM pg_snapshot_xip(pg_current_snapshot()) AS xid',
-    );
-    if (!rows.some(({ id }) => transactionIds.has(Number(id)))) return;
+    const [unseen] = (await source.query<{ begin: number; running: number[] }>(UNSEEN)).rows;
+    if (unseen === undefined) throw new Error('the database returned no row');
+    const isUnseen = (id: number) => unseen.running.includes(id) || (id - unseen.begin) >>> 0 < 2 ** 31;
+    if (![...transactionIds].some(isUnseen)) return;
     await source.query('COMMIT');
   }
 }

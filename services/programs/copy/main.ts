@@ -7,7 +7,7 @@ import { readEnvironment } from '../../platform/process/config.ts';
 import { readSessionUrl } from '../../platform/process/database-config.ts';
 import { remindersSchema } from '../../reminders/core.ts';
 import { schedulingSchema } from '../../scheduling/service.ts';
-import { startRecording, stopRecording } from './changes.ts';
+import { flushLog, startRecording, stopRecording } from './changes.ts';
 import { copyAll, copyChanges } from './follow.ts';
 import { readTables } from './tables.ts';
 
@@ -57,9 +57,12 @@ await runCommand({ name: 'npm run copy', help: HELP }, async () => {
     await copyAll(source, target, tables, ({ name }, rows) => say(`${name}: ${counted(rows, 'row')}`));
     say(`Copied in ${secondsSince(beganMs)}. Following the changes.`);
     let [copied, reportMs] = [0, performance.now()];
-    for (;;) {
-      // Read before the round: whatever was written before the signal is in this round or an earlier one.
-      const isLast = isEnding;
+    for (let isLast = false; ; ) {
+      // Before the round: whatever was written before the signal is in this round or an earlier one.
+      if (isEnding && !isLast) {
+        await flushLog(source);
+        isLast = true;
+      }
       const rows = await copyChanges(source, target, tables);
       copied += rows ?? 0;
       if (performance.now() - reportMs > REPORT_MS) {
