@@ -1,5 +1,6 @@
 // A connection outside the pool, for programs, and for what needs a session of its own.
 import { Client, type ClientConfig } from 'pg';
+import type { Queryable, Statement } from './database.ts';
 
 /** Runs `work` on a new connection, which ends with it. A connection that is lost fails `work`, not the process. */
 export async function withConnection<T>(
@@ -15,4 +16,12 @@ export async function withConnection<T>(
   } finally {
     await client.end();
   }
+}
+
+/** A connection as the functions take it that also run on a pool. */
+export function queryableOf(client: Client): Queryable {
+  return {
+    // The row types match the statements' column names.
+    query: async <R>({ text, values }: Statement) => (await client.query(text, [...values])).rows as R[],
+  };
 }

@@ -5,7 +5,7 @@ import { runner } from 'node-pg-migrate';
 import { Client } from 'pg';
 import type { Logger } from '../logging/logger.ts';
 import { errorCode } from '../thrown.ts';
-import type { Statement } from './database.ts';
+import { queryableOf } from './connection.ts';
 import { pendingMigrations } from './pending-migrations.ts';
 import { unreachable } from './reachable.ts';
 import { splitStatements } from './split-statements.ts';
@@ -123,12 +123,8 @@ export async function migrate({
   await client.connect().catch((error: unknown) => {
     throw unreachable(databaseUrl, error);
   });
-  const db = {
-    query: async <R>({ text, values }: Statement): Promise<R[]> =>
-      (await client.query(text, [...values])).rows as R[],
-  };
   try {
-    if ((await pendingMigrations(db, { schema, directory })).length === 0) return [];
+    if ((await pendingMigrations(queryableOf(client), { schema, directory })).length === 0) return [];
     await client.query(SESSION);
     await takeMigrationLock(client, { logger, waitMs: lockWaitMs });
     const done = await retryWhileLocked(client, () =>

@@ -20,10 +20,14 @@ export function readDatabasePlace(reader: EnvironmentReader, keeps: string): Dat
 export const readSessionUrl = (reader: EnvironmentReader, purpose: string): string =>
   readUrls(reader, 'DATABASE_SESSION_URL')[0] ?? readDatabaseUrls(reader, purpose)[0] ?? '';
 
-/** A URL for each host of DATABASE_URL. `purpose` says what it is for. */
-function readDatabaseUrls(reader: EnvironmentReader, purpose: string): string[] {
-  reader.required('DATABASE_URL', `${purpose}, as postgres://user:password@host:5432/name`);
-  return readUrls(reader, 'DATABASE_URL');
+/** The first host of TARGET_DATABASE_URL. */
+export const readTargetUrl = (reader: EnvironmentReader): string =>
+  readDatabaseUrls(reader, 'the PostgreSQL to copy to', 'TARGET_DATABASE_URL')[0] ?? '';
+
+/** A URL for each host of the variable. `purpose` says what it is for. */
+function readDatabaseUrls(reader: EnvironmentReader, purpose: string, name = 'DATABASE_URL'): string[] {
+  reader.required(name, `${purpose}, as postgres://user:password@host:5432/name`);
+  return readUrls(reader, name);
 }
 
 /** A URL for each host; pg takes one with a blank before it for a name. It may contain a password, so a problem does not repeat it. */

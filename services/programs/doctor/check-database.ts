@@ -2,7 +2,7 @@
 
 import { Client } from 'pg';
 import { accountsSchema } from '../../accounts/service.ts';
-import { withConnection } from '../../platform/postgres/connection.ts';
+import { queryableOf, withConnection } from '../../platform/postgres/connection.ts';
 import { CONNECTION_OPTIONS } from '../../platform/postgres/connection-settings.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { pendingMigrations } from '../../platform/postgres/pending-migrations.ts';
@@ -61,11 +61,7 @@ export async function checkDatabase(settings: Settings): Promise<Finding[]> {
 }
 
 async function checkConnected(client: Client, settings: Settings): Promise<Finding[]> {
-  const db: Queryable = {
-    // The row types match the statements' column names.
-    query: async <R>({ text, values }: { text: string; values: readonly unknown[] }) =>
-      (await client.query(text, [...values])).rows as R[],
-  };
+  const db = queryableOf(client);
   return [
     ...(await checkServer(db, `${client.host}:${client.port}/${client.database}`)),
     await checkSettings(db),
