@@ -62,7 +62,7 @@ test('finds nothing in what the service wrote, then a shifted, a skipped and a r
     );
   const { code, stdout } = await verify();
   expect(code).toBe(1);
-  expect(stdout).toContain('4 reminders: 3 drifted; 1 occurrences: 1 twice\n');
+  expect(stdout).toContain('4 reminders: 3 drifted; 1 occurrence: 1 twice\n');
   const line = ({ userId, reminderId }: { userId: string; reminderId: string }) =>
     `user ${userId} reminder ${reminderId}: `;
   expect(stdout).toMatch(

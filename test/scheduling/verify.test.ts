@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createTestDatabase } from '../support/database.ts';
 import { CALL, newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 
 let here: TestScheduling;
@@ -10,10 +11,11 @@ beforeAll(async () => {
 });
 afterAll(() => here.stop());
 
-const verify = (...args: string[]) =>
+const verify = (...args: string[]) => verifyDatabase(here.databaseUrl, ...args);
+const verifyDatabase = (databaseUrl: string, ...args: string[]) =>
   promisify(execFile)('npm', ['run', '--silent', 'verify', '--', ...args], {
     cwd: dirname(dirname(import.meta.dirname)),
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, DATABASE_URL: here.databaseUrl },
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, DATABASE_URL: databaseUrl },
   }).then(
     ({ stdout }) => ({ code: 0, stdout, stderr: '' }),
     (error) => ({ code: error.code, stdout: error.stdout, stderr: error.stderr }),
@@ -93,7 +95,7 @@ test.each([
   expect(stdout).toMatch(expected);
   expect(stdout).toMatch(new RegExp(`^user ${userId} material ${materialId}: `));
   expect(stdout).toMatch(
-    /1 materials, .*: 1 drifted\nVerified DATABASE_URL in \d+\.\d s\. The lines above name what is wrong; nothing was changed\.\n$/,
+    /1 material, .*: 1 drifted\nVerified DATABASE_URL in \d+\.\d s\. The lines above name what is wrong; nothing was changed\.\n$/,
   );
 });
 
@@ -107,4 +109,15 @@ test('says how to use it, and what it cannot do', async () => {
     code: 2,
     stderr: 'Unknown option \'--colour\'. See "npm run verify -- --help".\n',
   });
+});
+
+test('says of a database that is not ours what it lacks, and exits with 2', async () => {
+  const other = await createTestDatabase();
+  const { code, stdout, stderr } = await verifyDatabase(other.databaseUrl);
+  await other.drop();
+  expect([code, stdout, stderr]).toEqual([
+    2,
+    '',
+    'The database of DATABASE_URL lacks the schema scheduling. Name another one, or run npm run migrate.\n',
+  ]);
 });
