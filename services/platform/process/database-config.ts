@@ -1,6 +1,8 @@
 // The environment variables that say where the database is.
 import type { EnvironmentReader } from './config.ts';
 
+const FORM = 'as postgres://user:password@host:5432/name';
+
 /** Where a database is; the second if the first does not lead to sessions of PostgreSQL. */
 export type DatabasePlace = {
   /** Of the first host of DATABASE_URL. */
@@ -21,13 +23,15 @@ export const readSessionUrl = (reader: EnvironmentReader, purpose: string): stri
   readUrls(reader, 'DATABASE_SESSION_URL')[0] ?? readDatabaseUrls(reader, purpose)[0] ?? '';
 
 /** The first host of TARGET_DATABASE_URL. */
-export const readTargetUrl = (reader: EnvironmentReader): string =>
-  readDatabaseUrls(reader, 'the PostgreSQL to copy to', 'TARGET_DATABASE_URL')[0] ?? '';
+export function readTargetUrl(reader: EnvironmentReader): string {
+  reader.required('TARGET_DATABASE_URL', `the PostgreSQL to copy to, ${FORM}`);
+  return readUrls(reader, 'TARGET_DATABASE_URL')[0] ?? '';
+}
 
-/** A URL for each host of the variable. `purpose` says what it is for. */
-function readDatabaseUrls(reader: EnvironmentReader, purpose: string, name = 'DATABASE_URL'): string[] {
-  reader.required(name, `${purpose}, as postgres://user:password@host:5432/name`);
-  return readUrls(reader, name);
+/** A URL for each host of DATABASE_URL. `purpose` says what it is for. */
+function readDatabaseUrls(reader: EnvironmentReader, purpose: string): string[] {
+  reader.required('DATABASE_URL', `${purpose}, ${FORM}`);
+  return readUrls(reader, 'DATABASE_URL');
 }
 
 /** A URL for each host; pg takes one with a blank before it for a name. It may contain a password, so a problem does not repeat it. */
