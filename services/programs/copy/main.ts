@@ -19,9 +19,9 @@ The target must be migrated by this release, have no users, and not be in use. I
   Prints how many rows have changed, each second. To switch, stop the services, then send SIGINT (Ctrl-C) or SIGTERM: the command
   copies what is left, and ends. Started again after a failure, it copies everything again.
 
-The source needs wal_level = logical and a superuser, and keeps its log for the command until it has ended as described. To give up
-instead, run SELECT pg_drop_replication_slot('srs_copy') there. Exits with 0 once everything is copied, and with 1 on failure. See
-docs/operations/citus.md.
+The source needs wal_level = logical and a superuser, and keeps its log for the command until it has ended as described.
+To give up instead, run SELECT pg_drop_replication_slot('srs_copy') there.
+Exits with 0 once everything is copied, and with 1 on failure. See docs/operations/citus.md.
 `;
 
 const PAUSE_MS = 100;
