@@ -1,7 +1,8 @@
 // The database of a command: DATABASE_URL, or the embedded server of DATA_DIR, started if it is not running.
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
-import { startEmbeddedPostgres } from '../embedded-postgres/embedded-postgres.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../embedded-postgres/embedded-postgres.ts';
+import { signal } from '../embedded-postgres/postmaster.ts';
 import { type Environment, readEnvironment } from '../platform/process/config.ts';
 import { readSessionUrl } from '../platform/process/database-config.ts';
 import { createNarrator } from '../platform/process/narrator.ts';
@@ -18,8 +19,9 @@ export async function openProgramDatabase(environment: Environment): Promise<Pro
   const narrator = createNarrator();
   narrator.say('starting PostgreSQL');
   try {
-    const { databaseUrl, stop } = await startEmbeddedPostgres({ directory });
-    return { databaseUrl, place, close: stop };
+    const server = await startEmbeddedPostgres({ directory });
+    endTogether(server);
+    return { databaseUrl: server.databaseUrl, place, close: server.stop };
   } catch (error) {
     const running = runningUrl(directory);
     if (running === undefined) throw error;
@@ -27,6 +29,18 @@ export async function openProgramDatabase(environment: Environment): Promise<Pro
   } finally {
     narrator.end();
   }
+}
+
+/** A signal ends this program at once, and tells the server to end, which would otherwise run on. */
+function endTogether(server: EmbeddedPostgres): void {
+  for (const [name, code] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)
+    process.once(name, () => {
+      signal(server.pid, 'SIGINT');
+      process.exit(code);
+    });
 }
 
 /** undefined: neither DATABASE_URL nor DATABASE_URL_FILE. @throws ConfigError if it is malformed. */

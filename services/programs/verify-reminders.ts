@@ -1,5 +1,6 @@
 // The part of npm run verify about reminders: the next occurrence of each, and that none took place twice.
 import type { Database } from '../platform/postgres/database.ts';
+import { counted } from '../platform/process/command.ts';
 import { NIL_UUID } from '../platform/uuid.ts';
 import { findReminderDrift } from '../reminders/user-data/drift.ts';
 import {
@@ -45,10 +46,9 @@ export async function verifyReminders(
     if (last === undefined || occurrences.length < AT_A_TIME) break;
     after = last;
   }
-  const say = (count: number, name: string) => `${count.toLocaleString('en')} ${name}`;
   process.stdout.write(
-    `${say(counts.reminders, 'reminders')}: ${say(counts.drifted, 'drifted')}; ` +
-      `${say(counts.occurrences, 'occurrences')}: ${say(counts.twice, 'twice')}\n`,
+    `${counted(counts.reminders, 'reminder')}: ${counts.drifted.toLocaleString('en')} drifted; ` +
+      `${counted(counts.occurrences, 'occurrence')}: ${counts.twice.toLocaleString('en')} twice\n`,
   );
   return counts.drifted + counts.twice;
 }

@@ -3,7 +3,7 @@
 import { createLogger } from '../platform/logging/logger.ts';
 import { type Database, openDatabase } from '../platform/postgres/database.ts';
 import { requireReachable } from '../platform/postgres/reachable.ts';
-import { runCommand, secondsSince, UsageError } from '../platform/process/command.ts';
+import { counted, runCommand, secondsSince, UsageError } from '../platform/process/command.ts';
 import { LOG_LEVELS } from '../platform/process/common-config.ts';
 import { readEnvironment } from '../platform/process/config.ts';
 import { createProgress } from '../platform/process/progress.ts';
@@ -47,6 +47,7 @@ await runCommand({ name: 'npm run verify', help: HELP, options, failureCode: 2 }
   const database = openDatabase({ databaseUrl, applicationName: 'verify', maxConnections: 1, logger });
   try {
     await requireReachable(database, databaseUrl);
+    await requireMaterials(database, place);
     const drifted = await verifyMaterials(database, user);
     const faults = await verifyReminders(database, user, () => new Date());
     const isSound = drifted + faults === 0;
@@ -60,6 +61,15 @@ await runCommand({ name: 'npm run verify', help: HELP, options, failureCode: 2 }
     await close();
   }
 });
+
+async function requireMaterials(database: Database, place: string): Promise<void> {
+  const text = `SELECT to_regclass('scheduling.materials') IS NOT NULL AS exists`;
+  const [table] = await database.query<{ exists: boolean }>({ text, values: [] });
+  if (table?.exists !== true)
+    throw new Error(
+      `The database of ${place} lacks the schema scheduling. Name another one, or run npm run migrate.`,
+    );
+}
 
 /** @returns how many materials have drifted. */
 async function verifyMaterials(database: Database, userId: string | undefined): Promise<number> {
@@ -78,10 +88,9 @@ async function verifyMaterials(database: Database, userId: string | undefined): 
     progress.advance(1);
   }
   progress.end();
-  const say = (count: number, name: string) => `${count.toLocaleString('en')} ${name}`;
   process.stdout.write(
-    `${say(counts.materials, 'materials')}, ${say(counts.reviews, 'reviews')}, ${say(counts.snoozes, 'snoozes')}: ` +
-      `${say(counts.drifted, 'drifted')}\n`,
+    `${counted(counts.materials, 'material')}, ${counted(counts.reviews, 'review')}, ` +
+      `${counted(counts.snoozes, 'snooze')}: ${counts.drifted.toLocaleString('en')} drifted\n`,
   );
   return counts.drifted;
 }

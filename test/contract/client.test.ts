@@ -106,6 +106,15 @@ describe('an error response', () => {
   });
 });
 
+test.each([
+  [{ baseUrl: '127.0.0.1:8080/v1' }, 'baseUrl must begin with http:// or https://'],
+  [{ baseUrl: 'localhost:8080/v1' }, 'baseUrl must begin with http:// or https://'],
+  [{ apiKey: 'rmk_live_…' }, 'apiKey must be printable ASCII, without blanks'],
+  [{ apiKey: '' }, 'apiKey must be printable ASCII, without blanks'],
+])('a client with %j, which no request can have, is not made', (options, message) => {
+  expect(() => clientOf(options)).toThrow(new TypeError(message));
+});
+
 describe('a call that fails for a moment', () => {
   test('is repeated after Retry-After and not before', async () => {
     forwarder.fail(UNAVAILABLE);
@@ -139,6 +148,14 @@ describe('a call that fails for a moment', () => {
     for (const other of others)
       expect([other.idempotencyKey, other.body]).toEqual([first?.idempotencyKey, first?.body]);
     const found = await clientOf().searchMaterials({ q: 'Once' });
+    expect(found.materials.map(({ id }) => id)).toEqual([material.id]);
+  });
+
+  test('repeats a write whose response is cut off in its middle, and is done once', async () => {
+    forwarder.fail('cut');
+    const { material } = await clientOf().createMaterial({ title: 'Cut off' });
+    expect(forwarder.asked.length).toBe(2);
+    const found = await clientOf().searchMaterials({ q: 'Cut off' });
     expect(found.materials.map(({ id }) => id)).toEqual([material.id]);
   });
 

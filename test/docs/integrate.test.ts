@@ -62,6 +62,19 @@ describe.each([
     expect(materialsOf(await api.get('/materials')).map(({ repetitions }) => repetitions)).toEqual([1]);
   });
 
+  test.each(['lose', 'cut'] as const)(
+    'repeats a write whose response the connection has taken along: %s',
+    async (fault) => {
+      const { key } = await system.createUser();
+      forwarder.fail(fault);
+      expect((await execute(key)).stdout).toContain(output);
+      const [first, second] = forwarder.asked;
+      expect([second?.path, second?.idempotencyKey]).toEqual([first?.path, first?.idempotencyKey]);
+      const api = createApi(`${system.origins[0]}/v1`, key);
+      expect(materialsOf(await api.get('/materials')).map(({ repetitions }) => repetitions)).toEqual([1]);
+    },
+  );
+
   // curl waits until the date, and without end if it has passed.
   test.skipIf(name === 'curl')('repeats a request whose Retry-After is a date', async () => {
     const { key } = await system.createUser();

@@ -1,7 +1,7 @@
 // npm run mutants: changes the code in small ways, one at a time, and tells which changes no test notices.
 import { globSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { runCommand, wholeNumber } from '../../services/platform/process/command.ts';
+import { runCommand, UsageError, wholeNumber } from '../../services/platform/process/command.ts';
 import { createProgress } from '../../services/platform/process/progress.ts';
 import { runCode } from './code.ts';
 import {
@@ -18,8 +18,7 @@ import { openWorkplace, type Workplace } from './workplace.ts';
 
 const HELP = `Changes the code in small ways, one at a time, and tells which changes no test notices.
 
-  npm run mutants [-- --room NAME]... [--source TEXT]... [--only sql|code] [--lanes N]
-    [--list]
+  npm run mutants [-- --room NAME]... [--source TEXT]... [--only sql|code] [--lanes N] [--list]
 
   --room NAME      only this room; may be given again
   --source TEXT    only files whose path contains TEXT; may be given again
@@ -84,10 +83,10 @@ await runCommand({ name: 'npm run mutants', help: HELP, options }, async (values
 });
 
 function chosen(names: readonly string[] | undefined, only: string | undefined): readonly Room[] {
-  if (only !== undefined && only !== 'sql' && only !== 'code') throw new Error('--only takes sql or code.');
+  if (only !== undefined && only !== 'sql' && only !== 'code')
+    throw new UsageError('--only takes sql or code.');
   const unknown = names?.find((name) => !ROOMS.some((room) => room.name === name));
-  if (unknown !== undefined)
-    throw new Error(`There is no room "${unknown}". npm run mutants -- --list tells them.`);
+  if (unknown !== undefined) throw new UsageError(`There is no room "${unknown}": --list tells them.`);
   return ROOMS.filter(
     ({ name, kind }) => (names?.includes(name) ?? true) && (only === undefined || kind === only),
   );

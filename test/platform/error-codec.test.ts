@@ -250,6 +250,19 @@ describe('a database that cannot be reached', () => {
     expect(howToReach(withCode(code).cause)).toBe(remedy);
   });
 
+  test.each([
+    ['', 'The server does not support SSL connections'],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'self-signed certificate'],
+    ['28000', 'no pg_hba.conf entry for host "192.0.2.1", user "u", database "d", no encryption'],
+  ])(
+    'for its encryption, %s: %s, is helped by another sslmode, in the variable that names it',
+    (code, message) => {
+      expect(howToReach(withCode(code, message), 'TARGET_DATABASE_URL')).toBe(
+        'correct sslmode and its files in TARGET_DATABASE_URL',
+      );
+    },
+  );
+
   test('by a name that is not there is helped by making it', () => {
     expect(howToReach(withCode('3D000'))).toMatch(
       /^correct the name in DATABASE_URL, or create it: CREATE DATABASE name TEMPLATE template0/,

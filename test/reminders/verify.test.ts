@@ -63,10 +63,10 @@ test('finds nothing in what the service wrote, then a shifted, a skipped and a r
     );
   const { code, stdout } = await verify();
   expect(code).toBe(1);
-  expect(stdout).toContain('5 reminders: 3 drifted; 1 occurrences: 1 twice\n');
+  expect(stdout).toContain('5 reminders: 3 drifted; 1 occurrence: 1 twice\n');
   expect(await verify('--user', made[2].userId)).toEqual({
     code: 0,
-    stdout: expect.stringContaining('1 reminders: 0 drifted; 0 occurrences: 0 twice\n'),
+    stdout: expect.stringContaining('1 reminder: 0 drifted; 0 occurrences: 0 twice\n'),
   });
   const line = ({ userId, reminderId }: { userId: string; reminderId: string }) =>
     `user ${userId} reminder ${reminderId}: `;

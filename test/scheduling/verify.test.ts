@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ServiceError } from '../../services/platform/errors.ts';
+import { createTestDatabase } from '../support/database.ts';
 import { inTime, openLock } from '../support/row-locks.ts';
 import { CALL, newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 
@@ -12,10 +13,11 @@ beforeAll(async () => {
 });
 afterAll(() => here.stop());
 
-const verify = (...args: string[]) =>
+const verify = (...args: string[]) => verifyDatabase(here.databaseUrl, ...args);
+const verifyDatabase = (databaseUrl: string, ...args: string[]) =>
   promisify(execFile)('npm', ['run', '--silent', 'verify', '--', ...args], {
     cwd: dirname(dirname(import.meta.dirname)),
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, DATABASE_URL: here.databaseUrl },
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, DATABASE_URL: databaseUrl },
   }).then(
     ({ stdout }) => ({ code: 0, stdout, stderr: '' }),
     (error) => ({ code: error.code, stdout: error.stdout, stderr: error.stderr }),
@@ -97,7 +99,7 @@ test.each([
   expect(stdout).toMatch(expected);
   expect(stdout).toMatch(new RegExp(`^user ${userId} material ${materialId}: `));
   expect(stdout).toMatch(
-    /1 materials, .*: 1 drifted\nVerified DATABASE_URL in \d+\.\d s\. The lines above name what is wrong; nothing was changed\.\n$/,
+    /1 material, .*: 1 drifted\nVerified DATABASE_URL in \d+\.\d s\. The lines above name what is wrong; nothing was changed\.\n$/,
   );
 });
 
@@ -143,7 +145,7 @@ test('takes no change that is made while it reads for drift', async () => {
   const { code, stdout } = await inTime(read);
   expect([code, stdout]).toEqual([
     0,
-    expect.stringMatching(/^1 materials, 1 reviews, 0 snoozes: 0 drifted\n/),
+    expect.stringMatching(/^1 material, 1 review, 0 snoozes: 0 drifted\n/),
   ]);
 });
 
@@ -157,4 +159,15 @@ test('says how to use it, and what it cannot do', async () => {
     code: 2,
     stderr: 'Unknown option \'--colour\'. See "npm run verify -- --help".\n',
   });
+});
+
+test('says of a database that is not ours what it lacks, and exits with 2', async () => {
+  const other = await createTestDatabase();
+  const { code, stdout, stderr } = await verifyDatabase(other.databaseUrl);
+  await other.drop();
+  expect([code, stdout, stderr]).toEqual([
+    2,
+    '',
+    'The database of DATABASE_URL lacks the schema scheduling. Name another one, or run npm run migrate.\n',
+  ]);
 });

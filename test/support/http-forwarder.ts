@@ -12,8 +12,11 @@ export type Asked = {
 };
 export type Forwarder = Awaited<ReturnType<typeof startForwarder>>;
 
-/** A response in place of the service's; 'lose': the service does its work, and the connection breaks before the response. */
-type Fault = { status: number; headers?: Record<string, string>; body?: string } | 'lose';
+/**
+ * A response in place of the service's. 'lose', 'cut': the service does its work, and the connection breaks before the response, or
+ * in the middle of its body.
+ */
+type Fault = { status: number; headers?: Record<string, string>; body?: string } | 'lose' | 'cut';
 
 /** Passes requests on to `origin` once `faults` are used up, the first request first. */
 export async function startForwarder(origin: string) {
@@ -43,6 +46,10 @@ export async function startForwarder(origin: string) {
     });
     const text = await got.text();
     if (fault === 'lose') request.socket.destroy();
+    else if (fault === 'cut')
+      response
+        .writeHead(got.status, { 'content-length': Buffer.byteLength(text) })
+        .write(text.slice(0, text.length / 2), () => request.socket.destroy());
     else response.writeHead(got.status, Object.fromEntries(got.headers)).end(text);
   };
   const server = createServer((request, response) => void answer(request, response));

@@ -1,5 +1,5 @@
 // The command line of every program: --help explains it and starts nothing, and an unknown argument is refused.
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
@@ -42,3 +42,25 @@ test.each(ours)('%s refuses an argument that it does not know', async (name) => 
   expect([stdout, code]).toEqual(['', ['verify', 'doctor', 'soak'].includes(name) ? 2 : 1]);
   expect(existsSync(join(folder, name))).toBe(false);
 });
+
+test.each([
+  ['backup', 'Unexpected argument "gatewy".'],
+  ['make-secrets', 'Unexpected argument "gatewy".'],
+  ['rolling-restart', 'There is no service "gatewy".'],
+])(
+  'deploy/%s explains itself with --help, and refuses an argument that it does not know',
+  async (name, refusal) => {
+    const copy = join(folder, name);
+    cpSync(join(root, 'deploy'), join(copy, 'deploy'), { recursive: true });
+    const call = async (argument: string) => {
+      const program = startProcess(`deploy/${name}`, [argument], { cwd: copy });
+      return [await program.ended, program.output()];
+    };
+    expect(await call('--help')).toEqual([
+      0,
+      expect.stringMatching(new RegExp(`^[A-Z][^\n]*[\\s\\S]*\n\n {2}deploy/${name}\\b`)),
+    ]);
+    expect(await call('gatewy')).toEqual([1, `${refusal} See "deploy/${name} --help".\n`]);
+    expect(existsSync(join(copy, 'secrets'))).toBe(false);
+  },
+);

@@ -1,244 +1,192 @@
-// npm run copy from one PostgreSQL in use to another: what is written before, while and after it copies is there at the end.
+// npm run copy between two databases of one PostgreSQL, which keeps the log that it reads: what it copies, and what it refuses.
 import { Client } from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test } from 'vitest';
-import { accountsSchema } from '../../services/accounts/service.ts';
-import { startEmbeddedPostgres } from '../../services/embedded-postgres/embedded-postgres.ts';
-import { createLogger } from '../../services/platform/logging/logger.ts';
-import { migrate } from '../../services/platform/postgres/migrate.ts';
-import { schedulingSchema } from '../../services/scheduling/service.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { makePostgresFolder } from '../support/postgres-folder.ts';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { type StoppablePostgres, startStoppablePostgres } from '../faults/support/postgres.ts';
+import { createTestDatabase } from '../support/database.ts';
 import { type Process, startProcess } from '../support/processes.ts';
-import { argumentsOf } from '../support/services.ts';
 
-const SCHEMAS = [accountsSchema, schedulingSchema];
-const ADA = '01a1fca5-0631-71fd-b622-000000000001';
-const BOB = '01a1fca5-0631-71fd-b622-000000000002';
-const NOW = '2026-11-23T12:00:00Z';
-const POLL = { timeout: inject('patienceMs') };
+const USER = '01900000-0000-7000-8000-000000000001';
+const OTHER = '01900000-0000-7000-8000-000000000002';
 
-const folder = makePostgresFolder('srs-copy-');
-let server: Awaited<ReturnType<typeof startEmbeddedPostgres>>;
-let source: Client;
-let target: Client;
-let targetDatabase: TestDatabase;
-let started: Process[] = [];
-
-async function connect(connectionString: string): Promise<Client> {
-  const client = new Client({ connectionString });
-  await client.connect();
-  return client;
-}
-
-async function migrated(databaseUrl: string): Promise<Client> {
-  const logger = createLogger('test', 'silent');
-  for (const schema of SCHEMAS) await migrate({ databaseUrl, ...schema, logger });
-  return connect(databaseUrl);
-}
+let server: StoppablePostgres;
+let urls: { DATABASE_URL: string; TARGET_DATABASE_URL: string };
+const running: Process[] = [];
+let databases = 0;
 
 beforeAll(async () => {
-  const start = () => startEmbeddedPostgres({ directory: folder.directory, durable: false });
-  server = await start();
-  const admin = await connect(server.databaseUrl);
-  await admin.query("ALTER SYSTEM SET wal_level = 'logical'");
-  await admin.end();
+  server = await startStoppablePostgres();
+  await ask(server.databaseUrl, `ALTER SYSTEM SET wal_level = 'logical'`);
   await server.stop();
-  server = await start();
-  source = await migrated(server.databaseUrl);
+  await server.start();
 });
-afterAll(async () => {
-  await source?.end();
-  await server?.stop();
-  folder.remove();
-});
-
 beforeEach(async () => {
-  targetDatabase = await createTestDatabase();
-  target = await migrated(targetDatabase.databaseUrl);
-  await source.query(
-    'DELETE FROM accounts.users; DELETE FROM accounts.pepper_checks; DELETE FROM scheduling.materials',
-  );
-  await addUser(ADA, 'ada@example.com');
-  await addMaterials(ADA, 1, 3);
+  urls = { DATABASE_URL: await createDatabase(), TARGET_DATABASE_URL: await createDatabase() };
 });
 afterEach(async () => {
-  for (const program of started) await program.end('SIGKILL');
-  started = [];
-  await target.end();
-  await targetDatabase.drop();
+  await Promise.all(running.splice(0).map((each) => each.end('SIGKILL')));
+  await noCopyIsConnected();
+  // Its name is taken on the whole server.
+  await ask(urls.DATABASE_URL, 'SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots');
 });
+afterAll(() => server.remove());
 
-const addUser = (userId: string, email: string) =>
-  source.query(
-    `INSERT INTO accounts.users (user_id, email, folded_email, plan, time_zone, create_time, update_time)
-     VALUES ($1, $2::text, $2::text, 'free', 'UTC', $3::timestamptz, $3::timestamptz)`,
-    [userId, email, NOW],
-  );
+async function createDatabase(): Promise<string> {
+  databases += 1;
+  const url = new URL(server.databaseUrl);
+  url.pathname = `/copy_${databases}`;
+  await ask(server.databaseUrl, `CREATE DATABASE copy_${databases}`);
+  return url.href;
+}
 
-const materialId = (index: number) => `01a1fca5-0631-71fd-b622-${`${index}`.padStart(12, '0')}`;
+async function ask<R extends object>(databaseUrl: string, text: string): Promise<R[]> {
+  const client = new Client({ connectionString: databaseUrl });
+  await client.connect();
+  return client
+    .query<R>(text)
+    .then(({ rows }) => rows)
+    .finally(() => client.end());
+}
 
-/** Those from `first` to `last`, with their search texts, which refer to them. */
-const addMaterials = (userId: string, first: number, last: number) =>
-  source.query(
-    `WITH m AS (INSERT INTO scheduling.materials
-       (user_id, material_id, title, type, ease_factor_hundredths, interval_days, repetitions, create_time, update_time)
-       SELECT $1::uuid, ('01a1fca5-0631-71fd-b622-' || lpad(n::text, 12, '0'))::uuid, 'It''s "' || n || E'"\\n\\\\', 'simple',
-         250, 0, 0, $4::timestamptz, $4::timestamptz
-       FROM generate_series($2::integer, $3::integer) AS n RETURNING *)
-     INSERT INTO scheduling.material_search (user_id, material_id, create_time, title, content, source_url)
-     SELECT user_id, material_id, create_time, lower(title), '', '' FROM m`,
-    [userId, first, last, NOW],
-  );
+const noCopyIsConnected = () =>
+  expect
+    .poll(() => ask(server.databaseUrl, `SELECT pid FROM pg_stat_activity WHERE application_name = 'copy'`))
+    .toEqual([]);
 
-function copy(): Process {
-  const env = { DATABASE_URL: server.databaseUrl, TARGET_DATABASE_URL: targetDatabase.databaseUrl };
-  const program = startProcess(process.execPath, argumentsOf('copy'), { env });
-  started.push(program);
+function run(script: string, env: Record<string, string>): Process {
+  const { HOME } = process.env;
+  const program = startProcess('npm', ['run', '--silent', script], { env: { HOME, ...env }, detached: true });
+  running.push(program);
   return program;
 }
 
-const isFollowing = (program: Process) =>
-  program.says((output) => /Following the changes/.test(output) || undefined);
+async function migrate(...databaseUrls: string[]): Promise<void> {
+  for (const DATABASE_URL of databaseUrls) expect(await run('migrate', { DATABASE_URL }).ended).toBe(0);
+}
 
-/** Resolves to its exit code and output. */
-async function finish(program: Process) {
-  program.signal('SIGTERM');
+const addUser = (databaseUrl: string, userId: string) =>
+  ask(
+    databaseUrl,
+    `INSERT INTO accounts.users (user_id, email, folded_email, plan, time_zone, create_time, update_time)
+     VALUES ('${userId}', '${userId}@example.com', '${userId}@example.com', 'free', 'UTC', now(), now())`,
+  );
+const usersOf = (databaseUrl: string) =>
+  ask(databaseUrl, 'SELECT user_id FROM accounts.users ORDER BY user_id');
+const following = (program: Process) =>
+  program.says((output) => output.includes('Following the changes.') || undefined);
+/** With its exit code: the copy has to end by itself. */
+const refusal = async (environment: Record<string, string>) => {
+  const program = run('copy', environment);
   return [await program.ended, program.output()];
-}
+};
 
-/** Every row of every table of the services, as text. */
-async function rowsOf(client: Client): Promise<Record<string, string[]>> {
-  const { rows: tables } = await client.query<{ name: string }>(
-    `SELECT schemaname || '.' || tablename AS name FROM pg_tables
-     WHERE schemaname IN ('accounts', 'scheduling') AND tablename <> 'schema_migrations' ORDER BY 1`,
+test('npm run copy copies what is there and what changes, and ends on Ctrl-C once all is there', async () => {
+  await migrate(urls.DATABASE_URL, urls.TARGET_DATABASE_URL);
+  await addUser(urls.DATABASE_URL, USER);
+  const program = run('copy', urls);
+  await following(program);
+  await addUser(urls.DATABASE_URL, OTHER);
+  await ask(urls.DATABASE_URL, `DELETE FROM accounts.users WHERE user_id = '${USER}'`);
+  program.signal('SIGINT');
+  expect(await program.ended).toBe(0);
+  expect(program.output()).toMatch(/^accounts\.users: 1 row$/m);
+  expect(program.output()).toMatch(
+    /\nEnding, once everything is copied\. A second Ctrl-C ends at once\.\n(.* changed rows? in .*\n)?Everything is copied, in \d+\.\d s\.\n$/,
   );
-  const found: Record<string, string[]> = {};
-  for (const { name } of tables) {
-    const { rows } = await client.query<{ row: string }>(`SELECT t::text AS row FROM ${name} t ORDER BY 1`);
-    found[name] = rows.map(({ row }) => row);
-  }
-  return found;
-}
-
-const COPIED = [0, expect.stringMatching(/\nEverything is copied, in \d+\.\d s\.\n$/)];
-
-test('rows that are added, changed and deleted while it follows end as they are in the source', async () => {
-  await addMaterials(ADA, 4, 5001);
-  await source.query("INSERT INTO accounts.pepper_checks VALUES ('1', 'x')");
-  const program = copy();
-  await isFollowing(program);
-  expect(program.output()).toMatch(/^accounts\.users: 1 row\n[\s\S]*^scheduling\.materials: 5,001 rows\n/m);
-  await addUser(BOB, 'bob@example.com');
-  await addMaterials(BOB, 6000, 6001);
-  await source.query(
-    "UPDATE accounts.users SET email = 'Ada@Example.com', first_name = 'Ada' WHERE user_id = $1",
-    [ADA],
-  );
-  await source.query('DELETE FROM scheduling.materials WHERE material_id = ANY($1)', [
-    [materialId(1), materialId(2)],
+  expect(await usersOf(urls.TARGET_DATABASE_URL)).toEqual([{ user_id: OTHER }]);
+  expect(await ask(server.databaseUrl, 'SELECT slot_name FROM pg_replication_slots')).toEqual([]);
+  // Its rows may be newer by now.
+  await ask(urls.TARGET_DATABASE_URL, `UPDATE accounts.users SET plan = 'premium'`);
+  expect(await refusal(urls)).toEqual([
+    1,
+    'TARGET_DATABASE_URL already has users, and nothing is copied over them. Name a database that is migrated and empty.\n',
   ]);
-  await source.query("UPDATE accounts.pepper_checks SET pepper_version = '2'");
-  expect(await finish(program)).toEqual(COPIED);
-  const copied = await rowsOf(target);
-  expect(copied).toEqual(await rowsOf(source));
-  expect(copied['scheduling.materials']).toHaveLength(5001);
-  expect(copied['scheduling.material_search']).toHaveLength(5001);
+  expect(await ask(urls.TARGET_DATABASE_URL, 'SELECT plan FROM accounts.users')).toEqual([
+    { plan: 'premium' },
+  ]);
 });
 
-test('at its end it leaves neither slot nor publication in the source', async () => {
-  const program = copy();
-  await isFollowing(program);
-  const left = async () =>
-    (
-      await source.query<{ left: number }>(
-        'SELECT (SELECT count(*) FROM pg_replication_slots)::int + (SELECT count(*) FROM pg_publication)::int AS left',
-      )
-    ).rows[0]?.left;
-  expect(await left()).toBe(2);
-  expect(await finish(program)).toEqual(COPIED);
-  expect(await left()).toBe(0);
+test('npm run copy ends at once on a second Ctrl-C', async () => {
+  await migrate(urls.DATABASE_URL, urls.TARGET_DATABASE_URL);
+  const holder = new Client({ connectionString: urls.DATABASE_URL });
+  await holder.connect();
+  await holder.query('BEGIN; SELECT pg_current_xact_id()');
+  const program = run('copy', urls);
+  const waiting = `SELECT wait_event_type AS waits FROM pg_stat_activity
+    WHERE application_name = 'copy' AND query LIKE '%pg_create_logical_replication_slot%'`;
+  await expect.poll(() => ask(server.databaseUrl, waiting)).toEqual([{ waits: 'Lock' }]);
+  const again = setInterval(() => program.signal('SIGINT'), 200);
+  expect(await program.ended).not.toBe(0);
+  clearInterval(again);
+  await holder.end();
+  expect(program.output()).not.toContain('Everything is copied');
+  expect(program.output().match(/Ending/g)).toHaveLength(1);
 });
 
-test('what is written while the first copy is under way is not lost', async () => {
-  const lock = await connect(targetDatabase.databaseUrl);
-  await lock.query('BEGIN; LOCK TABLE scheduling.materials');
-  const program = copy();
-  const isWaiting = async () =>
-    (
-      await lock.query(
-        `SELECT FROM pg_locks JOIN pg_stat_activity USING (pid)
-         WHERE NOT granted AND application_name = 'copy' AND datname = current_database()`,
-      )
-    ).rowCount;
-  await expect.poll(isWaiting, POLL).toBe(1);
-  await addMaterials(ADA, 10, 11);
-  await source.query("UPDATE accounts.users SET first_name = 'Ada' WHERE user_id = $1", [ADA]);
-  await source.query('DELETE FROM scheduling.materials WHERE material_id = $1', [materialId(1)]);
-  await lock.query('COMMIT');
-  await lock.end();
-  await isFollowing(program);
-  expect(await finish(program)).toEqual(COPIED);
-  const copied = await rowsOf(target);
-  expect(copied).toEqual(await rowsOf(source));
-  expect(copied['scheduling.materials']).toHaveLength(4);
-});
-
-test('started again after a kill, it also deletes what was deleted meanwhile', async () => {
-  const killed = copy();
-  await isFollowing(killed);
-  await killed.end('SIGKILL');
-  await source.query('DELETE FROM scheduling.materials WHERE material_id = $1', [materialId(1)]);
-  await source.query("UPDATE accounts.users SET first_name = 'Ada' WHERE user_id = $1", [ADA]);
-  await addMaterials(ADA, 4, 4);
-  const program = copy();
-  await isFollowing(program);
-  expect(await finish(program)).toEqual(COPIED);
-  const copied = await rowsOf(target);
-  expect(copied).toEqual(await rowsOf(source));
-  expect(copied['scheduling.materials']).toHaveLength(3);
-});
-
-test('a user who is deleted and made again with the same address does not stop it', async () => {
-  const program = copy();
-  await isFollowing(program);
-  await source.query('BEGIN');
-  await source.query('DELETE FROM accounts.users WHERE user_id = $1', [ADA]);
-  await addUser(BOB, 'ada@example.com');
-  await source.query('COMMIT');
-  expect(await finish(program)).toEqual(COPIED);
-  expect(await rowsOf(target)).toEqual(await rowsOf(source));
-});
-
-test('a commit that is in the log, and that others do not see yet, is awaited', async () => {
-  const program = copy();
-  await isFollowing(program);
-  const set = async (standby: string) => {
-    await source.query(`ALTER SYSTEM SET synchronous_standby_names = '${standby}'`);
-    await source.query('SELECT pg_reload_conf()');
-  };
-  // A commit then waits for a standby that there is none of: it is in the log, and invisible.
-  await set('nobody');
-  const writer = await connect(server.databaseUrl);
-  const written = writer.query("SET synchronous_commit = 'on'; UPDATE accounts.users SET first_name = 'Ada'");
-  const admin = await connect(server.databaseUrl);
-  const isTrue = async (condition: string) =>
-    (await admin.query<{ found: boolean }>(`SELECT ${condition} AS found`)).rows[0]?.found;
-  const activity = (condition: string) => `EXISTS (SELECT FROM pg_stat_activity WHERE ${condition})`;
-  try {
-    await expect.poll(() => isTrue(activity("wait_event = 'SyncRep'")), POLL).toBe(true);
-    const { rows } = await admin.query<{ lsn: string }>('SELECT pg_current_wal_flush_lsn()::text AS lsn');
-    const hasGoneOn = `(SELECT confirmed_flush_lsn >= '${rows[0]?.lsn}' FROM pg_replication_slots)`;
-    // It looks again and again for what it has read in the log.
-    const looks = activity("application_name = 'copy' AND query LIKE '%pg_snapshot_xip%'");
-    await expect.poll(() => isTrue(`${looks} OR ${hasGoneOn}`), { ...POLL, interval: 1 }).toBe(true);
-  } finally {
-    await set('');
-    await written;
-    await writer.end();
-    await admin.end();
+test('npm run copy names what is wrong by its variable, records nothing, and ends', async () => {
+  await migrate(urls.DATABASE_URL);
+  const { DATABASE_URL, TARGET_DATABASE_URL } = urls;
+  const nowhere = 'postgres://ada:geheim@127.0.0.1:1/x';
+  const unreachable =
+    'the database 127.0.0.1:1/x cannot be used: connect ECONNREFUSED 127.0.0.1:1; ' +
+    'start PostgreSQL, open the way to it, or correct host and port in ';
+  expect(await refusal({ DATABASE_URL: nowhere, TARGET_DATABASE_URL })).toEqual([
+    1,
+    `${unreachable}DATABASE_URL\n`,
+  ]);
+  expect(await refusal({ DATABASE_URL, TARGET_DATABASE_URL: nowhere })).toEqual([
+    1,
+    `${unreachable}TARGET_DATABASE_URL\n`,
+  ]);
+  expect(await refusal({ TARGET_DATABASE_URL: 'host/geheim' })).toEqual([
+    1,
+    [
+      'The configuration is not usable:',
+      '  - DATABASE_URL is not set: the PostgreSQL to copy from, as postgres://user:password@host:5432/name',
+      '  - TARGET_DATABASE_URL must be a URL such as postgres://user:password@host:5432/name, special characters in the password percent-encoded',
+      '',
+    ].join('\n'),
+  ]);
+  const again = DATABASE_URL.replace('127.0.0.1', 'localhost');
+  expect(await refusal({ DATABASE_URL, TARGET_DATABASE_URL: again })).toEqual([
+    1,
+    'TARGET_DATABASE_URL is the database of DATABASE_URL, or another npm run copy uses it. Name another one.\n',
+  ]);
+  const empty =
+    /lacks 0001_[\s\S]*\. If it is the right database, run npm run migrate with it as DATABASE_URL\.\n$/;
+  for (const [environment, name] of [
+    [urls, 'TARGET_DATABASE_URL'],
+    [{ DATABASE_URL: TARGET_DATABASE_URL, TARGET_DATABASE_URL: DATABASE_URL }, 'DATABASE_URL'],
+  ] as const) {
+    const [code, said] = await refusal(environment);
+    expect([code, said]).toEqual([1, expect.stringMatching(empty)]);
+    expect(said).toContain(`The schema accounts of ${name} lacks `);
   }
-  expect(await finish(program)).toEqual(COPIED);
-  const copied = await rowsOf(target);
-  expect(copied).toEqual(await rowsOf(source));
-  expect(copied['accounts.users']?.[0]).toContain('Ada');
+  expect(await ask(server.databaseUrl, 'SELECT slot_name FROM pg_replication_slots')).toEqual([]);
+  expect(await ask(DATABASE_URL, 'SELECT pubname FROM pg_publication')).toEqual([]);
+});
+
+test('npm run copy does not read a database that another one reads', async () => {
+  const third = await createDatabase();
+  await migrate(urls.DATABASE_URL, urls.TARGET_DATABASE_URL, third);
+  const first = run('copy', urls);
+  await following(first);
+  expect(await refusal({ ...urls, TARGET_DATABASE_URL: third })).toEqual([
+    1,
+    'Another npm run copy reads DATABASE_URL. Wait until it has ended.\n',
+  ]);
+  first.signal('SIGTERM');
+  expect(await first.ended).toBe(0);
+});
+
+test('npm run copy asks for the log that it needs', async () => {
+  const other = await createTestDatabase();
+  try {
+    await migrate(other.databaseUrl, urls.TARGET_DATABASE_URL);
+    expect(await refusal({ ...urls, DATABASE_URL: other.databaseUrl })).toEqual([
+      1,
+      "The server of DATABASE_URL has wal_level = replica. Run ALTER SYSTEM SET wal_level = 'logical' there, and restart PostgreSQL.\n",
+    ]);
+  } finally {
+    await other.drop();
+  }
 });

@@ -98,7 +98,7 @@ describe('a healthy deployment', () => {
       ['pepper 1', 'matches the secret in the database'],
       ['service accounts', 'serves at 127.0.0.1'],
       ['service scheduling', 'serves at 127.0.0.1'],
-      ['gateway tokens', '1 operators, 0 viewers'],
+      ['gateway tokens', '1 operator, 0 viewers'],
       ['port SCHEDULING_PORT', '\\d+ is in use by this service'],
       ['port REST_PORT', '0: any free port'],
     ] as const) {

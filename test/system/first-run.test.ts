@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { runningUrl } from '../../services/programs/program-database.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { createStartPlace, type StartPlace } from '../support/npm-start.ts';
 import { type Process, startProcess } from '../support/processes.ts';
@@ -185,6 +186,29 @@ describe('before it makes anything, npm start', () => {
       () => 'started',
       (error: Error) => error.message,
     );
+});
+
+test('npm run seed takes its database along on Ctrl-C', async () => {
+  const env = { ...place.environment };
+  const seed = startProcess('npm', ['run', '--silent', 'seed', '--', '--users', '100000'], {
+    env,
+    detached: true,
+  });
+  running.push(seed);
+  const directory = join(place.dataDir, 'postgres');
+  const isMigrated = async () => {
+    const client = new Client({ connectionString: runningUrl(directory) });
+    client.on('error', () => {});
+    await client.connect();
+    return client
+      .query(`SELECT to_regclass('accounts.users') IS NOT NULL AS exists`)
+      .then(({ rows }) => rows[0].exists)
+      .finally(() => client.end());
+  };
+  await expect.poll(() => isMigrated().catch(() => false)).toBe(true);
+  seed.signal('SIGINT');
+  expect(await seed.ended).not.toBe(0);
+  await expect.poll(() => runningUrl(directory)).toBeUndefined();
 });
 
 test('npm run verify reads the data of DATA_DIR, and without any says what to do', async () => {

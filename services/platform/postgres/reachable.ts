@@ -27,26 +27,25 @@ export async function requireReachable(database: Queryable, databaseUrl: string)
   }
 }
 
-/** The error of a connection that could not be made, for people. */
-export function unreachable(databaseUrl: string, error: unknown): Error {
-  const reason = oneLine(error);
-  return new Error(`the database ${placeOf(databaseUrl)} cannot be used: ${reason}; ${howToReach(error)}`, {
-    cause: error,
-  });
+/** The error of a connection that could not be made, for people. `variable` names the database. */
+export function unreachable(databaseUrl: string, error: unknown, variable = 'DATABASE_URL'): Error {
+  const [place, reason, remedy] = [placeOf(databaseUrl), oneLine(error), howToReach(error, variable)];
+  return new Error(`the database ${place} cannot be used: ${reason}; ${remedy}`, { cause: error });
 }
 
 /** What to do about the error of a connection. */
-export function howToReach(error: unknown): string {
+export function howToReach(error: unknown, variable = 'DATABASE_URL'): string {
   const cause = error instanceof ServiceError ? error.cause : error;
   const code = errorCode(cause);
   const text = cause instanceof Error ? cause.message : '';
+  if (/\bSSL\b|certificate|no encryption/.test(text)) return `correct sslmode and its files in ${variable}`;
   if (code === '28P01' || code === '28000' || text.startsWith('SASL'))
-    return 'put the right user and password into DATABASE_URL';
-  if (code === '3D000') return `correct the name in DATABASE_URL, or create it: ${CREATE_DATABASE}`;
+    return `put the right user and password into ${variable}`;
+  if (code === '3D000') return `correct the name in ${variable}, or create it: ${CREATE_DATABASE}`;
   if (code === '53300') return 'raise max_connections, or end programs that hold connections';
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
-    return 'correct the host in DATABASE_URL, or the name server';
-  return 'start PostgreSQL, open the way to it, or correct host and port in DATABASE_URL';
+    return `correct the host in ${variable}, or the name server`;
+  return `start PostgreSQL, open the way to it, or correct host and port in ${variable}`;
 }
 
 /** How to make a database with the encoding and locale that searches need. */

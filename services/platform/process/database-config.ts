@@ -1,6 +1,8 @@
 // The environment variables that say where the database is.
 import type { EnvironmentReader } from './config.ts';
 
+const FORM = 'as postgres://user:password@host:5432/name';
+
 /** Where a database is; the second if the first does not lead to sessions of PostgreSQL. */
 export type DatabasePlace = {
   /** Of the first host of DATABASE_URL. */
@@ -20,9 +22,15 @@ export function readDatabasePlace(reader: EnvironmentReader, keeps: string): Dat
 export const readSessionUrl = (reader: EnvironmentReader, purpose: string): string =>
   readUrls(reader, 'DATABASE_SESSION_URL')[0] ?? readDatabaseUrls(reader, purpose)[0] ?? '';
 
+/** The first host of TARGET_DATABASE_URL. */
+export function readTargetUrl(reader: EnvironmentReader): string {
+  reader.required('TARGET_DATABASE_URL', `the PostgreSQL to copy to, ${FORM}`);
+  return readUrls(reader, 'TARGET_DATABASE_URL')[0] ?? '';
+}
+
 /** A URL for each host of DATABASE_URL. `purpose` says what it is for. */
 function readDatabaseUrls(reader: EnvironmentReader, purpose: string): string[] {
-  reader.required('DATABASE_URL', `${purpose}, as postgres://user:password@host:5432/name`);
+  reader.required('DATABASE_URL', `${purpose}, ${FORM}`);
   return readUrls(reader, 'DATABASE_URL');
 }
 

@@ -20,6 +20,7 @@ export function createProgress(
     const count = `${done.toLocaleString('en')} of ${total.toLocaleString('en')} ${unit}`;
     stream.write(`\r${bar} ${Math.floor(share * 100)}%  ${count}\u001b[K`);
   };
+  draw();
   return {
     advance(by) {
       done += by;

@@ -42,7 +42,8 @@ export function readSecretFiles(given: Readonly<Record<string, string | undefine
       problems.push(`${name}_FILE names a file that cannot be read${code && ` (${code})`}: ${path}`);
     }
   }
-  return { environment: { ...given, ...read }, problems };
+  const environment = Object.keys(read).length === 0 ? given : { ...given, ...read };
+  return { environment, problems };
 }
 
 /** @returns undefined if the file has more than MAX_BYTES; a pipe or device may never end. */

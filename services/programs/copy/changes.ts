@@ -14,10 +14,17 @@ type Changes = {
   endLsn: string | undefined;
 };
 
-/** Every change of `schemas` from here on is found, until stopRecording. Continues if there is a slot already. */
+/** Whether an earlier copy was ended before it had copied everything. */
+export async function isRecording(source: Client): Promise<boolean> {
+  const { rowCount } = await source.query(
+    'SELECT FROM pg_replication_slots WHERE slot_name = $1 AND database = current_database()',
+    [SLOT],
+  );
+  return rowCount !== 0;
+}
+
+/** Every change of `schemas` from here on is found, until stopRecording. */
 export async function startRecording(source: Client, schemas: readonly string[]): Promise<void> {
-  const { rowCount } = await source.query('SELECT FROM pg_replication_slots WHERE slot_name = $1', [SLOT]);
-  if (rowCount !== 0) return;
   await source.query(`DROP PUBLICATION IF EXISTS ${SLOT}`);
   await source.query(`CREATE PUBLICATION ${SLOT} FOR TABLES IN SCHEMA ${schemas.join(', ')}`);
   await source.query(`SELECT pg_create_logical_replication_slot($1, 'pgoutput')`, [SLOT]);

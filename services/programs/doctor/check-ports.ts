@@ -5,7 +5,8 @@ import { portProblem, type WantedPort } from '../../platform/process/ports.ts';
 import { checkNamed, type Finding } from './finding.ts';
 import type { Settings } from './settings.ts';
 
-const ASK_MS = 1000;
+/** A busy service of ours must not pass for another program. */
+const ASK_MS = 5000;
 
 export function checkPorts(settings: Settings): Promise<Finding[]> {
   const { host, innerHost, ports, ops, trust, gatewayOn, reminders } = settings;

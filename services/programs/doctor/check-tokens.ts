@@ -1,4 +1,5 @@
 // Checks GATEWAY_TOKENS: distinct tokens and names, so that the audit log distinguishes people.
+import { counted } from '../../platform/process/command.ts';
 import { checkNamed, type Finding } from './finding.ts';
 import type { Settings } from './settings.ts';
 
@@ -23,6 +24,6 @@ export function checkTokens({ gatewayTokens: tokens, gatewayOn, oidc, isStart }:
   const name = repeated(tokens.map((token) => token.name));
   if (name !== undefined)
     return warning(`two entries are named ${name}`, 'the audit log cannot distinguish them: rename one');
-  const count = (role: string) => tokens.filter((token) => token.role === role).length;
-  return ok(`${count('operator')} operators, ${count('viewer')} viewers`);
+  const count = (role: string) => counted(tokens.filter((token) => token.role === role).length, role);
+  return ok(`${count('operator')}, ${count('viewer')}`);
 }

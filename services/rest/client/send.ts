@@ -42,6 +42,10 @@ export function createSender(options: ClientOptions) {
     maxWaitMs = 60_000,
     fetch = globalThis.fetch,
   } = options;
+  // fetch tells them from a lost connection neither by class nor by code, and they would be repeated.
+  if (!/^(https?:\/)?\//i.test(options.baseUrl))
+    throw new TypeError('baseUrl must begin with http:// or https://');
+  if (!/^[!-~]+$/.test(apiKey.trim())) throw new TypeError('apiKey must be printable ASCII, without blanks');
   const baseUrl = options.baseUrl.replace(/\/+$/, '');
 
   const attempt = async ({ method, path, headers, body }: Send, signal: AbortSignal | undefined) => {
