@@ -4,7 +4,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test } from
 import { accountsSchema } from '../../services/accounts/service.ts';
 import { startEmbeddedPostgres } from '../../services/embedded-postgres/embedded-postgres.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
+import { queryableOf } from '../../services/platform/postgres/connection.ts';
 import { migrate } from '../../services/platform/postgres/migrate.ts';
+import { lockCount } from '../../services/scheduling/learners/recount-repository.ts';
 import { schedulingSchema } from '../../services/scheduling/service.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { makePostgresFolder } from '../support/postgres-folder.ts';
@@ -157,6 +159,15 @@ test('at its end it leaves neither slot nor publication in the source', async ()
   expect(await left()).toBe(2);
   expect(await finish(program)).toEqual(COPIED);
   expect(await left()).toBe(0);
+});
+
+test('it begins while the learners of the source are counted', async () => {
+  await source.query('BEGIN');
+  expect(await lockCount(queryableOf(source))).toBe(true);
+  const program = copy();
+  await isFollowing(program);
+  await source.query('COMMIT');
+  expect(await finish(program)).toEqual(COPIED);
 });
 
 test('what is written while the first copy is under way is not lost', async () => {

@@ -7,8 +7,8 @@ import { remindersSchema } from '../../reminders/core.ts';
 import { schedulingSchema } from '../../scheduling/service.ts';
 import { isRecording } from './changes.ts';
 
-/** "srs3" in ASCII: the advisory lock that a copy holds in both databases. */
-const COPY_LOCK = 0x73727333;
+/** "srs4" in ASCII: the advisory lock that a copy holds in both databases. */
+const COPY_LOCK = 0x73727334;
 
 /** @returns the schemas to copy. @throws Error that names the variable and the remedy. */
 export async function requireCopyable(source: Client, target: Client): Promise<string[]> {
