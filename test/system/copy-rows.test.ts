@@ -227,22 +227,30 @@ test('a commit that is in the log, and that others do not see yet, is awaited', 
     await source.query(`ALTER SYSTEM SET synchronous_standby_names = '${standby}'`);
     await source.query('SELECT pg_reload_conf()');
   };
-  // A commit then waits for a standby that there is none of: it is in the log, and invisible.
+  // A commit then waits for a standby that there is none of: it is in the log, and invisible. Not the first ones: the server reads
+  // its settings a moment later.
   await set('nobody');
   const writer = await connect(server.databaseUrl);
-  const written = writer.query("SET synchronous_commit = 'on'; UPDATE accounts.users SET first_name = 'Ada'");
+  let isWaiting = false;
+  const write = async () => {
+    do await writer.query("SET synchronous_commit = 'on'; UPDATE accounts.users SET first_name = 'Ada'");
+    while (!isWaiting);
+  };
+  const written = write();
   const admin = await connect(server.databaseUrl);
   const isTrue = async (condition: string) =>
     (await admin.query<{ found: boolean }>(`SELECT ${condition} AS found`)).rows[0]?.found;
   const activity = (condition: string) => `EXISTS (SELECT FROM pg_stat_activity WHERE ${condition})`;
   try {
     await expect.poll(() => isTrue(activity("wait_event = 'SyncRep'")), POLL).toBe(true);
+    isWaiting = true;
     const { rows } = await admin.query<{ lsn: string }>('SELECT pg_current_wal_flush_lsn()::text AS lsn');
     const hasGoneOn = `(SELECT confirmed_flush_lsn >= '${rows[0]?.lsn}' FROM pg_replication_slots)`;
     // It looks again and again for what it has read in the log.
     const looks = activity("application_name = 'copy' AND query LIKE '%pg_snapshot_xip%'");
     await expect.poll(() => isTrue(`${looks} OR ${hasGoneOn}`), { ...POLL, interval: 1 }).toBe(true);
   } finally {
+    isWaiting = true;
     await set('');
     await written;
     await writer.end();
