@@ -86,7 +86,7 @@ test(`${GOOD} mails and push messages are in time beside mail servers and push s
     const endingsOf = async (userIds: readonly string[]) => {
       const rows = await query<{ ending: string }>(
         `SELECT DISTINCT concat_ws(': ', state, failure) AS ending FROM reminders.deliveries
-         WHERE user_id = ANY($1::uuid[]) AND failure IS NOT NULL`,
+         WHERE user_id = ANY($1::uuid[]) AND attempts > 0 AND failure IS NOT NULL`,
         [userIds],
       );
       return rows.map(({ ending }) => ending);
