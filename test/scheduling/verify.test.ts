@@ -143,10 +143,7 @@ test('takes no change that is made while it reads for drift', async () => {
     }
   };
   const { code, stdout } = await inTime(read);
-  expect([code, stdout]).toEqual([
-    0,
-    expect.stringMatching(/^1 material, 1 review, 0 snoozes: 0 drifted\n/),
-  ]);
+  expect([code, stdout]).toEqual([0, expect.stringMatching(/^1 material, 1 review, 0 snoozes: 0 drifted\n/)]);
 });
 
 test('says how to use it, and what it cannot do', async () => {
