@@ -14,7 +14,7 @@ export default defineConfig({
     exclude: isNamed ? [] : SYSTEM,
     pool: 'forks',
     // Most tests wait for other processes more than they compute.
-    maxWorkers: 3,
+    maxWorkers: 4,
     globalSetup: ['test/support/global-setup.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
