@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createCitusDatabase, hasCitus } from '../support/citus.ts';
+import { ask } from '../support/database.ts';
 import { type Process, startProcess } from '../support/processes.ts';
 import { argumentsOf } from '../support/services.ts';
 import { type Deployment, startDeployment } from './support/deployment.ts';
@@ -72,15 +73,6 @@ async function watchLocks(databaseUrl: string): Promise<() => Promise<number>> {
     await looked;
     return longestMs;
   };
-}
-
-async function ask<R extends object>(databaseUrl: string, text: string): Promise<R[]> {
-  const client = new Client({ connectionString: databaseUrl });
-  await client.connect();
-  return client
-    .query<R>(text)
-    .then(({ rows }) => rows)
-    .finally(() => client.end());
 }
 
 test.skipIf(!hasCitus)(

@@ -1,4 +1,4 @@
-// A fresh, empty database for a test file, on the run's own PostgreSQL.
+// A fresh, empty database for a test file, on the run's own PostgreSQL; and a statement on any.
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { inject } from 'vitest';
@@ -8,17 +8,21 @@ export type TestDatabase = { databaseUrl: string; drop(): Promise<void> };
 export async function createTestDatabase(): Promise<TestDatabase> {
   const server = inject('postgresUrl');
   const name = `test_${randomBytes(6).toString('hex')}`;
-  await execute(server, `CREATE DATABASE ${name}`);
+  await ask(server, `CREATE DATABASE ${name}`);
   const databaseUrl = new URL(server);
   databaseUrl.pathname = `/${name}`;
   return {
     databaseUrl: databaseUrl.href,
-    drop: () => execute(server, `DROP DATABASE ${name} WITH (FORCE)`),
+    drop: async () => void (await ask(server, `DROP DATABASE ${name} WITH (FORCE)`)),
   };
 }
 
-async function execute(databaseUrl: string, sql: string): Promise<void> {
+/** The rows of one statement, on a connection of its own. */
+export async function ask<R extends object>(databaseUrl: string, text: string): Promise<R[]> {
   const client = new Client({ connectionString: databaseUrl });
   await client.connect();
-  await client.query(sql).finally(() => client.end());
+  return client
+    .query<R>(text)
+    .then(({ rows }) => rows)
+    .finally(() => client.end());
 }

@@ -8,7 +8,7 @@ import { queryableOf } from '../../services/platform/postgres/connection.ts';
 import { migrate } from '../../services/platform/postgres/migrate.ts';
 import { lockCount } from '../../services/scheduling/learners/recount-repository.ts';
 import { schedulingSchema } from '../../services/scheduling/service.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { ask, createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { makePostgresFolder } from '../support/postgres-folder.ts';
 import { type Process, startProcess } from '../support/processes.ts';
 import { argumentsOf } from '../support/services.ts';
@@ -41,9 +41,7 @@ async function migrated(databaseUrl: string): Promise<Client> {
 beforeAll(async () => {
   const start = () => startEmbeddedPostgres({ directory: folder.directory, durable: false });
   server = await start();
-  const admin = await connect(server.databaseUrl);
-  await admin.query("ALTER SYSTEM SET wal_level = 'logical'");
-  await admin.end();
+  await ask(server.databaseUrl, "ALTER SYSTEM SET wal_level = 'logical'");
   await server.stop();
   server = await start();
   source = await migrated(server.databaseUrl);

@@ -2,7 +2,7 @@
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type StoppablePostgres, startStoppablePostgres } from '../faults/support/postgres.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { ask, createTestDatabase } from '../support/database.ts';
 import { type Process, startProcess } from '../support/processes.ts';
 
 const USER = '01900000-0000-7000-8000-000000000001';
@@ -36,15 +36,6 @@ async function createDatabase(): Promise<string> {
   url.pathname = `/copy_${databases}`;
   await ask(server.databaseUrl, `CREATE DATABASE copy_${databases}`);
   return url.href;
-}
-
-async function ask<R extends object>(databaseUrl: string, text: string): Promise<R[]> {
-  const client = new Client({ connectionString: databaseUrl });
-  await client.connect();
-  return client
-    .query<R>(text)
-    .then(({ rows }) => rows)
-    .finally(() => client.end());
 }
 
 const noCopyIsConnected = () =>

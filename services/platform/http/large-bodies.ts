@@ -13,7 +13,7 @@ const MAX_WAIT_MS = 8000;
  * A turn goes on for so many times as long as its body held the event loop. With the pause of the lane, which is as long as the
  * turn, at most a sixth of the loop goes to a key's bodies.
  */
-const PAUSES_PER_HELD_MS = 2;
+const TIMES_HELD = 2;
 
 /**
  * Register before any body is read. The returned function calls `work` when it is the turn of a body that has been read; a small
@@ -47,7 +47,7 @@ export function serializeLargeBodies(
       work();
       const heldMs = performance.now() - beganMs;
       await answered;
-      await sleep(heldMs * PAUSES_PER_HELD_MS);
+      await sleep(heldMs * TIMES_HELD);
     };
     lane.run(fairnessKeyOf(request), inTime, untilAnswered).catch(refuse);
   };

@@ -1,8 +1,7 @@
 // Several of each service as processes over one database, as one would deploy them.
-import { Client } from 'pg';
 import type { GrpcTrust } from '../../../services/platform/process/common-config.ts';
 import { createAccountsClients } from '../../../services/programs/keys/clients.ts';
-import { createTestDatabase } from '../../support/database.ts';
+import { ask, createTestDatabase } from '../../support/database.ts';
 import type { Environment } from '../../support/processes.ts';
 import { newSecret, type ServiceProcess, startService, targetOf } from '../../support/services.ts';
 import { ALL_SCOPES } from '../../support/system.ts';
@@ -74,14 +73,7 @@ export async function startDeployment(settings: {
       client.close();
       return ids;
     },
-    async sql<R extends object>(text: string): Promise<R[]> {
-      const client = new Client({ connectionString: databaseUrl });
-      await client.connect();
-      return client
-        .query<R>(text)
-        .then(({ rows }) => rows)
-        .finally(() => client.end());
-    },
+    sql: <R extends object>(text: string): Promise<R[]> => ask<R>(databaseUrl, text),
     async stop() {
       clients.close();
       await Promise.all([...rest, ...accounts, ...scheduling].map((service) => service.kill()));
