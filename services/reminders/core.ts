@@ -49,6 +49,8 @@ type CoreOptions = {
   /** From 0 to below 1. */
   random: () => number;
   randomBytes: (size: number) => Buffer;
+  /** Milliseconds between two looks for reminders whose turn has come, and for messages to send. Default 1000. */
+  lookMs?: number;
   /** Milliseconds between two looks for users who changed. Default 20,000. */
   followMs?: number;
   telemetry?: Telemetry;

@@ -16,7 +16,7 @@ import { followTimeZones } from './users/follow-time-zones.ts';
 /** Few, so that reviews wait for no long statement. */
 const CLAIMS_AT_A_TIME = 50;
 const REMINDERS_PER_SECOND = 200;
-const CLAIM_MS = 1000;
+const LOOK_MS = 1000;
 const FOLLOW_MS = 20_000;
 const SWEEP_MS = 600_000;
 /** With 500 users at a time, a million takes a day and a half. */
@@ -39,6 +39,7 @@ export function startWorker(
     random: () => number;
     mailsAtOnce?: number;
     remindersPerSecond?: number;
+    lookMs?: number;
     followMs?: number;
     telemetry: Telemetry;
     logger: Logger;
@@ -47,7 +48,8 @@ export function startWorker(
   const { channels, logger, telemetry, database, now } = dependencies;
   const { mailsAtOnce = MAILS_AT_ONCE, remindersPerSecond = REMINDERS_PER_SECOND } = dependencies;
   const { metrics } = telemetry;
-  const lane = { ...dependencies, metrics };
+  const { lookMs = LOOK_MS, followMs = FOLLOW_MS } = dependencies;
+  const lane = { ...dependencies, lookMs, metrics };
   const { email, push } = channels;
   const repeat = (name: string, idleMs: number, work: () => Promise<boolean>) =>
     startLoop({ name, idleMs, work, logger });
@@ -72,10 +74,8 @@ export function startWorker(
   };
   const loops = [
     ...lanes,
-    repeat('claim', CLAIM_MS, claim),
-    repeat('follow time zones', dependencies.followMs ?? FOLLOW_MS, () =>
-      followTimeZones(dependencies).then(() => false),
-    ),
+    repeat('claim', lookMs, claim),
+    repeat('follow time zones', followMs, () => followTimeZones(dependencies).then(() => false)),
     repeat('forget', SWEEP_MS, () => sweepDeliveries(dependencies)),
     repeat('delete unknown users', DELETE_UNKNOWN_MS, () => deleteUnknown().then(() => false)),
   ];

@@ -80,7 +80,8 @@ export async function startTestReminders(time: string, { isPushSetUp = true } = 
       logger,
       now,
       random: () => 0.5,
-      followMs: 500,
+      lookMs: 50,
+      followMs: 100,
       randomBytes,
     });
   const service = await startAnother();

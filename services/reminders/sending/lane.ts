@@ -24,7 +24,6 @@ import { createReread } from './reread.ts';
 const BATCH = 500;
 /** The next batch is taken while the rest of the one before is being sent. */
 const REFILL_BELOW = 250;
-const IDLE_MS = 1000;
 const LEASE_MS = 120_000;
 /** A message that has waited longer since its reminder was read is decided on once more. */
 const FRESH_MS = 5000;
@@ -39,6 +38,8 @@ type LaneOptions<Address> = Pick<Dependencies, 'database' | 'peers' | 'now'> & {
   reach: (work: LeasedWork, account: Account) => Reach<Address> | Outcome;
   /** Messages sent at once. */
   parallel: number;
+  /** Milliseconds until it looks again for work where there was none and nobody woke it. */
+  lookMs: number;
   /** What links begin with, without a slash at the end. */
   publicUrl: string;
   /** From 0 to below 1. */
@@ -49,7 +50,7 @@ type LaneOptions<Address> = Pick<Dependencies, 'database' | 'peers' | 'now'> & {
 
 /** Runs until stopped; then what is being sent is sent, and the rest is left to others at once. */
 export function startLane<Address>(options: LaneOptions<Address>): Loop {
-  const { database, peers, channel, now, name, parallel, random, logger } = options;
+  const { database, peers, channel, now, name, parallel, lookMs, random, logger } = options;
   const record = createRecorder({ ...options, channel: name });
   const held = createHeldLeases();
   const limit = atMost(parallel);
@@ -164,7 +165,7 @@ export function startLane<Address>(options: LaneOptions<Address>): Loop {
     }
     return leases.length === BATCH && !arePeersAway;
   };
-  const loop = startLoop({ name: `send ${name}`, work, idleMs: IDLE_MS, logger });
+  const loop = startLoop({ name: `send ${name}`, work, idleMs: lookMs, logger });
   return {
     wake: loop.wake,
     async stop() {

@@ -70,6 +70,7 @@ function startEmailLane(
     channel: { send, close: async () => {} },
     reach: reachByEmail,
     parallel,
+    lookMs: 1000,
     publicUrl: 'https://remind.example.com',
     random: () => 0.5,
     metrics: NO_TELEMETRY.metrics,
