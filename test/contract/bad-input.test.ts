@@ -42,6 +42,11 @@ async function expectField(
   expect(errorOf(answer).details?.field, context).toBe(field);
 }
 
+const jsonIn = (encoding: string) => ({
+  'content-type': 'application/json',
+  'content-encoding': encoding,
+});
+
 describe('bad input is 400 and names the field', () => {
   const writes = () => ['/materials', `/reviews/${materialId}`, `/materials/${materialId}/snooze`];
 
@@ -107,6 +112,10 @@ describe('bad input is 400 and names the field', () => {
   test.each(MEDIA_TYPES)('media type %s', async (type) => {
     for (const path of writes())
       await expectField(path, 'body', { body: '{"title":"a"}', headers: { 'content-type': type } });
+  });
+  test.each(['gzip', 'br', 'deflate', 'identity, gzip', 'x'])('Content-Encoding %s', async (encoding) => {
+    for (const path of writes())
+      await expectField(path, 'body', { body: '{"title":"a"}', headers: jsonIn(encoding) });
   });
   test('no body, too large a body, a body that is not UTF-8', async () => {
     for (const path of writes()) {
@@ -181,5 +190,13 @@ describe('unusual but legal input is taken', () => {
   test('application/json with a charset', async () => {
     const headers = { 'content-type': 'Application/JSON; charset=utf-8' };
     expect((await api.post('/materials', undefined, { body: '{"title":"a"}', headers })).status).toBe(201);
+  });
+  test.each(['identity', ' Identity ', ''])('Content-Encoding "%s"', async (encoding) => {
+    const options = { body: '{"title":"a"}', headers: jsonIn(encoding) };
+    expect((await api.post('/materials', undefined, options)).status).toBe(201);
+  });
+  test('a Content-Encoding without a body', async () => {
+    const headers = { 'content-encoding': 'gzip' };
+    expect((await api.request('GET', '/materials', { headers })).status).toBe(200);
   });
 });

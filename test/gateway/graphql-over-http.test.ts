@@ -91,6 +91,16 @@ describe('a refusal', () => {
     });
   });
 
+  test('of a compressed body names the body', async () => {
+    const body = '{"query":"{ __typename }"}';
+    const response = await ask({ body, headers: { 'content-encoding': 'gzip' } });
+    expect([response.status, await response.json()]).toEqual([
+      400,
+      { errors: [expect.objectContaining({ extensions: { code: 'INVALID_REQUEST', field: 'body' } })] },
+    ]);
+    expect((await ask({ body, headers: { 'content-encoding': 'identity' } })).status).toBe(200);
+  });
+
   test('of a variable says where it is declared', async () => {
     const query = 'query(\n  $first: Int!\n) { users(first: $first) { nodes { id } } }';
     const response = await ask({ body: JSON.stringify({ query, variables: { first: 'ten' } }) });

@@ -135,6 +135,23 @@ describe('a file', () => {
     expect(matchesTag('"aW/b"', '"ab"')).toBe(false);
   });
 
+  test.each(['gzip', 'identity'])(
+    'has the same length for HEAD in %s, whether or not it is sent again',
+    async (encoding) => {
+      const ask = async (known: string, method: 'GET' | 'HEAD') =>
+        await get('/asset', { 'accept-encoding': encoding, 'if-none-match': known }, method);
+      const sent = await ask('"x"', 'GET');
+      const lengths = [`${sent.body.length}`, `${sent.body.length}`, undefined];
+      const answers = [await ask('"x"', 'HEAD'), await ask('*', 'HEAD'), await ask('*', 'GET')];
+      expect(answers.map(({ status, body }) => [status, body.length])).toEqual([
+        [200, 0],
+        [304, 0],
+        [304, 0],
+      ]);
+      expect(answers.map(({ sent }) => sent['content-length'])).toEqual(lengths);
+    },
+  );
+
   test('is told from others by sixteen digits, and compressed once', async () => {
     const tags = [];
     for (const path of ['/asset', '/other']) tags.push(String((await get(path)).sent.etag));

@@ -25,6 +25,7 @@ const RUN_ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   // By hand: on a machine that does something else its figures mean little.
   'npm run bench': ['test/bench/main.ts'],
   'npm run gateway &': ['test/system/services-alone.test.ts'],
+  'npm run reminders &': ['test/system/services-alone.test.ts'],
   'npm run doctor': ['test/system/doctor.test.ts'],
   'deploy/make-secrets': ['test/system/containers.test.ts'],
   'docker-compose up -d --build': ['test/system/containers.test.ts'],
@@ -33,7 +34,7 @@ const RUN_ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Addresses and secrets of npm start; here the running system's own values take their place. */
-const SETTING = /^(?:export )?(BASE|DATABASE_URL|KEY_PEPPER|TOKEN|GRAPHQL|GATEWAY_TOKENS)=/;
+const SETTING = /^(?:export )?(BASE|DATABASE_URL|KEY_PEPPER|TOKEN|GRAPHQL|GATEWAY_TOKENS|MAIL_DIR)=/;
 
 type Step = { command: string; answer: { kind: string; text: string } | undefined };
 

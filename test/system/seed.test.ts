@@ -26,7 +26,7 @@ test('npm run seed makes learners whose histories replay without drift, in two r
     run('seed', '--users', '2', '--materials', '5', '--yes'),
   ]);
   expect(first.stdout).toMatch(
-    /^Created 3 learners, 15 materials and \d+ reviews in DATABASE_URL, in \d+\.\d s\.\nLook at one of them in the dashboard of npm start: learner1\.\w+@example\.com\n$/,
+    /^Created 3 learners, 15 materials and \d+ reviews in DATABASE_URL, in \d+\.\d s\.\nLook at one of them in the dashboard: learner1\.\w+@example\.com\n$/,
   );
   expect(second.stdout).toMatch(/^Created 2 learners, 10 materials and /);
   const { code, stdout } = await run('verify');

@@ -50,20 +50,30 @@ describe('each service alone', () => {
     const readme = readFileSync(join(root, 'README.md'), 'utf8');
     const [, block = ''] = /```sh\n(export DATABASE_URL=[\s\S]*?)```/.exec(readme) ?? [];
     expect(readme).toContain('`kill $(jobs -p)` stops them.');
-    const ports = { ACCOUNTS_PORT: 0, SCHEDULING_PORT: 0, REST_PORT: 0, GRAPHQL_PORT: 0 };
+    const ports = {
+      ...{ ACCOUNTS_PORT: 0, SCHEDULING_PORT: 0, REST_PORT: 0, GRAPHQL_PORT: 0 },
+      ...{ REMINDERS_PORT: 0, REMINDERS_HTTP_PORT: 0 },
+    };
     for (const name of Object.keys(ports) as (keyof typeof ports)[]) ports[name] = await freePort();
     const own = await createTestDatabase();
     const given = Object.entries(ports).map(([name, port]) => [name, `${port}`]);
     const shell = openShell({ ...base(), ...Object.fromEntries(given), DATABASE_URL: undefined });
     try {
       await shell.run(block.replace(/DATABASE_URL=.*/, `DATABASE_URL='${own.databaseUrl}'`));
-      const names = ['accounts', 'scheduling', 'rest', 'gateway'] as const;
+      const names = ['accounts', 'scheduling', 'reminders', 'rest', 'gateway'] as const;
       const isReady = (output: string) => names.every((name) => portIn(output, name)) || undefined;
       await shell.says(isReady);
       const made = await shell.run('npm run --silent keys -- create --email a@example.com --json');
       const api = createApi(`http://127.0.0.1:${ports.REST_PORT}/v1`, JSON.parse(made).key);
       await expect.poll(async () => (await api.get('/reviews/due')).status).toBe(200);
-      expect((await fetch(`http://127.0.0.1:${ports.GRAPHQL_PORT}/dashboard`)).status).toBe(200);
+      const gateway = `http://127.0.0.1:${ports.GRAPHQL_PORT}`;
+      expect((await fetch(`${gateway}/dashboard`)).status).toBe(200);
+      const askForReminders =
+        `curl -s -H "Authorization: Bearer \${GATEWAY_TOKENS##*:}" -H 'Content-Type: application/json' ${gateway}/graphql ` +
+        `-d '{"query":"{ user(email: \\"a@example.com\\") { reminders { id } } }"}'`;
+      await expect
+        .poll(async () => JSON.parse(await shell.run(askForReminders)))
+        .toEqual({ data: { user: { reminders: [] } } });
       await shell.run('kill $(jobs -p); wait');
       await expect(fetch(`http://127.0.0.1:${ports.REST_PORT}/v1/me`)).rejects.toThrow('fetch failed');
     } finally {

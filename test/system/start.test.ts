@@ -88,7 +88,7 @@ describe('npm start', () => {
     expect(await answer.json()).toEqual({ data: { user: { firstName: 'Demo' } } });
     expect(await started.end('SIGINT')).toBe(0);
     const without = await start({ GATEWAY: 'off' });
-    expect(without.output()).not.toMatch(/GraphQL|graphql|gateway/);
+    expect(without.output()).not.toMatch(/GraphQL|graphql|gateway|dashboard/);
   });
 
   test('keeps pepper, tokens and database password to their owner, and watches all parts on one port', async () => {

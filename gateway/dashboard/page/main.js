@@ -8,9 +8,9 @@ import { returnFromProvider } from './login/sign-in.js';
 import { timelineView } from './timeline/timeline.js';
 import { button, failure, skeleton } from './ui.js';
 import { dayView } from './views/day.js';
+import { allLearnersView } from './views/home/all-learners.js';
 import { emailOffView, refusedKeysView } from './views/home/attention.js';
 import { homeView } from './views/home/home.js';
-import { usersView } from './views/home/users.js';
 import { keysView } from './views/keys.js';
 import { loginView } from './views/login.js';
 import { materialView } from './views/material.js';
@@ -25,7 +25,7 @@ const VIEWS = new Map([
   ['', homeView],
   ['refused-keys', refusedKeysView],
   ['email-off', emailOffView],
-  ['users', usersView],
+  ['users', allLearnersView],
   ['users/*', overviewView],
   ['users/*/days/*', dayView],
   ['users/*/materials', materialsView],

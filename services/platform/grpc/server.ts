@@ -80,7 +80,7 @@ export async function startGrpcServer(
   };
   setServing(true);
   health.addToServer(server);
-  addReflection(server, names);
+  addReflection(server, [...names, 'grpc.health.v1.Health']);
   const port = await bind(server, options);
   const closeServer = watchConnections(server);
   return {

@@ -76,7 +76,7 @@ await runCommand({ name: 'npm run seed', help: HELP, options }, async (values) =
     const counts = `${counted(size.users, 'learner')}, ${counted(size.users * size.materials, 'material')} and ${counted(reviews, 'review')}`;
     process.stdout.write(
       `Created ${counts} in ${place}, in ${secondsSince(beganMs)}.\n` +
-        `Look at one of them in the dashboard of npm start: ${email}\n`,
+        `Look at one of them in the dashboard: ${email}\n`,
     );
   } finally {
     await close();

@@ -12,6 +12,7 @@ type ScreenFacts = {
   /** Of the demo user, made by this start. */
   key: string | undefined;
   accountsPort: number;
+  hasGateway: boolean;
   /** undefined: the database is DATABASE_URL. */
   dataDir: string | undefined;
 };
@@ -44,11 +45,11 @@ function firstKey({ key, baseUrl }: ScreenFacts): string[] {
 }
 
 /** Commands that work as they are pasted, in this folder. */
-function nextSteps({ key, accountsPort, dataDir }: ScreenFacts): string[] {
+function nextSteps({ key, accountsPort, hasGateway, dataDir }: ScreenFacts): string[] {
   const port = accountsPort === GRPC_PORTS.ACCOUNTS ? '' : `ACCOUNTS_PORT=${accountsPort} `;
   const email = dataDir === undefined ? 'you@example.com' : DEMO_EMAIL;
   const seed =
-    dataDir === undefined
+    dataDir === undefined || !hasGateway
       ? []
       : [
           '  Learners to look at in the dashboard:',

@@ -144,7 +144,11 @@ async function startAll(
   const dataDir = isEmbedded ? settings.dataDir : undefined;
   return {
     failed: exited,
-    screen: toScreen({ rows, baseUrl, key, accountsPort: accounts.port, dataDir }),
+    screen: toScreen({
+      ...{ rows, baseUrl, key, dataDir },
+      accountsPort: accounts.port,
+      hasGateway: gateway !== undefined,
+    }),
   };
 }
 

@@ -9,8 +9,9 @@ import {
   storeResponse,
 } from './idempotency-repository.ts';
 
-/** How long an idempotency record is valid. */
-export const REQUEST_ID_LIFETIME_MS = 24 * 3600 * 1000;
+const LIFETIME_HOURS = 24;
+/** How long an idempotency record is valid. Told to callers at the Idempotency-Key of OpenAPI and the request_id of the protos. */
+export const REQUEST_ID_LIFETIME_MS = LIFETIME_HOURS * 3600 * 1000;
 
 /** The validated fields of a write by name. Absent fields and defaults are undefined, so that new fields do not change old fingerprints. */
 type NamedFields = Readonly<Record<string, unknown>>;
@@ -44,7 +45,10 @@ export async function executeIdempotently<R extends object>(
       if (known === undefined) throw new Error('the idempotency record disappeared during a replay');
       const isSame = [fingerprint, digest(positional)].some((each) => known.fingerprint.equals(each));
       if (!isSame) {
-        throw invalidField('request_id', 'was used for another write within the last 24 hours.');
+        throw invalidField(
+          'request_id',
+          `was used for another write within the last ${LIFETIME_HOURS} hours.`,
+        );
       }
       // The key contains the rpc, so the stored response has type R.
       return { ...(known.response as R), replayed: true };

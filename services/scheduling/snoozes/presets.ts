@@ -16,13 +16,20 @@ const TOMORROW = Temporal.PlainTime.from('09:00');
  */
 export function resolvePreset(preset: SnoozePreset, now: Date, timeZone: string): Date {
   const instant = Temporal.Instant.fromEpochMilliseconds(now.getTime());
-  if (preset === '1h') return toDate(instant.add(HOUR));
-  const today = instant.toZonedDateTimeISO(timeZone).toPlainDate();
-  const at = (days: number, plainTime: Temporal.PlainTime) =>
-    toDate(today.add({ days }).toZonedDateTime({ timeZone, plainTime }).toInstant());
-  if (preset === 'tomorrow') return at(1, TOMORROW);
-  const tonight = at(0, TONIGHT);
-  return tonight > now ? tonight : at(1, TONIGHT);
+  const at = (days: number, plainTime: Temporal.PlainTime) => {
+    const day = instant.toZonedDateTimeISO(timeZone).toPlainDate().add({ days });
+    return toDate(day.toZonedDateTime({ timeZone, plainTime }).toInstant());
+  };
+  switch (preset) {
+    case '1h':
+      return toDate(instant.add(HOUR));
+    case 'tonight': {
+      const tonight = at(0, TONIGHT);
+      return tonight > now ? tonight : at(1, TONIGHT);
+    }
+    case 'tomorrow':
+      return at(1, TOMORROW);
+  }
 }
 
 function toDate(instant: Temporal.Instant): Date {

@@ -76,6 +76,11 @@ beforeAll(async () => {
 });
 afterAll(() => system.stop());
 
+test('the proto of health that is checked in is that of the package that answers', () => {
+  const package_ = readFileSync(join(root, 'node_modules/grpc-health-check/proto/health/v1/health.proto'));
+  expect(readFileSync(join(root, 'proto/grpc/health/v1/health.proto')).equals(package_)).toBe(true);
+});
+
 test('the descriptors that are checked in are those that buf builds; npm run generate writes them', () => {
   const options = ['--as-file-descriptor-set', '--exclude-source-info', '-o', '-#format=binpb'];
   const built = execFileSync(BUF, ['build', ...options], { cwd: root });
@@ -97,8 +102,15 @@ describe.each(['v1', 'v1alpha'])('reflection %s', (version) => {
     ] as const) {
       const declared = methodsIn(name);
       expect(declared.length).toBeGreaterThan(12);
-      expect(await curl(`http://${target}`, '--list-methods')).toEqual(declared);
+      const methods = await curl(`http://${target}`, '--list-methods');
+      expect(methods).toEqual([...declared, ...methodsIn('grpc.health.v1')].toSorted());
     }
+  });
+
+  test('lets buf curl ask for the health', async () => {
+    const method = `http://${system.accountsTarget}/grpc.health.v1.Health/Check`;
+    const data = ['-d', '{"service":"accounts.v1.UserService"}'];
+    expect(JSON.parse((await curl(method, ...data)).join(''))).toEqual({ status: 'SERVING' });
   });
 
   test('lets buf curl call a method', async () => {
@@ -146,7 +158,7 @@ describe('health', () => {
 
 /** The rpcs that the proto files of a package declare, as package.Service/Method, in the order of buf. */
 function methodsIn(name: string): string[] {
-  const files = globSync(`proto/${name.replace('.', '/')}/*.proto`, { cwd: root });
+  const files = globSync(`proto/${name.replaceAll('.', '/')}/*.proto`, { cwd: root });
   const methods = files.flatMap((file) => {
     const text = readFileSync(join(root, file), 'utf8');
     const [, service] = /^service (\w+)/m.exec(text) ?? [];

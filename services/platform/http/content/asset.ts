@@ -36,9 +36,13 @@ export async function sendAsset(
   const etag = `"${asset.digest}-${encoding}"`;
   addVary(reply, 'accept-encoding');
   reply.header('etag', etag);
-  if (matchesTag(request.headers['if-none-match'], etag)) return reply.code(304).send();
+  const body = await asset.bodyIn(encoding);
+  if (matchesTag(request.headers['if-none-match'], etag)) {
+    // To HEAD, Fastify sends only the length, which must be that of a 200: it would say 0 of no body.
+    return reply.code(304).send(request.method === 'HEAD' ? body : undefined);
+  }
   if (encoding !== 'identity') reply.header('content-encoding', encoding);
-  return reply.type(asset.type).send(await asset.bodyIn(encoding));
+  return reply.type(asset.type).send(body);
 }
 
 /** Registers a GET route for each file, by its path. `headers` are sent with all of them. */

@@ -1,28 +1,17 @@
-// The home: how all learners are doing, who needs attention, and a list that sorts and filters.
-/** @import { AllLearners, Context, LearnerRow, Learners, Variables, View } from '../../types.d.ts' */
+// The home: how all learners are doing, beside who needs attention and the list of learners.
+/** @import { AllLearners, Context, Variables, View } from '../../types.d.ts' */
 import { FailedCallError, request } from '../../api.js';
 import { bars, chart } from '../../charts/charts.js';
 import { figure } from '../../charts/figure.js';
 import { sumOf } from '../../charts/periods.js';
 import { tile, tiles } from '../../charts/tiles.js';
 import { h } from '../../dom.js';
-import { choice, filterForm } from '../../filters.js';
 import { counted, day, instant, longDay, percent, whole } from '../../format.js';
 import { ifAnswered, missingPart } from '../../parts.js';
-import { empty, pager, table } from '../../ui.js';
+import { empty } from '../../ui.js';
 import { askAttention, attention } from './attention.js';
+import { learnerList } from './learner-list.js';
 
-const ORDERS = [
-  ['DUE', 'Most due'],
-  ['REVIEWS', 'Most reviews in 30 days'],
-  ['RETENTION', 'Lowest retention (n ≥ 10)'],
-  ['LAST_REVIEW', 'Longest without a review (60 days)'],
-];
-const FILTERS = [
-  ['', 'All'],
-  ['BACKLOG_GROWING', 'Backlog growing'],
-  ['STREAK_BROKEN', 'Streak just broken'],
-];
 const WINDOW = 30;
 
 /** @param {Context} context @returns {Promise<View>} */
@@ -48,7 +37,7 @@ export async function homeView({ route: { params }, refresh }) {
   const learners =
     listed instanceof FailedCallError
       ? missingPart('The list of learners is not available.', listed, refresh)
-      : list(listed.learners, params);
+      : learnerList(listed.learners, params);
   const shown = figures(home.overview, counts, learners);
   return { title: 'Learners', content: [heading, shown, all] };
 }
@@ -112,45 +101,4 @@ function reviewsPerDay({ days }) {
     drawing: () => chart('Reviews per day of all learners', bars(data, 'reviews')),
     nothing: days.every(({ reviews }) => reviews === 0) && 'No reviews in the last 60 days.',
   });
-}
-
-/** @param {Learners} learners @param {URLSearchParams} params */
-function list({ nodes, pageInfo }, params) {
-  const form = filterForm(
-    '#/',
-    'bar',
-    choice('Sort', 'order', ORDERS, params.get('order') ?? 'DUE'),
-    choice('Show', 'filter', FILTERS, params.get('filter') ?? ''),
-  );
-  const columns = ['E-mail', 'Due', 'Reviews, 30 days', 'Retention, 30 days', 'Last review', 'Streak'];
-  return h(
-    'section',
-    { class: 'card', 'aria-label': 'Learners' },
-    h('div', { class: 'heading' }, h('h2', {}, 'Learners'), form),
-    nodes.length > 0
-      ? table('Learners', columns, nodes.map(row), 'stacks')
-      : empty('No learner matches.', h('a', { href: '#/' }, 'Show all')),
-    pager(pageInfo, params, (next) => `#/?${next}`),
-  );
-}
-
-/** @param {LearnerRow} learner */
-function row({ userId, user, due, dueBefore, month, monthBefore, ...learner }) {
-  const before = (/** @type {string | number} */ value) =>
-    h('small', { class: 'muted' }, ` (${value} before)`);
-  return [
-    h('a', { href: `#/users/${userId}` }, user?.email ?? userId),
-    [whole(due), dueBefore !== null && h('small', { class: 'muted' }, ` (${whole(dueBefore)} a week ago)`)],
-    [whole(month.reviews), before(whole(monthBefore.reviews))],
-    [
-      percent(month.retention),
-      month.retention !== null && h('small', { class: 'muted' }, ` of ${whole(month.reviews)}`),
-    ],
-    learner.lastReviewOn === null ? 'none in 60 days' : longDay(learner.lastReviewOn),
-    learner.brokenStreakDays > 0
-      ? `broken after ${counted(learner.brokenStreakDays, 'day')}`
-      : learner.streakDays === 60
-        ? '60 days or more'
-        : counted(learner.streakDays, 'day'),
-  ];
 }

@@ -1,4 +1,4 @@
-// The list of all learners.
+// All learners, newest first.
 /** @import { Context, View } from '../../types.d.ts' */
 
 import { request } from '../../api.js';
@@ -7,7 +7,7 @@ import { instant } from '../../format.js';
 import { empty, pager, table } from '../../ui.js';
 
 /** @param {Context} context @returns {Promise<View>} */
-export async function usersView({ route: { params } }) {
+export async function allLearnersView({ route: { params } }) {
   const { users } = await request('USERS', { after: params.get('after') });
   const rows = users.nodes.map((user) => [
     h('a', { href: `#/users/${user.id}` }, user.email),

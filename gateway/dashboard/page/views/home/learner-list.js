@@ -1,0 +1,60 @@
+// The home's list of learners, which sorts and filters.
+/** @import { LearnerRow, Learners } from '../../types.d.ts' */
+
+import { h } from '../../dom.js';
+import { choice, filterForm } from '../../filters.js';
+import { counted, longDay, percent, whole } from '../../format.js';
+import { empty, pager, table } from '../../ui.js';
+
+const ORDERS = [
+  ['DUE', 'Most due'],
+  ['REVIEWS', 'Most reviews in 30 days'],
+  ['RETENTION', 'Lowest retention (n ≥ 10)'],
+  ['LAST_REVIEW', 'Longest without a review (60 days)'],
+];
+const FILTERS = [
+  ['', 'All'],
+  ['BACKLOG_GROWING', 'Backlog growing'],
+  ['STREAK_BROKEN', 'Streak just broken'],
+];
+
+/** @param {Learners} learners @param {URLSearchParams} params */
+export function learnerList({ nodes, pageInfo }, params) {
+  const form = filterForm(
+    '#/',
+    'bar',
+    choice('Sort', 'order', ORDERS, params.get('order') ?? 'DUE'),
+    choice('Show', 'filter', FILTERS, params.get('filter') ?? ''),
+  );
+  const columns = ['E-mail', 'Due', 'Reviews, 30 days', 'Retention, 30 days', 'Last review', 'Streak'];
+  return h(
+    'section',
+    { class: 'card', 'aria-label': 'Learners' },
+    h('div', { class: 'heading' }, h('h2', {}, 'Learners'), form),
+    nodes.length > 0
+      ? table('Learners', columns, nodes.map(row), 'stacks')
+      : empty('No learner matches.', h('a', { href: '#/' }, 'Show all')),
+    pager(pageInfo, params, (next) => `#/?${next}`),
+  );
+}
+
+/** @param {LearnerRow} learner */
+function row({ userId, user, due, dueBefore, month, monthBefore, ...learner }) {
+  const before = (/** @type {string | number} */ value) =>
+    h('small', { class: 'muted' }, ` (${value} before)`);
+  return [
+    h('a', { href: `#/users/${userId}` }, user?.email ?? userId),
+    [whole(due), dueBefore !== null && h('small', { class: 'muted' }, ` (${whole(dueBefore)} a week ago)`)],
+    [whole(month.reviews), before(whole(monthBefore.reviews))],
+    [
+      percent(month.retention),
+      month.retention !== null && h('small', { class: 'muted' }, ` of ${whole(month.reviews)}`),
+    ],
+    learner.lastReviewOn === null ? 'none in 60 days' : longDay(learner.lastReviewOn),
+    learner.brokenStreakDays > 0
+      ? `broken after ${counted(learner.brokenStreakDays, 'day')}`
+      : learner.streakDays === 60
+        ? '60 days or more'
+        : counted(learner.streakDays, 'day'),
+  ];
+}
