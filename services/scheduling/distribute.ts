@@ -1,5 +1,6 @@
 // Distributes the scheduling tables of a Citus cluster by user_id, so that all rows of a user are on one node.
 import { Client } from 'pg';
+import { DISTRIBUTION_LOCK } from '../platform/advisory-locks.ts';
 import type { Queryable } from '../platform/postgres/database.ts';
 
 /** Referenced tables before referencing ones; the others are colocated with the first. */
@@ -35,9 +36,6 @@ const ARE_DELEGATED = `
   SELECT bool_and(EXISTS (SELECT FROM pg_dist_object
                           WHERE objid = ours.oid AND distribution_argument_index IS NOT NULL)) AS delegated
   FROM (${OF_USER}) AS ours`;
-
-/** "srs2" in ASCII: the advisory lock that serializes concurrent runs. */
-const DISTRIBUTION_LOCK = 0x73727332;
 
 type Distribution = { state: 'no-citus' } | { state: 'distributed'; tables: string[] };
 

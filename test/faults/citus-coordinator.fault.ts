@@ -95,8 +95,8 @@ test.skipIf(!hasCitus)('a killed coordinator fails no call to scheduling about a
   killedMs = performance.now();
   await sleep(DOWN_MS);
   const during = { rounds: rounds - before.rounds, failed: failed.slice() };
-  coordinator.start();
   const startedMs = performance.now();
+  await coordinator.start();
   await sleep(5000);
   running = false;
   await Promise.all(workers);

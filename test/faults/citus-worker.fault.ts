@@ -76,7 +76,7 @@ describe.skipIf(!hasCitus)('no request of the other users fails, and theirs come
     else worker.kill();
     await sleep(DOWN_MS);
     if (signal === 'SIGSTOP') worker.resume();
-    else worker.start();
+    else await worker.start();
     const answered = spared.answered() - before;
     const failures = await spared.stop();
     const failed = (await harmed.stop()).length;

@@ -1,4 +1,5 @@
 // Counts all learners at once, as the scheduling service does every four minutes.
+import { COUNT_LOCK } from '../../services/platform/advisory-locks.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { type Database, openDatabase } from '../../services/platform/postgres/database.ts';
 import { countLearners } from '../../services/scheduling/count-learners.ts';
@@ -13,7 +14,7 @@ export async function countLearnersNow(databaseUrl: string): Promise<void> {
 /** For counts of a test alone: its session holds their lock, so that the service makes none, whatever its clock says. */
 export async function openForOwnCounts(databaseUrl: string): Promise<Database> {
   const database = openForCounts(databaseUrl);
-  await database.query({ text: "SELECT pg_advisory_lock(x'73727333'::bigint)", values: [] });
+  await database.query({ text: 'SELECT pg_advisory_lock($1)', values: [COUNT_LOCK] });
   return database;
 }
 

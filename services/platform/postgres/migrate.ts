@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runner } from 'node-pg-migrate';
 import { Client } from 'pg';
+import { MIGRATION_LOCK } from '../advisory-locks.ts';
 import type { Logger } from '../logging/logger.ts';
 import { errorCode } from '../thrown.ts';
 import { queryableOf } from './connection.ts';
@@ -16,9 +17,6 @@ export type MigrationOptions = Schema & {
   /** Maximum wait for other processes that migrate. */
   lockWaitMs?: number;
 };
-
-/** "srs1" in ASCII: the advisory lock that serializes the migrations of all our schemas. */
-const MIGRATION_LOCK = 0x73727331;
 
 /** A firewall can drop packets without a word. */
 const CONNECT_TIMEOUT_MS = 10_000;

@@ -44,7 +44,7 @@ export async function copyChanges(
   }
   await source.query('COMMIT');
   await target.query('BEGIN');
-  // First what is gone: another row may have taken its address, which is unique.
+  // Those that refer to others first.
   for (const { table, gone } of changed.toReversed())
     for (const key of gone) await deleteRow(target, table, key);
   for (const { table, rows } of changed) await storeRows(target, table, rows);

@@ -1,14 +1,12 @@
 // Checks before anything is recorded or written that one database can be copied to the other.
 import type { Client } from 'pg';
 import { accountsSchema } from '../../accounts/service.ts';
+import { COPY_LOCK } from '../../platform/advisory-locks.ts';
 import { queryableOf } from '../../platform/postgres/connection.ts';
 import { pendingMigrations } from '../../platform/postgres/pending-migrations.ts';
 import { remindersSchema } from '../../reminders/core.ts';
 import { schedulingSchema } from '../../scheduling/service.ts';
 import { isRecording } from './changes.ts';
-
-/** "srs4" in ASCII: the advisory lock that a copy holds in both databases. */
-const COPY_LOCK = 0x73727334;
 
 /** @returns the schemas to copy. @throws Error that names the variable and the remedy. */
 export async function requireCopyable(source: Client, target: Client): Promise<string[]> {

@@ -37,14 +37,38 @@ export async function readTables(source: Client, schemas: readonly string[]): Pr
   return ordered;
 }
 
+/** Unique constraints beside the primary key. The value of the first column can pass from one row to another. */
+const UNIQUE = new Map([
+  ['accounts.users', ['folded_email']],
+  ['reminders.push_subscriptions', ['endpoint', 'user_id']],
+]);
+
+/**
+ * Takes the unique values of `rows` from other rows in the target. In the source these have lost them, so they are copied or
+ * deleted later.
+ */
+async function vacate(target: Client, { name, keys }: Table, rows: string): Promise<void> {
+  const unique = UNIQUE.get(name);
+  if (unique === undefined) return;
+  const key = (row: string) => `(${keys.map((column) => `${row}.${column}`).join(', ')})`;
+  await target.query(
+    `UPDATE ${name} t SET ${unique[0]} = ${key('t')}::text FROM json_populate_recordset(NULL::${name}, $1::json) AS r
+     WHERE ${unique.map((column) => `t.${column} = r.${column}`).join(' AND ')} AND ${key('t')} <> ${key('r')}`,
+    [rows],
+  );
+}
+
 /** Inserts rows; `replaces` those with the same key. Without that, Citus inserts several times as fast. */
 export async function storeRows(
   target: Client,
-  { name, keys, columns }: Table,
+  table: Table,
   rows: readonly string[],
   replaces = true,
 ): Promise<void> {
   if (rows.length === 0) return;
+  const { name, keys, columns } = table;
+  const json = `[${rows.join(',')}]`;
+  if (replaces) await vacate(target, table, json);
   const others = columns.filter((column) => !keys.includes(column));
   const set = others.map((column) => `${column} = excluded.${column}`).join(', ');
   const replace = `ON CONFLICT (${keys.join(', ')}) DO ${others.length === 0 ? 'NOTHING' : `UPDATE SET ${set}`}`;
@@ -52,7 +76,7 @@ export async function storeRows(
     `INSERT INTO ${name} (${columns.join(', ')})
      SELECT ${columns.join(', ')} FROM json_populate_recordset(NULL::${name}, $1::json)
      ${replaces ? replace : ''}`,
-    [`[${rows.join(',')}]`],
+    [json],
   );
 }
 

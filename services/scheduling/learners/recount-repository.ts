@@ -1,11 +1,10 @@
 // The SQL that counts learners again: who changed since the last count, and the rows of these users.
+import { COUNT_LOCK } from '../../platform/advisory-locks.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { NIL_UUID } from '../../platform/uuid.ts';
 import { DUE_TIME } from '../materials/material-row.ts';
 import { KEPT_DAYS, type Summary } from './overview.ts';
 
-/** "srs3" in ASCII: the advisory lock that lets one process count. */
-const COUNT_LOCK = 0x73727333;
 const TRY_LOCK = 'SELECT pg_try_advisory_xact_lock($1) AS is_locked';
 
 const READ = `SELECT as_of_time AS "asOfTime", now() AS "readTime", summary FROM scheduling.overview`;

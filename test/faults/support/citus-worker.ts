@@ -1,5 +1,6 @@
 // A worker of the Citus cluster of CITUS_URL as processes of this machine, to be stopped, killed and started again.
-import { execFileSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Client } from 'pg';
@@ -27,9 +28,12 @@ export async function findWorker(databaseUrl: string) {
     stop: () => signal('SIGSTOP'),
     resume: () => signal('SIGCONT'),
     kill: () => signal('SIGKILL'),
-    start() {
+    /** Resolves once it answers; the load of the test goes on meanwhile. */
+    async start() {
       const args = ['-D', folder, '-l', join(folder, 'log'), '-w', '-t', '60', 'start'];
-      execFileSync(join(bin, 'pg_ctl'), args, { uid, gid, cwd: '/', stdio: 'ignore' });
+      const starting = spawn(join(bin, 'pg_ctl'), args, { uid, gid, cwd: '/', stdio: 'ignore' });
+      const [code] = await once(starting, 'exit');
+      if (code !== 0) throw new Error(`pg_ctl start ended with ${code}`);
     },
   };
 }
