@@ -5,6 +5,7 @@ import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } 
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { buildASTSchema, parse } from 'graphql';
+import { BUF, buildDescriptors } from './build-descriptors.ts';
 import { operationTypes } from './operation-types.ts';
 
 const root = dirname(import.meta.dirname);
@@ -49,11 +50,7 @@ writeFileSync(
   operationTypes(buildASTSchema(schema), dashboard.DOCUMENTS),
 );
 // What reflection serves. Checked in, since buf is a package for development.
-const buf = join(root, 'node_modules/.bin/buf');
-if (existsSync(buf)) {
-  const options = ['--as-file-descriptor-set', '--exclude-source-info', '-o', 'proto/descriptors.binpb'];
-  execFileSync(buf, ['build', ...options], { cwd: root, stdio: 'inherit' });
-}
+if (existsSync(BUF)) writeFileSync(join(root, 'proto/descriptors.binpb'), buildDescriptors());
 // Missing if only runtime packages are installed; then no types are needed.
 if (existsSync(join(root, 'node_modules/@graphql-codegen/core'))) {
   const { codegen } = await import('@graphql-codegen/core');
