@@ -89,13 +89,15 @@ async function variablesOfTheCode(): Promise<string[]> {
   return [...asked].filter((name) => !files.includes(name)).toSorted();
 }
 
-test('.env.example names them as well, beside only those that docker-compose.yml reads', async () => {
-  const variables = await variablesOfTheCode();
-  const named = [...read('.env.example').matchAll(/^(?:# )?([A-Z_]+)=/gm)].map(([, name = '']) => name);
-  expect(named).toEqual(expect.arrayContaining(variables));
-  const others = named.filter((name) => !variables.includes(name));
-  const compose = read('docker-compose.yml');
-  expect(others.filter((name) => !compose.includes(`\${${name}:`))).toEqual([]);
+test('.env.example names them as well, and in its first part those that docker-compose.yml takes from .env', async () => {
+  const parts = read('.env.example').split(/^# === For npm start and services alone, .*$/m);
+  const [forCompose = [], others = []] = parts.map((part) =>
+    [...part.matchAll(/^(?:# )?([A-Z_]+)=/gm)].map(([, name = '']) => name),
+  );
+  expect([...forCompose, ...others]).toEqual(expect.arrayContaining(await variablesOfTheCode()));
+  const taken = [...read('docker-compose.yml').matchAll(/\$\{([A-Z_]+)/g)].map(([, name = '']) => name);
+  expect(forCompose.toSorted()).toEqual([...new Set(taken)].toSorted());
+  expect(others.filter((name) => taken.includes(name))).toEqual([]);
 });
 
 test('.env.example leaves the order of changing secrets to the page that proves it', () => {

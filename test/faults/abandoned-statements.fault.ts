@@ -1,5 +1,4 @@
 // Promise: where the way to the database falls silent, no statement goes on unseen, and the pool does not grow beside itself.
-import { chmodSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
@@ -10,6 +9,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 import { recordFigure } from './support/figures.ts';
 import { startStoppablePostgres } from './support/postgres.ts';
+import { turnTlsOn } from './support/postgres-tls.ts';
 
 const CONNECTIONS = 16;
 const NAME = 'given-up';
@@ -123,33 +123,13 @@ test('while the database does not answer, no connection is opened beside the poo
   expect((await backends()).all).toBeLessThanOrEqual(CONNECTIONS);
 });
 
-/** Gives the server a certificate, by its own hand: its files are another account's. */
-async function turnTlsOn(server: Client): Promise<void> {
-  const { environment, remove } = makeCertificates();
-  const { rows } = await server.query<{ folder: string }>(
-    "SELECT current_setting('data_directory') AS folder",
-  );
-  for (const [name, path] of Object.entries({
-    'server.crt': environment.GRPC_TLS_CERT,
-    'server.key': environment.GRPC_TLS_KEY,
-  })) {
-    const lines = server.escapeLiteral(readFileSync(path, 'utf8').trim());
-    const target = `${rows[0]?.folder}/${name}`;
-    await server.query(
-      `COPY (SELECT unnest(string_to_array(${lines}, chr(10)))) TO ${server.escapeLiteral(target)}`,
-    );
-    chmodSync(target, 0o600);
-  }
-  remove();
-  await server.query('ALTER SYSTEM SET ssl = on');
-  await server.query('SELECT pg_reload_conf()');
-}
-
 test('a statement on a connection with TLS is cancelled too', async () => {
   const postgres = await startStoppablePostgres();
   const server = new Client({ connectionString: postgres.databaseUrl });
   await server.connect();
-  await turnTlsOn(server);
+  const certificates = makeCertificates();
+  await turnTlsOn(server, certificates);
+  certificates.remove();
   const url = new URL(postgres.databaseUrl);
   url.searchParams.set('sslmode', 'no-verify');
   const secured = openDatabase({

@@ -1,17 +1,29 @@
 // Promise: a backup taken as docs/operations/backup.md says, under load, restores to a service without drift.
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Certificates, makeCertificates } from '../support/certificates.ts';
 import { root } from '../support/processes.ts';
 import { newSecret, startService } from '../support/services.ts';
+import { startTcpProxy } from '../support/tcp-proxy.ts';
 import { type Deployment, startDeployment } from './support/deployment.ts';
 import { createClient, startLoad } from './support/load.ts';
+import { turnTlsOn } from './support/postgres-tls.ts';
 import { verify } from './support/verify.ts';
 
 const KEY_PEPPER = `1:${newSecret()}`;
@@ -26,7 +38,15 @@ beforeAll(async () => {
   // Debian's PostgreSQL, which has pg_dump beside it, in a cluster that exists as long as our end of the pipe is open.
   cluster = spawn(
     'pg_virtualenv',
-    ['-c', '--locale=C.UTF-8', 'sh', '-c', 'echo "at $PGUSER:$PGPASSWORD@$PGHOST:$PGPORT;"; cat'],
+    [
+      '-c',
+      '--locale=C.UTF-8',
+      '-o',
+      'ssl=off',
+      'sh',
+      '-c',
+      'echo "at $PGUSER:$PGPASSWORD@$PGHOST:$PGPORT;"; cat',
+    ],
     { stdio: ['pipe', 'pipe', 'inherit'] },
   );
   serverUrl = `postgres://${await saidBy(cluster, /at (.+);/)}`;
@@ -163,6 +183,83 @@ describe('a backup taken while 20 clients write', () => {
       stderr: expect.stringContaining('lacks the schemas of the service'),
     });
     expect(readdirSync(env.BACKUP_DIR).filter((name) => name.endsWith('.dump'))).toEqual([]);
+  });
+
+  test('is tried again a minute later by deploy/backup while PostgreSQL is away, less and less often, and says so', async () => {
+    const { hostname, port, username, password } = new URL(serverUrl);
+    const proxy = await startTcpProxy(Number(port));
+    await proxy.shut();
+    const bin = join(folder, 'impatient');
+    mkdirSync(bin);
+    // Notes how long it should sleep, and waits for the file of that turn instead.
+    writeFileSync(
+      join(bin, 'sleep'),
+      '#!/bin/sh\necho "$1" >> "$0.asked"\nuntil [ -e "$0.$(wc -l < "$0.asked")" ]; do /bin/sleep 0.02; done\n',
+      { mode: 0o755 },
+    );
+    const asked = () =>
+      existsSync(join(bin, 'sleep.asked')) ? readFileSync(join(bin, 'sleep.asked'), 'utf8') : '';
+    const wake = (turn: number) => writeFileSync(join(bin, `sleep.${turn}`), '');
+    const waiting = spawn('deploy/backup', {
+      ...{ cwd: root, detached: true, stdio: ['ignore', 'ignore', 'pipe'] },
+      env: {
+        PATH: `${bin}:${process.env.PATH}`,
+        DATABASE_URL: `postgres://${username}:${password}@${hostname}:${proxy.port}/live`,
+        BACKUP_DIR: join(folder, 'waiting'),
+        BACKUP_EVERY_SECONDS: '86400',
+      },
+    });
+    let said = '';
+    waiting.stderr?.setEncoding('utf8').on('data', (text) => {
+      said += text;
+    });
+    const pauses = ['60', '120', '240', '480', '960', '1920', '3600', '3600'];
+    try {
+      for (const [index, pause] of pauses.entries()) {
+        await expect.poll(asked).toBe(
+          pauses
+            .slice(0, index + 1)
+            .map((text) => `${text}\n`)
+            .join(''),
+        );
+        await expect.poll(() => said).toContain(`The backup failed; the next try follows in ${pause} s.\n`);
+        if (index === pauses.length - 1) await proxy.open(Number(port));
+        wake(index + 1);
+      }
+      await expect.poll(asked).toMatch(/\n86400\n$/);
+      expect(readdirSync(join(folder, 'waiting')).filter((name) => name.endsWith('.dump'))).toHaveLength(1);
+    } finally {
+      process.kill(-(waiting.pid ?? 0), 'SIGKILL');
+      await proxy.stop();
+    }
+  });
+
+  test('is made by deploy/backup with the encryption that DATABASE_URL asks for, or not at all', async () => {
+    const env = { PATH: process.env.PATH, BACKUP_DIR: join(folder, 'encrypted') };
+    /** What it says, on both outputs. */
+    const backUp = async (parameters: string) => {
+      const DATABASE_URL = `${serverUrl}/live?${parameters}`;
+      return run('deploy/backup', { cwd: root, env: { ...env, DATABASE_URL } }).then(
+        ({ stdout }) => stdout,
+        ({ stderr }) => `refused: ${stderr}`,
+      );
+    };
+    const unencrypted = /^refused: .*server does not support SSL/;
+    expect(await backUp('sslmode=require')).toMatch(unencrypted);
+    expect(await backUp('application_name=a&sslmode=no-verify')).toMatch(unencrypted);
+    expect(await backUp('ssl=true')).toBe(
+      'refused: DATABASE_URL has ssl, which pg_dump does not know: use sslmode\n',
+    );
+
+    const [trusted, other] = [makeCertificates(), makeCertificates()];
+    const verified = ({ environment }: Certificates) =>
+      `sslmode=verify-full&sslrootcert=${encodeURIComponent(environment.GRPC_TLS_CA)}`;
+    const server = new Client({ connectionString: `${serverUrl}/postgres` });
+    await server.connect();
+    await turnTlsOn(server, trusted).finally(() => server.end());
+    await expect.poll(() => backUp(verified(trusted))).toContain('restored without an error');
+    expect(await backUp(verified(other))).toMatch(/^refused: .*certificate verify failed/);
+    for (const { remove } of [trusted, other]) remove();
   });
 
   /** The restored database under the same pepper: the same keys, and writes go on. */

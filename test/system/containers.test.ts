@@ -1,13 +1,23 @@
 // Runs the commands of docs/operations/containers.md in order, in real containers. Skipped without Docker; the run says so.
 import { execFile, execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { cpSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  cpSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { freePort } from '../../services/platform/process/free-port.ts';
-import { startLoad } from '../faults/support/load.ts';
+import { createClient, startLoad } from '../faults/support/load.ts';
+import { type Certificates, makeCertificates } from '../support/certificates.ts';
 import { root } from '../support/processes.ts';
 
 const COPIED = [
@@ -16,12 +26,13 @@ const COPIED = [
 ];
 const MINUTES = 60_000;
 
+const page = readFileSync(join(root, 'docs/operations/containers.md'), 'utf8');
 /** The shell commands of a page, in order. */
-const commandsOf = (page: string) =>
-  [...readFileSync(join(root, page), 'utf8').matchAll(/^```sh\n([\s\S]*?)^```/gm)].flatMap(([, block = '']) =>
+const commandsOf = (text: string) =>
+  [...text.matchAll(/^```sh\n([\s\S]*?)^```/gm)].flatMap(([, block = '']) =>
     block.replaceAll('\\\n', '').replaceAll(/ +/g, ' ').trim().split('\n'),
   );
-const commands = commandsOf('docs/operations/containers.md');
+const commands = commandsOf(page);
 
 function hasDocker(): boolean {
   try {
@@ -37,7 +48,9 @@ function hasDocker(): boolean {
 }
 
 test('the README shows the first commands of the page', () => {
-  expect(commandsOf('README.md')).toEqual(expect.arrayContaining(commands.slice(0, 3)));
+  expect(commandsOf(readFileSync(join(root, 'README.md'), 'utf8'))).toEqual(
+    expect.arrayContaining(commands.slice(0, 3)),
+  );
 });
 
 describe.runIf(hasDocker())('the page of containers', () => {
@@ -64,6 +77,12 @@ describe.runIf(hasDocker())('the page of containers', () => {
     }
     return output;
   };
+  /** Runs a command that the page names within its text. */
+  const runFromPage = (command: string, more = '') => {
+    expect(page).toContain(`\`${command}\``);
+    return run(`${command} ${more}`);
+  };
+  const doctor = 'node services/programs/doctor/main.ts';
   const statusOf = async (path: string, init: RequestInit = {}) =>
     (
       await fetch(`${origin}/v1${path}`, {
@@ -88,7 +107,8 @@ describe.runIf(hasDocker())('the page of containers', () => {
     };
   });
   afterAll(async () => {
-    await run('docker-compose down -v --remove-orphans');
+    await run(`docker rm -f ${environment.COMPOSE_PROJECT_NAME}-mail || true`);
+    await runFromPage('docker-compose --profile gateway --profile reminders --profile backup down', '-v');
     rmSync(folder, { recursive: true });
   }, 2 * MINUTES);
 
@@ -184,8 +204,133 @@ describe.runIf(hasDocker())('the page of containers', () => {
       const after = await run('docker-compose ps -q');
       // The proxy, PostgreSQL, Redis and the job stay.
       expect(after.split('\n').filter((id) => before.split('\n').includes(id) && id !== '')).toHaveLength(4);
+      // What the page says of docker-compose 1.29, which Compose 2 takes as well.
+      const [, index] = /^accounts: \S+?(\d+) has replaced \S+$/m.exec(said) ?? [];
+      expect(await run(`docker-compose exec -T --index=${index} accounts ${doctor}`)).toMatch(/^0 bad, /m);
     },
     10 * MINUTES,
+  );
+
+  test(
+    'sends reminders by mail, made at the gateway, whose ports answer 503 before, and doctor finds nothing bad',
+    async () => {
+      const [graphql, links] = [environment.GRAPHQL_PUBLISH, environment.REMINDERS_PUBLISH];
+      for (const address of [graphql, links]) expect((await fetch(`http://${address}`)).status).toBe(503);
+      const project = environment.COMPOSE_PROJECT_NAME;
+      await run(
+        `docker run -d --name ${project}-mail --network ${project}_default --network-alias mail \
+           -v ${join(root, 'node_modules')}:/mail/node_modules:ro \
+           -v ${join(root, 'test/faults/support/smtp-sink.ts')}:/mail/smtp-sink.ts:ro \
+           spaced-repetition-service node /mail/smtp-sink.ts /tmp/taken 2525 0 0.0.0.0`,
+      );
+      writeFileSync(join(folder, 'secrets/smtp_url'), 'smtp://mail:2525\n');
+      appendFileSync(
+        join(folder, '.env'),
+        'REMINDERS=on\nMAIL_FROM=Reminders <reminders@example.com>\nPUBLIC_URL=https://example.com\n',
+      );
+      await runFromPage('docker-compose up -d --no-deps gateway reminders');
+      const health = () =>
+        run("docker inspect -f '{{.State.Health.Status}}' $(docker-compose ps -q gateway reminders)");
+      await expect.poll(health, { timeout: MINUTES }).toBe('healthy\nhealthy\n');
+      for (const name of ['gateway', 'reminders']) {
+        const said = await run(`docker-compose exec -T ${name} ${doctor}`);
+        expect(said).toMatch(/^0 bad, /m);
+        expect(said).not.toContain('npm start');
+      }
+
+      const token = readFileSync(join(folder, 'secrets/gateway_tokens'), 'utf8').trim().split(':').at(-1);
+      const ask = async (query: string) => {
+        const response = await fetch(`http://${graphql}/graphql`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+          body: JSON.stringify({ query }),
+        });
+        return JSON.parse(await response.text());
+      };
+      const { data } = await ask('{ user(email: "ada@example.com") { id } }');
+      const time = new Date(Date.now() + MINUTES).toISOString().slice(11, 16);
+      const input = `{ userId: "${data.user.id}", time: "${time}", channels: [EMAIL] }`;
+      const made = await ask(`mutation { createReminder(input: ${input}) { reminder { time } } }`);
+      expect(made).toEqual({ data: { createReminder: { reminder: { time } } } });
+      // Up to two minutes until its turn, spread within the minute.
+      const taken = () => run(`docker exec ${project}-mail sh -c 'cat /tmp/taken 2>/dev/null || true'`);
+      await expect
+        .poll(taken, { timeout: 3 * MINUTES, interval: 500 })
+        .toMatch(/^\S+ ada@example\.com \d+\n$/);
+      expect((await fetch(`http://${links}/calendar/none.ics`)).status).toBe(404);
+    },
+    8 * MINUTES,
+  );
+
+  test(
+    'backs up and restores what it has dumped, or says which versions do not fit, and when it tries again',
+    async () => {
+      const command = 'docker-compose up -d --no-deps backup';
+      expect(readFileSync(join(root, 'docs/operations/backup.md'), 'utf8')).toContain(command);
+      await run(command);
+      const said = () => run('docker-compose logs --no-color backup');
+      const version = (text: string) => Number(/\d+/.exec(text)?.[0]);
+      const ours = version(await run('docker-compose exec -T backup pg_dump --version'));
+      const theirs = version(
+        await run(
+          'docker-compose exec -T postgres psql -U srs -d spaced_repetition -Atc "SHOW server_version"',
+        ),
+      );
+      const outcome =
+        ours < theirs
+          ? /server version mismatch[\s\S]*The backup failed; the next try follows in 60 s\./
+          : /\.dump: \d+ bytes, restored without an error/;
+      await expect.poll(said, { timeout: MINUTES }).toMatch(outcome);
+      // They are root's, which may not be this account.
+      await run("docker-compose exec -T backup bash -c 'rm -f /backups/*'");
+    },
+    3 * MINUTES,
+  );
+
+  test(
+    'speaks HTTPS alone with TLS_CERTIFICATE, without a failed request while rest is replaced, and takes a new certificate',
+    async () => {
+      const [first, second] = [makeCertificates(), makeCertificates()];
+      const install = ({ environment: files }: Certificates) => {
+        const parts = [files.GRPC_TLS_CERT, files.GRPC_TLS_CA, files.GRPC_TLS_KEY];
+        writeFileSync(join(folder, 'tls.pem'), parts.map((file) => readFileSync(file, 'utf8')).join(''));
+      };
+      const authority = ({ environment: files }: Certificates) => readFileSync(files.GRPC_TLS_CA, 'utf8');
+      const answer = async (certificates: Certificates) => {
+        const client = createClient([secure], 0, authority(certificates));
+        const { status } = await client.send({ method: 'GET', path: '/me', key });
+        client.close();
+        return status;
+      };
+      const secure = origin.replace('http:', 'https:');
+      install(first);
+      appendFileSync(join(folder, '.env'), 'TLS_CERTIFICATE=./tls.pem\n');
+      await runFromPage('docker-compose up -d --no-deps proxy');
+      await expect.poll(() => answer(first), { timeout: MINUTES }).toBe(200);
+      await expect(fetch(`${origin}/v1/me`)).rejects.toThrow();
+
+      const load = startLoad({
+        origins: [secure],
+        ca: authority(first),
+        workers: 10,
+        pauseMs: 50,
+        next: () => ({ method: 'GET', path: '/me', key }),
+      });
+      const said = await run('deploy/rolling-restart rest').finally(load.stop);
+      expect(said.match(/has replaced/g)).toHaveLength(2);
+      expect(await load.stop()).toEqual([]);
+      expect(load.answered()).toBeGreaterThan(500);
+      process.stderr.write(`${load.answered()} requests over TLS during the rolling restart, none failed\n`);
+
+      install(second);
+      await runFromPage('docker-compose kill -s USR2 proxy');
+      await expect.poll(() => answer(second)).toBe(200);
+      expect(await answer(first)).toBe(0);
+      for (const { remove } of [first, second]) remove();
+      // For what follows.
+      await run('sed -i /TLS_CERTIFICATE/d .env');
+    },
+    5 * MINUTES,
   );
 
   test(

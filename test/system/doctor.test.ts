@@ -540,6 +540,19 @@ describeWithRedis('npm run doctor and Redis', () => {
 describe('without DATABASE_URL', () => {
   const ports = { REST_PORT: '0', GRAPHQL_PORT: '0', ACCOUNTS_PORT: '0', SCHEDULING_PORT: '0' };
 
+  test('looks at a program that calls the services, and says nothing of npm start', async () => {
+    const { ACCOUNTS_PORT, SCHEDULING_PORT } = healthy;
+    const addresses = {
+      ACCOUNTS_URL: `127.0.0.1:${ACCOUNTS_PORT}`,
+      SCHEDULING_URL: `127.0.0.1:${SCHEDULING_PORT}`,
+    };
+    const { code, stdout } = await run({ ...ports, ...addresses, HOST: '0.0.0.0', SERVICE_TOKEN: TOKEN });
+    expect(stdout).toMatch(/^database +ok +DATABASE_URL is not set here/m);
+    expect(stdout).toMatch(/^reminders +ok +off, or not configured here/m);
+    expect(stdout).not.toContain('npm start');
+    expect(code).toBe(0);
+  });
+
   test('looks at what npm start runs, and says so where it does not run', async () => {
     const dataDir = join(folder, 'data');
     const off = await run({ ...ports, DATA_DIR: dataDir });

@@ -23,7 +23,9 @@ const POOL_SIZE = 16;
 
 /** The database of DATABASE_URL, else the running one of npm start in DATA_DIR. */
 export async function checkDatabase(settings: Settings): Promise<Finding[]> {
-  const { warning, bad } = checkNamed('database');
+  const { ok, warning, bad } = checkNamed('database');
+  if (settings.databaseUrl === undefined && !settings.isStart)
+    return [ok('DATABASE_URL is not set here: there is nothing to check')];
   const directory = clusterFolder(settings.dataDir);
   const url = settings.databaseUrl ?? runningUrl(directory);
   const isOff = warning(

@@ -18,7 +18,7 @@ const HELP = `Checks a deployment from its environment and changes nothing.
   npm run doctor [-- --json --start]
 
   --json   an array of {check, state, found, remedy} instead of a table
-  --start  looks at what npm start runs with this environment, as it does without DATABASE_URL
+  --start  looks at what npm start runs with this environment, as it does without DATABASE_URL and the URLs of services
 
 Checks: the variables, PostgreSQL (reachable, version, locale, settings, free connections, migrations), Citus and each host
 of DATABASE_URL, the pepper, Redis (reachable, version, clock, eviction), the gRPC services, TLS certificates, the gateway's

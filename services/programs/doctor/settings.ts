@@ -29,11 +29,12 @@ const OF_REMINDERS = ['SMTP_URL', 'MAIL_DIR', 'MAIL_FROM', 'PUBLIC_URL', 'APP_UR
 
 /**
  * Every invalid variable becomes a finding and gets its default, so that the other checks can run. `isStart`: the environment of
- * npm start, assumed if it names no database.
+ * npm start, assumed if it names neither a database nor the services.
  */
 export function readSettings(given: Environment, isStartGiven?: boolean) {
   const { environment, problems: ofFiles } = readSecretFiles(given);
-  const isStart = isStartGiven ?? !environment.DATABASE_URL;
+  const namesServices = Boolean(environment.SCHEDULING_URL || environment.ACCOUNTS_URL);
+  const isStart = isStartGiven ?? !(environment.DATABASE_URL || namesServices);
   const problems = new Set(ofFiles);
   const read = <T>(variables: Environment, reading: (reader: EnvironmentReader) => T) =>
     readCollecting(problems, variables, reading);
@@ -42,7 +43,8 @@ export function readSettings(given: Environment, isStartGiven?: boolean) {
   const pepper = environment.KEY_PEPPER || kept(dataDir, 'key-pepper');
   const keptToken = kept(dataDir, 'gateway-token');
   const tokens = environment.GATEWAY_TOKENS || (keptToken && operatorEntry(keptToken));
-  const inner = isStart ? withInnerHost(environment) : environment;
+  // Without a database of its own, a program serves no gRPC beyond loopback.
+  const inner = isStart || databaseUrl === undefined ? withInnerHost(environment) : environment;
   const rest = read(environment, readRestConfig);
   const gateway = read(
     { ...environment, GATEWAY_TOKENS: tokens ?? GATEWAY_TOKENS_STAND_IN },
@@ -89,7 +91,7 @@ export function readSettings(given: Environment, isStartGiven?: boolean) {
     /** undefined: the environment does not say that a gateway asks reminders. */
     remindersTarget: environment.REMINDERS_URL ? gateway.remindersTarget : undefined,
     /** Whether the services' addresses are configured; then they must be reachable. */
-    namesPeers: Boolean(environment.SCHEDULING_URL || environment.ACCOUNTS_URL || !isStart),
+    namesPeers: namesServices || !isStart,
   };
   const remedy = 'correct it where this program gets its environment; .env.example explains each variable';
   const findings: Finding[] = [...problems].map((problem) => bad(problem, remedy));

@@ -1,5 +1,6 @@
 // Steady use of the public API by many clients at once, which count every request that was not answered as it should be.
-import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
+import http, { type IncomingMessage } from 'node:http';
+import https from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export type Use = {
@@ -26,15 +27,17 @@ export type Load = {
 
 /**
  * A client as the documentation asks for one: it knows every origin, keeps its connection, goes to the next origin where
- * one refuses to be dialled or says "connection: close", and never repeats a request that was sent.
+ * one refuses to be dialled or says "connection: close", and never repeats a request that was sent. `ca`: the authority that it
+ * trusts, for origins of https.
  */
-export function createClient(origins: readonly string[], start = 0) {
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+export function createClient(origins: readonly string[], start = 0, ca?: string) {
+  const { Agent, request } = ca === undefined ? http : https;
+  const agent = new Agent({ keepAlive: true, maxSockets: 1, ...(ca !== undefined && { ca }) });
   let at = start;
   const sendOnce = (use: Use) =>
     new Promise<{ response: IncomingMessage; text: string }>((resolve, reject) => {
       const body = use.json === undefined ? undefined : JSON.stringify(use.json);
-      const sent = httpRequest(
+      const sent = request(
         `${origins[at % origins.length]}/v1${use.path}`,
         {
           agent,
@@ -89,6 +92,8 @@ export function createClient(origins: readonly string[], start = 0) {
 /** `workers` clients, each of which asks what `next` says, again and again, with a pause of `pauseMs`. */
 export function startLoad(options: {
   origins: readonly string[];
+  /** The authority to trust, for origins of https. */
+  ca?: string;
   workers: number;
   pauseMs: number;
   next: () => Use;
@@ -100,7 +105,7 @@ export function startLoad(options: {
   let answered = 0;
   let running = true;
   const work = async (index: number) => {
-    const client = createClient(options.origins, index);
+    const client = createClient(options.origins, index, options.ca);
     while (running) {
       const outcome = await client.send(options.next());
       options.onOutcome?.(outcome);

@@ -1,10 +1,10 @@
-// A mail server of its own process, which takes every message: smtp-sink.ts FILE [PORT [DELAY_MS]]. Before it says so, it
-// appends a line to FILE: Message-ID, recipient, and when, in milliseconds.
+// A mail server of its own process, which takes every message: smtp-sink.ts FILE [PORT [DELAY_MS [HOST]]]. Before it says so,
+// it appends a line to FILE: Message-ID, recipient, and when, in milliseconds.
 import { appendFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SMTPServer } from 'smtp-server';
 
-const [, , file = '', port = '0', delayMs = '0'] = process.argv;
+const [, , file = '', port = '0', delayMs = '0', host = '127.0.0.1'] = process.argv;
 const server = new SMTPServer({
   authOptional: true,
   disabledCommands: ['STARTTLS', 'AUTH'],
@@ -24,7 +24,7 @@ const server = new SMTPServer({
   },
 });
 server.on('error', () => {});
-server.listen(Number(port), '127.0.0.1', () => {
+server.listen(Number(port), host, () => {
   const address = server.server.address();
   process.send?.({ port: typeof address === 'object' ? address?.port : undefined });
 });
