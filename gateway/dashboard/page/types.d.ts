@@ -1,5 +1,6 @@
 // Types of the page: requests and responses of the documents in queries.js, the content of elements, and the global library.
 import type { Operations } from '../../../generated/gateway/dashboard-operations.ts';
+import type { FailedCallError } from './api.js';
 
 declare global {
   const Chart: typeof import('chart.js').Chart;
@@ -30,6 +31,8 @@ export type Count = Overview['both']['retention']['days'][number]['count'];
 export type DayCount = Overview['year']['activity']['days'][number];
 export type Day = NonNullable<Data<'DAY'>['user']>;
 export type User = Data<'USERS'>['users']['nodes'][number];
+/** `away`: why the account is not known, of which the rest stands in. */
+export type Learner = User & { away?: FailedCallError };
 export type AllLearners = Data<'HOME'>['overview'];
 export type Learners = Data<'LEARNERS'>['learners'];
 export type LearnerRow = Learners['nodes'][number];
@@ -39,7 +42,8 @@ export type Materials = NonNullable<Data<'MATERIALS'>['user']>;
 export type MaterialRow = Materials['materials']['nodes'][number];
 export type Material = NonNullable<Data<'MATERIAL'>['material']>;
 export type Review = Material['reviews']['nodes'][number];
-export type ApiKey = NonNullable<Data<'KEYS'>['user']>['apiKeys']['nodes'][number];
+export type ApiKeys = NonNullable<Data<'KEYS'>['user']>['apiKeys'];
+export type ApiKey = ApiKeys['nodes'][number];
 export type NewApiKey = Data<'CREATE_KEY'>['createApiKey'];
 export type Reminders = NonNullable<Data<'REMINDERS'>['user']>;
 export type Reminder = Reminders['reminders'][number];

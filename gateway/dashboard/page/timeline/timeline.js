@@ -7,7 +7,7 @@ import { instant } from '../format.js';
 import { missingPart } from '../parts.js';
 import { announce, button, empty, explain, shortId, table } from '../ui.js';
 import { notThere } from '../views/not-there.js';
-import { userHeader } from '../views/user-header.js';
+import { askLearner, userHeader } from '../views/user-header.js';
 import { undoButton } from './undo.js';
 import { actorName, KINDS, wordsOf } from './words.js';
 
@@ -16,21 +16,27 @@ export async function timelineView(context) {
   const { path, params } = context.route;
   const id = path[1] ?? '';
   const kinds = chosenKinds(params);
-  const { user } = await request('TIMELINE', { id, kinds });
+  const { user, answer } = await askLearner(context, () => request('TIMELINE', { id, kinds }));
   if (user === null) return notThere('learner');
   const base = `#/users/${id}/timeline`;
   keepFilters(base, params);
-  const { timeline } = user;
+  const shown =
+    answer instanceof FailedCallError
+      ? missingPart('The timeline is not available.', answer, context.refresh, 'The other pages work.')
+      : answer.user && found(context, user, answer.user.timeline, base);
   return {
     title: `Timeline of ${user.email}`,
-    content: [
-      userHeader(user, 'Timeline'),
-      filters(base, kinds),
-      missing(context, timeline),
-      timeline.nodes.length > 0 ? events(context, user, timeline) : nothing(base, kinds, timeline),
-    ],
+    content: [userHeader(context, user, 'Timeline'), filters(base, kinds), shown],
   };
 }
+
+/** @param {Context} context @param {User} user @param {Timeline} timeline @param {string} base */
+const found = (context, user, timeline, base) => [
+  missing(context, timeline),
+  timeline.nodes.length > 0
+    ? events(context, user, timeline)
+    : nothing(base, chosenKinds(context.route.params), timeline),
+];
 
 /** @param {URLSearchParams} params @returns {TimelineKind[]} Empty for all. */
 const chosenKinds = (params) =>

@@ -8,20 +8,17 @@ import { figure } from '../charts/figure.js';
 import { history, historyLegend } from '../charts/history.js';
 import { h } from '../dom.js';
 import { counted, distance, instant, shortDay, spoken } from '../format.js';
-import { ifAnswered, missingPart } from '../parts.js';
+import { missingPart } from '../parts.js';
 import { announce, button, card, empty, explain, grade, shortId, table } from '../ui.js';
 import { notThere } from './not-there.js';
-import { userHeader } from './user-header.js';
+import { askLearner, userHeader } from './user-header.js';
 
 /** @param {Context} context @returns {Promise<View>} */
 export async function materialView(context) {
   const [, userId = '', , id = ''] = context.route.path;
-  const [{ user }, answer] = await Promise.all([
-    request('USER', { id: userId }),
-    ifAnswered(request('MATERIAL', { userId, id })),
-  ]);
+  const { user, answer } = await askLearner(context, () => request('MATERIAL', { userId, id }));
   if (user === null) return notThere('learner');
-  const header = userHeader(user, 'Materials');
+  const header = userHeader(context, user, 'Materials');
   if (answer instanceof FailedCallError) {
     const shown = missingPart('The material is not available.', answer, context.refresh);
     return { title: `Material of ${user.email}`, content: [header, shown] };
