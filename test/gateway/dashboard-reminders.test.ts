@@ -213,6 +213,25 @@ describe.runIf(hasBrowser('what the dashboard says of reminders'))(
       await page.close();
     });
 
+    test('without VAPID keys push reaches nobody, and no test of it is offered', async () => {
+      const { held, hash } = await newUser();
+      held.reminders.push(stubReminder({ channels: ['CHANNEL_PUSH'] }));
+      held.subscriptions.push({
+        subscriptionId: 's',
+        endpointHost: 'push.example.net',
+        createTime: timestamp(MADE),
+      });
+      stub.setPushSetUp(false);
+      const { page } = await open(hash);
+      await card(page, 'Push').getByText('Push is not set up on this server.').waitFor();
+      expect(await next(page)).toBe('No reminder comes: push is not set up on this server.');
+      expect(await page.getByRole('button', { name: 'Send a test by push' }).count()).toBe(0);
+      stub.setPushSetUp(true);
+      await page.reload();
+      await page.getByRole('button', { name: 'Send a test by push' }).waitFor();
+      await page.close();
+    });
+
     test('says that reminders are off or away, and the other tabs work', async () => {
       const { hash } = await newUser();
       const without = await startTestGateway(dashboard.system);

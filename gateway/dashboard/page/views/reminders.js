@@ -35,7 +35,7 @@ export async function remindersView(context) {
 
 /** @param {Context} context @param {User} user @param {Reminders} data @param {boolean} isPushSetUp */
 function reminders(context, user, data, isPushSetUp) {
-  const { what, advice } = nextReminder(data, user.timeZone);
+  const { what, advice } = nextReminder({ ...data, isPushSetUp }, user.timeZone);
   return [
     h(
       'p',
