@@ -18,7 +18,10 @@ export type Context = {
   mayChange: boolean;
   /** Reloads the current page's data. */
   refresh: () => Promise<void>;
+  place: Place;
 };
+/** An entry of the history. `scrollY`: where it was left, in px; null if it was not. `pages`: those loaded of a list. */
+export type Place = { key: string; scrollY: number | null; pages: number };
 export type View = { title: string; content: Child };
 
 /** The name of a document in queries.js. */
