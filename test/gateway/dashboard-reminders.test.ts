@@ -76,7 +76,7 @@ describe.runIf(hasBrowser('what the dashboard says of reminders'))(
       );
       const { page, complaints } = await open(hash);
       expect((await next(page)).replace(/in [\d,]+ days/, 'in N days')).toBe(
-        'The next reminder comes 15 Jan 2099, 07:00 (in N days), by e-mail and push.',
+        'The next reminder comes 15 Jan 2099, 07:00 (in N days), by e-mail and push, if a review is due then and none was done that day.',
       );
       const rows = await rowsOf(page, 'Reminders');
       const settings = rows.map((row) =>
@@ -115,7 +115,7 @@ describe.runIf(hasBrowser('what the dashboard says of reminders'))(
       );
       held.reminders.push(stubReminder({ nextTime: timestamp('2099-02-02T08:00:30Z') }));
       expect((await told()).replace(/in [\d,]+ days/, 'in N days')).toBe(
-        'The next reminder comes 2 Feb 2099, 08:00 (in N days), by e-mail. One that is paused until 1 Feb 2099, 12:00 may come before it.',
+        'The next reminder comes 2 Feb 2099, 08:00 (in N days), by e-mail, if a review is due then. One that is paused until 1 Feb 2099, 12:00 may come before it.',
       );
       held.reminders = [stubReminder({ nextTime: timestamp('2020-01-01T08:00:30Z') })];
       expect(await told()).toMatch(

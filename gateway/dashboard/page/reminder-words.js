@@ -67,14 +67,14 @@ export function nextReminder(reminders, timeZone) {
     'nextAt',
   );
   if (next?.nextAt) {
-    const comes = Date.parse(next.nextAt) < Date.now() ? 'was to come' : 'comes';
+    const isLate = Date.parse(next.nextAt) < Date.now();
     const by = reaching(next, reminders).map((channel) => CHANNELS[channel]);
     const mayBeEarlier =
       paused?.pausedUntil && paused.pausedUntil < next.nextAt
         ? ` One that is paused until ${instant(paused.pausedUntil, timeZone)} may come before it.`
         : '';
     return {
-      what: `The next reminder ${comes} ${instant(next.nextAt, timeZone)} (${distance(next.nextAt)}), by ${by.join(' and ')}.${mayBeEarlier}`,
+      what: `The next reminder ${isLate ? 'was to come' : 'comes'} ${instant(next.nextAt, timeZone)} (${distance(next.nextAt)}), by ${by.join(' and ')}${isLate ? '' : conditionOf(next)}.${mayBeEarlier}`,
     };
   }
   return {
@@ -82,6 +82,10 @@ export function nextReminder(reminders, timeZone) {
     advice: 'Resume one below if it should come earlier.',
   };
 }
+
+/** What is asked when the turn of a reminder comes. @param {Reminder} reminder */
+const conditionOf = ({ minDue, onlyIfNotReviewedToday }) =>
+  `, if ${minDue === 1 ? 'a review is' : `at least ${minDue} reviews are`} due then${onlyIfNotReviewedToday ? ' and none was done that day' : ''}`;
 
 /** @param {readonly Reminder[]} reminders @param {'nextAt' | 'pausedUntil'} field */
 const earliest = (reminders, field) =>

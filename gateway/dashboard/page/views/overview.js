@@ -65,7 +65,7 @@ function figures(user, days) {
       'div',
       { class: 'grid' },
       ...[forecast(user), calendar(user), retentionByBand(user, days), retentionOverTime(user, days)],
-      ...[easeFactors(user), intervals(user), hardest(user)],
+      ...[easeFactors(user), intervals(user), hardest(user, days)],
     ),
   ];
 }
@@ -97,8 +97,8 @@ function totals({ window, both, year }, length) {
 
 const countsOf = (/** @type {readonly { count: Count }[]} */ days) => days.map(({ count }) => count);
 
-/** @param {Overview} user */
-function hardest({ id, window }) {
+/** @param {Overview} user @param {number} length Days of the window. */
+function hardest({ id, window }, length) {
   const { nodes } = window.hardestMaterials;
   if (nodes.length === 0)
     return card('Hardest materials', empty('No material was reviewed three times in the window.'));
@@ -108,6 +108,11 @@ function hardest({ id, window }) {
   ]);
   const section = card(
     'Hardest materials',
+    h(
+      'p',
+      { class: 'muted' },
+      `Lowest retention first, of those reviewed three times or more in the last ${counted(length, 'day')}`,
+    ),
     table('Hardest materials', ['Material', ...RETENTION_COLUMNS], rows, 'stacks'),
   );
   section.classList.add('wide');

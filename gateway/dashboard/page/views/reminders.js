@@ -58,7 +58,7 @@ function reminders(context, user, data, isPushSetUp) {
 /** @param {Context} context @param {User} user @param {readonly Reminder[]} all */
 function list(context, user, all) {
   const columns = [
-    ...['Time', 'Days', 'Channels', 'Least due', 'Only if not reviewed today', 'Paused until'],
+    ...['Time', 'Days', 'Channels', 'Minimum due', 'Only if not reviewed today', 'Paused until'],
     ...['Enabled', 'Next'],
   ];
   return table(
