@@ -1,6 +1,5 @@
 // Types of the page: requests and responses of the documents in queries.js, the content of elements, and the global library.
 import type { Operations } from '../../../generated/gateway/dashboard-operations.ts';
-import type { FailedCallError } from './api.js';
 
 declare global {
   const Chart: typeof import('chart.js').Chart;
@@ -34,8 +33,6 @@ export type Count = Overview['both']['retention']['days'][number]['count'];
 export type DayCount = Overview['year']['activity']['days'][number];
 export type Day = NonNullable<Data<'DAY'>['user']>;
 export type User = Data<'USERS'>['users']['nodes'][number];
-/** `away`: why the account is not known, of which the rest stands in. */
-export type Learner = User & { away?: FailedCallError };
 export type AllLearners = Data<'HOME'>['overview'];
 export type Learners = Data<'LEARNERS'>['learners'];
 export type LearnerRow = Learners['nodes'][number];

@@ -1,10 +1,12 @@
 // What the pages of a learner begin with: whose they are, and the navigation between them.
-/** @import { Context, Learner, User } from '../types.d.ts' */
+/** @import { Context, User } from '../types.d.ts' */
 import { FailedCallError, request } from '../api.js';
 import { h } from '../dom.js';
 import { withKeptFilters } from '../filters.js';
 import { ifAnswered, missingPart } from '../parts.js';
 import { shortId } from '../ui.js';
+
+/** @typedef {User & { away?: FailedCallError }} Learner `away`: why the account is not known; the rest stands in for it. */
 
 /**
  * Asks for a learner and, beside it, for what a page shows. While accounts is away, the learner is a stand-in, and nothing can be
