@@ -20,6 +20,22 @@ export async function findUser({ budget, shared }: GatewayContext, key: UserKeyI
   return isPossible ? budget.read(shared.user, key, 'shared') : null;
 }
 
+/** As `findUser`; while accounts does not answer, a user whose other services can be read, and whose account throws why it is missing. */
+export function findUserOrRest(context: GatewayContext, userId: string): Promise<User | null> {
+  return findUser(context, { userId }).catch((error: unknown) => {
+    if (!hasReason(error, 'UNAVAILABLE')) throw error;
+    const get = () => {
+      throw error;
+    };
+    const account = ACCOUNT_FIELDS.map((field) => [field, { get }] as const);
+    return Object.defineProperties({ userId } as User, Object.fromEntries(account));
+  });
+}
+
+const ACCOUNT_FIELDS = [
+  ...(['email', 'firstName', 'lastName', 'plan', 'timeZone', 'createTime', 'updateTime'] as const),
+] satisfies readonly (keyof User)[];
+
 /** The users of rows, in one call; omits those who do not exist. */
 export async function usersById(
   { budget, clients }: GatewayContext,

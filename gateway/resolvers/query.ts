@@ -4,7 +4,7 @@ import { invalidRequest } from '../../services/platform/errors.ts';
 import { requireReminders } from '../clients.ts';
 import { ID_OF } from '../graphql/model.ts';
 import { readConnection } from '../graphql/relay.ts';
-import { findMaterials, findUser } from '../reads/reads.ts';
+import { findMaterials, findUser, findUserOrRest } from '../reads/reads.ts';
 import { emailOffUsers, refusedApiKeys } from './attention.ts';
 import { learners } from './learners.ts';
 import { search } from './search.ts';
@@ -22,7 +22,7 @@ export const Query: QueryResolvers = {
     if ((id ?? null) === null && (email ?? null) === null) {
       throw invalidRequest('id', 'One of id and email must be given.');
     }
-    return findUser(context, typeof id === 'string' ? { userId: id } : { email: email ?? '' });
+    return typeof id === 'string' ? findUserOrRest(context, id) : findUser(context, { email: email ?? '' });
   },
 
   users: (_parent, page, { clients, budget }) =>

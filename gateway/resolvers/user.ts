@@ -51,12 +51,12 @@ export const User: UserResolvers = {
       return read;
     }),
 
-  reviews: ({ userId, timeZone }, { materialId, date, ...page }, context, info) =>
+  reviews: (user, { materialId, date, timeZone, ...page }, context, info) =>
     readConnection(page, ID_OF.review, async (request) => {
-      const read = await listReviews(context, userId, {
+      const read = await listReviews(context, user.userId, {
         ...request,
         materialId,
-        ...(typeof date === 'string' && { date, timeZone }),
+        ...(typeof date === 'string' && { date, timeZone: timeZone ?? user.timeZone }),
       });
       await joinMaterials({ context, info }, rowsBelow(info, info.fieldNodes), read.rows);
       return read;

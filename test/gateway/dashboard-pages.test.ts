@@ -196,6 +196,7 @@ describe.runIf(hasBrowser('the looks of the dashboard'))(
       await page.getByLabel('Gateway token').fill(OPERATOR);
       await page.keyboard.press('Enter');
       await page.getByText('Hardest materials').first().waitFor();
+      await page.getByText('Lowest retention first').waitFor();
       expect(bytes).toBeGreaterThan(50_000);
       expect(bytes).toBeLessThan(300_000);
       await page.close();

@@ -73,7 +73,7 @@ describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', {
       .evaluate((box) => (box as { validationMessage: string }).validationMessage);
     expect(await complaint).toBe('Choose at least one channel.');
     await dialog.getByLabel('push').check();
-    await dialog.getByLabel('Least due').fill('5');
+    await dialog.getByLabel('Minimum due').fill('5');
     await dialog.getByLabel('Only if not reviewed today').check();
     await answer(page, 'Add');
     await page.getByText('Added: 07:15, Mon–Fri').waitFor();
@@ -85,7 +85,7 @@ describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', {
 
     await press(page, 'Edit 07:15, Mon–Fri');
     await dialog.getByLabel('Time').fill('21:00');
-    await dialog.getByLabel('Least due').fill('1');
+    await dialog.getByLabel('Minimum due').fill('1');
     await answer(page, 'Save');
     await page.getByText('Saved: 21:00, Mon–Fri').waitFor();
     expect((await held()).reminders).toEqual([{ ...reminder, time: '21:00', minDue: 1 }]);

@@ -76,7 +76,7 @@ describe.runIf(hasBrowser('what the dashboard says of reminders'))(
       );
       const { page, complaints } = await open(hash);
       expect((await next(page)).replace(/in [\d,]+ days/, 'in N days')).toBe(
-        'The next reminder comes 15 Jan 2099, 07:00 (in N days), by e-mail and push.',
+        'The next reminder comes 15 Jan 2099, 07:00 (in N days), by e-mail and push, if a review is due then and none was done that day.',
       );
       const rows = await rowsOf(page, 'Reminders');
       const settings = rows.map((row) =>
@@ -115,7 +115,7 @@ describe.runIf(hasBrowser('what the dashboard says of reminders'))(
       );
       held.reminders.push(stubReminder({ nextTime: timestamp('2099-02-02T08:00:30Z') }));
       expect((await told()).replace(/in [\d,]+ days/, 'in N days')).toBe(
-        'The next reminder comes 2 Feb 2099, 08:00 (in N days), by e-mail. One that is paused until 1 Feb 2099, 12:00 may come before it.',
+        'The next reminder comes 2 Feb 2099, 08:00 (in N days), by e-mail, if a review is due then. One that is paused until 1 Feb 2099, 12:00 may come before it.',
       );
       held.reminders = [stubReminder({ nextTime: timestamp('2020-01-01T08:00:30Z') })];
       expect(await told()).toMatch(
@@ -210,6 +210,25 @@ describe.runIf(hasBrowser('what the dashboard says of reminders'))(
       await page.reload();
       await page.getByText('This learner has no reminder.').waitFor();
       expect(await page.locator('#next-reminder').innerText()).toBe('This learner has no reminder.');
+      await page.close();
+    });
+
+    test('without VAPID keys push reaches nobody, and no test of it is offered', async () => {
+      const { held, hash } = await newUser();
+      held.reminders.push(stubReminder({ channels: ['CHANNEL_PUSH'] }));
+      held.subscriptions.push({
+        subscriptionId: 's',
+        endpointHost: 'push.example.net',
+        createTime: timestamp(MADE),
+      });
+      stub.setPushSetUp(false);
+      const { page } = await open(hash);
+      await card(page, 'Push').getByText('Push is not set up on this server.').waitFor();
+      expect(await next(page)).toBe('No reminder comes: push is not set up on this server.');
+      expect(await page.getByRole('button', { name: 'Send a test by push' }).count()).toBe(0);
+      stub.setPushSetUp(true);
+      await page.reload();
+      await page.getByRole('button', { name: 'Send a test by push' }).waitFor();
       await page.close();
     });
 

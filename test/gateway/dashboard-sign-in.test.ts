@@ -83,6 +83,27 @@ inBrowser('the login says so where the provider does not answer', async () => {
   await context.close();
 });
 
+inBrowser('the login says how long it holds, and why nobody is in, above all fields', async () => {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await page.goto(`http://127.0.0.1:${gateway.port}/dashboard`);
+  const { host } = new URL(provider.issuer);
+  await page
+    .getByText(`until the last tab is closed or reloaded. Logging out leaves you signed in at ${host}.`)
+    .waitFor();
+  await page.evaluate(`sessionStorage.setItem('sign-in', '{"codeVerifier":"v","state":"s","hash":""}')`);
+  provider.setDown(true);
+  await page.goto(`http://127.0.0.1:${gateway.port}/dashboard/?code=c&state=s`);
+  const problem = page.getByText('The OpenID provider does not answer. Begin again in a moment.');
+  await problem.waitFor();
+  provider.setDown(false);
+  const top = async (of: typeof problem) => (await of.boundingBox())?.y ?? 0;
+  expect(await top(problem)).toBeLessThan(
+    await top(page.getByRole('button', { name: `Sign in at ${host}` })),
+  );
+  await context.close();
+});
+
 inBrowser('a sign-in that the gateway does not answer can be begun again', async () => {
   const context = await browser.newContext();
   const page = await context.newPage();

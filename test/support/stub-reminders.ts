@@ -62,6 +62,7 @@ export const stubDelivery = (changes: DeliveryInput = {}): DeliveryInput => ({
 export async function startStubReminders() {
   const users = new Map<string, UserReminders>();
   let isAway = false;
+  let isPushSetUp = true;
   const of = (userId: string): UserReminders => {
     if (isAway) throw new ServiceError('UNAVAILABLE');
     const found = users.get(userId) ?? {
@@ -98,7 +99,7 @@ export async function startStubReminders() {
         },
         ListEmailOffUsers: async () => ({ users: [], totalSize: 0 }),
         ListPushSubscriptions: async ({ userId }) => ({ subscriptions: of(userId).subscriptions }),
-        GetPushPublicKey: async () => ({ publicKey: 'public-key' }),
+        GetPushPublicKey: async () => ({ publicKey: isPushSetUp ? 'public-key' : '' }),
         async ListDeliveries({ userId, pageSize, pageToken, beforeTime, beforeId }) {
           const all = of(userId).deliveries;
           const start = beforeTime === null ? 0 : indexAfter(all, { time: beforeTime, id: beforeId });
@@ -118,6 +119,10 @@ export async function startStubReminders() {
     /** Whether it answers each call about a user with UNAVAILABLE. */
     setAway(away: boolean) {
       isAway = away;
+    },
+    /** Whether it has VAPID keys. */
+    setPushSetUp(isSetUp: boolean) {
+      isPushSetUp = isSetUp;
     },
     stop: () => server.close(200),
   };

@@ -1,6 +1,6 @@
 // Forms whose fields are the parameters of the page's address, so that a filter stays when the page is left and found again.
 import { field } from './actions/dialog.js';
-import { h } from './dom.js';
+import { byId, h } from './dom.js';
 
 /** @param {string} label @param {string} name @param {readonly (readonly string[])[]} options value and text @param {string} chosen */
 export const choice = (label, name, options, chosen) =>
@@ -22,6 +22,7 @@ export const choice = (label, name, options, chosen) =>
 export function filterForm(base, kind, ...fields) {
   const form = h('form', { class: kind, role: 'search', 'aria-label': 'Filters' }, fields);
   const apply = () => {
+    for (const input of textsOf(form)) input.defaultValue = input.value;
     const chosen = [...new FormData(form)].map(([name, value]) => [name, String(value).trim()]);
     location.hash = `${base}?${new URLSearchParams(chosen.filter(([, value]) => value !== ''))}`;
   };
@@ -32,6 +33,22 @@ export function filterForm(base, kind, ...fields) {
     apply();
   });
   return form;
+}
+
+/** @param {ParentNode} of @returns {NodeListOf<HTMLInputElement>} */
+const textsOf = (of) => of.querySelectorAll('[type=search]');
+
+/** Keeps the fields with text that has not been sent, while the page is shown anew; the returned function puts them back. */
+export function keepTyped() {
+  const typed = [...textsOf(byId('main'))].filter(({ value, defaultValue }) => value !== defaultValue);
+  return () => {
+    for (const input of typed) {
+      const fresh = document.getElementById(input.id);
+      if (!(fresh instanceof HTMLInputElement)) continue;
+      input.defaultValue = fresh.defaultValue;
+      fresh.replaceWith(input);
+    }
+  };
 }
 
 /** The latest parameters of each list. @type {Map<string, string>} */

@@ -1,10 +1,12 @@
 // Starts the page: routes the URL fragment to a view; without a valid token, every route shows the login.
-/** @import { Caller, Context, Route, View } from './types.d.ts' */
+/** @import { Caller, Context, Place, Route, View } from './types.d.ts' */
 import { request, UnauthorizedError } from './api.js';
 import { drawCharts } from './charts/charts.js';
 import { byId, h, nodesOf } from './dom.js';
+import { keepTyped } from './filters.js';
 import { session } from './login/session.js';
 import { returnFromProvider } from './login/sign-in.js';
+import { comeBack, placeHere } from './place.js';
 import { timelineView } from './timeline/timeline.js';
 import { button, failure, skeleton } from './ui.js';
 import { dayView } from './views/day.js';
@@ -60,6 +62,7 @@ function viewAt({ path }) {
 async function show() {
   latestTurn += 1;
   const turn = latestTurn;
+  const place = placeHere();
   await session.found;
   if (turn !== latestTurn) return;
   // The login that is shown may say why.
@@ -75,10 +78,10 @@ async function show() {
       showHeader(caller);
     }
     const mayChange = caller.role === 'OPERATOR';
-    const { title, content } = await viewAt(route)({ route, caller, mayChange, refresh: show });
+    const { title, content } = await viewAt(route)({ route, caller, mayChange, refresh: show, place });
     if (turn !== latestTurn) return;
     document.title = `${title} – Learning dashboard`;
-    replaceMain(nodesOf(content), path);
+    replaceMain(nodesOf(content), path, place);
   } catch (error) {
     if (turn !== latestTurn) return;
     if (error instanceof UnauthorizedError) showLogin(EXPIRED);
@@ -86,23 +89,32 @@ async function show() {
   }
 }
 
-/** The focus stays in the search and on the same control of the same page, else it goes to the heading. @param {(Node | string)[]} nodes @param {string} path */
-function replaceMain(nodes, path) {
+/**
+ * The focus stays in the search and on the same control of the same page, else it goes to the heading.
+ * @param {(Node | string)[]} nodes
+ * @param {string} path
+ * @param {Place} [place] Where to come back to; none for a failure.
+ */
+function replaceMain(nodes, path, place) {
   const focused = document.activeElement?.id;
   const isSame = path === shownPath;
   shownPath = path;
   const isSameList = shownAddress === location.hash;
   shownAddress = location.hash;
   main.removeAttribute('aria-busy');
+  const putBack = isSame ? keepTyped() : undefined;
   main.replaceChildren(...nodes);
+  putBack?.();
   drawCharts();
-  if (!isSame) scrollTo(0, 0);
+  const isBack = place !== undefined && comeBack(place);
+  if (!isSame && !isBack) scrollTo(0, 0);
   const heading = main.querySelector('h1') ?? main;
   const again = isSame && focused ? document.getElementById(focused) : null;
   const isElsewhere = document.querySelector('dialog[open]') !== null || focused === 'search';
-  if (!isElsewhere) (again ?? heading).focus({ preventScroll: isSame });
+  if (!isElsewhere) (again ?? heading).focus({ preventScroll: isSame || isBack });
   // Another page of a list begins with its first row.
-  if (isSame && !isSameList && again === null) main.querySelector('.card:has(> .pager)')?.scrollIntoView();
+  if (isSame && !isSameList && !isBack && again === null)
+    main.querySelector('.card:has(> .pager)')?.scrollIntoView();
 }
 
 /** @param {Caller} who */

@@ -27,6 +27,7 @@ export function missingPart(what, error, again, works = 'The rest works.') {
     h('h2', {}, isRefused ? error.message : what),
     h('p', {}, isRefused ? works : `${adviceOf(error)} ${works}`),
     requestIdOf(error),
-    !isRefused && button('Try again', () => void again(), { class: 'primary', id: 'try-again' }),
+    !isRefused &&
+      button('Try again', () => void again(), { class: 'primary', id: `again-${what.replace(/\W+/g, '-')}` }),
   );
 }

@@ -46,27 +46,27 @@ export const DOCUMENTS = {
   USERS: `query Users($after: String) { users(first: 25, after: $after) { nodes { ${USER} } ${PAGE} } }`,
 
   // $both: twice $days, so that its first half is the period before.
-  OVERVIEW: `query Overview($id: ID!, $days: Int!, $both: Int!) {
+  OVERVIEW: `query Overview($id: ID!, $timeZone: String, $days: Int!, $both: Int!) {
   user(id: $id) {
     id
-    window: stats(days: $days) {
+    window: stats(timeZone: $timeZone, days: $days) {
       forecast { overdue dueNow days { date count } }
       retention { bands { band ${COUNT} } }
       distributions { easeFactors { ef count } intervals { band count } }
       hardestMaterials(first: 5) { nodes { material { id title } ${COUNT} } }
     }
-    both: stats(days: $both) {
+    both: stats(timeZone: $timeZone, days: $both) {
       retention { bands { band ${COUNT} } days { date ${COUNT} } }
     }
-    year: stats(days: 365) {
+    year: stats(timeZone: $timeZone, days: 365) {
       activity { days { date count } currentStreakDays longestStreakDays }
     }
   }
 }`,
 
-  DAY: `query Day($id: ID!, $date: Date!, $after: String) {
+  DAY: `query Day($id: ID!, $timeZone: String, $date: Date!, $after: String) {
   user(id: $id) {
-    reviews(first: 50, date: $date, after: $after) {
+    reviews(first: 50, date: $date, timeZone: $timeZone, after: $after) {
       nodes { quality reviewedAt materialId material { title } before { interval } after { interval } } ${PAGE}
     }
   }
@@ -98,7 +98,7 @@ export const DOCUMENTS = {
 }`,
 
   KEYS: `query Keys($id: ID!, $after: String) {
-  user(id: $id) { ${USER} apiKeys(first: 25, after: $after) { nodes { ${KEY} } ${PAGE} } }
+  user(id: $id) { apiKeys(first: 25, after: $after) { nodes { ${KEY} } ${PAGE} } }
 }`,
 
   USER: `query User($id: ID!) { user(id: $id) { ${USER} } }`,
@@ -119,7 +119,6 @@ export const DOCUMENTS = {
 
   TIMELINE: `query Timeline($id: ID!, $kinds: [TimelineKind!], $after: String) {
   user(id: $id) {
-    ${USER}
     timeline(first: 50, kinds: $kinds, after: $after) {
       nodes {
         id kind at action actor requestId subjectIds

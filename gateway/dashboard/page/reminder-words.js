@@ -38,15 +38,17 @@ export const isPaused = ({ pausedUntil }) => pausedUntil !== null && Date.parse(
 export const isNextPaused = ({ nextAt, pausedUntil }) =>
   nextAt !== null && pausedUntil !== null && pausedUntil > nextAt;
 
-/** The channels of a reminder that lead anywhere. @param {Reminder} reminder @param {Reminders} channels */
-const reaching = (reminder, { emailReminders, pushSubscriptions }) =>
+/** @typedef {Reminders & { isPushSetUp: boolean }} Channels */
+
+/** The channels of a reminder that lead anywhere. @param {Reminder} reminder @param {Channels} channels */
+const reaching = (reminder, { emailReminders, pushSubscriptions, isPushSetUp }) =>
   reminder.channels.filter((channel) =>
-    channel === 'EMAIL' ? emailReminders.enabled : pushSubscriptions.length > 0,
+    channel === 'EMAIL' ? emailReminders.enabled : isPushSetUp && pushSubscriptions.length > 0,
   );
 
 /**
  * When the next reminder comes, or why none comes.
- * @param {Reminders} reminders
+ * @param {Channels} reminders
  * @param {string} timeZone
  * @returns {{ what: string, advice?: string }} `advice`: what an operator can do.
  */
@@ -58,21 +60,21 @@ export function nextReminder(reminders, timeZone) {
   if (enabled.length === 0)
     return { what: 'No reminder comes: all are switched off.', advice: 'Switch one on below.' };
   const reached = enabled.filter((reminder) => reaching(reminder, reminders).length > 0);
-  if (reached.length === 0) return unreached(enabled);
+  if (reached.length === 0) return unreached(enabled, reminders);
   const paused = earliest(reached.filter(isNextPaused), 'pausedUntil');
   const next = earliest(
     reached.filter((reminder) => !isNextPaused(reminder)),
     'nextAt',
   );
   if (next?.nextAt) {
-    const comes = Date.parse(next.nextAt) < Date.now() ? 'was to come' : 'comes';
+    const isLate = Date.parse(next.nextAt) < Date.now();
     const by = reaching(next, reminders).map((channel) => CHANNELS[channel]);
     const mayBeEarlier =
       paused?.pausedUntil && paused.pausedUntil < next.nextAt
         ? ` One that is paused until ${instant(paused.pausedUntil, timeZone)} may come before it.`
         : '';
     return {
-      what: `The next reminder ${comes} ${instant(next.nextAt, timeZone)} (${distance(next.nextAt)}), by ${by.join(' and ')}.${mayBeEarlier}`,
+      what: `The next reminder ${isLate ? 'was to come' : 'comes'} ${instant(next.nextAt, timeZone)} (${distance(next.nextAt)}), by ${by.join(' and ')}${isLate ? '' : conditionOf(next)}.${mayBeEarlier}`,
     };
   }
   return {
@@ -81,22 +83,29 @@ export function nextReminder(reminders, timeZone) {
   };
 }
 
+/** What is asked when the turn of a reminder comes. @param {Reminder} reminder */
+const conditionOf = ({ minDue, onlyIfNotReviewedToday }) =>
+  `, if ${minDue === 1 ? 'a review is' : `at least ${minDue} reviews are`} due then${onlyIfNotReviewedToday ? ' and none was done that day' : ''}`;
+
 /** @param {readonly Reminder[]} reminders @param {'nextAt' | 'pausedUntil'} field */
 const earliest = (reminders, field) =>
   reminders.toSorted((a, b) => (a[field] ?? '').localeCompare(b[field] ?? ''))[0];
 
-/** @param {readonly Reminder[]} enabled */
-function unreached(enabled) {
+/** @param {readonly Reminder[]} enabled @param {Channels} channels */
+function unreached(enabled, { isPushSetUp }) {
   const used = new Set(enabled.flatMap(({ channels }) => channels));
   const reasons = [
     used.has('EMAIL') && 'e-mail is off',
-    used.has('PUSH') && 'no browser takes push messages',
+    used.has('PUSH') &&
+      (isPushSetUp ? 'no browser takes push messages' : 'push is not set up on this server'),
   ].filter(Boolean);
   return {
     what: `No reminder comes: ${reasons.join(', and ')}.`,
     advice: used.has('EMAIL')
       ? 'Switch e-mail on below, or give a reminder another channel.'
-      : 'Give a reminder another channel, or let the learner allow messages in the learning app.',
+      : isPushSetUp
+        ? 'Give a reminder another channel, or let the learner allow messages in the learning app.'
+        : 'Give a reminder another channel.',
   };
 }
 

@@ -17,7 +17,10 @@ export type Context = {
   mayChange: boolean;
   /** Reloads the current page's data. */
   refresh: () => Promise<void>;
+  place: Place;
 };
+/** An entry of the history. `scrollY`: where it was left, in px; null if it was not. `pages`: those loaded of a list. */
+export type Place = { key: string; scrollY: number | null; pages: number };
 export type View = { title: string; content: Child };
 
 /** The name of a document in queries.js. */
@@ -39,7 +42,8 @@ export type Materials = NonNullable<Data<'MATERIALS'>['user']>;
 export type MaterialRow = Materials['materials']['nodes'][number];
 export type Material = NonNullable<Data<'MATERIAL'>['material']>;
 export type Review = Material['reviews']['nodes'][number];
-export type ApiKey = NonNullable<Data<'KEYS'>['user']>['apiKeys']['nodes'][number];
+export type ApiKeys = NonNullable<Data<'KEYS'>['user']>['apiKeys'];
+export type ApiKey = ApiKeys['nodes'][number];
 export type NewApiKey = Data<'CREATE_KEY'>['createApiKey'];
 export type Reminders = NonNullable<Data<'REMINDERS'>['user']>;
 export type Reminder = Reminders['reminders'][number];

@@ -27,7 +27,7 @@ export function settingsFields({ timeZone }, reminder) {
       options: Object.entries(CHANNELS).map(([value, label]) => ({ value, label })),
     }),
     field(
-      'Least due',
+      'Minimum due',
       h('input', { type: 'number', name: 'minDue', value: minDue, min: '1', max: '1000', required: true }),
       'Nothing is sent if fewer reviews are due.',
     ),

@@ -57,6 +57,8 @@ export async function returnFromProvider() {
     body: JSON.stringify({ code, codeVerifier, redirectUri: REDIRECT_URI }),
   }).catch(() => undefined);
   const { token, errors } = (await response?.json().catch(() => undefined)) ?? {};
+  if (errors?.[0]?.extensions?.code === 'UNAVAILABLE')
+    throw new Error('The OpenID provider does not answer. Begin again in a moment.');
   if (!response?.ok) throw new Error(errors?.[0]?.message ?? 'The gateway has not answered. Begin again.');
   return token;
 }

@@ -5,9 +5,10 @@ import { h } from '../dom.js';
 import { filterForm, keepFilters } from '../filters.js';
 import { instant } from '../format.js';
 import { missingPart } from '../parts.js';
+import { withLoadedPages } from '../place.js';
 import { announce, button, empty, explain, shortId, table } from '../ui.js';
 import { notThere } from '../views/not-there.js';
-import { userHeader } from '../views/user-header.js';
+import { askLearner, userHeader } from '../views/user-header.js';
 import { undoButton } from './undo.js';
 import { actorName, KINDS, wordsOf } from './words.js';
 
@@ -16,21 +17,33 @@ export async function timelineView(context) {
   const { path, params } = context.route;
   const id = path[1] ?? '';
   const kinds = chosenKinds(params);
-  const { user } = await request('TIMELINE', { id, kinds });
+  const { user, answer } = await askLearner(context, async () => {
+    const { user: asked } = await request('TIMELINE', { id, kinds });
+    if (asked === null) return null;
+    return withLoadedPages(context.place, asked.timeline, (after) =>
+      older(id, kinds, asked.timeline.missing, after),
+    );
+  });
   if (user === null) return notThere('learner');
   const base = `#/users/${id}/timeline`;
   keepFilters(base, params);
-  const { timeline } = user;
+  const shown =
+    answer instanceof FailedCallError
+      ? missingPart('The timeline is not available.', answer, context.refresh, 'The other pages work.')
+      : answer && found(context, user, answer, base);
   return {
     title: `Timeline of ${user.email}`,
-    content: [
-      userHeader(user, 'Timeline'),
-      filters(base, kinds),
-      missing(context, timeline),
-      timeline.nodes.length > 0 ? events(context, user, timeline) : nothing(base, kinds, timeline),
-    ],
+    content: [userHeader(context, user, 'Timeline'), filters(base, kinds), shown],
   };
 }
+
+/** @param {Context} context @param {User} user @param {Timeline} timeline @param {string} base */
+const found = (context, user, timeline, base) => [
+  missing(context, timeline),
+  timeline.nodes.length > 0
+    ? events(context, user, timeline)
+    : nothing(base, chosenKinds(context.route.params), timeline),
+];
 
 /** @param {URLSearchParams} params @returns {TimelineKind[]} Empty for all. */
 const chosenKinds = (params) =>
@@ -67,6 +80,27 @@ function nothing(base, kinds, { missing: gaps }) {
   return empty('Nothing has happened to this learner yet.');
 }
 
+/**
+ * The events after a cursor.
+ * @param {string} id
+ * @param {TimelineKind[]} kinds
+ * @param {Timeline['missing']} gaps Parts that are missing already.
+ * @param {string | null} after
+ * @throws {FailedCallError} where another part would be missing.
+ */
+async function older(id, kinds, gaps, after) {
+  const { user } = await request('TIMELINE', { id, kinds, after });
+  if (user === null) throw new FailedCallError('The learner has been removed.', 'Reload the page.');
+  const { nodes, pageInfo, missing: now } = user.timeline;
+  const unknown = now.filter(({ kind }) => !gaps.some((gap) => gap.kind === kind));
+  if (unknown.length > 0)
+    throw new FailedCallError(notAvailable(unknown), LATER, {
+      code: 'UNAVAILABLE',
+      requestId: unknown[0]?.requestId ?? null,
+    });
+  return { nodes, pageInfo };
+}
+
 /** The events, with a button that loads older ones. @param {Context} context @param {User} user @param {Timeline} timeline */
 function events(context, user, timeline) {
   const kinds = chosenKinds(context.route.params);
@@ -74,12 +108,8 @@ function events(context, user, timeline) {
   const show = (/** @type {readonly TimelineEvent[]} */ known, /** @type {Timeline['pageInfo']} */ page) => {
     const load = async () => {
       try {
-        const answer = await request('TIMELINE', { id: user.id, kinds, after: page.endCursor });
-        if (answer.user === null)
-          throw new FailedCallError('The learner has been removed.', 'Reload the page.');
-        const { nodes, pageInfo, missing: gaps } = answer.user.timeline;
-        const unknown = gaps.filter(({ kind }) => !timeline.missing.some((gap) => gap.kind === kind));
-        if (unknown.length > 0) throw new FailedCallError(notAvailable(unknown), LATER);
+        const { nodes, pageInfo } = await older(user.id, kinds, timeline.missing, page.endCursor);
+        context.place.pages += 1;
         show([...known, ...nodes], pageInfo);
         const next = section.querySelector('#older') ?? section.querySelector('.scroll');
         if (next instanceof HTMLElement) next.focus({ preventScroll: true });

@@ -3,31 +3,31 @@
 import { FailedCallError, request } from '../api.js';
 import { h } from '../dom.js';
 import { counted, longDay, nextDay, percent, timeOfDay, whole } from '../format.js';
-import { ifAnswered, missingPart } from '../parts.js';
+import { missingPart } from '../parts.js';
 import { empty, grade, pager, table } from '../ui.js';
 import { notThere } from './not-there.js';
-import { userHeader } from './user-header.js';
+import { askLearner, userHeader } from './user-header.js';
 
 /** @param {Context} context @returns {Promise<View>} */
-export async function dayView({ route: { path, params }, refresh }) {
+export async function dayView(context) {
+  const { path, params } = context.route;
   const [id = '', date = ''] = [path[1], path[3]];
   if (Number.isNaN(Date.parse(`${date}T00:00:00Z`))) return notThere('day');
-  const [{ user }, answer] = await Promise.all([
-    request('USER', { id }),
-    ifAnswered(request('DAY', { id, date, after: params.get('after') })),
-  ]);
+  const { user, answer } = await askLearner(context, (timeZone) =>
+    request('DAY', { id, timeZone, date, after: params.get('after') }),
+  );
   if (user === null) return notThere('learner');
   const base = `#/users/${id}/days`;
   const to = (/** @type {number} */ days, /** @type {string} */ name) =>
     h('a', { class: 'button', href: `${base}/${nextDay(date, days)}` }, name);
   const shown =
     answer instanceof FailedCallError
-      ? missingPart('The reviews are not available.', answer, refresh)
+      ? missingPart('The reviews are not available.', answer, context.refresh)
       : answer.user && reviews(user, answer.user.reviews, (next) => `${base}/${date}?${next}`, params);
   return {
     title: `${longDay(date)}, ${user.email}`,
     content: [
-      userHeader(user, 'Overview'),
+      userHeader(context, user, 'Overview'),
       h(
         'div',
         { class: 'heading' },

@@ -1,41 +1,48 @@
 // The list of a learner's API keys, without the keys themselves.
-/** @import { ApiKey, Context, User, View } from '../types.d.ts' */
+/** @import { ApiKey, ApiKeys, Context, User, View } from '../types.d.ts' */
 
 import { askCreate, keyActions, nameOf } from '../actions/key-actions.js';
-import { request } from '../api.js';
+import { FailedCallError, request } from '../api.js';
 import { h } from '../dom.js';
 import { instant } from '../format.js';
+import { missingPart } from '../parts.js';
 import { button, empty, pager, shortId, table } from '../ui.js';
 import { notThere } from './not-there.js';
-import { userHeader } from './user-header.js';
+import { askLearner, userHeader } from './user-header.js';
 
 /** @param {Context} context @returns {Promise<View>} */
 export async function keysView(context) {
   const { path, params } = context.route;
   const id = path[1] ?? '';
-  const { user } = await request('KEYS', { id, after: params.get('after') });
+  const { user, answer } = await askLearner(context, () =>
+    request('KEYS', { id, after: params.get('after') }),
+  );
   if (user === null) return notThere('learner');
-  const { nodes, pageInfo } = user.apiKeys;
-  return {
-    title: `Keys of ${user.email}`,
-    content: [
-      userHeader(user, 'Keys'),
-      context.mayChange &&
-        h(
-          'p',
-          {},
-          button('Create a key', () => askCreate(context, user), { class: 'primary', id: 'create-key' }),
-        ),
-      nodes.length > 0
-        ? h(
-            'section',
-            { class: 'card' },
-            list(context, user, nodes),
-            pager(pageInfo, params, (next) => `#/users/${id}/keys?${next}`),
-          )
-        : empty('This learner has no API key.', context.mayChange && 'Create one to give an app access.'),
-    ],
-  };
+  const shown =
+    answer instanceof FailedCallError
+      ? missingPart('The keys are not available.', answer, context.refresh, 'The other pages work.')
+      : answer.user && keys(context, user, answer.user.apiKeys);
+  return { title: `Keys of ${user.email}`, content: [userHeader(context, user, 'Keys'), shown] };
+}
+
+/** @param {Context} context @param {User} user @param {ApiKeys} apiKeys */
+function keys(context, user, { nodes, pageInfo }) {
+  return [
+    context.mayChange &&
+      h(
+        'p',
+        {},
+        button('Create a key', () => askCreate(context, user), { class: 'primary', id: 'create-key' }),
+      ),
+    nodes.length > 0
+      ? h(
+          'section',
+          { class: 'card' },
+          list(context, user, nodes),
+          pager(pageInfo, context.route.params, (next) => `#/users/${user.id}/keys?${next}`),
+        )
+      : empty('This learner has no API key.', context.mayChange && 'Create one to give an app access.'),
+  ];
 }
 
 /** @param {Context} context @param {User} user @param {readonly ApiKey[]} apiKeys */

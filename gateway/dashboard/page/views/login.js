@@ -18,12 +18,21 @@ export function loginView(reason, onToken) {
     spellcheck: 'false',
   });
   const problem = h('p', { class: 'problem', role: 'alert' }, reason);
+  const send = h('button', { type: 'submit', class: 'primary' }, 'Log in');
   const people = h('div', { class: 'sign-in' });
   void findProvider().then(
     (provider) => {
       if (provider === null) return;
       const name = new URL(provider.authorizationEndpoint).host;
-      people.append(button(`Sign in at ${name}`, () => void leaveToSignIn(provider)));
+      people.append(
+        button(`Sign in at ${name}`, () => void leaveToSignIn(provider), { class: 'primary' }),
+        h(
+          'small',
+          { class: 'muted' },
+          `It holds for all tabs of this browser until the last tab is closed or reloaded. Logging out leaves you signed in at ${name}.`,
+        ),
+      );
+      send.classList.remove('primary');
     },
     () => people.append('The OpenID provider does not answer. Reload the page to try again.'),
   );
@@ -31,14 +40,14 @@ export function loginView(reason, onToken) {
     'form',
     { class: 'card login' },
     h('h1', { tabindex: '-1' }, 'Learning dashboard'),
+    problem,
     people,
     field(
       'Gateway token',
       input,
       'It holds for all tabs of this browser until the last one is closed. “npm start” prints its token, or the file that has it.',
     ),
-    problem,
-    h('button', { type: 'submit', class: 'primary' }, 'Log in'),
+    send,
   );
   form.addEventListener('submit', async (event) => {
     event.preventDefault();

@@ -8,25 +8,30 @@ import { figure } from '../charts/figure.js';
 import { history, historyLegend } from '../charts/history.js';
 import { h } from '../dom.js';
 import { counted, distance, instant, shortDay, spoken } from '../format.js';
-import { ifAnswered, missingPart } from '../parts.js';
+import { missingPart } from '../parts.js';
+import { withLoadedPages } from '../place.js';
 import { announce, button, card, empty, explain, grade, shortId, table } from '../ui.js';
 import { notThere } from './not-there.js';
-import { userHeader } from './user-header.js';
+import { askLearner, userHeader } from './user-header.js';
 
 /** @param {Context} context @returns {Promise<View>} */
 export async function materialView(context) {
   const [, userId = '', , id = ''] = context.route.path;
-  const [{ user }, answer] = await Promise.all([
-    request('USER', { id: userId }),
-    ifAnswered(request('MATERIAL', { userId, id })),
-  ]);
+  const { user, answer } = await askLearner(context, async () => {
+    const { material } = await request('MATERIAL', { userId, id });
+    if (material === null) return null;
+    const reviews = await withLoadedPages(context.place, material.reviews, (after) =>
+      olderReviews(userId, id, after),
+    );
+    return { ...material, reviews };
+  });
   if (user === null) return notThere('learner');
-  const header = userHeader(user, 'Materials');
+  const header = userHeader(context, user, 'Materials');
   if (answer instanceof FailedCallError) {
     const shown = missingPart('The material is not available.', answer, context.refresh);
     return { title: `Material of ${user.email}`, content: [header, shown] };
   }
-  const { material } = answer;
+  const material = answer;
   if (material === null) return notThere('material');
   return {
     title: material.title,
@@ -37,7 +42,7 @@ export async function materialView(context) {
         'div',
         { class: 'grid' },
         ...[content(material), schedule(user, material), previews(material), snoozes(user, material)],
-        reviews(user, material),
+        reviews(context, user, material),
       ),
     ],
   };
@@ -111,16 +116,22 @@ function snoozes({ timeZone }, { snoozes: { nodes, pageInfo } }) {
   );
 }
 
-/** The review history, with a button that loads older reviews. @param {User} user @param {Material} material */
-function reviews(user, { id, reviews: { nodes, pageInfo } }) {
+/** @param {string} userId @param {string} id @param {string | null} after */
+async function olderReviews(userId, id, after) {
+  const { material } = await request('OLDER_REVIEWS', { userId, id, after });
+  if (material === null) throw new FailedCallError('The material has been removed.', 'Reload the page.');
+  return material.reviews;
+}
+
+/** The review history, with a button that loads older reviews. @param {Context} context @param {User} user @param {Material} material */
+function reviews({ place }, user, { id, reviews: { nodes, pageInfo } }) {
   const section = h('div', { class: 'wide' });
   const show = (/** @type {readonly Review[]} */ known, /** @type {PageInfo} */ page) => {
     const older = button('Load older reviews', async () => {
       try {
-        const { material } = await request('OLDER_REVIEWS', { userId: user.id, id, after: page.endCursor });
-        if (material === null)
-          throw new FailedCallError('The material has been removed.', 'Reload the page.');
-        show([...known, ...material.reviews.nodes], material.reviews.pageInfo);
+        const { nodes, pageInfo } = await olderReviews(user.id, id, page.endCursor);
+        place.pages += 1;
+        show([...known, ...nodes], pageInfo);
         drawCharts();
       } catch (error) {
         announce(explain(error));

@@ -8,10 +8,10 @@ import { FailedCallError, request } from '../api.js';
 import { h } from '../dom.js';
 import { choice, filterForm, keepFilters } from '../filters.js';
 import { counted, distance, instant, spoken, whole } from '../format.js';
-import { ifAnswered, missingPart } from '../parts.js';
+import { missingPart } from '../parts.js';
 import { empty, pager, table } from '../ui.js';
 import { notThere } from './not-there.js';
-import { userHeader } from './user-header.js';
+import { askLearner, userHeader } from './user-header.js';
 
 /** @type {Readonly<Record<string, Partial<Variables<'MATERIALS'>>>>} */
 const STATES = {
@@ -46,7 +46,8 @@ const ORDER_OF_SEARCH = [['', 'Matches in titles first']];
 export async function materialsView(context) {
   const { path, params } = context.route;
   const id = path[1] ?? '';
-  const asked = request('MATERIALS', {
+  /** @type {Variables<'MATERIALS'>} */
+  const asked = {
     ...{ id, after: params.get('after'), query: params.get('q') ?? '' },
     // The gateway refuses other values.
     type: /** @type {MaterialRow['type'] | null} */ (params.get('type') || null),
@@ -55,8 +56,8 @@ export async function materialsView(context) {
       ? null
       : /** @type {NonNullable<Variables<'MATERIALS'>['order']> | null} */ (params.get('order') || null),
     ...(STATES[params.get('state') ?? ''] ?? STATES.active),
-  });
-  const [{ user }, answer] = await Promise.all([request('USER', { id }), ifAnswered(asked)]);
+  };
+  const { user, answer } = await askLearner(context, () => request('MATERIALS', asked));
   if (user === null) return notThere('learner');
   const base = `#/users/${id}/materials`;
   keepFilters(base, params);
@@ -66,7 +67,7 @@ export async function materialsView(context) {
       : answer.user && page(context, user, answer.user);
   return {
     title: `Materials of ${user.email}`,
-    content: [userHeader(user, 'Materials'), filters(base, params), shown],
+    content: [userHeader(context, user, 'Materials'), filters(base, params), shown],
   };
 }
 

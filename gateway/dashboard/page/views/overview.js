@@ -6,7 +6,7 @@ import { tile, tiles } from '../charts/tiles.js';
 import { h } from '../dom.js';
 import { choice, filterForm } from '../filters.js';
 import { counted, percent, whole } from '../format.js';
-import { ifAnswered, missingPart } from '../parts.js';
+import { missingPart } from '../parts.js';
 import { card, empty, table } from '../ui.js';
 import { notThere } from './not-there.js';
 import {
@@ -19,26 +19,26 @@ import {
   retentionByBand,
   retentionOverTime,
 } from './overview-figures.js';
-import { userHeader } from './user-header.js';
+import { askLearner, userHeader } from './user-header.js';
 
 const WINDOWS = ['7', '30', '90', '180'];
 const DEFAULT_WINDOW = '30';
 
 /** @param {Context} context @returns {Promise<View>} */
-export async function overviewView({ route: { path, params }, refresh }) {
+export async function overviewView(context) {
+  const { path, params } = context.route;
   const chosen = params.get('days') ?? DEFAULT_WINDOW;
   const days = Number(WINDOWS.includes(chosen) ? chosen : DEFAULT_WINDOW);
   const id = path[1] ?? '';
-  const [{ user }, answer] = await Promise.all([
-    request('USER', { id }),
-    ifAnswered(request('OVERVIEW', { id, days, both: 2 * days })),
-  ]);
+  const { user, answer } = await askLearner(context, (timeZone) =>
+    request('OVERVIEW', { id, timeZone, days, both: 2 * days }),
+  );
   if (user === null) return notThere('learner');
   const shown =
     answer instanceof FailedCallError
-      ? missingPart('The statistics are not available.', answer, refresh)
+      ? missingPart('The statistics are not available.', answer, context.refresh)
       : answer.user && (isEmpty(answer.user) ? nothingYet() : figures(answer.user, days));
-  return { title: user.email, content: [userHeader(user, 'Overview'), shown] };
+  return { title: user.email, content: [userHeader(context, user, 'Overview'), shown] };
 }
 
 /** @param {Overview} user */
@@ -65,7 +65,7 @@ function figures(user, days) {
       'div',
       { class: 'grid' },
       ...[forecast(user), calendar(user), retentionByBand(user, days), retentionOverTime(user, days)],
-      ...[easeFactors(user), intervals(user), hardest(user)],
+      ...[easeFactors(user), intervals(user), hardest(user, days)],
     ),
   ];
 }
@@ -97,8 +97,8 @@ function totals({ window, both, year }, length) {
 
 const countsOf = (/** @type {readonly { count: Count }[]} */ days) => days.map(({ count }) => count);
 
-/** @param {Overview} user */
-function hardest({ id, window }) {
+/** @param {Overview} user @param {number} length Days of the window. */
+function hardest({ id, window }, length) {
   const { nodes } = window.hardestMaterials;
   if (nodes.length === 0)
     return card('Hardest materials', empty('No material was reviewed three times in the window.'));
@@ -108,6 +108,11 @@ function hardest({ id, window }) {
   ]);
   const section = card(
     'Hardest materials',
+    h(
+      'p',
+      { class: 'muted' },
+      `Lowest retention first, of those reviewed three times or more in the last ${counted(length, 'day')}`,
+    ),
     table('Hardest materials', ['Material', ...RETENTION_COLUMNS], rows, 'stacks'),
   );
   section.classList.add('wide');

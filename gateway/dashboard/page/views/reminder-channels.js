@@ -39,11 +39,10 @@ function emailCard(context, user, { emailReminders }) {
 
 /** @param {Context} context @param {User} user @param {Reminders} data @param {boolean} isPushSetUp */
 function pushCard(context, user, { pushSubscriptions }, isPushSetUp) {
+  const notSetUp = !isPushSetUp && h('p', {}, 'Push is not set up on this server.');
   if (pushSubscriptions.length === 0) {
-    const none = isPushSetUp
-      ? 'No browser takes push messages. The learner can allow them in the learning app.'
-      : 'Push is not set up on this server.';
-    return card('Push', h('p', {}, none));
+    const none = 'No browser takes push messages. The learner can allow them in the learning app.';
+    return card('Push', notSetUp || h('p', {}, none));
   }
   const rows = pushSubscriptions.map(({ host, createdAt }) => [host, instant(createdAt, user.timeZone)]);
   const removals = pushSubscriptions.map((subscription, index) => {
@@ -53,8 +52,11 @@ function pushCard(context, user, { pushSubscriptions }, isPushSetUp) {
   });
   return card(
     'Push',
+    notSetUp,
     table('Push subscriptions', ['Push service', 'Since'], rows, 'stacks', context.mayChange && removals),
-    context.mayChange && h('div', { class: 'actions' }, testButton(context, user, 'PUSH', pushSubscriptions)),
+    context.mayChange &&
+      isPushSetUp &&
+      h('div', { class: 'actions' }, testButton(context, user, 'PUSH', pushSubscriptions)),
   );
 }
 

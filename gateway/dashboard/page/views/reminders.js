@@ -5,22 +5,21 @@ import { askCreate, reminderActions } from '../actions/reminder-actions.js';
 import { FailedCallError, request } from '../api.js';
 import { h } from '../dom.js';
 import { distance, instant } from '../format.js';
-import { ifAnswered, missingPart } from '../parts.js';
+import { missingPart } from '../parts.js';
 import { CHANNELS, daysOf, isNextPaused, isPaused, nextReminder } from '../reminder-words.js';
 import { button, card, table } from '../ui.js';
 import { notThere } from './not-there.js';
 import { channelCards } from './reminder-channels.js';
 import { deliveriesCard } from './reminder-deliveries.js';
-import { userHeader } from './user-header.js';
+import { askLearner, userHeader } from './user-header.js';
 
 /** @param {Context} context @returns {Promise<View>} */
 export async function remindersView(context) {
   const { path, params } = context.route;
   const id = path[1] ?? '';
-  const [{ user }, answer] = await Promise.all([
-    request('USER', { id }),
-    ifAnswered(request('REMINDERS', { id, after: params.get('after') })),
-  ]);
+  const { user, answer } = await askLearner(context, () =>
+    request('REMINDERS', { id, after: params.get('after') }),
+  );
   if (user === null) return notThere('learner');
   const content =
     answer instanceof FailedCallError
@@ -31,12 +30,12 @@ export async function remindersView(context) {
           'The other pages work.',
         )
       : answer.user && reminders(context, user, answer.user, answer.pushPublicKey !== null);
-  return { title: `Reminders of ${user.email}`, content: [userHeader(user, 'Reminders'), content] };
+  return { title: `Reminders of ${user.email}`, content: [userHeader(context, user, 'Reminders'), content] };
 }
 
 /** @param {Context} context @param {User} user @param {Reminders} data @param {boolean} isPushSetUp */
 function reminders(context, user, data, isPushSetUp) {
-  const { what, advice } = nextReminder(data, user.timeZone);
+  const { what, advice } = nextReminder({ ...data, isPushSetUp }, user.timeZone);
   return [
     h(
       'p',
@@ -59,7 +58,7 @@ function reminders(context, user, data, isPushSetUp) {
 /** @param {Context} context @param {User} user @param {readonly Reminder[]} all */
 function list(context, user, all) {
   const columns = [
-    ...['Time', 'Days', 'Channels', 'Least due', 'Only if not reviewed today', 'Paused until'],
+    ...['Time', 'Days', 'Channels', 'Minimum due', 'Only if not reviewed today', 'Paused until'],
     ...['Enabled', 'Next'],
   ];
   return table(

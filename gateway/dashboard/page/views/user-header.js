@@ -1,12 +1,39 @@
-// What the pages of a learner begin with.
-/** @import { User } from '../types.d.ts' */
+// What the pages of a learner begin with: whose they are, and the navigation between them.
+/** @import { Context, User } from '../types.d.ts' */
+import { FailedCallError, request } from '../api.js';
 import { h } from '../dom.js';
 import { withKeptFilters } from '../filters.js';
+import { ifAnswered, missingPart } from '../parts.js';
 import { shortId } from '../ui.js';
 
-/** The navigation between a learner's pages; `current` is the open one. @param {User} user @param {string} current */
-export function userHeader(user, current) {
-  const name = [user.firstName, user.lastName].filter(Boolean).join(' ');
+/** @typedef {User & { away?: FailedCallError }} Learner `away`: why the account is not known; the rest stands in for it. */
+
+/**
+ * Asks for a learner and, beside it, for what a page shows. While accounts is away, the learner is a stand-in, and nothing can be
+ * changed: the learner’s timeline could not record it.
+ * @template T
+ * @param {Context} context Whose `mayChange` it ends then.
+ * @param {(timeZone: string | null) => Promise<T>} ask In which time zone; null: the learner's own.
+ * @returns {Promise<{ user: Learner | null, answer: T | FailedCallError }>} null: there is no such learner.
+ */
+export async function askLearner(context, ask) {
+  const id = context.route.path[1] ?? '';
+  const [account, answer] = await Promise.all([ifAnswered(request('USER', { id })), ifAnswered(ask(null))]);
+  if (!(account instanceof FailedCallError)) return { user: account.user, answer };
+  context.mayChange = false;
+  return {
+    user: { ...UNKNOWN, id, email: `Learner …${id.slice(-8)}`, away: account },
+    answer: answer instanceof FailedCallError ? await ifAnswered(ask(UNKNOWN.timeZone)) : answer,
+  };
+}
+
+/** @type {Omit<User, 'id' | 'email'>} */
+const UNKNOWN = { firstName: null, lastName: null, plan: 'FREE', timeZone: 'UTC', createdAt: '' };
+
+/** The navigation between a learner's pages; `current` is the open one. @param {Context} context @param {Learner} learner @param {string} current */
+export function userHeader({ refresh }, learner, current) {
+  const { id, email, firstName, lastName, plan, timeZone, away } = learner;
+  const name = [firstName, lastName].filter(Boolean).join(' ');
   const tabs = [
     ['Overview', ''],
     ['Materials', '/materials'],
@@ -15,13 +42,14 @@ export function userHeader(user, current) {
     ['Timeline', '/timeline'],
   ];
   return [
-    h('h1', { tabindex: '-1' }, user.email),
+    h('h1', { tabindex: '-1' }, email),
     h(
       'p',
       { class: 'muted' },
       name && [h('bdi', {}, name), ' · '],
-      `${user.plan.toLowerCase()} plan · times in ${user.timeZone} · `,
-      shortId(user.id),
+      !away && `${plan.toLowerCase()} plan · `,
+      `times in ${timeZone} · `,
+      shortId(id),
     ),
     h(
       'nav',
@@ -29,10 +57,14 @@ export function userHeader(user, current) {
       tabs.map(([label = '', path]) =>
         h(
           'a',
-          { href: withKeptFilters(`#/users/${user.id}${path}`), 'aria-current': label === current && 'page' },
+          { href: withKeptFilters(`#/users/${id}${path}`), 'aria-current': label === current && 'page' },
           label,
         ),
       ),
     ),
+    away && missingPart('The learner’s account is not available.', away, refresh, WITHOUT_ACCOUNT),
   ];
 }
+
+const WITHOUT_ACCOUNT =
+  'E-mail address, name and time zone are missing. Times are in UTC, and nothing can be changed meanwhile.';

@@ -1,0 +1,125 @@
+// What the dashboard keeps of a page that a person comes back to, and of what they type meanwhile.
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { hasBrowser } from '../support/browser.ts';
+import { startEmptyDashboard } from '../support/dashboard.ts';
+
+describe.runIf(hasBrowser('the way back'))('in the dashboard', { timeout: 60_000 }, () => {
+  let dashboard: Awaited<ReturnType<typeof startEmptyDashboard>>;
+  beforeAll(async () => {
+    dashboard = await startEmptyDashboard({});
+  });
+  afterAll(() => dashboard.stop());
+
+  const call = { requestId: 'test' };
+  const newLearner = async (titles: readonly string[]) => {
+    const { userId } = await dashboard.system.createUser(['profile:read']);
+    const ids: string[] = [];
+    for (const title of titles) {
+      const { material } = await dashboard.gateway.clients.materials.createMaterial({ userId, title }, call);
+      ids.push(material?.materialId ?? '');
+    }
+    return { userId, ids };
+  };
+  const review = async (userId: string, materialId: string, count: number) => {
+    for (let done = 0; done < count; done += 1)
+      await dashboard.gateway.clients.reviews.submitReview({ userId, materialId, quality: 1 }, call);
+  };
+  const small = { viewport: { width: 1280, height: 400 } };
+  const scrolled = async (page: Page) => Math.round(Number(await page.evaluate('scrollY')));
+
+  test('goes back and forward to where a list was scrolled to, also after a reload', async () => {
+    const { userId, ids } = await newLearner(Array.from({ length: 20 }, (_, index) => `m${index}`));
+    const { page } = await dashboard.openAt(`#/users/${userId}/materials`, small);
+    await page.getByRole('link', { name: 'm7', exact: true }).waitFor();
+    await page.evaluate('scrollTo(0, 500)');
+    await page.evaluate(`location.hash = '#/users/${userId}/materials/${ids[7]}'`);
+    await page.getByText('If graded now').waitFor();
+    expect(await scrolled(page)).toBe(0);
+    await page.evaluate('scrollTo(0, 150)');
+    await page.goBack();
+    await page.getByRole('link', { name: 'm7', exact: true }).waitFor();
+    expect(await scrolled(page)).toBe(500);
+    await page.goForward();
+    await page.getByText('If graded now').waitFor();
+    expect(await scrolled(page)).toBe(150);
+    await page.goBack();
+    await page.getByRole('link', { name: 'm7', exact: true }).waitFor();
+    await page.reload();
+    await page.getByRole('link', { name: 'm7', exact: true }).waitFor();
+    expect(await scrolled(page)).toBe(500);
+    await page.close();
+  });
+
+  test('goes back to the page of a list that it came from, where it was', async () => {
+    const { userId } = await newLearner(Array.from({ length: 30 }, (_, index) => `m${index}`));
+    const { page } = await dashboard.openAt(`#/users/${userId}/materials`, small);
+    const next = page.getByRole('link', { name: 'Next page' });
+    await next.waitFor();
+    await page.evaluate('scrollTo(0, document.body.scrollHeight)');
+    const bottom = await scrolled(page);
+    await next.click();
+    await page.getByRole('link', { name: 'Previous page' }).waitFor();
+    expect(await scrolled(page)).toBeLessThan(bottom);
+    await page.goBack();
+    await next.waitFor();
+    expect(await scrolled(page)).toBe(bottom);
+    await page.close();
+  });
+
+  test('goes back to all the events that were loaded', async () => {
+    const { userId, ids } = await newLearner(['First']);
+    await review(userId, ids[0] ?? '', 60);
+    const { page } = await dashboard.openAt(`#/users/${userId}/timeline`, small);
+    await page.getByRole('button', { name: 'Load older events' }).click();
+    await page.locator('tbody tr').nth(59).waitFor();
+    const rows = await page.locator('tbody tr').count();
+    await page.evaluate('scrollTo(0, document.body.scrollHeight)');
+    const bottom = await scrolled(page);
+    await page.locator('tbody tr').nth(58).getByRole('link', { name: 'First' }).click();
+    await page.getByText('If graded now').waitFor();
+    await page.goBack();
+    await page.locator('tbody tr').nth(59).waitFor();
+    expect(await page.locator('tbody tr').count()).toBe(rows);
+    expect(await scrolled(page)).toBe(bottom);
+    await page.close();
+  });
+
+  test('goes back to all the reviews that were loaded', async () => {
+    const { userId, ids } = await newLearner(['First']);
+    await review(userId, ids[0] ?? '', 102);
+    const { page } = await dashboard.openAt(`#/users/${userId}/materials/${ids[0]}`);
+    await page.getByRole('button', { name: 'Load older reviews' }).click();
+    await page.getByText('102 reviews').waitFor();
+    await page.getByRole('link', { name: 'Keys' }).click();
+    await page.getByText('valid', { exact: true }).waitFor();
+    await page.goBack();
+    await page.getByText('102 reviews').waitFor();
+    await page.close();
+  });
+
+  test('what is typed into a filter while the list loads stays, and is not taken for what was sent', async () => {
+    const { userId } = await newLearner(['photosynthesis', 'phonetics']);
+    const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
+    const text = page.getByLabel('Title, content or source');
+    const held = Promise.withResolvers<void>();
+    await text.fill('pho');
+    await page.route('**/graphql', (route) => held.promise.then(() => route.continue()));
+    await text.press('Enter');
+    await page.locator('main[aria-busy]').waitFor();
+    await page.keyboard.type('tosyn');
+    await page.keyboard.press('ArrowLeft');
+    held.resolve();
+    await page.locator('main:not([aria-busy])').waitFor();
+    expect(await text.inputValue()).toBe('photosyn');
+    await page.keyboard.type('-');
+    expect(await text.inputValue()).toBe('photosy-n');
+    await text.fill('photo');
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: 'phonetics' }).waitFor({ state: 'detached' });
+    await page.goBack();
+    await page.getByRole('link', { name: 'phonetics' }).waitFor();
+    expect(await text.inputValue()).toBe('pho');
+    await page.close();
+  });
+});
