@@ -20,7 +20,7 @@ export async function findUser({ budget, shared }: GatewayContext, key: UserKeyI
   return isPossible ? budget.read(shared.user, key, 'shared') : null;
 }
 
-/** As `findUser`; while accounts does not answer, a user whose other services can be read, and whose account throws why it is missing. */
+/** As `findUser`. While accounts does not answer, a user whose id can be used and whose account fields throw that error. */
 export function findUserOrRest(context: GatewayContext, userId: string): Promise<User | null> {
   return findUser(context, { userId }).catch((error: unknown) => {
     if (!hasReason(error, 'UNAVAILABLE')) throw error;
@@ -32,9 +32,15 @@ export function findUserOrRest(context: GatewayContext, userId: string): Promise
   });
 }
 
-const ACCOUNT_FIELDS = [
-  ...(['email', 'firstName', 'lastName', 'plan', 'timeZone', 'createTime', 'updateTime'] as const),
-] satisfies readonly (keyof User)[];
+const ACCOUNT_FIELDS: readonly (keyof User)[] = [
+  'email',
+  'firstName',
+  'lastName',
+  'plan',
+  'timeZone',
+  'createTime',
+  'updateTime',
+];
 
 /** The users of rows, in one call; omits those who do not exist. */
 export async function usersById(
