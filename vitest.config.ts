@@ -1,8 +1,14 @@
-// How the tests run: each file in its own process, against one PostgreSQL that test/support/global-setup.ts starts.
+// How the tests run: in four processes, against one PostgreSQL that test/support/global-setup.ts starts.
 import { defineConfig } from 'vitest/config';
 
 /** Whole systems and browsers, which take as long as all the rest: npm run test:system runs them. */
-const SYSTEM = ['test/system/**', 'test/gateway/{dashboard,graphiql}*', 'test/rest/docs.test.ts'];
+const SYSTEM = [
+  'test/system/**',
+  'test/gateway/{dashboard,graphiql}*',
+  'test/rest/docs.test.ts',
+  // Loads gRPC in a way of its own.
+  'test/platform/new-replicas.test.ts',
+];
 const isNamed = process.argv.some((argument) => argument.startsWith('test/'));
 
 export default defineConfig({
@@ -13,6 +19,8 @@ export default defineConfig({
     // A file that is named runs wherever it is.
     exclude: isNamed ? [] : SYSTEM,
     pool: 'forks',
+    // A process loads the code once for all its files: to load it for each takes a third of the time.
+    isolate: isNamed,
     // Most tests wait for other processes more than they compute.
     maxWorkers: 4,
     globalSetup: ['test/support/global-setup.ts'],

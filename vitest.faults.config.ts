@@ -10,6 +10,7 @@ export default defineConfig({
     include: ['test/faults/**/*.fault.ts'],
     globalSetup: ['test/faults/support/global-setup.ts'],
     fileParallelism: false,
+    isolate: true,
     // The short form runs on machines that may be busy with other things: what fails there is tried once more.
     retry: ROUNDS < 20 ? 1 : 0,
     testTimeout: 1_200_000,

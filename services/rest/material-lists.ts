@@ -16,6 +16,8 @@ import { toMaterial } from './mapper.ts';
 const LONG_LISTS_AT_ONCE = 3;
 /** All that a process works on: who is refused at once asks again at once. */
 const LONG_LISTS_WAITING = 96;
+/** Under way at once: a user who asks for more of them makes nobody else wait. */
+const LISTS_OF_USER = 2;
 /** With the longest texts, 1 MiB. */
 const MATERIALS_OF_PART = 4;
 
@@ -83,7 +85,7 @@ export function createMaterialLists({ materials }: Pick<Clients, 'materials'>): 
       });
     };
   const { batchListMaterials, batchListDueMaterials, listMaterials, listDueMaterials } = materials;
-  const options = { deadlineMs: DEADLINE_MS };
+  const options = { deadlineMs: DEADLINE_MS, maxPerKey: LISTS_OF_USER };
   const isSearch = ({ query = '' }) => query !== '';
   return {
     listMaterials: listAll(batchRpc(batchListMaterials, { ...options, goesAlone: isSearch }), listMaterials),

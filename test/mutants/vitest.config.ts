@@ -21,6 +21,7 @@ export default defineConfig({
     ...config.test,
     include: globs.filter((glob) => !glob.startsWith('!')),
     exclude: globs.filter((glob) => glob.startsWith('!')).map((glob) => glob.slice(1)),
+    isolate: true,
     sequence: { sequencer: InOrder },
     globalSetup: ['test/mutants/global-setup.ts'],
   },

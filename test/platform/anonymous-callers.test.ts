@@ -75,6 +75,11 @@ describe('an application', () => {
   async function start() {
     const app = Fastify();
     boundConnections(app);
+    let paced = 0;
+    app.addHook('onSend', (_request, _reply, _payload, done) => {
+      paced += 1;
+      done();
+    });
     paceAnonymousCallers(
       app,
       createAnonymousPacer(() => 5000),
@@ -86,13 +91,12 @@ describe('an application', () => {
       return {};
     });
     const { port } = new URL(await app.listen({ port: 0, host: '127.0.0.1' }));
-    return { app, port: Number(port), worked: () => worked };
+    /** Resolves once so many wait or are answered; a poll would put the false clock forward. */
+    const untilPaced = async (count: number) => {
+      while (paced < count) await new Promise(setImmediate);
+    };
+    return { app, port: Number(port), worked: () => worked, untilPaced };
   }
-
-  /** Until so many wait; a poll would put the false clock forward. */
-  const timers = async (count: number) => {
-    while (vi.getTimerCount() < count) await new Promise(setImmediate);
-  };
 
   test('answers who has a key at once while anonymousPacer wait', async () => {
     const { app } = await start();
@@ -112,17 +116,17 @@ describe('an application', () => {
   });
 
   test('closes the connections of those who wait beyond 2,000, and answers none of them', async () => {
-    const { app, port } = await start();
+    const { app, port, untilPaced } = await start();
     await Promise.all(Array.from({ length: 500 }, () => app.inject('/')));
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const waiting = Promise.all(Array.from({ length: 2000 }, () => app.inject('/')));
-    await timers(2000);
+    await untilPaced(2500);
     const socket = connect(port, '127.0.0.1');
     sockets.push(socket);
     let received = '';
     socket.setEncoding('utf8').on('data', (text: string) => (received += text));
     socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
-    await timers(2001);
+    await untilPaced(2501);
     vi.advanceTimersByTime(1000);
     await once(socket, 'close');
     expect(received).toBe('');

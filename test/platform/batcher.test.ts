@@ -21,7 +21,12 @@ async function pass(ms: number): Promise<void> {
 }
 
 /** A batcher whose batches are answered by the test's hand. */
-function heldBatches(options: { maxSize: number; maxInFlight: number }) {
+function heldBatches(options: {
+  maxSize: number;
+  maxInFlight: number;
+  maxPerKey?: number;
+  fairnessKeyOf?: (name: string) => string;
+}) {
   const sent: string[][] = [];
   const ends: (() => void)[] = [];
   const request = createBatcher(
@@ -33,7 +38,7 @@ function heldBatches(options: { maxSize: number; maxInFlight: number }) {
         return name;
       });
     },
-    { ...options, fairnessKeyOf },
+    { fairnessKeyOf, ...options },
   );
   return { sent, ends, request };
 }
@@ -106,6 +111,42 @@ describe('requests of one moment', () => {
     expect(sent).toEqual([
       ['a1', 'b1', 'c1', 'a2', 'b2'],
       ['a3', 'a4', 'a5', 'a6'],
+    ]);
+  });
+
+  test('of a key with as many under way as it may have wait for those, and other keys do not', async () => {
+    const { sent, ends, request } = heldBatches({
+      maxSize: 3,
+      maxInFlight: 4,
+      maxPerKey: 2,
+      fairnessKeyOf: (name) => name.charAt(0),
+    });
+    const answers = ['a1', 'a2', 'a3', 'a4', 'b1'].map(request);
+    await settled();
+    expect(sent).toEqual([['a1', 'b1', 'a2']]);
+    answers.push(request('b2'), request('c1'));
+    await settled();
+    expect(sent.slice(1)).toEqual([['b2', 'c1']]);
+    ends[1]?.();
+    await settled();
+    expect(sent).toHaveLength(2);
+    ends[0]?.();
+    await settled();
+    expect(sent.slice(2)).toEqual([['a3', 'a4']]);
+    ends[2]?.();
+    expect(await Promise.all(answers)).toEqual(['a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'c1']);
+  });
+
+  test('that fail make room for others of their key', async () => {
+    const request = createBatcher(
+      (names: readonly string[]) => names.map((name) => Promise.reject(new Error(name))),
+      { maxSize: 3, maxInFlight: 4, maxPerKey: 1, fairnessKeyOf },
+    );
+    const answers = await Promise.allSettled(['first', 'second', 'third'].map(request));
+    expect(answers.map((answer) => answer.status === 'rejected' && answer.reason.message)).toEqual([
+      'first',
+      'second',
+      'third',
     ]);
   });
 

@@ -9,6 +9,8 @@ type BatcherOptions<Q> = {
   /** Batches under way at once; while they are, further requests gather. */
   maxInFlight: number;
   fairnessKeyOf: (request: Q) => string;
+  /** Requests of a key under way at once; its others wait until one of them is answered. Default: any number. */
+  maxPerKey?: number;
 };
 
 /**
@@ -18,10 +20,12 @@ type BatcherOptions<Q> = {
  */
 export function createBatcher<Q, R>(
   sendBatch: (requests: readonly Q[]) => readonly Promise<R>[],
-  { maxSize, maxInFlight, fairnessKeyOf }: BatcherOptions<Q>,
+  { maxSize, maxInFlight, fairnessKeyOf, maxPerKey = Number.POSITIVE_INFINITY }: BatcherOptions<Q>,
 ): (request: Q) => Promise<R> {
   let waiting: Waiting<Q, R>[] = [];
   let inFlight = 0;
+  /** Requests under way of each key. */
+  const underWay = new Map<string, number>();
   let isScheduled = false;
   const schedule = () => {
     if (isScheduled) return;
@@ -29,13 +33,31 @@ export function createBatcher<Q, R>(
     // All sockets that have something to read are read first: requests of different connections meet.
     setImmediate(() => {
       isScheduled = false;
-      while (waiting.length > 0 && inFlight < maxInFlight) send(take());
+      while (inFlight < maxInFlight) {
+        const batch = take();
+        if (batch.length === 0) return;
+        send(batch);
+      }
     });
   };
   const take = () => {
-    const next = new Set(roundRobin(waiting, ({ request }) => fairnessKeyOf(request)).slice(0, maxSize));
+    const next = new Set<Waiting<Q, R>>();
+    for (const each of roundRobin(waiting, ({ request }) => fairnessKeyOf(request))) {
+      if (next.size === maxSize) break;
+      const key = fairnessKeyOf(each.request);
+      const own = underWay.get(key) ?? 0;
+      if (own >= maxPerKey) continue;
+      underWay.set(key, own + 1);
+      next.add(each);
+    }
     waiting = waiting.filter((each) => !next.has(each));
     return [...next];
+  };
+  const leave = (key: string) => {
+    const own = underWay.get(key) ?? 0;
+    if (own > 1) underWay.set(key, own - 1);
+    else underWay.delete(key);
+    if (waiting.length > 0) schedule();
   };
   const send = (batch: readonly Waiting<Q, R>[]) => {
     inFlight += 1;
@@ -48,7 +70,10 @@ export function createBatcher<Q, R>(
     };
     const timer = setTimeout(makeRoom, SLOW_MS);
     const answers = startAll(sendBatch, batch);
-    for (const [index, { resolve }] of batch.entries()) resolve(answers[index] ?? unanswered());
+    for (const [index, { request, resolve }] of batch.entries()) {
+      const answer = answers[index] ?? unanswered();
+      resolve(answer.finally(() => leave(fairnessKeyOf(request))));
+    }
     void Promise.allSettled(answers).then(() => {
       clearTimeout(timer);
       makeRoom();

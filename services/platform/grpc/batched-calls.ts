@@ -27,6 +27,8 @@ type BatchOptions<Q> = {
   maxInFlight?: number;
   /** Whoever asks for much waits behind nobody but themselves. */
   fairnessKeyOf: (request: Q) => string;
+  /** Requests of a key under way at once. Default: any number. */
+  maxPerKey?: number;
   /** In milliseconds; what a request may take where its call says nothing. */
   deadlineMs: number;
   /** What is known to be costly is sent as a batch of one. Default: nothing is. */
@@ -39,7 +41,7 @@ type BatchOptions<Q> = {
  */
 export function batchCalls<Q, R>(
   callBatch: CallBatch<Q, R>,
-  { maxInFlight = 4, fairnessKeyOf, deadlineMs, goesAlone = () => false }: BatchOptions<Q>,
+  { maxInFlight = 4, fairnessKeyOf, maxPerKey, deadlineMs, goesAlone = () => false }: BatchOptions<Q>,
 ): (request: Q, call: CallOptions) => Promise<R> {
   type Asked = { request: Q; call: CallOptions; endMs: number };
   const sendAlone = async ({ request, call, endMs }: Asked): Promise<R> => {
@@ -75,6 +77,7 @@ export function batchCalls<Q, R>(
     maxSize: MAX_BATCH,
     maxInFlight,
     fairnessKeyOf: ({ request }) => fairnessKeyOf(request),
+    ...(maxPerKey !== undefined && { maxPerKey }),
   });
   return (request, call) => {
     const asked = { request, call, endMs: performance.now() + (call.deadlineMs ?? deadlineMs) };
