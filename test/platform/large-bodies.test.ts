@@ -1,6 +1,6 @@
 // Large bodies of one key are worked one at a time, and nobody else waits for them.
 import Fastify from 'fastify';
-import { expect, test, vi } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { registerJsonBody } from '../../services/platform/http/json.ts';
 
 const LARGE = JSON.stringify({ text: 'a'.repeat(33 * 1024) });
@@ -68,6 +68,10 @@ test('after a large body that held the event loop for 20 ms, the next of its key
   const [first = 0, second = 0] = begins;
   expect(second - first).toBeGreaterThanOrEqual(120);
   await app.close();
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
 });
 
 test('a large body that waits for eight seconds is told that there is too much to do', async () => {

@@ -2,6 +2,7 @@
 import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { invalidRequest } from '../errors.ts';
+import { cutOff } from './connections.ts';
 
 /** A body of 256 KiB in TCP segments arrives in fewer than 300. */
 const MAX_CHUNKS = 2000;
@@ -36,18 +37,20 @@ const hasBody = ({ headers, raw }: FastifyRequest): boolean =>
 
 function dropBody({ raw }: FastifyRequest): void {
   let [chunks, bytes] = [0, 0];
-  raw.on('data', (chunk: Buffer) => {
+  const drop = (chunk: Buffer) => {
     chunks += 1;
     bytes += chunk.length;
     if (chunks <= MAX_UNREAD.chunks && bytes <= MAX_UNREAD.bytes) return;
-    raw.socket.destroy();
+    raw.off('data', drop).pause();
+    cutOff(raw.socket);
     skipChunks(raw.socket);
-  });
+  };
+  raw.on('data', drop);
 }
 
 /**
  * Skips what Node has already read of a body that nobody needs. Node reads up to 64 KiB at once, which can be 10,900 chunks, and
- * hands over each of them even after the connection is destroyed. There is no public way to stop it, so its parser loses the
+ * hands over each of them even after the connection is cut off. There is no public way to stop it, so its parser loses the
  * function that it calls for each chunk until all that was read is parsed; then the parser serves other connections.
  */
 function skipChunks(socket: Socket): void {
