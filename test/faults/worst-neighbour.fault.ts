@@ -1,7 +1,7 @@
 // Promise: whatever one client sends, with a key or without, ten ordinary users keep what they had.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readCorpus } from './support/attack.ts';
+import { type Attack, readCorpus } from './support/attack.ts';
 import { recordFigure } from './support/figures.ts';
 import { type Neighbourhood, startNeighbourhood } from './support/neighbourhood.ts';
 import { ROUNDS, sized } from './support/rounds.ts';
@@ -18,7 +18,6 @@ const distinct = (failures: readonly string[]) => [...new Set(failures)];
 
 let here: Neighbourhood;
 const rises: { name: string; ms: number; isKept: boolean }[] = [];
-const growths: { name: string; mib: number }[] = [];
 beforeAll(async () => {
   here = await startNeighbourhood();
   await here.experience(2000);
@@ -32,7 +31,8 @@ describe('ten ordinary users beside a client who sends', () => {
     ATTACK === undefined ? ROUNDS >= 20 || index % 3 === 0 : new RegExp(ATTACK).test(name),
   );
 
-  test.each(corpus)('$name: $title', async (attack) => {
+  /** What the others have before, beside and after the attack. */
+  const measure = async (attack: Attack) => {
     const calm = await here.experience(calmMs);
     expect(distinct(calm.failures), 'before it').toEqual([]);
     const grown = here.watchMemory();
@@ -42,7 +42,6 @@ describe('ten ordinary users beside a client who sends', () => {
     await sleep(RECOVERY_MS);
     const after = await here.experience(calmMs);
     const riseMs = beside.p99Ms - calm.p99Ms;
-    const isKept = riseMs <= Math.max(RISE_MS, RISE_SHARE * calm.p99Ms);
     const seen = {
       attack: attack.name,
       failures: beside.failures.length,
@@ -54,16 +53,23 @@ describe('ten ordinary users beside a client who sends', () => {
       of_: most.name,
     };
     process.stdout.write(`${JSON.stringify(seen)}\n`);
-    rises.push({ name: attack.name, ms: riseMs, isKept });
-    growths.push({ name: `${attack.name}, ${most.name}`, mib: most.mib });
     expect(distinct(beside.failures), 'beside it').toEqual([]);
     expect(distinct(after.failures), `${RECOVERY_MS} ms after it`).toEqual([]);
     expect(most.mib, `growth of ${most.name}`).toBeLessThanOrEqual(GROWTH_MIB);
+    return { ms: riseMs, isKept: riseMs <= Math.max(RISE_MS, RISE_SHARE * calm.p99Ms) };
+  };
+
+  test.each(corpus)('$name: $title', async (attack) => {
+    const first = await measure(attack);
+    // The p99 of a few seconds is that of fifteen requests: what is above the bar is judged by the median of three.
+    const all = first.isKept || ROUNDS < 20 ? [first] : [first, await measure(attack), await measure(attack)];
+    const median = all.toSorted((a, b) => a.ms - b.ms)[Math.floor(all.length / 2)] ?? first;
+    rises.push({ name: attack.name, ...median });
   });
 
   test('hardly wait longer', () => {
     const worst = rises.toSorted((a, b) => b.ms - a.ms)[0];
-    const count = `${rises.length} attacks, 32 connections, ${floodMs / 1000} s each`;
+    const count = `${rises.length} attacks, 32 connections, ${floodMs / 1000} s each, what is above the bar three times`;
     recordFigure({
       promise: 'beside the worst neighbour: p99 of other keys rises by at most',
       measured: worst?.ms ?? 0,

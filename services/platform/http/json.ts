@@ -7,8 +7,8 @@ import { serializeLargeBodies } from './large-bodies.ts';
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
 
 /**
- * Invalid UTF-8 is refused, not replaced; so is a body that is labelled as compressed. `prototypeNames` says whether `__proto__` and `constructor` are removed or refused.
- * Large bodies of the same `fairnessKeyOf` are processed one at a time.
+ * Invalid UTF-8 is refused, not replaced; so is a body that is labelled as compressed. `prototypeNames` says whether `__proto__`
+ * and `constructor` are removed or refused. Large bodies of the same `fairnessKeyOf` are processed one at a time.
  */
 export function registerJsonBody(
   app: FastifyInstance,
