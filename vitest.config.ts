@@ -24,6 +24,7 @@ export default defineConfig({
     // Most tests wait for other processes more than they compute.
     maxWorkers: 4,
     globalSetup: ['test/support/global-setup.ts'],
+    setupFiles: ['test/support/leave-as-found.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // A condition that is waited for; on a busy machine a second is little.
