@@ -19,10 +19,10 @@ describe('anonymousPacer are answered', () => {
     const anonymousPacer = createAnonymousPacer(() => performance.now());
     const closing = new EventEmitter().setMaxListeners(0);
     let answered = 0;
-    const ask = (times: number, of = closing) => {
+    const ask = (times: number, of = closing, bytes = 0) => {
       const before = answered;
       for (let time = 0; time < times; time += 1)
-        anonymousPacer.pace(connect({ port: 1 }).destroy(), of, () => (answered += 1));
+        anonymousPacer.pace(connect({ port: 1 }).destroy(), of, () => (answered += 1), bytes);
       return answered - before;
     };
     return { anonymousPacer, ask, closing, answered: () => answered };
@@ -44,6 +44,13 @@ describe('anonymousPacer are answered', () => {
     expect(ask(600)).toBe(250);
     vi.advanceTimersByTime(60_000);
     expect(ask(600)).toBe(500);
+  });
+
+  test('with 32 MiB at once, and beyond it 16 MiB a second', () => {
+    const { ask, answered, closing } = startPaced();
+    expect(ask(50, closing, 1024 * 1024)).toBe(31);
+    vi.advanceTimersByTime(1000);
+    expect(answered()).toBe(46);
   });
 
   test('after two seconds at the latest', () => {
@@ -90,6 +97,7 @@ describe('an application', () => {
       worked += 1;
       return {};
     });
+    app.get('/large', async () => Buffer.alloc(100 * 64 * 1024));
     const { port } = new URL(await app.listen({ port: 0, host: '127.0.0.1' }));
     /** Resolves once so many wait or are answered; a poll would put the false clock forward. */
     const untilPaced = async (count: number) => {
@@ -113,6 +121,20 @@ describe('an application', () => {
     await app.close();
     await late;
     expect(answers.slice(500)).toEqual(['known', 'anonymous']);
+  });
+
+  test('counts bodies by their bytes, but for HEAD', async () => {
+    const { app } = await start();
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const heads = Array.from({ length: 100 }, () => app.inject({ method: 'HEAD', url: '/large' }));
+    await Promise.all(heads);
+    await Promise.all(Array.from({ length: 4 }, () => app.inject('/large')));
+    let isAnswered = false;
+    const late = app.inject('/').then(() => (isAnswered = true));
+    await app.inject({ url: '/', headers: { 'x-key': 'k' } });
+    expect(isAnswered).toBe(false);
+    await app.close();
+    await late;
   });
 
   test('closes the connections of those who wait beyond 2,000, and answers none of them', async () => {

@@ -7,6 +7,8 @@ import { createDelayedResponses } from './delayed-responses.ts';
 
 /** For all anonymous callers together. At this rate they take less than a tenth of a core. */
 const RESPONSES_PER_SECOND = 250;
+/** A body counts as one response for each of these bytes begun: those who load pages in a loop would saturate the machine. */
+const BYTES_OF_A_RESPONSE = 64 * 1024;
 /** Unused rate accumulates for this long: a burst of 500 responses after two idle seconds. */
 const BURST_MS = 2000;
 const MAX_WAIT_MS = 2000;
@@ -14,8 +16,8 @@ const MAX_WAIT_MS = 2000;
 const MAX_WAITING = 2000;
 
 export type AnonymousPacer = {
-  /** Calls `answer` as soon as the rate allows; never after `closing` emits 'close'. */
-  pace(socket: Duplex, closing: EventEmitter, answer: () => void): void;
+  /** Calls `answer` as soon as the rate allows; never after `closing` emits 'close'. `bytes`: of the body, default 0. */
+  pace(socket: Duplex, closing: EventEmitter, answer: () => void, bytes?: number): void;
   /** Sends all waiting responses at once, for the shutdown. */
   flush(): void;
 };
@@ -25,9 +27,10 @@ export function createAnonymousPacer(nowMs: () => number): AnonymousPacer {
   const delayed = createDelayedResponses(MAX_WAITING);
   let freeAtMs = Number.NEGATIVE_INFINITY;
   return {
-    pace(socket, closing, answer) {
+    pace(socket, closing, answer, bytes = 0) {
       const now = nowMs();
-      const turnMs = Math.max(freeAtMs, now - BURST_MS) + 1000 / RESPONSES_PER_SECOND;
+      const responses = Math.max(1, Math.ceil(bytes / BYTES_OF_A_RESPONSE));
+      const turnMs = Math.max(freeAtMs, now - BURST_MS) + (responses * 1000) / RESPONSES_PER_SECOND;
       freeAtMs = Math.min(turnMs, now + MAX_WAIT_MS);
       if (freeAtMs <= now) answer();
       else if (!delayed.add(closing, freeAtMs - now, answer)) cutOff(socket);
@@ -42,9 +45,16 @@ export function paceAnonymousCallers(
   anonymousPacer: AnonymousPacer,
   isAnonymous: (request: FastifyRequest) => boolean,
 ): void {
-  app.addHook('onSend', (request, reply, _payload, done) => {
-    if (isAnonymous(request)) anonymousPacer.pace(request.raw.socket, reply.raw, done);
+  app.addHook('onSend', (request, reply, payload, done) => {
+    if (isAnonymous(request))
+      anonymousPacer.pace(request.raw.socket, reply.raw, done, bytesOf(request, payload));
     else done();
   });
   app.addHook('preClose', async () => anonymousPacer.flush());
 }
+
+/** 0 of what has no body: a response to HEAD, a 304. */
+const bytesOf = ({ method }: FastifyRequest, payload: unknown): number =>
+  method !== 'HEAD' && (typeof payload === 'string' || Buffer.isBuffer(payload))
+    ? Buffer.byteLength(payload)
+    : 0;
