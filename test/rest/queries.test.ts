@@ -1,6 +1,7 @@
 // How a query string is taken apart, and at which cost.
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { parseQuery } from '../../services/rest/formats.ts';
+import { newStubKey, startFacade, startStubAccounts, startStubScheduling } from '../support/stub-services.ts';
 
 test('a value that is not percent-encoded UTF-8 is null, and another is what it stands for', () => {
   expect({ ...parseQuery('a=%ff&b=%C3%A9+x&c=%4') }).toEqual({ a: null, b: 'é x', c: null });
@@ -25,4 +26,33 @@ test('32 broken values cost less than half of 32 errors that know where they wer
   };
   const ratios = Array.from({ length: 5 }, () => costOf(() => parseQuery(query)) / costOf(catchAll));
   expect(Math.min(...ratios)).toBeLessThan(0.5);
+});
+
+test('a text of over 1,024 bytes is refused without a call to scheduling', async () => {
+  const calls: string[] = [];
+  const scheduling = await startStubScheduling(async (rpc) => void calls.push(rpc));
+  const accounts = await startStubAccounts();
+  const facade = await startFacade({ accountsTarget: accounts.target, schedulingTarget: scheduling.target });
+  onTestFinished(async () => {
+    await facade.close();
+    await accounts.stop();
+    await scheduling.stop();
+  });
+  const key = newStubKey();
+  accounts.keys.set(key, { userId: 'u', apiKeyId: 'k' });
+  const find = async (path: string, q: string) => {
+    const headers = { authorization: `Bearer ${key}` };
+    return fetch(`${facade.origin}/v1/${path}?q=${encodeURIComponent(q)}`, { headers });
+  };
+  for (const path of ['search', 'materials']) {
+    const refused = await find(path, `${'é'.repeat(512)}x`);
+    const message = 'q must have at most 1024 bytes in UTF-8.';
+    expect([refused.status, await refused.json()], path).toEqual([
+      400,
+      { error: { code: 'invalid_request', message, details: { field: 'q' } } },
+    ]);
+    expect(calls, path).toEqual([]);
+    await find(path, 'é'.repeat(512));
+    expect(calls.splice(0).length, path).toBeGreaterThan(0);
+  }
 });

@@ -1,6 +1,6 @@
 // GET and POST /materials, GET /search.
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { hasReason, ServiceError } from '../../../platform/errors.ts';
+import { hasReason, invalidField, ServiceError } from '../../../platform/errors.ts';
 import { callOf } from '../../call.ts';
 import type { Clients } from '../../clients.ts';
 import type { App } from '../../fastify.ts';
@@ -25,8 +25,13 @@ import { goneSignal, markReplayed, sendJson } from './responses.ts';
 const READ = { scopes: ['materials:read'] } as const;
 const WRITE = { scopes: ['materials:write'], isWrite: true } as const;
 
+/** Scheduling has the same bound. A refusal by it costs both services ten times as much as one here. */
+const MAX_QUERY_BYTES = 1024;
+
 export function registerMaterials(app: App, { materials }: Clients, lists: MaterialLists): void {
   const list = async (request: FastifyRequest, reply: FastifyReply, { q = '', limit = DEFAULT_LIMIT }) => {
+    if (Buffer.byteLength(q) > MAX_QUERY_BYTES)
+      throw invalidField('q', `must have at most ${MAX_QUERY_BYTES} bytes in UTF-8.`);
     const { userId } = principalOf(request);
     const asked = { userId, query: q, pageSize: limit };
     return sendJson(reply, await lists.listMaterials(asked, callOf(request), () => goneSignal(reply)));
