@@ -124,6 +124,11 @@ test('the latest refused comes first, page by page', async () => {
     pageToken = page.nextPageToken || undefined;
   }
   expect(paged).toEqual(ids);
+  // Of one instant, the one with the higher ID.
+  const text = 'UPDATE accounts.api_keys SET last_refused_time = now() WHERE api_key_id = ANY($1)';
+  await sql.query(text, [ids]);
+  const sameTime = (await list({ pageSize: 100 })).apiKeys.map(({ apiKeyId }) => apiKeyId);
+  expect(sameTime).toEqual(ids.toSorted().toReversed());
   await expect(list({ pageSize: 101 })).rejects.toMatchObject({ field: 'page_size' });
   await expect(list({ pageToken: 'x' })).rejects.toMatchObject({ field: 'page_token' });
 });

@@ -68,6 +68,14 @@ test('keys are found by ID and by their visible beginning, the revoked ones too'
     await expect(find({ keyPrefix })).rejects.toMatchObject({ field: 'key_prefix' });
   const { apiKeys } = await here.accounts.apiKeys.findApiKeys({ apiKeyId }, CALL);
   expect(apiKeys[0]?.keyPrefix).toBe(key.slice(0, 17));
+  // Of one beginning, in the order of their IDs, whichever was stored first.
+  const three = [apiKeyId, (await here.createUser()).apiKeyId, (await here.createUser()).apiKeyId];
+  for (const id of three.toReversed())
+    await sql.query(`UPDATE accounts.api_keys SET key_prefix = 'rmk_live_zzzzzzzz' WHERE api_key_id = $1`, [
+      id,
+    ]);
+  expect(await find({ keyPrefix: 'rmk_live_zzzz' })).toEqual(three);
+  expect(await find({ keyPrefix: 'rmk_live_zzzz', pageSize: 2 })).toEqual(three.slice(0, 2));
 });
 
 test('a key of an older version shows its beginning once it was used', async () => {

@@ -75,7 +75,30 @@ describe('cancelling a snooze', () => {
       [null, 2],
     ]);
     expect(await cancel(userId, snoozeId)).toEqual([edited, archived]);
+    expect(await listed(userId)).toEqual([
+      [null, 1],
+      ['2026-12-07', 0],
+    ]);
+    const { rows } = await here.sql.query(
+      `SELECT coalesce(cancel_revision, 0) > 0 AS cancelled FROM scheduling.snoozed_materials
+       WHERE user_id = $1 AND snooze_id = $2 ORDER BY array_position($3, material_id)`,
+      [userId, snoozeId, ids],
+    );
+    expect(rows.map(({ cancelled }) => cancelled)).toEqual([false, false, true, true]);
     expect(await dueTimes(userId, ids)).toEqual(['2026-12-08', '2026-12-10', '2026-12-07', '2026-12-07']);
+  });
+
+  test('is possible where a review came before it, and tells the materials in the order of the snooze', async () => {
+    const { userId, ids } = await dueMaterials(3);
+    const asked = ids.toReversed();
+    for (const materialId of ids) await here.reviews.submitReview({ userId, materialId, quality: 4 }, CALL);
+    const snoozeId = await snooze(userId, asked, WEDNESDAY);
+    const { snoozes } = await here.snoozes.listSnoozes({ userId }, CALL);
+    expect(
+      snoozes.map(({ materialIds, cancellableMaterials }) => [materialIds, cancellableMaterials]),
+    ).toEqual([[asked, 3]]);
+    expect(await cancel(userId, snoozeId)).toEqual(asked);
+    expect(await dueTimes(userId, ids)).toEqual(['2026-12-08', '2026-12-08', '2026-12-08']);
   });
 
   test('takes a later snooze first, and then the earlier one', async () => {

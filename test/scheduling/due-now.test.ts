@@ -46,6 +46,7 @@ const DUE: Record<string, () => Promise<number | undefined>> = {
     const times = materials.map(({ nextReviewTime }) => toOptionalTime(nextReviewTime));
     return times.filter((time) => isDue(time, here.now().getTime())).length;
   },
+  'the count of what is due': async () => (await here.materials.countMaterials({ userId }, CALL)).due,
   'the forecast': async () => (await here.stats.getForecast({ userId, window }, CALL)).dueNow,
 };
 

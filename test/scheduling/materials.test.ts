@@ -35,6 +35,16 @@ describe('an edit', () => {
     expect(unmasked.material).toMatchObject({ title: 'ÄFTER', content: 'New', revision: 3 });
   });
 
+  test('of every field is what is read from then on', async () => {
+    const userId = newUserId();
+    const materialId = await here.create(userId);
+    const type = 'MATERIAL_TYPE_CARD';
+    const fields = { title: 'After', content: 'Body', sourceUrl: 'https://example.com/b', type } as const;
+    const { material: edited } = await here.materials.updateMaterial({ userId, materialId, ...fields }, CALL);
+    expect(edited).toMatchObject(fields);
+    expect((await here.materials.getMaterial({ userId, materialId }, CALL)).material).toEqual(edited);
+  });
+
   test('names what is wrong', async () => {
     const userId = newUserId();
     const materialId = await here.create(userId);

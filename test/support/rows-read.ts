@@ -1,0 +1,26 @@
+// How many rows PostgreSQL sends to the services of this process.
+import { Client, type QueryResult } from 'pg';
+import { onTestFinished } from 'vitest';
+
+type Answered = (error: Error | null, result?: QueryResult) => void;
+
+/** The most rows that a statement of the services is answered with during `work`. Theirs take a callback, those of tests none. */
+export async function mostRowsDuring(work: () => Promise<unknown>): Promise<number> {
+  const { query } = Client.prototype;
+  let most = 0;
+  function counting(this: Client, statement: unknown, ...others: unknown[]): unknown {
+    const answered = others.at(-1);
+    if (typeof answered !== 'function') return Reflect.apply(query, this, [statement, ...others]);
+    const counted: Answered = (error, result) => {
+      most = Math.max(most, result?.rows.length ?? 0);
+      (answered as Answered)(error, result);
+    };
+    return Reflect.apply(query, this, [statement, ...others.slice(0, -1), counted]);
+  }
+  const stop = () => void Object.assign(Client.prototype, { query });
+  onTestFinished(stop);
+  Object.assign(Client.prototype, { query: counting });
+  await work();
+  stop();
+  return most;
+}
