@@ -25,14 +25,14 @@ const COUNT_EVERY_MS = 240_000;
 /** How often a process looks whether a count is due. */
 const LOOK_EVERY_MS = 15_000;
 /** A write can become visible this long after its time. Statements and calls end much sooner. */
-const LATE_MS = 60_000;
+const LATE_MS = 20_000;
 /**
  * A latest count that is further ahead, of the database's clock as well as ours, was made by a wrong clock: waiting for it would keep
  * the overview as it is until then. Where it is ahead of ours alone, ours is wrong, and the count stays.
  */
 const AHEAD_MS = 86_400_000;
 /** Users in one statement, so that it takes far less than its time-out. */
-const USERS_AT_A_TIME = 200;
+const USERS_AT_A_TIME = 500;
 /** Of the statements over all learners, of whom there may be a million. */
 const STATEMENT_TIMEOUT_MS = 5000;
 

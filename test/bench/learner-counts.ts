@@ -25,9 +25,9 @@ Linux only; 3 GB in .bench, about 15 minutes, 5 of them to make the data.
 const LEARNERS_OF_ROUND = 500;
 const AT_ONCE = 8;
 const REVIEWS = MATERIALS * LEARNERS_OF_ROUND;
-/** Learners who study at the same time; a count looks again at the last of the four minutes before it, a quarter of a round. */
-const LEARNERS_OF_QUARTER = LEARNERS_OF_ROUND / 4;
-const LATE_MS = 60_000;
+/** Learners who study at the same time; a count looks again at the last 20 s before the one before, less than a tenth of a round. */
+const LEARNERS_OF_TENTH = LEARNERS_OF_ROUND / 10;
+const LATE_MS = 20_000;
 
 const options = {
   learners: { type: 'string' },
@@ -125,17 +125,16 @@ async function open(bench: Bench, { name, counts }: { name: string; counts: bool
     return true;
   });
   const cpuMs = () => processesCpuMs([child.pid]) + postgresCpuMs(bench.postgres.pid);
-  /** @returns when three quarters were done. */
+  /** @returns when nine tenths were done. */
   const review = async (round: number): Promise<Date> => {
     let next = 0;
-    let lastQuarter = new Date();
+    let lastTenth = new Date();
     const one = async () => {
       for (let place = next++; place < REVIEWS; place = next++) {
-        if (place === (REVIEWS * 3) / 4) lastQuarter = new Date();
-        const turn = Math.floor(place / LEARNERS_OF_QUARTER);
-        const quarter = Math.floor(turn / MATERIALS);
-        const learner =
-          round * LEARNERS_OF_ROUND + quarter * LEARNERS_OF_QUARTER + (place % LEARNERS_OF_QUARTER);
+        if (place === (REVIEWS * 9) / 10) lastTenth = new Date();
+        const turn = Math.floor(place / LEARNERS_OF_TENTH);
+        const tenth = Math.floor(turn / MATERIALS);
+        const learner = round * LEARNERS_OF_ROUND + tenth * LEARNERS_OF_TENTH + (place % LEARNERS_OF_TENTH);
         const materialId = idOf(`material ${learner} ${turn % MATERIALS}`);
         await clients.reviews.submitReview(
           { userId: idOf(`learner ${learner}`), materialId, quality: 4 },
@@ -144,7 +143,7 @@ async function open(bench: Bench, { name, counts }: { name: string; counts: bool
       }
     };
     await Promise.all(Array.from({ length: AT_ONCE }, one));
-    return lastQuarter;
+    return lastTenth;
   };
   return {
     name: copy,
@@ -152,7 +151,7 @@ async function open(bench: Bench, { name, counts }: { name: string; counts: bool
     async round(number: number): Promise<Cost> {
       await run('CHECKPOINT');
       const beganMs = cpuMs();
-      const lastQuarter = await review(number);
+      const lastTenth = await review(number);
       const reviewedMs = cpuMs();
       if (!counts) return { reviewMs: (reviewedMs - beganMs) / REVIEWS, countMs: 0 };
       const own = process.cpuUsage();
@@ -164,7 +163,7 @@ async function open(bench: Bench, { name, counts }: { name: string; counts: bool
       await count();
       const { user, system } = process.cpuUsage(own);
       const countMs = cpuMs() - reviewedMs + (user + system) / 1000;
-      const seenUntil = new Date(lastQuarter.getTime() + LATE_MS);
+      const seenUntil = new Date(lastTenth.getTime() + LATE_MS);
       await database.query({ text: 'UPDATE scheduling.overview SET as_of_time = $1', values: [seenUntil] });
       return { reviewMs: (reviewedMs - beganMs) / REVIEWS, countMs: countMs / REVIEWS };
     },

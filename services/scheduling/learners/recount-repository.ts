@@ -36,11 +36,12 @@ const COUNT_DAYS = `
   FROM scheduling.reviews r
   WHERE r.user_id = ANY($1::uuid[]) AND r.review_time >= $2 AND r.review_time <= $3
   GROUP BY 1, 2
-  ON CONFLICT (user_id, day) DO UPDATE SET reviews = excluded.reviews, recalled = excluded.recalled`;
+  ON CONFLICT (user_id, day) DO UPDATE SET reviews = excluded.reviews, recalled = excluded.recalled
+    WHERE (learner_days.reviews, learner_days.recalled) <> (excluded.reviews, excluded.recalled)`;
 const noteDue = (day: string, condition: string) => `
   INSERT INTO scheduling.learner_days (user_id, day, reviews, recalled, due)
   SELECT l.user_id, ${day}, 0, 0, l.due FROM scheduling.learners l WHERE l.user_id = ANY($1::uuid[]) ${condition}
-  ON CONFLICT (user_id, day) DO UPDATE SET due = excluded.due`;
+  ON CONFLICT (user_id, day) DO UPDATE SET due = excluded.due WHERE learner_days.due IS DISTINCT FROM excluded.due`;
 const NOTE_DUE = noteDue('l.counted_day', '');
 /** A row that was not counted again for a week says what was due then, also where its own day is forgotten. */
 const NOTE_DUE_BEFORE = noteDue('$2::date - 7', 'AND l.counted_day <= $2::date - 7');
