@@ -9,7 +9,7 @@ import { ServiceError } from '../../services/platform/errors.ts';
 import type { AuditEntry } from '../../services/platform/logging/audit.ts';
 import type { AccountsClients } from '../../services/programs/keys/clients.ts';
 import { startAccountsOn } from '../support/accounts.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { createMigratedDatabase, type TestDatabase } from '../support/database.ts';
 
 const CALL = { requestId: 'test' };
 const OLD = { version: '1', secret: 'o'.repeat(32) };
@@ -29,7 +29,7 @@ async function start(peppers = [OLD]): Promise<AccountsClients> {
 let here: AccountsClients;
 let there: AccountsClients;
 beforeAll(async () => {
-  database = await createTestDatabase();
+  database = await createMigratedDatabase();
   [here, there] = await Promise.all([start(), start()]);
 });
 afterAll(async () => {

@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test, vi } from 'vitest';
 import { announce, createRevocations, type Revocations } from '../../services/accounts/revocations.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { createMigratedDatabase, type TestDatabase } from '../support/database.ts';
 
 type Line = { level: number; msg: string; err: { message: string } };
 let database: TestDatabase;
@@ -16,7 +16,7 @@ let there: Revocations;
 let connections: () => Client[];
 
 beforeAll(async () => {
-  database = await createTestDatabase();
+  database = await createMigratedDatabase();
   administrator = new Client({ connectionString: database.databaseUrl });
   await administrator.connect();
 });

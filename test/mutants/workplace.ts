@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startEmbeddedPostgres } from '../../services/embedded-postgres/embedded-postgres.ts';
+import { createMigratedTemplate } from '../support/migrated-template.ts';
 import { type Child, startChild } from './child.ts';
 
 /** Runs Node with `args` in the root of the checkout, with `env` beside this program's own. */
@@ -31,6 +32,7 @@ export async function openWorkplace(root: string): Promise<Workplace> {
   const removeFolder = () => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   try {
     const postgres = await startEmbeddedPostgres({ directory: join(folder, 'postgres'), durable: false });
+    await createMigratedTemplate(postgres.databaseUrl);
     let closing: Promise<void> | undefined;
     const close = async () => {
       for (const child of children) child.end();

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAccountsClients } from '../../services/programs/keys/clients.ts';
 import { exchange } from '../contract/raw-http.ts';
 import { type ApiOptions, createApi } from '../support/api.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { createMigratedDatabase, type TestDatabase } from '../support/database.ts';
 import { type ServiceProcess, startService } from '../support/services.ts';
 
 const TOKEN = 't'.repeat(32);
@@ -17,7 +17,7 @@ let apiKeyId: string;
 let api: ReturnType<typeof createApi>;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
+  database = await createMigratedDatabase();
   const common = { DATABASE_URL: database.databaseUrl, SERVICE_TOKEN: TOKEN };
   const [accounts, ownScheduling] = await Promise.all([
     startService('accounts', { ...common, KEY_PEPPER: `1:${'p'.repeat(32)}` }),

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAccountsClients } from '../../services/programs/keys/clients.ts';
 import { createApi } from '../support/api.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { createMigratedDatabase, type TestDatabase } from '../support/database.ts';
 import { type ServiceProcess, startService } from '../support/services.ts';
 
 const TOKEN = 't'.repeat(32);
@@ -25,7 +25,7 @@ const linesOf = (program: ServiceProcess) =>
     .map(({ peer, level }) => [peer, level]);
 
 beforeAll(async () => {
-  database = await createTestDatabase();
+  database = await createMigratedDatabase();
   const common = { DATABASE_URL: database.databaseUrl, SERVICE_TOKEN: TOKEN };
   const [accounts, scheduling] = await Promise.all([
     start('accounts', { ...common, KEY_PEPPER: `1:${'p'.repeat(32)}` }),

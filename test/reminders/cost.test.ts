@@ -3,19 +3,16 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { openDatabase } from '../../services/platform/postgres/database.ts';
-import { migrate } from '../../services/platform/postgres/migrate.ts';
-import { remindersSchema } from '../../services/reminders/core.ts';
 import { CLAIM } from '../../services/reminders/deliveries/claims-repository.ts';
 import { sweepDeliveries } from '../../services/reminders/deliveries/sweep.ts';
 import { LEASE } from '../../services/reminders/sending/leases-repository.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { createMigratedDatabase, type TestDatabase } from '../support/database.ts';
 
 let database: TestDatabase;
 let sql: Client;
 beforeAll(async () => {
-  database = await createTestDatabase();
+  database = await createMigratedDatabase();
   const { databaseUrl } = database;
-  await migrate({ databaseUrl, ...remindersSchema, logger: createLogger('test', 'silent') });
   sql = new Client({ connectionString: databaseUrl });
   await sql.connect();
   await sql.query(

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { UserServiceDefinition } from '../../generated/accounts/v1/UserService.ts';
 import type { ReminderServiceDefinition } from '../../generated/reminders/v1/ReminderService.ts';
 import { clientsOf } from '../../services/platform/grpc/client.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { createMigratedDatabase, type TestDatabase } from '../support/database.ts';
 import { CALL } from '../support/scheduling.ts';
 import { type ServiceProcess, startService } from '../support/services.ts';
 
@@ -16,7 +16,7 @@ const processes: ServiceProcess[] = [];
 let reminders: ServiceProcess;
 let accounts: ServiceProcess;
 beforeAll(async () => {
-  database = await createTestDatabase();
+  database = await createMigratedDatabase();
   const common = { DATABASE_URL: database.databaseUrl };
   accounts = await startService('accounts', { ...common, KEY_PEPPER: `1:${'o'.repeat(32)}` });
   const scheduling = await startService('scheduling', common);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { minuteFrom, type Reminding, startReminding, storeUsers } from '../faults/support/reminding.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { createMigratedDatabase, type TestDatabase } from '../support/database.ts';
 
 const DAY_MS = 86_400_000;
 const SOON = { timeout: 20_000 };
@@ -22,7 +22,7 @@ let database: TestDatabase;
 let sql: Client;
 let reminding: Reminding;
 beforeAll(async () => {
-  database = await createTestDatabase();
+  database = await createMigratedDatabase();
   reminding = await startReminding({
     databaseUrl: database.databaseUrl,
     replicas: 1,

@@ -1,11 +1,8 @@
 // Every statement and the whole schema keep each user's rows together, so that they can be spread over nodes by user_id.
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createLogger } from '../../services/platform/logging/logger.ts';
-import { migrate } from '../../services/platform/postgres/migrate.ts';
 import { DISTRIBUTED_TABLES, LOCAL_TABLES } from '../../services/scheduling/distribute.ts';
-import { schedulingSchema } from '../../services/scheduling/service.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { createMigratedDatabase, type TestDatabase } from '../support/database.ts';
 import { isRecorded, type RecordedStatement, recordStatements, writtenSql } from './statement-recorder.ts';
 import { namesCalledByWrite, SCHEMA_PROBLEMS, unboundTables } from './statement-rules.ts';
 
@@ -45,9 +42,8 @@ let sql: Client;
 let statements: RecordedStatement[];
 
 beforeAll(async () => {
-  database = await createTestDatabase();
+  database = await createMigratedDatabase();
   const { databaseUrl } = database;
-  await migrate({ databaseUrl, ...schedulingSchema, logger: createLogger('test', 'silent') });
   sql = new Client({ connectionString: databaseUrl });
   await sql.connect();
   ({ statements } = await recordStatements());

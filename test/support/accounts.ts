@@ -6,7 +6,7 @@ import { startAccounts } from '../../services/accounts/service.ts';
 import { clientsOf } from '../../services/platform/grpc/client.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { createAccountsClients } from '../../services/programs/keys/clients.ts';
-import { createTestDatabase } from './database.ts';
+import { createMigratedDatabase } from './database.ts';
 
 type Options = Partial<Omit<Parameters<typeof startAccounts>[0], 'config'>> &
   Partial<Pick<AccountsConfig, 'peppers' | 'keysPerHour'>>;
@@ -42,7 +42,7 @@ export async function startAccountsOn(
 
 /** The service with a database of its own. */
 export async function startTestAccounts(options: Options = {}) {
-  const database = await createTestDatabase();
+  const database = await createMigratedDatabase();
   const { server, clients, stop } = await startAccountsOn(database.databaseUrl, options);
   const target = `127.0.0.1:${server.port}`;
   const events = clientsOf('accounts.v1', {

@@ -1,14 +1,21 @@
-// A fresh, empty database for a test file, on the run's own PostgreSQL; and a statement on any.
+// A database for a test file, on the run's own PostgreSQL, empty or migrated; and a statement on any.
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { inject } from 'vitest';
+import { MIGRATED_TEMPLATE } from './migrated-template.ts';
 
 export type TestDatabase = { databaseUrl: string; drop(): Promise<void> };
 
-export async function createTestDatabase(): Promise<TestDatabase> {
+/** Empty, as before a first start. */
+export const createTestDatabase = (): Promise<TestDatabase> => createFrom('template1');
+
+/** With the schemas of all services, empty: a copy takes a fraction of what the migrations take. */
+export const createMigratedDatabase = (): Promise<TestDatabase> => createFrom(MIGRATED_TEMPLATE);
+
+async function createFrom(template: string): Promise<TestDatabase> {
   const server = inject('postgresUrl');
   const name = `test_${randomBytes(6).toString('hex')}`;
-  await ask(server, `CREATE DATABASE ${name}`);
+  await ask(server, `CREATE DATABASE ${name} TEMPLATE ${template}`);
   const databaseUrl = new URL(server);
   databaseUrl.pathname = `/${name}`;
   return {

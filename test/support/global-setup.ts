@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { startEmbeddedPostgres } from '../../services/embedded-postgres/embedded-postgres.ts';
 import { startInstalledPostgres } from './installed-postgres.ts';
+import { createMigratedTemplate } from './migrated-template.ts';
 import { makePostgresFolder } from './postgres-folder.ts';
 
 declare module 'vitest' {
@@ -19,6 +20,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const { directory, remove } = makePostgresFolder('srs-test-');
   try {
     const postgres = await start(directory);
+    await createMigratedTemplate(postgres.databaseUrl);
     project.provide('postgresUrl', postgres.databaseUrl);
     project.provide('patienceMs', 20_000);
     return async () => {

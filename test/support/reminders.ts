@@ -18,7 +18,7 @@ import type {
 import { startCore } from '../../services/reminders/core.ts';
 import type { PushSetUp } from '../../services/reminders/subscriptions/subscriptions-handlers.ts';
 import { startScheduling } from '../../services/scheduling/service.ts';
-import { createTestDatabase } from './database.ts';
+import { createMigratedDatabase } from './database.ts';
 import { CALL, closeClients, connectScheduling } from './scheduling.ts';
 
 export type TestReminders = Awaited<ReturnType<typeof startTestReminders>>;
@@ -45,7 +45,7 @@ function createChannelEnd<Address>() {
 
 /** `time`: where the clock stands at first; it moves only when the test moves it. */
 export async function startTestReminders(time: string, { isPushSetUp = true } = {}) {
-  const { databaseUrl, drop } = await createTestDatabase();
+  const { databaseUrl, drop } = await createMigratedDatabase();
   let clockMs = Date.parse(time);
   const now = () => new Date(clockMs);
   const logger = createLogger('test', 'silent');

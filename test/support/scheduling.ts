@@ -13,7 +13,7 @@ import { type Outcome, SEND_ALONE } from '../../services/platform/grpc/batched-c
 import { clientsOf } from '../../services/platform/grpc/client.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { startScheduling } from '../../services/scheduling/service.ts';
-import { createTestDatabase } from './database.ts';
+import { createMigratedDatabase } from './database.ts';
 
 export const CALL = { requestId: 'test' };
 const NO_TRUST = { serviceTokens: [], tls: undefined };
@@ -21,7 +21,7 @@ export type SchedulingClients = ReturnType<typeof connectScheduling>;
 export type TestScheduling = Awaited<ReturnType<typeof startTestScheduling>>;
 
 export async function startTestScheduling() {
-  const database = await createTestDatabase();
+  const database = await createMigratedDatabase();
   let clockMs: number | undefined;
   const common = { logLevel: 'silent', shutdownTimeoutMs: 2000, host: '127.0.0.1', port: 0 } as const;
   const config = { ...common, trust: NO_TRUST };

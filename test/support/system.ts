@@ -7,7 +7,7 @@ import { createLogger } from '../../services/platform/logging/logger.ts';
 import { createAccountsClients } from '../../services/programs/keys/clients.ts';
 import { type RestServer, startRest } from '../../services/rest/service.ts';
 import { startScheduling } from '../../services/scheduling/service.ts';
-import { createTestDatabase } from './database.ts';
+import { createMigratedDatabase } from './database.ts';
 
 export type TestUser = { userId: string; apiKeyId: string; key: string };
 export type TestSystem = Awaited<ReturnType<typeof startSystem>>;
@@ -26,7 +26,7 @@ export async function startSystem(
     databaseUrl?: string;
   } = {},
 ) {
-  const database = await createTestDatabase();
+  const database = await createMigratedDatabase();
   const logger = createLogger('test', 'silent');
   const now = () => new Date();
   const trust = { serviceTokens: [], tls: undefined };

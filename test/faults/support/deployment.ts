@@ -1,7 +1,7 @@
 // Several of each service as processes over one database, as one would deploy them.
 import type { GrpcTrust } from '../../../services/platform/process/common-config.ts';
 import { createAccountsClients } from '../../../services/programs/keys/clients.ts';
-import { ask, createTestDatabase } from '../../support/database.ts';
+import { ask, createMigratedDatabase } from '../../support/database.ts';
 import type { Environment } from '../../support/processes.ts';
 import { newSecret, type ServiceProcess, startService, targetOf } from '../../support/services.ts';
 import { ALL_SCOPES } from '../../support/system.ts';
@@ -19,7 +19,7 @@ export async function startDeployment(settings: {
   trust?: GrpcTrust;
 }) {
   const { replicas, environment = {}, trust = NO_TRUST } = settings;
-  const database = await createTestDatabase();
+  const database = await createMigratedDatabase();
   const databaseUrl = settings.databaseUrl ?? database.databaseUrl;
   const several = (count: number, start: () => Promise<ServiceProcess>) =>
     Promise.all(Array.from({ length: count }, start));

@@ -3,16 +3,13 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createLogger } from '../../../services/platform/logging/logger.ts';
 import { NO_TELEMETRY } from '../../../services/platform/observability/telemetry.ts';
 import { type Database, openDatabase } from '../../../services/platform/postgres/database.ts';
-import { migrate } from '../../../services/platform/postgres/migrate.ts';
-import { remindersSchema } from '../../../services/reminders/core.ts';
 import type { ChannelName, Outcome } from '../../../services/reminders/deliveries/delivery.ts';
 import { leaseDeliveries, readLeased } from '../../../services/reminders/sending/leases-repository.ts';
 import { createRecorder } from '../../../services/reminders/sending/record.ts';
 import { deleteUserData } from '../../../services/reminders/user-data/user-data-repository.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { createMigratedDatabase, type TestDatabase } from '../../support/database.ts';
 import { type Lock, openLock } from '../../support/row-locks.ts';
 
 const TIME = new Date('2026-07-01T09:00:00Z');
@@ -23,9 +20,8 @@ let lock: Lock;
 let lines: string[];
 const logger = pino({ base: {} }, { write: (line) => lines.push(line) });
 beforeAll(async () => {
-  database = await createTestDatabase();
+  database = await createMigratedDatabase();
   const { databaseUrl } = database;
-  await migrate({ databaseUrl, ...remindersSchema, logger: createLogger('test', 'silent') });
   // A circle is found before a wait is given up.
   const name = new URL(databaseUrl).pathname.slice(1);
   lock = await openLock(databaseUrl);
