@@ -11,8 +11,16 @@ import { strictDeserializer } from './strict-requests.ts';
 
 const protoDirectory = join(import.meta.dirname, '../../../proto');
 
-/** All files of a package, such as "accounts.v1". */
+const loaded = new Map<string, PackageDefinition>();
+
+/** All files of a package, such as "accounts.v1", read once by a process: parsing them and making their codecs takes 0.1 s. */
 export function loadProto(packageName: string): PackageDefinition {
+  const known = loaded.get(packageName) ?? read(packageName);
+  loaded.set(packageName, known);
+  return known;
+}
+
+function read(packageName: string): PackageDefinition {
   const folder = packageName.replace('.', '/');
   const files = readdirSync(join(protoDirectory, folder)).map((file) => `${folder}/${file}`);
   return loadSync(files, { includeDirs: [protoDirectory], longs: Number, enums: String, defaults: true });
