@@ -1,5 +1,5 @@
 // UI components that all pages share.
-/** @import { Child, PageInfo } from './types.d.ts' */
+/** @import { Child, Context, PageInfo } from './types.d.ts' */
 import { FailedCallError, UnauthorizedError } from './api.js';
 import { byId, h } from './dom.js';
 
@@ -17,6 +17,16 @@ export function announce(text) {
 export function explain(error) {
   if (error instanceof UnauthorizedError) dispatchEvent(new Event('unauthorized'));
   return `${error instanceof Error ? error.message : String(error)} ${adviceOf(error)}`;
+}
+
+/** Does what a button says. Announces what was done and shows the page anew, or announces what went wrong. @param {Context} context @param {() => Promise<string>} work Resolves to what was done. */
+export async function act({ refresh }, work) {
+  try {
+    announce(await work());
+    await refresh();
+  } catch (error) {
+    announce(explain(error));
+  }
 }
 
 /**

@@ -6,7 +6,7 @@ import {
   askDeletePush,
   askNewFeed,
   askSwitchEmailOn,
-  switchEmail,
+  switchEmailOff,
 } from '../actions/channel-actions.js';
 import { sendTest } from '../actions/send-test.js';
 import { h } from '../dom.js';
@@ -25,7 +25,7 @@ export function channelCards(context, user, data, isPushSetUp) {
 function emailCard(context, user, { emailReminders }) {
   const { enabled } = emailReminders;
   const toggle = enabled
-    ? button('Switch e-mail off', () => void switchEmail(context, user, false), { id: 'switch-email' })
+    ? button('Switch e-mail off', () => void switchEmailOff(context, user), { id: 'switch-email' })
     : button('Switch e-mail on', () => askSwitchEmailOn(context, user, emailReminders), {
         id: 'switch-email',
       });
