@@ -38,6 +38,9 @@ export function button(text, onclick, attributes = {}) {
   return h('button', { type: 'button', onclick, ...attributes }, text);
 }
 
+/** Buttons beside each other. @param {...Child} buttons */
+export const actions = (...buttons) => h('div', { class: 'actions' }, buttons);
+
 /**
  * An ID by its last characters, which differ even where IDs were made together. A click copies all of it.
  * @param {string} id

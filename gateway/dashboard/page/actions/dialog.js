@@ -1,7 +1,7 @@
 // Confirmation dialogs, and dialogs for results that are shown once.
 /** @import { Child, Context } from '../types.d.ts' */
 import { h, newId } from '../dom.js';
-import { announce, button, copy, explain } from '../ui.js';
+import { actions, announce, button, copy, explain } from '../ui.js';
 
 /**
  * Opens a form in a dialog. What `onSubmit` has done is announced, and the page shown anew. If it fails, the dialog stays open and
@@ -23,9 +23,7 @@ export function ask({ refresh }, { title, body, submit, isDangerous = false, onS
     {},
     body,
     problem,
-    h(
-      'div',
-      { class: 'actions' },
+    actions(
       button('Cancel', () => dialog.close()),
       send,
     ),
@@ -56,19 +54,7 @@ export function ask({ refresh }, { title, body, submit, isDangerous = false, onS
 
 /** Shows a message until the user closes it. @param {string} title @param {Child} body */
 export function tell(title, body) {
-  const dialog = open(
-    title,
-    h(
-      'div',
-      {},
-      body,
-      h(
-        'div',
-        { class: 'actions' },
-        button('Done', () => dialog.close()),
-      ),
-    ),
-  );
+  const dialog = open(title, h('div', {}, body, actions(button('Done', () => dialog.close()))));
   return dialog;
 }
 

@@ -3,7 +3,7 @@
 import { request } from '../api.js';
 import { h } from '../dom.js';
 import { distance, instant } from '../format.js';
-import { button } from '../ui.js';
+import { actions, button } from '../ui.js';
 import { ask, checkboxes, field, tellOnce } from './dialog.js';
 
 const SCOPES = [
@@ -23,9 +23,7 @@ export const nameOf = ({ name }) => name || 'without a name';
 export function keyActions(context, user, key) {
   if (key.revokedAt !== null) return null;
   const about = (/** @type {string} */ action) => ({ 'aria-label': `${action} ${nameOf(key)}, ${key.id}` });
-  return h(
-    'div',
-    { class: 'actions' },
+  return actions(
     button('Rotate', () => askRotate(context, user, key), about('Rotate')),
     button('Revoke', () => askRevoke(context, user, key), { class: 'danger', ...about('Revoke') }),
   );

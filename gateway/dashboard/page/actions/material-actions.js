@@ -3,7 +3,7 @@
 import { request } from '../api.js';
 import { h } from '../dom.js';
 import { counted, instant, tomorrowIn } from '../format.js';
-import { act, button } from '../ui.js';
+import { act, actions, button } from '../ui.js';
 import { ask, field } from './dialog.js';
 import { PRESETS } from './presets.js';
 import { LATEST, readInstant } from './read-instant.js';
@@ -19,15 +19,9 @@ export function materialActions(context, user, material) {
       return `${done}: ${material.title}`;
     });
   if (material.archivedAt !== null) {
-    return h(
-      'div',
-      { class: 'actions' },
-      button('Restore', () => change('RESTORE', 'Restored'), about('Restore')),
-    );
+    return actions(button('Restore', () => change('RESTORE', 'Restored'), about('Restore')));
   }
-  return h(
-    'div',
-    { class: 'actions' },
+  return actions(
     button('Snooze', () => askSnooze(context, user, [material]), about('Snooze')),
     button('Archive', () => change('ARCHIVE', 'Archived'), about('Archive')),
   );

@@ -4,7 +4,7 @@ import { FailedCallError, request } from '../api.js';
 import { h } from '../dom.js';
 import { instant, tomorrowIn } from '../format.js';
 import { isPaused, nameOf } from '../reminder-words.js';
-import { act, button } from '../ui.js';
+import { act, actions, button } from '../ui.js';
 import { ask, field } from './dialog.js';
 import { LATEST, readInstant } from './read-instant.js';
 import { readSettings, settingsFields } from './reminder-form.js';
@@ -20,9 +20,7 @@ export function reminderActions(context, user, reminder) {
     /** @type {{ pausedUntil: null } | { enabled: boolean }} */ change,
     /** @type {string} */ done,
   ) => void act(context, () => update(user, reminder, change, `${done}: ${name}`));
-  return h(
-    'div',
-    { class: 'actions' },
+  return actions(
     button('Edit', () => askEdit(context, user, reminder), about('Edit', 'edit')),
     isPaused(reminder)
       ? button('Resume', () => set({ pausedUntil: null }, 'Resumed'), about('Resume', 'pause'))
