@@ -5,6 +5,7 @@ import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } 
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { buildASTSchema, parse } from 'graphql';
+import { readTypeDefinitions } from '../gateway/graphql/type-definitions.ts';
 import { BUF, buildDescriptors } from './build-descriptors.ts';
 import { operationTypes } from './operation-types.ts';
 
@@ -41,8 +42,7 @@ const mappers = [...model.matchAll(/^export type (\w+)Node\b/gm)].map(([, type])
   type,
   `../../gateway/graphql/model.ts#${type}Node`,
 ]);
-const schemaFiles = globSync('gateway/schema/*.graphql', { cwd: root }).sort();
-const schema = parse(schemaFiles.map((file) => readFileSync(join(root, file), 'utf8')).join('\n'));
+const schema = parse(readTypeDefinitions());
 const dashboard = await import(join(root, 'gateway/dashboard/page/queries.js'));
 mkdirSync(join(generated, 'gateway'), { recursive: true });
 writeFileSync(

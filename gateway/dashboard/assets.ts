@@ -1,15 +1,9 @@
 // The dashboard's files, read at start, under paths with a content hash.
 import { globSync, readFileSync } from 'node:fs';
-import { extname, join } from 'node:path';
-import { type Asset, createAsset, digestOf } from '../../services/platform/http/content/asset.ts';
+import { join } from 'node:path';
+import { type Asset, digestOf, fileAsset } from '../../services/platform/http/content/asset.ts';
 import { readPackageFile } from '../../services/platform/http/content/package-file.ts';
 
-const TYPES = {
-  '.html': 'text/html; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-  '.css': 'text/css; charset=utf-8',
-};
-const typeOf = (name: string) => (extname(name) === '.css' ? TYPES['.css'] : TYPES['.js']);
 const ASSETS = '{{assets}}';
 const PRELOADS = '{{preloads}}';
 
@@ -25,10 +19,8 @@ export function loadAssets(): { page: Asset; files: ReadonlyMap<string, Asset> }
     .replace(PRELOADS, names.filter(isModule).map(preload).join('\n  '))
     .replaceAll(ASSETS, base);
   return {
-    page: createAsset(TYPES['.html'], Buffer.from(html)),
-    files: new Map(
-      [...contents].map(([name, content]) => [`${base}/${name}`, createAsset(typeOf(name), content)]),
-    ),
+    page: fileAsset('index.html', Buffer.from(html)),
+    files: new Map([...contents].map(([name, content]) => [`${base}/${name}`, fileAsset(name, content)])),
   };
 }
 

@@ -1,6 +1,4 @@
 // The schema with its resolvers.
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { makeExecutableSchema } from '@graphql-tools/schema';
 import type { GraphQLSchema } from 'graphql';
 import type { Resolvers } from '../../generated/gateway/resolvers.ts';
@@ -24,6 +22,7 @@ import { Stats } from '../resolvers/stats.ts';
 import { TimelineEvent } from '../resolvers/timeline.ts';
 import { ApiKey, User } from '../resolvers/user.ts';
 import { CalendarDate, DateTime } from './scalars.ts';
+import { readTypeDefinitions } from './type-definitions.ts';
 
 export function buildGatewaySchema(): GraphQLSchema {
   const resolvers: Resolvers = {
@@ -47,9 +46,7 @@ export function buildGatewaySchema(): GraphQLSchema {
     CalendarFeed,
     EmailReminders,
   };
-  const folder = join(import.meta.dirname, '../schema');
-  const typeDefs = readdirSync(folder).map((file) => readFileSync(join(folder, file), 'utf8'));
-  const schema = makeExecutableSchema({ typeDefs, resolvers });
+  const schema = makeExecutableSchema({ typeDefs: readTypeDefinitions(), resolvers });
   requireStorableArguments(schema);
   auditMutations(schema);
   return schema;

@@ -2,43 +2,32 @@
 // of its time.
 
 const MS_OF_DAY = 86_400_000;
-const [DASH, COLON, DOT, T, Z] = [45, 58, 46, 84, 90];
 
-const ones = (value: number) => 48 + (value % 10);
-const tens = (value: number) => 48 + (Math.floor(value / 10) % 10);
-const hundreds = (value: number) => 48 + Math.floor(value / 100);
+const padded = (end: number, length: number) =>
+  Array.from({ length: end }, (_, number) => `${number}`.padStart(length, '0'));
+const TWO = padded(60, 2);
+const THREE = padded(1000, 3);
 
 /** RFC 3339 in UTC with milliseconds, like Date.prototype.toISOString, for years 0 to 9999. */
 export function toIsoText(epochMs: number): string {
   const day = Math.floor(epochMs / MS_OF_DAY);
-  const [y1, y2, y3, y4, m1, m2, d1, d2] = digitsOf(day);
   const ms = epochMs - day * MS_OF_DAY;
   const seconds = Math.floor(ms / 1000);
   const minutes = Math.floor(seconds / 60);
-  const [hh, mm, ss, fff] = [Math.floor(minutes / 60), minutes % 60, seconds % 60, ms % 1000];
-  // One template: each concatenation would allocate an intermediate string.
-  // biome-ignore format: as it reads
-  return String.fromCharCode(
-    y1, y2, y3, y4, DASH, m1, m2, DASH, d1, d2, T,
-    tens(hh), ones(hh), COLON, tens(mm), ones(mm), COLON, tens(ss), ones(ss), DOT,
-    hundreds(fff), tens(fff), ones(fff), Z,
-  );
+  return `${dateOf(day)}T${TWO[Math.floor(minutes / 60)]}:${TWO[minutes % 60]}:${TWO[seconds % 60]}.${THREE[ms % 1000]}Z`;
 }
 
-type Digits = [number, number, number, number, number, number, number, number];
 const MAX_DAYS = 10_000;
-const digits = new Map<number, Digits>();
+const dates = new Map<number, string>();
 
-/** Cached digits of year, month and day: most timestamps lie within a few years. */
-function digitsOf(day: number): Digits {
-  const known = digits.get(day);
+/** Cached YYYY-MM-DD: most timestamps lie within a few years. */
+function dateOf(day: number): string {
+  const known = dates.get(day);
   if (known !== undefined) return known;
-  const date = new Date(day * MS_OF_DAY).toISOString();
-  const at = (place: number) => date.charCodeAt(place);
-  const found: Digits = [at(0), at(1), at(2), at(3), at(5), at(6), at(8), at(9)];
-  if (digits.size >= MAX_DAYS) digits.clear();
-  digits.set(day, found);
-  return found;
+  const date = new Date(day * MS_OF_DAY).toISOString().slice(0, 10);
+  if (dates.size >= MAX_DAYS) dates.clear();
+  dates.set(day, date);
+  return date;
 }
 
 const digit = (text: string, at: number) => text.charCodeAt(at) - 48;

@@ -1,5 +1,5 @@
 // UI components that all pages share.
-/** @import { Child, PageInfo } from './types.d.ts' */
+/** @import { Child, Context, PageInfo } from './types.d.ts' */
 import { FailedCallError, UnauthorizedError } from './api.js';
 import { byId, h } from './dom.js';
 
@@ -19,6 +19,16 @@ export function explain(error) {
   return `${error instanceof Error ? error.message : String(error)} ${adviceOf(error)}`;
 }
 
+/** Does what a button says. Announces what was done and shows the page anew, or announces what went wrong. @param {Context} context @param {() => Promise<string>} work Resolves to what was done. */
+export async function act({ refresh }, work) {
+  try {
+    announce(await work());
+    await refresh();
+  } catch (error) {
+    announce(explain(error));
+  }
+}
+
 /**
  * @param {string} text
  * @param {() => void} onclick
@@ -27,6 +37,9 @@ export function explain(error) {
 export function button(text, onclick, attributes = {}) {
   return h('button', { type: 'button', onclick, ...attributes }, text);
 }
+
+/** Buttons beside each other. @param {...Child} buttons */
+export const actions = (...buttons) => h('div', { class: 'actions' }, buttons);
 
 /**
  * An ID by its last characters, which differ even where IDs were made together. A click copies all of it.

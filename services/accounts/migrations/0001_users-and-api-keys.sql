@@ -36,6 +36,3 @@ CREATE TABLE accounts.pepper_checks (
   pepper_version text PRIMARY KEY,
   check_value bytea NOT NULL
 );
-
--- Down Migration
-DROP TABLE accounts.pepper_checks, accounts.api_keys, accounts.users;

@@ -1,6 +1,3 @@
 -- Up Migration
 -- Users by their latest change, for programs that follow changes.
 CREATE INDEX users_changed ON accounts.users (update_time, user_id);
-
--- Down Migration
-DROP INDEX accounts.users_changed;

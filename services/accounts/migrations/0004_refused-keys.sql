@@ -5,7 +5,3 @@ ALTER TABLE accounts.api_keys
   ADD COLUMN refused_minutes integer NOT NULL DEFAULT 0;
 CREATE INDEX api_keys_refused ON accounts.api_keys (last_refused_time DESC, api_key_id DESC)
   WHERE last_refused_time IS NOT NULL;
-
--- Down Migration
-DROP INDEX accounts.api_keys_refused;
-ALTER TABLE accounts.api_keys DROP COLUMN last_refused_time, DROP COLUMN refused_minutes;

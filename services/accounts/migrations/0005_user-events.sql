@@ -16,6 +16,3 @@ CREATE TABLE accounts.user_events (
 
 -- For the sweep.
 CREATE INDEX user_events_oldest ON accounts.user_events (event_time);
-
--- Down Migration
-DROP TABLE accounts.user_events;

@@ -1,7 +1,7 @@
 // Generates a material with the history of a learner's reviews, scheduled by our SM-2.
-import { MATERIAL_TYPES, type Material } from '../../scheduling/materials/material.ts';
+import { MATERIAL_TYPES, type Material, newMaterial } from '../../scheduling/materials/material.ts';
 import { type Review, reviewMaterial } from '../../scheduling/reviews/review.ts';
-import { INITIAL_SCHEDULE, type Quality } from '../../scheduling/reviews/sm2.ts';
+import type { Quality } from '../../scheduling/reviews/sm2.ts';
 import type { Habit, Random } from './habit.ts';
 
 export type LearnerMaterial = { material: Material; reviews: Review[] };
@@ -38,8 +38,9 @@ export function makeMaterial(options: {
 }): LearnerMaterial {
   const { habit, startDay, random, newId } = options;
   const createTime = new Date(habit.timeOf(startDay, random));
-  let material = blankMaterial(createTime, newId(createTime), titleOf(random));
-  material.type = MATERIAL_TYPES[Math.floor(random() * MATERIAL_TYPES.length)] ?? 'simple';
+  const title = titleOf(random);
+  const type = MATERIAL_TYPES[Math.floor(random() * MATERIAL_TYPES.length)] ?? 'simple';
+  let material = newMaterial({ title, type, content: null, sourceUrl: null }, createTime, newId(createTime));
   const ease = 0.06 * (random() - 0.5);
   const reviews: Review[] = [];
   for (
@@ -76,21 +77,4 @@ function drawGrade(recall: number, random: Random): Quality {
 function titleOf(random: Random): string {
   const pick = (words: readonly string[]) => words[Math.floor(random() * words.length)] ?? '';
   return `The ${pick(SUBJECTS)} ${pick(OBJECTS)} (${Math.floor(random() * 1000)})`;
-}
-
-function blankMaterial(createTime: Date, materialId: string, title: string): Material {
-  return {
-    materialId,
-    title,
-    content: null,
-    sourceUrl: null,
-    type: 'simple',
-    schedule: INITIAL_SCHEDULE,
-    nextReviewTime: createTime,
-    lastReviewedTime: null,
-    createTime,
-    updateTime: createTime,
-    archiveTime: null,
-    revision: 0,
-  };
 }

@@ -1,5 +1,5 @@
 // The material type: its text, its schedule, and the revision that orders its changes.
-import type { Schedule } from '../reviews/sm2.ts';
+import { INITIAL_SCHEDULE, type Schedule } from '../reviews/sm2.ts';
 
 export const MATERIAL_TYPES = ['simple', 'material', 'flashcard', 'card'] as const;
 export type MaterialType = (typeof MATERIAL_TYPES)[number];
@@ -22,3 +22,22 @@ export type Material = {
   /** +1 on every review, snooze and edit. */
   revision: number;
 };
+
+/** A material that is due at once. */
+export function newMaterial(
+  text: Pick<Material, 'title' | 'content' | 'sourceUrl' | 'type'>,
+  createTime: Date,
+  materialId: string,
+): Material {
+  return {
+    materialId,
+    ...text,
+    schedule: INITIAL_SCHEDULE,
+    nextReviewTime: createTime,
+    lastReviewedTime: null,
+    createTime,
+    updateTime: createTime,
+    archiveTime: null,
+    revision: 0,
+  };
+}

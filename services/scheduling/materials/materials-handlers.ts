@@ -15,8 +15,7 @@ import {
   requireMaterialId,
   requireUserId,
 } from '../requests.ts';
-import { INITIAL_SCHEDULE } from '../reviews/sm2.ts';
-import type { Material } from './material.ts';
+import { type Material, newMaterial } from './material.ts';
 import type { MaterialListHandlers } from './material-lists-handlers.ts';
 import { fromMaterialType, fromMaterialView, toMaterialMessage } from './material-mapper.ts';
 import { readContent, readNewText, readSourceUrl, requireTitle } from './material-requests.ts';
@@ -78,7 +77,8 @@ export function createMaterialHandlers(dependencies: HandlerDependencies): Singl
         type: fromMaterialType(request.type) ?? 'simple',
       };
       const write = async (db: Queryable) => {
-        const material = newMaterial(text, now(), newId);
+        const createTime = now();
+        const material = newMaterial(text, createTime, newId(createTime));
         if (await insertMaterial(db, userId, material)) return answer(material);
         throw new ServiceError('NOT_FOUND', {
           field: 'user_id',
@@ -154,24 +154,6 @@ export function createMaterialHandlers(dependencies: HandlerDependencies): Singl
         write,
       );
     },
-  };
-}
-
-function newMaterial(
-  text: Pick<Material, 'title' | 'content' | 'sourceUrl' | 'type'>,
-  createTime: Date,
-  newId: (time: Date) => string,
-): Material {
-  return {
-    materialId: newId(createTime),
-    ...text,
-    schedule: INITIAL_SCHEDULE,
-    nextReviewTime: createTime,
-    lastReviewedTime: null,
-    createTime,
-    updateTime: createTime,
-    archiveTime: null,
-    revision: 0,
   };
 }
 

@@ -85,7 +85,3 @@ CREATE TABLE scheduling.snoozed_materials (
 );
 
 CREATE INDEX snoozed_materials_by_snooze ON scheduling.snoozed_materials (user_id, snooze_id);
-
--- Down Migration
-DROP TABLE scheduling.snoozed_materials, scheduling.snoozes, scheduling.reviews, scheduling.material_search,
-  scheduling.materials;

@@ -58,8 +58,3 @@ BEGIN
   VALUES (owner_id, new_id, lower(new_title), lower(coalesce(new_content, '')), lower(coalesce(new_source_url, '')));
   RETURN true;
 END $function$;
-
--- Down Migration
-DROP FUNCTION scheduling.insert_material, scheduling.user_lock;
-DROP TABLE scheduling.deleted_users, scheduling.answered_requests;
-DROP INDEX scheduling.materials_archived, scheduling.snoozes_latest, scheduling.reviews_latest;

@@ -3,8 +3,3 @@
 DROP INDEX scheduling.materials_due;
 CREATE INDEX materials_due ON scheduling.materials
   (user_id, (coalesce(next_review_time, '-infinity')), material_id) INCLUDE (next_review_time) WHERE archive_time IS NULL;
-
--- Down Migration
-DROP INDEX scheduling.materials_due;
-CREATE INDEX materials_due ON scheduling.materials (user_id, next_review_time NULLS FIRST, material_id)
-  WHERE archive_time IS NULL;

@@ -31,7 +31,3 @@ BEGIN
     new_x_request_id, new_traceparent);
   RETURN true;
 END $function$;
-
--- Down Migration
-DROP FUNCTION scheduling.apply_review(uuid, uuid, integer, uuid, smallint, timestamptz, integer, integer, integer,
-  timestamptz, integer, integer, integer, timestamptz, text, text);

@@ -7,6 +7,3 @@ ALTER TABLE scheduling.reviews ADD CONSTRAINT reviews_schedules_check CHECK (
   AND before_interval_days BETWEEN 0 AND 36500 AND after_interval_days BETWEEN 0 AND 36500
   AND before_repetitions >= 0 AND after_repetitions >= 0
 ) NOT VALID;
-
--- Down Migration
-ALTER TABLE scheduling.reviews DROP CONSTRAINT reviews_schedules_check;

@@ -76,7 +76,3 @@ BEGIN
     END IF;
   END IF;
 END $do$;
-
--- Down Migration
-DROP TABLE scheduling.overview, scheduling.learners, scheduling.learner_days, scheduling.changed_learners;
-DROP INDEX scheduling.snoozes_by_time, scheduling.material_search_by_time, scheduling.reviews_by_time;

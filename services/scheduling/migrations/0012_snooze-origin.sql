@@ -4,7 +4,3 @@ ALTER TABLE scheduling.snoozes ADD COLUMN actor text, ADD COLUMN x_request_id te
 
 -- The material's after the cancellation; NULL while the snooze counts for it.
 ALTER TABLE scheduling.snoozed_materials ADD COLUMN cancel_revision integer;
-
--- Down Migration
-ALTER TABLE scheduling.snoozed_materials DROP COLUMN cancel_revision;
-ALTER TABLE scheduling.snoozes DROP COLUMN actor, DROP COLUMN x_request_id, DROP COLUMN cancel_time;

@@ -3,19 +3,17 @@
 import { request } from '../api.js';
 import { h } from '../dom.js';
 import { instant } from '../format.js';
-import { announce, explain } from '../ui.js';
+import { act } from '../ui.js';
 import { ask, tellOnce } from './dialog.js';
 
-/** @param {Context} context @param {User} user @param {boolean} enabled */
-export async function switchEmail(context, user, enabled) {
-  try {
-    await request('SET_EMAIL', { input: { userId: user.id, enabled } });
-    announce(`E-mail is ${enabled ? 'on' : 'off'}.`);
-    await context.refresh();
-  } catch (error) {
-    announce(explain(error));
-  }
+/** @param {User} user @param {boolean} enabled */
+async function setEmail(user, enabled) {
+  await request('SET_EMAIL', { input: { userId: user.id, enabled } });
+  return `E-mail is ${enabled ? 'on' : 'off'}.`;
 }
+
+/** @param {Context} context @param {User} user */
+export const switchEmailOff = (context, user) => act(context, () => setEmail(user, false));
 
 /** @type {Readonly<Record<NonNullable<EmailReminders['offReason']>, (user: User) => string>>} */
 const BEFORE_ON = {
@@ -26,21 +24,17 @@ const BEFORE_ON = {
 
 /** @param {Context} context @param {User} user @param {EmailReminders} email */
 export function askSwitchEmailOn(context, user, { offReason }) {
-  ask({
+  ask(context, {
     title: 'Switch e-mail on',
     body: h('p', {}, BEFORE_ON[offReason ?? 'SWITCHED_OFF'](user)),
     submit: 'Switch on',
-    onSubmit: async () => {
-      await request('SET_EMAIL', { input: { userId: user.id, enabled: true } });
-      announce('E-mail is on.');
-      await context.refresh();
-    },
+    onSubmit: () => setEmail(user, true),
   });
 }
 
 /** @param {Context} context @param {User} user @param {PushSubscriptionRow} subscription */
 export function askDeletePush(context, user, { id, host, createdAt }) {
-  ask({
+  ask(context, {
     title: 'Delete a push subscription',
     body: h(
       'p',
@@ -51,15 +45,14 @@ export function askDeletePush(context, user, { id, host, createdAt }) {
     isDangerous: true,
     onSubmit: async () => {
       await request('DELETE_PUSH', { input: { userId: user.id, subscriptionId: id } });
-      announce(`Deleted: ${host}`);
-      await context.refresh();
+      return `Deleted: ${host}`;
     },
   });
 }
 
 /** @param {Context} context @param {User} user @param {boolean} isReplaced Whether there is an address already. */
 export function askNewFeed(context, user, isReplaced) {
-  ask({
+  ask(context, {
     title: 'New calendar address',
     body: [
       h(
@@ -86,7 +79,7 @@ export function askNewFeed(context, user, isReplaced) {
 
 /** @param {Context} context @param {User} user */
 export function askDeleteFeed(context, user) {
-  ask({
+  ask(context, {
     title: 'End the calendar address',
     body: h(
       'p',
@@ -97,8 +90,7 @@ export function askDeleteFeed(context, user) {
     isDangerous: true,
     onSubmit: async () => {
       await request('DELETE_FEED', { input: { userId: user.id } });
-      announce('The calendar address has ended.');
-      await context.refresh();
+      return 'The calendar address has ended.';
     },
   });
 }

@@ -1,19 +1,21 @@
 // Confirmation dialogs, and dialogs for results that are shown once.
-/** @import { Child } from '../types.d.ts' */
+/** @import { Child, Context } from '../types.d.ts' */
 import { h, newId } from '../dom.js';
-import { announce, button, copy, explain } from '../ui.js';
+import { actions, announce, button, copy, explain } from '../ui.js';
 
 /**
- * Opens a form in a dialog. If `onSubmit` fails, the dialog stays open and shows the error; closed meanwhile, a notice does.
+ * Opens a form in a dialog. What `onSubmit` has done is announced, and the page shown anew. If it fails, the dialog stays open and
+ * shows the error; closed meanwhile, a notice does.
+ * @param {Context} context
  * @param {{
  *   title: string,
  *   body: Child,
  *   submit: string,
  *   isDangerous?: boolean,
- *   onSubmit: (data: FormData) => Promise<void>,
- * }} options
+ *   onSubmit: (data: FormData) => Promise<string | void>,
+ * }} options `onSubmit`: resolves to what was done; to nothing if it shows that itself.
  */
-export function ask({ title, body, submit, isDangerous = false, onSubmit }) {
+export function ask({ refresh }, { title, body, submit, isDangerous = false, onSubmit }) {
   const problem = h('p', { class: 'problem', role: 'alert' });
   const send = h('button', { type: 'submit', class: isDangerous ? 'danger' : 'primary' }, submit);
   const form = h(
@@ -21,9 +23,7 @@ export function ask({ title, body, submit, isDangerous = false, onSubmit }) {
     {},
     body,
     problem,
-    h(
-      'div',
-      { class: 'actions' },
+    actions(
       button('Cancel', () => dialog.close()),
       send,
     ),
@@ -34,7 +34,11 @@ export function ask({ title, body, submit, isDangerous = false, onSubmit }) {
     send.disabled = true;
     problem.textContent = '';
     try {
-      await onSubmit(new FormData(form));
+      const done = await onSubmit(new FormData(form));
+      if (done) {
+        announce(done);
+        await refresh();
+      }
       dialog.close();
     } catch (error) {
       // After a 401, explain closes the dialog.
@@ -50,19 +54,7 @@ export function ask({ title, body, submit, isDangerous = false, onSubmit }) {
 
 /** Shows a message until the user closes it. @param {string} title @param {Child} body */
 export function tell(title, body) {
-  const dialog = open(
-    title,
-    h(
-      'div',
-      {},
-      body,
-      h(
-        'div',
-        { class: 'actions' },
-        button('Done', () => dialog.close()),
-      ),
-    ),
-  );
+  const dialog = open(title, h('div', {}, body, actions(button('Done', () => dialog.close()))));
   return dialog;
 }
 

@@ -3,7 +3,7 @@
 import { request } from '../api.js';
 import { h } from '../dom.js';
 import { distance, instant } from '../format.js';
-import { announce, button } from '../ui.js';
+import { actions, button } from '../ui.js';
 import { ask, checkboxes, field, tellOnce } from './dialog.js';
 
 const SCOPES = [
@@ -23,9 +23,7 @@ export const nameOf = ({ name }) => name || 'without a name';
 export function keyActions(context, user, key) {
   if (key.revokedAt !== null) return null;
   const about = (/** @type {string} */ action) => ({ 'aria-label': `${action} ${nameOf(key)}, ${key.id}` });
-  return h(
-    'div',
-    { class: 'actions' },
+  return actions(
     button('Rotate', () => askRotate(context, user, key), about('Rotate')),
     button('Revoke', () => askRevoke(context, user, key), { class: 'danger', ...about('Revoke') }),
   );
@@ -33,7 +31,7 @@ export function keyActions(context, user, key) {
 
 /** @param {Context} context @param {User} user */
 export function askCreate(context, user) {
-  ask({
+  ask(context, {
     title: 'Create a key',
     body: [
       h('p', {}, `For ${user.email}. The key is shown once, in the next step.`),
@@ -69,7 +67,7 @@ const lastUse = ({ timeZone }, { lastUsedAt }) =>
 
 /** @param {Context} context @param {User} user @param {ApiKey} key */
 function askRotate(context, user, key) {
-  ask({
+  ask(context, {
     title: 'Rotate a key',
     body: [
       h(
@@ -91,7 +89,7 @@ function askRotate(context, user, key) {
 
 /** @param {Context} context @param {User} user @param {ApiKey} key */
 function askRevoke(context, user, key) {
-  ask({
+  ask(context, {
     title: 'Revoke a key',
     body: [
       h(
@@ -105,8 +103,7 @@ function askRevoke(context, user, key) {
     isDangerous: true,
     onSubmit: async () => {
       await request('REVOKE_KEY', { input: { apiKeyId: key.id } });
-      announce(`Revoked: ${nameOf(key)}`);
-      await context.refresh();
+      return `Revoked: ${nameOf(key)}`;
     },
   });
 }

@@ -3,7 +3,7 @@
 import { request } from '../api.js';
 import { h } from '../dom.js';
 import { counted, instant, tomorrowIn } from '../format.js';
-import { announce, button, explain } from '../ui.js';
+import { act, actions, button } from '../ui.js';
 import { ask, field } from './dialog.js';
 import { PRESETS } from './presets.js';
 import { LATEST, readInstant } from './read-instant.js';
@@ -13,27 +13,17 @@ export function materialActions(context, user, material) {
   if (!context.mayChange) return null;
   const about = (/** @type {string} */ action) => ({ 'aria-label': `${action} ${material.title}` });
   const input = { userId: user.id, materialId: material.id };
-  const change = async (/** @type {'ARCHIVE' | 'RESTORE'} */ mutation, /** @type {string} */ done) => {
-    try {
+  const change = (/** @type {'ARCHIVE' | 'RESTORE'} */ mutation, /** @type {string} */ done) =>
+    void act(context, async () => {
       await request(mutation, { input });
-      announce(`${done}: ${material.title}`);
-      await context.refresh();
-    } catch (error) {
-      announce(explain(error));
-    }
-  };
+      return `${done}: ${material.title}`;
+    });
   if (material.archivedAt !== null) {
-    return h(
-      'div',
-      { class: 'actions' },
-      button('Restore', () => void change('RESTORE', 'Restored'), about('Restore')),
-    );
+    return actions(button('Restore', () => change('RESTORE', 'Restored'), about('Restore')));
   }
-  return h(
-    'div',
-    { class: 'actions' },
+  return actions(
     button('Snooze', () => askSnooze(context, user, [material]), about('Snooze')),
-    button('Archive', () => void change('ARCHIVE', 'Archived'), about('Archive')),
+    button('Archive', () => change('ARCHIVE', 'Archived'), about('Archive')),
   );
 }
 
@@ -54,7 +44,7 @@ export function askSnooze(context, user, materials) {
     const radio = choices.at(-1)?.querySelector('input');
     if (radio) radio.checked = true;
   });
-  ask({
+  ask(context, {
     title: 'Snooze',
     body: [
       h('p', { class: 'strong' }, what),
@@ -82,8 +72,7 @@ export function askSnooze(context, user, materials) {
         reason: String(data.get('reason')),
       };
       const { snoozeMaterials } = await request('SNOOZE', { input });
-      announce(`Snoozed until ${instant(snoozeMaterials.snooze.snoozeUntil, user.timeZone)}: ${what}`);
-      await context.refresh();
+      return `Snoozed until ${instant(snoozeMaterials.snooze.snoozeUntil, user.timeZone)}: ${what}`;
     },
   });
 }

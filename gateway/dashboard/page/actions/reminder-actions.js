@@ -4,7 +4,7 @@ import { FailedCallError, request } from '../api.js';
 import { h } from '../dom.js';
 import { instant, tomorrowIn } from '../format.js';
 import { isPaused, nameOf } from '../reminder-words.js';
-import { announce, button, explain } from '../ui.js';
+import { act, actions, button } from '../ui.js';
 import { ask, field } from './dialog.js';
 import { LATEST, readInstant } from './read-instant.js';
 import { readSettings, settingsFields } from './reminder-form.js';
@@ -19,13 +19,8 @@ export function reminderActions(context, user, reminder) {
   const set = (
     /** @type {{ pausedUntil: null } | { enabled: boolean }} */ change,
     /** @type {string} */ done,
-  ) =>
-    void update(context, user, reminder, change, `${done}: ${name}`).catch((error) =>
-      announce(explain(error)),
-    );
-  return h(
-    'div',
-    { class: 'actions' },
+  ) => void act(context, () => update(user, reminder, change, `${done}: ${name}`));
+  return actions(
     button('Edit', () => askEdit(context, user, reminder), about('Edit', 'edit')),
     isPaused(reminder)
       ? button('Resume', () => set({ pausedUntil: null }, 'Resumed'), about('Resume', 'pause'))
@@ -41,42 +36,39 @@ export function reminderActions(context, user, reminder) {
 }
 
 /**
- * @param {Context} context
  * @param {User} user
  * @param {Reminder} reminder
  * @param {Omit<Variables<'UPDATE_REMINDER'>['input'], 'userId' | 'reminderId'>} changes
  * @param {string} done What is announced.
  */
-async function update(context, user, reminder, changes, done) {
+async function update(user, reminder, changes, done) {
   await request('UPDATE_REMINDER', { input: { userId: user.id, reminderId: reminder.id, ...changes } });
-  announce(done);
-  await context.refresh();
+  return done;
 }
 
 /** @param {Context} context @param {User} user */
 export function askCreate(context, user) {
-  ask({
+  ask(context, {
     title: 'Add a reminder',
     body: settingsFields(user, undefined),
     submit: 'Add',
     onSubmit: async (data) => {
       const settings = readSettings(data);
       await request('CREATE_REMINDER', { input: { userId: user.id, ...settings } });
-      announce(`Added: ${nameOf(settings)}`);
-      await context.refresh();
+      return `Added: ${nameOf(settings)}`;
     },
   });
 }
 
 /** @param {Context} context @param {User} user @param {Reminder} reminder */
 function askEdit(context, user, reminder) {
-  ask({
+  ask(context, {
     title: 'Edit a reminder',
     body: settingsFields(user, reminder),
     submit: 'Save',
     onSubmit: async (data) => {
       const settings = readSettings(data);
-      await update(context, user, reminder, settings, `Saved: ${nameOf(settings)}`);
+      return update(user, reminder, settings, `Saved: ${nameOf(settings)}`);
     },
   });
 }
@@ -92,7 +84,7 @@ function askPause(context, user, reminder) {
     max: LATEST,
     required: true,
   });
-  ask({
+  ask(context, {
     title: 'Pause a reminder',
     body: [
       h('p', { class: 'strong' }, nameOf(reminder)),
@@ -104,14 +96,14 @@ function askPause(context, user, reminder) {
       if (Date.parse(pausedUntil) <= Date.now())
         throw new FailedCallError('This time is past.', 'Choose a later one.');
       const done = `Paused until ${instant(pausedUntil, timeZone)}: ${nameOf(reminder)}`;
-      await update(context, user, reminder, { pausedUntil }, done);
+      return update(user, reminder, { pausedUntil }, done);
     },
   });
 }
 
 /** @param {Context} context @param {User} user @param {Reminder} reminder */
 function askDelete(context, user, reminder) {
-  ask({
+  ask(context, {
     title: 'Delete a reminder',
     body: h(
       'p',
@@ -122,8 +114,7 @@ function askDelete(context, user, reminder) {
     isDangerous: true,
     onSubmit: async () => {
       await request('DELETE_REMINDER', { input: { userId: user.id, reminderId: reminder.id } });
-      announce(`Deleted: ${nameOf(reminder)}`);
-      await context.refresh();
+      return `Deleted: ${nameOf(reminder)}`;
     },
   });
 }

@@ -1,7 +1,7 @@
 // A titled chart that can also be shown as a table and copied into a spreadsheet.
 /** @import { Child } from '../types.d.ts' */
 import { h } from '../dom.js';
-import { button, card, copy, empty, table } from '../ui.js';
+import { actions, button, card, copy, empty, table } from '../ui.js';
 
 /**
  * @param {{
@@ -50,7 +50,7 @@ export function figure({
   return h(
     'section',
     { class: isWide ? 'card figure wide' : 'card figure', 'aria-label': title },
-    h('div', { class: 'heading' }, h('h2', {}, title), h('div', { class: 'actions' }, copyTable, toggle)),
+    h('div', { class: 'heading' }, h('h2', {}, title), actions(copyTable, toggle)),
     h('p', { class: 'muted note' }, note),
     ...[drawn, read],
   );

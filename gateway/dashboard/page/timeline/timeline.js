@@ -7,34 +7,32 @@ import { instant } from '../format.js';
 import { missingPart } from '../parts.js';
 import { withLoadedPages } from '../place.js';
 import { announce, button, empty, explain, shortId, table } from '../ui.js';
-import { notThere } from '../views/not-there.js';
-import { askLearner, userHeader } from '../views/user-header.js';
+import { learnerPage } from '../views/learner-page.js';
 import { undoButton } from './undo.js';
 import { actorName, KINDS, wordsOf } from './words.js';
 
 /** @param {Context} context @returns {Promise<View>} */
-export async function timelineView(context) {
+export function timelineView(context) {
   const { path, params } = context.route;
   const id = path[1] ?? '';
   const kinds = chosenKinds(params);
-  const { user, answer } = await askLearner(context, async () => {
-    const { user: asked } = await request('TIMELINE', { id, kinds });
-    if (asked === null) return null;
-    return withLoadedPages(context.place, asked.timeline, (after) =>
-      older(id, kinds, asked.timeline.missing, after),
-    );
-  });
-  if (user === null) return notThere('learner');
   const base = `#/users/${id}/timeline`;
   keepFilters(base, params);
-  const shown =
-    answer instanceof FailedCallError
-      ? missingPart('The timeline is not available.', answer, context.refresh, 'The other pages work.')
-      : answer && found(context, user, answer, base);
-  return {
-    title: `Timeline of ${user.email}`,
-    content: [userHeader(context, user, 'Timeline'), filters(base, kinds), shown],
-  };
+  return learnerPage(context, {
+    tab: 'Timeline',
+    title: ({ email }) => `Timeline of ${email}`,
+    ask: async () => {
+      const { user: asked } = await request('TIMELINE', { id, kinds });
+      if (asked === null) return null;
+      return withLoadedPages(context.place, asked.timeline, (after) =>
+        older(id, kinds, asked.timeline.missing, after),
+      );
+    },
+    above: filters(base, kinds),
+    show: (user, timeline) => found(context, user, timeline, base),
+    missing: 'The timeline is not available.',
+    works: 'The other pages work.',
+  });
 }
 
 /** @param {Context} context @param {User} user @param {Timeline} timeline @param {string} base */

@@ -2,7 +2,7 @@
 /** @import { Context, TimelineEvent, User } from '../types.d.ts' */
 import { request } from '../api.js';
 import { counted } from '../format.js';
-import { announce, button, explain } from '../ui.js';
+import { act, button } from '../ui.js';
 
 /** The button of an event; null where there is nothing to undo. @param {Context} context @param {User} user @param {TimelineEvent} event */
 export function undoButton(context, user, event) {
@@ -27,14 +27,5 @@ export function undoButton(context, user, event) {
 const nameOf = ({ material, subjectIds }) => material?.title ?? `…${subjectIds[0]?.slice(-8)}`;
 
 /** @param {Context} context @param {string} what @param {() => Promise<string>} work Resolves to what was done. */
-function undo(context, what, work) {
-  const act = async () => {
-    try {
-      announce(await work());
-      await context.refresh();
-    } catch (error) {
-      announce(explain(error));
-    }
-  };
-  return button('Undo', () => void act(), { 'aria-label': `Undo the ${what}` });
-}
+const undo = (context, what, work) =>
+  button('Undo', () => void act(context, work), { 'aria-label': `Undo the ${what}` });

@@ -1,42 +1,33 @@
 // The reviews of one day, which a day of the heat map leads to.
 /** @import { Context, Day, User, View } from '../types.d.ts' */
-import { FailedCallError, request } from '../api.js';
+import { request } from '../api.js';
 import { h } from '../dom.js';
 import { counted, longDay, nextDay, percent, timeOfDay, whole } from '../format.js';
-import { missingPart } from '../parts.js';
 import { empty, grade, pager, table } from '../ui.js';
+import { learnerPage } from './learner-page.js';
 import { notThere } from './not-there.js';
-import { askLearner, userHeader } from './user-header.js';
 
 /** @param {Context} context @returns {Promise<View>} */
 export async function dayView(context) {
   const { path, params } = context.route;
   const [id = '', date = ''] = [path[1], path[3]];
   if (Number.isNaN(Date.parse(`${date}T00:00:00Z`))) return notThere('day');
-  const { user, answer } = await askLearner(context, (timeZone) =>
-    request('DAY', { id, timeZone, date, after: params.get('after') }),
-  );
-  if (user === null) return notThere('learner');
   const base = `#/users/${id}/days`;
   const to = (/** @type {number} */ days, /** @type {string} */ name) =>
     h('a', { class: 'button', href: `${base}/${nextDay(date, days)}` }, name);
-  const shown =
-    answer instanceof FailedCallError
-      ? missingPart('The reviews are not available.', answer, context.refresh)
-      : answer.user && reviews(user, answer.user.reviews, (next) => `${base}/${date}?${next}`, params);
-  return {
-    title: `${longDay(date)}, ${user.email}`,
-    content: [
-      userHeader(context, user, 'Overview'),
-      h(
-        'div',
-        { class: 'heading' },
-        h('h2', {}, longDay(date)),
-        h('nav', { class: 'actions', 'aria-label': 'Days' }, to(-1, 'Day before'), to(1, 'Day after')),
-      ),
-      shown,
-    ],
-  };
+  return learnerPage(context, {
+    tab: 'Overview',
+    title: ({ email }) => `${longDay(date)}, ${email}`,
+    ask: async (timeZone) => (await request('DAY', { id, timeZone, date, after: params.get('after') })).user,
+    above: h(
+      'div',
+      { class: 'heading' },
+      h('h2', {}, longDay(date)),
+      h('nav', { class: 'actions', 'aria-label': 'Days' }, to(-1, 'Day before'), to(1, 'Day after')),
+    ),
+    show: (user, day) => reviews(user, day.reviews, (next) => `${base}/${date}?${next}`, params),
+    missing: 'The reviews are not available.',
+  });
 }
 
 /** @param {User} user @param {Day['reviews']} reviews @param {(params: URLSearchParams) => string} href @param {URLSearchParams} params */

@@ -2,27 +2,24 @@
 /** @import { ApiKey, ApiKeys, Context, User, View } from '../types.d.ts' */
 
 import { askCreate, keyActions, nameOf } from '../actions/key-actions.js';
-import { FailedCallError, request } from '../api.js';
+import { request } from '../api.js';
 import { h } from '../dom.js';
 import { instant } from '../format.js';
-import { missingPart } from '../parts.js';
 import { button, empty, pager, shortId, table } from '../ui.js';
-import { notThere } from './not-there.js';
-import { askLearner, userHeader } from './user-header.js';
+import { learnerPage } from './learner-page.js';
 
 /** @param {Context} context @returns {Promise<View>} */
-export async function keysView(context) {
+export function keysView(context) {
   const { path, params } = context.route;
-  const id = path[1] ?? '';
-  const { user, answer } = await askLearner(context, () =>
-    request('KEYS', { id, after: params.get('after') }),
-  );
-  if (user === null) return notThere('learner');
-  const shown =
-    answer instanceof FailedCallError
-      ? missingPart('The keys are not available.', answer, context.refresh, 'The other pages work.')
-      : answer.user && keys(context, user, answer.user.apiKeys);
-  return { title: `Keys of ${user.email}`, content: [userHeader(context, user, 'Keys'), shown] };
+  const asked = { id: path[1] ?? '', after: params.get('after') };
+  return learnerPage(context, {
+    tab: 'Keys',
+    title: ({ email }) => `Keys of ${email}`,
+    ask: async () => (await request('KEYS', asked)).user,
+    show: (user, { apiKeys }) => keys(context, user, apiKeys),
+    missing: 'The keys are not available.',
+    works: 'The other pages work.',
+  });
 }
 
 /** @param {Context} context @param {User} user @param {ApiKeys} apiKeys */

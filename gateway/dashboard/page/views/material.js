@@ -8,35 +8,25 @@ import { figure } from '../charts/figure.js';
 import { history, historyLegend } from '../charts/history.js';
 import { h } from '../dom.js';
 import { counted, distance, instant, shortDay, spoken } from '../format.js';
-import { missingPart } from '../parts.js';
 import { withLoadedPages } from '../place.js';
 import { announce, button, card, empty, explain, grade, shortId, table } from '../ui.js';
-import { notThere } from './not-there.js';
-import { askLearner, userHeader } from './user-header.js';
+import { learnerPage } from './learner-page.js';
 
 /** @param {Context} context @returns {Promise<View>} */
-export async function materialView(context) {
+export function materialView(context) {
   const [, userId = '', , id = ''] = context.route.path;
-  const { user, answer } = await askLearner(context, async () => {
-    const { material } = await request('MATERIAL', { userId, id });
-    if (material === null) return null;
-    const reviews = await withLoadedPages(context.place, material.reviews, (after) =>
-      olderReviews(userId, id, after),
-    );
-    return { ...material, reviews };
-  });
-  if (user === null) return notThere('learner');
-  const header = userHeader(context, user, 'Materials');
-  if (answer instanceof FailedCallError) {
-    const shown = missingPart('The material is not available.', answer, context.refresh);
-    return { title: `Material of ${user.email}`, content: [header, shown] };
-  }
-  const material = answer;
-  if (material === null) return notThere('material');
-  return {
-    title: material.title,
-    content: [
-      header,
+  return learnerPage(context, {
+    tab: 'Materials',
+    title: ({ email }, material) => material?.title ?? `Material of ${email}`,
+    ask: async () => {
+      const { material } = await request('MATERIAL', { userId, id });
+      if (material === null) return null;
+      const reviews = await withLoadedPages(context.place, material.reviews, (after) =>
+        olderReviews(userId, id, after),
+      );
+      return { ...material, reviews };
+    },
+    show: (user, material) => [
       h('div', { class: 'heading' }, h('h2', {}, material.title), materialActions(context, user, material)),
       h(
         'div',
@@ -45,7 +35,9 @@ export async function materialView(context) {
         reviews(context, user, material),
       ),
     ],
-  };
+    noun: 'material',
+    missing: 'The material is not available.',
+  });
 }
 
 /** @param {Material} material */

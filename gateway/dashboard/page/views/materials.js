@@ -4,14 +4,12 @@
 import { bulkActions, selectBox } from '../actions/bulk-actions.js';
 import { field } from '../actions/dialog.js';
 import { materialActions } from '../actions/material-actions.js';
-import { FailedCallError, request } from '../api.js';
+import { request } from '../api.js';
 import { h } from '../dom.js';
 import { choice, filterForm, keepFilters } from '../filters.js';
 import { counted, distance, instant, spoken, whole } from '../format.js';
-import { missingPart } from '../parts.js';
 import { empty, pager, table } from '../ui.js';
-import { notThere } from './not-there.js';
-import { askLearner, userHeader } from './user-header.js';
+import { learnerPage } from './learner-page.js';
 
 /** @type {Readonly<Record<string, Partial<Variables<'MATERIALS'>>>>} */
 const STATES = {
@@ -43,7 +41,7 @@ const ORDERS = [
 const ORDER_OF_SEARCH = [['', 'Matches in titles first']];
 
 /** @param {Context} context @returns {Promise<View>} */
-export async function materialsView(context) {
+export function materialsView(context) {
   const { path, params } = context.route;
   const id = path[1] ?? '';
   /** @type {Variables<'MATERIALS'>} */
@@ -57,18 +55,16 @@ export async function materialsView(context) {
       : /** @type {NonNullable<Variables<'MATERIALS'>['order']> | null} */ (params.get('order') || null),
     ...(STATES[params.get('state') ?? ''] ?? STATES.active),
   };
-  const { user, answer } = await askLearner(context, () => request('MATERIALS', asked));
-  if (user === null) return notThere('learner');
   const base = `#/users/${id}/materials`;
   keepFilters(base, params);
-  const shown =
-    answer instanceof FailedCallError
-      ? missingPart('The materials are not available.', answer, context.refresh)
-      : answer.user && page(context, user, answer.user);
-  return {
-    title: `Materials of ${user.email}`,
-    content: [userHeader(context, user, 'Materials'), filters(base, params), shown],
-  };
+  return learnerPage(context, {
+    tab: 'Materials',
+    title: ({ email }) => `Materials of ${email}`,
+    ask: async () => (await request('MATERIALS', asked)).user,
+    above: filters(base, params),
+    show: (user, data) => page(context, user, data),
+    missing: 'The materials are not available.',
+  });
 }
 
 /** @param {Context} context @param {User} user @param {Materials} data */

@@ -1,14 +1,13 @@
 // A learner's overview: figures of a window and the one before, six charts, and the hardest materials.
 /** @import { Context, Count, Overview, View } from '../types.d.ts' */
-import { FailedCallError, request } from '../api.js';
+import { request } from '../api.js';
 import { halves, retentionOf, sumOf } from '../charts/periods.js';
 import { tile, tiles } from '../charts/tiles.js';
 import { h } from '../dom.js';
 import { choice, filterForm } from '../filters.js';
 import { counted, percent, whole } from '../format.js';
-import { missingPart } from '../parts.js';
 import { card, empty, table } from '../ui.js';
-import { notThere } from './not-there.js';
+import { learnerPage } from './learner-page.js';
 import {
   calendar,
   cells,
@@ -19,26 +18,23 @@ import {
   retentionByBand,
   retentionOverTime,
 } from './overview-figures.js';
-import { askLearner, userHeader } from './user-header.js';
 
 const WINDOWS = ['7', '30', '90', '180'];
 const DEFAULT_WINDOW = '30';
 
 /** @param {Context} context @returns {Promise<View>} */
-export async function overviewView(context) {
+export function overviewView(context) {
   const { path, params } = context.route;
   const chosen = params.get('days') ?? DEFAULT_WINDOW;
   const days = Number(WINDOWS.includes(chosen) ? chosen : DEFAULT_WINDOW);
   const id = path[1] ?? '';
-  const { user, answer } = await askLearner(context, (timeZone) =>
-    request('OVERVIEW', { id, timeZone, days, both: 2 * days }),
-  );
-  if (user === null) return notThere('learner');
-  const shown =
-    answer instanceof FailedCallError
-      ? missingPart('The statistics are not available.', answer, context.refresh)
-      : answer.user && (isEmpty(answer.user) ? nothingYet() : figures(answer.user, days));
-  return { title: user.email, content: [userHeader(context, user, 'Overview'), shown] };
+  return learnerPage(context, {
+    tab: 'Overview',
+    title: ({ email }) => email,
+    ask: async (timeZone) => (await request('OVERVIEW', { id, timeZone, days, both: 2 * days })).user,
+    show: (_, data) => (isEmpty(data) ? nothingYet() : figures(data, days)),
+    missing: 'The statistics are not available.',
+  });
 }
 
 /** @param {Overview} user */

@@ -6,13 +6,13 @@ import {
   askDeletePush,
   askNewFeed,
   askSwitchEmailOn,
-  switchEmail,
+  switchEmailOff,
 } from '../actions/channel-actions.js';
 import { sendTest } from '../actions/send-test.js';
 import { h } from '../dom.js';
 import { instant } from '../format.js';
 import { emailState } from '../reminder-words.js';
-import { button, card, table } from '../ui.js';
+import { actions, button, card, table } from '../ui.js';
 
 /** @param {Context} context @param {User} user @param {Reminders} data @param {boolean} isPushSetUp */
 export function channelCards(context, user, data, isPushSetUp) {
@@ -25,15 +25,14 @@ export function channelCards(context, user, data, isPushSetUp) {
 function emailCard(context, user, { emailReminders }) {
   const { enabled } = emailReminders;
   const toggle = enabled
-    ? button('Switch e-mail off', () => void switchEmail(context, user, false), { id: 'switch-email' })
+    ? button('Switch e-mail off', () => void switchEmailOff(context, user), { id: 'switch-email' })
     : button('Switch e-mail on', () => askSwitchEmailOn(context, user, emailReminders), {
         id: 'switch-email',
       });
   return card(
     'E-mail',
     h('p', {}, emailState(emailReminders, user.timeZone)),
-    context.mayChange &&
-      h('div', { class: 'actions' }, toggle, enabled && testButton(context, user, 'EMAIL', [])),
+    context.mayChange && actions(toggle, enabled && testButton(context, user, 'EMAIL', [])),
   );
 }
 
@@ -48,15 +47,13 @@ function pushCard(context, user, { pushSubscriptions }, isPushSetUp) {
   const removals = pushSubscriptions.map((subscription, index) => {
     const about = { class: 'danger', 'aria-label': `Delete ${rows[index]?.join(', ')}` };
     const remove = button('Delete', () => askDeletePush(context, user, subscription), about);
-    return h('div', { class: 'actions' }, remove);
+    return actions(remove);
   });
   return card(
     'Push',
     notSetUp,
     table('Push subscriptions', ['Push service', 'Since'], rows, 'stacks', context.mayChange && removals),
-    context.mayChange &&
-      isPushSetUp &&
-      h('div', { class: 'actions' }, testButton(context, user, 'PUSH', pushSubscriptions)),
+    context.mayChange && isPushSetUp && actions(testButton(context, user, 'PUSH', pushSubscriptions)),
   );
 }
 
@@ -70,9 +67,7 @@ function calendarCard(context, user, { calendarFeed }) {
     'Calendar',
     h('p', {}, state),
     context.mayChange &&
-      h(
-        'div',
-        { class: 'actions' },
+      actions(
         button('New address', () => askNewFeed(context, user, calendarFeed !== null), { id: 'new-feed' }),
         calendarFeed &&
           button('End the address', () => askDeleteFeed(context, user), { class: 'danger', id: 'end-feed' }),

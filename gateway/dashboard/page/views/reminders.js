@@ -2,35 +2,28 @@
 /** @import { Context, Reminder, Reminders, User, View } from '../types.d.ts' */
 
 import { askCreate, reminderActions } from '../actions/reminder-actions.js';
-import { FailedCallError, request } from '../api.js';
+import { request } from '../api.js';
 import { h } from '../dom.js';
 import { distance, instant } from '../format.js';
-import { missingPart } from '../parts.js';
 import { CHANNELS, daysOf, isNextPaused, isPaused, nextReminder } from '../reminder-words.js';
 import { button, card, table } from '../ui.js';
-import { notThere } from './not-there.js';
+import { learnerPage } from './learner-page.js';
 import { channelCards } from './reminder-channels.js';
 import { deliveriesCard } from './reminder-deliveries.js';
-import { askLearner, userHeader } from './user-header.js';
 
 /** @param {Context} context @returns {Promise<View>} */
-export async function remindersView(context) {
+export function remindersView(context) {
   const { path, params } = context.route;
-  const id = path[1] ?? '';
-  const { user, answer } = await askLearner(context, () =>
-    request('REMINDERS', { id, after: params.get('after') }),
-  );
-  if (user === null) return notThere('learner');
-  const content =
-    answer instanceof FailedCallError
-      ? missingPart(
-          'The reminders service does not answer.',
-          answer,
-          context.refresh,
-          'The other pages work.',
-        )
-      : answer.user && reminders(context, user, answer.user, answer.pushPublicKey !== null);
-  return { title: `Reminders of ${user.email}`, content: [userHeader(context, user, 'Reminders'), content] };
+  const asked = { id: path[1] ?? '', after: params.get('after') };
+  return learnerPage(context, {
+    tab: 'Reminders',
+    title: ({ email }) => `Reminders of ${email}`,
+    ask: () => request('REMINDERS', asked),
+    show: (user, { user: data, pushPublicKey }) =>
+      data && reminders(context, user, data, pushPublicKey !== null),
+    missing: 'The reminders service does not answer.',
+    works: 'The other pages work.',
+  });
 }
 
 /** @param {Context} context @param {User} user @param {Reminders} data @param {boolean} isPushSetUp */

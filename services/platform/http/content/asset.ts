@@ -1,5 +1,6 @@
 // A file that does not change while the process runs: sent with an entity tag, and compressed at most once.
 import { hash } from 'node:crypto';
+import { extname } from 'node:path';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { addVary, chooseEncoding, type Encoding, encode } from './encodings.ts';
 import { matchesTag } from './entity-tag.ts';
@@ -25,6 +26,16 @@ export function createAsset(type: string, content: Buffer): Asset {
     },
   };
 }
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+};
+
+/** A file of a page; the ending of its name tells the type. */
+export const fileAsset = (name: string, content: Buffer): Asset =>
+  createAsset(TYPES[extname(name)] ?? 'application/octet-stream', content);
 
 /** Sends the file, or 304 if the client has it. The caller sets Cache-Control. */
 export async function sendAsset(

@@ -1,12 +1,45 @@
-// What the pages of a learner begin with: whose they are, and the navigation between them.
-/** @import { Context, User } from '../types.d.ts' */
+// The pages of a learner: whose they are, the navigation between them, and what each shows.
+/** @import { Child, Context, User, View } from '../types.d.ts' */
 import { FailedCallError, request } from '../api.js';
 import { h } from '../dom.js';
 import { withKeptFilters } from '../filters.js';
 import { ifAnswered, missingPart } from '../parts.js';
 import { shortId } from '../ui.js';
+import { notThere } from './not-there.js';
 
 /** @typedef {User & { away?: FailedCallError }} Learner `away`: why the account is not known; the rest stands in for it. */
+
+/**
+ * A page of the learner whose ID is in the address.
+ * @template T
+ * @param {Context} context Whose `mayChange` ends while accounts is away.
+ * @param {{
+ *   tab: string,
+ *   title: (learner: Learner, answer: T | undefined) => string,
+ *   ask: (timeZone: string | null) => Promise<T | null>,
+ *   above?: Child,
+ *   show: (learner: Learner, answer: T) => Child,
+ *   noun?: string,
+ *   missing: string,
+ *   works?: string,
+ * }} page `ask`: for what is shown, in which time zone (null: the learner's own); resolves to null if there is no such `noun`.
+ * `above`: stands between the navigation and what is shown. `missing` and `works`: what is said if a service does not answer.
+ * @returns {Promise<View>}
+ */
+export async function learnerPage(
+  context,
+  { tab, title, ask, above, show, noun = 'learner', missing, works },
+) {
+  const { user, answer } = await askLearner(context, ask);
+  if (user === null) return notThere('learner');
+  if (answer === null) return notThere(noun);
+  const isAway = answer instanceof FailedCallError;
+  const shown = isAway ? missingPart(missing, answer, context.refresh, works) : show(user, answer);
+  return {
+    title: title(user, isAway ? undefined : answer),
+    content: [userHeader(context, user, tab), above, shown],
+  };
+}
 
 /**
  * Asks for a learner and, beside it, for what a page shows. While accounts is away, the learner is a stand-in, and nothing can be
@@ -16,7 +49,7 @@ import { shortId } from '../ui.js';
  * @param {(timeZone: string | null) => Promise<T>} ask In which time zone; null: the learner's own.
  * @returns {Promise<{ user: Learner | null, answer: T | FailedCallError }>} null: there is no such learner.
  */
-export async function askLearner(context, ask) {
+async function askLearner(context, ask) {
   const id = context.route.path[1] ?? '';
   const [account, answer] = await Promise.all([ifAnswered(request('USER', { id })), ifAnswered(ask(null))]);
   if (!(account instanceof FailedCallError)) return { user: account.user, answer };
@@ -31,7 +64,7 @@ export async function askLearner(context, ask) {
 const UNKNOWN = { firstName: null, lastName: null, plan: 'FREE', timeZone: 'UTC', createdAt: '' };
 
 /** The navigation between a learner's pages; `current` is the open one. @param {Context} context @param {Learner} learner @param {string} current */
-export function userHeader({ refresh }, learner, current) {
+function userHeader({ refresh }, learner, current) {
   const { id, email, firstName, lastName, plan, timeZone, away } = learner;
   const name = [firstName, lastName].filter(Boolean).join(' ');
   const tabs = [
