@@ -134,6 +134,7 @@ describe('a mail', () => {
     ['other controls', 'A\u0000d\u0007a\u2028!\u0085?', 'A d a ! ?'],
     ['a lone surrogate', 'A\uD800da', 'A\uFFFDda'],
     ['markup', '<img src=x onerror="a()">\'&', '<img src=x onerror="a()">\'&'],
+    ['the end of all parts', '--=_part--', '--=_part--'],
   ])('stays harmless with %s in name and title', async (_, text, line) => {
     const { smtp, channel } = await start();
     expect(await channel.send(message({ firstName: text, titles: [text] }), ADA)).toEqual({ result: 'sent' });
@@ -163,6 +164,14 @@ describe('a mail', () => {
     await channel.send(message({ titles: ['𝒳'.repeat(121), '𝒳'.repeat(120)] }), ADA);
     expect(smtp.received[0]?.mail.text).toContain(`- ${'𝒳'.repeat(120)}\n`);
     expect(smtp.received[0]?.mail.text).toContain(`- ${'𝒳'.repeat(119)}…\n`);
+  });
+
+  test('comes from a sender whose name holds any characters', async () => {
+    const { smtp, channel } = await start({}, { mailFrom: '"Lernen für dich, täglich" <ada@study.example>' });
+    await channel.send(message(), ADA);
+    const [{ mail, from } = expect.fail('nothing arrived')] = smtp.received;
+    expect(from).toBe('ada@study.example');
+    expect(mail.from?.value).toEqual([{ name: 'Lernen für dich, täglich', address: 'ada@study.example' }]);
   });
 
   test('is sent to a long address, as accounts stores', async () => {
