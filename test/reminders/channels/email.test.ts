@@ -134,7 +134,6 @@ describe('a mail', () => {
     ['other controls', 'A\u0000d\u0007a\u2028!\u0085?', 'A d a ! ?'],
     ['a lone surrogate', 'A\uD800da', 'A\uFFFDda'],
     ['markup', '<img src=x onerror="a()">\'&', '<img src=x onerror="a()">\'&'],
-    ['the end of all parts', '--=_part--', '--=_part--'],
   ])('stays harmless with %s in name and title', async (_, text, line) => {
     const { smtp, channel } = await start();
     expect(await channel.send(message({ firstName: text, titles: [text] }), ADA)).toEqual({ result: 'sent' });
