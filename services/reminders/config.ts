@@ -44,7 +44,7 @@ export function readRemindersConfig(reader: EnvironmentReader): RemindersConfig 
     httpPort,
     ...readMail(reader),
     smtpConnections: reader.wholeNumber('SMTP_CONNECTIONS', 10, { min: 1, max: 100 }),
-    remindersPerSecond: reader.wholeNumber('REMINDERS_PER_SECOND', 200, { min: 1, max: 10_000 }),
+    remindersPerSecond: reader.wholeNumber('REMINDERS_PER_SECOND', 150, { min: 1, max: 10_000 }),
     publicUrl: publicUrl.replace(/\/+$/, ''),
     appUrl: readUrl(reader, 'APP_URL'),
     vapidKeys: readPushKeys(reader),

@@ -36,7 +36,7 @@ type CoreOptions = {
   channels: Channels;
   /** Mails that are being sent, or whose outcome is being stored. Default 30. */
   mailsAtOnce?: number;
-  /** Reminders that are claimed in a second, at most. Default 200. */
+  /** Reminders that are claimed in a second, at most. Default 150. */
   remindersPerSecond?: number;
   /** undefined: push is not set up. */
   push: PushSetUp | undefined;

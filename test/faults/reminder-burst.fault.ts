@@ -18,7 +18,7 @@ import { ROUNDS, sized } from './support/rounds.ts';
 const USERS = Number(process.env.BURST_USERS ?? sized(20_000));
 const DUE_WITHIN_MS = (USERS * 60_000) / 100_000;
 /** REMINDERS_PER_SECOND of two processes. */
-const PER_SECOND = 2 * 200;
+const PER_SECOND = 2 * 150;
 const LEARNERS = 2000;
 /** How long reviews are measured before the burst. */
 const BEFORE_MS = ROUNDS < 20 ? 5000 : 30_000;

@@ -28,7 +28,7 @@ test('with a database and a folder for mails, all else has a default', () => {
     mail: { mailDir: '/mails' },
     mailFrom: 'reminders@localhost',
     smtpConnections: 10,
-    remindersPerSecond: 200,
+    remindersPerSecond: 150,
     publicUrl: 'http://127.0.0.1:8090',
     appUrl: undefined,
     vapidKeys: undefined,

@@ -165,6 +165,14 @@ describe('a mail', () => {
     expect(smtp.received[0]?.mail.text).toContain(`- ${'𝒳'.repeat(119)}…\n`);
   });
 
+  test('comes from a sender whose name holds any characters', async () => {
+    const { smtp, channel } = await start({}, { mailFrom: '"Lernen für dich, täglich" <ada@study.example>' });
+    await channel.send(message(), ADA);
+    const [{ mail, from } = expect.fail('nothing arrived')] = smtp.received;
+    expect(from).toBe('ada@study.example');
+    expect(mail.from?.value).toEqual([{ name: 'Lernen für dich, täglich', address: 'ada@study.example' }]);
+  });
+
   test('is sent to a long address, as accounts stores', async () => {
     const { smtp, channel } = await start();
     const label = (length: number) => 'd'.repeat(length);

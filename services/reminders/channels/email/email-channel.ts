@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import { createTransport, type SendMailOptions } from 'nodemailer';
 import { atMost } from '../../../platform/concurrency/at-most.ts';
 import type { Channel, EmailAddress, ReminderMessage, SendResult } from '../channel.ts';
+import { composeMail } from './compose-mail.ts';
 import { type EmailStyle, toEmailText } from './email-message.ts';
 import { createMailFolder } from './mail-folder.ts';
 import { type SmtpFailure, toSendResult } from './smtp-outcome.ts';
@@ -41,17 +42,16 @@ export function createEmailChannel(options: EmailOptions): Channel<EmailAddress>
     async send(message, { email }) {
       if (!ADDRESS.test(email))
         return { result: 'failed', reason: 'This is not an e-mail address.', isGone: false };
-      return deliver.send(message.deliveryId, {
-        ...toEmailText(message, options),
-        ...{ from: mailFrom, to: { name: '', address: email } },
-        messageId: `<${message.deliveryId}@${domain}>`,
-        date: now(),
-        headers: {
-          ...unsubscribeHeaders(message),
-          'Auto-Submitted': 'auto-generated',
-        },
-        ...{ disableFileAccess: true, disableUrlAccess: true },
-      });
+      const { subject, ...bodies } = toEmailText(message, options);
+      const headers = {
+        ...{ From: mailFrom, To: email, Subject: subject },
+        'Message-ID': `<${message.deliveryId}@${domain}>`,
+        Date: now().toUTCString().replace('GMT', '+0000'),
+        ...unsubscribeHeaders(message),
+        'Auto-Submitted': 'auto-generated',
+      };
+      const raw = composeMail({ headers, ...bodies });
+      return deliver.send(message.deliveryId, { envelope: { from: mailFrom, to: { name: '', address: email } }, raw });
     },
     close: deliver.close,
   };
