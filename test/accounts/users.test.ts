@@ -172,7 +172,7 @@ test('the use of a key is noted again a minute later, to the millisecond', async
   }
 });
 
-test('the refusal of a key is counted again a minute later, to the millisecond', async () => {
+test('the refusal of a key is counted again a minute later, and listed for seven days, to the millisecond', async () => {
   const { userId } = await create();
   const { apiKey, key } = await accounts.apiKeys.createApiKey({ userId }, CALL);
   await accounts.apiKeys.revokeApiKey({ apiKeyId: apiKey?.apiKeyId ?? '' }, CALL);
@@ -185,6 +185,13 @@ test('the refusal of a key is counted again a minute later, to the millisecond',
     expect(await refusal(accounts.apiKeys.verifyApiKey({ key }, CALL))).toBe('UNAUTHORIZED');
     await expect.poll(noted).toEqual([at(time), index + 1]);
   }
+  const listed = async (time: string) => {
+    nowMs = Date.parse(time);
+    const { apiKeys, totalSize } = await accounts.apiKeys.listRefusedApiKeys({}, CALL);
+    return [apiKeys.length, totalSize];
+  };
+  expect(await listed('2026-12-14T12:00:59.999Z')).toEqual([1, 1]);
+  expect(await listed('2026-12-14T12:01:00Z')).toEqual([0, 0]);
 });
 
 test('a key whose use cannot be noted is valid all the same, and the log names it', async () => {

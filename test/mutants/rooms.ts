@@ -182,6 +182,24 @@ export const ROOMS: readonly Room[] = [
     ],
   },
   {
+    name: 'reminder rules',
+    kind: 'code',
+    bar: 90,
+    texts: false,
+    sources: [
+      'services/reminders/reminders/{next-occurrence,reminder,reminder-requests}.ts',
+      'services/reminders/sending/{attempt,decision,facts,next-step,reach,retries}.ts',
+      'services/reminders/channels/email/smtp-outcome.ts',
+      'services/reminders/channels/push/{public-address,push-outcome,subscription}.ts',
+      'services/reminders/channels/calendar/{calendar-feed,content-lines,time-zone}.ts',
+    ],
+    tests: [
+      'test/reminders/{retries,next-occurrence,reminders,time-zones,deliveries,wrong-clock}.test.ts',
+      'test/reminders/channels/{push-rules,push,calendar,email}.test.ts',
+      'test/reminders/sending/*.test.ts',
+    ],
+  },
+  {
     name: 'HTTP content',
     kind: 'code',
     bar: 90,
