@@ -64,7 +64,8 @@ export function countLearners(
     const firstDay = today + 1 - KEPT_DAYS;
     const { changed, whole, isUserDeleted } = await takeMarks(transaction);
     // It changes by the figures of those who are counted again.
-    let summary = summaryAsOf(today, earlier?.summary ?? emptySummary(today, latest?.summary));
+    let summary =
+      earlier === undefined ? emptySummary(today, latest?.summary) : summaryAsOf(today, earlier.summary);
     const count = async (userIds: Iterable<string>, fromDay: number) => {
       for (const some of partsOf([...userIds], USERS_AT_A_TIME)) {
         signal?.throwIfAborted();
