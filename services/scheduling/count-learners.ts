@@ -5,7 +5,7 @@ import type { Telemetry } from '../platform/observability/telemetry.ts';
 import { partsOf } from '../platform/parts.ts';
 import type { Database, Queryable } from '../platform/postgres/database.ts';
 import { NIL_UUID } from '../platform/uuid.ts';
-import { type Counted, daysAsOf, KEPT_DAYS } from './learners/learner-days.ts';
+import { type Counted, daysAsOf, figuresOf, KEPT_DAYS } from './learners/learner-days.ts';
 import { addTo, dayOf, emptySummary, noteDue, startOf, summaryAsOf } from './learners/overview.ts';
 import {
   deleteAhead,
@@ -15,6 +15,7 @@ import {
   listOfEarlierDays,
   listUsers,
   lockCount,
+  type NewLearner,
   readLearners,
   readOverview,
   readReviewed,
@@ -70,8 +71,8 @@ export function countLearners(
       for (const some of partsOf([...userIds], USERS_AT_A_TIME)) {
         signal?.throwIfAborted();
         const { before, after } = await countUsers(transaction, some, { asOf, fromDay });
-        for (const learner of before) addTo(summary, today, learner, -1);
-        for (const learner of after) addTo(summary, today, learner, 1);
+        for (const learner of before) addTo(summary, today, { learner, figures: figuresOf(learner), times: -1 });
+        for (const learner of after) addTo(summary, today, { learner, figures: learner.figures, times: 1 });
       }
     };
     if (earlier === undefined) {
@@ -86,7 +87,8 @@ export function countLearners(
     }
     if (earlier === undefined || isUserDeleted) {
       summary = emptySummary(today, summary);
-      for await (const learner of allLearners(transaction)) addTo(summary, today, learner, 1);
+      for await (const learner of allLearners(transaction))
+        addTo(summary, today, { learner, figures: figuresOf(learner), times: 1 });
     }
     await storeOverview(transaction, asOf, noteDue(summary));
     return true;
@@ -99,18 +101,19 @@ async function countUsers(
   transaction: Queryable,
   userIds: readonly string[],
   { asOf, fromDay }: { asOf: Date; fromDay: number },
-): Promise<{ before: Iterable<Counted>; after: Iterable<Counted> }> {
+): Promise<{ before: Iterable<Counted>; after: readonly NewLearner[] }> {
   const today = dayOf(asOf);
   const before = await readLearners(transaction, userIds);
   const reviewed = await readReviewed(transaction, userIds, { fromTime: startOf(fromDay), asOf });
   const schedules = await readSchedules(transaction, userIds, asOf);
-  const after = userIds.map((userId) => {
+  const after = userIds.map((userId): NewLearner => {
     const { due, nextDueTime } = schedules.get(userId) ?? { due: 0, nextDueTime: null };
     const of = { before: before.get(userId), fromDay, reviewed: reviewed.get(userId) ?? [], due };
-    return { userId, nextDueTime, countedDay: today, days: daysAsOf(today, of) };
+    const learner = { countedDay: today, days: daysAsOf(today, of) };
+    return { ...learner, userId, nextDueTime, figures: figuresOf(learner) };
   });
-  const isLearner = ({ userId, days }: (typeof after)[number]) =>
-    schedules.has(userId) || days.reviews.some((count) => count > 0);
+  const isLearner = ({ userId, figures }: NewLearner) =>
+    schedules.has(userId) || figures.lastReviewDay !== null;
   const [learners, others] = [after.filter(isLearner), after.filter((one) => !isLearner(one))];
   if (learners.length > 0) await storeLearners(transaction, learners, asOf);
   const gone = others.map(({ userId }) => userId).filter((userId) => before.has(userId));

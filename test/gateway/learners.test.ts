@@ -1,7 +1,7 @@
 // All learners over GraphQL: each figure under its name, in each order, with the user it belongs to.
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Days } from '../../services/scheduling/learners/learner-days.ts';
+import { type Days, figuresOf } from '../../services/scheduling/learners/learner-days.ts';
 import { dayOf } from '../../services/scheduling/learners/overview.ts';
 import { storeLearners } from '../../services/scheduling/learners/recount-repository.ts';
 import { countLearnersNow, openForCounts } from '../support/count-learners.ts';
@@ -60,8 +60,9 @@ async function store(): Promise<void> {
   ];
   for (const [index, [date, of]] of days.entries()) {
     const asOf = new Date(date);
-    const learner = { userId: ids[index] ?? '', countedDay: dayOf(asOf), days: of, nextDueTime: null };
-    await storeLearners(database, [learner], asOf);
+    const learner = { countedDay: dayOf(asOf), days: of };
+    const stored = { ...learner, userId: ids[index] ?? '', nextDueTime: null, figures: figuresOf(learner) };
+    await storeLearners(database, [stored], asOf);
   }
   await database.close();
 }

@@ -117,7 +117,7 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   listCounted: [[userId, 5]],
   readReviewed: [[[userId], { fromTime: time, asOf: time }]],
   readSchedules: [[[userId], time]],
-  storeLearners: [[[{ userId, countedDay: 1, days: noDays, nextDueTime: time }], time]],
+  storeLearners: [[[{ userId, countedDay: 1, days: noDays, nextDueTime: time, figures: {} }], time]],
   deleteLearners: [[[userId]]],
   deleteAhead: [[time]],
   listLearners: ['due', 'reviews', 'retention', 'lastReview'].flatMap((order) =>

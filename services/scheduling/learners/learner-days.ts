@@ -46,9 +46,11 @@ export function daysAsOf(
   },
 ): Days {
   const passed = before === undefined ? KEPT_DAYS : today - before.countedDay;
-  const recent = today - fromDay;
-  const earlier = (values: readonly number[] | undefined) =>
-    Array.from({ length: KEPT_DAYS }, (_, age) => (age > recent ? (values?.[age - passed] ?? 0) : 0));
+  // By built-in functions: this runs for every learner of a count, which comes too seldom to be compiled.
+  const earlier = (values: readonly number[] = []) =>
+    [...Array<number>(Math.min(passed, KEPT_DAYS)).fill(0), ...values]
+      .slice(0, KEPT_DAYS)
+      .fill(0, 0, today - fromDay + 1);
   const reviews = earlier(before?.days.reviews);
   const recalled = earlier(before?.days.recalled);
   for (const of of reviewed) {

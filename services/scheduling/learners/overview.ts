@@ -1,5 +1,5 @@
 // All learners together: what is kept from count to count.
-import { type Counted, figuresOf, KEPT_DAYS } from './learner-days.ts';
+import { type Counted, type Figures, KEPT_DAYS } from './learner-days.ts';
 
 /** Of learners on one UTC day. `due`: at the last count of that day; null where there was none. */
 type DayTotals = { date: string; learners: number; reviews: number; recalled: number; due: number | null };
@@ -73,8 +73,11 @@ export function noteDue(summary: Summary): Summary {
 }
 
 /** Adds a learner to the summary as of `today`, or takes one out, as of whichever day he was counted. */
-export function addTo(summary: Summary, today: number, learner: Counted, times: 1 | -1): void {
-  const figures = figuresOf(learner);
+export function addTo(
+  summary: Summary,
+  today: number,
+  { learner, figures, times }: { learner: Counted; figures: Figures; times: 1 | -1 },
+): void {
   const count = (isOne: boolean) => (isOne ? times : 0);
   summary.learners += times;
   summary.activeWeek += count(figures.reviewsWeek > 0);

@@ -3,7 +3,7 @@ import { COUNT_LOCK } from '../../platform/advisory-locks.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { NIL_UUID } from '../../platform/uuid.ts';
 import { DUE_TIME } from '../materials/material-row.ts';
-import { type Counted, type Days, figuresOf, isAgeing, type Reviewed } from './learner-days.ts';
+import { type Counted, type Days, type Figures, isAgeing, type Reviewed } from './learner-days.ts';
 import { dayOf, type Summary } from './overview.ts';
 
 const TRY_LOCK = 'SELECT pg_try_advisory_xact_lock($1) AS is_locked';
@@ -154,14 +154,14 @@ export async function readSchedules(
 }
 
 /** A learner as counted, with the figures by which he is found. */
-type NewLearner = Counted & { userId: string; nextDueTime: Date | null };
+export type NewLearner = Counted & { userId: string; nextDueTime: Date | null; figures: Figures };
 
 export async function storeLearners(
   transaction: Queryable,
   learners: readonly NewLearner[],
   asOf: Date,
 ): Promise<void> {
-  const figures = learners.map(figuresOf);
+  const figures = learners.map((learner) => learner.figures);
   const values = [
     asOf,
     learners.map(({ userId }) => userId),
