@@ -71,7 +71,8 @@ export function countLearners(
       for (const some of partsOf([...userIds], USERS_AT_A_TIME)) {
         signal?.throwIfAborted();
         const { before, after } = await countUsers(transaction, some, { asOf, fromDay });
-        for (const learner of before) addTo(summary, today, { learner, figures: figuresOf(learner), times: -1 });
+        for (const learner of before)
+          addTo(summary, today, { learner, figures: figuresOf(learner), times: -1 });
         for (const learner of after) addTo(summary, today, { learner, figures: learner.figures, times: 1 });
       }
     };
