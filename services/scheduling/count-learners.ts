@@ -5,20 +5,25 @@ import type { Telemetry } from '../platform/observability/telemetry.ts';
 import { partsOf } from '../platform/parts.ts';
 import type { Database, Queryable } from '../platform/postgres/database.ts';
 import { NIL_UUID } from '../platform/uuid.ts';
-import { KEPT_DAYS, recounted, startOf, summarize, totalsOf, utcDay } from './learners/overview.ts';
+import { type Counted, daysAsOf, figuresOf, KEPT_DAYS } from './learners/learner-days.ts';
+import { addTo, dayOf, emptySummary, noteDue, startOf, summaryAsOf } from './learners/overview.ts';
 import {
-  countUsers,
   deleteAhead,
-  deleteDays,
+  deleteLearners,
   listChanged,
+  listCounted,
   listOfEarlierDays,
   listUsers,
   lockCount,
+  type NewLearner,
+  readLearners,
   readOverview,
+  readReviewed,
+  readSchedules,
+  storeLearners,
   storeOverview,
   takeMarks,
 } from './learners/recount-repository.ts';
-import { readTotals } from './learners/totals-repository.ts';
 import { EVERYONE, type NodeGate } from './nodes/node-gate.ts';
 
 const COUNT_EVERY_MS = 240_000;
@@ -55,44 +60,66 @@ export function countLearners(
       [asOf, latest.readTime].every((time) => latest.asOfTime.getTime() > time.getTime() + AHEAD_MS);
     const earlier = isAhead ? undefined : latest;
     if (earlier !== undefined && asOf.getTime() - earlier.asOfTime.getTime() < minAgeMs) return false;
-    const today = utcDay(asOf);
-    const firstDay = utcDay(asOf, 1 - KEPT_DAYS);
+    if (isAhead) await deleteAhead(transaction, asOf);
+    const today = dayOf(asOf);
+    const firstDay = today + 1 - KEPT_DAYS;
     const { changed, whole, isUserDeleted } = await takeMarks(transaction);
-    // The totals change by the figures of those who are counted again.
-    let totals = earlier === undefined || isUserDeleted ? undefined : totalsOf(earlier.summary);
-    const count = async (userIds: Iterable<string>, fromDay: string, isWhole: boolean) => {
-      const of = { asOf, today, fromTime: startOf(fromDay), isWhole };
+    // It changes by the figures of those who are counted again.
+    let summary =
+      earlier === undefined ? emptySummary(today, latest?.summary) : summaryAsOf(today, earlier.summary);
+    const count = async (userIds: Iterable<string>, fromDay: number) => {
       for (const some of partsOf([...userIds], USERS_AT_A_TIME)) {
         signal?.throwIfAborted();
-        const before = totals && (await readTotals(transaction, fromDay, some));
-        await countUsers(transaction, some, of);
-        if (totals && before)
-          totals = recounted(totals, before, await readTotals(transaction, fromDay, some));
+        const { before, after } = await countUsers(transaction, some, { asOf, fromDay });
+        for (const learner of before)
+          addTo(summary, today, { learner, figures: figuresOf(learner), times: -1 });
+        for (const learner of after) addTo(summary, today, { learner, figures: learner.figures, times: 1 });
       }
     };
     if (earlier === undefined) {
-      for await (const some of allUsers(transaction)) await count(some, firstDay, true);
+      for await (const some of allUsers(transaction)) await count(some, firstDay);
     } else {
       const since = new Date(earlier.asOfTime.getTime() - LATE_MS);
-      const ofToday = utcDay(earlier.asOfTime) < today ? await listOfEarlierDays(transaction, today) : [];
+      const ofToday =
+        dayOf(earlier.asOfTime) < today ? await listOfEarlierDays(transaction, startOf(today)) : [];
       const all = [...changed, ...(await listChanged(transaction, since, asOf)), ...ofToday];
-      await count(new Set(all), recentFrom(since, asOf), false);
-      await count(new Set(whole), firstDay, true);
+      await count(new Set(all), Math.min(dayOf(since), today - 1));
+      await count(new Set(whole), firstDay);
     }
-    await deleteDays(transaction, utcDay(asOf, -KEPT_DAYS), today);
-    if (isAhead) await deleteAhead(transaction, asOf);
-    totals ??= await readTotals(transaction, firstDay);
-    const summary = summarize(asOf, totals, latest?.summary);
-    await storeOverview(transaction, asOf, summary);
+    if (earlier === undefined || isUserDeleted) {
+      summary = emptySummary(today, summary);
+      for await (const learner of allLearners(transaction))
+        addTo(summary, today, { learner, figures: figuresOf(learner), times: 1 });
+    }
+    await storeOverview(transaction, asOf, noteDue(summary));
     return true;
   };
   return database.transaction(countAll, { statementTimeoutMs: STATEMENT_TIMEOUT_MS });
 }
 
-/** Yesterday, or the day of `since` where that is earlier. */
-function recentFrom(since: Date, asOf: Date): string {
-  const [day, yesterday] = [utcDay(since), utcDay(asOf, -1)];
-  return day < yesterday ? day : yesterday;
+/** Counts users as of `asOf`: their reviews from `fromDay` on, and what is due. Idempotent. @returns those who are learners. */
+async function countUsers(
+  transaction: Queryable,
+  userIds: readonly string[],
+  { asOf, fromDay }: { asOf: Date; fromDay: number },
+): Promise<{ before: Iterable<Counted>; after: readonly NewLearner[] }> {
+  const today = dayOf(asOf);
+  const before = await readLearners(transaction, userIds);
+  const reviewed = await readReviewed(transaction, userIds, { fromTime: startOf(fromDay), asOf });
+  const schedules = await readSchedules(transaction, userIds, asOf);
+  const after = userIds.map((userId): NewLearner => {
+    const { due, nextDueTime } = schedules.get(userId) ?? { due: 0, nextDueTime: null };
+    const of = { before: before.get(userId), fromDay, reviewed: reviewed.get(userId) ?? [], due };
+    const learner = { countedDay: today, days: daysAsOf(today, of) };
+    return { ...learner, userId, nextDueTime, figures: figuresOf(learner) };
+  });
+  const isLearner = ({ userId, figures }: NewLearner) =>
+    schedules.has(userId) || figures.lastReviewDay !== null;
+  const [learners, others] = [after.filter(isLearner), after.filter((one) => !isLearner(one))];
+  if (learners.length > 0) await storeLearners(transaction, learners, asOf);
+  const gone = others.map(({ userId }) => userId).filter((userId) => before.has(userId));
+  if (gone.length > 0) await deleteLearners(transaction, gone);
+  return { before: before.values(), after: learners };
 }
 
 async function* allUsers(transaction: Queryable) {
@@ -100,6 +127,16 @@ async function* allUsers(transaction: Queryable) {
     const userIds = await listUsers(transaction, after, USERS_AT_A_TIME);
     yield userIds;
     const last = userIds.at(-1);
+    if (last === undefined) return;
+    after = last;
+  }
+}
+
+async function* allLearners(transaction: Queryable) {
+  for (let after = NIL_UUID; ; ) {
+    const learners = await listCounted(transaction, after, USERS_AT_A_TIME);
+    yield* learners.values();
+    const last = [...learners.keys()].at(-1);
     if (last === undefined) return;
     after = last;
   }

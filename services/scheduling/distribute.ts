@@ -13,7 +13,6 @@ export const DISTRIBUTED_TABLES = [
   'scheduling.answered_requests',
   'scheduling.deleted_users',
   'scheduling.changed_learners',
-  'scheduling.learner_days',
   'scheduling.learners',
 ] as const;
 

@@ -97,18 +97,21 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', { timeout: 60
   test('leads to those who need attention', async () => {
     const { userId } = await dashboard.system.createUser();
     const titles = Array.from({ length: 20 }, (_, index) => `due ${index}`);
-    for (const title of titles)
-      await dashboard.gateway.clients.materials.createMaterial({ userId, title }, { requestId: 'test' });
+    const create = (title: string) =>
+      dashboard.gateway.clients.materials.createMaterial({ userId, title }, { requestId: 'test' });
+    for (const title of titles.slice(1)) await create(title);
     const { Client } = await import('pg');
     const sql = new Client({ connectionString: dashboard.system.databaseUrl });
     await sql.connect();
+    await countLearnersNow(dashboard.system.databaseUrl);
+    // As if 10 had been due a week ago.
     await sql.query(
-      `INSERT INTO scheduling.learner_days (user_id, day, reviews, recalled, due)
-       VALUES ($1, (now() AT TIME ZONE 'UTC')::date - 8, 0, 0, 10)`,
+      `UPDATE scheduling.learners SET days = jsonb_set(days::jsonb, '{dues,7}', '10') WHERE user_id = $1`,
       [userId],
     );
-    await sql.end();
+    await create('due 0');
     await countLearnersNow(dashboard.system.databaseUrl);
+    await sql.end();
     const { page } = await dashboard.openAt('#/');
     await page.getByRole('link', { name: /with a growing backlog/ }).click();
     const { data } = await dashboard.gateway.query('query ($id: ID) { user(id: $id) { email } }', {

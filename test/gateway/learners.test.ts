@@ -1,7 +1,10 @@
 // All learners over GraphQL: each figure under its name, in each order, with the user it belongs to.
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { countLearnersNow } from '../support/count-learners.ts';
+import { type Days, figuresOf } from '../../services/scheduling/learners/learner-days.ts';
+import { dayOf } from '../../services/scheduling/learners/overview.ts';
+import { storeLearners } from '../../services/scheduling/learners/recount-repository.ts';
+import { countLearnersNow, openForCounts } from '../support/count-learners.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 
@@ -29,23 +32,39 @@ afterAll(async () => {
   await system.stop();
 });
 
+/** By age of the day, filled up to 60. */
+const sixty = (...values: number[]) => [...values, ...Array<number>(60 - values.length).fill(0)];
+const NONE = Array<number>(15).fill(0);
+
 /** Figures that no two of are alike, as a count stores them. */
 async function store(): Promise<void> {
-  const sql = new Client({ connectionString: system.databaseUrl });
-  await sql.connect();
-  const figures: [number, string][] = [
-    [0, `(11, 12, 40, 41, 30, 32, 750, '2026-03-01', 13, 0, 25, 16, true)`],
-    [1, `(0, 0, 60, 0, 9, 0, 150, '2026-03-03', 0, 8, 17, NULL, false)`],
-    [2, `(0, 0, 20, 0, 0, 0, NULL, NULL, 0, 0, 18, 0, false)`],
+  const database = openForCounts(system.databaseUrl);
+  const days: [string, Days][] = [
+    [
+      '2026-03-02',
+      {
+        reviews: sixty(0, 6, 1, 1, 1, 1, 1, 6, 1, 1, 1, 1, 1, 1, 0, 17, ...NONE, 41),
+        recalled: sixty(0, 6, 1, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 17),
+        dues: [25, 0, 0, 0, 0, 0, 0, 16],
+      },
+    ],
+    [
+      '2026-03-05',
+      {
+        reviews: sixty(0, 0, 53, 1, 1, 1, 1, 1, 1, 1),
+        recalled: sixty(0, 0, 9),
+        dues: [17, 0, 0, 0, 0, 0, 0, null],
+      },
+    ],
+    ['2026-03-05', { reviews: sixty(), recalled: sixty(), dues: [18, 0, 0, 0, 0, 0, 0, 0] }],
   ];
-  for (const [index, values] of figures)
-    await sql.query(
-      `UPDATE scheduling.learners SET (reviews_week, reviews_week_before, reviews_month, reviews_month_before,
-         recalled_month, recalled_month_before, retention_permille, last_review_day, streak_days, broken_streak_days,
-         due, due_before, backlog_growing) = ${values} WHERE user_id = $1`,
-      [ids[index]],
-    );
-  await sql.end();
+  for (const [index, [date, of]] of days.entries()) {
+    const asOf = new Date(date);
+    const learner = { countedDay: dayOf(asOf), days: of };
+    const stored = { ...learner, userId: ids[index] ?? '', nextDueTime: null, figures: figuresOf(learner) };
+    await storeLearners(database, [stored], asOf);
+  }
+  await database.close();
 }
 
 const nodesOf = async (rest: string, fields: string) =>
@@ -62,7 +81,8 @@ describe('a learner', () => {
       reviewsWeek: 11,
       reviewsWeekBefore: 12,
       month: { reviews: 40, recalled: 30, retention: 0.75 },
-      monthBefore: { reviews: 41, recalled: 32, retention: 32 / 41 },
+      // None of 41 recalled is known.
+      monthBefore: { reviews: 41, recalled: 0, retention: 0 },
       lastReviewOn: '2026-03-01',
       streakDays: 13,
       brokenStreakDays: 0,
@@ -78,8 +98,7 @@ describe('a learner', () => {
       backlogGrowing: false,
     });
     expect(gone).toMatchObject({ userId: ids[2], user: null, lastReviewOn: null, due: 18, dueBefore: 0 });
-    // None of 20 recalled is known.
-    expect(gone.month).toEqual({ reviews: 20, recalled: 0, retention: 0 });
+    expect(gone.month).toEqual({ reviews: 0, recalled: 0, retention: null });
   });
 });
 
@@ -117,7 +136,7 @@ describe('the list of learners', () => {
     expect(rpcs).toEqual(['listLearners', 'batchGetUsers']);
     const sql = new Client({ connectionString: system.databaseUrl });
     await sql.connect();
-    await sql.query('UPDATE scheduling.learners SET broken_streak_days = 0');
+    await sql.query('UPDATE scheduling.learners SET streak_broken = false');
     await sql.end();
     expect(await gateway.rpcsOf(() => names('(filter: STREAK_BROKEN)'))).toEqual(['listLearners']);
     await store();

@@ -77,10 +77,10 @@ export const ROOMS: readonly Room[] = [
     texts: false,
     sources: [
       'services/scheduling/count-learners.ts',
-      'services/scheduling/learners/{learners-handlers,overview}.ts',
+      'services/scheduling/learners/{learner-days,learners-handlers,overview}.ts',
       'gateway/resolvers/learners.ts',
     ],
-    tests: ['test/scheduling/learners*.test.ts', 'test/gateway/learners.test.ts'],
+    tests: ['test/scheduling/{,domain/}learner*.test.ts', 'test/gateway/learners.test.ts'],
   },
   {
     name: 'search',

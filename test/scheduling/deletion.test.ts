@@ -32,7 +32,7 @@ const countsOf = async (userId: string) =>
 /** What a deletion leaves: that it was. */
 const NOTHING = {
   ...{ answered_requests: 0, deleted_users: 1, material_search: 0, materials: 0, reviews: 0 },
-  ...{ snoozed_materials: 0, snoozes: 0, learners: 0, learner_days: 0 },
+  ...{ snoozed_materials: 0, snoozes: 0, learners: 0 },
   // For the next count of the learners, which takes it out.
   changed_learners: 1,
 };
@@ -44,7 +44,7 @@ describe('deleting a user’s data', () => {
     const before = await rowsOf(here.sql, stayer.userId);
     expect(await countsOf(leaver.userId)).toEqual({
       ...{ answered_requests: 2, deleted_users: 0, material_search: 2, materials: 2, reviews: 2 },
-      ...{ snoozed_materials: 2, snoozes: 1, learners: 1, learner_days: 1, changed_learners: 0 },
+      ...{ snoozed_materials: 2, snoozes: 1, learners: 1, changed_learners: 0 },
     });
     await here.userData.deleteUserData({ userId: leaver.userId }, CALL);
     expect(await countsOf(leaver.userId)).toEqual(NOTHING);

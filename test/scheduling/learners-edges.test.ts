@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 beforeEach(() =>
   here.sql.query(
-    `TRUNCATE scheduling.materials, scheduling.overview, scheduling.learners, scheduling.learner_days,
+    `TRUNCATE scheduling.materials, scheduling.overview, scheduling.learners,
        scheduling.changed_learners CASCADE`,
   ),
 );
@@ -167,8 +167,7 @@ test('a count by a clock that was a century ahead is forgotten once a clock is r
   expect(await count(NOON)).toBe(false);
   expect(await list()).toMatchObject([{ userId: staying, reviewsWeek: 1, due: 1 }]);
   expect((await daysOf()).get('2026-03-31')).toEqual({ learners: 1, reviews: 1, recalled: 1, due: 1 });
-  const { rows } = await here.sql.query('SELECT day::text FROM scheduling.learner_days ORDER BY day DESC');
-  expect(rows[0]).toEqual({ day: '2026-03-31' });
+  expect((await list())[0]?.dueBefore).toBeUndefined();
 });
 
 test('before the first count, callers are told that it is not done', async () => {
@@ -225,18 +224,12 @@ test('a review after the count waits for the next', async () => {
 });
 
 test('a day is forgotten after 60 days', async () => {
-  await createLearner([], [NOON]);
+  const userId = await createLearner([], [NOON]);
   await count(NOON);
-  const days = async () =>
-    (
-      await here.sql.query(
-        "SELECT to_char(day, 'YYYY-MM-DD') AS day FROM scheduling.learner_days WHERE reviews > 0",
-      )
-    ).rows;
+  await count(daysBefore(-59));
+  expect(await list()).toMatchObject([{ userId, reviewsMonthBefore: 1, lastReviewDate: '2026-03-31' }]);
   await count(daysBefore(-60));
-  expect(await days()).toEqual([{ day: '2026-03-31' }]);
-  await count(daysBefore(-61));
-  expect(await days()).toEqual([]);
+  expect(await list()).toMatchObject([{ userId, reviewsMonthBefore: 0, lastReviewDate: '' }]);
 });
 
 test('who has neither an active material nor a review in 60 days is no learner any more', async () => {
@@ -291,7 +284,7 @@ test('learners of the same figure are on one page or the other, and those with t
 test('a page token is that of its order and filter alone', async () => {
   for (let index = 0; index < 2; index += 1) await createLearner([1]);
   await count(NOON);
-  await here.sql.query('UPDATE scheduling.learners SET backlog_growing = true, broken_streak_days = 7');
+  await here.sql.query('UPDATE scheduling.learners SET backlog_growing = true, streak_broken = true');
   const requests = [
     {},
     { order: 'LEARNER_ORDER_REVIEWS' as const },

@@ -22,8 +22,7 @@ afterAll(async () => {
   await here.stop();
 });
 
-const clear = () =>
-  here.sql.query('TRUNCATE scheduling.overview, scheduling.learners, scheduling.learner_days');
+const clear = () => here.sql.query('TRUNCATE scheduling.overview, scheduling.learners');
 
 /** Counts from nothing as of an instant, whatever the service has counted. */
 async function countAnew(asOf: string): Promise<void> {

@@ -9,14 +9,8 @@ import { decodePageToken, readPageSize, toPage } from '../../platform/page-token
 import { toTimestamp } from '../../platform/protobuf/timestamps.ts';
 import type { HandlerDependencies } from '../dependencies.ts';
 import { fromEnum } from '../mapper.ts';
-import {
-  type Learner,
-  type LearnerFilter,
-  type LearnerOrder,
-  listLearners,
-  valueIn,
-} from './learners-repository.ts';
-import { startOf, utcDay } from './overview.ts';
+import { type Learner, type LearnerFilter, type LearnerOrder, listLearners } from './learners-repository.ts';
+import { dateOf } from './overview.ts';
 import { readOverview } from './recount-repository.ts';
 
 const fromOrder = fromEnum<LearnerOrderMessage, LearnerOrder>('order', {
@@ -61,7 +55,7 @@ export function createLearnerHandlers({
       const { asOfTime } = await requireOverview();
       const rows = await listLearners(database, { order, filter }, { limit: pageSize + 1, after });
       const { page, nextPageToken } = toPage(rows, pageSize, list, (learner) => ({
-        keys: [valueIn(order, learner)],
+        keys: [learner.value],
         id: learner.userId,
       }));
       return { learners: page.map(toLearnerMessage), nextPageToken, asOfTime: toTimestamp(asOfTime) };
@@ -70,10 +64,10 @@ export function createLearnerHandlers({
 }
 
 function toLearnerMessage(learner: Learner): LearnerInput {
-  const { lastReviewDay, dueBefore, retentionPermille: _, ...figures } = learner;
+  const { lastReviewDay, dueBefore, retentionPermille: _, value: _1, ...figures } = learner;
   return {
     ...figures,
-    lastReviewDate: lastReviewDay === null ? '' : utcDay(startOf('1970-01-01'), lastReviewDay),
+    lastReviewDate: lastReviewDay === null ? '' : dateOf(lastReviewDay),
     ...(dueBefore !== null && { dueBefore }),
   };
 }

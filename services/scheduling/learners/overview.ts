@@ -1,13 +1,11 @@
-// All learners together: the figures of a count, and the windows over its days.
+// All learners together: what is kept from count to count.
+import { type Counted, type Figures, KEPT_DAYS } from './learner-days.ts';
 
-/** Of learners on one UTC day. */
-export type DayCounts = { learners: number; reviews: number; recalled: number };
-
-/** A UTC day of all learners. `due`: at the last count of that day; null where there was none. */
-type DayTotals = DayCounts & { date: string; due: number | null };
+/** Of learners on one UTC day. `due`: at the last count of that day; null where there was none. */
+type DayTotals = { date: string; learners: number; reviews: number; recalled: number; due: number | null };
 
 /** Learners by what they did in the windows that end with today, and in those of the same length before. */
-export type LearnerTotals = {
+type LearnerTotals = {
   learners: number;
   activeWeek: number;
   activeWeekBefore: number;
@@ -18,66 +16,84 @@ export type LearnerTotals = {
   streakBroken: number;
 };
 
-/** Figures of some learners, or all, and of each day with reviews of theirs. */
-export type Totals = { learners: LearnerTotals; days: ReadonlyMap<string, DayCounts> };
-
 /** Stored as JSON, from count to count: a migration that adds a figure has to empty scheduling.overview. */
 export type Summary = LearnerTotals & {
   /** The last 60 UTC days, oldest first, today included. */
   days: DayTotals[];
 };
 
-/** Two windows of 30 days. */
-export const KEPT_DAYS = 60;
 const DAY_MS = 86_400_000;
 
-/** The UTC day, YYYY-MM-DD, `days` after that of `time`. */
-export function utcDay(time: Date, days = 0): string {
-  return new Date(time.getTime() + days * DAY_MS).toISOString().slice(0, 10);
+/** Whole days since 1970-01-01, UTC. */
+export function dayOf(time: Date): number {
+  return Math.floor(time.getTime() / DAY_MS);
 }
 
 /** The start of a UTC day. */
-export function startOf(day: string): Date {
-  return new Date(`${day}T00:00:00Z`);
+export function startOf(day: number): Date {
+  return new Date(day * DAY_MS);
 }
 
-/** The figures of all learners in a summary. */
-export function totalsOf({ days, ...learners }: Summary): Totals {
-  return { learners, days: new Map(days.map(({ date, due: _, ...counts }) => [date, counts])) };
+/** YYYY-MM-DD */
+export function dateOf(day: number): string {
+  return startOf(day).toISOString().slice(0, 10);
 }
 
-/** `totals` after some of their learners were counted again, whose own were `before` and are `after`. */
-export function recounted(totals: Totals, before: Totals, after: Totals): Totals {
-  const days = new Map(totals.days);
-  for (const date of new Set([...before.days.keys(), ...after.days.keys()])) {
-    const of = ({ days }: Totals) => days.get(date) ?? NO_REVIEWS;
-    days.set(date, replaced(of(totals), of(before), of(after)));
-  }
-  return { learners: replaced(totals.learners, before.learners, after.learners), days };
+const NOBODY: LearnerTotals = {
+  ...{ learners: 0, activeWeek: 0, activeWeekBefore: 0, activeMonth: 0, activeMonthBefore: 0 },
+  ...{ due: 0, backlogGrowing: 0, streakBroken: 0 },
+};
+const NO_REVIEWS = { learners: 0, reviews: 0, recalled: 0 };
+
+/** The same totals, with the days up to `today`. */
+export function summaryAsOf(today: number, { days, ...learners }: Summary): Summary {
+  return { ...learners, days: daysUpTo(today, days) };
 }
 
-const NO_REVIEWS: DayCounts = { learners: 0, reviews: 0, recalled: 0 };
-
-function replaced<K extends string>(
-  sums: Record<K, number>,
-  before: Record<K, number>,
-  after: Record<K, number>,
-) {
-  const result = { ...sums };
-  for (const key in sums) result[key] += after[key] - before[key];
-  return result;
+/** Of nobody, as of `today`. What was due on a past day is known from the count of that day alone. */
+export function emptySummary(today: number, earlier: Summary | undefined): Summary {
+  const days = daysUpTo(today, earlier?.days ?? []);
+  return { ...NOBODY, days: days.map((day) => ({ ...day, ...NO_REVIEWS })) };
 }
 
-/** The summary as of `asOf`. What was due on a past day is known from the count of that day alone. */
-export function summarize(asOf: Date, { learners, days }: Totals, earlier: Summary | undefined): Summary {
-  const dues = new Map(earlier?.days.map(({ date, due }) => [date, due]));
-  const today = utcDay(asOf);
+function daysUpTo(today: number, days: readonly DayTotals[]): DayTotals[] {
+  const known = new Map(days.map((day) => [day.date, day]));
+  return Array.from({ length: KEPT_DAYS }, (_, index) => {
+    const date = dateOf(today - KEPT_DAYS + 1 + index);
+    return { ...(known.get(date) ?? { ...NO_REVIEWS, date, due: null }) };
+  });
+}
+
+/** Notes what is due on the last day. */
+export function noteDue(summary: Summary): Summary {
   return {
-    ...learners,
-    days: Array.from({ length: KEPT_DAYS }, (_, index): DayTotals => {
-      const date = utcDay(asOf, index - KEPT_DAYS + 1);
-      const due = date === today ? learners.due : (dues.get(date) ?? null);
-      return { ...(days.get(date) ?? NO_REVIEWS), date, due };
-    }),
+    ...summary,
+    days: summary.days.map((day, index) => (index === KEPT_DAYS - 1 ? { ...day, due: summary.due } : day)),
   };
+}
+
+/** Adds a learner to the summary as of `today`, or takes one out, as of whichever day he was counted. */
+export function addTo(
+  summary: Summary,
+  today: number,
+  { learner, figures, times }: { learner: Counted; figures: Figures; times: 1 | -1 },
+): void {
+  const count = (isOne: boolean) => (isOne ? times : 0);
+  summary.learners += times;
+  summary.activeWeek += count(figures.reviewsWeek > 0);
+  summary.activeWeekBefore += count(figures.reviewsWeekBefore > 0);
+  summary.activeMonth += count(figures.reviewsMonth > 0);
+  summary.activeMonthBefore += count(figures.reviewsMonthBefore > 0);
+  summary.due += times * figures.due;
+  summary.backlogGrowing += count(figures.backlogGrowing);
+  summary.streakBroken += count(figures.brokenStreakDays > 0);
+  const { reviews, recalled } = learner.days;
+  const newest = KEPT_DAYS - 1 - (today - learner.countedDay);
+  for (let age = 0; age <= newest; age += 1) {
+    const [day, of] = [summary.days[newest - age], reviews[age] ?? 0];
+    if (day === undefined || of === 0) continue;
+    day.learners += times;
+    day.reviews += times * of;
+    day.recalled += times * (recalled[age] ?? 0);
+  }
 }

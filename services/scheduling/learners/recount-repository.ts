@@ -3,7 +3,8 @@ import { COUNT_LOCK } from '../../platform/advisory-locks.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { NIL_UUID } from '../../platform/uuid.ts';
 import { DUE_TIME } from '../materials/material-row.ts';
-import { KEPT_DAYS, type Summary } from './overview.ts';
+import { type Counted, type Days, type Figures, isAgeing, type Reviewed } from './learner-days.ts';
+import { dayOf, type Summary } from './overview.ts';
 
 const TRY_LOCK = 'SELECT pg_try_advisory_xact_lock($1) AS is_locked';
 
@@ -20,73 +21,32 @@ const CHANGED = `
   UNION SELECT s.user_id FROM scheduling.material_search s WHERE ${BETWEEN('s.create_time')}
   UNION SELECT z.user_id FROM scheduling.snoozes z WHERE ${BETWEEN('z.create_time')}
   UNION SELECT l.user_id FROM scheduling.learners l WHERE l.next_due_time <= $2`;
-/** Without reviews, a learner's row changes with the day until what is due is what was due a week before. */
-const OF_EARLIER_DAYS = `
-  SELECT l.user_id AS "userId" FROM scheduling.learners l
-  WHERE l.counted_day < $1
-    AND (l.last_review_day >= $1::date - ${KEPT_DAYS + 1} OR l.due IS DISTINCT FROM l.due_before)`;
+const OF_EARLIER_DAYS = `SELECT l.user_id AS "userId" FROM scheduling.learners l WHERE l.count_time < $1 AND l.is_ageing`;
 const USERS = `
   SELECT DISTINCT m.user_id AS "userId" FROM scheduling.materials m WHERE m.user_id > $1 ORDER BY 1 LIMIT $2`;
 
-const CLEAR_DAYS = `
-  UPDATE scheduling.learner_days SET reviews = 0, recalled = 0 WHERE user_id = ANY($1::uuid[]) AND day >= $2`;
-const COUNT_DAYS = `
-  INSERT INTO scheduling.learner_days (user_id, day, reviews, recalled)
-  SELECT r.user_id, (r.review_time AT TIME ZONE 'UTC')::date, count(*), count(*) FILTER (WHERE r.quality >= 3)
+const LEARNERS = `SELECT l.user_id AS "userId", l.count_time AS "countTime", l.days FROM scheduling.learners l`;
+const LEARNERS_OF = `${LEARNERS} WHERE l.user_id = ANY($1::uuid[])`;
+const LEARNERS_AFTER = `${LEARNERS} WHERE l.user_id > $1 ORDER BY l.user_id LIMIT $2`;
+const REVIEWED = `
+  SELECT r.user_id AS "userId", (r.review_time AT TIME ZONE 'UTC')::date - DATE '1970-01-01' AS day, count(*) AS reviews,
+    count(*) FILTER (WHERE r.quality >= 3) AS recalled
   FROM scheduling.reviews r
   WHERE r.user_id = ANY($1::uuid[]) AND r.review_time >= $2 AND r.review_time <= $3
-  GROUP BY 1, 2
-  ON CONFLICT (user_id, day) DO UPDATE SET reviews = excluded.reviews, recalled = excluded.recalled
-    WHERE (learner_days.reviews, learner_days.recalled) <> (excluded.reviews, excluded.recalled)`;
-const noteDue = (day: string, condition: string) => `
-  INSERT INTO scheduling.learner_days (user_id, day, reviews, recalled, due)
-  SELECT l.user_id, ${day}, 0, 0, l.due FROM scheduling.learners l WHERE l.user_id = ANY($1::uuid[]) ${condition}
-  ON CONFLICT (user_id, day) DO UPDATE SET due = excluded.due WHERE learner_days.due IS DISTINCT FROM excluded.due`;
-const NOTE_DUE = noteDue('l.counted_day', '');
-/** A row that was not counted again for a week says what was due then, also where its own day is forgotten. */
-const NOTE_DUE_BEFORE = noteDue('$2::date - 7', 'AND l.counted_day <= $2::date - 7');
+  GROUP BY 1, 2`;
+const SCHEDULED = `
+  SELECT m.user_id AS "userId", count(*) FILTER (WHERE ${DUE_TIME} <= $2) AS due,
+    min(m.next_review_time) FILTER (WHERE m.next_review_time > $2) AS "nextDueTime"
+  FROM scheduling.materials m WHERE m.user_id = ANY($1::uuid[]) AND m.archive_time IS NULL GROUP BY m.user_id`;
 
-/** The sum of a column over `length` days that end `back` days before $3. */
-const sum = (column: string, length: number, back = 0) =>
-  `coalesce(sum(d.${column}) FILTER (WHERE d.day > $3::date - ${back + length} AND d.day <= $3::date - ${back}), 0)`;
-const COLUMNS = `reviews_week, reviews_week_before, reviews_month, reviews_month_before, recalled_month, recalled_month_before,
-  retention_permille, last_review_day, streak_days, broken_streak_days, due, due_before, backlog_growing, next_due_time`;
-/** A backlog grows if at least 20 are due, and half as many again as a week ago. */
-const COUNT_LEARNERS = `
-  WITH reviewed AS (
-    SELECT d.user_id, d.day, d.reviews, d.recalled, d.due, max(d.day) FILTER (WHERE d.reviews > 0) OVER newest_first AS last_day,
-      count(*) FILTER (WHERE d.reviews > 0) OVER newest_first AS place
-    FROM scheduling.learner_days d WHERE d.user_id = ANY($1::uuid[])
-    WINDOW newest_first AS (PARTITION BY d.user_id ORDER BY d.day DESC)
-  ), days AS (
-    SELECT d.user_id, ${sum('reviews', 7)} AS reviews_week, ${sum('reviews', 7, 7)} AS reviews_week_before,
-      ${sum('reviews', 30)} AS reviews_month, ${sum('reviews', 30, 30)} AS reviews_month_before,
-      ${sum('recalled', 30)} AS recalled_month, ${sum('recalled', 30, 30)} AS recalled_month_before,
-      (array_agg(d.due ORDER BY d.day DESC) FILTER (WHERE d.due IS NOT NULL AND d.day <= $3::date - 7))[1] AS due_before,
-      max(d.last_day) AS last_day, count(*) FILTER (WHERE d.day = d.last_day + 1 - d.place::integer) AS length
-    FROM reviewed d GROUP BY d.user_id
-  ), schedules AS (
-    SELECT m.user_id, count(*) FILTER (WHERE ${DUE_TIME} <= $2) AS due,
-      min(m.next_review_time) FILTER (WHERE m.next_review_time > $2) AS next_due_time
-    FROM scheduling.materials m WHERE m.user_id = ANY($1::uuid[]) AND m.archive_time IS NULL GROUP BY m.user_id
-  ), counted AS (
-    SELECT user_id, coalesce(reviews_week, 0) AS reviews_week, coalesce(reviews_week_before, 0) AS reviews_week_before,
-      coalesce(reviews_month, 0) AS reviews_month, coalesce(reviews_month_before, 0) AS reviews_month_before,
-      coalesce(recalled_month, 0) AS recalled_month, coalesce(recalled_month_before, 0) AS recalled_month_before,
-      CASE WHEN reviews_month >= 10 THEN round(1000.0 * recalled_month / reviews_month) END AS retention_permille,
-      last_day AS last_review_day, CASE WHEN last_day >= $3::date - 1 THEN length ELSE 0 END AS streak_days,
-      CASE WHEN last_day = $3::date - 2 AND length >= 7 THEN length ELSE 0 END AS broken_streak_days,
-      coalesce(due, 0) AS due, due_before, coalesce(due >= 20 AND due > 1.5 * due_before, false) AS backlog_growing,
-      next_due_time
-    FROM days FULL JOIN schedules USING (user_id)
-    WHERE last_day IS NOT NULL OR due IS NOT NULL
-  )
-  INSERT INTO scheduling.learners (user_id, count_time, counted_day, ${COLUMNS})
-  SELECT user_id, $2, $3, ${COLUMNS} FROM counted
-  ON CONFLICT (user_id) DO UPDATE SET (count_time, counted_day, ${COLUMNS})
-    = (excluded.count_time, excluded.counted_day, ${COLUMNS.replace(/\w+/g, 'excluded.$&')})`;
-const DELETE_LEARNERS = `DELETE FROM scheduling.learners WHERE user_id = ANY($1::uuid[]) AND count_time < $2`;
-const DELETE_DAYS = 'DELETE FROM scheduling.learner_days WHERE day < $1 OR day > $2';
+const COLUMNS = `days, is_ageing, next_due_time, due, reviews_month, retention_permille, last_review_day, backlog_growing, streak_broken`;
+const STORE_LEARNERS = `
+  INSERT INTO scheduling.learners (user_id, count_time, ${COLUMNS})
+  SELECT user_id, $1, ${COLUMNS} FROM unnest($2::uuid[], $3::json[], $4::boolean[], $5::timestamptz[], $6::integer[], $7::integer[],
+    $8::integer[], $9::integer[], $10::boolean[], $11::boolean[]) AS counted (user_id, ${COLUMNS})
+  ON CONFLICT (user_id) DO UPDATE SET (count_time, ${COLUMNS}) = (excluded.count_time, ${COLUMNS.replace(/\w+/g, 'excluded.$&')})`;
+const DELETE_LEARNERS = 'DELETE FROM scheduling.learners WHERE user_id = ANY($1::uuid[])';
+const DELETE_AHEAD = 'DELETE FROM scheduling.learners WHERE count_time > $1';
 
 type UserRow = { userId: string };
 const idsOf = (rows: readonly UserRow[]) => rows.map(({ userId }) => userId);
@@ -133,9 +93,9 @@ export async function listChanged(transaction: Queryable, since: Date, until: Da
   );
 }
 
-/** Learners whose windows end before `today`, YYYY-MM-DD, and whose figures differ as of `today`. */
-export async function listOfEarlierDays(transaction: Queryable, today: string): Promise<string[]> {
-  return idsOf(await transaction.query<UserRow>({ text: OF_EARLIER_DAYS, values: [today] }));
+/** Learners who were last counted before the start of a day, and whose figures differ on it. */
+export async function listOfEarlierDays(transaction: Queryable, startTime: Date): Promise<string[]> {
+  return idsOf(await transaction.query<UserRow>({ text: OF_EARLIER_DAYS, values: [startTime] }));
 }
 
 /** Users with materials, by ID. */
@@ -143,26 +103,86 @@ export async function listUsers(transaction: Queryable, after: string, limit: nu
   return idsOf(await transaction.query<UserRow>({ text: USERS, values: [after, limit] }));
 }
 
-/** Counts users as of `asOf`: their days from `fromDay` on from the log, then their rows. Idempotent. */
-export async function countUsers(
+type CountedRow = UserRow & { countTime: Date; days: Days };
+const toCounted = ({ countTime, days }: CountedRow): Counted => ({ countedDay: dayOf(countTime), days });
+
+/** Learners as they were last counted, by user. */
+export async function readLearners(
   transaction: Queryable,
   userIds: readonly string[],
-  { asOf, today, fromTime, isWhole }: { asOf: Date; today: string; fromTime: Date; isWhole: boolean },
-): Promise<void> {
-  if (isWhole) await transaction.query({ text: CLEAR_DAYS, values: [userIds, fromTime] });
-  await transaction.query({ name: 'count-days', text: COUNT_DAYS, values: [userIds, fromTime, asOf] });
-  await transaction.query({ name: 'note-due-before', text: NOTE_DUE_BEFORE, values: [userIds, today] });
-  await transaction.query({ name: 'count-learners', text: COUNT_LEARNERS, values: [userIds, asOf, today] });
-  await transaction.query({ name: 'note-due', text: NOTE_DUE, values: [userIds] });
-  await transaction.query({ name: 'delete-learners', text: DELETE_LEARNERS, values: [userIds, asOf] });
+): Promise<Map<string, Counted>> {
+  const rows = await transaction.query<CountedRow>({
+    ...{ name: 'read-learners', text: LEARNERS_OF, values: [userIds] },
+  });
+  return new Map(rows.map((row) => [row.userId, toCounted(row)]));
 }
 
-/** Forgets the days before `first` and after `last`. */
-export async function deleteDays(transaction: Queryable, first: string, last: string): Promise<void> {
-  await transaction.query({ text: DELETE_DAYS, values: [first, last] });
+/** The same by ID. */
+export async function listCounted(
+  transaction: Queryable,
+  after: string,
+  limit: number,
+): Promise<Map<string, Counted>> {
+  const rows = await transaction.query<CountedRow>({ text: LEARNERS_AFTER, values: [after, limit] });
+  return new Map(rows.map((row) => [row.userId, toCounted(row)]));
+}
+
+/** Days with reviews from `fromTime` up to `asOf`, by user. */
+export async function readReviewed(
+  transaction: Queryable,
+  userIds: readonly string[],
+  { fromTime, asOf }: { fromTime: Date; asOf: Date },
+): Promise<Map<string, Reviewed[]>> {
+  const values = [userIds, fromTime, asOf];
+  const rows = await transaction.query<UserRow & Reviewed>({ name: 'read-reviewed', text: REVIEWED, values });
+  return Map.groupBy(rows, ({ userId }) => userId);
+}
+
+type Schedules = { due: number; nextDueTime: Date | null };
+
+/** What is due as of `asOf`, and when the next material becomes due, of users with active materials. */
+export async function readSchedules(
+  transaction: Queryable,
+  userIds: readonly string[],
+  asOf: Date,
+): Promise<Map<string, Schedules>> {
+  const values = [userIds, asOf];
+  const rows = await transaction.query<UserRow & Schedules>({
+    ...{ name: 'read-schedules', text: SCHEDULED, values },
+  });
+  return new Map(rows.map((row) => [row.userId, row]));
+}
+
+/** A learner as counted, with the figures by which he is found. */
+export type NewLearner = Counted & { userId: string; nextDueTime: Date | null; figures: Figures };
+
+export async function storeLearners(
+  transaction: Queryable,
+  learners: readonly NewLearner[],
+  asOf: Date,
+): Promise<void> {
+  const figures = learners.map((learner) => learner.figures);
+  const values = [
+    asOf,
+    learners.map(({ userId }) => userId),
+    learners.map(({ days }) => JSON.stringify(days)),
+    learners.map(({ days }) => isAgeing(days)),
+    learners.map(({ nextDueTime }) => nextDueTime),
+    figures.map(({ due }) => due),
+    figures.map(({ reviewsMonth }) => reviewsMonth),
+    figures.map(({ retentionPermille }) => retentionPermille),
+    figures.map(({ lastReviewDay }) => lastReviewDay),
+    figures.map(({ backlogGrowing }) => backlogGrowing),
+    figures.map(({ brokenStreakDays }) => brokenStreakDays > 0),
+  ];
+  await transaction.query({ name: 'store-learners', text: STORE_LEARNERS, values });
+}
+
+export async function deleteLearners(transaction: Queryable, userIds: readonly string[]): Promise<void> {
+  await transaction.query({ text: DELETE_LEARNERS, values: [userIds] });
 }
 
 /** Forgets learners whose latest count is one as of a time after `asOf`. */
 export async function deleteAhead(transaction: Queryable, asOf: Date): Promise<void> {
-  await transaction.query({ text: 'DELETE FROM scheduling.learners WHERE count_time > $1', values: [asOf] });
+  await transaction.query({ text: DELETE_AHEAD, values: [asOf] });
 }

@@ -67,8 +67,7 @@ export async function deleteUserData(
   const reviews = await remove('reviews');
   const snoozes = await remove('snoozes');
   const materials = await remove('materials');
-  for (const table of ['answered_requests', 'changed_learners', 'learner_days', 'learners'])
-    await remove(table);
+  for (const table of ['answered_requests', 'changed_learners', 'learners']) await remove(table);
   await transaction.query({ text: MARK, values: [userId, NIL_UUID] });
   return { materials, reviews, snoozes };
 }

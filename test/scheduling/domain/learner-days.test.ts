@@ -1,0 +1,92 @@
+// The days of a learner from count to count, and the figures that follow from them.
+import { describe, expect, test } from 'vitest';
+import {
+  type Days,
+  daysAsOf,
+  figuresOf,
+  isAgeing,
+} from '../../../services/scheduling/learners/learner-days.ts';
+
+const TODAY = 20_000;
+/** By age, filled up to 60 days. */
+const sixty = (...values: number[]) => [...values, ...Array<number>(60 - values.length).fill(0)];
+const days = (reviews: number[], of: Partial<Days> = {}): Days => ({
+  ...{ reviews: sixty(...reviews), recalled: sixty(), dues: Array(8).fill(0) },
+  ...of,
+});
+const figures = (reviews: number[], of?: Partial<Days>) =>
+  figuresOf({ countedDay: TODAY, days: days(reviews, of) });
+
+describe('the days as of today', () => {
+  test('are those of the last count, older by the days since, and the log from a day on', () => {
+    const before = {
+      countedDay: TODAY - 3,
+      days: days([5, 6, 7], { recalled: sixty(1, 2, 3), dues: [4, 3, 2, 1, 0, null, null, null] }),
+    };
+    const reviewed = [{ day: TODAY, reviews: 9, recalled: 8 }];
+    expect(daysAsOf(TODAY, { before, fromDay: TODAY - 1, reviewed, due: 10 })).toEqual({
+      reviews: sixty(9, 0, 0, 5, 6, 7),
+      recalled: sixty(8, 0, 0, 1, 2, 3),
+      dues: [10, 4, 4, 4, 3, 2, 1, 0],
+    });
+  });
+
+  test('leave out what the log no longer has', () => {
+    const before = { countedDay: TODAY, days: days([5, 6, 7]) };
+    expect(daysAsOf(TODAY, { before, fromDay: TODAY - 1, reviewed: [], due: 0 }).reviews).toEqual(
+      sixty(0, 0, 7),
+    );
+  });
+
+  test('of a learner who is counted for the first time have no backlog before', () => {
+    const reviewed = [{ day: TODAY - 59, reviews: 1, recalled: 1 }];
+    expect(daysAsOf(TODAY, { before: undefined, fromDay: TODAY - 59, reviewed, due: 2 })).toEqual({
+      reviews: [...Array(59).fill(0), 1],
+      recalled: [...Array(59).fill(0), 1],
+      dues: [2, null, null, null, null, null, null, null],
+    });
+  });
+});
+
+describe('the figures', () => {
+  test('have windows of 7 and 30 days, and those before', () => {
+    const reviews = Array.from({ length: 60 }, (_, age) => 1000 + age);
+    const recalled = Array.from({ length: 60 }, (_, age) => age);
+    expect(figures(reviews, { recalled })).toMatchObject({
+      ...{ reviewsWeek: 7021, reviewsWeekBefore: 7070, reviewsMonth: 30_435, reviewsMonthBefore: 31_335 },
+      ...{ recalledMonth: 435, recalledMonthBefore: 1335, retentionPermille: 14 },
+    });
+  });
+
+  test('have a streak up to today or yesterday, or one that broke the day before', () => {
+    const streaks = (reviews: number[]) => {
+      const { streakDays, brokenStreakDays, lastReviewDay } = figures(reviews);
+      return [streakDays, brokenStreakDays, lastReviewDay];
+    };
+    expect(streaks(Array(60).fill(1))).toEqual([60, 0, 20_000]);
+    expect(streaks([0, 1, 1, 0, 1])).toEqual([2, 0, 19_999]);
+    expect(streaks([0, 0, 1, 1, 1, 1, 1, 1, 1])).toEqual([0, 7, 19_998]);
+    expect(streaks([0, 0, 1, 1, 1, 1, 1, 1])).toEqual([0, 0, 19_998]);
+    expect(streaks([0, 0, 0, 1, 1, 1, 1, 1, 1, 1])).toEqual([0, 0, 19_997]);
+    expect(streaks([])).toEqual([0, 0, null]);
+  });
+
+  test('have a retention from ten reviews on', () => {
+    expect(figures([10], { recalled: sixty(7) }).retentionPermille).toBe(700);
+    expect(figures([9], { recalled: sixty(7) }).retentionPermille).toBeNull();
+  });
+
+  test('have a growing backlog from 20 due on that are more than half as many again as a week ago', () => {
+    const isGrowing = (...dues: (number | null)[]) => figures([], { dues }).backlogGrowing;
+    expect(isGrowing(20, 0, 0, 0, 0, 0, 0, 13)).toBe(true);
+    expect(isGrowing(19, 0, 0, 0, 0, 0, 0, 1)).toBe(false);
+    expect(isGrowing(30, 0, 0, 0, 0, 0, 0, 20)).toBe(false);
+    expect(isGrowing(30, 0, 0, 0, 0, 0, 0, null)).toBe(false);
+  });
+});
+
+test('figures change with the day while there is a review, or a day with another backlog', () => {
+  expect(isAgeing(days([...Array(59).fill(0), 1]))).toBe(true);
+  expect(isAgeing(days([], { dues: [5, 5, 5, 4, 5, 5, 5, 5] }))).toBe(true);
+  expect(isAgeing(days([], { dues: [5, 5, 5, 5, 5, 5, 5, 5] }))).toBe(false);
+});
