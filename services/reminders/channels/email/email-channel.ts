@@ -51,7 +51,10 @@ export function createEmailChannel(options: EmailOptions): Channel<EmailAddress>
         'Auto-Submitted': 'auto-generated',
       };
       const raw = composeMail({ headers, ...bodies });
-      return deliver.send(message.deliveryId, { envelope: { from: mailFrom, to: { name: '', address: email } }, raw });
+      return deliver.send(message.deliveryId, {
+        envelope: { from: mailFrom, to: { name: '', address: email } },
+        raw,
+      });
     },
     close: deliver.close,
   };
