@@ -84,7 +84,7 @@ describe('deleting a user’s data', () => {
       } finally {
         await Promise.all(locks.map((lock) => lock.close()));
       }
-    });
+    }, 'NOT_FOUND');
     expect(deleted).toEqual({ materials: 2, reviews: 3, snoozes: 2 });
     expect(await countsOf(userId)).toEqual(NOTHING);
   });

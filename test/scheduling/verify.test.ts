@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ServiceError } from '../../services/platform/errors.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { ask, createMigratedDatabase, createTestDatabase } from '../support/database.ts';
 import { inTime, openLock } from '../support/row-locks.ts';
 import { CALL, newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 
@@ -55,11 +55,11 @@ test('finds no drift in what the service wrote, also while reviews race', async 
   expect([code, stdout]).toEqual([
     0,
     expect.stringMatching(
-      /^4 materials, 30 reviews, 9 snoozes: 0 drifted\nVerified DATABASE_URL in \d+\.\d s\. Everything is as it should be\.\n$/,
+      /^4 materials, 30 reviews, 9 snoozes: 0 drifted\n0 reminders: 0 drifted; 0 occurrences: 0 twice\nVerified DATABASE_URL in \d+\.\d s\. Everything is as it should be\.\n$/,
     ),
   ]);
   expect((await verify('--user', userId)).stdout).toMatch(
-    /^3 materials, 30 reviews, 9 snoozes: 0 drifted\nVerified /,
+    /^3 materials, 30 reviews, 9 snoozes: 0 drifted\n0 reminders: /,
   );
 });
 
@@ -99,7 +99,7 @@ test.each([
   expect(stdout).toMatch(expected);
   expect(stdout).toMatch(new RegExp(`^user ${userId} material ${materialId}: `));
   expect(stdout).toMatch(
-    /1 material, .*: 1 drifted\nVerified DATABASE_URL in \d+\.\d s\. The lines above name what is wrong; nothing was changed\.\n$/,
+    /1 material, .*: 1 drifted\n0 reminders: .*\nVerified DATABASE_URL in \d+\.\d s\. The lines above name what is wrong; nothing was changed\.\n$/,
   );
 });
 
@@ -156,6 +156,14 @@ test('says how to use it, and what it cannot do', async () => {
     code: 2,
     stderr: 'Unknown option \'--colour\'. See "npm run verify -- --help".\n',
   });
+});
+
+test('leaves reminders out where there are none', async () => {
+  const other = await createMigratedDatabase();
+  await ask(other.databaseUrl, 'DROP SCHEMA reminders CASCADE');
+  const { stdout } = await verifyDatabase(other.databaseUrl);
+  await other.drop();
+  expect(stdout).toMatch(/^0 materials, 0 reviews, 0 snoozes: 0 drifted\nVerified DATABASE_URL /);
 });
 
 test('says of a database that is not ours what it lacks, and exits with 2', async () => {

@@ -73,13 +73,18 @@ export async function queueOn(
   await Promise.all(sent);
 }
 
-/** Runs `round` again if a lock's time-out of 0.5 s ended it, which happens on a busy machine. */
-export async function inTime<T>(round: () => Promise<T>): Promise<T> {
+/**
+ * Runs `round` again if a lock's time-out of 0.5 s ended it, which happens on a busy machine. `overtaken` is the reason
+ * for which a write is refused whose second attempt, after a time-out, another write has overtaken.
+ */
+export async function inTime<T>(round: () => Promise<T>, overtaken?: string): Promise<T> {
   for (let left = 9; ; left -= 1) {
     try {
       return await round();
     } catch (error) {
-      if (left === 0 || !(error instanceof ServiceError && error.reason === 'UNAVAILABLE')) throw error;
+      const isLate =
+        error instanceof ServiceError && (error.reason === 'UNAVAILABLE' || error.reason === overtaken);
+      if (left === 0 || !isLate) throw error;
     }
   }
 }
