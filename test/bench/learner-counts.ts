@@ -14,7 +14,8 @@ import { median, ratioOf } from './figure.ts';
 import { startNode, untilReady } from './systems/child.ts';
 import { postgresCpuMs, processesCpuMs } from './systems/cpu.ts';
 
-const HELP = `Measures the CPU of scheduling and PostgreSQL for a review, with and without the statistics of all learners.
+const HELP = `Measures the CPU of scheduling and PostgreSQL for a review, with and without the statistics of all learners,
+and how long their pages and the overview take by gRPC.
 
   node test/bench/learner-counts.ts [--learners 100000] [--pairs 8] [--json FILE]
 
@@ -28,6 +29,17 @@ const REVIEWS = MATERIALS * LEARNERS_OF_ROUND;
 /** Learners who study at the same time; a count looks again at the last 20 s before the one before, less than a tenth of a round. */
 const LEARNERS_OF_TENTH = LEARNERS_OF_ROUND / 10;
 const LATE_MS = 20_000;
+const ORDERS = [
+  'LEARNER_ORDER_DUE',
+  'LEARNER_ORDER_REVIEWS',
+  'LEARNER_ORDER_RETENTION',
+  'LEARNER_ORDER_LAST_REVIEW',
+] as const;
+const FILTERS = [
+  'LEARNER_FILTER_UNSPECIFIED',
+  'LEARNER_FILTER_BACKLOG_GROWING',
+  'LEARNER_FILTER_STREAK_BROKEN',
+] as const;
 
 const options = {
   learners: { type: 'string' },
@@ -53,6 +65,12 @@ await runCommand({ name: 'node test/bench/learner-counts.ts', help: HELP, option
   }
 });
 
+async function msOf(ask: () => Promise<unknown>): Promise<number> {
+  const beganMs = performance.now();
+  await ask();
+  return performance.now() - beganMs;
+}
+
 /** Of one review, in milliseconds: by the reviews themselves, and its share of a count. */
 type Cost = { reviewMs: number; countMs: number };
 
@@ -73,6 +91,7 @@ async function measure(bench: Bench, learners: number, pairs: number) {
     rounds.counted.push(first === counted ? one : two);
     rounds.plain.push(first === counted ? two : one);
   }
+  const reads = await counted.read();
   for (const { name: copy } of [counted, plain]) await bench.databases.drop(copy);
   const reviews = ({ reviewMs }: Cost) => reviewMs;
   const total = ({ reviewMs, countMs }: Cost) => reviewMs + countMs;
@@ -84,6 +103,7 @@ async function measure(bench: Bench, learners: number, pairs: number) {
     countMs: median(rounds.counted.map(({ countMs }) => countMs)),
     ratio: ratioOf(rounds.counted.map(total), rounds.plain.map(total)),
     ratioOfReviews: ratioOf(rounds.counted.map(reviews), rounds.plain.map(reviews)),
+    ...reads,
   };
 }
 
@@ -147,6 +167,21 @@ async function open(bench: Bench, { name, counts }: { name: string; counts: bool
   };
   return {
     name: copy,
+    /** How long a page of 25 learners takes, in every order and with every filter, and how long the overview takes. */
+    async read() {
+      const pageMs: number[] = [];
+      for (let turn = 0; turn < 50; turn += 1)
+        for (const order of ORDERS)
+          for (const filter of FILTERS)
+            pageMs.push(
+              await msOf(() => clients.learners.listLearners({ order, filter, pageSize: 25 }, CALL)),
+            );
+      const overviewMs: number[] = [];
+      for (let turn = 0; turn < 50; turn += 1)
+        overviewMs.push(await msOf(() => clients.learners.getOverview({}, CALL)));
+      const worst = { pageMs: Math.max(...pageMs), overviewMs: Math.max(...overviewMs) };
+      return { pageMs: median(pageMs), overviewMs: median(overviewMs), worst };
+    },
     /** Each begins after a checkpoint, as PostgreSQL makes one every five minutes. */
     async round(number: number): Promise<Cost> {
       await run('CHECKPOINT');
