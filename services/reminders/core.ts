@@ -72,6 +72,8 @@ export async function startCore(options: CoreOptions): Promise<RemindersCore> {
     schema: remindersSchema,
     logger,
     telemetry,
+    // A burst fills a small table before PostgreSQL analyzes it: a kept plan would go on reading all of it for each batch.
+    prepares: false,
   }).catch(async (error: unknown) => {
     await closeChannels();
     throw error;

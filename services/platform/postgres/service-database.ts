@@ -12,17 +12,21 @@ import { requireUsableDatabase } from './usable-database.ts';
 /** A new replica gets its full share of requests at once, and a busy PostgreSQL takes half a second to open a connection. */
 const OPENED_AHEAD = 4;
 
-/** Opens the pool and adds its readiness checks. @throws Error if the database is unsuitable; then nothing is left open. */
+/**
+ * Opens the pool and adds its readiness checks. `prepares`: whether plans are kept, where the sessions are PostgreSQL's own; default
+ * true. @throws Error if the database is unsuitable; then nothing is left open.
+ */
 export async function openServiceDatabase(options: {
   place: DatabasePlace;
   schema: Schema;
   logger: Logger;
   telemetry: Telemetry;
+  prepares?: boolean;
 }): Promise<Database> {
-  const { place, schema, logger, telemetry } = options;
+  const { place, schema, logger, telemetry, prepares = true } = options;
   const database = openDatabase({
     databaseUrl: place.databaseUrl,
-    prepares: place.databaseSessionUrl === undefined,
+    prepares: prepares && place.databaseSessionUrl === undefined,
     applicationName: schema.schema,
     maxConnections: 16,
     logger,

@@ -19,8 +19,14 @@ type ClaimDependencies = Pick<Dependencies, 'database' | 'now' | 'newId'> & {
   logger: Logger;
 };
 
-/** Claims up to `limit` reminders that no other process holds. @returns how many there were. */
-export async function claimDue(dependencies: ClaimDependencies, limit: number): Promise<number> {
+/**
+ * Claims up to `limit` reminders that no other process holds.
+ * @returns how many there were, and the channels that have something to send now.
+ */
+export async function claimDue(
+  dependencies: ClaimDependencies,
+  limit: number,
+): Promise<{ claimed: number; channels: ReadonlySet<ChannelName> }> {
   const { database, metrics } = dependencies;
   const now = dependencies.now();
   const { claims, deliveries } = await database.transaction(async (transaction) => {
@@ -46,7 +52,8 @@ export async function claimDue(dependencies: ClaimDependencies, limit: number): 
   for (const { channel, skipReason } of deliveries)
     if (skipReason !== null)
       metrics.count('srs_reminder_deliveries_total', { channel, outcome: 'skipped', reason: skipReason });
-  return claims.length;
+  const pending = deliveries.filter(({ state }) => state === 'pending');
+  return { claimed: claims.length, channels: new Set(pending.map(({ channel }) => channel)) };
 }
 
 function deliveriesOf(

@@ -1,6 +1,5 @@
-// Records outcomes: those of the same moment in one transaction, with what they mean for the address.
+// Records outcomes: those of nearly the same moment in one transaction, with what they mean for the address.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createBatcher } from '../../platform/concurrency/batcher.ts';
 import type { Logger } from '../../platform/logging/logger.ts';
 import type { Metrics } from '../../platform/observability/metrics.ts';
 import type { Database } from '../../platform/postgres/database.ts';
@@ -17,21 +16,26 @@ import {
 /** Of `work`, the lease is read when the outcome is written: it can be renewed until then. */
 type Recorded = { work: LeasedWork; outcome: Outcome; attempts: number };
 
+/** So long outcomes wait for others: fewer transactions take less from reviews. */
+const GATHER_MS = 25;
 const BATCH = 100;
-const BATCHES_AT_ONCE = 2;
 const RETRY_MS = 1000;
 /** Less than a lease lasts: after that another process has the delivery. */
 const TRIES = 30;
 
-/** A function that stores an outcome, also when the database is away for a while; it logs what it could not store. */
+/**
+ * A function that stores an outcome, also when the database is away for a while; it logs what it could not store. `parallel`: messages
+ * sent at once, so when as many outcomes wait, no other will come.
+ */
 export function createRecorder(options: {
   database: Database;
   now: () => Date;
   channel: ChannelName;
+  parallel: number;
   metrics: Metrics;
   logger: Logger;
 }): (recorded: Recorded) => Promise<void> {
-  const { database, now, channel, metrics, logger } = options;
+  const { database, now, channel, parallel, metrics, logger } = options;
   const write = (batch: readonly Recorded[]) =>
     database.transaction(async (transaction) => {
       const time = now();
@@ -75,15 +79,24 @@ export function createRecorder(options: {
       }
     }
   };
-  return createBatcher<Recorded, void>(
-    (batch) => {
-      const stored = persist(batch).catch((error: unknown) =>
-        logger.error({ err: error, channel, deliveries: batch.length }, 'outcomes lost, to be sent again'),
-      );
-      return batch.map(() => stored);
-    },
-    { maxSize: BATCH, maxInFlight: BATCHES_AT_ONCE, fairnessKeyOf: ({ work }) => work.userId },
-  );
+  let waiting: { recorded: Recorded; resolve: () => void }[] = [];
+  const flush = async () => {
+    const batch = waiting;
+    waiting = [];
+    await persist(batch.map(({ recorded }) => recorded)).catch((error: unknown) =>
+      logger.error({ err: error, channel, deliveries: batch.length }, 'outcomes lost, to be sent again'),
+    );
+    for (const { resolve } of batch) resolve();
+  };
+  let timer: NodeJS.Timeout | undefined;
+  return (recorded) =>
+    new Promise((resolve) => {
+      waiting.push({ recorded, resolve });
+      if (waiting.length === 1) timer = setTimeout(flush, GATHER_MS);
+      if (waiting.length < Math.min(parallel, BATCH)) return;
+      clearTimeout(timer);
+      void flush();
+    });
 }
 
 const keyOf = ({ userId, deliveryId, lease }: LeasedWork) => ({ userId, deliveryId, lease });

@@ -74,7 +74,7 @@ async function deleteWhileRecording(
   const deletion = deleteUserData(pool, userId, TIME);
   await lock.untilWaiting(1, deletion);
   const { metrics } = NO_TELEMETRY;
-  const record = createRecorder({ database: pool, now: () => TIME, channel, metrics, logger });
+  const record = createRecorder({ database: pool, now: () => TIME, channel, parallel: 30, metrics, logger });
   const recorded = Promise.all(works.map((work) => record({ work, outcome, attempts: 1 })));
   await lock.untilWaiting(2, recorded);
   await lock.release();
@@ -115,7 +115,14 @@ test('an outcome of a process whose lease another has taken is not stored', asyn
     values: [userId],
   });
   const { metrics } = NO_TELEMETRY;
-  const record = createRecorder({ database: pool, now: () => TIME, channel: 'email', metrics, logger });
+  const record = createRecorder({
+    database: pool,
+    now: () => TIME,
+    channel: 'email',
+    parallel: 30,
+    metrics,
+    logger,
+  });
   for (const work of works) {
     const outcome = { state: 'failed', cause: 'refused', failure: '550' } as const;
     await record({ work, outcome, attempts: 1 });
