@@ -130,7 +130,7 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   deleteUserData: [[userId, time]],
 };
 
-export type RecordedStatement = { functionName: string; text: string; values: readonly unknown[] };
+export type RecordedStatement = Omit<Statement, 'name'> & { functionName: string };
 
 /** A row that has every column, each of a likely type. */
 const anyRow: unknown = new Proxy({}, { get: (_, name) => likelyValue(String(name)) });
@@ -159,8 +159,8 @@ export async function recordStatements(): Promise<{
       found.add(functionName);
       for (const rows of [[], [anyRow]]) {
         const db: Queryable = {
-          async query<R>({ text, values }: Statement): Promise<R[]> {
-            heard.set(`${functionName} ${text}`, { functionName, text, values });
+          async query<R>({ text, values, readsByKey = false }: Statement): Promise<R[]> {
+            heard.set(`${functionName} ${text}`, { functionName, text, values, readsByKey });
             return rows as R[];
           },
         };

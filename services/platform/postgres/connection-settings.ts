@@ -1,4 +1,5 @@
-// The settings of every pooled connection.
+// The settings of every pool and of its connections.
+import type { PoolConfig } from 'pg';
 
 /**
  * By PostgreSQL's names and in its spelling. UTC timestamps are fast to parse. JIT compilation takes longer than any of our
@@ -21,4 +22,22 @@ export const CONNECTION_OPTIONS = Object.entries(CONNECTION_SETTINGS)
  * For the nodes of a Citus cluster, which plan each statement anew: Citus 13.2 adds a plan to a kept one whenever it runs on the
  * node's own shard, and never frees it (https://github.com/citusdata/citus/pull/8824).
  */
-export const NODE_OPTIONS = `${CONNECTION_OPTIONS} -c plan_cache_mode=force_custom_plan`;
+const NODE_OPTIONS = `${CONNECTION_OPTIONS} -c plan_cache_mode=force_custom_plan`;
+
+/** pg's default of 10 s would close most of the pool in quiet periods, and max_connections is planned for full pools in any case. */
+const IDLE_FOR_MS = 10 * 60_000;
+/** Shorter than the idle time-outs of common load balancers and firewalls. */
+const KEEP_ALIVE_AFTER_MS = 60_000;
+export const poolConfig = (
+  asked: { databaseUrl: string; applicationName: string; maxConnections: number },
+  isNode: boolean,
+): PoolConfig => ({
+  connectionString: asked.databaseUrl,
+  application_name: asked.applicationName,
+  options: isNode ? NODE_OPTIONS : CONNECTION_OPTIONS,
+  max: asked.maxConnections,
+  connectionTimeoutMillis: 750,
+  idleTimeoutMillis: IDLE_FOR_MS,
+  keepAlive: true,
+  keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
+});

@@ -6,12 +6,18 @@ import type { Logger } from '../logging/logger.ts';
 import { NO_TELEMETRY, type Telemetry } from '../observability/telemetry.ts';
 import { errorCode } from '../thrown.ts';
 import { closeAbandoned, StatementTimeout, send } from './abandoned-statements.ts';
-import { CONNECTION_OPTIONS, NODE_OPTIONS } from './connection-settings.ts';
+import { poolConfig } from './connection-settings.ts';
 import { asServiceError, connectionFault, withoutClient } from './faults.ts';
 import { connect, measurePool, watchConnections } from './pool.ts';
 
 /** A statement with its parameters; with a `name` it is prepared once per connection. */
-export type Statement = { text: string; values: readonly unknown[]; name?: string };
+export type Statement = {
+  text: string;
+  values: readonly unknown[];
+  name?: string;
+  /** Whether it reads one table by the key by which Citus distributes it, its first parameter. Default false. */
+  readsByKey?: boolean;
+};
 
 /** The interface for repositories: runs one statement, on the pool or within a transaction. */
 export type Queryable = {
@@ -42,8 +48,8 @@ type DatabaseOptions = {
   databaseUrl: string;
   /** Whether named statements are prepared, which needs sessions of PostgreSQL. Default true. */
   prepares?: boolean;
-  /** Whether it is a node of a Citus cluster, entered for its own users. Default false. */
-  isNode?: boolean;
+  /** Of a node of a Citus cluster, entered for its own users: what a statement is sent as. Traces show the statement itself. */
+  forNode?: (statement: Statement) => Statement;
   /** Shown in pg_stat_activity. */
   applicationName: string;
   maxConnections: number;
@@ -51,10 +57,6 @@ type DatabaseOptions = {
   telemetry?: Telemetry;
 };
 
-/** pg's default of 10 s would close most of the pool in quiet periods, and max_connections is planned for full pools in any case. */
-const IDLE_FOR_MS = 10 * 60_000;
-/** Shorter than the idle time-outs of common load balancers and firewalls. */
-const KEEP_ALIVE_AFTER_MS = 60_000;
 /** From the time-out of a statement in the server to that in the client. */
 const ANSWER_MARGIN_MS = 500;
 
@@ -64,17 +66,9 @@ const ANSWER_MARGIN_MS = 500;
  * Statements throw ServiceError UNAVAILABLE if they get no connection, or the database is overloaded; else pg's own error.
  */
 export function openDatabase(options: DatabaseOptions): Database {
-  const { applicationName, logger, prepares = true, isNode = false, telemetry = NO_TELEMETRY } = options;
-  const config = {
-    connectionString: options.databaseUrl,
-    application_name: applicationName,
-    options: isNode ? NODE_OPTIONS : CONNECTION_OPTIONS,
-    max: options.maxConnections,
-    connectionTimeoutMillis: 750,
-    idleTimeoutMillis: IDLE_FOR_MS,
-    keepAlive: true,
-    keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
-  };
+  const { applicationName, logger, prepares = true, forNode, telemetry = NO_TELEMETRY } = options;
+  const isNode = forNode !== undefined;
+  const config = poolConfig(options, isNode);
   const pool = new Pool(config);
   // Both handlers are needed: the pool reports only idle connections, and an unhandled 'error' ends the process.
   const closing = new AbortController();
@@ -83,7 +77,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     if (!closing.signal.aborted) logger.warn({ err: withoutClient(error) }, 'idle database connection lost');
   });
   const { tracing } = telemetry;
-  const watch: Watch = { answers: 0, applicationName, prepares, hasNodes: isNode, tracing };
+  const watch: Watch = { answers: 0, applicationName, prepares, forNode, hasNodes: isNode, tracing };
   watchConnections(pool, watch);
   const giveBack = (client: PoolClient, fault?: unknown) => {
     if (fault instanceof StatementTimeout)
@@ -111,6 +105,7 @@ type Watch = {
   answers: number;
   applicationName: string;
   prepares: boolean;
+  forNode: DatabaseOptions['forNode'];
   hasNodes: boolean;
   refusal?: string;
   tracing: Telemetry['tracing'];
@@ -137,16 +132,17 @@ async function runOnPool<R>({ pool, watch, giveBack }: PoolUse, statement: State
 
 async function run<R>(
   client: PoolClient,
-  { text, values, name }: Statement,
+  statement: Statement,
   watch: Watch,
   timeoutMs?: number,
 ): Promise<R[]> {
+  const { text, values, name } = watch.forNode?.(statement) ?? statement;
   // The text contains no values: they are parameters, and are not traced.
   const span = watch.tracing.begin({
     tier: watch.applicationName,
-    name: name ?? text.trim().split(/\s/, 1)[0] ?? '',
+    name: statement.name ?? statement.text.trim().split(/\s/, 1)[0] ?? '',
     kind: 'client',
-    attributes: { 'db.system.name': 'postgresql', 'db.query.text': text },
+    attributes: { 'db.system.name': 'postgresql', 'db.query.text': statement.text },
   });
   try {
     const prepared = watch.prepares && name !== undefined && { name };

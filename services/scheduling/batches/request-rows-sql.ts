@@ -12,6 +12,8 @@ type RequestStatement<Q> = {
   order?: string;
   /** LIMIT for the rows of a request. */
   limit?: keyof Q & string;
+  /** Of the statement for one request. */
+  readsByKey?: boolean;
 };
 
 /**
@@ -23,8 +25,9 @@ export function requestRows<Q extends { userId: string }, R>(
 ): (db: Queryable, requests: readonly Q[]) => Promise<R[][]> {
   // An object of the mapped type has exactly the keys of Q.
   const names = Object.keys(statement.types) as (keyof Q & string)[];
-  const one = { name: statement.name, text: textForOne(statement, names) };
-  const several = { name: `${statement.name}-several`, text: textForSeveral(statement, names) };
+  const { name, readsByKey = false } = statement;
+  const one = { name, readsByKey, text: textForOne(statement, names) };
+  const several = { name: `${name}-several`, text: textForSeveral(statement, names) };
   return async (db, requests) => {
     const [first] = requests;
     if (first === undefined) return [];

@@ -5,6 +5,7 @@ import type { Telemetry } from '../../platform/observability/telemetry.ts';
 import { type Database, openDatabase } from '../../platform/postgres/database.ts';
 import type { DatabasePlace } from '../../platform/process/database-config.ts';
 import { isUuid } from '../../platform/uuid.ts';
+import { withKeyInText } from './key-in-text.ts';
 import { createNodeGate, type NodeGate } from './node-gate.ts';
 import { createNodeMap } from './node-map.ts';
 
@@ -32,7 +33,7 @@ export async function openCluster(
     const database = openDatabase({
       databaseUrl,
       prepares: place.databaseSessionUrl === undefined,
-      isNode: true,
+      forNode: withKeyInText,
       applicationName: `scheduling@${new URL(databaseUrl).host}`,
       maxConnections: CONNECTIONS_PER_NODE,
       logger,
