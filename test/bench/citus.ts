@@ -16,7 +16,7 @@ import { postgresCpuMs } from './systems/cpu.ts';
 
 const USERS = 40;
 const MATERIALS = 300;
-const ROUNDS = 5;
+const ROUNDS = 15;
 const REQUESTS = 400;
 const AT_ONCE = 1;
 const logger = createLogger('bench-citus', 'error');
