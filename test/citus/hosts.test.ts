@@ -6,7 +6,11 @@ import { NO_TELEMETRY } from '../../services/platform/observability/telemetry.ts
 import { openDatabase } from '../../services/platform/postgres/database.ts';
 import { migrate } from '../../services/platform/postgres/migrate.ts';
 import { distributeScheduling } from '../../services/scheduling/distribute.ts';
-import { listMaterials } from '../../services/scheduling/materials/material-lists-repository.ts';
+import {
+  listDueMaterials,
+  listMaterials,
+} from '../../services/scheduling/materials/material-lists-repository.ts';
+import type { MaterialList } from '../../services/scheduling/materials/material-row.ts';
 import { openCluster } from '../../services/scheduling/nodes/cluster.ts';
 import { schedulingSchema, startScheduling } from '../../services/scheduling/service.ts';
 import { deleteUserData } from '../../services/scheduling/user-data/user-data-repository.ts';
@@ -99,6 +103,51 @@ test.skipIf(!hasCitus)('a user whose rows have just moved is served through the 
   );
   expect(await nodeOf(userId)).toBe(2);
   expect(await learn(userId)).toBe(2);
+});
+
+test.skipIf(!hasCitus)('lists are the same at the node of their user as at the coordinator', async () => {
+  const userId = await newUserOn(1);
+  for (const type of ['MATERIAL_TYPE_CARD', 'MATERIAL_TYPE_SIMPLE'] as const)
+    for (let count = 0; count < 3; count += 1) {
+      const { material } = await here.materials.createMaterial({ userId, title: 'T', type }, CALL);
+      const materialId = material?.materialId ?? '';
+      if (count === 1) await here.reviews.submitReview({ userId, materialId, quality: 4 }, CALL);
+      if (count === 2) await here.materials.archiveMaterial({ userId, materialId }, CALL);
+    }
+  const { databaseUrl, workers } = cluster;
+  const coordinator = openDatabase({ databaseUrl, applicationName: 'test', maxConnections: 1, logger });
+  const place = { databaseUrl, otherHostUrls: workers };
+  const { database, close } = await openCluster(coordinator, { place, logger, telemetry: NO_TELEMETRY });
+  const sizes: number[] = [];
+  const same = async (list: (db: typeof database, after: boolean) => Promise<MaterialList[]>) => {
+    for (const after of [false, true]) {
+      const found = await list(database, after);
+      expect(await list(coordinator, after)).toEqual(found);
+      sizes.push(found[0]?.materials.length ?? 0);
+    }
+  };
+  const asked = { userId, maxRows: 21, textBytes: 4096 };
+  const now = new Date();
+  for (const state of ['active', 'archived', 'any'] as const)
+    for (const type of [undefined, 'card'] as const)
+      for (const isDue of [undefined, true, false])
+        await same((db, after) => {
+          const start = after ? { createTime: now, materialId: userId } : undefined;
+          return listMaterials(db, { state, type, isDue, now }, [{ ...asked, after: start }]);
+        });
+  await same((db, after) => {
+    const start = after ? { nextReviewTime: null, materialId: userId } : undefined;
+    return listDueMaterials(db, [{ ...asked, asOf: now, after: start }]);
+  });
+  await close();
+  await coordinator.close();
+  // Of state, type and due: all, due, later.
+  expect(sizes.filter((_, index) => index % 2 === 0)).toEqual([
+    ...[4, 2, 2, 2, 1, 1],
+    ...[2, 2, 0, 1, 1, 0],
+    ...[6, 4, 2, 3, 2, 1],
+    2,
+  ]);
 });
 
 test.skipIf(!hasCitus)('a connection to a node does not grow with the lists that it has read', async () => {
