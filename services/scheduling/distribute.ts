@@ -16,9 +16,6 @@ export const DISTRIBUTED_TABLES = [
   'scheduling.learners',
 ] as const;
 
-/** Stays on the coordinator: one row about all users. */
-export const LOCAL_TABLES = ['scheduling.overview'] as const;
-
 /** Functions are created on every node first, since indexes can use them. */
 const TELL_FUNCTIONS = `
   SELECT create_distributed_function(oid::regprocedure) FROM (
