@@ -23,7 +23,7 @@ import { createLearnerHandlers } from './learners/learners-handlers.ts';
 import { createMaterialListHandlers } from './materials/material-lists-handlers.ts';
 import { createMaterialHandlers } from './materials/materials-handlers.ts';
 import { type Cluster, openCluster } from './nodes/cluster.ts';
-import { NO_GATE, withGate } from './nodes/node-gate.ts';
+import { ONE_NODE, withGate } from './nodes/node-gate.ts';
 import { createReviewHandlers } from './reviews/reviews-handlers.ts';
 import { createSnoozeHandlers } from './snoozes/snoozes-handlers.ts';
 import { createDueCountHandlers } from './statistics/due-counts-handlers.ts';
@@ -55,10 +55,10 @@ export async function startScheduling(options: {
   let cluster: Cluster | undefined;
   try {
     if (await isDistributed(first)) cluster = await openCluster(first, { place: config, logger, telemetry });
-    const { database, gate } = cluster ?? { database: first, gate: NO_GATE };
+    const { database, gate, nodeOf } = cluster ?? { database: first, ...ONE_NODE };
     const newId = (time: Date) => uuidV7({ msecs: time.getTime() });
     const dependencies = { database, now, newId };
-    const placed = { ...dependencies, isDistributed: cluster !== undefined, gate };
+    const placed = { ...dependencies, isDistributed: cluster !== undefined, gate, nodeOf };
     const server = await startGrpcServer({
       domain: 'scheduling.v1',
       host: config.host,

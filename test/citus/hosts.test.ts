@@ -150,6 +150,13 @@ test.skipIf(!hasCitus)('lists are the same at the node of their user as at the c
   ]);
 });
 
+test.skipIf(!hasCitus)('of 500 users who are counted together none is left out', async () => {
+  const userIds = Array.from({ length: 500 }, newUserId);
+  const timeZones = userIds.map(() => 'UTC');
+  const { dueCounts } = await here.stats.batchGetDueCounts({ userIds, timeZones }, CALL);
+  expect(dueCounts?.map(({ userId }) => userId)).toEqual(userIds);
+});
+
 test.skipIf(!hasCitus)('a connection to a node does not grow with the lists that it has read', async () => {
   const userId = await newUserOn(1);
   const { databaseUrl, workers } = cluster;

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { type Database, openDatabase, type Statement } from '../../services/platform/postgres/database.ts';
 import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
-import { NO_GATE } from '../../services/scheduling/nodes/node-gate.ts';
+import { ONE_NODE } from '../../services/scheduling/nodes/node-gate.ts';
 import { createDueCountHandlers } from '../../services/scheduling/statistics/due-counts-handlers.ts';
 import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 import { due, material, review, storeFacts } from './stats-facts.ts';
@@ -161,7 +161,7 @@ test('on a cluster each user is asked for by a statement of their own, with the 
       ),
   };
   try {
-    const dependencies = { now: here.now, newId: () => randomUUID(), isDistributed: true, gate: NO_GATE };
+    const dependencies = { now: here.now, newId: () => randomUUID(), isDistributed: true, ...ONE_NODE };
     const { BatchGetDueCounts } = createDueCountHandlers({ ...dependencies, database: listening });
     const request = { userIds, timeZones: ['UTC', 'UTC', 'UTC'], asOfTime };
     const { dueCounts } = (await BatchGetDueCounts(request, {} as never)) as { dueCounts: object[] };

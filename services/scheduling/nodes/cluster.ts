@@ -7,7 +7,7 @@ import type { DatabasePlace } from '../../platform/process/database-config.ts';
 import { isUuid } from '../../platform/uuid.ts';
 import { withKeyInText } from './key-in-text.ts';
 import { createNodeGate, type NodeGate } from './node-gate.ts';
-import { createNodeMap } from './node-map.ts';
+import { createNodeMap, type NodeOf } from './node-map.ts';
 
 /** Twice what the gate lets in at once: after a time-out, a connection is kept until the node is done with the statement. */
 const CONNECTIONS_PER_NODE = 8;
@@ -21,6 +21,7 @@ export type Cluster = {
    */
   database: Database;
   gate: NodeGate;
+  nodeOf: NodeOf;
   /** Closes the connections to the nodes, but not those to the coordinator. */
   close(): Promise<void>;
 };
@@ -71,6 +72,7 @@ export async function openCluster(
       answers: () => databases.reduce((sum, database) => sum + database.answers(), 0),
     },
     gate: createNodeGate(map.nodeOf),
+    nodeOf: map.nodeOf,
     close,
   };
 }

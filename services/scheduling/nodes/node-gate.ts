@@ -15,7 +15,10 @@ export const EVERYONE = 'everyone';
 const ALL_NODES = -1;
 
 /** On one PostgreSQL there is nothing to keep apart. */
-export const NO_GATE: NodeGate = (_, work) => work();
+export const ONE_NODE: { gate: NodeGate; nodeOf: NodeOf } = {
+  gate: (_, work) => work(),
+  nodeOf: () => undefined,
+};
 
 /**
  * Requests at once per node, of 16 connections to the coordinator or 8 to the node. A request that fails because the node hangs

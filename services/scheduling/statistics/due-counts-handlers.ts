@@ -1,6 +1,5 @@
 // BatchGetDueCounts of scheduling.v1.StatsService.
 import type { StatsServiceHandlers } from '../../../generated/scheduling/v1/StatsService.ts';
-import { atMost } from '../../platform/concurrency/at-most.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import { partsOf } from '../../platform/parts.ts';
 import { acrossUsers, type Distribution } from '../batches/across-users.ts';
@@ -9,7 +8,7 @@ import { lastDays } from './calendar.ts';
 import { type DueCountRequest, readDueCounts } from './due-counts-repository.ts';
 import { readAsOf, readZonesOfUsers } from './statistics-requests.ts';
 
-/** Statements at once, of a pool of 16 connections that also serves the requests of people. */
+/** Statements at once on a node, of the connections that also serve the requests of people. */
 const AT_ONCE = 2;
 /** Users of a statement. Their worst case, 1,000 due each in pages that were just written, stays within its time-out. */
 const USERS_AT_A_TIME = 100;
@@ -18,13 +17,13 @@ export function createDueCountHandlers(
   dependencies: HandlerDependencies & Distribution,
 ): Pick<AsyncHandlers<StatsServiceHandlers>, 'BatchGetDueCounts'> {
   const { database, now } = dependencies;
-  const inTurn = atMost(AT_ONCE);
-  const read = acrossUsers(dependencies, (requests: readonly DueCountRequest[]) =>
-    inTurn(() =>
+  const read = acrossUsers(
+    dependencies,
+    (requests: readonly DueCountRequest[]) =>
       database.transaction((connection) => readDueCounts(connection, requests), {
         userId: requests[0]?.userId,
       }),
-    ),
+    AT_ONCE,
   );
   return {
     async BatchGetDueCounts({ userIds, timeZones, asOfTime }) {
