@@ -177,6 +177,7 @@ export const ROOMS: readonly Room[] = [
     sources: ['gateway/limits/*.ts', 'gateway/graphql/refusals.ts', '!gateway/limits/requested-mutations.ts'],
     tests: [
       'test/gateway/{costs,introspection-costs,known-documents,lanes}.test.ts',
+      'test/gateway/{inspection,refusal-texts}.test.ts',
       'test/gateway/{errors,limit-edges,operations}.test.ts',
       'test/gateway/limits.test.ts',
     ],
