@@ -6,6 +6,7 @@ import { inspect } from '../../gateway/limits/inspect.ts';
 import { createKnownDocuments } from '../../gateway/limits/known-documents.ts';
 import { createLanes } from '../../gateway/limits/lanes.ts';
 import { createRequestBudget } from '../../gateway/limits/request-budget.ts';
+import { ServiceError } from '../../services/platform/errors.ts';
 import { fieldsOf } from '../support/compare-documents.ts';
 
 const schema = buildGatewaySchema();
@@ -219,7 +220,10 @@ describe('a request that is run', () => {
     const rpc = async (_request: object, { requestId }: { requestId: string }) => requestId;
     expect(await budget.read(rpc, {})).toBe('test');
     nowMs = 10_001;
-    await expect(budget.read(rpc, {})).rejects.toMatchObject({ reason: 'UNAVAILABLE' });
+    await expect(budget.read(rpc, {})).rejects.toMatchObject({
+      reason: 'UNAVAILABLE',
+      cause: { message: 'the request ran out of time, or the client disconnected' },
+    });
     [nowMs, isGone] = [0, true];
     await expect(budget.read(rpc, {})).rejects.toMatchObject({ reason: 'UNAVAILABLE' });
   });
@@ -239,6 +243,12 @@ describe('a request that is run', () => {
     const budget = budgetOf(0);
     const fails = () => Promise.reject(new Error('away'));
     await expect(budget.read(fails, {})).rejects.toThrow('away');
+    const cause = Object.assign(new Error(), {
+      code: 8,
+      details: 'Received message larger than max (1 vs 0)',
+    });
+    const tooLarge = () => Promise.reject(new ServiceError('UNAVAILABLE', { cause }));
+    await expect(budget.read(tooLarge, {})).rejects.toEqual(TOO_MUCH);
     expect(await budget.readLongTexts(async () => 'texts')).toBe('texts');
   });
 
