@@ -36,6 +36,12 @@ describe('a name is looked up', () => {
     await expect(resolve([])).rejects.toMatchObject({ code: 'ENODATA' });
   });
 
+  test('by the name servers of the machine where none are given', async () => {
+    // What is no name is asked of nobody.
+    const { resolve: look } = createPushNetwork({ allowPrivate: false });
+    await expect(look('a..b')).rejects.toMatchObject({ code: 'EBADNAME' });
+  });
+
   test('on the machine itself, where private addresses are allowed', async () => {
     const { allowHttp, isAllowed, resolve: look } = createPushNetwork({ allowPrivate: true });
     expect([allowHttp, isAllowed('127.0.0.1'), isAllowed('1.1.1.1')]).toEqual([true, true, true]);

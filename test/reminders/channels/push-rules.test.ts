@@ -75,6 +75,7 @@ test.each([
   'fd12:3456::1',
   'fe80::1',
   'fe80::1%eth0',
+  '2606:4700::1111%eth0',
   'ff02::1',
   'localhost',
   '',
@@ -144,6 +145,7 @@ test('plain http and private addresses are for tests on one machine', () => {
 test.each([
   ['too short', P256DH.slice(0, -2)],
   ['compressed', `Ag${P256DH.slice(2)}`],
+  ['neither compressed nor not', `Bi${P256DH.slice(2)}`],
   ['not on the curve', `${P256DH.slice(0, -4)}AAAA`],
   ['not base64url', `${P256DH.slice(0, -1)}+`],
   ['empty', ''],
