@@ -237,6 +237,7 @@ describe('a request that is run', () => {
     await budget.read(rpc, 0);
     await expect(budget.read(rpc, 1)).rejects.toEqual(TOO_MUCH);
     await expect(budget.read(rpc, 0)).rejects.toEqual(TOO_MUCH);
+    await expect(budget.read(async () => 'made', 0)).rejects.toEqual(TOO_MUCH);
   });
 
   test('hands on what a call fails with, and what the reading of long texts returns', async () => {

@@ -121,6 +121,7 @@ describe('a value of a document is told by its type', () => {
     ['"secret thing" cannot represent', UNKNOWN],
     ['secret Int cannot represent', UNKNOWN],
     [`${'x'.repeat(300)} cannot represent`, UNKNOWN],
+    [`Field "${'f'.repeat(200)}" of required type "${'T'.repeat(100)}" was not provided.`, UNKNOWN],
     ['a secret', UNKNOWN],
   ])('such as: %s', (message, told) => {
     expect(ofValue(message)).toBe(told);
@@ -197,6 +198,30 @@ describe('a variable is told by its name, the path to what is wrong, and the fie
     expect(ofVariable(query, variables)).toEqual({ message, field });
   });
 
+  test('and not by a path that the name of a field pretends', () => {
+    const input = { userId: 'x', ' at "input.content"; ': 1 };
+    expect(ofVariable(CREATE, { input })).toEqual({
+      message: 'Variable "$input": Field "title" of required type "String!" was not provided.',
+      field: 'input',
+    });
+  });
+
+  test('and by the field of a list in an input, wherever in the list', () => {
+    const query = 'mutation ($input: SnoozeMaterialsInput!) { __typename }';
+    const input = { userId: 'x', materialIds: [...Array(12).fill('x'), {}] };
+    expect(ofVariable(query, { input })).toEqual({
+      message: 'Variable "$input.materialIds[12]": ID cannot represent the value.',
+      field: 'materialIds',
+    });
+  });
+
+  test('and by what a time must be', () => {
+    expect(ofVariable('query ($at: DateTime) { __typename }', { at: 'secret' })).toEqual({
+      message: 'Variable "$at": must be a time with an offset, such as 2026-12-01T10:00:00Z',
+      field: 'at',
+    });
+  });
+
   test('and by its name alone where it is missing, or null', () => {
     const query = 'query ($n: ID!) { __typename }';
     expect(ofVariable(query, {})).toEqual({
@@ -209,6 +234,16 @@ describe('a variable is told by its name, the path to what is wrong, and the fie
 });
 
 describe('every other error is told as it is', () => {
+  test('also if another one has caused it', () => {
+    const originalError = new GraphQLError('the cause');
+    const [operation] = parse('query ($n: Int) { a }').definitions;
+    const nodes = operation?.kind === Kind.OPERATION_DEFINITION ? operation.variableDefinitions : [];
+    for (const options of [{ originalError }, { originalError, nodes: nodes ?? [] }])
+      expect(describeRefusal(new GraphQLError('Variable "$n" is odd.', options))).toEqual({
+        message: 'Variable "$n" is odd.',
+      });
+  });
+
   test('without keys, and in at most 1,000 characters', () => {
     expect(ofDocument('{ nothing }')).toEqual({ message: 'Cannot query field "nothing" on type "Query".' });
     expect(describeRefusal(new GraphQLError('a rmk_live_one, a rmk_live_two.'))).toEqual({
