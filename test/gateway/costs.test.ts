@@ -154,6 +154,13 @@ test('a type within lists and what is not null is measured three times deep, as 
   ]);
 });
 
+test('the fields of a type within lists are measured as those of any other', () => {
+  const fields = 'fields { ... on __Type { ofType { name } } }';
+  const of = (depth: number) => `${'ofType { '.repeat(depth)}${fields}${' }'.repeat(depth)}`;
+  const within = (depth: number) => measured(`{ __type(name: "User") { ${of(depth)} } }`)[0] ?? 0;
+  expect(within(3)).toBe(within(0) + 3);
+});
+
 describe('introspection is measured', () => {
   const answered = (query: string) => fieldsOf(graphqlSync({ schema, source: query }).data);
 
