@@ -6,6 +6,7 @@ import { inspect } from '../../gateway/limits/inspect.ts';
 import { createKnownDocuments } from '../../gateway/limits/known-documents.ts';
 import { createLanes } from '../../gateway/limits/lanes.ts';
 import { createRequestBudget } from '../../gateway/limits/request-budget.ts';
+import { ServiceError } from '../../services/platform/errors.ts';
 import { fieldsOf } from '../support/compare-documents.ts';
 
 const schema = buildGatewaySchema();
@@ -51,6 +52,7 @@ describe('a query is measured with its rows, calls and long texts', () => {
     ['...Unknown', 0, 0, 0],
     ['... on Unknown { id }', 1, 0, 1],
     ['unknown { id }', 2, 0, 2],
+    ['... on User { materials { nodes { id } } }', 51, 1, 3],
   ])('%s', (selection, cost, rpcs, depth) => {
     expect(measured(`{ ${selection} }`)).toEqual([cost, rpcs, depth]);
   });
@@ -63,6 +65,7 @@ describe('a query is measured with its rows, calls and long texts', () => {
     ['materials(query: "a") { nodes { id } }', 141, 1, 3],
     ['materialCounts { __typename }', 102, 1, 2],
     ['dueMaterials { nodes { id } }', 51, 1, 3],
+    ['dueMaterials(query: "a") { nodes { id } }', 51, 1, 3],
     ['reviews { nodes { id } }', 141, 1, 3],
     ['snoozes { nodes { id } }', 141, 1, 3],
     ['apiKeys { nodes { id } }', 141, 1, 3],
@@ -91,6 +94,7 @@ describe('a query is measured with its rows, calls and long texts', () => {
     ['materials(first: 3) { nodes { reviews(first: 1, after: "x") { nodes { id } } } }', 623, 7, 5],
     ['materials(first: 3) { nodes { previews { quality } } }', 335, 4, 4],
     ['snoozes { nodes { materials { id } } }', 4141, 21, 4],
+    ['materials(first: 1) { nodes { previews { ... on Review { material { id } } } } }', 725, 8, 5],
   ])('of a user: %s', (selection, cost, rpcs, depth) => {
     expect(measured(`{ user(id: "x") { ${selection} } }`)).toEqual([cost + 11, rpcs + 1, depth + 1]);
   });
@@ -99,6 +103,28 @@ describe('a query is measured with its rows, calls and long texts', () => {
     const fragment = 'fragment F on Query { users { ...G } } fragment G on UserConnection { nodes { id } }';
     expect(measured(`{ ...F } ${fragment}`)).toEqual([141, 1, 3]);
     expect(measured(`{ ...F ...F caller { name } } ${fragment}`)).toEqual([284, 2, 3]);
+  });
+
+  test('in which each fragment is measured once, though forty double each other', () => {
+    const fragments = Array.from({ length: 40 }, (_, index) => {
+      const inner = index === 39 ? '__typename' : `...F${index + 1} ...F${index + 1}`;
+      return `fragment F${index} on Query { ${inner} }`;
+    });
+    expect(measured(`{ ...F0 } ${fragments.join(' ')}`)).toEqual([549_755_813_888, 0, 1]);
+  });
+
+  // Of such fragments validation knows that they never apply.
+  test.each<Case>([
+    // No field but the material is known with a review of a material.
+    ['reviews(first: 1) { nodes { ... on User { reminders { id } } } }', 213, 2, 4],
+    // What a field of a material's review, or of a joined row, leads to is no such review and no such row.
+    ['reviews(first: 1) { nodes { material { ... on Review { material { id } } } } }', 205, 2, 5],
+  ])('of a material, where a fragment changes the type: %s', (selection, cost, rpcs, depth) => {
+    expect(measured(`{ material(userId: "x", id: "y") { ${selection} } }`)).toEqual([
+      cost + 101,
+      rpcs + 1,
+      depth + 1,
+    ]);
   });
 
   test('by the number of rows that a variable holds', () => {
@@ -128,6 +154,13 @@ test('a type within lists and what is not null is measured three times deep, as 
   ]);
 });
 
+test('the fields of a type within lists are measured as those of any other', () => {
+  const fields = 'fields { ... on __Type { ofType { name } } }';
+  const of = (depth: number) => `${'ofType { '.repeat(depth)}${fields}${' }'.repeat(depth)}`;
+  const within = (depth: number) => measured(`{ __type(name: "User") { ${of(depth)} } }`)[0] ?? 0;
+  expect(within(3)).toBe(within(0) + 3);
+});
+
 describe('introspection is measured', () => {
   const answered = (query: string) => fieldsOf(graphqlSync({ schema, source: query }).data);
 
@@ -140,6 +173,13 @@ describe('introspection is measured', () => {
     ['directives', '{ __schema { directives { name } } }'],
   ])('by the fields of its answer, where it asks for all %s', (_what, query) => {
     expect(measured(query)[0]).toBeCloseTo(answered(query), 6);
+  });
+
+  test('for each of all types as for one, where it asks for the fields of others', () => {
+    const others = 'possibleTypes { fields { name } }';
+    const types = measured('{ __schema { types { name } } }')[0] ?? 0;
+    const ofOne = measured(`{ __type(name: "User") { ${others} } }`)[0] ?? 0;
+    expect(measured(`{ __schema { types { ${others} } } }`)[0]).toBe(2 + (types - 2) * (ofOne - 1));
   });
 
   test.each([
@@ -187,7 +227,10 @@ describe('a request that is run', () => {
     const rpc = async (_request: object, { requestId }: { requestId: string }) => requestId;
     expect(await budget.read(rpc, {})).toBe('test');
     nowMs = 10_001;
-    await expect(budget.read(rpc, {})).rejects.toMatchObject({ reason: 'UNAVAILABLE' });
+    await expect(budget.read(rpc, {})).rejects.toMatchObject({
+      reason: 'UNAVAILABLE',
+      cause: { message: 'the request ran out of time, or the client disconnected' },
+    });
     [nowMs, isGone] = [0, true];
     await expect(budget.read(rpc, {})).rejects.toMatchObject({ reason: 'UNAVAILABLE' });
   });
@@ -201,12 +244,19 @@ describe('a request that is run', () => {
     await budget.read(rpc, 0);
     await expect(budget.read(rpc, 1)).rejects.toEqual(TOO_MUCH);
     await expect(budget.read(rpc, 0)).rejects.toEqual(TOO_MUCH);
+    await expect(budget.read(async () => 'made', 0)).rejects.toEqual(TOO_MUCH);
   });
 
   test('hands on what a call fails with, and what the reading of long texts returns', async () => {
     const budget = budgetOf(0);
     const fails = () => Promise.reject(new Error('away'));
     await expect(budget.read(fails, {})).rejects.toThrow('away');
+    const cause = Object.assign(new Error(), {
+      code: 8,
+      details: 'Received message larger than max (1 vs 0)',
+    });
+    const tooLarge = () => Promise.reject(new ServiceError('UNAVAILABLE', { cause }));
+    await expect(budget.read(tooLarge, {})).rejects.toEqual(TOO_MUCH);
     expect(await budget.readLongTexts(async () => 'texts')).toBe('texts');
   });
 

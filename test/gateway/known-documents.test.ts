@@ -1,5 +1,6 @@
 // Which documents are remembered, and what of them.
 import { hash } from 'node:crypto';
+import { parse } from 'graphql';
 import { describe, expect, test } from 'vitest';
 import { createKnownDocuments } from '../../gateway/limits/known-documents.ts';
 
@@ -44,6 +45,15 @@ describe('the memory of documents', () => {
     expect(await knownOf((index) => `{ a(b: "${index}${'x'.repeat(95_000)}") }`)).toEqual(
       Array.from({ length: 14 }, (_, index) => index + 6),
     );
+  });
+
+  test('counts a document whose text is not known as the longest that there may be', async () => {
+    const documents = createKnownDocuments();
+    const queries = Array.from({ length: 20 }, (_, index) => `{ a${index} }`);
+    for (const query of queries)
+      await documents.store.set(`schema:${hash('sha256', query)}`, parse(query, { noLocation: true }));
+    // Twelve bytes for each of 102,400 characters: thirteen are within 16 MiB.
+    expect(queries.filter((query) => documents.read(query).isValid)).toEqual(queries.slice(7));
   });
 
   test('knows nothing of a document with half of a surrogate pair, which would hash as another', () => {

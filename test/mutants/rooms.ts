@@ -176,7 +176,8 @@ export const ROOMS: readonly Room[] = [
     texts: false,
     sources: ['gateway/limits/*.ts', 'gateway/graphql/refusals.ts', '!gateway/limits/requested-mutations.ts'],
     tests: [
-      'test/gateway/{costs,known-documents,lanes}.test.ts',
+      'test/gateway/{costs,introspection-costs,known-documents,lanes}.test.ts',
+      'test/gateway/{inspection,refusal-texts}.test.ts',
       'test/gateway/{errors,limit-edges,operations}.test.ts',
       'test/gateway/limits.test.ts',
     ],
@@ -194,8 +195,10 @@ export const ROOMS: readonly Room[] = [
       'services/reminders/channels/calendar/{calendar-feed,content-lines,time-zone}.ts',
     ],
     tests: [
-      'test/reminders/{retries,next-occurrence,reminders,time-zones,deliveries,wrong-clock}.test.ts',
-      'test/reminders/channels/{push-rules,push,calendar,email}.test.ts',
+      'test/reminders/{retries,next-occurrence,sending/rules}.test.ts',
+      'test/reminders/channels/{outcomes,push-rules,names,calendar}.test.ts',
+      'test/reminders/{reminders,time-zones,deliveries,wrong-clock}.test.ts',
+      'test/reminders/channels/{push,email}.test.ts',
       'test/reminders/sending/*.test.ts',
     ],
   },

@@ -1,7 +1,12 @@
 // When a reminder takes place: wall clocks, weekdays, gaps, overlaps, once a local date.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createNextOccurrence, nextOccurrence } from '../../services/reminders/reminders/next-occurrence.ts';
+import {
+  createNextOccurrence,
+  endOfDate,
+  localDate,
+  nextOccurrence,
+} from '../../services/reminders/reminders/next-occurrence.ts';
 import { nextTurn, spreadMs } from '../../services/reminders/reminders/reminder.ts';
 import { compareWithZoneinfo, hasZoneinfo } from './zone-oracle.ts';
 
@@ -93,9 +98,26 @@ describe('a reminder takes place', () => {
       { at: '09:00', zone: 'UTC', from: '2019-01-01T00:00:00Z', after: '2026-07-02' },
       '2026-07-03 2026-07-03T09:00:00.000Z',
     ],
+    [
+      'today, where the used date is months ago',
+      { at: '09:00', zone: 'UTC', from: '2026-07-01T08:00:00Z', after: '2026-01-01' },
+      '2026-07-01 2026-07-01T09:00:00.000Z',
+    ],
   ])('%s', (_, given, expected) => {
     expect(next(given)).toBe(expected);
   });
+
+  test('never without a weekday, which is an error', () => {
+    expect(() => next({ at: '09:00', zone: 'UTC', from: '2026-07-01T00:00:00Z', days: [] })).toThrow(
+      'no occurrence in UTC within 16 days',
+    );
+  });
+});
+
+test('a local date begins and ends at midnight on the user’s clock', () => {
+  expect(localDate(new Date('2026-07-01T21:59:59.999Z'), 'Europe/Berlin')).toBe('2026-07-01');
+  expect(localDate(new Date('2026-07-01T22:00:00.000Z'), 'Europe/Berlin')).toBe('2026-07-02');
+  expect(endOfDate('2026-07-01', 'Europe/Berlin')).toEqual(new Date('2026-07-01T21:59:59.999Z'));
 });
 
 test('many occurrences that are found together are those that are found one by one', () => {

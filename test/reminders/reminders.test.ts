@@ -57,7 +57,7 @@ describe('a new reminder', () => {
       pausedUntilTime: null,
       enabled: true,
     });
-    expect(reminder.weekdays).toHaveLength(7);
+    expect(reminder.weekdays).toEqual(EVERY_WEEKDAY);
     expect(nextOf(reminder)).toBe('2026-07-01T09:00:00.000Z');
     expect((await here.reminders.listReminders({ userId }, CALL)).reminders).toEqual([reminder]);
   });
@@ -85,17 +85,39 @@ describe('a new reminder', () => {
     ['time_of_day', { timeOfDay: '9:00' }],
     ['time_of_day', { timeOfDay: '09:60' }],
     ['time_of_day', { timeOfDay: '' }],
+    ['time_of_day', { timeOfDay: '109:00' }],
+    ['time_of_day', { timeOfDay: '09:000' }],
+    ['time_of_day', { timeOfDay: '0x:00' }],
+    ['time_of_day', { timeOfDay: '09:0x' }],
+    ['time_of_day', { timeOfDay: '31:00' }],
     ['weekdays', { weekdays: ['WEEKDAY_UNSPECIFIED'] }],
     ['weekdays', { weekdays: [outside] }],
     ['channels', { channels: [] }],
     ['channels', { channels: ['CHANNEL_UNSPECIFIED'] }],
     ['channels', { channels: [outside] }],
+    ['channels', { channels: ['CHANNEL_EMAIL', 'CHANNEL_UNSPECIFIED'] }],
     ['min_due', { minDue: 0 }],
     ['min_due', { minDue: 1001 }],
     ['user_id', { userId: 'ada' }],
   ])('is refused for its %s: %j', async (field, fields) => {
     const userId = newUserId();
     expect(await refusal(create(userId, fields))).toBe(`INVALID_REQUEST ${field}`);
+  });
+
+  test.each([
+    ['00:00', '2026-07-02T00:00:00.000Z'],
+    ['19:59', '2026-07-01T19:59:00.000Z'],
+    ['23:59', '2026-07-01T23:59:00.000Z'],
+  ])('comes at %s', async (timeOfDay, next) => {
+    const reminder = await create(await here.newUser(), { timeOfDay, minDue: 1 });
+    expect([reminder.timeOfDay, nextOf(reminder)]).toEqual([timeOfDay, next]);
+  });
+
+  test('comes by push alone, on Mondays, where it is to', async () => {
+    const channels: Reminder['channels'] = ['CHANNEL_PUSH'];
+    const reminder = await create(await here.newUser(), { channels, weekdays: ['WEEKDAY_MONDAY'] });
+    expect([reminder.channels, reminder.weekdays]).toEqual([['CHANNEL_PUSH'], ['WEEKDAY_MONDAY']]);
+    expect(nextOf(reminder)).toBe('2026-07-06T09:00:00.000Z');
   });
 
   test('is refused for a user whom accounts does not know', async () => {

@@ -4,9 +4,11 @@ import { once } from 'node:events';
 
 const HEADER_BYTES = 12;
 const TYPE_A = 1;
+const TYPE_AAAA = 28;
 
 /**
- * Answers every A query with the addresses of now, every other kind with none, and queries for hanging.test not at all.
+ * Answers every A and AAAA query with the addresses of now of that kind, every other with none, and queries for hanging.test not
+ * at all. IPv6 addresses are to be written in full.
  * On 127.0.0.1, on a free port.
  */
 export async function startDnsServer(first: readonly string[]) {
@@ -18,9 +20,9 @@ export async function startDnsServer(first: readonly string[]) {
     if (query.includes('\x07hanging\x04test\0')) return;
     const questionEnd = query.indexOf(0, HEADER_BYTES) + 5;
     const question = query.subarray(HEADER_BYTES, questionEnd);
-    const isA = query.readUInt16BE(questionEnd - 4) === TYPE_A;
-    if (isA) lookups += 1;
-    const records = isA ? addresses.map(addressRecord) : [];
+    const type = query.readUInt16BE(questionEnd - 4);
+    if (type === TYPE_A) lookups += 1;
+    const records = addresses.filter((each) => typeOf(each) === type).map(addressRecord);
     const header = Buffer.alloc(HEADER_BYTES);
     query.copy(header, 0, 0, 2);
     // A response, authoritative, recursion desired and available, no error.
@@ -41,8 +43,23 @@ export async function startDnsServer(first: readonly string[]) {
   };
 }
 
+const typeOf = (address: string) => (address.includes(':') ? TYPE_AAAA : TYPE_A);
+
 /** The name of the question, class IN, valid for 0 seconds. */
 function addressRecord(address: string): Buffer {
-  const record = Buffer.from([0xc0, HEADER_BYTES, 0, TYPE_A, 0, 1, 0, 0, 0, 0, 0, 4]);
-  return Buffer.concat([record, Buffer.from(address.split('.').map(Number))]);
+  const type = typeOf(address);
+  const bytes =
+    type === TYPE_A
+      ? Buffer.from(address.split('.').map(Number))
+      : Buffer.from(
+          address
+            .split(':')
+            .map((part) => part.padStart(4, '0'))
+            .join(''),
+          'hex',
+        );
+  return Buffer.concat([
+    Buffer.from([0xc0, HEADER_BYTES, 0, type, 0, 1, 0, 0, 0, 0, 0, bytes.length]),
+    bytes,
+  ]);
 }

@@ -94,6 +94,48 @@ test('days on which nothing is due have no event, and a calendar without any is 
   expect(text).toContain('BEGIN:VTIMEZONE');
 });
 
+test('a calendar of no days is whole, too', () => {
+  const { text } = feed({});
+  expect(readEvents(text)).toEqual([]);
+  expect(text).toContain('BEGIN:VTIMEZONE\r\nTZID:Europe/Berlin\r\n');
+});
+
+describe('the zone of a calendar is described', () => {
+  /** Each observance: its kind, its start on the clock before it, and the offsets before and after it. */
+  const observances = (timeZone: string, date: string) => {
+    const { text } = feed({ timeZone, days: [day(date)], now: new Date(`${date}T10:00:00Z`) });
+    const pattern = /BEGIN:([DS]\w+)\r\nDTSTART:(\w+)\r\nTZOFFSETFROM:(\S+)\r\nTZOFFSETTO:(\S+)/g;
+    return [...text.matchAll(pattern)].map(([, ...parts]) => parts.join(' '));
+  };
+
+  test('with the change of clocks at the end of its last day', () => {
+    expect(observances('Africa/Cairo', '2026-04-23')).toEqual([
+      'STANDARD 20251031T000000 +0300 +0200',
+      'DAYLIGHT 20260424T000000 +0200 +0300',
+    ]);
+  });
+
+  test('from the change at the very beginning of its first day on', () => {
+    expect(observances('Africa/Cairo', '2026-04-24')).toEqual(['DAYLIGHT 20260424T000000 +0200 +0300']);
+  });
+
+  test('by one offset where clocks do not change, or did before 1970', () => {
+    expect(observances('UTC', '2026-04-24')).toEqual(['STANDARD 19700101T000000 +0000 +0000']);
+    expect(observances('Asia/Kolkata', '2026-04-24')).toEqual(['STANDARD 19700101T000000 +0530 +0530']);
+  });
+});
+
+test('a time of day that is skipped is written on the clock, and one that is repeated in UTC', () => {
+  const start = (date: string, minuteOfDay: number) => {
+    const { text } = feed({ days: [day(date)], minuteOfDay, now: new Date(`${date}T10:00:00Z`) });
+    const [, event = ''] = text.split('BEGIN:VEVENT\r\n');
+    return event.split('\r\n').find((line) => line.startsWith('DTSTART'));
+  };
+  expect(start('2030-03-31', 150)).toBe('DTSTART;TZID=Europe/Berlin:20300331T030000');
+  expect(start('2030-10-27', 150)).toBe('DTSTART:20301027T003000Z');
+  expect(start('2030-10-27', 540)).toBe('DTSTART;TZID=Europe/Berlin:20301027T090000');
+});
+
 test('what was overdue before today counts for today', () => {
   expect(toCalendarDays({ overdue: 4, days: [day('2030-03-30', 1), day('2030-03-31', 2)] })).toEqual([
     { date: '2030-03-30', count: 5 },
@@ -188,6 +230,7 @@ describe('the lines of a calendar', () => {
 
   test('escape what means something in them', () => {
     expect(escapeText('a\\b;c,d\r\ne\nf:g"h')).toBe('a\\\\b\\;c\\,d\\ne\\nf:g"h');
+    expect(escapeText('a\rb')).toBe('a\\nb');
   });
 });
 

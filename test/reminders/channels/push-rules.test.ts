@@ -5,7 +5,10 @@ import {
   createPushNetwork,
   isPublicAddress,
 } from '../../../services/reminders/channels/push/public-address.ts';
-import { subscriptionProblem } from '../../../services/reminders/channels/push/subscription.ts';
+import {
+  readReceiverKeys,
+  subscriptionProblem,
+} from '../../../services/reminders/channels/push/subscription.ts';
 import { makeVapidKeys, readVapidKeys } from '../../../services/reminders/channels/push/vapid.ts';
 
 const bytes = (text: string) => Buffer.from(text, 'base64url');
@@ -72,6 +75,7 @@ test.each([
   'fd12:3456::1',
   'fe80::1',
   'fe80::1%eth0',
+  '2606:4700::1111%eth0',
   'ff02::1',
   'localhost',
   '',
@@ -112,6 +116,11 @@ test.each([
   ['push.example.com'],
   [''],
   ['https://user:password@push.example.com/a'],
+  ['https://user@push.example.com/a'],
+  ['https://:password@push.example.com/a'],
+  [' https://push.example.com/a'],
+  ['https://push.example.com/a '],
+  ['https://'],
   ['https://127.0.0.1/a'],
   ['https://0x7f000001/a'],
   ['https://[::1]/a'],
@@ -136,6 +145,7 @@ test('plain http and private addresses are for tests on one machine', () => {
 test.each([
   ['too short', P256DH.slice(0, -2)],
   ['compressed', `Ag${P256DH.slice(2)}`],
+  ['neither compressed nor not', `Bi${P256DH.slice(2)}`],
   ['not on the curve', `${P256DH.slice(0, -4)}AAAA`],
   ['not base64url', `${P256DH.slice(0, -1)}+`],
   ['empty', ''],
@@ -143,8 +153,41 @@ test.each([
   expect(fieldOf({ p256dh })).toBe('p256dh');
 });
 
-test.each([['BTBZ'], [''], [`${AUTH}AA`], ['BTBZMqHH6r4Tts7J/aSIgg']])('the secret %j is refused', (auth) => {
+test.each([
+  ['BTBZ'],
+  [''],
+  [`${AUTH}AA`],
+  ['BTBZMqHH6r4Tts7J/aSIgg'],
+  [`!${AUTH}`],
+  [`${AUTH}!`],
+  [`${AUTH}===`],
+])('the secret %j is refused', (auth) => {
   expect(fieldOf({ auth })).toBe('auth');
+});
+
+test('what is wrong with a subscription is told in words', () => {
+  const problemOf = (change: Partial<typeof sound>, allowPrivate = false) =>
+    subscriptionProblem({ ...sound, ...change }, createPushNetwork({ allowPrivate }))?.problem;
+  expect(problemOf({ endpoint: 'ftp://push.example.com/a' })).toBe(
+    'must be a public https URL of at most 2,000 characters without a user name.',
+  );
+  expect(problemOf({ endpoint: 'ftp://push.example.com/a' }, true)).toBe(
+    'must be an http or https URL of at most 2,000 characters without a user name.',
+  );
+  expect(problemOf({ p256dh: '' })).toBe('must be an uncompressed point of P-256 in base64url.');
+  expect(problemOf({ auth: '' })).toBe('must be 16 bytes in base64url.');
+});
+
+test('public addresses are taken in place of names, and private ones on one machine', () => {
+  expect(fieldOf({ endpoint: 'https://1.1.1.1/a' })).toBeUndefined();
+  expect(fieldOf({ endpoint: 'https://[2606:4700::1111]/a' })).toBeUndefined();
+  expect(fieldOf({ endpoint: 'https://127.0.0.1/a' }, true)).toBeUndefined();
+});
+
+test('the keys of a subscription are read as bytes, or not at all', () => {
+  expect(readReceiverKeys(sound)).toEqual({ p256dh: bytes(P256DH), auth: bytes(AUTH) });
+  expect(readReceiverKeys({ ...sound, p256dh: '' })).toBeUndefined();
+  expect(readReceiverKeys({ ...sound, auth: '' })).toBeUndefined();
 });
 
 test('new VAPID keys are read again; others are refused without being told', () => {

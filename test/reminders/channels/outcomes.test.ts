@@ -1,0 +1,113 @@
+// What the answers of mail servers and push services mean: sent, to be tried again, or refused for good.
+import { describe, expect, test } from 'vitest';
+import { toSendResult as ofMail } from '../../../services/reminders/channels/email/smtp-outcome.ts';
+import { toSendResult as ofPush } from '../../../services/reminders/channels/push/push-outcome.ts';
+
+const NOW = new Date('2030-03-31T10:00:00.000Z');
+const retry = (reason: string) => ({ result: 'retry', reason });
+const failed = (reason: string, isGone = false) => ({ result: 'failed', reason, isGone });
+
+describe('a mail server that answers', () => {
+  const LATE = retry('The mail server did not answer in time.');
+  const UNTOLD = {
+    result: 'retry',
+    reason: 'The mail server got the message, and did not say in time whether it takes it.',
+    retryAfterMs: 1_800_000,
+  };
+
+  test('too late is asked again, and after half an hour once it has the message', () => {
+    for (const code of ['EABORT', 'ETIMEDOUT']) {
+      expect(ofMail({ code })).toEqual(LATE);
+      expect(ofMail({ code }, true)).toEqual(UNTOLD);
+    }
+  });
+
+  test('not at all is asked again, and the reason tells the code if there is one', () => {
+    const away = retry('The mail server could not be reached (ESOCKET).');
+    expect(ofMail({ code: 'ESOCKET' })).toEqual(away);
+    expect(ofMail({ code: 'ESOCKET' }, true)).toEqual(away);
+    expect(ofMail({})).toEqual(retry('The mail server could not be reached (no answer).'));
+  });
+
+  test.each([
+    [499, 'RCPT TO', retry('The mail server refused for now (499).')],
+    [500, 'RCPT TO', failed('The mail server refused the message (500).')],
+    [550, 'DATA', failed('The mail server refused the message (550).')],
+    [550, 'MAIL FROM', retry('The mail server refused this sender (550).')],
+    [550, 'AUTH DATA', retry('The mail server refused this sender (550).')],
+    [550, 'DATABASE', retry('The mail server refused this sender (550).')],
+    [550, undefined, retry('The mail server refused this sender (550).')],
+  ])('%i to %s is at fault for now, or has refused for good', (responseCode, command, result) => {
+    expect(ofMail({ code: 'EENVELOPE', command, responseCode }, true)).toEqual(result);
+  });
+
+  test.each([
+    ['550 5.1.1 unknown', '550 5.1.1'],
+    ['550-5.1.1 unknown', '550 5.1.1'],
+    ['550 2.123.456', '550 2.123.456'],
+    ['550 4.2.1', '550 4.2.1'],
+    ['550 3.1.1 unknown', '550'],
+    ['550 5.1.1234', '550'],
+    ['550 5.1234.1', '550'],
+    ['550 5.1', '550'],
+    ['550 5..1', '550'],
+    ['550 unknown 5.1.1', '550'],
+    ['x550 5.1.1', '550'],
+    ['50 5.1.1', '550'],
+    ['550x5.1.1', '550'],
+    ['abc 5.1.1', '550'],
+    ['', '550'],
+    [undefined, '550'],
+  ])('%j is told as no more than its codes', (response, told) => {
+    expect(ofMail({ command: 'RCPT TO', responseCode: 550, response })).toEqual(
+      failed(`The mail server refused the message (${told}).`),
+    );
+  });
+});
+
+describe('a push service that answers', () => {
+  const SENT = { result: 'sent' };
+  const gone = (status: number) => failed(`The push service no longer knows this browser (${status}).`, true);
+  const busy = (status: number) => retry(`The push service refused for now (${status}).`);
+  const refused = (status: number) => failed(`The push service refused the message (${status}).`);
+
+  test.each([
+    [199, refused(199)],
+    [200, SENT],
+    [299, SENT],
+    [300, refused(300)],
+    [403, refused(403)],
+    [404, gone(404)],
+    [405, refused(405)],
+    [409, refused(409)],
+    [410, gone(410)],
+    [411, refused(411)],
+    [428, refused(428)],
+    [429, busy(429)],
+    [430, refused(430)],
+    [499, refused(499)],
+    [500, busy(500)],
+    [599, busy(599)],
+  ])('%i has taken the message, refused it, or is asked again', (status, result) => {
+    expect(ofPush(status, undefined, NOW)).toEqual(result);
+  });
+
+  test.each([
+    ['0', 0],
+    ['7', 7000],
+    ['120', 120_000],
+    ['86400', 86_400_000],
+    ['86401', 86_400_000],
+    ['999999999', 86_400_000],
+    ['Sun, 31 Mar 2030 10:05:00 GMT', 300_000],
+    ['Sun, 31 Mar 2030 09:00:00 GMT', 0],
+    ['Wed, 03 Apr 2030 10:00:00 GMT', 86_400_000],
+    ['1234567890', undefined],
+    ['soon', undefined],
+    ['120 s', undefined],
+    ['', undefined],
+  ])('503 and the time %j is asked again, and not before that', (retryAfter, retryAfterMs) => {
+    const told = retryAfterMs === undefined ? {} : { retryAfterMs };
+    expect(ofPush(503, retryAfter, NOW)).toStrictEqual({ ...busy(503), ...told });
+  });
+});
