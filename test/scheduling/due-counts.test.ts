@@ -103,6 +103,9 @@ test('today begins at midnight of the user’s own time zone', async () => {
   expect(await reviewed('Europe/Berlin')).toEqual([false, true, true, false]);
   expect(await reviewed('Asia/Tokyo')).toEqual([true, true, true, false]);
   expect(await reviewed('Pacific/Honolulu')).toEqual([false, false, true, false]);
+  // As together, so alone.
+  for (const [index, isToday] of [false, true, true, false].entries())
+    expect((await ask([userIds[index] ?? ''], ['Europe/Berlin']))[0]?.reviewedToday).toBe(isToday);
 });
 
 test('users who are asked for together get their own counts, titles and days, in the order asked', async () => {

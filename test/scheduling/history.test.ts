@@ -147,17 +147,20 @@ describe('the review history', () => {
       [userId, ids],
     );
     const latest = Array.from({ length: 40 }, (_, index) => 40 - index);
-    for (const view of ['REVIEW_VIEW_BASIC', 'REVIEW_VIEW_FULL'] as const) {
-      const request = { userId, materialIds: ids.toReversed(), pageSize: 40, view };
+    for (const [view, pageSize] of [
+      ['REVIEW_VIEW_BASIC', 40],
+      ['REVIEW_VIEW_FULL', 40],
+      ['REVIEW_VIEW_BASIC', 2],
+      ['REVIEW_VIEW_FULL', 2],
+    ] as const) {
+      const request = { userId, materialIds: ids.toReversed(), pageSize, view };
       const requests = [request, { ...request, userId: newUserId() }];
       const alone = await here.reviews.batchListReviews(request, CALL);
       const [together] = (await here.reviews.batchListReviewsOfUsers({ requests }, CALL)).responses;
       for (const list of [alone, together])
-        expect(list?.materials.map(({ reviews }) => reviews.map(({ revision }) => revision))).toEqual([
-          latest,
-          latest,
-          latest,
-        ]);
+        expect(list?.materials.map(({ reviews }) => reviews.map(({ revision }) => revision))).toEqual(
+          Array(3).fill(latest.slice(0, pageSize)),
+        );
     }
   });
 });

@@ -15,7 +15,7 @@ beforeAll(async () => {
     `INSERT INTO scheduling.materials (user_id, material_id, title, type, ease_factor_hundredths, interval_days,
        repetitions, next_review_time, create_time, update_time)
      SELECT gen_random_uuid(), gen_random_uuid(), 'T', 'simple', 250, 1, 1, '2026-03-30Z', '2026-03-01Z', '2026-03-01Z'
-     FROM generate_series(1, 401)`,
+     FROM generate_series(1, 1001)`,
   );
 });
 afterAll(async () => {
@@ -37,15 +37,15 @@ async function countAsOf(time: string) {
   return { learners, activeWeek, due, today: days.at(-1) };
 }
 
-test('401 learners are each counted once, at first and after all of them have reviewed', async () => {
+test('1,001 learners are each counted once, at first and after all of them have reviewed', async () => {
   await reviewAll(1, '2026-03-31T11:00:00Z');
   expect(await countAsOf('2026-03-31T12:00:00Z')).toEqual({
-    ...{ learners: 401, activeWeek: 401, due: 401 },
-    today: { date: '2026-03-31', learners: 401, reviews: 401, recalled: 401, due: 401 },
+    ...{ learners: 1001, activeWeek: 1001, due: 1001 },
+    today: { date: '2026-03-31', learners: 1001, reviews: 1001, recalled: 1001, due: 1001 },
   });
   await reviewAll(2, '2026-03-31T12:01:00Z');
   expect(await countAsOf('2026-03-31T12:04:00Z')).toEqual({
-    ...{ learners: 401, activeWeek: 401, due: 401 },
-    today: { date: '2026-03-31', learners: 401, reviews: 802, recalled: 802, due: 401 },
+    ...{ learners: 1001, activeWeek: 1001, due: 1001 },
+    today: { date: '2026-03-31', learners: 1001, reviews: 2002, recalled: 2002, due: 1001 },
   });
 });
