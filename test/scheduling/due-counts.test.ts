@@ -80,6 +80,8 @@ test('counting ends at 1,000: 999, 1,000 and 1,001 due are told as 999, 1,000 an
     await storeFacts(here.sql, userId, { materials, reviews: [] });
   }
   expect((await ask(userIds)).map(({ dueCount }) => dueCount)).toEqual([999, 1000, 1000]);
+  for (const [index, dueCount] of [999, 1000, 1000].entries())
+    expect((await ask(userIds.slice(index, index + 1)))[0]?.dueCount).toBe(dueCount);
 });
 
 test('today begins at midnight of the user’s own time zone', async () => {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Database } from '../../services/platform/postgres/database.ts';
 import { countLearners } from '../../services/scheduling/count-learners.ts';
 import { openForOwnCounts } from '../support/count-learners.ts';
+import { mostRowsDuring } from '../support/rows-read.ts';
 import { CALL, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 
 let here: TestScheduling;
@@ -48,4 +49,21 @@ test('1,001 learners are each counted once, at first and after all of them have 
     ...{ learners: 1001, activeWeek: 1001, due: 1001 },
     today: { date: '2026-03-31', learners: 1001, reviews: 2002, recalled: 2002, due: 1001 },
   });
+});
+
+test('a first count reads 500 learners at once', async () => {
+  await here.sql.query('TRUNCATE scheduling.overview, scheduling.learners, scheduling.changed_learners');
+  expect(await mostRowsDuring(() => countAsOf('2026-03-31T12:08:00Z'))).toBe(500);
+});
+
+test('a page of learners reads itself and the one that tells whether another follows', async () => {
+  for (const order of [
+    'LEARNER_ORDER_DUE',
+    'LEARNER_ORDER_REVIEWS',
+    'LEARNER_ORDER_RETENTION',
+    'LEARNER_ORDER_LAST_REVIEW',
+  ] as const)
+    expect(
+      await mostRowsDuring(() => here.learners.listLearners({ order, pageSize: 2 }, CALL)),
+    ).toBeLessThanOrEqual(3);
 });

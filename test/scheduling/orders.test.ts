@@ -35,6 +35,13 @@ beforeAll(async () => {
     `INSERT INTO scheduling.snoozes SELECT $1, id, '2030-01-02Z', 'R', '2026-03-30Z' FROM unnest($2::uuid[]) AS id`,
     [userId, STORED],
   );
+  await here.sql.query(
+    `INSERT INTO scheduling.learners (user_id, count_time, days, is_ageing, due, reviews_month, retention_permille,
+       last_review_day, backlog_growing, streak_broken)
+     SELECT id, '2026-03-30Z', '{"reviews": [1], "recalled": [1], "dues": [1]}', false, 1, 1, 500, 20000, false, false
+     FROM unnest($1::uuid[]) AS id`,
+    [STORED],
+  );
   clients = await startWithout('indexscan', 'indexonlyscan', 'bitmapscan', 'nestloop');
 });
 afterAll(async () => {
@@ -125,6 +132,16 @@ test('equally hard materials, the lowest id first', async () => {
     clients.stats.listHardestMaterials({ userId, window: window(1), minReviews: 1, ...page }, CALL);
   const found = await pages(list, ({ materials }) => materials.map((row) => row.material?.materialId));
   expect(found).toEqual(IDS);
+});
+
+test.each([
+  ['LEARNER_ORDER_DUE', IDS.toReversed()],
+  ['LEARNER_ORDER_REVIEWS', IDS.toReversed()],
+  ['LEARNER_ORDER_RETENTION', IDS],
+  ['LEARNER_ORDER_LAST_REVIEW', IDS],
+] as const)('learners by %s, of equals by their ids', async (order, ids) => {
+  const list = (page: object) => clients.learners.listLearners({ order, ...page }, CALL);
+  expect(await pages(list, ({ learners }) => learners.map((row) => row.userId))).toEqual(ids);
 });
 
 test('an export, the lowest ids first', async () => {
