@@ -335,13 +335,19 @@ test('the first day that is kept counts from its first moment, and the last up t
 });
 
 test('what becomes due at the moment of a count is due in it, at first and without a write', async () => {
-  await createLearner([0]);
-  const later = await createLearner([-1]);
+  const [now, later] = [await createLearner([0]), newUserId()];
+  const soon = material({ nextReviewTime: Date.parse(daysBefore(0, 240)) });
+  await storeFacts(here.sql, later, { materials: [soon], reviews: [] });
+  const dues = async () => new Map((await list()).map(({ userId, due }) => [userId, due]));
   await count(NOON);
-  expect((await list()).map(({ due }) => due)).toEqual([1, 0]);
-  await count(daysBefore(-1));
-  expect((await list()).map(({ due }) => due)).toEqual([1, 1]);
-  expect((await list()).map(({ userId }) => userId)).toContain(later);
+  expect(await dues()).toEqual(
+    new Map([
+      [now, 1],
+      [later, 0],
+    ]),
+  );
+  await count(daysBefore(0, 240));
+  expect((await dues()).get(later)).toBe(1);
 });
 
 test('a material, a snooze and a review of the very moment of a count are in it', async () => {
@@ -379,4 +385,23 @@ test('a count by a clock that was a century ahead takes nothing from those whom 
   await count(daysBefore(-36_500));
   await count(NOON);
   expect(await list()).toMatchObject([{ userId, due: 1, dueBefore: 1 }]);
+});
+
+test('a material and a snooze after the moment of a count wait for the next', async () => {
+  const [snoozer, maker] = [newUserId(), newUserId()];
+  here.setClock(daysBefore(1));
+  const materialId = await here.create(snoozer);
+  await count(NOON);
+  here.setClock(daysBefore(0, 241));
+  await here.create(maker);
+  const anHour = { preset: 'SNOOZE_PRESET_ONE_HOUR', timeZone: 'UTC' } as const;
+  await here.snoozes.snoozeMaterials({ userId: snoozer, materialIds: [materialId], ...anHour }, CALL);
+  here.setClock(undefined);
+  await count(daysBefore(0, 240));
+  expect(await list()).toMatchObject([{ userId: snoozer, due: 1 }]);
+  await count(daysBefore(0, 241));
+  expect(await list()).toMatchObject([
+    { userId: maker, due: 1 },
+    { userId: snoozer, due: 0 },
+  ]);
 });
