@@ -78,6 +78,10 @@ async function pages<P extends Page>(
     if (pageToken === '') return found;
   }
 }
+const firstOf = <P>({ responses: [first] }: { responses: P[] }): P => {
+  if (first === undefined) throw new Error('there is no answer');
+  return first;
+};
 const idsOf = ({ materials }: { materials: { materialId: string }[] }) =>
   materials.map(({ materialId }) => materialId);
 
@@ -92,17 +96,21 @@ test.each(['MATERIAL_ORDER_NEXT_REVIEW', 'MATERIAL_ORDER_LAST_REVIEW', 'MATERIAL
 test('materials of the same moment, the highest id first, alone and with others', async () => {
   const list = (page: object) => clients.materials.listMaterials({ userId, ...page }, CALL);
   expect(await pages(list, idsOf)).toEqual(IDS.toReversed());
-  const requests = [{ userId, pageSize: 20 }, { userId: newUserId() }];
-  const { responses } = await clients.materials.batchListMaterials({ requests }, CALL);
-  expect(idsOf(responses[0] ?? { materials: [] })).toEqual(IDS.toReversed());
+  const together = async (page: object) => {
+    const requests = [{ userId, ...page }, { userId: newUserId() }];
+    return firstOf(await clients.materials.batchListMaterials({ requests }, CALL));
+  };
+  expect(await pages(together, idsOf)).toEqual(IDS.toReversed());
 });
 
 test('due materials of the same moment, the lowest id first, alone and with others', async () => {
   const list = (page: object) => clients.materials.listDueMaterials({ userId, ...page }, CALL);
   expect(await pages(list, idsOf)).toEqual(IDS);
-  const requests = [{ userId, pageSize: 20 }, { userId: newUserId() }];
-  const { responses } = await clients.materials.batchListDueMaterials({ requests }, CALL);
-  expect(idsOf(responses[0] ?? { materials: [] })).toEqual(IDS);
+  const together = async (page: object) => {
+    const requests = [{ userId, ...page }, { userId: newUserId() }];
+    return firstOf(await clients.materials.batchListDueMaterials({ requests }, CALL));
+  };
+  expect(await pages(together, idsOf)).toEqual(IDS);
 });
 
 test('the first titles of what is due, the lowest id first', async () => {
