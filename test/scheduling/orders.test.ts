@@ -175,3 +175,23 @@ test('a streak is counted by days in their order', async () => {
     ...{ days: [{ date: '2026-01-31', count: 1 }], currentStreakDays: 31, longestStreakDays: 31 },
   });
 });
+
+test('materials of a snooze come in their places, in the list and from its cancellation', async () => {
+  const sleeper = newUserId();
+  const materials = STORED.map((materialId) => ({ ...material(), materialId }));
+  await storeFacts(here.sql, sleeper, { materials, reviews: [] });
+  const anHour = { preset: 'SNOOZE_PRESET_ONE_HOUR', timeZone: 'UTC' } as const;
+  const put = { userId: sleeper, materialIds: [...IDS], ...anHour };
+  const { snooze } = await clients.snoozes.snoozeMaterials(put, CALL);
+  // So that neither their ids nor how they are stored give the order.
+  await here.sql.query(
+    'UPDATE scheduling.snoozed_materials SET position = (position * 7) % 20 + 1 WHERE user_id = $1',
+    [sleeper],
+  );
+  const places = IDS.map((id, index) => ({ id, place: (((index + 1) * 7) % 20) + 1 }));
+  const inOrder = places.toSorted((a, b) => a.place - b.place).map(({ id }) => id);
+  const { snoozes } = await clients.snoozes.listSnoozes({ userId: sleeper }, CALL);
+  expect(snoozes[0]?.materialIds).toEqual(inOrder);
+  const cancelled = { userId: sleeper, snoozeId: snooze?.snoozeId ?? '' };
+  expect((await clients.snoozes.cancelSnooze(cancelled, CALL)).materialIds).toEqual(inOrder);
+});
