@@ -155,7 +155,7 @@ async function leftBy(
     for (const way of ['indexscan', 'indexonlyscan', 'bitmapscan'])
       await worker.sql.query(`SET LOCAL enable_${way} = off`);
     working = work({
-      query: async ({ text, values }) => (await worker.sql.query(text, [...values])).rows,
+      query: async ({ text, values }) => (await worker.sql.query({ text, values: [...values] })).rows,
     });
     await holder.untilWaiting(1, working);
     const { rows } = await here.sql.query<{ id: string }>(
