@@ -58,6 +58,21 @@ test('the titles are the first five of the list of due materials, in its order',
   expect(materials.map(({ title }) => title)).toEqual(found?.titles);
 });
 
+test('of materials that became due together, the titles are those of the lowest ids', async () => {
+  const userId = newUserId();
+  const materials = [7, 6, 1, 2, 3, 5, 4].map((digit) => ({
+    ...due(NOW),
+    materialId: `00000000-0000-7000-8000-00000000000${digit}`,
+  }));
+  await storeFacts(here.sql, userId, { materials, reviews: [] });
+  await here.sql.query(
+    'UPDATE scheduling.materials SET title = right(material_id::text, 1) WHERE user_id = $1',
+    [userId],
+  );
+  expect((await ask([userId]))[0]?.titles).toEqual(['1', '2', '3', '4', '5']);
+  expect((await ask([newUserId(), userId]))[1]?.titles).toEqual(['1', '2', '3', '4', '5']);
+});
+
 test('counting ends at 1,000: 999, 1,000 and 1,001 due are told as 999, 1,000 and 1,000', async () => {
   const userIds = [newUserId(), newUserId(), newUserId()];
   for (const [index, userId] of userIds.entries()) {
@@ -65,6 +80,8 @@ test('counting ends at 1,000: 999, 1,000 and 1,001 due are told as 999, 1,000 an
     await storeFacts(here.sql, userId, { materials, reviews: [] });
   }
   expect((await ask(userIds)).map(({ dueCount }) => dueCount)).toEqual([999, 1000, 1000]);
+  for (const [index, dueCount] of [999, 1000, 1000].entries())
+    expect((await ask(userIds.slice(index, index + 1)))[0]?.dueCount).toBe(dueCount);
 });
 
 test('today begins at midnight of the user’s own time zone', async () => {
@@ -88,6 +105,9 @@ test('today begins at midnight of the user’s own time zone', async () => {
   expect(await reviewed('Europe/Berlin')).toEqual([false, true, true, false]);
   expect(await reviewed('Asia/Tokyo')).toEqual([true, true, true, false]);
   expect(await reviewed('Pacific/Honolulu')).toEqual([false, false, true, false]);
+  // As together, so alone.
+  for (const [index, isToday] of [false, true, true, false].entries())
+    expect((await ask([userIds[index] ?? ''], ['Europe/Berlin']))[0]?.reviewedToday).toBe(isToday);
 });
 
 test('users who are asked for together get their own counts, titles and days, in the order asked', async () => {

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ExportUserDataResponse } from '../../generated/scheduling/v1/ExportUserDataResponse.ts';
 import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
+import { mostRowsDuring } from '../support/rows-read.ts';
 import { CALL, newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 
 let here: TestScheduling;
@@ -95,6 +96,26 @@ describe('an export', () => {
     const ids = (await exported(userId)).map(({ material }) => material?.materialId ?? '');
     expect(ids).toEqual(ids.toSorted());
     expect([ids.length, new Set(ids).size]).toEqual([materials.count, materials.count]);
+  });
+
+  test.each([
+    // 500 rows or a megabyte of texts, whichever is less, and one material at least.
+    { count: 1001, bytes: 0, atOnce: 500 },
+    { count: 6, bytes: 262_144, atOnce: 4 },
+    { count: 6, bytes: 200_000, atOnce: 5 },
+    { count: 3, bytes: 1_000_000, atOnce: 1 },
+  ])('of $count materials of $bytes bytes reads $atOnce at once', async ({ count, bytes, atOnce }) => {
+    const userId = newUserId();
+    // Half of the bytes are in the content, half in the source.
+    await here.sql.query(
+      `INSERT INTO scheduling.materials (user_id, material_id, title, content, source_url, type, ease_factor_hundredths,
+         interval_days, repetitions, create_time, update_time)
+       SELECT $1, gen_random_uuid(), 'T', repeat('x', $3 / 2), repeat('x', $3 / 2), 'simple', 250, 1, 1, '2030-01-01Z',
+         '2030-01-01Z'
+       FROM generate_series(1, $2)`,
+      [userId, count, bytes],
+    );
+    expect(await mostRowsDuring(() => exported(userId))).toBe(atOnce);
   });
 
   test('of more snoozes of one millisecond than are read at a time holds each once', async () => {

@@ -135,6 +135,34 @@ describe('the review history', () => {
     const rest = await here.reviews.listReviews({ userId, materialId: a, pageToken }, CALL);
     expect(rest.reviews.map(({ quality }) => quality)).toEqual([1]);
   });
+
+  test('of several materials is latest first for each, however long and in whatever order they are asked for', async () => {
+    const userId = newUserId();
+    const ids = [await here.create(userId), await here.create(userId), await here.create(userId)];
+    await here.sql.query(
+      `INSERT INTO scheduling.reviews
+       SELECT $1, m.material_id, n, gen_random_uuid(), 4, '2026-01-01Z'::timestamptz + n * interval '1 second',
+         250, 0, 0, NULL, 250, 1, 1, '2026-01-02Z'
+       FROM unnest($2::uuid[]) AS m (material_id), generate_series(1, 40) AS n ORDER BY random()`,
+      [userId, ids],
+    );
+    const latest = Array.from({ length: 40 }, (_, index) => 40 - index);
+    for (const [view, pageSize] of [
+      ['REVIEW_VIEW_BASIC', 40],
+      ['REVIEW_VIEW_FULL', 40],
+      ['REVIEW_VIEW_BASIC', 2],
+      ['REVIEW_VIEW_FULL', 2],
+    ] as const) {
+      const request = { userId, materialIds: ids.toReversed(), pageSize, view };
+      const requests = [request, { ...request, userId: newUserId() }];
+      const alone = await here.reviews.batchListReviews(request, CALL);
+      const [together] = (await here.reviews.batchListReviewsOfUsers({ requests }, CALL)).responses;
+      for (const list of [alone, together])
+        expect(list?.materials.map(({ reviews }) => reviews.map(({ revision }) => revision))).toEqual(
+          Array(3).fill(latest.slice(0, pageSize)),
+        );
+    }
+  });
 });
 
 test('the previews tell what a review at this moment would leave, grade by grade', async () => {

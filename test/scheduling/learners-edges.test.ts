@@ -255,6 +255,22 @@ test('retention is known from ten reviews in 30 days on, and the lowest comes fi
   expect(await idsOf({ order: 'LEARNER_ORDER_RETENTION' })).toEqual([bad, good]);
 });
 
+test('those with the most due or the most reviews come first, on the first page as well', async () => {
+  const [few, most, some] = [
+    await createLearner([1, 1, 1], [NOON]),
+    await createLearner([1], [NOON, daysBefore(1), daysBefore(2)]),
+    await createLearner([1, 1], [NOON, daysBefore(1)]),
+  ];
+  await count(NOON);
+  for (const [order, ids] of [
+    ['LEARNER_ORDER_REVIEWS', [most, some, few]],
+    ['LEARNER_ORDER_DUE', [few, some, most]],
+  ] as const) {
+    expect(await idsOf({ order })).toEqual(ids);
+    expect(await idsOf({ order, pageSize: 1 })).toEqual(ids.slice(0, 1));
+  }
+});
+
 test('those longest without a review come first, and those without one in 60 days not at all', async () => {
   const [lately, long] = [await createLearner([], [NOON]), await createLearner([], [daysBefore(59)])];
   await createLearner([0], [daysBefore(60)]);
@@ -302,4 +318,90 @@ test('a page token is that of its order and filter alone', async () => {
       ]);
     }
   }
+});
+
+test('a grade of 3 is the lowest that counts as recalled', async () => {
+  await createLearner([], [NOON], 3);
+  await createLearner([], [NOON], 2);
+  await count(NOON);
+  expect((await daysOf()).get('2026-03-31')).toMatchObject({ reviews: 2, recalled: 1 });
+  expect((await list()).map(({ recalledMonth }) => recalledMonth).toSorted()).toEqual([0, 1]);
+});
+
+test('the first day that is kept counts from its first moment, and the last up to this one', async () => {
+  await createLearner([], ['2026-01-30T23:59:59.999Z', '2026-01-31T00:00:00Z', NOON]);
+  await count(NOON);
+  expect(await list()).toMatchObject([{ reviewsMonth: 1, reviewsMonthBefore: 1 }]);
+});
+
+test('what becomes due at the moment of a count is due in it, at first and without a write', async () => {
+  const [now, later] = [await createLearner([0]), newUserId()];
+  const soon = material({ nextReviewTime: Date.parse(daysBefore(0, 240)) });
+  await storeFacts(here.sql, later, { materials: [soon], reviews: [] });
+  const dues = async () => new Map((await list()).map(({ userId, due }) => [userId, due]));
+  await count(NOON);
+  expect(await dues()).toEqual(
+    new Map([
+      [now, 1],
+      [later, 0],
+    ]),
+  );
+  await count(daysBefore(0, 240));
+  expect((await dues()).get(later)).toBe(1);
+});
+
+test('a material, a snooze and a review of the very moment of a count are in it', async () => {
+  const [reviewer, snoozer] = [await createLearner([1]), newUserId()];
+  here.setClock(daysBefore(1));
+  const materialId = await here.create(snoozer);
+  here.setClock(undefined);
+  await count(NOON);
+  const LATER = daysBefore(0, 240);
+  here.setClock(LATER);
+  const maker = newUserId();
+  await here.create(maker);
+  const anHour = { preset: 'SNOOZE_PRESET_ONE_HOUR', timeZone: 'UTC' } as const;
+  await here.snoozes.snoozeMaterials({ userId: snoozer, materialIds: [materialId], ...anHour }, CALL);
+  here.setClock(undefined);
+  // Without the marks of these writes, which would have all three counted anyway.
+  await here.sql.query('TRUNCATE scheduling.changed_learners');
+  const { materials } = await here.materials.listMaterials({ userId: reviewer }, CALL);
+  const of = { ...material(), materialId: materials[0]?.materialId ?? '' };
+  await storeFacts(here.sql, reviewer, { materials: [], reviews: [review(of, LATER)] });
+  await count(LATER);
+  const rows = new Map((await list()).map(({ userId, due, reviewsWeek }) => [userId, [due, reviewsWeek]]));
+  expect([rows.get(reviewer), rows.get(snoozer), rows.get(maker)]).toEqual([
+    [1, 1],
+    [0, 0],
+    [1, 0],
+  ]);
+});
+
+test('a count by a clock that was a century ahead takes nothing from those whom it did not count', async () => {
+  // As many due for more than a week: nothing about this learner changes with the day.
+  const userId = await createLearner([200]);
+  await count(daysBefore(9));
+  await count(NOON);
+  await count(daysBefore(-36_500));
+  await count(NOON);
+  expect(await list()).toMatchObject([{ userId, due: 1, dueBefore: 1 }]);
+});
+
+test('a material and a snooze after the moment of a count wait for the next', async () => {
+  const [snoozer, maker] = [newUserId(), newUserId()];
+  here.setClock(daysBefore(1));
+  const materialId = await here.create(snoozer);
+  await count(NOON);
+  here.setClock(daysBefore(0, 241));
+  await here.create(maker);
+  const anHour = { preset: 'SNOOZE_PRESET_ONE_HOUR', timeZone: 'UTC' } as const;
+  await here.snoozes.snoozeMaterials({ userId: snoozer, materialIds: [materialId], ...anHour }, CALL);
+  here.setClock(undefined);
+  await count(daysBefore(0, 240));
+  expect(await list()).toMatchObject([{ userId: snoozer, due: 1 }]);
+  await count(daysBefore(0, 241));
+  expect(await list()).toMatchObject([
+    { userId: maker, due: 1 },
+    { userId: snoozer, due: 0 },
+  ]);
 });

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Database } from '../../services/platform/postgres/database.ts';
 import { countLearners } from '../../services/scheduling/count-learners.ts';
 import { openForOwnCounts } from '../support/count-learners.ts';
+import { mostRowsDuring } from '../support/rows-read.ts';
 import { CALL, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 
 let here: TestScheduling;
@@ -15,7 +16,7 @@ beforeAll(async () => {
     `INSERT INTO scheduling.materials (user_id, material_id, title, type, ease_factor_hundredths, interval_days,
        repetitions, next_review_time, create_time, update_time)
      SELECT gen_random_uuid(), gen_random_uuid(), 'T', 'simple', 250, 1, 1, '2026-03-30Z', '2026-03-01Z', '2026-03-01Z'
-     FROM generate_series(1, 401)`,
+     FROM generate_series(1, 1001)`,
   );
 });
 afterAll(async () => {
@@ -37,15 +38,32 @@ async function countAsOf(time: string) {
   return { learners, activeWeek, due, today: days.at(-1) };
 }
 
-test('401 learners are each counted once, at first and after all of them have reviewed', async () => {
+test('1,001 learners are each counted once, at first and after all of them have reviewed', async () => {
   await reviewAll(1, '2026-03-31T11:00:00Z');
   expect(await countAsOf('2026-03-31T12:00:00Z')).toEqual({
-    ...{ learners: 401, activeWeek: 401, due: 401 },
-    today: { date: '2026-03-31', learners: 401, reviews: 401, recalled: 401, due: 401 },
+    ...{ learners: 1001, activeWeek: 1001, due: 1001 },
+    today: { date: '2026-03-31', learners: 1001, reviews: 1001, recalled: 1001, due: 1001 },
   });
   await reviewAll(2, '2026-03-31T12:01:00Z');
   expect(await countAsOf('2026-03-31T12:04:00Z')).toEqual({
-    ...{ learners: 401, activeWeek: 401, due: 401 },
-    today: { date: '2026-03-31', learners: 401, reviews: 802, recalled: 802, due: 401 },
+    ...{ learners: 1001, activeWeek: 1001, due: 1001 },
+    today: { date: '2026-03-31', learners: 1001, reviews: 2002, recalled: 2002, due: 1001 },
   });
+});
+
+test('a first count reads 500 learners at once', async () => {
+  await here.sql.query('TRUNCATE scheduling.overview, scheduling.learners, scheduling.changed_learners');
+  expect(await mostRowsDuring(() => countAsOf('2026-03-31T12:08:00Z'))).toBe(500);
+});
+
+test('a page of learners reads itself and the one that tells whether another follows', async () => {
+  for (const order of [
+    'LEARNER_ORDER_DUE',
+    'LEARNER_ORDER_REVIEWS',
+    'LEARNER_ORDER_RETENTION',
+    'LEARNER_ORDER_LAST_REVIEW',
+  ] as const)
+    expect(
+      await mostRowsDuring(() => here.learners.listLearners({ order, pageSize: 2 }, CALL)),
+    ).toBeLessThanOrEqual(3);
 });

@@ -4,6 +4,7 @@ import type { Queryable } from '../../services/platform/postgres/database.ts';
 import { deleteMaterial, lockMaterials } from '../../services/scheduling/materials/materials-repository.ts';
 import { inTime, openLock } from '../support/row-locks.ts';
 import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+import { material, storeFacts } from './stats-facts.ts';
 
 let here: TestScheduling;
 beforeAll(async () => {
@@ -134,4 +135,56 @@ test('two deletions at the same moment leave nothing of a snooze of both materia
     return (await here.sql.query(snoozes, [userId])).rowCount;
   });
   expect(left).toBe(0);
+});
+
+/** Ten ids, and how they are stored: in neither direction. */
+const IDS = Array.from({ length: 10 }, (_, index) => `00000000-0000-7000-8000-00000000000${index}`);
+const STORED = IDS.map((_, index) => IDS[(index * 7) % 10] ?? '');
+
+/** While somebody holds the row of `table` with the sixth id: the rows that `work`, which reads no index, leaves to others. */
+async function leftBy(
+  [table, column]: readonly ['materials', 'material_id'] | readonly ['snoozes', 'snooze_id'],
+  userId: string,
+  work: (transaction: Queryable) => Promise<unknown>,
+): Promise<string[]> {
+  const [holder, worker] = [await openLock(here.databaseUrl), await openLock(here.databaseUrl)];
+  let working: Promise<unknown> | undefined;
+  const of = `FROM scheduling.${table} WHERE user_id = $1`;
+  try {
+    await holder.sql.query(`SELECT ${of} AND ${column} = $2 FOR UPDATE`, [userId, IDS[5]]);
+    for (const way of ['indexscan', 'indexonlyscan', 'bitmapscan'])
+      await worker.sql.query(`SET LOCAL enable_${way} = off`);
+    working = work({
+      query: async ({ text, values }) => (await worker.sql.query({ text, values: [...values] })).rows,
+    });
+    await holder.untilWaiting(1, working);
+    const { rows } = await here.sql.query<{ id: string }>(
+      `SELECT ${column} AS id ${of} FOR UPDATE SKIP LOCKED`,
+      [userId],
+    );
+    return rows.map(({ id }) => id).toSorted();
+  } finally {
+    await holder.close();
+    await working;
+    await worker.close();
+  }
+}
+
+test('materials and snoozes are locked from the lowest id on, however they lie and whatever the plan', async () => {
+  const userId = newUserId();
+  const materials = STORED.map((materialId) => ({ ...material(), materialId }));
+  await storeFacts(here.sql, userId, { materials, reviews: [] });
+  await here.sql.query(
+    `INSERT INTO scheduling.snoozes SELECT $1, id, '2030-01-02Z', 'R', '2030-01-01Z' FROM unnest($2::uuid[]) AS id`,
+    [userId, STORED],
+  );
+  await here.sql.query(
+    `INSERT INTO scheduling.snoozed_materials (user_id, material_id, revision, snooze_id, position, after_next_review_time)
+     SELECT $1, $3, row_number() OVER (), id, 1, '2030-01-02Z' FROM unnest($2::uuid[]) AS id`,
+    [userId, STORED, IDS[0]],
+  );
+  const lock = (transaction: Queryable) => lockMaterials(transaction, userId, STORED);
+  expect(await leftBy(['materials', 'material_id'], userId, lock)).toEqual(IDS.slice(6));
+  const remove = (transaction: Queryable) => deleteMaterial(transaction, userId, IDS[0] ?? '');
+  expect(await leftBy(['snoozes', 'snooze_id'], userId, remove)).toEqual(IDS.slice(6));
 });

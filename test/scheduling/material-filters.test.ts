@@ -77,3 +77,14 @@ describe.each([
     );
   });
 });
+
+// A full page is found among the newest, without the index that finds the rest.
+describe('the first of a search', () => {
+  test.each(combinations)('$request.state, $request.due, $request.type', async ({ request, isListed }) => {
+    const { materials } = await here.materials.listMaterials(
+      { userId, pageSize: 1, query: 'e', ...request },
+      CALL,
+    );
+    expect(all.filter(isListed).map(({ title }) => title)).toContain(materials[0]?.title);
+  });
+});

@@ -45,6 +45,19 @@ describe('an edit', () => {
     expect((await here.materials.getMaterial({ userId, materialId }, CALL)).material).toEqual(edited);
   });
 
+  test('of one material leaves the others, and what they are found by, as they were', async () => {
+    const userId = newUserId();
+    const [edited, left] = [await here.create(userId, 'quokka'), await here.create(userId, 'wombat')];
+    const before = await here.materials.getMaterial({ userId, materialId: left }, CALL);
+    await here.materials.updateMaterial({ userId, materialId: edited, title: 'wallaby' }, CALL);
+    const find = async (query: string) =>
+      (await here.materials.listMaterials({ userId, query }, CALL)).materials.map(
+        ({ materialId }) => materialId,
+      );
+    expect([await find('wallaby'), await find('wombat')]).toEqual([[edited], [left]]);
+    expect(await here.materials.getMaterial({ userId, materialId: left }, CALL)).toEqual(before);
+  });
+
   test('names what is wrong', async () => {
     const userId = newUserId();
     const materialId = await here.create(userId);

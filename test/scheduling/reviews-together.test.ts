@@ -70,6 +70,24 @@ describe('reviews at the same moment', () => {
     here.setClock(undefined);
   });
 
+  test('of learners with several materials change each the one that was reviewed', async () => {
+    const learners = await makeLearners(10);
+    for (const { userId } of learners) await here.create(userId, 'Another');
+    const found: { userId: string; materialId: string; title: string }[] = [];
+    for (const { userId } of learners) {
+      const { materials } = await here.materials.listMaterials({ userId }, CALL);
+      found.push(...materials.map(({ materialId, title }) => ({ userId, materialId, title })));
+    }
+    const answers = await Promise.all(
+      found.map(({ userId, materialId }) =>
+        submitted(here.reviews.submitReview, { userId, materialId, quality: 4 }),
+      ),
+    );
+    expect(
+      answers.map(({ material }) => [material?.materialId, material?.title, material?.revision]),
+    ).toEqual(found.map(({ materialId, title }) => [materialId, title, 1]));
+  });
+
   test('through two processes, ten of each of twenty materials, leave ten revisions each in a row', async () => {
     const other = await here.startAnother();
     const otherClients = connectScheduling(other.port);

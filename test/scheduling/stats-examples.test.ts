@@ -33,6 +33,21 @@ test('the forecast sets overdue apart and counts by local days', async () => {
   });
 });
 
+test('what becomes due at this very moment is due now, and what was due when today began is not overdue', async () => {
+  const userId = newUserId();
+  const materials = [
+    due('2026-03-29T22:00:00Z'),
+    due('2026-03-30T10:00:00Z'),
+    due('2026-03-30T10:00:00.001Z'),
+  ];
+  await storeFacts(here.sql, userId, { materials, reviews: [] });
+  expect(await here.stats.getForecast({ userId, window: window(1) }, CALL)).toEqual({
+    overdue: 0,
+    dueNow: 2,
+    days: [{ date: '2026-03-30', count: 3 }],
+  });
+});
+
 test('a streak goes on until a day is missed, and today may still be empty', async () => {
   const userId = newUserId();
   const m = material();
@@ -55,6 +70,40 @@ test('a streak goes on until a day is missed, and today may still be empty', asy
   });
   const later = await here.stats.getActivity({ userId, window: window(2, '2026-03-31T10:00:00Z') }, CALL);
   expect(later.currentStreakDays).toBe(0);
+});
+
+test('the longest streak is told though it ended before the days that are asked for', async () => {
+  const userId = newUserId();
+  const m = material();
+  const reviews = [review(m, '2026-02-01T10:00:00Z'), review(m, '2026-02-02T10:00:00Z')];
+  await storeFacts(here.sql, userId, { materials: [m], reviews });
+  expect(await here.stats.getActivity({ userId, window: window(1) }, CALL)).toEqual({
+    days: [{ date: '2026-03-30', count: 0 }],
+    currentStreakDays: 0,
+    longestStreakDays: 2,
+  });
+});
+
+test('of a moment that has passed, activity counts the reviews up to then', async () => {
+  const userId = newUserId();
+  const m = material();
+  const reviews = [
+    review(m, '2026-03-29T10:00:00Z'),
+    review(m, '2026-03-30T10:00:00Z'),
+    review(m, '2026-03-30T10:00:00.001Z'),
+    review(m, '2026-03-31T10:00:00Z'),
+  ];
+  await storeFacts(here.sql, userId, { materials: [m], reviews });
+  expect(await here.stats.getActivity({ userId, window: window(2) }, CALL)).toEqual({
+    days: [
+      { date: '2026-03-29', count: 1 },
+      { date: '2026-03-30', count: 1 },
+    ],
+    currentStreakDays: 2,
+    longestStreakDays: 2,
+  });
+  const before = await here.stats.getActivity({ userId, window: window(1, '2026-03-28T10:00:00Z') }, CALL);
+  expect([before.currentStreakDays, before.longestStreakDays]).toEqual([0, 0]);
 });
 
 test('retention is told in all, by how long a material had been away, and by local day', async () => {
@@ -110,6 +159,23 @@ test('distributions count active materials, but reviews of archived ones too', a
     [4, 0],
     [5, 1],
   ]);
+});
+
+test('grades and hard materials count reviews from the start of the first day up to this moment', async () => {
+  const userId = newUserId();
+  const m = material();
+  const reviews = [
+    review(m, '2026-03-29T21:59:59.999Z', 5),
+    review(m, '2026-03-29T22:00:00Z', 2),
+    review(m, '2026-03-30T10:00:00Z', 3),
+    review(m, '2026-03-30T10:00:00.001Z', 4),
+  ];
+  await storeFacts(here.sql, userId, { materials: [m], reviews });
+  const request = { userId, window: window(1), minReviews: 1 };
+  const { grades } = await here.stats.getDistributions(request, CALL);
+  expect(grades.map(({ count }) => count)).toEqual([0, 0, 1, 1, 0, 0]);
+  const { materials } = await here.stats.listHardestMaterials(request, CALL);
+  expect(materials.map(({ count }) => count)).toEqual([{ reviews: 2, recalled: 1, retention: 0.5 }]);
 });
 
 test('distributions have at most 100 steps of ease, the last of which counts what lies above it', async () => {
@@ -169,6 +235,23 @@ test('the hardest material is the one least recalled, of equals the most reviewe
   expect(second.nextPageToken).toBe('');
   const other = here.stats.listHardestMaterials({ ...next, minReviews: 1 }, CALL);
   expect(await refusal(other)).toBe('INVALID_REQUEST page_token');
+});
+
+test('materials that are equally hard come by their ids, each on one page', async () => {
+  const userId = newUserId();
+  const ids = ['c', 'a', 'd', 'b'].map((digit) => `00000000-0000-7000-8000-00000000000${digit}`);
+  const materials = ids.map((materialId) => ({ ...material(), materialId }));
+  const reviews = materials.map((of) => review(of, '2026-03-30T09:00:00Z', 1));
+  await storeFacts(here.sql, userId, { materials, reviews });
+  const found: (string | undefined)[] = [];
+  for (let pageToken = ''; ; ) {
+    const request = { userId, window: window(1), minReviews: 1, pageSize: 1, pageToken };
+    const page = await here.stats.listHardestMaterials(request, CALL);
+    found.push(...page.materials.map(({ material }) => material?.materialId));
+    pageToken = page.nextPageToken;
+    if (pageToken === '') break;
+  }
+  expect(found).toEqual(ids.toSorted());
 });
 
 test('a user without anything has zeros and no retention', async () => {

@@ -1,0 +1,72 @@
+// What npm run verify reads: the histories of materials, page by page, each with its own reviews and snoozes.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createLogger } from '../../services/platform/logging/logger.ts';
+import { type Database, openDatabase } from '../../services/platform/postgres/database.ts';
+import { type History, readHistories } from '../../services/scheduling/user-data/history-repository.ts';
+import { CALL, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+import { material, storeFacts } from './stats-facts.ts';
+
+const idOf = (digit: string) => `00000000-0000-7000-8000-00000000000${digit}`;
+const NOBODY = '00000000-0000-0000-0000-000000000000';
+const [ONE, TWO] = [idOf('e'), idOf('f')];
+
+let here: TestScheduling;
+let database: Database;
+beforeAll(async () => {
+  here = await startTestScheduling();
+  const { databaseUrl } = here;
+  const logger = createLogger('test', 'silent');
+  database = openDatabase({ databaseUrl, applicationName: 'verify', maxConnections: 1, logger });
+  // Neither users nor materials are stored in the order of their ids.
+  for (const [userId, digits] of [
+    [TWO, ['2']],
+    [ONE, ['3', '1', '4']],
+  ] as const) {
+    const materials = digits.map((digit) => ({ ...material(), materialId: idOf(digit) }));
+    await storeFacts(here.sql, userId, { materials, reviews: [] });
+  }
+  const of = { userId: ONE, preset: 'SNOOZE_PRESET_ONE_HOUR' as const, timeZone: 'UTC' };
+  for (const [digit, qualities] of [
+    ['1', [5, 4]],
+    ['3', [3]],
+  ] as const)
+    for (const quality of qualities)
+      await here.reviews.submitReview({ userId: ONE, materialId: idOf(digit), quality }, CALL);
+  await here.snoozes.snoozeMaterials({ ...of, materialIds: [idOf('3'), idOf('1')] }, CALL);
+  await here.snoozes.snoozeMaterials({ ...of, materialIds: [idOf('3')] }, CALL);
+});
+afterAll(async () => {
+  await database.close();
+  await here.stop();
+});
+
+/** Of each material in a page: whose it is, its last digit, the grades of its reviews, and the revisions of its snoozes. */
+async function page(userId: string | undefined, limit: number, [owner, digit]: readonly [string, string]) {
+  const histories = await readHistories(database, userId, {
+    limit,
+    after: { userId: owner, materialId: digit === '' ? NOBODY : idOf(digit) },
+  });
+  return histories.map(({ userId: of, material: { materialId }, reviews, snoozes }: History) => [
+    of.slice(-1) + materialId.slice(-1),
+    reviews.map(({ quality }) => quality).toSorted(),
+    snoozes.map(({ revision }) => revision).toSorted(),
+  ]);
+}
+const [E1, E3, E4, F2] = [
+  ['e1', [4, 5], [3]],
+  ['e3', [3], [2, 3]],
+  ['e4', [], []],
+  ['f2', [], []],
+];
+
+test('come by users and materials, so many as are asked for, each with what is its own', async () => {
+  expect(await page(undefined, 2, [NOBODY, ''])).toEqual([E1, E3]);
+  expect(await page(undefined, 2, [ONE, '3'])).toEqual([E4, F2]);
+  expect(await page(undefined, 100, [NOBODY, ''])).toEqual([E1, E3, E4, F2]);
+  expect(await page(undefined, 100, [TWO, '2'])).toEqual([]);
+});
+
+test('of one user go on after a material of that user', async () => {
+  expect(await page(ONE, 2, [NOBODY, ''])).toEqual([E1, E3]);
+  expect(await page(ONE, 2, [ONE, '3'])).toEqual([E4]);
+});
