@@ -1,5 +1,5 @@
 // Keeps one slow or failing host from holding up what goes to others.
-import { atMost } from '../../platform/concurrency/at-most.ts';
+import { atMostPerKey } from '../../platform/concurrency/at-most.ts';
 
 /** Temporary failures in a row after which a host is left alone, and for how long; then one message tries it. */
 const FAILURES = 5;
@@ -18,7 +18,7 @@ type Hosts = {
 
 /** `perHost`: runs at once for one host. `clock`: milliseconds that only go forward. */
 export function createHosts({ perHost, clock }: { perHost: number; clock: () => number }): Hosts {
-  const limits = new Map<string, { run: ReturnType<typeof atMost>; users: number }>();
+  const limit = atMostPerKey<string>(perHost);
   /** Only hosts whose latest attempt failed. */
   const failing = new Map<string, { failures: number; restsUntil: number }>();
   const restMs = (host: string) => Math.max(0, (failing.get(host)?.restsUntil ?? 0) - clock());
@@ -28,21 +28,12 @@ export function createHosts({ perHost, clock }: { perHost: number; clock: () => 
     if (known !== undefined && known.failures >= FAILURES) known.restsUntil = clock() + REST_MS;
   };
   return {
-    async run(host, work) {
-      const limit = limits.get(host) ?? { run: atMost(perHost), users: 0 };
-      limits.set(host, limit);
-      limit.users += 1;
-      try {
-        return await limit.run(async () => {
-          if (restMs(host) > 0) return undefined;
-          tryOut(host);
-          return work();
-        });
-      } finally {
-        limit.users -= 1;
-        if (limit.users === 0) limits.delete(host);
-      }
-    },
+    run: (host, work) =>
+      limit(host, async () => {
+        if (restMs(host) > 0) return undefined;
+        tryOut(host);
+        return work();
+      }),
     restMs,
     note(host, isWorking) {
       if (isWorking) {

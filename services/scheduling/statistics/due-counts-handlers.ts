@@ -1,9 +1,11 @@
 // BatchGetDueCounts of scheduling.v1.StatsService.
 import type { StatsServiceHandlers } from '../../../generated/scheduling/v1/StatsService.ts';
+import { atMostPerKey } from '../../platform/concurrency/at-most.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import { partsOf } from '../../platform/parts.ts';
 import { acrossUsers, type Distribution } from '../batches/across-users.ts';
 import type { HandlerDependencies } from '../dependencies.ts';
+import type { NodeOf } from '../nodes/node-map.ts';
 import { lastDays } from './calendar.ts';
 import { type DueCountRequest, readDueCounts } from './due-counts-repository.ts';
 import { readAsOf, readZonesOfUsers } from './statistics-requests.ts';
@@ -14,17 +16,18 @@ const AT_ONCE = 2;
 const USERS_AT_A_TIME = 100;
 
 export function createDueCountHandlers(
-  dependencies: HandlerDependencies & Distribution,
+  dependencies: HandlerDependencies & Distribution & { nodeOf: NodeOf },
 ): Pick<AsyncHandlers<StatsServiceHandlers>, 'BatchGetDueCounts'> {
-  const { database, now } = dependencies;
-  const read = acrossUsers(
-    dependencies,
-    (requests: readonly DueCountRequest[]) =>
-      database.transaction((connection) => readDueCounts(connection, requests), {
-        userId: requests[0]?.userId,
-      }),
-    AT_ONCE,
+  const { database, now, isDistributed, nodeOf } = dependencies;
+  const inTurn = atMostPerKey<number | undefined>(AT_ONCE);
+  const read = acrossUsers(dependencies, (requests: readonly DueCountRequest[]) =>
+    database.transaction((connection) => readDueCounts(connection, requests), {
+      userId: requests[0]?.userId,
+    }),
   );
+  /** Waits for a turn at the node before the gate of the node, where a wait is short. */
+  const readInTurn = (requests: readonly DueCountRequest[]) =>
+    inTurn(nodeOf(requests[0]?.userId ?? ''), () => read(requests));
   return {
     async BatchGetDueCounts({ userIds, timeZones, asOfTime }) {
       const users = readZonesOfUsers(userIds, timeZones);
@@ -36,7 +39,8 @@ export function createDueCountHandlers(
         asOf,
         todayStartTime: startOf.get(timeZone) ?? asOf,
       }));
-      const counts = (await Promise.all(partsOf(asked, USERS_AT_A_TIME).map(read))).flat();
+      const parts = partsOf(asked, isDistributed ? 1 : USERS_AT_A_TIME);
+      const counts = (await Promise.all(parts.map(readInTurn))).flat();
       const dueCounts = users.flatMap(({ userId }, index) => {
         const count = counts[index];
         return count === undefined ? [] : [{ userId, ...count, titles: [...count.titles] }];
