@@ -83,6 +83,19 @@ const used = async (node: number) =>
     )
   )?.rowCount;
 
+/** The cluster as the service opens it: `database` enters at the node of a user, `coordinator` does not. */
+async function openNodes() {
+  const { databaseUrl, workers } = cluster;
+  const coordinator = openDatabase({ databaseUrl, applicationName: 'test', maxConnections: 1, logger });
+  const place = { databaseUrl, otherHostUrls: workers };
+  const nodes = await openCluster(coordinator, { place, logger, telemetry: NO_TELEMETRY });
+  const close = async () => {
+    await nodes.close();
+    await coordinator.close();
+  };
+  return { coordinator, database: nodes.database, close };
+}
+
 test.skipIf(!hasCitus)('each user enters at the node with the rows, and at no other', async () => {
   const [one, two] = [await newUserOn(1), await newUserOn(2)];
   expect(await learn(one)).toBe(1);
@@ -114,10 +127,7 @@ test.skipIf(!hasCitus)('lists are the same at the node of their user as at the c
       if (count === 1) await here.reviews.submitReview({ userId, materialId, quality: 4 }, CALL);
       if (count === 2) await here.materials.archiveMaterial({ userId, materialId }, CALL);
     }
-  const { databaseUrl, workers } = cluster;
-  const coordinator = openDatabase({ databaseUrl, applicationName: 'test', maxConnections: 1, logger });
-  const place = { databaseUrl, otherHostUrls: workers };
-  const { database, close } = await openCluster(coordinator, { place, logger, telemetry: NO_TELEMETRY });
+  const { coordinator, database, close } = await openNodes();
   const sizes: number[] = [];
   const same = async (list: (db: typeof database, after: boolean) => Promise<MaterialList[]>) => {
     for (const after of [false, true]) {
@@ -140,7 +150,6 @@ test.skipIf(!hasCitus)('lists are the same at the node of their user as at the c
     return listDueMaterials(db, [{ ...asked, asOf: now, after: start }]);
   });
   await close();
-  await coordinator.close();
   // Of state, type and due: all, due, later.
   expect(sizes.filter((_, index) => index % 2 === 0)).toEqual([
     ...[4, 2, 2, 2, 1, 1],
@@ -159,10 +168,7 @@ test.skipIf(!hasCitus)('of 500 users who are counted together none is left out',
 
 test.skipIf(!hasCitus)('a connection to a node does not grow with the lists that it has read', async () => {
   const userId = await newUserOn(1);
-  const { databaseUrl, workers } = cluster;
-  const coordinator = openDatabase({ databaseUrl, applicationName: 'test', maxConnections: 1, logger });
-  const place = { databaseUrl, otherHostUrls: workers };
-  const { database, close } = await openCluster(coordinator, { place, logger, telemetry: NO_TELEMETRY });
+  const { database, close } = await openNodes();
   const memoryKib = async () => {
     const text = `SELECT inet_server_port() AS port, (sum(total_bytes) / 1024)::integer AS kib
                   FROM pg_backend_memory_contexts WHERE $1::uuid IS NOT NULL`;
@@ -178,7 +184,6 @@ test.skipIf(!hasCitus)('a connection to a node does not grow with the lists that
   for (let index = 0; index < 100; index += 1) await list();
   expect((await memoryKib()) - beforeKib).toBeLessThan(1024);
   await close();
-  await coordinator.close();
 });
 
 test.skipIf(!hasCitus)(

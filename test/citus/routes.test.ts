@@ -105,7 +105,7 @@ test.skipIf(!hasCitus)('the reads of a review, a due list and a list take the fa
 test.skipIf(!hasCitus)(
   'entered at its node, each of these reads is planned once, straight for the shard',
   async () => {
-    const reads = statements.filter(({ readsByKey }) => readsByKey);
+    const reads = statements.filter(({ keyInText }) => keyInText);
     expect(new Set(reads.map(({ functionName }) => functionName))).toEqual(new Set(FAST_PATH));
     for (const { text, values } of reads.map(withKeyInText)) {
       const planned = database.workers.map(async (connectionString) => {

@@ -159,8 +159,8 @@ export async function recordStatements(): Promise<{
       found.add(functionName);
       for (const rows of [[], [anyRow]]) {
         const db: Queryable = {
-          async query<R>({ text, values, readsByKey = false }: Statement): Promise<R[]> {
-            heard.set(`${functionName} ${text}`, { functionName, text, values, readsByKey });
+          async query<R>({ text, values, keyInText = false }: Statement): Promise<R[]> {
+            heard.set(`${functionName} ${text}`, { functionName, text, values, keyInText });
             return rows as R[];
           },
         };

@@ -28,6 +28,8 @@ const NODE_OPTIONS = `${CONNECTION_OPTIONS} -c plan_cache_mode=force_custom_plan
 const IDLE_FOR_MS = 10 * 60_000;
 /** Shorter than the idle time-outs of common load balancers and firewalls. */
 const KEEP_ALIVE_AFTER_MS = 60_000;
+
+/** `isNode`: of a Citus cluster. A free connection is waited for 0.75 s. */
 export const poolConfig = (
   asked: { databaseUrl: string; applicationName: string; maxConnections: number },
   isNode: boolean,

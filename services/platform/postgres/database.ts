@@ -15,8 +15,8 @@ export type Statement = {
   text: string;
   values: readonly unknown[];
   name?: string;
-  /** Whether it reads one table by the key by which Citus distributes it, its first parameter. Default false. */
-  readsByKey?: boolean;
+  /** Whether a node of Citus gets its first parameter, the key of the one table that it reads, in the text. Default false. */
+  keyInText?: boolean;
 };
 
 /** The interface for repositories: runs one statement, on the pool or within a transaction. */

@@ -13,7 +13,7 @@ type RequestStatement<Q> = {
   /** LIMIT for the rows of a request. */
   limit?: keyof Q & string;
   /** Of the statement for one request. */
-  readsByKey?: boolean;
+  keyInText?: boolean;
 };
 
 /**
@@ -25,8 +25,8 @@ export function requestRows<Q extends { userId: string }, R>(
 ): (db: Queryable, requests: readonly Q[]) => Promise<R[][]> {
   // An object of the mapped type has exactly the keys of Q.
   const names = Object.keys(statement.types) as (keyof Q & string)[];
-  const { name, readsByKey = false } = statement;
-  const one = { name, readsByKey, text: textForOne(statement, names) };
+  const { name, keyInText = false } = statement;
+  const one = { name, keyInText, text: textForOne(statement, names) };
   const several = { name: `${name}-several`, text: textForSeveral(statement, names) };
   return async (db, requests) => {
     const [first] = requests;

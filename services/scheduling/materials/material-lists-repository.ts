@@ -73,7 +73,7 @@ type NewestValues = PageValues & { type?: MaterialType | undefined; now?: Date }
 const newestStatement = (filter: MaterialFilter) =>
   requestRows<NewestValues, ListedRow>({
     name: `list-${kindOf(filter)}`,
-    readsByKey: true,
+    keyInText: true,
     // PostgreSQL refuses unused parameters.
     types: {
       ...PAGE_TYPES,
@@ -99,7 +99,7 @@ const selectDue = (asked: Record<'userId' | 'textBytes' | 'asOf', string>) => `
 /** NULLs come first, as in the index. */
 const listDue = requestRows<PageValues & DueValues, ListedRow>({
   name: 'list-due',
-  readsByKey: true,
+  keyInText: true,
   types: { ...PAGE_TYPES, asOf: 'timestamptz' },
   select: (asked) => `${selectDue(asked)} AND (${DUE_ORDER}) > (${asked.afterTime}, ${asked.afterId})`,
   order: DUE_ORDER,
@@ -109,7 +109,7 @@ const listDue = requestRows<PageValues & DueValues, ListedRow>({
 /** Without a start, which all rows are after, but by which the planner expects a third of them and may sort instead. */
 const listFirstDue = requestRows<DueValues, ListedRow>({
   name: 'list-first-due',
-  readsByKey: true,
+  keyInText: true,
   types: { userId: 'uuid', maxRows: 'integer', textBytes: 'integer', asOf: 'timestamptz' },
   select: selectDue,
   order: DUE_ORDER,

@@ -3,13 +3,13 @@ import type { Statement } from '../../platform/postgres/database.ts';
 import { isUuid } from '../../platform/uuid.ts';
 
 /**
- * A statement that reads one table by its key, with the key as a constant, so that Citus plans it straight for the shard. With a
- * parameter it plans, writes the statement for the shard as text, and plans that. Others, which cost more when they are parsed each
- * time, are returned as they are.
+ * A statement that asks for it, with its key as a constant, so that Citus plans it straight for the shard. With a parameter it plans,
+ * writes the statement for the shard as text, and plans that. Others are returned as they are: what reads more than one table costs
+ * more when it is parsed each time.
  */
 export function withKeyInText(statement: Statement): Statement {
   const [key, ...values] = statement.values;
-  if (!statement.readsByKey || typeof key !== 'string' || !isUuid(key)) return statement;
+  if (!statement.keyInText || typeof key !== 'string' || !isUuid(key)) return statement;
   const toSql = (_: string, number: string) => (number === '1' ? `'${key}'` : `$${Number(number) - 1}`);
   return { text: statement.text.replaceAll(/\$(\d+)/g, toSql), values };
 }

@@ -42,7 +42,7 @@ const sent = async (statement: Omit<Statement, 'text'>, key: string) => {
 const OTHERS = [2, 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 11];
 
 test('the key of a read stands in the text that a node gets, the other values keep their places, and traces show no key', async () => {
-  const read = { name: 'read', readsByKey: true, values: [USER, ...OTHERS] };
+  const read = { name: 'read', keyInText: true, values: [USER, ...OTHERS] };
   const row = await sent(read, '$1::uuid');
   expect(row).toMatchObject({ key: USER, two: 2, eleven: 11, others: 'cdefghij', prepared: 0 });
   expect(row?.query).toContain(`'${USER}'::uuid AS key, $1::integer AS two, $10::integer AS eleven`);
@@ -53,6 +53,6 @@ test('other statements are prepared as they are, and so is one whose key is not 
   expect(other).toMatchObject({ key: USER, two: 2, eleven: 11, prepared: 1 });
   expect(other?.query).toContain('$1::uuid AS key, $2::integer AS two');
   const injected = "'; DROP TABLE materials; --";
-  const text = await sent({ name: 'text', readsByKey: true, values: [injected, ...OTHERS] }, '$1::text');
+  const text = await sent({ name: 'text', keyInText: true, values: [injected, ...OTHERS] }, '$1::text');
   expect(text).toMatchObject({ key: injected, two: 2, eleven: 11, prepared: 2 });
 });
