@@ -36,7 +36,7 @@ type TimedSent = Sent & { durationMs: number };
 export async function recordStatements({ root, lanes, statementsFile }: SqlRun): Promise<TimedSent[]> {
   if (existsSync(statementsFile)) return JSON.parse(readFileSync(statementsFile, 'utf8')) as TimedSent[];
   const noted = `${statementsFile}.lines`;
-  const vitest = await openVitest(root, { SQL_STATEMENTS: noted }, lanes);
+  const vitest = await openVitest(root, { SQL_STATEMENTS: noted }, { maxWorkers: lanes, bail: 0 });
   try {
     const specifications = await vitest.globTestSpecifications();
     const first = await vitest.runTestSpecifications(specifications);
@@ -72,7 +72,7 @@ export async function runSql(run: SqlRun, sent: readonly TimedSent[]): Promise<M
     const mutantFile = join(run.folder, `lane-${number}`, 'mutant.json');
     mkdirSync(join(run.folder, `lane-${number}`));
     writeFileSync(mutantFile, '{}');
-    const vitest = await openVitest(run.root, { SQL_MUTANT: mutantFile }, 1);
+    const vitest = await openVitest(run.root, { SQL_MUTANT: mutantFile }, { maxWorkers: 1, bail: 1 });
     try {
       for (const mutant of left) {
         writeFileSync(mutantFile, JSON.stringify(mutant.replacements));
@@ -115,13 +115,19 @@ async function passes(vitest: Vitest, file: string): Promise<boolean> {
   );
 }
 
-function openVitest(root: string, env: Record<string, string>, maxWorkers: number): Promise<Vitest> {
+function openVitest(
+  root: string,
+  env: Record<string, string>,
+  { maxWorkers, bail }: { maxWorkers: number; bail: number },
+): Promise<Vitest> {
   return createVitest(
     'test',
     {
       root,
       config: join(root, CONFIG),
       watch: false,
+      // A file's first failure is enough: each of its others may wait until its time is up.
+      bail,
       maxWorkers,
       env,
       reporters: [{}],
