@@ -76,6 +76,7 @@ test('keys are found by ID and by their visible beginning, the revoked ones too'
     ]);
   expect(await find({ keyPrefix: 'rmk_live_zzzz' })).toEqual(three);
   expect(await find({ keyPrefix: 'rmk_live_zzzz', pageSize: 2 })).toEqual(three.slice(0, 2));
+  expect(await find({ keyPrefix: 'rmk_live_zzzy' })).toEqual([]);
 });
 
 test('a key of an older version shows its beginning once it was used', async () => {

@@ -19,7 +19,7 @@ export type SqlRoom = Extract<Room, { kind: 'sql' }>;
 const REPOSITORIES = ['services/{scheduling,accounts}/**/*{-repository,-row,-sql}.ts'];
 /** The services' own tests and few of those in front of them, without those that hold figures: each is a run more. */
 const SQL_TESTS = [
-  'test/accounts/{accounts,search,refused-keys,rotation,rows-read,user-events,users}*.test.ts',
+  'test/accounts/{accounts,orders,search,refused-keys,rotation,rows-read,user-events,users}*.test.ts',
   'test/scheduling/{,batches/}*.test.ts',
   'test/rest/{idempotency,keys}*.test.ts',
   'test/contract/page-tokens*.test.ts',
