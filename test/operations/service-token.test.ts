@@ -73,7 +73,8 @@ describe.each([
       });
     }
     expect(await readiness(rest)).toEqual(NOT_READY('rest'));
-    expect(linesOf(rest)).toEqual([['accounts', 50]]);
+    // What it has written may take a moment to be read here.
+    await expect.poll(() => linesOf(rest)).toEqual([['accounts', 50]]);
   });
 
   test('the gateway answers UNAVAILABLE, is not ready, and logs it once for each service', async () => {
@@ -96,10 +97,12 @@ describe.each([
       });
     }
     expect(await readiness(gateway)).toEqual(NOT_READY('gateway'));
-    expect(linesOf(gateway).sort()).toEqual([
-      ['accounts', 50],
-      ['scheduling', 50],
-    ]);
+    await expect
+      .poll(() => linesOf(gateway).sort())
+      .toEqual([
+        ['accounts', 50],
+        ['scheduling', 50],
+      ]);
   });
 });
 

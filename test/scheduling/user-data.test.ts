@@ -20,6 +20,12 @@ describe('an export', () => {
     await here.create(newUserId(), 'foreign');
     const ids: string[] = [];
     for (let index = 0; index < 45; index += 1) ids.push(await here.create(userId, `m${index}`));
+    // Two of one millisecond would be in the order of their ids.
+    await here.sql.query(
+      `UPDATE scheduling.materials SET create_time = '2026-01-01Z'::timestamptz + number * interval '1 second'
+       FROM unnest($2::uuid[]) WITH ORDINALITY AS made (id, number) WHERE user_id = $1 AND material_id = id`,
+      [userId, ids],
+    );
     const [first = '', second = ''] = ids;
     await here.materials.archiveMaterial({ userId, materialId: second }, CALL);
     for (const quality of [3, 4]) {
