@@ -129,7 +129,9 @@ export const ROOMS: readonly Room[] = [
     bar: 90,
     texts: false,
     sources: ['services/rest/write-limit/*.ts'],
-    tests: ['test/rest/write-limit/{process-log,breaker,write-limiter,same-arithmetic,redis-cluster}*.test.ts'],
+    tests: [
+      'test/rest/write-limit/{process-log,breaker,write-limiter,same-arithmetic,redis-cluster}*.test.ts',
+    ],
   },
   {
     name: 'write limit over HTTP',
