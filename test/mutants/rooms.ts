@@ -130,7 +130,7 @@ export const ROOMS: readonly Room[] = [
     texts: false,
     sources: ['services/rest/write-limit/*.ts'],
     tests: [
-      'test/rest/write-limit/{redis-urls,process-log,breaker,write-limiter,same-arithmetic,redis-cluster}*.test.ts',
+      'test/rest/write-limit/{redis-client,process-log,breaker,write-limiter,same-arithmetic,redis-cluster}*.test.ts',
     ],
   },
   {

@@ -72,6 +72,7 @@ export async function runSql(run: SqlRun, sent: readonly TimedSent[]): Promise<M
     const mutantFile = join(run.folder, `lane-${number}`, 'mutant.json');
     mkdirSync(join(run.folder, `lane-${number}`));
     writeFileSync(mutantFile, '{}');
+    // A file's first failure is enough: each of its others may wait until its time is up.
     const vitest = await openVitest(run.root, { SQL_MUTANT: mutantFile }, { maxWorkers: 1, bail: 1 });
     try {
       for (const mutant of left) {
@@ -126,7 +127,6 @@ function openVitest(
       root,
       config: join(root, CONFIG),
       watch: false,
-      // A file's first failure is enough: each of its others may wait until its time is up.
       bail,
       maxWorkers,
       env,

@@ -2,9 +2,6 @@
 import { describe, expect, test } from 'vitest';
 import { createProcessLog } from '../../../services/rest/write-limit/process-log.ts';
 import { recordInLog } from '../../../services/rest/write-limit/sliding-log.ts';
-import { createWriteLimiter } from '../../../services/rest/write-limit/write-limiter.ts';
-
-const logger = { info() {}, warn() {} } as unknown as Parameters<typeof createWriteLimiter>[0]['logger'];
 
 /** Two writes in a minute, by a clock that the test sets. */
 function startLog(startMs = 0) {
@@ -83,20 +80,4 @@ describe('a write that Redis accepted', () => {
     recordInLog(times, { now: 63, limit: 2 });
     expect(times).toEqual([62, 63]);
   });
-});
-
-describe('a Redis URL', () => {
-  const connect = (redisUrl: string) => () =>
-    createWriteLimiter({ redisUrl, limit: 1, windowMs: 1000, logger, now: () => 0 });
-  test.each([' ', ',', ' , '])('of nothing but "%s" is refused', (text) => {
-    expect(connect(text)).toThrow(/^REDIS_URL must be redis:/);
-  });
-  test.each(['http://user:geheim@127.0.0.1:1', 'geheim', 'redis://127.0.0.1:1,geheim', 'redis//geheim'])(
-    'that is %s is refused, and not repeated',
-    (text) => {
-      expect(connect(text)).toThrow(
-        /^REDIS_URL must be redis:\/\/HOST:PORT or rediss:\/\/USER:PASSWORD@HOST:PORT, or several separated by commas$/,
-      );
-    },
-  );
 });

@@ -1,7 +1,10 @@
-// Which values of REDIS_URL lead to Redis, and to which servers.
+// Which servers REDIS_URL names, and how a fault of the connection is told.
 import { expect, test } from 'vitest';
+import { createLogger } from '../../../services/platform/logging/logger.ts';
 import { parseRedisUrls, reasonOf } from '../../../services/rest/write-limit/redis-client.ts';
+import { createWriteLimiter } from '../../../services/rest/write-limit/write-limiter.ts';
 
+const logger = createLogger('test', 'silent');
 const hrefs = (text: string) => parseRedisUrls(text).map(({ href }) => href);
 
 test.each([
@@ -13,18 +16,21 @@ test.each([
 });
 
 test.each([
-  '',
-  ' , ',
-  'http://one',
-  'xredis://one',
-  'redis://one,http://two',
-  'redis://one:port',
-  'redis://one,two',
-])('%j is refused, and not repeated', (text) => {
-  expect(() => parseRedisUrls(text)).toThrow(
-    new Error(
-      'REDIS_URL must be redis://HOST:PORT or rediss://USER:PASSWORD@HOST:PORT, or several separated by commas',
-    ),
+  ...[
+    '',
+    ' ',
+    ',',
+    ' , ',
+    'http://one',
+    'xredis://one',
+    'redis://one,http://two',
+    'redis://one:port',
+    'redis://one,two',
+  ],
+  ...['http://user:geheim@127.0.0.1:1', 'geheim', 'redis://127.0.0.1:1,geheim', 'redis//geheim'],
+])('%j is refused, and not repeated', (redisUrl) => {
+  expect(() => createWriteLimiter({ redisUrl, limit: 1, windowMs: 1000, logger, now: () => 0 })).toThrow(
+    /^REDIS_URL must be redis:\/\/HOST:PORT or rediss:\/\/USER:PASSWORD@HOST:PORT, or several separated by commas$/,
   );
 });
 
