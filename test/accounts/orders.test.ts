@@ -1,20 +1,13 @@
 // A list keeps its order to the last key whatever plan PostgreSQL makes: here it reads no index.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { UserEventServiceDefinition } from '../../generated/accounts/v1/UserEventService.ts';
 import type { ServiceError } from '../../services/platform/errors.ts';
-import { clientsOf } from '../../services/platform/grpc/client.ts';
 import { startAccountsOn, startTestAccounts, type TestAccounts } from '../support/accounts.ts';
+import { IDS, idOf, pages, STORED, turnOff } from '../support/orders.ts';
 
 const CALL = { requestId: 'test' };
 const AT = '2026-11-25T12:00:00.000Z';
-const idOf = (number: number) => `00000000-0000-7000-8000-${String(number).padStart(12, '0')}`;
-/** 20 ids, and how they are stored: in neither direction. */
-const IDS = Array.from({ length: 20 }, (_, index) => idOf(index));
-const STORED = IDS.map((_, index) => idOf((index * 7) % 20));
-
 let home: TestAccounts;
 let here: Awaited<ReturnType<typeof startAccountsOn>>;
-let events: TestAccounts['events'];
 beforeAll(async () => {
   home = await startTestAccounts();
   const { sql, databaseUrl } = home;
@@ -37,33 +30,14 @@ beforeAll(async () => {
      SELECT $2, $3, id, 'a', true, true, 'a', id::text, '{}' FROM unnest($1::uuid[]) AS id`,
     [STORED, idOf(0), AT],
   );
-  const { rows } = await sql.query<{ name: string }>('SELECT current_database() AS name');
-  for (const way of ['indexscan', 'indexonlyscan', 'bitmapscan'])
-    await sql.query(`ALTER DATABASE ${rows[0]?.name} SET enable_${way} = off`);
+  await turnOff(sql, ['indexscan', 'indexonlyscan', 'bitmapscan']);
   here = await startAccountsOn(databaseUrl, { now: () => new Date(AT), keysPerHour: 5 });
-  const options = { trust: { serviceTokens: [], tls: undefined }, caller: 'test', deadlineMs: 5000 };
-  const target = `127.0.0.1:${here.server.port}`;
-  events = clientsOf('accounts.v1', { target, ...options })<UserEventServiceDefinition>('UserEventService');
 });
 afterAll(async () => {
-  events.close();
   await here.stop();
   await home.stop();
 });
 
-/** Ids of all pages of three. */
-async function pages<P extends { nextPageToken: string }>(
-  read: (page: { pageSize: number; pageToken: string }) => Promise<P>,
-  ids: (page: P) => string[],
-): Promise<string[]> {
-  const found: string[] = [];
-  for (let pageToken = ''; ; ) {
-    const page = await read({ pageSize: 3, pageToken });
-    found.push(...ids(page));
-    pageToken = page.nextPageToken;
-    if (pageToken === '') return found;
-  }
-}
 const keyIds = ({ apiKeys }: { apiKeys: { apiKeyId: string }[] }) => apiKeys.map(({ apiKeyId }) => apiKeyId);
 const userIds = ({ users }: { users: { userId: string }[] }) => users.map(({ userId }) => userId);
 
@@ -99,7 +73,7 @@ test('keys that begin alike, the lowest id first', async () => {
 });
 
 test('events of the same moment, the highest id first', async () => {
-  const list = (page: object) => events.listUserEvents({ userId: idOf(0), ...page }, CALL);
+  const list = (page: object) => here.events.listUserEvents({ userId: idOf(0), ...page }, CALL);
   expect(await pages(list, (page) => page.events.map(({ requestId }) => requestId))).toEqual(
     IDS.toReversed(),
   );

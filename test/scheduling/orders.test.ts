@@ -1,5 +1,6 @@
 // A list keeps its order to the last key whatever plan PostgreSQL makes: here it may read no index, or not sort.
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { IDS, pages, STORED, turnOff } from '../support/orders.ts';
 import {
   CALL,
   closeClients,
@@ -10,11 +11,6 @@ import {
   type TestScheduling,
 } from '../support/scheduling.ts';
 import { material, review, storeFacts, window } from './stats-facts.ts';
-
-const idOf = (number: number) => `00000000-0000-7000-8000-${String(number).padStart(12, '0')}`;
-/** 20 ids, and how they are stored: in neither direction. */
-const IDS = Array.from({ length: 20 }, (_, index) => idOf(index));
-const STORED = IDS.map((_, index) => idOf((index * 7) % 20));
 
 const userId = newUserId();
 let here: TestScheduling;
@@ -51,10 +47,7 @@ afterAll(async () => {
 
 /** A process whose connections begin with these ways of PostgreSQL turned off, and no others. */
 async function startWithout(...ways: string[]): Promise<SchedulingClients> {
-  const { rows } = await here.sql.query<{ name: string }>('SELECT current_database() AS name');
-  const alter = `ALTER DATABASE ${rows[0]?.name}`;
-  await here.sql.query(`${alter} RESET ALL`);
-  for (const way of ways) await here.sql.query(`${alter} SET enable_${way} = off`);
+  await turnOff(here.sql, ways);
   const service = await here.startAnother();
   const connected = connectScheduling(service.port);
   stops.push(async () => {
@@ -64,20 +57,6 @@ async function startWithout(...ways: string[]): Promise<SchedulingClients> {
   return connected;
 }
 
-type Page = { nextPageToken: string };
-/** Ids of all pages of three. */
-async function pages<P extends Page>(
-  read: (page: { pageSize: number; pageToken: string }) => Promise<P>,
-  ids: (page: P) => (string | undefined)[],
-): Promise<(string | undefined)[]> {
-  const found: (string | undefined)[] = [];
-  for (let pageToken = ''; ; ) {
-    const page = await read({ pageSize: 3, pageToken });
-    found.push(...ids(page));
-    pageToken = page.nextPageToken;
-    if (pageToken === '') return found;
-  }
-}
 const firstOf = <P>({ responses: [first] }: { responses: P[] }): P => {
   if (first === undefined) throw new Error('there is no answer');
   return first;

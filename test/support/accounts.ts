@@ -30,10 +30,17 @@ export async function startAccountsOn(
   });
   const target = `127.0.0.1:${server.port}`;
   const clients = createAccountsClients({ target, trust });
+  const events = clientsOf('accounts.v1', {
+    target,
+    trust,
+    caller: 'test',
+    deadlineMs: 5000,
+  })<UserEventServiceDefinition>('UserEventService');
   return {
-    server,
     clients,
+    events,
     async stop() {
+      events.close();
       clients.close();
       await server.close(500);
     },
@@ -43,14 +50,7 @@ export async function startAccountsOn(
 /** The service with a database of its own. */
 export async function startTestAccounts(options: Options = {}) {
   const database = await createMigratedDatabase();
-  const { server, clients, stop } = await startAccountsOn(database.databaseUrl, options);
-  const target = `127.0.0.1:${server.port}`;
-  const events = clientsOf('accounts.v1', {
-    target,
-    trust,
-    caller: 'test',
-    deadlineMs: 5000,
-  })<UserEventServiceDefinition>('UserEventService');
+  const { clients, events, stop } = await startAccountsOn(database.databaseUrl, options);
   const sql = new Client({ connectionString: database.databaseUrl });
   await sql.connect();
   return {
@@ -59,7 +59,6 @@ export async function startTestAccounts(options: Options = {}) {
     events,
     sql,
     async stop() {
-      events.close();
       await sql.end();
       await stop();
       await database.drop();
