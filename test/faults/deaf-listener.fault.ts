@@ -29,7 +29,10 @@ beforeAll(async () => {
   await role.takeSettings();
   direct = await startService('accounts', { ...environment, DATABASE_URL: role.databaseUrl });
   bouncer = await startPgBouncer(role.databaseUrl);
-  pooled = await startService('accounts', { ...environment, DATABASE_URL: bouncer.databaseUrl });
+  // Statements are not prepared with a session URL; here it leads through the pooler, against the documentation.
+  const { databaseUrl } = bouncer;
+  const urls = { DATABASE_URL: databaseUrl, DATABASE_SESSION_URL: databaseUrl };
+  pooled = await startService('accounts', { ...environment, ...urls });
   rest = await startService('rest', { ACCOUNTS_URL: pooled.target, SCHEDULING_URL: '127.0.0.1:1' });
 });
 afterAll(async () => {

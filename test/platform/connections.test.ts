@@ -212,3 +212,12 @@ test('a named statement is prepared once, and not at all where sessions are not 
   expect(await prepared(unprepared)).toEqual({ names: null });
   await unprepared.close();
 });
+
+test('a statement whose preparation a pooler gave to another session fails once, and is prepared anew', async () => {
+  const named = () =>
+    database.query<{ one: number }>({ name: 'one', text: 'SELECT $1::int AS one', values: [1] });
+  await named();
+  await run(database, 'DEALLOCATE ALL');
+  await expect(named()).rejects.toMatchObject({ ...UNAVAILABLE, cause: { code: '26000' } });
+  expect(await named()).toEqual([{ one: 1 }]);
+});

@@ -295,6 +295,8 @@ describe('a connection to a Citus coordinator', () => {
     ['40001', 'ERROR', 'kept'],
     ['57014', 'ERROR', 'at fault'],
     ['25006', 'ERROR', 'at fault'],
+    ['26000', 'ERROR', 'at fault'],
+    ['42P05', 'ERROR', 'at fault'],
     ['57P01', 'FATAL', 'at fault'],
     ['ECONNRESET', undefined, 'at fault'],
   ])('is after %s (%s) %s', (code, severity, state) => {

@@ -15,7 +15,7 @@ describe('an error that can pass by itself', () => {
     ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'ENOENT'],
     ...['EHOSTUNREACH', 'ENETUNREACH', 'EMFILE', 'ENFILE'],
     ...['08000', '08006', '08P01', '53000', '53300', '57P01', '57P03'],
-    ...['57014', '55P03', '25P03', '25006', '40001', '40P01'],
+    ...['57014', '55P03', '25P03', '25006', '40001', '40P01', '26000', '42P05'],
   ])('has the code %s', (code) => {
     expect(isUnavailable(withCode(code))).toBe(true);
   });
@@ -42,6 +42,7 @@ describe('an error that can pass by itself', () => {
     ['of the class 25 that stays', withCode('25001')],
     ['that begins like a single one', withCode('570140')],
     ['that ends like a single one', withCode('x25006')],
+    ['of a missing cursor', withCode('34000')],
     ['of another kind of code', withCode(57_014)],
     ['of no code', withCode('')],
     ['of Node that stays', withCode('EACCES')],
@@ -60,13 +61,22 @@ describe('a connection', () => {
     expect(failedBy(withCode(code))).toBeUndefined();
   });
 
-  test.each(['57P01', '08006', '25P03', '53300', 'ECONNRESET', 'x40001', '400010', '570140', ''])(
-    'is at fault after %s',
-    (code) => {
-      const cause = withCode(code);
-      expect(failedBy(cause)).toBe(cause);
-    },
-  );
+  test.each([
+    '57P01',
+    '08006',
+    '25P03',
+    '26000',
+    '42P05',
+    '53300',
+    'ECONNRESET',
+    'x40001',
+    '400010',
+    '570140',
+    '',
+  ])('is at fault after %s', (code) => {
+    const cause = withCode(code);
+    expect(failedBy(cause)).toBe(cause);
+  });
 
   test('is at fault where nothing more is known, and not where the statement was refused', () => {
     expect(failedBy('away')).toBe('away');

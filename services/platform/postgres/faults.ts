@@ -17,12 +17,16 @@ const NETWORK_FAULTS = new Set([
 ]);
 /**
  * SQLSTATEs after which the same statement may succeed later: 08 connection, 53 resources, 57P shutdown and start-up,
- * 57014 statement timeout, 55P03 lock timeout, 25P03 idle in transaction, 25006 read-only standby, 40 serialisation.
+ * 57014 statement timeout, 55P03 lock timeout, 25P03 idle in transaction, 25006 read-only standby, 40 serialisation, 26000 and
+ * 42P05 prepared statements of another session, to which a pooler led.
  */
-const PASSING_STATES = /^(08...|53...|57P..|57014|55P03|25P03|25006|40...)$/;
+const PASSING_STATES = /^(08...|53...|57P..|57014|55P03|25P03|25006|40...|26000|42P05)$/;
 
 /** Those of them that leave the connection usable. */
 const ENDED_STATEMENTS = /^(57014|55P03|40...)$/;
+
+/** Those errors of a statement after which the session of a Citus coordinator is not usable. */
+const ENDED_SESSIONS = /^(57014|25006|26000|42P05)$/;
 
 /** Whether the error is transient, so that a retry can succeed. */
 export function isUnavailable(error: unknown): boolean {
@@ -50,7 +54,7 @@ export function connectionFault(error: unknown, hasNodes = false): unknown {
   if (!(cause instanceof Error)) return cause;
   const code = codeOf(cause);
   const isUsable = hasNodes
-    ? code !== '57014' && code !== '25006' && 'severity' in cause && cause.severity === 'ERROR'
+    ? !ENDED_SESSIONS.test(code) && 'severity' in cause && cause.severity === 'ERROR'
     : ENDED_STATEMENTS.test(code);
   return isUsable ? undefined : cause;
 }
