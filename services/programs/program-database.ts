@@ -31,13 +31,16 @@ export async function openProgramDatabase(environment: Environment): Promise<Pro
   }
 }
 
-/** A signal ends this program at once, and tells the server to end, which would otherwise run on. */
+/**
+ * A signal ends this program at once, and tells the server to end, which would otherwise run on. npm passes on the Ctrl-C of a
+ * terminal, so that it comes twice: the listener stays, since without it the second signal would end the program too early.
+ */
 function endTogether(server: EmbeddedPostgres): void {
   for (const [name, code] of [
     ['SIGINT', 130],
     ['SIGTERM', 143],
   ] as const)
-    process.once(name, () => {
+    process.on(name, () => {
       signal(server.pid, 'SIGINT');
       process.exit(code);
     });

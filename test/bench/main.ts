@@ -70,8 +70,8 @@ async function run(
 ): Promise<(Outcome & { row: string })[]> {
   const bench = await openBench({ quick, profileFolder, say: tell.say });
   const interrupt = () => void bench.close().finally(() => process.exit(130));
-  process.once('SIGINT', interrupt);
-  process.once('SIGTERM', interrupt);
+  process.on('SIGINT', interrupt);
+  process.on('SIGTERM', interrupt);
   const outcomes: (Outcome & { row: string })[] = [];
   const attempt = async (row: Row, measure: () => Promise<Outcome>) => {
     tell.line(row.title);

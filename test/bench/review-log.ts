@@ -23,8 +23,8 @@ await runCommand({ name: 'node test/bench/review-log.ts', help: HELP, options },
   const narrator = createNarrator();
   const server = await openServer();
   const interrupt = () => void server.stop().finally(() => process.exit(130));
-  process.once('SIGINT', interrupt);
-  process.once('SIGTERM', interrupt);
+  process.on('SIGINT', interrupt);
+  process.on('SIGTERM', interrupt);
   try {
     const outcome = await measure(server, learnersFor(rows), narrator.say);
     const json = `${JSON.stringify({ time: new Date().toISOString(), ...outcome }, null, 2)}\n`;

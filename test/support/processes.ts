@@ -30,12 +30,15 @@ const killAll = () => {
 };
 process.on('exit', killAll);
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  process.once(name, () => {
+  const end = () => {
     // A program with a listener of its own ends in its own way, and 'exit' follows.
-    if (process.listenerCount(name) > 0) return;
+    if (process.listenerCount(name) > 1) return;
     killAll();
+    // Not sooner: npm passes Ctrl-C on, and without a listener the second signal ends this process.
+    process.off(name, end);
     process.kill(process.pid, name);
-  });
+  };
+  process.on(name, end);
 }
 
 /** The process ends with this one at the latest. */
