@@ -6,8 +6,8 @@ import { join } from 'node:path';
 
 export type Certificates = ReturnType<typeof makeCertificates>;
 
-/** An authority, and one certificate for 127.0.0.1 that it has signed, good for client and server. */
-export function makeCertificates({ days = 2 } = {}) {
+/** An authority, and one certificate for `names` that it has signed, good for client and server. */
+export function makeCertificates({ days = 2, names = 'IP:127.0.0.1,DNS:localhost' } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'srs-tls-'));
   const path = (name: string) => join(folder, name);
   const openssl = (...args: string[]) => execFileSync('openssl', args, { stdio: 'pipe', cwd: folder });
@@ -26,7 +26,7 @@ export function makeCertificates({ days = 2 } = {}) {
     '/CN=Test CA',
   );
   openssl('req', ...newKey, '-keyout', 'service.key', '-out', 'service.csr', '-subj', '/CN=service');
-  writeFileSync(path('extensions'), 'subjectAltName=IP:127.0.0.1,DNS:localhost\n');
+  writeFileSync(path('extensions'), `subjectAltName=${names}\n`);
   const signing = ['-CA', 'ca.crt', '-CAkey', 'ca.key', '-CAcreateserial', '-extfile', 'extensions'];
   openssl('x509', '-req', '-in', 'service.csr', ...signing, '-days', `${days}`, '-out', 'service.crt');
   return {

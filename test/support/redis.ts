@@ -18,6 +18,8 @@ type Settings = {
   password?: string;
   /** Keeps every write Redis makes in a file, for `appendOnlyText` to read. */
   appendOnly?: boolean;
+  /** Further settings, by the names of redis.conf. */
+  more?: readonly (readonly [name: string, ...values: string[]])[];
 };
 
 export function redisServerAvailable(): boolean {
@@ -72,8 +74,9 @@ export async function startRedis(settings: Settings = {}) {
             ['cluster-port', `${clusterPort}`],
             ['cluster-node-timeout', `${settings.nodeTimeoutMs ?? 15_000}`],
           ]),
+      ...(settings.more ?? []),
     ];
-    const args = options.flatMap(([name, value = '']) => [`--${name}`, value]);
+    const args = options.flatMap(([name, ...values]) => [`--${name}`, ...values]);
     server = startProcess('redis-server', args, { keep: 1000 });
     await untilAnswering(server, port, password);
     return clusterPort;

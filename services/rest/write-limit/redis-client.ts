@@ -15,8 +15,8 @@ const backoffMs = (attempt: number) => Math.min(attempt * 50, 250);
 
 const OPTIONS = {
   enableOfflineQueue: false,
+  // Nor are commands of a lost connection sent again: Redis may have counted them.
   maxRetriesPerRequest: 0,
-  autoResendUnfulfilledCommands: false,
   // For the handshake; redis-log.ts has a shorter time-out for commands.
   commandTimeout: 500,
   connectTimeout: 500,
@@ -49,10 +49,13 @@ export function connectRedis(redisUrl: string): RedisClient {
   const [first, ...others] = parseRedisUrls(redisUrl);
   const commands = others.length === 0 ? new Redis(first.href, OPTIONS) : connectCluster([first, ...others]);
   let fault: string | undefined;
-  const fail = (error: unknown) => {
-    fault = reasonOf(error);
-  };
-  commands.on('error', fail).on('node error', fail);
+  commands.on('node error', (error: unknown, address: string) => {
+    fault = `${address}: ${reasonOf(error)}`;
+  });
+  commands.on('error', (error) => {
+    // A Cluster's own error, which follows those of its nodes, says only that none can be used.
+    if (commands instanceof Redis || fault === undefined) fault = reasonOf(error);
+  });
   commands.on('ready', () => {
     fault = undefined;
   });

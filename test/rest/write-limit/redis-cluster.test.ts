@@ -1,6 +1,6 @@
 // The write limit on a real Redis Cluster: three masters, each with a replica that takes over when it dies.
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { createLogger } from '../../../services/platform/logging/logger.ts';
+import { pino } from 'pino';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createWriteLimiter, type WriteLimiter } from '../../../services/rest/write-limit/write-limiter.ts';
 import { describeWithRedis, type RedisCluster, startRedisCluster } from '../../support/redis.ts';
 
@@ -12,12 +12,16 @@ describeWithRedis('the write limit on Redis Cluster', () => {
   let cluster: RedisCluster;
   /** As two facades have. */
   let limiters: [WriteLimiter, WriteLimiter];
+  let outages = 0;
+  const countOutage = () => {
+    outages += 1;
+  };
   const open = () =>
     createWriteLimiter({
       redisUrl: cluster.url,
       limit: LIMIT,
       windowMs: WINDOW_MS,
-      logger: createLogger('test', 'silent'),
+      logger: pino({ level: 'warn' }, { write: countOutage }),
       now: Date.now,
     });
   /** How many of `count` pass. */
@@ -28,18 +32,25 @@ describeWithRedis('the write limit on Redis Cluster', () => {
   };
   const modes = () => limiters.map((limiter) => limiter.mode());
 
+  /** Repeats it, with other buckets, where an answer was late on a busy machine, which the limiter takes for an outage. */
+  const undisturbed = async <T>(work: (round: number) => Promise<T>): Promise<T> => {
+    for (let round = 0; ; round += 1) {
+      await expect.poll(reachAll, { timeout: 20_000 }).toEqual(['redis', 'redis']);
+      outages = 0;
+      const result = await work(round);
+      if (outages === 0) return result;
+    }
+  };
+  /** One bucket at least of each master, through both. */
+  const reachAll = async () => {
+    for (const limiter of limiters)
+      for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) await limiter.take(`first:${name}`);
+    return modes();
+  };
+
   beforeAll(async () => {
     cluster = await startRedisCluster({ replicas: true });
     limiters = [open(), open()];
-    // The first answers of new connections can be late on a busy machine, and would be taken for an outage.
-    const first = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => `first:${name}`);
-    for (const limiter of limiters) {
-      const touched = async () => {
-        for (const bucket of first) await limiter.take(bucket);
-        return limiter.mode();
-      };
-      await vi.waitFor(async () => expect(await touched()).toBe('redis'), { timeout: 20_000 });
-    }
   });
   afterAll(async () => {
     for (const limiter of limiters) limiter.close();
@@ -47,10 +58,16 @@ describeWithRedis('the write limit on Redis Cluster', () => {
   });
 
   test('buckets of all masters get their allowance and no more', async () => {
+    const [one, other] = limiters;
     const masters = new Set<number>();
-    for (const bucket of ['a', 'b', 'c', 'd', 'e', 'f']) {
-      masters.add((await cluster.masterOf(`write-limit:{${bucket}}`)).port);
-      expect([await take(limiters[0], bucket, 40), await take(limiters[1], bucket, 40)]).toEqual([40, 20]);
+    for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) {
+      masters.add((await cluster.masterOf(`write-limit:{${name}}`)).port);
+      const taken = await undisturbed(async (round) => {
+        // In the slot of `name`.
+        const bucket = `${name}}${round}`;
+        return [await take(one, bucket, 40), await take(other, bucket, 40)];
+      });
+      expect(taken).toEqual([40, 20]);
     }
     expect(masters.size).toBe(3);
     expect(modes()).toEqual(['redis', 'redis']);
@@ -58,17 +75,23 @@ describeWithRedis('the write limit on Redis Cluster', () => {
 
   test('a master that dies costs at most one more allowance, and its replica counts on from where it was', async () => {
     const [one, other] = limiters;
-    // Of one slot, so that the same master has both: one bucket is used through both facades, the other through one.
-    const [shared = '', single = '', half = '', fresh = ''] = ['shared', 'single', 'half', 'fresh'].map(
-      (name) => `{user:key}:${name}`,
-    );
-    const master = await cluster.masterOf(`write-limit:{${shared}}`);
-    expect((await cluster.masterOf(`write-limit:{${single}}`)).port).toBe(master.port);
-    expect([await take(one, shared, 30), await take(other, shared, 30)]).toEqual([30, 30]);
-    expect([await take(one, shared, 1), await take(other, shared, 1)]).toEqual([0, 0]);
-    expect(await take(one, single, 61)).toBe(60);
-    expect([await take(one, half, 10), await take(other, half, 10)]).toEqual([10, 10]);
-    expect(modes()).toEqual(['redis', 'redis']);
+    // All in one slot, so that one master has them.
+    const bucketOf = (name: string, round: number) => `user:key}:${name}${round}`;
+    const before = await undisturbed(async (round) => {
+      const shared = bucketOf('shared', round);
+      const single = bucketOf('single', round);
+      const half = bucketOf('half', round);
+      const taken = [
+        [await take(one, shared, 30), await take(other, shared, 30)],
+        [await take(one, shared, 1), await take(other, shared, 1)],
+        [await take(one, single, 61)],
+        [await take(one, half, 10), await take(other, half, 10)],
+      ];
+      return { shared, single, half, taken };
+    });
+    expect(before.taken).toEqual([[30, 30], [0, 0], [60], [10, 10]]);
+    const { shared, single, half } = before;
+    const master = await cluster.masterOf('write-limit:{user:key}');
 
     await master.kill();
     // Nobody else counts now: each facade goes on from what it has itself let through.
@@ -84,7 +107,10 @@ describeWithRedis('the write limit on Redis Cluster', () => {
     // Of this one the replica knows 20 of 120, but neither facade lets more than 60 through by itself.
     expect([await take(one, half, 100), await take(other, half, 100)]).toEqual([0, 0]);
     // And it counts for both again.
-    expect([await take(one, fresh, 40), await take(other, fresh, 40)]).toEqual([40, 20]);
-    expect(modes()).toEqual(['redis', 'redis']);
+    const fresh = await undisturbed(async (round) => {
+      const bucket = bucketOf('fresh', round);
+      return [await take(one, bucket, 40), await take(other, bucket, 40)];
+    });
+    expect(fresh).toEqual([40, 20]);
   });
 });
