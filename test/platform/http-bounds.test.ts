@@ -11,9 +11,12 @@ const MIB = 1024 * 1024;
 let app: FastifyInstance;
 const sockets: Socket[] = [];
 let onRequest = async () => {};
+/** How many answers. */
+let made = 0;
 afterEach(async () => {
   vi.useRealTimers();
   onRequest = async () => {};
+  made = 0;
   for (const socket of sockets.splice(0)) socket.destroy();
   await app.close();
 });
@@ -34,6 +37,7 @@ async function start(): Promise<number> {
   app.get('/file', (request, reply) => sendAsset(request, reply, file));
   app.get('/:mib', (request, reply) => {
     const { mib } = request.params as { mib: string };
+    made += 1;
     return reply.type('text/plain').send('a'.repeat(Number(mib) * MIB));
   });
   return Number(new URL(await app.listen({ port: 0, host: '127.0.0.1' })).port);
@@ -69,6 +73,20 @@ describe('unread responses', () => {
     expect(await ask(19, 'modest')).toEqual([200, 19 * MIB]);
     for (const socket of sockets.splice(0)) socket.destroy();
     await expect.poll(() => ask(19, 'greedy')).toEqual([200, 19 * MIB]);
+  });
+
+  test('of clients that hung up before they were made do not count', async () => {
+    const port = await start();
+    for (let count = 0; count < 5; count += 1) {
+      const { promise: gone, resolve } = Promise.withResolvers<void>();
+      app.server.once('request', (_request, response) => response.once('close', resolve));
+      onRequest = () => gone;
+      (await openUnread(port, 20, 'mobile')).destroy();
+      await gone;
+    }
+    onRequest = async () => {};
+    await expect.poll(() => made).toBe(5);
+    expect(await ask(1, 'mobile')).toEqual([200, MIB]);
   });
 
   test('make a refusal that is not compressed, even where the response was', async () => {

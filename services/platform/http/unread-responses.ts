@@ -29,7 +29,8 @@ export function limitUnreadResponses(
     else waiting.set(key, own);
   };
   app.addHook('onSend', (request, reply, payload, done) => {
-    const bytes = reply.hasHeader('etag') ? 0 : bytesOf(payload);
+    // A client that has hung up reads nothing, and its response closes no second time.
+    const bytes = reply.hasHeader('etag') || reply.raw.destroyed ? 0 : bytesOf(payload);
     if (bytes === 0) {
       done();
       return;
