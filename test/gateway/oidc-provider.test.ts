@@ -287,6 +287,14 @@ describe('the exchange of a code', () => {
     });
   });
 
+  test.each([500, 503])(
+    'says to try again where the provider answers %i, as a proxy before it may',
+    async (status) => {
+      provider.answer('/token', json({}, status));
+      expect((await gateway.exchange(parts)).status).toBe(503);
+    },
+  );
+
   test('does not send the code on where the provider leads elsewhere, or nowhere', async () => {
     provider.answer('/token', (_request, response) => {
       response.writeHead(307, { location: `${provider.origin}/elsewhere` }).end();
