@@ -26,7 +26,8 @@ export async function copyChanges(
   target: Client,
   tables: readonly Table[],
 ): Promise<number | undefined> {
-  const { rows: now } = await source.query<{ lsn: string }>('SELECT pg_current_wal_lsn()::text AS lsn');
+  // Only flushed changes are decoded: one that is written, but not flushed yet, would be forgotten unread.
+  const { rows: now } = await source.query<{ lsn: string }>('SELECT pg_current_wal_flush_lsn()::text AS lsn');
   const { keys, transactionIds, endLsn } = await nextChanges(source);
   if (endLsn === undefined) {
     if (now[0] !== undefined) await forget(source, now[0].lsn);
