@@ -60,10 +60,10 @@ async function exchange(address: string, form: URLSearchParams, signal: AbortSig
   const response = await fetchFromProvider(address, request).catch((cause: unknown) => {
     throw new ServiceError('UNAVAILABLE', { cause });
   });
+  const answer: unknown = await response.json().catch(() => undefined);
   // Down behind a proxy, or only now.
   if (response.status >= 500)
     throw new ServiceError('UNAVAILABLE', { cause: new Error(`The provider answers ${response.status}`) });
-  const answer: unknown = await response.json().catch(() => undefined);
   const token: unknown = Object(answer).id_token;
   if (response.ok && typeof token === 'string') return token;
   throw new ServiceError('UNAUTHORIZED', {
