@@ -159,7 +159,7 @@ export const ROOMS: readonly Room[] = [
     texts: false,
     sources: ['gateway/access/*.ts', 'gateway/limits/requested-mutations.ts'],
     tests: [
-      'test/gateway/{access,audit,roles,inputs,mutations,oidc-provider,oidc-tokens,operations}.test.ts',
+      'test/gateway/{access,audit,roles,inputs,mutations,timeline,oidc-provider,oidc-tokens,operations}.test.ts',
       'test/platform/config*.test.ts',
     ],
   },
