@@ -1,7 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Api, createApi, errorOf, materialsOf } from '../support/api.ts';
 import { ALL_SCOPES, startSystem, type TestSystem, type TestUser } from '../support/system.ts';
-import { ENDPOINTS } from './spec.ts';
+import { type Answer, ENDPOINTS } from './spec.ts';
 
 let system: TestSystem;
 let base: string;
@@ -233,12 +234,19 @@ describe('a learner', () => {
 
 describe('100 simultaneous reviews of one material', () => {
   test('form one chain, each starting where the one before left it', async () => {
-    const learner = createApi(base, (await system.createUser()).key);
+    const { key } = await system.createUser();
+    const learner = createApi(base, key, { mayBeUnavailable: true });
     const made = await learner.create({ title: 'Chain' });
-    const qualities = Array.from({ length: 100 }, (_, index) => index % 6);
-    const answers = await Promise.all(
-      qualities.map((quality) => learner.post(`/reviews/${made.id}`, { quality })),
-    );
+    let sent = 0;
+    /** A crowd may be told to come again. It has no idempotency key: with one, reviews lock the material from the start. */
+    const review = async (index: number): Promise<Answer> => {
+      sent += 1;
+      const answer = await learner.post(`/reviews/${made.id}`, { quality: index % 6 });
+      if (answer.status !== 503) return answer;
+      await sleep(Number(answer.headers.get('retry-after')) * 1000);
+      return review(index);
+    };
+    const answers = await Promise.all(Array.from({ length: 100 }, (_, index) => review(index)));
     expect(answers.map(({ status }) => status)).toEqual(Array(100).fill(200));
     const { Client } = await import('pg');
     const client = new Client({ connectionString: system.databaseUrl });
@@ -248,7 +256,10 @@ describe('100 simultaneous reviews of one material', () => {
       [made.id],
     );
     await client.end();
-    expect(rows.map((row) => row.revision)).toEqual(Array.from({ length: 100 }, (_, index) => index + 1));
+    // What was answered too late may have been done nevertheless.
+    expect(rows.length).toBeGreaterThanOrEqual(100);
+    expect(rows.length).toBeLessThanOrEqual(sent);
+    expect(rows.map((row) => row.revision)).toEqual(rows.map((_, index) => index + 1));
     for (const [index, row] of rows.entries()) {
       const previous = rows[index - 1];
       expect(row.before_next_review_time.toISOString()).toBe(

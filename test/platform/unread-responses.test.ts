@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2';
 import { pino } from 'pino';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { SnoozeServiceHandlers } from '../../generated/scheduling/v1/SnoozeService.ts';
 import type { UserDataServiceHandlers } from '../../generated/scheduling/v1/UserDataService.ts';
 import { implement } from '../../services/platform/grpc/handlers.ts';
@@ -64,6 +64,8 @@ beforeEach(() => {
 afterEach(async () => {
   session.destroy();
   await server.close(500);
+  vi.restoreAllMocks();
+  vi.useRealTimers();
 });
 
 /** Calls with an empty request. Nothing of the answer is read until somebody does. */
@@ -116,14 +118,22 @@ test('a stream that is not read is cut, and its handler told after few messages'
 });
 
 test('a stream that is read slowly lasts, as long as each message is taken in time', async () => {
-  await start({ maxUnreadMs: 1000 });
+  let nowMs = 1_000_000;
+  vi.spyOn(performance, 'now').mockImplementation(() => nowMs);
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  await start({ maxUnreadMs: 10_000 });
   messages = { count: 16, bytes: 100_000 };
   const slow = call(EXPORT);
-  let bytes = 0;
+  let [bytes, taken] = [0, 0];
   slow.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
     slow.pause();
-    setTimeout(() => slow.resume(), 20);
+    setImmediate(() => slow.resume());
+    if (bytes < (taken + 1) * 100_000) return;
+    taken += 1;
+    // All take longer than the limit, and the service looks after each.
+    nowMs += 900;
+    vi.advanceTimersByTime(1000);
   });
   await closed(slow);
   expect([slow.rstCode, await handled, lines]).toEqual([0, 16, []]);

@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep, setInterval as ticks } from 'node:timers/promises';
-import { Client } from 'pg';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, inject, test, vi } from 'vitest';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { startRest } from '../../services/rest/service.ts';
-import { createApi } from '../support/api.ts';
-import { startSystem, type TestSystem } from '../support/system.ts';
+import { newStubKey, startFacade, startStubAccounts } from '../support/stub-services.ts';
+import { startSystem } from '../support/system.ts';
 
+const PATIENCE_MS = inject('patienceMs');
 const trust = { serviceTokens: [], tls: undefined };
 const nowhere = { schedulingTarget: '127.0.0.1:1', accountsTarget: '127.0.0.1:1', redisUrl: undefined };
 const common = { logLevel: 'silent', shutdownTimeoutMs: 10_000, trust, host: '127.0.0.1', port: 0 } as const;
@@ -19,19 +19,8 @@ beforeEach(() => {
 });
 afterEach(() => {
   vi.restoreAllMocks();
+  vi.useRealTimers();
 });
-/** Until the facade says that its connections end, or takes no more. */
-const untilEnding = (origin = '') =>
-  expect
-    .poll(
-      () =>
-        fetch(`${origin}/openapi.json`).then(
-          ({ headers }) => headers.get('connection') === 'close',
-          () => true,
-        ),
-      { timeout: 20_000, interval: 10 },
-    )
-    .toBe(true);
 
 describe('a facade ends soon', () => {
   test.each([
@@ -107,28 +96,13 @@ test('a facade ends soon though a client was refused and does not close its side
 });
 
 describe('a facade that ends', () => {
-  /** Holds a material's row, so that reviews of it wait. */
-  async function lock(here: TestSystem, materialId: string) {
-    const client = new Client({ connectionString: here.databaseUrl });
-    client.on('error', () => {});
-    await client.connect();
-    await client.query('BEGIN');
-    await client.query('SELECT FROM scheduling.materials WHERE material_id = $1 FOR UPDATE', [materialId]);
-    return async () => {
-      await client.query('ROLLBACK');
-      await client.end();
-    };
-  }
-
-  /** Reviews that wait for a row. */
-  async function waitingFor(here: TestSystem): Promise<number> {
-    const client = new Client({ connectionString: here.databaseUrl });
-    await client.connect();
-    const { rowCount } = await client.query(
-      "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
-    );
-    await client.end();
-    return rowCount ?? 0;
+  /** Not by expect.poll, which puts a false clock forward. */
+  async function until(isMet: () => boolean | Promise<boolean>): Promise<void> {
+    const endMs = Date.now() + PATIENCE_MS;
+    while (!(await isMet())) {
+      if (Date.now() > endMs) throw new Error('what is waited for does not come');
+      await new Promise(setImmediate);
+    }
   }
   const isRefused = (origin = '') =>
     fetch(`${origin}/openapi.json`).then(
@@ -136,20 +110,31 @@ describe('a facade that ends', () => {
       () => true,
     );
 
+  /** It looks every 50 ms whether a connection is to be closed. */
+  async function lookFourTimes(): Promise<void> {
+    const looks = ticks(50);
+    for (let look = 0; look < 4; look += 1) await looks.next();
+    await looks.return?.();
+  }
+
   test('answers what is at work when its end begins, closes that connection, and ends at once', async () => {
-    const here = await startSystem();
-    const { key } = await here.createUser();
-    const api = createApi(`${here.origins[0]}/v1`, key);
-    const { id } = await api.create({ title: 'T' });
-    const release = await lock(here, id);
-    const waiting = api.request('POST', `/reviews/${id}`, { json: { quality: 4 } });
-    await expect.poll(() => waitingFor(here), { timeout: 20_000 }).toBe(1);
-    const ended = here.stop();
-    await untilEnding(here.origins[0]);
-    await release();
+    // The deadline of what is at work does not pass.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const accounts = await startStubAccounts();
+    const facade = await startFacade({ accountsTarget: accounts.target });
+    const key = newStubKey();
+    accounts.keys.set(key, { userId: 'u', apiKeyId: 'k' });
+    accounts.hold(key);
+    const waiting = fetch(`${facade.origin}/v1/me`, { headers: { authorization: `Bearer ${key}` } });
+    await until(() => accounts.timesAsked(key) === 1);
+    const ended = facade.close();
+    await until(() => isRefused(facade.origin));
+    await lookFourTimes();
+    accounts.release(key);
     const { status, headers } = await waiting;
     expect([status, headers.get('connection')]).toEqual([200, 'close']);
     await ended;
+    await accounts.stop();
   });
 
   test('waits four seconds and no longer for the rest of a body', async () => {
@@ -164,10 +149,7 @@ describe('a facade that ends', () => {
     const ended = here.stop();
     await expect.poll(() => isRefused(here.origins[0]), { timeout: 20_000 }).toBe(true);
     nowMs += 4000;
-    // It looks every 50 ms.
-    const looks = ticks(50);
-    for (let look = 0; look < 4; look += 1) await looks.next();
-    await looks.return?.();
+    await lookFourTimes();
     expect(socket.closed).toBe(false);
     nowMs += 1;
     await Promise.all([closed, ended]);

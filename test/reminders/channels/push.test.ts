@@ -1,7 +1,7 @@
 // Push messages at a real push service, read by another implementation of the encryption; and what its answers mean.
 import { createPublicKey, verify } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { RequestListener } from 'node:http';
+import type { RequestListener, ServerResponse } from 'node:http';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import {
   createPushNetwork,
@@ -193,11 +193,13 @@ describe('a push service that answers', () => {
   });
 
   test('slowly gets none twice: none of the 32 that it is sent at once waits for a connection', async () => {
+    const open: ServerResponse[] = [];
+    // None is answered before all have arrived.
     const end = await pushEnd((_request, response) => {
-      setTimeout(() => response.writeHead(201).end(), 1500);
+      if (open.push(response) === 32) for (const each of open) each.writeHead(201).end();
     });
     const address = { endpoint: `${end.origin}/`, ...createBrowser().keys };
-    const { send } = channel({ timeoutMs: 2500 });
+    const { send } = channel({ timeoutMs: 20_000 });
     const results = await Promise.all(Array.from({ length: 32 }, () => send(message(), address)));
     expect(results).toEqual(Array(32).fill({ result: 'sent' }));
   });
