@@ -10,6 +10,7 @@ import {
   startTelemetry,
   type Telemetry,
 } from '../../platform/observability/telemetry.ts';
+import { closeInReverse } from '../../platform/process/close-in-reverse.ts';
 import type { Peers } from '../../platform/process/common-config.ts';
 import { type RunningProcess, runProcess, signalsHeard } from '../../platform/process/lifecycle.ts';
 import type { Narrator } from '../../platform/process/narrator.ts';
@@ -38,8 +39,7 @@ async function begin(narrator: Narrator, stopping: AbortSignal): Promise<Running
   const sayStopping = () => narrator.say('stopping');
   const close = async () => {
     telemetry.stopping();
-    // Stops parts in reverse order, so that dependencies end last.
-    for (const closer of closers.reverse()) await closer();
+    await closeInReverse(closers);
   };
   try {
     stopping.addEventListener('abort', sayStopping);
