@@ -1,0 +1,43 @@
+// The embedded PostgreSQL under npm run seed and npm run verify, where it is told to end, or cannot start.
+import { closeSync, constants, openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { holdServerStart } from '../support/held-server.ts';
+import { createStartPlace, type StartPlace } from '../support/npm-start.ts';
+import { type Process, startProcess } from '../support/processes.ts';
+
+let place: StartPlace;
+let directory: string;
+const running: Process[] = [];
+beforeEach(async () => {
+  place = createStartPlace();
+  directory = join(place.dataDir, 'postgres');
+  expect(await run('seed', '--', '--users', '1', '--materials', '1').ended).toBe(0);
+});
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((each) => each.end('SIGKILL')));
+  await place.clear();
+});
+
+function run(...script: string[]): Process {
+  const options = { env: { ...place.environment }, detached: true };
+  const program = startProcess('npm', ['run', '--silent', ...script], options);
+  running.push(program);
+  return program;
+}
+
+test('a Ctrl-C that comes while PostgreSQL starts leaves none behind', async () => {
+  const letStart = holdServerStart(join(directory, 'data'));
+  const verify = run('verify');
+  const configuration = join(directory, 'data/postgresql.conf');
+  // Fails until the server reads this pipe. From then on it notes a signal, and follows it once it has started.
+  const openPipe = () => openSync(configuration, constants.O_WRONLY | constants.O_NONBLOCK);
+  let pipe = 0;
+  await expect.poll(() => (pipe = openPipe())).toBeGreaterThan(0);
+  verify.signal('SIGINT');
+  expect(await verify.ended).not.toBe(0);
+  letStart();
+  closeSync(pipe);
+  const log = () => readFileSync(join(directory, 'postgres.log'), 'utf8');
+  await expect.poll(log).toContain('database system is shut down');
+});
