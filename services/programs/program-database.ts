@@ -2,6 +2,7 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { startEmbeddedPostgres } from '../embedded-postgres/embedded-postgres.ts';
+import { InUseError } from '../embedded-postgres/owner-lock.ts';
 import { type Environment, readEnvironment } from '../platform/process/config.ts';
 import { readSessionUrl } from '../platform/process/database-config.ts';
 import { createNarrator } from '../platform/process/narrator.ts';
@@ -22,7 +23,7 @@ export async function openProgramDatabase(environment: Environment): Promise<Pro
     const server = await startEmbeddedPostgres({ directory });
     return { databaseUrl: server.databaseUrl, place, close: server.stop };
   } catch (error) {
-    const running = runningUrl(directory);
+    const running = error instanceof InUseError ? runningUrl(directory) : undefined;
     if (running === undefined) throw error;
     return { databaseUrl: running, place, close: async () => {} };
   } finally {

@@ -1,5 +1,5 @@
 // The embedded PostgreSQL under npm run seed and npm run verify, where it is told to end, or cannot start.
-import { closeSync, constants, openSync, readFileSync } from 'node:fs';
+import { appendFileSync, closeSync, constants, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { holdServerStart } from '../support/held-server.ts';
@@ -40,4 +40,22 @@ test('a Ctrl-C that comes while PostgreSQL starts leaves none behind', async () 
   closeSync(pipe);
   const log = () => readFileSync(join(directory, 'postgres.log'), 'utf8');
   await expect.poll(log).toContain('database system is shut down');
+});
+
+test('a server that does not start is told with its reason, also beside the lock file of a killed one', async () => {
+  appendFileSync(join(directory, 'data/postgresql.conf'), '\nno_such_setting = 1\n');
+  // No process has this id.
+  const lines = ['999999999', join(directory, 'data'), '0', '5999', '', '127.0.0.1', '', 'ready', ''];
+  writeFileSync(join(directory, 'data/postmaster.pid'), lines.join('\n'));
+  const verify = run('verify');
+  expect(await verify.ended).toBe(2);
+  expect(verify.output()).toMatch(/^PostgreSQL does not start, see .*postgres\.log: FATAL: .*errors/);
+});
+
+test('the server of a running npm start is used, and left running', async () => {
+  await place.start({ GATEWAY: 'off' });
+  for (const _ of ['first', 'second']) {
+    const verify = run('verify');
+    expect([await verify.ended, verify.output()]).toEqual([0, expect.stringContaining('1 material, ')]);
+  }
 });
