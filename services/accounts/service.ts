@@ -39,13 +39,20 @@ export async function startAccounts(options: {
   audit: Audit;
   now: () => Date;
   telemetry?: Telemetry;
+  stopping?: AbortSignal;
 }): Promise<GrpcServer> {
-  const { config, logger, audit, now, telemetry = NO_TELEMETRY } = options;
+  const { config, logger, audit, now, telemetry = NO_TELEMETRY, stopping } = options;
   const { keysPerHour } = config;
   const [newestPepper, ...olderPeppers] = config.peppers;
   if (newestPepper === undefined) throw new Error('KEY_PEPPER is not set');
   const peppers = [newestPepper, ...olderPeppers] as const;
-  const database = await openServiceDatabase({ place: config, schema: accountsSchema, logger, telemetry });
+  const database = await openServiceDatabase({
+    place: config,
+    schema: accountsSchema,
+    logger,
+    telemetry,
+    stopping,
+  });
   let closeRevocations = async () => {};
   try {
     await requireKnownPeppers(database, peppers);

@@ -29,7 +29,7 @@ const SYSTEM_DIRECTORY = '/var/lib/spaced-repetition';
 /**
  * Starts the server of `directory`, created if missing. Stops an orphaned server of a killed process first. Until `stop` or
  * the end of this process, no other process can start one there.
- * @throws Error if another process uses the directory, or PostgreSQL does not start.
+ * @throws InUseError if another process uses the directory; Error if PostgreSQL does not start.
  */
 export async function startEmbeddedPostgres(options: {
   directory: string;

@@ -8,10 +8,13 @@ const SQLITE_BUSY = 5;
 /** Offset of SQLite's exclusive lock in the file. */
 const SQLITE_LOCK_BYTE = 0x40000000;
 
+/** Another process owns the cluster, whose server may be running. */
+export class InUseError extends Error {}
+
 /**
  * Takes the lock of a cluster's folder without waiting, and returns an idempotent function that releases it. Node has no
  * file locks; SQLite uses the kernel's on Linux and macOS, also between containers that share the folder.
- * @throws Error if another process holds it.
+ * @throws InUseError if another process holds it.
  */
 export function lockForOwner(folder: string, account: Account | undefined): () => void {
   const file = join(folder, 'owner.lock');
@@ -22,7 +25,7 @@ export function lockForOwner(folder: string, account: Account | undefined): () =
   } catch (error) {
     database.close();
     if (!(error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY)) throw error;
-    throw new Error(`${folder} is in use by ${holderOf(file)}: stop it, or choose another DATA_DIR`);
+    throw new InUseError(`${folder} is in use by ${holderOf(file)}: stop it, or choose another DATA_DIR`);
   }
   chmodSync(file, 0o600);
   giveTo(account, file);

@@ -38,7 +38,8 @@ const PASSING_FAULTS = /Address already in use|pre-existing shared memory block/
 const MAX_ATTEMPTS = 20;
 
 /**
- * Default of `port`: a free one. Stops a server that is not ready when `signal` aborts.
+ * Default of `port`: a free one. Stops a server that is not ready when `signal` aborts. When this process exits, at any moment, the
+ * server is told to shut down; after SIGKILL it runs on.
  * @throws Error with the end of the server's log if it does not start.
  */
 export async function startPostmaster(
@@ -53,6 +54,10 @@ export async function startPostmaster(
       child.once('exit', (code, name) => resolve(name === null ? `exit code ${code}` : `signal ${name}`));
       child.once('error', (error) => resolve(String(error)));
     });
+    // Detached, it would outlive a process that exits without stopping it.
+    const endToo = () => void (isRunning() && child.kill('SIGINT'));
+    process.on('exit', endToo);
+    void exited.then(() => process.off('exit', endToo));
     const isAwaited = () => isRunning() && options.signal?.aborted !== true;
     if (await becomesReady(cluster.data, child.pid, isAwaited)) {
       child.unref();

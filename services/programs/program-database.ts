@@ -1,8 +1,8 @@
 // The database of a command: DATABASE_URL, or the embedded server of DATA_DIR, started if it is not running.
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../embedded-postgres/embedded-postgres.ts';
-import { signal } from '../embedded-postgres/postmaster.ts';
+import { startEmbeddedPostgres } from '../embedded-postgres/embedded-postgres.ts';
+import { InUseError } from '../embedded-postgres/owner-lock.ts';
 import { type Environment, readEnvironment } from '../platform/process/config.ts';
 import { readSessionUrl } from '../platform/process/database-config.ts';
 import { createNarrator } from '../platform/process/narrator.ts';
@@ -18,12 +18,12 @@ export async function openProgramDatabase(environment: Environment): Promise<Pro
   const directory = clusterFolder(place);
   const narrator = createNarrator();
   narrator.say('starting PostgreSQL');
+  exitOnSignals();
   try {
     const server = await startEmbeddedPostgres({ directory });
-    endTogether(server);
     return { databaseUrl: server.databaseUrl, place, close: server.stop };
   } catch (error) {
-    const running = runningUrl(directory);
+    const running = error instanceof InUseError ? runningUrl(directory) : undefined;
     if (running === undefined) throw error;
     return { databaseUrl: running, place, close: async () => {} };
   } finally {
@@ -32,18 +32,16 @@ export async function openProgramDatabase(environment: Environment): Promise<Pro
 }
 
 /**
- * A signal ends this program at once, and tells the server to end, which would otherwise run on. npm passes on the Ctrl-C of a
- * terminal, so that it comes twice: the listener stays, since without it the second signal would end the program too early.
+ * A signal makes this program exit, which ends a server that it started, also one that is not ready yet; a signal without a listener
+ * would leave that running. npm passes on the Ctrl-C of a terminal, so that it comes twice: the listeners stay.
  */
-function endTogether(server: EmbeddedPostgres): void {
+function exitOnSignals(): void {
   for (const [name, code] of [
+    ['SIGHUP', 129],
     ['SIGINT', 130],
     ['SIGTERM', 143],
   ] as const)
-    process.on(name, () => {
-      signal(server.pid, 'SIGINT');
-      process.exit(code);
-    });
+    process.on(name, () => process.exit(code));
 }
 
 /** undefined: neither DATABASE_URL nor DATABASE_URL_FILE. @throws ConfigError if it is malformed. */

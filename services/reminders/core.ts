@@ -54,6 +54,7 @@ type CoreOptions = {
   /** Milliseconds between two looks for users who changed. Default 20,000. */
   followMs?: number;
   telemetry?: Telemetry;
+  stopping?: AbortSignal | undefined;
 };
 
 export type RemindersCore = GrpcServer & { links: Links; peers: Peers };
@@ -72,6 +73,7 @@ export async function startCore(options: CoreOptions): Promise<RemindersCore> {
     schema: remindersSchema,
     logger,
     telemetry,
+    stopping: options.stopping,
     // A burst fills a small table before PostgreSQL analyzes it: a kept plan would go on reading all of it for each batch.
     prepares: false,
   }).catch(async (error: unknown) => {

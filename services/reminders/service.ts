@@ -30,8 +30,9 @@ export async function startReminders(options: {
   /** Default: the database's clock. */
   now?: () => Date;
   telemetry?: Telemetry;
+  stopping?: AbortSignal;
 }): Promise<RemindersService> {
-  const { config, logger, telemetry = NO_TELEMETRY } = options;
+  const { config, logger, telemetry = NO_TELEMETRY, stopping } = options;
   const clock = options.now === undefined ? createDatabaseClock(logger) : { now: options.now };
   const { now } = clock;
   const style = { appUrl: config.appUrl, showTitles: config.showTitles };
@@ -56,6 +57,7 @@ export async function startReminders(options: {
     random: Math.random,
     randomBytes,
     telemetry,
+    stopping,
   });
   try {
     const http = await startHttpEnd({

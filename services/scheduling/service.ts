@@ -49,9 +49,16 @@ export async function startScheduling(options: {
   logger: Logger;
   now: () => Date;
   telemetry?: Telemetry;
+  stopping?: AbortSignal;
 }): Promise<GrpcServer> {
-  const { config, logger, now, telemetry = NO_TELEMETRY } = options;
-  const first = await openServiceDatabase({ place: config, schema: schedulingSchema, logger, telemetry });
+  const { config, logger, now, telemetry = NO_TELEMETRY, stopping } = options;
+  const first = await openServiceDatabase({
+    place: config,
+    schema: schedulingSchema,
+    logger,
+    telemetry,
+    stopping,
+  });
   let cluster: Cluster | undefined;
   try {
     if (await isDistributed(first)) cluster = await openCluster(first, { place: config, logger, telemetry });

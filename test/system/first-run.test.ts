@@ -46,6 +46,12 @@ describe.runIf(hasTerminal)('npm start on a terminal', () => {
     expect(await next.pressCtrlC()).toBe(0);
   });
 
+  test('ends with its database when the terminal is closed', async () => {
+    const terminal = await startHere();
+    await terminal.end('SIGKILL');
+    await expect.poll(() => runningUrl(join(place.dataDir, 'postgres'))).toBeUndefined();
+  });
+
   test('tells its progress, then one screen without log lines, the next steps, and where the data is at the end', async () => {
     const { dataDir } = place;
     const first = await startHere();

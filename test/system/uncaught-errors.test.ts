@@ -86,3 +86,9 @@ test('a process that cannot end any more is ended after 3 s', async () => {
   const { exitCode, fatal } = await breakDown('rest', `${HANG} ${THROW}`, PROGRAMS[2][2]());
   expect([exitCode, fatal.length]).toEqual([1, 1]);
 });
+
+test('npm start that cannot end any more takes its database along', async () => {
+  const { exitCode } = await breakDown('start', `${HANG} ${THROW}`, PROGRAMS[5][2]());
+  expect(exitCode).toBe(1);
+  await expect.poll(() => existsSync(join(postgres.directory, 'data/postmaster.pid'))).toBe(false);
+});

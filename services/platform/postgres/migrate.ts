@@ -16,6 +16,8 @@ export type MigrationOptions = Schema & {
   logger: Logger;
   /** Maximum wait for other processes that migrate. */
   lockWaitMs?: number;
+  /** Ends that wait; a migration that has begun is completed. */
+  stopping?: AbortSignal | undefined;
 };
 
 /** A firewall can drop packets without a word. */
@@ -46,13 +48,17 @@ const HOLDER = `
   WHERE l.locktype = 'advisory' AND l.granted AND l.classid = 0 AND l.objid = $1
     AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
-/** Concurrent starts wait here for each other. @throws Error that names the holder, after `waitMs`. */
+/**
+ * Concurrent starts wait here for each other. @throws the reason of `stopping` once it aborts; Error that names the holder, after
+ * `waitMs`.
+ */
 async function takeMigrationLock(
   client: Client,
-  { logger, waitMs }: { logger: Logger; waitMs: number },
+  { logger, waitMs, stopping }: { logger: Logger; waitMs: number; stopping: AbortSignal | undefined },
 ): Promise<void> {
   const deadline = performance.now() + waitMs;
   for (let isSaid = false; ; isSaid = true) {
+    stopping?.throwIfAborted();
     const { rows } = await client.query('SELECT pg_try_advisory_lock($1) AS taken', [MIGRATION_LOCK]);
     if (rows[0].taken) return;
     const [row] = (await client.query<{ holder: string }>(HOLDER, [MIGRATION_LOCK])).rows;
@@ -107,6 +113,7 @@ export async function migrate({
   directory,
   logger,
   lockWaitMs = MIGRATION_LOCK_WAIT_MS,
+  stopping,
 }: MigrationOptions): Promise<string[]> {
   const client = new Client({
     connectionString: databaseUrl,
@@ -120,7 +127,7 @@ export async function migrate({
   try {
     if ((await pendingMigrations(queryableOf(client), { schema, directory })).length === 0) return [];
     await client.query(SESSION);
-    await takeMigrationLock(client, { logger, waitMs: lockWaitMs });
+    await takeMigrationLock(client, { logger, waitMs: lockWaitMs, stopping });
     const done = await retryWhileLocked(client, () =>
       runner({
         dbClient: byStatement(client),

@@ -14,7 +14,8 @@ const OPENED_AHEAD = 4;
 
 /**
  * Opens the pool and adds its readiness checks. `prepares`: whether plans are kept, where the sessions are PostgreSQL's own; default
- * true. @throws Error if the database is unsuitable; then nothing is left open.
+ * true. `stopping` ends the wait for other processes that migrate. @throws its reason, or Error if the database is unsuitable; then
+ * nothing is left open.
  */
 export async function openServiceDatabase(options: {
   place: DatabasePlace;
@@ -22,8 +23,9 @@ export async function openServiceDatabase(options: {
   logger: Logger;
   telemetry: Telemetry;
   prepares?: boolean;
+  stopping?: AbortSignal | undefined;
 }): Promise<Database> {
-  const { place, schema, logger, telemetry, prepares = true } = options;
+  const { place, schema, logger, telemetry, prepares = true, stopping } = options;
   const database = openDatabase({
     databaseUrl: place.databaseUrl,
     prepares: prepares && place.databaseSessionUrl === undefined,
@@ -35,7 +37,7 @@ export async function openServiceDatabase(options: {
   try {
     await requireReachable(database, place.databaseUrl);
     await requireUsableDatabase(database);
-    await migrate({ databaseUrl: sessionUrl(place), ...schema, logger });
+    await migrate({ databaseUrl: sessionUrl(place), ...schema, logger, stopping });
     await openAhead(database);
   } catch (error) {
     await database.close();

@@ -25,7 +25,7 @@ export type RunningProcess = {
 class StoppedEarlyError extends Error {}
 
 /**
- * Runs `start`; on SIGINT or SIGTERM calls the returned `close`. A signal before that aborts the signal of `start`, which may then
+ * Runs `start`; on SIGINT, SIGTERM or SIGHUP calls the returned `close`. A signal before that aborts the signal of `start`, which may then
  * throw StoppedEarlyError: exit code 0. A second signal after more than a second, or `timeoutMs`, exits
  * at once with 1. A failed start prints its reason and exits with 1.
  * An uncaught error or unhandled rejection is logged as fatal, followed by a shutdown within 3 s and exit code 1. If `failed`
@@ -44,8 +44,8 @@ export async function runProcess(start: (stopping: AbortSignal) => Promise<Runni
     stopping.abort(new StoppedEarlyError('stopped during the start'));
     stopRequested.resolve(undefined);
   };
-  process.on('SIGINT', stop);
-  process.on('SIGTERM', stop);
+  // SIGHUP: the terminal was closed.
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, stop);
   // Also called for unhandled rejections.
   process.on('uncaughtException', (error, origin) => {
     if (running === undefined) exitAfterFailedStart(error);

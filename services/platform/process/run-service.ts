@@ -9,7 +9,7 @@ import { type RunningProcess, runProcess } from './lifecycle.ts';
 import { requireFreePorts, type WantedPort } from './ports.ts';
 import { requireUsableTls } from './usable-tls.ts';
 
-type Parts<C> = { config: C; logger: Logger; telemetry: Telemetry };
+type Parts<C> = { config: C; logger: Logger; telemetry: Telemetry; stopping: AbortSignal };
 
 type Service<C> = {
   /** The program's name, and that of its npm script. */
@@ -21,7 +21,7 @@ type Service<C> = {
   ports: (config: C) => WantedPort[];
   /** From 0 to 19: how far it gives way to other processes where the CPU is short. Default: as it was started. */
   niceness?: number;
-  /** `close` may use all of SHUTDOWN_TIMEOUT_MS. */
+  /** May throw the reason of `stopping` once it aborts. `close` may use all of SHUTDOWN_TIMEOUT_MS. */
   start: (parts: Parts<C>) => Promise<{ port: number; close(timeoutMs: number): Promise<void> }>;
 };
 
@@ -35,16 +35,15 @@ export async function runService<C extends CommonConfig>(service: Service<C>): P
 ${reads}
 docs/configuration.md lists every variable. Ctrl-C and SIGTERM stop it.
 `;
-  await runCommand({ name: `npm run ${name}`, help }, () => runProcess(() => begin(service)));
+  await runCommand({ name: `npm run ${name}`, help }, () =>
+    runProcess((stopping) => begin(service, stopping)),
+  );
 }
 
-async function begin<C extends CommonConfig>({
-  name,
-  readConfig,
-  ports,
-  niceness = 0,
-  start,
-}: Service<C>): Promise<RunningProcess> {
+async function begin<C extends CommonConfig>(
+  { name, readConfig, ports, niceness = 0, start }: Service<C>,
+  stopping: AbortSignal,
+): Promise<RunningProcess> {
   if (niceness > getPriority()) setPriority(niceness);
   const { config, watching } = readEnvironment(process.env, (reader) => ({
     config: readConfig(reader),
@@ -57,7 +56,7 @@ async function begin<C extends CommonConfig>({
   ]);
   const logger = createLogger(name, config.logLevel);
   const telemetry = await startTelemetry({ config: watching, name, logger });
-  const service = await start({ config, logger, telemetry });
+  const service = await start({ config, logger, telemetry, stopping });
   logger.info({ host: config.host, port: service.port }, `${name} is ready`);
   telemetry.started();
   return {

@@ -1,8 +1,5 @@
 // Starts all services in this process, which still talk to each other over gRPC, and stops them in reverse order.
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { startAccounts } from '../../accounts/service.ts';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../embedded-postgres/embedded-postgres.ts';
 import type { Audit } from '../../platform/logging/audit.ts';
 import type { Logger } from '../../platform/logging/logger.ts';
 import {
@@ -10,14 +7,15 @@ import {
   startTelemetry,
   type Telemetry,
 } from '../../platform/observability/telemetry.ts';
+import { closeInReverse } from '../../platform/process/close-in-reverse.ts';
 import type { Peers } from '../../platform/process/common-config.ts';
 import { type RunningProcess, runProcess, signalsHeard } from '../../platform/process/lifecycle.ts';
 import type { Narrator } from '../../platform/process/narrator.ts';
 import { requireFreePorts } from '../../platform/process/ports.ts';
 import { startRest } from '../../rest/service.ts';
 import { startScheduling } from '../../scheduling/service.ts';
-import { clusterFolder } from '../program-database.ts';
 import { toAddresses } from './addresses.ts';
+import { openDatabase } from './database.ts';
 import { makeDemoUser } from './demo-user.ts';
 import { openStartLog, type StartLog } from './log.ts';
 import { toScreen } from './screen.ts';
@@ -38,8 +36,7 @@ async function begin(narrator: Narrator, stopping: AbortSignal): Promise<Running
   const sayStopping = () => narrator.say('stopping');
   const close = async () => {
     telemetry.stopping();
-    // Stops parts in reverse order, so that dependencies end last.
-    for (const closer of closers.reverse()) await closer();
+    await closeInReverse(closers);
   };
   try {
     stopping.addEventListener('abort', sayStopping);
@@ -48,7 +45,7 @@ async function begin(narrator: Narrator, stopping: AbortSignal): Promise<Running
       narrator.say(text);
     };
     const { failed, screen } = await startAll(
-      { settings, log, telemetry, narrator: { ...narrator, say } },
+      { settings, log, telemetry, stopping, narrator: { ...narrator, say } },
       closers,
     );
     stopping.throwIfAborted();
@@ -93,13 +90,20 @@ async function startAll(
     settings,
     log: { logger, audit, file },
     telemetry,
+    stopping,
     narrator,
-  }: { settings: StartSettings; log: StartLog; telemetry: ProcessTelemetry; narrator: Narrator },
+  }: {
+    settings: StartSettings;
+    log: StartLog;
+    telemetry: ProcessTelemetry;
+    stopping: AbortSignal;
+    narrator: Narrator;
+  },
   closers: (() => Promise<void>)[],
 ): Promise<{ failed: Promise<Error | undefined> | undefined; screen: string }> {
   const { rest } = settings;
   const now = () => new Date();
-  const common = { logger, now, telemetry };
+  const common = { logger, now, telemetry, stopping };
   const { databaseUrl, stop, exited } = await openDatabase(settings, logger, narrator);
   closers.push(stop);
   // Only now: the embedded server's lock excludes concurrent first starts in this folder.
@@ -167,31 +171,9 @@ async function startGatewayIfOn(
 async function startRemindersIfOn(
   reminders: StartSettings['reminders'],
   places: Peers & { databaseUrl: string },
-  { logger, telemetry }: { logger: Logger; telemetry: Telemetry },
+  { logger, telemetry, stopping }: { logger: Logger; telemetry: Telemetry; stopping: AbortSignal },
 ) {
   if (reminders === undefined) return undefined;
   const { startReminders } = await import('../../reminders/service.ts');
-  return startReminders({ config: { ...reminders, ...places }, logger, telemetry });
-}
-
-type StartDatabase = Pick<EmbeddedPostgres, 'databaseUrl' | 'stop'> &
-  Partial<Pick<EmbeddedPostgres, 'exited'>>;
-
-/** DATABASE_URL, else the embedded server. */
-async function openDatabase(
-  { databaseUrl, dataDir }: StartSettings,
-  logger: Logger,
-  narrator: Narrator,
-): Promise<StartDatabase> {
-  if (databaseUrl !== undefined) return { databaseUrl, stop: async () => {} };
-  const directory = clusterFolder(dataDir);
-  narrator.say(existsSync(join(directory, 'data')) ? 'starting PostgreSQL' : 'creating the database');
-  return startEmbeddedPostgres({
-    directory,
-    notice(text) {
-      narrator.end();
-      process.stdout.write(`${text}\n`);
-    },
-    onRestart: (text) => logger.error(text),
-  });
+  return startReminders({ config: { ...reminders, ...places }, logger, telemetry, stopping });
 }
