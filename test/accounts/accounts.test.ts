@@ -406,26 +406,34 @@ test('users of one instant are listed page by page by their IDs', async () => {
 
 describe('the stream of revocations', () => {
   test('beats, tells of revocations and changes made elsewhere, and ends when they can be missed', async () => {
-    const { apiKey } = await here.apiKeys.createApiKey({ userId: await newUser() }, CALL);
-    const { apiKeyId = '', userId = '' } = apiKey ?? {};
-    const stream = there.apiKeys.watchRevocations({}, CALL);
-    const events: WatchRevocationsResponse[] = [];
-    const failure = new Promise<{ code: number }>((resolve) => stream.on('error', resolve));
-    stream.on('data', (event: WatchRevocationsResponse) => events.push(event));
-    await expect.poll(() => events.length).toBeGreaterThan(1);
-    expect(events[0]).toHaveProperty('heartbeat');
-    await here.apiKeys.revokeApiKey({ apiKeyId }, CALL);
-    await here.users.updateUser({ userId, firstName: 'New' }, CALL);
-    // On a busy machine it also tells of what the tests before it changed.
-    const isOurs = (event: WatchRevocationsResponse) =>
-      event.revokedApiKeyId === apiKeyId || event.changedUserId === userId;
-    await expect
-      .poll(() => events.filter(isOurs))
-      .toEqual([{ revokedApiKeyId: apiKeyId }, { changedUserId: userId }]);
+    const hear = async () => {
+      const { apiKey } = await here.apiKeys.createApiKey({ userId: await newUser() }, CALL);
+      const { apiKeyId = '', userId = '' } = apiKey ?? {};
+      const stream = there.apiKeys.watchRevocations({}, CALL);
+      const events: WatchRevocationsResponse[] = [];
+      stream.on('data', (event: WatchRevocationsResponse) => events.push(event));
+      let isOver = false;
+      const failure = new Promise<{ code: number }>((resolve) => stream.on('error', resolve));
+      void failure.then(() => (isOver = true));
+      await expect.poll(() => isOver || events.length > 1).toBe(true);
+      await here.apiKeys.revokeApiKey({ apiKeyId }, CALL);
+      await here.users.updateUser({ userId, firstName: 'New' }, CALL);
+      // On a busy machine it also tells of what the tests before it changed.
+      const told = () =>
+        events.filter((event) => event.revokedApiKeyId === apiKeyId || event.changedUserId === userId);
+      await expect.poll(() => isOver || told().length > 1).toBe(true);
+      const expected = [{ revokedApiKeyId: apiKeyId }, { changedUserId: userId }];
+      return { isOver, first: events[0], told: told(), expected, failure };
+    };
+    let heard = await hear();
+    // Again where a proof was late on a busy machine, which ends the stream.
+    for (let left = 9; heard.isOver && left > 0; left -= 1) heard = await hear();
+    expect(heard.first).toHaveProperty('heartbeat');
+    expect(heard.told).toEqual(heard.expected);
     await sql(
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'accounts-revocations'",
     );
-    expect((await failure).code).toBe(14);
+    expect((await heard.failure).code).toBe(14);
     await expect
       .poll(
         async () =>

@@ -1,7 +1,17 @@
 // When the stream of revocations may beat, and when it has to end, on a real PostgreSQL.
 import { Client } from 'pg';
 import { pino } from 'pino';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test, vi } from 'vitest';
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  expect,
+  inject,
+  type MockInstance,
+  test,
+  vi,
+} from 'vitest';
 import { announce, createRevocations, type Revocations } from '../../services/accounts/revocations.ts';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.ts';
 
@@ -12,8 +22,9 @@ const lines: Line[] = [];
 const logger = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
 let here: Revocations;
 let there: Revocations;
-/** Every connection that was opened for revocations in this test. */
-let connections: () => Client[];
+let connect: MockInstance<Client['connect']>;
+/** Every connection that was opened for the revocations of these instances. */
+const connections = () => connect.mock.contexts as Client[];
 
 beforeAll(async () => {
   database = await createMigratedDatabase();
@@ -24,19 +35,49 @@ afterAll(async () => {
   await administrator.end();
   await database.drop();
 });
-beforeEach(() => {
-  lines.length = 0;
-  const connect = vi.spyOn(Client.prototype, 'connect');
-  connections = () => connect.mock.contexts as Client[];
-  const databaseUrl = database.databaseUrl;
-  here = createRevocations({ databaseUrl, logger });
-  there = createRevocations({ databaseUrl, logger });
+beforeEach(async () => {
+  connect = vi.spyOn(Client.prototype, 'connect');
+  await renew();
 });
 afterEach(async () => {
   await Promise.all([here.close(), there.close()]);
   vi.restoreAllMocks();
 });
 
+/** Two instances that listen, and have had no fault. */
+async function renew(): Promise<void> {
+  const databaseUrl = database.databaseUrl;
+  do {
+    await Promise.all([here?.close(), there?.close()]);
+    lines.length = 0;
+    connect.mockClear();
+    here = createRevocations({ databaseUrl, logger });
+    there = createRevocations({ databaseUrl, logger });
+    const listening = () => [here.isListening(), there.isListening()];
+    await expect.poll(listening, { interval: 10 }).toEqual([true, true]);
+  } while (lines.length > 0);
+}
+
+/**
+ * On a busy machine a proof can be late, which ends a stream and is logged: `work` is then done again with new instances.
+ * `faults`: those that it makes itself.
+ */
+async function undisturbed(faults: readonly string[], work: () => Promise<void>): Promise<void> {
+  for (let left = 4; ; left -= 1) {
+    try {
+      return await work();
+    } catch (error) {
+      const others = lines.map(({ err }) => err.message);
+      for (const fault of faults) if (others.includes(fault)) others.splice(others.indexOf(fault), 1);
+      if (left === 0 || others.length === 0) throw error;
+    }
+    await renew();
+  }
+}
+/** A stream that has ended is noticed after the 20 s of a poll. */
+const PATIENT = 120_000;
+
+const invalid = (text: string) => `an invalid notification: ${text}`;
 const notify = (payload: string) =>
   administrator.query('SELECT pg_notify($1, $2)', ['accounts_revocations', payload]);
 
@@ -68,43 +109,59 @@ test('a caller who is already gone is not watched for', async () => {
   expect(events).toEqual([]);
 });
 
-test('a caller hears a beat at once, and nothing more once it has gone', async () => {
-  await watch(here);
-  const gone: object[] = [];
-  const going = new AbortController();
-  const ended = here.watch(async (event) => void gone.push(event), going.signal);
-  expect(gone).toEqual([{ heartbeat: {} }]);
-  const stays = await watch(here);
-  going.abort();
-  await ended;
-  const heard = gone.length;
-  await notify('{"revokedApiKeyId":"k"}');
-  await expect.poll(() => stays.events).toContainEqual({ revokedApiKeyId: 'k' });
-  expect(gone).toHaveLength(heard);
-});
+test(
+  'a caller hears a beat at once, and nothing more once it has gone',
+  () =>
+    undisturbed([], async () => {
+      await watch(here);
+      const gone: object[] = [];
+      const going = new AbortController();
+      const ended = here.watch(async (event) => void gone.push(event), going.signal);
+      ended.catch(() => {});
+      expect(gone).toEqual([{ heartbeat: {} }]);
+      const stays = await watch(here);
+      going.abort();
+      await ended;
+      const heard = gone.length;
+      await notify('{"revokedApiKeyId":"k"}');
+      await expect.poll(() => stays.events).toContainEqual({ revokedApiKeyId: 'k' });
+      expect(gone).toHaveLength(heard);
+    }),
+  PATIENT,
+);
 
-test('an instance that is closed ends its streams, closes its connections and logs nothing', async () => {
-  const [one] = [await watch(here), await watch(there)];
-  await Promise.all([here.close(), there.close()]);
-  expect(await one.end).toBe('UNAVAILABLE');
-  expect([here.isListening(), there.isListening(), lines]).toEqual([false, false, []]);
-  await expect.poll(openConnections).toBe(0);
-});
+test(
+  'an instance that is closed ends its streams, closes its connections and logs nothing',
+  () =>
+    undisturbed([], async () => {
+      const [one] = [await watch(here), await watch(there)];
+      await Promise.all([here.close(), there.close()]);
+      expect(await one.end).toBe('UNAVAILABLE');
+      expect([here.isListening(), there.isListening(), lines]).toEqual([false, false, []]);
+      await expect.poll(openConnections).toBe(0);
+    }),
+  PATIENT,
+);
 
-test('two instances beat on one channel and hear the same, each told by its own proofs', async () => {
-  const [one, other] = [await watch(here), await watch(there)];
-  await expect.poll(() => Math.min(beats(one.events), beats(other.events))).toBeGreaterThan(3);
-  const query = async <R>({ text, values }: { text: string; values: readonly unknown[] }) =>
-    (await administrator.query(text, [...values])).rows as R[];
-  await announce({ query }, { revokedApiKeyId: 'k' });
-  await announce({ query }, { changedUserId: 'u' });
-  for (const { events } of [one, other]) {
-    await expect
-      .poll(() => events.filter((event) => !('heartbeat' in event)))
-      .toEqual([{ revokedApiKeyId: 'k' }, { changedUserId: 'u' }]);
-  }
-  expect(lines.filter(({ err }) => /an invalid notification/.test(err.message))).toEqual([]);
-});
+test(
+  'two instances beat on one channel and hear the same, each told by its own proofs',
+  () =>
+    undisturbed([], async () => {
+      const [one, other] = [await watch(here), await watch(there)];
+      await expect.poll(() => Math.min(beats(one.events), beats(other.events))).toBeGreaterThan(3);
+      const query = async <R>({ text, values }: { text: string; values: readonly unknown[] }) =>
+        (await administrator.query(text, [...values])).rows as R[];
+      await announce({ query }, { revokedApiKeyId: 'k' });
+      await announce({ query }, { changedUserId: 'u' });
+      for (const { events } of [one, other]) {
+        await expect
+          .poll(() => events.filter((event) => !('heartbeat' in event)))
+          .toEqual([{ revokedApiKeyId: 'k' }, { changedUserId: 'u' }]);
+      }
+      expect(lines.filter(({ err }) => /an invalid notification/.test(err.message))).toEqual([]);
+    }),
+  PATIENT,
+);
 
 test.each([
   ['no JSON', 'revoked!'],
@@ -116,101 +173,131 @@ test.each([
   ['two events', '{"revokedApiKeyId":"k","changedUserId":"u"}'],
 ])(
   'a notification that is %s ends every stream, is logged, and the next stream beats',
-  async (_what, text) => {
-    const [one, other] = [await watch(here), await watch(there)];
-    await notify(text);
-    expect([await one.end, await other.end]).toEqual(['UNAVAILABLE', 'UNAVAILABLE']);
-    expect(lines).toMatchObject(
-      Array.from({ length: 2 }, () => ({
-        level: 40,
-        msg: 'revocation listener lost; retrying',
-        err: { message: `an invalid notification: ${text}` },
-      })),
-    );
-    const again = await watch(here);
-    await expect.poll(() => beats(again.events)).toBeGreaterThan(1);
-  },
+  (_what, text) =>
+    undisturbed([invalid(text), invalid(text)], async () => {
+      const [one, other] = [await watch(here), await watch(there)];
+      await notify(text);
+      expect([await one.end, await other.end]).toEqual(['UNAVAILABLE', 'UNAVAILABLE']);
+      expect(lines).toMatchObject(
+        Array.from({ length: 2 }, () => ({
+          level: 40,
+          msg: 'revocation listener lost; retrying',
+          err: { message: invalid(text) },
+        })),
+      );
+      const again = await watch(here);
+      await expect.poll(() => beats(again.events)).toBeGreaterThan(1);
+    }),
+  PATIENT,
 );
 
-test('each break is logged and closes its connections, and a stream that it has ended hears of no event after it', async () => {
-  const [before] = [await watch(here), await watch(there)];
-  await notify('once!');
-  expect(await before.end).toBe('UNAVAILABLE');
-  const heard = before.events.length;
-  const [after] = [await watch(here), await watch(there)];
-  await notify('{"revokedApiKeyId":"k"}');
-  await expect.poll(() => after.events).toContainEqual({ revokedApiKeyId: 'k' });
-  expect(before.events).toHaveLength(heard);
-  await notify('again!');
-  expect(await after.end).toBe('UNAVAILABLE');
-  await Promise.all([watch(here), watch(there)]);
-  expect(lines.map(({ err }) => err.message)).toEqual(
-    ['once!', 'once!', 'again!', 'again!'].map((text) => `an invalid notification: ${text}`),
-  );
-  await expect.poll(openConnections).toBe(4);
-});
+test(
+  'each break is logged and closes its connections, and a stream that it has ended hears of no event after it',
+  () =>
+    undisturbed(['once!', 'once!', 'again!', 'again!'].map(invalid), async () => {
+      const [before] = [await watch(here), await watch(there)];
+      await notify('once!');
+      expect(await before.end).toBe('UNAVAILABLE');
+      const heard = before.events.length;
+      const [after] = [await watch(here), await watch(there)];
+      await notify('{"revokedApiKeyId":"k"}');
+      await expect.poll(() => after.events).toContainEqual({ revokedApiKeyId: 'k' });
+      expect(before.events).toHaveLength(heard);
+      await notify('again!');
+      expect(await after.end).toBe('UNAVAILABLE');
+      await Promise.all([watch(here), watch(there)]);
+      expect(lines.map(({ err }) => err.message)).toEqual(
+        ['once!', 'once!', 'again!', 'again!'].map(invalid),
+      );
+      await expect.poll(openConnections).toBe(4);
+    }),
+  PATIENT,
+);
 
-test('a notification that is long is logged with its first 200 characters', async () => {
-  const [one] = [await watch(here), await watch(there)];
-  await notify('x'.repeat(300));
-  await one.end;
-  expect(lines[0]?.err.message).toBe(`an invalid notification: ${'x'.repeat(200)}`);
-});
+test(
+  'a notification that is long is logged with its first 200 characters',
+  () =>
+    undisturbed([invalid('x'.repeat(200)), invalid('x'.repeat(200))], async () => {
+      const [one] = [await watch(here), await watch(there)];
+      await notify('x'.repeat(300));
+      await one.end;
+      expect(lines[0]?.err.message).toBe(`an invalid notification: ${'x'.repeat(200)}`);
+    }),
+  PATIENT,
+);
 
-test('an instance whose own proofs do not come back beats no more, whatever it hears of others', async () => {
-  const [one, other] = [await watch(here), await watch(there)];
-  const [, notifier] = connections();
-  let end: string | undefined;
-  void one.end.then((reason) => (end = reason));
-  // What it notifies of now waits for an end of the transaction, which does not come.
-  await notifier?.query('BEGIN');
-  await expect
-    .poll(async () => {
-      await notify('{"proof":"of another instance"}');
-      return end;
-    })
-    .toBe('UNAVAILABLE');
-  expect(lines).toMatchObject([{ err: { message: 'a notification did not come back' } }]);
-  const heard = beats(other.events);
-  await expect.poll(() => beats(other.events)).toBeGreaterThan(heard);
-});
+test(
+  'an instance whose own proofs do not come back beats no more, whatever it hears of others',
+  () =>
+    undisturbed(['a notification did not come back'], async () => {
+      const [one, other] = [await watch(here), await watch(there)];
+      const [, notifier] = connections();
+      let end: string | undefined;
+      void one.end.then((reason) => (end = reason));
+      // What it notifies of now waits for an end of the transaction, which does not come.
+      await notifier?.query('BEGIN');
+      await expect
+        .poll(async () => {
+          await notify('{"proof":"of another instance"}');
+          return end;
+        })
+        .toBe('UNAVAILABLE');
+      expect(lines).toMatchObject([{ err: { message: 'a notification did not come back' } }]);
+      const heard = beats(other.events);
+      await expect.poll(() => beats(other.events)).toBeGreaterThan(heard);
+    }),
+  PATIENT,
+);
 
-test('a connection whose LISTEN is deaf beats no more: its streams end, and others hear on', async () => {
-  const [one, other] = [await watch(here), await watch(there)];
-  const [ofHere] = connections();
-  await ofHere?.query('UNLISTEN *');
-  const beatsBefore = beats(one.events);
-  expect(await one.end).toBe('UNAVAILABLE');
-  // One proof may have been on its way.
-  expect(beats(one.events) - beatsBefore).toBeLessThanOrEqual(1);
-  expect(lines).toMatchObject([{ level: 40, err: { message: 'a notification did not come back' } }]);
-  const again = await watch(here);
-  await notify('{"revokedApiKeyId":"k"}');
-  for (const { events } of [again, other])
-    await expect.poll(() => events).toContainEqual({ revokedApiKeyId: 'k' });
-});
+test(
+  'a connection whose LISTEN is deaf beats no more: its streams end, and others hear on',
+  () =>
+    undisturbed(['a notification did not come back'], async () => {
+      const [one, other] = [await watch(here), await watch(there)];
+      const [ofHere] = connections();
+      await ofHere?.query('UNLISTEN *');
+      const beatsBefore = beats(one.events);
+      expect(await one.end).toBe('UNAVAILABLE');
+      // One proof may have been on its way.
+      expect(beats(one.events) - beatsBefore).toBeLessThanOrEqual(1);
+      expect(lines).toMatchObject([{ level: 40, err: { message: 'a notification did not come back' } }]);
+      const again = await watch(here);
+      await notify('{"revokedApiKeyId":"k"}');
+      for (const { events } of [again, other])
+        await expect.poll(() => events).toContainEqual({ revokedApiKeyId: 'k' });
+    }),
+  PATIENT,
+);
 
-test('a break is logged once, however often listening is tried again', async () => {
-  const [one, other] = [await watch(here), await watch(there)];
-  const outside = new Client({ connectionString: inject('postgresUrl') });
-  await outside.connect();
-  const name = new URL(database.databaseUrl).pathname.slice(1);
-  await outside.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
-  await outside.query(
-    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1 AND application_name = 'accounts-revocations'",
-    [name],
-  );
-  expect([await one.end, await other.end]).toEqual(['UNAVAILABLE', 'UNAVAILABLE']);
-  const tried = connections().length;
-  await expect.poll(() => connections().length).toBeGreaterThan(tried + 8);
-  expect([here.isListening(), there.isListening()]).toEqual([false, false]);
-  expect(() => here.watch(async () => {}, new AbortController().signal)).toThrow(
-    expect.objectContaining({ reason: 'UNAVAILABLE' }),
-  );
-  await outside.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS true`);
-  await outside.end();
-  await Promise.all([watch(here), watch(there)]);
-  expect(lines.map(({ msg }) => msg)).toEqual(
-    Array.from({ length: 2 }, () => 'revocation listener lost; retrying'),
-  );
-});
+test(
+  'a break is logged once, however often listening is tried again',
+  () =>
+    undisturbed(Array(2).fill('terminating connection due to administrator command'), async () => {
+      const [one, other] = [await watch(here), await watch(there)];
+      const outside = new Client({ connectionString: inject('postgresUrl') });
+      await outside.connect();
+      const name = new URL(database.databaseUrl).pathname.slice(1);
+      try {
+        await outside.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
+        await outside.query(
+          "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1 AND application_name = 'accounts-revocations'",
+          [name],
+        );
+        expect([await one.end, await other.end]).toEqual(['UNAVAILABLE', 'UNAVAILABLE']);
+        const tried = connections().length;
+        await expect.poll(() => connections().length).toBeGreaterThan(tried + 8);
+        expect([here.isListening(), there.isListening()]).toEqual([false, false]);
+        expect(() => here.watch(async () => {}, new AbortController().signal)).toThrow(
+          expect.objectContaining({ reason: 'UNAVAILABLE' }),
+        );
+      } finally {
+        await outside.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS true`);
+        await outside.end();
+      }
+      await Promise.all([watch(here), watch(there)]);
+      expect(lines.map(({ msg }) => msg)).toEqual(
+        Array.from({ length: 2 }, () => 'revocation listener lost; retrying'),
+      );
+    }),
+  PATIENT,
+);

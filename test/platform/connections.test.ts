@@ -3,6 +3,7 @@ import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { type Database, openDatabase, type Queryable } from '../../services/platform/postgres/database.ts';
+import { connected } from '../support/connected.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
@@ -34,12 +35,13 @@ beforeEach(async () => {
     maxConnections: 1,
     logger: createLogger('test', 'silent'),
   });
+  await pidOf(database);
 });
 afterEach(() => database.close());
 
 const run = async <R>(on: Queryable, text: string) => (await on.query<R>({ text, values: [] }))[0];
 const pidOf = async (on: Queryable) =>
-  (await run<{ pid: number }>(on, 'SELECT pg_backend_pid() AS pid'))?.pid;
+  (await connected(() => run<{ pid: number }>(on, 'SELECT pg_backend_pid() AS pid')))?.pid;
 const write = (on: Queryable, text: string) => run(on, `INSERT INTO notes VALUES ('${text}')`);
 const kill = (pid: number | undefined) => sql.query('SELECT pg_terminate_backend($1, 10000)', [pid]);
 /** What others see. */
@@ -208,6 +210,7 @@ test('a named statement is prepared once, and not at all where sessions are not 
     for (const value of [1, 2]) await on.query({ name: 'named', text: 'SELECT $1::int', values: [value] });
     return run<{ names: string[] }>(on, 'SELECT array_agg(name) AS names FROM pg_prepared_statements');
   };
+  await pidOf(unprepared);
   expect(await prepared(database)).toEqual({ names: ['named'] });
   expect(await prepared(unprepared)).toEqual({ names: null });
   await unprepared.close();
@@ -219,5 +222,5 @@ test('a statement whose preparation a pooler gave to another session fails once,
   await named();
   await run(database, 'DEALLOCATE ALL');
   await expect(named()).rejects.toMatchObject({ ...UNAVAILABLE, cause: { code: '26000' } });
-  expect(await named()).toEqual([{ one: 1 }]);
+  expect(await connected(named)).toEqual([{ one: 1 }]);
 });

@@ -3,6 +3,7 @@ import { Client } from 'pg';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { openDatabase } from '../../services/platform/postgres/database.ts';
+import { connected } from '../support/connected.ts';
 import { createTestDatabase } from '../support/database.ts';
 
 test.each([
@@ -28,11 +29,11 @@ test.each([
       isTransaction
         ? database.transaction((transaction) => transaction.query(insert))
         : database.query(insert);
-    await database.query({ text: 'SELECT', values: [] });
+    await connected(() => database.query({ text: 'SELECT', values: [] }));
     await administrator.query(`ALTER DATABASE ${name} RESET default_transaction_read_only`);
 
     await expect(write()).rejects.toMatchObject({ reason: 'UNAVAILABLE', cause: { code: '25006' } });
-    await expect(write()).resolves.toEqual([]);
+    await expect(connected(write)).resolves.toEqual([]);
     await database.close();
     await administrator.end();
     await place.drop();

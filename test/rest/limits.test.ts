@@ -1,3 +1,4 @@
+import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createPrometheusMetrics } from '../../services/platform/observability/prometheus.ts';
 import { NO_TELEMETRY } from '../../services/platform/observability/telemetry.ts';
@@ -184,9 +185,15 @@ test('metrics count writes within the limit and beyond it, and who waits to be t
 describeWithRedis('two facades on one Redis', () => {
   test('accept 60 writes of a key together', async () => {
     const redis = await startRedis();
-    const here = await startSystem({ writeLimit: 60, redisUrl: redis.url, facades: 2 });
+    let outages = 0;
+    const countOutage = (line: string) => {
+      if (/Redis is unavailable/.test(line)) outages += 1;
+    };
+    const facadeLogger = pino({ level: 'warn' }, { write: countOutage });
+    const here = await startSystem({ writeLimit: 60, redisUrl: redis.url, facades: 2, facadeLogger });
     try {
-      const { key, userId } = await here.createUser();
+      const { userId } = await here.createUser();
+      const newKey = async () => (await here.createKey(userId, ['materials:write'])).key;
       const apis = here.origins.map((origin) =>
         createApi(`${origin}/v1`, undefined, { mayBeUnavailable: true }),
       );
@@ -197,18 +204,26 @@ describeWithRedis('two facades on one Redis', () => {
           if (answer?.status !== 503) return answer;
         }
       };
-      // The first answer of a new connection can be late on a busy machine, and would be taken for an outage.
-      const witness = await here.createKey(userId, ['materials:write']);
-      const leftOf = async (index: number) =>
-        Number(/r=(\d+)/.exec((await write(index, witness.key))?.headers.get('ratelimit') ?? '')?.[1]);
+      const leftOf = async (index: number, witness: string) =>
+        Number(/r=(\d+)/.exec((await write(index, witness))?.headers.get('ratelimit') ?? '')?.[1]);
       const countTogether = async () => {
-        const [one, two, three] = [await leftOf(0), await leftOf(1), await leftOf(0)];
-        return [one - two, two - three];
+        const witness = await newKey();
+        return [await leftOf(0, witness), await leftOf(1, witness), await leftOf(0, witness)];
       };
-      await expect.poll(countTogether, { timeout: 20_000, interval: 100 }).toEqual([1, 1]);
-      const answers = await Promise.all(Array.from({ length: 100 }, (_, index) => write(index % 2, key)));
-      const count = (status: number) => answers.filter((answer) => answer?.status === status).length;
-      expect([count(400), count(429)]).toEqual([60, 40]);
+      const writeHundred = async () => {
+        const key = await newKey();
+        const answers = await Promise.all(Array.from({ length: 100 }, (_, index) => write(index % 2, key)));
+        const count = (status: number) => answers.filter((answer) => answer?.status === status).length;
+        return [count(400), count(429)];
+      };
+      let counts: number[];
+      // Again where an answer was late on a busy machine, which the facades take for an outage.
+      do {
+        await expect.poll(countTogether, { timeout: 20_000, interval: 100 }).toEqual([59, 58, 57]);
+        outages = 0;
+        counts = await writeHundred();
+      } while (outages > 0);
+      expect(counts).toEqual([60, 40]);
     } finally {
       await here.stop();
       await redis.stop();

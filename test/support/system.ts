@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { SCOPES } from '../../services/accounts/scopes.ts';
 import { startAccounts } from '../../services/accounts/service.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
-import { createLogger } from '../../services/platform/logging/logger.ts';
+import { createLogger, type Logger } from '../../services/platform/logging/logger.ts';
 import { createAccountsClients } from '../../services/programs/keys/clients.ts';
 import { type RestServer, startRest } from '../../services/rest/service.ts';
 import { startScheduling } from '../../services/scheduling/service.ts';
@@ -24,6 +24,8 @@ export async function startSystem(
     /** A scheduling service that the test runs itself, and the database that it is on. */
     schedulingTarget?: string;
     databaseUrl?: string;
+    /** Of the facades; default: nothing is logged. */
+    facadeLogger?: Logger;
   } = {},
 ) {
   const database = await createMigratedDatabase();
@@ -55,7 +57,7 @@ export async function startSystem(
       docs: true,
       corsOrigins: new Set(settings.corsOrigins),
     };
-    facades.push(await startRest({ config, logger }));
+    facades.push(await startRest({ config, logger: settings.facadeLogger ?? logger }));
   }
   const clients = createAccountsClients({ target: accountsTarget, trust });
   return {

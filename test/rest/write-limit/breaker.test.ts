@@ -52,36 +52,47 @@ describeWithRedis('with Redis', () => {
     await redis.stop();
   });
   const untilInRedis = () =>
-    expect.poll(async () => (await limiter.take('first')) && limiter.mode()).toBe('redis');
+    expect
+      .poll(async () => {
+        await limiter.take('first');
+        // Late on a busy machine: then a probe has to end the outage.
+        if (limiter.mode() === 'process') vi.advanceTimersByTime(500);
+        return limiter.mode();
+      })
+      .toBe('redis');
   const scriptsRun = async () =>
     Number(/cmdstat_evalsha:calls=(\d+)/.exec(await client.info('commandstats'))?.[1]);
 
-  /** One, or more on a busy machine, where an answer can be late. */
-  const checksUntilAnswered = async () => {
-    for (let checks = 1; ; checks += 1) if ((await limiter.check()) === undefined) return checks;
-  };
-
   test('no write is sent while it is away; the first probe that is answered ends the outage and the probes', async () => {
-    open(redis.url);
-    await untilInRedis();
-    messages.length = 0;
-    redis.freeze();
-    await limiter.take('a');
-    redis.thaw();
-    expect((await limiter.take('b')).remaining).toBe(4);
-    expect([limiter.mode(), await client.zcard('write-limit:{b}')]).toEqual(['process', 0]);
-    redis.freeze();
-    // Two probes, which are answered at once.
-    vi.advanceTimersByTime(1000);
-    redis.thaw();
-    await expect.poll(limiter.mode).toBe('redis');
-    await checksUntilAnswered();
-    const before = await scriptsRun();
-    vi.advanceTimersByTime(2000);
-    const checks = await checksUntilAnswered();
-    expect(await scriptsRun()).toBe(before + checks);
-    expect(messages.slice(0, 2)).toEqual([AWAY, BACK]);
-    expect(messages.slice(2)).not.toContain(BACK);
+    /** How many scripts run after the outage; undefined where an answer was late on a busy machine. */
+    const fail = async () => {
+      open(redis.url);
+      await untilInRedis();
+      messages.length = 0;
+      redis.freeze();
+      await limiter.take('a');
+      redis.thaw();
+      expect((await limiter.take('b')).remaining).toBe(4);
+      expect([limiter.mode(), await client.zcard('write-limit:{b}')]).toEqual(['process', 0]);
+      redis.freeze();
+      // Two probes, which are answered at once.
+      vi.advanceTimersByTime(1000);
+      redis.thaw();
+      // Answered after them.
+      if ((await limiter.check()) !== undefined || limiter.mode() === 'process') return undefined;
+      const before = await scriptsRun();
+      vi.advanceTimersByTime(2000);
+      if ((await limiter.check()) !== undefined) return undefined;
+      return (await scriptsRun()) - before;
+    };
+    let scripts = await fail();
+    while (scripts === undefined) {
+      limiter.close();
+      scripts = await fail();
+    }
+    // That of the second check alone.
+    expect(scripts).toBe(1);
+    expect(messages).toEqual([AWAY, BACK]);
   });
 
   test('the first write of a limiter waits for the connection, and Redis tells what is left after it', async () => {
@@ -106,7 +117,7 @@ describeWithRedis('with Redis', () => {
     await expect.poll(connections).toBe(1);
     open(redis.url);
     await untilInRedis();
-    expect(await connections()).toBe(2);
+    await expect.poll(connections).toBe(2);
     limiter.close();
     await expect.poll(connections).toBe(1);
   });

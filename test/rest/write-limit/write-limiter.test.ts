@@ -174,10 +174,16 @@ describeWithRedis('the write limit in Redis', () => {
   test('an idle bucket leaves Redis by itself', async () => {
     const limiter = open(redis.url, 2, 100);
     await untilInRedis(limiter);
-    await limiter.take('idle');
     const client = new Redis(redis.url);
-    const ttlMs = await client.pttl('write-limit:{idle}');
-    expect(ttlMs).toBeGreaterThan(0);
+    await client.ping();
+    let ttlMs = 0;
+    const takeAndLook = async () => {
+      await limiter.take('idle');
+      ttlMs = await client.pttl('write-limit:{idle}');
+      return ttlMs;
+    };
+    // Again where a busy machine takes longer than it lives.
+    await expect.poll(takeAndLook).toBeGreaterThan(0);
     expect(ttlMs).toBeLessThanOrEqual(1100);
     client.disconnect();
     limiter.close();
@@ -192,20 +198,27 @@ describeWithRedis('the write limit in Redis', () => {
       logger: pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) }),
       now: Date.now,
     });
-    await untilInRedis(limiter);
     const takeAll = async (bucket: string) => {
       let accepted = 0;
       for (let index = 0; index < 8; index += 1) accepted += Number((await limiter.take(bucket)).allowed);
       return accepted;
     };
-    expect([await takeAll('x'), limiter.mode()]).toEqual([5, 'redis']);
+    let [inRedis, logged, accepted] = ['', 0, 0];
+    // Again where an answer was late on a busy machine, which is taken for an outage.
+    do {
+      await untilInRedis(limiter);
+      inRedis += 'x';
+      logged = lines.length;
+      accepted = await takeAll(inRedis);
+    } while (lines.length > logged);
+    expect([accepted, limiter.mode()]).toEqual([5, 'redis']);
     redis.freeze();
     // What Redis accepted through this process still counts.
-    expect([await takeAll('x'), limiter.mode()]).toEqual([0, 'process']);
+    expect([await takeAll(inRedis), limiter.mode()]).toEqual([0, 'process']);
     expect(await takeAll('w')).toBe(5);
     redis.thaw();
     await expect.poll(() => limiter.mode(), { timeout: 20_000 }).toBe('redis');
-    expect(await takeAll('x')).toBe(0);
+    expect(await takeAll(inRedis)).toBe(0);
     await redis.kill();
     expect([await takeAll('y'), limiter.mode()]).toEqual([5, 'process']);
     await redis.restart();
@@ -227,25 +240,31 @@ describeWithRedis('the write limit in Redis', () => {
   test('a Redis that has become a replica is left for the primary that its name leads to by then', async () => {
     const [old, primary] = await Promise.all([startRedis(), startRedis()]);
     const name = await startTcpProxy(old.port);
-    const lines: { reason?: string }[] = [];
-    const limiter = createWriteLimiter({
-      redisUrl: `redis://${name.target}`,
-      limit: 5,
-      windowMs: 60_000,
-      logger: pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) }),
-      now: Date.now,
-    });
-    await untilInRedis(limiter);
-    name.redirect(primary.port);
     const administrator = new Redis(old.url);
-    await administrator.replicaof('127.0.0.1', primary.port);
-    lines.length = 0;
-    await limiter.take('moved');
-    expect(limiter.mode()).toBe('process');
-    expect(lines[0]?.reason).toMatch(/^READONLY/);
-    await untilInRedis(limiter);
+    const fail = async () => {
+      const lines: { reason?: string }[] = [];
+      const limiter = createWriteLimiter({
+        redisUrl: `redis://${name.target}`,
+        limit: 5,
+        windowMs: 60_000,
+        logger: pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) }),
+        now: Date.now,
+      });
+      await untilInRedis(limiter);
+      name.redirect(primary.port);
+      await administrator.replicaof('127.0.0.1', primary.port);
+      lines.length = 0;
+      await limiter.take('moved');
+      const seen = [limiter.mode(), lines[0]?.reason];
+      await untilInRedis(limiter);
+      limiter.close();
+      name.redirect(old.port);
+      await administrator.replicaof('NO', 'ONE');
+      return seen;
+    };
+    // Again where the answer was late on a busy machine, which is a reason of its own.
+    await expect.poll(fail).toEqual(['process', expect.stringMatching(/^READONLY/)]);
     administrator.disconnect();
-    limiter.close();
     await Promise.all([name.stop(), old.stop(), primary.stop()]);
   });
 
