@@ -25,9 +25,9 @@ export type RunningProcess = {
 class StoppedEarlyError extends Error {}
 
 /**
- * Runs `start`; on SIGINT, SIGTERM or SIGHUP calls the returned `close`. A signal before that aborts the signal of `start`, which may then
- * throw StoppedEarlyError: exit code 0. A second signal after more than a second, or `timeoutMs`, exits
- * at once with 1. A failed start prints its reason and exits with 1.
+ * Runs `start`; on SIGINT, SIGTERM or SIGHUP calls the returned `close`. A signal before that aborts the signal of `start`, which
+ * may then throw StoppedEarlyError: exit code 0. A second signal after more than a second, or `timeoutMs`, exits at once with 1.
+ * A failed start prints its reason and exits with 1.
  * An uncaught error or unhandled rejection is logged as fatal, followed by a shutdown within 3 s and exit code 1. If `failed`
  * resolves to an error, its message is printed, followed by a shutdown and exit code 1.
  */

@@ -7,7 +7,6 @@ import {
   startTelemetry,
   type Telemetry,
 } from '../../platform/observability/telemetry.ts';
-import { closeInReverse } from '../../platform/process/close-in-reverse.ts';
 import type { Peers } from '../../platform/process/common-config.ts';
 import { type RunningProcess, runProcess, signalsHeard } from '../../platform/process/lifecycle.ts';
 import type { Narrator } from '../../platform/process/narrator.ts';
@@ -15,6 +14,7 @@ import { requireFreePorts } from '../../platform/process/ports.ts';
 import { startRest } from '../../rest/service.ts';
 import { startScheduling } from '../../scheduling/service.ts';
 import { toAddresses } from './addresses.ts';
+import { closeInReverse } from './close-in-reverse.ts';
 import { openDatabase } from './database.ts';
 import { makeDemoUser } from './demo-user.ts';
 import { openStartLog, type StartLog } from './log.ts';
