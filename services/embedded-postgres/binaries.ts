@@ -19,7 +19,7 @@ import type { Account } from './account.ts';
 
 /**
  * The folder that contains bin/, lib/ and share/. If `account` cannot run the installed binaries, they are copied once into
- * `copyFolder`, which it can access. The caller must prevent concurrent use of `copyFolder`.
+ * `copyFolder`, which it can access and which holds nothing else. The caller must prevent concurrent use of `copyFolder`.
  * @throws Error if they are not installed or cannot run.
  */
 export function findBinaries(account: Account | undefined, copyFolder: string): string {
@@ -115,8 +115,12 @@ function restoreFiles(native: string): void {
   }
 }
 
-/** Copied to a temporary folder and renamed, so that a kill leaves no partial copy under the final name. */
+/**
+ * Copied to a temporary folder and renamed, so that a kill leaves no partial copy under the final name. All else in the folder of
+ * copies is removed: what kills have left, and copies of other versions.
+ */
 function copyAtomically(native: string, copy: string): void {
+  rmSync(dirname(copy), { recursive: true, force: true });
   mkdirSync(dirname(copy), { recursive: true });
   chmodSync(dirname(copy), 0o755);
   const partial = mkdtempSync(`${copy}.partial-`);

@@ -53,9 +53,12 @@ describe.runIf(isRoot)('as root', () => {
     expect(await readNotes(next.databaseUrl)).toEqual([{ note: 'kept' }]);
   });
 
-  test('a checkout under a private folder, installed without scripts, works from a copy', async () => {
+  test('a checkout under a private folder, installed without scripts, works from a copy, the only one', async () => {
     const home = join(place.folder, 'home');
     mkdirSync(home, { mode: 0o700 });
+    // Of an older version, and what a kill leaves.
+    for (const name of ['18.3.0', '18.4.0-beta.17.partial-aB3dE6'])
+      mkdirSync(join(directory, 'binaries', name, 'bin'), { recursive: true });
     const checkout = copyCheckout(join(home, 'checkout'));
     const { databaseUrl, pid } = await place.own(directory, { checkout }).when('ready');
     expect(await query(databaseUrl, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
