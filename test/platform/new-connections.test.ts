@@ -1,7 +1,7 @@
 // What requests notice of connections to PostgreSQL that are slow to open: as little as possible.
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { NO_TELEMETRY } from '../../services/platform/observability/telemetry.ts';
 import { openDatabase } from '../../services/platform/postgres/database.ts';
@@ -23,6 +23,7 @@ test('a service has opened four connections before it is ready', async () => {
   const schema = { schema: 'accounts', directory: join(root, 'services/accounts/migrations') };
   const watcher = new Client({ connectionString: place.databaseUrl });
   await watcher.connect();
+  onTestFinished(() => watcher.end());
   const countOpen = async () => {
     const { rows } = await watcher.query<{ open: number }>(
       `SELECT count(*)::int AS open FROM pg_stat_activity
@@ -39,7 +40,6 @@ test('a service has opened four connections before it is ready', async () => {
   };
   // Again where one could not be opened within 0.75 s on a busy machine: that one is left out.
   await expect.poll(openOnce).toBe(4);
-  await watcher.end();
 });
 
 test('a request whose new connection is late is answered through one that is idle meanwhile', async () => {
