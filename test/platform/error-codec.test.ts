@@ -2,6 +2,7 @@
 import { type ServiceError as GrpcError, Metadata, type StatusObject } from '@grpc/grpc-js';
 import { describe, expect, test } from 'vitest';
 import {
+  hasReason,
   invalidField,
   invalidRequest,
   messageNaming,
@@ -126,6 +127,19 @@ describe('an error for a caller', () => {
       'userId must be a UUID.',
     );
     expect(messageNaming('userId', invalidRequest('user_id', 'Say who.'))).toBe('Say who.');
+  });
+
+  test('of our own faults says the same always, whatever the error says', () => {
+    const said = (reason: 'INTERNAL_ERROR' | 'UNAVAILABLE') =>
+      messageNaming(undefined, new ServiceError(reason, { message: 'host db-7', problem: 'is db-7' }));
+    expect(said('INTERNAL_ERROR')).toBe('Something went wrong on our side. It has been logged.');
+    expect(said('UNAVAILABLE')).toBe('The service cannot answer right now. Try again in a moment.');
+  });
+
+  test('is told by its reason, which only errors for callers have', () => {
+    expect(hasReason(new ServiceError('NOT_FOUND'), 'NOT_FOUND')).toBe(true);
+    expect(hasReason(new ServiceError('UNAVAILABLE'), 'NOT_FOUND')).toBe(false);
+    expect(hasReason(Object.assign(new Error('x'), { reason: 'NOT_FOUND' }), 'NOT_FOUND')).toBe(false);
   });
 
   test('stays what it is, and any other is ours, with it as the cause', () => {
@@ -297,6 +311,8 @@ describe('a connection to a Citus coordinator', () => {
     ['25006', 'ERROR', 'at fault'],
     ['26000', 'ERROR', 'at fault'],
     ['42P05', 'ERROR', 'at fault'],
+    ['x25006', 'ERROR', 'kept'],
+    ['250060', 'ERROR', 'kept'],
     ['57P01', 'FATAL', 'at fault'],
     ['ECONNRESET', undefined, 'at fault'],
   ])('is after %s (%s) %s', (code, severity, state) => {

@@ -3,9 +3,12 @@ import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../services/platform/errors.ts';
 import { StatementTimeout } from '../../services/platform/postgres/abandoned-statements.ts';
 import {
+  asServiceError,
   connectionFault,
+  isForeignKeyViolation,
   isUnavailable,
   isUniqueViolation,
+  withoutClient,
 } from '../../services/platform/postgres/faults.ts';
 
 const withCode = (code: unknown) => Object.assign(new Error('away'), { code });
@@ -83,6 +86,26 @@ describe('a connection', () => {
     expect(connectionFault(withCode('08006'))).toBeUndefined();
     expect(connectionFault(new Error('slip', { cause: withCode('08006') }))).toBeUndefined();
   });
+});
+
+test('an error that can pass by itself is UNAVAILABLE to the caller, any other stays what it is', () => {
+  const passing = withCode('08006');
+  expect(asServiceError(passing)).toMatchObject({ reason: 'UNAVAILABLE', cause: passing });
+  const lasting = withCode('23505');
+  expect(asServiceError(lasting)).toBe(lasting);
+});
+
+test('an idle connection is logged without its client, which knows every statement that it prepared', () => {
+  const error = Object.assign(new Error('Connection terminated unexpectedly'), {
+    client: { statements: {} },
+  });
+  expect(withoutClient(error)).toBe(error);
+  expect(error).not.toHaveProperty('client');
+});
+
+test('only 23503 is a row whose owner is missing', () => {
+  const errors = [withCode('23503'), withCode('23505'), new Error('23503'), { code: '23503' }];
+  expect(errors.map(isForeignKeyViolation)).toEqual([true, false, false, false]);
 });
 
 test('only 23505 is a row that is there already', () => {
