@@ -35,6 +35,9 @@ function numbers(seed: number) {
 
 type Outcome = { material?: unknown; error?: string };
 
+/** Not answered in time, on a busy machine. Whether it was done, REST and GraphQL have to tell alike. */
+const isLate = ({ error }: Outcome): boolean => error === 'unavailable';
+
 /** What a GraphQL answer says, in the words of REST. */
 function spoken(material: { type: string } | undefined): unknown {
   return material && { ...material, type: material.type.toLowerCase() };
@@ -74,6 +77,7 @@ async function write({ userId, api, ids }: Learner, pick: (below: number) => num
           ...text,
           type: type.toUpperCase(),
         });
+    if (isLate(outcome)) return;
     expect(outcome.error ?? 'none').toBe(text.title === '' ? 'invalid_request title' : 'none');
     if (outcome.material) ids.push((outcome.material as { id: string }).id);
     return;
@@ -82,6 +86,7 @@ async function write({ userId, api, ids }: Learner, pick: (below: number) => num
   outcome = useRest
     ? await overRest(api, `/reviews/${materialId}`, { quality })
     : await overGraphql('submitReview', 'SubmitReviewInput', { userId, materialId, quality });
+  if (isLate(outcome)) return;
   const expected = quality > 5 ? 'invalid_request quality' : ids.includes(materialId) ? 'none' : 'not_found';
   expect(outcome.error ?? 'none').toBe(expected);
 }
@@ -89,18 +94,26 @@ async function write({ userId, api, ids }: Learner, pick: (below: number) => num
 async function expectAgreement({ userId, api }: Learner, pick: (below: number) => number): Promise<void> {
   const limit = 1 + pick(5);
   const q = [...(TEXTS[pick(6)] ?? '')].slice(0, 3).join('').toUpperCase();
-  const [all, due, found] = await Promise.all([
-    api.get(`/materials?limit=${limit}`),
-    api.get(`/reviews/due?limit=${limit}`),
-    api.get(`/materials?q=${encodeURIComponent(q)}`),
-  ]);
-  const { data } = await gateway.query(
-    `query ($id: ID, $first: Int, $query: String) { user(id: $id) {
-       all: materials(first: $first) { nodes { ${FIELDS} } }
-       due: dueMaterials(first: $first) { nodes { ${FIELDS} } }
-       found: materials(query: $query) { nodes { ${FIELDS} } } } }`,
-    { id: userId, first: limit, query: q },
-  );
+  const askRest = () =>
+    Promise.all([
+      api.get(`/materials?limit=${limit}`),
+      api.get(`/reviews/due?limit=${limit}`),
+      api.get(`/materials?q=${encodeURIComponent(q)}`),
+    ]);
+  let answers = await askRest();
+  while (answers.some(({ status }) => status === 503)) answers = await askRest();
+  const [all, due, found] = answers;
+  const askGraphql = () =>
+    gateway.query(
+      `query ($id: ID, $first: Int, $query: String) { user(id: $id) {
+         all: materials(first: $first) { nodes { ${FIELDS} } }
+         due: dueMaterials(first: $first) { nodes { ${FIELDS} } }
+         found: materials(query: $query) { nodes { ${FIELDS} } } } }`,
+      { id: userId, first: limit, query: q },
+    );
+  let graphql = await askGraphql();
+  while (graphql.errors?.[0]?.extensions.code === 'UNAVAILABLE') graphql = await askGraphql();
+  const { data } = graphql;
   for (const [list, answer] of [
     ['all', all],
     ['due', due],
@@ -116,7 +129,11 @@ test(`REST and GraphQL give the same answers over ${SEQUENCES} random sequences 
     for (let seed = seeds.pop(); seed !== undefined; seed = seeds.pop()) {
       const pick = numbers(seed * 7919);
       const { userId, key } = await system.createUser();
-      const learner: Learner = { userId, api: createApi(`${system.origins[0]}/v1`, key), ids: [] };
+      const learner: Learner = {
+        userId,
+        api: createApi(`${system.origins[0]}/v1`, key, { mayBeUnavailable: true }),
+        ids: [],
+      };
       for (let step = 0; step < STEPS; step += 1) {
         await write(learner, pick);
         await expectAgreement(learner, pick);
