@@ -66,7 +66,8 @@ test('after a large body that held the event loop for 20 ms, the next of its key
   const send = () => app.inject({ method: 'POST', url: '/', headers, payload: LARGE });
   await Promise.all([send(), send()]);
   const [first = 0, second = 0] = begins;
-  expect(second - first).toBeGreaterThanOrEqual(120);
+  // A timer may end a millisecond early; five times as long would be 100 ms.
+  expect(second - first).toBeGreaterThan(118);
   await app.close();
 });
 
