@@ -74,8 +74,11 @@ async function undisturbed(faults: readonly string[], work: () => Promise<void>)
     await renew();
   }
 }
+
 /** A stream that has ended is noticed after the 20 s of a poll. */
 const PATIENT = 120_000;
+const testUndisturbed = (name: string, faults: readonly string[], work: () => Promise<void>) =>
+  test(name, () => undisturbed(faults, work), PATIENT);
 
 const invalid = (text: string) => `an invalid notification: ${text}`;
 const notify = (payload: string) =>
@@ -109,58 +112,51 @@ test('a caller who is already gone is not watched for', async () => {
   expect(events).toEqual([]);
 });
 
-test(
-  'a caller hears a beat at once, and nothing more once it has gone',
-  () =>
-    undisturbed([], async () => {
-      await watch(here);
-      const gone: object[] = [];
-      const going = new AbortController();
-      const ended = here.watch(async (event) => void gone.push(event), going.signal);
-      ended.catch(() => {});
-      expect(gone).toEqual([{ heartbeat: {} }]);
-      const stays = await watch(here);
-      going.abort();
-      await ended;
-      const heard = gone.length;
-      await notify('{"revokedApiKeyId":"k"}');
-      await expect.poll(() => stays.events).toContainEqual({ revokedApiKeyId: 'k' });
-      expect(gone).toHaveLength(heard);
-    }),
-  PATIENT,
-);
+testUndisturbed('a caller hears a beat at once, and nothing more once it has gone', [], async () => {
+  await watch(here);
+  const gone: object[] = [];
+  const going = new AbortController();
+  const ended = here.watch(async (event) => void gone.push(event), going.signal);
+  ended.catch(() => {});
+  expect(gone).toEqual([{ heartbeat: {} }]);
+  const stays = await watch(here);
+  going.abort();
+  await ended;
+  const heard = gone.length;
+  await notify('{"revokedApiKeyId":"k"}');
+  await expect.poll(() => stays.events).toContainEqual({ revokedApiKeyId: 'k' });
+  expect(gone).toHaveLength(heard);
+});
 
-test(
+testUndisturbed(
   'an instance that is closed ends its streams, closes its connections and logs nothing',
-  () =>
-    undisturbed([], async () => {
-      const [one] = [await watch(here), await watch(there)];
-      await Promise.all([here.close(), there.close()]);
-      expect(await one.end).toBe('UNAVAILABLE');
-      expect([here.isListening(), there.isListening(), lines]).toEqual([false, false, []]);
-      await expect.poll(openConnections).toBe(0);
-    }),
-  PATIENT,
+  [],
+  async () => {
+    const [one] = [await watch(here), await watch(there)];
+    await Promise.all([here.close(), there.close()]);
+    expect(await one.end).toBe('UNAVAILABLE');
+    expect([here.isListening(), there.isListening(), lines]).toEqual([false, false, []]);
+    await expect.poll(openConnections).toBe(0);
+  },
 );
 
-test(
+testUndisturbed(
   'two instances beat on one channel and hear the same, each told by its own proofs',
-  () =>
-    undisturbed([], async () => {
-      const [one, other] = [await watch(here), await watch(there)];
-      await expect.poll(() => Math.min(beats(one.events), beats(other.events))).toBeGreaterThan(3);
-      const query = async <R>({ text, values }: { text: string; values: readonly unknown[] }) =>
-        (await administrator.query(text, [...values])).rows as R[];
-      await announce({ query }, { revokedApiKeyId: 'k' });
-      await announce({ query }, { changedUserId: 'u' });
-      for (const { events } of [one, other]) {
-        await expect
-          .poll(() => events.filter((event) => !('heartbeat' in event)))
-          .toEqual([{ revokedApiKeyId: 'k' }, { changedUserId: 'u' }]);
-      }
-      expect(lines.filter(({ err }) => /an invalid notification/.test(err.message))).toEqual([]);
-    }),
-  PATIENT,
+  [],
+  async () => {
+    const [one, other] = [await watch(here), await watch(there)];
+    await expect.poll(() => Math.min(beats(one.events), beats(other.events))).toBeGreaterThan(3);
+    const query = async <R>({ text, values }: { text: string; values: readonly unknown[] }) =>
+      (await administrator.query(text, [...values])).rows as R[];
+    await announce({ query }, { revokedApiKeyId: 'k' });
+    await announce({ query }, { changedUserId: 'u' });
+    for (const { events } of [one, other]) {
+      await expect
+        .poll(() => events.filter((event) => !('heartbeat' in event)))
+        .toEqual([{ revokedApiKeyId: 'k' }, { changedUserId: 'u' }]);
+    }
+    expect(lines.filter(({ err }) => /an invalid notification/.test(err.message))).toEqual([]);
+  },
 );
 
 test.each([
@@ -191,113 +187,106 @@ test.each([
   PATIENT,
 );
 
-test(
+testUndisturbed(
   'each break is logged and closes its connections, and a stream that it has ended hears of no event after it',
-  () =>
-    undisturbed(['once!', 'once!', 'again!', 'again!'].map(invalid), async () => {
-      const [before] = [await watch(here), await watch(there)];
-      await notify('once!');
-      expect(await before.end).toBe('UNAVAILABLE');
-      const heard = before.events.length;
-      const [after] = [await watch(here), await watch(there)];
-      await notify('{"revokedApiKeyId":"k"}');
-      await expect.poll(() => after.events).toContainEqual({ revokedApiKeyId: 'k' });
-      expect(before.events).toHaveLength(heard);
-      await notify('again!');
-      expect(await after.end).toBe('UNAVAILABLE');
-      await Promise.all([watch(here), watch(there)]);
-      expect(lines.map(({ err }) => err.message)).toEqual(
-        ['once!', 'once!', 'again!', 'again!'].map(invalid),
-      );
-      await expect.poll(openConnections).toBe(4);
-    }),
-  PATIENT,
+  ['once!', 'once!', 'again!', 'again!'].map(invalid),
+  async () => {
+    const [before] = [await watch(here), await watch(there)];
+    await notify('once!');
+    expect(await before.end).toBe('UNAVAILABLE');
+    const heard = before.events.length;
+    const [after] = [await watch(here), await watch(there)];
+    await notify('{"revokedApiKeyId":"k"}');
+    await expect.poll(() => after.events).toContainEqual({ revokedApiKeyId: 'k' });
+    expect(before.events).toHaveLength(heard);
+    await notify('again!');
+    expect(await after.end).toBe('UNAVAILABLE');
+    await Promise.all([watch(here), watch(there)]);
+    expect(lines.map(({ err }) => err.message)).toEqual(['once!', 'once!', 'again!', 'again!'].map(invalid));
+    await expect.poll(openConnections).toBe(4);
+  },
 );
 
-test(
+testUndisturbed(
   'a notification that is long is logged with its first 200 characters',
-  () =>
-    undisturbed([invalid('x'.repeat(200)), invalid('x'.repeat(200))], async () => {
-      const [one] = [await watch(here), await watch(there)];
-      await notify('x'.repeat(300));
-      await one.end;
-      expect(lines[0]?.err.message).toBe(`an invalid notification: ${'x'.repeat(200)}`);
-    }),
-  PATIENT,
+  [invalid('x'.repeat(200)), invalid('x'.repeat(200))],
+  async () => {
+    const [one] = [await watch(here), await watch(there)];
+    await notify('x'.repeat(300));
+    await one.end;
+    expect(lines[0]?.err.message).toBe(`an invalid notification: ${'x'.repeat(200)}`);
+  },
 );
 
-test(
+testUndisturbed(
   'an instance whose own proofs do not come back beats no more, whatever it hears of others',
-  () =>
-    undisturbed(['a notification did not come back'], async () => {
-      const [one, other] = [await watch(here), await watch(there)];
-      const [, notifier] = connections();
-      let end: string | undefined;
-      void one.end.then((reason) => (end = reason));
-      // What it notifies of now waits for an end of the transaction, which does not come.
-      await notifier?.query('BEGIN');
-      await expect
-        .poll(async () => {
-          await notify('{"proof":"of another instance"}');
-          return end;
-        })
-        .toBe('UNAVAILABLE');
-      expect(lines).toMatchObject([{ err: { message: 'a notification did not come back' } }]);
-      const heard = beats(other.events);
-      await expect.poll(() => beats(other.events)).toBeGreaterThan(heard);
-    }),
-  PATIENT,
+  ['a notification did not come back'],
+  async () => {
+    const [one, other] = [await watch(here), await watch(there)];
+    const [, notifier] = connections();
+    let end: string | undefined;
+    void one.end.then((reason) => (end = reason));
+    // What it notifies of now waits for an end of the transaction, which does not come.
+    await notifier?.query('BEGIN');
+    await expect
+      .poll(async () => {
+        await notify('{"proof":"of another instance"}');
+        return end;
+      })
+      .toBe('UNAVAILABLE');
+    expect(lines).toMatchObject([{ err: { message: 'a notification did not come back' } }]);
+    const heard = beats(other.events);
+    await expect.poll(() => beats(other.events)).toBeGreaterThan(heard);
+  },
 );
 
-test(
+testUndisturbed(
   'a connection whose LISTEN is deaf beats no more: its streams end, and others hear on',
-  () =>
-    undisturbed(['a notification did not come back'], async () => {
-      const [one, other] = [await watch(here), await watch(there)];
-      const [ofHere] = connections();
-      await ofHere?.query('UNLISTEN *');
-      const beatsBefore = beats(one.events);
-      expect(await one.end).toBe('UNAVAILABLE');
-      // One proof may have been on its way.
-      expect(beats(one.events) - beatsBefore).toBeLessThanOrEqual(1);
-      expect(lines).toMatchObject([{ level: 40, err: { message: 'a notification did not come back' } }]);
-      const again = await watch(here);
-      await notify('{"revokedApiKeyId":"k"}');
-      for (const { events } of [again, other])
-        await expect.poll(() => events).toContainEqual({ revokedApiKeyId: 'k' });
-    }),
-  PATIENT,
+  ['a notification did not come back'],
+  async () => {
+    const [one, other] = [await watch(here), await watch(there)];
+    const [ofHere] = connections();
+    await ofHere?.query('UNLISTEN *');
+    const beatsBefore = beats(one.events);
+    expect(await one.end).toBe('UNAVAILABLE');
+    // One proof may have been on its way.
+    expect(beats(one.events) - beatsBefore).toBeLessThanOrEqual(1);
+    expect(lines).toMatchObject([{ level: 40, err: { message: 'a notification did not come back' } }]);
+    const again = await watch(here);
+    await notify('{"revokedApiKeyId":"k"}');
+    for (const { events } of [again, other])
+      await expect.poll(() => events).toContainEqual({ revokedApiKeyId: 'k' });
+  },
 );
 
-test(
+testUndisturbed(
   'a break is logged once, however often listening is tried again',
-  () =>
-    undisturbed(Array(2).fill('terminating connection due to administrator command'), async () => {
-      const [one, other] = [await watch(here), await watch(there)];
-      const outside = new Client({ connectionString: inject('postgresUrl') });
-      await outside.connect();
-      const name = new URL(database.databaseUrl).pathname.slice(1);
-      try {
-        await outside.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
-        await outside.query(
-          "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1 AND application_name = 'accounts-revocations'",
-          [name],
-        );
-        expect([await one.end, await other.end]).toEqual(['UNAVAILABLE', 'UNAVAILABLE']);
-        const tried = connections().length;
-        await expect.poll(() => connections().length).toBeGreaterThan(tried + 8);
-        expect([here.isListening(), there.isListening()]).toEqual([false, false]);
-        expect(() => here.watch(async () => {}, new AbortController().signal)).toThrow(
-          expect.objectContaining({ reason: 'UNAVAILABLE' }),
-        );
-      } finally {
-        await outside.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS true`);
-        await outside.end();
-      }
-      await Promise.all([watch(here), watch(there)]);
-      expect(lines.map(({ msg }) => msg)).toEqual(
-        Array.from({ length: 2 }, () => 'revocation listener lost; retrying'),
+  Array(2).fill('terminating connection due to administrator command'),
+  async () => {
+    const [one, other] = [await watch(here), await watch(there)];
+    const outside = new Client({ connectionString: inject('postgresUrl') });
+    await outside.connect();
+    const name = new URL(database.databaseUrl).pathname.slice(1);
+    try {
+      await outside.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
+      await outside.query(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1 AND application_name = 'accounts-revocations'",
+        [name],
       );
-    }),
-  PATIENT,
+      expect([await one.end, await other.end]).toEqual(['UNAVAILABLE', 'UNAVAILABLE']);
+      const tried = connections().length;
+      await expect.poll(() => connections().length).toBeGreaterThan(tried + 8);
+      expect([here.isListening(), there.isListening()]).toEqual([false, false]);
+      expect(() => here.watch(async () => {}, new AbortController().signal)).toThrow(
+        expect.objectContaining({ reason: 'UNAVAILABLE' }),
+      );
+    } finally {
+      await outside.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS true`);
+      await outside.end();
+    }
+    await Promise.all([watch(here), watch(there)]);
+    expect(lines.map(({ msg }) => msg)).toEqual(
+      Array.from({ length: 2 }, () => 'revocation listener lost; retrying'),
+    );
+  },
 );
