@@ -1,8 +1,8 @@
 // The write limit on a real Redis Cluster: three masters, each with a replica that takes over when it dies.
-import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createWriteLimiter, type WriteLimiter } from '../../../services/rest/write-limit/write-limiter.ts';
 import { describeWithRedis, type RedisCluster, startRedisCluster } from '../../support/redis.ts';
+import { watchOutages } from '../../support/redis-outages.ts';
 
 const LIMIT = 60;
 /** Long beside the test: what was counted at its beginning counts until its end. */
@@ -12,16 +12,13 @@ describeWithRedis('the write limit on Redis Cluster', () => {
   let cluster: RedisCluster;
   /** As two facades have. */
   let limiters: [WriteLimiter, WriteLimiter];
-  let outages = 0;
-  const countOutage = () => {
-    outages += 1;
-  };
+  const outages = watchOutages();
   const open = () =>
     createWriteLimiter({
       redisUrl: cluster.url,
       limit: LIMIT,
       windowMs: WINDOW_MS,
-      logger: pino({ level: 'warn' }, { write: countOutage }),
+      logger: outages.logger,
       now: Date.now,
     });
   /** How many of `count` pass. */
@@ -32,21 +29,15 @@ describeWithRedis('the write limit on Redis Cluster', () => {
   };
   const modes = () => limiters.map((limiter) => limiter.mode());
 
-  /** Repeats it, with other buckets, where an answer was late on a busy machine, which the limiter takes for an outage. */
-  const undisturbed = async <T>(work: (round: number) => Promise<T>): Promise<T> => {
-    for (let round = 0; ; round += 1) {
-      await expect.poll(reachAll, { timeout: 20_000 }).toEqual(['redis', 'redis']);
-      outages = 0;
-      const result = await work(round);
-      if (outages === 0) return result;
-    }
-  };
   /** One bucket at least of each master, through both. */
   const reachAll = async () => {
     for (const limiter of limiters)
       for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) await limiter.take(`first:${name}`);
     return modes();
   };
+  /** `work` takes other buckets in each round. */
+  const undisturbed = <T>(work: (round: number) => Promise<T>): Promise<T> =>
+    outages.undisturbed(() => expect.poll(reachAll, { timeout: 20_000 }).toEqual(['redis', 'redis']), work);
 
   beforeAll(async () => {
     cluster = await startRedisCluster({ replicas: true });
