@@ -9,8 +9,12 @@ export type Loop = {
   stop(): Promise<void>;
 };
 
+/** The longest pause after an error. */
+const RETRY_MS = 5000;
+
 /**
- * Runs `work` again at once while it returns true, else after `idleMs`; after an error too, which is logged once for a row of them.
+ * Runs `work` again at once while it returns true, else after `idleMs`; after an error in 5 s if that is sooner. An error is logged
+ * once for a row of them.
  */
 export function startLoop(options: {
   name: string;
@@ -23,7 +27,7 @@ export function startLoop(options: {
   let isFailing = false;
   let woken = Promise.withResolvers<void>();
   const pause = async () => {
-    await endsWithin(woken.promise, idleMs);
+    await endsWithin(woken.promise, isFailing ? Math.min(idleMs, RETRY_MS) : idleMs);
     woken = Promise.withResolvers();
   };
   const run = async () => {
