@@ -43,6 +43,8 @@ export function writeReports(report: Report): void {
     written.push(PAGE, DATA);
   }
   process.stdout.write(`Written: ${written.map((file) => relative(ROOT, file)).join(', ')}\n`);
+  if (isWhole)
+    process.stdout.write('Now run "node test/bench/growth.ts": docs/scaling.md counts with these figures.\n');
 }
 
 function describeMachine(): string {
