@@ -183,6 +183,13 @@ describe('an error of gRPC itself', () => {
     expect(fromGrpcError(error)).toMatchObject({ reason, cause: error });
   });
 
+  test('that is cut is one to send again; any other INTERNAL is a fault', () => {
+    const reasonOf = (code: number, details: string) => fromGrpcError(thrown({ code, details })).reason;
+    expect(reasonOf(13, 'Received RST_STREAM with code 2 (Internal server error)')).toBe('UNAVAILABLE');
+    expect(reasonOf(13, 'Error: Received RST_STREAM with code 2')).toBe('INTERNAL_ERROR');
+    expect(reasonOf(2, 'Received RST_STREAM with code 2')).toBe('INTERNAL_ERROR');
+  });
+
   test('that refuses our token is known by having none of our details', () => {
     const error = thrown({ code: 16 });
     expect([isTokenRefusal(error), fromGrpcError(error).constructor.name]).toEqual([

@@ -52,6 +52,12 @@ test('a message that cannot be read is an error, not silence', async () => {
   await expect(answer).rejects.toMatchObject({ reason: 'INTERNAL_ERROR' });
 });
 
+test.each([0, 1, 2, 8])('a call that is cut with the HTTP/2 code %i is one to send again', async (code) => {
+  const answer = ask();
+  (await nextCall()).close(code);
+  await expect(answer).rejects.toMatchObject({ reason: 'UNAVAILABLE' });
+});
+
 test('a status without a message is an error', async () => {
   const answer = ask();
   const stream = await nextCall();

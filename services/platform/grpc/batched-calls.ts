@@ -5,7 +5,7 @@ import { within } from '../concurrency/within.ts';
 import { hasReason, ServiceError } from '../errors.ts';
 import type { RpcStatus } from '../protobuf/google-rpc.ts';
 import type { CallOptions } from './client.ts';
-import { fromRpcStatus, isMessageTooLarge } from './status.ts';
+import { fromRpcStatus, isCut, isMessageTooLarge } from './status.ts';
 
 /** Requests that a batch may hold. */
 export const MAX_BATCH = 16;
@@ -113,7 +113,7 @@ export function toOutcomes<R>({ responses, failedRequests }: BatchResponse<R>): 
  * @throws `error` where the service is away, since more calls would not help it.
  */
 function noOutcomesUnlessAway(error: unknown): [] {
-  const isAway = hasReason(error, 'UNAVAILABLE') && !isMessageTooLarge(error);
+  const isAway = hasReason(error, 'UNAVAILABLE') && !isMessageTooLarge(error) && !isCut(error);
   if (isAway) throw error;
   return [];
 }

@@ -14,6 +14,8 @@ import { TokenRefusedError } from './service-token.ts';
 
 const DETAILS_KEY = 'grpc-status-details-bin';
 const TYPE_PREFIX = 'type.googleapis.com/google.rpc.';
+/** What grpc-js says of a call that is cut, and does not send again. */
+const CUT = [status.INTERNAL, /^Received RST_STREAM with code/] as const;
 /** Long trailers stall a shared connection in grpc-js. */
 const MAX_MESSAGE_CHARACTERS = 1000;
 
@@ -57,7 +59,7 @@ function pack(name: string, value: Buffer): PackedDetail {
 
 /**
  * Decodes the error of a gRPC call. Without our details it comes from the transport or a foreign server: UNAVAILABLE if a retry
- * can help (a missed deadline, too) or our service token is refused, else INTERNAL_ERROR.
+ * can help (a missed deadline or a cut call, too) or our service token is refused, else INTERNAL_ERROR.
  */
 export function fromGrpcError(error: GrpcError): ServiceError {
   const packed = error.metadata?.get(DETAILS_KEY)[0];
@@ -65,7 +67,8 @@ export function fromGrpcError(error: GrpcError): ServiceError {
   if (decoded !== undefined) return decoded;
   if (isTokenRefusal(error)) return new TokenRefusedError(error);
   const passing = [status.UNAVAILABLE, status.DEADLINE_EXCEEDED, status.CANCELLED, status.RESOURCE_EXHAUSTED];
-  return new ServiceError(passing.includes(error.code) ? 'UNAVAILABLE' : 'INTERNAL_ERROR', { cause: error });
+  const mayPass = passing.includes(error.code) || says(error, ...CUT);
+  return new ServiceError(mayPass ? 'UNAVAILABLE' : 'INTERNAL_ERROR', { cause: error });
 }
 
 /** Whether a call was refused for its service token; a refused user key has our error details. */
@@ -75,11 +78,20 @@ export function isTokenRefusal({ code, metadata }: Pick<StatusObject, 'code' | '
 
 /** Whether a call failed because its response exceeds the client's limit. */
 export function isMessageTooLarge(error: unknown): boolean {
-  const cause: unknown = error instanceof ServiceError ? error.cause : undefined;
-  if (!(cause instanceof Error) || !('code' in cause) || !('details' in cause)) return false;
-  return (
-    cause.code === status.RESOURCE_EXHAUSTED && /^Received message larger than max/.test(`${cause.details}`)
-  );
+  return says(causeOf(error), status.RESOURCE_EXHAUSTED, /^Received message larger than max/);
+}
+
+/** Whether a dying process or connection has cut a call. */
+export function isCut(error: unknown): boolean {
+  return says(causeOf(error), ...CUT);
+}
+
+const causeOf = (error: unknown) => (error instanceof ServiceError ? error.cause : undefined);
+
+/** Whether `error` is one of grpc-js with this code and text. */
+function says(error: unknown, code: status, details: RegExp): boolean {
+  if (!(error instanceof Error) || !('code' in error) || !('details' in error)) return false;
+  return error.code === code && details.test(`${error.details}`);
 }
 
 /** undefined if the details are not ours or cannot be decoded. */
