@@ -98,7 +98,7 @@ export function createKeyVerifier(apiKeys: Clients['apiKeys'], metrics: Metrics)
       }
       if (inFlight.size >= MAX_IN_FLIGHT) {
         note('overloaded');
-        throw new ServiceError('UNAVAILABLE');
+        throw new ServiceError('UNAVAILABLE', { cause: new Error('too many keys are being verified') });
       }
       note('miss');
       return begin(presented, call);

@@ -43,7 +43,9 @@ export function createFairLane({
       const leave = () => {
         waiting = waiting.filter((each) => each !== mine);
         reject(
-          new ServiceError('UNAVAILABLE', { cause: new Error('the caller disconnected while waiting') }),
+          new ServiceError('UNAVAILABLE', {
+            cause: new Error('the wait for a turn took too long, or the caller disconnected'),
+          }),
         );
       };
       const begin = () => {
