@@ -9,6 +9,7 @@ import { createLogger } from '../../services/platform/logging/logger.ts';
 import { openDatabase } from '../../services/platform/postgres/database.ts';
 import { type MigrationOptions, migrate } from '../../services/platform/postgres/migrate.ts';
 import { requireUsableDatabase } from '../../services/platform/postgres/usable-database.ts';
+import { connected } from '../support/connected.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 let database: TestDatabase;
@@ -51,7 +52,9 @@ test('a database that does not fold É is refused with the way to make one that 
   url.pathname = `/${name}_c`;
   const logger = createLogger('test', 'silent');
   const unfit = openDatabase({ databaseUrl: url.href, applicationName: 'test', maxConnections: 1, logger });
-  await expect(requireUsableDatabase(unfit)).rejects.toThrow(/É does not match é.*CREATE DATABASE/);
+  await expect(connected(() => requireUsableDatabase(unfit))).rejects.toThrow(
+    /É does not match é.*CREATE DATABASE/,
+  );
   await unfit.close();
   await client.query(`DROP DATABASE ${name}_c`);
   await client.end();
