@@ -183,6 +183,13 @@ describe('an error of gRPC itself', () => {
     expect(fromGrpcError(error)).toMatchObject({ reason, cause: error });
   });
 
+  test('that a service sends for something else that is away names the service as its cause', () => {
+    expect(sent(new ServiceError('UNAVAILABLE')).cause).toEqual(
+      new Error('scheduling.v1 answered that it is unavailable'),
+    );
+    expect(sent(new ServiceError('NOT_FOUND')).cause).toBeUndefined();
+  });
+
   test('that is cut is one to send again; any other INTERNAL is a fault', () => {
     const reasonOf = (code: number, details: string) => fromGrpcError(thrown({ code, details })).reason;
     expect(reasonOf(13, 'Received RST_STREAM with code 2 (Internal server error)')).toBe('UNAVAILABLE');

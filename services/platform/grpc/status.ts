@@ -111,7 +111,7 @@ export function fromRpcStatus(rpcStatus: RpcStatus): ServiceError | undefined {
   };
   const info = find('ErrorInfo');
   if (info === undefined) return undefined;
-  const { reason, metadata } = errorInfoType.deserialize(info);
+  const { reason, domain, metadata } = errorInfoType.deserialize(info);
   if (!isErrorReason(reason)) return undefined;
   const details: ErrorDetails = { message: rpcStatus.message };
   const badRequest = find('BadRequest');
@@ -122,5 +122,6 @@ export function fromRpcStatus(rpcStatus: RpcStatus): ServiceError | undefined {
   const retryInfo = find('RetryInfo');
   const retryDelay = retryInfo && retryInfoType.deserialize(retryInfo).retryDelay;
   if (retryDelay) details.retryAfterSeconds = retryDelay.seconds;
+  if (reason === 'UNAVAILABLE') details.cause = new Error(`${domain} answered that it is unavailable`);
   return new ServiceError(reason, details);
 }
