@@ -14,10 +14,7 @@ const ALWAYS = {
 };
 const LIMITED = {
   ...ALWAYS,
-  RateLimit: text(
-    'What is left: r more writes now, and one more after t seconds.',
-    '"write";r=59;t=60',
-  ),
+  RateLimit: text('What is left: r more writes now, and one more after t seconds.', '"write";r=59;t=60'),
   'RateLimit-Policy': text('The write limit: q writes in w seconds.', '"write";q=60;w=60'),
 };
 const WRITTEN = {
