@@ -1,6 +1,7 @@
 // Rewrites graphql-js errors without the values that the caller sent: graphql-js quotes them, they can be titles, contents or keys,
 // and errors are logged.
 import { GraphQLError, Kind } from 'graphql';
+import { withoutKeys } from '../../services/platform/redaction.ts';
 import { NO_DATE, NO_DATE_TIME } from './scalars.ts';
 
 const MAX_CHARACTERS = 1000;
@@ -30,7 +31,7 @@ export function describeRefusal(error: GraphQLError): Refusal {
     if (isValue) return describeVariable(name, error, error.originalError);
   }
   if (node !== undefined && VALUES.has(node.kind)) return { message: describeValue(error.message) };
-  return { message: withoutKeys(error.message) };
+  return { message: shortened(error.message) };
 }
 
 /** Describes a syntax error by its position and token kind. */
@@ -56,7 +57,7 @@ function describeVariable(name: string, error: GraphQLError, cause: GraphQLError
   const [, path] = / at "([\w.[\]]{1,200})"; $/.exec(head.slice(-MAX_LOOKED_AT)) ?? [];
   const place = path ?? name;
   const field = /(\w+)(?:\[\d+\])*$/.exec(place)?.[1] ?? name;
-  return { message: withoutKeys(`Variable "$${place}": ${describeValue(cause.message)}`), field };
+  return { message: shortened(`Variable "$${place}": ${describeValue(cause.message)}`), field };
 }
 
 const VALUE_ERRORS = [
@@ -77,7 +78,6 @@ function describeValue(message: string): string {
     : 'The value is not one of those that are taken here.';
 }
 
-/** Redacts API keys, which some callers send in place of a name. */
-function withoutKeys(message: string): string {
-  return message.slice(0, MAX_CHARACTERS).replaceAll(/rmk_live_\w+/g, 'rmk_live_…');
+function shortened(message: string): string {
+  return withoutKeys(message.slice(0, MAX_CHARACTERS));
 }

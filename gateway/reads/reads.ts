@@ -28,6 +28,7 @@ export function findUserOrRest(context: GatewayContext, userId: string): Promise
       throw error;
     };
     const account = ACCOUNT_FIELDS.map((field) => [field, { get }] as const);
+    // The fields that are missing here are defined with their getters.
     return Object.defineProperties({ userId } as User, Object.fromEntries(account));
   });
 }
@@ -92,7 +93,7 @@ export async function findMaterials(
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, MaterialNode>> {
   const known = [...new Set(ids)].filter(isUuid);
-  const answers = await inTurn({ budget, views }, () =>
+  const answers = await readInLane({ budget, views }, () =>
     Promise.all(
       partsOf(known, MAX_IDS).map((materialIds) =>
         budget.read(clients.materials.batchGetMaterials, { userId, materialIds, view: views.material }),
@@ -103,8 +104,8 @@ export async function findMaterials(
   return new Map(nodes.map((node) => [node.message.materialId, node]));
 }
 
-/** Runs `read`; if it reads long texts, in turn with the caller's other reads of such. */
-export function inTurn<T>(
+/** Runs `read`; if it reads long texts, in the caller's lane for them, where one runs at a time. */
+export function readInLane<T>(
   { budget, views }: Pick<GatewayContext, 'budget' | 'views'>,
   read: () => Promise<T>,
 ): Promise<T> {

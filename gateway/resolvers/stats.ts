@@ -5,7 +5,7 @@ import { type HardMaterialNode, ID_OF } from '../graphql/model.ts';
 import { readConnection } from '../graphql/relay.ts';
 import { joinReviews } from '../reads/joins.ts';
 import { fieldsBelow, rowsBelow } from '../reads/lookahead.ts';
-import { inTurn } from '../reads/reads.ts';
+import { readInLane } from '../reads/reads.ts';
 
 export const Stats: StatsResolvers = {
   forecast: (request, _arguments, { clients, budget }) => budget.read(clients.stats.getForecast, request),
@@ -34,7 +34,7 @@ export const Stats: StatsResolvers = {
     readConnection(page, ID_OF.hardMaterial, async (pageRequest) => {
       const { clients, budget, views } = context;
       const asked = { ...request, ...pageRequest, minReviews: minReviews ?? 3, view: views.material };
-      const { materials, nextPageToken } = await inTurn(context, () =>
+      const { materials, nextPageToken } = await readInLane(context, () =>
         budget.read(clients.stats.listHardestMaterials, asked),
       );
       const rows = materials.map(

@@ -13,12 +13,12 @@ import { ID_OF, type MaterialNode } from '../graphql/model.ts';
 import { type PageArguments, type ReadPage, readConnection } from '../graphql/relay.ts';
 import { joinMaterials, joinReviews, joinSnoozedMaterials } from '../reads/joins.ts';
 import { rowsBelow } from '../reads/lookahead.ts';
-import { inTurn, listDueMaterials, listMaterials, listReviews, listSnoozes } from '../reads/reads.ts';
+import { listDueMaterials, listMaterials, listReviews, listSnoozes, readInLane } from '../reads/reads.ts';
 import { timeline } from './timeline.ts';
 
 /** All pages of one list in one turn. */
 const readMaterials = (context: GatewayContext, page: PageArguments, read: ReadPage<MaterialNode>) =>
-  inTurn(context, () => readConnection(page, ID_OF.material, read));
+  readInLane(context, () => readConnection(page, ID_OF.material, read));
 
 export const User: UserResolvers = {
   id: ({ userId }) => userId,

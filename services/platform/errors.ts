@@ -1,5 +1,6 @@
 // The catalogue of errors: each reason with its gRPC status, HTTP status and default text.
 import { status } from '@grpc/grpc-js';
+import { withoutKeys } from './redaction.ts';
 
 /**
  * Every way in which a call can fail. The key is the gRPC reason and the GraphQL code; in lower case it is the code of
@@ -83,11 +84,6 @@ export class ServiceError extends Error {
     this.requiredScopes = details.requiredScopes;
     this.retryAfterSeconds = details.retryAfterSeconds;
   }
-}
-
-/** Redacts API keys: messages can repeat an ID or a path, in which some callers send their key. */
-function withoutKeys(message: string): string {
-  return message.replaceAll(/rmk_live_\w+/g, 'rmk_live_…');
 }
 
 /** An INVALID_REQUEST for `field`, with a whole sentence as its message. */

@@ -226,7 +226,7 @@ export const ROOMS: readonly Room[] = [
     bar: 90,
     texts: true,
     sources: [
-      'services/platform/errors.ts',
+      'services/platform/{errors,redaction}.ts',
       'services/platform/grpc/status.ts',
       'services/platform/protobuf/google-rpc.ts',
       'services/platform/postgres/{faults,reachable}.ts',

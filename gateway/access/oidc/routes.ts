@@ -23,7 +23,7 @@ export function registerOidcRoutes(app: FastifyInstance, signIn: SignIn | undefi
 
 /** Registers /oidc/token for the dashboard and /oidc/logout for the provider. */
 function registerSignIn(app: FastifyInstance, { clientId, provider, verifier }: SignIn): void {
-  const inTurn = atMost(MOST_EXCHANGES);
+  const limitExchanges = atMost(MOST_EXCHANGES);
 
   // The page cannot ask the provider itself: its Content-Security-Policy allows no other origin.
   app.post('/oidc/token', { bodyLimit: BODY_BYTES }, async ({ body }) => {
@@ -35,7 +35,7 @@ function registerSignIn(app: FastifyInstance, { clientId, provider, verifier }: 
       redirect_uri: readText(body, 'redirectUri'),
     });
     const signal = providerTimeout();
-    const token = await inTurn(async () => {
+    const token = await limitExchanges(async () => {
       const { token: address } = await provider.addresses();
       return exchange(address, form, signal);
     });

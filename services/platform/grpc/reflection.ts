@@ -32,6 +32,7 @@ export function addReflection(server: Server, services: readonly string[]): void
   for (const version of VERSIONS) {
     const file = join(dirname(package_), `build/proto/grpc/reflection/${version}/reflection.proto`);
     const loaded = loadSync(file, { longs: Number, enums: String, oneofs: true });
+    // The name is that of a service.
     const definition = loaded[`grpc.reflection.${version}.ServerReflection`];
     server.addService(definition as ServiceDefinition, { ServerReflectionInfo });
   }

@@ -85,6 +85,7 @@ function byStatement(client: Client): Client {
     }
     return result;
   };
+  // Inherits everything else from the client.
   return Object.assign(Object.create(client) as Client, { query });
 }
 

@@ -49,7 +49,7 @@ const HTML = 'text/html; charset=utf-8';
 export function buildHttpApp(dependencies: HttpDependencies): FastifyInstance {
   const { logger, nowMs, telemetry = NO_TELEMETRY } = dependencies;
   const limit = createAddressLimit(nowMs);
-  const inTurn = atMost(AT_ONCE);
+  const limitLookups = atMost(AT_ONCE);
   const log = createRequestLog(logger, 'reminders', () => ({}));
   const app = createFastify(log, nowMs);
   boundConnections(app);
@@ -81,18 +81,18 @@ export function buildHttpApp(dependencies: HttpDependencies): FastifyInstance {
 
   app.get<{ Params: { file: string } }>('/calendar/:file', async (request, reply) => {
     const [, secret] = /^(.+)\.ics$/.exec(request.params.file) ?? [];
-    const feed = secret && (await inTurn(() => dependencies.findCalendar(secret)));
+    const feed = secret && (await limitLookups(() => dependencies.findCalendar(secret)));
     if (!feed) return sendText(reply, 404, 'Not found.');
     reply.headers({ etag: feed.etag, 'cache-control': 'private, max-age=3600' });
     if (matchesTag(request.headers['if-none-match'], feed.etag)) return reply.code(304).send();
     return reply.type('text/calendar; charset=utf-8').send(feed.text);
   });
   app.get<{ Params: { token: string } }>('/unsubscribe/:token', async ({ params: { token } }, reply) => {
-    const isKnown = await inTurn(() => dependencies.isUnsubscribeToken(token));
+    const isKnown = await limitLookups(() => dependencies.isUnsubscribeToken(token));
     return isKnown ? sendPage(reply, ASK_PAGE) : sendText(reply, 404, 'Not found.');
   });
   app.post<{ Params: { token: string } }>('/unsubscribe/:token', async ({ params: { token } }, reply) => {
-    const isKnown = await inTurn(() => dependencies.switchEmailOff(token));
+    const isKnown = await limitLookups(() => dependencies.switchEmailOff(token));
     return isKnown ? sendPage(reply, DONE_PAGE) : sendText(reply, 404, 'Not found.');
   });
   return app;

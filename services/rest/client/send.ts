@@ -80,6 +80,7 @@ export function createSender(options: ClientOptions) {
   const send = async <T>(request: Send, signal: AbortSignal | undefined): Promise<T> => {
     for (let retries = 0; ; retries += 1) {
       try {
+        // The caller names the type that the contract gives this endpoint.
         return (await attempt(request, signal)) as T;
       } catch (error) {
         const pauseMs = pauseAfter(error, retries);

@@ -23,6 +23,7 @@ export function nameSchemas<T extends object>(document: T): T {
     if (!isDeepStrictEqual(schemas[title], schema)) throw new Error(`two schemas are named ${title}`);
     return { $ref: `#/components/schemas/${title}` };
   };
+  // An object stays an object, with the same parts.
   const { components, ...rest } = rewrite(document) as Json;
   const sorted = Object.fromEntries(Object.entries(schemas).sort(([a], [b]) => a.localeCompare(b, 'en')));
   return { ...rest, components: { ...(components as Json), schemas: sorted } } as unknown as T;

@@ -49,7 +49,7 @@ export type ListedRow = MaterialRow & { content_bytes: number | null; source_url
 export type MaterialList = { materials: Material[]; cutBytes: number[] };
 
 export function toMaterialList(rows: readonly ListedRow[]): MaterialList {
-  return { materials: rows.map(toMaterial), cutBytes: rows.map(cutBytesOf) };
+  return { materials: rows.map(fromMaterialRow), cutBytes: rows.map(cutBytesOf) };
 }
 
 function cutBytesOf({ content, content_bytes, source_url, source_url_bytes }: ListedRow): number {
@@ -58,7 +58,7 @@ function cutBytesOf({ content, content_bytes, source_url, source_url_bytes }: Li
   return isCut ? (content_bytes ?? 0) + (source_url_bytes ?? 0) : 0;
 }
 
-export function toMaterial(row: MaterialRow): Material {
+export function fromMaterialRow(row: MaterialRow): Material {
   return {
     materialId: row.material_id,
     title: row.title,

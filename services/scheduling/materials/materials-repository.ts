@@ -3,10 +3,10 @@ import type { Queryable } from '../../platform/postgres/database.ts';
 import { requestRows } from '../batches/request-rows-sql.ts';
 import type { Material } from './material.ts';
 import {
+  fromMaterialRow,
   MATERIAL_COLUMNS,
   type MaterialRow,
   materialColumnsWithTextsIf,
-  toMaterial,
 } from './material-row.ts';
 
 type MaterialOfUser = { userId: string; materialId: string };
@@ -94,7 +94,7 @@ export async function findMaterials(
   requests: readonly MaterialOfUser[],
 ): Promise<(Material | undefined)[]> {
   const rowsOf = await find(db, requests);
-  return rowsOf.map(([row]) => row && toMaterial(row));
+  return rowsOf.map(([row]) => row && fromMaterialRow(row));
 }
 
 /** The user who has a material; undefined if nobody does. */
@@ -119,7 +119,7 @@ export async function findMaterialsOfUser(
     text: FIND_OF_USER,
     values: [userId, materialIds, withTexts],
   });
-  return rows.map(toMaterial);
+  return rows.map(fromMaterialRow);
 }
 
 /** Reads materials and locks them until the transaction ends; omits unknown IDs. */
@@ -133,7 +133,7 @@ export async function lockMaterials(
     text: LOCK,
     values: [userId, materialIds],
   });
-  return rows.map(toMaterial);
+  return rows.map(fromMaterialRow);
 }
 
 /** Stores text, type, archive time and revision of a locked material, not its schedule. */

@@ -82,6 +82,7 @@ export function withGate<H extends Record<string, (...args: never[]) => Promise<
   handlers: H,
 ): H {
   const gated = Object.entries(handlers).map(([name, handler]) => {
+    // The first argument of every handler is its request.
     const run = handler as (request: OfUsers, ...rest: unknown[]) => Promise<unknown>;
     return [
       name,

@@ -19,15 +19,15 @@ export function createDueCountHandlers(
   dependencies: HandlerDependencies & Distribution & { nodeOf: NodeOf },
 ): Pick<AsyncHandlers<StatsServiceHandlers>, 'BatchGetDueCounts'> {
   const { database, now, isDistributed, nodeOf } = dependencies;
-  const inTurn = atMostPerKey<number | undefined>(AT_ONCE);
+  const limitPerNode = atMostPerKey<number | undefined>(AT_ONCE);
   const read = acrossUsers(dependencies, (requests: readonly DueCountRequest[]) =>
     database.transaction((connection) => readDueCounts(connection, requests), {
       userId: requests[0]?.userId,
     }),
   );
   /** Waits for a turn at the node before the gate of the node, where a wait is short. */
-  const readInTurn = (requests: readonly DueCountRequest[]) =>
-    inTurn(nodeOf(requests[0]?.userId ?? ''), () => read(requests));
+  const readOfNode = (requests: readonly DueCountRequest[]) =>
+    limitPerNode(nodeOf(requests[0]?.userId ?? ''), () => read(requests));
   return {
     async BatchGetDueCounts({ userIds, timeZones, asOfTime }) {
       const users = readZonesOfUsers(userIds, timeZones);
@@ -40,7 +40,7 @@ export function createDueCountHandlers(
         todayStartTime: startOf.get(timeZone) ?? asOf,
       }));
       const parts = partsOf(asked, isDistributed ? 1 : USERS_AT_A_TIME);
-      const counts = (await Promise.all(parts.map(readInTurn))).flat();
+      const counts = (await Promise.all(parts.map(readOfNode))).flat();
       const dueCounts = users.flatMap(({ userId }, index) => {
         const count = counts[index];
         return count === undefined ? [] : [{ userId, ...count, titles: [...count.titles] }];

@@ -1,7 +1,7 @@
 // The materials with the lowest recall.
 import type { Queryable } from '../../platform/postgres/database.ts';
 import type { Material } from '../materials/material.ts';
-import { type MaterialRow, materialColumnsWithTextsIf, toMaterial } from '../materials/material-row.ts';
+import { fromMaterialRow, type MaterialRow, materialColumnsWithTextsIf } from '../materials/material-row.ts';
 import type { CalendarDays } from './calendar.ts';
 import type { RecallCount } from './retention-repository.ts';
 
@@ -43,5 +43,9 @@ export async function listHardestMaterials(
     text: HARDEST,
     values: [userId, days.startTime, asOf, minReviews, limit, ...position, withTexts],
   });
-  return rows.map((row) => ({ material: toMaterial(row), reviews: row.reviews, recalled: row.recalled }));
+  return rows.map((row) => ({
+    material: fromMaterialRow(row),
+    reviews: row.reviews,
+    recalled: row.recalled,
+  }));
 }

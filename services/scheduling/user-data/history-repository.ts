@@ -1,7 +1,7 @@
 // The SQL that reads complete histories, material by material, for verification.
 import type { Queryable } from '../../platform/postgres/database.ts';
 import type { Material } from '../materials/material.ts';
-import { MATERIAL_COLUMNS, type MaterialRow, toMaterial } from '../materials/material-row.ts';
+import { fromMaterialRow, MATERIAL_COLUMNS, type MaterialRow } from '../materials/material-row.ts';
 import type { Review } from '../reviews/review.ts';
 import { REVIEW_COLUMNS, type ReviewRow, toReview } from '../reviews/review-row.ts';
 import type { SnoozeOfMaterial } from './replay.ts';
@@ -61,7 +61,7 @@ export async function readHistories(
   const snoozesByKey = Map.groupBy(snoozes, keyOf);
   return rows.map((row) => ({
     userId: row.user_id,
-    material: toMaterial(row),
+    material: fromMaterialRow(row),
     reviews: (reviewsByKey.get(keyOf(row)) ?? []).map(toReview),
     snoozes: snoozesByKey.get(keyOf(row)) ?? [],
   }));

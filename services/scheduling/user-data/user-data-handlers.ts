@@ -31,10 +31,10 @@ export function createUserDataHandlers({
   return {
     async ExportUserData(request, { signal }, send) {
       const userId = requireUserId(request.userId);
-      const inTurn: Queryable = {
+      const limited: Queryable = {
         query: (statement) => lane.run(userId, signal, () => database.query(statement)),
       };
-      for await (const message of allMessages(inTurn, userId, now)) {
+      for await (const message of allMessages(limited, userId, now)) {
         if (signal.aborted) return;
         await send(message);
       }

@@ -2,7 +2,7 @@
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { NIL_UUID } from '../../platform/uuid.ts';
 import type { Material } from '../materials/material.ts';
-import { MATERIAL_COLUMNS, type MaterialRow, toMaterial } from '../materials/material-row.ts';
+import { fromMaterialRow, MATERIAL_COLUMNS, type MaterialRow } from '../materials/material-row.ts';
 
 /** In the order of the primary key; UUIDv7 makes this oldest first. At least one row, then as many as have $4 bytes of texts. */
 const READ_MATERIALS = `
@@ -45,7 +45,7 @@ export async function readMaterials(
 ): Promise<Material[]> {
   const values = [userId, afterId, maxRows, maxBytes];
   const rows = await db.query<MaterialRow>({ name: 'read-materials', text: READ_MATERIALS, values });
-  return rows.map(toMaterial);
+  return rows.map(fromMaterialRow);
 }
 
 /**

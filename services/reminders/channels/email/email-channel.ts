@@ -2,6 +2,7 @@
 import type { Readable } from 'node:stream';
 import { createTransport, type SendMailOptions } from 'nodemailer';
 import { atMost } from '../../../platform/concurrency/at-most.ts';
+import { errorCode } from '../../../platform/thrown.ts';
 import type { Channel, EmailAddress, ReminderMessage, SendResult } from '../channel.ts';
 import { composeMail } from './compose-mail.ts';
 import { type EmailStyle, toEmailText } from './email-message.ts';
@@ -93,6 +94,7 @@ function toServer(smtpUrl: string, { maxConnections = 10, sendTimeoutMs = 28_000
       return { result: 'sent' };
     } catch (error) {
       const isHandedOver = textOf.get(signal)?.readableEnded ?? false;
+      // nodemailer's errors; every field is optional.
       return toSendResult(error as SmtpFailure, isHandedOver);
     }
   };
@@ -117,11 +119,14 @@ function toFolder(folder: string): Deliver {
     async send(deliveryId, mail) {
       try {
         const { message } = await transport.sendMail(mail);
+        // The option `buffer` makes it one.
         await store(deliveryId, message as Buffer);
         return { result: 'sent' };
       } catch (error) {
-        const { code = 'unknown' } = error as NodeJS.ErrnoException;
-        return { result: 'retry', reason: `The mail could not be written as a file (${code}).` };
+        return {
+          result: 'retry',
+          reason: `The mail could not be written as a file (${errorCode(error) || 'unknown'}).`,
+        };
       }
     },
     async close() {

@@ -1,6 +1,7 @@
 // Sends reminders to browsers by Web Push: RFC 8030, encrypted, to public https addresses only.
 import http, { type ClientRequest, type IncomingMessage } from 'node:http';
 import https from 'node:https';
+import { errorCode, toError } from '../../../platform/thrown.ts';
 import { LATE_AFTER_MS } from '../../reminders/reminder.ts';
 import type { Channel, PushAddress, ReminderMessage, SendResult } from '../channel.ts';
 import { dueSentence, toLine } from '../message-text.ts';
@@ -112,11 +113,11 @@ function discardBody(response: IncomingMessage): void {
 function toFailure(error: unknown): SendResult {
   if (error instanceof ForbiddenAddress) return failed('This push address is not allowed.');
   if (error instanceof RangeError) return failed('The message is too long for a push service.');
-  const { name, code = 'unknown' } = error as NodeJS.ErrnoException;
+  const { name } = toError(error);
   const isLate = name === 'AbortError' || name === 'TimeoutError';
   const reason = isLate
     ? 'The push service did not answer in time.'
-    : `The push service could not be reached (${code}).`;
+    : `The push service could not be reached (${errorCode(error) || 'unknown'}).`;
   return { result: 'retry', reason };
 }
 
