@@ -150,7 +150,9 @@ describe.runIf(hasBrowser('what the dashboard says of reminders'))(
     test('says of each delivery what became of it, 20 a page', async () => {
       const { held, hash } = await newUser('Asia/Tokyo');
       const reminder = stubReminder({ timeOfDay: '17:00', minDue: 10 });
-      held.reminders.push(reminder);
+      const daily = stubReminder({ minDue: 1 });
+      const changed = stubReminder({ minDue: 10, updateTime: timestamp('2026-11-03T08:00:30.001Z') });
+      held.reminders.push(reminder, daily, changed);
       const skipped = (skipReason: NonNullable<DeliveryInput['skipReason']>, more: DeliveryInput = {}) =>
         stubDelivery({ state: 'DELIVERY_STATE_SKIPPED', skipReason, ...more });
       held.deliveries.push(
@@ -159,25 +161,29 @@ describe.runIf(hasBrowser('what the dashboard says of reminders'))(
         stubDelivery({ attempts: 0, failure: 'The push service was not working.' }),
         stubDelivery({ state: 'DELIVERY_STATE_SENT' }),
         skipped('SKIP_REASON_NOTHING_DUE'),
-        skipped('SKIP_REASON_NOTHING_DUE', { reminderId: reminder.reminderId ?? '' }),
+        ...[reminder, daily, changed].map(({ reminderId = '' }) =>
+          skipped('SKIP_REASON_NOTHING_DUE', { reminderId }),
+        ),
         skipped('SKIP_REASON_ALREADY_REVIEWED'),
         skipped('SKIP_REASON_PAUSED'),
         skipped('SKIP_REASON_LATE'),
         stubDelivery({ state: 'DELIVERY_STATE_FAILED', failure: 'e-mail was switched off meanwhile' }),
-        ...Array.from({ length: 12 }, () => stubDelivery({ localDate: '2026-10-01' })),
+        ...Array.from({ length: 10 }, () => stubDelivery({ localDate: '2026-10-01' })),
       );
       const { page } = await open(hash);
       const rows = await rowsOf(page, 'Latest deliveries');
       expect(rows.length).toBe(20);
       expect(rows[0]).toEqual(['Tue, 3 Nov 2026', '17:00', 'e-mail', 'Waiting to be sent.']);
-      expect(rows.slice(1, 10).map((row) => row[3])).toEqual([
+      expect(rows.slice(1, 12).map((row) => row[3])).toEqual([
         'To be tried again. Attempt 2 failed: The mail server did not answer in time.',
         'Waiting to be sent. The push service was not working.',
         'Sent 3 Nov 2026, 17:00.',
-        'Skipped: nothing was due at that time.',
+        'Skipped: nothing was due at that time, or fewer reviews than the reminder asked for.',
         'Skipped: fewer reviews were due than the reminder asks for.',
+        'Skipped: nothing was due at that time.',
+        'Skipped: nothing was due at that time, or fewer reviews than the reminder asked for.',
         'Skipped: already reviewed that day.',
-        'Skipped: the reminder, or its channel, was paused or switched off.',
+        'Skipped: the reminder was paused or off, or none of its channels reached the learner.',
         'Skipped: its turn came more than two hours late.',
         'Failed: e-mail was switched off meanwhile.',
       ]);

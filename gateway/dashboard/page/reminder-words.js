@@ -152,8 +152,12 @@ export function outcomeOf({ state, skipReason, failure, attempts, updatedAt }, {
   if (state === 'PENDING') return `Waiting to be sent. ${reason}`.trim();
   if (skipReason === 'ALREADY_REVIEWED') return 'Skipped: already reviewed that day.';
   if (skipReason === 'LATE') return 'Skipped: its turn came more than two hours late.';
-  if (skipReason === 'PAUSED') return 'Skipped: the reminder, or its channel, was paused or switched off.';
-  return (reminder?.minDue ?? 1) > 1
+  if (skipReason === 'PAUSED')
+    return 'Skipped: the reminder was paused or off, or none of its channels reached the learner.';
+  // Only its present settings are known.
+  if (reminder === undefined || reminder.updatedAt > updatedAt)
+    return 'Skipped: nothing was due at that time, or fewer reviews than the reminder asked for.';
+  return reminder.minDue > 1
     ? 'Skipped: fewer reviews were due than the reminder asks for.'
     : 'Skipped: nothing was due at that time.';
 }
