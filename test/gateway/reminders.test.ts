@@ -198,3 +198,56 @@ test('a message that cannot be sent is told with its failure', async () => {
     service.ends.mail = { result: 'sent' };
   }
 });
+
+test('each mutation has a line in the audit log, with the IDs it is about and no secret', async () => {
+  const endpoint = 'https://push.example.com/hidden-endpoint';
+  gateway.audited.splice(0);
+  const { reminder } = await mutate('createReminder', AT_NINE, 'reminder { id }');
+  const reminderId = reminder.id;
+  await mutate('updateReminder', { reminderId, minDue: 2 }, 'reminder { id }');
+  await mutate('deleteReminder', { reminderId }, 'reminderId');
+  await mutate('deleteReminder', { reminderId }, 'reminderId');
+  await mutate('setEmailReminders', { enabled: false }, 'emailReminders { enabled }');
+  const { url } = await mutate('createCalendarFeed', {}, 'url', 'CalendarFeed');
+  await mutate('deleteCalendarFeed', {}, 'deleted', 'CalendarFeed');
+  const keys = { endpoint, p256dh: 'hidden-key', auth: 'hidden-auth' };
+  const { pushSubscription } = await mutate('registerPushSubscription', keys, 'pushSubscription { id }');
+  const subscriptionId = pushSubscription.id;
+  await mutate('sendTestReminder', { channel: 'PUSH' }, 'deliveries { id }');
+  await mutate('deletePushSubscription', { subscriptionId }, 'subscriptionId');
+  expect(gateway.audited.map(({ action, outcome, targets }) => [action, outcome, targets])).toEqual([
+    ['createReminder', 'ok', { userId, reminderId }],
+    ['updateReminder', 'ok', { userId, reminderId }],
+    ['deleteReminder', 'ok', { userId, reminderId }],
+    ['deleteReminder', 'NOT_FOUND', { userId, reminderId }],
+    ['setEmailReminders', 'ok', { userId }],
+    ['createCalendarFeed', 'ok', { userId }],
+    ['deleteCalendarFeed', 'ok', { userId }],
+    ['registerPushSubscription', 'ok', { userId, subscriptionId }],
+    ['sendTestReminder', 'ok', { userId }],
+    ['deletePushSubscription', 'ok', { userId, subscriptionId }],
+  ]);
+  const secret = url.split('/').at(-1)?.replace('.ics', '');
+  expect(secret.length).toBeGreaterThan(40);
+  expect(JSON.stringify(gateway.audited)).not.toMatch(new RegExp(`hidden|${secret}`));
+});
+
+test('deleteUser removes the reminders of that user alone, and none can be made afterwards', async () => {
+  const ofThis = userId;
+  ({ userId } = await system.createUser());
+  await mutate('createReminder', AT_NINE, 'reminder { id }');
+  const ofOther = userId;
+  userId = ofThis;
+  await mutate('createReminder', AT_NINE, 'reminder { id }');
+  await mutate('createReminder', { ...AT_NINE, time: '21:00' }, 'reminder { id }');
+  await mutate('createCalendarFeed', {}, 'url', 'CalendarFeed');
+  const remove = () => mutate('deleteUser', {}, 'materials reminders deleted');
+  expect(await remove()).toEqual({ materials: 0, reminders: 2, deleted: true });
+  expect(await remove()).toEqual({ materials: 0, reminders: 0, deleted: false });
+  const { reminders } = gateway.clients;
+  const call = { requestId: 'after-deletion', caller: 'test', traceparent: undefined };
+  expect((await reminders?.listReminders({ userId }, call))?.reminders).toEqual([]);
+  expect((await reminders?.getChannels({ userId }, call))?.calendarFeed).toBeNull();
+  expect((await reminders?.listReminders({ userId: ofOther }, call))?.reminders).toHaveLength(1);
+  expect(await mutate('createReminder', AT_NINE, 'reminder { id }')).toMatchObject({ code: 'NOT_FOUND' });
+});
