@@ -2,6 +2,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { UserServiceDefinition } from '../../generated/accounts/v1/UserService.ts';
 import type { ReminderServiceDefinition } from '../../generated/reminders/v1/ReminderService.ts';
@@ -37,6 +38,17 @@ afterAll(async () => {
   rmSync(mails, { recursive: true });
 });
 
+/** Makes the user's reminder due now, and paused, so that it is skipped. */
+async function bringDue(userId: string) {
+  const client = new Client({ connectionString: database.databaseUrl });
+  await client.connect();
+  await client.query(
+    `UPDATE reminders.reminders SET next_time = now(), paused_until_time = now() + interval '1 day' WHERE user_id = $1`,
+    [userId],
+  );
+  await client.end();
+}
+
 const clientOf = (target: string) => ({
   target,
   trust: { serviceTokens: [], tls: undefined },
@@ -66,6 +78,12 @@ test('a test reminder becomes a mail, is counted, and leaves no address or token
   const timeOfDay = new Date(Date.now() + 12 * 3_600_000).toISOString().slice(11, 16);
   await client.createReminder({ userId, timeOfDay, channels: ['CHANNEL_EMAIL'] }, CALL);
   expect(await metrics()).toContain('srs_reminders_waiting{kind="reminder"} 0\n');
+  expect(await metrics()).not.toMatch(/^srs_reminders_claimed_total [1-9]/m);
+  await bringDue(userId);
+  await expect.poll(metrics).toContain('srs_reminders_claimed_total 1\n');
+  await expect
+    .poll(metrics)
+    .toContain('srs_reminder_deliveries_total{channel="email",outcome="skipped",reason="paused"} 1\n');
   expect(await metrics()).toContain('srs_reminder_lag_seconds_count{channel="email"} 1\n');
   expect((await fetch(`${reminders.ops}/ready`)).status).toBe(200);
 
