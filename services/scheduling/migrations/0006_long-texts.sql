@@ -81,9 +81,10 @@ END $function$;
 WITH long AS (
   DELETE FROM scheduling.material_search s
   WHERE octet_length(s.content) + octet_length(s.source_url) > 8192
-  RETURNING *
+  RETURNING s.user_id, s.material_id, s.create_time, s.title, s.content, s.source_url
 )
-INSERT INTO scheduling.material_search SELECT * FROM long;
+INSERT INTO scheduling.material_search (user_id, material_id, create_time, title, content, source_url)
+SELECT user_id, material_id, create_time, title, content, source_url FROM long;
 
 DO $$ BEGIN
   EXECUTE 'ALTER INDEX scheduling.material_search_pieces SET (gin_pending_list_limit = 512)';
