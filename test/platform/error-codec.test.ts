@@ -70,10 +70,10 @@ describe('an error that is sent over gRPC', () => {
     ['NOT_FOUND', 5],
     ['INTERNAL_ERROR', 13],
     ['UNAVAILABLE', 14],
-  ] as const)('%s has the gRPC code %i, and only UNAVAILABLE says not to retry', (reason, code) => {
+  ] as const)('%s has the gRPC code %i, and only faults of the server say not to retry', (reason, code) => {
     const status = toGrpcStatus(new ServiceError(reason, { message: 'why' }), 'accounts.v1');
     expect([status.code, status.details]).toEqual([code, 'why']);
-    expect(status.metadata.get('grpc-retry-pushback-ms')).toEqual(code === 14 ? ['-1'] : []);
+    expect(status.metadata.get('grpc-retry-pushback-ms')).toEqual(code === 13 || code === 14 ? ['-1'] : []);
     expect(sent(new ServiceError(reason)).reason).toBe(reason);
   });
 

@@ -5,8 +5,8 @@ import type { ServiceDefinition } from '@grpc/grpc-js';
 const READ = /\/(Count|Get|List|Find|Search|Preview|Verify|BatchGet|BatchList)/;
 
 /**
- * Retries only what the transport reports: our servers mark their own UNAVAILABLE with NO_RETRY. After several failures in a row,
- * nothing is retried until enough calls have succeeded.
+ * Retries only what the transport reports: grpc-js says UNAVAILABLE or INTERNAL of a call that is cut, and our servers mark their
+ * own with NO_RETRY. After several failures in a row, nothing is retried until enough calls have succeeded.
  */
 export function serviceConfigOf(definition: ServiceDefinition): string {
   const name = Object.values(definition)
@@ -20,7 +20,7 @@ export function serviceConfigOf(definition: ServiceDefinition): string {
     initialBackoff: '0.02s',
     maxBackoff: '0.02s',
     backoffMultiplier: 1,
-    retryableStatusCodes: ['UNAVAILABLE'],
+    retryableStatusCodes: ['UNAVAILABLE', 'INTERNAL'],
   };
   return JSON.stringify({
     loadBalancingConfig: [{ round_robin: {} }],

@@ -14,7 +14,9 @@ import { TokenRefusedError } from './service-token.ts';
 
 const DETAILS_KEY = 'grpc-status-details-bin';
 const TYPE_PREFIX = 'type.googleapis.com/google.rpc.';
-/** What grpc-js says of a call that is cut, and does not send again. */
+/** What clients would send again (read-retries.ts). */
+const RETRIED: readonly number[] = [status.UNAVAILABLE, status.INTERNAL];
+/** What grpc-js says of a call that is cut, where it does not say UNAVAILABLE. */
 const CUT = [status.INTERNAL, /^Received RST_STREAM with code/] as const;
 /** Long trailers stall a shared connection in grpc-js. */
 const MAX_MESSAGE_CHARACTERS = 1000;
@@ -24,7 +26,7 @@ export function toGrpcStatus(error: ServiceError, domain: string): StatusObject 
   const rpcStatus = toRpcStatus(error, domain);
   const metadata = new Metadata();
   metadata.set(DETAILS_KEY, rpcStatusType.serialize(rpcStatus));
-  if (rpcStatus.code === status.UNAVAILABLE) metadata.set(...NO_RETRY);
+  if (RETRIED.includes(rpcStatus.code)) metadata.set(...NO_RETRY);
   return { code: rpcStatus.code, details: rpcStatus.message, metadata };
 }
 

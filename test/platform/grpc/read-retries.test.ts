@@ -1,5 +1,7 @@
 // What a caller hears of a replica that dies with its call: nothing of a read, UNAVAILABLE of a write.
 import { EventEmitter, once } from 'node:events';
+import { constants, createServer } from 'node:http2';
+import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type {
   SnoozeServiceDefinition,
@@ -84,10 +86,39 @@ test('a write is not repeated', async () => {
   expect(called).toHaveLength(1);
 });
 
-test('a read that a replica itself answers with UNAVAILABLE is not repeated', async () => {
-  answer = () => Promise.reject(new ServiceError('UNAVAILABLE'));
-  await expect(read()).rejects.toMatchObject({ reason: 'UNAVAILABLE' });
+test.each([
+  ['UNAVAILABLE', new ServiceError('UNAVAILABLE')],
+  ['INTERNAL_ERROR', new Error('a fault of the replica')],
+])('a read that a replica itself answers with %s is not repeated', async (reason, fault) => {
+  answer = () => Promise.reject(fault);
+  await expect(read()).rejects.toMatchObject({ reason });
   expect(called).toHaveLength(1);
+});
+
+test('a call that is reset without a reason is UNAVAILABLE; a read is sent twice, a write once', async () => {
+  let streams = 0;
+  const server = createServer().on('stream', (stream) => {
+    streams += 1;
+    stream.on('error', () => {}).close(constants.NGHTTP2_INTERNAL_ERROR);
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  const options = { target: `127.0.0.1:${port}`, trust, caller: 'test', deadlineMs: 10_000 };
+  const resetting = clientsOf('scheduling.v1', options)<SnoozeServiceDefinition>('SnoozeService');
+  const unavailable = { reason: 'UNAVAILABLE', cause: { code: 13 } };
+  try {
+    await expect(resetting.listSnoozes({ userId: 'u' }, { requestId: 'test' })).rejects.toMatchObject(
+      unavailable,
+    );
+    expect(streams).toBe(2);
+    await expect(resetting.snoozeMaterials({ userId: 'u' }, { requestId: 'test' })).rejects.toMatchObject(
+      unavailable,
+    );
+    expect(streams).toBe(3);
+  } finally {
+    resetting.close();
+    server.close();
+  }
 });
 
 test('every rpc is repeated but those with an effect, and streams', () => {
