@@ -163,6 +163,13 @@ describe('a test', () => {
     expect(mail?.message).toMatchObject({ isTest: true, dueCount: 0, titles: [] });
   });
 
+  test('is of the date on the user’s own clock', async () => {
+    const userId = await here.newUser({ timeZone: 'Pacific/Honolulu' });
+    const { deliveries } = await sendTest(userId, 'CHANNEL_EMAIL');
+    expect(deliveries.map(({ localDate }) => localDate)).toEqual(['2026-06-30']);
+    await here.untilDeliveries(userId, ['2026-06-30 SENT']);
+  });
+
   test('counts once however many browsers get it, and reminders do not count', async () => {
     const userId = await here.newUser();
     for (const name of ['a', 'b', 'c']) await subscribe(userId, name);
@@ -203,6 +210,24 @@ test('deliveries are listed page by page, newest first', async () => {
   expect(await list({ userId: newUserId(), pageToken })).toBe('INVALID_REQUEST page_token');
 });
 
+test('what another user has is not there for a user, and stays', async () => {
+  const [userId, other] = [await here.newUser(), await here.newUser()];
+  const settings = { userId: other, timeOfDay: '09:00', channels: ['CHANNEL_EMAIL' as const] };
+  const { reminder } = await here.reminders.createReminder(settings, CALL);
+  const subscription = await subscribe(other, 'one');
+  const theirReminder = { userId, reminderId: reminder?.reminderId ?? '' };
+  const theirSubscription = { userId, subscriptionId: subscription?.subscriptionId ?? '' };
+  expect(await refusal(here.reminders.deleteReminder(theirReminder, CALL))).toBe('NOT_FOUND');
+  expect(await refusal(here.reminders.updateReminder({ ...theirReminder, minDue: 2 }, CALL))).toBe(
+    'NOT_FOUND',
+  );
+  expect(await refusal(here.reminders.deletePushSubscription(theirSubscription, CALL))).toBe('NOT_FOUND');
+  expect((await here.reminders.listReminders({ userId: other }, CALL)).reminders).toEqual([reminder]);
+  expect((await here.reminders.listPushSubscriptions({ userId: other }, CALL)).subscriptions).toEqual([
+    subscription,
+  ]);
+});
+
 const kindOf = (record: ExportUserDataResponse) =>
   Object.entries(record)
     .flatMap(([kind, value]) => (typeof value === 'object' && value !== null ? kind : []))
@@ -214,6 +239,27 @@ async function exported(userId: string): Promise<string[]> {
   for await (const record of stream) kinds.push(kindOf(record));
   return kinds;
 }
+
+test('an export holds all deliveries, also more than are read at a time, the oldest first', async () => {
+  const userId = await here.newUser({ due: 0 });
+  await here.sql.query(
+    `INSERT INTO reminders.deliveries (user_id, delivery_id, reminder_id, local_date, channel, subscription_id, is_test,
+       state, due_time, create_time, update_time, attempt_time)
+     SELECT $1, ('01a1fca5-0631-71fd-b622-' || lpad(n::text, 12, '0'))::uuid, gen_random_uuid(), '2026-06-01', 'email',
+       '00000000-0000-0000-0000-000000000000', false, 'sent', now(), now(), now(), now()
+     FROM generate_series(1, 1001) AS n`,
+    [userId],
+  );
+  const ids: string[] = [];
+  for await (const { delivery } of here.reminders.exportUserData({ userId }, CALL))
+    if (delivery) ids.push(delivery.deliveryId);
+  expect([ids.length, ids[0], ids.at(-1)]).toEqual([
+    1001,
+    '01a1fca5-0631-71fd-b622-000000000001',
+    '01a1fca5-0631-71fd-b622-000000001001',
+  ]);
+  expect(ids).toEqual(ids.toSorted());
+});
 
 test('a user is exported, then deleted for good', async () => {
   const userId = await here.newUser();
