@@ -1,6 +1,7 @@
 // A user moves to another time zone: the reminders follow.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestReminders, type TestReminders } from '../support/reminders.ts';
+import { openLock } from '../support/row-locks.ts';
 import { CALL } from '../support/scheduling.ts';
 
 /** The service looks for changes every half second here. */
@@ -136,4 +137,33 @@ test('a move is followed though a hundred other users have changed before', asyn
     [userId, here.now()],
   );
   await expect.poll(() => nextTimeOf(userId), SOON).toBe('2026-07-08T00:00:00.000Z');
+});
+
+test('a move that cannot be followed for minutes is followed as soon as it can', async () => {
+  here.setClock('2026-07-08T12:00:00Z');
+  const userId = await here.newUser({ timeZone: 'UTC' });
+  await remindAtNine(userId);
+  const lock = await openLock(here.databaseUrl);
+  /** Of the statements that have waited for the lock, when each began. */
+  const tries = new Set<string>();
+  const countTries = async () => {
+    await lock.sql.query('SELECT pg_stat_clear_snapshot()');
+    const { rows } = await lock.sql.query<{ begun: string }>(
+      `SELECT pid || ' ' || query_start AS begun FROM pg_stat_activity
+       WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0`,
+    );
+    for (const { begun } of rows) tries.add(begun);
+    return tries.size;
+  };
+  try {
+    await lock.sql.query('SELECT FROM reminders.reminders WHERE user_id = $1 FOR UPDATE', [userId]);
+    await here.users.updateUser({ userId, timeZone: 'Asia/Tokyo' }, CALL);
+    await expect.poll(countTries, SOON).toBeGreaterThanOrEqual(1);
+    here.setClock('2026-07-08T12:05:00Z');
+    const before = await countTries();
+    await expect.poll(countTries, SOON).toBeGreaterThanOrEqual(before + 2);
+  } finally {
+    await lock.close();
+  }
+  await expect.poll(() => nextTimeOf(userId), SOON).toBe('2026-07-09T00:00:00.000Z');
 });
