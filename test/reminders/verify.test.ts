@@ -79,3 +79,35 @@ test('finds nothing in what the service wrote, then a shifted, a skipped and a r
     `${line(repeated)}2026-03-03 took place twice, at 2026-03-02T20:00:00.000Z and 2026-03-02T21:00:00.000Z\n`,
   );
 });
+
+test('finds the last of more reminders and of more occurrences than it reads at once', async () => {
+  await here.sql.query('TRUNCATE reminders.reminders, reminders.deliveries');
+  // The order of the users is not that of the reminders.
+  await here.sql.query(
+    `INSERT INTO reminders.reminders (user_id, reminder_id, minute_of_day, weekdays, by_email, by_push, min_due,
+       only_if_not_reviewed_today, enabled, time_zone, last_date, next_date, next_time, create_time, update_time)
+     SELECT ('01a1fca5-0631-71fd-b622-' || lpad(n::text, 12, '0'))::uuid,
+       ('01a1fca5-0631-71fd-b622-' || lpad((2000 - n)::text, 12, '0'))::uuid, 540, '{1,2,3,4,5,6,7}', true, false, 1, false,
+       n = 1001, 'UTC', CASE n WHEN 1 THEN '2022-09-27'::date END, CASE n WHEN 1001 THEN '2099-01-01'::date END,
+       CASE n WHEN 1001 THEN '2099-01-01 10:00Z'::timestamptz END, now(), now()
+     FROM generate_series(1, 1001) AS n`,
+  );
+  await here.sql.query(
+    `INSERT INTO reminders.deliveries (user_id, delivery_id, reminder_id, local_date, channel, subscription_id, is_test,
+       state, due_time, create_time, update_time, attempt_time)
+     SELECT '01a1fca5-0631-71fd-b622-000000000001', gen_random_uuid(), '01a1fca5-0631-71fd-b622-000000001999',
+       '2020-01-01'::date + day, channel, '00000000-0000-0000-0000-000000000000', false, 'sent',
+       '2020-01-01 09:00Z'::timestamptz + day * interval '1 day' + hours * interval '1 hour', now(), now(), now()
+     FROM generate_series(0, 1000) AS day
+     JOIN (VALUES ('email', 0), ('push', 1)) AS sent (channel, hours) ON hours = 0 OR day = 1000`,
+  );
+  const { code, stdout } = await verify();
+  expect(code).toBe(1);
+  expect(stdout).toContain('1,001 reminders: 1 drifted; 1,001 occurrences: 1 twice\n');
+  expect(stdout).toMatch(
+    /^user 01a1fca5-0631-71fd-b622-000000001001 reminder 01a1fca5-0631-71fd-b622-000000000999: the next occurrence is /m,
+  );
+  expect(stdout).toContain(
+    '2022-09-27 took place twice, at 2022-09-27T09:00:00.000Z and 2022-09-27T10:00:00.000Z\n',
+  );
+});
