@@ -28,14 +28,15 @@ afterAll(async () => {
   await here.stop();
 });
 
+const remind = async () => {
+  const userId = await here.newUser({ due: 0 });
+  await here.reminders.createReminder({ userId, timeOfDay: '09:00', channels: ['CHANNEL_EMAIL'] }, CALL);
+  return userId;
+};
+const remindersOf = async (userId: string) =>
+  (await here.reminders.listReminders({ userId }, CALL)).reminders.length;
+
 test('lose their reminders, but not before accounts has known anybody', async () => {
-  const remind = async () => {
-    const userId = await here.newUser({ due: 0 });
-    await here.reminders.createReminder({ userId, timeOfDay: '09:00', channels: ['CHANNEL_EMAIL'] }, CALL);
-    return userId;
-  };
-  const remindersOf = async (userId: string) =>
-    (await here.reminders.listReminders({ userId }, CALL)).reminders.length;
   const deleteUnknown = createDeleteUnknown({ database: pool, peers, now: here.now, logger });
   const deleted = await remind();
   await here.users.deleteUser({ userId: deleted }, CALL);
@@ -45,6 +46,18 @@ test('lose their reminders, but not before accounts has known anybody', async ()
   await deleteUnknown();
   expect(await remindersOf(deleted)).toBe(0);
   expect(await remindersOf(kept)).toBe(1);
+});
+
+test('lose them by themselves when a process starts', async () => {
+  const [deleted, kept] = [await remind(), await remind()];
+  await here.users.deleteUser({ userId: deleted }, CALL);
+  const another = await here.startAnother();
+  try {
+    await expect.poll(() => remindersOf(deleted), { timeout: 20_000 }).toBe(0);
+    expect(await remindersOf(kept)).toBe(1);
+  } finally {
+    await another.close(2000);
+  }
 });
 
 test('lose them as well where 500 others come before them', async () => {
