@@ -46,3 +46,16 @@ test('those whose e-mail was switched off in the last 7 days are listed, the lat
   here.setClock('2026-07-08T07:00:00Z');
   expect(await list()).toMatchObject({ users: [], totalSize: 0 });
 });
+
+test('those of the same instant are listed once each, page by page', async () => {
+  here.setClock('2026-08-01T00:00:00Z');
+  const off = [await here.newUser(), await here.newUser(), await here.newUser()];
+  for (const userId of off) await here.reminders.setEmailEnabled({ userId, enabled: false }, CALL);
+  const listed: string[] = [];
+  for (let pageToken: string | undefined = ''; pageToken !== undefined; ) {
+    const page: Awaited<ReturnType<typeof list>> = await list({ pageSize: 1, pageToken });
+    listed.push(...page.users.map(({ userId }) => userId));
+    pageToken = page.nextPageToken || undefined;
+  }
+  expect(listed).toEqual(off.toSorted().toReversed());
+});
