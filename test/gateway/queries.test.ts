@@ -1,3 +1,4 @@
+import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createApi } from '../support/api.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
@@ -296,6 +297,36 @@ describe('a query', () => {
       { id: userId },
     );
     expect(filtered.data.user).toEqual({ due: { nodes: [] }, cards: { nodes: [] } });
+  });
+
+  test('finds the reviews of a day of the user’s own or another zone, what is not due, and what was reviewed once', async () => {
+    const { userId, ids } = await learner(2);
+    const [reviewed = '', due] = ids;
+    await gateway.query(REVIEW, { input: { userId, materialId: reviewed, quality: 4 } });
+    const lists = async (selection: string) =>
+      (await gateway.query(`query ($id: ID) { user(id: $id) { ${selection} } }`, { id: userId })).data.user;
+    expect(
+      await lists(`later: materials(due: false) { nodes { id } } now: materials(due: true) { nodes { id } }
+        stats { once: hardestMaterials(minReviews: 1) { nodes { material { id } } }
+          thrice: hardestMaterials { nodes { material { id } } } }`),
+    ).toEqual({
+      ...{ later: { nodes: [{ id: reviewed }] }, now: { nodes: [{ id: due }] } },
+      stats: { once: { nodes: [{ material: { id: reviewed } }] }, thrice: { nodes: [] } },
+    });
+
+    const sql = new Client({ connectionString: system.databaseUrl });
+    await sql.connect();
+    // In Berlin it is half past midnight.
+    await sql.query(`UPDATE scheduling.reviews SET review_time = '2026-03-01 23:30Z' WHERE user_id = $1`, [
+      userId,
+    ]);
+    await sql.end();
+    const found = { nodes: [{ materialId: reviewed }] };
+    expect(
+      await lists(`own: reviews(date: "2026-03-02") { nodes { materialId } }
+        ownBefore: reviews(date: "2026-03-01") { nodes { materialId } }
+        utc: reviews(date: "2026-03-01", timeZone: "UTC") { nodes { materialId } }`),
+    ).toEqual({ own: found, ownBefore: { nodes: [] }, utc: found });
   });
 });
 
