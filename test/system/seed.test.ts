@@ -64,6 +64,12 @@ test('npm run seed makes learners who look like people: steady volume, retention
        sum(reviews) FILTER (WHERE age BETWEEN 31 AND 60)::float8 AS before
      FROM days GROUP BY 1`,
   );
+  // The dashboard's home has them at once, although an earlier count came before them.
+  const { rows: counted } = await client.query(
+    `SELECT count(*)::int AS learners FROM scheduling.learners
+     WHERE user_id IN (SELECT user_id FROM scheduling.materials)`,
+  );
+  expect(counted).toEqual([{ learners: 20 }]);
   await client.end();
   expect((await run('verify')).stdout).toMatch(/^2,000 materials, [\d,]+ reviews, 20 snoozes: 0 drifted\n/);
   const sum = (name: 'latest' | 'before') => rows.reduce((total, row) => total + row[name], 0);
