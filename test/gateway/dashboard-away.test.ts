@@ -116,6 +116,28 @@ describe.runIf(hasBrowser('services that are away'))('in the dashboard', { timeo
     await untilAnswered('query ($id: ID) { user(id: $id) { materialCounts { due } } }');
   });
 
+  test('a change is sent once, though the service that is to make it is away', async () => {
+    const { page } = await dashboard.openAt(`#/users/${learner.userId}/materials`, {
+      origin: gateway.origin,
+    });
+    const archive = page.getByRole('button', { name: 'Archive Ohm' });
+    await archive.waitFor();
+    let sent = 0;
+    page.on('request', (request) => {
+      if (request.postData()?.includes('mutation Archive')) sent += 1;
+    });
+    await proxies.scheduling.shut();
+    try {
+      await archive.click();
+      await page.locator('#status').getByText('Wait a moment, then try again.').waitFor();
+      expect(sent).toBe(1);
+    } finally {
+      await proxies.scheduling.open();
+    }
+    await page.close();
+    await untilAnswered('query ($id: ID) { user(id: $id) { materialCounts { due } } }');
+  });
+
   test.each([
     ['/reminders', 'The reminders service does not answer.'],
     ['/timeline', 'Reminders: not available.'],
