@@ -60,6 +60,30 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     await page.close();
   });
 
+  test('a notice that comes again stays as long as the first did', async () => {
+    const { userId } = await newLearner(['a']);
+    const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
+    await page.clock.install();
+    const isShown = () => page.locator('#status').evaluate(({ classList }) => classList.contains('shown'));
+    const announced = `new Promise((resolve) => {
+      const observer = new MutationObserver(() => resolve(observer.disconnect()));
+      observer.observe(document.getElementById('status'), { childList: true });
+    })`;
+    const press = async () => {
+      const noticed = page.evaluate(announced);
+      await page.getByRole('button', { name: 'Archive selected' }).click();
+      await noticed;
+    };
+    await press();
+    await page.clock.runFor(5000);
+    await press();
+    await page.clock.runFor(2000);
+    expect(await isShown()).toBe(true);
+    await page.clock.runFor(4000);
+    expect(await isShown()).toBe(false);
+    await page.close();
+  });
+
   test('a date with a year of five digits is refused by its field', async () => {
     const { userId } = await newLearner(['a']);
     const { page } = await dashboard.openAt(`#/users/${userId}/materials`);

@@ -3,14 +3,15 @@
 import { FailedCallError, UnauthorizedError } from './api.js';
 import { byId, h } from './dom.js';
 
-/** Shows a short notice, which screen readers announce. @param {string} text */
+let hidingTimer = 0;
+
+/** Shows a short notice, which screen readers announce; one that comes again stays as long as the first. @param {string} text */
 export function announce(text) {
   const status = byId('status');
   status.textContent = text;
   status.classList.add('shown');
-  setTimeout(() => {
-    if (status.textContent === text) status.classList.remove('shown');
-  }, 6000);
+  clearTimeout(hidingTimer);
+  hidingTimer = setTimeout(() => status.classList.remove('shown'), 6000);
 }
 
 /** What went wrong with an action, and what to do. After a 401 main.js shows the login. @param {unknown} error */
