@@ -1,9 +1,11 @@
 // Roles of the database as docs/operations has them made, used and replaced.
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { ReminderServiceDefinition } from '../../generated/reminders/v1/ReminderService.ts';
 import type { MaterialServiceDefinition } from '../../generated/scheduling/v1/MaterialService.ts';
 import { clientsOf } from '../../services/platform/grpc/client.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -50,6 +52,28 @@ async function createMaterial(): Promise<string> {
   }
 }
 
+/** Through a reminders process that runs as `services`; of a user of whom it holds nothing. */
+async function deleteReminders(): Promise<unknown> {
+  const nowhere = '127.0.0.1:1';
+  const reminders = await startService('reminders', {
+    DATABASE_URL: urlOf(services),
+    ...{ SCHEDULING_URL: nowhere, ACCOUNTS_URL: nowhere, MAIL_DIR: join(tmpdir(), `no-mails-${own}`) },
+    ...{ REMINDERS_HTTP_PORT: '0', PUBLIC_URL: 'https://remind.example.com' },
+  });
+  const client = clientsOf('reminders.v1', {
+    target: reminders.target,
+    trust: { serviceTokens: [], tls: undefined },
+    caller: 'test',
+    deadlineMs: 5000,
+  })<ReminderServiceDefinition, 'ExportUserData'>('ReminderService');
+  try {
+    return await client.deleteUserData({ userId: USER_ID }, { requestId: 'test' });
+  } finally {
+    client.close();
+    await reminders.kill();
+  }
+}
+
 beforeAll(async () => {
   database = await createTestDatabase();
   for (const role of [old, owner]) await sql(`CREATE ROLE ${role} LOGIN CREATEROLE PASSWORD '${PASSWORD}'`);
@@ -70,6 +94,7 @@ test('the role of the services works in a database that is closed to everybody e
   // A second time it logs in as the role.
   await migrateAs(old);
   expect(await createMaterial()).toBe('T');
+  expect(await deleteReminders()).toEqual({ reminders: 0, pushSubscriptions: 0, deliveries: 0 });
 });
 
 test('a role that is replaced as the page of secrets says leaves every table, also if it owned them', async () => {
