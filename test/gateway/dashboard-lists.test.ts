@@ -50,6 +50,24 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     await page.close();
   });
 
+  test('what is done to all that is shown leaves out what is archived, and a second press selects nothing', async () => {
+    const { userId } = await newLearner(['a', 'b', 'c']);
+    const { materials } = dashboard.gateway.clients;
+    const [{ materialId = '' } = {}] = (await materials.listMaterials({ userId }, call)).materials;
+    await materials.archiveMaterial({ userId, materialId }, call);
+    const { page } = await dashboard.openAt(`#/users/${userId}/materials?state=any`);
+    const selectAll = page.getByRole('button', { name: 'Select all' });
+    await selectAll.click();
+    await selectAll.click();
+    await page.getByRole('button', { name: 'Snooze selected' }).click();
+    await page.getByText('Select active materials first.').waitFor();
+    await selectAll.click();
+    await page.getByRole('button', { name: 'Archive selected' }).click();
+    await page.getByText('Archived: 2 materials').waitFor();
+    expect(await stateOf(userId)).toEqual(['c archived', 'b archived', 'a archived']);
+    await page.close();
+  });
+
   test('a snooze until a date begins with tomorrow, also on a day of 25 hours', async () => {
     const { userId } = await dashboard.system.createUser(['profile:read'], 'Europe/Berlin');
     await dashboard.gateway.clients.materials.createMaterial({ userId, title: 'a' }, call);
