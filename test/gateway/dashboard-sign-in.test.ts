@@ -73,6 +73,21 @@ inBrowser('an answer of the provider that this tab has not asked for lets nobody
   await context.close();
 });
 
+inBrowser('a code that does not come with the state of this tab is not redeemed', async () => {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await page.goto(`http://127.0.0.1:${gateway.port}/dashboard`);
+  await page.evaluate(`sessionStorage.setItem('sign-in', '{"codeVerifier":"v","state":"s","hash":""}')`);
+  const redeemed: string[] = [];
+  page.on('request', (request) => {
+    if (request.url().endsWith('/oidc/token')) redeemed.push(request.url());
+  });
+  await page.goto(`http://127.0.0.1:${gateway.port}/dashboard/?code=c&state=forged`);
+  await page.getByText('This sign-in was not begun in this tab. Begin again.').waitFor();
+  expect(redeemed).toEqual([]);
+  await context.close();
+});
+
 inBrowser('the login says so where the provider does not answer', async () => {
   const context = await browser.newContext();
   const page = await context.newPage();
