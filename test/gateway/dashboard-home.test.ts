@@ -123,6 +123,38 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', { timeout: 60
     await page.close();
   });
 
+  test('tells of the periods before, and that a streak of 60 days may be longer', async () => {
+    const { userId } = dashboard.seeded;
+    const { Client } = await import('pg');
+    const sql = new Client({ connectionString: dashboard.system.databaseUrl });
+    await sql.connect();
+    // The last of 60 days is today.
+    await sql.query(
+      `UPDATE scheduling.overview SET summary = jsonb_set(summary::jsonb, '{days,52,due}', '1234')`,
+    );
+    await sql.query(
+      `UPDATE scheduling.learners SET days = jsonb_set(days::jsonb, '{reviews}', $2), reviews_month = 1000000
+       WHERE user_id = $1`,
+      [userId, JSON.stringify(Array(60).fill(1))],
+    );
+    await sql.end();
+    const { page } = await dashboard.openAt('#/?order=REVIEWS');
+    await page.getByText('1,234 a week ago').waitFor();
+    const asked = '{ overview { activeWeekBefore activeMonthBefore days { learners } } }';
+    const { overview } = (await dashboard.gateway.query(asked)).data;
+    expect(await page.locator('.tile dd.muted').allInnerTexts()).toEqual([
+      `${overview.days.at(-2).learners} yesterday`,
+      `${overview.activeWeekBefore} in the 7 before`,
+      `${overview.activeMonthBefore} in the 30 before`,
+      expect.stringMatching(/^\d+ in the 30 before$/),
+      expect.stringMatching(/^of [\d,]+ reviews; \d+\u00a0% of [\d,]+ before$/),
+      '1,234 a week ago',
+    ]);
+    const row = page.getByRole('table', { name: 'Learners' }).locator('tbody tr').first();
+    expect(await row.locator('td[data-column="Streak"]').innerText()).toBe('60 days or more');
+    await page.close();
+  });
+
   test('leads to revoked keys that are still sent, with when and by whom', async () => {
     const { userId, apiKeyId, key } = await dashboard.system.createUser(['profile:read']);
     const { page, complaints } = await dashboard.openAt('#/');
