@@ -1,4 +1,5 @@
 // What people do with the dashboard, in a real browser against the real system with seeded learners.
+import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createApi } from '../support/api.ts';
 import { hasBrowser } from '../support/browser.ts';
@@ -20,6 +21,7 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
   });
   afterAll(() => dashboard.stop());
 
+  const call = { requestId: 'test' };
   const path = (userId: string, rest = '') => `#/users/${userId}${rest}`;
   const createMaterial = async (userId: string, material: object) => {
     const { data } = await dashboard.gateway.query(
@@ -140,6 +142,12 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     await page.getByText('Reviews, 90 days').waitFor();
     expect(((await drawn('Forecast')) as unknown[]).length).toBe(90);
     expect(((await drawn('Retention over time')) as unknown[]).length).toBe(25);
+    await page.getByLabel('Window, compared with the one before').selectOption('7 days');
+    await page.getByText('Reviews, 7 days').waitFor();
+    expect(((await drawn('Retention over time')) as unknown[]).length).toBe(14);
+    await page.getByText('Share graded 3 or better by day').waitFor();
+    await page.getByLabel('Window, compared with the one before').selectOption('90 days');
+    await page.getByText('Reviews, 90 days').waitFor();
 
     const year365 = page.getByRole('region', { name: 'Year', exact: true });
     await year365.getByRole('button', { name: 'Table' }).click();
@@ -215,6 +223,40 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     await page.getByRole('link', { name: date }).click();
     await rows.first().waitFor();
     expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  test('draws each day of the year beside the name of its weekday, and each first of a month below its name', async () => {
+    const { userId } = dashboard.seeded;
+    const { page } = await dashboard.openAt(path(userId));
+    const year = page.getByRole('region', { name: 'Year', exact: true });
+    await year.waitFor();
+    const activity = `query ($id: ID) { user(id: $id) { stats(days: 365) { activity { days { date } } } } }`;
+    const { days } = (await dashboard.gateway.query(activity, { id: userId })).data.user.stats.activity;
+    const shown = (selector: string) =>
+      year.locator(selector).evaluateAll((all) =>
+        all.map((each) => {
+          const { left, top, bottom } = each.getBoundingClientRect();
+          return { text: each.textContent ?? '', left, middle: (top + bottom) / 2 };
+        }),
+      );
+    const [cells, names] = [await shown('rect[data-index]'), await shown('svg text')];
+    expect(cells).toHaveLength(365);
+    const near = (a = Number.NaN, b = Number.NaN) => Math.abs(a - b) < 5;
+    const part = (date: string, options: Intl.DateTimeFormatOptions) =>
+      new Date(date).toLocaleDateString('en-GB', { ...options, timeZone: 'UTC' });
+    const beside = cells.map(({ middle }) => names.find((name) => near(name.middle, middle))?.text);
+    expect(beside).toEqual(
+      days.map(({ date }: { date: string }) =>
+        [part(date, { weekday: 'short' })].find((name) => ['Mon', 'Wed', 'Fri'].includes(name)),
+      ),
+    );
+    const firsts = days.flatMap(({ date }: { date: string }, index: number) =>
+      date.endsWith('-01') ? [{ month: part(date, { month: 'short' }), left: cells[index]?.left }] : [],
+    );
+    expect(firsts.length).toBeGreaterThan(10);
+    for (const { month, left } of firsts)
+      expect(names.filter((name) => near(name.left, left)).map(({ text }) => text)).toContain(month);
     await page.close();
   });
 
@@ -411,6 +453,58 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     await page.getByRole('link', { name: 'Keys' }).click();
     await page.getByText('valid').waitFor();
     expect(await seen()).toEqual(['Log out', copyButton, copyButton]);
+    await page.close();
+  });
+
+  test('tells failed reviews of a material from others by their shape, the earliest first', async () => {
+    const { userId } = await dashboard.system.createUser([]);
+    const materialId = await createMaterial(userId, { title: 'Graded' });
+    for (const quality of [5, 2, 3])
+      await dashboard.gateway.clients.reviews.submitReview({ userId, materialId, quality }, call);
+    const { page } = await dashboard.openAt(path(userId, `/materials/${materialId}`));
+    await page.getByText('3 reviews: the interval').waitFor();
+    const shapes = `Chart.getChart(document.querySelector('[aria-label=History] canvas')).data.datasets[0].pointStyle`;
+    expect(await page.evaluate(shapes)).toEqual(['circle', 'triangle', 'circle']);
+    expect(await page.getByText(/^graded \d/).allInnerTexts()).toEqual([
+      'graded 2, failed',
+      'graded 3',
+      'graded 5',
+    ]);
+    await page.close();
+  });
+
+  test('tells the share recalled of a day only where all of its reviews are on the page', async () => {
+    const { userId } = await dashboard.system.createUser([]);
+    const materialId = await createMaterial(userId, { title: 'Often' });
+    const review = async (quality: number) => {
+      const made = await dashboard.gateway.clients.reviews.submitReview(
+        { userId, materialId, quality },
+        call,
+      );
+      return Number(made.review?.reviewTime?.seconds) * 1000;
+    };
+    const first = await review(2);
+    const { page } = await dashboard.openAt(
+      path(userId, `/days/${new Date(first).toISOString().slice(0, 10)}`),
+    );
+    await page.getByText('1 review, 0\u00a0% recalled').waitFor();
+    for (let count = 1; count <= 50; count += 1) await review(5);
+    // All on the day of the first, also around midnight.
+    const sql = new Client({ connectionString: dashboard.system.databaseUrl });
+    await sql.connect();
+    await sql.query(
+      `UPDATE scheduling.reviews SET review_time = (SELECT min(review_time) FROM scheduling.reviews WHERE user_id = $1)
+       WHERE user_id = $1`,
+      [userId],
+    );
+    await sql.end();
+    await page.reload();
+    const rows = page.getByRole('table', { name: 'Reviews' }).locator('tbody tr');
+    await page.getByRole('link', { name: 'Next page' }).waitFor();
+    expect([await rows.count(), await page.getByText('recalled').count()]).toEqual([50, 0]);
+    await page.getByRole('link', { name: 'Next page' }).click();
+    await page.getByRole('link', { name: 'Previous page' }).waitFor();
+    expect([await rows.count(), await page.getByText('recalled').count()]).toEqual([1, 0]);
     await page.close();
   });
 
