@@ -178,6 +178,14 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', { timeou
     expect(all.filter((line) => line === 'Edited T59')).toHaveLength(60);
     expect(await page.getByRole('button', { name: 'Load older events' }).count()).toBe(0);
     expect(await page.evaluate("document.activeElement.getAttribute('aria-label')")).toBe('Timeline: table');
+
+    // Of the kinds that are shown alone, without the key.
+    await page.getByLabel('Operators').check();
+    const count = async () => (await events(page)).length;
+    await expect.poll(count).toBe(50);
+    await page.getByRole('button', { name: 'Load older events' }).click();
+    await expect.poll(count).toBeGreaterThan(50);
+    expect(await count()).toBe(61);
     await page.close();
   });
 
