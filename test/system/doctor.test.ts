@@ -226,7 +226,7 @@ describe('a fault is found, with how to remedy it:', () => {
     });
   });
 
-  test('a wrong pepper, and one that living keys still need', async () => {
+  test('a wrong pepper, and one that living keys still need, but none that only revoked keys had', async () => {
     const wrong = await examine({ KEY_PEPPER: `1:${'q'.repeat(32)}` });
     expect(wrong.code).toBe(1);
     expect(wrong.of('pepper 1')).toMatchObject({
@@ -239,8 +239,7 @@ describe('a fault is found, with how to remedy it:', () => {
       trust: { serviceTokens: [TOKEN], tls: undefined },
     });
     const { user } = await clients.users.createUser({ email: 'a@example.com' }, { requestId: 't' });
-    await clients.apiKeys.createApiKey({ userId: user?.userId ?? '' }, { requestId: 't' });
-    clients.close();
+    const { apiKey } = await clients.apiKeys.createApiKey({ userId: user?.userId ?? '' }, { requestId: 't' });
     const lost = await examine({ KEY_PEPPER: `2:${'q'.repeat(32)}` });
     expect([lost.code, lost.of('pepper 1'), lost.of('pepper 2')]).toMatchObject([
       1,
@@ -251,6 +250,10 @@ describe('a fault is found, with how to remedy it:', () => {
       },
       { state: 'warning', found: 'new to this database' },
     ]);
+    await clients.apiKeys.revokeApiKey({ apiKeyId: apiKey?.apiKeyId ?? '' }, { requestId: 't' });
+    clients.close();
+    const unneeded = await examine({ KEY_PEPPER: `2:${'q'.repeat(32)}` });
+    expect(unneeded.of('pepper 1')).toBeUndefined();
   });
 
   test('a missing migration, Redis that is not there, a token that the services do not take', async () => {
