@@ -6,7 +6,8 @@ const SCHEDULE = 'ef interval repetitions nextReview';
 const ROW = `id title type isDue lastReviewed archivedAt ${SCHEDULE}`;
 const KEY = 'id name prefix scopes createdAt lastUsedAt revokedAt lastRefusedAt';
 const PAGE = 'pageInfo { hasNextPage endCursor }';
-const REMINDER = 'id time weekdays channels minDue onlyIfNotReviewedToday pausedUntil enabled nextAt updatedAt';
+const REMINDER =
+  'id time weekdays channels minDue onlyIfNotReviewedToday pausedUntil enabled nextAt updatedAt';
 const DELIVERY =
   'id reminderId localDate channel pushSubscriptionId state skipReason failure dueAt updatedAt attempts isTest';
 const REVIEWS = `nodes { id quality reviewedAt before { ${SCHEDULE} } after { ${SCHEDULE} } } ${PAGE}`;
