@@ -92,7 +92,10 @@ describe('a healthy deployment', () => {
     for (const [check, found] of [
       ['database version', 'PostgreSQL 18'],
       ['database locale', 'UTF8, and É matches é'],
-      ['database slots', '\\d+ of \\d+ connections are free'],
+      [
+        'database slots',
+        '\\d+ of \\d+ connections are free; one process each of accounts, scheduling may open',
+      ],
       ['migrations accounts', 'up to date'],
       ['migrations scheduling', 'up to date'],
       ['pepper 1', 'matches the secret in the database'],
@@ -121,6 +124,9 @@ describe('a healthy deployment', () => {
       expect(of(`port ${name}`)).toEqual({ check: `port ${name}`, state: 'ok', found });
     }
     expect(code).toBe(0);
+    expect(of('database slots')?.found).toMatch(
+      /connections are free; one process each of accounts, scheduling may open \d+ more$/,
+    );
   });
 });
 
@@ -184,6 +190,9 @@ describe('a fault is found, with how to remedy it:', () => {
     expect(of('reminder links')).toMatchObject({ state: 'warning' });
     expect(of('push keys')).toMatchObject({ state: 'bad', found: 'VAPID_KEYS cannot be read' });
     expect(of('migrations reminders')).toMatchObject({ state: 'bad' });
+    expect(of('database slots')?.found).toMatch(
+      /connections are free; one process each of accounts, scheduling, reminders may open \d+ more$/,
+    );
     expect(of('port REMINDERS_HTTP_PORT')).toMatchObject({ state: 'ok' });
   });
 

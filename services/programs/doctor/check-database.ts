@@ -18,7 +18,7 @@ import { checkNamed, type Finding } from './finding.ts';
 import type { Settings } from './settings.ts';
 
 const CONNECT_MS = 3000;
-/** Maximum connections of accounts and scheduling each, without the LISTEN connections of accounts. */
+/** Maximum connections of each service, without the LISTEN connections of accounts. */
 const POOL_SIZE = 16;
 
 /** The database of DATABASE_URL, else the running one of npm start in DATA_DIR. */
@@ -64,14 +64,18 @@ export async function checkDatabase(settings: Settings): Promise<Finding[]> {
 
 async function checkConnected(client: Client, settings: Settings): Promise<Finding[]> {
   const db = queryableOf(client);
+  const schemas = [accountsSchema, schedulingSchema, ...(settings.reminders ? [remindersSchema] : [])];
+  const migrations: Finding[] = [];
+  for (const schema of schemas) migrations.push(await checkMigrations(db, schema));
   return [
     ...(await checkServer(db, `${client.host}:${client.port}/${client.database}`)),
     await checkSettings(db),
     await checkSession(settings.databaseSessionUrl),
-    await checkSlots(db),
-    await checkMigrations(db, accountsSchema),
-    await checkMigrations(db, schedulingSchema),
-    ...(settings.reminders === undefined ? [] : [await checkMigrations(db, remindersSchema)]),
+    await checkSlots(
+      db,
+      schemas.map(({ schema }) => schema),
+    ),
+    ...migrations,
     ...(await checkCitus(db, settings.otherHostUrls.length === 0)),
     ...(await checkPeppers(db, settings.peppers)),
   ];
@@ -130,21 +134,23 @@ async function checkSession(url: string | undefined): Promise<Finding> {
   }
 }
 
-async function checkSlots(db: Queryable): Promise<Finding> {
+/** `services`: their names, which their connections have. */
+async function checkSlots(db: Queryable, services: readonly string[]): Promise<Finding> {
   const { ok, warning } = checkNamed('database slots');
-  const [slots] = await db.query<{ most: number; used: number; ours: Record<string, number> }>({
+  const [slots] = await db.query<{ most: number; used: number; ours: number[] }>({
     text: `SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
                     - coalesce(current_setting('reserved_connections', true)::int, 0) AS most,
                   count(*)::int AS used,
-                  jsonb_build_object('accounts', count(*) FILTER (WHERE application_name = 'accounts'),
-                                     'scheduling', count(*) FILTER (WHERE application_name = 'scheduling')) AS ours
+                  ARRAY(SELECT count(a.pid)::int FROM unnest($1::text[]) AS s (name)
+                        LEFT JOIN pg_stat_activity a ON a.application_name = s.name AND a.backend_type = 'client backend'
+                        GROUP BY s.name) AS ours
            FROM pg_stat_activity WHERE backend_type = 'client backend'`,
-    values: [],
+    values: [services],
   });
   if (slots === undefined) return warning('unknown', 'query pg_stat_activity by hand');
   const free = Math.max(0, slots.most - slots.used);
-  const needed = Object.values(slots.ours).reduce((sum, open) => sum + Math.max(0, POOL_SIZE - open), 0);
-  const found = `${free} of ${slots.most} connections are free; one accounts and one scheduling may open ${needed} more`;
+  const needed = slots.ours.reduce((sum, open) => sum + Math.max(0, POOL_SIZE - open), 0);
+  const found = `${free} of ${slots.most} connections are free; one process each of ${services.join(', ')} may open ${needed} more`;
   if (free >= needed) return ok(found);
   return warning(found, 'raise max_connections, or find out in pg_stat_activity which clients hold them');
 }
