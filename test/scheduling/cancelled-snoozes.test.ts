@@ -251,8 +251,8 @@ describe('lists by time', () => {
     expect(await refusal(client({ userId, beforeTime, beforeId, pageToken: 'x' }, CALL))).toBe(
       'INVALID_REQUEST page_token',
     );
-    expect(await refusal(client({ userId, beforeTime, beforeId, materialId: randomUUID() }, CALL))).toBe(
-      'INVALID_REQUEST before_id',
-    );
+    const materialId = randomUUID();
+    for (const start of [{ beforeTime, beforeId }, { beforeTime }, { beforeId }])
+      expect(await refusal(client({ userId, materialId, ...start }, CALL))).toBe('INVALID_REQUEST before_id');
   });
 });

@@ -215,6 +215,8 @@ describe('snoozes', () => {
     const [a, foreign] = [await here.create(userId), await here.create(newUserId())];
     const failed = await snooze(userId, [a, foreign, 'x'], '').catch((error: Error) => error.message);
     expect(failed).toBe(`There is no material "${foreign}".`);
+    const long = await snooze(userId, ['x'.repeat(65)], '').catch((error: Error) => error.message);
+    expect(long).toBe(`There is no material "${'x'.repeat(64)}".`);
     expect((await here.snoozes.listSnoozes({ userId }, CALL)).snoozes).toEqual([]);
     expect(await refusal(snooze(userId, [a, a], ''))).toBe('INVALID_REQUEST material_ids');
     expect(await refusal(snooze(userId, [], ''))).toBe('INVALID_REQUEST material_ids');

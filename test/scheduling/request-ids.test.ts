@@ -36,6 +36,7 @@ describe('a request_id', () => {
     expect(await refusal(other)).toBe('INVALID_REQUEST request_id');
     await here.materials.createMaterial({ userId, title: 'T', requestId }, CALL);
     await here.materials.createMaterial({ userId: newUserId(), title: 'U', requestId }, CALL);
+    await here.materials.createMaterial({ userId, title: 'T', requestId: 'x'.repeat(255) }, CALL);
     for (const bad of ['x'.repeat(256), 'é', 'a\nb']) {
       const call = here.materials.createMaterial({ userId, title: 'T', requestId: bad }, CALL);
       expect(await refusal(call)).toBe('INVALID_REQUEST request_id');
