@@ -1,0 +1,98 @@
+// How a request ended, as the log, the metrics and the traces tell it: alike.
+import { pino } from 'pino';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { ServiceError } from '../../services/platform/errors.ts';
+import { createPrometheusMetrics } from '../../services/platform/observability/prometheus.ts';
+import { NO_TELEMETRY } from '../../services/platform/observability/telemetry.ts';
+import { newStubKey, startFacade, startStubAccounts, startStubScheduling } from '../support/stub-services.ts';
+
+const key = newStubKey();
+const lines: object[] = [];
+/** Of requests: the name of each span that has ended, and its failure. */
+const spans: unknown[] = [];
+const metrics = createPrometheusMetrics();
+let work = async (): Promise<void> => {};
+let asked = Promise.withResolvers<void>();
+let accounts: Awaited<ReturnType<typeof startStubAccounts>>;
+let scheduling: Awaited<ReturnType<typeof startStubScheduling>>;
+let facade: Awaited<ReturnType<typeof startFacade>>;
+
+beforeAll(async () => {
+  accounts = await startStubAccounts();
+  accounts.keys.set(key, { userId: 'u', apiKeyId: 'k' });
+  scheduling = await startStubScheduling(() => {
+    asked.resolve();
+    return work();
+  });
+  const tracing: typeof NO_TELEMETRY.tracing = {
+    ...NO_TELEMETRY.tracing,
+    isOn: true,
+    begin: ({ name, kind }) => ({
+      run: (within) => within(),
+      end({ failure }) {
+        if (kind === 'server') spans.push([name, failure]);
+      },
+    }),
+  };
+  facade = await startFacade(
+    { accountsTarget: accounts.target, schedulingTarget: scheduling.target },
+    {
+      telemetry: { ...NO_TELEMETRY, metrics, tracing },
+      log: pino({ level: 'info' }, { write: (line) => void lines.push(JSON.parse(line)) }),
+    },
+  );
+});
+afterAll(async () => {
+  await facade.close();
+  await scheduling.stop();
+  await accounts.stop();
+});
+beforeEach(() => {
+  lines.length = 0;
+  spans.length = 0;
+  asked = Promise.withResolvers();
+});
+
+const review = (signal?: AbortSignal) =>
+  fetch(`${facade.origin}/v1/reviews/m`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: '{"quality":3}',
+    ...(signal && { signal }),
+  });
+const requests = () => lines.filter((line) => 'msg' in line && line.msg === 'request');
+const counted = async (status: string) =>
+  (await metrics.render()).includes(
+    `srs_http_request_duration_seconds_count{tier="rest",method="POST",route="/v1/reviews/:materialId",status="${status}"} 1\n`,
+  );
+const SPAN = 'POST /v1/reviews/:materialId';
+
+test('a refusal is no failure', async () => {
+  work = () => Promise.reject(new ServiceError('NOT_FOUND'));
+  expect((await review()).status).toBe(404);
+  await expect.poll(requests).toMatchObject([{ level: 30, status: 404, reason: 'NOT_FOUND', userId: 'u' }]);
+  expect([spans, await counted('404')]).toEqual([[[SPAN, undefined]], true]);
+});
+
+test('a fault of ours is one', async () => {
+  work = () => Promise.reject(new Error('a slip'));
+  expect((await review()).status).toBe(500);
+  await expect
+    .poll(requests)
+    .toMatchObject([{ level: 40, status: 500, reason: 'INTERNAL_ERROR', userId: 'u' }]);
+  expect([spans, await counted('500')]).toEqual([[[SPAN, '500']], true]);
+});
+
+test('a client that hangs up has got no status', async () => {
+  const gate = Promise.withResolvers<void>();
+  work = () => gate.promise;
+  const controller = new AbortController();
+  const hungUp = review(controller.signal);
+  await asked.promise;
+  controller.abort();
+  await expect(hungUp).rejects.toThrow('aborted');
+  await expect.poll(requests).toMatchObject([{ level: 30, hungUp: true, userId: 'u', apiKeyId: 'k' }]);
+  expect(requests()[0]).not.toHaveProperty('status');
+  expect([spans, await counted('hung_up')]).toEqual([[[SPAN, undefined]], true]);
+  gate.resolve();
+});
