@@ -73,6 +73,19 @@ describe('the port for machines that watch', () => {
       });
     }));
 
+  test('answers in the types that Prometheus and probes read, for nobody to keep', () =>
+    withTelemetry(async (_telemetry, ask) => {
+      for (const [path, type] of [
+        ['/live', 'application/json'],
+        ['/ready', 'application/json'],
+        ['/metrics', 'text/plain; version=0.0.4; charset=utf-8'],
+      ] as const) {
+        const { headers } = await ask(path);
+        const names = ['content-type', 'cache-control', 'x-content-type-options'];
+        expect(names.map((name) => headers.get(name))).toEqual([type, 'no-store', 'nosniff']);
+      }
+    }));
+
   test('answers nothing else, and only to GET', () =>
     withTelemetry(async (telemetry, ask) => {
       for (const path of ['/', '/metrics/', '/__proto__', '/v1/me'])
@@ -135,6 +148,25 @@ test('a metric that cannot be read is left out, and the others are told', async 
   const text = await metrics.render();
   expect(text).toContain('srs_pg_pool_waiting{pool="one"} 3\n');
   expect(text).not.toMatch(/^srs_reminders_waiting/m);
+});
+
+test('what can no longer be read, and what has gone, is no longer told', async () => {
+  const metrics = createPrometheusMetrics();
+  let isAway = false;
+  metrics.gauge('srs_reminders_waiting', async () => {
+    if (isAway) throw new Error('the database is away');
+    return [{ labels: { kind: 'reminder' }, value: 7 }];
+  });
+  let pools = ['one', 'two'];
+  metrics.gauge('srs_pg_pool_waiting', () => pools.map((pool) => ({ labels: { pool }, value: 3 })));
+  const before = await metrics.render();
+  expect(before).toContain('srs_reminders_waiting{kind="reminder"} 7\n');
+  expect(before).toContain('srs_pg_pool_waiting{pool="one"} 3\nsrs_pg_pool_waiting{pool="two"} 3\n');
+  isAway = true;
+  pools = ['two'];
+  const after = await metrics.render();
+  expect(after).not.toMatch(/^srs_reminders_waiting/m);
+  expect(after.match(/^srs_pg_pool_waiting.*$/gm)).toEqual(['srs_pg_pool_waiting{pool="two"} 3']);
 });
 
 describe('grpc.health.v1', () => {
