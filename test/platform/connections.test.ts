@@ -198,6 +198,18 @@ describe('a transaction', () => {
   );
 });
 
+test('a connection is bounded by the server as well, reckons in UTC, and compiles no statement', async () => {
+  const settings = [
+    'statement_timeout',
+    'lock_timeout',
+    'idle_in_transaction_session_timeout',
+    'TimeZone',
+    'jit',
+  ];
+  const text = `SELECT ${settings.map((name) => `current_setting('${name}')`).join(" || ', ' || ")} AS told`;
+  expect(await run(database, text)).toEqual({ told: '1500ms, 500ms, 3s, UTC, off' });
+});
+
 test('a named statement is prepared once, and not at all where sessions are not ours, as behind a pooler', async () => {
   const unprepared = openDatabase({
     databaseUrl: place.databaseUrl,
