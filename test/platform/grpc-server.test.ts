@@ -23,7 +23,13 @@ const options = {
   logger: pino({ level: 'silent' }),
 };
 const CALL = { requestId: 'test' };
-type Line = { level: number; msg: string; status?: string; err?: { message: string; stack: string } };
+type Line = {
+  level: number;
+  msg: string;
+  requestId?: string;
+  status?: string;
+  err?: { message: string; stack: string };
+};
 const lines: Line[] = [];
 const spans: string[] = [];
 let fault: Error;
@@ -89,8 +95,13 @@ test('a stream whose handler throws before its first await ends as documented, l
     'The service cannot answer right now. Try again in a moment.',
   ]);
   expect(lines).toMatchObject([
-    { level: 40, msg: 'call failed: unavailable', err: { message: 'the database is away' } },
-    { level: 30, msg: 'call', status: 'UNAVAILABLE' },
+    {
+      level: 40,
+      msg: 'call failed: unavailable',
+      err: { message: 'the database is away' },
+      requestId: 'test',
+    },
+    { level: 30, msg: 'call', status: 'UNAVAILABLE', requestId: 'test' },
   ]);
   expect(spans).toEqual(['scheduling.v1.UserDataService/ExportUserData UNAVAILABLE']);
 });
@@ -148,8 +159,8 @@ test('a fault of ours in a stream is logged whole, and its caller told only that
   fault = new TypeError('a slip of ours');
   expect(await failureOfStream()).toEqual([13, 'Something went wrong on our side. It has been logged.']);
   expect(lines).toMatchObject([
-    { level: 50, msg: 'call failed', err: { message: 'a slip of ours' } },
-    { level: 30, msg: 'call', status: 'INTERNAL' },
+    { level: 50, msg: 'call failed', err: { message: 'a slip of ours' }, requestId: 'test' },
+    { level: 30, msg: 'call', status: 'INTERNAL', requestId: 'test' },
   ]);
   expect(lines[0]?.err?.stack).toContain('TypeError: a slip of ours\n    at ');
   expect(spans).toEqual(['scheduling.v1.UserDataService/ExportUserData INTERNAL']);
@@ -187,6 +198,25 @@ test.each([
   expect(performance.now() - began).toBeLessThan(15_000);
   socket.destroy();
   watching.destroy();
+});
+
+test('a server ends though a tool keeps its stream of reflection open', async () => {
+  const ending = await startGrpcServer({ ...options, services: [] });
+  const tool = connectHttp2(`http://127.0.0.1:${ending.port}`);
+  tool.on('error', () => {});
+  const reflection = tool.request({
+    ':method': 'POST',
+    ':path': '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo',
+    'content-type': 'application/grpc',
+    te: 'trailers',
+  });
+  reflection.on('error', () => {});
+  // Asks for the list of services (field 7), and leaves the stream open for more.
+  reflection.write(Buffer.from([0, 0, 0, 0, 2, 0x3a, 0]));
+  await once(reflection, 'data');
+  // Were it waited for as calls are, for ten minutes, so would be the end of this test.
+  await ending.close(600_000);
+  tool.destroy();
 });
 
 test('an id or a name of the caller that is an API key is not logged', async () => {
