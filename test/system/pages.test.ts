@@ -36,6 +36,16 @@ describe('every page', () => {
 
   test.each([
     ['REST', '/v1/me'],
+    ['REST', '/v1/nothing'],
+    ['REST', '/v1/%zz'],
+    ['gateway', '/graphql'],
+  ])('and no answer of %s at %s is kept on its way', async (server, path) => {
+    const origin = server === 'REST' ? here.origins[0] : gateway.origin;
+    expect((await fetch(origin + path)).headers.get('cache-control')).toBe('no-store');
+  });
+
+  test.each([
+    ['REST', '/v1/me'],
     ['REST', '/openapi.json'],
     ['gateway', '/graphql'],
   ])('and every answer of %s at %s is taken for nothing else, and sets no cookie', async (server, path) => {

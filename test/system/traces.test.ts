@@ -14,6 +14,7 @@ type Span = {
   traceId: string;
   spanId: string;
   parentSpanId?: string;
+  traceState?: string;
   attributes: Attribute[];
   status?: { code?: number };
 };
@@ -114,6 +115,7 @@ test('a review is one trace from the caller through HTTP and gRPC to each statem
   const { id } = await api.create({ title: SECRET, content: SECRET });
   const headers = {
     traceparent: `00-${TRACE_ID}-${CALLER_SPAN}-01`,
+    tracestate: 'vendor=a1',
     baggage: `note=${SECRET}`,
     'x-request-id': 'traced-review',
   };
@@ -152,6 +154,7 @@ test('a review is one trace from the caller through HTTP and gRPC to each statem
   expect([http.kind, http.parentSpanId]).toEqual([SERVER, CALLER_SPAN]);
   expect([sent.kind, sent.parentSpanId]).toEqual([CLIENT, http.spanId]);
   expect([served.kind, served.parentSpanId]).toEqual([SERVER, sent.spanId]);
+  expect([http, sent, served].map(({ traceState }) => traceState)).toEqual(Array(3).fill('vendor=a1'));
   const statements = ours.filter((span) => span.parentSpanId === served.spanId);
   expect(statements.length).toBeGreaterThanOrEqual(2);
   for (const { service, kind, attributes } of statements) {
