@@ -258,7 +258,10 @@ describe('GET /ready', () => {
         status: 200,
         reasons: ['rest/redis: Redis is unavailable: this process limits writes by itself'],
       });
-    expect(await metricsOf('rest')).toContain('srs_write_limit_mode{mode="process"} 1\n');
+    // Metrics are told again for 100 ms.
+    await expect
+      .poll(() => metricsOf('rest'), { timeout: 20_000 })
+      .toContain('srs_write_limit_mode{mode="process"} 1\n');
   });
 
   test('is 503 with reasons where the database is gone, and where a service says so', async () => {
