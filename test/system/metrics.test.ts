@@ -113,6 +113,9 @@ describe('metrics', () => {
     expect(rest).toContain(`srs_grpc_client_call_duration_seconds_count{${review}"OK"} 1\n`);
     expect(scheduling).toContain(`srs_grpc_server_call_duration_seconds_count{${review}"OK"} 1\n`);
     expect(scheduling).toContain(`srs_grpc_server_call_duration_seconds_count{${review}"NOT_FOUND"} 1\n`);
+    const made =
+      'srs_grpc_server_call_duration_seconds_count{rpc="accounts.v1.ApiKeyService/CreateApiKey",code=';
+    expect(await metricsOf('accounts')).toContain(`${made}"OK"} 1\n`);
     const operation = 'srs_graphql_operation_duration_seconds_count{type=';
     expect(gateway).toContain(`${operation}"query",outcome="ok"} 1\n`);
     expect(gateway).toContain(`${operation}"invalid",outcome="refused"} 1\n`);
@@ -131,6 +134,7 @@ describe('metrics', () => {
     expect(rest).toContain('srs_write_limit_decisions_total{outcome="allowed"} 3\n');
     expect(rest).toContain('srs_write_limit_decisions_total{outcome="refused"} 1\n');
     expect(rest).toMatch(/srs_write_limit_mode\{mode="redis"\} [01]\n/);
+    expect(rest).toContain(`srs_write_limit_redis_configured ${redis === undefined ? 0 : 1}\n`);
     // A key is asked for again where a busy machine made revocations unsure for a moment: six in all.
     const lookups = [...rest.matchAll(/srs_key_lookups_total\{outcome="(?:hit|miss|shared)"\} (\d+)/g)];
     expect(lookups.reduce((sum, [, count]) => sum + Number(count), 0)).toBe(6);
