@@ -107,6 +107,22 @@ describe.each([
   });
 });
 
+test('a facade logs it before anybody asks, and accounts logs what it has refused', async () => {
+  const rest = await start('rest', { ...targets, SERVICE_TOKEN: 'w'.repeat(32) });
+  await expect.poll(() => linesOf(rest)).toEqual([['accounts', 50]]);
+  const accounts = programs.find(({ name }) => name === 'accounts');
+  const refused = () => accounts?.lines().find(({ requestId }) => requestId === 'watch-revocations');
+  await expect.poll(refused).toMatchObject({
+    level: 30,
+    tier: 'accounts',
+    rpc: 'accounts.v1.ApiKeyService/WatchRevocations',
+    caller: 'rest',
+    status: 'UNAUTHENTICATED',
+    reason: 'SERVICE_TOKEN',
+    msg: 'call',
+  });
+});
+
 test('with the right token the facade is ready', async () => {
   const rest = await start('rest', { ...targets, SERVICE_TOKEN: TOKEN, OPS_PORT: '0' });
   await expect.poll(() => readiness(rest)).toEqual([200]);
