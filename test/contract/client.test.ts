@@ -14,6 +14,7 @@ import {
 } from '../../services/rest/client/client.ts';
 import { type Forwarder, startForwarder } from '../support/http-forwarder.ts';
 import { startSystem, type TestSystem, type TestUser } from '../support/system.ts';
+import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
 const NOWHERE = '01900000-0000-7000-8000-000000000000';
 const UNAVAILABLE = { status: 503, headers: { 'retry-after': '1' }, body: '{}' };
@@ -50,6 +51,26 @@ test('each of the seven calls answers what the contract says', async () => {
   expect(snooze).toMatchObject({ materialIds: [material.id], reason: 'Lunch' });
 });
 
+test('a parameter without a value is left out', async () => {
+  forwarder.fail();
+  // As from JavaScript, where nothing forbids it.
+  const { materials } = await clientOf().listMaterials({ limit: 100, ...({ q: undefined } as object) });
+  expect([materials.length, forwarder.asked.map(({ path }) => path)]).toEqual([
+    1,
+    ['/v1/materials?limit=100'],
+  ]);
+});
+
+test('requests go through the fetch that is given', async () => {
+  const urls: string[] = [];
+  const through: typeof fetch = (input, init) => {
+    urls.push(`${input}`);
+    return fetch(input, init);
+  };
+  expect(await clientOf({ fetch: through }).getMe()).toMatchObject({ id: user.userId });
+  expect(urls).toEqual([`${forwarder.origin}/v1/me`]);
+});
+
 describe('an error response', () => {
   test('is an error of its own class, with what the service says', async () => {
     const client = clientOf();
@@ -83,6 +104,14 @@ describe('an error response', () => {
     const error = await failureOf(clientOf({ maxRetries: 0 }).getMe());
     expect(error).toBeInstanceOf(UnavailableError);
     expect(error).toMatchObject({ message: 'HTTP status 502', code: undefined, status: 502 });
+  });
+
+  test('is a page that a proxy sends with status 200, too', async () => {
+    forwarder.fail({ status: 200, body: '<html>Log in</html>' });
+    const error = await failureOf(clientOf().getMe());
+    expect(error).toBeInstanceOf(ApiError);
+    expect(error).toMatchObject({ status: 200, message: 'HTTP status 200', code: undefined });
+    expect(forwarder.asked.length).toBe(1);
   });
 
   test('is a redirect, too, so that a write is never taken for done after it has become a GET', async () => {
@@ -192,6 +221,35 @@ describe('a call that fails for a moment', () => {
   test('does not wait longer than it may', async () => {
     forwarder.fail({ ...UNAVAILABLE, headers: { 'retry-after': '90' } });
     expect(await failureOf(clientOf().getMe())).toMatchObject({ retryAfterSeconds: 90 });
+  });
+});
+
+describe('a call that is never answered', () => {
+  let proxy: TcpProxy;
+  beforeAll(async () => {
+    proxy = await startTcpProxy(Number(new URL(forwarder.origin).port));
+    proxy.hold();
+  });
+  afterAll(() => proxy.stop());
+  const mute = (timeoutMs: number) =>
+    clientOf({ baseUrl: `http://${proxy.target}/v1`, maxRetries: 0, timeoutMs });
+
+  test('fails after timeoutMs, and says so; one without a connection says that', {
+    timeout: 9_000,
+  }, async () => {
+    // That is less than the time that a client waits that is told nothing.
+    const late = await failureOf(mute(50).listMaterials({ q: 'private' }));
+    expect(late).toBeInstanceOf(ConnectionError);
+    expect(late).toMatchObject({ message: 'GET /materials: no response within 50 ms' });
+    const refused = await failureOf(clientOf({ baseUrl: 'http://127.0.0.1:1/v1', maxRetries: 0 }).getMe());
+    expect(refused).toMatchObject({ message: 'GET /me: no connection, or it broke' });
+  });
+
+  test('ends with the reason of its signal', async () => {
+    const controller = new AbortController();
+    const call = failureOf(mute(600_000).getMe({ signal: controller.signal }));
+    controller.abort(new Error('enough'));
+    expect(await call).toEqual(new Error('enough'));
   });
 });
 
