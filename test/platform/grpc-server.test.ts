@@ -219,14 +219,15 @@ test('a server ends though a tool keeps its stream of reflection open', async ()
   tool.destroy();
 });
 
-test('an id or a name of the caller that is an API key is not logged', async () => {
+test('an id or a name of the caller, or a user ID, that is an API key is not logged', async () => {
   fault = new ServiceError('NOT_FOUND');
   const secret = 'rmk_live_0123456789abcdef';
   const request = { requestId: `id-${secret}`, caller: secret };
-  await expect(client.deleteUserData({ userId: 'x' }, request)).rejects.toMatchObject({
+  await expect(client.deleteUserData({ userId: secret }, request)).rejects.toMatchObject({
     reason: 'NOT_FOUND',
   });
   await expect.poll(() => lines.length).toBe(1);
   expect(lines[0]).toMatchObject({ msg: 'call', caller: 'unknown' });
+  expect(lines[0]).not.toHaveProperty('userId');
   expect(JSON.stringify(lines)).not.toContain(secret);
 });

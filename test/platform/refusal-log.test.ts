@@ -2,8 +2,9 @@
 import Fastify from 'fastify';
 import { pino } from 'pino';
 import { afterEach, expect, test } from 'vitest';
+import { ServiceError } from '../../services/platform/errors.ts';
 import { registerAdmission } from '../../services/platform/http/admission.ts';
-import { createRequestLog } from '../../services/platform/http/request-log.ts';
+import { causeOf, createRequestLog } from '../../services/platform/http/request-log.ts';
 import { createRefusalLog } from '../../services/platform/logging/logger.ts';
 
 type Line = { level: number; msg: string; count?: number; [name: string]: unknown };
@@ -51,6 +52,13 @@ test('what the level leaves out is not counted either', async () => {
     log.write({ level: 'info', reason: 'UNAUTHORIZED', fields: {}, msg: 'request' });
   log.write({ level: 'warn', reason: 'UNAVAILABLE', fields: {}, msg: 'request' });
   expect(lines).toEqual([{ level: 40, msg: 'request' }]);
+});
+
+test('the cause in a line holds no API key, is no longer than 300 characters, and is told of nothing else', () => {
+  const cause = new Error(`no rmk_live_0123456789abcdef here, ${'a'.repeat(400)}`);
+  expect(causeOf(new ServiceError('UNAVAILABLE', { cause }))).toBe(`no rmk_live_… here, ${'a'.repeat(265)}`);
+  expect(causeOf(new ServiceError('INTERNAL_ERROR', { cause }))).toBeUndefined();
+  expect(causeOf(new ServiceError('UNAVAILABLE'))).toBeUndefined();
 });
 
 /** One place, which is taken; every other request is refused for overload. */
