@@ -1,6 +1,7 @@
 // Regular deletion of what is too old, whose failures an operator reads in the log.
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { createPrometheusMetrics } from '../../services/platform/observability/prometheus.ts';
 import { NO_TELEMETRY } from '../../services/platform/observability/telemetry.ts';
 import { sweepRegularly } from '../../services/platform/sweep.ts';
 
@@ -17,7 +18,10 @@ function start(deleteSome: (before: Date) => Promise<boolean>) {
   const logger = pino({}, { write: (line: string) => void logged.push(JSON.parse(line)) });
   const sweep = { task: 'test', failure: 'could not delete', everyMs: 60_000, lifetimeMs: 3_600_000 };
   const now = () => new Date('2026-11-23T12:00:00Z');
-  return { logged, stop: sweepRegularly(sweep, { now, logger, telemetry: NO_TELEMETRY }, deleteSome) };
+  const metrics = createPrometheusMetrics();
+  const telemetry = { ...NO_TELEMETRY, metrics };
+  const lag = async () => /^srs_schedule_lag_seconds.*$/m.exec(await metrics.render())?.[0];
+  return { logged, lag, stop: sweepRegularly(sweep, { now, logger, telemetry }, deleteSome) };
 }
 
 test('a failure is logged, and the next turn tries again', async () => {
@@ -34,6 +38,22 @@ test('a failure is logged, and the next turn tries again', async () => {
   ]);
   await vi.advanceTimersByTimeAsync(1);
   expect([asked.length, logged.length]).toEqual([3, 1]);
+  stop();
+});
+
+test('one that fails is late, in seconds, until it succeeds', async () => {
+  let isAway = true;
+  const { lag, stop } = start(async () => {
+    if (isAway) throw new Error('the database is away');
+    return false;
+  });
+  await vi.advanceTimersByTimeAsync(59_999);
+  expect(await lag()).toBe('srs_schedule_lag_seconds{task="test"} 0');
+  await vi.advanceTimersByTimeAsync(30_001);
+  expect(await lag()).toBe('srs_schedule_lag_seconds{task="test"} 30');
+  isAway = false;
+  await vi.advanceTimersByTimeAsync(30_000);
+  expect(await lag()).toBe('srs_schedule_lag_seconds{task="test"} 0');
   stop();
 });
 
