@@ -86,11 +86,13 @@ describe('the port for machines that watch', () => {
       }
     }));
 
-  test('answers nothing else, and only to GET', () =>
+  test('answers nothing else, and only to GET and HEAD', () =>
     withTelemetry(async (telemetry, ask) => {
       for (const path of ['/', '/metrics/', '/__proto__', '/v1/me'])
         expect((await ask(path)).status).toBe(404);
       const url = `http://127.0.0.1:${telemetry.opsPort}/metrics`;
+      const head = await fetch(url, { method: 'HEAD' });
+      expect([head.status, await head.text()]).toEqual([200, '']);
       expect((await fetch(url, { method: 'POST', body: 'x' })).status).toBe(405);
     }));
 
