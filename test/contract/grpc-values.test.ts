@@ -176,7 +176,7 @@ test('the rpcs have texts and instants to be refused', () => {
   expect(places(isInstant)).toEqual(expect.arrayContaining(['snooze_until_time', 'window.as_of_time']));
 });
 
-test('a text of U+FFFD is a text, and the last nanosecond of a second is an instant', async () => {
+test('a text of U+FFFD is a text; the ends of a second and of the years 1 to 9999 are instants', async () => {
   const { userId } = await here.createUser();
   const text = new TextEncoder();
   const methodOf = (path: string) =>
@@ -191,6 +191,9 @@ test('a text of U+FFFD is a text, and the last nanosecond of a second is an inst
   ]);
   const forecast = Buffer.concat([owner, encode([2], window)]);
   expect(await send('scheduling', methodOf('/GetForecast'), forecast)).toBe('answered');
+  const changed = methodOf('/ListChangedUsers');
+  for (const instant of [{ seconds: -62_135_596_800 }, { seconds: 253_402_300_799, nanos: 999_999_999 }])
+    expect(await send('accounts', changed, encode([1], timestamp(instant)))).toBe('answered');
   // An unknown field is left to versions that know it.
   const unknown = encode([500], Uint8Array.of(0xff));
   expect(await send('scheduling', methodOf('/GetForecast'), Buffer.concat([forecast, unknown]))).toBe(
