@@ -1,6 +1,6 @@
 // npm run reminders: the service as a process of its own, from a reminder's minute to the mail in the folder.
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { getPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -99,4 +99,10 @@ test('a test reminder becomes a mail, is counted, and leaves no address or token
     expect(reminders.log()).not.toContain(secret);
   users.close();
   client.close();
+});
+
+test('reminders give way to other programs where the CPU is short', () => {
+  const own = getPriority();
+  expect(getPriority(reminders.pid())).toBe(Math.max(own, 10));
+  expect(getPriority(accounts.pid())).toBe(own);
 });
