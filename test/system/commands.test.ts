@@ -34,6 +34,12 @@ test.each(ours)('%s explains itself with --help, in the common layout', async (n
   expect(existsSync(join(folder, name))).toBe(false);
 });
 
+test('-h is short for --help', async () => {
+  const short = await run('verify', '-h');
+  expect(short).toEqual(await run('verify', '--help'));
+  expect(short.code).toBe(0);
+});
+
 test.each(ours)('%s refuses an argument that it does not know', async (name) => {
   const { code, stdout, output } = await run(name, '--colour');
   const call = name === 'start' ? 'npm start' : `npm run ${name}`;
