@@ -69,8 +69,8 @@ describe('every figure equals a recount of all rows, over random histories', () 
       const userId = newUserId();
       const facts = randomFacts(seed + around / 1000, around);
       await storeFacts(here.sql, userId, facts);
-      const pick = numbers(seed);
-      const asOf = around + pick(6 * 3_600_000) - 3 * 3_600_000;
+      // Up to three hours before the instant, and as long after it.
+      const asOf = around + (seed - 6.5) * 1_800_000;
       const window = { timeZone, asOf, days: [1, 7, 30, 366][seed % 4] ?? 30 };
       const request = {
         userId,
