@@ -93,6 +93,21 @@ test('a creation under such a key waits for the deletion of the data of its user
   expect(outcome).toBe('NOT_FOUND user_id');
 });
 
+test('a creation does not wait for another one of its user that is under way', async () => {
+  const userId = newUserId();
+  const underWay = await openLock(here.databaseUrl);
+  try {
+    await underWay.sql.query(
+      `SELECT scheduling.insert_material($1, $2, 'First', NULL, NULL, 'simple', 250, 0, 0, NULL, now())`,
+      [userId, newUserId()],
+    );
+    const { material } = await here.materials.createMaterial({ userId, title: 'Second' }, CALL);
+    expect(material?.title).toBe('Second');
+  } finally {
+    await underWay.close();
+  }
+});
+
 test('a snooze of two materials and the deletion of all take them in the same order, however they lie', async () => {
   const outcome = await inTime(async () => {
     const userId = newUserId();
