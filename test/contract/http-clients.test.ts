@@ -159,6 +159,23 @@ describe('entity tags', () => {
   });
 });
 
+test('what the API answers may be kept by no cache, be it a list, a refusal or an unknown path', async () => {
+  const answers = await Promise.all([
+    raw(`${origin}/v1/materials`),
+    raw(`${origin}/v1/me`, { authorization: 'Bearer x' }),
+    raw(`${origin}/v1/materials?limit=0`),
+    raw(`${origin}/v2`),
+    raw(`${origin}/v1/materials/%zz`),
+  ]);
+  expect(answers.map(({ status, headers }) => [status, headers['cache-control']])).toEqual([
+    [200, 'no-store'],
+    [401, 'no-store'],
+    [400, 'no-store'],
+    [404, 'no-store'],
+    [400, 'no-store'],
+  ]);
+});
+
 describe('gzip', () => {
   const list = (headers: Record<string, string> = {}) => raw(`${origin}/v1/materials?limit=100`, headers);
   beforeAll(async () => {
