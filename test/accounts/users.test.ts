@@ -144,6 +144,27 @@ test('an event that a program records, naming no person, is listed as of an oper
   expect(await of('USER_EVENT_KIND_KEY')).toEqual([]);
 });
 
+test('a key that a program makes, naming no person, is no event of an operator', async () => {
+  const { userId } = await create();
+  await accounts.apiKeys.createApiKey({ userId }, CALL);
+  const of = async (kind: 'USER_EVENT_KIND_KEY' | 'USER_EVENT_KIND_OPERATOR') =>
+    (await events.listUserEvents({ userId, kinds: [kind] }, CALL)).events.map(({ action }) => action);
+  expect(await of('USER_EVENT_KIND_KEY')).toEqual(['createApiKey']);
+  expect(await of('USER_EVENT_KIND_OPERATOR')).toEqual([]);
+});
+
+test('a user gets as many keys in an hour as the service is told to make', async () => {
+  const { userId } = await create();
+  for (const made of [1, 2])
+    expect((await accounts.apiKeys.createApiKey({ userId, name: `${made}` }, CALL)).key).toMatch(
+      /^rmk_live_/,
+    );
+  await expect(accounts.apiKeys.createApiKey({ userId }, CALL)).rejects.toMatchObject({
+    reason: 'RATE_LIMITED',
+    message: 'At most 2 keys can be created for a user in an hour. Try again later.',
+  });
+});
+
 test.each([
   ['change', (userId: string) => accounts.users.updateUser({ userId, firstName: 'Ada' }, CALL)],
   ['deletion', (userId: string) => accounts.users.deleteUser({ userId }, CALL)],
