@@ -233,9 +233,9 @@ describe('a key', () => {
     const key_hash = createHmac('sha256', NEW.secret).update(key).digest();
     await expect.poll(stored).toEqual({ pepper_version: '2', key_hash });
     expect((await rotated.apiKeys.verifyApiKey({ key }, CALL)).apiKey?.apiKeyId).toBe(apiKey?.apiKeyId);
-    await expect(start([{ version: '1', secret: 'x'.repeat(32) }])).rejects.toThrow(
-      /KEY_PEPPER version 1 is not the secret/,
-    );
+    const wrong = { version: '1', secret: 'x'.repeat(32) };
+    for (const peppers of [[wrong], [NEW, wrong]])
+      await expect(start(peppers)).rejects.toThrow(/KEY_PEPPER version 1 is not the secret/);
   });
 });
 
