@@ -7,9 +7,12 @@ import { generateKey, isWellFormedKey } from '../../services/accounts/api-key.ts
 import { SCOPES, scopesForRotation } from '../../services/accounts/scopes.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
 import type { AuditEntry } from '../../services/platform/logging/audit.ts';
+import { createReadiness } from '../../services/platform/observability/readiness.ts';
+import { NO_TELEMETRY } from '../../services/platform/observability/telemetry.ts';
 import type { AccountsClients } from '../../services/programs/keys/clients.ts';
 import { startAccountsOn } from '../support/accounts.ts';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.ts';
+import { startTcpProxy } from '../support/tcp-proxy.ts';
 
 const CALL = { requestId: 'test' };
 const OLD = { version: '1', secret: 'o'.repeat(32) };
@@ -440,6 +443,26 @@ describe('the stream of revocations', () => {
           await here.apiKeys.verifyApiKey({ key: 'x' }, CALL).catch((error: ServiceError) => error.reason),
       )
       .toBe('UNAUTHORIZED');
+  });
+
+  test('comes through DATABASE_SESSION_URL, and the process is degraded while it is away', async () => {
+    const sessions = new URL(database.databaseUrl);
+    const proxy = await startTcpProxy(Number(sessions.port));
+    sessions.host = proxy.target;
+    const readiness = createReadiness();
+    const { stop } = await startAccountsOn(database.databaseUrl, {
+      ...{ databaseSessionUrl: sessions.href, telemetry: { ...NO_TELEMETRY, readiness } },
+    });
+    stops.push(stop, proxy.stop);
+    readiness.started();
+    const reasons = async () => (await readiness.report()).reasons;
+    await expect.poll(reasons).toEqual([]);
+    await proxy.shut();
+    await expect
+      .poll(reasons)
+      .toEqual(['accounts/revocations: no revocation stream: rest checks every key with accounts']);
+    await proxy.open();
+    await expect.poll(reasons).toEqual([]);
   });
 });
 
