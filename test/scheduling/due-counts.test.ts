@@ -191,3 +191,18 @@ test('on a cluster each user is asked for by a statement of their own, with the 
     await database.close();
   }
 });
+
+test('a count leaves its connection as it was: a search that follows on it needs bitmaps', async () => {
+  const options = { databaseUrl: here.databaseUrl, applicationName: 'test', maxConnections: 1 };
+  const database = openDatabase({ ...options, logger: createLogger('test', 'silent') });
+  try {
+    const dependencies = { now: here.now, newId: () => randomUUID(), isDistributed: false, ...ONE_NODE };
+    const { BatchGetDueCounts } = createDueCountHandlers({ ...dependencies, database });
+    await BatchGetDueCounts({ userIds: [newUserId()], timeZones: ['UTC'], asOfTime }, {} as never);
+    expect(await database.query({ text: 'SHOW enable_bitmapscan', values: [] })).toEqual([
+      { enable_bitmapscan: 'on' },
+    ]);
+  } finally {
+    await database.close();
+  }
+});
