@@ -1,7 +1,7 @@
 // Lists with over 1 MiB of texts, which are read in parts: what changes between the list and a part.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createMaterialLists } from '../../services/rest/material-lists.ts';
-import { CALL, newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 
 let here: TestScheduling;
 beforeAll(async () => {
@@ -9,11 +9,8 @@ beforeAll(async () => {
 });
 afterAll(() => here.stop());
 
-/** Six materials of 260,000 bytes, the titles of a list of them, where `change` happens once the list is known. */
-async function listWhile(
-  list: 'listMaterials' | 'listDueMaterials',
-  change: (userId: string, materialIds: string[]) => Promise<unknown>,
-): Promise<string[]> {
+/** A user with six materials of 260,000 bytes, A to F. */
+async function createLong() {
   const userId = newUserId();
   const materialIds: string[] = [];
   for (const title of ['A', 'B', 'C', 'D', 'E', 'F']) {
@@ -21,6 +18,15 @@ async function listWhile(
     const { material } = await here.materials.createMaterial(request, CALL);
     materialIds.push(material?.materialId ?? '');
   }
+  return { userId, materialIds };
+}
+
+/** The titles of a list of six long materials, where `change` happens once the list is known. */
+async function listWhile(
+  list: 'listMaterials' | 'listDueMaterials',
+  change: (userId: string, materialIds: string[]) => Promise<unknown>,
+): Promise<string[]> {
+  const { userId, materialIds } = await createLong();
   let changed: Promise<unknown> | undefined;
   const materials = {
     ...here.materials,
@@ -51,4 +57,22 @@ test('a due list leaves out what is reviewed, snoozed or archived while it is re
 
 test('a list of all leaves out what is archived while it is read', async () => {
   expect(await listWhile('listMaterials', changeFour)).toEqual(['F', 'E', 'Another', 'B', 'A']);
+});
+
+test('no more texts are read for a client who has hung up', async () => {
+  const { userId } = await createLong();
+  const client = new AbortController();
+  let parts = 0;
+  const materials = {
+    ...here.materials,
+    batchGetMaterials(...asked: Parameters<typeof here.materials.batchGetMaterials>) {
+      parts += 1;
+      client.abort();
+      return here.materials.batchGetMaterials(...asked);
+    },
+  };
+  const lists = createMaterialLists({ materials });
+  const list = lists.listMaterials({ userId, pageSize: 100 }, CALL, () => client.signal);
+  expect(await refusal(list)).toBe('UNAVAILABLE');
+  expect(parts).toBe(1);
 });
