@@ -44,6 +44,14 @@ const email = () => `${randomBytes(8).toString('hex')}@example.com`;
 async function newUser(): Promise<string> {
   return (await here.users.createUser({ email: email() }, CALL)).user?.userId ?? '';
 }
+/** Gives users, the latest last, times of their own, and all others earlier ones: those of one millisecond are in the order of their IDs. */
+async function setApart(column: 'create_time' | 'update_time', userIds: readonly string[]): Promise<void> {
+  await sql(
+    `UPDATE accounts.users
+     SET ${column} = now() - (4 - coalesce(array_position($1::uuid[], user_id), 0)) * interval '1 minute'`,
+    [userIds],
+  );
+}
 async function reasonOf(call: Promise<unknown>): Promise<string> {
   const error = await call.then(
     () => undefined,
@@ -361,6 +369,7 @@ describe('a user', () => {
 
   test('is listed on one page only, while others are added', async () => {
     const made = [await newUser(), await newUser(), await newUser()];
+    await setApart('create_time', made);
     const first = await here.users.listUsers({ pageSize: 2 }, CALL);
     await newUser();
     const second = await here.users.listUsers({ pageSize: 2, pageToken: first.nextPageToken }, CALL);
@@ -374,6 +383,7 @@ describe('a user', () => {
 
 test('users are listed by their latest change from an instant on, oldest first, page by page', async () => {
   const [first, second, third] = [await newUser(), await newUser(), await newUser()];
+  await setApart('update_time', [first, second, third]);
   const { user } = await here.users.updateUser({ userId: first, timeZone: 'Europe/Berlin' }, CALL);
   const changedSinceTime = (await here.users.getUser({ userId: second }, CALL)).user?.updateTime ?? null;
   const page = await here.users.listChangedUsers({ changedSinceTime, pageSize: 2 }, CALL);
