@@ -163,13 +163,15 @@ function listen(lost?: string) {
     logger: createLogger('test', 'silent'),
   });
   const names: string[] = [];
+  const users: unknown[] = [];
   const query: typeof database.query = async (statement) => {
     names.push(statement.name ?? '');
+    users.push(statement.values[0]);
     const rows = await database.query<never>(statement);
     if (statement.name === lost) throw new ServiceError('UNAVAILABLE');
     return rows;
   };
-  return { names, database: { ...database, query } };
+  return { names, users, database: { ...database, query } };
 }
 
 describe('reviews of one and of several', () => {
@@ -240,7 +242,7 @@ describe('reviews of one and of several', () => {
 
 /** Handlers on a database of their own connections, seen statement by statement. */
 function handlersOf(isDistributed: boolean, lost?: string) {
-  const { names, database } = listen(lost);
+  const { names, users, database } = listen(lost);
   const newId = () => newUserId();
   const handlers = createReviewHandlers({
     database,
@@ -256,7 +258,7 @@ function handlersOf(isDistributed: boolean, lost?: string) {
       signal: new AbortController().signal,
       ...origin,
     });
-  return { names, submit, close: () => database.close() };
+  return { names, users, submit, close: () => database.close() };
 }
 
 describe('the statements of reviews of one moment', () => {
@@ -273,6 +275,17 @@ describe('the statements of reviews of one moment', () => {
     ]);
     await together.close();
     await apart.close();
+  });
+
+  test('have a learner who sends one beside another who sends more than a statement holds', async () => {
+    const [busy = '', other = ''] = [newUserId(), newUserId()];
+    const reviews: { userId: string; materialId: string }[] = [];
+    for (const userId of [...Array<string>(17).fill(busy), other])
+      reviews.push({ userId, materialId: await here.create(userId, 'T') });
+    const { users, submit, close } = handlersOf(false);
+    await Promise.all(reviews.map((review) => submit(review)));
+    expect(users[0]).toEqual([busy, other, ...Array<string>(14).fill(busy)]);
+    await close();
   });
 
   test('that fail for one fail for that one alone', async () => {
