@@ -232,7 +232,7 @@ describe('a local date is used once', () => {
 });
 
 describe('a message that is not taken', () => {
-  test('is tried again with its id, and not before the receiver asks for it', async () => {
+  test('is tried again with its id, not before the receiver asks for it, and tells when it was sent', async () => {
     const userId = await here.newUser();
     await remind(userId);
     here.mail.answer = async () => ({ result: 'retry', reason: '451 busy', retryAfterMs: 600_000 });
@@ -245,8 +245,17 @@ describe('a message that is not taken', () => {
     );
     expect(rows[0]?.waits).toBeGreaterThan(500);
     here.mail.answer = async () => ({ result: 'sent' });
+    here.setClock('2026-07-01T09:10:00Z');
     await here.endBackoff(userId);
     await here.untilDeliveries(userId, ['2026-07-01 SENT 451 busy']);
+    const { deliveries } = await here.reminders.listDeliveries({ userId }, CALL);
+    expect(deliveries).toMatchObject([
+      {
+        attempts: 2,
+        createTime: { seconds: Date.parse('2026-07-01T09:00:00Z') / 1000 },
+        updateTime: { seconds: Date.parse('2026-07-01T09:10:00Z') / 1000 },
+      },
+    ]);
     const ids = mailsTo(userId).map(({ message }) => message.deliveryId);
     expect(ids).toHaveLength(2);
     expect(new Set(ids).size).toBe(1);
@@ -323,7 +332,7 @@ describe('a message that is not taken', () => {
     expect((await here.reminders.getChannels({ userId }, CALL)).email).toMatchObject({ enabled: true });
   });
 
-  test('for good a third time does not hide that the user unsubscribed meanwhile', async () => {
+  test('for good a third time hides neither that the user unsubscribed meanwhile, nor when', async () => {
     const userId = await here.newUser();
     await remind(userId);
     const { rows } = await here.sql.query<{ token: Buffer }>(
@@ -332,12 +341,16 @@ describe('a message that is not taken', () => {
     );
     here.mail.answer = async () => {
       await here.links.switchEmailOff(rows[0]?.token.toString('base64url') ?? '');
+      here.setClock('2026-07-01T09:05:00Z');
       return { result: 'failed', reason: '550 no such user', isGone: false };
     };
     here.setClock('2026-07-01T09:00:00Z');
     await here.untilDeliveries(userId, ['2026-07-01 FAILED 550 no such user']);
     const { email } = await here.reminders.getChannels({ userId }, CALL);
-    expect(email?.offReason).toBe('EMAIL_OFF_REASON_UNSUBSCRIBED');
+    expect(email).toMatchObject({
+      offReason: 'EMAIL_OFF_REASON_UNSUBSCRIBED',
+      offTime: { seconds: Date.parse('2026-07-01T09:00:00Z') / 1000 },
+    });
   });
 
   test('since a channel threw an error is tried again', async () => {
@@ -375,16 +388,24 @@ describe('a message that is not taken', () => {
       ]);
   });
 
-  test('since a push service knows no such address removes the subscription', async () => {
+  test('since a push service knows no such address removes that subscription, and no other', async () => {
     const userId = await here.newUser();
-    const subscription = { endpoint: 'https://gone.example.net/gone', p256dh: 'p', auth: 'a' };
-    await here.reminders.registerPushSubscription({ userId, ...subscription }, CALL);
+    const register = async (endpoint: string) => {
+      const request = { userId, endpoint, p256dh: 'p', auth: 'a' };
+      return (await here.reminders.registerPushSubscription(request, CALL)).subscription;
+    };
+    await register('https://gone.example.net/gone');
+    const kept = await register('https://gone.example.net/kept');
     await remind(userId, { channels: ['CHANNEL_PUSH'] });
-    here.push.answer = async () => ({ result: 'failed', reason: '410', isGone: true });
+    here.push.answer = async ({ address }) =>
+      address.endpoint.endsWith('/gone')
+        ? { result: 'failed', reason: '410', isGone: true }
+        : { result: 'sent' };
     here.setClock('2026-07-01T09:00:00Z');
-    await here.untilDeliveries(userId, ['2026-07-01 FAILED 410']);
+    const sorted = async () => (await here.deliveries(userId)).toSorted();
+    await expect.poll(sorted, { timeout: 20_000 }).toEqual(['2026-07-01 FAILED 410', '2026-07-01 SENT']);
     const { subscriptions } = await here.reminders.listPushSubscriptions({ userId }, CALL);
-    expect(subscriptions).toEqual([]);
+    expect(subscriptions).toEqual([kept]);
   });
 });
 

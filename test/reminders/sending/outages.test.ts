@@ -5,10 +5,17 @@ import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { createLogger, type Logger } from '../../../services/platform/logging/logger.ts';
 import { NO_TELEMETRY } from '../../../services/platform/observability/telemetry.ts';
+import { queryableOf } from '../../../services/platform/postgres/connection.ts';
 import { openDatabase } from '../../../services/platform/postgres/database.ts';
 import type { Channel, EmailAddress, SendResult } from '../../../services/reminders/channels/channel.ts';
+import type { Outcome } from '../../../services/reminders/deliveries/delivery.ts';
 import { createPeers, type Peers } from '../../../services/reminders/peers.ts';
 import { startLane } from '../../../services/reminders/sending/lane.ts';
+import {
+  type LeaseKey,
+  leaseDeliveries,
+  writeOutcomes,
+} from '../../../services/reminders/sending/leases-repository.ts';
 import { reachByEmail } from '../../../services/reminders/sending/reach.ts';
 import { startReminders } from '../../../services/reminders/service.ts';
 import { createMigratedDatabase, type TestDatabase } from '../../support/database.ts';
@@ -163,6 +170,24 @@ test('what is pending for a user whom accounts no longer knows fails, and says s
   const lane = startEmailLane({ peers: peersOf([known]), parallel: 1 });
   await expect.poll(outcomes, SOON).toEqual(['failed This user no longer exists.', 'sent']);
   await lane.stop();
+});
+
+test('what a process makes of a delivery whose lease another has taken since is not stored', async () => {
+  const [userId = ''] = await storeTests(1);
+  const db = queryableOf(sql);
+  const lease = async () => (await leaseDeliveries(db, 'email', { limit: 1, leaseMs: 0 }))[0];
+  const [first, second] = [await lease(), await lease()];
+  if (first === undefined || second === undefined) return expect.fail('not leased');
+  const time = new Date('2026-07-01T09:00:01Z');
+  const store = (held: LeaseKey, outcome: Outcome) =>
+    writeOutcomes(db, [{ ...held, outcome, attempts: 1 }], time);
+  expect([first.userId, second.lease]).toEqual([userId, 2]);
+  expect(await store(first, { state: 'pending', retryInMs: 0, failure: 'late' })).toEqual([]);
+  expect(await outcomes()).toEqual(['pending']);
+  expect(await store(second, { state: 'sent' })).toEqual([second.deliveryId]);
+  // It has an outcome, which stays.
+  expect(await store(second, { state: 'pending', retryInMs: 0, failure: 'late' })).toEqual([]);
+  expect(await outcomes()).toEqual(['sent']);
 });
 
 test('a service stops in its time, though a mail server never answers', async () => {
