@@ -229,6 +229,24 @@ describe('a local date is used once', () => {
     expect(await here.deliveries(userId)).toEqual(['2026-07-01 SENT']);
     expect(mailsTo(userId)).toHaveLength(1);
   });
+
+  test('though its delivery is there before its turn, which keeps nobody else waiting', async () => {
+    const [userId, other] = [await here.newUser(), await here.newUser()];
+    const reminderId = await remind(userId);
+    await remind(other);
+    await here.sql.query(
+      `INSERT INTO reminders.deliveries (user_id, delivery_id, reminder_id, local_date, channel, subscription_id, is_test,
+         state, due_time, create_time, update_time, attempt_time)
+       VALUES ($1, gen_random_uuid(), $2, '2026-07-01', 'email', '00000000-0000-0000-0000-000000000000', false,
+         'sent', $3, $3, $3, now())`,
+      [userId, reminderId, here.now()],
+    );
+    here.setClock('2026-07-01T09:00:00Z');
+    await here.untilDeliveries(other, ['2026-07-01 SENT']);
+    await expect.poll(() => datesOf(userId)).toBe('2026-07-01 2026-07-02');
+    expect(await here.deliveries(userId)).toEqual(['2026-07-01 SENT']);
+    expect(mailsTo(userId)).toEqual([]);
+  });
 });
 
 describe('a message that is not taken', () => {
@@ -252,6 +270,8 @@ describe('a message that is not taken', () => {
     expect(deliveries).toMatchObject([
       {
         attempts: 2,
+        // By e-mail there is no subscription.
+        subscriptionId: '',
         createTime: { seconds: Date.parse('2026-07-01T09:00:00Z') / 1000 },
         updateTime: { seconds: Date.parse('2026-07-01T09:10:00Z') / 1000 },
       },

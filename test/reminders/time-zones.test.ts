@@ -88,6 +88,21 @@ test('one whose time zone scheduling does not know keeps nobody else’s message
   expect(await here.deliveries(stuck)).toEqual(['2026-07-04 PENDING']);
 });
 
+test('a reminder in a time zone that Node does not know goes on by UTC, and keeps nobody else’s back', async () => {
+  here.setClock('2026-07-04T10:00:00Z');
+  const [stuck, other] = [await here.newUser({ timeZone: 'UTC' }), await here.newUser({ timeZone: 'UTC' })];
+  await remindAtNine(stuck);
+  await remindAtNine(other);
+  await here.sql.query(`UPDATE accounts.users SET time_zone = 'Mars/Olympus' WHERE user_id = $1`, [stuck]);
+  await here.sql.query(`UPDATE reminders.reminders SET time_zone = 'Mars/Olympus' WHERE user_id = $1`, [
+    stuck,
+  ]);
+  here.setClock('2026-07-05T09:00:00Z');
+  await here.untilDeliveries(other, ['2026-07-05 SENT']);
+  expect(await here.deliveries(stuck)).toEqual(['2026-07-05 PENDING']);
+  expect(await nextTimeOf(stuck)).toBe('2026-07-06T09:00:00.000Z');
+});
+
 test('changes are read from a minute before the last time, also after the clock is set back', async () => {
   const userId = await here.newUser({ timeZone: 'UTC' });
   await remindAtNine(userId);
