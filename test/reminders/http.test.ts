@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { ServiceError } from '../../services/platform/errors.ts';
 import type { HttpServer } from '../../services/platform/http/listen.ts';
 import { calendarFeed } from '../../services/reminders/channels/calendar/calendar-feed.ts';
+import { buildHttpApp } from '../../services/reminders/http/app.ts';
 import { startHttpEnd } from '../../services/reminders/http/http-end.ts';
 
 const SECRET = 'Jk4hDGj2cF3mXxg0V6vT8yBq1sLr5nWzA7oEuPiKdQM';
@@ -193,6 +194,29 @@ describe('an address', () => {
     expect((await statuses(1, from('::ffff:198.51.100.8')))[0]).toBe(404);
   });
 });
+
+test.each(['10.0.0.5', '172.18.0.2', '192.168.1.2', '169.254.1.1', 'fd00::5', '::ffff:10.0.0.5'])(
+  'a proxy at %s says for whom it asks, and the proxy itself has no limit',
+  async (proxy) => {
+    const app = buildHttpApp({
+      findCalendar: async () => undefined,
+      isUnsubscribeToken: async () => false,
+      switchEmailOff: async () => false,
+      logger: pino({ level: 'silent' }),
+      nowMs: () => 0,
+    });
+    const statusFor = async (client: string, remoteAddress: string) => {
+      const headers = { 'x-forwarded-for': client };
+      return (await app.inject({ url: '/unsubscribe/x', headers, remoteAddress })).statusCode;
+    };
+    const clients = Array.from({ length: 31 }, (_, index) => `203.0.113.${index}`);
+    expect(await Promise.all(clients.map((client) => statusFor(client, proxy)))).toEqual(Array(31).fill(404));
+    // Elsewhere, anybody could name others.
+    const strangers = await Promise.all(clients.map((client) => statusFor(client, '198.51.100.1')));
+    expect(strangers.toSorted()).toEqual([...Array(30).fill(404), 429]);
+    await app.close();
+  },
+);
 
 test('while a service is away the answer is 503, to be asked again', async () => {
   fault = new ServiceError('UNAVAILABLE', { cause: new Error('away') });
