@@ -1,7 +1,7 @@
 // What arrives at a real SMTP server, or in the folder, and what a server's refusals mean.
 
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -350,6 +350,17 @@ describe('without a server', () => {
     expect(mail.subject).toBe('7 materials are due for review');
     expect(mail.to).toMatchObject({ text: 'ada@example.com' });
     expect(raw.toString()).not.toMatch(/[^\r]\n/);
+  });
+
+  test('a mail that cannot take its place in the folder waits, and leaves no part of it', async () => {
+    const mailDir = await folder();
+    const name = '0198c0de-0000-7000-8000-000000000001.eml';
+    await mkdir(join(mailDir, name));
+    expect(await channelTo({ mailDir }).send(message(), ADA)).toEqual({
+      result: 'retry',
+      reason: 'The mail could not be written as a file (EISDIR).',
+    });
+    expect(await readdir(mailDir)).toEqual([name]);
   });
 
   test('a folder that cannot be written makes the mail wait', async () => {
