@@ -62,11 +62,17 @@ test('rotate shows the new key even if its user cannot be read after it', async 
     await expect(run('rotate', {}, [unknown])).rejects.toMatchObject({ reason: 'NOT_FOUND' });
 });
 
-test('create takes scopes with blanks after the commas, and gives a user who is there the new profile', async () => {
+test('create takes scopes with blanks after the commas, and gives a user who is there the new profile, and the key its name', async () => {
   const { userId } = await system.createUser();
   const { user } = await system.accounts.users.getUser({ userId }, CALL);
   const email = user?.email ?? '';
-  const options = { email, scopes: 'materials:read, reviews:read', plan: 'premium', 'last-name': 'Hopper' };
+  const profile = {
+    plan: 'premium',
+    'first-name': 'Grace',
+    'last-name': 'Hopper',
+    'time-zone': 'Asia/Tokyo',
+  };
+  const options = { email, scopes: 'materials:read, reviews:read', name: 'laptop', ...profile };
   expect(JSON.parse(await run('create', options))).toMatchObject({
     userId,
     scopes: ['materials:read', 'reviews:read'],
@@ -74,8 +80,14 @@ test('create takes scopes with blanks after the commas, and gives a user who is 
   expect((await system.accounts.users.getUser({ userId }, CALL)).user).toMatchObject({
     email,
     plan: 'PLAN_PREMIUM',
+    firstName: 'Grace',
     lastName: 'Hopper',
+    timeZone: 'Asia/Tokyo',
   });
+  expect(JSON.parse(await run('list', { email }))).toMatchObject([
+    { name: 'laptop', scopes: ['materials:read', 'reviews:read'], lastUsedAt: null, revokedAt: null },
+    { userId },
+  ]);
 });
 
 test('list shows all keys however many there are, which are revoked, and no control characters of a name', async () => {
