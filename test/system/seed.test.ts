@@ -48,10 +48,31 @@ test('npm run seed makes learners whose histories replay without drift, in two r
   expect(rows[0].reviews).toBeGreaterThan(25);
 });
 
+test('npm run seed makes all learners of a run that takes several transactions', async () => {
+  const { code, stdout } = await run(
+    ...['seed', '--users', '2', '--materials', '251', '--reviews', '100', '--yes'],
+  );
+  const [, name] = /^Created 2 learners, 502 materials and [\s\S]*: learner1\.(\w+)@/.exec(stdout) ?? [];
+  expect([code, name]).toEqual([0, expect.any(String)]);
+  const client = new Client({ connectionString: database.databaseUrl });
+  await client.connect();
+  const { rows } = await client.query(
+    `SELECT u.email, count(*)::int AS materials FROM accounts.users u JOIN scheduling.materials m USING (user_id)
+     WHERE u.email LIKE '%.' || $1 || '@example.com' GROUP BY u.email ORDER BY u.email`,
+    [name],
+  );
+  await client.end();
+  expect(rows).toEqual([
+    { email: `learner1.${name}@example.com`, materials: 251 },
+    { email: `learner2.${name}@example.com`, materials: 251 },
+  ]);
+});
+
 test('npm run seed makes learners who look like people: steady volume, retention of 80 to 95 %, streaks that break', async () => {
   const client = new Client({ connectionString: database.databaseUrl });
   await client.connect();
   await client.query('TRUNCATE scheduling.materials CASCADE');
+  await client.query('TRUNCATE accounts.user_events');
   expect((await run('seed', '--users', '20', '--materials', '100', '--yes')).code).toBe(0);
   const { rows } = await client.query(
     `WITH days AS (
@@ -70,6 +91,18 @@ test('npm run seed makes learners who look like people: steady volume, retention
      WHERE user_id IN (SELECT user_id FROM scheduling.materials)`,
   );
   expect(counted).toEqual([{ learners: 20 }]);
+  // What operators did is in the timelines: each has archived a material, and changed the account.
+  const { rows: done } = await client.query(
+    `SELECT e.action, count(*)::int AS events, count(m.archive_time)::int AS archived
+     FROM accounts.user_events e
+     LEFT JOIN scheduling.materials m
+       ON m.user_id = e.user_id AND m.material_id = ANY(e.subject_ids) AND m.archive_time = e.event_time
+     GROUP BY e.action ORDER BY e.action`,
+  );
+  expect(done).toEqual([
+    { action: 'archiveMaterial', events: 20, archived: 20 },
+    { action: 'updateUser', events: 20, archived: 0 },
+  ]);
   await client.end();
   expect((await run('verify')).stdout).toMatch(/^2,000 materials, [\d,]+ reviews, 20 snoozes: 0 drifted\n/);
   const sum = (name: 'latest' | 'before') => rows.reduce((total, row) => total + row[name], 0);
