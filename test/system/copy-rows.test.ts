@@ -148,6 +148,13 @@ test('rows that are added, changed and deleted while it follows end as they are 
     [materialId(1), materialId(2)],
   ]);
   await source.query("UPDATE accounts.pepper_checks SET pepper_version = '2'");
+  // It tells of each second by itself.
+  const reported = (output: string) =>
+    [...output.matchAll(/^(\d+) changed rows? in \d+\.\d s(, and no more)?$/gm)].map(([, rows]) =>
+      Number(rows),
+    );
+  await program.says((output) => (reported(output).length > 0 && reported(output).at(-1) === 0) || undefined);
+  expect(reported(program.output()).reduce((sum, rows) => sum + rows, 0)).toBe(12);
   expect(await finish(program)).toEqual(COPIED);
   const copied = await rowsOf(target);
   expect(copied).toEqual(await rowsOf(source));
@@ -176,6 +183,18 @@ test('it begins while the learners of the source are counted', async () => {
   await isFollowing(program);
   await source.query('COMMIT');
   expect(await finish(program)).toEqual(COPIED);
+});
+
+test('a table that is truncated meanwhile ends it with what to do', async () => {
+  await source.query("INSERT INTO accounts.pepper_checks VALUES ('1', 'x')");
+  const program = copy();
+  await isFollowing(program);
+  await source.query('TRUNCATE accounts.pepper_checks');
+  expect(await program.ended).toBe(1);
+  expect(program.output()).toMatch(
+    /\nA table of DATABASE_URL was truncated, which cannot be followed\. Run SELECT pg_drop_replication_slot\('srs_copy'\) there, and copy to another database that is migrated and empty\.\n$/,
+  );
+  await source.query("SELECT pg_drop_replication_slot('srs_copy')");
 });
 
 test('what is written while the first copy is under way is not lost', async () => {

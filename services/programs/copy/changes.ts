@@ -86,7 +86,11 @@ function decode(messages: readonly Buffer[]): Changes {
         reader.skip(1);
         note(oid, readKey(reader, relation));
       }
-    } else if (kind === 'T') throw new Error('a table was truncated meanwhile: copy anew');
+    } else if (kind === 'T')
+      throw new Error(
+        'A table of DATABASE_URL was truncated, which cannot be followed. ' +
+          `Run SELECT pg_drop_replication_slot('${SLOT}') there, and copy to another database that is migrated and empty.`,
+      );
   }
   return changes;
 }
