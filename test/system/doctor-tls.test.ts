@@ -45,6 +45,16 @@ describe('a file with two authorities', () => {
   });
 });
 
+test('a certificate that is not valid yet is told by its day: this machine’s clock may be wrong', () => {
+  const early = new Date(Date.now() - 2 * DAY_MS);
+  expect(checkTls({ certificate, key, authority }, early)[0]).toEqual({
+    check: 'tls certificate',
+    state: 'bad',
+    found: expect.stringMatching(/^valid only from \d{4}-\d\d-\d\d$/),
+    remedy: 'correct the clock of this machine, or wait',
+  });
+});
+
 test('text between the certificates is passed over', () => {
   expect(
     states([Buffer.from('The old one:\n'), otherAuthority, Buffer.from('The new one:\n'), authority], 0),

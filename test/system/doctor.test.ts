@@ -1,7 +1,7 @@
 // Real faults, each of which npm run doctor reports with a remedy.
 import { execFile, execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -15,8 +15,9 @@ import { startGrpcServer } from '../../services/platform/grpc/server.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { createAccountsClients } from '../../services/programs/keys/clients.ts';
 import { makeVapidKeys } from '../../services/reminders/channels/push/vapid.ts';
-import { startSmtpServer } from '../reminders/channels/smtp.ts';
+import { smtpError, startSmtpServer } from '../reminders/channels/smtp.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { startOpenIdProvider } from '../support/openid-provider.ts';
 import { root } from '../support/processes.ts';
 import { describeWithRedis, startRedis } from '../support/redis.ts';
 import { argumentsOf, type ServiceProcess, startService } from '../support/services.ts';
@@ -118,7 +119,15 @@ describe('a healthy deployment', () => {
     ]);
     const opsPort = new URL(gateway.ops ?? '').port;
     const ports = { REST_PORT: `${rest.port}`, GRAPHQL_PORT: `${gateway.port}`, OPS_PORT: opsPort };
-    const { code, of } = await examine(ports).finally(() => Promise.all([rest.stop(), gateway.stop()]));
+    // A pooler has a URL of its own.
+    const session = { DATABASE_SESSION_URL: database.databaseUrl };
+    const { code, of } = await examine({ ...ports, ...session }).finally(() =>
+      Promise.all([rest.stop(), gateway.stop()]),
+    );
+    expect(of('database session')).toMatchObject({
+      state: 'ok',
+      found: 'DATABASE_SESSION_URL is reachable',
+    });
     for (const [name, port] of Object.entries(ports)) {
       const found = `${port} is in use by this service, which is running`;
       expect(of(`port ${name}`)).toEqual({ check: `port ${name}`, state: 'ok', found });
@@ -159,6 +168,41 @@ describe('a fault is found, with how to remedy it:', () => {
     expect((await examine({ GATEWAY: 'off' })).of('gateway tokens')).toMatchObject({
       found: 'GATEWAY is off',
     });
+  });
+
+  test('gateway tokens that are missing, the same for two people, and of two people with one name', async () => {
+    const [one, other] = ['1'.repeat(32), '2'.repeat(32)];
+    const tokens = async (GATEWAY_TOKENS: string) => (await examine({ GATEWAY_TOKENS })).of('gateway tokens');
+    expect(await tokens('')).toMatchObject({
+      state: 'warning',
+      found: 'GATEWAY_TOKENS is not set: the gateway will not start',
+      remedy: expect.stringContaining('openssl rand -hex 32'),
+    });
+    expect(await tokens(`olga:operator:${one},vic:viewer:${one}`)).toMatchObject({
+      state: 'bad',
+      found: 'two entries have the same token: only the first counts',
+    });
+    expect(await tokens(`olga:operator:${one},olga:viewer:${other}`)).toMatchObject({
+      state: 'warning',
+      found: 'two entries are named olga',
+    });
+    expect(await tokens(`olga:operator:${one},vic:viewer:${other}`)).toMatchObject({
+      state: 'ok',
+      found: '1 operator, 1 viewer',
+    });
+  });
+
+  test('none in an OpenID provider that answers', async () => {
+    const provider = await startOpenIdProvider('srs', () => 'http://127.0.0.1:1');
+    provider.configure();
+    const signIn = { OIDC_ISSUER: provider.issuer, OIDC_AUDIENCE: 'srs', GATEWAY_TOKENS: '' };
+    const { code, stdout } = await run({ ...healthy, ...signIn });
+    await provider.stop();
+    expect(code).toBe(0);
+    expect(stdout).toContain(
+      ` ok       people sign in at ${provider.issuer}, with roles in the claim roles\n`,
+    );
+    expect(stdout).toContain(' ok       GATEWAY_TOKENS is not set: people sign in at OIDC_ISSUER\n');
   });
 
   test('an OpenID provider that is not there, which takes the place of gateway tokens', async () => {
@@ -224,6 +268,38 @@ describe('a fault is found, with how to remedy it:', () => {
     expect(of('mail server')).toMatchObject({ state: 'ok', found: expect.stringMatching(/ accepts us$/) });
     for (const check of ['mail sender', 'reminder links', 'push keys', 'port REMINDERS_PORT'])
       expect(of(check)).toMatchObject({ state: 'ok' });
+  });
+
+  test('a mail server that refuses the login, and a sender who is at home on this machine', async () => {
+    const smtp = await startSmtpServer({
+      authOptional: false,
+      allowInsecureAuth: true,
+      onAuth: (_auth, _session, callback) => callback(smtpError(535, '5.7.8 mia is unknown')),
+    });
+    const { code, of, findings } = await examine({
+      SMTP_URL: `smtp://mia:wrong-password@127.0.0.1:${smtp.port}`,
+      MAIL_FROM: 'Reminders <reminders@localhost>',
+      PUBLIC_URL: 'https://r.example',
+      REMINDERS_PORT: '0',
+      REMINDERS_HTTP_PORT: '0',
+    });
+    await smtp.stop();
+    expect([code, of('mail server'), of('mail sender')]).toEqual([
+      1,
+      {
+        check: 'mail server',
+        state: 'bad',
+        found: `127.0.0.1:${smtp.port} refuses the login`,
+        remedy: 'correct the user and the password in SMTP_URL',
+      },
+      {
+        check: 'mail sender',
+        state: 'warning',
+        found: 'mails come from reminders@localhost',
+        remedy: 'set MAIL_FROM to an address of a domain of yours',
+      },
+    ]);
+    expect(JSON.stringify(findings)).not.toMatch(/mia|wrong-password/);
   });
 
   test('push messages whose contact is an address at localhost, which Apple refuses', async () => {
@@ -349,11 +425,21 @@ describe('a fault is found, with how to remedy it:', () => {
     });
   });
 
-  test('a service that answers, and does not serve', async () => {
+  test('a service that answers, and does not serve, or not as it should', async () => {
     const server = await startGrpcServer({
       ...{ domain: 'accounts.v1', services: [], host: '127.0.0.1', port: 0 },
       ...{ trust: { serviceTokens: [TOKEN], tls: undefined }, logger: createLogger('test', 'silent') },
     });
+    const failing = await examine({ ACCOUNTS_URL: `127.0.0.1:${server.port}` });
+    expect([failing.code, failing.of('service accounts')]).toEqual([
+      1,
+      {
+        check: 'service accounts',
+        state: 'bad',
+        found: `127.0.0.1:${server.port} serves, but answers a test call with INTERNAL_ERROR`,
+        remedy: 'read the log of accounts',
+      },
+    ]);
     server.setServing(false);
     const { code, of } = await examine({ ACCOUNTS_URL: `127.0.0.1:${server.port}` });
     await server.close(1000);
@@ -582,6 +668,16 @@ describe('without DATABASE_URL', () => {
       expect(on.stdout).not.toContain(password);
     } finally {
       await postgres.stop();
+    }
+    // Those that are kept for some are not free for the services.
+    appendFileSync(join(dataDir, 'postgres/data/postgresql.conf'), '\nreserved_connections = 80\n');
+    const again = await startEmbeddedPostgres({ directory: join(dataDir, 'postgres'), durable: false });
+    try {
+      expect((await run({ ...ports, DATA_DIR: dataDir })).stdout).toMatch(
+        /^database slots +warning +16 of 17 connections are free; one accounts and one scheduling may open 32 more\n +-> raise max_connections, or /m,
+      );
+    } finally {
+      await again.stop();
     }
   });
 });
