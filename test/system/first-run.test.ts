@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { runningUrl } from '../../services/programs/program-database.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { ask, createTestDatabase } from '../support/database.ts';
 import { createStartPlace, type StartPlace } from '../support/npm-start.ts';
 import { type Process, startProcess } from '../support/processes.ts';
 import { hasTerminal, startOnTerminal } from '../support/terminal.ts';
@@ -100,6 +100,23 @@ describe.runIf(hasTerminal)('npm start on a terminal', () => {
     expect(await second.pressCtrlC()).toBe(0);
   });
 
+  test('makes no user in the database of DATABASE_URL, and says that the data are there', async () => {
+    const { databaseUrl, drop } = await createTestDatabase();
+    const terminal = await startHere({ DATABASE_URL: databaseUrl });
+    expect(terminal.screen()).toContain('  database           DATABASE_URL\n');
+    expect(terminal.screen()).toMatch(
+      /\nNext, in another terminal:\n {2}An API key \(keys of earlier runs stay valid\):\n {4}ACCOUNTS_PORT=\d+ npm run keys -- create --email you@example\.com --scopes /,
+    );
+    expect(terminal.screen()).not.toContain('rmk_live_');
+    expect(await ask(databaseUrl, 'SELECT email FROM accounts.users')).toEqual([]);
+    expect(await terminal.pressCtrlC()).toBe(0);
+    expect(terminal.screen()).toContain(
+      '\nStopped. Your data is in the database of DATABASE_URL; npm start continues with it.\n',
+    );
+    expect(existsSync(join(place.dataDir, 'postgres'))).toBe(false);
+    await drop();
+  });
+
   test('shows the log lines with LOG_LEVEL, and warns of nothing at the end', async () => {
     const shown = await startHere({ LOG_LEVEL: 'info' });
     expect(shown.output()).toMatch(/INFO .*schema migrated/);
@@ -126,6 +143,9 @@ describe('before it makes anything, npm start', () => {
         ].join('\n'),
       ),
     );
+    await expect(
+      place.start({ REMINDERS: 'on', REMINDERS_PORT: '0', REMINDERS_HTTP_PORT: `${port}` }),
+    ).rejects.toThrow(`  - REMINDERS_HTTP_PORT is ${port}: 127.0.0.1:${port} is in use by another program; `);
     other.close();
     expect(existsSync(place.dataDir)).toBe(false);
   });

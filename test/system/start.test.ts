@@ -137,6 +137,31 @@ describe('npm start', () => {
     expect(statSync(join(folder, 'data/vapid-keys')).mode & 0o777).toBe(0o600);
   });
 
+  test('is well in all that npm run doctor looks at beside it, with the secrets that it keeps', async () => {
+    const names = ['REST', 'SCHEDULING', 'ACCOUNTS', 'GRAPHQL', 'REMINDERS', 'REMINDERS_HTTP', 'OPS'];
+    const ports: Record<string, string> = {};
+    for (const name of names) ports[`${name}_PORT`] = `${await freePort()}`;
+    const more = { ...ports, REMINDERS: 'on', MAIL_FROM: 'Reminders <reminders@example.com>' };
+    await start(more);
+    const { stdout } = await promisify(execFile)('npm', ['run', '--silent', 'doctor'], {
+      cwd: root,
+      env: { ...place.environment, ...more },
+    });
+    expect(stdout).toMatch(/\n0 bad, 0 warning, \d+ ok\.\n$/);
+    for (const line of [
+      'database +ok +reachable at 127\\.0\\.0\\.1:\\d+/spaced_repetition',
+      'migrations reminders +ok +up to date',
+      'pepper 1 +ok +matches the secret in the database',
+      'gateway tokens +ok +1 operator, 0 viewers',
+      `mail +ok +no SMTP_URL: mails become \\.eml files in ${join(folder, 'data/mail')}`,
+      'push keys +ok +VAPID_KEYS are a pair',
+      ...Object.entries(ports).map(([name, port]) => `port ${name} +ok +${port} is in use by this service`),
+    ])
+      expect(stdout).toMatch(new RegExp(`^${line}`, 'm'));
+    for (const file of ['key-pepper', 'gateway-token', 'vapid-keys'])
+      expect(stdout).not.toContain(readFileSync(join(folder, 'data', file), 'utf8').trim());
+  });
+
   test.runIf(process.getuid?.() === 0)(
     'as root under a private folder, keeps the database where its account can reach it',
     async () => {
@@ -169,6 +194,9 @@ describe('npm start', () => {
     );
     await expect(start({ GATEWAY_TOKENS: token })).rejects.toThrow(/^ {2}- GATEWAY_TOKENS must be/m);
     await expect(start({ GATEWAY: 'offf' })).rejects.toThrow(/^ {2}- GATEWAY must be one of on, off/m);
+    await expect(start({ DATABASE_SESSION_URL: 'postgres://127.0.0.1:1/x' })).rejects.toThrow(
+      '  - DATABASE_SESSION_URL is set, but DATABASE_URL is not: the first is for the database of the second\n',
+    );
     expect(existsSync(place.dataDir)).toBe(false);
   });
 
