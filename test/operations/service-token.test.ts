@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAccountsClients } from '../../services/programs/keys/clients.ts';
 import { createApi } from '../support/api.ts';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.ts';
-import { type ServiceProcess, startService } from '../support/services.ts';
+import { startProcess } from '../support/processes.ts';
+import { argumentsOf, type ServiceProcess, startService } from '../support/services.ts';
 
 const TOKEN = 't'.repeat(32);
 const GATEWAY_TOKEN = 'g'.repeat(32);
@@ -78,6 +79,16 @@ describe.each([
     await expect.poll(() => linesOf(rest)).toEqual([['accounts', 50]]);
   });
 
+  test('npm run keys says that the token is refused, and not that accounts is away', async () => {
+    const { ACCOUNTS_URL } = targets;
+    const list = [...argumentsOf('keys'), 'list', '--email', 'ada@example.com'];
+    const program = startProcess(process.execPath, list, { env: { ACCOUNTS_URL, ...environment } });
+    expect([await program.ended, program.output()]).toEqual([
+      1,
+      'unavailable: The service rejects the SERVICE_TOKEN of this program.\n',
+    ]);
+  });
+
   test('the gateway answers UNAVAILABLE, is not ready, and logs it once for each service', async () => {
     const gateway = await start('gateway', {
       ...targets,
@@ -121,6 +132,16 @@ test('a facade logs it before anybody asks, and accounts logs what it has refuse
     reason: 'SERVICE_TOKEN',
     msg: 'call',
   });
+});
+
+test('npm run keys says where accounts does not answer, and what to do', async () => {
+  const list = [...argumentsOf('keys'), 'list', '--email', 'ada@example.com'];
+  const env = { ACCOUNTS_URL: '127.0.0.1:1', SERVICE_TOKEN: TOKEN };
+  const program = startProcess(process.execPath, list, { env });
+  expect([await program.ended, program.output()]).toEqual([
+    1,
+    'unavailable: The accounts service at 127.0.0.1:1 does not answer. Start it ("npm start"), or set ACCOUNTS_URL.\n',
+  ]);
 });
 
 test('with the right token the facade is ready', async () => {
