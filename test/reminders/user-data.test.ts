@@ -266,6 +266,7 @@ test('a user is exported, then deleted for good', async () => {
   const settings = { userId, timeOfDay: '09:00', channels: ['CHANNEL_EMAIL' as const] };
   const { reminder } = await here.reminders.createReminder(settings, CALL);
   const subscription = await subscribe(userId, 'one');
+  const { url } = await here.reminders.createCalendarFeed({ userId }, CALL);
   await sendTest(userId, 'CHANNEL_EMAIL');
   await here.untilDeliveries(userId, ['2026-07-01 SENT']);
   expect(await exported(userId)).toEqual(['channels', 'reminder', 'subscription', 'delivery']);
@@ -287,7 +288,8 @@ test('a user is exported, then deleted for good', async () => {
   expect(await refusal(here.reminders.createCalendarFeed({ userId }, CALL))).toBe('NOT_FOUND user_id');
   expect(await refusal(sendTest(userId, 'CHANNEL_EMAIL'))).toBe('NOT_FOUND user_id');
   expect(await refusal(subscribe(userId, 'two'))).toBe('NOT_FOUND user_id');
-  // What they had is not there.
+  // What they had is not there, nor does a calendar program get anything.
+  expect(await here.links.findFeedOwner(url.slice(-47, -4))).toBeUndefined();
   const had = { userId, reminderId: reminder?.reminderId ?? '' };
   expect(await refusal(here.reminders.updateReminder({ ...had, enabled: false }, CALL))).toBe('NOT_FOUND');
   expect(await refusal(here.reminders.deleteReminder(had, CALL))).toBe('NOT_FOUND');
