@@ -88,12 +88,22 @@ async function fetcher({ operationName, ...parameters }) {
 await session.found;
 show();
 session.on('logout', show);
-ReactDOM.createRoot(document.getElementById('graphiql')).render(
-  React.createElement(GraphiQL, {
+const root = ReactDOM.createRoot(document.getElementById('graphiql'));
+let logins = 0;
+function render() {
+  const options = {
     fetcher,
     defaultTabs: EXAMPLES.map((query) => ({ query })),
     shouldPersistHeaders: false,
     isHeadersEditorEnabled: false,
     storage: sessionStorage,
-  }),
-);
+  };
+  root.render(React.createElement(GraphiQL, { key: logins, ...options }));
+}
+render();
+session.on('login', () => {
+  show();
+  // Anew, so that GraphiQL loads the schema with the token.
+  logins += 1;
+  render();
+});

@@ -1,6 +1,7 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hasBrowser, screenshot, startBrowser, watch } from '../support/browser.ts';
+import { logIn } from '../support/dashboard.ts';
 import { OPERATOR, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 
@@ -63,7 +64,7 @@ describe.runIf(hasBrowser('GraphiQL'))('GraphiQL in Chromium', () => {
     await page.close();
   }, 60_000);
 
-  test('says so when another tab has logged out', async () => {
+  test('says so when another tab has logged out, and when one has logged in again', async () => {
     const context = await browser.newContext();
     const page = await context.newPage();
     await page.goto(gateway.origin);
@@ -74,6 +75,10 @@ describe.runIf(hasBrowser('GraphiQL'))('GraphiQL in Chromium', () => {
     await other.goto(`${gateway.origin}/dashboard`);
     await other.getByRole('button', { name: 'Log out' }).click();
     await page.getByText('Without a token nothing is answered. Log in to the dashboard').waitFor();
+    const schema = page.waitForResponse((response) => response.url().endsWith('/graphql'));
+    await logIn(other, OPERATOR);
+    await page.getByText('The token is in use').waitFor();
+    expect((await schema).status()).toBe(200);
     await context.close();
   }, 60_000);
 });
