@@ -147,7 +147,7 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     await page.close();
   });
 
-  test('another page of a list begins with its first row, and an action leaves the page where it was', async () => {
+  test('another page of a list begins with its first row, and an action leaves the page and the focus where they were', async () => {
     const { userId } = await newLearner(Array.from({ length: 30 }, (_, index) => `m${index}`));
     const { page } = await dashboard.openAt(`#/users/${userId}/materials`, {
       viewport: { width: 1280, height: 300 },
@@ -162,6 +162,13 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     expect(before).toBeGreaterThan(0);
     expect(await page.evaluate('scrollY')).toBe(before);
+    const focused = () => page.evaluate("document.activeElement.getAttribute('aria-label')");
+    expect(await focused()).toBe('Snooze m0');
+    await page.getByLabel('State').selectOption('All');
+    await page.getByRole('link', { name: 'Next page' }).click();
+    await page.getByRole('button', { name: 'Archive m0' }).press('Enter');
+    await page.getByRole('button', { name: 'Restore m0' }).waitFor();
+    expect(await focused()).toBe('Restore m0');
     await page.close();
   });
 

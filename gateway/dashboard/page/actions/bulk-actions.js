@@ -33,10 +33,12 @@ export function bulkActions(context, user, all) {
     button(
       'Snooze selected',
       withSelected((materials) => askSnooze(context, user, materials)),
+      { id: 'snooze-selected' },
     ),
     button(
       'Archive selected',
       withSelected((materials) => void archive(context, user, materials)),
+      { id: 'archive-selected' },
     ),
   );
 }

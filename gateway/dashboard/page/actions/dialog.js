@@ -83,15 +83,16 @@ export function tellOnce({ title, label, secret, help, id }) {
   dialog.addEventListener('cancel', (event) => event.preventDefault());
 }
 
-/** @param {string} title @param {Node} body */
+/** When it closes, the focus goes back to what opened it, also where the page was shown anew. @param {string} title @param {Node} body */
 function open(title, body) {
   const id = newId();
+  const opener = document.activeElement?.id ?? '';
   const dialog = h('dialog', { 'aria-labelledby': id }, h('h2', { id }, title), body);
   dialog.addEventListener('close', () => {
     dialog.remove();
-    // The element that opened it may no longer exist.
-    if (document.activeElement === document.body)
-      document.querySelector('h1')?.focus({ preventScroll: true });
+    // Otherwise the browser has found the way back.
+    if (document.activeElement !== document.body) return;
+    (document.getElementById(opener) ?? document.querySelector('h1'))?.focus({ preventScroll: true });
   });
   document.body.append(dialog);
   dialog.showModal();

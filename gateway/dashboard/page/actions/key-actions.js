@@ -22,7 +22,10 @@ export const nameOf = ({ name }) => name || 'without a name';
 /** The buttons of a key; a revoked one has none. @param {Context} context @param {User} user @param {ApiKey} key */
 export function keyActions(context, user, key) {
   if (key.revokedAt !== null) return null;
-  const about = (/** @type {string} */ action) => ({ 'aria-label': `${action} ${nameOf(key)}, ${key.id}` });
+  const about = (/** @type {string} */ action) => ({
+    'aria-label': `${action} ${nameOf(key)}, ${key.id}`,
+    id: `${action}-${key.id}`,
+  });
   return actions(
     button('Rotate', () => askRotate(context, user, key), about('Rotate')),
     button('Revoke', () => askRevoke(context, user, key), { class: 'danger', ...about('Revoke') }),

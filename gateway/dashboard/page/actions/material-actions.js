@@ -11,7 +11,10 @@ import { LATEST, readInstant } from './read-instant.js';
 /** The buttons of a material; a viewer gets none. @param {Context} context @param {User} user @param {MaterialRow} material */
 export function materialActions(context, user, material) {
   if (!context.mayChange) return null;
-  const about = (/** @type {string} */ action) => ({ 'aria-label': `${action} ${material.title}` });
+  const about = (/** @type {string} */ action, /** @type {string} */ what) => ({
+    'aria-label': `${action} ${material.title}`,
+    id: `${what}-${material.id}`,
+  });
   const input = { userId: user.id, materialId: material.id };
   const change = (/** @type {'ARCHIVE' | 'RESTORE'} */ mutation, /** @type {string} */ done) =>
     void act(context, async () => {
@@ -19,11 +22,11 @@ export function materialActions(context, user, material) {
       return `${done}: ${material.title}`;
     });
   if (material.archivedAt !== null) {
-    return actions(button('Restore', () => change('RESTORE', 'Restored'), about('Restore')));
+    return actions(button('Restore', () => change('RESTORE', 'Restored'), about('Restore', 'archive')));
   }
   return actions(
-    button('Snooze', () => askSnooze(context, user, [material]), about('Snooze')),
-    button('Archive', () => change('ARCHIVE', 'Archived'), about('Archive')),
+    button('Snooze', () => askSnooze(context, user, [material]), about('Snooze', 'snooze')),
+    button('Archive', () => change('ARCHIVE', 'Archived'), about('Archive', 'archive')),
   );
 }
 
