@@ -68,6 +68,23 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     await page.close();
   });
 
+  test('several archives that fail midway show which were done', async () => {
+    const { userId } = await newLearner(['a', 'b']);
+    const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
+    let sent = 0;
+    await page.route('**/graphql', (route) => {
+      if (!route.request().postData()?.includes('mutation Archive')) return route.continue();
+      sent += 1;
+      return sent === 1 ? route.continue() : route.abort();
+    });
+    await page.getByRole('button', { name: 'Select all' }).click();
+    await page.getByRole('button', { name: 'Archive selected' }).click();
+    await page.locator('#status').getByText('Archived 1 of 2. The gateway cannot be reached.').waitFor();
+    await page.getByRole('link', { name: 'b', exact: true }).waitFor({ state: 'detached' });
+    expect(await stateOf(userId)).toEqual(['b archived', 'a due']);
+    await page.close();
+  });
+
   test('a snooze until a date begins with tomorrow, also on a day of 25 hours', async () => {
     const { userId } = await dashboard.system.createUser(['profile:read'], 'Europe/Berlin');
     await dashboard.gateway.clients.materials.createMaterial({ userId, title: 'a' }, call);
@@ -102,13 +119,16 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     await page.close();
   });
 
-  test('a date with a year of five digits is refused by its field', async () => {
+  test('a date with a year of five digits is refused by its field, and so is none', async () => {
     const { userId } = await newLearner(['a']);
     const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
     await page.getByRole('button', { name: 'Snooze a' }).click();
     await page.getByLabel('Date and time').fill('20266-01-01T09:00');
     await page.getByRole('dialog').getByRole('button', { name: 'Snooze' }).click();
     expect(await page.locator('dialog input:invalid').count()).toBe(1);
+    await page.getByLabel('Date and time').fill('');
+    await page.getByRole('dialog').getByRole('button', { name: 'Snooze' }).click();
+    await page.getByText('The date is missing. Enter a date and a time.').waitFor();
     await page.close();
   });
 
@@ -181,6 +201,8 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     const sent = page.waitForRequest('**/graphql');
     await page.getByRole('dialog').getByRole('button', { name: 'Snooze' }).click();
     await sent;
+    // So that a second click does not do it twice.
+    expect(await page.getByRole('dialog').getByRole('button', { name: 'Snooze' }).isDisabled()).toBe(true);
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     held.resolve();
