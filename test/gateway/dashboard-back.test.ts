@@ -1,5 +1,5 @@
 // What the dashboard keeps of a page that a person comes back to, and of what they type meanwhile.
-import type { Page } from 'playwright-core';
+import type { Page, Request, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hasBrowser } from '../support/browser.ts';
 import { startEmptyDashboard } from '../support/dashboard.ts';
@@ -91,10 +91,38 @@ describe.runIf(hasBrowser('the way back'))('in the dashboard', { timeout: 60_000
     const { page } = await dashboard.openAt(`#/users/${userId}/materials/${ids[0]}`);
     await page.getByRole('button', { name: 'Load older reviews' }).click();
     await page.getByText('102 reviews').waitFor();
+    const drawn = `Chart.getChart(document.querySelector('[aria-label=History] canvas')).data.datasets[0].data.length`;
+    expect(await page.evaluate(drawn)).toBe(102);
     await page.getByRole('link', { name: 'Keys' }).click();
     await page.getByText('valid', { exact: true }).waitFor();
     await page.goBack();
     await page.getByText('102 reviews').waitFor();
+    await page.close();
+  });
+
+  test.each([
+    ['comes', (route: Route) => route.continue()],
+    ['fails', (route: Route) => route.abort()],
+  ])('a page that %s after another was opened does not take its place', async (_, end) => {
+    const { userId } = await newLearner(['a']);
+    const { page } = await dashboard.openAt(`#/users/${userId}/keys`);
+    const isLate = (request: Request) => request.postData()?.includes('query Materials') ?? false;
+    const held = Promise.withResolvers<void>();
+    await page.route('**/graphql', (route) =>
+      isLate(route.request()) ? held.promise.then(() => end(route)) : route.continue(),
+    );
+    const [asked] = await Promise.all([
+      page.waitForRequest(isLate),
+      page.evaluate(`location.hash = '#/users/${userId}/materials'`),
+    ]);
+    await page.evaluate(`location.hash = '#/users/${userId}/keys'`);
+    await page.getByText('valid', { exact: true }).waitFor();
+    held.resolve();
+    await (await asked.response())?.finished();
+    // By then the page has taken what came.
+    await page.evaluate(`fetch('/dashboard').then((answer) => answer.text())`);
+    expect(await page.getByText('valid', { exact: true }).isVisible()).toBe(true);
+    expect(await page.title()).toMatch(/^Keys of /);
     await page.close();
   });
 

@@ -1,5 +1,5 @@
 // Search and login across the tabs of a browser, in Chromium against the real system.
-import type { Page } from 'playwright-core';
+import type { Page, Request } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hasBrowser, screenshot } from '../support/browser.ts';
 import { logIn, startEmptyDashboard } from '../support/dashboard.ts';
@@ -97,6 +97,50 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', { timeout: 60_000 
       await page.getByRole('heading', { name: asked.email }).waitFor();
       await page.goBack();
       await expect.poll(() => page.evaluate('location.hash')).toBe('#/users');
+      await page.close();
+    });
+
+    test('shows what was asked for last, though what was asked before is found later', async () => {
+      const [before, asked] = [await newLearner(), await newLearner()];
+      const { page } = await dashboard.openAt('#/users');
+      const isLate = (request: Request) => request.postData()?.includes(before.email) ?? false;
+      const held = Promise.withResolvers<void>();
+      await page.route('**/graphql', (route) =>
+        isLate(route.request()) ? held.promise.then(() => route.continue()) : route.continue(),
+      );
+      const search = page.getByLabel('Search everything');
+      const [late] = await Promise.all([page.waitForRequest(isLate), search.fill(before.email)]);
+      await search.fill(asked.email);
+      await results(page).getByText(asked.email).waitFor();
+      held.resolve();
+      await (await late.response())?.finished();
+      // By then the page has taken what came.
+      await page.evaluate(`fetch('/dashboard').then((answer) => answer.text())`);
+      expect(await results(page).allInnerTexts()).toEqual([`${asked.email} learner`]);
+      await page.close();
+    });
+
+    test('keeps the focus while a page comes, and leaves a / to the field where it is typed', async () => {
+      const { userId } = await newLearner();
+      const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
+      const filter = page.getByLabel('Title, content or source');
+      await filter.click();
+      await page.keyboard.type('m/s');
+      expect(await filter.inputValue()).toBe('m/s');
+      const held = Promise.withResolvers<void>();
+      await page.route('**/graphql', (route) =>
+        route.request().postData()?.includes('query Keys')
+          ? held.promise.then(() => route.continue())
+          : route.continue(),
+      );
+      await page.getByRole('link', { name: 'Keys' }).click();
+      await page.getByRole('status', { name: 'Loading' }).waitFor();
+      await page.keyboard.press('/');
+      await page.keyboard.type('no');
+      held.resolve();
+      await page.getByText('valid', { exact: true }).waitFor();
+      await page.keyboard.type('body@');
+      expect(await page.getByLabel('Search everything').inputValue()).toBe('nobody@');
       await page.close();
     });
 
