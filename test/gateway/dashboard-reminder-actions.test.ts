@@ -39,13 +39,17 @@ describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', {
   const press = (page: Page, name: string) => page.getByRole('button', { name }).click();
   const answer = (page: Page, name: string) => page.getByRole('dialog').getByRole('button', { name }).click();
 
-  test('finds whose e-mail was switched off, and why', async () => {
-    const { userId } = await newUser();
-    const input = { userId, enabled: false };
-    await gateway.query(
-      'mutation ($input: SetEmailRemindersInput!) { setEmailReminders(input: $input) { emailReminders { enabled } } }',
-      { input },
-    );
+  test('finds whose e-mail was switched off, and why, 25 a page', async () => {
+    const switchOff = async () => {
+      const { userId } = await newUser();
+      const input = { userId, enabled: false };
+      await gateway.query(
+        'mutation ($input: SetEmailRemindersInput!) { setEmailReminders(input: $input) { emailReminders { enabled } } }',
+        { input },
+      );
+      return userId;
+    };
+    const userId = await switchOff();
     const { page, complaints } = await dashboard.openAt('#/email-off', { origin: gateway.origin });
     const row = page.getByRole('row').filter({ hasText: 'It was switched off in the settings.' });
     await row.getByRole('link').click();
@@ -53,6 +57,11 @@ describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', {
     expect(await page.evaluate('location.hash')).toBe(`#/users/${userId}/reminders`);
     const { data } = await gateway.query('{ emailOffUsers { totalCount nodes { userId } } }');
     expect(data.emailOffUsers).toEqual({ totalCount: 1, nodes: [{ userId }] });
+    for (let count = 1; count <= 25; count += 1) await switchOff();
+    await page.goto(`${gateway.origin}/dashboard#/email-off`);
+    await page.getByRole('link', { name: 'Next page' }).click();
+    await page.getByRole('link', { name: 'Previous page' }).waitFor();
+    expect(await page.getByRole('row').locator('a').getAttribute('href')).toBe(`#/users/${userId}/reminders`);
     expect(complaints).toEqual([]);
     await page.close();
   });
@@ -148,9 +157,11 @@ describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', {
       .waitFor();
     await answer(page, 'Switch on');
     await page.getByText('On.', { exact: true }).waitFor();
+    await page.locator('#status').getByText('E-mail is on.').waitFor();
     expect((await held()).emailReminders).toEqual({ enabled: true });
     await press(page, 'Switch e-mail off');
     await page.getByText(/^Off since \d+ \w+: it was switched off in the settings\.$/).waitFor();
+    await page.locator('#status').getByText('E-mail is off.').waitFor();
     expect((await held()).emailReminders).toEqual({ enabled: false });
     await page.close();
   });
@@ -160,6 +171,8 @@ describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', {
     const { page } = await open(userId, ['clipboard-read', 'clipboard-write']);
     const dialog = page.getByRole('dialog');
     await press(page, 'New address');
+    await dialog.getByText('to subscribe to in a calendar program').waitFor();
+    expect(await dialog.getByText('stops working').count()).toBe(0);
     await answer(page, 'Make the address');
     await dialog.getByLabel('Address').waitFor();
     await page.keyboard.press('Escape');

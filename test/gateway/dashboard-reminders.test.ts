@@ -73,6 +73,12 @@ describe.runIf(hasBrowser('what the dashboard says of reminders'))(
           pausedUntilTime: timestamp('2099-03-01T00:00:00Z'),
           nextTime: timestamp('2099-01-10T21:00:30Z'),
         }),
+        // Its pause is over.
+        stubReminder({
+          timeOfDay: '20:00',
+          pausedUntilTime: timestamp('2020-03-01T00:00:00Z'),
+          nextTime: timestamp('2099-02-05T11:00:30Z'),
+        }),
       );
       const { page, complaints } = await open(hash);
       expect((await next(page)).replace(/in [\d,]+ days/, 'in N days')).toBe(
@@ -87,6 +93,11 @@ describe.runIf(hasBrowser('what the dashboard says of reminders'))(
         ['07:00', 'every day', 'e-mail, push', '1', 'yes', '–', 'yes', '15 Jan 2099, 07:00 (in N days)'],
         ['12:00', 'Mon, Wed, Sat, Sun', 'e-mail', '1', 'no', '–', 'no', '–'],
         ['06:00', 'Sun', 'e-mail', '1', 'no', '1 Mar 2099, 09:00', 'yes', 'after the pause'],
+        ['20:00', 'every day', 'e-mail', '1', 'no', '–', 'yes', '5 Feb 2099, 20:00 (in N days)'],
+      ]);
+      expect(await page.getByRole('button', { name: /^(Pause|Resume) (06|20):00/ }).allInnerTexts()).toEqual([
+        'Resume',
+        'Pause',
       ]);
       expect(complaints).toEqual([]);
       await page.close();
@@ -124,7 +135,7 @@ describe.runIf(hasBrowser('what the dashboard says of reminders'))(
       await page.close();
     });
 
-    test('says why e-mail is off in words for the learner', async () => {
+    test('says why e-mail is off in words for the learner, and asks before it goes against them', async () => {
       const { held, hash } = await newUser('Asia/Tokyo');
       held.email = {
         ...{ enabled: false, offReason: 'EMAIL_OFF_REASON_REFUSED' },
@@ -144,6 +155,8 @@ describe.runIf(hasBrowser('what the dashboard says of reminders'))(
       await email
         .getByText(/^Off since \d+ \w+: the learner followed the link to unsubscribe in a message\.$/)
         .waitFor();
+      await page.getByRole('button', { name: 'Switch e-mail on' }).click();
+      await page.getByText('The learner unsubscribed. Switch e-mail on only if they ask for it.').waitFor();
       await page.close();
     });
 
@@ -168,12 +181,14 @@ describe.runIf(hasBrowser('what the dashboard says of reminders'))(
         skipped('SKIP_REASON_PAUSED'),
         skipped('SKIP_REASON_LATE'),
         stubDelivery({ state: 'DELIVERY_STATE_FAILED', failure: 'e-mail was switched off meanwhile' }),
-        ...Array.from({ length: 10 }, () => stubDelivery({ localDate: '2026-10-01' })),
+        stubDelivery({ isTest: true }),
+        ...Array.from({ length: 9 }, () => stubDelivery({ localDate: '2026-10-01' })),
       );
       const { page } = await open(hash);
       const rows = await rowsOf(page, 'Latest deliveries');
       expect(rows.length).toBe(20);
       expect(rows[0]).toEqual(['Tue, 3 Nov 2026', '17:00', 'e-mail', 'Waiting to be sent.']);
+      expect(rows[12]).toEqual(['Tue, 3 Nov 2026', 'test', 'e-mail', 'Waiting to be sent.']);
       expect(rows.slice(1, 12).map((row) => row[3])).toEqual([
         'To be tried again. Attempt 2 failed: The mail server did not answer in time.',
         'Waiting to be sent. The push service was not working.',
