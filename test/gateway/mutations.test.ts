@@ -44,6 +44,12 @@ describe('users', () => {
       'user { id email firstName lastName plan timeZone }',
     );
     expect(made.result.user).toMatchObject({ email, firstName: 'Ada', lastName: null, plan: 'PREMIUM' });
+    const plain = await mutate(
+      'createUser',
+      { email: newEmail(), lastName: 'L' },
+      'user { firstName lastName plan timeZone }',
+    );
+    expect(plain.result.user).toEqual({ firstName: null, lastName: 'L', plan: 'FREE', timeZone: 'UTC' });
     const userId = made.result.user.id;
     const changed = await mutate(
       'updateUser',
@@ -53,6 +59,10 @@ describe('users', () => {
     expect(changed.result.user).toEqual({ firstName: null, lastName: 'L', timeZone: 'Asia/Tokyo' });
     const found = await gateway.query(`{ user(email: "${email.toUpperCase()}") { id } }`);
     expect(found.data.user.id).toBe(userId);
+    const other = { email: newEmail(), plan: 'FREE', timeZone: 'Europe/Berlin' };
+    const moved = await mutate('updateUser', { userId, ...other }, 'user { email lastName plan timeZone }');
+    expect(moved.result.user).toEqual({ ...other, lastName: 'L' });
+    await mutate('updateUser', { userId, email }, 'user { id }');
     expect((await mutate('createUser', { email }, 'user { id }')).error).toEqual({
       code: 'INVALID_REQUEST',
       field: 'email',
@@ -97,6 +107,12 @@ describe('materials', () => {
       sourceUrl: 'https://x.example/',
       type: 'CARD',
     });
+    const rest = { content: 'D', sourceUrl: null, type: 'FLASHCARD' };
+    const again = await mutate('updateMaterial', { userId, materialId, ...rest }, fields);
+    expect(again.result.material).toMatchObject({ title: 'U', ...rest });
+    const sourceUrl = 'https://y.example/';
+    const linked = await mutate('updateMaterial', { userId, materialId, sourceUrl }, fields);
+    expect(linked.result.material).toMatchObject({ ...rest, sourceUrl });
     const archived = await mutate('archiveMaterial', { userId, materialId }, fields);
     expect(archived.result.material.archivedAt).not.toBeNull();
     const restored = await mutate('restoreMaterial', { userId, materialId }, fields);
@@ -198,6 +214,9 @@ describe('materials', () => {
     const review = { userId, materialId: first.result.material.id, quality: 3, requestId: 'once' };
     const graded = await mutate('submitReview', review, 'review { id }');
     expect((await mutate('submitReview', review, 'review { id }')).result).toEqual(graded.result);
+    const snooze = { userId, materialIds: [review.materialId], preset: 'TOMORROW', requestId: 'once' };
+    const snoozed = await mutate('snoozeMaterials', snooze, 'snooze { id }');
+    expect((await mutate('snoozeMaterials', snooze, 'snooze { id }')).result).toEqual(snoozed.result);
   });
 });
 

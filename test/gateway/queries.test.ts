@@ -308,11 +308,18 @@ describe('a query', () => {
     expect(
       await lists(`later: materials(due: false) { nodes { id } } now: materials(due: true) { nodes { id } }
         stats { once: hardestMaterials(minReviews: 1) { nodes { material { id } } }
-          thrice: hardestMaterials { nodes { material { id } } } }`),
+          thrice: hardestMaterials { nodes { material { id } } }
+          asThrice: hardestMaterials(minReviews: null) { nodes { material { id } } } }`),
     ).toEqual({
       ...{ later: { nodes: [{ id: reviewed }] }, now: { nodes: [{ id: due }] } },
-      stats: { once: { nodes: [{ material: { id: reviewed } }] }, thrice: { nodes: [] } },
+      stats: {
+        once: { nodes: [{ material: { id: reviewed } }] },
+        thrice: { nodes: [] },
+        asThrice: { nodes: [] },
+      },
     });
+    const { byNull } = await lists('byNull: stats(days: null) { retention { days { date } } }');
+    expect(byNull.retention.days).toHaveLength(30);
 
     const sql = new Client({ connectionString: system.databaseUrl });
     await sql.connect();
