@@ -88,6 +88,22 @@ inBrowser('a code that does not come with the state of this tab is not redeemed'
   await context.close();
 });
 
+inBrowser(
+  'a person whom the provider has not signed in is told so, and comes back to the same page',
+  async () => {
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    await page.goto(`http://127.0.0.1:${gateway.port}/dashboard`);
+    await page.evaluate(
+      `sessionStorage.setItem('sign-in', '{"codeVerifier":"v","state":"s","hash":"#/users"}')`,
+    );
+    await page.goto(`http://127.0.0.1:${gateway.port}/dashboard/?error=access_denied&state=s`);
+    await page.getByText('The provider has not signed you in.').waitFor();
+    expect(page.url()).toBe(`http://127.0.0.1:${gateway.port}/dashboard/#/users`);
+    await context.close();
+  },
+);
+
 inBrowser('the login says so where the provider does not answer', async () => {
   const context = await browser.newContext();
   const page = await context.newPage();
