@@ -123,7 +123,7 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', { timeout: 60
     await page.close();
   });
 
-  test('tells of the periods before, and that a streak of 60 days may be longer', async () => {
+  test('tells of the periods before, that a streak of 60 days may be longer, and how long one was that has just broken', async () => {
     const { userId } = dashboard.seeded;
     const { Client } = await import('pg');
     const sql = new Client({ connectionString: dashboard.system.databaseUrl });
@@ -136,6 +136,13 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', { timeout: 60
       `UPDATE scheduling.learners SET days = jsonb_set(days::jsonb, '{reviews}', $2), reviews_month = 1000000
        WHERE user_id = $1`,
       [userId, JSON.stringify(Array(60).fill(1))],
+    );
+    // The first of 60 days is today.
+    const broken = [0, 0, 1, 1, 1, 1, 1, 1, 1, ...Array(51).fill(0)];
+    await sql.query(
+      `UPDATE scheduling.learners SET days = jsonb_set(days::jsonb, '{reviews}', $2), streak_broken = true
+       WHERE user_id = (SELECT user_id FROM scheduling.learners WHERE user_id <> $1 LIMIT 1)`,
+      [userId, JSON.stringify(broken)],
     );
     await sql.end();
     const { page } = await dashboard.openAt('#/?order=REVIEWS');
@@ -152,6 +159,8 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', { timeout: 60
     ]);
     const row = page.getByRole('table', { name: 'Learners' }).locator('tbody tr').first();
     expect(await row.locator('td[data-column="Streak"]').innerText()).toBe('60 days or more');
+    await page.getByLabel('Show', { exact: true }).selectOption('Streak just broken');
+    await page.getByRole('cell', { name: 'broken after 7 days' }).waitFor();
     await page.close();
   });
 

@@ -23,6 +23,9 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 /** How many bars of the retention by interval, each with its n, have a label. */
 const LABELS = `Chart.getChart(document.querySelector('[aria-label="Retention by interval"] canvas')).scales.x.ticks.length`;
 
+/** How many pixels of the year's heat map are right of what is in sight. */
+const WEEKS_AFTER = `(({ scrollWidth, clientWidth, scrollLeft }) => scrollWidth - clientWidth - scrollLeft)(document.querySelector('.calendar'))`;
+
 type Violation = { id: string; impact: string; nodes: { html: string; failureSummary: string }[] };
 
 /** Rules of accessibility that a page breaks, with where; `rules` empty: all. */
@@ -148,13 +151,16 @@ describe.runIf(hasBrowser('the looks of the dashboard'))(
       await page.close();
     });
 
-    test('fits a phone without scrolling sideways, and labels each share with its n', async () => {
+    test('fits a phone without scrolling sideways, labels each share with its n, and begins the year with its latest weeks', async () => {
       const { page } = await dashboard.openAt('#/', { viewport: { width: 360, height: 740 } });
       const tooWide: string[] = [];
       await walk(page, async (name) => {
         const width = Number(await page.evaluate('document.documentElement.scrollWidth'));
         if (width > 360) tooWide.push(`${name}: ${width}`);
-        if (name === 'overview') expect(await page.evaluate(LABELS)).toBe(5);
+        if (name === 'overview') {
+          expect(await page.evaluate(LABELS)).toBe(5);
+          await expect.poll(() => page.evaluate(WEEKS_AFTER)).toBeLessThan(1);
+        }
         await screenshot(page, `dashboard-${name}-phone`);
       });
       expect(tooWide).toEqual([]);

@@ -123,6 +123,7 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', { timeou
     await page.getByRole('link', { name: 'Ohm’s law' }).first().click();
     const until = page.getByRole('table', { name: 'Snoozes' }).locator('td[data-column=Until]');
     expect(await until.innerText()).toMatch(/^1 Jan 2099, 09:00\s+cancelled \d/);
+    expect(await page.locator('td[data-column="Together with"]').innerText()).toBe('–');
     await page.close();
   });
 
@@ -142,10 +143,11 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', { timeou
     for (const action of ['restoreMaterial', 'archiveMaterial'])
       await change(action, 'MaterialInput', { userId, materialId }, 'material { id }');
     const page = await openTimeline(userId, '?kind=OPERATOR');
-    expect((await events(page)).slice(0, 3)).toEqual([
+    expect((await events(page)).slice(0, 4)).toEqual([
       'Archived Ohm’s law',
       'Restored Ohm’s law',
       'Archived Ohm’s law',
+      'Snoozed Ohm’s law',
     ]);
     expect(await page.getByRole('button', { name: 'Undo the archive' }).count()).toBe(1);
     await page.close();
