@@ -12,7 +12,7 @@ const FIGURES = `query ($id: ID) { user(id: $id) {
     distributions { easeFactors { count } intervals { count } } }
   both: stats(days: 60) { retention { total { reviews } bands { band count { reviews recalled } }
     days { count { reviews recalled } } } }
-  year: stats(days: 365) { activity { days { date count } currentStreakDays } } } }`;
+  year: stats(days: 365) { activity { days { date count } currentStreakDays longestStreakDays } } } }`;
 
 describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeout: 60_000 }, () => {
   let dashboard: TestDashboard;
@@ -38,10 +38,17 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
 
   test('lets in a good token only, and keeps it out of cookies and of what outlives the browser', async () => {
     const { page, hosts, complaints } = await dashboard.open();
-    await page.goto(`${dashboard.gateway.origin}/dashboard`);
-    await logIn(page, 'wrong'.repeat(10));
+    await page.goto(`${dashboard.gateway.origin}/dashboard#/users`);
+    await page.getByLabel('Gateway token').waitFor();
+    // The focus is on the field, where what comes next replaces a wrong token.
+    const enter = async (token: string) => {
+      await page.keyboard.insertText(token);
+      await page.keyboard.press('Enter');
+    };
+    await enter('wrong'.repeat(10));
     await page.getByText('The gateway does not know this token').waitFor();
-    await logIn(page, OPERATOR);
+    expect(await page.evaluate('sessionStorage.length')).toBe(0);
+    await enter(OPERATOR);
     await page.getByText('olga, operator').waitFor();
     const kept = await page.evaluate(
       "[sessionStorage.getItem('gateway-token'), document.cookie, JSON.stringify(localStorage)]",
@@ -50,6 +57,8 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     await page.getByRole('button', { name: 'Log out' }).click();
     await page.getByLabel('Gateway token').waitFor();
     expect(await page.evaluate('sessionStorage.length')).toBe(0);
+    // Whoever logs in next does not begin where this person was.
+    expect(await page.evaluate('location.hash')).toBe('#/');
     expect([...hosts]).toEqual([new URL(dashboard.gateway.origin).host]);
     expect(complaints).toEqual([]);
     await page.close();
@@ -96,7 +105,11 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
       `${retention.total.reviews}`,
       `${both.retention.total.reviews - retention.total.reviews} in the 30 before`,
     ]);
-    expect((await tile('Streak'))[0]).toMatch(new RegExp(`^${year.activity.currentStreakDays} day`));
+    const { currentStreakDays, longestStreakDays } = year.activity;
+    expect(await tile('Streak')).toEqual([
+      expect.stringMatching(new RegExp(`^${currentStreakDays} day`)),
+      expect.stringMatching(new RegExp(`^longest ${longestStreakDays} day`)),
+    ]);
     expect((await tile('Retention, all'))[0]).toBe(`${percent(retention.total.retention)}\u00a0%`);
     const [ripe, ripeInBoth] = [mature(retention.bands), mature(both.retention.bands)];
     const [share, more] = await tile('Mature, 21 days or more');
@@ -137,6 +150,8 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     await expect.poll(() => page.evaluate(told)).toContain(text);
     await page.locator('[data-index="364"]').hover();
     await page.locator('.tip').getByText(`: ${today} review`).waitFor();
+    await page.locator('h1').hover();
+    await page.locator('.tip').waitFor({ state: 'hidden' });
 
     await page.getByLabel('Window, compared with the one before').selectOption('90 days');
     await page.getByText('Reviews, 90 days').waitFor();
@@ -174,9 +189,13 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
       `addEventListener('beforeprint', () => (globalThis.printed = [...${colors}, ${widest}]))`,
     );
     await page.pdf({ format: 'A4' });
+    const light = ['rgb(27, 34, 48)', '#2f5fd0'];
     // A4 and Letter have room for 700 pixels.
-    expect(await page.evaluate('printed')).toEqual(['rgb(27, 34, 48)', '#2f5fd0', 645]);
+    expect(await page.evaluate('printed')).toEqual([...light, 645]);
     expect(await page.evaluate(colors)).toEqual(dark);
+    // In the morning the screen may turn light by itself.
+    await page.emulateMedia({ colorScheme: 'light' });
+    await expect.poll(() => page.evaluate(colors)).toEqual(light);
     await page.close();
   });
 
@@ -190,7 +209,14 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     const days: { date: string; count: number }[] = user.stats.activity.days;
     const index = days.findLastIndex(({ count }) => count > 1 && count <= 50);
     const { date = '', count } = days[index] ?? {};
-    await year.locator(`rect[data-index="${index}"]`).click();
+    const cell = year.locator(`rect[data-index="${index}"]`);
+    const opened = page.context().waitForEvent('page');
+    await cell.click({ modifiers: ['Control'] });
+    const other = await opened;
+    await other.getByRole('table', { name: 'Reviews' }).waitFor();
+    expect(new URL(other.url()).hash).toBe(`#/users/${userId}/days/${date}`);
+    await other.close();
+    await cell.click();
     const rows = page.getByRole('table', { name: 'Reviews' }).locator('tbody tr');
     await rows.first().waitFor();
     expect(await page.evaluate('location.hash')).toBe(`#/users/${userId}/days/${date}`);
@@ -218,6 +244,11 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     await page.getByRole('link', { name: 'Day after' }).click();
     const next = days[index + 1]?.date;
     if (next !== undefined) await expect.poll(() => page.evaluate('location.hash')).toContain(next);
+    await page
+      .getByRole('link', { name: 'Day before' })
+      .and(page.locator(`[href$="${date}"]`))
+      .click();
+    await rows.first().waitFor();
     await page.goto(`${dashboard.gateway.origin}/dashboard#/users/${userId}`);
     await page.getByRole('button', { name: 'Table: Year' }).click();
     await page.getByRole('link', { name: date }).click();
@@ -290,7 +321,7 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     await page.close();
   });
 
-  test('copies a table for a spreadsheet', async () => {
+  test('copies a table for a spreadsheet, and shows the drawing again', async () => {
     const { page } = await dashboard.openAt(path(dashboard.seeded.userId), {
       permissions: ['clipboard-read', 'clipboard-write'],
     });
@@ -301,6 +332,13 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(
       /^Interval\tMaterials\nnew\t\d+\n1–6 days\t\d+\n7–20 days\t\d+\n21–89 days\t\d+\n90\+ days\t\d+$/,
     );
+    await figure.getByRole('button', { name: 'Table' }).click();
+    await figure.locator('canvas').waitFor();
+    expect(await figure.getByRole('button', { name: 'Copy' }).isVisible()).toBe(false);
+    const hardest = page.getByRole('table', { name: 'Hardest materials' }).getByRole('link').first();
+    const title = await hardest.innerText();
+    await hardest.click();
+    await page.getByRole('heading', { name: title, exact: true }).waitFor();
     await page.close();
   });
 
@@ -335,7 +373,14 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
       nextReview: '2099-01-15T00:30:00.000Z',
       snoozes: { nodes: [{ reason: 'exam first' }] },
     });
+    // The button that was pressed is gone: the keyboard goes on from the heading, not from the top of the page.
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(await page.evaluate('document.activeElement.tagName')).toBe('H1');
     await page.getByRole('link', { name: 'Show all active materials' }).click();
+    await expect.poll(titles).toEqual(['Kana', 'Kanji']);
+    await page.getByLabel('State').selectOption('Not due yet');
+    await expect.poll(titles).toEqual(['Kanji']);
+    await page.getByLabel('State').selectOption('Active');
     await page.getByRole('button', { name: 'Snooze Kana' }).click();
     await page.getByLabel('Until tomorrow, 09:00').check();
     await page.getByRole('dialog').getByRole('button', { name: 'Snooze' }).click();
@@ -400,12 +445,22 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     // Esc does not lose the key.
     await page.keyboard.press('Escape');
     await page.keyboard.press('Escape');
+    // As over plain HTTP.
+    await page.evaluate('delete Clipboard.prototype.writeText');
     await dialog.getByRole('button', { name: 'Copy' }).click();
+    await dialog.getByRole('button', { name: 'Copied' }).waitFor();
     const key = String(await page.evaluate('navigator.clipboard.readText()'));
+    expect(key).toMatch(/^rmk_live_\w{49}$/);
     expect(await statusOf(key)).toBe(200);
     await dialog.getByRole('button', { name: 'Done' }).click();
 
     await page.getByRole('button', { name: 'Rotate phone app' }).click();
+    expect(await dialog.locator('label.choice').allInnerTexts()).toEqual([
+      'materials:read',
+      'materials:write',
+      'reviews:read',
+      'profile:read',
+    ]);
     await dialog.getByLabel('materials:write').uncheck();
     await dialog.getByRole('button', { name: 'Rotate' }).click();
     const rotated = await dialog.getByLabel('Key “phone app”').inputValue();
@@ -497,7 +552,6 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
        WHERE user_id = $1`,
       [userId],
     );
-    await sql.end();
     await page.reload();
     const rows = page.getByRole('table', { name: 'Reviews' }).locator('tbody tr');
     await page.getByRole('link', { name: 'Next page' }).waitFor();
@@ -505,6 +559,20 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     await page.getByRole('link', { name: 'Next page' }).click();
     await page.getByRole('link', { name: 'Previous page' }).waitFor();
     expect([await rows.count(), await page.getByText('recalled').count()]).toEqual([1, 0]);
+    // A single review is seen beside many.
+    await sql.query(
+      `UPDATE scheduling.reviews SET review_time = review_time - interval '2 days'
+       WHERE user_id = $1 AND review_id = (SELECT min(review_id::text)::uuid FROM scheduling.reviews WHERE user_id = $1)`,
+      [userId],
+    );
+    await sql.end();
+    await page.getByRole('link', { name: 'Overview' }).click();
+    await page.getByText('51 reviews in the last 365 days').waitFor();
+    const shades = page.locator('rect[data-index]:not(.l0)');
+    expect(await shades.evaluateAll((all) => all.map((each) => each.getAttribute('class')))).toEqual([
+      'l1',
+      'l4',
+    ]);
     await page.close();
   });
 
@@ -560,6 +628,10 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     await page.getByRole('link', { name: 'Overview' }).click();
     await page.getByText('Check that it is running and that you are online, then try again.').waitFor();
     await page.unroute('**/graphql');
+    const proxied = { status: 502, body: '<h1>Bad gateway</h1>' };
+    await page.route('**/graphql', (route) => route.fulfill(proxied), { times: 1 });
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByText('The gateway answered HTTP 502.').waitFor();
     // A service that is away for a moment, and an answer that is slow to come.
     const away = { errors: [{ message: 'Away.', extensions: { code: 'UNAVAILABLE' } }] };
     await page.route('**/graphql', (route) => route.fulfill({ json: away }), { times: 1 });
@@ -567,6 +639,10 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     await page.getByText('This learner has no material yet.').waitFor();
     await page.goto(`${dashboard.gateway.origin}/dashboard#/users/01900000-0000-7000-8000-000000000000`);
     await page.getByText('This learner does not exist.').waitFor();
+    await page.goto(
+      `${dashboard.gateway.origin}/dashboard${path(userId, '/materials/01900000-0000-7000-8000-000000000000')}`,
+    );
+    await page.getByText('This material does not exist.').waitFor();
     for (const path of ['nowhere', 'constructor', '__proto__']) {
       await page.goto(`${dashboard.gateway.origin}/dashboard#/users`);
       await page.getByText('All, newest first').waitFor();
@@ -592,13 +668,13 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     await page.close();
   });
 
-  test('takes the clock of a time zone as it is, also where it is set forward or back', async () => {
+  test('takes the clock of a time zone as it is, also where it is set forward or back, and UTC for an unknown zone', async () => {
     const { page } = await dashboard.open();
     await page.goto(`${dashboard.gateway.origin}/dashboard`);
     const instants = await page.evaluate(`import(document.querySelector('link[href$="format.js"]').href).then(
       ({ instantOf }) => [
         ['2026-07-01T09:00', 'America/New_York'], ['2026-10-25T09:00', 'Europe/Berlin'], ['2026-10-24T09:00', 'Europe/Berlin'],
-        ['2026-03-29T03:00', 'Europe/Berlin'], ['2026-06-01T00:15', 'Asia/Kolkata'],
+        ['2026-03-29T03:00', 'Europe/Berlin'], ['2026-06-01T00:15', 'Asia/Kolkata'], ['2026-06-01T00:15', 'Mars/Olympus'],
       ].map(([local, zone]) => instantOf(local, zone).toISOString()))`);
     expect(instants).toEqual([
       '2026-07-01T13:00:00.000Z',
@@ -606,6 +682,7 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
       '2026-10-24T07:00:00.000Z',
       '2026-03-29T01:00:00.000Z',
       '2026-05-31T18:45:00.000Z',
+      '2026-06-01T00:15:00.000Z',
     ]);
     await page.close();
   });
