@@ -26,10 +26,13 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', { timeout: 60
     expect(overview.learners).toBe(30);
     const tiles = await page.locator('.tile .figure-value').allInnerTexts();
     const numbers = tiles.map((text) => Number.parseInt(text.replace(',', ''), 10));
-    expect([numbers[0], numbers[1], numbers[2], numbers[5]]).toEqual([
+    const month = overview.days.slice(-30) as { reviews: number }[];
+    const reviews = month.reduce((sum, day) => sum + day.reviews, 0);
+    expect([numbers[0], numbers[1], numbers[2], numbers[3], numbers[5]]).toEqual([
       overview.days.at(-1).learners,
       overview.activeWeek,
       overview.activeMonth,
+      Math.round(reviews / 30),
       overview.due,
     ]);
     const drawn = await page.evaluate(

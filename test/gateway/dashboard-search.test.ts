@@ -30,6 +30,9 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', { timeout: 60_000 
       await results(page).getByText(email).waitFor();
       await screenshot(page, 'dashboard-search');
       await page.keyboard.press('ArrowDown');
+      await page.keyboard.press('ArrowUp');
+      expect(await page.evaluate('document.activeElement.id')).toBe('search');
+      await page.keyboard.press('ArrowDown');
       await page.keyboard.press('Enter');
       await page.getByRole('heading', { name: email }).waitFor();
       expect(await page.evaluate('location.hash')).toBe(`#/users/${userId}`);

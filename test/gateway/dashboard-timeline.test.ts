@@ -208,13 +208,16 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', { timeou
     await page.close();
   });
 
-  test('of a learner without events is one sentence', async () => {
+  test('of a learner without events is one sentence, and of a test of reminders says so', async () => {
     const email = `${crypto.randomUUID()}@example.com`;
     const { user } = await dashboard.system.accounts.users.createUser({ email }, { requestId: 'test' });
     const page = await openTimeline(user?.userId ?? '');
     await page.getByText('Nothing has happened to this learner yet.').waitFor();
     await page.getByLabel('Reviews').check();
     await page.getByText('There is no such event.').waitFor();
+    reminders.of(user?.userId ?? '').deliveries.push(stubDelivery({ isTest: true }));
+    await page.getByLabel('Reviews').uncheck();
+    await page.getByText('Test reminder by e-mail. Waiting to be sent.').waitFor();
     await page.close();
   });
 

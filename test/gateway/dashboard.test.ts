@@ -64,9 +64,12 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     await page.close();
   });
 
-  test('pages through all learners, forward and back', async () => {
+  test('pages through all learners, forward and back, and says that a search finds only the first of them', async () => {
     const { page } = await dashboard.openAt('#/users');
     const emails = () => page.locator('tbody th').allInnerTexts();
+    await page.getByLabel('Search everything').fill('learner');
+    await page.getByText('The first 10 found:').waitFor();
+    await page.keyboard.press('Escape');
     await page.getByRole('link', { name: 'Next page' }).waitFor();
     const first = await emails();
     await page.getByRole('link', { name: 'Next page' }).click();
@@ -91,8 +94,10 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
       const sum = (field: keyof Recall) => all.reduce((total, { count }) => total + count[field], 0);
       return { n: sum('reviews'), share: percent(sum('recalled') / sum('reviews')) };
     };
+    const ofBands = (bands: { band: string; count: Recall }[], ...names: string[]) =>
+      shareOf(bands.filter(({ band }) => names.includes(band)));
     const mature = (bands: { band: string; count: Recall }[]) =>
-      shareOf(bands.filter(({ band }) => band === 'DAYS_21_TO_89' || band === 'DAYS_90_AND_MORE'));
+      ofBands(bands, 'DAYS_21_TO_89', 'DAYS_90_AND_MORE');
 
     const tile = (name: string) =>
       page.locator('.tile').filter({ hasText: name }).locator('dd').allInnerTexts();
@@ -100,7 +105,7 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     const today = year.activity.days.at(-1).count;
     expect((await tile('Due now'))[0]).toBe(`${forecast.dueNow}`);
     expect((await tile('Overdue'))[0]).toBe(`${forecast.overdue}`);
-    expect((await tile('Reviews today'))[0]).toBe(`${today}`);
+    expect(await tile('Reviews today')).toEqual([`${today}`, `${year.activity.days.at(-2).count} yesterday`]);
     expect(await tile('Reviews, 30 days')).toEqual([
       `${retention.total.reviews}`,
       `${both.retention.total.reviews - retention.total.reviews} in the 30 before`,
@@ -115,6 +120,9 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     const [share, more] = await tile('Mature, 21 days or more');
     expect(share).toBe(`${ripe.share}\u00a0%`);
     expect(more).toMatch(new RegExp(`^n = ${ripe.n}; before \\d+\u00a0% of ${ripeInBoth.n - ripe.n}$`));
+
+    const young = ofBands(retention.bands, 'DAYS_1_TO_6', 'DAYS_7_TO_20');
+    expect((await tile('Young, under 21 days'))[1]).toMatch(new RegExp(`^n = ${young.n}; `));
 
     const drawn = (name: string, set = 0) =>
       page.evaluate(
