@@ -1,7 +1,7 @@
 // What requests notice of connections to PostgreSQL that are slow to open: as little as possible.
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { NO_TELEMETRY } from '../../services/platform/observability/telemetry.ts';
 import { openDatabase } from '../../services/platform/postgres/database.ts';
@@ -64,4 +64,41 @@ test('a request whose new connection is late is answered through one that is idl
   proxy.release();
   await database.close();
   await proxy.stop();
+});
+
+describe('a service whose DATABASE_URL leads to a pooler, and DATABASE_SESSION_URL to PostgreSQL itself', () => {
+  const schema = { schema: 'scheduling', directory: join(root, 'services/scheduling/migrations') };
+  const openWith = (databaseSessionUrl: string | undefined) =>
+    connected(() =>
+      openServiceDatabase({
+        place: { databaseUrl: place.databaseUrl, databaseSessionUrl },
+        schema,
+        logger,
+        telemetry: NO_TELEMETRY,
+      }),
+    );
+
+  test('migrates over the second, and leaves nothing open if that does not answer', async () => {
+    const nowhere = Object.assign(new URL(place.databaseUrl), { host: '127.0.0.1:1' });
+    await expect(openWith(nowhere.href)).rejects.toThrow(/^the database 127\.0\.0\.1:1\/.* cannot be used: /);
+    const watcher = new Client({ connectionString: place.databaseUrl });
+    await watcher.connect();
+    const isOpen = `SELECT FROM pg_stat_activity
+      WHERE datname = current_database() AND application_name LIKE 'scheduling%'`;
+    await expect.poll(async () => (await watcher.query(isOpen)).rowCount).toBe(0);
+    await watcher.end();
+  });
+
+  test.each([
+    ['nothing, since its statements share sessions', () => place.databaseUrl, []],
+    ['its statements where there is no pooler', () => undefined, [{ name: 'answer' }]],
+  ])('prepares %s', async (_what, sessionUrl, prepared) => {
+    const database = await openWith(sessionUrl());
+    const found = database.transaction(async (session) => {
+      await session.query({ name: 'answer', text: 'SELECT 42', values: [] });
+      return session.query({ text: 'SELECT name FROM pg_prepared_statements', values: [] });
+    });
+    expect(await found).toEqual(prepared);
+    await database.close();
+  });
 });
