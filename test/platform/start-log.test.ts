@@ -35,3 +35,24 @@ test.runIf(hasTerminal)('a log that somebody has deleted is there again after 10
   expect(lines).toEqual(Array.from({ length: lines.length }, (_, index) => 1500 - lines.length + index));
   expect(statSync(join(folder, 'log')).size).toBeLessThan(6 * 2 ** 20);
 });
+
+test.runIf(hasTerminal)(
+  'an error is on the terminal as well, and what is less stays in the file',
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'srs-log-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const program = join(import.meta.dirname, 'fixtures/log-levels.ts');
+    const terminal = startOnTerminal(`${process.execPath} ${program} ${folder}`, {
+      ...process.env,
+      NO_COLOR: '1',
+    });
+    expect(await terminal.ended).toBe(0);
+    expect(terminal.screen()).toMatch(/^\S+ ERROR start a line of error\n\S+ FATAL start a line of fatal\n$/);
+    expect(readFileSync(join(folder, 'log'), 'utf8').match(/a line of \w+/g)).toEqual([
+      'a line of info',
+      'a line of warn',
+      'a line of error',
+      'a line of fatal',
+    ]);
+  },
+);
