@@ -1,6 +1,8 @@
 // What HTTP clients expect beside the contract: HEAD, CORS, entity tags, compression, and IDs in either case.
 import { randomBytes, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -131,6 +133,51 @@ describe('a page of another origin', () => {
     expect(answer.status).toBe(404);
   });
 });
+
+test('an X-Request-Id of 1 to 128 letters, digits, dots, lines and hyphens is that of the answer, another is not', async () => {
+  const idOf = async (id: string) =>
+    (await raw(`${origin}/v1/me`, { 'x-request-id': id })).headers['x-request-id'];
+  for (const id of ['a', 'Az09._-', 'r'.repeat(128)]) expect(await idOf(id)).toBe(id);
+  for (const id of ['', 'r'.repeat(129), 'two words', 'a,b'])
+    expect(await idOf(id)).toMatch(/^[0-9a-f-]{36}$/);
+});
+
+test.each([
+  ['REST', () => origin, () => `GET /v1/me HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`],
+  [
+    'GraphQL',
+    () => gateway.origin,
+    () =>
+      `POST /graphql HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${OPERATOR}\r\n` +
+      'Content-Type: application/json\r\nContent-Length: 24\r\n\r\n{"query":"{__typename}"}',
+  ],
+])(
+  '2,000 connections without a key close an older one, but none on which %s has seen a key',
+  async (_what, where, request) => {
+    const sockets: Socket[] = [];
+    const open = async () => {
+      const socket = connect(Number(new URL(where()).port), '127.0.0.1').on('error', () => {});
+      sockets.push(socket);
+      await once(socket, 'connect');
+      return socket;
+    };
+    const known = await open();
+    let heard = '';
+    known.on('data', (bytes) => {
+      heard += bytes;
+    });
+    const expectAnswers = async (count: number) => {
+      known.write(request());
+      await expect.poll(() => heard.match(/HTTP\/1\.1 \d+/g)).toEqual(Array(count).fill('HTTP/1.1 200'));
+    };
+    await expectAnswers(1);
+    const unknown = once((await open()).resume(), 'close');
+    for (let count = 0; count < 2000; count += 1) await open();
+    await unknown;
+    await expectAnswers(2);
+    for (const socket of sockets) socket.destroy();
+  },
+);
 
 describe('entity tags', () => {
   test.each(['/openapi.json', '/graphiql/react.js', '/'])(
