@@ -146,6 +146,9 @@ describe('before it makes anything, npm start', () => {
     await expect(
       place.start({ REMINDERS: 'on', REMINDERS_PORT: '0', REMINDERS_HTTP_PORT: `${port}` }),
     ).rejects.toThrow(`  - REMINDERS_HTTP_PORT is ${port}: 127.0.0.1:${port} is in use by another program; `);
+    await expect(place.start({ REST_PORT: `${port}`, OPS_PORT: `${port}` })).rejects.toThrow(
+      `  - REST_PORT and OPS_PORT are both ${port}: set one of them to another port\n`,
+    );
     other.close();
     expect(existsSync(place.dataDir)).toBe(false);
   });

@@ -108,6 +108,18 @@ describe('each service alone', () => {
     expect(await fail('scheduling', environment)).toMatch(/SERVICE_TOKEN/);
   });
 
+  test('names the files of TLS that are unusable, and a port that it is to use twice', async () => {
+    const licence = join(root, 'LICENSE');
+    const tls = { GRPC_TLS_CERT: licence, GRPC_TLS_KEY: licence, GRPC_TLS_CA: licence };
+    const said = await fail('rest', { ...tls, REST_PORT: '0' });
+    expect(said).toMatch(/GRPC_TLS_CERT and GRPC_TLS_KEY must be a PEM certificate and its unencrypted key/);
+    expect(said).toMatch(/GRPC_TLS_CA must be one or more PEM certificates/);
+    const port = `${await freePort()}`;
+    expect(await fail('rest', { REST_PORT: port, OPS_PORT: port })).toBe(
+      `The configuration is not usable:\n  - REST_PORT and OPS_PORT are both ${port}: set one of them to another port\n`,
+    );
+  });
+
   test('refuses a pepper that is not the one of before, and no pepper at all', async () => {
     const environment = { ACCOUNTS_PORT: '0', KEY_PEPPER: `1:${'q'.repeat(32)}` };
     const said = await fail('accounts', environment);
