@@ -1,5 +1,7 @@
 // One whole trace, from a caller's traceparent to the SQL, as a collector receives it from four processes.
+import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAccountsClients } from '../../services/programs/keys/clients.ts';
 import { createApi } from '../support/api.ts';
@@ -111,7 +113,7 @@ const TOKEN = 'g'.repeat(40);
 const isTelemetry = (name: string) => name === 'prom-client' || name.startsWith('@opentelemetry/');
 
 test('a review is one trace from the caller through HTTP and gRPC to each statement, and holds nothing private', async () => {
-  const { api, key, userId, gateway, end } = await startFour({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint });
+  const { api, key, userId, gateway, end } = await startFour({ OTEL_EXPORTER_OTLP_ENDPOINT: `${endpoint}/` });
   const { id } = await api.create({ title: SECRET, content: SECRET });
   const headers = {
     traceparent: `00-${TRACE_ID}-${CALLER_SPAN}-01`,
@@ -182,6 +184,21 @@ test('a review is one trace from the caller through HTTP and gRPC to each statem
   expect(all).toContain('GET /v1/search');
   for (const private_ of [SECRET, key, key.slice(9, 40), id, userId, TOKEN])
     expect(all).not.toContain(private_);
+});
+
+test('a collector that does not answer keeps no program from ending regularly', async () => {
+  const mute = createServer(() => {});
+  await once(mute.listen(0, '127.0.0.1'), 'listening');
+  const { port } = mute.address() as AddressInfo;
+  // Each export alone may take 10 s.
+  const rest = await startService('rest', {
+    ...{ ACCOUNTS_URL: '127.0.0.1:1', SCHEDULING_URL: '127.0.0.1:1', SHUTDOWN_TIMEOUT_MS: '8000' },
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+  });
+  expect((await fetch(`${rest.origin}/v1/me`)).status).toBe(401);
+  expect(await rest.stop()).toBe(0);
+  mute.closeAllConnections();
+  mute.close();
 });
 
 test('nothing of OpenTelemetry or of the metrics is loaded where neither is asked for', async () => {
