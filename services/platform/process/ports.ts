@@ -14,7 +14,7 @@ export async function requireFreePorts(wanted: readonly WantedPort[]): Promise<v
       const { name, host, port } = each;
       const rival = wanted
         .slice(0, index)
-        .find((earlier) => port !== 0 && earlier.port === port && earlier.host === host);
+        .find((earlier) => port !== 0 && earlier.port === port && share(earlier.host, host));
       if (rival !== undefined)
         return `${rival.name} and ${name} are both ${port}: set one of them to another port`;
       const problem = await portProblem(each);
@@ -22,6 +22,13 @@ export async function requireFreePorts(wanted: readonly WantedPort[]): Promise<v
     }),
   );
   if (problems.flat().length > 0) throw new ConfigError(problems.flat());
+}
+
+/** Whether a port is one and the same on both hosts: 0.0.0.0 stands for all addresses of IPv4, :: for all that there are. */
+function share(one: string, other: string): boolean {
+  const isAll = (all: string, host: string) =>
+    all === '::' || (all === '0.0.0.0' && /^\d+(\.\d+){3}$/.test(host));
+  return one === other || isAll(one, other) || isAll(other, one);
 }
 
 /** Why this process cannot listen there, and the remedy; undefined if it can. `isTaken`: another program listens there. */

@@ -1,0 +1,46 @@
+// Ports that a start wants: each that cannot be used is named by its variable, with what to do.
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { expect, test } from 'vitest';
+import { freePort } from '../../services/platform/process/free-port.ts';
+import { requireFreePorts } from '../../services/platform/process/ports.ts';
+
+const both = (port: number) =>
+  `The configuration is not usable:\n  - REST_PORT and OPS_PORT are both ${port}: set one of them to another port`;
+
+test.each([
+  ['127.0.0.1', '127.0.0.1'],
+  ['0.0.0.0', '127.0.0.1'],
+  ['127.0.0.1', '0.0.0.0'],
+  ['127.0.0.1', '::'],
+])('one port on %s and on %s is given twice, and no other program is to be stopped', async (rest, ops) => {
+  const port = await freePort();
+  const wanted = [
+    { name: 'REST_PORT', host: rest, port },
+    { name: 'OPS_PORT', host: ops, port },
+  ];
+  await expect(requireFreePorts(wanted)).rejects.toMatchObject({ message: both(port) });
+});
+
+test.runIf(process.platform === 'linux')(
+  'one port on two addresses, and any free port, is given once',
+  async () => {
+    const port = await freePort();
+    await requireFreePorts([
+      { name: 'REST_PORT', host: '127.0.0.1', port },
+      { name: 'OPS_PORT', host: '127.0.0.2', port },
+      { name: 'SCHEDULING_PORT', host: '0.0.0.0', port: 0 },
+      { name: 'ACCOUNTS_PORT', host: '0.0.0.0', port: 0 },
+    ]);
+  },
+);
+
+test('a port of another program is told with the way to find that', async () => {
+  const other = createServer().listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  const { port } = other.address() as AddressInfo;
+  await expect(requireFreePorts([{ name: 'REST_PORT', host: '127.0.0.1', port }])).rejects.toThrow(
+    `REST_PORT is ${port}: 127.0.0.1:${port} is in use by another program; stop it (ss -ltnp 'sport = :${port}' shows it)`,
+  );
+  other.close();
+});
