@@ -76,3 +76,23 @@ test('no more texts are read for a client who has hung up', async () => {
   expect(await refusal(list)).toBe('UNAVAILABLE');
   expect(parts).toBe(1);
 });
+
+test('a list is refused if its turn does not come in the time of a call, however long another one takes', async () => {
+  const { userId } = await createLong();
+  const isHeld = Promise.withResolvers<void>();
+  const end = Promise.withResolvers<never>();
+  const materials = {
+    ...here.materials,
+    batchGetMaterials() {
+      isHeld.resolve();
+      return end.promise;
+    },
+  };
+  const lists = createMaterialLists({ materials });
+  const list = () => lists.listMaterials({ userId, pageSize: 100 }, CALL, () => new AbortController().signal);
+  const first = list();
+  await isHeld.promise;
+  expect(await refusal(list())).toBe('UNAVAILABLE');
+  end.reject(new Error('held long enough'));
+  await expect(first).rejects.toThrow('held long enough');
+});
