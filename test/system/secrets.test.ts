@@ -113,7 +113,8 @@ describeWithRedis('after everything was done, right and wrong', () => {
     expect(places.activity).toContain('LISTEN accounts_revocations');
     expect(places.processes).toContain('services/rest/main.ts');
     expect(places['log of rest']).toContain('/v1/reviews/:materialId');
-    expect(places['log of gateway']).toContain('"audit":true');
+    for (const name of ['accounts', 'gateway'])
+      expect(places[`log of ${name}`]).toContain(`"name":"${name}","audit":true`);
     expect(places.metrics).toContain('srs_http_request');
     expect(places.traces).toContain('scheduling.v1.ReviewService/SubmitReview');
     expect(places.Redis).toContain('ZADD');
