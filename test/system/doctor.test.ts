@@ -674,7 +674,7 @@ describe('without DATABASE_URL', () => {
     const again = await startEmbeddedPostgres({ directory: join(dataDir, 'postgres'), durable: false });
     try {
       expect((await run({ ...ports, DATA_DIR: dataDir })).stdout).toMatch(
-        /^database slots +warning +16 of 17 connections are free; one accounts and one scheduling may open 32 more\n +-> raise max_connections, or /m,
+        /^database slots +warning +16 of 17 connections are free; one process each of accounts, scheduling, reminders may open 48 more\n +-> raise max_connections, or /m,
       );
     } finally {
       await again.stop();
