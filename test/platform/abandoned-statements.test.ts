@@ -1,8 +1,9 @@
 // A statement that the client gives up ends on the server too, and never costs the server more backends than the pool has.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client } from 'pg';
+import { Client, type PoolClient } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createLogger } from '../../services/platform/logging/logger.ts';
+import { send } from '../../services/platform/postgres/abandoned-statements.ts';
 import { type Database, openDatabase } from '../../services/platform/postgres/database.ts';
 import { connected } from '../support/connected.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -78,6 +79,17 @@ test('a statement that is given up is cancelled, and its place stays taken until
     await database.close();
   }
   expect(count.most).toBe(MAX_CONNECTIONS);
+});
+
+test('an answer counts that came in time, though this process was too busy to read it', async () => {
+  const client = new Client({ connectionString: place.databaseUrl });
+  await client.connect();
+  // Nothing but the query of a connection from a pool is used.
+  const answer = send(client as unknown as PoolClient, { text: 'SELECT 1 AS one', values: [] }, 100);
+  // Nothing else runs in this process meanwhile.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500);
+  expect(await answer).toEqual([{ one: 1 }]);
+  await client.end();
 });
 
 test('a statement that the server itself has ended leaves its connection in use', async () => {

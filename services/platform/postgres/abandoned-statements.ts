@@ -26,15 +26,20 @@ export function send(
   timeoutMs = ANSWER_TIMEOUT_MS,
 ): Promise<unknown[]> {
   return new Promise((resolve, reject) => {
+    let isAnswered = false;
     let settle: (() => void) | undefined;
-    const timer = setTimeout(() => {
+    const giveUp = () => {
+      if (isAnswered) return;
       const settled = new Promise<void>((done) => {
         settle = done;
       });
       reject(new StatementTimeout(settled));
-    }, timeoutMs);
+    };
+    // An answer that arrived while this process was busy is read first.
+    const timer = setTimeout(setImmediate, timeoutMs, giveUp);
     void client.query(query, (error: Error | null, result) => {
       clearTimeout(timer);
+      isAnswered = true;
       settle?.();
       if (error) reject(error);
       else resolve(result.rows);
