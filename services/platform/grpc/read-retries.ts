@@ -1,12 +1,14 @@
 // The service configuration of a client: calls go round-robin, and a read whose replica dies is sent once more, to another one.
 import type { ServiceDefinition } from '@grpc/grpc-js';
 
+/** What grpc-js says of a call that is cut. */
+export const RETRIED = ['UNAVAILABLE', 'INTERNAL'] as const;
 /** Rpcs without an effect that matters twice. */
 const READ = /\/(Count|Get|List|Find|Search|Preview|Verify|BatchGet|BatchList)/;
 
 /**
- * Retries only what the transport reports: grpc-js says UNAVAILABLE or INTERNAL of a call that is cut, and our servers mark their
- * own with NO_RETRY. After several failures in a row, nothing is retried until enough calls have succeeded.
+ * Retries only what the transport reports: our servers mark their own failures of these codes with NO_RETRY. After several
+ * failures in a row, nothing is retried until enough calls have succeeded.
  */
 export function serviceConfigOf(definition: ServiceDefinition): string {
   const name = Object.values(definition)
@@ -20,7 +22,7 @@ export function serviceConfigOf(definition: ServiceDefinition): string {
     initialBackoff: '0.02s',
     maxBackoff: '0.02s',
     backoffMultiplier: 1,
-    retryableStatusCodes: ['UNAVAILABLE', 'INTERNAL'],
+    retryableStatusCodes: RETRIED,
   };
   return JSON.stringify({
     loadBalancingConfig: [{ round_robin: {} }],

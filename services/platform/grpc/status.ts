@@ -9,13 +9,11 @@ import {
   retryInfoType,
   rpcStatusType,
 } from '../protobuf/google-rpc.ts';
-import { NO_RETRY } from './read-retries.ts';
+import { NO_RETRY, RETRIED } from './read-retries.ts';
 import { TokenRefusedError } from './service-token.ts';
 
 const DETAILS_KEY = 'grpc-status-details-bin';
 const TYPE_PREFIX = 'type.googleapis.com/google.rpc.';
-/** What clients would send again (read-retries.ts). */
-const RETRIED: readonly number[] = [status.UNAVAILABLE, status.INTERNAL];
 /** What grpc-js says of a call that is cut, where it does not say UNAVAILABLE. */
 const CUT = [status.INTERNAL, /^Received RST_STREAM with code/] as const;
 /** Long trailers stall a shared connection in grpc-js. */
@@ -26,7 +24,7 @@ export function toGrpcStatus(error: ServiceError, domain: string): StatusObject 
   const rpcStatus = toRpcStatus(error, domain);
   const metadata = new Metadata();
   metadata.set(DETAILS_KEY, rpcStatusType.serialize(rpcStatus));
-  if (RETRIED.includes(rpcStatus.code)) metadata.set(...NO_RETRY);
+  if (RETRIED.some((name) => status[name] === rpcStatus.code)) metadata.set(...NO_RETRY);
   return { code: rpcStatus.code, details: rpcStatus.message, metadata };
 }
 

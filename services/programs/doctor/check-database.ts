@@ -71,10 +71,7 @@ async function checkConnected(client: Client, settings: Settings): Promise<Findi
     ...(await checkServer(db, `${client.host}:${client.port}/${client.database}`)),
     await checkSettings(db),
     await checkSession(settings.databaseSessionUrl),
-    await checkSlots(
-      db,
-      schemas.map(({ schema }) => schema),
-    ),
+    await checkSlots(db, schemas),
     ...migrations,
     ...(await checkCitus(db, settings.otherHostUrls.length === 0)),
     ...(await checkPeppers(db, settings.peppers)),
@@ -134,9 +131,10 @@ async function checkSession(url: string | undefined): Promise<Finding> {
   }
 }
 
-/** `services`: their names, which their connections have. */
-async function checkSlots(db: Queryable, services: readonly string[]): Promise<Finding> {
+/** `schemas`: of the services, whose connections have the same names. */
+async function checkSlots(db: Queryable, schemas: readonly Schema[]): Promise<Finding> {
   const { ok, warning } = checkNamed('database slots');
+  const services = schemas.map(({ schema }) => schema);
   const [slots] = await db.query<{ most: number; used: number; ours: number[] }>({
     text: `SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
                     - coalesce(current_setting('reserved_connections', true)::int, 0) AS most,
