@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { ReminderServiceDefinition } from '../../generated/reminders/v1/ReminderService.ts';
 import type { MaterialServiceDefinition } from '../../generated/scheduling/v1/MaterialService.ts';
 import { clientsOf } from '../../services/platform/grpc/client.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { root, startProcess } from '../support/processes.ts';
+import { connectReminders } from '../support/reminders-client.ts';
 import { startService } from '../support/services.ts';
 
 const PASSWORD = 'p'.repeat(32);
@@ -60,12 +60,7 @@ async function deleteReminders(): Promise<unknown> {
     ...{ SCHEDULING_URL: nowhere, ACCOUNTS_URL: nowhere, MAIL_DIR: join(tmpdir(), `no-mails-${own}`) },
     ...{ REMINDERS_HTTP_PORT: '0', PUBLIC_URL: 'https://remind.example.com' },
   });
-  const client = clientsOf('reminders.v1', {
-    target: reminders.target,
-    trust: { serviceTokens: [], tls: undefined },
-    caller: 'test',
-    deadlineMs: 5000,
-  })<ReminderServiceDefinition, 'ExportUserData'>('ReminderService');
+  const client = connectReminders(reminders.target);
   try {
     return await client.deleteUserData({ userId: USER_ID }, { requestId: 'test' });
   } finally {

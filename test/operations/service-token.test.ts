@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAccountsClients } from '../../services/programs/keys/clients.ts';
 import { createApi } from '../support/api.ts';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.ts';
-import { startProcess } from '../support/processes.ts';
+import { type Environment, startProcess } from '../support/processes.ts';
 import { argumentsOf, type ServiceProcess, startService } from '../support/services.ts';
 
 const TOKEN = 't'.repeat(32);
@@ -55,6 +55,13 @@ const NOT_READY = (part: string) => [
   `${part}/accounts: refuses our SERVICE_TOKEN`,
 ];
 
+/** Runs `npm run keys -- list`. @returns its exit code and what it says. */
+async function listKeys(env: Environment) {
+  const list = [...argumentsOf('keys'), 'list', '--email', 'ada@example.com'];
+  const program = startProcess(process.execPath, list, { env });
+  return [await program.ended, program.output()];
+}
+
 describe.each([
   ['a wrong token', { SERVICE_TOKEN: 'w'.repeat(32) }],
   ['no token', {}],
@@ -81,9 +88,7 @@ describe.each([
 
   test('npm run keys says that the token is refused, and not that accounts is away', async () => {
     const { ACCOUNTS_URL } = targets;
-    const list = [...argumentsOf('keys'), 'list', '--email', 'ada@example.com'];
-    const program = startProcess(process.execPath, list, { env: { ACCOUNTS_URL, ...environment } });
-    expect([await program.ended, program.output()]).toEqual([
+    expect(await listKeys({ ACCOUNTS_URL, ...environment })).toEqual([
       1,
       'unavailable: The service rejects the SERVICE_TOKEN of this program.\n',
     ]);
@@ -135,10 +140,7 @@ test('a facade logs it before anybody asks, and accounts logs what it has refuse
 });
 
 test('npm run keys says where accounts does not answer, and what to do', async () => {
-  const list = [...argumentsOf('keys'), 'list', '--email', 'ada@example.com'];
-  const env = { ACCOUNTS_URL: '127.0.0.1:1', SERVICE_TOKEN: TOKEN };
-  const program = startProcess(process.execPath, list, { env });
-  expect([await program.ended, program.output()]).toEqual([
+  expect(await listKeys({ ACCOUNTS_URL: '127.0.0.1:1', SERVICE_TOKEN: TOKEN })).toEqual([
     1,
     'unavailable: The accounts service at 127.0.0.1:1 does not answer. Start it ("npm start"), or set ACCOUNTS_URL.\n',
   ]);

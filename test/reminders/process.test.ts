@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { UserServiceDefinition } from '../../generated/accounts/v1/UserService.ts';
-import type { ReminderServiceDefinition } from '../../generated/reminders/v1/ReminderService.ts';
 import { clientsOf } from '../../services/platform/grpc/client.ts';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.ts';
+import { connectReminders } from '../support/reminders-client.ts';
 import { CALL } from '../support/scheduling.ts';
 import { type ServiceProcess, startService } from '../support/services.ts';
 
@@ -49,19 +49,14 @@ async function bringDue(userId: string) {
   await client.end();
 }
 
-const clientOf = (target: string) => ({
-  target,
-  trust: { serviceTokens: [], tls: undefined },
-  caller: 'test',
-  deadlineMs: 10_000,
-});
-
 test('a test reminder becomes a mail, is counted, and leaves no address or token in the log', async () => {
-  const users = clientsOf('accounts.v1', clientOf(accounts.target))<UserServiceDefinition>('UserService');
-  const client = clientsOf(
-    'reminders.v1',
-    clientOf(reminders.target),
-  )<ReminderServiceDefinition, 'ExportUserData'>('ReminderService');
+  const users = clientsOf('accounts.v1', {
+    target: accounts.target,
+    trust: { serviceTokens: [], tls: undefined },
+    caller: 'test',
+    deadlineMs: 10_000,
+  })<UserServiceDefinition>('UserService');
+  const client = connectReminders(reminders.target);
   const { user } = await users.createUser({ email: 'ada@example.com', firstName: 'Ada' }, CALL);
   const userId = user?.userId ?? '';
   await client.sendTestReminder({ userId, channel: 'CHANNEL_EMAIL' }, CALL);

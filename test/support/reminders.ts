@@ -4,7 +4,6 @@ import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { expect } from 'vitest';
 import type { UserServiceDefinition } from '../../generated/accounts/v1/UserService.ts';
-import type { ReminderServiceDefinition } from '../../generated/reminders/v1/ReminderService.ts';
 import { startAccounts } from '../../services/accounts/service.ts';
 import { clientsOf } from '../../services/platform/grpc/client.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
@@ -19,6 +18,7 @@ import { startCore } from '../../services/reminders/core.ts';
 import type { PushSetUp } from '../../services/reminders/subscriptions/subscriptions-handlers.ts';
 import { startScheduling } from '../../services/scheduling/service.ts';
 import { createMigratedDatabase } from './database.ts';
+import { connectReminders } from './reminders-client.ts';
 import { CALL, closeClients, connectScheduling } from './scheduling.ts';
 
 export type TestReminders = Awaited<ReturnType<typeof startTestReminders>>;
@@ -85,11 +85,12 @@ export async function startTestReminders(time: string, { isPushSetUp = true } = 
       randomBytes,
     });
   const service = await startAnother();
-  const clientOf = { trust, caller: 'test', deadlineMs: 10_000 };
-  const accountsClient = clientsOf('accounts.v1', { ...clientOf, target: targets.accountsTarget });
+  const accountsClient = clientsOf('accounts.v1', {
+    ...{ trust, caller: 'test', deadlineMs: 10_000 },
+    target: targets.accountsTarget,
+  });
   const users = accountsClient<UserServiceDefinition>('UserService');
-  const remindersClient = clientsOf('reminders.v1', { ...clientOf, target: `127.0.0.1:${service.port}` });
-  const reminders = remindersClient<ReminderServiceDefinition, 'ExportUserData'>('ReminderService');
+  const reminders = connectReminders(`127.0.0.1:${service.port}`);
   const schedulingClients = connectScheduling(scheduling.port);
   const sql = new Client({ connectionString: databaseUrl });
   sql.on('error', () => {});

@@ -4,13 +4,12 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ReminderServiceDefinition } from '../../generated/reminders/v1/ReminderService.ts';
-import { clientsOf } from '../../services/platform/grpc/client.ts';
 import { freePort } from '../../services/platform/process/free-port.ts';
 import { type Deployment, startDeployment } from '../faults/support/deployment.ts';
 import { type Load, startLoad } from '../faults/support/load.ts';
 import { type Process, root, startProcess } from '../support/processes.ts';
 import { type RedisServer, redisServerAvailable, startRedis } from '../support/redis.ts';
+import { connectReminders } from '../support/reminders-client.ts';
 import { newSecret, type ServiceProcess, startService } from '../support/services.ts';
 
 const operations = join(root, 'docs/operations');
@@ -122,12 +121,7 @@ describe.runIf(isInstalled())('Prometheus', () => {
           return { method: 'GET', path: turn % 2 === 0 ? '/me' : '/reviews/due', key };
         },
       });
-      const client = clientsOf('reminders.v1', {
-        target: reminders.target,
-        trust: { serviceTokens: [], tls: undefined },
-        caller: 'test',
-        deadlineMs: 5000,
-      })<ReminderServiceDefinition, 'ExportUserData'>('ReminderService');
+      const client = connectReminders(reminders.target);
       // Of a user of its own: only a few are accepted of one.
       const remind = async () => {
         const { user } = await system.clients.users.createUser(
