@@ -60,6 +60,7 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   countMaterials: [[userId], [undefined]],
   readHistories: [[userId, { limit: 5, after: { userId, materialId: id } }]],
   listMaterials: filters.flatMap((filter) => oneAndTwo({ userId, ...newest }).map((all) => [filter, all])),
+  findListedMaterials: filters.map((filter) => [userId, [id], filter]),
   listSortedMaterials: ['nextReview', 'lastReview', 'ease'].flatMap((sort) =>
     filters.map((filter) => [
       { sort, filter },

@@ -30,12 +30,10 @@ export type Asked<S> = {
   rows: S;
   withTexts: boolean;
   toPage(found: readonly Material[], maxRows?: number): Page;
-  /** Whether a material that was found is still listed after a change of its schedule, its state or its type. */
-  lists(material: Material): boolean;
+  filter: MaterialFilter;
 };
 export type Page = { page: readonly Material[]; nextPageToken: string };
 export type AskedNewest = Asked<NewestRequest> & {
-  filter: MaterialFilter;
   query: string;
   order: MaterialSort | 'newest';
   request: ListMaterialsRequest;
@@ -62,18 +60,7 @@ export function readNewest(request: ListMaterialsRequest, now: Date): AskedNewes
   const rows = { userId, maxRows: pageSize + 1, textBytes: withTexts ? SHORT_TEXTS : NO_TEXTS, after };
   const positionOf = ({ createTime, materialId }: Material) => byTime(createTime, materialId);
   const toPage = pagesOf(pageSize, bound, positionOf);
-  const lists = (material: Material) => passes(filter, material);
-  return { rows, withTexts, toPage, lists, filter, query, order, request };
-}
-
-/** The conditions of the filter's SQL. */
-function passes({ state, type, isDue, now }: MaterialFilter, material: Material): boolean {
-  const { archiveTime, nextReviewTime } = material;
-  return (
-    (state === 'any' || (state === 'active') === (archiveTime === null)) &&
-    (type === undefined || type === material.type) &&
-    (isDue === undefined || isDue === (nextReviewTime === null || nextReviewTime <= now))
-  );
+  return { rows, withTexts, toPage, filter, query, order, request };
 }
 
 /** Cuts pages of at most `pageSize` rows; `bound`: what their tokens are bound to. */
@@ -104,14 +91,13 @@ export function readDue(request: ListDueMaterialsRequest, now: Date): Asked<DueR
     keys: [asOf.getTime(), nextReviewTime?.getTime() ?? null],
     id: materialId,
   });
-  const filter = { state: 'active', type: undefined, isDue: true, now: asOf } as const;
-  const lists = (material: Material) => passes(filter, material);
-  return { rows, withTexts, toPage: pagesOf(pageSize, bound, positionOf), lists };
+  const filter: MaterialFilter = { state: 'active', type: undefined, isDue: true, now: asOf };
+  return { rows, withTexts, toPage: pagesOf(pageSize, bound, positionOf), filter };
 }
 
 /** The same list in another order than the newest first. @throws INVALID_REQUEST, field page_token. */
 export function readSorted(
-  { rows: { userId, ...rows }, filter, withTexts, lists, request }: AskedNewest,
+  { rows: { userId, ...rows }, filter, withTexts, request }: AskedNewest,
   sort: MaterialSort,
 ): Asked<SortedRequest> {
   const pageSize = rows.maxRows - 1;
@@ -130,7 +116,7 @@ export function readSorted(
     })[sort];
   const positionOf = (material: Material) => ({ keys: [keyOf(material)], id: material.materialId });
   const toPage = pagesOf(pageSize, bound, positionOf);
-  return { rows: { ...rows, userId, after }, withTexts, toPage, lists };
+  return { rows: { ...rows, userId, after }, withTexts, toPage, filter };
 }
 
 /** Where a search continues, and what its tokens are bound to. @throws INVALID_REQUEST, field page_token. */

@@ -19,6 +19,7 @@ import {
 } from './material-list-requests.ts';
 import {
   type DueRequest,
+  findListedMaterials,
   listDueMaterials,
   listMaterials,
   type MaterialFilter,
@@ -26,7 +27,6 @@ import {
 import { toMaterialMessage } from './material-mapper.ts';
 import { type MaterialList, toMaterialList } from './material-row.ts';
 import { searchMaterials } from './material-search-repository.ts';
-import { findMaterialsOfUser } from './materials-repository.ts';
 import { rowsThatFit } from './page-size.ts';
 import {
   countMaterialsOfUser,
@@ -66,13 +66,13 @@ export function createMaterialListHandlers(
 
   /** A page ends where its texts would exceed their limit, and leaves out what has changed since and is no longer listed. */
   const withLongTexts = async (
-    { rows: { userId }, toPage, lists }: Asked<{ userId: string }>,
+    { rows: { userId }, toPage, filter }: Asked<{ userId: string }>,
     { materials, cutBytes }: MaterialList,
   ): Promise<ListResponse> => {
     const { page, nextPageToken } = toPage(materials, rowsThatFit(cutBytes));
     const ids = page.map(({ materialId }) => materialId);
-    const complete = await findMaterialsOfUser(database, userId, ids, true);
-    const byId = new Map(complete.filter(lists).map((material) => [material.materialId, material]));
+    const complete = await findListedMaterials(database, userId, ids, filter);
+    const byId = new Map(complete.map((material) => [material.materialId, material]));
     return toListResponse({ page: ids.flatMap((id) => byId.get(id) ?? []), nextPageToken });
   };
 

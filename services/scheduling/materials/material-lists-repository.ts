@@ -2,11 +2,14 @@
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { MAX_UUID, NIL_UUID } from '../../platform/uuid.ts';
 import { requestRows } from '../batches/request-rows-sql.ts';
-import type { MaterialType } from './material.ts';
+import type { Material, MaterialType } from './material.ts';
 import {
   DUE_TIME,
+  fromMaterialRow,
   type ListedRow,
+  MATERIAL_COLUMNS,
   type MaterialList,
+  type MaterialRow,
   materialColumnsWithTextsUpTo,
   toMaterialList,
 } from './material-row.ts';
@@ -149,4 +152,23 @@ export async function listDueMaterials(
     afterId: after?.materialId ?? NIL_UUID,
   }));
   return (await listDue(db, asked)).map(toMaterialList);
+}
+
+/** Those of the user's materials with these IDs that match `filter`, with their long texts, in no particular order. */
+export async function findListedMaterials(
+  db: Queryable,
+  userId: string,
+  materialIds: readonly string[],
+  filter: MaterialFilter,
+): Promise<Material[]> {
+  const values: unknown[] = [userId, materialIds];
+  const conditions = filterConditions(filter, (name) => `$${values.push(filter[name])}`);
+  const rows = await db.query<MaterialRow>({
+    name: `find-listed-${kindOf(filter)}`,
+    text: `
+      SELECT ${MATERIAL_COLUMNS} FROM scheduling.materials m
+      WHERE m.user_id = $1 AND m.material_id = ANY($2::uuid[]) ${conditions}`,
+    values,
+  });
+  return rows.map(fromMaterialRow);
 }
