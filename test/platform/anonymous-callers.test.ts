@@ -1,4 +1,4 @@
-// How fast anonymousPacer are answered, and that nobody else waits with them.
+// How fast callers without a key are answered, and that nobody else waits with them.
 import { EventEmitter, once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import Fastify from 'fastify';
@@ -13,7 +13,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe('anonymousPacer are answered', () => {
+describe('callers without a key are answered', () => {
   function startPaced() {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     const anonymousPacer = createAnonymousPacer(() => performance.now());
@@ -106,7 +106,7 @@ describe('an application', () => {
     return { app, port: Number(port), worked: () => worked, untilPaced };
   }
 
-  test('answers who has a key at once while anonymousPacer wait', async () => {
+  test('answers who has a key at once while callers without one wait', async () => {
     const { app } = await start();
     const answers: string[] = [];
     const ask = async (who: string, headers = {}) => {
