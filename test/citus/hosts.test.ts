@@ -10,7 +10,7 @@ import {
   listDueMaterials,
   listMaterials,
 } from '../../services/scheduling/materials/material-lists-repository.ts';
-import type { MaterialList } from '../../services/scheduling/materials/material-row.ts';
+import type { ListedMaterial, MaterialList } from '../../services/scheduling/materials/material-row.ts';
 import { openCluster } from '../../services/scheduling/nodes/cluster.ts';
 import { schedulingSchema, startScheduling } from '../../services/scheduling/service.ts';
 import { deleteUserData } from '../../services/scheduling/user-data/user-data-repository.ts';
@@ -129,14 +129,16 @@ test.skipIf(!hasCitus)('lists are the same at the node of their user as at the c
     }
   const { coordinator, database, close } = await openNodes();
   const sizes: number[] = [];
-  const same = async (list: (db: typeof database, after: boolean) => Promise<MaterialList[]>) => {
+  const same = async (
+    list: (db: typeof database, after: boolean) => Promise<MaterialList<ListedMaterial>[]>,
+  ) => {
     for (const after of [false, true]) {
       const found = await list(database, after);
       expect(await list(coordinator, after)).toEqual(found);
       sizes.push(found[0]?.materials.length ?? 0);
     }
   };
-  const asked = { userId, maxRows: 21, textBytes: 4096 };
+  const asked = { userId, maxRows: 21, textBytes: 4096, isSummary: false };
   const now = new Date();
   for (const state of ['active', 'archived', 'any'] as const)
     for (const type of [undefined, 'card'] as const)
@@ -178,7 +180,9 @@ test.skipIf(!hasCitus)('a connection to a node does not grow with the lists that
   };
   const active = { state: 'active', type: undefined, isDue: undefined, now: new Date() } as const;
   const list = () =>
-    listMaterials(database, active, [{ userId, maxRows: 21, textBytes: 4096, after: undefined }]);
+    listMaterials(database, active, [
+      { userId, maxRows: 21, textBytes: 4096, isSummary: false, after: undefined },
+    ]);
   for (let index = 0; index < 20; index += 1) await list();
   const beforeKib = await memoryKib();
   for (let index = 0; index < 100; index += 1) await list();

@@ -1,5 +1,7 @@
+import { getNamedType, isLeafType, isObjectType } from 'graphql';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { buildGatewaySchema } from '../../gateway/graphql/schema.ts';
 import { createApi } from '../support/api.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
@@ -347,13 +349,38 @@ test('long texts and schedules are read only where a field names them, under wha
   for (let time = 0; time < 3; time += 1) {
     const seen = await gateway.requestsOf(() => gateway.query(plain, { id: userId }));
     const requests = seen.flatMap(({ requests = [] }) => requests);
-    expect(requests.flatMap(({ view }) => view ?? [])).toEqual(['MATERIAL_VIEW_BASIC', 'REVIEW_VIEW_BASIC']);
+    expect(requests.flatMap(({ view }) => view ?? [])).toEqual([
+      'MATERIAL_VIEW_SUMMARY',
+      'REVIEW_VIEW_BASIC',
+    ]);
     const answer = await gateway.query(whole, { id: userId });
     expect(answer.data.user.materials.nodes).toEqual([
       { text: 'of c', reviews: { nodes: [] } },
       { text: null, reviews: { nodes: [{ quality: 5, was: { ef: 2.5 } }] } },
     ]);
   }
+});
+
+test('a field of a material is the same whatever other fields the document asks for', async () => {
+  const { userId, api, ids } = await learner(2);
+  await gateway.query(REVIEW, { input: { userId, materialId: ids[0], quality: 4 } });
+  const sourceUrl = 'https://example.com/';
+  await api.create({ title: 'c', content: 'of c', sourceUrl, type: 'card' });
+  const material = buildGatewaySchema().getType('Material');
+  if (!isObjectType(material)) throw new Error('Material is an object type');
+  const names = Object.values(material.getFields()).flatMap(({ name, type }) =>
+    isLeafType(getNamedType(type)) ? [name] : [],
+  );
+  const read = async (fields: string) => {
+    const lists = `materials { nodes { ${fields} } } dueMaterials { nodes { ${fields} } }`;
+    const answer = await gateway.query(`query ($id: ID) { user(id: $id) { ${lists} } }`, { id: userId });
+    const { materials, dueMaterials } = answer.data.user;
+    return [...materials.nodes, ...dueMaterials.nodes] as Record<string, unknown>[];
+  };
+  const whole = await read(names.join(' '));
+  expect(whole).toHaveLength(5);
+  expect(whole[0]).toMatchObject({ type: 'CARD', content: 'of c', sourceUrl, ef: 2.5, revision: 0 });
+  for (const name of names) expect(await read(name)).toEqual(whole.map((each) => ({ [name]: each[name] })));
 });
 
 test('every type, field, argument and value of the schema has a description', async () => {

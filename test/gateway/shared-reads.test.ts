@@ -87,7 +87,7 @@ describe('what may be large or costly', () => {
     const together = seen.flatMap((request) => (request as Request).requests ?? []);
     expect(together.length).toBeGreaterThan(0);
     expect(new Set(together.map(({ view, query, type }) => `${view} ${query ?? ''} ${type ?? ''}`))).toEqual(
-      new Set(['MATERIAL_VIEW_BASIC  ']),
+      new Set(['MATERIAL_VIEW_SUMMARY  ']),
     );
   });
 });

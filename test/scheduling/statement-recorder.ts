@@ -39,7 +39,7 @@ const filters = (['active', 'archived', 'any'] as const).flatMap((state) =>
     [undefined, true, false].map((isDue) => ({ state, type, isDue, now: time })),
   ),
 );
-const newest = { maxRows: 5, textBytes: 4096, after: { createTime: time, materialId: id } };
+const newest = { maxRows: 5, textBytes: 4096, isSummary: false, after: { createTime: time, materialId: id } };
 const ofMaterials = { userId, materialIds: [id], maxRows: 5, beforeRevision: 9 };
 /** A batch of one request, and one of two. */
 const oneAndTwo = <Q>(request: Q) => [[request], [request, request]];
@@ -69,7 +69,9 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   ),
   countMaterialsOfUser: [[userId, time]],
   listDueMaterials: [undefined, { nextReviewTime: time, materialId: id }].flatMap((after) =>
-    oneAndTwo({ userId, asOf: time, maxRows: 5, textBytes: 4096, after }).map((all) => [all]),
+    oneAndTwo({ userId, asOf: time, maxRows: 5, textBytes: 4096, isSummary: false, after }).map((all) => [
+      all,
+    ]),
   ),
   searchMaterials: filters.flatMap((filter) =>
     ['e', 'th', 'word', 'two words', 'ß', '%_'].flatMap((text) =>

@@ -7,6 +7,7 @@ import { acrossUsers, type Distribution } from '../batches/across-users.ts';
 import { answerBatch } from '../batches/answer-batch.ts';
 import type { HandlerDependencies } from '../dependencies.ts';
 import { requireUserId } from '../requests.ts';
+import type { Material, MaterialSummary } from './material.ts';
 import {
   type Asked,
   type AskedNewest,
@@ -25,7 +26,7 @@ import {
   type MaterialFilter,
 } from './material-lists-repository.ts';
 import { toMaterialMessage } from './material-mapper.ts';
-import { type MaterialList, toMaterialList } from './material-row.ts';
+import { type ListedMaterial, type MaterialList, toMaterialList } from './material-row.ts';
 import { searchMaterials } from './material-search-repository.ts';
 import { rowsThatFit } from './page-size.ts';
 import {
@@ -55,9 +56,9 @@ export function createMaterialListHandlers(
 
   /** Reads short texts first; if a material has longer ones, reads the page again in the expensive lane. */
   const listOne = async <S extends { userId: string }>(
-    asked: Asked<S>,
+    asked: Asked<S, ListedMaterial>,
     signal: AbortSignal,
-    list: (requests: readonly S[]) => Promise<MaterialList[]>,
+    list: (requests: readonly S[]) => Promise<MaterialList<ListedMaterial>[]>,
   ): Promise<ListResponse> => {
     const [found = NOTHING] = await list([asked.rows]);
     if (!isCut(asked, found)) return toListResponse(asked.toPage(found.materials));
@@ -65,9 +66,9 @@ export function createMaterialListHandlers(
   };
 
   /** A page ends where its texts would exceed their limit, and leaves out what has changed since and is no longer listed. */
-  const withLongTexts = async (
-    { rows: { userId }, toPage, filter }: Asked<{ userId: string }>,
-    { materials, cutBytes }: MaterialList,
+  const withLongTexts = async <M extends MaterialSummary>(
+    { rows: { userId }, toPage, filter }: Asked<{ userId: string }, M>,
+    { materials, cutBytes }: MaterialList<M>,
   ): Promise<ListResponse> => {
     const { page, nextPageToken } = toPage(materials, rowsThatFit(cutBytes));
     const ids = page.map(({ materialId }) => materialId);
@@ -77,8 +78,8 @@ export function createMaterialListHandlers(
   };
 
   const listTogether = async <S extends { userId: string }>(
-    asked: readonly Asked<S>[],
-    list: (requests: readonly S[]) => Promise<MaterialList[]>,
+    asked: readonly Asked<S, ListedMaterial>[],
+    list: (requests: readonly S[]) => Promise<MaterialList<ListedMaterial>[]>,
   ): Promise<(ListResponse | undefined)[]> => {
     const found = await acrossUsers(dependencies, list)(asked.map(({ rows }) => rows));
     return asked.map((each, index) => {
@@ -103,7 +104,7 @@ export function createMaterialListHandlers(
     const list = toMaterialList(found);
     const matches = {
       ...asked,
-      toPage: pagesOf(limit - 1, bound, ({ materialId, createTime }) => ({
+      toPage: pagesOf(limit - 1, bound, ({ materialId, createTime }: MaterialSummary) => ({
         keys: [inTitle.get(materialId) === true ? 1 : 0, createTime.getTime()],
         id: materialId,
       })),
@@ -113,7 +114,7 @@ export function createMaterialListHandlers(
   };
 
   const sorted = async (
-    asked: Asked<SortedRequest>,
+    asked: Asked<SortedRequest, Material>,
     order: { sort: MaterialSort; filter: MaterialFilter },
   ): Promise<ListResponse> => {
     const found = await listSortedMaterials(database, order, asked.rows);
@@ -157,9 +158,9 @@ export function createMaterialListHandlers(
   };
 }
 
-const NOTHING: MaterialList = { materials: [], cutBytes: [] };
+const NOTHING: MaterialList<never> = { materials: [], cutBytes: [] };
 
-const isCut = ({ withTexts }: { withTexts: boolean }, { cutBytes }: MaterialList) =>
+const isCut = ({ withTexts }: { withTexts: boolean }, { cutBytes }: MaterialList<unknown>) =>
   withTexts && cutBytes.some((bytes) => bytes > 0);
 
 const isPlain = ({ query, order, filter }: AskedNewest) =>
@@ -169,7 +170,7 @@ const isPlain = ({ query, order, filter }: AskedNewest) =>
   filter.type === undefined &&
   filter.isDue === undefined;
 
-const toListResponse = ({ page, nextPageToken }: Page): ListResponse => ({
+const toListResponse = ({ page, nextPageToken }: Page<ListedMaterial>): ListResponse => ({
   materials: page.map(toMaterialMessage),
   nextPageToken,
 });

@@ -6,12 +6,13 @@ import type { Material, MaterialType } from './material.ts';
 import {
   DUE_TIME,
   fromMaterialRow,
+  type ListedMaterial,
   type ListedRow,
+  listedColumns,
   MATERIAL_COLUMNS,
   type MaterialList,
   type MaterialRow,
-  materialColumnsWithTextsUpTo,
-  toMaterialList,
+  toListedMaterials,
 } from './material-row.ts';
 
 /** The filter of a list; `isDue` is evaluated at `now`. */
@@ -26,10 +27,11 @@ export type NewestPosition = { createTime: Date; materialId: string };
 type DuePosition = { nextReviewTime: Date | null; materialId: string };
 /** The row limit, and the byte limit beyond which texts read as null (material-row.ts). */
 export type PageSize = { maxRows: number; textBytes: number };
+type ListedPage = PageSize & { isSummary: boolean };
 /** A page of a user's materials due at `asOf`. */
-export type DueRequest = PageSize & { userId: string; asOf: Date; after: DuePosition | undefined };
+export type DueRequest = ListedPage & { userId: string; asOf: Date; after: DuePosition | undefined };
 /** A page of a user's materials, newest first. */
-export type NewestRequest = PageSize & { userId: string; after: NewestPosition | undefined };
+export type NewestRequest = ListedPage & { userId: string; after: NewestPosition | undefined };
 
 /** SQL literals, since they match the predicates of partial indexes. */
 const STATE_CONDITIONS: Record<MaterialFilter['state'], string> = {
@@ -62,15 +64,9 @@ export function filterConditions(
   return conditions.join(' ');
 }
 
-/** The start, the length and the text limit of a page. */
-const PAGE_TYPES = {
-  userId: 'uuid',
-  maxRows: 'integer',
-  textBytes: 'integer',
-  afterTime: 'timestamptz',
-  afterId: 'uuid',
-};
-type PageValues = PageSize & { userId: string; afterTime: Date | string; afterId: string };
+const PAGE_TYPES = { userId: 'uuid', maxRows: 'integer', textBytes: 'integer', isSummary: 'boolean' };
+const START_TYPES = { afterTime: 'timestamptz', afterId: 'uuid' };
+type PageValues = ListedPage & { userId: string; afterTime: Date | string; afterId: string };
 type NewestValues = PageValues & { type?: MaterialType | undefined; now?: Date };
 
 const newestStatement = (filter: MaterialFilter) =>
@@ -80,11 +76,12 @@ const newestStatement = (filter: MaterialFilter) =>
     // PostgreSQL refuses unused parameters.
     types: {
       ...PAGE_TYPES,
+      ...START_TYPES,
       ...(filter.type !== undefined && { type: 'text' }),
       ...(filter.isDue !== undefined && { now: 'timestamptz' }),
     },
     select: (asked) => `
-      SELECT ${materialColumnsWithTextsUpTo(asked.textBytes)} FROM scheduling.materials m
+      SELECT ${listedColumns(asked.textBytes, asked.isSummary)} FROM scheduling.materials m
       WHERE m.user_id = ${asked.userId} ${filterConditions(filter, (name) => asked[name] ?? '')}
         AND (m.create_time, m.material_id) < (${asked.afterTime}, ${asked.afterId})`,
     order: 'm.create_time DESC, m.material_id DESC',
@@ -94,16 +91,16 @@ const newestStatements = new Map<string, ReturnType<typeof newestStatement>>();
 
 const DUE_ORDER = `${DUE_TIME}, m.material_id`;
 
-type DueValues = PageSize & { userId: string; asOf: Date };
-const selectDue = (asked: Record<'userId' | 'textBytes' | 'asOf', string>) => `
-    SELECT ${materialColumnsWithTextsUpTo(asked.textBytes)} FROM scheduling.materials m
+type DueValues = ListedPage & { userId: string; asOf: Date };
+const selectDue = (asked: Record<'userId' | 'textBytes' | 'isSummary' | 'asOf', string>) => `
+    SELECT ${listedColumns(asked.textBytes, asked.isSummary)} FROM scheduling.materials m
     WHERE m.user_id = ${asked.userId} AND m.archive_time IS NULL AND ${DUE_TIME} <= ${asked.asOf}`;
 
 /** NULLs come first, as in the index. */
 const listDue = requestRows<PageValues & DueValues, ListedRow>({
   name: 'list-due',
   keyInText: true,
-  types: { ...PAGE_TYPES, asOf: 'timestamptz' },
+  types: { ...PAGE_TYPES, ...START_TYPES, asOf: 'timestamptz' },
   select: (asked) => `${selectDue(asked)} AND (${DUE_ORDER}) > (${asked.afterTime}, ${asked.afterId})`,
   order: DUE_ORDER,
   limit: 'maxRows',
@@ -113,7 +110,7 @@ const listDue = requestRows<PageValues & DueValues, ListedRow>({
 const listFirstDue = requestRows<DueValues, ListedRow>({
   name: 'list-first-due',
   keyInText: true,
-  types: { userId: 'uuid', maxRows: 'integer', textBytes: 'integer', asOf: 'timestamptz' },
+  types: { ...PAGE_TYPES, asOf: 'timestamptz' },
   select: selectDue,
   order: DUE_ORDER,
   limit: 'maxRows',
@@ -124,7 +121,7 @@ export async function listMaterials(
   db: Queryable,
   filter: MaterialFilter,
   requests: readonly NewestRequest[],
-): Promise<MaterialList[]> {
+): Promise<MaterialList<ListedMaterial>[]> {
   const kind = kindOf(filter);
   const run = newestStatements.get(kind) ?? newestStatement(filter);
   newestStatements.set(kind, run);
@@ -135,23 +132,23 @@ export async function listMaterials(
     type: filter.type,
     now: filter.now,
   }));
-  return (await run(db, asked)).map(toMaterialList);
+  return (await run(db, asked)).map(toListedMaterials);
 }
 
 /** Each user's active materials due at `asOf`: NULL instants first, then the longest overdue. */
 export async function listDueMaterials(
   db: Queryable,
   requests: readonly DueRequest[],
-): Promise<MaterialList[]> {
+): Promise<MaterialList<ListedMaterial>[]> {
   const [only] = requests;
   if (only !== undefined && requests.length === 1 && only.after === undefined)
-    return (await listFirstDue(db, [only])).map(toMaterialList);
+    return (await listFirstDue(db, [only])).map(toListedMaterials);
   const asked = requests.map(({ after, ...request }) => ({
     ...request,
     afterTime: after?.nextReviewTime ?? '-infinity',
     afterId: after?.materialId ?? NIL_UUID,
   }));
-  return (await listDue(db, asked)).map(toMaterialList);
+  return (await listDue(db, asked)).map(toListedMaterials);
 }
 
 /** Those of the user's materials with these IDs that match `filter`, with their long texts, in no particular order. */

@@ -7,7 +7,7 @@ import type { MaterialType as MaterialTypeMessage } from '../../../generated/sch
 import type { MaterialView as MaterialViewMessage } from '../../../generated/scheduling/v1/MaterialView.ts';
 import { toOptionalTimestamp, toTimestamp } from '../../platform/protobuf/timestamps.ts';
 import { fromEnum, toScheduleNumbers, type View } from '../mapper.ts';
-import type { Material, MaterialType } from './material.ts';
+import type { Material, MaterialSummary, MaterialType } from './material.ts';
 import type { MaterialFilter } from './material-lists-repository.ts';
 import type { MaterialSort } from './sorted-materials-repository.ts';
 
@@ -49,19 +49,23 @@ export const fromMaterialOrder = fromEnum<MaterialOrderMessage, MaterialSort | '
   MATERIAL_ORDER_EASE: 'ease',
 });
 
-export const fromMaterialView = fromEnum<MaterialViewMessage, View>('view', {
+export const fromMaterialView = fromEnum<MaterialViewMessage, View | 'summary'>('view', {
   MATERIAL_VIEW_UNSPECIFIED: 'full',
   MATERIAL_VIEW_BASIC: 'basic',
   MATERIAL_VIEW_FULL: 'full',
+  MATERIAL_VIEW_SUMMARY: 'summary',
 });
 
-export function toMaterialMessage(material: Material): MaterialInput {
+export function toMaterialMessage(material: Material | MaterialSummary): MaterialInput {
+  const { materialId, title } = material;
+  const nextReviewTime = toOptionalTimestamp(material.nextReviewTime);
+  if (!('schedule' in material)) return { materialId, title, nextReviewTime };
   const message: MaterialInput = {
-    materialId: material.materialId,
-    title: material.title,
+    materialId,
+    title,
     type: MESSAGE_OF_TYPE[material.type],
     ...toScheduleNumbers(material.schedule),
-    nextReviewTime: toOptionalTimestamp(material.nextReviewTime),
+    nextReviewTime,
     lastReviewedTime: toOptionalTimestamp(material.lastReviewedTime),
     createTime: toTimestamp(material.createTime),
     updateTime: toTimestamp(material.updateTime),

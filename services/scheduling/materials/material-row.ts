@@ -1,5 +1,5 @@
 // The row of a material, and its column lists.
-import type { Material, MaterialType } from './material.ts';
+import type { Material, MaterialSummary, MaterialType } from './material.ts';
 
 export type MaterialRow = {
   material_id: string;
@@ -21,8 +21,18 @@ export type MaterialRow = {
 /** When m is due, as the index of due materials has it: without a next review time, always. */
 export const DUE_TIME = "coalesce(m.next_review_time, '-infinity')";
 
-const SHORT_COLUMNS = `m.material_id, m.title, m.type, m.ease_factor_hundredths, m.interval_days, m.repetitions,
-  m.next_review_time, m.last_reviewed_time, m.revision, m.create_time, m.update_time, m.archive_time`;
+const SUMMARY_COLUMNS = 'm.material_id, m.title, m.next_review_time, m.create_time';
+const OTHER_COLUMNS = [
+  'type',
+  'ease_factor_hundredths',
+  'interval_days',
+  'repetitions',
+  'last_reviewed_time',
+  'revision',
+  'update_time',
+  'archive_time',
+];
+const SHORT_COLUMNS = [SUMMARY_COLUMNS, ...OTHER_COLUMNS.map((column) => `m.${column}`)].join(', ');
 
 /** Columns of scheduling.materials under the alias m. */
 export const MATERIAL_COLUMNS = `${SHORT_COLUMNS}, m.content, m.source_url`;
@@ -35,24 +45,58 @@ export const materialColumnsWithTextsIf = (condition: string) => `${SHORT_COLUMN
 export const NO_TEXTS = -1;
 export const SHORT_TEXTS = 4096;
 
-/**
- * The same, with a text longer than the SQL integer `bytes` as NULL, and with the lengths of both, which PostgreSQL knows without
- * reading the texts.
- */
-export const materialColumnsWithTextsUpTo = (bytes: string) => `${SHORT_COLUMNS},
+const textsUpTo = (bytes: string) => `
   CASE WHEN octet_length(m.content) <= ${bytes} THEN m.content END AS content,
   CASE WHEN octet_length(m.source_url) <= ${bytes} THEN m.source_url END AS source_url,
   octet_length(m.content) AS content_bytes, octet_length(m.source_url) AS source_url_bytes`;
 
-export type ListedRow = MaterialRow & { content_bytes: number | null; source_url_bytes: number | null };
-/** `cutBytes`: of each material, the size of its texts where one was omitted; else 0. */
-export type MaterialList = { materials: Material[]; cutBytes: number[] };
+/**
+ * The same, with a text longer than the SQL integer `bytes` as NULL, and with the lengths of both, which PostgreSQL knows without
+ * reading the texts.
+ */
+export const materialColumnsWithTextsUpTo = (bytes: string) => `${SHORT_COLUMNS}, ${textsUpTo(bytes)}`;
 
-export function toMaterialList(rows: readonly ListedRow[]): MaterialList {
+/** The same, with NULL in all that a summary lacks where the SQL boolean `isSummary` is true. */
+export const listedColumns = (bytes: string, isSummary: string) =>
+  [
+    SUMMARY_COLUMNS,
+    ...OTHER_COLUMNS.map((column) => `CASE WHEN NOT ${isSummary} THEN m.${column} END AS ${column}`),
+    textsUpTo(bytes),
+  ].join(', ');
+
+type TextBytes = { content_bytes: number | null; source_url_bytes: number | null };
+export type FoundRow = MaterialRow & TextBytes;
+type SummaryRow = Pick<FoundRow, 'material_id' | 'title' | 'next_review_time' | 'create_time'> & {
+  type: null;
+};
+/** Of `listedColumns`. */
+export type ListedRow = FoundRow | SummaryRow;
+
+/** `cutBytes`: of each material, the size of its texts where one was omitted; else 0. */
+export type MaterialList<M = Material> = { materials: M[]; cutBytes: number[] };
+export type ListedMaterial = Material | MaterialSummary;
+
+export function toMaterialList(rows: readonly FoundRow[]): MaterialList {
   return { materials: rows.map(fromMaterialRow), cutBytes: rows.map(cutBytesOf) };
 }
 
-function cutBytesOf({ content, content_bytes, source_url, source_url_bytes }: ListedRow): number {
+export function toListedMaterials(rows: readonly ListedRow[]): MaterialList<ListedMaterial> {
+  return {
+    materials: rows.map((row) => (row.type === null ? toSummary(row) : fromMaterialRow(row))),
+    cutBytes: rows.map((row) => (row.type === null ? 0 : cutBytesOf(row))),
+  };
+}
+
+function toSummary(row: SummaryRow): MaterialSummary {
+  return {
+    materialId: row.material_id,
+    title: row.title,
+    nextReviewTime: row.next_review_time,
+    createTime: row.create_time,
+  };
+}
+
+function cutBytesOf({ content, content_bytes, source_url, source_url_bytes }: FoundRow): number {
   const isCut =
     (content === null && content_bytes !== null) || (source_url === null && source_url_bytes !== null);
   return isCut ? (content_bytes ?? 0) + (source_url_bytes ?? 0) : 0;

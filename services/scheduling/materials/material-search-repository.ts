@@ -7,10 +7,10 @@ import {
   type MaterialFilter,
   type NewestPosition,
 } from './material-lists-repository.ts';
-import { type ListedRow, materialColumnsWithTextsUpTo } from './material-row.ts';
+import { type FoundRow, materialColumnsWithTextsUpTo } from './material-row.ts';
 
 export type MatchPosition = NewestPosition & { inTitle: boolean };
-type MatchRow = ListedRow & { in_title: boolean };
+type MatchRow = FoundRow & { in_title: boolean };
 
 const FIRST = { createTime: 'infinity', materialId: MAX_UUID };
 const LAST = { createTime: '-infinity', materialId: NIL_UUID };

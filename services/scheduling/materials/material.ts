@@ -23,6 +23,9 @@ export type Material = {
   revision: number;
 };
 
+/** What tells a material from the others of a list, and where it stands in one by creation or by next review. */
+export type MaterialSummary = Pick<Material, 'materialId' | 'title' | 'nextReviewTime' | 'createTime'>;
+
 /** A material that is due at once. */
 export function newMaterial(
   text: Pick<Material, 'title' | 'content' | 'sourceUrl' | 'type'>,

@@ -4,7 +4,7 @@ import { NIL_UUID } from '../../platform/uuid.ts';
 import { filterConditions, kindOf, type MaterialFilter, type PageSize } from './material-lists-repository.ts';
 import {
   DUE_TIME,
-  type ListedRow,
+  type FoundRow,
   type MaterialList,
   materialColumnsWithTextsUpTo,
   toMaterialList,
@@ -37,7 +37,7 @@ export async function listSortedMaterials(
     after?.materialId ?? NIL_UUID,
   ];
   const conditions = filterConditions(filter, (name) => `$${values.push(filter[name])}`);
-  const rows = await db.query<ListedRow>({
+  const rows = await db.query<FoundRow>({
     name: `list-${sort}-${kindOf(filter)}`,
     text: `
       SELECT ${materialColumnsWithTextsUpTo('$3::integer')} FROM scheduling.materials m

@@ -48,7 +48,14 @@ async function dueStatement({ userId }: Person): Promise<Statement> {
     },
   };
   await listDueMaterials(overhearing, [
-    { userId, asOf: new Date(), textBytes: SHORT_TEXTS, maxRows: PAGE_SIZE + 1, after: undefined },
+    {
+      userId,
+      asOf: new Date(),
+      textBytes: SHORT_TEXTS,
+      isSummary: false,
+      maxRows: PAGE_SIZE + 1,
+      after: undefined,
+    },
   ]);
   const [statement] = heard;
   if (statement === undefined) throw new Error('the repository sent no statement');

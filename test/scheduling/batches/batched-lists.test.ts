@@ -36,7 +36,12 @@ const drawn = fc.record({
   ),
   asked: fc.record({
     pageSize: fc.constantFrom<number>(0, 1, 2, 3, 5, 50, 101),
-    view: fc.constantFrom('MATERIAL_VIEW_BASIC', 'MATERIAL_VIEW_FULL', 'MATERIAL_VIEW_UNSPECIFIED'),
+    view: fc.constantFrom(
+      'MATERIAL_VIEW_SUMMARY',
+      'MATERIAL_VIEW_BASIC',
+      'MATERIAL_VIEW_FULL',
+      'MATERIAL_VIEW_UNSPECIFIED',
+    ),
     // Only the list of the newest knows these.
     query: most('', 'title', 'é', 'nothing has this'),
     state: most(
@@ -103,7 +108,7 @@ async function expectedOf(kind: Kind, request: Request): Promise<{ alone: Told; 
 /** What is filtered, and texts of more than 4,096 bytes on the page or just behind it. */
 async function isCostly(kind: Kind, request: Request): Promise<boolean> {
   if (kind.isFiltered(request)) return true;
-  if (request.view === 'MATERIAL_VIEW_BASIC') return false;
+  if (request.view === 'MATERIAL_VIEW_BASIC' || request.view === 'MATERIAL_VIEW_SUMMARY') return false;
   const { materials } = await kind.alone({ ...request, pageSize: (request.pageSize || 20) + 1 });
   return materials.some(({ content }) => Buffer.byteLength(content ?? '') > 4096);
 }
