@@ -48,11 +48,12 @@ export const SHORT_TEXTS = 4096;
 const textsUpTo = (bytes: string) => `
   CASE WHEN octet_length(m.content) <= ${bytes} THEN m.content END AS content,
   CASE WHEN octet_length(m.source_url) <= ${bytes} THEN m.source_url END AS source_url,
-  octet_length(m.content) AS content_bytes, octet_length(m.source_url) AS source_url_bytes`;
+  CASE WHEN ${bytes} >= 0 THEN octet_length(m.content) END AS content_bytes,
+  CASE WHEN ${bytes} >= 0 THEN octet_length(m.source_url) END AS source_url_bytes`;
 
 /**
- * The same, with a text longer than the SQL integer `bytes` as NULL, and with the lengths of both, which PostgreSQL knows without
- * reading the texts.
+ * The same, with a text longer than the SQL integer `bytes` as NULL, and, where any text may be read, with the lengths of both,
+ * which PostgreSQL knows without reading them.
  */
 export const materialColumnsWithTextsUpTo = (bytes: string) => `${SHORT_COLUMNS}, ${textsUpTo(bytes)}`;
 
