@@ -1,4 +1,5 @@
 // The timeline of a learner: what is in it, in which order, and what it says while a part is away.
+import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ServiceError } from '../../services/platform/errors.ts';
@@ -29,12 +30,14 @@ let gateway: TestGateway;
 const lines: Line[] = [];
 /** RPCs that are answered with UNAVAILABLE. */
 const away = new Set<string>();
+/** RPCs that are answered with INTERNAL_ERROR. */
+const broken = new Set<string>();
 beforeAll(async () => {
   [system, reminders] = await Promise.all([startSystem(), startStubReminders()]);
   const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
   const around = (rpc: string, make: () => unknown) => {
-    if (!away.has(rpc)) return make();
-    return Promise.reject(new ServiceError('UNAVAILABLE'));
+    if (away.has(rpc)) return Promise.reject(new ServiceError('UNAVAILABLE'));
+    return broken.has(rpc) ? Promise.reject(new ServiceError('INTERNAL_ERROR')) : make();
   };
   gateway = await startTestGateway({ ...system, remindersTarget: reminders.target }, logger, around);
 });
@@ -157,6 +160,24 @@ describe('a timeline', () => {
     expect(seen).toEqual(ALL);
   });
 
+  test('has a next page where all of this one and of what follows is of one kind', async () => {
+    const { userId, materialId } = await busyLearner();
+    await change('submitReview', { userId, materialId, quality: 5 }, 'review { id }');
+    const first = await timeline(userId, { kinds: ['REVIEW'], first: 1 });
+    expect([first.nodes.length, first.pageInfo.hasNextPage]).toEqual([1, true]);
+    const after = first.pageInfo.endCursor;
+    const second = await timeline(userId, { kinds: ['REVIEW'], first: 1, after });
+    expect([second.nodes.length, second.pageInfo.hasNextPage]).toEqual([1, false]);
+  });
+
+  test('has what happened in one millisecond by ID, highest first', async () => {
+    const { userId } = await system.createUser();
+    const ids = ['c', 'b', 'a'].map((digit) => `${digit}0000000-0000-4000-8000-000000000000`);
+    reminders.of(userId).deliveries.push(...ids.map((deliveryId) => stubDelivery({ deliveryId })));
+    const { nodes } = await timeline(userId, { kinds: ['REMINDER'] });
+    expect(nodes.map(({ id }: Event) => id)).toEqual(ids);
+  });
+
   test('goes on after any of its events', async () => {
     const { userId } = await busyLearner();
     const { edges } = await timeline(userId);
@@ -202,14 +223,18 @@ describe('a timeline', () => {
     expect(gateway.measure(TIMELINE, { id: userId }).rpcs).toBe(6);
   });
 
-  test.each(['x', 'MTIz', Buffer.from('99999999999999999 x').toString('base64url'), ''])(
-    'refuses a cursor that is not its own: %s',
-    async (after) => {
-      const { userId } = await system.createUser();
-      const { errors } = await gateway.query(TIMELINE, { id: userId, after });
-      expect(errors?.[0]?.extensions).toEqual({ code: 'INVALID_REQUEST', field: 'after' });
-    },
-  );
+  test.each([
+    'x',
+    'MTIz',
+    Buffer.from('99999999999999999 x').toString('base64url'),
+    Buffer.from(`1 ${'x'.repeat(36)}`).toString('base64url'),
+    Buffer.from(`${Date.UTC(9999, 0, 1)} ${randomUUID()}`).toString('base64url'),
+    '',
+  ])('refuses a cursor that is not its own: %s', async (after) => {
+    const { userId } = await system.createUser();
+    const { errors } = await gateway.query(TIMELINE, { id: userId, after });
+    expect(errors?.[0]?.extensions).toEqual({ code: 'INVALID_REQUEST', field: 'after' });
+  });
 
   test('keeps no title, reason or key', async () => {
     const { userId } = await busyLearner();
@@ -236,6 +261,24 @@ describe('while a service does not answer', () => {
     const logged = lines.slice(before);
     expect(logged.map(({ msg, kinds }) => [msg, kinds])).toEqual([['a timeline lacks a part', kinds]]);
     expect(logged[0]?.requestId).toBe(missing[0].requestId);
+  });
+
+  test('only what was asked for is missing', async () => {
+    const { userId } = await system.createUser();
+    away.add('listUserEvents');
+    const { missing } = await timeline(userId, { kinds: ['KEY', 'REVIEW'] });
+    away.clear();
+    expect(missing.map(({ kind }: { kind: string }) => kind)).toEqual(['KEY']);
+  });
+
+  test('any other error is that of the whole timeline', async () => {
+    const { userId } = await system.createUser();
+    broken.add('listSnoozes');
+    const { errors } = await gateway.query(TIMELINE, { id: userId });
+    broken.clear();
+    expect(errors?.map(({ extensions, path }) => [extensions.code, path])).toEqual([
+      ['INTERNAL_ERROR', ['user', 'timeline']],
+    ]);
   });
 
   test('events of materials are there without their titles', async () => {
