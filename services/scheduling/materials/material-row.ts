@@ -83,12 +83,12 @@ export function toMaterialList(rows: readonly FoundRow[]): MaterialList {
 
 export function toListedMaterials(rows: readonly ListedRow[]): MaterialList<ListedMaterial> {
   return {
-    materials: rows.map((row) => (row.type === null ? toSummary(row) : fromMaterialRow(row))),
+    materials: rows.map((row) => (row.type === null ? toMaterialSummary(row) : fromMaterialRow(row))),
     cutBytes: rows.map((row) => (row.type === null ? 0 : cutBytesOf(row))),
   };
 }
 
-function toSummary(row: SummaryRow): MaterialSummary {
+function toMaterialSummary(row: SummaryRow): MaterialSummary {
   return {
     materialId: row.material_id,
     title: row.title,
