@@ -1,6 +1,7 @@
 // Prefetches the nested data of all rows of a list in one call, which avoids N+1 calls. A row whose data is missing reads it
 // itself.
 import { type FieldNode, type GraphQLResolveInfo, getArgumentValues, isObjectType } from 'graphql';
+import type { ReviewView } from '../../generated/scheduling/v1/ReviewView.ts';
 import { hasReason } from '../../services/platform/errors.ts';
 import { partsOf } from '../../services/platform/parts.ts';
 import { toError } from '../../services/platform/thrown.ts';
@@ -14,7 +15,7 @@ import type {
   TimelineEventNode,
 } from '../graphql/model.ts';
 import { countOf } from '../graphql/relay.ts';
-import { fieldsBelow } from './lookahead.ts';
+import { fieldsBelow, namesBelow } from './lookahead.ts';
 import { findMaterials } from './reads.ts';
 
 type Asked = { context: GatewayContext; info: GraphQLResolveInfo };
@@ -26,14 +27,14 @@ export async function joinReviews(
   materials: readonly MaterialNode[],
 ): Promise<void> {
   if (materials.length === 0) return;
-  const sizes = new Set(
-    fieldsBelow(asked.info, nodes, 'reviews').flatMap((node) => firstPageOf(asked, node)),
-  );
+  const below = fieldsBelow(asked.info, nodes, 'reviews');
+  const sizes = new Set(below.flatMap((node) => firstPageOf(asked, node)));
   if (sizes.size === 0) return;
+  const view = isOfGrades(asked, below) ? 'REVIEW_VIEW_GRADE' : asked.context.views.review;
   const joined: JoinedReviews = new Map();
   for (const material of materials) material.joinedReviews = joined;
   const readSize = async (pageSize: number) => {
-    joined.set(pageSize, await readReviews(asked.context, pageSize, materials).catch(toError));
+    joined.set(pageSize, await readReviews(asked.context, { pageSize, view }, materials).catch(toError));
   };
   await Promise.all([...sizes].map(readSize));
 }
@@ -51,19 +52,28 @@ function firstPageOf({ info }: Asked, node: FieldNode): number[] {
   }
 }
 
+/** Whether lists of reviews are read for what was graded when, and for nothing else. */
+function isOfGrades({ info }: Asked, lists: readonly FieldNode[]): boolean {
+  const rows = fieldsBelow(info, lists, 'nodes');
+  const requested = [...namesBelow(info, lists), ...namesBelow(info, rows)];
+  return requested.every((name) => FIELDS_OF_GRADES.has(name));
+}
+
+const FIELDS_OF_GRADES = new Set(['nodes', 'quality', 'reviewedAt', '__typename']);
+
 async function readReviews(
-  { budget, clients, shared, views }: GatewayContext,
-  pageSize: number,
+  { budget, clients, shared }: GatewayContext,
+  { pageSize, view }: { pageSize: number; view: ReviewView },
   materials: readonly MaterialNode[],
 ): Promise<ReadonlyMap<string, ReviewsOfMaterial>> {
   const found = new Map<string, ReviewsOfMaterial>();
   const materialsAtOnce = Math.min(MAX_MATERIALS, Math.floor(MAX_ROWS_OF_CALL / (pageSize + 1)));
   // One small call without schedules is batched; others go alone.
-  const isSmall = views.review === 'REVIEW_VIEW_BASIC' && materials.length <= materialsAtOnce;
+  const isSmall = view !== 'REVIEW_VIEW_FULL' && materials.length <= materialsAtOnce;
   for (const part of partsOf(materials, materialsAtOnce)) {
     const [{ userId } = { userId: '' }] = part;
     const materialIds = part.map(({ message }) => message.materialId);
-    const request = { userId, materialIds, pageSize, view: views.review };
+    const request = { userId, materialIds, pageSize, view };
     const answer = isSmall
       ? await budget.read(shared.reviews, request, 'shared')
       : await budget.read(clients.reviews.batchListReviews, request);

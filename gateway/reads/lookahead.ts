@@ -14,12 +14,21 @@ type Asked = Pick<GraphQLResolveInfo, 'fragments' | 'variableValues'>;
 
 /** The fields `name` directly below `nodes`, under any alias, unless a directive skips them. */
 export function fieldsBelow(info: Asked, nodes: readonly FieldNode[], name: string): FieldNode[] {
+  return allBelow(info, nodes).filter((field) => field.name.value === name);
+}
+
+/** The names of all fields directly below `nodes`. */
+export function namesBelow(info: Asked, nodes: readonly FieldNode[]): string[] {
+  return allBelow(info, nodes).map((field) => field.name.value);
+}
+
+function allBelow(info: Asked, nodes: readonly FieldNode[]): FieldNode[] {
   const found: FieldNode[] = [];
   const collect = ({ selections }: SelectionSetNode): void => {
     for (const selection of selections) {
       if (!isIncluded(info, selection)) continue;
       if (selection.kind === Kind.FIELD) {
-        if (selection.name.value === name) found.push(selection);
+        found.push(selection);
         continue;
       }
       // The schema has no abstract types, so every valid fragment applies.

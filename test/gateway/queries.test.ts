@@ -351,7 +351,7 @@ test('long texts and schedules are read only where a field names them, under wha
     const requests = seen.flatMap(({ requests = [] }) => requests);
     expect(requests.flatMap(({ view }) => view ?? [])).toEqual([
       'MATERIAL_VIEW_SUMMARY',
-      'REVIEW_VIEW_BASIC',
+      'REVIEW_VIEW_GRADE',
     ]);
     const answer = await gateway.query(whole, { id: userId });
     expect(answer.data.user.materials.nodes).toEqual([
@@ -381,6 +381,40 @@ test('a field of a material is the same whatever other fields the document asks 
   expect(whole).toHaveLength(5);
   expect(whole[0]).toMatchObject({ type: 'CARD', content: 'of c', sourceUrl, ef: 2.5, revision: 0 });
   for (const name of names) expect(await read(name)).toEqual(whole.map((each) => ({ [name]: each[name] })));
+});
+
+test('a review in a list of a material is the same whatever other fields the document asks for', async () => {
+  const { userId, ids } = await learner(2);
+  for (const quality of [1, 4, 5])
+    await gateway.query(REVIEW, { input: { userId, materialId: ids[0], quality } });
+  const fields = ['id', 'materialId', 'quality', 'reviewedAt', 'revision'];
+  const read = async (list: string): Promise<{ reviews: unknown }[]> => {
+    const query = `query ($id: ID) { user(id: $id) { materials { nodes { reviews(first: 2) { ${list} } } } } }`;
+    return (await gateway.query(query, { id: userId })).data.user.materials.nodes;
+  };
+  const PAGE = 'pageInfo { hasNextPage endCursor }';
+  const whole = await read(`nodes { ${fields.join(' ')} before { ef } } ${PAGE} edges { cursor }`);
+  type List = { nodes: Record<string, unknown>[]; pageInfo: object; edges: object[] };
+  const lists = whole.map(({ reviews }) => reviews as List);
+  expect(lists.map(({ nodes }) => nodes.map(({ quality }) => quality))).toEqual([[], [5, 4]]);
+  expect(lists[1]?.pageInfo).toMatchObject({ hasNextPage: true });
+  for (const name of fields)
+    expect(await read(`nodes { ${name} }`)).toEqual(
+      lists.map(({ nodes }) => ({ reviews: { nodes: nodes.map((node) => ({ [name]: node[name] })) } })),
+    );
+  expect(await read(`nodes { quality } ${PAGE}`)).toEqual(
+    lists.map(({ nodes, pageInfo }) => ({
+      reviews: { nodes: nodes.map(({ quality }) => ({ quality })), pageInfo },
+    })),
+  );
+  expect(await read('edges { cursor node { quality } } nodes { ... on Review { id } }')).toEqual(
+    lists.map(({ nodes, edges }) => ({
+      reviews: {
+        edges: edges.map((edge, index) => ({ ...edge, node: { quality: nodes[index]?.quality } })),
+        nodes: nodes.map(({ id }) => ({ id })),
+      },
+    })),
+  );
 });
 
 test('every type, field, argument and value of the schema has a description', async () => {

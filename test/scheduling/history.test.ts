@@ -309,6 +309,27 @@ describe('the latest reviews of several users’ materials', () => {
     },
   );
 
+  test('are what was graded when, and nothing else, where only the grades are asked for', async () => {
+    const { userId, materialId } = await graded([1, 2, 3]);
+    const other = await graded([4]);
+    const request = { userId, materialIds: [materialId, other.materialId], pageSize: 2 };
+    const whole = await here.reviews.batchListReviews(request, CALL);
+    const expected = whole.materials.map(({ materialId: id, reviews }) => ({
+      ...{ materialId: id, nextPageToken: '' },
+      reviews: reviews.map(({ quality, reviewTime }) => ({
+        ...{ quality, reviewTime, reviewId: '', materialId: '', revision: 0, requestId: '' },
+        ...{ before: null, after: null },
+      })),
+    }));
+    expect(expected.map(({ reviews }) => reviews.map(({ quality }) => quality))).toEqual([[3, 2], []]);
+    const grades = { ...request, view: 'REVIEW_VIEW_GRADE' as const };
+    expect((await here.reviews.batchListReviews(grades, CALL)).materials).toEqual(expected);
+    const batch = { requests: [request, grades, { ...other, materialIds: [other.materialId], pageSize: 1 }] };
+    const { responses } = await here.reviews.batchListReviewsOfUsers(batch, CALL);
+    expect(responses[0]).toEqual(whole);
+    expect(responses[1]?.materials).toEqual(expected);
+  });
+
   test('of more than a thousand rows are to be sent alone', async () => {
     const { userId, materialId } = await graded([1, 2, 3]);
     const materialIds = [...Array.from({ length: 99 }, newUserId), materialId];

@@ -95,6 +95,7 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   listReviews: inBothOrders,
   listReviewsOfMaterials: oneAndTwo(ofMaterials).map((all) => [all]),
   listReviewSummariesOfMaterials: oneAndTwo(ofMaterials).map((all) => [all]),
+  listGradesOfMaterials: oneAndTwo(ofMaterials).map((all) => [all]),
   listSnoozes: inBothOrders,
   listSnoozesOfMaterial: [[userId, id, { limit: 5, beforeRevision: undefined, now: time }]],
   findSnooze: [[userId, id]],

@@ -12,6 +12,7 @@ const SEVERAL: Readonly<Record<string, string>> = {
   listMaterials: 'as listDueMaterials',
   listReviewsOfMaterials: 'as listDueMaterials',
   listReviewSummariesOfMaterials: 'as listDueMaterials',
+  listGradesOfMaterials: 'as listDueMaterials',
   findMaterials: 'as listDueMaterials',
   readDueCounts: 'as listDueMaterials',
 };

@@ -24,9 +24,10 @@ import {
   requireMaterialId,
   requireUserId,
 } from '../requests.ts';
-import type { Review, ReviewSummary } from './review.ts';
+import type { Review, ReviewGrade, ReviewSummary } from './review.ts';
 import {
   ANY_REVISION,
+  listGradesOfMaterials,
   listReviewSummariesOfMaterials,
   listReviews,
   listReviewsOfMaterials,
@@ -39,7 +40,10 @@ const byRevision = ({ revision, reviewId }: ReviewSummary): Position => ({ keys:
 /** A request for more rows is read alone, so that it does not delay the others of its batch. */
 const MAX_ROWS_TOGETHER = 1000;
 
-type Asked = { rows: MaterialsRequest; ids: readonly string[]; pageSize: number; view: 'basic' | 'full' };
+type Asked = { rows: MaterialsRequest; ids: readonly string[]; pageSize: number; view: View };
+type View = ReturnType<typeof fromReviewView>;
+/** The reviews of a request, as its view has them. */
+type Listed = readonly (Review | ReviewSummary | ReviewGrade)[];
 
 export function createReviewHistoryHandlers(
   dependencies: HandlerDependencies & Distribution,
@@ -52,6 +56,7 @@ export function createReviewHistoryHandlers(
   const listOf = {
     full: (requests: readonly MaterialsRequest[]) => listReviewsOfMaterials(database, requests),
     basic: (requests: readonly MaterialsRequest[]) => listReviewSummariesOfMaterials(database, requests),
+    grade: (requests: readonly MaterialsRequest[]) => listGradesOfMaterials(database, requests),
   };
 
   const listOne = async (asked: Asked) => {
@@ -60,8 +65,8 @@ export function createReviewHistoryHandlers(
   };
 
   const listTogether = async (all: readonly Asked[]) => {
-    const found = new Map<Asked, readonly (Review | ReviewSummary)[]>();
-    const listView = async (view: Asked['view']) => {
+    const found = new Map<Asked, Listed>();
+    const listView = async (view: View) => {
       const small = all.filter((asked) => asked.view === view && isSmall(asked));
       const listed = await acrossUsers(dependencies, listOf[view])(small.map(({ rows }) => rows));
       for (const [index, asked] of small.entries()) {
@@ -69,7 +74,7 @@ export function createReviewHistoryHandlers(
         if (reviews !== undefined) found.set(asked, reviews);
       }
     };
-    await Promise.all([listView('basic'), listView('full')]);
+    await Promise.all([listView('grade'), listView('basic'), listView('full')]);
     return all.map((asked) => {
       const reviews = found.get(asked);
       return reviews && toResponse(asked, reviews);
@@ -109,24 +114,28 @@ function read(request: BatchListReviewsRequest): Asked {
   const pageSize = readPageSize(request.pageSize);
   const ids = readMaterialIds(request.materialIds);
   const materialIds = ids.filter(isUuid);
-  const rows = { userId, materialIds, maxRows: pageSize + 1, beforeRevision: ANY_REVISION };
-  return { rows, ids, pageSize, view: fromReviewView(request.view) };
+  const view = fromReviewView(request.view);
+  // Of grades there is no next page.
+  const maxRows = view === 'grade' ? pageSize : pageSize + 1;
+  return { rows: { userId, materialIds, maxRows, beforeRevision: ANY_REVISION }, ids, pageSize, view };
 }
 
 const isSmall = ({ rows: { materialIds, maxRows } }: Asked) =>
   materialIds.length * maxRows <= MAX_ROWS_TOGETHER;
 
-function toResponse(
-  { rows: { userId }, ids, pageSize }: Asked,
-  reviews: readonly (Review | ReviewSummary)[],
-) {
+function toResponse({ rows: { userId }, ids, pageSize }: Asked, reviews: Listed) {
   const reviewsOf = Map.groupBy(reviews, ({ materialId }) => materialId);
   const materials = ids.map((materialId) => {
     const listed = reviewsOf.get(materialId) ?? [];
-    const { page, nextPageToken } = toPage(listed, pageSize, boundTo(userId, materialId), byRevision);
+    const { page, nextPageToken } = toPage(listed, pageSize, boundTo(userId, materialId), positionOf);
     return { materialId, reviews: page.map(toReviewMessage), nextPageToken };
   });
   return { materials };
+}
+
+function positionOf(review: Listed[number]): Position {
+  if (!('reviewId' in review)) throw new Error('there is no page after a list of grades');
+  return byRevision(review);
 }
 
 async function listOfMaterial(

@@ -2,12 +2,15 @@
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { MAX_UUID, NIL_UUID } from '../../platform/uuid.ts';
 import { requestRows } from '../batches/request-rows-sql.ts';
-import type { Review, ReviewSummary } from './review.ts';
+import type { Review, ReviewGrade, ReviewSummary } from './review.ts';
 import {
+  GRADE_COLUMNS,
+  type GradeRow,
   REVIEW_COLUMNS,
   type ReviewRow,
   SUMMARY_COLUMNS,
   type SummaryRow,
+  toGrade,
   toReview,
   toSummary,
 } from './review-row.ts';
@@ -62,6 +65,7 @@ const latestOfMaterials = <R>(name: string, columns: string) =>
 
 const LATEST_OF_MATERIALS = latestOfMaterials<ReviewRow>('list-reviews-of-materials', REVIEW_COLUMNS);
 const LATEST_SUMMARIES = latestOfMaterials<SummaryRow>('list-review-summaries', SUMMARY_COLUMNS);
+const LATEST_GRADES = latestOfMaterials<GradeRow>('list-review-grades', GRADE_COLUMNS);
 
 /** All the user's reviews, or only those from `since` on. */
 export async function listReviews(
@@ -99,4 +103,13 @@ export async function listReviewSummariesOfMaterials(
 ): Promise<ReviewSummary[][]> {
   const rowsOf = await LATEST_SUMMARIES(db, requests);
   return rowsOf.map((rows) => rows.map(toSummary));
+}
+
+/** The same with the grades alone. */
+export async function listGradesOfMaterials(
+  db: Queryable,
+  requests: readonly MaterialsRequest[],
+): Promise<ReviewGrade[][]> {
+  const rowsOf = await LATEST_GRADES(db, requests);
+  return rowsOf.map((rows) => rows.map(toGrade));
 }

@@ -1,14 +1,9 @@
 // The row of a review.
-import type { Review, ReviewSummary } from './review.ts';
+import type { Review, ReviewGrade, ReviewSummary } from './review.ts';
 import type { Quality } from './sm2.ts';
 
-export type SummaryRow = {
-  material_id: string;
-  revision: number;
-  review_id: string;
-  quality: Quality;
-  review_time: Date;
-};
+export type GradeRow = { material_id: string; quality: Quality; review_time: Date };
+export type SummaryRow = GradeRow & { revision: number; review_id: string };
 export type ReviewRow = SummaryRow & {
   x_request_id: string | null;
   before_ease_factor_hundredths: number;
@@ -22,10 +17,15 @@ export type ReviewRow = SummaryRow & {
 };
 
 /** Columns of scheduling.reviews under the alias m. */
-export const SUMMARY_COLUMNS = 'm.material_id, m.revision, m.review_id, m.quality, m.review_time';
+export const GRADE_COLUMNS = 'm.material_id, m.revision, m.quality, m.review_time';
+export const SUMMARY_COLUMNS = `${GRADE_COLUMNS}, m.review_id`;
 export const REVIEW_COLUMNS = `${SUMMARY_COLUMNS}, m.x_request_id, m.before_ease_factor_hundredths,
   m.before_interval_days, m.before_repetitions, m.before_next_review_time, m.after_ease_factor_hundredths,
   m.after_interval_days, m.after_repetitions, m.after_next_review_time`;
+
+export function toGrade(row: GradeRow): ReviewGrade {
+  return { materialId: row.material_id, quality: row.quality, reviewTime: row.review_time };
+}
 
 export function toSummary(row: SummaryRow): ReviewSummary {
   return {
