@@ -10,10 +10,13 @@ export type Views = {
   hasLongTexts: boolean;
 };
 
-const LEVELS = ['MATERIAL_VIEW_SUMMARY', 'MATERIAL_VIEW_BASIC', 'MATERIAL_VIEW_FULL'] as const;
-const [SUMMARY, BASIC, FULL] = [0, 1, 2];
-/** The least view that has each field of Material, or that the field needs to find its rows by. */
-const LEVEL_OF_FIELD: Readonly<Record<Exclude<keyof Material, '__typename'>, number>> = {
+const [SUMMARY, BASIC, FULL] = [
+  'MATERIAL_VIEW_SUMMARY',
+  'MATERIAL_VIEW_BASIC',
+  'MATERIAL_VIEW_FULL',
+] as const;
+/** The least view that has each field of Material, or what the field finds its rows by. */
+const VIEW_OF_FIELD: Readonly<Record<Exclude<keyof Material, '__typename'>, MaterialView>> = {
   id: SUMMARY,
   title: SUMMARY,
   nextReview: SUMMARY,
@@ -33,15 +36,19 @@ const LEVEL_OF_FIELD: Readonly<Record<Exclude<keyof Material, '__typename'>, num
   content: FULL,
   sourceUrl: FULL,
 };
+const fieldsOf = (view: MaterialView) =>
+  Object.entries(VIEW_OF_FIELD).flatMap(([name, each]) => (each === view ? [name] : []));
+const BASIC_FIELDS = fieldsOf(BASIC);
+const LONG_TEXTS = fieldsOf(FULL);
 const SCHEDULES = ['before', 'after'];
 
 /** `fields`: names of all fields of the document; a superset is harmless. */
 export function viewsFor(fields: ReadonlySet<string>): Views {
-  const requested = Object.entries(LEVEL_OF_FIELD).filter(([name]) => fields.has(name));
-  const level = Math.max(SUMMARY, ...requested.map(([, each]) => each));
+  const hasAny = (names: readonly string[]) => names.some((name) => fields.has(name));
+  const hasLongTexts = hasAny(LONG_TEXTS);
   return {
-    material: LEVELS[level] ?? 'MATERIAL_VIEW_FULL',
-    review: SCHEDULES.some((name) => fields.has(name)) ? 'REVIEW_VIEW_FULL' : 'REVIEW_VIEW_BASIC',
-    hasLongTexts: level === FULL,
+    material: hasLongTexts ? FULL : hasAny(BASIC_FIELDS) ? BASIC : SUMMARY,
+    review: hasAny(SCHEDULES) ? 'REVIEW_VIEW_FULL' : 'REVIEW_VIEW_BASIC',
+    hasLongTexts,
   };
 }

@@ -65,11 +65,10 @@ export const listedColumns = (bytes: string, isSummary: string) =>
     textsUpTo(bytes),
   ].join(', ');
 
-type TextBytes = { content_bytes: number | null; source_url_bytes: number | null };
-export type FoundRow = MaterialRow & TextBytes;
-type SummaryRow = Pick<FoundRow, 'material_id' | 'title' | 'next_review_time' | 'create_time'> & {
-  type: null;
-};
+export type FoundRow = MaterialRow & { content_bytes: number | null; source_url_bytes: number | null };
+type TextColumns = Pick<FoundRow, 'content' | 'source_url' | 'content_bytes' | 'source_url_bytes'>;
+type SummaryRow = Pick<FoundRow, 'material_id' | 'title' | 'next_review_time' | 'create_time'> &
+  TextColumns & { type: null };
 /** Of `listedColumns`. */
 export type ListedRow = FoundRow | SummaryRow;
 
@@ -84,7 +83,7 @@ export function toMaterialList(rows: readonly FoundRow[]): MaterialList {
 export function toListedMaterials(rows: readonly ListedRow[]): MaterialList<ListedMaterial> {
   return {
     materials: rows.map((row) => (row.type === null ? toMaterialSummary(row) : fromMaterialRow(row))),
-    cutBytes: rows.map((row) => (row.type === null ? 0 : cutBytesOf(row))),
+    cutBytes: rows.map(cutBytesOf),
   };
 }
 
@@ -97,7 +96,7 @@ function toMaterialSummary(row: SummaryRow): MaterialSummary {
   };
 }
 
-function cutBytesOf({ content, content_bytes, source_url, source_url_bytes }: FoundRow): number {
+function cutBytesOf({ content, content_bytes, source_url, source_url_bytes }: TextColumns): number {
   const isCut =
     (content === null && content_bytes !== null) || (source_url === null && source_url_bytes !== null);
   return isCut ? (content_bytes ?? 0) + (source_url_bytes ?? 0) : 0;
