@@ -1,5 +1,5 @@
 // Reads vitest's JSON reports for .ci/run.
-//   failed FILE   prints the test files with failures, and on stderr each failed test with its first line; exits with 1 if none
+//   failed FILE   prints the test files with failures, and on stderr each failed test with its first line
 //   count FOLDER  prints what needed a second run or failed in it, then "N passed, N failed"; exits with 1 if any failed
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -25,13 +25,13 @@ if (command === 'failed') {
   const failures = failuresOf(read(path));
   for (const line of failures.flatMap(describe)) process.stderr.write(`failed: ${line}\n`);
   process.stdout.write(`${failures.map(({ file }) => file).join(' ')}\n`);
-  process.exitCode = failures.length === 0 ? 1 : 0;
 } else {
-  const names = readdirSync(path).filter((name) => !name.endsWith('.again.json'));
+  const files = readdirSync(path);
+  const names = files.filter((name) => name.endsWith('.json') && !name.endsWith('.again.json'));
   let [passed, failed] = [0, 0];
   for (const name of names) {
     const first = read(join(path, name));
-    const again = readdirSync(path).includes(name.replace('.json', '.again.json'))
+    const again = files.includes(name.replace('.json', '.again.json'))
       ? read(join(path, name.replace('.json', '.again.json')))
       : first;
     if (again !== first)
@@ -42,6 +42,12 @@ if (command === 'failed') {
     const failures = Math.max(again.numFailedTests, again.success && ran > 0 ? 0 : 1);
     passed += ran - Math.min(failures, ran);
     failed += failures;
+  }
+  for (const name of files.filter((name) => /\.outside(-again)?$/.test(name))) {
+    const isAgain = name.endsWith('-again');
+    const when = isAgain ? 'failed twice' : 'failed at first';
+    process.stdout.write(`${when}, outside of all tests:\n${readFileSync(join(path, name), 'utf8')}\n`);
+    failed += isAgain ? 1 : 0;
   }
   process.stdout.write(`${passed} passed, ${failed} failed\n`);
   process.exitCode = failed > 0 || names.length === 0 ? 1 : 0;
