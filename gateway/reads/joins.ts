@@ -39,7 +39,7 @@ export async function joinReviews(
   await Promise.all([...sizes].map(readSize));
 }
 
-/** The requested size of a first page; undefined for a later page or an invalid size. */
+/** The requested size of a first page; none for a later page or an invalid size. */
 function firstPageOf({ info }: Asked, node: FieldNode): number[] {
   const type = info.schema.getType('Material');
   const field = isObjectType(type) ? type.getFields().reviews : undefined;
