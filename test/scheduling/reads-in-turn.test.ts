@@ -60,6 +60,19 @@ test('statistics are read three at a time, and each of a user one at a time', as
   await Promise.all(asked);
 });
 
+test.each(['getActivity', 'listHardestMaterials'] as const)(
+  '%s of one learner does not wait for that of another',
+  async (rpc) => {
+    const asked: Promise<unknown>[] = [];
+    await whileHeld('reviews', async () => {
+      for (const userId of MANY)
+        asked.push(here.stats[rpc]({ userId, window: window(1) }, CALL).catch(() => {}));
+      await expectWaiting(3);
+    });
+    await Promise.all(asked);
+  },
+);
+
 test('exports read two at a time, and those of a user one at a time', async () => {
   const asked: Promise<unknown>[] = [];
   const ask = (userId: string) =>
