@@ -1,7 +1,10 @@
 // An export: exact to the millisecond, complete at every border of what is read at a time, and while others write.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ExportUserDataResponse } from '../../generated/scheduling/v1/ExportUserDataResponse.ts';
+import { createLogger } from '../../services/platform/logging/logger.ts';
+import { type Database, openDatabase } from '../../services/platform/postgres/database.ts';
 import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
+import { createUserDataHandlers } from '../../services/scheduling/user-data/user-data-handlers.ts';
 import { mostRowsDuring } from '../support/rows-read.ts';
 import { CALL, newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 
@@ -147,5 +150,28 @@ describe('an export', () => {
     const told = records.flatMap(({ material }) => (material?.title === 'early' ? material.materialId : []));
     expect(told).toEqual(ids.toSorted());
     expect(records.flatMap(({ review }) => review?.quality ?? []).slice(0, 1)).toEqual([5]);
+  });
+
+  test('reads nothing more for a client who has hung up', async () => {
+    const userId = newUserId();
+    for (let index = 0; index < 3; index += 1) await here.create(userId);
+    const options = { databaseUrl: here.databaseUrl, applicationName: 'test', maxConnections: 1 };
+    const database = openDatabase({ ...options, logger: createLogger('test', 'silent') });
+    const client = new AbortController();
+    let statements = 0;
+    const counting: Database = {
+      ...database,
+      query(statement) {
+        statements += 1;
+        return database.query(statement);
+      },
+    };
+    const { ExportUserData } = createUserDataHandlers({
+      ...{ database: counting, now: here.now, newId: () => newUserId() },
+    });
+    const call = { ...CALL, caller: 'test', traceparent: undefined, signal: client.signal };
+    await ExportUserData({ userId }, call, async () => client.abort());
+    expect(statements).toBe(1);
+    await database.close();
   });
 });
