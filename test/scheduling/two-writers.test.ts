@@ -2,6 +2,8 @@
 import { Client, credentials } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ReviewServiceDefinition } from '../../generated/scheduling/v1/ReviewService.ts';
+import type { SnoozeMaterialsRequestInput } from '../../generated/scheduling/v1/SnoozeMaterialsRequest.ts';
+import type { SnoozeServiceDefinition } from '../../generated/scheduling/v1/SnoozeService.ts';
 import type { SubmitReviewRequestInput } from '../../generated/scheduling/v1/SubmitReviewRequest.ts';
 import { loadProto, serviceDefinition } from '../../services/platform/protobuf/load.ts';
 import { inTime, lockMaterial, openLock, queueOn } from '../support/row-locks.ts';
@@ -250,31 +252,56 @@ describe('reviews of several learners in one statement', () => {
   });
 });
 
+type Numbered = Owned & { requestId?: string };
+const reviewOf = (of: Numbered, quality: number) => ({ ...of, quality });
+const snoozeOf = ({ materialId, ...of }: Numbered, number: number) => ({
+  ...{ ...of, materialIds: [materialId], snoozeUntilTime: SNOOZED_UNTIL, reason: `${number}` },
+});
+
+/** Sends the writes 3, 4 and 5 of a material, each while the one before it is not done; the caller of 4 goes meanwhile. */
+const whileOneGoes = (
+  write: (of: Owned, number: number) => Promise<unknown>,
+  writeOf: (caller: ReturnType<typeof openCaller>, of: Owned, number: number) => { cancel(): void },
+) =>
+  inTime(async () => {
+    const userId = newUserId();
+    const owned = { userId, materialId: await here.create(userId) };
+    const lock = await lockMaterial(here.databaseUrl, owned.materialId);
+    const caller = openCaller(here.port);
+    try {
+      const first = write(owned, 3);
+      await lock.untilWaiting(1, first);
+      const gone = writeOf(caller, owned, 4);
+      await caller.untilHeard(owned);
+      gone.cancel();
+      await caller.untilHeard(owned);
+      const last = write(owned, 5);
+      await lock.release();
+      await Promise.all([first, last]);
+    } finally {
+      caller.close();
+      await lock.close();
+    }
+    return owned;
+  });
+
 describe('a caller who goes', () => {
   test.each(['', 'r'])('before it is their turn is not graded (request_id "%s")', async (requestId) => {
-    const qualities = await inTime(async () => {
-      const userId = newUserId();
-      const owned = { userId, materialId: await here.create(userId) };
-      const lock = await lockMaterial(here.databaseUrl, owned.materialId);
-      const caller = openCaller(here.port);
-      try {
-        const first = here.reviews.submitReview({ ...owned, quality: 3 }, CALL);
-        await lock.untilWaiting(1, first);
-        const gone = caller.submitReview({ ...owned, quality: 4, requestId });
-        await caller.untilHeard(owned);
-        gone.cancel();
-        await caller.untilHeard(owned);
-        const last = here.reviews.submitReview({ ...owned, quality: 5 }, CALL);
-        await lock.release();
-        await Promise.all([first, last]);
-      } finally {
-        caller.close();
-        await lock.close();
-      }
-      const { reviews } = await here.reviews.listReviews(owned, CALL);
-      return reviews.map(({ quality }) => quality);
-    });
-    expect(qualities).toEqual([5, 3]);
+    const owned = await whileOneGoes(
+      (of, quality) => here.reviews.submitReview(reviewOf(of, quality), CALL),
+      (caller, of, quality) => caller.submitReview(reviewOf({ ...of, requestId }, quality)),
+    );
+    const { reviews } = await here.reviews.listReviews(owned, CALL);
+    expect(reviews.map(({ quality }) => quality)).toEqual([5, 3]);
+  });
+
+  test.each(['', 'r'])('before it is their turn snoozes nothing (request_id "%s")', async (requestId) => {
+    const owned = await whileOneGoes(
+      (of, number) => here.snoozes.snoozeMaterials(snoozeOf(of, number), CALL),
+      (caller, of, number) => caller.snoozeMaterials(snoozeOf({ ...of, requestId }, number)),
+    );
+    const { snoozes } = await here.snoozes.listSnoozes(owned, CALL);
+    expect(snoozes.map(({ reason }) => reason)).toEqual(['5', '3']);
   });
 });
 
@@ -286,6 +313,10 @@ function openCaller(port: number) {
     proto,
     'scheduling.v1.ReviewService',
   );
+  const { SnoozeMaterials } = serviceDefinition<SnoozeServiceDefinition>(
+    proto,
+    'scheduling.v1.SnoozeService',
+  );
   type Done = Parameters<typeof client.makeUnaryRequest>[4];
   const call = <Q>(
     { path, requestSerialize }: { path: string; requestSerialize(q: Q): Buffer },
@@ -294,6 +325,7 @@ function openCaller(port: number) {
   ) => client.makeUnaryRequest(path, requestSerialize, (bytes) => bytes, request, done);
   return {
     submitReview: (request: SubmitReviewRequestInput) => call(SubmitReview, request, () => {}),
+    snoozeMaterials: (request: SnoozeMaterialsRequestInput) => call(SnoozeMaterials, request, () => {}),
     /** Resolves once the service has heard all that was sent before. */
     untilHeard: (owned: Owned) =>
       new Promise<void>((resolve, reject) => {
