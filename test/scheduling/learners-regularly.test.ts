@@ -6,6 +6,7 @@ import { NO_TELEMETRY } from '../../services/platform/observability/telemetry.ts
 import { type Database, openDatabase } from '../../services/platform/postgres/database.ts';
 import { countRegularly } from '../../services/scheduling/count-learners.ts';
 import { EVERYONE, type NodeGate } from '../../services/scheduling/nodes/node-gate.ts';
+import { startScheduling } from '../../services/scheduling/service.ts';
 import { newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 
 const PATIENCE_MS = inject('patienceMs');
@@ -135,4 +136,16 @@ test('once it is told to stop it looks no more, and what it was counting is neit
   await untilEnded(looks, 1);
   vi.advanceTimersByTime(60_000);
   expect([looks.begun, await countedAsOf(), lines]).toEqual([1, undefined, []]);
+});
+
+test('a service that has ended looks no more, and says nothing', async () => {
+  const place = { databaseUrl: here.databaseUrl, host: '127.0.0.1', port: 0 };
+  const trust = { serviceTokens: [], tls: undefined };
+  const config = { ...place, trust, shutdownTimeoutMs: 2000, logLevel: 'silent' } as const;
+  const service = await startScheduling({ config, logger, now: () => new Date(asOfMs) });
+  while ((await countedAsOf()) === undefined) await new Promise(setImmediate);
+  await service.close(100);
+  vi.advanceTimersByTime(600_000);
+  for (let turn = 0; turn < 10; turn += 1) await new Promise(setImmediate);
+  expect(lines.filter(({ level }) => level > 30)).toEqual([]);
 });
