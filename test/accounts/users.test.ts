@@ -165,6 +165,14 @@ test('a user gets as many keys in an hour as the service is told to make', async
   });
 });
 
+test('a rotated key counts as one that is made in the hour', async () => {
+  const { userId } = await create();
+  const { apiKey } = await accounts.apiKeys.createApiKey({ userId }, CALL);
+  const rotate = () => accounts.apiKeys.rotateApiKey({ apiKeyId: apiKey?.apiKeyId ?? '' }, CALL);
+  expect((await rotate()).key).toMatch(/^rmk_live_/);
+  await expect(rotate()).rejects.toMatchObject({ reason: 'RATE_LIMITED' });
+});
+
 test.each([
   ['change', (userId: string) => accounts.users.updateUser({ userId, firstName: 'Ada' }, CALL)],
   ['deletion', (userId: string) => accounts.users.deleteUser({ userId }, CALL)],
