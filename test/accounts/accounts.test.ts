@@ -1,4 +1,5 @@
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import fc from 'fast-check';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -453,6 +454,23 @@ describe('the stream of revocations', () => {
           await here.apiKeys.verifyApiKey({ key: 'x' }, CALL).catch((error: ServiceError) => error.reason),
       )
       .toBe('UNAUTHORIZED');
+  });
+
+  test('ends by itself when its process ends, and is not cut', async () => {
+    const { clients, events, server } = await startAccountsOn(database.databaseUrl);
+    let ended: Promise<unknown> | undefined;
+    const hear = () => {
+      const stream = clients.apiKeys.watchRevocations({}, CALL);
+      ended = new Promise((resolve) => stream.on('error', resolve));
+      return once(stream, 'data').catch(() => undefined);
+    };
+    await expect.poll(hear).toBeDefined();
+    await server.close(0);
+    expect(await ended).toMatchObject({
+      details: 'The service cannot answer right now. Try again in a moment.',
+    });
+    events.close();
+    clients.close();
   });
 
   test('comes through DATABASE_SESSION_URL, and the process is degraded while it is away', async () => {

@@ -39,6 +39,7 @@ export async function startAccountsOn(
   return {
     clients,
     events,
+    server,
     async stop() {
       events.close();
       clients.close();
