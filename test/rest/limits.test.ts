@@ -149,12 +149,15 @@ test('metrics count writes within the limit and beyond it, and who waits to be t
   const accounts = await startStubAccounts();
   const key = newStubKey();
   accounts.keys.set(key, { userId: 'u', apiKeyId: 'k' });
+  const other = newStubKey();
+  accounts.keys.set(other, { userId: 'u', apiKeyId: 'other' });
   const facade = await startFacade(
     { accountsTarget: accounts.target },
     { writeLimitPerMinute: 3, telemetry: { ...NO_TELEMETRY, metrics } },
   );
   const api = createApi(`${facade.origin}/v1`, key, { mayBeUnavailable: true });
-  const write = async () => (await api.request('POST', '/materials', { json: { title: '' } })).status;
+  const write = async (by = key) =>
+    (await api.request('POST', '/materials', { key: by, json: { title: '' } })).status;
   const count = async (outcome: string) =>
     new RegExp(`srs_write_limit_decisions_total\\{outcome="${outcome}"\\} (\\d+)`).exec(
       await metrics.render(),
@@ -172,6 +175,8 @@ test('metrics count writes within the limit and beyond it, and who waits to be t
       told = status;
     });
     for (let time = 0; time < 3; time += 1) expect((await api.get('/me')).status).toBe(200);
+    // Another key of the user is told at once.
+    for (const status of [400, 400, 400, 429]) expect(await write(other)).toBe(status);
     expect(told).toBeUndefined();
     await Promise.all([facade.close(), heard]);
     expect(told).toBe(429);
