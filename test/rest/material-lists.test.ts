@@ -77,22 +77,77 @@ test('no more texts are read for a client who has hung up', async () => {
   expect(parts).toBe(1);
 });
 
-test('a list is refused if its turn does not come in the time of a call, however long another one takes', async () => {
-  const { userId } = await createLong();
+/** Lists of which those of `userId` wait for their texts until `end`. */
+function holdListsOf(userId: string) {
   const isHeld = Promise.withResolvers<void>();
   const end = Promise.withResolvers<never>();
   const materials = {
     ...here.materials,
-    batchGetMaterials() {
+    batchGetMaterials(...asked: Parameters<typeof here.materials.batchGetMaterials>) {
+      if (asked[0].userId !== userId) return here.materials.batchGetMaterials(...asked);
       isHeld.resolve();
       return end.promise;
     },
   };
   const lists = createMaterialLists({ materials });
-  const list = () => lists.listMaterials({ userId, pageSize: 100 }, CALL, () => new AbortController().signal);
-  const first = list();
-  await isHeld.promise;
-  expect(await refusal(list())).toBe('UNAVAILABLE');
-  end.reject(new Error('held long enough'));
+  const list = (of: string) =>
+    lists.listMaterials({ userId: of, pageSize: 100 }, CALL, () => new AbortController().signal);
+  return { list, isHeld: isHeld.promise, end: end.reject };
+}
+
+test('a list is refused if its turn does not come in the time of a call, however long another one takes', async () => {
+  const { userId } = await createLong();
+  const { list, isHeld, end } = holdListsOf(userId);
+  const first = list(userId);
+  await isHeld;
+  expect(await refusal(list(userId))).toBe('UNAVAILABLE');
+  end(new Error('held long enough'));
   await expect(first).rejects.toThrow('held long enough');
 });
+
+test('a list does not wait for that of another user', async () => {
+  const [mine, theirs] = await Promise.all([createLong(), createLong()]);
+  const { list, isHeld, end } = holdListsOf(mine.userId);
+  const held = list(mine.userId);
+  await isHeld;
+  const { materials } = JSON.parse((await list(theirs.userId)).toString());
+  expect(materials).toHaveLength(6);
+  end(new Error('held long enough'));
+  await expect(held).rejects.toThrow('held long enough');
+});
+
+/** Batches of lists, by their users, which are answered once told to. */
+function holdBatches() {
+  const gate = Promise.withResolvers<void>();
+  const batches: (string | undefined)[][] = [];
+  const held =
+    <A extends [{ requests?: { userId?: string }[] }, ...unknown[]], R>(read: (...asked: A) => Promise<R>) =>
+    async (...asked: A) => {
+      batches.push((asked[0].requests ?? []).map(({ userId }) => userId));
+      await gate.promise;
+      return read(...asked);
+    };
+  const { batchListMaterials, batchListDueMaterials } = here.materials;
+  const materials = {
+    ...here.materials,
+    batchListMaterials: held(batchListMaterials),
+    batchListDueMaterials: held(batchListDueMaterials),
+  };
+  return { batches, lists: createMaterialLists({ materials }), release: gate.resolve };
+}
+
+test.each(['listMaterials', 'listDueMaterials'] as const)(
+  '%s asks for two lists of a user at once, and for those of others beside them',
+  async (list) => {
+    const { batches, lists, release } = holdBatches();
+    const [greedy, modest] = [newUserId(), newUserId()];
+    const asked = [greedy, greedy, greedy, greedy, modest].map((userId) =>
+      lists[list]({ userId, pageSize: 1 }, CALL, () => new AbortController().signal),
+    );
+    await expect.poll(() => batches.length).toBe(1);
+    expect(batches).toEqual([[greedy, modest, greedy]]);
+    release();
+    await Promise.all(asked);
+    expect(batches.flat()).toHaveLength(5);
+  },
+);
