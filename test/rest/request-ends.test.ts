@@ -1,4 +1,4 @@
-// How a request ended, as the log, the metrics and the traces tell it: alike.
+// How a request ended, as the log, the metrics and the traces tell it: alike; and what of it reaches scheduling.
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { ServiceError } from '../../services/platform/errors.ts';
@@ -12,6 +12,8 @@ const lines: object[] = [];
 const spans: unknown[] = [];
 const metrics = createPrometheusMetrics();
 let work = async (): Promise<void> => {};
+/** Of each call of scheduling. */
+const origins: unknown[] = [];
 let asked = Promise.withResolvers<void>();
 let accounts: Awaited<ReturnType<typeof startStubAccounts>>;
 let scheduling: Awaited<ReturnType<typeof startStubScheduling>>;
@@ -20,7 +22,8 @@ let facade: Awaited<ReturnType<typeof startFacade>>;
 beforeAll(async () => {
   accounts = await startStubAccounts();
   accounts.keys.set(key, { userId: 'u', apiKeyId: 'k' });
-  scheduling = await startStubScheduling(() => {
+  scheduling = await startStubScheduling((_rpc, { caller, requestId, traceparent }) => {
+    origins.push([caller, requestId, traceparent]);
     asked.resolve();
     return work();
   });
@@ -50,6 +53,7 @@ afterAll(async () => {
 beforeEach(() => {
   lines.length = 0;
   spans.length = 0;
+  origins.length = 0;
   asked = Promise.withResolvers();
 });
 
@@ -95,4 +99,23 @@ test('a client that hangs up has got no status', async () => {
   expect(requests()[0]).not.toHaveProperty('status');
   expect([spans, await counted('hung_up')]).toEqual([[[SPAN, undefined]], true]);
   gate.resolve();
+});
+
+test.each([
+  ['GET', '/materials'],
+  ['GET', '/search?q=x'],
+  ['GET', '/reviews/due'],
+  ['POST', '/materials', { title: 'T' }],
+  ['POST', '/reviews/m', { quality: 3 }],
+  ['POST', '/materials/m/snooze', { preset: '1h' }],
+])('%s %s reaches scheduling under its id and its trace', async (method, path, body?: object) => {
+  work = () => Promise.reject(new ServiceError('NOT_FOUND'));
+  const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+  const headers = { authorization: `Bearer ${key}`, 'x-request-id': 'mine', traceparent };
+  await fetch(`${facade.origin}/v1${path}`, {
+    method,
+    headers: { ...headers, ...(body && { 'content-type': 'application/json' }) },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  expect(origins).toEqual([['rest', 'mine', traceparent]]);
 });

@@ -18,6 +18,7 @@ import type {
   SnoozeServiceHandlers,
 } from '../../generated/scheduling/v1/SnoozeService.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
+import type { CallContext } from '../../services/platform/grpc/call-context.ts';
 import { type AsyncHandlers, implement } from '../../services/platform/grpc/handlers.ts';
 import { startGrpcServer } from '../../services/platform/grpc/server.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
@@ -137,8 +138,8 @@ type SchedulingHandlers = AsyncHandlers<MaterialServiceHandlers> &
   AsyncHandlers<ReviewServiceHandlers> &
   AsyncHandlers<SnoozeServiceHandlers>;
 
-/** Every rpc does `work` and then fails, or answers an empty message where it does not throw. */
-export async function startStubScheduling(work: (rpc: string) => Promise<void>) {
+/** Every rpc does `work` and then fails, or answers what that has returned, by default an empty message. */
+export async function startStubScheduling(work: (rpc: string, context: CallContext) => Promise<unknown>) {
   const proto = loadProto('scheduling.v1');
   const [materials, reviews, snoozes] = [
     serviceDefinition<MaterialServiceDefinition>(proto, 'scheduling.v1.MaterialService'),
@@ -149,10 +150,7 @@ export async function startStubScheduling(work: (rpc: string) => Promise<void>) 
     Object.fromEntries(
       Object.keys(definition).map((rpc) => [
         rpc,
-        async () => {
-          await work(rpc);
-          return {};
-        },
+        async (_request: unknown, context: CallContext) => (await work(rpc, context)) ?? {},
       ]),
     ) as unknown as SchedulingHandlers;
   const server = await startGrpcServer({
