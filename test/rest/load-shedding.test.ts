@@ -1,4 +1,6 @@
-// How many requests each key may have at work, over HTTP, before a scheduling service that holds its answers.
+// How many requests each key may have at work, and how much unread, over HTTP, before a scheduling service that holds its answers.
+import { once } from 'node:events';
+import { request } from 'node:http';
 import { afterAll, afterEach, beforeEach, expect, inject, test, vi } from 'vitest';
 import { newStubKey, startFacade, startStubAccounts, startStubScheduling } from '../support/stub-services.ts';
 
@@ -12,6 +14,7 @@ let scheduling: Awaited<ReturnType<typeof startStubScheduling>>;
 let facade: Awaited<ReturnType<typeof startFacade>>;
 let gate: PromiseWithResolvers<void>;
 let working: number;
+let answer: object | undefined;
 let nowMs = 1_000_000;
 const all: Promise<unknown>[] = [];
 
@@ -21,6 +24,7 @@ beforeEach(async () => {
   vi.spyOn(performance, 'now').mockImplementation(() => nowMs);
   gate = Promise.withResolvers();
   working = 0;
+  answer = undefined;
   accounts = await startStubAccounts();
   // Keys a and b are those of one user.
   for (const [index, name] of KEYS.entries()) {
@@ -30,6 +34,7 @@ beforeEach(async () => {
   scheduling = await startStubScheduling(async () => {
     working += 1;
     await gate.promise;
+    return answer;
   });
   facade = await startFacade(
     { accountsTarget: accounts.target, schedulingTarget: scheduling.target },
@@ -50,19 +55,20 @@ afterAll(() => {
   keys.clear();
 });
 
-const get = (name: Name, path: string, method = 'GET') =>
+const REVIEW = '{"quality":3}';
+const get = (name: Name, path: string, method = 'GET', body = REVIEW) =>
   fetch(`${facade.origin}/v1${path}`, {
     method,
     headers: { authorization: `Bearer ${keys.get(name)}`, 'content-type': 'application/json' },
-    ...(method === 'POST' && { body: '{"quality":3}' }),
+    ...(method === 'POST' && { body }),
   });
 /** Sends requests: the number of those refused, the others being at work. */
-async function send(name: Name, count: number, method = 'GET'): Promise<number> {
-  const path = method === 'GET' ? '/materials?q=x' : '/reviews/m';
+async function send(name: Name, count: number, method = 'GET', body = REVIEW): Promise<number> {
+  const path = method === 'GET' ? '/materials?q=x' : body === REVIEW ? '/reviews/m' : '/materials';
   const before = working;
   let refused = 0;
   for (let index = 0; index < count; index += 1) {
-    const answer = get(name, path, method).then(async (response) => {
+    const answer = get(name, path, method, body).then(async (response) => {
       const body = await response.text();
       if (response.status !== 503) return;
       expect([response.headers.get('retry-after'), JSON.parse(body)]).toEqual([
@@ -110,6 +116,12 @@ test('a write that is refused for overload does not count against the limit of w
   expect([refused.status, refused.headers.get('ratelimit')]).toEqual([503, null]);
 });
 
+test('a large body of a key does not wait for that of another', async () => {
+  const large = JSON.stringify({ title: 'T', content: 'x'.repeat(33 * 1024) });
+  expect(await send('a', 1, 'POST', large)).toBe(0);
+  expect(await send('b', 1, 'POST', large)).toBe(0);
+});
+
 test('a page of another origin reads that it is refused, and when to come again', async () => {
   expect(await send('a', 72)).toBe(0);
   const { status, headers } = await fetch(`${facade.origin}/v1/materials?q=x`, {
@@ -123,4 +135,23 @@ test('a page of another origin reads that it is refused, and when to come again'
       ...{ vary: 'origin', 'retry-after': '1', 'x-request-id': 'mine', 'referrer-policy': 'no-referrer' },
     },
   ]);
+});
+
+test('what a key leaves unread counts against that key alone', async () => {
+  gate.resolve();
+  const [content, at] = ['x'.repeat(19 * 1024 * 1024), { seconds: 0, nanos: 0 }];
+  const material = { content, type: 'MATERIAL_TYPE_SIMPLE', createTime: at, updateTime: at };
+  answer = { responses: [{ materials: [material] }] };
+  const headers = { authorization: `Bearer ${keys.get('a')}` };
+  const unread = Array.from({ length: 4 }, () =>
+    request(`${facade.origin}/v1/materials?q=x`, { headers, agent: false }).on('error', () => {}),
+  );
+  await Promise.all(unread.map((each) => once(each.end(), 'response')));
+  const statusOf = async (name: Name) => {
+    const { status, body } = await get(name, '/materials?q=x');
+    await body?.cancel();
+    return status;
+  };
+  expect([await statusOf('a'), await statusOf('b')]).toEqual([503, 200]);
+  for (const each of unread) each.destroy();
 });
