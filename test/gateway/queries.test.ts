@@ -2,6 +2,7 @@ import { getNamedType, isLeafType, isObjectType } from 'graphql';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { buildGatewaySchema } from '../../gateway/graphql/schema.ts';
+import { ServiceError } from '../../services/platform/errors.ts';
 import { createApi } from '../support/api.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
@@ -18,6 +19,8 @@ afterAll(async () => {
 });
 
 const REVIEW = 'mutation ($input: SubmitReviewInput!) { submitReview(input: $input) { review { id } } }';
+const SNOOZE =
+  'mutation ($input: SnoozeMaterialsInput!) { snoozeMaterials(input: $input) { snooze { id } } }';
 
 async function learner(materials: number) {
   const { userId, key } = await system.createUser(undefined, 'Europe/Berlin');
@@ -100,7 +103,7 @@ describe('the number of RPCs', () => {
     ]);
   });
 
-  test('of a history with the materials of its reviews is 3', async () => {
+  test('of a history with the materials of its reviews is 3, and 4 with the histories of these', async () => {
     const { userId, ids } = await learner(3);
     for (const materialId of ids) await gateway.query(REVIEW, { input: { userId, materialId, quality: 4 } });
     const rpcs = await gateway.rpcsOf(() =>
@@ -109,6 +112,13 @@ describe('the number of RPCs', () => {
       }),
     );
     expect(rpcs).toEqual(['batchGetUsers', 'listReviews', 'batchGetMaterials']);
+    const histories = await gateway.rpcsOf(() =>
+      gateway.query(
+        'query ($id: ID) { user(id: $id) { reviews { nodes { material { reviews(first: 2) { nodes { quality } } } } } } }',
+        { id: userId },
+      ),
+    );
+    expect(histories).toEqual([...rpcs, 'batchListReviewsOfUsers']);
   });
 });
 
@@ -249,17 +259,16 @@ describe('a query', () => {
     const { userId, ids } = await learner(2);
     const [materialId = ''] = ids;
     await gateway.query(REVIEW, { input: { userId, materialId, quality: 2 } });
-    await gateway.query(
-      'mutation ($input: SnoozeMaterialsInput!) { snoozeMaterials(input: $input) { snooze { id } } }',
-      { input: { userId, materialIds: ids, preset: 'ONE_HOUR', reason: 'later' } },
-    );
+    await gateway.query(SNOOZE, {
+      input: { userId, materialIds: ids, preset: 'ONE_HOUR', reason: 'later' },
+    });
     const { data, errors } = await gateway.query(
       `query ($userId: ID!, $id: ID!) { material(userId: $userId, id: $id) {
         id title content sourceUrl type ef interval repetitions nextReview lastReviewed createdAt updatedAt archivedAt
         revision isDue
         reviews { nodes { quality before { ef interval } after { ef interval } material { id } } }
         snoozes { nodes { reason materialIds materials { title } } }
-        previews { quality schedule { ef interval repetitions } } }
+        previews { quality schedule { ef interval repetitions nextReview } } }
         user(id: $userId) { stats(days: 2, asOf: "2026-03-29T22:30:00Z") { forecast { days { date } } } } }`,
       { userId, id: materialId },
     );
@@ -291,7 +300,7 @@ describe('a query', () => {
     expect(data.material.previews).toHaveLength(6);
     expect(data.material.previews[5]).toEqual({
       quality: 5,
-      schedule: { ef: 2.28, interval: 1, repetitions: 1 },
+      schedule: { ef: 2.28, interval: 1, repetitions: 1, nextReview: expect.stringMatching(/^2\d{3}-.*Z$/) },
     });
     expect(data.user.stats.forecast.days).toEqual([{ date: '2026-03-30' }, { date: '2026-03-31' }]);
     const filtered = await gateway.query(
@@ -330,6 +339,19 @@ describe('a query', () => {
       userId,
     ]);
     await sql.end();
+    const { stats } = await lists(`stats(days: 2, asOf: "2026-03-02T12:00:00Z") { retention {
+      total { reviews recalled } bands { band count { reviews } } days { date count { reviews recalled retention } } } }`);
+    expect(stats.retention).toMatchObject({
+      total: { reviews: 1, recalled: 1 },
+      days: [
+        { date: '2026-03-01', count: { reviews: 0, recalled: 0, retention: null } },
+        { date: '2026-03-02', count: { reviews: 1, recalled: 1, retention: 1 } },
+      ],
+    });
+    expect(stats.retention.bands.slice(0, 2)).toEqual([
+      { band: 'NEW', count: { reviews: 1 } },
+      { band: 'DAYS_1_TO_6', count: { reviews: 0 } },
+    ]);
     const found = { nodes: [{ materialId: reviewed }] };
     expect(
       await lists(`own: reviews(date: "2026-03-02") { nodes { materialId } }
@@ -362,8 +384,9 @@ test('long texts and schedules are read only where a field names them, under wha
 });
 
 test('a field of a material is the same whatever other fields the document asks for', async () => {
-  const { userId, api, ids } = await learner(2);
-  await gateway.query(REVIEW, { input: { userId, materialId: ids[0], quality: 4 } });
+  const { userId, api } = await learner(2);
+  const reviewed = await api.create({ title: 'r', content: 'of r' });
+  await gateway.query(REVIEW, { input: { userId, materialId: reviewed.id, quality: 4 } });
   const sourceUrl = 'https://example.com/';
   await api.create({ title: 'c', content: 'of c', sourceUrl, type: 'card' });
   const material = buildGatewaySchema().getType('Material');
@@ -372,14 +395,17 @@ test('a field of a material is the same whatever other fields the document asks 
     isLeafType(getNamedType(type)) ? [name] : [],
   );
   const read = async (fields: string) => {
-    const lists = `materials { nodes { ${fields} } } dueMaterials { nodes { ${fields} } }`;
+    const lists = `materials { nodes { ${fields} } } dueMaterials { nodes { ${fields} } }
+      reviews { nodes { material { ${fields} } } } stats { hardestMaterials(minReviews: 1) { nodes { material { ${fields} } } } }`;
     const answer = await gateway.query(`query ($id: ID) { user(id: $id) { ${lists} } }`, { id: userId });
-    const { materials, dueMaterials } = answer.data.user;
-    return [...materials.nodes, ...dueMaterials.nodes] as Record<string, unknown>[];
+    const { materials, dueMaterials, reviews, stats } = answer.data.user;
+    const joined = [...reviews.nodes, ...stats.hardestMaterials.nodes].map(({ material }) => material);
+    return [...materials.nodes, ...dueMaterials.nodes, ...joined] as Record<string, unknown>[];
   };
   const whole = await read(names.join(' '));
-  expect(whole).toHaveLength(5);
+  expect(whole).toHaveLength(9);
   expect(whole[0]).toMatchObject({ type: 'CARD', content: 'of c', sourceUrl, ef: 2.5, revision: 0 });
+  expect(whole.slice(7)).toEqual([whole[1], whole[1]]);
   for (const name of names) expect(await read(name)).toEqual(whole.map((each) => ({ [name]: each[name] })));
 });
 
@@ -387,21 +413,23 @@ test('a review in a list of a material is the same whatever other fields the doc
   const { userId, ids } = await learner(2);
   for (const quality of [1, 4, 5])
     await gateway.query(REVIEW, { input: { userId, materialId: ids[0], quality } });
-  const fields = ['id', 'materialId', 'quality', 'reviewedAt', 'revision'];
+  const fields = ['id', 'materialId', 'quality', 'reviewedAt', 'revision', 'before { ef }', 'after { ef }'];
   const read = async (list: string): Promise<{ reviews: unknown }[]> => {
     const query = `query ($id: ID) { user(id: $id) { materials { nodes { reviews(first: 2) { ${list} } } } } }`;
     return (await gateway.query(query, { id: userId })).data.user.materials.nodes;
   };
   const PAGE = 'pageInfo { hasNextPage endCursor }';
-  const whole = await read(`nodes { ${fields.join(' ')} before { ef } } ${PAGE} edges { cursor }`);
+  const whole = await read(`nodes { ${fields.join(' ')} } ${PAGE} edges { cursor }`);
   type List = { nodes: Record<string, unknown>[]; pageInfo: object; edges: object[] };
   const lists = whole.map(({ reviews }) => reviews as List);
   expect(lists.map(({ nodes }) => nodes.map(({ quality }) => quality))).toEqual([[], [5, 4]]);
   expect(lists[1]?.pageInfo).toMatchObject({ hasNextPage: true });
-  for (const name of fields)
-    expect(await read(`nodes { ${name} }`)).toEqual(
+  for (const field of fields) {
+    const [name = ''] = field.split(' ');
+    expect(await read(`nodes { ${field} }`)).toEqual(
       lists.map(({ nodes }) => ({ reviews: { nodes: nodes.map((node) => ({ [name]: node[name] })) } })),
     );
+  }
   expect(await read(`nodes { quality } ${PAGE}`)).toEqual(
     lists.map(({ nodes, pageInfo }) => ({
       reviews: { nodes: nodes.map(({ quality }) => ({ quality })), pageInfo },
@@ -415,6 +443,69 @@ test('a review in a list of a material is the same whatever other fields the doc
       },
     })),
   );
+});
+
+test('a list of reviews has what it asks for, though another asks for less, and what no directive leaves out', async () => {
+  const { userId, ids } = await learner(1);
+  for (const quality of [5, 4])
+    await gateway.query(REVIEW, { input: { userId, materialId: ids[0], quality } });
+  const read = async (lists: string) => {
+    const query = `query ($id: ID) { user(id: $id) { materials { nodes { ${lists} } } } }`;
+    return (await gateway.query(query, { id: userId })).data.user.materials.nodes[0];
+  };
+  const { reviews } = await read('reviews { nodes { id } }');
+  expect(reviews.nodes).toEqual(Array(2).fill({ id: expect.stringMatching(/^[\da-f-]{36}$/) }));
+  expect(await read('last: reviews(first: 1) { nodes { quality } } reviews { nodes { id } }')).toEqual({
+    ...{ last: { nodes: [{ quality: 4 }] }, reviews },
+  });
+  for (const directive of ['@skip(if: false)', '@include(if: true)'])
+    expect(await read(`reviews { nodes { id ${directive} } }`)).toEqual({ reviews });
+});
+
+test.each([
+  ['batchGetMaterials', 'reviews', 'material { title }', 'material'],
+  ['batchGetMaterials', 'snoozes', 'materials { title }', 'materials'],
+  ['batchListReviewsOfUsers', 'materials', 'reviews { nodes { quality } }', 'reviews'],
+])(
+  'where %s fails, the rows of %s have an error in %s, and nothing passes for deleted',
+  async (rpc, list, field, name) => {
+    const { userId, ids } = await learner(1);
+    await gateway.query(REVIEW, { input: { userId, materialId: ids[0], quality: 4 } });
+    const input = { userId, materialIds: ids, preset: 'TOMORROW' };
+    await gateway.query(SNOOZE, { input });
+    const failing = await startTestGateway(system, undefined, (made, make) => {
+      if (made === rpc) throw new ServiceError('UNAVAILABLE');
+      return make();
+    });
+    const query = `query ($id: ID) { user(id: $id) { ${list} { nodes { ${field} } } } }`;
+    const { errors } = await failing.query(query, { id: userId });
+    await failing.stop();
+    expect(errors?.map(({ path, extensions }) => [path, extensions])).toEqual([
+      [['user', list, 'nodes', 0, name], { code: 'UNAVAILABLE' }],
+    ]);
+  },
+);
+
+test('while accounts is away, a user has the rest, and each field of the account says so', async () => {
+  const { userId } = await learner(1);
+  const away = await startTestGateway(system, undefined, (rpc, make) => {
+    if (rpc === 'batchGetUsers') throw new ServiceError('UNAVAILABLE');
+    return make();
+  });
+  const read = async (selection: string) => {
+    const { data, errors } = await away.query(`{ user(id: "${userId}") { ${selection} } }`);
+    return errors?.map(({ extensions }) => extensions.code) ?? data.user;
+  };
+  expect(await read('id materials { nodes { title } }')).toEqual({
+    ...{ id: userId, materials: { nodes: [{ title: 'm0' }] } },
+  });
+  for (const field of ['email', 'firstName', 'lastName', 'plan', 'timeZone', 'createdAt', 'updatedAt'])
+    expect(await read(field), field).toEqual(['UNAVAILABLE']);
+  expect(await read('stats { forecast { dueNow } }')).toEqual(['UNAVAILABLE']);
+  expect(await read('stats(timeZone: "UTC") { forecast { dueNow } }')).toEqual({
+    ...{ stats: { forecast: { dueNow: 1 } } },
+  });
+  await away.stop();
 });
 
 test('every type, field, argument and value of the schema has a description', async () => {
@@ -466,6 +557,12 @@ describe('API keys', () => {
         ...{ lastUsedAt: null, revokedAt: null, lastRefusedAt: null, refusedMinutes: 0 },
       },
     ]);
+    const sql = new Client({ connectionString: system.databaseUrl });
+    await sql.connect();
+    // As of a key that was made before prefixes were kept.
+    await sql.query(`UPDATE accounts.api_keys SET key_prefix = NULL WHERE api_key_id = $1`, [apiKeyId]);
+    await sql.end();
+    expect((await keys())[1]).toMatchObject({ id: apiKeyId, prefix: null });
     expect(await send(key)).toBe(200);
     await expect.poll(async () => (await keys())[1]).toMatchObject({ lastUsedAt: INSTANT, revokedAt: null });
     await system.accounts.apiKeys.revokeApiKey({ apiKeyId }, { requestId: 'test' });
