@@ -73,6 +73,10 @@ describe('users', () => {
         field: 'timeZone',
       },
     );
+    for (const field of ['email', 'plan', 'timeZone'])
+      expect((await mutate('updateUser', { userId, [field]: null }, 'user { id }')).error).toEqual({
+        ...{ code: 'INVALID_REQUEST', field },
+      });
     expect((await mutate('updateUser', { userId: UNKNOWN, firstName: 'x' }, 'user { id }')).error).toEqual({
       code: 'NOT_FOUND',
     });
@@ -93,7 +97,7 @@ test.each(['text/html', 'application/json;q=0', 'multipart/mixed; deferSpec=2022
 describe('materials', () => {
   test('are made, changed, archived, restored, graded, snoozed and deleted', async () => {
     const { userId } = await system.createUser(undefined, 'Asia/Tokyo');
-    const fields = 'material { id title content sourceUrl type archivedAt ef }';
+    const fields = 'material { id title content sourceUrl type archivedAt ef nextReview }';
     const made = await mutate(
       'createMaterial',
       { userId, title: 'T', content: 'C', sourceUrl: 'https://x.example/', type: 'CARD' },
@@ -120,16 +124,23 @@ describe('materials', () => {
     const graded = await mutate(
       'submitReview',
       { userId, materialId, quality: 5 },
-      `${fields} review { quality }`,
+      'material { ef nextReview } review { quality before { nextReview } after { ef nextReview } }',
     );
-    expect(graded.result).toMatchObject({ material: { ef: 2.6 }, review: { quality: 5 } });
+    const { material: rescheduled, review } = graded.result;
+    expect(rescheduled).toEqual({ ef: 2.6, nextReview: expect.stringMatching(/^2\d{3}-.*Z$/) });
+    expect(review).toEqual({
+      ...{ quality: 5, before: { nextReview: restored.result.material.nextReview }, after: rescheduled },
+    });
     const snoozed = await mutate(
       'snoozeMaterials',
       { userId, materialIds: [materialId], preset: 'TOMORROW' },
-      'snooze { snoozeUntil }',
+      'snooze { snoozeUntil createdAt cancelledAt reason }',
     );
+    const { snoozeUntil, createdAt, ...others } = snoozed.result.snooze;
+    expect(others).toEqual({ cancelledAt: null, reason: '' });
+    expect(Date.parse(createdAt)).toBeLessThan(Date.parse(snoozeUntil));
     // Nine o'clock in Tokyo is midnight in UTC.
-    expect(snoozed.result.snooze.snoozeUntil).toMatch(/T00:00:00\.000Z$/);
+    expect(snoozeUntil).toMatch(/T00:00:00\.000Z$/);
     expect((await mutate('deleteMaterial', { userId, materialId }, 'materialId')).result).toEqual({
       materialId,
     });
@@ -218,6 +229,21 @@ describe('materials', () => {
     const snoozed = await mutate('snoozeMaterials', snooze, 'snooze { id }');
     expect((await mutate('snoozeMaterials', snooze, 'snooze { id }')).result).toEqual(snoozed.result);
   });
+
+  test.each(['updateMaterial', 'archiveMaterial', 'restoreMaterial', 'deleteMaterial'])(
+    'are not written by %s under the requestId of another one',
+    async (name) => {
+      const { userId } = await system.createUser();
+      const write = async () => {
+        const made = await mutate('createMaterial', { userId, title: 'T' }, 'material { id }');
+        const input = { userId, materialId: made.result.material.id, requestId: 'once' };
+        const changes = name === 'updateMaterial' ? { title: 'U' } : {};
+        return (await mutate(name, { ...input, ...changes }, '__typename')).error;
+      };
+      expect(await write()).toBeUndefined();
+      expect(await write()).toEqual({ code: 'INVALID_REQUEST', field: 'requestId' });
+    },
+  );
 });
 
 describe('keys', () => {
