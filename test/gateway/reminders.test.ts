@@ -1,7 +1,9 @@
 // Reminders over GraphQL, before the real reminders service: each mutation does what it says, and each field is the service's.
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { deleteUser } from '../../gateway/resolvers/user-deletion.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startRemindersBeside } from '../support/reminders-beside.ts';
+import { startStubReminders, stubDelivery, timestamp } from '../support/stub-reminders.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 
 const NOWHERE = '01900000-0000-7000-8000-000000000000';
@@ -199,6 +201,34 @@ test('a message that cannot be sent is told with its failure', async () => {
   }
 });
 
+test('a delivery has each field of the service under its name, and there is no key for push where it has none', async () => {
+  const stub = await startStubReminders();
+  const beside = await startTestGateway({ ...system, remindersTarget: stub.target });
+  const told = { reminderId: NOWHERE, localDate: '2026-11-02', attempts: 3 };
+  stub.setPushSetUp(false);
+  stub.of(userId).deliveries.push(
+    stubDelivery({
+      ...told,
+      ...{ state: 'DELIVERY_STATE_SKIPPED', skipReason: 'SKIP_REASON_LATE' },
+      ...{ dueTime: timestamp('2026-11-02T08:00:00Z'), updateTime: timestamp('2026-11-02T09:00:00Z') },
+    }),
+  );
+  const { data } = await beside.query(
+    `{ pushPublicKey user(id: "${userId}") { reminderDeliveries { nodes { reminderId localDate channel pushSubscriptionId
+       state skipReason failure dueAt updatedAt attempts isTest } } } }`,
+  );
+  await beside.stop();
+  await stub.stop();
+  expect(data.pushPublicKey).toBeNull();
+  expect(data.user.reminderDeliveries.nodes).toEqual([
+    {
+      ...told,
+      ...{ channel: 'EMAIL', pushSubscriptionId: null, state: 'SKIPPED', skipReason: 'LATE', failure: null },
+      ...{ dueAt: '2026-11-02T08:00:00.000Z', updatedAt: '2026-11-02T09:00:00.000Z', isTest: false },
+    },
+  ]);
+});
+
 test('each mutation has a line in the audit log, with the IDs it is about and no secret', async () => {
   const endpoint = 'https://push.example.com/hidden-endpoint';
   gateway.audited.splice(0);
@@ -250,4 +280,13 @@ test('deleteUser removes the reminders of that user alone, and none can be made 
   expect((await reminders?.getChannels({ userId }, call))?.calendarFeed).toBeNull();
   expect((await reminders?.listReminders({ userId: ofOther }, call))?.reminders).toHaveLength(1);
   expect(await mutate('createReminder', AT_NINE, 'reminder { id }')).toMatchObject({ code: 'NOT_FOUND' });
+});
+
+test('the reminders of a user who is deleted have a minute to go', async () => {
+  const { reminders, ...others } = gateway.clients;
+  if (reminders === undefined) throw new Error('the gateway has reminders');
+  const deleteUserData = vi.fn(reminders.deleteUserData.bind(reminders));
+  const clients = { ...others, reminders: { ...reminders, deleteUserData } };
+  await deleteUser(clients, userId, { requestId: 'deletion' });
+  expect(deleteUserData.mock.calls).toEqual([[{ userId }, { requestId: 'deletion', deadlineMs: 60_000 }]]);
 });
