@@ -1,7 +1,9 @@
 // What is said of a request that GraphQL refuses: where and why, in few words, and none of the values that it held.
 import { connect } from 'node:net';
+import Fastify from 'fastify';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createGatewayLog, registerHttp } from '../../gateway/http.ts';
 import { invalidField, ServiceError } from '../../services/platform/errors.ts';
 import { NO_TELEMETRY } from '../../services/platform/observability/telemetry.ts';
 import { OPERATOR, startTestGateway, type TestGateway } from '../support/gateway.ts';
@@ -359,22 +361,51 @@ describe('the time that a refusal takes grows with its text and no faster', () =
   });
 });
 
-test('a value of a service that the schema does not have is our fault, in the metrics too', async () => {
+test.each<[what: string, code: string, outcome: string, answer: (users: object[]) => unknown]>([
+  [
+    'a value of a service that the schema does not have',
+    ...(['INTERNAL_ERROR', 'failed'] as const),
+    (users) => ({ users: users.map((user) => ({ ...user, plan: 'PLAN_UNSPECIFIED' })), nextPageToken: '' }),
+  ],
+  ['a service that is away', 'UNAVAILABLE', 'failed', () => Promise.reject(new ServiceError('UNAVAILABLE'))],
+  ['what a service refuses', 'NOT_FOUND', 'refused', () => Promise.reject(new ServiceError('NOT_FOUND'))],
+])('%s is told as %s, and the metrics count the query as %s', async (_what, code, outcome, answer) => {
   await system.createUser();
   const outcomes: object[] = [];
   const time = (name: string) => (labels: object) => {
     if (name === 'srs_graphql_operation_duration_seconds') outcomes.push(labels);
   };
   const metrics = { ...NO_TELEMETRY.metrics, isOn: true, time };
-  const withoutPlan = async (_rpc: string, make: () => unknown) => {
-    const { users } = (await make()) as { users: object[] };
-    return { users: users.map((user) => ({ ...user, plan: 'PLAN_UNSPECIFIED' })), nextPageToken: '' };
-  };
-  const odd = await startTestGateway(system, undefined, withoutPlan, { ...NO_TELEMETRY, metrics });
+  const around = async (_rpc: string, make: () => unknown) =>
+    answer(((await make()) as { users: object[] }).users);
+  const odd = await startTestGateway(system, undefined, around, { ...NO_TELEMETRY, metrics });
   const { errors } = await odd.query('{ users(first: 1) { nodes { plan } } }');
   await odd.stop();
-  expect(errors?.map(({ extensions }) => extensions)).toEqual([{ code: 'INTERNAL_ERROR' }]);
-  expect(outcomes).toEqual([{ type: 'query', outcome: 'failed' }]);
+  expect(errors?.map(({ extensions }) => extensions)).toEqual([{ code }]);
+  expect(outcomes).toEqual([{ type: 'query', outcome }]);
+});
+
+test('an error of ours outside of GraphQL is told as one, and logged with its cause', async () => {
+  const faults: object[] = [];
+  const logger = pino({ level: 'error' }, { write: (line: string) => void faults.push(JSON.parse(line)) });
+  const app = Fastify({ genReqId: () => 'slipped' });
+  registerHttp(app, { logger, log: createGatewayLog(logger), fairnessKeyOf: () => '' });
+  app.get('/slip', () => {
+    throw new TypeError('slip');
+  });
+  const answer = await app.inject('/slip');
+  expect([answer.statusCode, answer.json()]).toEqual([
+    500,
+    {
+      errors: [
+        {
+          message: 'Something went wrong on our side. It has been logged.',
+          extensions: { code: 'INTERNAL_ERROR' },
+        },
+      ],
+    },
+  ]);
+  expect(faults).toMatchObject([{ tier: 'gateway', requestId: 'slipped', err: { message: 'slip' } }]);
 });
 
 test('bytes that are not HTTP are refused in the shape of GraphQL', async () => {

@@ -116,6 +116,9 @@ describe('metrics', () => {
     const made =
       'srs_grpc_server_call_duration_seconds_count{rpc="accounts.v1.ApiKeyService/CreateApiKey",code=';
     expect(await metricsOf('accounts')).toContain(`${made}"OK"} 1\n`);
+    expect(gateway).toContain(
+      'srs_grpc_client_call_duration_seconds_count{rpc="accounts.v1.UserService/BatchGetUsers",code="OK"} 1\n',
+    );
     const operation = 'srs_graphql_operation_duration_seconds_count{type=';
     expect(gateway).toContain(`${operation}"query",outcome="ok"} 1\n`);
     expect(gateway).toContain(`${operation}"invalid",outcome="refused"} 1\n`);
