@@ -229,9 +229,18 @@ describe('of one caller at once', () => {
     return { holding, running: () => running, settle, release: gate.resolve };
   }
 
-  test('one list with long texts is read, and one of another caller', async () => {
-    const { holding, running, settle, release } = await startHolding('listMaterials');
-    const query = `{ user(id: "${userId}") { a: materials(first: 1) { nodes { content } } b: materials(first: 2) { nodes { content } } } }`;
+  test.each([
+    ['listMaterials', 'user(id: "ID") { a: F b: F }', 'materials(first: 1) { nodes { content } }'],
+    ['listDueMaterials', 'user(id: "ID") { a: F b: F }', 'dueMaterials(first: 1) { nodes { sourceUrl } }'],
+    ['batchGetMaterials', 'a: F b: F', 'material(userId: "ID", id: "ID") { content }'],
+    [
+      'listHardestMaterials',
+      'user(id: "ID") { stats { a: F b: F } }',
+      'hardestMaterials(first: 1) { nodes { material { content } } }',
+    ],
+  ])('one list with long texts is read by %s, and one of another caller', async (rpc, twice, field) => {
+    const { holding, running, settle, release } = await startHolding(rpc);
+    const query = `{ ${twice.replaceAll('F', field).replaceAll('ID', userId)} }`;
     const asked = [OPERATOR, OPERATOR, VIEWER].map((token) => holding.query(query, {}, token));
     await expect.poll(running, PATIENT).toBe(2);
     expect(await settle()).toBe(2);

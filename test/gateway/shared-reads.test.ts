@@ -63,6 +63,26 @@ describe('look-ups of users', () => {
     );
     expect(rpcs).toEqual(['batchGetUsers']);
   });
+
+  test.each(['userId', 'email'])(
+    'of one %s, asked for many times at once, keep no other waiting',
+    async (by) => {
+      const batches: unknown[][] = [];
+      const batchGetUsers = async ({ keys }: { keys: Record<string, string>[] }) => {
+        batches.push(keys.map((key) => key[by]));
+        return { users: keys.map(() => ({ user: null })) };
+      };
+      const shared = createSharedReads({
+        materials: {},
+        reviews: {},
+        users: { batchGetUsers },
+      } as unknown as Clients);
+      const asked = [...Array<string>(40).fill('often'), 'once'];
+      await Promise.all(asked.map((key) => shared.user({ [by]: key }, CALL)));
+      expect(batches[0]).toHaveLength(16);
+      expect(batches[0]).toContain('once');
+    },
+  );
 });
 
 describe('what may be large or costly', () => {
