@@ -1,6 +1,7 @@
 // Sign-in with OpenID Connect, against a real provider: who comes in, as whom, and who does not.
 import { generateKeyPair, SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { createEndedSessions } from '../../gateway/access/oidc/ended-sessions.ts';
 import { readGatewayConfig } from '../../gateway/config.ts';
 import { startGateway } from '../../gateway/service.ts';
 import type { HttpServer } from '../../services/platform/http/listen.ts';
@@ -253,6 +254,32 @@ describe('a session that the provider ends', () => {
     for (const noticed of [now - 60, now - 120, now - 60]) {
       expect(await noticeAt(noticed)).toBe(200);
       expect([await who(early), await who(late)]).toEqual([401, 'oidc:ann VIEWER']);
+    }
+  });
+
+  test('stays ended for a day', () => {
+    const clock = vi.spyOn(performance, 'now');
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      const beganMs = performance.now();
+      const sessions = createEndedSessions();
+      const hasEndedAfter = (hours: number) => {
+        vi.advanceTimersByTime(1000);
+        clock.mockReturnValue(beganMs + hours * 3_600_000);
+        return [{ sid: 's' }, { sub: 'ann', iat: 5 }].map(sessions.hasEnded);
+      };
+      sessions.end({ sid: 's', iat: 5 });
+      sessions.end({ sub: 'ann', iat: 5 });
+      expect([hasEndedAfter(0), hasEndedAfter(23.9), hasEndedAfter(24.1)]).toEqual([
+        ...[
+          [true, true],
+          [true, true],
+        ],
+        [false, false],
+      ]);
+    } finally {
+      vi.useRealTimers();
+      clock.mockRestore();
     }
   });
 

@@ -1,8 +1,10 @@
 // The timeline of a learner: what is in it, in which order, and what it says while a part is away.
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { createEventRecorder } from '../../gateway/access/recorded-events.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
+import { createLogger } from '../../services/platform/logging/logger.ts';
 import { startTestGateway, type TestGateway, VIEWER } from '../support/gateway.ts';
 import {
   type StubReminders,
@@ -303,6 +305,23 @@ describe('while a service does not answer', () => {
       ['an event of a user was not recorded', 'restoreMaterial'],
     ]);
     expect((await timeline(userId)).nodes.map(brief)).toEqual(ALL);
+  });
+
+  test('an action waits at most a second for its record', async () => {
+    const { userEvents } = gateway.clients;
+    const recordUserEvent = vi.fn(userEvents.recordUserEvent.bind(userEvents));
+    const record = createEventRecorder({ ...userEvents, recordUserEvent }, createLogger('test', 'silent'));
+    const { userId } = await system.createUser();
+    await record(
+      { action: 'archiveMaterial', targets: { userId, materialId: userId } },
+      { requestId: 'slow' },
+    );
+    expect(recordUserEvent.mock.calls).toEqual([
+      [
+        { userId, action: 'archiveMaterial', subjectIds: [userId] },
+        { requestId: 'slow', deadlineMs: 1000 },
+      ],
+    ]);
   });
 
   test('a timeline without reminders has the rest, and misses nothing', async () => {
