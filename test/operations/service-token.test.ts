@@ -1,4 +1,6 @@
 // What a facade and a gateway do whose SERVICE_TOKEN the services refuse: the fault is ours, so nobody is told that their key is wrong.
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAccountsClients } from '../../services/programs/keys/clients.ts';
 import { createApi } from '../support/api.ts';
@@ -121,6 +123,21 @@ describe.each([
         ['scheduling', 50],
       ]);
   });
+});
+
+test('reminders are not ready, and log it once', async () => {
+  const reminders = await start('reminders', {
+    ...targets,
+    ...{ DATABASE_URL: database.databaseUrl, SERVICE_TOKEN: 'w'.repeat(32), OPS_PORT: '0' },
+    ...{
+      MAIL_DIR: join(tmpdir(), 'no-mails'),
+      REMINDERS_HTTP_PORT: '0',
+      PUBLIC_URL: 'https://remind.example.com',
+    },
+  });
+  await expect.poll(() => readiness(reminders)).toEqual(NOT_READY('reminders'));
+  // Until a mail is due, only accounts is asked: for changed time zones.
+  await expect.poll(() => linesOf(reminders)).toEqual([['accounts', 50]]);
 });
 
 test('a facade logs it before anybody asks, and accounts logs what it has refused', async () => {

@@ -16,12 +16,13 @@ let database: TestDatabase;
 const processes: ServiceProcess[] = [];
 let reminders: ServiceProcess;
 let accounts: ServiceProcess;
+let environment: Record<string, string>;
 beforeAll(async () => {
   database = await createMigratedDatabase();
   const common = { DATABASE_URL: database.databaseUrl };
   accounts = await startService('accounts', { ...common, KEY_PEPPER: `1:${'o'.repeat(32)}` });
   const scheduling = await startService('scheduling', common);
-  reminders = await startService('reminders', {
+  environment = {
     ...common,
     REMINDERS_HTTP_PORT: '0',
     PUBLIC_URL: 'https://remind.example.com',
@@ -29,7 +30,8 @@ beforeAll(async () => {
     SCHEDULING_URL: scheduling.target,
     ACCOUNTS_URL: accounts.target,
     OPS_PORT: '0',
-  });
+  };
+  reminders = await startService('reminders', environment);
   processes.push(reminders, scheduling, accounts);
 });
 afterAll(async () => {
@@ -37,6 +39,10 @@ afterAll(async () => {
   await database.drop();
   rmSync(mails, { recursive: true });
 });
+
+function linksOf(service: ServiceProcess): string {
+  return `http://127.0.0.1:${service.lines().find(({ msg }) => msg === 'links of reminders are ready')?.port}`;
+}
 
 /** Makes the user's reminder due now, and paused, so that it is skipped. */
 async function bringDue(userId: string) {
@@ -82,14 +88,28 @@ test('a test reminder becomes a mail, is counted, and leaves no address or token
   expect(await metrics()).toContain('srs_reminder_lag_seconds_count{channel="email"} 1\n');
   expect((await fetch(`${reminders.ops}/ready`)).status).toBe(200);
 
-  const httpPort = reminders.lines().find(({ msg }) => msg === 'links of reminders are ready')?.port;
-  const unsubscribe = `http://127.0.0.1:${httpPort}/unsubscribe/${token}`;
+  const links = linksOf(reminders);
+  const sent = 'srs_grpc_client_call_duration_seconds_count';
+  expect(await metrics()).toMatch(
+    new RegExp(`^${sent}\\{rpc="scheduling.v1.StatsService/BatchGetDueCounts",code="OK"\\} [1-9]`, 'm'),
+  );
+  const unsubscribe = `${links}/unsubscribe/${token}`;
   expect((await fetch(unsubscribe, { method: 'POST' })).status).toBe(200);
   const { email } = await client.getChannels({ userId }, CALL);
   expect(email?.offReason).toBe('EMAIL_OFF_REASON_UNSUBSCRIBED');
   const { url } = await client.createCalendarFeed({ userId }, CALL);
-  const calendar = await fetch(url.replace('https://remind.example.com', `http://127.0.0.1:${httpPort}`));
+  const calendar = await fetch(url.replace('https://remind.example.com', links));
   expect(await calendar.text()).toMatch(/^BEGIN:VCALENDAR\r\n/);
+  // Whoever asks by odd methods makes no new series.
+  await fetch(unsubscribe, { method: 'PURGE' });
+  for (const labels of [
+    'method="POST",route="/unsubscribe/:token",status="200"',
+    'method="GET",route="/calendar/:file",status="200"',
+    'method="other",route="unknown",status="404"',
+  ])
+    await expect
+      .poll(metrics)
+      .toContain(`srs_http_request_duration_seconds_count{tier="reminders",${labels}} 1\n`);
   for (const secret of ['ada@example.com', token, url.slice(-47, -4)])
     expect(reminders.log()).not.toContain(secret);
   users.close();
@@ -100,4 +120,16 @@ test('reminders give way to other programs where the CPU is short', () => {
   const own = getPriority();
   expect(getPriority(reminders.pid())).toBe(Math.max(own, 10));
   expect(getPriority(accounts.pid())).toBe(own);
+});
+
+test('links are answered for DRAIN_MS after the signal to stop', async () => {
+  const times = { DRAIN_MS: '60000', SHUTDOWN_TIMEOUT_MS: '60000' };
+  const stopping = await startService('reminders', { ...environment, ...times });
+  const ended = stopping.stop();
+  await expect.poll(async () => (await fetch(`${stopping.ops}/ready`)).status).toBe(503);
+  const ask = () => fetch(`${linksOf(stopping)}/unsubscribe/none`);
+  await expect.poll(async () => (await ask()).headers.get('connection')).toBe('close');
+  for (let asked = 1; asked <= 20; asked += 1) expect((await ask()).status).toBe(404);
+  await stopping.kill();
+  await ended;
 });

@@ -50,7 +50,7 @@ beforeAll(async () => {
     ...{ SCHEDULING_URL: scheduling.target, ACCOUNTS_URL: accounts.target },
     ...{ REMINDERS_HTTP_PORT: '0', PUBLIC_URL: 'https://remind.example.com', OPS_PORT: '0' },
     ...{ SMTP_URL: mailServer.smtpUrl, MAIL_FROM: 'Study Club <study@learn.example>', SMTP_CONNECTIONS: '1' },
-    ...{ APP_URL: 'https://app.learn.example/review', REMINDER_TITLES: 'off' },
+    ...{ APP_URL: 'https://app.learn.example/review', REMINDER_TITLES: 'off', REMINDERS_PER_SECOND: '1' },
     ...{ VAPID_KEYS: makeVapidKeys(), PUSH_ALLOW_PRIVATE: 'on' },
     NODE_EXTRA_CA_CERTS: certificates.environment.GRPC_TLS_CA,
   });
@@ -153,4 +153,19 @@ test('mails wait for each other where SMTP_CONNECTIONS is 1', async () => {
   release.resolve();
   for (const name of names) await expect.poll(() => mailTo(name), { timeout: 20_000 }).toBeDefined();
   expect(mailServer.connections()).toBe(connections);
+});
+
+test('reminders are claimed one at a time where REMINDERS_PER_SECOND is 1', async () => {
+  const userIds = [await newUser('one'), await newUser('two')];
+  for (const userId of userIds)
+    await reminders.createReminder({ userId, timeOfDay: '09:00', channels: ['CHANNEL_EMAIL'] }, CALL);
+  await sql.query('UPDATE reminders.reminders SET next_time = now() WHERE user_id = ANY($1)', [userIds]);
+  const claims = async () => {
+    const { rows } = await sql.query(
+      'SELECT count(DISTINCT create_time)::int AS count FROM reminders.deliveries WHERE user_id = ANY($1)',
+      [userIds],
+    );
+    return rows[0].count;
+  };
+  await expect.poll(claims, { timeout: 20_000 }).toBe(2);
 });
