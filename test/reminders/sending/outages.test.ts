@@ -4,6 +4,8 @@ import { Client } from 'pg';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { createLogger, type Logger } from '../../../services/platform/logging/logger.ts';
+import type { Metrics } from '../../../services/platform/observability/metrics.ts';
+import { createPrometheusMetrics } from '../../../services/platform/observability/prometheus.ts';
 import { NO_TELEMETRY } from '../../../services/platform/observability/telemetry.ts';
 import { queryableOf } from '../../../services/platform/postgres/connection.ts';
 import { openDatabase } from '../../../services/platform/postgres/database.ts';
@@ -63,10 +65,11 @@ function startEmailLane(
   options: Pick<Parameters<typeof startLane>[0], 'peers' | 'parallel'> & {
     send?: Channel<EmailAddress>['send'];
     logger?: Logger;
+    metrics?: Metrics;
   },
 ) {
   const { peers, parallel, send = async () => ({ result: 'sent' }) } = options;
-  const { logger = createLogger('test', 'silent') } = options;
+  const { logger = createLogger('test', 'silent'), metrics = NO_TELEMETRY.metrics } = options;
   const { databaseUrl } = database;
   const pool = openDatabase({ databaseUrl, applicationName: 'test', maxConnections: 4, logger });
   const lane = startLane({
@@ -80,7 +83,7 @@ function startEmailLane(
     lookMs: 1000,
     publicUrl: 'https://remind.example.com',
     random: () => 0.5,
-    metrics: NO_TELEMETRY.metrics,
+    metrics,
     logger,
   });
   return {
@@ -91,7 +94,7 @@ function startEmailLane(
   };
 }
 
-test('2,000 deliveries wait for scheduling and accounts with one line in the log', async () => {
+test('2,000 deliveries wait for scheduling and accounts with one line in the log, and none counts as tried', async () => {
   await storeTests(2000);
   const lines: string[] = [];
   const logger = pino({ base: {} }, { write: (line) => lines.push(JSON.parse(line).msg) });
@@ -104,7 +107,8 @@ test('2,000 deliveries wait for scheduling and accounts with one line in the log
     telemetry: NO_TELEMETRY,
     logger: createLogger('test', 'silent'),
   });
-  const lane = startEmailLane({ peers, parallel: 8, logger });
+  const metrics = createPrometheusMetrics();
+  const lane = startEmailLane({ peers, parallel: 8, logger, metrics });
   const untaken = async () =>
     (await sql.query('SELECT count(*)::int AS count FROM reminders.deliveries WHERE lease = 0')).rows[0]
       .count;
@@ -116,6 +120,7 @@ test('2,000 deliveries wait for scheduling and accounts with one line in the log
   expect(others).toEqual(['scheduling or accounts is away: reminders wait']);
   const { rows } = await sql.query('SELECT DISTINCT state, failure, attempts FROM reminders.deliveries');
   expect(rows).toEqual([{ state: 'pending', failure: null, attempts: 0 }]);
+  expect(await metrics.render()).not.toMatch(/^srs_reminder_deliveries_total\{/m);
 });
 
 /** Accounts that knows these users alone, and scheduling, which has nothing due for anybody. */
