@@ -182,3 +182,19 @@ test('a move that cannot be followed for minutes is followed as soon as it can',
   }
   await expect.poll(() => nextTimeOf(userId), SOON).toBe('2026-07-09T00:00:00.000Z');
 });
+
+test('what came due in the new zone over two hours before the move could be followed is not noted as late', async () => {
+  here.setClock('2026-07-09T12:00:00Z');
+  const userId = await here.newUser({ timeZone: 'UTC' });
+  await remindAtNine(userId);
+  const lock = await openLock(here.databaseUrl);
+  try {
+    await lock.sql.query('SELECT FROM reminders.reminders WHERE user_id = $1 FOR UPDATE', [userId]);
+    await here.users.updateUser({ userId, timeZone: 'Asia/Tokyo' }, CALL);
+    here.setClock('2026-07-10T02:00:00.001Z');
+  } finally {
+    await lock.close();
+  }
+  await expect.poll(() => nextTimeOf(userId), SOON).toBe('2026-07-11T00:00:00.000Z');
+  expect(await here.deliveries(userId)).toEqual([]);
+});
