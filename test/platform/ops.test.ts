@@ -1,7 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { startAccounts } from '../../services/accounts/service.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { METRICS } from '../../services/platform/observability/metrics.ts';
 import { createPrometheusMetrics } from '../../services/platform/observability/prometheus.ts';
@@ -11,6 +13,7 @@ import {
   startTelemetry,
 } from '../../services/platform/observability/telemetry.ts';
 import { ConfigError, readEnvironment } from '../../services/platform/process/config.ts';
+import { startCore } from '../../services/reminders/core.ts';
 import { startScheduling } from '../../services/scheduling/service.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { watchHealth } from '../support/health.ts';
@@ -60,6 +63,9 @@ describe('the port for machines that watch', () => {
         200,
         { ready: true, reasons: ['a/one: slow'] },
       ]);
+      const told = await (await ask('/metrics')).text();
+      expect(told).toContain('srs_ready 1\n');
+      expect(told).toContain('srs_check_ok{check="a/one"} 0\n');
       telemetry.readiness.add({
         name: 'a/two',
         find: () => Promise.reject(Object.assign(new Error('secret text'), { code: 'ECONNREFUSED' })),
@@ -190,25 +196,56 @@ describe('grpc.health.v1', () => {
     await admin.end();
   }
 
-  test('says NOT_SERVING while the database is gone, SERVING once it is back, NOT_SERVING when the end begins', async () => {
-    const { databaseUrl } = database;
-    const service = await startScheduling({
-      config: { ...common, databaseUrl },
-      logger,
-      now: () => new Date(),
-    });
-    const health = watchHealth(`127.0.0.1:${service.port}`);
-    await expect.poll(() => health.statuses).toEqual(['SERVING']);
-    await setOpen(false);
-    await expect.poll(() => health.statuses).toEqual(['SERVING', 'NOT_SERVING']);
-    await setOpen(true);
-    await expect.poll(() => health.statuses).toEqual(['SERVING', 'NOT_SERVING', 'SERVING']);
-    const closed = service.close(300);
-    await expect.poll(() => health.statuses.at(3)).toBe('NOT_SERVING');
-    await closed;
-    await health.ended;
-    // Nothing has turned it back.
-    expect(health.statuses.length).toBe(4);
-    health.stop();
-  });
+  const now = () => new Date();
+  const channel = { send: async () => ({ result: 'sent' }) as const, close: async () => {} };
+  test.each([
+    [
+      'scheduling',
+      (databaseUrl: string) => startScheduling({ config: { ...common, databaseUrl }, logger, now }),
+    ],
+    [
+      'accounts',
+      (databaseUrl: string) =>
+        startAccounts({
+          config: {
+            ...common,
+            databaseUrl,
+            peppers: [{ version: '1', secret: 'o'.repeat(32) }],
+            keysPerHour: 5,
+          },
+          ...{ logger, now, audit: () => {} },
+        }),
+    ],
+    [
+      'reminders',
+      (databaseUrl: string) =>
+        startCore({
+          config: { ...common, databaseUrl, schedulingTarget: '127.0.0.1:1', accountsTarget: '127.0.0.1:1' },
+          ...{
+            channels: { email: channel, push: undefined },
+            push: undefined,
+            publicUrl: 'https://remind.example.com',
+          },
+          ...{ logger, now, random: () => 0.5, randomBytes },
+        }),
+    ],
+  ])(
+    '%s says NOT_SERVING while the database is gone, SERVING once it is back, NOT_SERVING when the end begins',
+    async (_name, start) => {
+      const service = await start(database.databaseUrl);
+      const health = watchHealth(`127.0.0.1:${service.port}`);
+      await expect.poll(() => health.statuses).toEqual(['SERVING']);
+      await setOpen(false);
+      await expect.poll(() => health.statuses).toEqual(['SERVING', 'NOT_SERVING']);
+      await setOpen(true);
+      await expect.poll(() => health.statuses).toEqual(['SERVING', 'NOT_SERVING', 'SERVING']);
+      const closed = service.close(300);
+      await expect.poll(() => health.statuses.at(3)).toBe('NOT_SERVING');
+      await closed;
+      await health.ended;
+      // Nothing has turned it back.
+      expect(health.statuses.length).toBe(4);
+      health.stop();
+    },
+  );
 });
