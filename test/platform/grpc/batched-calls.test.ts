@@ -57,13 +57,15 @@ afterEach(() => {
 const listsOf = (userIds: readonly string[]): BatchListMaterialsResponseInput => ({
   responses: userIds.map((userId) => ({ nextPageToken: `list of ${userId}` })),
 });
-/** Requests of one moment, named by whom they are of, with their deadlines in milliseconds: the list of each, or its error. */
-function ask<N extends string>(deadlines: Record<N, number>): Record<N, Promise<string>> {
-  const list = batchCalls(
+const createList = () =>
+  batchCalls(
     async (requests: readonly { userId: string }[], call) =>
       toOutcomes(await client.batchListMaterials({ requests: [...requests] }, call)),
     { maxInFlight: 4, deadlineMs: 10_000, fairnessKeyOf: ({ userId }) => userId },
   );
+/** Requests of one moment, named by whom they are of, with their deadlines in milliseconds: the list of each, or its error. */
+function ask<N extends string>(deadlines: Record<N, number>): Record<N, Promise<string>> {
+  const list = createList();
   const asked = Object.entries<number>(deadlines).map(([userId, deadlineMs]) => {
     const answered = list({ userId }, { requestId: userId, deadlineMs }).then(
       ({ nextPageToken }) => nextPageToken,
@@ -157,4 +159,16 @@ test('where the whole call fails with UNAVAILABLE all fail, and nothing is sent 
   const asked = ask({ ada: LONG_MS, bob: LONG_MS });
   expect(await Promise.all([asked.ada, asked.bob])).toEqual(['UNAVAILABLE', 'UNAVAILABLE']);
   expect(calls).toEqual(['ada bob']);
+});
+
+test('what a batch weighs counts for none of its requests', async () => {
+  answer = async (userIds) => listsOf(userIds);
+  const list = createList();
+  const counted: number[] = [];
+  const askAsAda = () =>
+    list({ userId: 'ada' }, { requestId: 'ada', receive: (bytes) => void counted.push(bytes) });
+  await Promise.all([askAsAda(), list({ userId: 'bob' }, { requestId: 'bob' })]);
+  expect([calls, counted]).toEqual([['ada bob'], []]);
+  await askAsAda();
+  expect(counted).toHaveLength(1);
 });
