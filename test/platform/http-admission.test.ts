@@ -172,7 +172,7 @@ test('a refusal has the body of the server, the ID of its request, and may not b
   await app.close();
 });
 
-test('metrics tell how many reads and writes are at work, and why others were refused', async () => {
+test('metrics tell how many reads and writes are at work, and why others were refused, which they do not time', async () => {
   stopClock();
   const metrics = createPrometheusMetrics();
   const { send, app, release, answers } = startGuarded({ metrics });
@@ -194,6 +194,13 @@ test('metrics tell how many reads and writes are at work, and why others were re
   expect(await metrics.render()).toContain('srs_requests_at_work{tier="rest",kind="read"} 0\n');
   await app.close();
   await late;
+  const timed = (await metrics.render()).matchAll(
+    /^srs_http_request_duration_seconds_count\{tier="rest",method="(\w+)",route="\/",.*\} (\d+)$/gm,
+  );
+  expect([...timed].map(([, method, count]) => `${method} ${count}`).toSorted()).toEqual([
+    'GET 96',
+    'POST 2',
+  ]);
 });
 
 test('a key whose request is answered still holds the places of its others', async () => {
