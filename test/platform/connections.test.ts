@@ -2,6 +2,8 @@
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createLogger } from '../../services/platform/logging/logger.ts';
+import { createPrometheusMetrics } from '../../services/platform/observability/prometheus.ts';
+import { NO_TELEMETRY } from '../../services/platform/observability/telemetry.ts';
 import { type Database, openDatabase, type Queryable } from '../../services/platform/postgres/database.ts';
 import { connected } from '../support/connected.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -54,6 +56,11 @@ const isInTransaction = async (on: Queryable) => {
   const state = await run<{ earlier: boolean; wrote: boolean }>(on, begun);
   return state?.earlier === true || state?.wrote === true;
 };
+/** "state count" of the connections of a pool, and of those who wait for one, as its metrics tell. */
+const countsIn = (text: string) =>
+  [
+    ...text.matchAll(/^srs_pg_pool_(?:connections|waiting)\{pool="measured"(?:,state="(\w+)")?\} (\d+)$/gm),
+  ].map(([, state = 'waiting', count]) => `${state} ${count}`);
 /** Bound so wide that only a hang breaks it. */
 const PATIENT = { timeout: 20_000 };
 const UNAVAILABLE = { reason: 'UNAVAILABLE' };
@@ -127,6 +134,12 @@ describe('a transaction', () => {
     expect(pids[0]).toBe(pids[1]);
     expect(await notes()).toEqual(['mine']);
     expect(await pidOf(database)).toBe(inside);
+    await expectSound();
+  });
+
+  test('whose statements may take longer waits for each of them', async () => {
+    const slow = (transaction: Queryable) => run(transaction, 'SELECT 1 AS one FROM pg_sleep(2.2)');
+    expect(await database.transaction(slow, { statementTimeoutMs: 20_000 })).toEqual({ one: 1 });
     await expectSound();
   });
 
@@ -235,4 +248,24 @@ test('a statement whose preparation a pooler gave to another session fails once,
   await run(database, 'DEALLOCATE ALL');
   await expect(named()).rejects.toMatchObject({ ...UNAVAILABLE, cause: { code: '26000' } });
   expect(await connected(named)).toEqual([{ one: 1 }]);
+});
+
+test('metrics tell how many connections of a pool are idle and busy, and how many wait for one', async () => {
+  const metrics = createPrometheusMetrics();
+  const pool = openDatabase({
+    databaseUrl: place.databaseUrl,
+    applicationName: 'measured',
+    maxConnections: 1,
+    logger: createLogger('test', 'silent'),
+    telemetry: { ...NO_TELEMETRY, metrics },
+  });
+  await pidOf(pool);
+  expect(countsIn(await metrics.render())).toEqual(['idle 1', 'busy 0', 'waiting 0']);
+  let waits: Promise<unknown> | undefined;
+  await pool.transaction(async () => {
+    waits = pidOf(pool);
+    expect(countsIn(await metrics.render())).toEqual(['idle 0', 'busy 1', 'waiting 1']);
+  });
+  await waits;
+  await pool.close();
 });
