@@ -441,8 +441,14 @@ describe('a fault is found, with how to remedy it:', () => {
       },
     ]);
     server.setServing(false);
-    const { code, of } = await examine({ ACCOUNTS_URL: `127.0.0.1:${server.port}` });
+    const at = { ACCOUNTS_URL: `127.0.0.1:${server.port}`, ACCOUNTS_PORT: `${server.port}` };
+    const { code, of } = await examine(at);
     await server.close(1000);
+    expect(of('port ACCOUNTS_PORT')).toEqual({
+      check: 'port ACCOUNTS_PORT',
+      state: 'ok',
+      found: `${server.port} is in use by this service, which is running`,
+    });
     expect([code, of('service accounts'), of('service scheduling')?.state]).toEqual([
       1,
       {

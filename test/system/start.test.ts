@@ -74,6 +74,15 @@ describe('npm start', () => {
     );
   });
 
+  test('ends with 1 and the reason where its database does not come back', async () => {
+    const started = await start();
+    const data = join(folder, 'data/postgres/data');
+    writeFileSync(join(data, 'postgresql.conf'), 'no_such_setting = 1\n');
+    process.kill(Number.parseInt(readFileSync(join(data, 'postmaster.pid'), 'utf8'), 10), 'SIGKILL');
+    expect(await started.ended).toBe(1);
+    expect(started.output()).toContain('keeps failing (restarted 5 times): PostgreSQL does not start');
+  });
+
   test('serves GraphQL with the token it keeps, and GATEWAY=off leaves that out', async () => {
     const started = await start();
     const token = readFileSync(join(folder, 'data/gateway-token'), 'utf8').trim();
@@ -115,7 +124,8 @@ describe('npm start', () => {
 
   test('reminds by mails in a folder, with keys for push that it keeps to their owner', async () => {
     const port = await freePort();
-    const started = await start({ REMINDERS: 'on', REMINDERS_PORT: '0', REMINDERS_HTTP_PORT: `${port}` });
+    const ports = { OPS_PORT: '0', REMINDERS_PORT: '0', REMINDERS_HTTP_PORT: `${port}` };
+    const started = await start({ REMINDERS: 'on', ...ports });
     expect(started.output()).toContain(`as .eml files in ${join(folder, 'data/mail')}`);
     expect((await fetch(`http://127.0.0.1:${port}/unsubscribe/unknown`)).status).toBe(404);
     const token = readFileSync(join(folder, 'data/gateway-token'), 'utf8').trim();
@@ -135,6 +145,9 @@ describe('npm start', () => {
     const mails = () => readdirSync(join(folder, 'data/mail')).filter((name) => name.endsWith('.eml'));
     await expect.poll(mails).toHaveLength(1);
     expect(statSync(join(folder, 'data/vapid-keys')).mode & 0o777).toBe(0o600);
+    const metrics = await (await fetch(started.ready.replace('/ready', '/metrics'))).text();
+    for (const check of ['database', 'migrations', 'scheduling', 'accounts'])
+      expect(metrics).toContain(`srs_check_ok{check="reminders/${check}"} 1\n`);
   });
 
   test('is well in all that npm run doctor looks at beside it, with the secrets that it keeps', async () => {
