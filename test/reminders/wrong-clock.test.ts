@@ -4,8 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { makeVapidKeys } from '../../services/reminders/channels/push/vapid.ts';
 import { minuteFrom, type Reminding, startReminding, storeUsers } from '../faults/support/reminding.ts';
+import { makeCertificates } from '../support/certificates.ts';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.ts';
+import { connectReminders } from '../support/reminders-client.ts';
+import { CALL } from '../support/scheduling.ts';
+import { startPushEnd } from './channels/push-end.ts';
 
 const DAY_MS = 86_400_000;
 const SOON = { timeout: 20_000 };
@@ -17,17 +22,21 @@ globalThis.Date = class extends real {
   static now() { return real.now() + ahead; }
 };`;
 
+const certificates = makeCertificates();
 const mails = mkdtempSync(join(tmpdir(), 'reminders-'));
 let database: TestDatabase;
 let sql: Client;
+let push: Awaited<ReturnType<typeof startPushEnd>>;
 let reminding: Reminding;
 beforeAll(async () => {
+  push = await startPushEnd(certificates);
   database = await createMigratedDatabase();
   reminding = await startReminding({
     databaseUrl: database.databaseUrl,
     replicas: 1,
     environment: {
-      MAIL_DIR: mails,
+      ...{ MAIL_DIR: mails, VAPID_KEYS: makeVapidKeys(), PUSH_ALLOW_PRIVATE: 'on' },
+      NODE_EXTRA_CA_CERTS: certificates.environment.GRPC_TLS_CA,
       NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(AHEAD)}`,
     },
   });
@@ -37,7 +46,9 @@ beforeAll(async () => {
 afterAll(async () => {
   await sql.end();
   await reminding.stop();
+  push.stop();
   await database.drop();
+  certificates.remove();
   rmSync(mails, { recursive: true });
 });
 
@@ -53,6 +64,28 @@ test('a turn that has come is sent, and the next one is tomorrow; one to come wa
   const [mail = ''] = readdirSync(mails).filter((name) => name.endsWith('.eml'));
   const [, date = ''] = /^Date: (.*)\r$/m.exec(readFileSync(join(mails, mail), 'utf8')) ?? [];
   expect(Math.abs(Date.parse(date) - Date.now())).toBeLessThan(60_000);
+});
+
+test('a push message is valid for 12 hours from now, and kept until its turn is two hours old', async () => {
+  await storeUsers(reminding, { users: 1, dueTime: minuteFrom(-2), endpoint: `${push.origin}/` });
+  await expect.poll(() => push.received.length, SOON).toBe(1);
+  const { authorization = '', ttl } = push.received[0]?.headers ?? {};
+  const [, claims = ''] = /^vapid t=[\w-]+\.([\w-]+)\./.exec(authorization) ?? [];
+  const { exp } = JSON.parse(Buffer.from(claims, 'base64url').toString());
+  expect(Math.abs(exp * 1000 - Date.now() - DAY_MS / 2)).toBeLessThan(60_000);
+  expect(Number(ttl)).toBeGreaterThan(3600);
+});
+
+test('the first day of a calendar is today', async () => {
+  const [service = expect.fail('no process')] = reminding.replicas;
+  const [userId = ''] = await storeUsers(reminding, { users: 1, dueTime: minuteFrom(600) });
+  const client = connectReminders(service.target);
+  const { url } = await client.createCalendarFeed({ userId }, CALL);
+  client.close();
+  const { port } = service.lines().find(({ msg }) => msg === 'links of reminders are ready') ?? {};
+  const calendar = await (await fetch(`http://127.0.0.1:${port}${new URL(url).pathname}`)).text();
+  const [, date = ''] = /^UID:reviews-([\d-]+)-/m.exec(calendar) ?? [];
+  expect(Math.abs(Date.parse(date) - Date.now())).toBeLessThan(2 * DAY_MS);
 });
 
 test('what is 91 days old is forgotten, and what is 89 days old is kept; the log says once what is wrong', async () => {
