@@ -476,6 +476,24 @@ test('a delivery whose process died is sent by another with the same id, when th
   expect(new Set(mailsTo(userId).map(({ message }) => message.deliveryId)).size).toBe(1);
 });
 
+test('thousands of deliveries that are too old are all forgotten when a process starts', async () => {
+  const userId = await here.newUser({ due: 0 });
+  await here.sql.query(
+    `INSERT INTO reminders.deliveries (user_id, delivery_id, reminder_id, local_date, channel, subscription_id, is_test,
+       state, due_time, create_time, update_time, attempt_time)
+     SELECT $1, gen_random_uuid(), gen_random_uuid(), time::date, 'email', gen_random_uuid(), false, 'sent',
+       time, time, time, time
+     FROM (SELECT timestamptz '2026-04-01' + n * interval '1 s' AS time FROM generate_series(1, 2500) AS n) AS old`,
+    [userId],
+  );
+  const another = await here.startAnother();
+  try {
+    await here.untilDeliveries(userId, []);
+  } finally {
+    await another.close(2000);
+  }
+});
+
 describe('the list of deliveries', () => {
   test('begins after a given time and id, and tells when each was made', async () => {
     const userId = await here.newUser();
