@@ -46,6 +46,10 @@ test('lose their reminders, but not before accounts has known anybody', async ()
   await deleteUnknown();
   expect(await remindersOf(deleted)).toBe(0);
   expect(await remindersOf(kept)).toBe(1);
+  // Accounts knows none of those who are left.
+  await here.users.deleteUser({ userId: kept }, CALL);
+  await deleteUnknown();
+  expect(await remindersOf(kept)).toBe(0);
 });
 
 test('lose them by themselves when a process starts', async () => {
