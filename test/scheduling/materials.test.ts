@@ -33,6 +33,9 @@ describe('an edit', () => {
     expect([await find('äfter'), await find('before'), await find('example.com')]).toEqual([1, 0, 0]);
     const unmasked = await here.materials.updateMaterial({ userId, materialId, content: 'New' }, CALL);
     expect(unmasked.material).toMatchObject({ title: 'ÄFTER', content: 'New', revision: 3 });
+    const emptyMask = { userId, materialId, updateMask: { paths: [] }, content: 'Newer' };
+    const { material: changed } = await here.materials.updateMaterial(emptyMask, CALL);
+    expect(changed).toMatchObject({ title: 'ÄFTER', content: 'Newer', revision: 4 });
   });
 
   test('of every field is what is read from then on', async () => {
