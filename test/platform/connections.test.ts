@@ -269,3 +269,27 @@ test('metrics tell how many connections of a pool are idle and busy, and how man
   await waits;
   await pool.close();
 });
+
+// Were the statement waited for, it would be for ten seconds.
+test('a pool ends though the server does not answer a statement that was given up', {
+  timeout: 9000,
+}, async () => {
+  const databaseUrl = new URL(place.databaseUrl);
+  databaseUrl.host = proxy.target;
+  const ending = openDatabase({
+    databaseUrl: databaseUrl.href,
+    applicationName: 'ending',
+    maxConnections: 1,
+    logger: createLogger('test', 'silent'),
+  });
+  const given = ending.transaction(
+    async (transaction) => {
+      proxy.holdStanding();
+      await run(transaction, 'SELECT 1');
+    },
+    { statementTimeoutMs: 1 },
+  );
+  await expect(given).rejects.toMatchObject(UNAVAILABLE);
+  await ending.close();
+  proxy.release();
+});
