@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { Client } from 'pg';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { startAccounts } from '../../services/accounts/service.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { METRICS } from '../../services/platform/observability/metrics.ts';
@@ -147,6 +147,18 @@ test('metrics count, time and read under the labels of the catalogue', async () 
   expect(text).toContain('srs_pg_pool_waiting{pool="one"} 3\nsrs_pg_pool_waiting{pool="two"} 4\n');
   for (const name of Object.keys(METRICS)) expect(text).toContain(`# HELP ${name} `);
   expect(text).not.toMatch(/^srs_ready /m);
+});
+
+test('a duration is told in seconds', async () => {
+  let nowMs = 1_000_000;
+  vi.spyOn(performance, 'now').mockImplementation(() => nowMs);
+  const metrics = createPrometheusMetrics();
+  const stop = metrics.time('srs_grpc_client_call_duration_seconds');
+  nowMs += 250;
+  stop({ rpc: 'a.v1.B/C', code: 'OK' });
+  vi.restoreAllMocks();
+  const text = await metrics.render();
+  expect(text).toContain('srs_grpc_client_call_duration_seconds_sum{rpc="a.v1.B/C",code="OK"} 0.25\n');
 });
 
 test('a metric that cannot be read is left out, and the others are told', async () => {
