@@ -138,3 +138,26 @@ test('refusals of our token less than a minute apart are one line, however long 
   watch.refused();
   expect(lines).toHaveLength(2);
 });
+
+test('callers without a key who hang up leave few lines, too', async () => {
+  const { logger, said } = createMemoryLog();
+  const app = Fastify();
+  closers.push(() => app.close());
+  const log = createRequestLog(logger, 'rest', () => ({ userId: undefined }));
+  let waiting = 0;
+  app.addHook('onRequest', async (request, reply) => log.begin(request, reply));
+  app.get('/', (_request, reply) => {
+    waiting += 1;
+    void reply.hijack();
+  });
+  const origin = await app.listen({ host: '127.0.0.1', port: 0 });
+  const controller = new AbortController();
+  const asked = Array.from({ length: 90 }, () => fetch(origin, { signal: controller.signal }));
+  await expect.poll(() => waiting).toBe(90);
+  controller.abort();
+  await Promise.allSettled(asked);
+  const all = () =>
+    said('request').length + said('more refusals').reduce((sum, { count = 0 }) => sum + count, 0);
+  await expect.poll(all).toBe(90);
+  expect(said('request').length).toBeLessThanOrEqual(30);
+});
