@@ -8,7 +8,8 @@ import type {
   UserDataServiceDefinition,
   UserDataServiceHandlers,
 } from '../../generated/scheduling/v1/UserDataService.ts';
-import { ServiceError } from '../../services/platform/errors.ts';
+import { invalidField, ServiceError } from '../../services/platform/errors.ts';
+import type { CallContext } from '../../services/platform/grpc/call-context.ts';
 import { clientsOf, type GrpcClient } from '../../services/platform/grpc/client.ts';
 import { implement } from '../../services/platform/grpc/handlers.ts';
 import { type GrpcServer, startGrpcServer } from '../../services/platform/grpc/server.ts';
@@ -28,6 +29,8 @@ type Line = {
   msg: string;
   requestId?: string;
   status?: string;
+  reason?: string;
+  field?: string;
   err?: { message: string; stack: string };
 };
 const lines: Line[] = [];
@@ -171,6 +174,72 @@ test('a unary call whose handler throws before its first await ends in the same 
   expect(await failureOfCall()).toBe('UNAVAILABLE');
   expect(lines.map(({ msg }) => msg)).toEqual(['call failed: unavailable', 'call']);
   expect(spans).toEqual(['scheduling.v1.UserDataService/DeleteUserData UNAVAILABLE']);
+});
+
+test('the line of a refused call tells the reason and the field', async () => {
+  fault = invalidField('user_id', 'must be a UUID.');
+  expect(await failureOfCall()).toBe('INVALID_REQUEST');
+  expect(lines).toMatchObject([
+    { msg: 'call', status: 'INVALID_ARGUMENT', reason: 'INVALID_REQUEST', field: 'user_id' },
+  ]);
+});
+
+test('a handler that asks only afterwards is told that its caller has gone', async () => {
+  let context: CallContext | undefined;
+  const gate = Promise.withResolvers<void>();
+  const slow = await startGrpcServer({
+    ...options,
+    services: [
+      implement<UserDataServiceHandlers>('UserDataService', {
+        ExportUserData: async () => {},
+        async DeleteUserData({ userId }, ownContext) {
+          if (userId === 'next') return {};
+          context = ownContext;
+          await gate.promise;
+          return {};
+        },
+      }),
+    ],
+  });
+  const to = { target: `127.0.0.1:${slow.port}`, trust, caller: 'test', deadlineMs: 5000 };
+  const caller = clientsOf('scheduling.v1', to)<UserDataServiceDefinition>('UserDataService');
+  const gone = caller.deleteUserData({ userId: 'patient' }, { ...CALL, deadlineMs: 300 });
+  await expect(gone).rejects.toMatchObject({ reason: 'UNAVAILABLE' });
+  // Behind the end of the first call, on the same connection.
+  await caller.deleteUserData({ userId: 'next' }, CALL);
+  await expect.poll(() => context?.signal.aborted).toBe(true);
+  gate.resolve();
+  caller.close();
+  await slow.close(500);
+});
+
+test('while tokens are exchanged, a server takes each of its own and no other', async () => {
+  const [old, young] = ['o'.repeat(32), 'n'.repeat(32)];
+  const guarded = await startGrpcServer({
+    ...options,
+    trust: { serviceTokens: [young, old], tls: undefined },
+    services: [
+      implement<UserDataServiceHandlers>('UserDataService', {
+        ExportUserData: async () => {},
+        DeleteUserData: async () => ({}),
+      }),
+    ],
+  });
+  const answerTo = async (token: string) => {
+    const caller = clientsOf('scheduling.v1', {
+      target: `127.0.0.1:${guarded.port}`,
+      trust: { serviceTokens: [token], tls: undefined },
+      caller: 'test',
+      deadlineMs: 5000,
+    })<UserDataServiceDefinition>('UserDataService');
+    const [answer] = await Promise.allSettled([caller.deleteUserData({ userId: 'somebody' }, CALL)]);
+    caller.close();
+    return answer.status === 'fulfilled' ? 'accepted' : answer.reason.message;
+  };
+  expect([await answerTo(young), await answerTo(old)]).toEqual(['accepted', 'accepted']);
+  const other = 'The service rejects the SERVICE_TOKEN of this program.';
+  expect(await answerTo('w'.repeat(32))).toBe(other);
+  await guarded.close(500);
 });
 
 test.each([
