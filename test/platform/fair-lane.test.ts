@@ -100,6 +100,12 @@ test('who has gone is not waited for, before its turn and at it', async () => {
   expect(begun).toEqual(['a1', 'c1']);
 });
 
+test('work of a caller who has gone is not begun, though there is room', async () => {
+  const { run, begun } = startLane({ maxRunning: 1, maxWaiting: 3 });
+  await expect(run('a1', AbortSignal.abort())).rejects.toMatchObject({ reason: 'UNAVAILABLE' });
+  expect(begun).toEqual([]);
+});
+
 test('work that fails gives its turn to the next', async () => {
   const lane = createFairLane({ maxRunning: 1, maxWaiting: 3 });
   const failed = lane.run('a', NEVER, async () => {

@@ -42,11 +42,7 @@ export function createFairLane({
     new Promise<void>((resolve, reject) => {
       const leave = () => {
         waiting = waiting.filter((each) => each !== mine);
-        reject(
-          new ServiceError('UNAVAILABLE', {
-            cause: new Error('the wait for a turn took too long, or the caller disconnected'),
-          }),
-        );
+        reject(unavailable(GONE));
       };
       const begin = () => {
         signal.removeEventListener('abort', leave);
@@ -58,12 +54,11 @@ export function createFairLane({
     });
   return {
     async run(key, signal, work) {
+      if (signal.aborted) throw unavailable(GONE);
       if (mayRun(key)) take(key);
       else {
-        if (waiting.filter((each) => each.key === key).length >= maxWaiting || signal.aborted)
-          throw new ServiceError('UNAVAILABLE', {
-            cause: new Error('too many requests wait for expensive work'),
-          });
+        if (waiting.filter((each) => each.key === key).length >= maxWaiting)
+          throw unavailable('too many requests wait for expensive work');
         await turn(key, signal);
       }
       const beganMs = performance.now();
@@ -81,3 +76,6 @@ export function createFairLane({
     },
   };
 }
+
+const GONE = 'the wait for a turn took too long, or the caller disconnected';
+const unavailable = (cause: string) => new ServiceError('UNAVAILABLE', { cause: new Error(cause) });
