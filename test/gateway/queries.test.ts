@@ -150,7 +150,8 @@ describe('a connection', () => {
     for (let after: string | undefined; ; ) {
       const { nodes, edges, pageInfo } = await page(userId, 3, after);
       titles.push(...nodes.map(({ title }: { title: string }) => title));
-      expect(pageInfo.endCursor).toBe(edges.at(-1).cursor);
+      expect(pageInfo).toMatchObject({ startCursor: edges[0].cursor, endCursor: edges.at(-1).cursor });
+      expect(pageInfo.hasPreviousPage).toBe(false);
       if (!pageInfo.hasNextPage) break;
       after = pageInfo.endCursor;
     }
@@ -458,8 +459,70 @@ test('a list of reviews has what it asks for, though another asks for less, and 
   expect(await read('last: reviews(first: 1) { nodes { quality } } reviews { nodes { id } }')).toEqual({
     ...{ last: { nodes: [{ quality: 4 }] }, reviews },
   });
+  const { page } = await read('page: reviews(first: 1) { pageInfo { endCursor } }');
+  expect(
+    await read(`last: reviews(first: 1) { nodes { quality } }
+      next: reviews(first: 1, after: "${page.pageInfo.endCursor}") { nodes { quality } }`),
+  ).toEqual({ last: { nodes: [{ quality: 4 }] }, next: { nodes: [{ quality: 5 }] } });
   for (const directive of ['@skip(if: false)', '@include(if: true)'])
     expect(await read(`reviews { nodes { id ${directive} } }`)).toEqual({ reviews });
+});
+
+test('a material has its own reviews and snoozes, and no others, with each field under its name', async () => {
+  const { userId, ids } = await learner(2);
+  const [materialId = '', other] = ids;
+  for (const [of, quality] of [
+    [materialId, 4],
+    [materialId, 5],
+    [other, 1],
+  ])
+    await gateway.query(REVIEW, { input: { userId, materialId: of, quality } });
+  for (const of of [materialId, other])
+    await gateway.query(SNOOZE, { input: { userId, materialIds: [of], preset: 'TOMORROW' } });
+  const { reviews } = await gateway.clients.reviews.listReviews(
+    { userId, materialId },
+    { requestId: 'test' },
+  );
+  const schedule = '{ ef interval repetitions }';
+  const review = `id materialId quality revision before ${schedule} after ${schedule}`;
+  const lists = (of: string) => `reviews${of} { nodes { ${review} } } snoozes${of} { nodes { materialIds } }`;
+  const { data } = await gateway.query(
+    `query ($userId: ID!, $id: ID!) { material(userId: $userId, id: $id) { ${lists('')} }
+       user(id: $userId) { ${lists('(materialId: $id)')} } }`,
+    { userId, id: materialId },
+  );
+  const first = { ef: 2.5, interval: 1, repetitions: 1 };
+  const own = {
+    reviews: {
+      nodes: [
+        {
+          ...{ id: reviews[0]?.reviewId, materialId, quality: 5, revision: 2 },
+          ...{ before: first, after: { ef: 2.6, interval: 6, repetitions: 2 } },
+        },
+        {
+          ...{ id: reviews[1]?.reviewId, materialId, quality: 4, revision: 1 },
+          ...{ before: { ef: 2.5, interval: 0, repetitions: 0 }, after: first },
+        },
+      ],
+    },
+    snoozes: { nodes: [{ materialIds: [materialId] }] },
+  };
+  expect(data).toEqual({ material: own, user: own });
+});
+
+test('a user tells when the account was made, and when it was changed', async () => {
+  const { userId } = await system.createUser();
+  const sql = new Client({ connectionString: system.databaseUrl });
+  await sql.connect();
+  await sql.query(
+    `UPDATE accounts.users SET create_time = '2026-01-02 03:04Z', update_time = '2026-02-03 04:05Z' WHERE user_id = $1`,
+    [userId],
+  );
+  await sql.end();
+  const { data } = await gateway.query(`{ user(id: "${userId}") { createdAt updatedAt } }`);
+  expect(data.user).toEqual({
+    ...{ createdAt: '2026-01-02T03:04:00.000Z', updatedAt: '2026-02-03T04:05:00.000Z' },
+  });
 });
 
 test.each([
