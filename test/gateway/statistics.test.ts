@@ -42,3 +42,40 @@ test('a review between them counts in none', async () => {
   const later = (await gateway.query(query, { id: userId })).data.user;
   expect(later.window.retention.total.reviews).toBe(2);
 });
+
+test('figures of materials and reviews stand under their own steps, bands and grades', async () => {
+  const { userId, key } = await system.createUser();
+  const api = createApi(`${system.origins[0]}/v1`, key);
+  const [{ id }] = [
+    await api.create({ title: 'T' }),
+    await api.create({ title: 'U' }),
+    await api.create({ title: 'V' }),
+  ];
+  for (const quality of [5, 5, 4]) await api.post(`/reviews/${id}`, { quality });
+  const { data } = await gateway.query(
+    `query ($id: ID) { user(id: $id) { stats {
+       distributions { easeFactors { ef count } intervals { band count } grades { quality count } }
+       hardestMaterials { nodes { material { id } count { reviews recalled retention } } } } } }`,
+    { id: userId },
+  );
+  expect(data.user.stats).toEqual({
+    distributions: {
+      easeFactors: [
+        { ef: 2.5, count: 2 },
+        { ef: 2.6, count: 0 },
+        { ef: 2.7, count: 1 },
+      ],
+      intervals: [
+        { band: 'NEW', count: 2 },
+        { band: 'DAYS_1_TO_6', count: 0 },
+        { band: 'DAYS_7_TO_20', count: 1 },
+        { band: 'DAYS_21_TO_89', count: 0 },
+        { band: 'DAYS_90_AND_MORE', count: 0 },
+      ],
+      grades: [0, 0, 0, 0, 1, 2].map((count, quality) => ({ quality, count })),
+    },
+    hardestMaterials: {
+      nodes: [{ material: { id }, count: { reviews: 3, recalled: 3, retention: 1 } }],
+    },
+  });
+});
