@@ -70,7 +70,7 @@ const TIMELINE = `query ($id: ID!, $kinds: [TimelineKind!], $first: Int, $after:
         review { quality } snooze { id cancelledAt cancellableMaterials } delivery { state }
       }
       edges { cursor }
-      pageInfo { hasNextPage endCursor }
+      pageInfo { hasNextPage startCursor endCursor }
       missing { kind requestId }
     }
   }
@@ -180,9 +180,29 @@ describe('a timeline', () => {
     expect(nodes.map(({ id }: Event) => id)).toEqual(ids);
   });
 
+  test('is about the reminder of a delivery, nothing of a test, and the first material of several', async () => {
+    const { userId } = await system.createUser();
+    const ids: string[] = [];
+    for (const title of ['First', 'Second'])
+      ids.push((await change('createMaterial', { userId, title }, 'material { id }')).material.id);
+    await change('snoozeMaterials', { userId, materialIds: ids, preset: 'TOMORROW' }, 'snooze { id }');
+    const reminderId = randomUUID();
+    reminders.of(userId).deliveries.push(stubDelivery({ reminderId }), stubDelivery({ isTest: true }));
+    const about = async (kind: string) =>
+      (await timeline(userId, { kinds: [kind] })).nodes.map(({ subjectIds, material }: Event) => [
+        ...[subjectIds, material],
+      ]);
+    expect((await about('REMINDER')).toSorted()).toEqual([
+      [[], null],
+      [[reminderId], null],
+    ]);
+    expect(await about('SNOOZE')).toEqual([[ids, { title: 'First' }]]);
+  });
+
   test('goes on after any of its events', async () => {
     const { userId } = await busyLearner();
-    const { edges } = await timeline(userId);
+    const { edges, pageInfo } = await timeline(userId);
+    expect(pageInfo).toMatchObject({ startCursor: edges[0].cursor, endCursor: edges.at(-1).cursor });
     for (const [index, { cursor }] of edges.entries())
       expect((await timeline(userId, { after: cursor })).nodes.map(brief)).toEqual(ALL.slice(index + 1));
   });
@@ -236,6 +256,18 @@ describe('a timeline', () => {
     const { userId } = await system.createUser();
     const { errors } = await gateway.query(TIMELINE, { id: userId, after });
     expect(errors?.[0]?.extensions).toEqual({ code: 'INVALID_REQUEST', field: 'after' });
+  });
+
+  test('has an action on a hundred materials with all of them', async () => {
+    const { userId } = await system.createUser();
+    const materialIds = Array.from({ length: 100 }, () => randomUUID());
+    const record = createEventRecorder(gateway.clients.userEvents, createLogger('test', 'silent'));
+    const targets = { userId, snoozeId: randomUUID(), materialIds };
+    await record({ action: 'cancelSnooze', targets }, { requestId: 'test' });
+    const { nodes } = await timeline(userId, { kinds: ['OPERATOR'] });
+    expect(nodes.map(({ action, subjectIds }: Event) => [action, subjectIds])).toEqual([
+      ['cancelSnooze', materialIds],
+    ]);
   });
 
   test('keeps no title, reason or key', async () => {
@@ -305,6 +337,22 @@ describe('while a service does not answer', () => {
       ['an event of a user was not recorded', 'restoreMaterial'],
     ]);
     expect((await timeline(userId)).nodes.map(brief)).toEqual(ALL);
+  });
+
+  test('an action is answered once it is recorded', async () => {
+    const order: string[] = [];
+    const slow = await startTestGateway(system, undefined, async (rpc, make) => {
+      const made = await make();
+      if (rpc !== 'recordUserEvent') return made;
+      for (let turn = 0; turn < 200; turn += 1) await new Promise(setImmediate);
+      order.push('recorded');
+      return made;
+    });
+    const { userId } = await system.createUser();
+    const query = `mutation { updateUser(input: {userId: "${userId}", firstName: "Ada"}) { user { id } } }`;
+    await slow.query(query).then(() => order.push('answered'));
+    await expect.poll(() => order).toEqual(['recorded', 'answered']);
+    await slow.stop();
   });
 
   test('an action waits at most a second for its record', async () => {
