@@ -146,9 +146,12 @@ test('a calendar address is shown once, is known to be there, and ends', async (
 test('a browser is registered for push messages, gets a test, and is taken out', async () => {
   expect((await gateway.query('{ pushPublicKey }')).data).toEqual({ pushPublicKey: 'public-key' });
   const input = { endpoint: 'https://push.example.com/secret', p256dh: 'key', auth: 'secret' };
-  const { pushSubscription } = await mutate(
-    ...(['registerPushSubscription', input, 'pushSubscription { id host createdAt }'] as const),
-  );
+  let pushSubscription: Record<string, string> = {};
+  const requests = await gateway.requestsOf(async () => {
+    const fields = 'pushSubscription { id host createdAt }';
+    ({ pushSubscription } = await mutate('registerPushSubscription', input, fields));
+  });
+  expect(requests).toContainEqual({ userId, ...input });
   expect(pushSubscription.host).toBe('push.example.com');
   expect((await read('pushSubscriptions { id host createdAt }')).pushSubscriptions).toEqual([
     pushSubscription,
