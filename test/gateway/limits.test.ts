@@ -120,10 +120,15 @@ describe('the answer', () => {
     );
     const aliases = (count: number) =>
       Array.from({ length: count }, (_, index) => `c${index}: content`).join(' ');
-    const texts = (count: number) => ask(page(1, aliases(count)));
+    const texts = (count: number, beside = '') => ask(page(1, aliases(count)) + beside);
     // Six bytes for each of 262,144: ten are below 16 MiB, eleven above.
     expect((await texts(10)).errors).toBeUndefined();
     expect(refusalOf(await texts(11))).toEqual({ code: 'INVALID_REQUEST', field: 'query' });
+    // What may stand beside them has its share by its cost: a hundred reasons fit in, three hundred do not.
+    const reasons = (count: number) =>
+      ` snoozes(first: 100) { nodes { ${Array.from({ length: count }, (_, index) => `r${index}: reason`).join(' ')} } }`;
+    expect((await texts(10, reasons(1))).errors).toBeUndefined();
+    expect(refusalOf(await texts(10, reasons(3)))).toEqual({ code: 'INVALID_REQUEST', field: 'query' });
   });
 });
 
@@ -333,6 +338,24 @@ describe('calls to the services', () => {
     await slow.stop();
     expect(errors).toBeUndefined();
     expect(data.createMaterial.material.previews).toHaveLength(6);
+  });
+
+  test('are not begun for a query that is sent, once it has taken 10 s', async () => {
+    const { userId } = await system.createUser();
+    const now = performance.now.bind(performance);
+    let lateMs = 0;
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + lateMs);
+    const slow = await startTestGateway(system, pino({ level: 'silent' }), async (rpc, make) => {
+      if (rpc === 'batchGetUsers') lateMs = 10_000;
+      return make();
+    });
+    const rpcs = await slow.rpcsOf(async () => {
+      const { errors } = await slow.query(`{ user(id: "${userId}") { materialCounts { due } } }`);
+      expect(errors?.map(({ extensions }) => extensions)).toEqual([{ code: 'UNAVAILABLE' }]);
+    });
+    clock.mockRestore();
+    await slow.stop();
+    expect(rpcs).toEqual(['batchGetUsers']);
   });
 
   test('are not begun for a query after 10 s, nor once it has read 16 MiB', async () => {
