@@ -246,6 +246,36 @@ describe('materials', () => {
   );
 });
 
+test('null for what has a default is that default, and an instant counts before a preset', async () => {
+  const user = await mutate(
+    'createUser',
+    { email: newEmail(), plan: null, timeZone: null, firstName: null },
+    'user { id plan timeZone firstName }',
+  );
+  const { id: userId, ...account } = user.result.user;
+  expect(account).toEqual({ plan: 'FREE', timeZone: 'UTC', firstName: null });
+  const material = await mutate(
+    'createMaterial',
+    { userId, title: 'T', content: null, type: null, requestId: null },
+    'material { id content type }',
+  );
+  const { id: materialId, ...rest } = material.result.material;
+  expect(rest).toEqual({ content: null, type: 'SIMPLE' });
+  const snoozeUntil = '2098-01-01T00:00:00.000Z';
+  const snooze = await mutate(
+    'snoozeMaterials',
+    { userId, materialIds: [materialId], snoozeUntil, preset: 'TOMORROW', reason: null },
+    'snooze { snoozeUntil reason }',
+  );
+  expect(snooze.result.snooze).toEqual({ snoozeUntil, reason: '' });
+  const scopes = ['materials:read', 'reviews:read', 'profile:read'];
+  const key = await mutate('createApiKey', { userId, name: null, scopes: null }, 'apiKey { id name scopes }');
+  const apiKeyId = key.result.apiKey.id;
+  expect(key.result.apiKey).toEqual({ id: apiKeyId, name: '', scopes });
+  const rotated = await mutate('rotateApiKey', { apiKeyId, scopes: null }, 'apiKey { scopes }');
+  expect(rotated.result.apiKey).toEqual({ scopes });
+});
+
 describe('keys', () => {
   test('are created, shown once, rotated and revoked, in responses that must not be stored', async () => {
     const { userId } = await system.createUser();
