@@ -216,10 +216,13 @@ describe('a key', () => {
     expect(await gateway.who(inside)).toBe(REFUSED);
   });
 
-  test('of an Edwards curve does as well', async () => {
-    const edwards = await newKey('edwards', 'EdDSA');
-    provider.answer('/keys', json({ keys: [edwards.jwk] }));
-    expect(await gateway.who(await provider.sign({}, edwards))).toBe('oidc:vic VIEWER');
+  test.each([
+    ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
+    ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
+  ])('that signs by %s does', async (algorithm) => {
+    const other = await newKey('other', algorithm);
+    provider.answer('/keys', json({ keys: [other.jwk] }));
+    expect(await gateway.who(await provider.sign({}, other))).toBe('oidc:vic VIEWER');
   });
 
   test('withdrawn for ten minutes ends at once for those who come anew, and with the first question for those inside', async () => {
