@@ -91,6 +91,9 @@ test('a change sets what is given alone; null ends a pause, and is refused for a
   for (const field of ['time', 'weekdays', 'channels', 'minDue', 'onlyIfNotReviewedToday', 'enabled'])
     expect(await update({ [field]: null })).toEqual({ code: 'INVALID_REQUEST', field });
   expect((await read(`reminders { ${FIELDS} }`)).reminders).toEqual([expected]);
+  const [changed] = (await read('reminders { createdAt updatedAt }')).reminders;
+  expect(changed.createdAt).toBe(createdAt);
+  expect(Date.parse(changed.updatedAt)).toBeGreaterThan(Date.parse(createdAt));
   expect(await mutate('updateReminder', { reminderId: NOWHERE, minDue: 2 }, 'reminder { id }')).toMatchObject(
     {
       code: 'NOT_FOUND',
