@@ -1,10 +1,11 @@
 // npm run verify finds reminders that would come at a wrong time or have come twice.
 import { execFile } from 'node:child_process';
-import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { root } from '../support/processes.ts';
 import { startTestReminders, type TestReminders } from '../support/reminders.ts';
 import { CALL } from '../support/scheduling.ts';
+import { argumentsOf } from '../support/services.ts';
 
 let here: TestReminders;
 beforeAll(async () => {
@@ -14,8 +15,8 @@ beforeAll(async () => {
 afterAll(() => here.stop());
 
 const verify = (...args: string[]) =>
-  promisify(execFile)('npm', ['run', '--silent', 'verify', '--', ...args], {
-    cwd: dirname(dirname(import.meta.dirname)),
+  promisify(execFile)(process.execPath, [...argumentsOf('verify'), ...args], {
+    cwd: root,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, DATABASE_URL: here.databaseUrl },
   }).then(
     ({ stdout }) => ({ code: 0, stdout }),

@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process';
-import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ServiceError } from '../../services/platform/errors.ts';
 import { ask, createMigratedDatabase, createTestDatabase } from '../support/database.ts';
+import { root } from '../support/processes.ts';
 import { inTime, openLock } from '../support/row-locks.ts';
 import { CALL, newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+import { argumentsOf } from '../support/services.ts';
 
 let here: TestScheduling;
 beforeAll(async () => {
@@ -15,8 +16,8 @@ afterAll(() => here.stop());
 
 const verify = (...args: string[]) => verifyDatabase(here.databaseUrl, ...args);
 const verifyDatabase = (databaseUrl: string, ...args: string[]) =>
-  promisify(execFile)('npm', ['run', '--silent', 'verify', '--', ...args], {
-    cwd: dirname(dirname(import.meta.dirname)),
+  promisify(execFile)(process.execPath, [...argumentsOf('verify'), ...args], {
+    cwd: root,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, DATABASE_URL: databaseUrl },
   }).then(
     ({ stdout }) => ({ code: 0, stdout, stderr: '' }),
