@@ -1,11 +1,8 @@
 // npm run verify finds reminders that would come at a wrong time or have come twice.
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { root } from '../support/processes.ts';
 import { startTestReminders, type TestReminders } from '../support/reminders.ts';
 import { CALL } from '../support/scheduling.ts';
-import { argumentsOf } from '../support/services.ts';
+import { runVerify } from '../support/verify.ts';
 
 let here: TestReminders;
 beforeAll(async () => {
@@ -14,14 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => here.stop());
 
-const verify = (...args: string[]) =>
-  promisify(execFile)(process.execPath, [...argumentsOf('verify'), ...args], {
-    cwd: root,
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, DATABASE_URL: here.databaseUrl },
-  }).then(
-    ({ stdout }) => ({ code: 0, stdout }),
-    ({ code, stdout }) => ({ code, stdout }),
-  );
+const verify = (...args: string[]) => runVerify(here.databaseUrl, ...args);
 
 async function newReminder(
   timeZone: string,
@@ -46,6 +36,7 @@ test('finds nothing in what the service wrote, then a shifted, a skipped and a r
     stdout: expect.stringMatching(
       /^0 materials, 0 reviews, 0 snoozes: 0 drifted\n5 reminders: 0 drifted; 0 occurrences: 0 twice\nVerified /,
     ),
+    stderr: '',
   });
 
   const [shifted, skipped, , repeated] = made;
@@ -68,6 +59,7 @@ test('finds nothing in what the service wrote, then a shifted, a skipped and a r
   expect(await verify('--user', made[2].userId)).toEqual({
     code: 0,
     stdout: expect.stringContaining('1 reminder: 0 drifted; 0 occurrences: 0 twice\n'),
+    stderr: '',
   });
   const line = ({ userId, reminderId }: { userId: string; reminderId: string }) =>
     `user ${userId} reminder ${reminderId}: `;

@@ -1,12 +1,9 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ServiceError } from '../../services/platform/errors.ts';
 import { ask, createMigratedDatabase, createTestDatabase } from '../support/database.ts';
-import { root } from '../support/processes.ts';
 import { inTime, openLock } from '../support/row-locks.ts';
 import { CALL, newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
-import { argumentsOf } from '../support/services.ts';
+import { runVerify } from '../support/verify.ts';
 
 let here: TestScheduling;
 beforeAll(async () => {
@@ -14,15 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => here.stop());
 
-const verify = (...args: string[]) => verifyDatabase(here.databaseUrl, ...args);
-const verifyDatabase = (databaseUrl: string, ...args: string[]) =>
-  promisify(execFile)(process.execPath, [...argumentsOf('verify'), ...args], {
-    cwd: root,
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, DATABASE_URL: databaseUrl },
-  }).then(
-    ({ stdout }) => ({ code: 0, stdout, stderr: '' }),
-    (error) => ({ code: error.code, stdout: error.stdout, stderr: error.stderr }),
-  );
+const verify = (...args: string[]) => runVerify(here.databaseUrl, ...args);
 
 /** A material with everything that can happen to one; returns its id. */
 async function busyMaterial(userId: string): Promise<string> {
@@ -162,14 +151,14 @@ test('says how to use it, and what it cannot do', async () => {
 test('leaves reminders out where there are none', async () => {
   const other = await createMigratedDatabase();
   await ask(other.databaseUrl, 'DROP SCHEMA reminders CASCADE');
-  const { stdout } = await verifyDatabase(other.databaseUrl);
+  const { stdout } = await runVerify(other.databaseUrl);
   await other.drop();
   expect(stdout).toMatch(/^0 materials, 0 reviews, 0 snoozes: 0 drifted\nVerified DATABASE_URL /);
 });
 
 test('says of a database that is not ours what it lacks, and exits with 2', async () => {
   const other = await createTestDatabase();
-  const { code, stdout, stderr } = await verifyDatabase(other.databaseUrl);
+  const { code, stdout, stderr } = await runVerify(other.databaseUrl);
   await other.drop();
   expect([code, stdout, stderr]).toEqual([
     2,
