@@ -322,19 +322,28 @@ describe('calls to the services', () => {
     await holding.stop();
   });
 
-  test('are begun for what a mutation returns, however late', async () => {
-    const { userId } = await system.createUser();
+  /** A gateway for which `aheadMs` pass while it asks for `late`. */
+  async function startLate(late: string, aheadMs: number) {
     const now = performance.now.bind(performance);
     let lateMs = 0;
     const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + lateMs);
     const slow = await startTestGateway(system, pino({ level: 'silent' }), async (rpc, make) => {
-      if (rpc === 'createMaterial') lateMs = 11_000;
+      if (rpc === late) lateMs = aheadMs;
       return make();
     });
+    const stop = async () => {
+      clock.mockRestore();
+      await slow.stop();
+    };
+    return { ...slow, stop };
+  }
+
+  test('are begun for what a mutation returns, however late', async () => {
+    const { userId } = await system.createUser();
+    const slow = await startLate('createMaterial', 11_000);
     const { data, errors } = await slow.query(
       `mutation { createMaterial(input: { userId: "${userId}", title: "t" }) { material { previews { quality } } } }`,
     );
-    clock.mockRestore();
     await slow.stop();
     expect(errors).toBeUndefined();
     expect(data.createMaterial.material.previews).toHaveLength(6);
@@ -342,18 +351,11 @@ describe('calls to the services', () => {
 
   test('are not begun for a query that is sent, once it has taken 10 s', async () => {
     const { userId } = await system.createUser();
-    const now = performance.now.bind(performance);
-    let lateMs = 0;
-    const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + lateMs);
-    const slow = await startTestGateway(system, pino({ level: 'silent' }), async (rpc, make) => {
-      if (rpc === 'batchGetUsers') lateMs = 10_000;
-      return make();
-    });
+    const slow = await startLate('batchGetUsers', 10_000);
     const rpcs = await slow.rpcsOf(async () => {
       const { errors } = await slow.query(`{ user(id: "${userId}") { materialCounts { due } } }`);
       expect(errors?.map(({ extensions }) => extensions)).toEqual([{ code: 'UNAVAILABLE' }]);
     });
-    clock.mockRestore();
     await slow.stop();
     expect(rpcs).toEqual(['batchGetUsers']);
   });
