@@ -71,6 +71,27 @@ test('one that does not come back is given up after five starts, with its last w
   expect((await place.own(directory).when('refused')).message).toMatch(/^PostgreSQL does not start/);
 });
 
+test('one that was restarted five times is restarted five times more after five minutes, and then given up', async () => {
+  const owner = place.own(directory, { keeps: true });
+  const ready = await owner.when('ready');
+  const { databaseUrl } = ready;
+  let { pid } = ready;
+  const endAndWait = async () => {
+    process.kill(pid, 'SIGKILL');
+    await expect
+      .poll(() => query(databaseUrl, 'SELECT 1 AS one').catch(() => 'down'), { timeout: 30_000 })
+      .toEqual([{ one: 1 }]);
+    pid = serverPid();
+  };
+  for (let count = 1; count <= 5; count += 1) await endAndWait();
+  owner.child.kill('SIGUSR2');
+  for (let count = 1; count <= 5; count += 1) await endAndWait();
+  process.kill(pid, 'SIGKILL');
+  expect((await owner.when('exited')).reason).toMatch(
+    /keeps failing \(restarted 5 times\): it ended by signal SIGKILL/,
+  );
+});
+
 test('one whose folder was removed is given up in the same way', async () => {
   const owner = place.own(directory, { keeps: true });
   const { pid } = await owner.when('ready');

@@ -1,4 +1,5 @@
 // Large bodies of one key are worked one at a time, and nobody else waits for them.
+import { Readable } from 'node:stream';
 import Fastify from 'fastify';
 import { afterEach, expect, test, vi } from 'vitest';
 import { registerJsonBody } from '../../services/platform/http/json.ts';
@@ -40,6 +41,30 @@ test('one large body of a key is at work at a time; small ones and those of othe
   }
   for (const release of atWork) release();
   expect(await Promise.all(answers)).toEqual([200, 200, 200, 200, 200]);
+  await app.close();
+});
+
+test('a body without a length is small up to 32 KiB', async () => {
+  const { app, atWork } = start();
+  const send = (bytes: number) =>
+    app.inject({
+      method: 'POST',
+      url: '/',
+      headers: { 'x-key': 'greedy', 'content-type': 'application/json', 'transfer-encoding': 'chunked' },
+      payload: Readable.from([JSON.stringify('a'.repeat(bytes - 2))]),
+    });
+  const small = [send(32 * 1024), send(32 * 1024)];
+  await expect.poll(() => atWork.length).toBe(2);
+  const large = [send(32 * 1024 + 1), send(32 * 1024 + 1)];
+  await expect.poll(() => atWork.length).toBe(3);
+  for (let count = 0; count < 10; count += 1) await new Promise(setImmediate);
+  expect(atWork.length).toBe(3);
+  const released = setInterval(() => {
+    for (const release of atWork) release();
+  }, 5);
+  const answers = await Promise.all([...small, ...large]);
+  clearInterval(released);
+  expect(answers.map(({ statusCode }) => statusCode)).toEqual([200, 200, 200, 200]);
   await app.close();
 });
 
