@@ -21,7 +21,7 @@ const SCOPES = literals(
   'snooze:write',
   'profile:read',
 );
-const ScopeSchema = { ...SCOPES, title: 'Scope' };
+export const ScopeSchema = { ...SCOPES, title: 'Scope' };
 export type Scope = Static<typeof ScopeSchema>;
 
 const MaterialTypeSchema = literals('simple', 'material', 'flashcard', 'card');

@@ -5,16 +5,7 @@ import { h } from '../dom.js';
 import { distance, instant } from '../format.js';
 import { actions, button } from '../ui.js';
 import { ask, checkboxes, field, tellOnce } from './dialog.js';
-
-const SCOPES = [
-  'materials:read',
-  'materials:write',
-  'reviews:read',
-  'reviews:write',
-  'snooze:write',
-  'profile:read',
-];
-const USUAL_SCOPES = ['materials:read', 'reviews:read', 'profile:read'];
+import { SCOPES, USUAL_SCOPES } from './scopes.js';
 
 /** @param {ApiKey} key */
 export const nameOf = ({ name }) => name || 'without a name';

@@ -4,9 +4,9 @@ import { createTransport, type SendMailOptions } from 'nodemailer';
 import { atMost } from '../../../platform/concurrency/at-most.ts';
 import { errorCode } from '../../../platform/thrown.ts';
 import type { Channel, EmailAddress, ReminderMessage, SendResult } from '../channel.ts';
-import { composeMail } from './compose-mail.ts';
-import { type EmailStyle, toEmailText } from './email-message.ts';
+import { type EmailStyle, toEmailText } from './email-text.ts';
 import { createMailFolder } from './mail-folder.ts';
+import { composeMail } from './mime.ts';
 import { type SmtpFailure, toSendResult } from './smtp-outcome.ts';
 
 export type EmailOptions = EmailStyle & {
