@@ -10,26 +10,14 @@ import type { SnoozeServiceDefinition } from '../generated/scheduling/v1/SnoozeS
 import type { StatsServiceDefinition } from '../generated/scheduling/v1/StatsService.ts';
 import type { UserDataServiceDefinition } from '../generated/scheduling/v1/UserDataService.ts';
 import { ServiceError } from '../services/platform/errors.ts';
-import { clientsOf, type GrpcClient } from '../services/platform/grpc/client.ts';
+import { clientsOf } from '../services/platform/grpc/client.ts';
 import { createTokenWatch } from '../services/platform/grpc/service-token.ts';
 import type { Logger } from '../services/platform/logging/logger.ts';
 import { NO_TELEMETRY, type Telemetry } from '../services/platform/observability/telemetry.ts';
 import type { GrpcTrust, Peers } from '../services/platform/process/common-config.ts';
 import { LIMITS } from './limits/limits.ts';
 
-export type Clients = {
-  users: GrpcClient<UserServiceDefinition>;
-  apiKeys: GrpcClient<ApiKeyServiceDefinition, 'WatchRevocations'>;
-  userEvents: GrpcClient<UserEventServiceDefinition>;
-  materials: GrpcClient<MaterialServiceDefinition>;
-  reviews: GrpcClient<ReviewServiceDefinition>;
-  snoozes: GrpcClient<SnoozeServiceDefinition>;
-  stats: GrpcClient<StatsServiceDefinition>;
-  learners: GrpcClient<LearnerServiceDefinition>;
-  userData: GrpcClient<UserDataServiceDefinition, 'ExportUserData'>;
-  /** undefined: REMINDERS=off. */
-  reminders: GrpcClient<ReminderServiceDefinition, 'ExportUserData'> | undefined;
-};
+export type Clients = ReturnType<typeof createClients>;
 
 /** Longer than the services' statement time-outs. */
 export const DEADLINE_MS = 5000;
@@ -38,7 +26,7 @@ export function createClients(
   config: Peers & { remindersTarget?: string | undefined; trust: GrpcTrust },
   telemetry: Telemetry = NO_TELEMETRY,
   logger?: Logger,
-): Clients {
+) {
   const common = {
     trust: config.trust,
     caller: 'gateway',
@@ -60,6 +48,7 @@ export function createClients(
     learners: scheduling<LearnerServiceDefinition>('LearnerService'),
     stats: scheduling<StatsServiceDefinition>('StatsService'),
     userData: scheduling<UserDataServiceDefinition, 'ExportUserData'>('UserDataService'),
+    // REMINDERS=off has none.
     reminders:
       config.remindersTarget === undefined
         ? undefined

@@ -9,7 +9,7 @@ import type {
   ReminderSkipReason,
   Weekday,
 } from '../../generated/gateway/resolvers.ts';
-import { epochMsOf, type Timestamp, toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
+import { epochMsOf, type Timestamp } from '../../services/platform/protobuf/timestamps.ts';
 
 // Proto enum values are GraphQL's with the type name as a prefix.
 const withPrefix =
@@ -41,7 +41,6 @@ export const fromEmailOffReason = withoutPrefix<EmailOffReason>('EMAIL_OFF_REASO
 export const toTime = (timestamp: Timestamp | null): number => epochMsOf(timestamp, 'a time');
 export const toOptionalTime = (timestamp: Timestamp | null): number | null =>
   timestamp === null ? null : epochMsOf(timestamp, 'a time');
-export const fromTime = toTimestamp;
 
 /** The same rule as in scheduling's SQL, in milliseconds: a material without a next review is due. */
 export function isDue(nextReviewMs: number | null, nowMs: number): boolean {

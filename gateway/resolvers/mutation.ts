@@ -1,7 +1,9 @@
 // The mutations. Roles and the audit log are handled in app.ts and access/audited-mutations.ts.
+
 import type { MutationResolvers } from '../../generated/gateway/resolvers.ts';
 import { invalidField } from '../../services/platform/errors.ts';
-import { fromTime, maskOf, required, toMaterialType, toPlan, toSnoozePreset } from '../graphql/mapper.ts';
+import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
+import { maskOf, required, toMaterialType, toPlan, toSnoozePreset } from '../graphql/mapper.ts';
 import { deleteUser } from './user-deletion.ts';
 
 export const Mutation: MutationResolvers = {
@@ -110,7 +112,7 @@ export const Mutation: MutationResolvers = {
         materialIds: [...materialIds],
         reason: reason ?? '',
         requestId: requestId ?? '',
-        ...(snoozeUntil && { snoozeUntilTime: fromTime(snoozeUntil) }),
+        ...(snoozeUntil && { snoozeUntilTime: toTimestamp(snoozeUntil) }),
         ...(preset && { preset: toSnoozePreset(preset), timeZone: required(user).timeZone }),
       },
       call,

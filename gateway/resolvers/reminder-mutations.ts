@@ -1,8 +1,10 @@
 // The mutations of reminders and their channels. Roles and the audit log are handled as for all mutations.
+
 import type { MutationResolvers } from '../../generated/gateway/resolvers.ts';
 import { invalidField } from '../../services/platform/errors.ts';
+import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
 import { requireReminders } from '../clients.ts';
-import { fromTime, maskOf, required, toReminderChannel, toWeekday } from '../graphql/mapper.ts';
+import { maskOf, required, toReminderChannel, toWeekday } from '../graphql/mapper.ts';
 
 /** The fields of a reminder that cannot be removed. */
 const KEPT = ['time', 'weekdays', 'channels', 'minDue', 'onlyIfNotReviewedToday', 'enabled'] as const;
@@ -21,7 +23,7 @@ export const reminderMutations = {
         onlyIfNotReviewedToday: onlyIfNotReviewedToday ?? false,
         enabled: enabled ?? true,
         ...(typeof minDue === 'number' && { minDue }),
-        ...(pausedUntil && { pausedUntilTime: fromTime(pausedUntil) }),
+        ...(pausedUntil && { pausedUntilTime: toTimestamp(pausedUntil) }),
       },
       call,
     );
@@ -52,7 +54,7 @@ export const reminderMutations = {
         ...(channels && { channels: channels.map(toReminderChannel) }),
         ...(typeof minDue === 'number' && { minDue }),
         ...(typeof onlyIfNotReviewedToday === 'boolean' && { onlyIfNotReviewedToday }),
-        ...(pausedUntil && { pausedUntilTime: fromTime(pausedUntil) }),
+        ...(pausedUntil && { pausedUntilTime: toTimestamp(pausedUntil) }),
         ...(typeof enabled === 'boolean' && { enabled }),
       },
       call,

@@ -2,18 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ListApiKeysResponse } from '../../generated/accounts/v1/ListApiKeysResponse.ts';
 import type { WatchRevocationsResponse } from '../../generated/accounts/v1/WatchRevocationsResponse.ts';
+import type { DeleteUserPayload } from '../../generated/gateway/resolvers.ts';
 import { hasReason, ServiceError } from '../../services/platform/errors.ts';
 import type { CallOptions } from '../../services/platform/grpc/client.ts';
 import type { Clients } from '../clients.ts';
-
-type UserDeletion = {
-  apiKeys: number;
-  materials: number;
-  reviews: number;
-  snoozes: number;
-  reminders: number;
-  deleted: boolean;
-};
 
 const PUSH_TIMEOUT_MS = 5000;
 const RETRY_MS = 200;
@@ -25,7 +17,11 @@ const DELETE_TIMEOUT_MS = 60_000;
  * and the user last, so that the deletion can be retried.
  * @throws UNAVAILABLE if the revocations do not arrive within 5 s; otherwise the error of a step.
  */
-export async function deleteUser(clients: Clients, userId: string, call: CallOptions): Promise<UserDeletion> {
+export async function deleteUser(
+  clients: Clients,
+  userId: string,
+  call: CallOptions,
+): Promise<DeleteUserPayload> {
   const apiKeys = await revokeAllKeys(clients, userId, call);
   const patient = { ...call, deadlineMs: DELETE_TIMEOUT_MS };
   const data = await clients.userData.deleteUserData({ userId }, patient);

@@ -1,14 +1,9 @@
 // A user, the user's lists, and keys.
+
 import type { ApiKeyResolvers, UserResolvers } from '../../generated/gateway/resolvers.ts';
+import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
 import type { GatewayContext } from '../graphql/context.ts';
-import {
-  fromPlan,
-  fromTime,
-  toMaterialState,
-  toMaterialType,
-  toOptionalTime,
-  toTime,
-} from '../graphql/mapper.ts';
+import { fromPlan, toMaterialState, toMaterialType, toOptionalTime, toTime } from '../graphql/mapper.ts';
 import { ID_OF, type MaterialNode } from '../graphql/model.ts';
 import { type PageArguments, type ReadPage, readConnection } from '../graphql/relay.ts';
 import { joinMaterials, joinReviews, joinSnoozedMaterials } from '../reads/joins.ts';
@@ -85,7 +80,7 @@ export const User: UserResolvers = {
     window: {
       timeZone: timeZone ?? user.timeZone,
       days: days ?? 30,
-      asOfTime: fromTime(asOf ?? beginTime),
+      asOfTime: toTimestamp(asOf ?? beginTime),
     },
   }),
 };

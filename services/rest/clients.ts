@@ -3,19 +3,13 @@ import type { ApiKeyServiceDefinition } from '../../generated/accounts/v1/ApiKey
 import type { MaterialServiceDefinition } from '../../generated/scheduling/v1/MaterialService.ts';
 import type { ReviewServiceDefinition } from '../../generated/scheduling/v1/ReviewService.ts';
 import type { SnoozeServiceDefinition } from '../../generated/scheduling/v1/SnoozeService.ts';
-import { clientsOf, type GrpcClient } from '../platform/grpc/client.ts';
+import { clientsOf } from '../platform/grpc/client.ts';
 import { createTokenWatch } from '../platform/grpc/service-token.ts';
 import type { Logger } from '../platform/logging/logger.ts';
 import { NO_TELEMETRY, type Telemetry } from '../platform/observability/telemetry.ts';
 import type { GrpcTrust, Peers } from '../platform/process/common-config.ts';
 
-export type Clients = {
-  materials: GrpcClient<MaterialServiceDefinition>;
-  reviews: GrpcClient<ReviewServiceDefinition>;
-  snoozes: GrpcClient<SnoozeServiceDefinition>;
-  apiKeys: GrpcClient<ApiKeyServiceDefinition, 'WatchRevocations'>;
-  close(): void;
-};
+export type Clients = ReturnType<typeof createClients>;
 
 /** Shorter than HTTP clients' time-outs, longer than the services' statement time-outs. */
 export const DEADLINE_MS = 2500;
@@ -24,7 +18,7 @@ export function createClients(
   { schedulingTarget, accountsTarget, trust }: Peers & { trust: GrpcTrust },
   telemetry: Telemetry = NO_TELEMETRY,
   logger?: Logger,
-): Clients {
+) {
   const clientsTo = (peer: string, target: string) => {
     const tokenWatch = createTokenWatch(peer, logger);
     return clientsOf(`${peer}.v1`, {

@@ -7,19 +7,10 @@ import type { SnoozeMaterialsResponse } from '../../generated/scheduling/v1/Snoo
 import type { SubmitReviewResponse } from '../../generated/scheduling/v1/SubmitReviewResponse.ts';
 import { toIsoText } from '../platform/instants.ts';
 import { epochMsOf, type Timestamp } from '../platform/protobuf/timestamps.ts';
-import type { Material, Preset, ReviewResponse, Scope, SnoozeResponse } from './schemas.ts';
+import type { Material, MeResponse, Preset, ReviewResponse, Scope, SnoozeResponse } from './schemas.ts';
 
 /** The authenticated caller and the scopes of the key. */
-export type Principal = {
-  userId: string;
-  email: string;
-  firstName: string | null;
-  lastName: string | null;
-  plan: 'free' | 'premium';
-  timeZone: string;
-  apiKeyId: string;
-  scopes: Scope[];
-};
+export type Principal = Omit<MeResponse, 'id'> & { userId: string; timeZone: string };
 
 /** API names of gRPC request fields, for errors. */
 export const API_FIELDS: Readonly<Record<string, string>> = {

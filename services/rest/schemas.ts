@@ -63,6 +63,7 @@ export const MeResponseSchema = Type.Object(
   },
   { title: 'MeResponse', description: 'The account and the key.' },
 );
+export type MeResponse = Static<typeof MeResponseSchema>;
 
 export const MaterialsResponseSchema = Type.Object(
   { materials: Type.Array(MaterialSchema) },

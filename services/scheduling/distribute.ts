@@ -1,6 +1,7 @@
 // Distributes the scheduling tables of a Citus cluster by user_id, so that all rows of a user are on one node.
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { DISTRIBUTION_LOCK } from '../platform/advisory-locks.ts';
+import { withConnection } from '../platform/postgres/connection.ts';
 import type { Queryable } from '../platform/postgres/database.ts';
 
 /** Referenced tables before referencing ones; the others are colocated with the first. */
@@ -40,10 +41,9 @@ type Distribution = { state: 'no-citus' } | { state: 'distributed'; tables: stri
  * @returns the tables that this run distributed; `no-citus` if the extension is not installed.
  */
 export async function distributeScheduling(databaseUrl: string): Promise<Distribution> {
-  const client = new Client({ connectionString: databaseUrl, application_name: 'scheduling-distribute' });
-  client.on('error', () => {});
-  await client.connect();
-  try {
+  const config = { connectionString: databaseUrl, application_name: 'scheduling-distribute' };
+  // Closing the connection rolls back an open transaction.
+  return withConnection(config, async (client) => {
     const { rowCount } = await client.query(`SELECT FROM pg_extension WHERE extname = 'citus'`);
     if (rowCount === 0) return { state: 'no-citus' };
     await client.query('BEGIN');
@@ -53,10 +53,7 @@ export async function distributeScheduling(databaseUrl: string): Promise<Distrib
     // Not in the transaction, in which Citus may have used several connections to a node. Repeating it changes nothing.
     await client.query(DELEGATE);
     return { state: 'distributed', tables };
-  } finally {
-    // Closing the connection rolls back an open transaction.
-    await client.end();
-  }
+  });
 }
 
 async function distribute(client: Client): Promise<string[]> {

@@ -1,7 +1,6 @@
 // Who waits for whom: a bound on how much runs at once, and one at a time for each key.
 import { describe, expect, test } from 'vitest';
-import { atMost } from '../../services/platform/concurrency/at-most.ts';
-import { createKeyedMutex } from '../../services/platform/concurrency/keyed-mutex.ts';
+import { atMost, atMostPerKey } from '../../services/platform/concurrency/at-most.ts';
 
 /** Work by name that has begun, each to be ended or failed by the test. */
 function heldWork() {
@@ -68,7 +67,7 @@ describe('a bound of two', () => {
 describe('one at a time for each key', () => {
   test('work of a key waits for all of it that came before, and for nothing of other keys', async () => {
     const { begun, work, settle, end } = heldWork();
-    const exclusively = createKeyedMutex();
+    const exclusively = atMostPerKey<string>(1);
     const answers = [
       exclusively('k', work('k1')),
       exclusively('k', work('k2')),
@@ -92,7 +91,7 @@ describe('one at a time for each key', () => {
 
   test('work that fails fails alone, and the next has its turn', async () => {
     const { begun, work, end, fail } = heldWork();
-    const exclusively = createKeyedMutex();
+    const exclusively = atMostPerKey<string>(1);
     const answers = Promise.allSettled(['a', 'b'].map((name) => exclusively('k', work(name))));
     await fail('a');
     await end('b');
@@ -102,7 +101,7 @@ describe('one at a time for each key', () => {
 
   test('a key whose work has ended begins at once', async () => {
     const { begun, work, end } = heldWork();
-    const exclusively = createKeyedMutex();
+    const exclusively = atMostPerKey<string>(1);
     const first = exclusively('k', work('a'));
     await end('a');
     await first;

@@ -32,8 +32,8 @@ export type OidcProvider = {
 
 type RemoteKeys = ReturnType<typeof createRemoteJWKSet>;
 
-/** Asks nothing of the provider until the first token comes. `nowMs` is a monotonic clock. */
-export function createOidcProvider(issuer: string, logger: Logger, nowMs: () => number): OidcProvider {
+/** Asks nothing of the provider until the first token comes. */
+export function createOidcProvider(issuer: string, logger: Logger): OidcProvider {
   let known: ProviderAddresses | undefined;
   let discovery: Promise<ProviderAddresses> | undefined;
   let discoverAgainAtMs = Number.NEGATIVE_INFINITY;
@@ -48,13 +48,13 @@ export function createOidcProvider(issuer: string, logger: Logger, nowMs: () => 
     );
   /** Runs a request to the provider; a failure is logged once a pause. */
   async function ask<T>(request: () => Promise<T>): Promise<T> {
-    if (nowMs() < askAgainAtMs) throw new ServiceError('UNAVAILABLE');
+    if (performance.now() < askAgainAtMs) throw new ServiceError('UNAVAILABLE');
     try {
       return await request();
     } catch (error) {
       if (isAboutToken(error)) throw error;
-      if (nowMs() >= askAgainAtMs) {
-        askAgainAtMs = nowMs() + PAUSE_MS;
+      if (performance.now() >= askAgainAtMs) {
+        askAgainAtMs = performance.now() + PAUSE_MS;
         // The provider may have moved.
         discoverAgainAtMs = askAgainAtMs;
         tell(error);
@@ -70,14 +70,14 @@ export function createOidcProvider(issuer: string, logger: Logger, nowMs: () => 
   };
   /** Those known so far do while discovery fails; it has a pause of its own then, since keys may still be there. */
   async function addresses(): Promise<ProviderAddresses> {
-    if (known !== undefined && nowMs() < discoverAgainAtMs) return known;
+    if (known !== undefined && performance.now() < discoverAgainAtMs) return known;
     try {
       known = await (known === undefined ? ask(discoverOnce) : discoverOnce());
-      discoverAgainAtMs = nowMs() + MAX_AGE_MS;
+      discoverAgainAtMs = performance.now() + MAX_AGE_MS;
     } catch (error) {
       if (known === undefined) throw error;
-      if (nowMs() >= discoverAgainAtMs) {
-        discoverAgainAtMs = nowMs() + PAUSE_MS;
+      if (performance.now() >= discoverAgainAtMs) {
+        discoverAgainAtMs = performance.now() + PAUSE_MS;
         tell(error);
       }
     }

@@ -8,7 +8,7 @@ import { createOidcVerifier, type OidcVerifier } from './verifier.ts';
 export type SignIn = { clientId: string; provider: OidcProvider; verifier: OidcVerifier };
 
 export function createSignIn(settings: OidcSettings, logger: Logger): SignIn {
-  const provider = createOidcProvider(settings.issuer, logger, () => performance.now());
+  const provider = createOidcProvider(settings.issuer, logger);
   const sessions = createEndedSessions();
   const verifier = createOidcVerifier(settings, provider, sessions);
   return { clientId: settings.audience, provider, verifier };

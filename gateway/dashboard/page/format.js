@@ -75,13 +75,11 @@ export function instantOf(local, timeZone) {
   return new Date(shown - offsetMs(guess, timeZone));
 }
 
-/** The local time in a zone, in the format of a datetime-local input. @param {number} timeMs @param {string} timeZone */
-function localTime(timeMs, timeZone) {
-  return new Date(timeMs + offsetMs(timeMs, timeZone)).toISOString().slice(0, 16);
-}
-
 /** The date after today’s in a zone. @param {string} timeZone */
-export const tomorrowIn = (timeZone) => nextDay(localTime(Date.now(), timeZone).slice(0, 10), 1);
+export function tomorrowIn(timeZone) {
+  const local = new Date(Date.now() + offsetMs(Date.now(), timeZone));
+  return nextDay(local.toISOString().slice(0, 10), 1);
+}
 
 /** @param {number} timeMs @param {string} timeZone */
 function offsetMs(timeMs, timeZone) {

@@ -5,7 +5,7 @@ import { copyTable, deleteRow, findRows, storeRows, type Table } from './tables.
 
 const SNAPSHOT = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
 
-/** All rows, as of one instant. Recording has begun before. @returns the number of rows by table. */
+/** All rows, as of one instant. Recording has begun before. `onTable` gets the number of rows of each. */
 export async function copyAll(
   source: Client,
   target: Client,

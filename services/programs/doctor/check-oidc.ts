@@ -8,7 +8,7 @@ import type { Settings } from './settings.ts';
 export async function checkOidc({ oidc, gatewayOn }: Settings): Promise<Finding[]> {
   if (oidc === undefined || !gatewayOn) return [];
   const { ok, bad } = checkNamed('openid provider');
-  const provider = createOidcProvider(oidc.issuer, createLogger('doctor', 'silent'), () => performance.now());
+  const provider = createOidcProvider(oidc.issuer, createLogger('doctor', 'silent'));
   try {
     await provider.addresses();
     return [ok(`people sign in at ${oidc.issuer}, with roles in the claim ${oidc.roleClaim}`)];

@@ -1,14 +1,10 @@
 // The accounts clients of commands: npm run keys, and the first npm start.
 import type { ApiKeyServiceDefinition } from '../../../generated/accounts/v1/ApiKeyService.ts';
 import type { UserServiceDefinition } from '../../../generated/accounts/v1/UserService.ts';
-import { clientsOf, type GrpcClient } from '../../platform/grpc/client.ts';
+import { clientsOf } from '../../platform/grpc/client.ts';
 import type { GrpcTrust } from '../../platform/process/common-config.ts';
 
-export type AccountsClients = {
-  users: GrpcClient<UserServiceDefinition>;
-  apiKeys: GrpcClient<ApiKeyServiceDefinition, 'WatchRevocations'>;
-  close(): void;
-};
+export type AccountsClients = ReturnType<typeof createAccountsClients>;
 
 export function createAccountsClients({
   target,
@@ -19,7 +15,7 @@ export function createAccountsClients({
   trust: GrpcTrust;
   /** This program's name, for the audit log of accounts. */
   caller?: string;
-}): AccountsClients {
+}) {
   const accounts = clientsOf('accounts.v1', { target, trust, caller, deadlineMs: 5000 });
   const users = accounts<UserServiceDefinition>('UserService');
   const apiKeys = accounts<ApiKeyServiceDefinition, 'WatchRevocations'>('ApiKeyService');

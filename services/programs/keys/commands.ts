@@ -1,4 +1,5 @@
 // The four commands of npm run keys; each returns what to print.
+import type { parseArgs } from 'node:util';
 import type { ApiKey } from '../../../generated/accounts/v1/ApiKey.ts';
 import type { ListApiKeysResponse } from '../../../generated/accounts/v1/ListApiKeysResponse.ts';
 import type { User } from '../../../generated/accounts/v1/User.ts';
@@ -9,16 +10,18 @@ import { requireTimestamp, type Timestamp } from '../../platform/protobuf/timest
 import { printable } from '../../platform/text.ts';
 import type { AccountsClients } from './clients.ts';
 
-export type Options = {
-  email?: string;
-  scopes?: string;
-  name?: string;
-  plan?: string;
-  'time-zone'?: string;
-  'first-name'?: string;
-  'last-name'?: string;
-  json: boolean;
-};
+export const OPTIONS = {
+  email: { type: 'string' },
+  scopes: { type: 'string' },
+  name: { type: 'string' },
+  plan: { type: 'string' },
+  'time-zone': { type: 'string' },
+  'first-name': { type: 'string' },
+  'last-name': { type: 'string' },
+  json: { type: 'boolean', default: false },
+} as const;
+
+export type Options = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>['values'];
 
 type Command = (clients: AccountsClients, operands: readonly string[], options: Options) => Promise<string>;
 

@@ -6,19 +6,8 @@ import { runCommand, UsageError } from '../../platform/process/command.ts';
 import { readCommonConfig, readTarget } from '../../platform/process/common-config.ts';
 import { ConfigError, readEnvironment } from '../../platform/process/config.ts';
 import { createAccountsClients } from './clients.ts';
-import { COMMANDS, type Options } from './commands.ts';
+import { COMMANDS, OPTIONS, type Options } from './commands.ts';
 import { HELP } from './help.ts';
-
-const OPTIONS = {
-  email: { type: 'string' },
-  scopes: { type: 'string' },
-  name: { type: 'string' },
-  plan: { type: 'string' },
-  'time-zone': { type: 'string' },
-  'first-name': { type: 'string' },
-  'last-name': { type: 'string' },
-  json: { type: 'boolean', default: false },
-} as const;
 
 await runCommand(
   { name: 'npm run keys', help: HELP, options: OPTIONS, takesOperands: true, explain },

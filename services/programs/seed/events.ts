@@ -2,7 +2,6 @@
 import type { UserEvent } from '../../accounts/user-event.ts';
 import { snoozedNextReviewTime } from '../../scheduling/snoozes/snooze.ts';
 import type { Snooze, SnoozedMaterial } from '../../scheduling/snoozes/snoozes-repository.ts';
-import type { Random } from './habit.ts';
 import type { LearnerMaterial } from './learner.ts';
 
 export type PastEvents = {
@@ -20,16 +19,16 @@ const OPERATORS = ['gateway/olga', 'gateway/sam'];
 /** The learner snoozes the first material until tomorrow; operators archive the second and change the account. */
 export function makePastEvents(
   { userId, createTime, materials }: { userId: string; createTime: Date; materials: LearnerMaterial[] },
-  { now, random, newId }: { now: Date; random: Random; newId: (time: Date) => string },
+  { now, newId }: { now: Date; newId: (time: Date) => string },
 ): PastEvents {
   const [snoozed, archived, ...others] = materials;
   if (snoozed === undefined || archived === undefined || materials.length < MIN_MATERIALS)
     return { materials, snoozes: [], userEvents: [] };
   const between = (from: Date) =>
-    new Date(from.getTime() + Math.floor(random() * (now.getTime() - from.getTime())));
+    new Date(from.getTime() + Math.floor(Math.random() * (now.getTime() - from.getTime())));
   const byOperator = (eventTime: Date, action: string, subjectIds: string[]): UserEvent => ({
     ...{ userId, eventTime, eventId: newId(eventTime), action, subjectIds },
-    ...{ actor: OPERATORS[Math.floor(random() * OPERATORS.length)] ?? '', requestId: newId(eventTime) },
+    ...{ actor: OPERATORS[Math.floor(Math.random() * OPERATORS.length)] ?? '', requestId: newId(eventTime) },
     ...{ isOfKey: false, isOfPerson: true },
   });
   const snoozeTime = between(latest(snoozed.material.updateTime, new Date(now.getTime() - DAY_MS / 4)));

@@ -2,9 +2,6 @@
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
 
-/** Uniform in [0, 1). */
-export type Random = () => number;
-
 /** Days count back from now: 0 is the latest, and earlier days are higher. */
 export type Habit = {
   nowMs: number;
@@ -13,9 +10,9 @@ export type Habit = {
   /** Longer intervals are reviewed early, which SM-2 allows, so that there are as many reviews as asked for. */
   longestWaitDays: number;
   /** The day on which a material that is due on `day` is reviewed; undefined if it still waits. */
-  nextDay(day: number, random: Random): number | undefined;
+  nextDay(day: number): number | undefined;
   /** An instant within the session of `day`. */
-  timeOf(day: number, random: Random): number;
+  timeOf(day: number): number;
 };
 
 /** Draws the days of study of the last `days` days; none if not `isStudying`. */
@@ -24,29 +21,29 @@ export function drawHabit(options: {
   days: number;
   longestWaitDays: number;
   isStudying: boolean;
-  random: Random;
 }): Habit {
-  const { nowMs, days, longestWaitDays, isStudying, random } = options;
-  const [recall, streakDays] = [0.83 + 0.12 * random(), 5 + 35 * random()];
+  const { nowMs, days, longestWaitDays, isStudying } = options;
+  const [recall, streakDays] = [0.83 + 0.12 * Math.random(), 5 + 35 * Math.random()];
   /** The chance that what is due is reviewed on a day of study; the rest waits for the next. */
-  const diligence = 0.8 + 0.2 * random();
-  const sessionMs = (60 + 60 * 20 * random()) * MINUTE_MS;
+  const diligence = 0.8 + 0.2 * Math.random();
+  const sessionMs = (60 + 60 * 20 * Math.random()) * MINUTE_MS;
   const studied: boolean[] = [];
-  let breakDays = random() < 0.1 ? 2 + Math.floor(8 * random()) : 0;
+  let breakDays = Math.random() < 0.1 ? 2 + Math.floor(8 * Math.random()) : 0;
   for (let day = 0; day <= days; day += 1) {
     studied.push(isStudying && breakDays === 0);
     if (breakDays > 0) breakDays -= 1;
-    else if (random() < 1 / streakDays) breakDays = random() < 0.1 ? 10 : 1 + Math.floor(3 * random());
+    else if (Math.random() < 1 / streakDays)
+      breakDays = Math.random() < 0.1 ? 10 : 1 + Math.floor(3 * Math.random());
   }
   return {
     ...{ nowMs, recall, longestWaitDays },
-    nextDay(from, draw) {
+    nextDay(from) {
       for (let day = Math.floor(Math.min(from, days)); day >= 0; day -= 1)
-        if (studied[day] && draw() < diligence) return day;
+        if (studied[day] && Math.random() < diligence) return day;
       return undefined;
     },
-    timeOf: (day, draw) =>
-      Math.floor(nowMs - (Math.floor(day) + 1) * DAY_MS + sessionMs + 20 * MINUTE_MS * draw()),
+    timeOf: (day) =>
+      Math.floor(nowMs - (Math.floor(day) + 1) * DAY_MS + sessionMs + 20 * MINUTE_MS * Math.random()),
   };
 }
 

@@ -2,7 +2,7 @@
 import { MATERIAL_TYPES, type Material, newMaterial } from '../../scheduling/materials/material.ts';
 import { type Review, reviewMaterial } from '../../scheduling/reviews/review.ts';
 import type { Quality } from '../../scheduling/reviews/sm2.ts';
-import type { Habit, Random } from './habit.ts';
+import type { Habit } from './habit.ts';
 
 export type LearnerMaterial = { material: Material; reviews: Review[] };
 type Ids = (time: Date) => string;
@@ -33,25 +33,24 @@ export function makeMaterial(options: {
   habit: Habit;
   /** Days before now. */
   startDay: number;
-  random: Random;
   newId: Ids;
 }): LearnerMaterial {
-  const { habit, startDay, random, newId } = options;
-  const createTime = new Date(habit.timeOf(startDay, random));
-  const title = titleOf(random);
-  const type = MATERIAL_TYPES[Math.floor(random() * MATERIAL_TYPES.length)] ?? 'simple';
+  const { habit, startDay, newId } = options;
+  const createTime = new Date(habit.timeOf(startDay));
+  const title = titleOf();
+  const type = MATERIAL_TYPES[Math.floor(Math.random() * MATERIAL_TYPES.length)] ?? 'simple';
   let material = newMaterial({ title, type, content: null, sourceUrl: null }, createTime, newId(createTime));
-  const ease = 0.06 * (random() - 0.5);
+  const ease = 0.06 * (Math.random() - 0.5);
   const reviews: Review[] = [];
   for (
-    let [day, dueDay] = [habit.nextDay(startDay, random), startDay];
+    let [day, dueDay] = [habit.nextDay(startDay), startDay];
     day !== undefined;
-    day = habit.nextDay(dueDay, random)
+    day = habit.nextDay(dueDay)
   ) {
     const { intervalDays } = material.schedule;
-    const reviewTime = new Date(Math.max(habit.timeOf(day, random), createTime.getTime() + 60_000));
+    const reviewTime = new Date(Math.max(habit.timeOf(day), createTime.getTime() + 60_000));
     if (reviewTime.getTime() >= habit.nowMs) break;
-    const quality = drawGrade(recallOf(habit.recall + ease, intervalDays, dueDay - day), random);
+    const quality = drawGrade(recallOf(habit.recall + ease, intervalDays, dueDay - day));
     const grade = { reviewId: newId(reviewTime), quality, reviewTime, requestId: newId(reviewTime) };
     const outcome = reviewMaterial(material, grade);
     material = outcome.material;
@@ -68,13 +67,13 @@ function recallOf(recall: number, intervalDays: number, lateDays: number): numbe
 }
 
 /** Mostly 4 if recalled; mostly 2 or 1 if not. */
-function drawGrade(recall: number, random: Random): Quality {
-  const luck = random();
-  if (random() < recall) return luck < 0.2 ? 3 : luck < 0.75 ? 4 : 5;
+function drawGrade(recall: number): Quality {
+  const luck = Math.random();
+  if (Math.random() < recall) return luck < 0.2 ? 3 : luck < 0.75 ? 4 : 5;
   return luck < 0.1 ? 0 : luck < 0.45 ? 1 : 2;
 }
 
-function titleOf(random: Random): string {
-  const pick = (words: readonly string[]) => words[Math.floor(random() * words.length)] ?? '';
-  return `The ${pick(SUBJECTS)} ${pick(OBJECTS)} (${Math.floor(random() * 1000)})`;
+function titleOf(): string {
+  const pick = (words: readonly string[]) => words[Math.floor(Math.random() * words.length)] ?? '';
+  return `The ${pick(SUBJECTS)} ${pick(OBJECTS)} (${Math.floor(Math.random() * 1000)})`;
 }

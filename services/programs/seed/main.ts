@@ -120,26 +120,24 @@ function makeLearner(
   { materials: materialCount, reviews: reviewCount, withReminders }: LearnerSize,
 ): Learner {
   const now = new Date();
-  const random = Math.random;
   const newId = (time: Date) =>
-    uuidV7({ msecs: time.getTime(), random: randomBytes(16), seq: Math.floor(random() * 2 ** 31) });
+    uuidV7({ msecs: time.getTime(), random: randomBytes(16), seq: Math.floor(Math.random() * 2 ** 31) });
   const { days, longestWaitDays } = historyFor(reviewCount);
   const habit = drawHabit({
     nowMs: now.getTime(),
     days,
     longestWaitDays,
     isStudying: reviewCount > 0,
-    random,
   });
   const materials = Array.from({ length: materialCount }, () =>
-    makeMaterial({ habit, startDay: days * random(), random, newId }),
+    makeMaterial({ habit, startDay: days * Math.random(), newId }),
   );
   const createTime = new Date(
     Math.min(now.getTime(), ...materials.map(({ material }) => material.createTime.getTime())),
   );
-  const timeZone = TIME_ZONES[Math.floor(random() * TIME_ZONES.length)] ?? 'UTC';
+  const timeZone = TIME_ZONES[Math.floor(Math.random() * TIME_ZONES.length)] ?? 'UTC';
   const userId = newId(createTime);
-  const reminders = withReminders ? makeReminders({ userId, timeZone }, { now, random, newId }) : [];
-  const past = makePastEvents({ userId, createTime, materials }, { now, random, newId });
+  const reminders = withReminders ? makeReminders({ userId, timeZone }, { now, newId }) : [];
+  const past = makePastEvents({ userId, createTime, materials }, { now, newId });
   return { ...past, userId, email, timeZone, createTime, reminders, unsubscribeToken: randomBytes(32) };
 }

@@ -12,23 +12,23 @@ const OFF = 0.1;
 const PAUSED = 0.05;
 const ALSO_BY_PUSH = 0.15;
 
-/** None for about half of the learners, else one or two. `random`: uniform in [0, 1). @throws RangeError for an unknown time zone. */
+/** None for about half of the learners, else one or two. @throws RangeError for an unknown time zone. */
 export function makeReminders(
   { userId, timeZone }: { userId: string; timeZone: string },
-  { now, random, newId }: { now: Date; random: () => number; newId: (time: Date) => string },
+  { now, newId }: { now: Date; newId: (time: Date) => string },
 ): Reminder[] {
-  if (random() >= WITH_REMINDERS) return [];
+  if (Math.random() >= WITH_REMINDERS) return [];
   const all =
-    random() < WITH_A_SECOND
-      ? [drawSettings(WORKDAYS, random), drawSettings(WEEKEND, random)]
-      : [drawSettings(random() < 0.3 ? WORKDAYS : EVERY_DAY, random)];
+    Math.random() < WITH_A_SECOND
+      ? [drawSettings(WORKDAYS), drawSettings(WEEKEND)]
+      : [drawSettings(Math.random() < 0.3 ? WORKDAYS : EVERY_DAY)];
   return all.map((settings) => {
-    const isPaused = random() < PAUSED;
+    const isPaused = Math.random() < PAUSED;
     const owned = { ...settings, userId, timeZone, lastDate: null };
     return {
       ...owned,
       reminderId: newId(now),
-      pausedUntilTime: isPaused ? new Date(now.getTime() + Math.ceil(14 * random()) * DAY_MS) : null,
+      pausedUntilTime: isPaused ? new Date(now.getTime() + Math.ceil(14 * Math.random()) * DAY_MS) : null,
       next: nextTurn(owned, now),
       createTime: now,
       updateTime: now,
@@ -37,18 +37,18 @@ export function makeReminders(
 }
 
 /** In the morning or in the evening, mostly at the full or half hour. */
-function drawSettings(weekdays: number[], random: () => number): ReminderSettings {
+function drawSettings(weekdays: number[]): ReminderSettings {
   const pick = <T>(values: readonly [T, ...T[]]): T =>
-    values[Math.floor(random() * values.length)] ?? values[0];
+    values[Math.floor(Math.random() * values.length)] ?? values[0];
   const hour = pick([6, 7, 7, 8, 8, 9, 12, 17, 18, 19, 19, 20, 21]);
   return {
     minuteOfDay: hour * 60 + pick([0, 0, 0, 0, 15, 30, 30, 45]),
     weekdays,
     byEmail: true,
-    byPush: random() < ALSO_BY_PUSH,
+    byPush: Math.random() < ALSO_BY_PUSH,
     minDue: pick([1, 1, 1, 5, 10, 20]),
-    onlyIfNotReviewedToday: random() < 0.3,
+    onlyIfNotReviewedToday: Math.random() < 0.3,
     pausedUntilTime: null,
-    isEnabled: random() >= OFF,
+    isEnabled: Math.random() >= OFF,
   };
 }

@@ -3,8 +3,6 @@ import type { StartSettings } from './settings.ts';
 
 type AddressFacts = {
   settings: StartSettings;
-  /** undefined: REMINDERS=off. */
-  reminders: StartSettings['reminders'];
   /** Of the gateway. */
   token: string;
   restPort: number;
@@ -23,8 +21,8 @@ export type AddressRow = readonly [string, string | 0 | undefined];
 
 /** `baseUrl`: of the REST API, ends with /v1. */
 export function toAddresses(facts: AddressFacts): { rows: AddressRow[]; baseUrl: string } {
-  const { settings, reminders, gatewayPort, opsPort } = facts;
-  const { rest } = settings;
+  const { settings, gatewayPort, opsPort } = facts;
+  const { rest, reminders } = settings;
   const url = (port: number) => `http://${reachable(rest.host)}:${port}`;
   const baseUrl = `${url(facts.restPort)}/v1`;
   const rows: AddressRow[] = [

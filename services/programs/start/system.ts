@@ -135,7 +135,6 @@ async function startAll(
   const isEmbedded = settings.databaseUrl === undefined;
   const { rows, baseUrl } = toAddresses({
     settings,
-    reminders: kept.reminders,
     token: secrets.gatewayToken,
     restPort: facade.port,
     redisFault: facade.redisFault,

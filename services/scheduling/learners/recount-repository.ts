@@ -112,7 +112,9 @@ export async function readLearners(
   userIds: readonly string[],
 ): Promise<Map<string, Counted>> {
   const rows = await transaction.query<CountedRow>({
-    ...{ name: 'read-learners', text: LEARNERS_OF, values: [userIds] },
+    name: 'read-learners',
+    text: LEARNERS_OF,
+    values: [userIds],
   });
   return new Map(rows.map((row) => [row.userId, toCounted(row)]));
 }
@@ -148,7 +150,9 @@ export async function readSchedules(
 ): Promise<Map<string, Schedules>> {
   const values = [userIds, asOf];
   const rows = await transaction.query<UserRow & Schedules>({
-    ...{ name: 'read-schedules', text: SCHEDULED, values },
+    name: 'read-schedules',
+    text: SCHEDULED,
+    values,
   });
   return new Map(rows.map((row) => [row.userId, row]));
 }

@@ -2,14 +2,12 @@
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { MAX_UUID, NIL_UUID } from '../../platform/uuid.ts';
 import { requestRows } from '../batches/request-rows-sql.ts';
-import type { Review, ReviewGrade, ReviewSummary } from './review.ts';
+import type { Review } from './review.ts';
 import {
   GRADE_COLUMNS,
-  type GradeRow,
   REVIEW_COLUMNS,
   type ReviewRow,
   SUMMARY_COLUMNS,
-  type SummaryRow,
   toGrade,
   toReview,
   toSummary,
@@ -46,8 +44,9 @@ const LISTS = {
   },
 };
 
-const latestOfMaterials = <R>(name: string, columns: string) =>
-  requestRows<MaterialsRequest, R>({
+/** For each request the reviews by material, latest first. */
+const latestOfMaterials = <R, T>(name: string, columns: string, toItem: (row: R) => T) => {
+  const read = requestRows<MaterialsRequest, R>({
     name,
     types: { userId: 'uuid', materialIds: 'uuid[]', maxRows: 'integer', beforeRevision: 'integer' },
     select: (asked) => `
@@ -62,10 +61,23 @@ const latestOfMaterials = <R>(name: string, columns: string) =>
       ) m`,
     order: 'm.material_id, m.revision DESC',
   });
+  return async (db: Queryable, requests: readonly MaterialsRequest[]): Promise<T[][]> =>
+    (await read(db, requests)).map((rows) => rows.map(toItem));
+};
 
-const LATEST_OF_MATERIALS = latestOfMaterials<ReviewRow>('list-reviews-of-materials', REVIEW_COLUMNS);
-const LATEST_SUMMARIES = latestOfMaterials<SummaryRow>('list-review-summaries', SUMMARY_COLUMNS);
-const LATEST_GRADES = latestOfMaterials<GradeRow>('list-review-grades', GRADE_COLUMNS);
+export const listReviewsOfMaterials = latestOfMaterials(
+  'list-reviews-of-materials',
+  REVIEW_COLUMNS,
+  toReview,
+);
+/** The same without schedules and request IDs: two fifths of the bytes. */
+export const listReviewSummariesOfMaterials = latestOfMaterials(
+  'list-review-summaries',
+  SUMMARY_COLUMNS,
+  toSummary,
+);
+/** The same with the grades alone. */
+export const listGradesOfMaterials = latestOfMaterials('list-review-grades', GRADE_COLUMNS, toGrade);
 
 /** All the user's reviews, or only those from `since` on. */
 export async function listReviews(
@@ -85,31 +97,4 @@ export async function listReviews(
     values: [userId, limit, reviewTime, reviewId, since ?? '-infinity'],
   });
   return rows.map(toReview);
-}
-
-/** For each request the reviews by material, latest first. */
-export async function listReviewsOfMaterials(
-  db: Queryable,
-  requests: readonly MaterialsRequest[],
-): Promise<Review[][]> {
-  const rowsOf = await LATEST_OF_MATERIALS(db, requests);
-  return rowsOf.map((rows) => rows.map(toReview));
-}
-
-/** The same without schedules and request IDs: two fifths of the bytes. */
-export async function listReviewSummariesOfMaterials(
-  db: Queryable,
-  requests: readonly MaterialsRequest[],
-): Promise<ReviewSummary[][]> {
-  const rowsOf = await LATEST_SUMMARIES(db, requests);
-  return rowsOf.map((rows) => rows.map(toSummary));
-}
-
-/** The same with the grades alone. */
-export async function listGradesOfMaterials(
-  db: Queryable,
-  requests: readonly MaterialsRequest[],
-): Promise<ReviewGrade[][]> {
-  const rowsOf = await LATEST_GRADES(db, requests);
-  return rowsOf.map((rows) => rows.map(toGrade));
 }

@@ -1,7 +1,7 @@
 // The rpcs of scheduling.v1.ReviewService that grade a material or preview the grades.
 import type { ReviewServiceHandlers } from '../../../generated/scheduling/v1/ReviewService.ts';
+import { atMostPerKey } from '../../platform/concurrency/at-most.ts';
 import { createBatcher } from '../../platform/concurrency/batcher.ts';
-import { createKeyedMutex } from '../../platform/concurrency/keyed-mutex.ts';
 import { invalidField, ServiceError, toServiceError } from '../../platform/errors.ts';
 import type { CallContext } from '../../platform/grpc/call-context.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
@@ -46,7 +46,7 @@ export function createReviewHandlers(
     fairnessKeyOf: ({ userId }) => userId,
   });
   // Concurrent reviews of one material wait here, so that they use one database connection.
-  const exclusively = createKeyedMutex();
+  const exclusively = atMostPerKey<string>(1);
   return {
     ...createReviewHistoryHandlers(dependencies),
 

@@ -1,7 +1,7 @@
 // The rpcs of scheduling.v1.SnoozeService.
 import type { SnoozeMaterialsRequest } from '../../../generated/scheduling/v1/SnoozeMaterialsRequest.ts';
 import type { SnoozeServiceHandlers } from '../../../generated/scheduling/v1/SnoozeService.ts';
-import { createKeyedMutex } from '../../platform/concurrency/keyed-mutex.ts';
+import { atMostPerKey } from '../../platform/concurrency/at-most.ts';
 import { invalidField, ServiceError } from '../../platform/errors.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
@@ -29,7 +29,7 @@ export function createSnoozeHandlers(
 ): AsyncHandlers<SnoozeServiceHandlers> {
   const { database, now, newId } = dependencies;
   // Concurrent snoozes of one material would each hold a database connection while they wait for it.
-  const exclusively = createKeyedMutex();
+  const exclusively = atMostPerKey<string>(1);
   return {
     ...createSnoozeHistoryHandlers(dependencies),
     ...createSnoozeCancellationHandlers(dependencies),

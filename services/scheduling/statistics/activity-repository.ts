@@ -1,7 +1,7 @@
 // Reviews per day, and streaks of days with reviews.
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { type CalendarDays, clockOf } from './calendar.ts';
-import { clockValues, localDate } from './local-date-sql.ts';
+import { localDate } from './local-date-sql.ts';
 
 type Activity = {
   /** Reviews by YYYY-MM-DD; days without any are omitted. */
@@ -53,7 +53,7 @@ export async function readActivity(
   });
   if (!span?.first || !span.last) return { byDate: new Map(), currentStreakDays: 0, longestStreakDays: 0 };
   const clock = clockOf(timeZone, span.first, span.last);
-  const values = [userId, span.last, dates[0], today, ...clockValues(clock)];
+  const values = [userId, span.last, dates[0], today, clock.changes, clock.offsets];
   const rows = await db.query<Row>({ name: 'stats-activity', text: ACTIVITY, values });
   return {
     byDate: new Map(rows.flatMap(({ date, reviews }) => (date === null ? [] : [[date, reviews] as const]))),

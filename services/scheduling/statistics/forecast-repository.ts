@@ -2,7 +2,7 @@
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { DUE_TIME } from '../materials/material-row.ts';
 import { type CalendarDays, clockOf } from './calendar.ts';
-import { clockValues, localDate } from './local-date-sql.ts';
+import { localDate } from './local-date-sql.ts';
 
 type Forecast = {
   overdue: number;
@@ -33,7 +33,7 @@ export async function readForecast(
   days: CalendarDays,
 ): Promise<Forecast> {
   const clock = clockOf(days.timeZone, days.todayStartTime, days.endTime);
-  const values = [userId, asOf, days.todayStartTime, days.endTime, ...clockValues(clock)];
+  const values = [userId, asOf, days.todayStartTime, days.endTime, clock.changes, clock.offsets];
   const rows = await db.query<Row>({ name: 'stats-forecast', text: FORECAST, values });
   const dated = rows.flatMap(({ date, count }) => (date === null ? [] : [[date, count] as const]));
   return {

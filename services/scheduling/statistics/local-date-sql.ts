@@ -1,5 +1,4 @@
 // SQL for the calendar day of an instant.
-import type { Clock } from './calendar.ts';
 
 /**
  * The calendar day of `time` with the UTC offsets in $`parameter` and the next parameter. Does not use PostgreSQL's time zones:
@@ -8,9 +7,4 @@ import type { Clock } from './calendar.ts';
 export function localDate(time: string, parameter: number): string {
   const change = `width_bucket(${time}, $${parameter}::timestamptz[])`;
   return `(${time} AT TIME ZONE ($${parameter + 1}::interval[])[${change} + 1])::date`;
-}
-
-/** The two parameters of `localDate`. */
-export function clockValues({ changes, offsets }: Clock): [readonly Date[], readonly string[]] {
-  return [changes, offsets];
 }

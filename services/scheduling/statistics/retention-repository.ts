@@ -1,7 +1,7 @@
 // Recall by previous interval and by day.
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { type CalendarDays, clockOf } from './calendar.ts';
-import { clockValues, localDate } from './local-date-sql.ts';
+import { localDate } from './local-date-sql.ts';
 
 export type RecallCount = { reviews: number; recalled: number };
 /** 0: never reviewed before, 1: 1 to 6 days, 2: 7 to 20, 3: 21 to 89, 4: 90 and more. */
@@ -32,6 +32,6 @@ export async function readRetention(
   days: CalendarDays,
 ): Promise<(RecallCount & { date: string; band: Band })[]> {
   const clock = clockOf(days.timeZone, days.startTime, days.endTime);
-  const values = [userId, days.startTime, asOf, ...clockValues(clock)];
+  const values = [userId, days.startTime, asOf, clock.changes, clock.offsets];
   return db.query({ name: 'stats-retention', text: RETENTION, values });
 }
