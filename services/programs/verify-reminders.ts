@@ -12,19 +12,14 @@ import {
 const AT_A_TIME = 1000;
 
 /** Prints each fault and the counts. `userId` undefined: all users. @returns how many faults; 0 without the tables. */
-export async function verifyReminders(
-  database: Database,
-  userId: string | undefined,
-  now: () => Date,
-): Promise<number> {
+export async function verifyReminders(database: Database, userId: string | undefined): Promise<number> {
   if (!(await hasReminders(database))) return 0;
   const counts = { reminders: 0, drifted: 0, occurrences: 0, twice: 0 };
   const pages = { userId: NIL_UUID, reminderId: NIL_UUID, date: '-infinity' };
   for (let after = pages; ; ) {
     const reminders = await readStoredReminders(database, userId, { limit: AT_A_TIME, after });
-    const readTime = now();
     for (const reminder of reminders) {
-      const drift = findReminderDrift(reminder, readTime);
+      const drift = findReminderDrift(reminder);
       if (drift.length > 0) counts.drifted += 1;
       for (const problem of drift) print(reminder, problem);
     }

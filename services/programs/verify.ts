@@ -49,7 +49,7 @@ await runCommand({ name: 'npm run verify', help: HELP, options, failureCode: 2 }
     await requireReachable(database, databaseUrl);
     await requireMaterials(database, place);
     const drifted = await verifyMaterials(database, user);
-    const faults = await verifyReminders(database, user, () => new Date());
+    const faults = await verifyReminders(database, user);
     const isSound = drifted + faults === 0;
     const outcome = isSound
       ? 'Everything is as it should be.'

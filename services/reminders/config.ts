@@ -45,7 +45,7 @@ export function readRemindersConfig(reader: EnvironmentReader): RemindersConfig 
     ...readMail(reader),
     smtpConnections: reader.wholeNumber('SMTP_CONNECTIONS', 10, { min: 1, max: 100 }),
     remindersPerSecond: reader.wholeNumber('REMINDERS_PER_SECOND', 150, { min: 1, max: 10_000 }),
-    publicUrl: publicUrl.replace(/\/+$/, ''),
+    publicUrl: (URL.parse(publicUrl)?.href ?? publicUrl).replace(/\/+$/, ''),
     appUrl: readUrl(reader, 'APP_URL'),
     vapidKeys: readPushKeys(reader),
     showTitles: reader.isOn('REMINDER_TITLES'),

@@ -37,6 +37,11 @@ test('with a database and a folder for mails, all else has a default', () => {
   });
 });
 
+test('links are in ASCII, as the headers of a mail need them', () => {
+  const { publicUrl } = read({ PUBLIC_URL: 'https://lernen-für-dich.de/er innern/' }) ?? {};
+  expect(publicUrl).toBe('https://xn--lernen-fr-dich-nsb.de/er%20innern');
+});
+
 test('all of it can be set, and a mail server goes before a folder', () => {
   const keys = makeVapidKeys();
   const config = read({

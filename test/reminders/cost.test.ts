@@ -43,14 +43,14 @@ async function planOf(text: string, values: unknown[]): Promise<string> {
 const pagesOf = (plan: string) => Number(/Buffers: shared hit=(\d+)/.exec(plan)?.[1]);
 
 test('with 50,000 reminders of which none is due, a claim reads a few pages of one index', async () => {
-  const plan = await planOf(CLAIM, ['2026-07-01T12:00:00Z', 500]);
+  const plan = await planOf(CLAIM, ['-infinity', '2026-07-01T12:00:00Z', 500]);
   expect(plan).toContain('Index Scan using reminders_next on reminders');
   expect(plan).not.toContain('Seq Scan');
   expect(pagesOf(plan)).toBeLessThan(10);
 });
 
 test('with all of them due, a claim reads 500 in their order and no more', async () => {
-  const plan = await planOf(CLAIM, ['2026-07-03T00:00:00Z', 500]);
+  const plan = await planOf(CLAIM, ['-infinity', '2026-07-03T00:00:00Z', 500]);
   expect(plan).toContain('Index Scan using reminders_next on reminders');
   expect(plan).not.toMatch(/Seq Scan|Sort/);
 });
@@ -59,6 +59,17 @@ test('with 50,000 deliveries of which none is pending, a lease reads a few pages
   const plan = await planOf(LEASE, ['email', 500, 1000]);
   expect(plan).toContain('Index Scan using deliveries_pending on deliveries');
   expect(plan).not.toContain('Seq Scan');
+  expect(pagesOf(plan)).toBeLessThan(10);
+});
+
+test('with 50,000 deliveries that wait for their next attempt, a lease reads a few pages of one index', async () => {
+  await sql.query(
+    "UPDATE reminders.deliveries SET state = 'pending', attempt_time = now() + interval '1 hour'",
+  );
+  await sql.query('VACUUM ANALYZE reminders.deliveries');
+  const plan = await planOf(LEASE, ['email', 500, 1000]);
+  expect(plan).toContain('Index Scan using deliveries_pending on deliveries');
+  expect(plan).not.toMatch(/Seq Scan|Rows Removed by Filter/);
   expect(pagesOf(plan)).toBeLessThan(10);
 });
 

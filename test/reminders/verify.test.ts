@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestReminders, type TestReminders } from '../support/reminders.ts';
 import { CALL } from '../support/scheduling.ts';
-import { runVerify } from '../support/verify.ts';
+import { shiftedClock } from '../support/shifted-clock.ts';
+import { runVerify, verifyIn } from '../support/verify.ts';
 
 let here: TestReminders;
 beforeAll(async () => {
@@ -22,6 +23,14 @@ async function newReminder(
   const { reminder } = await here.reminders.createReminder(fields, CALL);
   return { userId, reminderId: reminder?.reminderId ?? '' };
 }
+
+test('goes by the database’s clock, not by that of its machine', async () => {
+  const timeOfDay = new Date(Date.now() - 5_400_000).toISOString().slice(11, 16);
+  const { reminderId } = await newReminder('UTC', { timeOfDay });
+  const verifyBehind = verifyIn({ NODE_OPTIONS: shiftedClock(-7_200_000) });
+  expect(await verifyBehind(here.databaseUrl)).toMatchObject({ code: 0, stderr: '' });
+  await here.sql.query('DELETE FROM reminders.reminders WHERE reminder_id = $1', [reminderId]);
+});
 
 test('finds nothing in what the service wrote, then a shifted, a skipped and a repeated occurrence', async () => {
   const made = [

@@ -10,17 +10,11 @@ import { makeCertificates } from '../support/certificates.ts';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.ts';
 import { connectReminders } from '../support/reminders-client.ts';
 import { CALL } from '../support/scheduling.ts';
+import { shiftedClock } from '../support/shifted-clock.ts';
 import { startPushEnd } from './channels/push-end.ts';
 
 const DAY_MS = 86_400_000;
 const SOON = { timeout: 20_000 };
-/** Loaded before the service. */
-const AHEAD = `const real = Date;
-const ahead = ${3650 * DAY_MS};
-globalThis.Date = class extends real {
-  constructor(...given) { super(...(given.length > 0 ? given : [real.now() + ahead])); }
-  static now() { return real.now() + ahead; }
-};`;
 
 const certificates = makeCertificates();
 const mails = mkdtempSync(join(tmpdir(), 'reminders-'));
@@ -37,7 +31,7 @@ beforeAll(async () => {
     environment: {
       ...{ MAIL_DIR: mails, VAPID_KEYS: makeVapidKeys(), PUSH_ALLOW_PRIVATE: 'on' },
       NODE_EXTRA_CA_CERTS: certificates.environment.GRPC_TLS_CA,
-      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(AHEAD)}`,
+      NODE_OPTIONS: shiftedClock(3650 * DAY_MS),
     },
   });
   sql = new Client({ connectionString: database.databaseUrl });

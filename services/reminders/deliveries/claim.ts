@@ -1,6 +1,7 @@
 // Turns reminders whose turn has come into deliveries, in one transaction.
 import type { Logger } from '../../platform/logging/logger.ts';
 import type { Metrics } from '../../platform/observability/metrics.ts';
+import type { Queryable } from '../../platform/postgres/database.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { createNextOccurrence, type nextOccurrence, type Occurrence } from '../reminders/next-occurrence.ts';
 import { LATE_AFTER_MS, nextTurn } from '../reminders/reminder.ts';
@@ -30,7 +31,7 @@ export async function claimDue(
   const { database, metrics } = dependencies;
   const now = dependencies.now();
   const { claims, deliveries } = await database.transaction(async (transaction) => {
-    const claims = await lockDueReminders(transaction, now, limit);
+    const claims = await lockDue(transaction, now, limit);
     if (claims.length === 0) return { claims, deliveries: [] };
     const addresses = await findAddresses(transaction, [...new Set(claims.map(({ userId }) => userId))]);
     const addressesOf = new Map(addresses.map((each) => [each.userId, each]));
@@ -54,6 +55,19 @@ export async function claimDue(
       metrics.count('srs_reminder_deliveries_total', { channel, outcome: 'skipped', reason: skipReason });
   const pending = deliveries.filter(({ state }) => state === 'pending');
   return { claimed: claims.length, channels: new Set(pending.map(({ channel }) => channel)) };
+}
+
+/** Those that are too late to be sent come last: after an outage they must not hold up the others. */
+async function lockDue(transaction: Queryable, now: Date, limit: number): Promise<Claim[]> {
+  const lateUntil = new Date(now.getTime() - LATE_AFTER_MS - 1);
+  const claims = await lockDueReminders(transaction, { after: lateUntil, until: now }, limit);
+  if (claims.length === limit) return claims;
+  const late = await lockDueReminders(
+    transaction,
+    { after: '-infinity', until: lateUntil },
+    limit - claims.length,
+  );
+  return [...claims, ...late];
 }
 
 function deliveriesOf(

@@ -24,14 +24,18 @@ export const CLAIM = `
     r.by_email AS "byEmail", r.by_push AS "byPush", r.paused_until_time AS "pausedUntilTime",
     r.time_zone AS "timeZone", r.enabled AS "isEnabled", r.next_date::text AS date, r.next_time AS time
   FROM reminders.reminders r
-  WHERE r.next_time <= $1
+  WHERE r.next_time > $1::timestamptz AND r.next_time <= $2
   ORDER BY r.next_time
-  LIMIT $2
+  LIMIT $3
   FOR UPDATE SKIP LOCKED`;
 
-/** Locks up to `limit` reminders whose turn has come at `now`, the earliest first, but for those that others hold. */
-export function lockDueReminders(transaction: Queryable, now: Date, limit: number): Promise<Claim[]> {
-  return transaction.query<Claim>({ name: 'claim-reminders', text: CLAIM, values: [now, limit] });
+/** Locks up to `limit` reminders whose turn came after `after` and up to `until`, the earliest first, but for those that others hold. */
+export function lockDueReminders(
+  transaction: Queryable,
+  { after, until }: { after: Date | '-infinity'; until: Date },
+  limit: number,
+): Promise<Claim[]> {
+  return transaction.query<Claim>({ name: 'claim-reminders', text: CLAIM, values: [after, until, limit] });
 }
 
 export type Addresses = { userId: string; emailIsOn: boolean; subscriptionIds: string[] };

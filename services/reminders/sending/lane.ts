@@ -75,7 +75,7 @@ export function startLane<Address>(options: LaneOptions<Address>): Loop {
   /** What becomes of a message that has waited: the reminder or channel may have been switched off or deleted meanwhile. */
   const decideAgain = async (work: LeasedWork, facts: Facts): Promise<Outcome | Step<Address>> => {
     const current = await reread(work).catch(() => undefined);
-    // Without the database it is tried again; the row of one that was deleted is gone and takes no outcome.
+    // Without the database it is tried again; one that was deleted or that another process has leased takes no outcome.
     if (current === undefined) return { state: 'pending', retryInMs: 0 };
     return decideBefore(current, now()) ?? nextStep(options, current, facts);
   };

@@ -5,11 +5,11 @@ import type { Work } from './decision.ts';
 
 export type LeaseKey = { userId: string; deliveryId: string; lease: number };
 
-/** Leases end by the database's clock, on which all processes agree. */
+/** Leases end by the database's clock, on which all processes agree. An index ends at `statement_timestamp`, not at `clock_timestamp`. */
 export const LEASE = `
   WITH taken AS (
     SELECT d.user_id, d.delivery_id FROM reminders.deliveries d
-    WHERE d.state = 'pending' AND d.channel = $1 AND d.attempt_time <= clock_timestamp()
+    WHERE d.state = 'pending' AND d.channel = $1 AND d.attempt_time <= statement_timestamp()
     ORDER BY d.attempt_time
     LIMIT $2
     FOR UPDATE SKIP LOCKED)
@@ -48,7 +48,7 @@ type WorkRow = Omit<LeasedWork, 'lease' | 'reminder' | 'push'> & {
   auth: string;
 };
 
-/** What the leased deliveries need to be sent; those deleted meanwhile are absent. */
+/** What the leased deliveries need to be sent; those that were deleted, or that another process has leased, are absent. */
 export async function readLeased(db: Queryable, leases: readonly LeaseKey[]): Promise<LeasedWork[]> {
   const rows = await db.query<WorkRow>({
     name: 'read-leased',
@@ -59,13 +59,18 @@ export async function readLeased(db: Queryable, leases: readonly LeaseKey[]): Pr
              r.only_if_not_reviewed_today AS "onlyIfNotReviewedToday", r.time_zone AS "timeZone",
              u.email_off_reason IS NULL AS "emailIsOn", u.unsubscribe_token AS "unsubscribeToken",
              s.endpoint, s.p256dh, s.auth
-           FROM unnest($1::uuid[], $2::uuid[]) AS leased (user_id, delivery_id)
+           FROM unnest($1::uuid[], $2::uuid[], $3::integer[]) AS leased (user_id, delivery_id, lease)
            JOIN reminders.deliveries d ON d.user_id = leased.user_id AND d.delivery_id = leased.delivery_id
+             AND d.lease = leased.lease AND d.state = 'pending'
            JOIN reminders.users u ON u.user_id = leased.user_id
            LEFT JOIN reminders.reminders r ON r.user_id = leased.user_id AND r.reminder_id = d.reminder_id
            LEFT JOIN reminders.push_subscriptions s
              ON s.user_id = leased.user_id AND s.subscription_id = d.subscription_id`,
-    values: [leases.map(({ userId }) => userId), leases.map(({ deliveryId }) => deliveryId)],
+    values: [
+      leases.map(({ userId }) => userId),
+      leases.map(({ deliveryId }) => deliveryId),
+      leases.map(({ lease }) => lease),
+    ],
   });
   const leaseOf = new Map(leases.map(({ deliveryId, lease }) => [deliveryId, lease]));
   return rows.map(({ isEnabled, pausedUntilTime, minDue, onlyIfNotReviewedToday, timeZone, ...row }) => {

@@ -6,7 +6,10 @@ import { type LeasedWork, readLeased } from './leases-repository.ts';
 const BATCH = 100;
 const BATCHES_AT_ONCE = 2;
 
-/** A function that reads a delivery as it is now, those of the same moment together; undefined for one that was deleted. */
+/**
+ * A function that reads a delivery as it is now, those of the same moment together; undefined for one that was deleted, or that
+ * another process has leased.
+ */
 export function createReread(database: Database): (work: LeasedWork) => Promise<LeasedWork | undefined> {
   return createBatcher<LeasedWork, LeasedWork | undefined>(
     (works) => {

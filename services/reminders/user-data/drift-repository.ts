@@ -22,7 +22,7 @@ export async function readStoredReminders(
   const rows = await db.query<ReminderRow>({
     text: `SELECT r.user_id AS "userId", r.reminder_id AS "reminderId", r.minute_of_day AS "minuteOfDay", r.weekdays,
              r.enabled AS "isEnabled", r.time_zone AS "timeZone", r.last_date::text AS "lastDate",
-             r.next_date::text AS "nextDate", r.next_time AS "nextTime",
+             r.next_date::text AS "nextDate", r.next_time AS "nextTime", statement_timestamp() AS "readTime",
              (SELECT max(d.local_date)::text FROM reminders.deliveries d
               WHERE d.user_id = r.user_id AND d.reminder_id = r.reminder_id) AS "latestDate"
            FROM reminders.reminders r

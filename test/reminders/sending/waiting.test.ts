@@ -63,6 +63,28 @@ test('a mail that waits behind others is not sent once its reminder, channel or 
   expect(mailsTo(kept?.userId ?? '')).toBe(1);
 }, 60_000);
 
+test('a mail that waits is not sent once another process has leased it', async () => {
+  const free = Promise.withResolvers<SendResult>();
+  here.mail.answer = () => free.promise;
+  const handed = here.mail.handed.length;
+  for (let made = 1; made <= AT_ONCE; made += 1) await newReminder('09:29');
+  const { userId } = await newReminder('09:30');
+  here.setClock('2026-07-01T09:30:00Z');
+  await expect.poll(() => here.mail.handed.length - handed, SOON).toBe(AT_ONCE);
+  const ofUser = (change: string) =>
+    here.sql.query(`UPDATE reminders.deliveries SET ${change} WHERE user_id = $1 AND lease > 0`, [userId]);
+  await expect.poll(async () => (await ofUser('lease = lease')).rowCount, SOON).toBe(1);
+  await ofUser("lease = lease + 1, attempt_time = clock_timestamp() + interval '1 hour'");
+  const other = await newReminder('09:30');
+  here.setClock('2026-07-01T09:30:06Z');
+  free.resolve(SENT);
+  await here.untilDeliveries(other.userId, ['2026-07-01 SENT']);
+  expect([await here.deliveries(userId), mailsTo(userId)]).toEqual([['2026-07-01 PENDING'], 0]);
+  await ofUser('attempt_time = clock_timestamp()');
+  await here.untilDeliveries(userId, ['2026-07-01 SENT']);
+  expect(mailsTo(userId)).toBe(1);
+}, 60_000);
+
 test('an outcome that cannot be stored at first is stored under a lease that was renewed meanwhile', async () => {
   here.mail.answer = async () => SENT;
   const { userId } = await newReminder('10:00');

@@ -1,0 +1,54 @@
+// Which reminders are claimed first when many have waited.
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createLogger } from '../../services/platform/logging/logger.ts';
+import { NO_TELEMETRY } from '../../services/platform/observability/telemetry.ts';
+import { type Database, openDatabase } from '../../services/platform/postgres/database.ts';
+import { claimDue } from '../../services/reminders/deliveries/claim.ts';
+import { createMigratedDatabase, type TestDatabase } from '../support/database.ts';
+
+const NOW = new Date('2026-07-02T09:00:00Z');
+const logger = createLogger('test', 'silent');
+let database: TestDatabase;
+let pool: Database;
+beforeAll(async () => {
+  database = await createMigratedDatabase();
+  const { databaseUrl } = database;
+  pool = openDatabase({ databaseUrl, applicationName: 'test', maxConnections: 1, logger });
+});
+afterAll(async () => {
+  await pool.close();
+  await database.drop();
+});
+
+const store = (time: string) =>
+  pool.query({
+    text: `WITH stored AS (
+             INSERT INTO reminders.users (user_id, unsubscribe_token) VALUES ($1::uuid, '\\x00'))
+           INSERT INTO reminders.reminders (user_id, reminder_id, minute_of_day, weekdays, by_email, by_push, min_due,
+             only_if_not_reviewed_today, enabled, time_zone, next_date, next_time, create_time, update_time)
+           VALUES ($1::uuid, $1::uuid, 540, '{1,2,3,4,5,6,7}', true, false, 1, false, true, 'UTC', '2026-07-02', $2,
+             '2026-07-01', '2026-07-01')`,
+    values: [randomUUID(), time],
+  });
+
+/** The turn of each delivery that a claim of at most two has made, with its state. */
+async function claimTwo(): Promise<string[]> {
+  const dependencies = { database: pool, now: () => NOW, newId: () => randomUUID(), logger };
+  const { claimed } = await claimDue({ ...dependencies, metrics: NO_TELEMETRY.metrics }, 2);
+  const rows = await pool.query<{ time: Date; state: string }>({
+    text: 'DELETE FROM reminders.deliveries RETURNING due_time AS time, state',
+    values: [],
+  });
+  expect(rows).toHaveLength(claimed);
+  return rows.map(({ time, state }) => `${time.toISOString().slice(11, 23)} ${state}`).toSorted();
+}
+
+test('after an outage, those that can still be sent are claimed before those that are too late', async () => {
+  for (const time of ['05:00:00', '06:59:59.999', '07:00:00', '08:59:00', '09:00:00', '09:00:00.001'])
+    await store(`2026-07-02T${time}Z`);
+  expect(await claimTwo()).toEqual(['07:00:00.000 pending', '08:59:00.000 pending']);
+  expect(await claimTwo()).toEqual(['05:00:00.000 skipped', '09:00:00.000 pending']);
+  expect(await claimTwo()).toEqual(['06:59:59.999 skipped']);
+  expect(await claimTwo()).toEqual([]);
+});
