@@ -54,8 +54,9 @@ export function createRecorder(options: {
       const held = batch.filter(({ work }) => written.has(work.deliveryId));
       if (channel === 'email') {
         const relevant = held.filter(({ work }) => locked.has(work.userId));
-        await noteRefusals(transaction, usersOf(relevant.filter(isRefused)), time);
+        // In this order, a message that was taken ends the row, wherever in the batch it stands.
         await forgetRefusals(transaction, usersOf(relevant.filter(isSent)));
+        await noteRefusals(transaction, usersOf(relevant.filter(isRefused)), time);
       } else {
         const gone = held.filter(({ outcome }) => outcome.state === 'failed' && outcome.isGone === true);
         await deleteGone(

@@ -65,6 +65,11 @@ async function lease(channel: ChannelName, count: number) {
   return { userId, works: works.toSorted((a, b) => (a.deliveryId < b.deliveryId ? -1 : 1)) };
 }
 
+function recorderOf(channel: ChannelName) {
+  const { metrics } = NO_TELEMETRY;
+  return createRecorder({ database: pool, now: () => TIME, channel, parallel: 30, metrics, logger });
+}
+
 /** The test holds the row that `where` names until a deletion, and then the recording of all outcomes, waits. */
 async function deleteWhileRecording(
   { userId, works }: Awaited<ReturnType<typeof lease>>,
@@ -73,8 +78,7 @@ async function deleteWhileRecording(
   await lock.sql.query(`SELECT FROM reminders.${where} FOR UPDATE`);
   const deletion = deleteUserData(pool, userId, TIME);
   await lock.untilWaiting(1, deletion);
-  const { metrics } = NO_TELEMETRY;
-  const record = createRecorder({ database: pool, now: () => TIME, channel, parallel: 30, metrics, logger });
+  const record = recorderOf(channel);
   const recorded = Promise.all(works.map((work) => record({ work, outcome, attempts: 1 })));
   await lock.untilWaiting(2, recorded);
   await lock.release();
@@ -114,15 +118,7 @@ test('an outcome of a process whose lease another has taken is not stored', asyn
     text: `UPDATE reminders.deliveries SET lease = lease + 1 WHERE user_id = $1`,
     values: [userId],
   });
-  const { metrics } = NO_TELEMETRY;
-  const record = createRecorder({
-    database: pool,
-    now: () => TIME,
-    channel: 'email',
-    parallel: 30,
-    metrics,
-    logger,
-  });
+  const record = recorderOf('email');
   for (const work of works) {
     const outcome = { state: 'failed', cause: 'refused', failure: '550' } as const;
     await record({ work, outcome, attempts: 1 });
@@ -133,4 +129,22 @@ test('an outcome of a process whose lease another has taken is not stored', asyn
     values: [userId],
   });
   expect(stored).toEqual({ state: 'pending', refusals: 1 });
+});
+
+test('a mail that is taken ends the row of refused ones, also of the same moment', async () => {
+  const { userId, works } = await lease('email', 2);
+  await pool.query({
+    text: 'UPDATE reminders.users SET email_refusals = 2 WHERE user_id = $1',
+    values: [userId],
+  });
+  const record = recorderOf('email');
+  const outcomes = [{ state: 'sent' }, { state: 'failed', cause: 'refused', failure: '550' }] as const;
+  await Promise.all(
+    works.map((work, index) => record({ work, outcome: outcomes[index] ?? outcomes[0], attempts: 1 })),
+  );
+  const [stored] = await pool.query({
+    text: 'SELECT email_refusals AS refusals, email_off_reason AS reason FROM reminders.users WHERE user_id = $1',
+    values: [userId],
+  });
+  expect(stored).toEqual({ refusals: 1, reason: null });
 });
