@@ -18,7 +18,7 @@ export type Claim = Pick<
   | 'isEnabled'
 > & { date: string; time: Date };
 
-/** Of every user, so on a cluster it asks every node. Reads the beginning of the index reminders_next and nothing else. */
+/** Of every user, so on a cluster it asks every node. Reads a range of the index reminders_next and nothing else. */
 export const CLAIM = `
   SELECT r.user_id AS "userId", r.reminder_id AS "reminderId", r.minute_of_day AS "minuteOfDay", r.weekdays,
     r.by_email AS "byEmail", r.by_push AS "byPush", r.paused_until_time AS "pausedUntilTime",
