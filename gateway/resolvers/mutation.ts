@@ -1,5 +1,4 @@
 // The mutations. Roles and the audit log are handled in app.ts and access/audited-mutations.ts.
-
 import type { MutationResolvers } from '../../generated/gateway/resolvers.ts';
 import { invalidField } from '../../services/platform/errors.ts';
 import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';

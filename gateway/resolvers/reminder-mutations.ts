@@ -1,5 +1,4 @@
 // The mutations of reminders and their channels. Roles and the audit log are handled as for all mutations.
-
 import type { MutationResolvers } from '../../generated/gateway/resolvers.ts';
 import { invalidField } from '../../services/platform/errors.ts';
 import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';

@@ -1,5 +1,4 @@
 // A user, the user's lists, and keys.
-
 import type { ApiKeyResolvers, UserResolvers } from '../../generated/gateway/resolvers.ts';
 import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
 import type { GatewayContext } from '../graphql/context.ts';

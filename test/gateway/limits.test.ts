@@ -16,6 +16,7 @@ import { buildGatewaySchema } from '../../gateway/graphql/schema.ts';
 import { LONG, ROWS } from '../../gateway/limits/field-costs.ts';
 import { createLanes } from '../../gateway/limits/lanes.ts';
 import { createRequestBudget } from '../../gateway/limits/request-budget.ts';
+import { SCOPES } from '../../services/accounts/scopes.ts';
 import { isMessageTooLarge } from '../../services/platform/grpc/status.ts';
 import { fieldsOf } from '../support/compare-documents.ts';
 import { OPERATOR, startTestGateway, type TestGateway, VIEWER } from '../support/gateway.ts';
@@ -171,14 +172,7 @@ describe('what stands in the answer beside long texts', () => {
       ...{
         userId,
         name: worst(100),
-        scopes: [
-          'materials:read',
-          'materials:write',
-          'reviews:read',
-          'reviews:write',
-          'snooze:write',
-          'profile:read',
-        ],
+        scopes: [...SCOPES],
       },
     });
     const alias = (name: string) => `${name.padEnd(64, '_')}: ${name}`;

@@ -77,7 +77,8 @@ export function instantOf(local, timeZone) {
 
 /** The date after today’s in a zone. @param {string} timeZone */
 export function tomorrowIn(timeZone) {
-  const local = new Date(Date.now() + offsetMs(Date.now(), timeZone));
+  const nowMs = Date.now();
+  const local = new Date(nowMs + offsetMs(nowMs, timeZone));
   return nextDay(local.toISOString().slice(0, 10), 1);
 }
 

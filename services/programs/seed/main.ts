@@ -123,12 +123,7 @@ function makeLearner(
   const newId = (time: Date) =>
     uuidV7({ msecs: time.getTime(), random: randomBytes(16), seq: Math.floor(Math.random() * 2 ** 31) });
   const { days, longestWaitDays } = historyFor(reviewCount);
-  const habit = drawHabit({
-    nowMs: now.getTime(),
-    days,
-    longestWaitDays,
-    isStudying: reviewCount > 0,
-  });
+  const habit = drawHabit({ nowMs: now.getTime(), days, longestWaitDays, isStudying: reviewCount > 0 });
   const materials = Array.from({ length: materialCount }, () =>
     makeMaterial({ habit, startDay: days * Math.random(), newId }),
   );

@@ -4,7 +4,7 @@ import type { Metrics } from '../../platform/observability/metrics.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { createNextOccurrence, type nextOccurrence, type Occurrence } from '../reminders/next-occurrence.ts';
-import { LATE_AFTER_MS, nextTurn } from '../reminders/reminder.ts';
+import { lateBefore, nextTurn } from '../reminders/reminder.ts';
 import {
   type Addresses,
   advanceReminders,
@@ -59,7 +59,7 @@ export async function claimDue(
 
 /** Those that are too late to be sent come last: after an outage they must not hold up the others. */
 async function lockDue(transaction: Queryable, now: Date, limit: number): Promise<Claim[]> {
-  const lateUntil = new Date(now.getTime() - LATE_AFTER_MS - 1);
+  const lateUntil = new Date(lateBefore(now).getTime() - 1);
   const claims = await lockDueReminders(transaction, { after: lateUntil, until: now }, limit);
   if (claims.length === limit) return claims;
   const late = await lockDueReminders(
@@ -110,7 +110,7 @@ function deliveriesOf(
 }
 
 function skipReasonOf({ time, pausedUntilTime }: Claim, now: Date): SkipReason | null {
-  if (now.getTime() > time.getTime() + LATE_AFTER_MS) return 'late';
+  if (time < lateBefore(now)) return 'late';
   return (pausedUntilTime?.getTime() ?? 0) > now.getTime() ? 'paused' : null;
 }
 
@@ -119,7 +119,7 @@ function nextAfter(
   claim: Claim,
   { now, findNext, logger }: { now: Date; findNext: typeof nextOccurrence; logger: Logger },
 ): Occurrence | null {
-  const from = new Date(now.getTime() - LATE_AFTER_MS);
+  const from = lateBefore(now);
   const used = { ...claim, lastDate: claim.date };
   try {
     return nextTurn(used, from, findNext);

@@ -26,6 +26,11 @@ export type Reminder = ReminderSettings & {
 /** An occurrence whose turn comes later than this is skipped. */
 export const LATE_AFTER_MS = 2 * 60 * 60_000;
 
+/** Turns before this instant are too late at `now`. */
+export function lateBefore(now: Date): Date {
+  return new Date(now.getTime() - LATE_AFTER_MS);
+}
+
 /** 0 to 59 s, fixed for each user and even over users: the last digits of a UUID of version 7 are random. */
 export function spreadMs(userId: string): number {
   return (Number.parseInt(userId.slice(-8), 16) % 60) * 1000;

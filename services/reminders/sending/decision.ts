@@ -2,7 +2,7 @@
 
 import type { Outcome } from '../deliveries/delivery.ts';
 import { endOfDate } from '../reminders/next-occurrence.ts';
-import { LATE_AFTER_MS } from '../reminders/reminder.ts';
+import { lateBefore } from '../reminders/reminder.ts';
 
 /** A leased delivery with what is held here, as of now. */
 export type Work = {
@@ -25,7 +25,7 @@ export type Work = {
 
 /** The outcome of a delivery that needs no look at what is due; undefined for one that may be sent. */
 export function decideBefore({ isTest, dueTime, failure, reminder }: Work, now: Date): Outcome | undefined {
-  if (now.getTime() > dueTime.getTime() + LATE_AFTER_MS) {
+  if (dueTime < lateBefore(now)) {
     return failure === null
       ? { state: 'skipped', skipReason: 'late' }
       : { state: 'failed', cause: 'gave up', failure: `${failure} Sending was given up after 2 hours.` };

@@ -5,7 +5,10 @@ import type { Work } from './decision.ts';
 
 export type LeaseKey = { userId: string; deliveryId: string; lease: number };
 
-/** Leases end by the database's clock, on which all processes agree. An index ends at `statement_timestamp`, not at `clock_timestamp`. */
+/**
+ * Leases end by the database's clock, on which all processes agree. `statement_timestamp` bounds the scan of the index; the
+ * volatile `clock_timestamp` would be compared with every pending delivery.
+ */
 export const LEASE = `
   WITH taken AS (
     SELECT d.user_id, d.delivery_id FROM reminders.deliveries d
@@ -37,7 +40,7 @@ export type LeasedWork = Work &
     push: { endpoint: string; p256dh: string; auth: string } | null;
   };
 
-type WorkRow = Omit<LeasedWork, 'lease' | 'reminder' | 'push'> & {
+type WorkRow = Omit<LeasedWork, 'reminder' | 'push'> & {
   isEnabled: boolean | null;
   pausedUntilTime: Date | null;
   minDue: number;
@@ -54,6 +57,7 @@ export async function readLeased(db: Queryable, leases: readonly LeaseKey[]): Pr
     name: 'read-leased',
     text: `SELECT d.user_id AS "userId", d.delivery_id AS "deliveryId", d.subscription_id AS "subscriptionId",
              d.is_test AS "isTest", d.local_date::text AS "localDate", d.due_time AS "dueTime", d.failure, d.attempts,
+             d.lease,
              r.enabled AND CASE d.channel WHEN 'email' THEN r.by_email ELSE r.by_push END AS "isEnabled",
              r.paused_until_time AS "pausedUntilTime", r.min_due AS "minDue",
              r.only_if_not_reviewed_today AS "onlyIfNotReviewedToday", r.time_zone AS "timeZone",
@@ -72,13 +76,11 @@ export async function readLeased(db: Queryable, leases: readonly LeaseKey[]): Pr
       leases.map(({ lease }) => lease),
     ],
   });
-  const leaseOf = new Map(leases.map(({ deliveryId, lease }) => [deliveryId, lease]));
   return rows.map(({ isEnabled, pausedUntilTime, minDue, onlyIfNotReviewedToday, timeZone, ...row }) => {
     const { endpoint, p256dh, auth, ...work } = row;
     const settings = { pausedUntilTime, minDue, onlyIfNotReviewedToday, timeZone };
     return {
       ...work,
-      lease: leaseOf.get(work.deliveryId) ?? 0,
       reminder: isEnabled === null ? null : { isEnabled, ...settings },
       push: endpoint === null ? null : { endpoint, p256dh, auth },
     };
