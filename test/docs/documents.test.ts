@@ -13,9 +13,6 @@ const root = dirname(dirname(import.meta.dirname));
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
 const documents = ['README.md', 'CHANGELOG.md', ...globSync('docs/**/*.md', { cwd: root })];
 
-/** Tables of measurements, which have no bound. */
-const pages = documents.filter((document) => !document.startsWith('docs/data/'));
-
 /** Those of a page's headings that a link can name, as GitHub makes them. */
 const anchorsOf = (document: string) =>
   [...read(document).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
@@ -35,10 +32,6 @@ test.each(documents)('%s links only to files and headings that exist', (document
     return anchor !== undefined && !anchorsOf(file).includes(anchor);
   };
   expect(local.filter(isBroken)).toEqual([]);
-});
-
-test.each(pages)('%s has at most 1,500 words', (page) => {
-  expect(read(page).trim().split(/\s+/).length).toBeLessThanOrEqual(1500);
 });
 
 test.each(documents)('%s begins with one title and a summary of at most three lines', (document) => {

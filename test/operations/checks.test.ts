@@ -19,22 +19,6 @@ async function check(script: string, files: Record<string, string>) {
   const program = startProcess(process.execPath, [`scripts/${script}`], { cwd: folder });
   return [await program.ended, program.output()];
 }
-const named = (folder: string, count: number, name: string) =>
-  Object.fromEntries(Array.from({ length: count }, (_, index) => [`${folder}/${name}${index}.ts`, '']));
-
-test('a file of over 200 lines and a folder of over 14 files are named, but for migrations', async () => {
-  expect(
-    await check('check-sizes.ts', {
-      'services/rest/long.ts': '\n'.repeat(201),
-      'gateway/just-short-enough.ts': '\n'.repeat(200),
-      ...named('services/full', 15, 'a'),
-      ...named('services/just-empty-enough', 14, 'a'),
-      ...named('services/rest/migrations', 15, 'a'),
-    }),
-  ).toEqual([1, 'services/rest/long.ts has 201 lines, over 200\nservices/full has 15 files, over 14\n']);
-  expect(await check('check-sizes.ts', { 'services/a.ts': '' })).toEqual([0, '']);
-});
-
 test('a forbidden import, a forbidden package and a circle are named', async () => {
   const [code, said] = await check('check-imports.ts', {
     'services/rest/app.ts': "import { a } from '../scheduling/a.ts';\n",
