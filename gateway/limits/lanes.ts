@@ -1,6 +1,6 @@
 // Bounds the concurrent service calls of each caller over all its requests.
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../../services/platform/concurrency/at-most.ts';
+import { atMost } from '../../services/platform/concurrency.ts';
 import { LIMITS } from './limits.ts';
 
 /** The kinds of calls: alone, or in a batch, which has its own bounds (shared-reads.ts). */

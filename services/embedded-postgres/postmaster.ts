@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { endsWithin } from '../platform/concurrency/within.ts';
+import { endsWithin } from '../platform/concurrency.ts';
 import { freePort } from '../platform/process/free-port.ts';
 import { errorCode } from '../platform/thrown.ts';
 import { giveTo } from './account.ts';

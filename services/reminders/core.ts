@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { v7 as uuidV7 } from 'uuid';
 import type { ReminderServiceHandlers } from '../../generated/reminders/v1/ReminderService.ts';
-import { endsWithin } from '../platform/concurrency/within.ts';
+import { endsWithin } from '../platform/concurrency.ts';
 import { implement } from '../platform/grpc/handlers.ts';
 import { addPeerChecks } from '../platform/grpc/peer-checks.ts';
 import { type GrpcServer, startGrpcServer } from '../platform/grpc/server.ts';

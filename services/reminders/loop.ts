@@ -1,5 +1,5 @@
 // Work that a process does again and again until it stops.
-import { endsWithin } from '../platform/concurrency/within.ts';
+import { endsWithin } from '../platform/concurrency.ts';
 import type { Logger } from '../platform/logging/logger.ts';
 
 export type Loop = {

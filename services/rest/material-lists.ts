@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ListDueMaterialsRequestInput } from '../../generated/scheduling/v1/ListDueMaterialsRequest.ts';
 import type { ListMaterialsRequestInput } from '../../generated/scheduling/v1/ListMaterialsRequest.ts';
 import type { Material } from '../../generated/scheduling/v1/Material.ts';
-import { createFairLane } from '../platform/concurrency/fair-lane.ts';
+import { createFairQueue } from '../platform/concurrency.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { batchRpc } from '../platform/grpc/batched-calls.ts';
 import type { CallOptions } from '../platform/grpc/client.ts';
@@ -39,7 +39,7 @@ export type MaterialLists = {
 };
 
 export function createMaterialLists({ materials }: Pick<Clients, 'materials'>): MaterialLists {
-  const lane = createFairLane({ maxRunning: LONG_LISTS_AT_ONCE, maxWaiting: LONG_LISTS_WAITING });
+  const lane = createFairQueue({ maxRunning: LONG_LISTS_AT_ONCE, maxWaiting: LONG_LISTS_WAITING });
   /**
    * Scheduling ends a page early because of its long texts. Then the rest is listed without texts, and all are read a few at a
    * time; each part becomes JSON before the next is read, so that no list holds an event loop for long.

@@ -151,7 +151,7 @@ export const ROOMS: readonly Room[] = [
     texts: false,
     sources: [
       'services/platform/http/{admission,flood-detector}.ts',
-      'services/platform/concurrency/{at-most,batcher}.ts',
+      'services/platform/{concurrency,concurrency/batcher}.ts',
     ],
     tests: ['test/platform/{http-admission,flood-detector,batcher,turns,refusal-log}*.test.ts'],
   },

@@ -1,6 +1,6 @@
 // Who waits for whom: a bound on how much runs at once, and one at a time for each key.
 import { describe, expect, test } from 'vitest';
-import { atMost, atMostPerKey } from '../../services/platform/concurrency/at-most.ts';
+import { atMost, atMostPerKey } from '../../services/platform/concurrency.ts';
 
 /** Work by name that has begun, each to be ended or failed by the test. */
 function heldWork() {

@@ -1,6 +1,6 @@
 // What signing in needs besides GraphQL: where to sign in, the exchange of a code, and the end of a session.
 import type { FastifyInstance } from 'fastify';
-import { atMost } from '../../../services/platform/concurrency/at-most.ts';
+import { atMost } from '../../../services/platform/concurrency.ts';
 import { invalidField, ServiceError } from '../../../services/platform/errors.ts';
 import { fetchFromProvider, providerTimeout } from './provider-fetch.ts';
 import type { SignIn } from './sign-in.ts';

@@ -1,7 +1,7 @@
 // Requests of the same moment, of any users, sent as one RPC: half of what a small read costs is the call.
 import { status } from '@grpc/grpc-js';
 import { createBatcher } from '../concurrency/batcher.ts';
-import { within } from '../concurrency/within.ts';
+import { within } from '../concurrency.ts';
 import { hasReason, ServiceError } from '../errors.ts';
 import type { RpcStatus } from '../protobuf/google-rpc.ts';
 import type { CallOptions } from './client.ts';

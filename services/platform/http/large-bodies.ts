@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { createFairLane } from '../concurrency/fair-lane.ts';
+import { createFairQueue } from '../concurrency.ts';
 
 const LARGE_BYTES = 32 * 1024;
 /** Waiting bodies per key; admission lets fewer in. */
@@ -23,7 +23,7 @@ export function serializeLargeBodies(
   app: FastifyInstance,
   fairnessKeyOf: (request: FastifyRequest) => string,
 ): (request: FastifyRequest, bytes: number, work: () => void, refuse: (error: Error) => void) => void {
-  const lane = createFairLane({ maxRunning: Number.POSITIVE_INFINITY, maxWaiting: MAX_WAITING });
+  const lane = createFairQueue({ maxRunning: Number.POSITIVE_INFINITY, maxWaiting: MAX_WAITING });
   const ends = new WeakMap<FastifyRequest, AbortController>();
   app.addHook('preParsing', (request, reply, _payload, done) => {
     if (mayBeLarge(request)) {

@@ -11,7 +11,7 @@ import {
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
-import { within } from '../concurrency/within.ts';
+import { within } from '../concurrency.ts';
 import type { Logger } from '../logging/logger.ts';
 import type { Tracing } from './tracing.ts';
 

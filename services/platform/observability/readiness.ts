@@ -1,5 +1,5 @@
 // Readiness: runs the checks of all parts at most twice a second and reports why the process is not ready.
-import { within } from '../concurrency/within.ts';
+import { within } from '../concurrency.ts';
 import { errorCode } from '../thrown.ts';
 
 /** Degraded: a dependency is unavailable, but requests succeed. */

@@ -1,5 +1,5 @@
 // Watches whether the database responds, and queries it only if no other statement succeeds.
-import { endsWithin } from '../concurrency/within.ts';
+import { endsWithin } from '../concurrency.ts';
 import type { Database } from './database.ts';
 
 const LOOK_MS = 500;

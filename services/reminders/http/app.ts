@@ -5,7 +5,7 @@ import Fastify, {
   type FastifyReply,
   type FastifyRequest,
 } from 'fastify';
-import { atMost } from '../../platform/concurrency/at-most.ts';
+import { atMost } from '../../platform/concurrency.ts';
 import { toServiceError } from '../../platform/errors.ts';
 import { createAnonymousPacer } from '../../platform/http/anonymous-callers.ts';
 import { boundBodies } from '../../platform/http/body.ts';

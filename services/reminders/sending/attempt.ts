@@ -1,5 +1,5 @@
 // One attempt to hand a message over, and what follows from how it ended.
-import { within } from '../../platform/concurrency/within.ts';
+import { within } from '../../platform/concurrency.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/logging/logger.ts';
 import type { Channel, ReminderMessage, SendResult } from '../channels/channel.ts';

@@ -1,5 +1,5 @@
 // Keeps one slow or failing host from holding up what goes to others.
-import { atMostPerKey } from '../../platform/concurrency/at-most.ts';
+import { atMostPerKey } from '../../platform/concurrency.ts';
 
 /** Temporary failures in a row after which a host is left alone, and for how long; then one message tries it. */
 const FAILURES = 5;

@@ -1,6 +1,5 @@
 // Sends the pending deliveries of one channel: leases them in batches, asks what is due, hands them over in parallel.
-import { atMost } from '../../platform/concurrency/at-most.ts';
-import { endsWithin } from '../../platform/concurrency/within.ts';
+import { atMost, endsWithin } from '../../platform/concurrency.ts';
 import type { Logger } from '../../platform/logging/logger.ts';
 import type { Metrics } from '../../platform/observability/metrics.ts';
 import type { Channel } from '../channels/channel.ts';

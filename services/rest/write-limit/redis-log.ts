@@ -1,6 +1,6 @@
 // The write limit in Redis: one atomic script on Redis's own clock, one key a bucket, so that it fits Redis Cluster.
 import { hash, randomBytes } from 'node:crypto';
-import { within } from '../../platform/concurrency/within.ts';
+import { within } from '../../platform/concurrency.ts';
 import { connectRedis, reasonOf } from './redis-client.ts';
 import type { LogDecision } from './sliding-log.ts';
 

@@ -1,5 +1,5 @@
 // Executes a batch with a separate outcome for each request.
-import { within } from '../../platform/concurrency/within.ts';
+import { within } from '../../platform/concurrency.ts';
 import { hasReason, invalidField, toServiceError } from '../../platform/errors.ts';
 import { MAX_BATCH, SEND_ALONE_CODE } from '../../platform/grpc/batched-calls.ts';
 import { toRpcStatus } from '../../platform/grpc/status.ts';

@@ -1,7 +1,7 @@
 // The rpcs of scheduling.v1.MaterialService that list materials, single or batched.
 import type { MaterialInput } from '../../../generated/scheduling/v1/Material.ts';
 import type { MaterialServiceHandlers } from '../../../generated/scheduling/v1/MaterialService.ts';
-import { createFairLane } from '../../platform/concurrency/fair-lane.ts';
+import { createFairQueue } from '../../platform/concurrency.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import { acrossUsers, type Distribution } from '../batches/across-users.ts';
 import { answerBatch } from '../batches/answer-batch.ts';
@@ -51,7 +51,7 @@ export function createMaterialListHandlers(
   dependencies: HandlerDependencies & Distribution,
 ): MaterialListHandlers {
   const { database, now, isDistributed } = dependencies;
-  const costly = createFairLane({ maxRunning: COSTLY_AT_ONCE, maxWaiting: COSTLY_WAITING });
+  const costly = createFairQueue({ maxRunning: COSTLY_AT_ONCE, maxWaiting: COSTLY_WAITING });
   const listDue = (requests: readonly DueRequest[]) => listDueMaterials(database, requests);
 
   /** Reads short texts first; if a material has longer ones, reads the page again in the expensive lane. */

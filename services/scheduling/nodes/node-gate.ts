@@ -1,5 +1,5 @@
 // Keeps a node that does not respond from occupying all database connections, which the users of the other nodes need too.
-import { endsWithin } from '../../platform/concurrency/within.ts';
+import { endsWithin } from '../../platform/concurrency.ts';
 import { hasReason, ServiceError } from '../../platform/errors.ts';
 import { isUuid } from '../../platform/uuid.ts';
 import type { NodeOf } from './node-map.ts';

@@ -1,7 +1,7 @@
 // The rpcs of scheduling.v1.ReviewService that grade a material or preview the grades.
 import type { ReviewServiceHandlers } from '../../../generated/scheduling/v1/ReviewService.ts';
-import { atMostPerKey } from '../../platform/concurrency/at-most.ts';
 import { createBatcher } from '../../platform/concurrency/batcher.ts';
+import { atMostPerKey } from '../../platform/concurrency.ts';
 import { invalidField, ServiceError, toServiceError } from '../../platform/errors.ts';
 import type { CallContext } from '../../platform/grpc/call-context.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';

@@ -1,7 +1,7 @@
 // The rpcs of scheduling.v1.SnoozeService.
 import type { SnoozeMaterialsRequest } from '../../../generated/scheduling/v1/SnoozeMaterialsRequest.ts';
 import type { SnoozeServiceHandlers } from '../../../generated/scheduling/v1/SnoozeService.ts';
-import { atMostPerKey } from '../../platform/concurrency/at-most.ts';
+import { atMostPerKey } from '../../platform/concurrency.ts';
 import { invalidField, ServiceError } from '../../platform/errors.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';

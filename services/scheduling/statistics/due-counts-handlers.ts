@@ -1,6 +1,6 @@
 // BatchGetDueCounts of scheduling.v1.StatsService.
 import type { StatsServiceHandlers } from '../../../generated/scheduling/v1/StatsService.ts';
-import { atMostPerKey } from '../../platform/concurrency/at-most.ts';
+import { atMostPerKey } from '../../platform/concurrency.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import { partsOf } from '../../platform/parts.ts';
 import { acrossUsers, type Distribution } from '../batches/across-users.ts';

@@ -1,7 +1,7 @@
 // The rpcs of scheduling.v1.StatsService that count the learning of one user.
 import type { StatsServiceHandlers } from '../../../generated/scheduling/v1/StatsService.ts';
 import type { StatsWindow } from '../../../generated/scheduling/v1/StatsWindow.ts';
-import { createFairLane } from '../../platform/concurrency/fair-lane.ts';
+import { createFairQueue } from '../../platform/concurrency.ts';
 import type { CallContext } from '../../platform/grpc/call-context.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import { decodePageToken, readPageSize, toPage } from '../../platform/page-token.ts';
@@ -31,7 +31,7 @@ export function createStatsHandlers({
   database,
   now,
 }: HandlerDependencies): Omit<AsyncHandlers<StatsServiceHandlers>, 'BatchGetDueCounts'> {
-  const lane = createFairLane({ maxRunning: AT_ONCE, maxWaiting: MAX_WAITING });
+  const lane = createFairQueue({ maxRunning: AT_ONCE, maxWaiting: MAX_WAITING });
   /** The handler of the rpc `name`. */
   const statistic =
     <T>(

@@ -1,6 +1,6 @@
 // The rpcs of scheduling.v1.UserDataService: export and deletion of a user's data.
 import type { UserDataServiceHandlers } from '../../../generated/scheduling/v1/UserDataService.ts';
-import { createFairLane } from '../../platform/concurrency/fair-lane.ts';
+import { createFairQueue } from '../../platform/concurrency.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { NIL_UUID } from '../../platform/uuid.ts';
@@ -27,7 +27,7 @@ export function createUserDataHandlers({
   database,
   now,
 }: HandlerDependencies): AsyncHandlers<UserDataServiceHandlers> {
-  const lane = createFairLane({ maxRunning: READS_AT_ONCE, maxWaiting: MAX_WAITING });
+  const lane = createFairQueue({ maxRunning: READS_AT_ONCE, maxWaiting: MAX_WAITING });
   return {
     async ExportUserData(request, { signal }, send) {
       const userId = requireUserId(request.userId);

@@ -1,7 +1,7 @@
 // Sends reminders by e-mail: through an SMTP server, or as files into a folder.
 import type { Readable } from 'node:stream';
 import { createTransport, type SendMailOptions } from 'nodemailer';
-import { atMost } from '../../../platform/concurrency/at-most.ts';
+import { atMost } from '../../../platform/concurrency.ts';
 import { errorCode } from '../../../platform/thrown.ts';
 import type { Channel, EmailAddress, ReminderMessage, SendResult } from '../channel.ts';
 import { type EmailStyle, toEmailText } from './email-text.ts';

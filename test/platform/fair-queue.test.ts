@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createFairLane } from '../../services/platform/concurrency/fair-lane.ts';
+import { createFairQueue } from '../../services/platform/concurrency.ts';
 
 const NEVER = new AbortController().signal;
 
@@ -10,7 +10,7 @@ const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
 /** A lane whose work is held until it is let go, by name. */
 function startLane(options: { maxRunning: number; maxWaiting: number }) {
-  const lane = createFairLane(options);
+  const lane = createFairQueue(options);
   const begun: string[] = [];
   const gates = new Map<string, PromiseWithResolvers<void>>();
   const run = (name: string, signal = NEVER) => {
@@ -107,7 +107,7 @@ test('work of a caller who has gone is not begun, though there is room', async (
 });
 
 test('work that fails gives its turn to the next', async () => {
-  const lane = createFairLane({ maxRunning: 1, maxWaiting: 3 });
+  const lane = createFairQueue({ maxRunning: 1, maxWaiting: 3 });
   const failed = lane.run('a', NEVER, async () => {
     throw new Error('failed');
   });
