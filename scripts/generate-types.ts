@@ -50,7 +50,10 @@ writeFileSync(
   operationTypes(buildASTSchema(schema), dashboard.DOCUMENTS),
 );
 // What reflection serves. Checked in, since buf is a package for development.
-if (existsSync(BUF)) writeFileSync(join(root, 'proto/descriptors.binpb'), buildDescriptors());
+// Left alone if unchanged: tests may read it at the same time.
+const descriptors = join(root, 'proto/descriptors.binpb');
+const built = existsSync(BUF) ? buildDescriptors() : undefined;
+if (built !== undefined && !built.equals(readFileSync(descriptors))) writeFileSync(descriptors, built);
 // Missing if only runtime packages are installed; then no types are needed.
 if (existsSync(join(root, 'node_modules/@graphql-codegen/core'))) {
   const { codegen } = await import('@graphql-codegen/core');

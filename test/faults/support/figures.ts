@@ -20,9 +20,13 @@ export type Figure = {
   over: string;
 };
 
-/** A machine may be busy, so a figure fails only beyond five times its bar, and never in a short form: too few to judge. */
+/**
+ * A machine may be busy, so a time fails only beyond five times its bar; a share or a ratio fails beyond its bar. A short form never
+ * fails: it has too few rounds to judge.
+ */
 export function recordFigure(figure: Figure): void {
   appendFileSync(inject('figuresFile'), `${JSON.stringify(figure)}\n`);
   if (ROUNDS < 20) return;
-  expect(figure.measured, figure.promise).toBeLessThanOrEqual(5 * figure.bar);
+  const tolerance = figure.unit === 'ms' ? 5 : 1;
+  expect(figure.measured, figure.promise).toBeLessThanOrEqual(tolerance * figure.bar);
 }
