@@ -21,7 +21,6 @@ import { registerErrors, toErrorResponse, UNAVAILABLE_BODY } from './hooks/error
 import { createRestLog, registerRequestLog } from './hooks/request-log.ts';
 import { registerWriteLimit } from './hooks/write-limit.ts';
 import type { KeyVerifier } from './key-verifier.ts';
-import { createMaterialLists } from './material-lists.ts';
 import { registerDocument } from './openapi/document.ts';
 import { registerDocsPage } from './openapi/page/page.ts';
 import { registerMaterials } from './routes/v1/materials.ts';
@@ -48,7 +47,6 @@ const READ_CAPACITY = 96;
 
 export async function buildApp(dependencies: AppDependencies): Promise<App> {
   const { clients, verifier, limiter, logger, docs, corsOrigins, drainMs, telemetry } = dependencies;
-  const lists = createMaterialLists(clients);
   const log = createRestLog(logger);
   const anonymousPacer = createAnonymousPacer(() => performance.now());
   const app = createFastify({ toJson, log, anonymousPacer }, corsOrigins);
@@ -84,8 +82,8 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
       });
       registerWriteLimit(v1, limiter, telemetry.metrics);
       registerMe(v1);
-      registerMaterials(v1, clients, lists);
-      registerReviews(v1, clients, lists);
+      registerMaterials(v1, clients);
+      registerReviews(v1, clients);
       registerSnoozes(v1, clients);
     },
     { prefix: '/v1' },

@@ -6,7 +6,7 @@ import type { Clients } from '../../clients.ts';
 import type { App } from '../../fastify.ts';
 import { principalOf } from '../../hooks/authenticate.ts';
 import { toMaterial, toTypeMessage } from '../../mapper.ts';
-import type { MaterialLists } from '../../material-lists.ts';
+import { sendMaterials } from '../../material-lists.ts';
 import { CREATE, CREATED, LIST } from '../../openapi/examples.ts';
 import { errorResponses, success } from '../../openapi/responses.ts';
 import {
@@ -20,7 +20,7 @@ import {
   MaterialResponseSchema,
   MaterialsResponseSchema,
 } from '../../schemas.ts';
-import { goneSignal, markReplayed, sendJson } from './responses.ts';
+import { markReplayed } from './responses.ts';
 
 const READ = { scopes: ['materials:read'] } as const;
 const WRITE = { scopes: ['materials:write'], isWrite: true } as const;
@@ -28,13 +28,15 @@ const WRITE = { scopes: ['materials:write'], isWrite: true } as const;
 /** Scheduling has the same bound. A refusal by it costs both services ten times as much as one here. */
 const MAX_QUERY_BYTES = 1024;
 
-export function registerMaterials(app: App, { materials }: Clients, lists: MaterialLists): void {
+export function registerMaterials(app: App, { materials }: Clients): void {
   const list = async (request: FastifyRequest, reply: FastifyReply, { q = '', limit = DEFAULT_LIMIT }) => {
     if (Buffer.byteLength(q) > MAX_QUERY_BYTES)
       throw invalidField('q', `must have at most ${MAX_QUERY_BYTES} bytes in UTF-8.`);
     const { userId } = principalOf(request);
-    const asked = { userId, query: q, pageSize: limit };
-    return sendJson(reply, await lists.listMaterials(asked, callOf(request), () => goneSignal(reply)));
+    const call = callOf(request);
+    return sendMaterials(reply, limit, (page) =>
+      materials.listMaterials({ userId, query: q, ...page }, call),
+    );
   };
 
   app.get(

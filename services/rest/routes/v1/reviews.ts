@@ -5,7 +5,7 @@ import type { Clients } from '../../clients.ts';
 import type { App } from '../../fastify.ts';
 import { principalOf } from '../../hooks/authenticate.ts';
 import { toReviewResponse } from '../../mapper.ts';
-import type { MaterialLists } from '../../material-lists.ts';
+import { sendMaterials } from '../../material-lists.ts';
 import { LIST, REVIEW, REVIEW_RESPONSE } from '../../openapi/examples.ts';
 import { errorResponses, success } from '../../openapi/responses.ts';
 import {
@@ -15,12 +15,12 @@ import {
   WriteHeadersSchema,
 } from '../../parameters.ts';
 import { MaterialsResponseSchema, ReviewRequestSchema, ReviewResponseSchema } from '../../schemas.ts';
-import { goneSignal, markReplayed, sendJson } from './responses.ts';
+import { markReplayed } from './responses.ts';
 
 const READ = { scopes: ['reviews:read', 'materials:read'] } as const;
 const WRITE = { scopes: ['reviews:write'], isWrite: true } as const;
 
-export function registerReviews(app: App, { reviews }: Clients, lists: MaterialLists): void {
+export function registerReviews(app: App, { materials, reviews }: Clients): void {
   app.get(
     '/reviews/due',
     {
@@ -37,8 +37,8 @@ export function registerReviews(app: App, { reviews }: Clients, lists: MaterialL
     async (request, reply) => {
       const { userId } = principalOf(request);
       const { limit = DEFAULT_LIMIT } = request.query;
-      const asked = { userId, pageSize: limit };
-      return sendJson(reply, await lists.listDueMaterials(asked, callOf(request), () => goneSignal(reply)));
+      const call = callOf(request);
+      return sendMaterials(reply, limit, (page) => materials.listDueMaterials({ userId, ...page }, call));
     },
   );
 
