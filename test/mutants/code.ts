@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { MutantResult } from './report.ts';
-import type { CodeRoom } from './rooms.ts';
+import type { Room } from './rooms.ts';
 import type { RunChild } from './workplace.ts';
 
 /** What is read of StrykerJS's report. */
@@ -25,7 +25,7 @@ const STATUSES: Record<string, MutantResult['status']> = {
 
 /** @throws Error where StrykerJS ends without a report, with what it said. */
 export async function runCode(
-  room: CodeRoom,
+  room: Room,
   run: { files: readonly string[]; folder: string; lanes: number; runChild: RunChild },
 ): Promise<MutantResult[]> {
   const { folder, runChild } = run;
@@ -45,7 +45,7 @@ export async function runCode(
 }
 
 function configOf(
-  room: CodeRoom,
+  room: Room,
   run: { files: readonly string[]; folder: string; lanes: number; reportFile: string },
 ): object {
   return {

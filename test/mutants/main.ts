@@ -13,18 +13,16 @@ import {
   survivorLine,
 } from './report.ts';
 import { ROOMS, type Room } from './rooms.ts';
-import { runSqlRoom } from './sql/room.ts';
 import { openWorkplace, type Workplace } from './workplace.ts';
 
 const HELP = `Changes the code in small ways, one at a time, and tells which changes no test notices.
 
-  npm run mutants [-- --room NAME]... [--source TEXT]... [--only sql|code] [--lanes N] [--list]
+  npm run mutants [-- --room NAME]... [--source TEXT]... [--lanes N] [--list]
 
-  --room NAME      only this room; may be given again
-  --source TEXT    only files whose path contains TEXT; may be given again
-  --only sql|code  only the rooms of SQL, or only the others
-  --lanes N        how many mutants are tried at once; default 2
-  --list           tells the rooms and what is in them, and tries nothing
+  --room NAME    only this room; may be given again
+  --source TEXT  only files whose path contains TEXT; may be given again
+  --lanes N      how many mutants are tried at once; default 2
+  --list         tells the rooms and what is in them, and tries nothing
 
 Prints a score for each room and every survivor, and ends with 1 where a room is below its bar. All mutants of a room also
 go to .bench/mutants. Takes hours for all rooms. Those that change nothing are in test/mutants/equivalents.json.
@@ -35,13 +33,12 @@ const root = dirname(dirname(import.meta.dirname));
 const options = {
   room: { type: 'string', multiple: true },
   source: { type: 'string', multiple: true },
-  only: { type: 'string' },
   lanes: { type: 'string', default: '2' },
   list: { type: 'boolean' },
 } as const;
 
 await runCommand({ name: 'npm run mutants', help: HELP, options }, async (values) => {
-  const rooms = chosen(values.room, values.only);
+  const rooms = chosen(values.room);
   if (values.list) return void process.stdout.write(rooms.map(described).join('\n'));
   const lanes = wholeNumber('--lanes', values.lanes, 1, 100);
   const opening = openWorkplace(root);
@@ -82,14 +79,10 @@ await runCommand({ name: 'npm run mutants', help: HELP, options }, async (values
   }
 });
 
-function chosen(names: readonly string[] | undefined, only: string | undefined): readonly Room[] {
-  if (only !== undefined && only !== 'sql' && only !== 'code')
-    throw new UsageError('--only takes sql or code.');
+function chosen(names: readonly string[] | undefined): readonly Room[] {
   const unknown = names?.find((name) => !ROOMS.some((room) => room.name === name));
   if (unknown !== undefined) throw new UsageError(`There is no room "${unknown}": --list tells them.`);
-  return ROOMS.filter(
-    ({ name, kind }) => (names?.includes(name) ?? true) && (only === undefined || kind === only),
-  );
+  return ROOMS.filter(({ name }) => names?.includes(name) ?? true);
 }
 
 /** The room's files whose path contains one of `texts`; all of them without `texts`. */
@@ -123,10 +116,7 @@ async function run(
   const folder = join(workplace.folder, `room-${number}`);
   const runChild = (args: readonly string[], env: NodeJS.ProcessEnv) => workplace.run(args, env, told);
   try {
-    if (room.kind === 'code') return await runCode(room, { files, folder, lanes, runChild });
-    const { postgresUrl } = workplace;
-    const statementsFile = join(workplace.folder, 'statements.json');
-    return await runSqlRoom(room, { root, files, folder, statementsFile, postgresUrl, lanes, runChild });
+    return await runCode(room, { files, folder, lanes, runChild });
   } finally {
     progress?.end();
   }

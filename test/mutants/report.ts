@@ -9,7 +9,7 @@ export type MutantResult = {
   /** What stands there, and what stood there instead, each on one line. */
   before: string;
   after: string;
-  /** `invalid`: PostgreSQL refuses it. `ignored`: a comment in the source says so. Neither counts. */
+  /** `invalid`: it cannot run. `ignored`: a comment in the source says so. Neither counts. */
   status: 'killed' | 'survived' | 'invalid' | 'ignored';
 };
 

@@ -10,7 +10,6 @@ import { type Child, startChild } from './child.ts';
 export type RunChild = (args: readonly string[], env: NodeJS.ProcessEnv) => Child['ended'];
 export type Workplace = {
   folder: string;
-  postgresUrl: string;
   /** `told` hears how many mutants of how many have been tried. */
   run(
     args: readonly string[],
@@ -42,7 +41,6 @@ export async function openWorkplace(root: string): Promise<Workplace> {
     };
     return {
       folder,
-      postgresUrl: postgres.databaseUrl,
       async run(args, env, told) {
         const child = startChild(args, {
           root,
