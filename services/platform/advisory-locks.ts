@@ -8,6 +8,3 @@ export const DISTRIBUTION_LOCK = 0x73727332;
 
 /** "srs3": lets one process count the learners. */
 export const COUNT_LOCK = 0x73727333;
-
-/** "srs4": a copy holds it in both databases. */
-export const COPY_LOCK = 0x73727334;

@@ -24,7 +24,6 @@ import {
   storeOverview,
   takeMarks,
 } from './learners/recount-repository.ts';
-import { EVERYONE, type NodeGate } from './nodes/node-gate.ts';
 
 const COUNT_EVERY_MS = 240_000;
 /** How often a process looks whether a count is due. */
@@ -145,7 +144,7 @@ async function* allLearners(transaction: Queryable) {
 /** Counts now and regularly. @returns a function that stops it, and a count in progress. */
 export function countRegularly(
   database: Database,
-  { gate, now, logger, telemetry }: { gate: NodeGate; now: () => Date; logger: Logger; telemetry: Telemetry },
+  { now, logger, telemetry }: { now: () => Date; logger: Logger; telemetry: Telemetry },
 ): () => void {
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -155,7 +154,7 @@ export function countRegularly(
     if (isBusy) return;
     isBusy = true;
     try {
-      await gate(EVERYONE, () => countLearners(database, now(), COUNT_EVERY_MS, signal));
+      await countLearners(database, now(), COUNT_EVERY_MS, signal);
       noteDone();
     } catch (error) {
       if (!signal.aborted) logger.warn({ err: error }, 'could not count the learners');

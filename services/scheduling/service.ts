@@ -22,8 +22,6 @@ import { deleteOldIdempotencyRecords } from './idempotency/idempotency-repositor
 import { createLearnerHandlers } from './learners/learners-handlers.ts';
 import { createMaterialListHandlers } from './materials/material-lists-handlers.ts';
 import { createMaterialHandlers } from './materials/materials-handlers.ts';
-import { type Cluster, openCluster } from './nodes/cluster.ts';
-import { ONE_NODE, withGate } from './nodes/node-gate.ts';
 import { createReviewHandlers } from './reviews/reviews-handlers.ts';
 import { createSnoozeHandlers } from './snoozes/snoozes-handlers.ts';
 import { createDueCountHandlers } from './statistics/due-counts-handlers.ts';
@@ -52,20 +50,16 @@ export async function startScheduling(options: {
   stopping?: AbortSignal;
 }): Promise<GrpcServer> {
   const { config, logger, now, telemetry = NO_TELEMETRY, stopping } = options;
-  const first = await openServiceDatabase({
+  const database = await openServiceDatabase({
     place: config,
     schema: schedulingSchema,
     logger,
     telemetry,
     stopping,
   });
-  let cluster: Cluster | undefined;
   try {
-    if (await isDistributed(first)) cluster = await openCluster(first, { place: config, logger, telemetry });
-    const { database, gate, nodeOf } = cluster ?? { database: first, ...ONE_NODE };
     const newId = (time: Date) => uuidV7({ msecs: time.getTime() });
-    const dependencies = { database, now, newId };
-    const placed = { ...dependencies, isDistributed: cluster !== undefined, gate, nodeOf };
+    const dependencies = { database, now, newId, isDistributed: await isDistributed(database) };
     const server = await startGrpcServer({
       domain: 'scheduling.v1',
       host: config.host,
@@ -74,20 +68,17 @@ export async function startScheduling(options: {
       logger,
       telemetry,
       services: [
-        implement<MaterialServiceHandlers>(
-          'MaterialService',
-          withGate(gate, { ...createMaterialHandlers(dependencies), ...createMaterialListHandlers(placed) }),
-        ),
-        implement<ReviewServiceHandlers>('ReviewService', withGate(gate, createReviewHandlers(placed))),
-        implement<SnoozeServiceHandlers>('SnoozeService', withGate(gate, createSnoozeHandlers(dependencies))),
-        implement<StatsServiceHandlers>(
-          'StatsService',
-          withGate(gate, { ...createStatsHandlers(dependencies), ...createDueCountHandlers(placed) }),
-        ),
-        implement<LearnerServiceHandlers>(
-          'LearnerService',
-          withGate(gate, createLearnerHandlers(dependencies)),
-        ),
+        implement<MaterialServiceHandlers>('MaterialService', {
+          ...createMaterialHandlers(dependencies),
+          ...createMaterialListHandlers(dependencies),
+        }),
+        implement<ReviewServiceHandlers>('ReviewService', createReviewHandlers(dependencies)),
+        implement<SnoozeServiceHandlers>('SnoozeService', createSnoozeHandlers(dependencies)),
+        implement<StatsServiceHandlers>('StatsService', {
+          ...createStatsHandlers(dependencies),
+          ...createDueCountHandlers(dependencies),
+        }),
+        implement<LearnerServiceHandlers>('LearnerService', createLearnerHandlers(dependencies)),
         implement<UserDataServiceHandlers>('UserDataService', createUserDataHandlers(dependencies)),
       ],
     });
@@ -95,19 +86,17 @@ export async function startScheduling(options: {
     const stopSweeping = sweepRegularly(SWEEP, { now, logger, telemetry }, (before) =>
       deleteOldIdempotencyRecords(database, before),
     );
-    const stopCounting = countRegularly(database, { gate, now, logger, telemetry });
+    const stopCounting = countRegularly(database, { now, logger, telemetry });
     const close = async (timeoutMs: number) => {
       stopWatching();
       stopSweeping();
       stopCounting();
       await server.close(timeoutMs);
-      await cluster?.close();
-      await first.close();
+      await database.close();
     };
     return { port: server.port, close };
   } catch (error) {
-    await cluster?.close();
-    await first.close();
+    await database.close();
     throw error;
   }
 }

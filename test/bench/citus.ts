@@ -1,5 +1,5 @@
-// CPU of all PostgreSQL processes per request, one request at a time, in alternating rounds: plain PostgreSQL, Citus entered at the
-// node of each user (DATABASE_URL with all hosts), and Citus entered at the coordinator only.
+// CPU of all PostgreSQL processes per request, one request at a time, in alternating rounds: plain PostgreSQL, and Citus
+// entered at the coordinator.
 // CITUS_URL=postgres://... PLAIN_URL=postgres://... node test/bench/citus.ts [review snooze ...]
 // Both databases must be empty or made by an earlier run; CITUS_URL names the coordinator, on this machine. Needs superusers.
 import { randomUUID } from 'node:crypto';
@@ -43,15 +43,14 @@ async function serverOf(databaseUrl: string): Promise<{ pid: number; workers: st
   return { pid, workers };
 }
 
-async function open(databaseUrl: string, entry: 'first host' | 'all hosts') {
+async function open(databaseUrl: string) {
   await migrate({ databaseUrl, ...schedulingSchema, logger });
   await distributeScheduling(databaseUrl);
   const { pid, workers } = await serverOf(databaseUrl);
   const pids = [pid, ...(await Promise.all(workers.map(serverOf))).map((worker) => worker.pid)];
   const service = await startScheduling({
     config: {
-      ...{ databaseUrl, otherHostUrls: entry === 'all hosts' ? workers : [] },
-      ...{ logLevel: 'error', shutdownTimeoutMs: 2000, host: '127.0.0.1', port: 0 },
+      ...{ databaseUrl, logLevel: 'error', shutdownTimeoutMs: 2000, host: '127.0.0.1', port: 0 },
       trust: { serviceTokens: [], tls: undefined },
     },
     logger,
@@ -137,11 +136,7 @@ async function round(system: System, load: (typeof LOADS)[string]): Promise<numb
 const { CITUS_URL, PLAIN_URL } = process.env;
 if (!CITUS_URL || !PLAIN_URL) throw new Error('set CITUS_URL and PLAIN_URL');
 const only = process.argv.slice(2);
-const systems = [
-  await open(PLAIN_URL, 'first host'),
-  await open(CITUS_URL, 'all hosts'),
-  await open(CITUS_URL, 'first host'),
-];
+const systems = [await open(PLAIN_URL), await open(CITUS_URL)];
 for (const [name, load] of Object.entries(LOADS)) {
   if (only.length > 0 && !only.includes(name)) continue;
   const spent: number[][] = systems.map(() => []);
@@ -150,14 +145,10 @@ for (const [name, load] of Object.entries(LOADS)) {
       const each = await round(system, load);
       if (index >= 0) spent[place]?.push(each);
     }
-  const [plain = [], ...others] = spent;
-  const figures = others.map((citus) => {
-    const { median: ratio, min, max } = ratioOf(citus, plain);
-    return `${median(citus).toFixed(3)} ms, ${ratio.toFixed(2)} x (${min.toFixed(2)} to ${max.toFixed(2)})`;
-  });
-  const [byNode, byCoordinator] = figures;
+  const [plain = [], citus = []] = spent;
+  const { median: ratio, min, max } = ratioOf(citus, plain);
   process.stdout.write(
-    `${name.padEnd(8)} plain ${median(plain).toFixed(3)} ms, Citus ${byNode}, through the coordinator ${byCoordinator}\n`,
+    `${name.padEnd(8)} plain ${median(plain).toFixed(3)} ms, Citus ${median(citus).toFixed(3)} ms, ${ratio.toFixed(2)} x (${min.toFixed(2)} to ${max.toFixed(2)})\n`,
   );
 }
 for (const system of systems) await system.close();

@@ -4,7 +4,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { migrate } from '../../services/platform/postgres/migrate.ts';
 import { distributeScheduling } from '../../services/scheduling/distribute.ts';
-import { withKeyInText } from '../../services/scheduling/nodes/key-in-text.ts';
 import { schedulingSchema } from '../../services/scheduling/service.ts';
 import { type RecordedStatement, recordStatements } from '../scheduling/statement-recorder.ts';
 import { flatten } from '../scheduling/statement-rules.ts';
@@ -101,29 +100,6 @@ test.skipIf(!hasCitus)('the reads of a review, a due list and a list take the fa
   for (const statement of reads)
     expect(await routeOf(statement), statement.text).toMatchObject({ isFast: true, nodes: 1 });
 });
-
-test.skipIf(!hasCitus)(
-  'entered at its node, each of these reads is planned once, straight for the shard',
-  async () => {
-    const reads = statements.filter(({ keyInText }) => keyInText);
-    expect(new Set(reads.map(({ functionName }) => functionName))).toEqual(new Set(FAST_PATH));
-    for (const { text, values } of reads.map(withKeyInText)) {
-      const planned = database.workers.map(async (connectionString) => {
-        const node = new Client({ connectionString });
-        let isPlannedOnce = false;
-        node.on('notice', ({ message = '' }) => {
-          isPlannedOnce ||= message.includes('created local execution plan to avoid deparse');
-        });
-        await node.connect();
-        await node.query('SET client_min_messages = debug2');
-        await node.query(text, [...values]);
-        await node.end();
-        return isPlannedOnce;
-      });
-      expect((await Promise.all(planned)).toSorted(), text).toEqual([false, true]);
-    }
-  },
-);
 
 test.skipIf(!hasCitus)('a review is written by a function that runs on the node of its user', async () => {
   const review = statements.find(({ functionName }) => functionName === 'applyReviews');

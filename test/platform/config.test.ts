@@ -96,7 +96,7 @@ describe('what is not set, or empty, has the documented default', () => {
       ...common,
       host: '127.0.0.1',
       port: 50_052,
-      ...{ databaseUrl: 'postgres://x', otherHostUrls: [] },
+      databaseUrl: 'postgres://x',
       peppers: [{ version: '1', secret: SECRET }],
       keysPerHour: 5,
     });
@@ -104,7 +104,7 @@ describe('what is not set, or empty, has the documented default', () => {
       ...common,
       host: '127.0.0.1',
       port: 50_051,
-      ...{ databaseUrl: 'postgres://x', otherHostUrls: [] },
+      databaseUrl: 'postgres://x',
     });
     expect(gateway(make())).toEqual({
       ...common,

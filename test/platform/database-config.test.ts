@@ -1,35 +1,27 @@
-// The hosts of DATABASE_URL.
+// Where DATABASE_URL leads to.
 import { expect, test } from 'vitest';
 import { type EnvironmentReader, readEnvironment } from '../../services/platform/process/config.ts';
-import {
-  readDatabasePlace,
-  readSessionUrl,
-  urlsOfHosts,
-} from '../../services/platform/process/database-config.ts';
+import { readDatabasePlace, readSessionUrl } from '../../services/platform/process/database-config.ts';
 
 const place = (DATABASE_URL: string) =>
   readEnvironment({ DATABASE_URL }, (reader) => readDatabasePlace(reader, 'materials'));
 
-test('several hosts become a URL each, with the same user, name and options', () => {
-  expect(place('postgres://u:p%40s@one:1,two,[::1]:3/db?sslmode=require')).toEqual({
-    databaseUrl: 'postgres://u:p%40s@one:1/db?sslmode=require',
-    databaseSessionUrl: undefined,
-    otherHostUrls: [
-      'postgres://u:p%40s@two/db?sslmode=require',
-      'postgres://u:p%40s@[::1]:3/db?sslmode=require',
-    ],
-  });
-});
-
 test('one host, a socket and a URL without a host stay as they are', () => {
-  for (const url of ['postgresql://one/db', 'postgres:///db?host=/run', 'socket:/run?db=db', '/run db'])
-    expect(urlsOfHosts(url)).toEqual([url]);
+  for (const url of [
+    'postgresql://u:p%40s@one:1/db',
+    'postgres:///db?host=/run',
+    'socket:/run?db=db',
+    '/run db',
+  ])
+    expect(place(url)).toEqual({ databaseUrl: url, databaseSessionUrl: undefined });
 });
 
-test('a host that is none is named as a fault, without the password', () => {
-  expect(() => place('postgres://u:secret@one,two:x/db')).toThrow(
-    /^(?!.*secret)[\s\S]*DATABASE_URL must be a URL/,
-  );
+test.each([
+  'postgres://u:secret@one,two/db',
+  'postgres://u:secret@one:1,two:2/db',
+  'postgres://u:secret@two:x/db',
+])('several hosts, or one that is none, are named as a fault, without the password', (url) => {
+  expect(() => place(url)).toThrow(/^(?!.*secret)[\s\S]*DATABASE_URL must be a URL of one host/);
 });
 
 test('blanks around a URL, as at the end of a file, are no part of it', () => {

@@ -17,7 +17,6 @@ import {
   toGrpcStatus,
   toRpcStatus,
 } from '../../services/platform/grpc/status.ts';
-import { connectionFault } from '../../services/platform/postgres/faults.ts';
 import { howToReach, unreachable } from '../../services/platform/postgres/reachable.ts';
 import { badRequestType, errorInfoType, rpcStatusType } from '../../services/platform/protobuf/google-rpc.ts';
 import { oneLine, toError } from '../../services/platform/thrown.ts';
@@ -285,8 +284,8 @@ describe('a database that cannot be reached', () => {
   ])(
     'for its encryption, %s: %s, is helped by another sslmode, in the variable that names it',
     (code, message) => {
-      expect(howToReach(withCode(code, message), 'TARGET_DATABASE_URL')).toBe(
-        'correct sslmode and its files in TARGET_DATABASE_URL',
+      expect(howToReach(withCode(code, message), 'SERVICE_DATABASE_URL')).toBe(
+        'correct sslmode and its files in SERVICE_DATABASE_URL',
       );
     },
   );
@@ -310,26 +309,5 @@ describe('a database that cannot be reached', () => {
     expect(unreachable(url, withCode('53300', 'too many')).message).toBe(
       `the database ${place} cannot be used: too many; raise max_connections, or end programs that hold connections`,
     );
-  });
-});
-
-describe('a connection to a Citus coordinator', () => {
-  const failedBy = (code: string, severity?: string) => {
-    const cause = Object.assign(new Error('m'), { code, ...(severity && { severity }) });
-    return connectionFault(new ServiceError('UNAVAILABLE', { cause }), true) === cause ? 'at fault' : 'kept';
-  };
-  test.each([
-    ['08006', 'ERROR', 'kept'],
-    ['40001', 'ERROR', 'kept'],
-    ['57014', 'ERROR', 'at fault'],
-    ['25006', 'ERROR', 'at fault'],
-    ['26000', 'ERROR', 'at fault'],
-    ['42P05', 'ERROR', 'at fault'],
-    ['x25006', 'ERROR', 'kept'],
-    ['250060', 'ERROR', 'kept'],
-    ['57P01', 'FATAL', 'at fault'],
-    ['ECONNRESET', undefined, 'at fault'],
-  ])('is after %s (%s) %s', (code, severity, state) => {
-    expect(failedBy(code, severity)).toBe(state);
   });
 });

@@ -12,7 +12,6 @@ import {
   isDistributed,
 } from '../../services/scheduling/distribute.ts';
 import { createMaterialListHandlers } from '../../services/scheduling/materials/material-lists-handlers.ts';
-import { ONE_NODE } from '../../services/scheduling/nodes/node-gate.ts';
 import { newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 
 const script = join(import.meta.dirname, '../../services/programs/migrate.ts');
@@ -132,7 +131,7 @@ describe('the lists of several users', () => {
       },
     };
     const dependencies = { database: listening, now: () => new Date(), newId: () => '' };
-    const handlers = createMaterialListHandlers({ ...dependencies, isDistributed, ...ONE_NODE });
+    const handlers = createMaterialListHandlers({ ...dependencies, isDistributed });
     // As gRPC hands them over, with every field.
     const common = { pageSize: 10, pageToken: '' };
     const states = {

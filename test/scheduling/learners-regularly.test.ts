@@ -5,7 +5,6 @@ import { createPrometheusMetrics } from '../../services/platform/observability/p
 import { NO_TELEMETRY } from '../../services/platform/observability/telemetry.ts';
 import { type Database, openDatabase } from '../../services/platform/postgres/database.ts';
 import { countRegularly } from '../../services/scheduling/count-learners.ts';
-import { EVERYONE, type NodeGate } from '../../services/scheduling/nodes/node-gate.ts';
 import { startScheduling } from '../../services/scheduling/service.ts';
 import { newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 
@@ -59,17 +58,19 @@ async function countedAsOf(): Promise<string | undefined> {
 function begin(before: () => Promise<void> = async () => {}) {
   const metrics = createPrometheusMetrics();
   const looks = { begun: 0, ended: 0 };
-  const gate: NodeGate = async (userId, work) => {
-    expect(userId).toBe(EVERYONE);
-    looks.begun += 1;
-    return before()
-      .then(work)
-      .finally(() => {
-        looks.ended += 1;
-      });
+  const watched: Database = {
+    ...database,
+    transaction(work, options) {
+      looks.begun += 1;
+      return before()
+        .then(() => database.transaction(work, options))
+        .finally(() => {
+          looks.ended += 1;
+        });
+    },
   };
   const telemetry = { ...NO_TELEMETRY, metrics };
-  stop = countRegularly(database, { gate, now: () => new Date(asOfMs), logger, telemetry });
+  stop = countRegularly(watched, { now: () => new Date(asOfMs), logger, telemetry });
   const lagSeconds = async () =>
     Number(/srs_schedule_lag_seconds\{task="count-learners"\} (\S+)/.exec(await metrics.render())?.[1]);
   return { looks, lagSeconds };

@@ -5,7 +5,6 @@ import type { CallContext } from '../../services/platform/grpc/call-context.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { openDatabase } from '../../services/platform/postgres/database.ts';
 import { findMaterials } from '../../services/scheduling/materials/materials-repository.ts';
-import { ONE_NODE } from '../../services/scheduling/nodes/node-gate.ts';
 import { reviewMaterial } from '../../services/scheduling/reviews/review.ts';
 import { createReviewHandlers } from '../../services/scheduling/reviews/reviews-handlers.ts';
 import { applyReviews } from '../../services/scheduling/reviews/reviews-repository.ts';
@@ -249,7 +248,6 @@ function handlersOf(isDistributed: boolean, lost?: string) {
     now: () => REVIEW_TIME,
     newId,
     isDistributed,
-    ...ONE_NODE,
   });
   const submit = (request: { userId: string; materialId: string }, origin: Partial<CallContext> = {}) =>
     handlers.SubmitReview({ ...request, quality: 3, requestId: '' } as SubmitReviewRequest, {

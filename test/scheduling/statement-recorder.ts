@@ -163,8 +163,8 @@ export async function recordStatements(): Promise<{
       found.add(functionName);
       for (const rows of [[], [anyRow]]) {
         const db: Queryable = {
-          async query<R>({ text, values, keyInText = false }: Statement): Promise<R[]> {
-            heard.set(`${functionName} ${text}`, { functionName, text, values, keyInText });
+          async query<R>({ text, values }: Statement): Promise<R[]> {
+            heard.set(`${functionName} ${text}`, { functionName, text, values });
             return rows as R[];
           },
         };

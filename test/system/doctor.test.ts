@@ -461,29 +461,6 @@ describe('a fault is found, with how to remedy it:', () => {
     ]);
   });
 
-  test('a second host that is not there, and one that nothing uses, since the first has no Citus', async () => {
-    const { DATABASE_URL = '' } = healthy;
-    const { host, pathname } = new URL(DATABASE_URL);
-    const several = DATABASE_URL.replace(host, `${host},127.0.0.1:1,${host}`);
-    const { code, of, findings } = await examine({ DATABASE_URL: several });
-    expect(code).toBe(1);
-    expect(of('database')).toMatchObject({ state: 'ok' });
-    expect(findings.filter(({ check }) => check.startsWith('host '))).toEqual([
-      {
-        check: `host 127.0.0.1:1${pathname}`,
-        state: 'bad',
-        found: 'not reachable: connect ECONNREFUSED 127.0.0.1:1',
-        remedy: 'start PostgreSQL, open the way to it, or correct host and port in DATABASE_URL',
-      },
-      {
-        check: `host ${host}${pathname}`,
-        state: 'warning',
-        found: 'not used: the first host has no Citus',
-        remedy: 'name the first host only',
-      },
-    ]);
-  });
-
   test('no database, no services, a port that another program holds, and variables that cannot be read', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');

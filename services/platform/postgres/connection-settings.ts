@@ -18,25 +18,20 @@ export const CONNECTION_OPTIONS = Object.entries(CONNECTION_SETTINGS)
   .map(([name, value]) => `-c ${name}=${value}`)
   .join(' ');
 
-/**
- * For the nodes of a Citus cluster, which plan each statement anew: Citus 13.2 adds a plan to a kept one whenever it runs on the
- * node's own shard, and never frees it (https://github.com/citusdata/citus/pull/8824).
- */
-const NODE_OPTIONS = `${CONNECTION_OPTIONS} -c plan_cache_mode=force_custom_plan`;
-
 /** pg's default of 10 s would close most of the pool in quiet periods, and max_connections is planned for full pools in any case. */
 const IDLE_FOR_MS = 10 * 60_000;
 /** Shorter than the idle time-outs of common load balancers and firewalls. */
 const KEEP_ALIVE_AFTER_MS = 60_000;
 
-/** `isNode`: of a Citus cluster. A free connection is waited for 0.75 s. */
-export const poolConfig = (
-  asked: { databaseUrl: string; applicationName: string; maxConnections: number },
-  isNode: boolean,
-): PoolConfig => ({
+/** A free connection is waited for 0.75 s. */
+export const poolConfig = (asked: {
+  databaseUrl: string;
+  applicationName: string;
+  maxConnections: number;
+}): PoolConfig => ({
   connectionString: asked.databaseUrl,
   application_name: asked.applicationName,
-  options: isNode ? NODE_OPTIONS : CONNECTION_OPTIONS,
+  options: CONNECTION_OPTIONS,
   max: asked.maxConnections,
   connectionTimeoutMillis: 750,
   idleTimeoutMillis: IDLE_FOR_MS,

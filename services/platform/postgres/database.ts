@@ -15,8 +15,6 @@ export type Statement = {
   text: string;
   values: readonly unknown[];
   name?: string;
-  /** Whether a node of Citus gets its first parameter, the key of the one table that it reads, in the text. Default false. */
-  keyInText?: boolean;
 };
 
 /** The interface for repositories: runs one statement, on the pool or within a transaction. */
@@ -26,8 +24,6 @@ export type Queryable = {
 };
 
 type TransactionOptions = {
-  /** Whose rows the transaction is about; default: those of several users, or of none. */
-  userId?: string | undefined;
   /** Of each of its statements; default: 1,500. */
   statementTimeoutMs?: number;
 };
@@ -39,8 +35,6 @@ export type Database = Queryable & {
   answers(): number;
   /** The code with which PostgreSQL refused a new connection, as after a new password; undefined once it accepts one again. */
   refusal(): string | undefined;
-  /** From now on, the faults of a connection are those of a session of a Citus coordinator. */
-  expectNodes(): void;
   close(): Promise<void>;
 };
 
@@ -48,8 +42,6 @@ type DatabaseOptions = {
   databaseUrl: string;
   /** Whether named statements are prepared, which needs sessions of PostgreSQL. Default true. */
   prepares?: boolean;
-  /** Of a node of a Citus cluster, entered for its own users: what a statement is sent as. Traces show the statement itself. */
-  forNode?: (statement: Statement) => Statement;
   /** Shown in pg_stat_activity. */
   applicationName: string;
   maxConnections: number;
@@ -66,9 +58,8 @@ const ANSWER_MARGIN_MS = 500;
  * Statements throw ServiceError UNAVAILABLE if they get no connection, or the database is overloaded; else pg's own error.
  */
 export function openDatabase(options: DatabaseOptions): Database {
-  const { applicationName, logger, prepares = true, forNode, telemetry = NO_TELEMETRY } = options;
-  const isNode = forNode !== undefined;
-  const config = poolConfig(options, isNode);
+  const { applicationName, logger, prepares = true, telemetry = NO_TELEMETRY } = options;
+  const config = poolConfig(options);
   const pool = new Pool(config);
   // Both handlers are needed: the pool reports only idle connections, and an unhandled 'error' ends the process.
   const closing = new AbortController();
@@ -77,7 +68,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     if (!closing.signal.aborted) logger.warn({ err: withoutClient(error) }, 'idle database connection lost');
   });
   const { tracing } = telemetry;
-  const watch: Watch = { answers: 0, applicationName, prepares, forNode, hasNodes: isNode, tracing };
+  const watch: Watch = { answers: 0, applicationName, prepares, tracing };
   watchConnections(pool, watch);
   const giveBack = (client: PoolClient, fault?: unknown) => {
     if (fault instanceof StatementTimeout)
@@ -91,9 +82,6 @@ export function openDatabase(options: DatabaseOptions): Database {
     transaction: (work, transactionOptions = {}) => transaction(use, work, transactionOptions),
     answers: () => watch.answers,
     refusal: () => watch.refusal,
-    expectNodes() {
-      watch.hasNodes = true;
-    },
     close() {
       closing.abort();
       return pool.end();
@@ -105,8 +93,6 @@ type Watch = {
   answers: number;
   applicationName: string;
   prepares: boolean;
-  forNode: DatabaseOptions['forNode'];
-  hasNodes: boolean;
   refusal?: string;
   tracing: Telemetry['tracing'];
 };
@@ -125,7 +111,7 @@ async function runOnPool<R>({ pool, watch, giveBack }: PoolUse, statement: State
     giveBack(client);
     return rows;
   } catch (error) {
-    giveBack(client, connectionFault(error, watch.hasNodes));
+    giveBack(client, connectionFault(error));
     throw error;
   }
 }
@@ -136,7 +122,7 @@ async function run<R>(
   watch: Watch,
   timeoutMs?: number,
 ): Promise<R[]> {
-  const { text, values, name } = watch.forNode?.(statement) ?? statement;
+  const { text, values, name } = statement;
   // The text contains no values: they are parameters, and are not traced.
   const span = watch.tracing.begin({
     tier: watch.applicationName,
@@ -174,7 +160,7 @@ async function transaction<T>(
     return result;
   } catch (error) {
     // A connection that cannot roll back must not return to the pool, nor one that leads to a server that only reads.
-    giveBack(client, (await rollBack(client, error)) ?? connectionFault(error, watch.hasNodes));
+    giveBack(client, (await rollBack(client, error)) ?? connectionFault(error));
     throw error;
   }
 }

@@ -25,9 +25,6 @@ const PASSING_STATES = /^(08...|53...|57P..|57014|55P03|25P03|25006|40...|26000|
 /** Those of them that leave the connection usable. */
 const ENDED_STATEMENTS = /^(57014|55P03|40...)$/;
 
-/** Those errors of a statement after which the session of a Citus coordinator is not usable. */
-const ENDED_SESSIONS = /^(57014|25006|26000|42P05)$/;
-
 /** Whether the error is transient, so that a retry can succeed. */
 export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
@@ -44,19 +41,12 @@ export function asServiceError(error: unknown): unknown {
   return isUnavailable(error) ? new ServiceError('UNAVAILABLE', { cause: error }) : error;
 }
 
-/**
- * The fault of the connection on which a statement failed; undefined if the connection is still usable. `hasNodes`: it leads to a
- * Citus coordinator, whose session may still wait for a node after a time-out, but is usable if a node is gone.
- */
-export function connectionFault(error: unknown, hasNodes = false): unknown {
+/** The fault of the connection on which a statement failed; undefined if the connection is still usable. */
+export function connectionFault(error: unknown): unknown {
   if (!(error instanceof ServiceError)) return undefined;
   const { cause } = error;
   if (!(cause instanceof Error)) return cause;
-  const code = codeOf(cause);
-  const isUsable = hasNodes
-    ? !ENDED_SESSIONS.test(code) && 'severity' in cause && cause.severity === 'ERROR'
-    : ENDED_STATEMENTS.test(code);
-  return isUsable ? undefined : cause;
+  return ENDED_STATEMENTS.test(codeOf(cause)) ? undefined : cause;
 }
 
 /** The error of an idle connection, to which pg adds its client with the text of every statement that it has prepared. */

@@ -12,7 +12,6 @@ import { oneLine } from '../../platform/thrown.ts';
 import { remindersSchema } from '../../reminders/core.ts';
 import { schedulingSchema } from '../../scheduling/service.ts';
 import { clusterFolder, runningUrl } from '../program-database.ts';
-import { checkCitus } from './check-citus.ts';
 import { checkPeppers } from './check-peppers.ts';
 import { checkNamed, type Finding } from './finding.ts';
 import type { Settings } from './settings.ts';
@@ -73,7 +72,6 @@ async function checkConnected(client: Client, settings: Settings): Promise<Findi
     await checkSession(settings.databaseSessionUrl),
     await checkSlots(db, schemas),
     ...migrations,
-    ...(await checkCitus(db, settings.otherHostUrls.length === 0)),
     ...(await checkPeppers(db, settings.peppers)),
   ];
 }

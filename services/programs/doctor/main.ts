@@ -2,7 +2,6 @@
 import { runCommand } from '../../platform/process/command.ts';
 import { oneLine } from '../../platform/thrown.ts';
 import { checkDatabase } from './check-database.ts';
-import { checkHosts } from './check-hosts.ts';
 import { checkOidc } from './check-oidc.ts';
 import { checkPeers } from './check-peers.ts';
 import { checkPorts } from './check-ports.ts';
@@ -20,8 +19,7 @@ const HELP = `Checks a deployment from its environment and changes nothing.
   --json   an array of {check, state, found, remedy} instead of a table
   --start  looks at what npm start runs with this environment, as it does without DATABASE_URL and the URLs of services
 
-Checks: the variables, PostgreSQL (reachable, version, locale, settings, free connections, migrations), Citus and each host
-of DATABASE_URL, the pepper, Redis (reachable, version, clock, eviction), the gRPC services, TLS certificates, the gateway's
+Checks: the variables, PostgreSQL (reachable, version, locale, settings, free connections, migrations), the pepper, Redis (reachable, version, clock, eviction), the gRPC services, TLS certificates, the gateway's
 tokens and its OpenID provider, the mail server, sender, links and push keys of reminders, this machine's ports.
 States: ok, warning, bad. It shows no secret.
 Exits with 0, with 1 if anything is bad, and with 2 on an error.
@@ -40,7 +38,6 @@ async function examine(isStart: boolean | undefined): Promise<Finding[]> {
   const found = await Promise.all([
     findings,
     finish('database', checkDatabase(settings)),
-    finish('hosts', checkHosts(settings)),
     finish('redis', checkRedis(settings.redisUrl)),
     finish('services', checkPeers(settings)),
     checkTls(settings.trust.tls, new Date()),

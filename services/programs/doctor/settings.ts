@@ -68,9 +68,7 @@ export function readSettings(given: Environment, isStartGiven?: boolean) {
   };
   const settings = {
     dataDir,
-    /** Of the first host of DATABASE_URL. */
     databaseUrl: databaseUrl && scheduling.databaseUrl,
-    otherHostUrls: databaseUrl === undefined ? [] : (scheduling.otherHostUrls ?? []),
     databaseSessionUrl: scheduling.databaseSessionUrl,
     peppers: pepper === undefined ? undefined : read({ KEY_PEPPER: pepper }, readPeppers),
     gatewayTokens: tokens === undefined ? undefined : read({ GATEWAY_TOKENS: tokens }, readGatewayTokens),

@@ -12,8 +12,6 @@ type RequestStatement<Q> = {
   order?: string;
   /** LIMIT for the rows of a request. */
   limit?: keyof Q & string;
-  /** Of the statement for one request. */
-  keyInText?: boolean;
 };
 
 /**
@@ -25,8 +23,8 @@ export function requestRows<Q extends { userId: string }, R>(
 ): (db: Queryable, requests: readonly Q[]) => Promise<R[][]> {
   // An object of the mapped type has exactly the keys of Q.
   const names = Object.keys(statement.types) as (keyof Q & string)[];
-  const { name, keyInText = false } = statement;
-  const one = { name, keyInText, text: textForOne(statement, names) };
+  const { name } = statement;
+  const one = { name, text: textForOne(statement, names) };
   const several = { name: `${name}-several`, text: textForSeveral(statement, names) };
   return async (db, requests) => {
     const [first] = requests;

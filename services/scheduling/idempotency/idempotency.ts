@@ -32,29 +32,23 @@ export async function executeIdempotently<R extends object>(
   positional: readonly unknown[] = Object.values(fields),
 ): Promise<R & { replayed?: boolean }> {
   const fingerprint = digest(canonical(fields));
-  return database.transaction(
-    async (transaction) => {
-      const time = now();
-      const oldestLive = new Date(time.getTime() - REQUEST_ID_LIFETIME_MS);
-      if (await claimIdempotencyKey(transaction, key, { fingerprint, now: time, oldestLive })) {
-        const answer = await write(transaction);
-        await storeResponse(transaction, key, answer);
-        return answer.response;
-      }
-      const known = await findIdempotencyRecord(transaction, key);
-      if (known === undefined) throw new Error('the idempotency record disappeared during a replay');
-      const isSame = [fingerprint, digest(positional)].some((each) => known.fingerprint.equals(each));
-      if (!isSame) {
-        throw invalidField(
-          'request_id',
-          `was used for another write within the last ${LIFETIME_HOURS} hours.`,
-        );
-      }
-      // The key contains the rpc, so the stored response has type R.
-      return { ...(known.response as R), replayed: true };
-    },
-    { userId: key.userId },
-  );
+  return database.transaction(async (transaction) => {
+    const time = now();
+    const oldestLive = new Date(time.getTime() - REQUEST_ID_LIFETIME_MS);
+    if (await claimIdempotencyKey(transaction, key, { fingerprint, now: time, oldestLive })) {
+      const answer = await write(transaction);
+      await storeResponse(transaction, key, answer);
+      return answer.response;
+    }
+    const known = await findIdempotencyRecord(transaction, key);
+    if (known === undefined) throw new Error('the idempotency record disappeared during a replay');
+    const isSame = [fingerprint, digest(positional)].some((each) => known.fingerprint.equals(each));
+    if (!isSame) {
+      throw invalidField('request_id', `was used for another write within the last ${LIFETIME_HOURS} hours.`);
+    }
+    // The key contains the rpc, so the stored response has type R.
+    return { ...(known.response as R), replayed: true };
+  });
 }
 
 /** Sorts fields by name; JSON omits undefined ones. */

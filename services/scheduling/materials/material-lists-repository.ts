@@ -72,7 +72,6 @@ type NewestValues = PageValues & { type?: MaterialType | undefined; now?: Date }
 const newestStatement = (filter: MaterialFilter) =>
   requestRows<NewestValues, ListedRow>({
     name: `list-${kindOf(filter)}`,
-    keyInText: true,
     // PostgreSQL refuses unused parameters.
     types: {
       ...PAGE_TYPES,
@@ -99,7 +98,6 @@ const selectDue = (asked: Record<'userId' | 'textBytes' | 'isSummary' | 'asOf', 
 /** NULLs come first, as in the index. */
 const listDue = requestRows<PageValues & DueValues, ListedRow>({
   name: 'list-due',
-  keyInText: true,
   types: { ...PAGE_TYPES, ...START_TYPES, asOf: 'timestamptz' },
   select: (asked) => `${selectDue(asked)} AND (${DUE_ORDER}) > (${asked.afterTime}, ${asked.afterId})`,
   order: DUE_ORDER,
@@ -109,7 +107,6 @@ const listDue = requestRows<PageValues & DueValues, ListedRow>({
 /** Without a start, which all rows are after, but by which the planner expects a third of them and may sort instead. */
 const listFirstDue = requestRows<DueValues, ListedRow>({
   name: 'list-first-due',
-  keyInText: true,
   types: { ...PAGE_TYPES, asOf: 'timestamptz' },
   select: selectDue,
   order: DUE_ORDER,

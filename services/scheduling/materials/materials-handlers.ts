@@ -63,7 +63,7 @@ export function createMaterialHandlers(dependencies: HandlerDependencies): Singl
         positional,
       );
     }
-    return (await database.transaction(write, { userId })).response;
+    return (await database.transaction(write)).response;
   };
 
   return {
@@ -146,7 +146,7 @@ export function createMaterialHandlers(dependencies: HandlerDependencies): Singl
         await deleteRecordsOfMaterial(transaction, userId, materialId);
         return { response: {}, materialIds: [] };
       };
-      if (requestId === '') return (await database.transaction(write, { userId })).response;
+      if (requestId === '') return (await database.transaction(write)).response;
       return executeIdempotently(
         dependencies,
         { userId, rpc: 'DeleteMaterial', requestId },

@@ -15,7 +15,6 @@ const INSERT = `SELECT scheduling.insert_material($1, $2, $3, $4, $5, $6, $7, $8
 
 const find = requestRows<MaterialOfUser, MaterialRow>({
   name: 'find-material',
-  keyInText: true,
   types: { userId: 'uuid', materialId: 'uuid' },
   select: (asked) => `
     SELECT ${MATERIAL_COLUMNS} FROM scheduling.materials m

@@ -69,7 +69,7 @@ export function createReviewHandlers(
         const graded = await grade(asked);
         if (graded !== CHANGED) return toResponse(graded);
         const lock = (transaction: Queryable) => gradeUnderLock(transaction, dependencies, asked);
-        return toResponse(await database.transaction(lock, { userId }));
+        return toResponse(await database.transaction(lock));
       });
     },
 

@@ -17,9 +17,7 @@ export function createSnoozeCancellationHandlers({
     async CancelSnooze({ userId, snoozeId }) {
       requireUserId(userId);
       if (!isUuid(snoozeId)) throw snoozeNotFound();
-      const materialIds = await database.transaction((tx) => putBack(tx, { userId, snoozeId, now }), {
-        userId,
-      });
+      const materialIds = await database.transaction((tx) => putBack(tx, { userId, snoozeId, now }));
       return { materialIds };
     },
   };

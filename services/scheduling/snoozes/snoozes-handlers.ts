@@ -73,7 +73,7 @@ export function createSnoozeHandlers(
       return exclusively(userId, async () => {
         // A caller that disconnected while waiting would not see the response and would repeat the snooze.
         if (context.signal.aborted) throw new ServiceError('UNAVAILABLE');
-        if (requestId === '') return (await database.transaction(write, { userId })).response;
+        if (requestId === '') return (await database.transaction(write)).response;
         return executeIdempotently(dependencies, key, fields, write, positional);
       });
     },

@@ -1,33 +1,27 @@
 // BatchGetDueCounts of scheduling.v1.StatsService.
 import type { StatsServiceHandlers } from '../../../generated/scheduling/v1/StatsService.ts';
-import { atMostPerKey } from '../../platform/concurrency.ts';
+import { atMost } from '../../platform/concurrency.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import { partsOf } from '../../platform/parts.ts';
 import { acrossUsers, type Distribution } from '../batches/across-users.ts';
 import type { HandlerDependencies } from '../dependencies.ts';
-import type { NodeOf } from '../nodes/node-map.ts';
 import { lastDays } from './calendar.ts';
 import { type DueCountRequest, readDueCounts } from './due-counts-repository.ts';
 import { readAsOf, readZonesOfUsers } from './statistics-requests.ts';
 
-/** Statements at once on a node, of the connections that also serve the requests of people. */
+/** Statements at once, of the connections that also serve the requests of people. */
 const AT_ONCE = 2;
 /** Users of a statement. Their worst case, 1,000 due each in pages that were just written, stays within its time-out. */
 const USERS_AT_A_TIME = 100;
 
 export function createDueCountHandlers(
-  dependencies: HandlerDependencies & Distribution & { nodeOf: NodeOf },
+  dependencies: HandlerDependencies & Distribution,
 ): Pick<AsyncHandlers<StatsServiceHandlers>, 'BatchGetDueCounts'> {
-  const { database, now, isDistributed, nodeOf } = dependencies;
-  const limitPerNode = atMostPerKey<number | undefined>(AT_ONCE);
+  const { database, now, isDistributed } = dependencies;
+  const limit = atMost(AT_ONCE);
   const read = acrossUsers(dependencies, (requests: readonly DueCountRequest[]) =>
-    database.transaction((connection) => readDueCounts(connection, requests), {
-      userId: requests[0]?.userId,
-    }),
+    database.transaction((connection) => readDueCounts(connection, requests)),
   );
-  /** Waits for a turn at the node before the gate of the node, where a wait is short. */
-  const readOfNode = (requests: readonly DueCountRequest[]) =>
-    limitPerNode(nodeOf(requests[0]?.userId ?? ''), () => read(requests));
   return {
     async BatchGetDueCounts({ userIds, timeZones, asOfTime }) {
       const users = readZonesOfUsers(userIds, timeZones);
@@ -40,7 +34,7 @@ export function createDueCountHandlers(
         todayStartTime: startOf.get(timeZone) ?? asOf,
       }));
       const parts = partsOf(asked, isDistributed ? 1 : USERS_AT_A_TIME);
-      const counts = (await Promise.all(parts.map(readOfNode))).flat();
+      const counts = (await Promise.all(parts.map((requests) => limit(() => read(requests))))).flat();
       const dueCounts = users.flatMap(({ userId }, index) => {
         const count = counts[index];
         return count === undefined ? [] : [{ userId, ...count, titles: [...count.titles] }];

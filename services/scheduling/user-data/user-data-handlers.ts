@@ -43,7 +43,6 @@ export function createUserDataHandlers({
     async DeleteUserData(request) {
       const userId = requireUserId(request.userId);
       return database.transaction((transaction) => deleteUserData(transaction, userId, now()), {
-        userId,
         statementTimeoutMs: DELETE_TIMEOUT_MS,
       });
     },

@@ -1,58 +1,55 @@
-// On a cluster, what is due is counted by turns at each node.
+// On a cluster, what is due is counted user by user, at most two at once.
 import { expect, test } from 'vitest';
 import { ServiceError } from '../../../services/platform/errors.ts';
 import type { Database } from '../../../services/platform/postgres/database.ts';
-import { ONE_NODE } from '../../../services/scheduling/nodes/node-gate.ts';
 import { createDueCountHandlers } from '../../../services/scheduling/statistics/due-counts-handlers.ts';
 
-const PREFIX = '00000000-0000-7000-8000-0000000000';
+const PREFIX = '00000000-0000-7000-8000-00000000000';
 const NOTHING = { dueCount: 0, titles: [], reviewedToday: false };
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Counts that end when told to, of users of two nodes: `1a` and `1b` are of node 1, `2a` is of node 2. */
+/** Counts that end when told to, in the order in which they began. */
 function counts() {
-  const running = new Map<string, PromiseWithResolvers<unknown>>();
+  const running: PromiseWithResolvers<unknown>[] = [];
   const database = {
-    transaction(_work: unknown, { userId = '' }: { userId?: string } = {}) {
+    transaction() {
       const ending = Promise.withResolvers<unknown>();
-      running.set(userId.slice(-2), ending);
+      running.push(ending);
       return ending.promise;
     },
   } as Pick<Database, 'transaction'> as Database;
   const { BatchGetDueCounts } = createDueCountHandlers({
-    ...ONE_NODE,
-    ...{ database, isDistributed: true, nodeOf: (userId: string) => Number(userId.at(-2)) },
+    ...{ database, isDistributed: true },
     ...{ now: () => new Date(), newId: () => '' },
   });
   const count = async (...names: string[]) => {
     const userIds = names.map((name) => `${PREFIX}${name}`);
     const request = { userIds, timeZones: names.map(() => 'UTC'), asOfTime: null };
     const { dueCounts } = await BatchGetDueCounts(request, {} as never);
-    return dueCounts?.map(({ userId }) => userId?.slice(-2));
+    return dueCounts?.map(({ userId }) => userId?.slice(-1));
   };
-  return { running, count, end: (name: string) => running.get(name)?.resolve([NOTHING]) };
+  return { running, count };
 }
 
-test('two users of a node are counted at once, the next follows the first that ends, and another node does not wait', async () => {
-  const { running, count, end } = counts();
-  const first = count('1a', '1b', '1c', '2a');
-  const second = count('1d');
-  expect([...running.keys()]).toEqual(['1a', '1b', '2a']);
-  end('1b');
+test('two users are counted at once, and the next follows the first that ends', async () => {
+  const { running, count } = counts();
+  const first = count('1', '2', '3');
+  const second = count('4');
+  expect(running.length).toBe(2);
+  running[1]?.resolve([NOTHING]);
   await settled();
-  expect([...running.keys()]).toEqual(['1a', '1b', '2a', '1c']);
-  for (const name of ['1a', '1c', '2a']) end(name);
-  expect(await first).toEqual(['1a', '1b', '1c', '2a']);
-  end('1d');
-  expect(await second).toEqual(['1d']);
+  expect(running.length).toBe(3);
+  for (const index of [0, 2]) running[index]?.resolve([NOTHING]);
+  expect(await first).toEqual(['1', '2', '3']);
+  running[3]?.resolve([NOTHING]);
+  expect(await second).toEqual(['4']);
 });
 
 test('a count that fails leaves out its own user alone, and gives its place to the next', async () => {
-  const { running, count, end } = counts();
-  const all = count('1a', '1b', '1c', '2a');
-  running.get('1a')?.reject(new ServiceError('UNAVAILABLE'));
+  const { running, count } = counts();
+  const all = count('1', '2', '3');
+  running[0]?.reject(new ServiceError('UNAVAILABLE'));
   await settled();
-  expect([...running.keys()]).toEqual(['1a', '1b', '2a', '1c']);
-  for (const name of ['1b', '1c', '2a']) end(name);
-  expect(await all).toEqual(['1b', '1c', '2a']);
+  for (const index of [1, 2]) running[index]?.resolve([NOTHING]);
+  expect(await all).toEqual(['2', '3']);
 });
