@@ -34,7 +34,7 @@ import { createLanes } from './limits/lanes.ts';
 import { LIMITS } from './limits/limits.ts';
 import { createRequestBudget } from './limits/request-budget.ts';
 import type { RequestedMutation } from './limits/requested-mutations.ts';
-import { createSharedReads } from './reads/shared-reads.ts';
+import { createLoaders } from './loaders.ts';
 import { viewsFor } from './reads/views.ts';
 
 declare module 'fastify' {
@@ -61,7 +61,6 @@ type GatewayDependencies = {
 
 export async function buildGateway(dependencies: GatewayDependencies): Promise<FastifyInstance> {
   const { schema, clients, tokens, signIn, audit, logger, drainMs, telemetry = NO_TELEMETRY } = dependencies;
-  const shared = createSharedReads(clients);
   const identifyCaller = createCallerIdentifier(tokens, signIn?.verifier);
   const documents = createKnownDocuments();
   const recordEvent = createEventRecorder(clients.userEvents, logger);
@@ -131,21 +130,22 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
             caller: callerOf(request),
           };
           const { inspected } = request;
+          const budget = createRequestBudget({
+            call,
+            lanes: lanesOf(identity.name),
+            cost: inspected?.measured.cost ?? 0,
+            isAbandoned: () => request.raw.socket.destroyed,
+            // A mutation always returns its result, even after the time limit.
+            endMs: inspected?.isMutation === false ? performance.now() + LIMITS.queryMs : Infinity,
+            nowMs: () => performance.now(),
+          });
           return {
             identity,
             call,
             beginTime: new Date(),
             clients,
-            shared,
-            budget: createRequestBudget({
-              call,
-              lanes: lanesOf(identity.name),
-              cost: inspected?.measured.cost ?? 0,
-              isAbandoned: () => request.raw.socket.destroyed,
-              // A mutation always returns its result, even after the time limit.
-              endMs: inspected?.isMutation === false ? performance.now() + LIMITS.queryMs : Infinity,
-              nowMs: () => performance.now(),
-            }),
+            budget,
+            loaders: createLoaders(clients, budget),
             views: viewsFor(inspected?.fields ?? new Set()),
             refused: (refusal) => noteRefusal(request, refusal),
             record: (mutation) => recordEvent(mutation, call),

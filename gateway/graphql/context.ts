@@ -6,7 +6,7 @@ import type { Identity } from '../access/tokens.ts';
 import type { Clients } from '../clients.ts';
 import type { RequestBudget } from '../limits/request-budget.ts';
 import type { RequestedMutation } from '../limits/requested-mutations.ts';
-import type { SharedReads } from '../reads/shared-reads.ts';
+import type { Loaders } from '../loaders.ts';
 import type { Views } from '../reads/views.ts';
 
 export type GatewayContext = {
@@ -16,7 +16,7 @@ export type GatewayContext = {
   /** When the request began: what statistics take for now, so that those of one request agree. */
   beginTime: Date;
   clients: Clients;
-  shared: SharedReads;
+  loaders: Loaders;
   /** All reads go through it; mutations do not, so that reads cannot delay them. */
   budget: RequestBudget;
   /** The views of materials and reviews that the request needs. */

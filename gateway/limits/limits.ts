@@ -26,9 +26,7 @@ export const LIMITS = {
   /** Service calls per request. */
   rpcs: 250,
   /** Concurrent service calls per caller, so that one cannot use a service's whole pool. */
-  rpcsAtOnce: 8,
-  /** The same for lists and users, of which a call carries up to 16. */
-  sharedReadsAtOnce: 128,
+  rpcsAtOnce: 32,
   /** Bytes of all service responses, of one of them, and of the gateway's response. */
   answerBytes: 16 * MIB,
   /** After this a query starts no more service calls. */

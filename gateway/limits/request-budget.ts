@@ -3,17 +3,17 @@ import { invalidRequest, ServiceError } from '../../services/platform/errors.ts'
 import type { CallOptions } from '../../services/platform/grpc/client.ts';
 import { isMessageTooLarge } from '../../services/platform/grpc/status.ts';
 import { BYTES_OF_COST } from './field-costs.ts';
-import type { Lane, Lanes } from './lanes.ts';
+import type { Lanes } from './lanes.ts';
 import { LIMITS } from './limits.ts';
 
 type Rpc<Q, R> = (request: Q, call: CallOptions) => Promise<R>;
 
 export type RequestBudget = {
   /**
-   * Makes a call when its lane has capacity.
+   * Makes a call when the caller has few enough under way.
    * @throws INVALID_REQUEST beyond the byte limit of a request; UNAVAILABLE after its time limit.
    */
-  read<Q, R>(rpc: Rpc<Q, R>, request: Q, lane?: Lane): Promise<R>;
+  read<Q, R>(rpc: Rpc<Q, R>, request: Q): Promise<R>;
   /** Runs the calls that read the long texts of one list, in turn with the caller's others. `work` must not call it again. */
   readLongTexts<T>(work: () => Promise<T>): Promise<T>;
   /** Counts a long text of the response, and returns it. @throws INVALID_REQUEST beyond the response limit. */
@@ -56,7 +56,7 @@ export function createRequestBudget(options: BudgetOptions): RequestBudget {
     }
   };
   return {
-    read: (rpc, request, lane = 'own') => lanes[lane](() => readNow(rpc, request)),
+    read: (rpc, request) => lanes.calls(() => readNow(rpc, request)),
     readLongTexts: (work) => lanes.longTexts(work),
     answer(text) {
       textBytes += Buffer.byteLength(JSON.stringify(text));

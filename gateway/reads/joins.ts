@@ -62,21 +62,17 @@ function isOfGrades({ info }: Asked, lists: readonly FieldNode[]): boolean {
 const FIELDS_OF_GRADES = new Set(['nodes', 'quality', 'reviewedAt', '__typename']);
 
 async function readReviews(
-  { budget, clients, shared }: GatewayContext,
+  { budget, clients }: GatewayContext,
   { pageSize, view }: { pageSize: number; view: ReviewView },
   materials: readonly MaterialNode[],
 ): Promise<ReadonlyMap<string, ReviewsOfMaterial>> {
   const found = new Map<string, ReviewsOfMaterial>();
   const materialsAtOnce = Math.min(MAX_MATERIALS, Math.floor(MAX_ROWS_OF_CALL / (pageSize + 1)));
-  // One small call without schedules is batched; others go alone.
-  const isSmall = view !== 'REVIEW_VIEW_FULL' && materials.length <= materialsAtOnce;
   for (const part of partsOf(materials, materialsAtOnce)) {
     const [{ userId } = { userId: '' }] = part;
     const materialIds = part.map(({ message }) => message.materialId);
     const request = { userId, materialIds, pageSize, view };
-    const answer = isSmall
-      ? await budget.read(shared.reviews, request, 'shared')
-      : await budget.read(clients.reviews.batchListReviews, request);
+    const answer = await budget.read(clients.reviews.batchListReviews, request);
     for (const page of answer.materials) found.set(page.materialId, page);
   }
   return found;

@@ -14,10 +14,10 @@ export const MAX_EMAIL_CHARACTERS = 254;
 const MAX_IDS = 100;
 
 /** null if there is no such user. Malformed IDs and addresses need no call. */
-export async function findUser({ budget, shared }: GatewayContext, key: UserKeyInput): Promise<User | null> {
+export async function findUser({ loaders }: GatewayContext, key: UserKeyInput): Promise<User | null> {
   const isPossible =
     key.userId !== undefined ? isUuid(key.userId) : (key.email ?? '').length <= MAX_EMAIL_CHARACTERS;
-  return isPossible ? budget.read(shared.user, key, 'shared') : null;
+  return isPossible ? loaders.users.load(key) : null;
 }
 
 /** As `findUser`. While accounts does not answer, a user whose id can be used and whose account fields throw that error. */
@@ -54,35 +54,21 @@ export async function usersById(
   return new Map(users.flatMap(({ user }) => (user ? [[user.userId, user]] : [])));
 }
 
-/** Lists of active materials without long texts are batched; searches, filters and other orders go alone, so that they delay no other request. */
 export async function listMaterials(
-  { budget, shared, clients, views }: GatewayContext,
+  { budget, clients, views }: GatewayContext,
   filter: ListMaterialsRequestInput & { userId: string; query: string; pageToken: string },
 ): Promise<Page<MaterialNode>> {
   const request = { ...filter, view: views.material };
-  const { query, state, type, due, order } = filter;
-  const isPlain =
-    query === '' &&
-    state === 'MATERIAL_STATE_ACTIVE' &&
-    type === undefined &&
-    due === undefined &&
-    order === undefined;
-  const { materials, nextPageToken } =
-    isPlain && !views.hasLongTexts
-      ? await budget.read(shared.materials, request, 'shared')
-      : await budget.read(clients.materials.listMaterials, request);
+  const { materials, nextPageToken } = await budget.read(clients.materials.listMaterials, request);
   return { rows: toNodes(materials, request.userId), nextPageToken };
 }
 
-/** As `listMaterials`. */
 export async function listDueMaterials(
-  { budget, shared, clients, views }: GatewayContext,
+  { budget, clients, views }: GatewayContext,
   page: PageRequest & { userId: string },
 ): Promise<Page<MaterialNode>> {
   const request = { ...page, view: views.material };
-  const { materials, nextPageToken } = !views.hasLongTexts
-    ? await budget.read(shared.dueMaterials, request, 'shared')
-    : await budget.read(clients.materials.listDueMaterials, request);
+  const { materials, nextPageToken } = await budget.read(clients.materials.listDueMaterials, request);
   return { rows: toNodes(materials, request.userId), nextPageToken };
 }
 

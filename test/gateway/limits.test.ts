@@ -248,12 +248,12 @@ describe('calls to the services', () => {
     for (let index = 0; index < 102; index += 1)
       await gateway.clients.materials.createMaterial({ userId, title: `m${index}` }, CALL);
     const one = Buffer.from('1 ').toString('base64url');
-    const list = 'batchListMaterials';
+    const list = 'listMaterials';
     const own = Array<string>(20).fill('listReviews');
     for (const [selection, expected, measured] of [
       [`materials(first: 100, after: "${one}") { nodes { id } }`, [list, list], 3],
       [`materials { nodes { reviews(first: 1, after: "${one}") { nodes { id } } } }`, [list, ...own], 42],
-      ['materials { nodes { reviews(first: 1) { nodes { id } } } }', [list, 'batchListReviewsOfUsers'], 3],
+      ['materials { nodes { reviews(first: 1) { nodes { id } } } }', [list, 'batchListReviews'], 3],
     ] as const) {
       const query = `{ user(id: "${userId}") { ${selection} } }`;
       expect(await gateway.rpcsOf(() => gateway.query(query))).toEqual(['batchGetUsers', ...expected]);
@@ -261,7 +261,7 @@ describe('calls to the services', () => {
     }
   });
 
-  test('of all requests of one caller are made eight at a time, and of another caller eight more', async () => {
+  test('of all requests of one caller are made 32 at a time, and of another caller 32 more', async () => {
     const gate = Promise.withResolvers<void>();
     let [running, made] = [0, 0];
     const holding = await startTestGateway(system, undefined, async (rpc, make) => {
@@ -276,19 +276,21 @@ describe('calls to the services', () => {
     const all =
       'forecast { overdue } activity { longestStreakDays } retention { total { reviews } } distributions { grades { count } }';
     const query = `{ user(id: "${userId}") { stats { ${all} } again: stats { ${all} } } }`;
-    const asked = [OPERATOR, OPERATOR, VIEWER].map((token) => holding.query(query, {}, token));
-    await expect.poll(() => running).toBe(16);
+    const asked = [...Array(5).fill(OPERATOR), ...Array(5).fill(VIEWER)].map((token) =>
+      holding.query(query, {}, token),
+    );
+    await expect.poll(() => running).toBe(64);
     await new Promise(setImmediate);
-    expect(running).toBe(16);
+    expect(running).toBe(64);
     gate.resolve();
     for (const { errors } of await Promise.all(asked)) expect(errors).toBeUndefined();
-    expect(made).toBe(24);
+    expect(made).toBe(80);
     await holding.stop();
   });
 
   test('are not begun for a client that has gone', async () => {
     const { userId } = await system.createUser();
-    for (let index = 0; index < 20; index += 1)
+    for (let index = 0; index < 40; index += 1)
       await gateway.clients.materials.createMaterial({ userId, title: `m${index}` }, CALL);
     const held: (() => void)[] = [];
     const lines: string[] = [];
@@ -298,21 +300,21 @@ describe('calls to the services', () => {
       return make();
     });
     const body = JSON.stringify({
-      query: `{ user(id: "${userId}") { materials { nodes { previews { quality } } } } }`,
+      query: `{ user(id: "${userId}") { materials(first: 40) { nodes { previews { quality } } } } }`,
     });
     const { hostname, port } = new URL(holding.origin);
     const socket = connect(Number(port), hostname);
     socket.write(
       `POST /graphql HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${OPERATOR}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
     );
-    await expect.poll(() => held.length).toBe(8);
+    await expect.poll(() => held.length).toBe(32);
     socket.destroy();
     await once(socket, 'close');
     await expect.poll(() => holding.connections()).toBe(0);
     for (const release of held) release();
     await expect.poll(() => lines.length).toBe(1);
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ msg: 'service not available' });
-    expect(held.length).toBe(8);
+    expect(held.length).toBe(32);
     await holding.stop();
   });
 

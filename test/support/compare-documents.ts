@@ -6,6 +6,8 @@ import type { GatewayContext } from '../../gateway/graphql/context.ts';
 import { formatError } from '../../gateway/graphql/errors.ts';
 import { buildGatewaySchema } from '../../gateway/graphql/schema.ts';
 import { BYTES_OF_COST } from '../../gateway/limits/field-costs.ts';
+import type { RequestBudget } from '../../gateway/limits/request-budget.ts';
+import { createLoaders } from '../../gateway/loaders.ts';
 import { viewsFor } from '../../gateway/reads/views.ts';
 import type { CallOptions } from '../../services/platform/grpc/client.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
@@ -88,23 +90,18 @@ async function askAlone(
   schema: GraphQLSchema,
   { query, variables }: RandomDocument,
 ): Promise<Omit<Answer, 'status'>> {
+  const budget: RequestBudget = {
+    read: <Q, R>(rpc: (request: Q, call: CallOptions) => Promise<R>, request: Q) => rpc(request, CALL),
+    readLongTexts: (work) => work(),
+    answer: (value) => value,
+  };
   const contextValue: GatewayContext = {
     identity: { name: 'olga', role: 'operator' },
     call: CALL,
     beginTime: new Date(),
     clients,
-    shared: {
-      materials: clients.materials.listMaterials,
-      dueMaterials: clients.materials.listDueMaterials,
-      reviews: clients.reviews.batchListReviews,
-      user: async (key, call) =>
-        (await clients.users.batchGetUsers({ keys: [key] }, call)).users[0]?.user ?? null,
-    },
-    budget: {
-      read: <Q, R>(rpc: (request: Q, call: CallOptions) => Promise<R>, request: Q) => rpc(request, CALL),
-      readLongTexts: (work) => work(),
-      answer: (value) => value,
-    },
+    budget,
+    loaders: createLoaders(clients, budget),
     views: viewsFor(new Set(['content', 'before'])),
     refused() {},
     settle: () => {},

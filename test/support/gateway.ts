@@ -35,7 +35,7 @@ export async function startTestGateway(
   telemetry = NO_TELEMETRY,
 ) {
   const rpcs: string[] = [];
-  const requests: { requests?: { view?: string }[] }[] = [];
+  const requests: { view?: string }[] = [];
   const audited: AuditEntry[] = [];
   const real = createClients(system);
   const tokens = [`olga:operator:${OPERATOR}`, `vic:viewer:${VIEWER}`].flatMap(
@@ -48,7 +48,7 @@ export async function startTestGateway(
       real,
       (rpc, request) => {
         rpcs.push(rpc);
-        requests.push(request as { requests?: { view?: string }[] });
+        requests.push(request as { view?: string });
       },
       around,
     ),
@@ -93,7 +93,7 @@ export async function startTestGateway(
       return [...rpcs];
     },
     /** What is asked of the services by the RPCs that `work` leads to. */
-    async requestsOf(work: () => Promise<unknown>): Promise<{ requests?: { view?: string }[] }[]> {
+    async requestsOf(work: () => Promise<unknown>): Promise<{ view?: string }[]> {
       requests.length = 0;
       await work();
       return [...requests];

@@ -176,8 +176,8 @@ test('a review is one trace from the caller through HTTP and gRPC to each statem
   );
   expect(rpcs.map(({ name }) => name)).toEqual([
     'accounts.v1.UserService/BatchGetUsers',
-    'scheduling.v1.MaterialService/BatchListMaterials',
-    'scheduling.v1.ReviewService/BatchListReviewsOfUsers',
+    'scheduling.v1.MaterialService/ListMaterials',
+    'scheduling.v1.ReviewService/BatchListReviews',
   ]);
 
   const all = bodies.join('');
