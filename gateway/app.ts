@@ -13,9 +13,9 @@ import { registerShutdown } from '../services/platform/http/shutdown.ts';
 import { limitUnreadResponses } from '../services/platform/http/unread-responses.ts';
 import type { Audit } from '../services/platform/logging/audit.ts';
 import type { Logger } from '../services/platform/logging/logger.ts';
-import { observeHttp } from '../services/platform/observability/observe-http.ts';
-import { NO_TELEMETRY, type Telemetry } from '../services/platform/observability/telemetry.ts';
-import { readTraceparent } from '../services/platform/observability/trace-context.ts';
+import { observeHttp } from '../services/platform/observability/observe.ts';
+import { createTelemetry, type Telemetry } from '../services/platform/observability/telemetry.ts';
+import { readTraceparent } from '../services/platform/observability/tracing.ts';
 import { createCallerIdentifier } from './access/callers.ts';
 import { registerOidcRoutes } from './access/oidc/routes.ts';
 import type { SignIn } from './access/oidc/sign-in.ts';
@@ -60,7 +60,16 @@ type GatewayDependencies = {
 };
 
 export async function buildGateway(dependencies: GatewayDependencies): Promise<FastifyInstance> {
-  const { schema, clients, tokens, signIn, audit, logger, drainMs, telemetry = NO_TELEMETRY } = dependencies;
+  const {
+    schema,
+    clients,
+    tokens,
+    signIn,
+    audit,
+    logger,
+    drainMs,
+    telemetry = createTelemetry(),
+  } = dependencies;
   const identifyCaller = createCallerIdentifier(tokens, signIn?.verifier);
   const documents = createKnownDocuments();
   const recordEvent = createEventRecorder(clients.userEvents, logger);
@@ -73,7 +82,7 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
     bodyLimit: LIMITS.bodyBytes,
   });
   const connections = boundConnections(app);
-  observeHttp(app, 'gateway', telemetry);
+  observeHttp(app, 'gateway', telemetry.metrics);
   paceAnonymousCallers(app, anonymousPacer, isAnonymous);
   registerHttp(app, { logger, log, fairnessKeyOf });
   registerCompression(app);

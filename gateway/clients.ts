@@ -13,7 +13,7 @@ import { ServiceError } from '../services/platform/errors.ts';
 import { clientsOf } from '../services/platform/grpc/client.ts';
 import { createTokenWatch } from '../services/platform/grpc/service-token.ts';
 import type { Logger } from '../services/platform/logging/logger.ts';
-import { NO_TELEMETRY, type Telemetry } from '../services/platform/observability/telemetry.ts';
+import { createTelemetry, type Telemetry } from '../services/platform/observability/telemetry.ts';
 import type { GrpcTrust, Peers } from '../services/platform/process/common-config.ts';
 import { LIMITS } from './limits/limits.ts';
 
@@ -24,7 +24,7 @@ export const DEADLINE_MS = 5000;
 
 export function createClients(
   config: Peers & { remindersTarget?: string | undefined; trust: GrpcTrust },
-  telemetry: Telemetry = NO_TELEMETRY,
+  telemetry: Telemetry = createTelemetry(),
   logger?: Logger,
 ) {
   const common = {

@@ -4,7 +4,7 @@ import { addPeerChecks } from '../services/platform/grpc/peer-checks.ts';
 import { type HttpServer, startHttp } from '../services/platform/http/listen.ts';
 import type { Audit } from '../services/platform/logging/audit.ts';
 import type { Logger } from '../services/platform/logging/logger.ts';
-import { NO_TELEMETRY, type Telemetry } from '../services/platform/observability/telemetry.ts';
+import { createTelemetry, type Telemetry } from '../services/platform/observability/telemetry.ts';
 import { createSignIn } from './access/oidc/sign-in.ts';
 import { buildGateway } from './app.ts';
 import { closeClients, createClients } from './clients.ts';
@@ -18,7 +18,7 @@ export async function startGateway(options: {
   audit: Audit;
   telemetry?: Telemetry;
 }): Promise<HttpServer> {
-  const { config, logger, audit, telemetry = NO_TELEMETRY } = options;
+  const { config, logger, audit, telemetry = createTelemetry() } = options;
   const schema = buildGatewaySchema();
   const clients = createClients(config, telemetry, logger);
   const signIn = config.oidc && createSignIn(config.oidc, logger);

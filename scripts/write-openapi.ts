@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createLogger } from '../services/platform/logging/logger.ts';
-import { NO_TELEMETRY } from '../services/platform/observability/telemetry.ts';
+import { createTelemetry } from '../services/platform/observability/telemetry.ts';
 import { runCommand } from '../services/platform/process/command.ts';
 import { buildApp } from '../services/rest/app.ts';
 import { createClients } from '../services/rest/clients.ts';
@@ -34,7 +34,7 @@ await runCommand({ name: 'npm run openapi', help: HELP }, async () => {
     logger: createLogger('openapi', 'silent'),
     docs: true,
     corsOrigins: new Set(),
-    telemetry: NO_TELEMETRY,
+    telemetry: createTelemetry(),
   });
   await app.ready();
   const document = JSON.stringify(app.swagger());

@@ -5,7 +5,6 @@ import type { GatewayContext } from './context.ts';
 import { refusalOf } from './errors.ts';
 
 export function measureOperations(metrics: Metrics): ApolloServerPlugin<GatewayContext> {
-  if (!metrics.isOn) return {};
   return {
     async requestDidStart() {
       const stop = metrics.time('srs_graphql_operation_duration_seconds');

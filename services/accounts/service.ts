@@ -9,7 +9,7 @@ import { implement } from '../platform/grpc/handlers.ts';
 import { type GrpcServer, startGrpcServer } from '../platform/grpc/server.ts';
 import type { Audit } from '../platform/logging/audit.ts';
 import type { Logger } from '../platform/logging/logger.ts';
-import { NO_TELEMETRY, type Telemetry } from '../platform/observability/telemetry.ts';
+import { createTelemetry, type Telemetry } from '../platform/observability/telemetry.ts';
 import { openServiceDatabase, sessionUrl } from '../platform/postgres/service-database.ts';
 import { watchDatabase } from '../platform/postgres/watch-database.ts';
 import { sweepRegularly } from '../platform/sweep.ts';
@@ -41,7 +41,7 @@ export async function startAccounts(options: {
   telemetry?: Telemetry;
   stopping?: AbortSignal;
 }): Promise<GrpcServer> {
-  const { config, logger, audit, now, telemetry = NO_TELEMETRY, stopping } = options;
+  const { config, logger, audit, now, telemetry = createTelemetry(), stopping } = options;
   const { keysPerHour } = config;
   const [newestPepper, ...olderPeppers] = config.peppers;
   if (newestPepper === undefined) throw new Error('KEY_PEPPER is not set');

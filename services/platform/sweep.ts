@@ -1,7 +1,7 @@
 // Deletes what is too old: at the start, and regularly.
 import type { Logger } from './logging/logger.ts';
-import { watchLag } from './observability/schedule-lag.ts';
 import type { Telemetry } from './observability/telemetry.ts';
+import { watchLag } from './observability/telemetry.ts';
 
 /**
  * `deleteSome` deletes from before an instant, `lifetimeMs` ago, and returns whether there may be more. A failure is logged as

@@ -7,7 +7,7 @@ import { implement } from '../platform/grpc/handlers.ts';
 import { addPeerChecks } from '../platform/grpc/peer-checks.ts';
 import { type GrpcServer, startGrpcServer } from '../platform/grpc/server.ts';
 import type { Logger } from '../platform/logging/logger.ts';
-import { NO_TELEMETRY, type Telemetry } from '../platform/observability/telemetry.ts';
+import { createTelemetry, type Telemetry } from '../platform/observability/telemetry.ts';
 import { openServiceDatabase } from '../platform/postgres/service-database.ts';
 import { watchDatabase } from '../platform/postgres/watch-database.ts';
 import type { DatabaseClock } from './clock.ts';
@@ -65,7 +65,7 @@ export type RemindersCore = GrpcServer & { links: Links; peers: Peers };
  * @throws Error if the database is unsuitable or the port is in use.
  */
 export async function startCore(options: CoreOptions): Promise<RemindersCore> {
-  const { config, channels, logger, now, randomBytes, telemetry = NO_TELEMETRY } = options;
+  const { config, channels, logger, now, randomBytes, telemetry = createTelemetry() } = options;
   const { trust } = config;
   const closeChannels = () => Promise.all([channels.email.close(), channels.push?.close()]);
   const database = await openServiceDatabase({

@@ -1,7 +1,7 @@
 // The whole service: the channels that the environment names, the core, and the HTTP end for links.
 import { randomBytes } from 'node:crypto';
 import type { Logger } from '../platform/logging/logger.ts';
-import { NO_TELEMETRY, type Telemetry } from '../platform/observability/telemetry.ts';
+import { createTelemetry, type Telemetry } from '../platform/observability/telemetry.ts';
 import { createFindCalendar } from './channels/calendar/find-calendar.ts';
 import { createEmailChannel } from './channels/email/email-channel.ts';
 import { createPushNetwork } from './channels/push/public-address.ts';
@@ -32,7 +32,7 @@ export async function startReminders(options: {
   telemetry?: Telemetry;
   stopping?: AbortSignal;
 }): Promise<RemindersService> {
-  const { config, logger, telemetry = NO_TELEMETRY, stopping } = options;
+  const { config, logger, telemetry = createTelemetry(), stopping } = options;
   const clock = options.now === undefined ? createDatabaseClock(logger) : { now: options.now };
   const { now } = clock;
   const style = { appUrl: config.appUrl, showTitles: config.showTitles };

@@ -10,7 +10,7 @@ import { endSocket } from '../platform/http/malformed.ts';
 import { registerShutdown } from '../platform/http/shutdown.ts';
 import { limitUnreadResponses } from '../platform/http/unread-responses.ts';
 import type { Logger } from '../platform/logging/logger.ts';
-import { observeHttp } from '../platform/observability/observe-http.ts';
+import { observeHttp } from '../platform/observability/observe.ts';
 import type { Telemetry } from '../platform/observability/telemetry.ts';
 import type { Clients } from './clients.ts';
 import { type App, createFastify } from './fastify.ts';
@@ -53,7 +53,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   // JSON.stringify is faster than serializers compiled from the schemas, which already type the responses.
   app.setSerializerCompiler(() => (answer) => JSON.stringify(answer));
   const connections = boundConnections(app);
-  observeHttp(app, 'rest', telemetry);
+  observeHttp(app, 'rest', telemetry.metrics);
   paceAnonymousCallers(app, anonymousPacer, isAnonymous);
   registerJsonBody(app, { prototypeNames: 'remove', fairnessKeyOf });
   registerRequestLog(app, log);

@@ -6,7 +6,7 @@ import type { SnoozeServiceDefinition } from '../../generated/scheduling/v1/Snoo
 import { clientsOf } from '../platform/grpc/client.ts';
 import { createTokenWatch } from '../platform/grpc/service-token.ts';
 import type { Logger } from '../platform/logging/logger.ts';
-import { NO_TELEMETRY, type Telemetry } from '../platform/observability/telemetry.ts';
+import { createTelemetry, type Telemetry } from '../platform/observability/telemetry.ts';
 import type { GrpcTrust, Peers } from '../platform/process/common-config.ts';
 
 export type Clients = ReturnType<typeof createClients>;
@@ -16,7 +16,7 @@ export const DEADLINE_MS = 2500;
 
 export function createClients(
   { schedulingTarget, accountsTarget, trust }: Peers & { trust: GrpcTrust },
-  telemetry: Telemetry = NO_TELEMETRY,
+  telemetry: Telemetry = createTelemetry(),
   logger?: Logger,
 ) {
   const clientsTo = (peer: string, target: string) => {

@@ -1,7 +1,7 @@
 // Assembles the REST facade: gRPC clients, key verifier, write limiter, application.
 import { type HttpServer, startHttp } from '../platform/http/listen.ts';
 import type { Logger } from '../platform/logging/logger.ts';
-import { NO_TELEMETRY, type Telemetry } from '../platform/observability/telemetry.ts';
+import { createTelemetry, type Telemetry } from '../platform/observability/telemetry.ts';
 import { buildApp } from './app.ts';
 import { createClients } from './clients.ts';
 import type { RestConfig } from './config.ts';
@@ -20,7 +20,7 @@ export async function startRest(options: {
   logger: Logger;
   telemetry?: Telemetry;
 }): Promise<RestServer> {
-  const { config, logger, telemetry = NO_TELEMETRY } = options;
+  const { config, logger, telemetry = createTelemetry() } = options;
   const clients = createClients(config, telemetry, logger);
   const verifier = createKeyVerifier(clients.apiKeys, telemetry.metrics);
   const limiter = createWriteLimiter({

@@ -1,7 +1,7 @@
 // Keeps the statistics of all learners: every four minutes one of the processes counts those who changed.
 import type { Logger } from '../platform/logging/logger.ts';
-import { watchLag } from '../platform/observability/schedule-lag.ts';
 import type { Telemetry } from '../platform/observability/telemetry.ts';
+import { watchLag } from '../platform/observability/telemetry.ts';
 import { partsOf } from '../platform/parts.ts';
 import type { Database, Queryable } from '../platform/postgres/database.ts';
 import { NIL_UUID } from '../platform/uuid.ts';

@@ -10,7 +10,7 @@ import type { UserDataServiceHandlers } from '../../generated/scheduling/v1/User
 import { implement } from '../platform/grpc/handlers.ts';
 import { type GrpcServer, startGrpcServer } from '../platform/grpc/server.ts';
 import type { Logger } from '../platform/logging/logger.ts';
-import { NO_TELEMETRY, type Telemetry } from '../platform/observability/telemetry.ts';
+import { createTelemetry, type Telemetry } from '../platform/observability/telemetry.ts';
 import { openServiceDatabase } from '../platform/postgres/service-database.ts';
 import { watchDatabase } from '../platform/postgres/watch-database.ts';
 import type { DatabaseServiceConfig } from '../platform/process/common-config.ts';
@@ -49,7 +49,7 @@ export async function startScheduling(options: {
   telemetry?: Telemetry;
   stopping?: AbortSignal;
 }): Promise<GrpcServer> {
-  const { config, logger, now, telemetry = NO_TELEMETRY, stopping } = options;
+  const { config, logger, now, telemetry = createTelemetry(), stopping } = options;
   const database = await openServiceDatabase({
     place: config,
     schema: schedulingSchema,

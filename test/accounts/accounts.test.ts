@@ -9,7 +9,7 @@ import { SCOPES, scopesForRotation } from '../../services/accounts/scopes.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
 import type { AuditEntry } from '../../services/platform/logging/audit.ts';
 import { createReadiness } from '../../services/platform/observability/readiness.ts';
-import { NO_TELEMETRY } from '../../services/platform/observability/telemetry.ts';
+import { createTelemetry } from '../../services/platform/observability/telemetry.ts';
 import type { AccountsClients } from '../../services/programs/keys/clients.ts';
 import { startAccountsOn } from '../support/accounts.ts';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.ts';
@@ -479,7 +479,7 @@ describe('the stream of revocations', () => {
     sessions.host = proxy.target;
     const readiness = createReadiness();
     const { stop } = await startAccountsOn(database.databaseUrl, {
-      ...{ databaseSessionUrl: sessions.href, telemetry: { ...NO_TELEMETRY, readiness } },
+      ...{ databaseSessionUrl: sessions.href, telemetry: { ...createTelemetry(), readiness } },
     });
     stops.push(stop, proxy.stop);
     readiness.started();

@@ -5,7 +5,8 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createGatewayLog, registerHttp } from '../../gateway/http.ts';
 import { invalidField, ServiceError } from '../../services/platform/errors.ts';
-import { NO_TELEMETRY } from '../../services/platform/observability/telemetry.ts';
+import { createMetrics } from '../../services/platform/observability/metrics.ts';
+import { createTelemetry } from '../../services/platform/observability/telemetry.ts';
 import { OPERATOR, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 
@@ -375,10 +376,10 @@ test.each<[what: string, code: string, outcome: string, answer: (users: object[]
   const time = (name: string) => (labels: object) => {
     if (name === 'srs_graphql_operation_duration_seconds') outcomes.push(labels);
   };
-  const metrics = { ...NO_TELEMETRY.metrics, isOn: true, time };
+  const metrics = { ...createMetrics(), time };
   const around = async (_rpc: string, make: () => unknown) =>
     answer(((await make()) as { users: object[] }).users);
-  const odd = await startTestGateway(system, undefined, around, { ...NO_TELEMETRY, metrics });
+  const odd = await startTestGateway(system, undefined, around, { ...createTelemetry(), metrics });
   const { errors } = await odd.query('{ users(first: 1) { nodes { plan } } }');
   await odd.stop();
   expect(errors?.map(({ extensions }) => extensions)).toEqual([{ code }]);

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { startGateway } from '../../gateway/service.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { createReadiness } from '../../services/platform/observability/readiness.ts';
-import { NO_TELEMETRY } from '../../services/platform/observability/telemetry.ts';
+import { createTelemetry } from '../../services/platform/observability/telemetry.ts';
 import { startRemindersBeside } from '../support/reminders-beside.ts';
 import { startSystem } from '../support/system.ts';
 
@@ -27,7 +27,7 @@ test('the gateway is ready without reminders, and says that they are away', asyn
       },
       logger: createLogger('test', 'silent'),
       audit: () => {},
-      telemetry: { ...NO_TELEMETRY, readiness },
+      telemetry: { ...createTelemetry(), readiness },
     });
     readiness.started();
     const report = async () => {

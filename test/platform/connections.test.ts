@@ -2,8 +2,8 @@
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createLogger } from '../../services/platform/logging/logger.ts';
-import { createPrometheusMetrics } from '../../services/platform/observability/prometheus.ts';
-import { NO_TELEMETRY } from '../../services/platform/observability/telemetry.ts';
+import { createMetrics } from '../../services/platform/observability/metrics.ts';
+import { createTelemetry } from '../../services/platform/observability/telemetry.ts';
 import { type Database, openDatabase, type Queryable } from '../../services/platform/postgres/database.ts';
 import { connected } from '../support/connected.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -251,13 +251,13 @@ test('a statement whose preparation a pooler gave to another session fails once,
 });
 
 test('metrics tell how many connections of a pool are idle and busy, and how many wait for one', async () => {
-  const metrics = createPrometheusMetrics();
+  const metrics = createMetrics();
   const pool = openDatabase({
     databaseUrl: place.databaseUrl,
     applicationName: 'measured',
     maxConnections: 1,
     logger: createLogger('test', 'silent'),
-    telemetry: { ...NO_TELEMETRY, metrics },
+    telemetry: { ...createTelemetry(), metrics },
   });
   await pidOf(pool);
   expect(countsIn(await metrics.render())).toEqual(['idle 1', 'busy 0', 'waiting 0']);

@@ -5,13 +5,11 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { SnoozeServiceDefinition } from '../../generated/scheduling/v1/SnoozeService.ts';
 import { clientsOf, type GrpcClient } from '../../services/platform/grpc/client.ts';
-import { NO_TELEMETRY } from '../../services/platform/observability/telemetry.ts';
-import type { Tracing } from '../../services/platform/observability/tracing.ts';
+import { recordSpans } from '../support/spans.ts';
 
 const server = createServer();
 const sessions: ServerHttp2Session[] = [];
-/** The failure of each call that has ended. */
-const spans: unknown[] = [];
+const spans = recordSpans();
 let client: GrpcClient<SnoozeServiceDefinition>;
 
 beforeAll(async () => {
@@ -19,12 +17,7 @@ beforeAll(async () => {
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const target = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   const trust = { serviceTokens: [], tls: undefined };
-  const tracing: Tracing = {
-    ...NO_TELEMETRY.tracing,
-    begin: () => ({ run: (work) => work(), end: ({ failure }) => void spans.push(failure) }),
-  };
-  const telemetry = { ...NO_TELEMETRY, tracing };
-  const options = { target, trust, caller: 'test', deadlineMs: 20_000, telemetry };
+  const options = { target, trust, caller: 'test', deadlineMs: 20_000 };
   client = clientsOf('scheduling.v1', options)('SnoozeService');
 });
 beforeEach(() => {
@@ -81,5 +74,5 @@ test('a status without a message is an error', async () => {
 test('a call whose answer never comes ends at its deadline', async () => {
   const answer = ask({ deadlineMs: 300 });
   await expect(answer).rejects.toMatchObject({ reason: 'UNAVAILABLE' });
-  await expect.poll(() => spans).toContain('DEADLINE_EXCEEDED');
+  await expect.poll(() => spans.map(({ failure }) => failure)).toContain('DEADLINE_EXCEEDED');
 });

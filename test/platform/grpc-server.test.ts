@@ -13,7 +13,7 @@ import type { CallContext } from '../../services/platform/grpc/call-context.ts';
 import { clientsOf, type GrpcClient } from '../../services/platform/grpc/client.ts';
 import { implement } from '../../services/platform/grpc/handlers.ts';
 import { type GrpcServer, startGrpcServer } from '../../services/platform/grpc/server.ts';
-import { NO_TELEMETRY } from '../../services/platform/observability/telemetry.ts';
+import { recordSpans } from '../support/spans.ts';
 
 const trust = { serviceTokens: [], tls: undefined };
 const options = {
@@ -34,7 +34,7 @@ type Line = {
   err?: { message: string; stack: string };
 };
 const lines: Line[] = [];
-const spans: string[] = [];
+const spans = recordSpans();
 let fault: Error;
 let server: GrpcServer;
 let client: GrpcClient<UserDataServiceDefinition, 'ExportUserData'>;
@@ -49,16 +49,6 @@ beforeAll(async () => {
       implement<UserDataServiceHandlers>('UserDataService', { ExportUserData: fail, DeleteUserData: fail }),
     ],
     logger: pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) }),
-    telemetry: {
-      ...NO_TELEMETRY,
-      tracing: {
-        ...NO_TELEMETRY.tracing,
-        begin: ({ name }) => ({
-          run: (work) => work(),
-          end: ({ failure }) => void spans.push(`${name} ${failure}`),
-        }),
-      },
-    },
   });
   client = clientsOf('scheduling.v1', {
     target: `127.0.0.1:${server.port}`,
@@ -76,6 +66,9 @@ afterAll(async () => {
   await server.close(500);
 });
 
+/** The served calls that have ended. */
+const served = () =>
+  spans.filter(({ kind }) => kind === 'SERVER').map(({ name, failure }) => `${name} ${failure}`);
 /** The gRPC code and text with which the stream ends. */
 const failureOfStream = () =>
   new Promise((resolve) => {
@@ -106,7 +99,7 @@ test('a stream whose handler throws before its first await ends as documented, l
     },
     { level: 30, msg: 'call', status: 'UNAVAILABLE', requestId: 'test' },
   ]);
-  expect(spans).toEqual(['scheduling.v1.UserDataService/ExportUserData UNAVAILABLE']);
+  expect(served()).toEqual(['scheduling.v1.UserDataService/ExportUserData UNAVAILABLE']);
 });
 
 test('a stream that ends as unavailable without a fault behind it, as at a shutdown, is no warning', async () => {
@@ -166,14 +159,14 @@ test('a fault of ours in a stream is logged whole, and its caller told only that
     { level: 30, msg: 'call', status: 'INTERNAL', requestId: 'test' },
   ]);
   expect(lines[0]?.err?.stack).toContain('TypeError: a slip of ours\n    at ');
-  expect(spans).toEqual(['scheduling.v1.UserDataService/ExportUserData INTERNAL']);
+  expect(served()).toEqual(['scheduling.v1.UserDataService/ExportUserData INTERNAL']);
 });
 
 test('a unary call whose handler throws before its first await ends in the same way', async () => {
   fault = new ServiceError('UNAVAILABLE', { cause: new Error('the database is away') });
   expect(await failureOfCall()).toBe('UNAVAILABLE');
   expect(lines.map(({ msg }) => msg)).toEqual(['call failed: unavailable', 'call']);
-  expect(spans).toEqual(['scheduling.v1.UserDataService/DeleteUserData UNAVAILABLE']);
+  expect(served()).toEqual(['scheduling.v1.UserDataService/DeleteUserData UNAVAILABLE']);
 });
 
 test('the line of a refused call tells the reason and the field', async () => {

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, expect, test, vi } from 'vitest';
-import { createPrometheusMetrics } from '../../services/platform/observability/prometheus.ts';
+import { createMetrics } from '../../services/platform/observability/metrics.ts';
 import { startGuarded } from '../support/guarded.ts';
 
 afterEach(() => {
@@ -174,7 +174,7 @@ test('a refusal has the body of the server, the ID of its request, and may not b
 
 test('metrics tell how many reads and writes are at work, and why others were refused, which they do not time', async () => {
   stopClock();
-  const metrics = createPrometheusMetrics();
+  const metrics = createMetrics();
   const { send, app, release, answers } = startGuarded({ metrics });
   expect(await send('POST', 'writer', 2)).toBe(0);
   expect(await send('GET', 'greedy', 173)).toBe(101);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createLogger } from '../../services/platform/logging/logger.ts';
-import { NO_TELEMETRY } from '../../services/platform/observability/telemetry.ts';
+import { createTelemetry } from '../../services/platform/observability/telemetry.ts';
 import { openDatabase } from '../../services/platform/postgres/database.ts';
 import { openServiceDatabase } from '../../services/platform/postgres/service-database.ts';
 import { connected } from '../support/connected.ts';
@@ -33,7 +33,7 @@ test('a service has opened four connections before it is ready', async () => {
   };
   const openOnce = async () => {
     await expect.poll(countOpen).toBe(0);
-    const database = await openServiceDatabase({ place, schema, logger, telemetry: NO_TELEMETRY });
+    const database = await openServiceDatabase({ place, schema, logger, telemetry: createTelemetry() });
     const open = await countOpen();
     await database.close();
     return open;
@@ -74,7 +74,7 @@ describe('a service whose DATABASE_URL leads to a pooler, and DATABASE_SESSION_U
         place: { databaseUrl: place.databaseUrl, databaseSessionUrl },
         schema,
         logger,
-        telemetry: NO_TELEMETRY,
+        telemetry: createTelemetry(),
       }),
     );
 

@@ -5,8 +5,7 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { startAccounts } from '../../services/accounts/service.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
-import { METRICS } from '../../services/platform/observability/metrics.ts';
-import { createPrometheusMetrics } from '../../services/platform/observability/prometheus.ts';
+import { createMetrics, METRICS } from '../../services/platform/observability/metrics.ts';
 import {
   type ProcessTelemetry,
   readTelemetryConfig,
@@ -135,7 +134,7 @@ test.each([
 });
 
 test('metrics count, time and read under the labels of the catalogue', async () => {
-  const metrics = createPrometheusMetrics();
+  const metrics = createMetrics();
   metrics.count('srs_write_limit_decisions_total', { outcome: 'refused' });
   metrics.count('srs_write_limit_decisions_total', { outcome: 'refused' });
   metrics.time('srs_grpc_client_call_duration_seconds')({ rpc: 'a.v1.B/C', code: 'OK' });
@@ -152,7 +151,7 @@ test('metrics count, time and read under the labels of the catalogue', async () 
 test('a duration is told in seconds', async () => {
   let nowMs = 1_000_000;
   vi.spyOn(performance, 'now').mockImplementation(() => nowMs);
-  const metrics = createPrometheusMetrics();
+  const metrics = createMetrics();
   const stop = metrics.time('srs_grpc_client_call_duration_seconds');
   nowMs += 250;
   stop({ rpc: 'a.v1.B/C', code: 'OK' });
@@ -162,7 +161,7 @@ test('a duration is told in seconds', async () => {
 });
 
 test('a metric that cannot be read is left out, and the others are told', async () => {
-  const metrics = createPrometheusMetrics();
+  const metrics = createMetrics();
   metrics.gauge('srs_reminders_waiting', () => Promise.reject(new Error('the database is away')));
   metrics.gauge('srs_pg_pool_waiting', () => [{ labels: { pool: 'one' }, value: 3 }]);
   const text = await metrics.render();
@@ -171,7 +170,7 @@ test('a metric that cannot be read is left out, and the others are told', async 
 });
 
 test('what can no longer be read, and what has gone, is no longer told', async () => {
-  const metrics = createPrometheusMetrics();
+  const metrics = createMetrics();
   let isAway = false;
   metrics.gauge('srs_reminders_waiting', async () => {
     if (isAway) throw new Error('the database is away');

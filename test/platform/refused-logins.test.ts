@@ -4,7 +4,7 @@ import { Client } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { createReadiness } from '../../services/platform/observability/readiness.ts';
-import { NO_TELEMETRY } from '../../services/platform/observability/telemetry.ts';
+import { createTelemetry } from '../../services/platform/observability/telemetry.ts';
 import { openServiceDatabase } from '../../services/platform/postgres/service-database.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { root } from '../support/processes.ts';
@@ -28,7 +28,7 @@ test('requests without a connection are 503, the others go on, and a start stops
   });
   const readiness = createReadiness();
   readiness.started();
-  const service = { schema, logger, telemetry: { ...NO_TELEMETRY, readiness } };
+  const service = { schema, logger, telemetry: { ...createTelemetry(), readiness } };
   const ofRole = { databaseUrl: url.href };
   const database = await openServiceDatabase({ place: ofRole, ...service });
   // Longer than a new connection may take: where one is refused, none is idle.

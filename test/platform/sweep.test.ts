@@ -1,8 +1,8 @@
 // Regular deletion of what is too old, whose failures an operator reads in the log.
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createPrometheusMetrics } from '../../services/platform/observability/prometheus.ts';
-import { NO_TELEMETRY } from '../../services/platform/observability/telemetry.ts';
+import { createMetrics } from '../../services/platform/observability/metrics.ts';
+import { createTelemetry } from '../../services/platform/observability/telemetry.ts';
 import { sweepRegularly } from '../../services/platform/sweep.ts';
 
 beforeEach(() => {
@@ -18,8 +18,8 @@ function start(deleteSome: (before: Date) => Promise<boolean>) {
   const logger = pino({}, { write: (line: string) => void logged.push(JSON.parse(line)) });
   const sweep = { task: 'test', failure: 'could not delete', everyMs: 60_000, lifetimeMs: 3_600_000 };
   const now = () => new Date('2026-11-23T12:00:00Z');
-  const metrics = createPrometheusMetrics();
-  const telemetry = { ...NO_TELEMETRY, metrics };
+  const metrics = createMetrics();
+  const telemetry = { ...createTelemetry(), metrics };
   const lag = async () => /^srs_schedule_lag_seconds.*$/m.exec(await metrics.render())?.[0];
   return { logged, lag, stop: sweepRegularly(sweep, { now, logger, telemetry }, deleteSome) };
 }

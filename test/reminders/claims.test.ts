@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createLogger } from '../../services/platform/logging/logger.ts';
-import { NO_TELEMETRY } from '../../services/platform/observability/telemetry.ts';
+import { createMetrics } from '../../services/platform/observability/metrics.ts';
 import { type Database, openDatabase } from '../../services/platform/postgres/database.ts';
 import { claimDue } from '../../services/reminders/deliveries/claim.ts';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.ts';
@@ -35,7 +35,7 @@ const store = (time: string) =>
 /** The turn of each delivery that a claim of at most two has made, with its state. */
 async function claimTwo(): Promise<string[]> {
   const dependencies = { database: pool, now: () => NOW, newId: () => randomUUID(), logger };
-  const { claimed } = await claimDue({ ...dependencies, metrics: NO_TELEMETRY.metrics }, 2);
+  const { claimed } = await claimDue({ ...dependencies, metrics: createMetrics() }, 2);
   const rows = await pool.query<{ time: Date; state: string }>({
     text: 'DELETE FROM reminders.deliveries RETURNING due_time AS time, state',
     values: [],

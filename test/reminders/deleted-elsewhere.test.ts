@@ -1,7 +1,7 @@
 // Users whom accounts has deleted while nobody told the reminders service.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createLogger } from '../../services/platform/logging/logger.ts';
-import { NO_TELEMETRY } from '../../services/platform/observability/telemetry.ts';
+import { createTelemetry } from '../../services/platform/observability/telemetry.ts';
 import { type Database, openDatabase } from '../../services/platform/postgres/database.ts';
 import { createPeers, type Peers } from '../../services/reminders/peers.ts';
 import { createDeleteUnknown } from '../../services/reminders/user-data/delete-unknown.ts';
@@ -18,7 +18,7 @@ beforeAll(async () => {
   peers = createPeers({
     ...here,
     trust: { serviceTokens: [], tls: undefined },
-    telemetry: NO_TELEMETRY,
+    telemetry: createTelemetry(),
     logger,
   });
 });

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { createReadiness, type ReadinessCheck } from '../../services/platform/observability/readiness.ts';
-import { NO_TELEMETRY } from '../../services/platform/observability/telemetry.ts';
+import { createTelemetry } from '../../services/platform/observability/telemetry.ts';
 import { startCore } from '../../services/reminders/core.ts';
 import { startTestReminders } from '../support/reminders.ts';
 
@@ -22,7 +22,7 @@ test('a service whose port is in use closes its connections to scheduling and ac
     now: here.now,
     random: () => 0.5,
     randomBytes,
-    telemetry: { ...NO_TELEMETRY, readiness },
+    telemetry: { ...createTelemetry(), readiness },
   });
   await expect(starting).rejects.toThrow(`${taken}`);
   const ofPeers = checks.filter(({ name }) => /scheduling|accounts/.test(name));

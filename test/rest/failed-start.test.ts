@@ -1,14 +1,15 @@
 // A facade that cannot be built leaves nothing behind.
 import { expect, test } from 'vitest';
 import { createLogger } from '../../services/platform/logging/logger.ts';
-import { NO_TELEMETRY } from '../../services/platform/observability/telemetry.ts';
+import { createMetrics } from '../../services/platform/observability/metrics.ts';
+import { createTelemetry } from '../../services/platform/observability/telemetry.ts';
 import { startRest } from '../../services/rest/service.ts';
 import { startFacade, startStubAccounts } from '../support/stub-services.ts';
 
 test('its clients are closed: accounts hears of the next facade alone', async () => {
   const accounts = await startStubAccounts();
   const metrics = {
-    ...NO_TELEMETRY.metrics,
+    ...createMetrics(),
     gauge(name: string) {
       if (name === 'srs_requests_at_work') throw new Error('cannot be built');
     },
@@ -28,7 +29,7 @@ test('its clients are closed: accounts hears of the next facade alone', async ()
       corsOrigins: new Set(),
     },
     logger: createLogger('test', 'silent'),
-    telemetry: { ...NO_TELEMETRY, metrics },
+    telemetry: { ...createTelemetry(), metrics },
   });
   await expect(starting).rejects.toThrow('cannot be built');
   const next = await startFacade({ accountsTarget: accounts.target });

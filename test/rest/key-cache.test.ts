@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test, vi } from 'vitest';
 import { ServiceError } from '../../services/platform/errors.ts';
-import { createPrometheusMetrics } from '../../services/platform/observability/prometheus.ts';
-import { NO_TELEMETRY } from '../../services/platform/observability/telemetry.ts';
+import { createMetrics } from '../../services/platform/observability/metrics.ts';
+import { createTelemetry } from '../../services/platform/observability/telemetry.ts';
 import { createApi, errorOf } from '../support/api.ts';
 import { newStubKey, type StubKey, startFacade, startStubAccounts } from '../support/stub-services.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
@@ -15,12 +15,12 @@ let facade: Awaited<ReturnType<typeof startFacade>>;
 let api: ReturnType<typeof createApi>;
 /** Of this process, put forward by the test and by nothing else. */
 let nowMs = 1_000_000;
-const metrics = createPrometheusMetrics();
+const metrics = createMetrics();
 
 beforeAll(async () => {
   accounts = await startStubAccounts();
   proxy = await startTcpProxy(accounts.port);
-  const telemetry = { ...NO_TELEMETRY, metrics };
+  const telemetry = { ...createTelemetry(), metrics };
   facade = await startFacade({ accountsTarget: proxy.target }, { telemetry });
   api = createApi(`${facade.origin}/v1`, undefined, { mayBeUnavailable: true });
 });

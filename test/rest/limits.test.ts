@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { createPrometheusMetrics } from '../../services/platform/observability/prometheus.ts';
-import { NO_TELEMETRY } from '../../services/platform/observability/telemetry.ts';
+import { createMetrics } from '../../services/platform/observability/metrics.ts';
+import { createTelemetry } from '../../services/platform/observability/telemetry.ts';
 import { createApi } from '../support/api.ts';
 import { describeWithRedis, startRedis } from '../support/redis.ts';
 import { watchOutages } from '../support/redis-outages.ts';
@@ -145,7 +145,7 @@ describe('the write limit over HTTP', () => {
 test('metrics count writes within the limit and beyond it, and who waits to be told is told when the server ends', async () => {
   // All in one moment, however long it takes.
   vi.spyOn(performance, 'now').mockReturnValue(5_000_000);
-  const metrics = createPrometheusMetrics();
+  const metrics = createMetrics();
   const accounts = await startStubAccounts();
   const key = newStubKey();
   accounts.keys.set(key, { userId: 'u', apiKeyId: 'k' });
@@ -153,7 +153,7 @@ test('metrics count writes within the limit and beyond it, and who waits to be t
   accounts.keys.set(other, { userId: 'u', apiKeyId: 'other' });
   const facade = await startFacade(
     { accountsTarget: accounts.target },
-    { writeLimitPerMinute: 3, telemetry: { ...NO_TELEMETRY, metrics } },
+    { writeLimitPerMinute: 3, telemetry: { ...createTelemetry(), metrics } },
   );
   const api = createApi(`${facade.origin}/v1`, key, { mayBeUnavailable: true });
   const write = async (by = key) =>

@@ -1,8 +1,8 @@
 // When the learners are counted: at once, then whenever it is time, one count after the other, until it is told to stop.
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test, vi } from 'vitest';
-import { createPrometheusMetrics } from '../../services/platform/observability/prometheus.ts';
-import { NO_TELEMETRY } from '../../services/platform/observability/telemetry.ts';
+import { createMetrics } from '../../services/platform/observability/metrics.ts';
+import { createTelemetry } from '../../services/platform/observability/telemetry.ts';
 import { type Database, openDatabase } from '../../services/platform/postgres/database.ts';
 import { countRegularly } from '../../services/scheduling/count-learners.ts';
 import { startScheduling } from '../../services/scheduling/service.ts';
@@ -56,7 +56,7 @@ async function countedAsOf(): Promise<string | undefined> {
 
 /** Counts regularly, each count after `before`; tells how many have begun and ended, and the lag that operators see. */
 function begin(before: () => Promise<void> = async () => {}) {
-  const metrics = createPrometheusMetrics();
+  const metrics = createMetrics();
   const looks = { begun: 0, ended: 0 };
   const watched: Database = {
     ...database,
@@ -69,7 +69,7 @@ function begin(before: () => Promise<void> = async () => {}) {
         });
     },
   };
-  const telemetry = { ...NO_TELEMETRY, metrics };
+  const telemetry = { ...createTelemetry(), metrics };
   stop = countRegularly(watched, { now: () => new Date(asOfMs), logger, telemetry });
   const lagSeconds = async () =>
     Number(/srs_schedule_lag_seconds\{task="count-learners"\} (\S+)/.exec(await metrics.render())?.[1]);

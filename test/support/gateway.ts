@@ -8,7 +8,7 @@ import { inspect } from '../../gateway/limits/inspect.ts';
 import { createKnownDocuments } from '../../gateway/limits/known-documents.ts';
 import type { AuditEntry } from '../../services/platform/logging/audit.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
-import { NO_TELEMETRY } from '../../services/platform/observability/telemetry.ts';
+import { createTelemetry } from '../../services/platform/observability/telemetry.ts';
 import type { TestSystem } from './system.ts';
 
 export type GraphqlAnswer = {
@@ -32,7 +32,7 @@ export async function startTestGateway(
   system: Pick<TestSystem, 'schedulingTarget' | 'accountsTarget' | 'trust'> & { remindersTarget?: string },
   logger = createLogger('test', 'silent'),
   around: Around = (_rpc, make) => make(),
-  telemetry = NO_TELEMETRY,
+  telemetry = createTelemetry(),
 ) {
   const rpcs: string[] = [];
   const requests: { view?: string }[] = [];

@@ -4,8 +4,8 @@ import { expect } from 'vitest';
 import { ServiceError } from '../../services/platform/errors.ts';
 import { type Admission, registerAdmission } from '../../services/platform/http/admission.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
-import { observeHttp } from '../../services/platform/observability/observe-http.ts';
-import { NO_TELEMETRY } from '../../services/platform/observability/telemetry.ts';
+import { createMetrics } from '../../services/platform/observability/metrics.ts';
+import { observeHttp } from '../../services/platform/observability/observe.ts';
 import { registerErrors } from '../../services/rest/hooks/errors.ts';
 
 /** Turns of the event loop, a second of them: beyond it something hangs. */
@@ -19,7 +19,7 @@ export function startGuarded(
   let gate = Promise.withResolvers<void>();
   let arrived = 0;
   let working = 0;
-  observeHttp(app, 'rest', { ...NO_TELEMETRY, ...(options.metrics && { metrics: options.metrics }) });
+  observeHttp(app, 'rest', options.metrics ?? createMetrics());
   registerErrors(app, createLogger('test', 'silent'));
   app.addHook('onRequest', async (request) => {
     arrived += 1;

@@ -22,7 +22,7 @@ import type { CallContext } from '../../services/platform/grpc/call-context.ts';
 import { type AsyncHandlers, implement } from '../../services/platform/grpc/handlers.ts';
 import { startGrpcServer } from '../../services/platform/grpc/server.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
-import { NO_TELEMETRY } from '../../services/platform/observability/telemetry.ts';
+import { createTelemetry } from '../../services/platform/observability/telemetry.ts';
 import { loadProto, serviceDefinition } from '../../services/platform/protobuf/load.ts';
 import { startRest } from '../../services/rest/service.ts';
 import { ALL_SCOPES } from './system.ts';
@@ -170,7 +170,7 @@ export async function startFacade(
   targets: { accountsTarget: string; schedulingTarget?: string },
   {
     writeLimitPerMinute = 1_000_000,
-    telemetry = NO_TELEMETRY,
+    telemetry = createTelemetry(),
     log = logger,
     corsOrigins = new Set<string>(),
   } = {},

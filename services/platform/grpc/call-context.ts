@@ -2,7 +2,7 @@
 import type { Metadata, ServerUnaryCall, ServerWritableStream } from '@grpc/grpc-js';
 import { ServiceError } from '../errors.ts';
 import { loggable } from '../logging/request-id.ts';
-import { readTraceparent } from '../observability/trace-context.ts';
+import { readTraceparent } from '../observability/tracing.ts';
 
 export type CallContext = {
   requestId: string;

@@ -9,8 +9,9 @@ import {
   type StatusObject,
 } from '@grpc/grpc-js';
 import type { MethodDefinition } from '@grpc/proto-loader';
-import { observeSentCall } from '../observability/observe-rpc.ts';
-import { NO_TELEMETRY, type Telemetry } from '../observability/telemetry.ts';
+import { observeSentCall } from '../observability/observe.ts';
+import type { Telemetry } from '../observability/telemetry.ts';
+import { outgoingTraceHeaders } from '../observability/tracing.ts';
 import type { GrpcTrust } from '../process/common-config.ts';
 import { loadProto, serviceDefinition } from '../protobuf/load.ts';
 import { toError } from '../thrown.ts';
@@ -124,8 +125,8 @@ export function createGrpcClient<D extends ServiceDefinition, Streams extends Me
           new Promise((resolve, reject) => {
             const pending: PendingCall = { callbacks: { resolve, reject } };
             const deadline = Date.now() + (call.deadlineMs ?? options.deadlineMs);
-            const { caller, telemetry = NO_TELEMETRY } = options;
-            const observed = observeSentCall(telemetry, { path, caller });
+            const { caller, telemetry } = options;
+            const observed = observeSentCall(telemetry?.metrics, { path, caller });
             client.makeUnaryRequest(
               path,
               requestSerialize,
@@ -187,12 +188,12 @@ function takeCallbacks(pending: PendingCall): PromiseCallbacks | undefined {
   return callbacks;
 }
 
-function metadataOf(call: CallOptions, { caller, trust, telemetry }: GrpcClientOptions): Metadata {
+function metadataOf(call: CallOptions, { caller, trust }: GrpcClientOptions): Metadata {
   const metadata = new Metadata();
   metadata.set('x-request-id', call.requestId);
   metadata.set('x-caller', call.caller ?? caller);
   if (call.traceparent !== undefined) metadata.set('traceparent', call.traceparent);
-  for (const [name, value] of Object.entries(telemetry?.tracing.outgoing() ?? {})) metadata.set(name, value);
+  for (const [name, value] of Object.entries(outgoingTraceHeaders())) metadata.set(name, value);
   const token = trust.serviceTokens[0];
   if (token !== undefined) metadata.set('authorization', `Bearer ${token}`);
   return metadata;

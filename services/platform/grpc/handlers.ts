@@ -10,8 +10,8 @@ import {
 } from '@grpc/grpc-js';
 import { ServiceError, toServiceError } from '../errors.ts';
 import type { Logger } from '../logging/logger.ts';
-import { observeServedCall } from '../observability/observe-rpc.ts';
-import { NO_TELEMETRY, type Telemetry } from '../observability/telemetry.ts';
+import { observeServedCall } from '../observability/observe.ts';
+import type { Telemetry } from '../observability/telemetry.ts';
 import { type CallContext, ServedCall } from './call-context.ts';
 import { toGrpcStatus } from './status.ts';
 
@@ -104,8 +104,11 @@ async function execute(
   context: CallContext,
   send: (message: unknown) => Promise<void>,
 ): Promise<{ response?: unknown; refusal?: StatusObject }> {
-  const { logger, telemetry = NO_TELEMETRY } = options;
-  const observed = observeServedCall({ ...telemetry, logger }, { path, metadata, request, context });
+  const { logger, telemetry } = options;
+  const observed = observeServedCall(
+    { metrics: telemetry?.metrics, logger },
+    { path, metadata, request, context },
+  );
   try {
     const response = await observed.run(async () => {
       // So arrives what the deserializer refused (strict-requests.ts).

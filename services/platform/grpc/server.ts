@@ -3,7 +3,7 @@ import { Server, ServerCredentials } from '@grpc/grpc-js';
 import { HealthImplementation } from 'grpc-health-check';
 import { ServiceError } from '../errors.ts';
 import type { Logger } from '../logging/logger.ts';
-import { tierOf } from '../observability/observe-rpc.ts';
+import { tierOf } from '../observability/observe.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
 import type { GrpcTrust } from '../process/common-config.ts';
 import { loadProto, serviceDefinition } from '../protobuf/load.ts';

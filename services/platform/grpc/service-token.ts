@@ -4,7 +4,7 @@ import { Metadata, ServerInterceptingCall, type ServerInterceptor, status } from
 import { ServiceError } from '../errors.ts';
 import { createRefusalLog, type Logger } from '../logging/logger.ts';
 import { loggable } from '../logging/request-id.ts';
-import { rpcName } from '../observability/observe-rpc.ts';
+import { rpcName } from '../observability/observe.ts';
 
 const HEALTH = '/grpc.health.v1.Health/';
 /** Has no google.rpc.ErrorInfo, which distinguishes it from UNAUTHORIZED for a user's key. */

@@ -1,7 +1,7 @@
 // Load shedding: refuses requests beyond the capacity with 503 before any work is done for them.
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type Metrics, NO_METRICS } from '../observability/metrics.ts';
+import { createMetrics, type Metrics } from '../observability/metrics.ts';
 import type { Connections } from './connections.ts';
 import { createDelayedResponses } from './delayed-responses.ts';
 import { createFloodDetector, type FloodDetector } from './flood-detector.ts';
@@ -58,7 +58,7 @@ export type Admission = {
  */
 export function registerAdmission(app: FastifyInstance, admission: Admission): void {
   const { tier, capacity, readCapacity = capacity, fairnessKeyOf, connections } = admission;
-  const { refusal, metrics = NO_METRICS } = admission;
+  const { refusal, metrics = createMetrics() } = admission;
   const refuse = refuseWith(refusal);
   const [reads, writes] = [createKind(), createKind()];
   const admitted = new WeakMap<FastifyRequest, () => void>();

@@ -1,6 +1,7 @@
-// The catalogue of all metrics, the interface that records them, and an implementation that records nothing.
+// The catalogue of all metrics, and their registry in Prometheus format.
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
-export type Definition = {
+type Definition = {
   kind: 'counter' | 'histogram' | 'gauge';
   /** Label values never come from users: they are route patterns, rpc names and codes. */
   labels: readonly string[];
@@ -123,8 +124,6 @@ type MetricLabels<N extends keyof Catalogue> = Readonly<Record<Catalogue[N]['lab
 type GaugeReading<N extends Named<'gauge'>> = { labels: MetricLabels<N>; value: number };
 
 export type Metrics = {
-  /** False for NO_METRICS: callers then skip measurements that need extra work. */
-  isOn: boolean;
   /** Adds one. */
   count<N extends Named<'counter'>>(name: N, labels: MetricLabels<N>): void;
   /** Records a duration in seconds that the caller has measured. */
@@ -136,15 +135,60 @@ export type Metrics = {
     name: N,
     read: () => readonly GaugeReading<N>[] | Promise<readonly GaugeReading<N>[]>,
   ): void;
+  /** Adds those of the process: CPU, memory, garbage collection, event-loop lag, which cost a little all the time. */
+  measureProcess(): void;
+  contentType: string;
+  /** All metrics in Prometheus's text format. */
+  render(): Promise<string>;
 };
 
-const nothing = () => {};
+/** From a cached key lookup to a call that misses its deadline. */
+const BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
-/** Records nothing. */
-export const NO_METRICS: Metrics = {
-  isOn: false,
-  count: nothing,
-  observe: nothing,
-  time: () => nothing,
-  gauge: nothing,
-};
+type Reading = { labels: Readonly<Record<string, string>>; value: number };
+type Read = () => readonly Reading[] | Promise<readonly Reading[]>;
+
+/** A registry of its own with every metric of the catalogue. */
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  const counters = new Map<string, Counter>();
+  const histograms = new Map<string, Histogram>();
+  const readers = new Map<string, Read[]>();
+  for (const [name, definition] of Object.entries<Definition>(METRICS)) {
+    const { kind, labels, help, buckets = BUCKETS_SECONDS } = definition;
+    const common = { name, help, labelNames: [...labels], registers: [registry] };
+    if (kind === 'counter') counters.set(name, new Counter(common));
+    else if (kind === 'histogram') histograms.set(name, new Histogram({ ...common, buckets: [...buckets] }));
+    else readers.set(name, addGauge(common));
+  }
+  return {
+    count: (name, labels) => counters.get(name)?.inc(labels),
+    observe: (name, labels, seconds) => histograms.get(name)?.observe(labels, seconds),
+    time(name) {
+      const began = performance.now();
+      return (labels) => histograms.get(name)?.observe(labels, (performance.now() - began) / 1000);
+    },
+    gauge: (name, read) => void readers.get(name)?.push(read),
+    measureProcess: () => collectDefaultMetrics({ register: registry }),
+    contentType: registry.contentType,
+    render: () => registry.metrics(),
+  };
+}
+
+/** @returns the list to which readers are added. */
+function addGauge(options: { name: string; help: string; labelNames: string[]; registers: Registry[] }) {
+  const reads: Read[] = [];
+  new Gauge({
+    ...options,
+    async collect() {
+      // What cannot be read, as while a database is away, must not hide all other metrics.
+      const results = await Promise.allSettled(reads.map(async (read) => read()));
+      const readings = results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []));
+      this.reset();
+      // Without readings: prom-client would report 0 for a gauge without labels.
+      if (readings.length === 0 && options.labelNames.length === 0) this.remove();
+      for (const { labels, value } of readings) this.set(labels, value);
+    },
+  });
+  return reads;
+}

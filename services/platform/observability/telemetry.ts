@@ -1,14 +1,17 @@
-// Health, metrics and traces of a process. Each is loaded only if the environment enables it.
-
+// Health, metrics and traces of a process, and the ops port: GET /live, GET /ready, GET /metrics. No response contains secrets or
+// user data.
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
 import { whyLinesWait } from '../logging/lines.ts';
 import type { Logger } from '../logging/logger.ts';
 import type { EnvironmentReader } from '../process/config.ts';
-import { type Metrics, NO_METRICS } from './metrics.ts';
+import { portOf } from '../process/free-port.ts';
+import { createMetrics, type Metrics } from './metrics.ts';
 import { createReadiness, type Readiness } from './readiness.ts';
-import { NO_TRACING, type Tracing } from './tracing.ts';
+import { startTracing } from './tracing.ts';
 
 type TelemetryConfig = {
-  /** undefined: no ops port and no metrics. */
+  /** undefined: no ops port. */
   ops: { host: string; port: number } | undefined;
   /** undefined: no traces. */
   traceEndpoint: string | undefined;
@@ -25,14 +28,12 @@ export function readTelemetryConfig(reader: EnvironmentReader): TelemetryConfig 
 }
 
 /** The telemetry that the parts of a process use. */
-export type Telemetry = { metrics: Metrics; tracing: Tracing; readiness: Pick<Readiness, 'add'> };
+export type Telemetry = { metrics: Metrics; readiness: Pick<Readiness, 'add'> };
 
-/** Telemetry that does nothing. */
-export const NO_TELEMETRY: Telemetry = {
-  metrics: NO_METRICS,
-  tracing: NO_TRACING,
-  readiness: { add() {} },
-};
+/** Of a part that no process watches, as in a program or a test. */
+export function createTelemetry(): Telemetry {
+  return { metrics: createMetrics(), readiness: createReadiness() };
+}
 
 export type ProcessTelemetry = Telemetry & {
   /** undefined if OPS_PORT is not set. */
@@ -55,7 +56,9 @@ export async function startTelemetry(options: {
   name: string;
   logger: Logger;
 }): Promise<ProcessTelemetry> {
-  const { config, name, logger } = options;
+  const { name, logger } = options;
+  const { ops, traceEndpoint } = options.config;
+  const metrics = createMetrics();
   const readiness = createReadiness();
   readiness.add({
     name: 'process/log',
@@ -64,27 +67,32 @@ export async function startTelemetry(options: {
       return reason === undefined ? { state: 'ok' } : { state: 'degraded', reason };
     },
   });
-  const ops = await startOps(config.ops, readiness, logger);
-  const tracing = await startTracing(config.traceEndpoint, name, logger);
+  const server = ops && (await startOpsServer({ ...ops, readiness, metrics }));
+  if (server !== undefined) logger.info({ host: ops?.host, port: server.port }, 'ops is ready');
+  const sendTraces = traceEndpoint && (await startTracing(traceEndpoint, name, logger));
   return {
-    metrics: ops?.metrics ?? NO_METRICS,
-    tracing: tracing ?? NO_TRACING,
+    metrics,
     readiness,
-    opsPort: ops?.port,
+    opsPort: server?.port,
     started: readiness.started,
     stopping: readiness.stopping,
     async close() {
-      await tracing?.close();
-      ops?.close();
+      if (sendTraces) await sendTraces();
+      server?.close();
     },
   };
 }
 
-async function startOps(config: TelemetryConfig['ops'], readiness: Readiness, logger: Logger) {
-  if (config === undefined) return undefined;
-  const { createPrometheusMetrics } = await import('./prometheus.ts');
-  const { startOpsServer } = await import('./ops-server.ts');
-  const metrics = createPrometheusMetrics();
+/** @throws Error that names the address if the port is in use. */
+async function startOpsServer(options: {
+  host: string;
+  /** 0 for any free port. */
+  port: number;
+  readiness: Readiness;
+  metrics: Metrics;
+}): Promise<{ port: number; close(): void }> {
+  const { host, port, readiness, metrics } = options;
+  metrics.measureProcess();
   metrics.gauge('srs_ready', async () => [{ labels: {}, value: (await readiness.report()).ready ? 1 : 0 }]);
   metrics.gauge('srs_check_ok', async () =>
     (await readiness.report()).checks.map(({ name, state }) => ({
@@ -92,13 +100,59 @@ async function startOps(config: TelemetryConfig['ops'], readiness: Readiness, lo
       value: state === 'ok' ? 1 : 0,
     })),
   );
-  const server = await startOpsServer({ ...config, readiness, metrics });
-  logger.info({ host: config.host, port: server.port }, 'ops is ready');
-  return { metrics, port: server.port, close: server.close };
+  const routes: Record<string, (response: ServerResponse) => Promise<void>> = {
+    '/live': async (response) => send(response, 200, JSON.stringify({ live: true })),
+    '/ready': async (response) => {
+      const report = await readiness.report();
+      send(response, report.ready ? 200 : 503, JSON.stringify(report));
+    },
+    '/metrics': async (response) => send(response, 200, await metrics.render(), metrics.contentType),
+  };
+  const server = createServer(
+    { headersTimeout: 5_000, requestTimeout: 5_000, maxHeaderSize: 8 * 1024 },
+    (request, response) => {
+      const [path = ''] = (request.url ?? '').split('?');
+      const route = Object.hasOwn(routes, path) ? routes[path] : undefined;
+      if (route === undefined) return send(response, 404, '{"error":"only /live, /ready and /metrics"}');
+      if (request.method !== 'GET' && request.method !== 'HEAD') {
+        return send(response, 405, '{"error":"only GET"}');
+      }
+      route(response).catch(() => send(response, 500, '{"error":"not measured"}'));
+    },
+  );
+  // Monitoring needs few connections; the limit stops other clients.
+  server.maxConnections = 64;
+  server.listen(port, host);
+  await once(server, 'listening').catch((error: unknown) => {
+    throw new Error(`cannot listen on ${host}:${port} (OPS_PORT): ${String(error)}`, { cause: error });
+  });
+  return {
+    port: portOf(server),
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
 }
 
-async function startTracing(endpoint: string | undefined, serviceName: string, logger: Logger) {
-  if (endpoint === undefined) return undefined;
-  const { createTracing } = await import('./opentelemetry.ts');
-  return createTracing({ endpoint, serviceName, logger });
+function send(response: ServerResponse, status: number, body: string, type = 'application/json'): void {
+  response.writeHead(status, {
+    'content-type': type,
+    'content-length': Buffer.byteLength(body),
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+  });
+  response.end(body);
+}
+
+/** Shows as a metric how late periodic work is. @returns a function to call whenever `task` has been done. */
+export function watchLag({ metrics }: Telemetry, task: string, everyMs: number): () => void {
+  let doneTime = performance.now();
+  metrics.gauge('srs_schedule_lag_seconds', () => {
+    const lateMs = performance.now() - doneTime - everyMs;
+    return [{ labels: { task }, value: Math.max(0, lateMs) / 1000 }];
+  });
+  return () => {
+    doneTime = performance.now();
+  };
 }

@@ -3,7 +3,8 @@ import { Pool, type PoolClient, types } from 'pg';
 import { ServiceError } from '../errors.ts';
 import { fromPostgresText } from '../instants.ts';
 import type { Logger } from '../logging/logger.ts';
-import { NO_TELEMETRY, type Telemetry } from '../observability/telemetry.ts';
+import type { Telemetry } from '../observability/telemetry.ts';
+import { beginSpan } from '../observability/tracing.ts';
 import { errorCode } from '../thrown.ts';
 import { closeAbandoned, StatementTimeout, send } from './abandoned-statements.ts';
 import { poolConfig } from './connection-settings.ts';
@@ -58,7 +59,7 @@ const ANSWER_MARGIN_MS = 500;
  * Statements throw ServiceError UNAVAILABLE if they get no connection, or the database is overloaded; else pg's own error.
  */
 export function openDatabase(options: DatabaseOptions): Database {
-  const { applicationName, logger, prepares = true, telemetry = NO_TELEMETRY } = options;
+  const { applicationName, logger, prepares = true, telemetry } = options;
   const config = poolConfig(options);
   const pool = new Pool(config);
   // Both handlers are needed: the pool reports only idle connections, and an unhandled 'error' ends the process.
@@ -67,8 +68,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     // PostgreSQL may end a connection while the pool is closing it.
     if (!closing.signal.aborted) logger.warn({ err: withoutClient(error) }, 'idle database connection lost');
   });
-  const { tracing } = telemetry;
-  const watch: Watch = { answers: 0, applicationName, prepares, tracing };
+
+  const watch: Watch = { answers: 0, applicationName, prepares };
   watchConnections(pool, watch);
   const giveBack = (client: PoolClient, fault?: unknown) => {
     if (fault instanceof StatementTimeout)
@@ -76,7 +77,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     else client.release(fault !== undefined);
   };
   const use = { pool, watch, giveBack };
-  measurePool(pool, applicationName, telemetry);
+  if (telemetry !== undefined) measurePool(pool, applicationName, telemetry.metrics);
   return {
     query: (statement) => runOnPool(use, statement),
     transaction: (work, transactionOptions = {}) => transaction(use, work, transactionOptions),
@@ -94,7 +95,6 @@ type Watch = {
   applicationName: string;
   prepares: boolean;
   refusal?: string;
-  tracing: Telemetry['tracing'];
 };
 
 type PoolUse = {
@@ -124,7 +124,7 @@ async function run<R>(
 ): Promise<R[]> {
   const { text, values, name } = statement;
   // The text contains no values: they are parameters, and are not traced.
-  const span = watch.tracing.begin({
+  const span = beginSpan({
     tier: watch.applicationName,
     name: statement.name ?? statement.text.trim().split(/\s/, 1)[0] ?? '',
     kind: 'client',

@@ -1,12 +1,12 @@
 // A pool of database connections: how a statement gets one, and how much is in use.
 import type { Pool, PoolClient } from 'pg';
 import { ServiceError } from '../errors.ts';
-import type { Telemetry } from '../observability/telemetry.ts';
+import type { Metrics } from '../observability/metrics.ts';
 import { errorCode } from '../thrown.ts';
 import { isUnavailable } from './faults.ts';
 
 /** How much of it is in use, as metrics. */
-export function measurePool(pool: Pool, name: string, { metrics }: Telemetry): void {
+export function measurePool(pool: Pool, name: string, metrics: Metrics): void {
   metrics.gauge('srs_pg_pool_connections', () => [
     { labels: { pool: name, state: 'idle' }, value: pool.idleCount },
     { labels: { pool: name, state: 'busy' }, value: pool.totalCount - pool.idleCount },

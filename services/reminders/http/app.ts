@@ -16,8 +16,8 @@ import { fastifyOptions } from '../../platform/http/malformed.ts';
 import { createRequestLog, type RequestLog } from '../../platform/http/request-log.ts';
 import { registerShutdown } from '../../platform/http/shutdown.ts';
 import type { Logger } from '../../platform/logging/logger.ts';
-import { observeHttp } from '../../platform/observability/observe-http.ts';
-import { NO_TELEMETRY, type Telemetry } from '../../platform/observability/telemetry.ts';
+import { observeHttp } from '../../platform/observability/observe.ts';
+import { createTelemetry, type Telemetry } from '../../platform/observability/telemetry.ts';
 import type { CalendarFeed } from '../channels/calendar/calendar-feed.ts';
 import { createAddressLimit } from './address-limit.ts';
 import { ASK_PAGE, BARE_POLICY, DONE_PAGE, PAGE_POLICY } from './pages.ts';
@@ -47,13 +47,13 @@ const HTML = 'text/html; charset=utf-8';
 
 /** Whatever is unknown, malformed or elsewhere is 404 in the same words. */
 export function buildHttpApp(dependencies: HttpDependencies): FastifyInstance {
-  const { logger, nowMs, telemetry = NO_TELEMETRY } = dependencies;
+  const { logger, nowMs, telemetry = createTelemetry() } = dependencies;
   const limit = createAddressLimit(nowMs);
   const limitLookups = atMost(AT_ONCE);
   const log = createRequestLog(logger, 'reminders', () => ({}));
   const app = createFastify(log, nowMs);
   boundConnections(app);
-  observeHttp(app, 'reminders', telemetry);
+  observeHttp(app, 'reminders', telemetry.metrics);
   boundBodies(app);
   registerShutdown(app, dependencies.drainMs);
   // What a mail program posts says nothing that the link does not.

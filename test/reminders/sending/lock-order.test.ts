@@ -3,7 +3,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { NO_TELEMETRY } from '../../../services/platform/observability/telemetry.ts';
+import { createTelemetry } from '../../../services/platform/observability/telemetry.ts';
 import { type Database, openDatabase } from '../../../services/platform/postgres/database.ts';
 import type { ChannelName, Outcome } from '../../../services/reminders/deliveries/delivery.ts';
 import { leaseDeliveries, readLeased } from '../../../services/reminders/sending/leases-repository.ts';
@@ -66,7 +66,7 @@ async function lease(channel: ChannelName, count: number) {
 }
 
 function recorderOf(channel: ChannelName) {
-  const { metrics } = NO_TELEMETRY;
+  const { metrics } = createTelemetry();
   return createRecorder({ database: pool, now: () => TIME, channel, parallel: 30, metrics, logger });
 }
 

@@ -5,8 +5,8 @@ import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { createLogger, type Logger } from '../../../services/platform/logging/logger.ts';
 import type { Metrics } from '../../../services/platform/observability/metrics.ts';
-import { createPrometheusMetrics } from '../../../services/platform/observability/prometheus.ts';
-import { NO_TELEMETRY } from '../../../services/platform/observability/telemetry.ts';
+import { createMetrics } from '../../../services/platform/observability/metrics.ts';
+import { createTelemetry } from '../../../services/platform/observability/telemetry.ts';
 import { queryableOf } from '../../../services/platform/postgres/connection.ts';
 import { openDatabase } from '../../../services/platform/postgres/database.ts';
 import type { Channel, EmailAddress, SendResult } from '../../../services/reminders/channels/channel.ts';
@@ -69,7 +69,7 @@ function startEmailLane(
   },
 ) {
   const { peers, parallel, send = async () => ({ result: 'sent' }) } = options;
-  const { logger = createLogger('test', 'silent'), metrics = NO_TELEMETRY.metrics } = options;
+  const { logger = createLogger('test', 'silent'), metrics = createMetrics() } = options;
   const { databaseUrl } = database;
   const pool = openDatabase({ databaseUrl, applicationName: 'test', maxConnections: 4, logger });
   const lane = startLane({
@@ -104,10 +104,10 @@ test('2,000 deliveries wait for scheduling and accounts with one line in the log
     schedulingTarget: away,
     accountsTarget: away,
     trust,
-    telemetry: NO_TELEMETRY,
+    telemetry: createTelemetry(),
     logger: createLogger('test', 'silent'),
   });
-  const metrics = createPrometheusMetrics();
+  const metrics = createMetrics();
   const lane = startEmailLane({ peers, parallel: 8, logger, metrics });
   const untaken = async () =>
     (await sql.query('SELECT count(*)::int AS count FROM reminders.deliveries WHERE lease = 0')).rows[0]
