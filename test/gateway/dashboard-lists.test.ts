@@ -14,9 +14,13 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
   const call = { requestId: 'test' };
   const newLearner = async (titles: readonly string[]) => {
     const user = await dashboard.system.createUser(['profile:read']);
-    for (const title of titles)
-      await dashboard.gateway.clients.materials.createMaterial({ userId: user.userId, title }, call);
-    return user;
+    const ids: string[] = [];
+    for (const title of titles) {
+      const { materials } = dashboard.gateway.clients;
+      const { material } = await materials.createMaterial({ userId: user.userId, title }, call);
+      ids.push(material?.materialId ?? '');
+    }
+    return { ...user, ids };
   };
   const stateOf = async (userId: string) => {
     const query = `query ($id: ID) { user(id: $id) { materials(state: ANY) { nodes { title archivedAt isDue } } } }`;
@@ -89,9 +93,37 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     const { userId } = await dashboard.system.createUser(['profile:read'], 'Europe/Berlin');
     await dashboard.gateway.clients.materials.createMaterial({ userId, title: 'a' }, call);
     const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
-    await page.clock.setFixedTime('2026-10-24T22:30:00Z');
+    await page.clock.setFixedTime('2027-10-30T22:30:00Z');
     await page.getByRole('button', { name: 'Snooze a' }).click();
-    expect(await page.getByLabel('Date and time').inputValue()).toBe('2026-10-26T09:00');
+    expect(await page.getByLabel('Date and time').inputValue()).toBe('2027-11-01T09:00');
+    await page.close();
+  });
+
+  test('a snooze of what is due in six days offers later times only, and an earlier date is refused', async () => {
+    const { userId, ids } = await newLearner(['a']);
+    const [materialId = ''] = ids;
+    for (let review = 0; review < 2; review += 1)
+      await dashboard.gateway.clients.reviews.submitReview({ userId, materialId, quality: 4 }, call);
+    const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
+    await page.getByRole('button', { name: 'Snooze a' }).click();
+    const choices = page.getByRole('dialog').getByRole('radio');
+    expect(await choices.evaluateAll((all) => all.map((radio) => radio.getAttribute('value')))).toEqual([
+      'DATE',
+    ]);
+    const date = page.getByLabel('Date and time');
+    const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+    expect(await date.inputValue()).toBe(`${day(7)}T09:00`);
+    await date.fill(`${day(3)}T09:00`);
+    await page.getByRole('dialog').getByRole('button', { name: 'Snooze' }).click();
+    await page.getByText(/^Nothing would change: due .* anyway\. Enter a later time\.$/).waitFor();
+    await page.close();
+  });
+
+  test('a title of invisible characters is shown as "(no title)", wherever it is a link', async () => {
+    const { userId } = await newLearner(['\u200b ']);
+    const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
+    await page.getByRole('link', { name: '(no title)' }).click();
+    await page.getByRole('heading', { name: '(no title)' }).waitFor();
     await page.close();
   });
 

@@ -9,6 +9,14 @@ export const whole = (value) => number.format(value);
 /** @param {number} count @param {string} noun */
 export const counted = (count, noun) => `${whole(count)} ${noun}${plural.select(count) === 'one' ? '' : 's'}`;
 
+/** A length of time: days, from two years on in years. @param {number} days */
+export const span = (days) =>
+  days < 730 ? counted(days, 'day') : counted(Math.round((days / 365.25) * 10) / 10, 'year');
+
+/** A title as people see it: one of blanks and invisible characters alone would be a link of no width. @param {string} title */
+export const titleOf = (title) =>
+  /[^\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cc}\u2800]/u.test(title) ? title : '(no title)';
+
 /** Share from 0 to 1. @param {number | null} share */
 export const percent = (share) => (share === null ? '–' : `${Math.round(share * 100)}\u00a0%`);
 
@@ -61,7 +69,8 @@ export function distance(time, now = Date.now()) {
   if (Math.abs(seconds) < 90) return 'now';
   if (Math.abs(seconds) < 5400) return format.format(Math.round(seconds / 60), 'minute');
   if (Math.abs(seconds) < 129_600) return format.format(Math.round(seconds / 3600), 'hour');
-  return format.format(Math.round(seconds / 86_400), 'day');
+  if (Math.abs(seconds) < 730 * 86_400) return format.format(Math.round(seconds / 86_400), 'day');
+  return format.format(Math.round(seconds / (365.25 * 86_400)), 'year');
 }
 
 /**
@@ -75,11 +84,17 @@ export function instantOf(local, timeZone) {
   return new Date(shown - offsetMs(guess, timeZone));
 }
 
+/**
+ * An instant on the clock of a zone, as an input has it: YYYY-MM-DDTHH:MM.
+ * @param {number} timeMs
+ * @param {string} timeZone
+ */
+export const localOf = (timeMs, timeZone) =>
+  new Date(timeMs + offsetMs(timeMs, timeZone)).toISOString().slice(0, 16);
+
 /** The date after today’s in a zone. @param {string} timeZone */
 export function tomorrowIn(timeZone) {
-  const nowMs = Date.now();
-  const local = new Date(nowMs + offsetMs(nowMs, timeZone));
-  return nextDay(local.toISOString().slice(0, 10), 1);
+  return nextDay(localOf(Date.now(), timeZone).slice(0, 10), 1);
 }
 
 /** @param {number} timeMs @param {string} timeZone */

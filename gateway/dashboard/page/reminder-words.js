@@ -40,8 +40,8 @@ export const isNextPaused = ({ nextAt, pausedUntil }) =>
 
 /** @typedef {Reminders & { isPushSetUp: boolean }} Channels */
 
-/** The channels of a reminder that lead anywhere. @param {Reminder} reminder @param {Channels} channels */
-const reaching = (reminder, { emailReminders, pushSubscriptions, isPushSetUp }) =>
+/** The channels of a reminder that lead to the learner. @param {Reminder} reminder @param {Channels} channels */
+export const openChannels = (reminder, { emailReminders, pushSubscriptions, isPushSetUp }) =>
   reminder.channels.filter((channel) =>
     channel === 'EMAIL' ? emailReminders.enabled : isPushSetUp && pushSubscriptions.length > 0,
   );
@@ -59,7 +59,7 @@ export function nextReminder(reminders, timeZone) {
   const enabled = all.filter(({ enabled }) => enabled);
   if (enabled.length === 0)
     return { what: 'No reminder comes: all are switched off.', advice: 'Switch one on below.' };
-  const reached = enabled.filter((reminder) => reaching(reminder, reminders).length > 0);
+  const reached = enabled.filter((reminder) => openChannels(reminder, reminders).length > 0);
   if (reached.length === 0) return unreached(enabled, reminders);
   const paused = earliest(reached.filter(isNextPaused), 'pausedUntil');
   const next = earliest(
@@ -68,7 +68,7 @@ export function nextReminder(reminders, timeZone) {
   );
   if (next?.nextAt) {
     const isLate = Date.parse(next.nextAt) < Date.now();
-    const by = reaching(next, reminders).map((channel) => CHANNELS[channel]);
+    const by = openChannels(next, reminders).map((channel) => CHANNELS[channel]);
     const mayBeEarlier =
       paused?.pausedUntil && paused.pausedUntil < next.nextAt
         ? ` One that is paused until ${instant(paused.pausedUntil, timeZone)} may come before it.`

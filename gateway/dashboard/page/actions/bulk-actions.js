@@ -2,13 +2,13 @@
 /** @import { Context, MaterialRow, User } from '../types.d.ts' */
 import { request } from '../api.js';
 import { h } from '../dom.js';
-import { counted } from '../format.js';
+import { counted, titleOf } from '../format.js';
 import { announce, button, explain } from '../ui.js';
 import { askSnooze } from './material-actions.js';
 
 /** Selects a material for `bulkActions`. @param {MaterialRow} material */
 export const selectBox = ({ id, title }) =>
-  h('input', { type: 'checkbox', class: 'select', value: id, 'aria-label': `Select ${title}` });
+  h('input', { type: 'checkbox', class: 'select', value: id, 'aria-label': `Select ${titleOf(title)}` });
 
 /** What can be done with the selected materials of the page. @param {Context} context @param {User} user @param {readonly MaterialRow[]} all */
 export function bulkActions(context, user, all) {

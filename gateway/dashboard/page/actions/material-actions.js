@@ -1,8 +1,8 @@
 // Operator actions on a material: archive, restore, snooze.
 /** @import { Context, MaterialRow, SnoozePreset, User } from '../types.d.ts' */
-import { request } from '../api.js';
+import { FailedCallError, request } from '../api.js';
 import { h } from '../dom.js';
-import { counted, instant, tomorrowIn } from '../format.js';
+import { counted, instant, instantOf, localOf, nextDay, titleOf, tomorrowIn } from '../format.js';
 import { act, actions, button } from '../ui.js';
 import { ask, field } from './dialog.js';
 import { PRESETS } from './presets.js';
@@ -12,14 +12,14 @@ import { LATEST, readInstant } from './read-instant.js';
 export function materialActions(context, user, material) {
   if (!context.mayChange) return null;
   const about = (/** @type {string} */ action, /** @type {string} */ what) => ({
-    'aria-label': `${action} ${material.title}`,
+    'aria-label': `${action} ${titleOf(material.title)}`,
     id: `${what}-${material.id}`,
   });
   const input = { userId: user.id, materialId: material.id };
   const change = (/** @type {'ARCHIVE' | 'RESTORE'} */ mutation, /** @type {string} */ done) =>
     void act(context, async () => {
       await request(mutation, { input });
-      return `${done}: ${material.title}`;
+      return `${done}: ${titleOf(material.title)}`;
     });
   if (material.archivedAt !== null) {
     return actions(button('Restore', () => change('RESTORE', 'Restored'), about('Restore', 'archive')));
@@ -32,9 +32,14 @@ export function materialActions(context, user, material) {
 
 /** @param {Context} context @param {User} user @param {readonly MaterialRow[]} materials All or none are snoozed. */
 export function askSnooze(context, user, materials) {
-  const what = materials.length === 1 ? (materials[0]?.title ?? '') : counted(materials.length, 'material');
-  const tomorrow = tomorrowIn(user.timeZone);
-  const choices = [...Object.entries(PRESETS), ['DATE', 'Until a date']].map(([value, label], index) =>
+  const { timeZone } = user;
+  const [first] = materials;
+  const what = materials.length === 1 && first ? titleOf(first.title) : counted(materials.length, 'material');
+  const dueMs = earliestDueMs(materials);
+  const tomorrow = tomorrowIn(timeZone);
+  const afterDue = nextDay(localOf(dueMs, timeZone).slice(0, 10), 1);
+  const presets = Object.entries(PRESETS).filter(([preset]) => presetMs(preset, timeZone) > dueMs);
+  const choices = [...presets, ['DATE', 'Until a date']].map(([value, label], index) =>
     h(
       'label',
       { class: 'choice' },
@@ -42,7 +47,12 @@ export function askSnooze(context, user, materials) {
       label,
     ),
   );
-  const date = h('input', { type: 'datetime-local', name: 'date', value: `${tomorrow}T09:00`, max: LATEST });
+  const date = h('input', {
+    type: 'datetime-local',
+    name: 'date',
+    value: `${afterDue > tomorrow ? afterDue : tomorrow}T09:00`,
+    max: LATEST,
+  });
   date.addEventListener('input', () => {
     const radio = choices.at(-1)?.querySelector('input');
     if (radio) radio.checked = true;
@@ -54,7 +64,7 @@ export function askSnooze(context, user, materials) {
       h(
         'fieldset',
         {},
-        h('legend', {}, `Snooze, in the time zone ${user.timeZone}`),
+        h('legend', {}, `Snooze, in the time zone ${timeZone}`),
         choices,
         field('Date and time', date),
       ),
@@ -66,7 +76,7 @@ export function askSnooze(context, user, materials) {
       const chosen = /** @type {SnoozePreset | 'DATE'} */ (data.get('until'));
       const until =
         chosen === 'DATE'
-          ? { snoozeUntil: readInstant(data.get('date'), user.timeZone) }
+          ? { snoozeUntil: laterThan(dueMs, readInstant(data.get('date'), timeZone), timeZone) }
           : { preset: chosen };
       const input = {
         userId: user.id,
@@ -75,7 +85,33 @@ export function askSnooze(context, user, materials) {
         reason: String(data.get('reason')),
       };
       const { snoozeMaterials } = await request('SNOOZE', { input });
-      return `Snoozed until ${instant(snoozeMaterials.snooze.snoozeUntil, user.timeZone)}: ${what}`;
+      return `Snoozed until ${instant(snoozeMaterials.snooze.snoozeUntil, timeZone)}: ${what}`;
     },
   });
+}
+
+/** When the first of them is due; 0 for one that is due without an instant. @param {readonly MaterialRow[]} materials */
+const earliestDueMs = (materials) =>
+  Math.min(...materials.map(({ nextReview }) => (nextReview === null ? 0 : Date.parse(nextReview))));
+
+/** The instant of a preset, were it chosen now. @param {string} preset @param {string} timeZone */
+function presetMs(preset, timeZone) {
+  if (preset === 'ONE_HOUR') return Date.now() + 3_600_000;
+  const tomorrow = tomorrowIn(timeZone);
+  if (preset === 'TOMORROW') return instantOf(`${tomorrow}T09:00`, timeZone).getTime();
+  const tonight = instantOf(`${nextDay(tomorrow, -1)}T20:00`, timeZone).getTime();
+  return tonight > Date.now() ? tonight : instantOf(`${tomorrow}T20:00`, timeZone).getTime();
+}
+
+/**
+ * A snooze never brings a review forward.
+ * @param {number} dueMs
+ * @param {string} until
+ * @param {string} timeZone
+ * @throws {FailedCallError} if the snooze would change nothing
+ */
+function laterThan(dueMs, until, timeZone) {
+  if (Date.parse(until) > dueMs) return until;
+  const due = instant(new Date(dueMs).toISOString(), timeZone);
+  throw new FailedCallError(`Nothing would change: due ${due} anyway.`, 'Enter a later time.');
 }

@@ -1,7 +1,7 @@
 // Undoes an archive or a snooze from the timeline, where nothing has happened since that it would contradict.
 /** @import { Context, TimelineEvent, User } from '../types.d.ts' */
 import { request } from '../api.js';
-import { counted } from '../format.js';
+import { counted, titleOf } from '../format.js';
 import { act, button } from '../ui.js';
 
 /** The button of an event; null where there is nothing to undo. @param {Context} context @param {User} user @param {TimelineEvent} event */
@@ -19,12 +19,13 @@ export function undoButton(context, user, event) {
   if (action !== 'archiveMaterial' || !isArchived) return null;
   return undo(context, `archive of ${nameOf(event)}`, async () => {
     await request('RESTORE', { input: { userId: user.id, materialId: material.id } });
-    return `Restored: ${material.title}`;
+    return `Restored: ${titleOf(material.title)}`;
   });
 }
 
 /** @param {TimelineEvent} event */
-const nameOf = ({ material, subjectIds }) => material?.title ?? `…${subjectIds[0]?.slice(-8)}`;
+const nameOf = ({ material, subjectIds }) =>
+  material ? titleOf(material.title) : `…${subjectIds[0]?.slice(-8)}`;
 
 /** @param {Context} context @param {string} what @param {() => Promise<string>} work Resolves to what was done. */
 const undo = (context, what, work) =>

@@ -1,7 +1,7 @@
 // What the events of a timeline are called.
 /** @import { Child, TimelineEvent, TimelineKind, User } from '../types.d.ts' */
 import { h } from '../dom.js';
-import { counted, instant, spoken } from '../format.js';
+import { counted, instant, span, spoken, titleOf } from '../format.js';
 import { CHANNELS, outcomeOf } from '../reminder-words.js';
 import { shortId } from '../ui.js';
 
@@ -52,7 +52,7 @@ const DONE_TO_KEYS = {
 export function wordsOf(user, event) {
   const { action, review, snooze, delivery, subjectIds } = event;
   if (review !== null) {
-    const again = counted(review.after.interval, 'day');
+    const again = span(review.after.interval);
     return ['Reviewed ', materials(user, event), `: grade ${review.quality}, due again after ${again}`];
   }
   if (snooze !== null) {
@@ -78,7 +78,7 @@ function materials(user, { material, subjectIds, action }) {
   const isOfSnooze = action === 'snoozeMaterials' || action === 'cancelSnooze';
   const others = subjectIds.length - (isOfSnooze ? 2 : 1);
   const first = material
-    ? h('a', { href: `#/users/${user.id}/materials/${material.id}` }, material.title)
+    ? h('a', { href: `#/users/${user.id}/materials/${material.id}` }, titleOf(material.title))
     : ['the material ', shortId(subjectIds[0] ?? '')];
   return others > 0 ? [first, ` and ${counted(others, 'other')}`] : first;
 }

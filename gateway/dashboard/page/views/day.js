@@ -2,7 +2,7 @@
 /** @import { Context, Day, User, View } from '../types.d.ts' */
 import { request } from '../api.js';
 import { h } from '../dom.js';
-import { counted, longDay, nextDay, percent, timeOfDay, whole } from '../format.js';
+import { counted, longDay, nextDay, percent, span, timeOfDay, titleOf, whole } from '../format.js';
 import { empty, grade, pager, table } from '../ui.js';
 import { learnerPage } from './learner-page.js';
 import { notThere } from './not-there.js';
@@ -37,9 +37,9 @@ function reviews({ id, timeZone }, { nodes, pageInfo }, href, params) {
     timeOfDay(reviewedAt, timeZone),
     material === null
       ? 'a material that was deleted'
-      : h('a', { href: `#/users/${id}/materials/${materialId}` }, material.title),
+      : h('a', { href: `#/users/${id}/materials/${materialId}` }, titleOf(material.title)),
     grade(quality),
-    `${whole(before.interval)} → ${counted(after.interval, 'day')}`,
+    `${whole(before.interval)} → ${span(after.interval)}`,
   ]);
   const recalled = nodes.filter(({ quality }) => quality >= 3).length;
   const isAll = !pageInfo.hasNextPage && !params.has('after');

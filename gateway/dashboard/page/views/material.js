@@ -7,7 +7,7 @@ import { chart, drawCharts } from '../charts/charts.js';
 import { figure } from '../charts/figure.js';
 import { history, historyLegend } from '../charts/history.js';
 import { h } from '../dom.js';
-import { counted, distance, instant, shortDay, spoken } from '../format.js';
+import { counted, distance, instant, shortDay, span, spoken, titleOf } from '../format.js';
 import { withLoadedPages } from '../place.js';
 import { announce, button, card, empty, explain, grade, shortId, table } from '../ui.js';
 import { learnerPage } from './learner-page.js';
@@ -17,7 +17,7 @@ export function materialView(context) {
   const [, userId = '', , id = ''] = context.route.path;
   return learnerPage(context, {
     tab: 'Materials',
-    title: ({ email }, material) => material?.title ?? `Material of ${email}`,
+    title: ({ email }, material) => (material ? titleOf(material.title) : `Material of ${email}`),
     ask: async () => {
       const { material } = await request('MATERIAL', { userId, id });
       if (material === null) return null;
@@ -27,7 +27,12 @@ export function materialView(context) {
       return { ...material, reviews };
     },
     show: (user, material) => [
-      h('div', { class: 'heading' }, h('h2', {}, material.title), materialActions(context, user, material)),
+      h(
+        'div',
+        { class: 'heading' },
+        h('h2', {}, titleOf(material.title)),
+        materialActions(context, user, material),
+      ),
       h(
         'div',
         { class: 'grid' },
@@ -64,7 +69,7 @@ function schedule({ timeZone }, material) {
   const facts = [
     ['State', archivedAt ? `archived ${instant(archivedAt, timeZone)}` : isDue ? 'due now' : 'not due yet'],
     ['Next review', due],
-    ['Interval', counted(material.interval, 'day')],
+    ['Interval', span(material.interval)],
     ['Ease factor', material.ef.toFixed(2)],
     ['Repetitions', material.repetitions],
     ['Last reviewed', instant(material.lastReviewed, timeZone)],
@@ -85,7 +90,7 @@ function schedule({ timeZone }, material) {
 /** @param {Material} material */
 function previews({ previews }) {
   const one = (/** @type {Material['previews'][number]} */ { quality, schedule: { interval, ef } }) =>
-    h('li', {}, grade(quality), ` Due in ${counted(interval, 'day')}, ease ${ef.toFixed(2)}`);
+    h('li', {}, grade(quality), ` Due in ${span(interval)}, ease ${ef.toFixed(2)}`);
   return card('If graded now', h('ul', { class: 'plain' }, previews.map(one)));
 }
 
@@ -141,7 +146,7 @@ function historyFigure({ timeZone }, latestFirst) {
   const data = latestFirst.toReversed().map(({ quality, reviewedAt, before, after }) => ({
     ...{ label: reviewedAt, timeMs: Date.parse(reviewedAt), quality, value: after.interval },
     title: instant(reviewedAt, timeZone),
-    text: `Graded ${quality}: interval ${before.interval} → ${counted(after.interval, 'day')}, ease ${after.ef.toFixed(2)}`,
+    text: `Graded ${quality}: interval ${before.interval} → ${span(after.interval)}, ease ${after.ef.toFixed(2)}`,
   }));
   return figure({
     title: 'History',

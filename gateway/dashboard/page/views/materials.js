@@ -7,7 +7,7 @@ import { materialActions } from '../actions/material-actions.js';
 import { request } from '../api.js';
 import { h } from '../dom.js';
 import { choice, filterForm, keepFilters } from '../filters.js';
-import { counted, distance, instant, spoken, whole } from '../format.js';
+import { counted, distance, instant, spoken, titleOf, whole } from '../format.js';
 import { empty, pager, table } from '../ui.js';
 import { learnerPage } from './learner-page.js';
 
@@ -94,7 +94,7 @@ function list(context, user, materials) {
     materials.map((material) => [
       [
         context.mayChange && selectBox(material),
-        h('a', { href: `#/users/${user.id}/materials/${material.id}` }, material.title),
+        h('a', { href: `#/users/${user.id}/materials/${material.id}` }, titleOf(material.title)),
       ],
       spoken(material.type),
       dueOf(material, user.timeZone),

@@ -5,7 +5,7 @@ import { halves, retentionOf, sumOf } from '../charts/periods.js';
 import { tile, tiles } from '../charts/tiles.js';
 import { h } from '../dom.js';
 import { choice, filterForm } from '../filters.js';
-import { counted, percent, whole } from '../format.js';
+import { counted, percent, titleOf, whole } from '../format.js';
 import { card, empty, table } from '../ui.js';
 import { learnerPage } from './learner-page.js';
 import {
@@ -99,7 +99,7 @@ function hardest({ id, window }, length) {
   if (nodes.length === 0)
     return card('Hardest materials', empty('No material was reviewed three times in the window.'));
   const rows = nodes.map(({ material, count }) => [
-    h('a', { href: `#/users/${id}/materials/${material.id}` }, material.title),
+    h('a', { href: `#/users/${id}/materials/${material.id}` }, titleOf(material.title)),
     ...cells(count),
   ]);
   const section = card(

@@ -1,11 +1,12 @@
 // A learner's reminders: when the next one comes, their settings, their channels, and what was sent.
+/** @import { Channels } from '../reminder-words.js' */
 /** @import { Context, Reminder, Reminders, User, View } from '../types.d.ts' */
 
 import { askCreate, reminderActions } from '../actions/reminder-actions.js';
 import { request } from '../api.js';
 import { h } from '../dom.js';
 import { distance, instant } from '../format.js';
-import { CHANNELS, daysOf, isNextPaused, isPaused, nextReminder } from '../reminder-words.js';
+import { CHANNELS, daysOf, isNextPaused, isPaused, nextReminder, openChannels } from '../reminder-words.js';
 import { button, card, table } from '../ui.js';
 import { learnerPage } from './learner-page.js';
 import { channelCards } from './reminder-channels.js';
@@ -28,7 +29,8 @@ export function remindersView(context) {
 
 /** @param {Context} context @param {User} user @param {Reminders} data @param {boolean} isPushSetUp */
 function reminders(context, user, data, isPushSetUp) {
-  const { what, advice } = nextReminder({ ...data, isPushSetUp }, user.timeZone);
+  const channels = { ...data, isPushSetUp };
+  const { what, advice } = nextReminder(channels, user.timeZone);
   return [
     h(
       'p',
@@ -42,14 +44,15 @@ function reminders(context, user, data, isPushSetUp) {
         {},
         button('Add a reminder', () => askCreate(context, user), { class: 'primary', id: 'add-reminder' }),
       ),
-    data.reminders.length > 0 && card('Reminders', list(context, user, data.reminders)),
+    data.reminders.length > 0 && card('Reminders', list(context, user, channels)),
     h('div', { class: 'grid' }, channelCards(context, user, data, isPushSetUp)),
     deliveriesCard(context, user, data),
   ];
 }
 
-/** @param {Context} context @param {User} user @param {readonly Reminder[]} all */
-function list(context, user, all) {
+/** @param {Context} context @param {User} user @param {Channels} channels */
+function list(context, user, channels) {
+  const all = channels.reminders;
   const columns = [
     ...['Time', 'Days', 'Channels', 'Minimum due', 'Only if not reviewed today', 'Paused until'],
     ...['Enabled', 'Next'],
@@ -65,16 +68,17 @@ function list(context, user, all) {
       reminder.onlyIfNotReviewedToday ? 'yes' : 'no',
       isPaused(reminder) ? instant(reminder.pausedUntil, user.timeZone) : '–',
       reminder.enabled ? 'yes' : 'no',
-      nextOf(reminder, user.timeZone),
+      nextOf(reminder, channels, user.timeZone),
     ]),
     'stacks',
     context.mayChange && all.map((reminder) => reminderActions(context, user, reminder)),
   );
 }
 
-/** @param {Reminder} reminder @param {string} timeZone */
-function nextOf(reminder, timeZone) {
+/** @param {Reminder} reminder @param {Channels} channels @param {string} timeZone */
+function nextOf(reminder, channels, timeZone) {
   if (reminder.nextAt === null) return '–';
+  if (openChannels(reminder, channels).length === 0) return 'no way to the learner';
   if (isNextPaused(reminder)) return 'after the pause';
   return `${instant(reminder.nextAt, timeZone)} (${distance(reminder.nextAt)})`;
 }

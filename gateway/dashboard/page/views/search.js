@@ -2,6 +2,7 @@
 /** @import { SearchHit } from '../types.d.ts' */
 import { request } from '../api.js';
 import { byId, h } from '../dom.js';
+import { titleOf } from '../format.js';
 import { explain } from '../ui.js';
 
 /** Long enough that a typed word is one search. */
@@ -95,7 +96,7 @@ function hitItem({ user, apiKey, material }) {
   }
   return material === null
     ? item(base, user.email, 'learner')
-    : item(`${base}/materials/${material.id}`, user.email, `material “${material.title}”`);
+    : item(`${base}/materials/${material.id}`, user.email, `material “${titleOf(material.title)}”`);
 }
 
 /** @param {string} href @param {string} email @param {string} what */
