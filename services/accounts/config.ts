@@ -1,7 +1,7 @@
 // The accounts service's environment.
 import { type DatabaseServiceConfig, readDatabaseServiceConfig } from '../platform/process/common-config.ts';
 import type { EnvironmentReader } from '../platform/process/config.ts';
-import type { Pepper } from './api-key.ts';
+import type { Pepper } from './keys/rules.ts';
 
 export type AccountsConfig = DatabaseServiceConfig & {
   /** Newest first; not empty if the environment is valid. */

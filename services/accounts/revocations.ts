@@ -29,7 +29,7 @@ export async function announce(transaction: Queryable, event: Announcement): Pro
   await transaction.query({ text: NOTIFY, values: [CHANNEL, JSON.stringify(event)] });
 }
 
-type Watcher = { tell(event: RevocationEvent): void; end(): void };
+type Watcher = { send(event: RevocationEvent): void; end(): void };
 
 /** Keeps one LISTEN connection for all watchers, and reconnects when it is lost. */
 export function createRevocations({
@@ -46,7 +46,7 @@ export function createRevocations({
     for (let isLogged = false; !closing.signal.aborted; ) {
       const fault = await listenOnce(databaseUrl, closing.signal, (event) => {
         if ('heartbeat' in event) state.listening = true;
-        for (const watcher of watchers) watcher.tell(event);
+        for (const watcher of watchers) watcher.send(event);
       });
       // Logged once per break, not for every retry.
       if (state.listening) isLogged = false;
@@ -80,7 +80,7 @@ export function createRevocations({
 async function listenOnce(
   databaseUrl: string,
   closing: AbortSignal,
-  tell: (event: RevocationEvent) => void,
+  onEvent: (event: RevocationEvent) => void,
 ): Promise<unknown> {
   const [listener, notifier] = [openConnection(databaseUrl), openConnection(databaseUrl)];
   const broken = Promise.withResolvers<unknown>();
@@ -96,11 +96,11 @@ async function listenOnce(
     if (event === undefined) {
       broken.resolve(new Error(`an invalid notification: ${payload.slice(0, 200)}`));
     } else if (!('proof' in event)) {
-      tell(event);
+      onEvent(event);
     } else if (event.proof === proof) {
       clearTimeout(timer);
       proof = '';
-      tell({ heartbeat: {} });
+      onEvent({ heartbeat: {} });
       timer = setTimeout(prove, HEARTBEAT_MS);
     }
   });
@@ -161,7 +161,7 @@ function watch(
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve, reject) => {
     const watcher: Watcher = {
-      tell: (event) => void send(event),
+      send: (event) => void send(event),
       end() {
         watchers.delete(watcher);
         reject(new ServiceError('UNAVAILABLE'));
@@ -172,6 +172,6 @@ function watch(
       resolve();
     });
     watchers.add(watcher);
-    watcher.tell({ heartbeat: {} });
+    watcher.send({ heartbeat: {} });
   });
 }

@@ -14,19 +14,19 @@ import { openServiceDatabase, sessionUrl } from '../platform/postgres/service-da
 import { watchDatabase } from '../platform/postgres/watch-database.ts';
 import { sweepRegularly } from '../platform/sweep.ts';
 import type { AccountsConfig } from './config.ts';
-import { createApiKeyHandlers } from './handlers/api-keys-handlers.ts';
-import { createUserEventHandlers } from './handlers/user-events-handlers.ts';
-import { createUserHandlers } from './handlers/users-handlers.ts';
-import { requireKnownPeppers } from './repositories/peppers-repository.ts';
-import { deleteOldUserEvents } from './repositories/user-events-repository.ts';
+import { createUserEventHandlers } from './events/handlers.ts';
+import { deleteOldUserEvents } from './events/sql.ts';
+import { createApiKeyHandlers } from './keys/handlers.ts';
+import { requireKnownPeppers } from './keys/sql.ts';
 import { createRevocations } from './revocations.ts';
-import { EVENT_LIFETIME_MS } from './user-event.ts';
+import { createUserHandlers } from './users/handlers.ts';
 
+/** How long events are kept, and how often the older ones are deleted. */
 const SWEEP = {
   task: 'erase-user-events',
   failure: 'could not delete old events of users',
   everyMs: 3_600_000,
-  lifetimeMs: EVENT_LIFETIME_MS,
+  lifetimeMs: 90 * 86_400_000,
 };
 
 /** The service's SQL schema and its migrations. */

@@ -4,8 +4,12 @@ import fc from 'fast-check';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { WatchRevocationsResponse } from '../../generated/accounts/v1/WatchRevocationsResponse.ts';
-import { generateKey, isWellFormedKey } from '../../services/accounts/api-key.ts';
-import { SCOPES, scopesForRotation } from '../../services/accounts/scopes.ts';
+import {
+  generateKey,
+  isWellFormedKey,
+  SCOPES,
+  scopesForRotation,
+} from '../../services/accounts/keys/rules.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
 import type { AuditEntry } from '../../services/platform/logging/audit.ts';
 import { createReadiness } from '../../services/platform/observability/readiness.ts';

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { findApiKeysByPrefix } from '../../services/accounts/repositories/api-keys-repository.ts';
-import { searchUsers } from '../../services/accounts/repositories/users-repository.ts';
+import { findApiKeysByPrefix } from '../../services/accounts/keys/sql.ts';
+import { searchUsers } from '../../services/accounts/users/sql.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 
 const CALL = { requestId: 'test' };

@@ -1,7 +1,7 @@
 // Accounts decides which scopes there are; the API and the dashboard know the same ones.
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { SCOPES, scopesForNewKey } from '../../services/accounts/scopes.ts';
+import { SCOPES, scopesForNewKey } from '../../services/accounts/keys/rules.ts';
 import { ScopeSchema } from '../../services/rest/schemas.ts';
 import { root } from '../support/processes.ts';
 

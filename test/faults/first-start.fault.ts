@@ -5,7 +5,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { pepperCheckValue } from '../../services/accounts/api-key.ts';
+import { pepperCheckValue } from '../../services/accounts/keys/rules.ts';
 import { runningUrl } from '../../services/programs/program-database.ts';
 import { createPlace, query } from '../platform/fixtures/postgres-owner.ts';
 import { createStartPlace, type Started, type StartPlace } from '../support/npm-start.ts';

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { generateKey } from '../../services/accounts/api-key.ts';
+import { generateKey } from '../../services/accounts/keys/rules.ts';
 import { percentile } from '../support/statistics.ts';
 import { type Deployment, startDeployment } from './support/deployment.ts';
 import { recordFigure } from './support/figures.ts';

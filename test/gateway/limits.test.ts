@@ -16,7 +16,7 @@ import { buildGatewaySchema } from '../../gateway/graphql/schema.ts';
 import { LONG, ROWS } from '../../gateway/limits/field-costs.ts';
 import { createLanes } from '../../gateway/limits/lanes.ts';
 import { createRequestBudget } from '../../gateway/limits/request-budget.ts';
-import { SCOPES } from '../../services/accounts/scopes.ts';
+import { SCOPES } from '../../services/accounts/keys/rules.ts';
 import { isMessageTooLarge } from '../../services/platform/grpc/status.ts';
 import { fieldsOf } from '../support/compare-documents.ts';
 import { OPERATOR, startTestGateway, type TestGateway, VIEWER } from '../support/gateway.ts';

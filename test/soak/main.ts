@@ -1,7 +1,7 @@
 // npm run soak: all services for half an hour at 70 % of what they can do; what they hold must not grow.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { SCOPES } from '../../services/accounts/scopes.ts';
+import { SCOPES } from '../../services/accounts/keys/rules.ts';
 import { runCommand, wholeNumber } from '../../services/platform/process/command.ts';
 import { createProgress } from '../../services/platform/process/progress.ts';
 import { type LoadGenerator, startLoadGenerator } from '../bench/load/load.ts';

@@ -1,6 +1,6 @@
 // The whole system in this process, over real gRPC, on a database of its own and free ports.
 import { randomBytes } from 'node:crypto';
-import { SCOPES } from '../../services/accounts/scopes.ts';
+import { SCOPES } from '../../services/accounts/keys/rules.ts';
 import { startAccounts } from '../../services/accounts/service.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
 import { createLogger, type Logger } from '../../services/platform/logging/logger.ts';

@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { generateKey } from '../../services/accounts/api-key.ts';
+import { generateKey } from '../../services/accounts/keys/rules.ts';
 import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,

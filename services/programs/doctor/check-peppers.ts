@@ -1,5 +1,5 @@
 // Checks KEY_PEPPER against the peppers of the stored keys.
-import { type Pepper, pepperCheckValue } from '../../accounts/api-key.ts';
+import { type Pepper, pepperCheckValue } from '../../accounts/keys/rules.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { checkNamed, type Finding } from './finding.ts';
 

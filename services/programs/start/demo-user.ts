@@ -1,6 +1,6 @@
 // Creates the demo user of the first run, with a key.
 
-import { SCOPES } from '../../accounts/scopes.ts';
+import { SCOPES } from '../../accounts/keys/rules.ts';
 import type { GrpcTrust } from '../../platform/process/common-config.ts';
 import { createAccountsClients } from '../keys/clients.ts';
 

@@ -1,5 +1,5 @@
 // What npm start prints for people once all runs: addresses, the first key, and what to do next.
-import { SCOPES } from '../../accounts/scopes.ts';
+import { SCOPES } from '../../accounts/keys/rules.ts';
 import { GRPC_PORTS } from '../../platform/process/common-config.ts';
 import { DEFAULT_DATA_DIR } from '../program-database.ts';
 import type { AddressRow } from './addresses.ts';

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { v7 as uuidV7 } from 'uuid';
-import { hashKey, isWellFormedKey } from '../../../services/accounts/api-key.ts';
+import { hashKey, isWellFormedKey } from '../../../services/accounts/keys/rules.ts';
 import { applyReview, type Quality } from '../../../services/scheduling/reviews/sm2.ts';
 import { PEPPER } from '../dataset/people.ts';
 import { type Principal, type ReviewJson, type Store, startMonolith } from './monolith.ts';

@@ -1,7 +1,7 @@
 // Baseline A: the monolith that people write. The key is looked up on every request, statements have no name, and a review
 // is a transaction of five trips.
 import { v7 as uuidV7 } from 'uuid';
-import { hashKey, isWellFormedKey } from '../../../services/accounts/api-key.ts';
+import { hashKey, isWellFormedKey } from '../../../services/accounts/keys/rules.ts';
 import { applyReview, type Quality } from '../../../services/scheduling/reviews/sm2.ts';
 import { PEPPER } from '../dataset/people.ts';
 import { type ReviewJson, type Store, startMonolith } from './monolith.ts';

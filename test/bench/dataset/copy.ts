@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Client } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
-import type { Scope } from '../../../services/accounts/scopes.ts';
+import type { Scope } from '../../../services/accounts/keys/rules.ts';
 import { keyRow, type Person, userRow } from './people.ts';
 
 export type Cell = string | number | Date | null;

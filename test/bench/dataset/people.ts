@@ -1,7 +1,12 @@
 // Learners, keys and ids that are the same in every run, so that cached databases stay usable and no key has to be kept.
 import { createHash } from 'node:crypto';
-import { generateKey, hashKey, type Pepper } from '../../../services/accounts/api-key.ts';
-import { SCOPES, type Scope } from '../../../services/accounts/scopes.ts';
+import {
+  generateKey,
+  hashKey,
+  type Pepper,
+  SCOPES,
+  type Scope,
+} from '../../../services/accounts/keys/rules.ts';
 
 /** Under which the keys of the benchmark are hashed; guards nothing. */
 export const PEPPER: Pepper = { version: '1', secret: 'no-secret-the-benchmark-data-are-made-up' };

@@ -2,7 +2,7 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { generateKey } from '../../../services/accounts/api-key.ts';
+import { generateKey } from '../../../services/accounts/keys/rules.ts';
 
 /** A piece of a text: as it stands, or made from a rule so that the corpus stays readable. */
 export type Piece =

@@ -1,8 +1,21 @@
-// The SQL of events of users: written, listed, forgotten.
+// The SQL of events of users: what was done, by whom, in which request; kept for 90 days.
 import type { TimePage } from '../../platform/page-token.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { MAX_UUID } from '../../platform/uuid.ts';
-import type { UserEvent } from '../user-event.ts';
+
+export type UserEvent = {
+  userId: string;
+  eventTime: Date;
+  eventId: string;
+  /** The name of a mutation of the gateway. */
+  action: string;
+  actor: string;
+  requestId: string;
+  subjectIds: readonly string[];
+  isOfKey: boolean;
+  /** Whether a person did it, whom the calling program names. */
+  isOfPerson: boolean;
+};
 
 /** @throws pg's foreign key violation if there is no such user. */
 export async function insertUserEvent(db: Queryable, event: UserEvent): Promise<void> {

@@ -1,6 +1,7 @@
-// The format and storage of API keys: 256 random bits with a checksum, stored only as an HMAC.
+// What an API key is: 256 random bits with a checksum, stored only as an HMAC; and what its scopes allow.
 import { createHmac } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import { ServiceError } from '../../platform/errors.ts';
 
 const PREFIX = 'rmk_live_';
 const SECRET_CHARACTERS = 43;
@@ -57,4 +58,41 @@ function toBase62(number: bigint, length: number): string {
     rest /= 62n;
   }
   return digits;
+}
+
+/** All of them, in the order in which they are shown. */
+export const SCOPES = [
+  'materials:read',
+  'materials:write',
+  'reviews:read',
+  'reviews:write',
+  'snooze:write',
+  'profile:read',
+] as const;
+export type Scope = (typeof SCOPES)[number];
+
+const DEFAULT_SCOPES: readonly Scope[] = ['materials:read', 'reviews:read', 'profile:read'];
+
+/** Scopes for a new key without duplicates; default: the read-oriented ones. @throws INVALID_SCOPE for an unknown scope. */
+export function scopesForNewKey(named: readonly string[]): readonly Scope[] {
+  return named.length === 0 ? DEFAULT_SCOPES : knownScopes(named);
+}
+
+/** Scopes for a replacement key; default: the same. @throws INVALID_SCOPE for a scope that is unknown or not in the old key. */
+export function scopesForRotation(named: readonly string[], old: readonly Scope[]): readonly Scope[] {
+  if (named.length === 0) return old;
+  const wanted = knownScopes(named);
+  const wider = wanted.find((scope) => !old.includes(scope));
+  if (wider === undefined) return wanted;
+  throw new ServiceError('INVALID_SCOPE', {
+    message: `A replacement can only have scopes of the old key, which lacks ${wider}.`,
+  });
+}
+
+function knownScopes(named: readonly string[]): readonly Scope[] {
+  const unknown = named.find((name) => !SCOPES.some((scope) => scope === name));
+  if (unknown === undefined) return SCOPES.filter((scope) => named.includes(scope));
+  throw new ServiceError('INVALID_SCOPE', {
+    message: `${JSON.stringify(unknown.slice(0, 64))} is not a scope. Scopes: ${SCOPES.join(', ')}.`,
+  });
 }

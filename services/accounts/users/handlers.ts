@@ -1,17 +1,19 @@
 // The rpcs of accounts.v1.UserService.
+import type { Plan as PlanMessage } from '../../../generated/accounts/v1/Plan.ts';
 import type { UpdateUserRequest } from '../../../generated/accounts/v1/UpdateUserRequest.ts';
+import type { UserInput } from '../../../generated/accounts/v1/User.ts';
 import type { UserServiceHandlers } from '../../../generated/accounts/v1/UserService.ts';
-import { invalidField, invalidRequest } from '../../platform/errors.ts';
+import { invalidField, invalidRequest, ServiceError } from '../../platform/errors.ts';
 import { readFieldMask } from '../../platform/field-mask.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import { byTime, decodeTimePosition, readPageSize, toPage } from '../../platform/page-token.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { isUniqueViolation } from '../../platform/postgres/faults.ts';
-import { fromTimestamp } from '../../platform/protobuf/timestamps.ts';
-import { isStorable } from '../../platform/text.ts';
+import { fromTimestamp, toTimestamp } from '../../platform/protobuf/timestamps.ts';
+import { codePointLength, isStorable } from '../../platform/text.ts';
 import { requireTimeZone } from '../../platform/time-zone.ts';
 import { isUuid } from '../../platform/uuid.ts';
-import { fromPlan, toUserMessage } from '../mapper.ts';
+import { announce } from '../revocations.ts';
 import {
   deleteUser,
   findUser,
@@ -21,14 +23,20 @@ import {
   listChangedUsers,
   listUsers,
   lockUser,
+  type Plan,
   searchUsers,
   type User,
   updateUser,
-} from '../repositories/users-repository.ts';
-import { readName, requireEmail, requireEmailPrefix, requireUserId, userNotFound } from '../requests.ts';
-import { announce } from '../revocations.ts';
+} from './sql.ts';
 
 const MAX_KEYS = 100;
+const MAX_EMAIL_CHARACTERS = 254;
+const MAX_NAME_CODE_POINTS = 100;
+/** RFC 5321 without quoted local parts and address literals, which mail providers do not use. */
+const EMAIL =
+  /^(?=.{1,64}@)[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*@[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)+$/;
+const PLANS: Partial<Record<PlanMessage, Plan>> = { PLAN_FREE: 'free', PLAN_PREMIUM: 'premium' };
+const MESSAGE_OF_PLAN: Record<Plan, PlanMessage> = { free: 'PLAN_FREE', premium: 'PLAN_PREMIUM' };
 /** The filter that page tokens of the list are bound to. */
 const LIST = ['ListUsers'];
 
@@ -47,7 +55,7 @@ export function createUserHandlers({
         email: requireEmail(request.email),
         firstName: readName('first_name', request.firstName),
         lastName: readName('last_name', request.lastName),
-        plan: fromPlan(request.plan) ?? 'free',
+        plan: readPlan(request.plan) ?? 'free',
         timeZone: requireTimeZone('time_zone', request.timeZone || 'UTC'),
         createTime,
         updateTime: createTime,
@@ -142,7 +150,7 @@ export function createUserHandlers({
 
 function readChanges(request: UpdateUserRequest): Partial<User> {
   const { email, firstName, lastName, timeZone } = request;
-  const plan = fromPlan(request.plan);
+  const plan = readPlan(request.plan);
   const present = { email, first_name: firstName, last_name: lastName, plan, time_zone: timeZone };
   const paths = readFieldMask(request.updateMask, present, ['email', 'plan', 'time_zone']);
   return {
@@ -160,4 +168,55 @@ async function refusingTakenEmail(write: Promise<void>): Promise<void> {
       ? invalidRequest('email', 'A user with this email exists already.')
       : error;
   });
+}
+
+/** undefined if absent. @throws INVALID_REQUEST for a number outside the enum. */
+function readPlan(message: PlanMessage): Plan | undefined {
+  const plan = PLANS[message];
+  if (plan === undefined && message !== 'PLAN_UNSPECIFIED') throw invalidField('plan', 'is not a Plan.');
+  return plan;
+}
+
+function requireEmail(email: string): string {
+  if (email.length <= MAX_EMAIL_CHARACTERS && EMAIL.test(email)) return email;
+  throw invalidField('email', 'must be an address such as ada@example.com.');
+}
+
+function requireEmailPrefix(prefix: string): string {
+  if (prefix !== '' && prefix.length <= MAX_EMAIL_CHARACTERS && isStorable(prefix)) return prefix;
+  throw invalidField('email_prefix', `must have 1 to ${MAX_EMAIL_CHARACTERS} characters and no U+0000.`);
+}
+
+/** Empty counts as absent. */
+function readName(field: string, name: string | undefined): string | null {
+  return requireShort(field, name ?? '') || null;
+}
+
+/** @throws INVALID_REQUEST for a text over 100 code points, or one that PostgreSQL cannot store. */
+export function requireShort(field: string, text: string): string {
+  if (isStorable(text) && codePointLength(text) <= MAX_NAME_CODE_POINTS) return text;
+  throw invalidField(field, `must have at most ${MAX_NAME_CODE_POINTS} characters and no U+0000.`);
+}
+
+export function userNotFound(): ServiceError {
+  return new ServiceError('NOT_FOUND', { message: 'There is no such user.' });
+}
+
+/** @throws NOT_FOUND for an ID that is not a UUID, as for an unknown one. */
+export function requireUserId(userId: string): string {
+  if (!isUuid(userId)) throw userNotFound();
+  return userId;
+}
+
+export function toUserMessage(user: User): UserInput {
+  return {
+    userId: user.userId,
+    email: user.email,
+    ...(user.firstName !== null && { firstName: user.firstName }),
+    ...(user.lastName !== null && { lastName: user.lastName }),
+    plan: MESSAGE_OF_PLAN[user.plan],
+    timeZone: user.timeZone,
+    createTime: toTimestamp(user.createTime),
+    updateTime: toTimestamp(user.updateTime),
+  };
 }

@@ -1,0 +1,104 @@
+// The rpcs of accounts.v1.UserEventService.
+import type { UserEventInput } from '../../../generated/accounts/v1/UserEvent.ts';
+import type { UserEventKind } from '../../../generated/accounts/v1/UserEventKind.ts';
+import type { UserEventServiceHandlers } from '../../../generated/accounts/v1/UserEventService.ts';
+import { invalidField } from '../../platform/errors.ts';
+import type { CallContext } from '../../platform/grpc/call-context.ts';
+import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
+import { byTime, readPageSize, readTimePosition, toPage } from '../../platform/page-token.ts';
+import { isForeignKeyViolation } from '../../platform/postgres/faults.ts';
+import { toTimestamp } from '../../platform/protobuf/timestamps.ts';
+import { isUuid } from '../../platform/uuid.ts';
+import { requireUserId, type UserDependencies, userNotFound } from '../users/handlers.ts';
+import { insertUserEvent, listUserEvents, type UserEvent } from './sql.ts';
+
+const KINDS: readonly UserEventKind[] = ['USER_EVENT_KIND_KEY', 'USER_EVENT_KIND_OPERATOR'];
+const ACTION = /^[a-zA-Z]{1,40}$/;
+const MAX_SUBJECTS = 100;
+const MAX_EXCLUDED_ACTIONS = 20;
+const MAX_ACTOR_CHARACTERS = 200;
+const MAX_REQUEST_ID_CHARACTERS = 128;
+
+export function createUserEventHandlers({
+  database,
+  now,
+  newId,
+}: UserDependencies): AsyncHandlers<UserEventServiceHandlers> {
+  return {
+    async RecordUserEvent(request, context) {
+      const eventTime = now();
+      const event = {
+        userId: requireUserId(request.userId),
+        eventTime,
+        eventId: newId(eventTime),
+        action: requireAction(request.action),
+        subjectIds: requireSubjectIds(request.subjectIds),
+        ...originOf(context),
+        isOfKey: false,
+        isOfPerson: true,
+      };
+      await insertUserEvent(database, event).catch((error: unknown) => {
+        throw isForeignKeyViolation(error) ? userNotFound() : error;
+      });
+      return {};
+    },
+
+    async ListUserEvents(request) {
+      const userId = requireUserId(request.userId);
+      const pageSize = readPageSize(request.pageSize);
+      const kinds = request.kinds.length === 0 ? KINDS : request.kinds;
+      if (!kinds.every((kind) => KINDS.includes(kind)))
+        throw invalidField('kinds', 'must be USER_EVENT_KIND_KEY or USER_EVENT_KIND_OPERATOR.');
+      const filter = {
+        ofKeys: kinds.includes('USER_EVENT_KIND_KEY'),
+        ofPersons: kinds.includes('USER_EVENT_KIND_OPERATOR'),
+        excludedActions: requireExcludedActions(request.excludedActions),
+      };
+      const list = ['ListUserEvents', userId, ...Object.values(filter)];
+      const after = readTimePosition(request, list);
+      const events = await listUserEvents(database, userId, { limit: pageSize + 1, after, filter });
+      const { page, nextPageToken } = toPage(events, pageSize, list, ({ eventTime, eventId }) =>
+        byTime(eventTime, eventId),
+      );
+      return { events: page.map(toUserEventMessage), nextPageToken };
+    },
+  };
+}
+
+/** Who does something, in which request. `caller`: a program, or a program and a person, as "gateway/olga". */
+export function originOf({ caller, requestId }: Pick<CallContext, 'caller' | 'requestId'>) {
+  return {
+    actor: caller.slice(0, MAX_ACTOR_CHARACTERS),
+    requestId: requestId.slice(0, MAX_REQUEST_ID_CHARACTERS),
+    isOfPerson: caller.includes('/'),
+  };
+}
+
+/** The name of an action, which can hold no text of a person. */
+function requireAction(action: string): string {
+  if (ACTION.test(action)) return action;
+  throw invalidField('action', 'must have 1 to 40 letters.');
+}
+
+function requireSubjectIds(subjectIds: readonly string[]): readonly string[] {
+  if (subjectIds.length <= MAX_SUBJECTS && subjectIds.every(isUuid)) return subjectIds;
+  throw invalidField('subject_ids', `must be at most ${MAX_SUBJECTS} UUIDs.`);
+}
+
+function requireExcludedActions(actions: readonly string[]): readonly string[] {
+  if (actions.length <= MAX_EXCLUDED_ACTIONS && actions.every((action) => ACTION.test(action)))
+    return actions;
+  throw invalidField('excluded_actions', `must be at most ${MAX_EXCLUDED_ACTIONS} actions.`);
+}
+
+function toUserEventMessage(event: UserEvent): UserEventInput {
+  return {
+    eventId: event.eventId,
+    eventTime: toTimestamp(event.eventTime),
+    action: event.action,
+    actor: event.actor,
+    requestId: event.requestId,
+    subjectIds: [...event.subjectIds],
+    kind: event.isOfKey ? 'USER_EVENT_KIND_KEY' : 'USER_EVENT_KIND_OPERATOR',
+  };
+}

@@ -1,0 +1,293 @@
+// The rpcs of accounts.v1.ApiKeyService.
+import type { ApiKeyInput } from '../../../generated/accounts/v1/ApiKey.ts';
+import type { ApiKeyServiceHandlers } from '../../../generated/accounts/v1/ApiKeyService.ts';
+import { invalidField, ServiceError } from '../../platform/errors.ts';
+import type { CallContext } from '../../platform/grpc/call-context.ts';
+import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
+import type { Audit } from '../../platform/logging/audit.ts';
+import type { Logger } from '../../platform/logging/logger.ts';
+import { byTime, decodeTimePosition, readPageSize, toPage } from '../../platform/page-token.ts';
+import type { Queryable } from '../../platform/postgres/database.ts';
+import { toOptionalTimestamp, toTimestamp } from '../../platform/protobuf/timestamps.ts';
+import { isUuid } from '../../platform/uuid.ts';
+import { originOf } from '../events/handlers.ts';
+import { insertUserEvent } from '../events/sql.ts';
+import { announce, type Revocations } from '../revocations.ts';
+import {
+  requireShort,
+  requireUserId,
+  toUserMessage,
+  type UserDependencies,
+  userNotFound,
+} from '../users/handlers.ts';
+import { findUser, lockUser } from '../users/sql.ts';
+import {
+  generateKey,
+  hashKey,
+  isKeyPrefix,
+  isWellFormedKey,
+  type Pepper,
+  prefixOf,
+  type Scope,
+  scopesForNewKey,
+  scopesForRotation,
+} from './rules.ts';
+import {
+  type ApiKey,
+  countRefusedApiKeys,
+  findApiKey,
+  findApiKeysByPrefix,
+  findByHash,
+  insertApiKey,
+  listApiKeys,
+  listCreateTimes,
+  listRefusedApiKeys,
+  readDatabaseTime,
+  recordRefusal,
+  recordUse,
+  revokeApiKey,
+} from './sql.ts';
+
+type ApiKeyDependencies = UserDependencies & {
+  /** Newest first. */
+  peppers: readonly [Pepper, ...Pepper[]];
+  keysPerHour: number;
+  randomBytes: (size: number) => Buffer;
+  revocations: Revocations;
+  audit: Audit;
+  logger: Logger;
+};
+
+const HOUR_MS = 3_600_000;
+/** Resolution of last_used_time and last_refused_time, which bounds the row updates of a busy key. */
+const RESOLUTION_MS = 60_000;
+/** How long a refused key is listed. */
+const LISTED_MS = 7 * 86_400_000;
+const REFUSED_LIST = ['ListRefusedApiKeys'];
+
+export function createApiKeyHandlers(dependencies: ApiKeyDependencies): AsyncHandlers<ApiKeyServiceHandlers> {
+  const { database, peppers, revocations, now, newId, logger } = dependencies;
+  const audit = (action: string, { caller, requestId }: CallContext, { apiKeyId, userId }: ApiKey) =>
+    dependencies.audit({ action, caller, outcome: 'ok', requestId, targets: { apiKeyId, userId } });
+  /** In the transaction of the change. `subjectIds`: the key, then the one that it replaces. */
+  const recordEvent = (
+    tx: Queryable,
+    context: CallContext,
+    change: { action: string; userId: string; eventTime: Date; subjectIds: readonly string[] },
+  ) =>
+    insertUserEvent(tx, {
+      ...change,
+      ...originOf(context),
+      eventId: newId(change.eventTime),
+      isOfKey: true,
+    });
+  return {
+    async CreateApiKey(request, context) {
+      const userId = requireUserId(request.userId);
+      const name = requireShort('name', request.name);
+      const scopes = scopesForNewKey(request.scopes);
+      const made = await database.transaction(async (tx) => {
+        if ((await lockUser(tx, userId)) === undefined) throw userNotFound();
+        const { apiKey, key } = await makeKey(dependencies, tx, { userId, name, scopes });
+        const { createTime: eventTime, apiKeyId } = apiKey;
+        await recordEvent(tx, context, { action: 'createApiKey', userId, eventTime, subjectIds: [apiKeyId] });
+        return { apiKey, key };
+      });
+      audit('CreateApiKey', context, made.apiKey);
+      return { apiKey: toApiKeyMessage(made.apiKey), key: made.key };
+    },
+
+    async RotateApiKey(request, context) {
+      const oldId = requireApiKeyId(request.apiKeyId);
+      const made = await database.transaction(async (tx) => {
+        const found = await findApiKey(tx, oldId);
+        // Read again under the lock of its user, which a revocation takes too.
+        const old = found && (await lockUser(tx, found.userId)) && (await findApiKey(tx, oldId));
+        if (old === undefined || old.revokeTime !== null) throw keyNotFound();
+        const { userId, name } = old;
+        const scopes = scopesForRotation(request.scopes, old.scopes);
+        const { apiKey, key } = await makeKey(dependencies, tx, { userId, name, scopes });
+        const subjectIds = [apiKey.apiKeyId, oldId];
+        const eventTime = apiKey.createTime;
+        await recordEvent(tx, context, { action: 'rotateApiKey', userId, eventTime, subjectIds });
+        return { apiKey, key };
+      });
+      audit('RotateApiKey', context, made.apiKey);
+      return { apiKey: toApiKeyMessage(made.apiKey), key: made.key };
+    },
+
+    async RevokeApiKey(request, context) {
+      const apiKeyId = requireApiKeyId(request.apiKeyId);
+      const revoked = await database.transaction(async (tx) => {
+        const found = await findApiKey(tx, apiKeyId);
+        // Locks the user before the key, as the deletion of the user does.
+        if (found === undefined || !(await lockUser(tx, found.userId))) throw keyNotFound();
+        const eventTime = now();
+        const key = await revokeApiKey(tx, apiKeyId, eventTime);
+        if (key === undefined) throw keyNotFound();
+        await announce(tx, { revokedApiKeyId: apiKeyId });
+        const { userId, revokeTime } = key;
+        if (revokeTime?.getTime() === eventTime.getTime())
+          await recordEvent(tx, context, {
+            action: 'revokeApiKey',
+            userId,
+            eventTime,
+            subjectIds: [apiKeyId],
+          });
+        return key;
+      });
+      audit('RevokeApiKey', context, revoked);
+      return { apiKey: toApiKeyMessage(revoked) };
+    },
+
+    async ListApiKeys(request) {
+      const userId = requireUserId(request.userId);
+      const pageSize = readPageSize(request.pageSize);
+      const list = ['ListApiKeys', userId];
+      const after = decodeTimePosition(request.pageToken, list);
+      if ((await findUser(database, userId)) === undefined) throw userNotFound();
+      const keys = await listApiKeys(database, userId, { limit: pageSize + 1, after });
+      const { page, nextPageToken } = toPage(keys, pageSize, list, ({ createTime, apiKeyId }) =>
+        byTime(createTime, apiKeyId),
+      );
+      return { apiKeys: page.map(toApiKeyMessage), nextPageToken };
+    },
+
+    async FindApiKeys(request) {
+      const limit = readPageSize(request.pageSize);
+      if (request.apiKeyId !== undefined) {
+        const key = isUuid(request.apiKeyId) ? await findApiKey(database, request.apiKeyId) : undefined;
+        return { apiKeys: key === undefined ? [] : [toApiKeyMessage(key)] };
+      }
+      const prefix = request.keyPrefix ?? '';
+      if (!isKeyPrefix(prefix))
+        throw invalidField('key_prefix', 'must be rmk_live_ and at most 8 letters and digits.');
+      const keys = await findApiKeysByPrefix(database, prefix, limit);
+      return { apiKeys: keys.map(toApiKeyMessage) };
+    },
+
+    async VerifyApiKey({ key }) {
+      if (!isWellFormedKey(key)) throw new ServiceError('UNAUTHORIZED');
+      const hashes = peppers.map((pepper) => hashKey(key, pepper));
+      const found = await findByHash(database, hashes);
+      if (found === undefined) throw new ServiceError('UNAUTHORIZED');
+      const { apiKeyId, revokeTime } = found.key;
+      const recorded =
+        revokeTime === null
+          ? recordUseIfOld(dependencies, found, key)
+          : recordRefusalIfOld(dependencies, found);
+      // In the background: a failure changes no answer.
+      recorded?.catch((error: unknown) =>
+        logger.warn({ err: error, apiKeyId }, 'could not record the use of a key'),
+      );
+      if (revokeTime !== null) throw new ServiceError('UNAUTHORIZED');
+      return { user: toUserMessage(found.user), apiKey: toApiKeyMessage(found.key) };
+    },
+
+    async ListRefusedApiKeys(request) {
+      const pageSize = readPageSize(request.pageSize);
+      const after = decodeTimePosition(request.pageToken, REFUSED_LIST);
+      const since = new Date(now().getTime() - LISTED_MS);
+      const [keys, totalSize] = await Promise.all([
+        listRefusedApiKeys(database, since, { limit: pageSize + 1, after }),
+        countRefusedApiKeys(database, since),
+      ]);
+      const { page, nextPageToken } = toPage(keys, pageSize, REFUSED_LIST, (key) =>
+        byTime(key.lastRefusedTime ?? since, key.apiKeyId),
+      );
+      return { apiKeys: page.map(toApiKeyMessage), nextPageToken, totalSize };
+    },
+
+    WatchRevocations: (_request, { signal }, send) => revocations.watch(send, signal),
+  };
+}
+
+/** `tx` has locked the user's row, so that concurrent creations are counted one by one. @throws RATE_LIMITED. */
+async function makeKey(
+  { peppers, keysPerHour, randomBytes, newId }: ApiKeyDependencies,
+  tx: Queryable,
+  { userId, name, scopes }: { userId: string; name: string; scopes: readonly Scope[] },
+): Promise<{ apiKey: ApiKey; key: string }> {
+  const createTime = await readDatabaseTime(tx);
+  const hourAgo = new Date(createTime.getTime() - HOUR_MS);
+  const recent = await listCreateTimes(tx, userId, hourAgo, keysPerHour);
+  const oldest = recent[keysPerHour - 1];
+  if (oldest !== undefined) {
+    throw new ServiceError('RATE_LIMITED', {
+      message: `At most ${keysPerHour} keys can be created for a user in an hour. Try again later.`,
+      retryAfterSeconds: Math.ceil((oldest.getTime() - hourAgo.getTime()) / 1000),
+    });
+  }
+  const key = generateKey(randomBytes);
+  const [pepper] = peppers;
+  const apiKey: ApiKey = {
+    apiKeyId: newId(createTime),
+    userId,
+    name,
+    scopes,
+    createTime,
+    keyPrefix: prefixOf(key),
+    lastUsedTime: null,
+    revokeTime: null,
+    lastRefusedTime: null,
+    refusedMinutes: 0,
+  };
+  await insertApiKey(tx, apiKey, { keyHash: hashKey(key, pepper), pepperVersion: pepper.version });
+  return { apiKey, key };
+}
+
+/** Also replaces a hash under an older pepper. @returns undefined where there is nothing to record. */
+function recordUseIfOld(
+  { database, peppers, now }: ApiKeyDependencies,
+  found: { key: ApiKey; pepperVersion: string },
+  key: string,
+): Promise<void> | undefined {
+  const { apiKeyId, lastUsedTime } = found.key;
+  const time = now();
+  const [pepper] = peppers;
+  if (isRecent(lastUsedTime, time) && found.pepperVersion === pepper.version) return undefined;
+  return recordUse(database, apiKeyId, {
+    time,
+    keyPrefix: prefixOf(key),
+    keyHash: hashKey(key, pepper),
+    pepperVersion: pepper.version,
+  });
+}
+
+/** @returns undefined where there is nothing to record. */
+function recordRefusalIfOld(
+  { database, now }: ApiKeyDependencies,
+  { key }: { key: ApiKey },
+): Promise<void> | undefined {
+  const time = now();
+  if (isRecent(key.lastRefusedTime, time)) return undefined;
+  const unlessAfter = new Date(time.getTime() - RESOLUTION_MS);
+  return recordRefusal(database, key.apiKeyId, { time, unlessAfter });
+}
+
+const isRecent = (recorded: Date | null, time: Date) =>
+  recorded !== null && time.getTime() - recorded.getTime() < RESOLUTION_MS;
+
+function keyNotFound(): ServiceError {
+  return new ServiceError('NOT_FOUND', { message: 'There is no such valid API key.' });
+}
+
+function requireApiKeyId(apiKeyId: string): string {
+  if (!isUuid(apiKeyId)) throw keyNotFound();
+  return apiKeyId;
+}
+
+function toApiKeyMessage(key: ApiKey): ApiKeyInput {
+  return {
+    apiKeyId: key.apiKeyId,
+    userId: key.userId,
+    name: key.name,
+    scopes: [...key.scopes],
+    createTime: toTimestamp(key.createTime),
+    lastUsedTime: toOptionalTimestamp(key.lastUsedTime),
+    revokeTime: toOptionalTimestamp(key.revokeTime),
+    keyPrefix: key.keyPrefix ?? '',
+    lastRefusedTime: toOptionalTimestamp(key.lastRefusedTime),
+    refusedMinutes: key.refusedMinutes,
+  };
+}

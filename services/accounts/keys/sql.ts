@@ -1,0 +1,213 @@
+// The SQL of API keys and their peppers: stores only hashes, and returns none.
+import type { TimePage } from '../../platform/page-token.ts';
+import type { Queryable } from '../../platform/postgres/database.ts';
+import { beginsWith, USER_COLUMNS, type User } from '../users/sql.ts';
+import { type Pepper, pepperCheckValue, type Scope } from './rules.ts';
+
+export type ApiKey = {
+  apiKeyId: string;
+  userId: string;
+  name: string;
+  scopes: readonly Scope[];
+  createTime: Date;
+  lastUsedTime: Date | null;
+  revokeTime: Date | null;
+  /** null: made before prefixes were stored, and not used since. */
+  keyPrefix: string | null;
+  /** When the key was last sent after its revocation, and in how many minutes it was. */
+  lastRefusedTime: Date | null;
+  refusedMinutes: number;
+};
+
+/** Columns aliased to the fields of ApiKey. */
+const KEY_COLUMNS = `k.api_key_id AS "apiKeyId", k.user_id AS "userId", k.name, k.scopes, k.create_time AS "createTime",
+  k.last_used_time AS "lastUsedTime", k.revoke_time AS "revokeTime", k.key_prefix AS "keyPrefix",
+  k.last_refused_time AS "lastRefusedTime", k.refused_minutes AS "refusedMinutes"`;
+
+export async function insertApiKey(
+  transaction: Queryable,
+  key: ApiKey,
+  hash: { keyHash: Buffer; pepperVersion: string },
+): Promise<void> {
+  await transaction.query({
+    name: 'insert-api-key',
+    text: `INSERT INTO accounts.api_keys
+             (api_key_id, user_id, name, scopes, key_hash, pepper_version, create_time, key_prefix)
+           VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    values: [
+      key.apiKeyId,
+      key.userId,
+      key.name,
+      key.scopes,
+      hash.keyHash,
+      hash.pepperVersion,
+      key.createTime,
+      key.keyPrefix,
+    ],
+  });
+}
+
+/** Creation times of a user's keys created after `since`, newest first, at most `limit`. */
+export async function listCreateTimes(
+  transaction: Queryable,
+  userId: string,
+  since: Date,
+  limit: number,
+): Promise<Date[]> {
+  const rows = await transaction.query<{ createTime: Date }>({
+    name: 'list-create-times',
+    text: `SELECT create_time AS "createTime" FROM accounts.api_keys
+           WHERE user_id = $1 AND create_time > $2
+           ORDER BY create_time DESC LIMIT $3`,
+    values: [userId, since, limit],
+  });
+  return rows.map((row) => row.createTime);
+}
+
+/** The database's clock, which all processes share. */
+export async function readDatabaseTime(transaction: Queryable): Promise<Date> {
+  const [row] = await transaction.query<{ time: Date }>({
+    text: 'SELECT date_trunc($1, clock_timestamp()) AS time',
+    values: ['milliseconds'],
+  });
+  if (row === undefined) throw new Error('the database returned no row');
+  return row.time;
+}
+
+export async function findApiKey(db: Queryable, apiKeyId: string): Promise<ApiKey | undefined> {
+  const [key] = await db.query<ApiKey>({
+    name: 'find-api-key',
+    text: `SELECT ${KEY_COLUMNS} FROM accounts.api_keys k WHERE k.api_key_id = $1`,
+    values: [apiKeyId],
+  });
+  return key;
+}
+
+/** Keys of any user that begin with `prefix`, by prefix and ID, at most `limit`. */
+export function findApiKeysByPrefix(db: Queryable, prefix: string, limit: number): Promise<ApiKey[]> {
+  return db.query<ApiKey>({
+    name: 'find-api-keys-by-prefix',
+    text: `SELECT ${KEY_COLUMNS} FROM accounts.api_keys k
+           WHERE ${beginsWith('k.key_prefix', '$1::text')}
+           ORDER BY k.key_prefix COLLATE "C", k.api_key_id
+           LIMIT $2`,
+    values: [prefix, limit],
+  });
+}
+
+/** Newest first, so that new keys never shift later pages. */
+export function listApiKeys(db: Queryable, userId: string, { limit, after }: TimePage): Promise<ApiKey[]> {
+  return db.query<ApiKey>({
+    name: 'list-api-keys',
+    text: `SELECT ${KEY_COLUMNS} FROM accounts.api_keys k
+           WHERE k.user_id = $1 AND ($3::timestamptz IS NULL OR (k.create_time, k.api_key_id) < ($3, $4))
+           ORDER BY k.create_time DESC, k.api_key_id DESC
+           LIMIT $2`,
+    values: [userId, limit, after?.time ?? null, after?.id ?? null],
+  });
+}
+
+/** Revokes for good; revoking again keeps the first time. */
+export async function revokeApiKey(
+  transaction: Queryable,
+  apiKeyId: string,
+  revokeTime: Date,
+): Promise<ApiKey | undefined> {
+  const [key] = await transaction.query<ApiKey>({
+    name: 'revoke-api-key',
+    text: `UPDATE accounts.api_keys k SET revoke_time = coalesce(k.revoke_time, $2)
+           WHERE k.api_key_id = $1 RETURNING ${KEY_COLUMNS}`,
+    values: [apiKeyId, revokeTime],
+  });
+  return key;
+}
+
+/** The key with one of these hashes (one per pepper), valid or revoked, with its user. */
+export async function findByHash(
+  db: Queryable,
+  hashes: readonly Buffer[],
+): Promise<{ key: ApiKey; user: User; pepperVersion: string } | undefined> {
+  const [row] = await db.query<ApiKey & User & { keyCreateTime: Date; pepperVersion: string }>({
+    name: 'find-by-hash',
+    text: `SELECT ${KEY_COLUMNS}, k.create_time AS "keyCreateTime", k.pepper_version AS "pepperVersion", ${USER_COLUMNS}
+           FROM accounts.api_keys k JOIN accounts.users u USING (user_id)
+           WHERE k.key_hash = ANY($1::bytea[])`,
+    values: [hashes],
+  });
+  if (row === undefined) return undefined;
+  return { key: { ...row, createTime: row.keyCreateTime }, user: row, pepperVersion: row.pepperVersion };
+}
+
+/** Records a use and the visible prefix, and replaces the hash with one under the newest pepper. */
+export async function recordUse(
+  db: Queryable,
+  apiKeyId: string,
+  use: { time: Date; keyPrefix: string; keyHash: Buffer; pepperVersion: string },
+): Promise<void> {
+  await db.query({
+    name: 'record-use',
+    text: `UPDATE accounts.api_keys SET last_used_time = $2, key_hash = $3, pepper_version = $4, key_prefix = $5
+           WHERE api_key_id = $1`,
+    values: [apiKeyId, use.time, use.keyHash, use.pepperVersion, use.keyPrefix],
+  });
+}
+
+/** Records a refusal, unless there was one after `unlessAfter`. */
+export async function recordRefusal(
+  db: Queryable,
+  apiKeyId: string,
+  { time, unlessAfter }: { time: Date; unlessAfter: Date },
+): Promise<void> {
+  await db.query({
+    name: 'record-refusal',
+    text: `UPDATE accounts.api_keys SET last_refused_time = $2, refused_minutes = refused_minutes + 1
+           WHERE api_key_id = $1 AND (last_refused_time IS NULL OR last_refused_time <= $3)`,
+    values: [apiKeyId, time, unlessAfter],
+  });
+}
+
+/** Keys refused after `since`, latest refusal first. A position's time is that of the last refusal. */
+export function listRefusedApiKeys(
+  db: Queryable,
+  since: Date,
+  { limit, after }: TimePage,
+): Promise<ApiKey[]> {
+  return db.query<ApiKey>({
+    name: 'list-refused-api-keys',
+    text: `SELECT ${KEY_COLUMNS} FROM accounts.api_keys k
+           WHERE k.last_refused_time > $1 AND ($3::timestamptz IS NULL OR (k.last_refused_time, k.api_key_id) < ($3, $4))
+           ORDER BY k.last_refused_time DESC, k.api_key_id DESC
+           LIMIT $2`,
+    values: [since, limit, after?.time ?? null, after?.id ?? null],
+  });
+}
+
+export async function countRefusedApiKeys(db: Queryable, since: Date): Promise<number> {
+  const [row] = await db.query<{ count: number }>({
+    name: 'count-refused-api-keys',
+    text: 'SELECT count(*)::integer AS count FROM accounts.api_keys k WHERE k.last_refused_time > $1',
+    values: [since],
+  });
+  return row?.count ?? 0;
+}
+
+/** Stores the check values of new versions. @throws Error that names the version with a changed secret. */
+export async function requireKnownPeppers(db: Queryable, peppers: readonly Pepper[]): Promise<void> {
+  for (const pepper of peppers) {
+    const checkValue = pepperCheckValue(pepper);
+    await db.query({
+      text: 'INSERT INTO accounts.pepper_checks (pepper_version, check_value) VALUES ($1, $2) ON CONFLICT DO NOTHING',
+      values: [pepper.version, checkValue],
+    });
+    const [stored] = await db.query<{ check_value: Buffer }>({
+      text: 'SELECT check_value FROM accounts.pepper_checks WHERE pepper_version = $1',
+      values: [pepper.version],
+    });
+    if (stored?.check_value.equals(checkValue) !== true) {
+      throw new Error(
+        `KEY_PEPPER version ${pepper.version} is not the secret that this database's keys were hashed with: ` +
+          'restore that secret, or add a new one in front under a new version',
+      );
+    }
+  }
+}
