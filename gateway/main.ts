@@ -1,5 +1,5 @@
 // npm run gateway: the GraphQL gateway alone.
-import { createAudit } from '../services/platform/logging/audit.ts';
+import { createAudit } from '../services/platform/logging/logger.ts';
 import { runService } from '../services/platform/process/run-service.ts';
 import { readGatewayConfig } from './config.ts';
 import { startGateway } from './service.ts';

@@ -2,8 +2,7 @@
 
 import { addPeerChecks } from '../services/platform/grpc/peer-checks.ts';
 import { type HttpServer, startHttp } from '../services/platform/http/listen.ts';
-import type { Audit } from '../services/platform/logging/audit.ts';
-import type { Logger } from '../services/platform/logging/logger.ts';
+import type { Audit, Logger } from '../services/platform/logging/logger.ts';
 import { createTelemetry, type Telemetry } from '../services/platform/observability/telemetry.ts';
 import { createSignIn } from './access/oidc/sign-in.ts';
 import { buildGateway } from './app.ts';

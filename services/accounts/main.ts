@@ -1,5 +1,5 @@
 // npm run accounts: the accounts service alone.
-import { createAudit } from '../platform/logging/audit.ts';
+import { createAudit } from '../platform/logging/logger.ts';
 import { runService } from '../platform/process/run-service.ts';
 import { readAccountsConfig } from './config.ts';
 import { startAccounts } from './service.ts';

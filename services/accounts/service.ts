@@ -7,8 +7,7 @@ import type { UserEventServiceHandlers } from '../../generated/accounts/v1/UserE
 import type { UserServiceHandlers } from '../../generated/accounts/v1/UserService.ts';
 import { implement } from '../platform/grpc/handlers.ts';
 import { type GrpcServer, startGrpcServer } from '../platform/grpc/server.ts';
-import type { Audit } from '../platform/logging/audit.ts';
-import type { Logger } from '../platform/logging/logger.ts';
+import type { Audit, Logger } from '../platform/logging/logger.ts';
 import { createTelemetry, type Telemetry } from '../platform/observability/telemetry.ts';
 import { openServiceDatabase, sessionUrl } from '../platform/postgres/service-database.ts';
 import { watchDatabase } from '../platform/postgres/watch-database.ts';

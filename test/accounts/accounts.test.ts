@@ -11,7 +11,7 @@ import {
   scopesForRotation,
 } from '../../services/accounts/keys/rules.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
-import type { AuditEntry } from '../../services/platform/logging/audit.ts';
+import type { AuditEntry } from '../../services/platform/logging/logger.ts';
 import { createReadiness } from '../../services/platform/observability/readiness.ts';
 import { createTelemetry } from '../../services/platform/observability/telemetry.ts';
 import type { AccountsClients } from '../../services/programs/keys/clients.ts';

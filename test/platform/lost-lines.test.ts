@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 const PROGRAM = join(import.meta.dirname, 'fixtures/many-lines.ts');
 /** Less than the lines that the program logs. */
@@ -20,20 +20,6 @@ test.runIf(existsSync('/dev/full'))('a full disk ends no process and holds none 
   ]);
   await full.close();
 });
-
-test.runIf(existsSync('/dev/full'))(
-  'a disk that is found full only by the last lines lets the process end',
-  async () => {
-    const full = await open('/dev/full', 'w');
-    const program = join(import.meta.dirname, 'fixtures/last-lines.ts');
-    const child = spawn(process.execPath, [program], { stdio: ['ignore', 'ignore', full.fd] });
-    onTestFinished(async () => {
-      child.kill('SIGKILL');
-      await full.close();
-    });
-    expect(await once(child, 'exit')).toEqual([3, null]);
-  },
-);
 
 test('a reader that has stalled ends no process and holds none up', async () => {
   const child = spawn(process.execPath, [MEMORY, PROGRAM], { stdio: ['ignore', 'pipe', 'pipe'] });

@@ -6,8 +6,7 @@ import { type Clients, closeClients, createClients } from '../../gateway/clients
 import { buildGatewaySchema } from '../../gateway/graphql/schema.ts';
 import { inspect } from '../../gateway/limits/inspect.ts';
 import { createKnownDocuments } from '../../gateway/limits/known-documents.ts';
-import type { AuditEntry } from '../../services/platform/logging/audit.ts';
-import { createLogger } from '../../services/platform/logging/logger.ts';
+import { type AuditEntry, createLogger } from '../../services/platform/logging/logger.ts';
 import { createTelemetry } from '../../services/platform/observability/telemetry.ts';
 import type { TestSystem } from './system.ts';
 

@@ -4,8 +4,7 @@ import type { ApiKeyServiceHandlers } from '../../../generated/accounts/v1/ApiKe
 import { invalidField, ServiceError } from '../../platform/errors.ts';
 import type { CallContext } from '../../platform/grpc/call-context.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
-import type { Audit } from '../../platform/logging/audit.ts';
-import type { Logger } from '../../platform/logging/logger.ts';
+import type { Audit, Logger } from '../../platform/logging/logger.ts';
 import { byTime, decodeTimePosition, readPageSize, toPage } from '../../platform/page-token.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { toOptionalTimestamp, toTimestamp } from '../../platform/protobuf/timestamps.ts';

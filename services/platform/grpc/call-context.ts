@@ -1,8 +1,8 @@
 // The context of a call for its handler, beside the request.
 import type { Metadata, ServerUnaryCall, ServerWritableStream } from '@grpc/grpc-js';
 import { ServiceError } from '../errors.ts';
-import { loggable } from '../logging/request-id.ts';
 import { readTraceparent } from '../observability/tracing.ts';
+import { loggable } from '../redaction.ts';
 
 export type CallContext = {
   requestId: string;

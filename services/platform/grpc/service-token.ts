@@ -3,8 +3,8 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { Metadata, ServerInterceptingCall, type ServerInterceptor, status } from '@grpc/grpc-js';
 import { ServiceError } from '../errors.ts';
 import { createRefusalLog, type Logger } from '../logging/logger.ts';
-import { loggable } from '../logging/request-id.ts';
 import { rpcName } from '../observability/observe.ts';
+import { loggable } from '../redaction.ts';
 
 const HEALTH = '/grpc.health.v1.Health/';
 /** Has no google.rpc.ErrorInfo, which distinguishes it from UNAUTHORIZED for a user's key. */

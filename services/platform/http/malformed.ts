@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { ERROR_CATALOGUE, invalidRequest, ServiceError } from '../errors.ts';
-import { requestIdOf } from '../logging/request-id.ts';
+import { requestIdOf } from '../redaction.ts';
 import type { AnonymousPacer } from './anonymous-callers.ts';
 import { afterAnswers } from './connections.ts';
 import type { RequestLog } from './request-log.ts';

@@ -2,8 +2,7 @@
 // user data.
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
-import { whyLinesWait } from '../logging/lines.ts';
-import type { Logger } from '../logging/logger.ts';
+import { type Logger, whyLinesWait } from '../logging/logger.ts';
 import type { EnvironmentReader } from '../process/config.ts';
 import { portOf } from '../process/free-port.ts';
 import { createMetrics, type Metrics } from './metrics.ts';

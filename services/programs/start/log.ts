@@ -1,9 +1,14 @@
 // Where the lines of npm start go: on a terminal into a file, so that they do not scroll the addresses and the key away.
 import { existsSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Audit, createAudit } from '../../platform/logging/audit.ts';
-import { openLines } from '../../platform/logging/lines.ts';
-import { createLogger, createTerminalErrors, type Logger } from '../../platform/logging/logger.ts';
+import {
+  type Audit,
+  createAudit,
+  createLogger,
+  createTerminalErrors,
+  type Logger,
+  openLines,
+} from '../../platform/logging/logger.ts';
 import type { LogLevel } from '../../platform/process/common-config.ts';
 import { makeWritableFolder } from '../../platform/process/writable-folder.ts';
 

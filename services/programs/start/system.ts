@@ -1,7 +1,6 @@
 // Starts all services in this process, which still talk to each other over gRPC, and stops them in reverse order.
 import { startAccounts } from '../../accounts/service.ts';
-import type { Audit } from '../../platform/logging/audit.ts';
-import type { Logger } from '../../platform/logging/logger.ts';
+import type { Audit, Logger } from '../../platform/logging/logger.ts';
 import {
   type ProcessTelemetry,
   startTelemetry,
