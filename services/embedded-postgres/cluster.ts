@@ -26,6 +26,7 @@ export type Cluster = {
   account: Account | undefined;
   /** false: faster, but not crash-safe. */
   durable: boolean;
+  maxConnections: number;
 };
 
 const PARTIAL = 'initdb-';

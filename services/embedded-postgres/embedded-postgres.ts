@@ -35,6 +35,8 @@ export async function startEmbeddedPostgres(options: {
   directory: string;
   /** false: faster, but not crash-safe; for tests. */
   durable?: boolean;
+  /** Default: 100. */
+  maxConnections?: number;
   /** Receives a sentence for the user, such as a different data folder. */
   notice?: (text: string) => void;
   /** If set, a server that ends unexpectedly is restarted at its address, and this receives the reason each time. */
@@ -42,7 +44,12 @@ export async function startEmbeddedPostgres(options: {
   /** For data that the server's account cannot access in `directory`. */
   systemDirectory?: string;
 }): Promise<EmbeddedPostgres> {
-  const { durable = true, notice = () => {}, systemDirectory = SYSTEM_DIRECTORY } = options;
+  const {
+    durable = true,
+    maxConnections = 100,
+    notice = () => {},
+    systemDirectory = SYSTEM_DIRECTORY,
+  } = options;
   const directory = resolve(options.directory);
   const { folder, account } = prepareDirectory({ directory, systemDirectory, notice });
   const unlock = lockForOwner(folder, account);
@@ -54,6 +61,7 @@ export async function startEmbeddedPostgres(options: {
       binaries: findBinaries(account, join(folder, 'binaries')),
       account,
       durable,
+      maxConnections,
     };
     const password = await initialiseCluster(cluster);
     if (await endOrphan(cluster.data))

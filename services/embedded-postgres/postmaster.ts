@@ -22,7 +22,6 @@ export type Postmaster = {
 const SETTINGS = [
   'listen_addresses=127.0.0.1',
   'unix_socket_directories=',
-  'max_connections=100',
   'log_timezone=UTC',
   'timezone=UTC',
 ];
@@ -77,8 +76,14 @@ export async function startPostmaster(
   }
 }
 
-function spawnPostgres({ binaries, data, log, account, durable }: Cluster, port: number): ChildProcess {
-  const settings = [...SETTINGS, `port=${port}`, ...(durable ? [] : FAST_AND_LOOSE)];
+function spawnPostgres(cluster: Cluster, port: number): ChildProcess {
+  const { binaries, data, log, account, durable, maxConnections } = cluster;
+  const settings = [
+    ...SETTINGS,
+    `port=${port}`,
+    `max_connections=${maxConnections}`,
+    ...(durable ? [] : FAST_AND_LOOSE),
+  ];
   // Recreated each time, so that root follows no link planted by the server's account.
   rmSync(log, { force: true });
   const descriptor = openSync(log, 'wx', 0o600);

@@ -119,7 +119,15 @@ describe('npm run bench', () => {
 
   test('says with --help what it takes', async () => {
     const { stdout } = await run('--help');
-    for (const option of ['--quick', '--rows', '--json', '--profile', 'search-index'])
+    for (const option of [
+      '--quick',
+      '--rows',
+      '--against',
+      '--rounds',
+      '--json',
+      '--profile',
+      'search-index',
+    ])
       expect(stdout).toContain(option);
   });
 

@@ -99,7 +99,7 @@ async function startReplicas(
     balancer.close();
     await Promise.all(children.map((child) => child.stop()));
   };
-  return { name: `${count}`, port: balancer.port, children, stop };
+  return { name: `${count}`, port: balancer.port, databaseUrl, children, stop };
 }
 
 /** Each connection to the next of `ports`; what this costs is counted for nobody. */

@@ -1,7 +1,7 @@
 // Databases of the benchmark: made once, kept while the schema and the code that fills them stay the same.
 import { createHash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { Client } from 'pg';
 import { accountsSchema } from '../../../services/accounts/service.ts';
 import { createLogger } from '../../../services/platform/logging/logger.ts';
@@ -12,9 +12,9 @@ import { ROOT } from '../root.ts';
 export type Databases = ReturnType<typeof createDatabases>;
 export type Build = (client: Client) => Promise<void>;
 
-/** `serverUrl`: of an account that may make databases; `say` is told what takes long. */
-export function createDatabases(serverUrl: string, say: (text: string) => void) {
-  const version = dataVersion();
+/** `serverUrl`: of an account that may make databases; `say` is told what takes long; `folder`: the checkout whose migrations they have. */
+export function createDatabases(serverUrl: string, say: (text: string) => void, folder = ROOT) {
+  const version = dataVersion(folder);
   const urlOf = (name: string) => {
     const url = new URL(serverUrl);
     url.pathname = `/${name}`;
@@ -34,7 +34,12 @@ export function createDatabases(serverUrl: string, say: (text: string) => void) 
     const databaseUrl = urlOf(partial);
     const logger = createLogger('bench', 'warn');
     for (const schema of [accountsSchema, schedulingSchema])
-      await migrate({ databaseUrl, ...schema, logger });
+      await migrate({
+        databaseUrl,
+        ...schema,
+        directory: join(folder, relative(ROOT, schema.directory)),
+        logger,
+      });
     await withClient(databaseUrl, async (client) => {
       await client.query("SET maintenance_work_mem = '256MB'");
       await withoutTrigramIndexes(client, () => fill(client));
@@ -43,6 +48,7 @@ export function createDatabases(serverUrl: string, say: (text: string) => void) 
     await execute(`ALTER DATABASE ${partial} RENAME TO ${name}`);
   };
   return {
+    version,
     urlOf,
     /** The name of the database that `fill` fills, from an earlier run if there is one; it is not to be changed. */
     async cached(label: string, fill: Build): Promise<string> {
@@ -61,17 +67,19 @@ export function createDatabases(serverUrl: string, say: (text: string) => void) 
       return copy;
     },
     drop,
-    /** Removes what another version, or a run that was killed, has left. */
-    async sweep(): Promise<void> {
-      const names = await withClient(serverUrl, async (client) => {
-        const found = await client.query<{ datname: string }>(
-          "SELECT datname FROM pg_database WHERE datname LIKE 'bench\\_%'",
-        );
-        return found.rows.map(({ datname }) => datname);
-      });
-      for (const name of names) if (!name.endsWith(`_${version}`)) await drop(name);
-    },
   };
+}
+
+/** Removes what other versions than those of `used`, or a run that was killed, have left. */
+export async function sweep(serverUrl: string, used: readonly Databases[]): Promise<void> {
+  await withClient(serverUrl, async (client) => {
+    const { rows } = await client.query<{ datname: string }>(
+      "SELECT datname FROM pg_database WHERE datname LIKE 'bench\\_%'",
+    );
+    for (const { datname } of rows)
+      if (!used.some(({ version }) => datname.endsWith(`_${version}`)))
+        await client.query(`DROP DATABASE IF EXISTS ${datname} WITH (FORCE)`);
+  });
 }
 
 export async function withClient<T>(databaseUrl: string, work: (client: Client) => Promise<T>): Promise<T> {
@@ -97,12 +105,14 @@ async function withoutTrigramIndexes(client: Client, work: () => Promise<void>):
   for (const { definition } of rows) await client.query(definition);
 }
 
-/** Changes with every migration and with the code in this folder. */
-function dataVersion(): string {
+/** Changes with every migration of the checkout in `folder` and with the code in this folder. */
+function dataVersion(folder: string): string {
   const hash = createHash('sha256');
-  const files = globSync(['services/*/migrations/*.sql', 'test/bench/dataset/*.ts'], {
-    cwd: ROOT,
-  }).toSorted();
-  for (const file of files) hash.update(file).update(readFileSync(join(ROOT, file)));
+  const update = (root: string, glob: string) => {
+    for (const file of globSync(glob, { cwd: root }).toSorted())
+      hash.update(file).update(readFileSync(join(root, file)));
+  };
+  update(folder, 'services/*/migrations/*.sql');
+  update(ROOT, 'test/bench/dataset/*.ts');
   return hash.digest('hex').slice(0, 10);
 }

@@ -4,9 +4,8 @@ import type { Bench } from '../bench.ts';
 import { FULL, openCore, SMALL } from '../dataset/core.ts';
 import { withClient } from '../dataset/databases.ts';
 import type { Person } from '../dataset/people.ts';
-import { median, ratioOf } from '../figure.ts';
 import { httpRequest } from '../load/plan.ts';
-import { interleave, pick } from '../measure.ts';
+import { interleave } from '../measure.ts';
 import {
   askGraphql,
   GATEWAY_TOKEN,
@@ -15,7 +14,7 @@ import {
   startPostgraphile,
 } from '../systems/graphql.ts';
 import type { System } from '../systems/systems.ts';
-import { CONNECTIONS, pace, type Row } from './row.ts';
+import { CONNECTIONS, inTurn, type Row } from './row.ts';
 
 const OURS = `query ($email: String!) { user(email: $email) { email timeZone
   dueMaterials(first: 20) { nodes { id title nextReview } }
@@ -37,26 +36,36 @@ export const dashboard: Row = {
   title: `dashboard query, 50 materials with their reviews, against ${POSTGRAPHILE}`,
   async measure(bench) {
     const core = await openCore(bench.databases, bench.quick ? SMALL : FULL);
+    const { against, profileFolder } = bench;
     const database = await bench.databases.copyOf(core.name, 'dashboard');
-    const databaseUrl = bench.databases.urlOf(database);
+    const databases = [database];
     const systems: System[] = [];
     try {
-      await withClient(databaseUrl, (client) => client.query(RELATION));
-      const options = { databaseUrl, profileFolder: bench.profileFolder };
+      const options = { databaseUrl: bench.databases.urlOf(database), profileFolder };
+      await withClient(options.databaseUrl, (client) => client.query(RELATION));
       bench.say('dashboard: installing and starting PostGraphile');
       systems.push(await startPostgraphile(options));
-      systems.push(await startGateway(options));
+      systems.push(await startGateway('ours', options));
+      systems.push(await startGateway('one process', options));
+      if (against !== undefined) {
+        const { name } = await openCore(against.databases, bench.quick ? SMALL : FULL);
+        const itsDatabase = await against.databases.copyOf(name, 'dashboard_before');
+        databases.push(itsDatabase);
+        const databaseUrl = against.databases.urlOf(itsDatabase);
+        const before = await startGateway('ours', { databaseUrl, folder: against.folder, profileFolder });
+        systems.push({ ...before, name: 'ours, before' });
+      }
       await assertSameData(systems, core.readers);
       return await compare(bench, systems, core.readers);
     } finally {
       await Promise.all(systems.map((system) => system.stop()));
-      await bench.databases.drop(database);
+      for (const each of databases) await bench.databases.drop(each);
     }
   },
 };
 
 async function compare(bench: Bench, systems: readonly System[], readers: readonly Person[]) {
-  const { rounds: count, warmUpMs, durationMs } = pace(bench);
+  const { rounds: count, warmUpMs, durationMs } = bench.pace;
   const plan = { connections: CONNECTIONS, durationMs };
   const requestsOf = (query: string) =>
     readers.map(({ email }) => httpRequest('/graphql', GATEWAY_TOKEN, { query, variables: { email } }));
@@ -65,24 +74,16 @@ async function compare(bench: Bench, systems: readonly System[], readers: readon
     rounds: count,
     warmUpMs,
     label: 'dashboard',
-    plan: ({ name }) => ({ ...plan, requests: requestsOf(name === 'ours' ? OURS : THEIRS) }),
+    plan: ({ name }) => ({ ...plan, requests: requestsOf(name === 'PostGraphile' ? THEIRS : OURS) }),
   });
-  const [ours, theirs] = [pick(rounds, 'ours', 'cpuMs'), pick(rounds, 'PostGraphile', 'cpuMs')];
-  const ratio = ratioOf(ours, theirs);
+  const measured = { row: 'dashboard', label: 'dashboard query, CPU', figure: 'cpuMs' } as const;
+  const oneProcess = { ...measured, label: `${measured.label}, one process` };
   return {
     rounds,
     figures: [
-      {
-        row: 'dashboard',
-        label: 'dashboard query, CPU',
-        unit: 'ms',
-        ours: median(ours),
-        judged: ratio.median,
-        judgedAs: '/ PostGraphile',
-        bar: { atMost: 1.5 },
-        aim: 1,
-        note: `PostGraphile ${median(theirs).toFixed(2)} ms; ratio ${ratio.median.toFixed(2)}, ${ratio.min.toFixed(2)}–${ratio.max.toFixed(2)}`,
-      },
+      { ...inTurn(rounds, measured, ['ours', 'PostGraphile']), bar: { atMost: 1.5 }, aim: 1 },
+      inTurn(rounds, oneProcess, ['one process', 'PostGraphile']),
+      ...(bench.against ? [inTurn(rounds, measured, ['ours', 'ours, before'])] : []),
     ],
   };
 }
@@ -95,12 +96,11 @@ type Learner = {
 };
 
 /** Instants are compared as such: the two write them differently. */
-async function assertSameData([first, second]: readonly System[], readers: readonly Person[]): Promise<void> {
-  if (first === undefined || second === undefined) throw new Error('two systems are compared');
+async function assertSameData(systems: readonly System[], readers: readonly Person[]): Promise<void> {
   for (const { email } of readers.slice(0, 3)) {
     const answers: string[] = [];
-    for (const system of [first, second] as const satisfies System[]) {
-      const query = system.name === 'ours' ? OURS : THEIRS;
+    for (const system of systems) {
+      const query = system.name === 'PostGraphile' ? THEIRS : OURS;
       const answer: Learner = await askGraphql(system, query, { email });
       assert.equal(answer.user.materials.nodes.length, 50);
       answers.push(
@@ -109,6 +109,7 @@ async function assertSameData([first, second]: readonly System[], readers: reado
         ),
       );
     }
-    assert.equal(answers[1], answers[0], 'the two answer with different data');
+    for (const [index, answer] of answers.entries())
+      assert.equal(answer, answers[0], `${systems[index]?.name} answers with other data`);
   }
 }

@@ -6,7 +6,7 @@ import { type Figure, median, ratioOf, type Spread } from '../figure.ts';
 import { interleave } from '../measure.ts';
 import { type System, startSystem } from '../systems/systems.ts';
 import { reviewRequests } from './review.ts';
-import { CONNECTIONS, pace, type Row } from './row.ts';
+import { CONNECTIONS, type Row } from './row.ts';
 
 const WITH = 'with the index';
 const WITHOUT = 'without it';
@@ -42,7 +42,7 @@ export const searchIndex: Row = {
 };
 
 async function compare(bench: Bench, systems: readonly System[], requests: readonly string[]) {
-  const { warmUpMs, durationMs, rounds: count } = pace(bench);
+  const { warmUpMs, durationMs, rounds: count } = bench.pace;
   const wal: Record<string, number[]> = {};
   const plan = { connections: CONNECTIONS, requests, durationMs };
   const rounds = await interleave(bench, {

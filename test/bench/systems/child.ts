@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startProcess } from '../../support/processes.ts';
 import { argumentsOf } from '../../support/services.ts';
+import { ROOT } from '../root.ts';
 
 export type Child = ReturnType<typeof startNode>;
 
@@ -12,21 +13,27 @@ let count = 0;
 /** Told to ours by its npm scripts, and here to those that it is compared with as well. */
 const FLAGS = argumentsOf('rest').filter((argument) => argument.startsWith('--max-semi-space-size'));
 
-/** `profileFolder`: it writes a CPU profile there when it ends. */
+/** `folder`: the checkout whose program it is. `profileFolder`: it writes a CPU profile there when it ends. */
 export function startNode(options: {
   name: string;
   script: string;
   env: Readonly<Record<string, string>>;
+  folder?: string;
   profileFolder?: string | undefined;
 }) {
-  const { name, script, env, profileFolder } = options;
+  const { name, script, env, folder = ROOT, profileFolder } = options;
   count += 1;
   const profile =
     profileFolder === undefined
       ? []
-      : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`, `--cpu-prof-name=${name}-${count}.cpuprofile`];
+      : [
+          '--cpu-prof',
+          `--cpu-prof-dir=${profileFolder}`,
+          `--cpu-prof-name=${name.replaceAll(' ', '-')}-${count}.cpuprofile`,
+        ];
   const { HOME } = process.env;
   const child = startProcess(process.execPath, [...FLAGS, ...profile, script], {
+    cwd: folder,
     env: { HOME, ...env },
     keep: LAST_WORDS,
   });

@@ -1,10 +1,10 @@
-// Ours, A and A+ over one database, and the proof that they answer the same before anything is timed.
+// Ours in both forms, A and A+ over one database, those of another checkout over its own, and the proof that they answer the same before anything is timed.
 import assert from 'node:assert/strict';
 import type { Bench } from '../bench.ts';
 import { type Core, FULL, openCore, SMALL } from '../dataset/core.ts';
 import { withClient } from '../dataset/databases.ts';
 import { type Person, personOf } from '../dataset/people.ts';
-import { type System, startSystem } from './systems.ts';
+import { type System, type SystemName, startSystem } from './systems.ts';
 
 export type Comparison = { core: Core; systems: readonly System[]; stop(): Promise<void> };
 type Answer = { status: number; body: string; policy: string | null };
@@ -15,25 +15,40 @@ export async function startComparison(bench: Bench): Promise<Comparison> {
   const core = await openCore(bench.databases, bench.quick ? SMALL : FULL);
   const [witness] = core.readers;
   if (witness === undefined) throw new Error('there are no readers');
-  const database = await bench.databases.copyOf(core.name, 'core');
-  const databaseUrl = bench.databases.urlOf(database);
   const systems: System[] = [];
+  const databases: string[] = [];
   const stop = async () => {
     await Promise.all(systems.map((system) => system.stop()));
-    await bench.databases.drop(database);
+    for (const database of databases) await bench.databases.drop(database);
   };
   bench.atEnd(stop);
-  const { redis, profileFolder } = bench;
-  for (const name of ['A', 'A+', 'ours'] as const) {
-    bench.say(`starting ${name}`);
-    systems.push(await startSystem(name, { databaseUrl, redisUrl: redis.url, witness, profileFolder }));
+  const { redis, profileFolder, against } = bench;
+  const start = async (names: readonly SystemName[], databaseUrl: string, before?: { folder: string }) => {
+    for (const name of names) {
+      bench.say(`starting ${nameBefore(name, before)}`);
+      const options = { databaseUrl, redisUrl: redis.url, witness, profileFolder, ...before };
+      systems.push({ ...(await startSystem(name, options)), name: nameBefore(name, before) });
+    }
+  };
+  const database = await bench.databases.copyOf(core.name, 'core');
+  databases.push(database);
+  await start(['A', 'A+', 'ours', 'one process'], bench.databases.urlOf(database));
+  if (against !== undefined) {
+    const { name } = await openCore(against.databases, bench.quick ? SMALL : FULL);
+    const itsDatabase = await against.databases.copyOf(name, 'core_before');
+    databases.push(itsDatabase);
+    await start(['ours', 'one process'], against.databases.urlOf(itsDatabase), { folder: against.folder });
   }
   bench.say('comparing answers byte by byte');
-  await assertSameAnswers(systems, core, databaseUrl);
+  await assertSameAnswers(systems, core);
   return { core, systems, stop };
 }
 
-async function assertSameAnswers(systems: readonly System[], core: Core, databaseUrl: string): Promise<void> {
+/** As it is called in figures, where it is of another checkout. */
+const nameBefore = (name: SystemName, before: object | undefined) =>
+  before === undefined ? name : `${name}, before`;
+
+async function assertSameAnswers(systems: readonly System[], core: Core): Promise<void> {
   const same = async (what: string, ask: (system: System) => Promise<unknown>) => {
     const [first, ...others] = await inSequence(systems, ask);
     for (const [index, other] of others.entries())
@@ -71,7 +86,7 @@ async function assertSameAnswers(systems: readonly System[], core: Core, databas
       const { status, body, policy } = await ask(system, path, key, json);
       return { status, code: JSON.parse(body).error.code, policy };
     });
-  await same('a review', (system) => reviewAndUndo(system, databaseUrl, person, materialId));
+  await same('a review', (system) => reviewAndUndo(system, person, materialId));
 }
 
 async function ask({ port }: System, path: string, key: string, json?: unknown): Promise<Answer> {
@@ -87,12 +102,7 @@ async function ask({ port }: System, path: string, key: string, json?: unknown):
 }
 
 /** What the answer says, every instant that depends on the clock as its distance from the review. */
-async function reviewAndUndo(
-  system: System,
-  databaseUrl: string,
-  { userId, key }: Person,
-  materialId: string,
-) {
+async function reviewAndUndo(system: System, { userId, key }: Person, materialId: string) {
   const answer = await ask(system, `/v1/reviews/${materialId}`, key, { quality: 5 });
   assert.equal(answer.status, 200, `${system.name} answered a review with ${answer.body}`);
   const reviewedMs = Date.parse(JSON.parse(answer.body).review.reviewedAt);
@@ -100,7 +110,7 @@ async function reviewAndUndo(
     /"(reviewedAt|nextReview|lastReviewed|updatedAt)":"([^"]+)"/g,
     (_, field: string, time: string) => `"${field}":${Date.parse(time) - reviewedMs}`,
   );
-  await withClient(databaseUrl, async (client) => {
+  await withClient(system.databaseUrl, async (client) => {
     const values = [userId, materialId];
     const kept = await client.query(
       `DELETE FROM scheduling.reviews WHERE user_id = $1 AND material_id = $2

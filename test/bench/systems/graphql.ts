@@ -1,11 +1,11 @@
-// The two GraphQL servers that are compared: our gateway with the services behind it, and PostGraphile.
+// The GraphQL servers that are compared: our gateway with the services behind it, in both of its forms, and PostGraphile.
 import { execFile } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { freePort } from '../../../services/platform/process/free-port.ts';
 import { PEPPER } from '../dataset/people.ts';
-import { CACHE } from '../root.ts';
+import { CACHE, ROOT } from '../root.ts';
 import { startNode, startPatiently, untilReady } from './child.ts';
 import type { System } from './systems.ts';
 
@@ -15,12 +15,20 @@ export const GATEWAY_TOKEN = 'no-secret-the-benchmark-data-are-made-up';
 
 const PEERS = join(CACHE, 'peers');
 const INSTALL_MS = 300_000;
-type Options = { databaseUrl: string; profileFolder?: string | undefined };
+type Options = { databaseUrl: string; folder?: string; profileFolder?: string | undefined };
+type Form = 'ours' | 'one process';
 
-export const startGateway = (options: Options) => startPatiently(() => startGatewayOnce(options));
+export const startGateway = (form: Form, options: Options) =>
+  startPatiently(() => startGatewayOnce(form, options));
 
-async function startGatewayOnce({ databaseUrl, profileFolder }: Options): Promise<System> {
-  const [port, schedulingPort, accountsPort] = [await freePort(), await freePort(), await freePort()];
+async function startGatewayOnce(form: Form, options: Options): Promise<System> {
+  const { databaseUrl, folder = ROOT, profileFolder } = options;
+  const [restPort, port, schedulingPort, accountsPort] = await Promise.all([
+    freePort(),
+    freePort(),
+    freePort(),
+    freePort(),
+  ]);
   const env = {
     NODE_ENV: 'production',
     LOG_LEVEL: 'warn',
@@ -30,14 +38,20 @@ async function startGatewayOnce({ databaseUrl, profileFolder }: Options): Promis
     GRAPHQL_PORT: `${port}`,
     SCHEDULING_PORT: `${schedulingPort}`,
     ACCOUNTS_PORT: `${accountsPort}`,
+    REST_PORT: `${restPort}`,
+    REMINDERS: 'off',
+    DATA_DIR: join(CACHE, `start-${port}`),
   };
-  const start = (name: string, script: string) => startNode({ name, script, env, profileFolder });
-  const children = [
-    start('accounts', 'services/accounts/main.ts'),
-    start('scheduling', 'services/scheduling/main.ts'),
-    start('gateway', 'gateway/main.ts'),
-  ];
-  return whenAnswering({ name: 'ours', port, children }, '{ users(first: 1) { nodes { id } } }');
+  const start = (name: string, script: string) => startNode({ name, script, env, folder, profileFolder });
+  const children =
+    form === 'one process'
+      ? [start('one process', 'services/programs/start/main.ts')]
+      : [
+          start('accounts', 'services/accounts/main.ts'),
+          start('scheduling', 'services/scheduling/main.ts'),
+          start('gateway', 'gateway/main.ts'),
+        ];
+  return whenAnswering({ name: form, port, databaseUrl, children }, '{ users(first: 1) { nodes { id } } }');
 }
 
 /** Installs it first where it is not: into .bench/peers, not among the project's packages. */
@@ -51,7 +65,7 @@ export async function startPostgraphile({ databaseUrl, profileFolder }: Options)
     PORT: `${port}`,
   };
   const children = [startNode({ name: 'postgraphile', script, env, profileFolder })];
-  return whenAnswering({ name: 'PostGraphile', port, children }, '{ __typename }');
+  return whenAnswering({ name: 'PostGraphile', port, databaseUrl, children }, '{ __typename }');
 }
 
 async function install(): Promise<string> {

@@ -1,14 +1,17 @@
-// The three systems that are compared, each as the processes that it runs in: ours, and the two monoliths.
-
+// The systems that are compared, each as the processes that it runs in: ours in both of its forms, and the two monoliths.
+import { join } from 'node:path';
 import { freePort } from '../../../services/platform/process/free-port.ts';
 import { PEPPER, type Person } from '../dataset/people.ts';
+import { CACHE, ROOT } from '../root.ts';
 import { type Child, startNode, startPatiently, untilReady } from './child.ts';
 
-export type SystemName = 'ours' | 'A' | 'A+';
+/** `ours`: a process a service. `one process`: all services in one, as npm start runs them, without gateway and reminders. */
+export type SystemName = 'ours' | 'one process' | 'A' | 'A+';
 export type System = {
   name: string;
   /** Of its HTTP server. */
   port: number;
+  databaseUrl: string;
   children: readonly Child[];
   stop(): Promise<void>;
 };
@@ -18,6 +21,8 @@ export type SystemOptions = {
   redisUrl: string;
   /** Whose key tells that all of it answers. */
   witness: Person;
+  /** The checkout whose services run. Default: this one. */
+  folder?: string;
   profileFolder?: string | undefined;
 };
 
@@ -25,11 +30,36 @@ export type SystemOptions = {
 export const WRITES_PER_MINUTE = 100_000;
 
 export function startSystem(name: SystemName, options: SystemOptions): Promise<System> {
-  return startPatiently(() => (name === 'ours' ? startOurs(options) : startMonolith(name, options)));
+  return startPatiently(() => {
+    if (name === 'ours') return startOurs(options);
+    if (name === 'one process') return startOneProcess(options);
+    return startMonolith(name, options);
+  });
 }
 
 async function startOurs(options: SystemOptions): Promise<System> {
-  const { databaseUrl, redisUrl } = options;
+  const { env, restPort } = await environmentOf(options);
+  const { folder = ROOT, profileFolder } = options;
+  const start = (name: string) =>
+    startNode({ name, script: `services/${name}/main.ts`, env, folder, profileFolder });
+  const children = [start('accounts'), start('scheduling'), start('rest')];
+  return whenAnswering({ name: 'ours', port: restPort, children }, options);
+}
+
+async function startOneProcess(options: SystemOptions): Promise<System> {
+  const { env, restPort } = await environmentOf(options);
+  const { folder = ROOT, profileFolder } = options;
+  const child = startNode({
+    name: 'one process',
+    script: 'services/programs/start/main.ts',
+    env: { ...env, GATEWAY: 'off', REMINDERS: 'off', DATA_DIR: join(CACHE, `start-${restPort}`) },
+    folder,
+    profileFolder,
+  });
+  return whenAnswering({ name: 'one process', port: restPort, children: [child] }, options);
+}
+
+async function environmentOf({ databaseUrl, redisUrl }: SystemOptions) {
   const [restPort, schedulingPort, accountsPort] = [await freePort(), await freePort(), await freePort()];
   const env = {
     LOG_LEVEL: 'warn',
@@ -42,10 +72,7 @@ async function startOurs(options: SystemOptions): Promise<System> {
     SCHEDULING_PORT: `${schedulingPort}`,
     ACCOUNTS_PORT: `${accountsPort}`,
   };
-  const start = (name: string) =>
-    startNode({ name, script: `services/${name}/main.ts`, env, profileFolder: options.profileFolder });
-  const children = [start('accounts'), start('scheduling'), start('rest')];
-  return whenAnswering({ name: 'ours', port: restPort, children }, options);
+  return { env, restPort };
 }
 
 async function startMonolith(name: 'A' | 'A+', options: SystemOptions): Promise<System> {
@@ -66,7 +93,10 @@ async function startMonolith(name: 'A' | 'A+', options: SystemOptions): Promise<
   return whenAnswering({ name, port, children: [child] }, options);
 }
 
-async function whenAnswering(parts: Omit<System, 'stop'>, { witness }: { witness: Person }): Promise<System> {
+async function whenAnswering(
+  parts: Omit<System, 'stop' | 'databaseUrl'>,
+  { witness, databaseUrl }: SystemOptions,
+): Promise<System> {
   const stop = async () => void (await Promise.all(parts.children.map((child) => child.stop())));
   try {
     await untilReady(parts.children, async () => {
@@ -80,5 +110,5 @@ async function whenAnswering(parts: Omit<System, 'stop'>, { witness }: { witness
     await stop();
     throw error;
   }
-  return { ...parts, stop };
+  return { ...parts, databaseUrl, stop };
 }
