@@ -12,8 +12,8 @@ const CLIENT = /^services\/rest\/client\//;
 const GENERATED = /^generated\//;
 /** In capability folders the suffix of a file name is its role; files without a suffix contain pure functions. */
 const CAPABILITY = 'services/scheduling/(learners|materials|reviews|snoozes|statistics|user-data)';
-const SQL = /^services\/scheduling\/[a-z-]+\/[a-z-]+-(repository|row|sql)\.ts$/;
-const PURE = new RegExp(`^${CAPABILITY}/(?![a-z-]+-(handlers|repository|row|sql|mapper|requests)\\.ts$)`);
+const SQL = /^services\/scheduling\/[a-z-]+\/([a-z-]+-)?(repository|row|sql)\.ts$/;
+const PURE = new RegExp(`^${CAPABILITY}/(?!([a-z-]+-)?(handlers|repository|row|sql|mapper|requests)\\.ts$)`);
 
 /** When a reminder takes place, and what becomes of a delivery. */
 const TIMES =

@@ -43,6 +43,7 @@ const countOf = (reviews: number, recalled: number) => ({
 });
 
 export const Learner: LearnerResolvers = {
+  asOf: ({ countTime }) => toTime(countTime),
   month: ({ reviewsMonth, recalledMonth }) => countOf(reviewsMonth, recalledMonth),
   monthBefore: ({ reviewsMonthBefore, recalledMonthBefore }) =>
     countOf(reviewsMonthBefore, recalledMonthBefore),

@@ -1,171 +1,136 @@
-// Keeps the statistics of all learners: every four minutes one of the processes counts those who changed.
+// Keeps the statistics of all learners: they are counted again and again, by one process at a time and in order of their IDs.
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../platform/logging/logger.ts';
 import type { Telemetry } from '../platform/observability/telemetry.ts';
 import { watchLag } from '../platform/observability/telemetry.ts';
-import { partsOf } from '../platform/parts.ts';
 import type { Database, Queryable } from '../platform/postgres/database.ts';
-import { NIL_UUID } from '../platform/uuid.ts';
-import { type Counted, daysAsOf, figuresOf, KEPT_DAYS } from './learners/learner-days.ts';
-import { addTo, dayOf, emptySummary, noteDue, startOf, summaryAsOf } from './learners/overview.ts';
+import { MAX_UUID, NIL_UUID } from '../platform/uuid.ts';
+import { addTo, dayOf, daysAsOf, emptySummary, figuresOf, KEPT_DAYS, startOf } from './learners/rules.ts';
 import {
-  deleteAhead,
-  deleteLearners,
-  listChanged,
-  listCounted,
-  listOfEarlierDays,
-  listUsers,
+  deleteOtherLearners,
+  listScheduled,
   lockCount,
   type NewLearner,
   readLearners,
   readOverview,
+  readProgress,
   readReviewed,
-  readSchedules,
   storeLearners,
   storeOverview,
-  takeMarks,
-} from './learners/recount-repository.ts';
+  storeProgress,
+} from './learners/sql.ts';
 
-const COUNT_EVERY_MS = 240_000;
-/** How often a process looks whether a count is due. */
-const LOOK_EVERY_MS = 15_000;
-/** A write can become visible this long after its time. Statements and calls end much sooner. */
-const LATE_MS = 20_000;
-/**
- * A latest count that is further ahead, of the database's clock as well as ours, was made by a wrong clock: waiting for it would keep
- * the overview as it is until then. Where it is ahead of ours alone, ours is wrong, and the count stays.
- */
-const AHEAD_MS = 86_400_000;
-/** Users in one statement, so that it takes far less than its time-out. */
+/** Users in one transaction, so that each of its statements takes far less than its time-out. */
 const USERS_AT_A_TIME = 500;
-/** Of the statements over all learners, of whom there may be a million. */
 const STATEMENT_TIMEOUT_MS = 5000;
+/** Each wait is so many times as long as the work before it: 1 % of a core. */
+const IDLE_SHARE = 99;
+/** From the end of a count to the next. */
+const PAUSE_MS = 60_000;
+/** While another process counts. */
+const BUSY_MS = 1000;
+const AFTER_FAILURE_MS = 15_000;
+/** Of a count at once, while another process counts. */
+const RETRY_MS = 20;
+
+/** `busy`: another process counts; `early`: nothing was done. `waitMs`: after which to call again. */
+type Turn = { state: 'busy' | 'early' | 'counted' | 'complete'; waitMs: number };
 
 /**
- * Counts as of `asOf`, unless another process is counting or the latest count is younger than `minAgeMs`. One transaction: readers
- * see the count before until this one is complete. `signal`: when it is aborted, nothing is stored.
- * @returns whether it counted.
+ * Counts the next 500 users as of `asOf`, or the first, unless another process does or it is too early. One transaction, so that a
+ * failure repeats them. The overview is replaced when all users are counted. `isPatient`: keeps to 1 % of a core; `isAnew`: begins
+ * with the first, whatever is in progress.
  */
-export function countLearners(
+export function countSomeLearners(
   database: Database,
   asOf: Date,
-  minAgeMs: number,
-  signal?: AbortSignal,
-): Promise<boolean> {
-  const countAll = async (transaction: Queryable) => {
-    if (!(await lockCount(transaction))) return false;
-    const latest = await readOverview(transaction);
-    const isAhead =
-      latest !== undefined &&
-      [asOf, latest.readTime].every((time) => latest.asOfTime.getTime() > time.getTime() + AHEAD_MS);
-    const earlier = isAhead ? undefined : latest;
-    if (earlier !== undefined && asOf.getTime() - earlier.asOfTime.getTime() < minAgeMs) return false;
-    if (isAhead) await deleteAhead(transaction, asOf);
-    const today = dayOf(asOf);
-    const firstDay = today + 1 - KEPT_DAYS;
-    const { changed, whole, isUserDeleted } = await takeMarks(transaction);
-    // It changes by the figures of those who are counted again.
-    let summary =
-      earlier === undefined ? emptySummary(today, latest?.summary) : summaryAsOf(today, earlier.summary);
-    const count = async (userIds: Iterable<string>, fromDay: number) => {
-      for (const some of partsOf([...userIds], USERS_AT_A_TIME)) {
-        signal?.throwIfAborted();
-        const { before, after } = await countUsers(transaction, some, { asOf, fromDay });
-        for (const learner of before)
-          addTo(summary, today, { learner, figures: figuresOf(learner), times: -1 });
-        for (const learner of after) addTo(summary, today, { learner, figures: learner.figures, times: 1 });
-      }
+  { isPatient = true, isAnew = false } = {},
+): Promise<Turn> {
+  const work = async (transaction: Queryable): Promise<Turn> => {
+    const lockTime = await lockCount(transaction);
+    if (lockTime === undefined) return { state: 'busy', waitMs: BUSY_MS };
+    const { progress, nextTime } = await readProgress(transaction);
+    const earlyMs = (nextTime?.getTime() ?? 0) - lockTime.getTime();
+    if (isPatient && earlyMs > 0) return { state: 'early', waitMs: earlyMs };
+    const beganMs = performance.now();
+    const { beginTime, afterUserId, summary } = (isAnew ? undefined : progress) ?? {
+      beginTime: asOf,
+      afterUserId: NIL_UUID,
+      summary: emptySummary(dayOf(asOf), (await readOverview(transaction))?.summary),
     };
-    if (earlier === undefined) {
-      for await (const some of allUsers(transaction)) await count(some, firstDay);
-    } else {
-      const since = new Date(earlier.asOfTime.getTime() - LATE_MS);
-      const ofToday =
-        dayOf(earlier.asOfTime) < today ? await listOfEarlierDays(transaction, startOf(today)) : [];
-      const all = [...changed, ...(await listChanged(transaction, since, asOf)), ...ofToday];
-      await count(new Set(all), Math.min(dayOf(since), today - 1));
-      await count(new Set(whole), firstDay);
-    }
-    if (earlier === undefined || isUserDeleted) {
-      summary = emptySummary(today, summary);
-      for await (const learner of allLearners(transaction))
-        addTo(summary, today, { learner, figures: figuresOf(learner), times: 1 });
-    }
-    await storeOverview(transaction, asOf, noteDue(summary));
-    return true;
+    const { learners, lastUserId } = await countAfter(transaction, afterUserId, asOf);
+    for (const learner of learners) addTo(summary, dayOf(beginTime), learner, learner.figures);
+    const isComplete = lastUserId === MAX_UUID;
+    if (isComplete) await storeOverview(transaction, beginTime, summary);
+    const workMs = performance.now() - beganMs;
+    const waitMs = Math.ceil(Math.max(IDLE_SHARE * workMs, isComplete ? PAUSE_MS : 0));
+    const next = isComplete ? undefined : { beginTime, afterUserId: lastUserId, summary };
+    await storeProgress(transaction, next, new Date(lockTime.getTime() + workMs + waitMs));
+    return { state: isComplete ? 'complete' : 'counted', waitMs };
   };
-  return database.transaction(countAll, { statementTimeoutMs: STATEMENT_TIMEOUT_MS });
+  return database.transaction(work, { statementTimeoutMs: STATEMENT_TIMEOUT_MS });
 }
 
-/** Counts users as of `asOf`: their reviews from `fromDay` on, and what is due. Idempotent. @returns those who are learners. */
-async function countUsers(
+/** @returns the learners among the next 500 users, and the last of these; MAX_UUID if no other follows. */
+async function countAfter(
   transaction: Queryable,
-  userIds: readonly string[],
-  { asOf, fromDay }: { asOf: Date; fromDay: number },
-): Promise<{ before: Iterable<Counted>; after: readonly NewLearner[] }> {
+  afterUserId: string,
+  asOf: Date,
+): Promise<{ learners: readonly NewLearner[]; lastUserId: string }> {
   const today = dayOf(asOf);
+  const users = await listScheduled(transaction, afterUserId, { asOf, limit: USERS_AT_A_TIME });
+  const userIds = users.map(({ userId }) => userId);
+  const fromTime = startOf(today + 1 - KEPT_DAYS);
+  const reviewed = await readReviewed(transaction, userIds, { fromTime, asOf });
   const before = await readLearners(transaction, userIds);
-  const reviewed = await readReviewed(transaction, userIds, { fromTime: startOf(fromDay), asOf });
-  const schedules = await readSchedules(transaction, userIds, asOf);
-  const after = userIds.map((userId): NewLearner => {
-    const { due, nextDueTime } = schedules.get(userId) ?? { due: 0, nextDueTime: null };
-    const of = { before: before.get(userId), fromDay, reviewed: reviewed.get(userId) ?? [], due };
-    const learner = { countedDay: today, days: daysAsOf(today, of) };
-    return { ...learner, userId, nextDueTime, figures: figuresOf(learner) };
-  });
-  const isLearner = ({ userId, figures }: NewLearner) =>
-    schedules.has(userId) || figures.lastReviewDay !== null;
-  const [learners, others] = [after.filter(isLearner), after.filter((one) => !isLearner(one))];
+  const learners = users
+    .filter(({ userId, active }) => active > 0 || reviewed.has(userId))
+    .map(({ userId, due }): NewLearner => {
+      const of = { before: before.get(userId), reviewed: reviewed.get(userId) ?? [], due };
+      const counted = { countedDay: today, days: daysAsOf(today, of) };
+      return { ...counted, userId, figures: figuresOf(counted) };
+    });
   if (learners.length > 0) await storeLearners(transaction, learners, asOf);
-  const gone = others.map(({ userId }) => userId).filter((userId) => before.has(userId));
-  if (gone.length > 0) await deleteLearners(transaction, gone);
-  return { before: before.values(), after: learners };
+  const lastUserId = users.length < USERS_AT_A_TIME ? MAX_UUID : (userIds.at(-1) ?? MAX_UUID);
+  const learnerIds = learners.map(({ userId }) => userId);
+  await deleteOtherLearners(transaction, { afterUserId, lastUserId }, learnerIds);
+  return { learners, lastUserId };
 }
 
-async function* allUsers(transaction: Queryable) {
-  for (let after = NIL_UUID; ; ) {
-    const userIds = await listUsers(transaction, after, USERS_AT_A_TIME);
-    yield userIds;
-    const last = userIds.at(-1);
-    if (last === undefined) return;
-    after = last;
+/** Counts all learners at once and anew, as of `asOf`, without the waits. */
+export async function countLearners(database: Database, asOf: Date): Promise<void> {
+  for (let isAnew = true; ; ) {
+    const { state } = await countSomeLearners(database, asOf, { isPatient: false, isAnew });
+    if (state === 'complete') return;
+    if (state === 'busy') await sleep(RETRY_MS);
+    else isAnew = false;
   }
 }
 
-async function* allLearners(transaction: Queryable) {
-  for (let after = NIL_UUID; ; ) {
-    const learners = await listCounted(transaction, after, USERS_AT_A_TIME);
-    yield* learners.values();
-    const last = [...learners.keys()].at(-1);
-    if (last === undefined) return;
-    after = last;
-  }
-}
-
-/** Counts now and regularly. @returns a function that stops it, and a count in progress. */
+/** Counts now and again and again. @returns a function that stops it. */
 export function countRegularly(
   database: Database,
   { now, logger, telemetry }: { now: () => Date; logger: Logger; telemetry: Telemetry },
 ): () => void {
   const stopping = new AbortController();
   const { signal } = stopping;
-  const noteDone = watchLag(telemetry, 'count-learners', COUNT_EVERY_MS);
-  let isBusy = false;
+  const noteDone = watchLag(telemetry, 'count-learners', PAUSE_MS);
   const count = async () => {
-    if (isBusy) return;
-    isBusy = true;
-    try {
-      await countLearners(database, now(), COUNT_EVERY_MS, signal);
-      noteDone();
-    } catch (error) {
-      if (!signal.aborted) logger.warn({ err: error }, 'could not count the learners');
-    } finally {
-      isBusy = false;
+    while (!signal.aborted) {
+      const waitMs = await countSomeLearners(database, now()).then(
+        (turn) => {
+          noteDone();
+          return turn.waitMs;
+        },
+        (error: unknown) => {
+          if (!signal.aborted) logger.warn({ err: error }, 'could not count the learners');
+          return AFTER_FAILURE_MS;
+        },
+      );
+      // Looks at least once a minute, which shows that it lives.
+      await sleep(Math.min(waitMs, PAUSE_MS), undefined, { signal, ref: false }).catch(() => {});
     }
   };
   void count();
-  const timer = setInterval(() => void count(), LOOK_EVERY_MS).unref();
-  return () => {
-    clearInterval(timer);
-    stopping.abort();
-  };
+  return () => stopping.abort();
 }

@@ -19,7 +19,7 @@ import { countRegularly } from './count-learners.ts';
 import { isDistributed } from './distribute.ts';
 import { REQUEST_ID_LIFETIME_MS } from './idempotency/idempotency.ts';
 import { deleteOldIdempotencyRecords } from './idempotency/idempotency-repository.ts';
-import { createLearnerHandlers } from './learners/learners-handlers.ts';
+import { createLearnerHandlers } from './learners/handlers.ts';
 import { createMaterialListHandlers } from './materials/material-lists-handlers.ts';
 import { createMaterialHandlers } from './materials/materials-handlers.ts';
 import { createReviewHandlers } from './reviews/reviews-handlers.ts';

@@ -10,7 +10,9 @@ import { createCitusDatabase, hasCitus } from '../support/citus.ts';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.ts';
 import { CALL, closeClients, connectScheduling, newUserId } from '../support/scheduling.ts';
 
-const NOON = new Date('2026-03-31T12:00:00Z');
+const NOON = Date.parse('2026-03-31T12:00:00Z');
+/** Each request has a second of its own, which orders what it makes. */
+const clock = { ms: NOON };
 const logger = createLogger('test', 'silent');
 type System = TestDatabase & Awaited<ReturnType<typeof serve>>;
 let cluster: System & { workers: string[] };
@@ -23,7 +25,7 @@ async function serve(databaseUrl: string) {
       trust: { serviceTokens: [], tls: undefined },
     },
     logger,
-    now: () => NOON,
+    now: () => new Date(clock.ms),
   });
   const clients = connectScheduling(service.port);
   const close = async () => {
@@ -53,11 +55,14 @@ afterAll(async () => {
 async function learn({ materials, reviews, snoozes, stats, userData }: System, userId: string) {
   const ids: string[] = [];
   const answers: unknown[] = [];
+  clock.ms = NOON;
   const told = async (answer: Promise<unknown>) => {
+    clock.ms += 1000;
     answers.push(await answer.catch(({ reason }: { reason?: string }) => ({ reason })));
   };
   for (const [index, type] of (['MATERIAL_TYPE_CARD', 'MATERIAL_TYPE_SIMPLE'] as const).entries())
     for (const title of ['Émeu', 'Quokka', 'Quoll']) {
+      clock.ms += 1000;
       const { material } = await materials.createMaterial({ userId, title, type }, CALL);
       ids.push(material?.materialId ?? '');
       const materialId = ids.at(-1) ?? '';

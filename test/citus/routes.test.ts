@@ -12,12 +12,8 @@ import { createCitusDatabase, hasCitus } from '../support/citus.ts';
 /** Why a function's statements go to more than one shard. */
 const ALL_SHARDS: Readonly<Record<string, string>> = {
   findMaterialOwner: 'asks whose a material is, through an index',
-  takeMarks: 'counts all learners',
-  listChanged: 'as takeMarks',
-  listOfEarlierDays: 'as takeMarks',
-  listUsers: 'as takeMarks',
-  deleteAhead: 'as takeMarks',
-  listCounted: 'as takeMarks',
+  listScheduled: 'counts all learners',
+  deleteOtherLearners: 'as listScheduled',
   listLearners: 'lists all learners, through an index',
   deleteOldIdempotencyRecords: 'deletes what is older than a day, of everyone',
   countMaterials: 'npm run verify, of everyone',
@@ -86,9 +82,11 @@ test.skipIf(!hasCitus)(
     }
     expect([...many].toSorted()).toEqual(Object.keys(ALL_SHARDS).toSorted());
     expect([...local].toSorted()).toEqual([
+      expect.stringMatching(/^INSERT INTO scheduling\.learner_count /),
       expect.stringMatching(/^INSERT INTO scheduling\.overview /),
-      'SELECT as_of_time AS "asOfTime", now() AS "readTime", summary FROM scheduling.overview',
-      'SELECT pg_try_advisory_xact_lock($1) AS is_locked',
+      'SELECT as_of_time AS "asOfTime", summary FROM scheduling.overview',
+      'SELECT clock_timestamp() AS time WHERE pg_try_advisory_xact_lock($1)',
+      'SELECT progress, next_time AS "nextTime" FROM scheduling.learner_count',
       'SET LOCAL enable_bitmapscan = off',
     ]);
   },

@@ -1,9 +1,8 @@
 // All learners over GraphQL: each figure under its name, in each order, with the user it belongs to.
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Days, figuresOf } from '../../services/scheduling/learners/learner-days.ts';
-import { dayOf } from '../../services/scheduling/learners/overview.ts';
-import { storeLearners } from '../../services/scheduling/learners/recount-repository.ts';
+import { type Days, dayOf, figuresOf } from '../../services/scheduling/learners/rules.ts';
+import { storeLearners } from '../../services/scheduling/learners/sql.ts';
 import { countLearnersNow, openForCounts } from '../support/count-learners.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
@@ -61,7 +60,7 @@ async function store(): Promise<void> {
   for (const [index, [date, of]] of days.entries()) {
     const asOf = new Date(date);
     const learner = { countedDay: dayOf(asOf), days: of };
-    const stored = { ...learner, userId: ids[index] ?? '', nextDueTime: null, figures: figuresOf(learner) };
+    const stored = { ...learner, userId: ids[index] ?? '', figures: figuresOf(learner) };
     await storeLearners(database, [stored], asOf);
   }
   await database.close();

@@ -152,17 +152,6 @@ describe('cancelling a snooze', () => {
     expect(outcome).toEqual({ others: [true], times: ['2026-12-08', '2026-12-07'] });
   });
 
-  test('has the learner counted again', async () => {
-    const { userId, ids } = await dueMaterials(2);
-    const snoozeId = await snooze(userId, ids, WEDNESDAY);
-    await here.sql.query('DELETE FROM scheduling.changed_learners WHERE user_id = $1', [userId]);
-    await cancel(userId, snoozeId);
-    const { rows } = await here.sql.query('SELECT FROM scheduling.changed_learners WHERE user_id = $1', [
-      userId,
-    ]);
-    expect(rows.length).toBe(1);
-  });
-
   test('is refused for a snooze that the user does not have', async () => {
     const { userId, ids } = await dueMaterials(1);
     const snoozeId = await snooze(userId, ids, TUESDAY);

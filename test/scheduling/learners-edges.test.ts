@@ -19,17 +19,14 @@ beforeAll(async () => {
   database = await openForOwnCounts(here.databaseUrl);
 });
 beforeEach(() =>
-  here.sql.query(
-    `TRUNCATE scheduling.materials, scheduling.overview, scheduling.learners,
-       scheduling.changed_learners CASCADE`,
-  ),
+  here.sql.query('TRUNCATE scheduling.materials, scheduling.overview, scheduling.learners CASCADE'),
 );
 afterEach(() => here.setClock(undefined));
 afterAll(async () => {
   await database.close();
   await here.stop();
 });
-const count = (asOf: string) => countLearners(database, new Date(asOf), 0);
+const count = (asOf: string) => countLearners(database, new Date(asOf));
 const list = async (request: object = {}) => (await here.learners.listLearners(request, CALL)).learners;
 const idsOf = async (request: object = {}) => (await list(request)).map(({ userId }) => userId);
 
@@ -140,34 +137,6 @@ test('the first learner there is has the figures of the day, also where nobody w
   await createLearner([1], [daysBefore(0, 60)]);
   await count(daysBefore(0, 240));
   expect((await daysOf()).get('2026-03-31')).toEqual({ learners: 1, reviews: 1, recalled: 1, due: 1 });
-});
-
-test('a day long past keeps its figures in every count that follows', async () => {
-  await createLearner([], [daysBefore(10)]);
-  await count(NOON);
-  for (const minutes of [4, 8]) {
-    await count(daysBefore(0, minutes * 60));
-    expect((await daysOf()).get('2026-03-21')).toMatchObject({ learners: 1, reviews: 1, recalled: 1 });
-  }
-});
-
-test('a process whose clock is years behind counts nothing, and the latest count stays', async () => {
-  const userId = await createLearner([1], [NOON]);
-  await count(NOON);
-  expect(await count(daysBefore(3650))).toBe(false);
-  expect(await list()).toMatchObject([{ userId, reviewsWeek: 1, due: 1 }]);
-  expect((await daysOf()).get('2026-03-31')).toEqual({ learners: 1, reviews: 1, recalled: 1, due: 1 });
-});
-
-test('a count by a clock that was a century ahead is forgotten once a clock is right; one an hour ahead is waited for', async () => {
-  const [staying, leaving] = [await createLearner([1], [NOON]), await createLearner([1])];
-  await count(daysBefore(-36_500));
-  await here.sql.query('DELETE FROM scheduling.materials WHERE user_id = $1', [leaving]);
-  expect(await count(daysBefore(0, 3600))).toBe(true);
-  expect(await count(NOON)).toBe(false);
-  expect(await list()).toMatchObject([{ userId: staying, reviewsWeek: 1, due: 1 }]);
-  expect((await daysOf()).get('2026-03-31')).toEqual({ learners: 1, reviews: 1, recalled: 1, due: 1 });
-  expect((await list())[0]?.dueBefore).toBeUndefined();
 });
 
 test('before the first count, callers are told that it is not done', async () => {
@@ -350,6 +319,27 @@ test('what becomes due at the moment of a count is due in it, at first and witho
   expect((await dues()).get(later)).toBe(1);
 });
 
+test('a count by a clock that is years behind or ahead is replaced by the next', async () => {
+  const userId = await createLearner([1], [NOON]);
+  await count(daysBefore(9));
+  for (const days of [3650, -36_500]) {
+    await count(daysBefore(days));
+    await count(NOON);
+    expect(await list()).toMatchObject([{ userId, reviewsWeek: 1, due: 1 }]);
+    expect((await list())[0]?.dueBefore ?? 0).toBe(0);
+    expect((await daysOf()).get('2026-03-31')).toEqual({ learners: 1, reviews: 1, recalled: 1, due: 1 });
+  }
+});
+
+test('each learner has the time of their own count, at or after the begin of the whole', async () => {
+  await createLearner([1]);
+  await count(NOON);
+  const { asOfTime, learners } = await here.learners.listLearners({}, CALL);
+  expect([asOfTime, learners[0]?.countTime].map((time) => time?.seconds)).toEqual(
+    Array(2).fill(Date.parse(NOON) / 1000),
+  );
+});
+
 test('a material, a snooze and a review of the very moment of a count are in it', async () => {
   const [reviewer, snoozer] = [await createLearner([1]), newUserId()];
   here.setClock(daysBefore(1));
@@ -363,8 +353,6 @@ test('a material, a snooze and a review of the very moment of a count are in it'
   const anHour = { preset: 'SNOOZE_PRESET_ONE_HOUR', timeZone: 'UTC' } as const;
   await here.snoozes.snoozeMaterials({ userId: snoozer, materialIds: [materialId], ...anHour }, CALL);
   here.setClock(undefined);
-  // Without the marks of these writes, which would have all three counted anyway.
-  await here.sql.query('TRUNCATE scheduling.changed_learners');
   const { materials } = await here.materials.listMaterials({ userId: reviewer }, CALL);
   const of = { ...material(), materialId: materials[0]?.materialId ?? '' };
   await storeFacts(here.sql, reviewer, { materials: [], reviews: [review(of, LATER)] });
@@ -374,34 +362,5 @@ test('a material, a snooze and a review of the very moment of a count are in it'
     [1, 1],
     [0, 0],
     [1, 0],
-  ]);
-});
-
-test('a count by a clock that was a century ahead takes nothing from those whom it did not count', async () => {
-  // As many due for more than a week: nothing about this learner changes with the day.
-  const userId = await createLearner([200]);
-  await count(daysBefore(9));
-  await count(NOON);
-  await count(daysBefore(-36_500));
-  await count(NOON);
-  expect(await list()).toMatchObject([{ userId, due: 1, dueBefore: 1 }]);
-});
-
-test('a material and a snooze after the moment of a count wait for the next', async () => {
-  const [snoozer, maker] = [newUserId(), newUserId()];
-  here.setClock(daysBefore(1));
-  const materialId = await here.create(snoozer);
-  await count(NOON);
-  here.setClock(daysBefore(0, 241));
-  await here.create(maker);
-  const anHour = { preset: 'SNOOZE_PRESET_ONE_HOUR', timeZone: 'UTC' } as const;
-  await here.snoozes.snoozeMaterials({ userId: snoozer, materialIds: [materialId], ...anHour }, CALL);
-  here.setClock(undefined);
-  await count(daysBefore(0, 240));
-  expect(await list()).toMatchObject([{ userId: snoozer, due: 1 }]);
-  await count(daysBefore(0, 241));
-  expect(await list()).toMatchObject([
-    { userId: maker, due: 1 },
-    { userId: snoozer, due: 0 },
   ]);
 });

@@ -1,7 +1,7 @@
 // More learners than one statement counts: none is left out, and none counted twice, at first and in a later count.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Database } from '../../services/platform/postgres/database.ts';
-import { countLearners } from '../../services/scheduling/count-learners.ts';
+import { countLearners, countSomeLearners } from '../../services/scheduling/count-learners.ts';
 import { openForOwnCounts } from '../support/count-learners.ts';
 import { mostRowsDuring } from '../support/rows-read.ts';
 import { CALL, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
@@ -33,7 +33,7 @@ const reviewAll = (revision: number, time: string) =>
     [revision, time],
   );
 async function countAsOf(time: string) {
-  expect(await countLearners(database, new Date(time), 0)).toBe(true);
+  await countLearners(database, new Date(time));
   const { learners, activeWeek, due, days } = await here.learners.getOverview({}, CALL);
   return { learners, activeWeek, due, today: days.at(-1) };
 }
@@ -51,9 +51,24 @@ test('1,001 learners are each counted once, at first and after all of them have 
   });
 });
 
-test('a first count reads 500 learners at once', async () => {
-  await here.sql.query('TRUNCATE scheduling.overview, scheduling.learners, scheduling.changed_learners');
+test('a count reads 500 learners at once', async () => {
   expect(await mostRowsDuring(() => countAsOf('2026-03-31T12:08:00Z'))).toBe(500);
+});
+
+test('a count that a process began is completed by the next, after waits of 99 times the work', async () => {
+  await here.sql.query('TRUNCATE scheduling.overview, scheduling.learners, scheduling.learner_count');
+  const NOON = new Date('2026-03-31T12:00:00Z');
+  const states: string[] = [];
+  for (let turn = 0; turn < 4; turn += 1) {
+    const { state, waitMs } = await countSomeLearners(database, NOON);
+    states.push(state);
+    expect(waitMs).toBeGreaterThan(99);
+    expect((await here.sql.query('SELECT FROM scheduling.overview')).rowCount).toBe(turn < 2 ? 0 : 1);
+    if (turn === 1) expect((await countSomeLearners(database, NOON)).state).toBe('early');
+    await here.sql.query("UPDATE scheduling.learner_count SET next_time = now() - interval '1 second'");
+  }
+  expect(states).toEqual(['counted', 'counted', 'complete', 'counted']);
+  expect((await here.learners.getOverview({}, CALL)).learners).toBe(1001);
 });
 
 test('a page of learners reads itself and the one that tells whether another follows', async () => {

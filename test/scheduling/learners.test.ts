@@ -1,8 +1,8 @@
 // Figures of all learners that are kept: held against a recount of every row, and found through indexes.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Database } from '../../services/platform/postgres/database.ts';
-import { countLearners } from '../../services/scheduling/count-learners.ts';
-import { listLearners } from '../../services/scheduling/learners/learners-repository.ts';
+import { countLearners, countSomeLearners } from '../../services/scheduling/count-learners.ts';
+import { listLearners } from '../../services/scheduling/learners/sql.ts';
 import { openForCounts, openForOwnCounts } from '../support/count-learners.ts';
 import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 import { material, review, storeFacts } from './stats-facts.ts';
@@ -22,14 +22,15 @@ afterAll(async () => {
   await here.stop();
 });
 
-const clear = () => here.sql.query('TRUNCATE scheduling.overview, scheduling.learners');
+const clear = () =>
+  here.sql.query('TRUNCATE scheduling.overview, scheduling.learners, scheduling.learner_count');
 
 /** Counts from nothing as of an instant, whatever the service has counted. */
 async function countAnew(asOf: string): Promise<void> {
   await clear();
-  await countLearners(database, new Date(asOf), 0);
+  await countLearners(database, new Date(asOf));
 }
-const count = (asOf: string) => countLearners(database, new Date(asOf), 0);
+const count = (asOf: string) => countLearners(database, new Date(asOf));
 
 /** Every learner by a scan of all rows, in words of the proto. */
 async function recount(asOf: string) {
@@ -215,23 +216,29 @@ describe('the figures of all learners', () => {
     expect({ backlogGrowing, streakBroken }).toEqual({ backlogGrowing: 1, streakBroken: 1 });
   });
 
-  test('are counted by one process at a time, and not again before it is time', async () => {
-    await countAnew(NOON);
-    expect(await countLearners(database, new Date(Date.parse(NOON) + 119_999), 120_000)).toBe(false);
+  test('are counted by one process at a time, again a minute after the end at the earliest', async () => {
+    await clear();
+    const turn = async (of: Database) => {
+      const { state, waitMs } = await countSomeLearners(of, new Date(NOON));
+      return [state, waitMs > 50_000];
+    };
     // As while a process counts, the lock is held: by the session of `database`.
     const other = openForCounts(here.databaseUrl);
-    expect(await countLearners(other, new Date(daysBefore(-1)), 0)).toBe(false);
+    expect((await countSomeLearners(other, new Date(NOON))).state).toBe('busy');
     await other.close();
-    expect(await count(daysBefore(-1))).toBe(true);
-    expect(await countLearners(database, new Date(Date.parse(NOON) + DAY_MS + 120_000), 120_000)).toBe(true);
+    expect(await turn(database)).toEqual(['complete', true]);
+    expect(await turn(database)).toEqual(['early', true]);
+    await here.sql.query('UPDATE scheduling.learner_count SET next_time = now()');
+    expect(await turn(database)).toEqual(['complete', true]);
   });
 
-  test('are not stored where a count is stopped', async () => {
-    await createLearner([1]);
-    await clear();
-    const stopped = AbortSignal.abort('stopped');
-    await expect(countLearners(database, new Date(NOON), 0, stopped)).rejects.toBe('stopped');
-    expect(await refusal(here.learners.getOverview({}, CALL))).toBe('UNAVAILABLE');
+  test('of a user whose data are deleted go at once', async () => {
+    const userId = await createLearner([1]);
+    await countAnew(NOON);
+    const has = async () => (await listAll()).some((learner) => learner.userId === userId);
+    expect(await has()).toBe(true);
+    await here.userData.deleteUserData({ userId }, CALL);
+    expect(await has()).toBe(false);
   });
 
   test('may take longer to count than a request', async () => {

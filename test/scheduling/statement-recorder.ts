@@ -8,7 +8,7 @@ import { lastDays } from '../../services/scheduling/statistics/calendar.ts';
 
 const root = dirname(dirname(import.meta.dirname));
 const folder = join(root, 'services/scheduling');
-const files = globSync('**/*-repository.ts', { cwd: folder });
+const files = globSync('**/{*-repository,sql}.ts', { cwd: folder });
 
 const userId = '00000000-0000-7000-8000-000000000001';
 const id = '00000000-0000-7000-8000-000000000002';
@@ -113,17 +113,13 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   lockCount: [[]],
   readOverview: [[]],
   storeOverview: [[time, {}]],
-  takeMarks: [[]],
-  listChanged: [[time, time]],
-  listOfEarlierDays: [[time]],
-  listUsers: [[userId, 5]],
+  readProgress: [[]],
+  storeProgress: [[undefined, time]],
+  listScheduled: [[userId, { asOf: time, limit: 5 }]],
   readLearners: [[[userId]]],
-  listCounted: [[userId, 5]],
   readReviewed: [[[userId], { fromTime: time, asOf: time }]],
-  readSchedules: [[[userId], time]],
-  storeLearners: [[[{ userId, countedDay: 1, days: noDays, nextDueTime: time, figures: {} }], time]],
-  deleteLearners: [[[userId]]],
-  deleteAhead: [[time]],
+  storeLearners: [[[{ userId, countedDay: 1, days: noDays, figures: {} }], time]],
+  deleteOtherLearners: [[{ afterUserId: userId, lastUserId: id }, [userId]]],
   listLearners: ['due', 'reviews', 'retention', 'lastReview'].flatMap((order) =>
     ['all', 'backlogGrowing', 'streakBroken'].map((filter) => [
       { order, filter },

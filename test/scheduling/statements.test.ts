@@ -23,17 +23,13 @@ const UNBOUND: Readonly<Record<string, string>> = {
     'looks for pieces that each hold their user, bound in a way that no B-tree serves; the rows are bound, and so is each material looked up',
   readOverview: 'the row about all learners, on the coordinator',
   storeOverview: 'as readOverview',
-  takeMarks: 'counts learners, of everyone; runs on all nodes',
-  listChanged: 'as takeMarks',
-  listOfEarlierDays: 'as takeMarks',
-  listUsers: 'as takeMarks',
-  readLearners: 'as takeMarks',
-  listCounted: 'as takeMarks',
-  readReviewed: 'as takeMarks',
-  readSchedules: 'as takeMarks',
-  storeLearners: 'as takeMarks',
-  deleteLearners: 'as takeMarks',
-  deleteAhead: 'as takeMarks',
+  readProgress: 'as readOverview',
+  storeProgress: 'as readOverview',
+  listScheduled: 'counts learners, of everyone; runs on all nodes',
+  readLearners: 'as listScheduled',
+  readReviewed: 'as listScheduled',
+  storeLearners: 'as listScheduled',
+  deleteOtherLearners: 'as listScheduled',
   listLearners: 'the list of all learners, each node through an index',
   findMaterialOwner: 'asks whose a material is; runs on all nodes, through an index',
   deleteOldIdempotencyRecords: 'forgets what is older than a day, of everyone; runs on all nodes',
@@ -161,7 +157,7 @@ describe('the schema of scheduling', () => {
     );
     // One row about all users stays on the coordinator.
     expect(rows.map(({ name }) => name).toSorted()).toEqual(
-      [...DISTRIBUTED_TABLES, 'scheduling.overview'].toSorted(),
+      [...DISTRIBUTED_TABLES, 'scheduling.overview', 'scheduling.learner_count'].toSorted(),
     );
   });
 

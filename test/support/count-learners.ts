@@ -1,4 +1,4 @@
-// Counts all learners at once, as the scheduling service does every four minutes.
+// Counts all learners at once, as the scheduling service does in turns.
 import { COUNT_LOCK } from '../../services/platform/advisory-locks.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { type Database, openDatabase } from '../../services/platform/postgres/database.ts';
@@ -6,8 +6,7 @@ import { countLearners } from '../../services/scheduling/count-learners.ts';
 
 export async function countLearnersNow(databaseUrl: string): Promise<void> {
   const database = openForCounts(databaseUrl);
-  // The service may be counting at this moment.
-  while (!(await countLearners(database, new Date(), 0)));
+  await countLearners(database, new Date());
   await database.close();
 }
 

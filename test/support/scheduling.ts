@@ -39,7 +39,7 @@ export async function startTestScheduling() {
   const sql = new Client({ connectionString: database.databaseUrl });
   sql.on('error', () => {});
   await sql.connect();
-  // The service counts its learners at its start, and again after four minutes: no test is to meet it.
+  // The service counts its learners at its start, and again a minute later: no test is to meet it.
   while ((await sql.query('SELECT FROM scheduling.overview')).rowCount === 0) await setImmediate();
   return {
     ...clients,

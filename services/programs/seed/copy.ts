@@ -50,8 +50,6 @@ const COPIES: readonly (readonly [target: string, rowsOf: (learner: Learner) => 
       is_of_person)`,
     eventRows,
   ],
-  // The times of learners are in the past, where no count of all learners looks for changes.
-  ['scheduling.changed_learners (user_id, material_id, revision)', ({ userId }) => [[userId, userId, -1]]],
   ['reminders.users (user_id, unsubscribe_token)', reminderUserRows],
   [
     `reminders.reminders (user_id, reminder_id, minute_of_day, weekdays, by_email, by_push, min_due,

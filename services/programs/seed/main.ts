@@ -72,7 +72,7 @@ await runCommand({ name: 'npm run seed', help: HELP, options }, async (values) =
     const { email, reviews } = await withConnection(connection, (client) => seed(client, size));
     // The dashboard's home shows the new learners at once.
     const database = openDatabase({ databaseUrl, applicationName: 'seed', maxConnections: 1, logger });
-    await countLearners(database, new Date(), 0).finally(() => database.close());
+    await countLearners(database, new Date()).finally(() => database.close());
     const counts = `${counted(size.users, 'learner')}, ${counted(size.users * size.materials, 'material')} and ${counted(reviews, 'review')}`;
     process.stdout.write(
       `Created ${counts} in ${place}, in ${secondsSince(beganMs)}.\n` +

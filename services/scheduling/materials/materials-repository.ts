@@ -34,22 +34,18 @@ const LOCK = `
   ORDER BY m.material_id
   FOR UPDATE`;
 
-/** A part of WITH: the learner has to be counted again. Reviews and new rows need none, since their times tell. */
-const marked = (revision: string) => `marked AS (
-    INSERT INTO scheduling.changed_learners (user_id, material_id, revision) VALUES ($1, $2, ${revision}))`;
-
 const UPDATE = `
   WITH found_by AS (
     UPDATE scheduling.material_search
     SET title = lower($3), content = lower(coalesce($4, '')), source_url = lower(coalesce($5, ''))
     WHERE user_id = $1 AND material_id = $2
-  ), ${marked('$7')}
+  )
   UPDATE scheduling.materials
   SET title = $3, content = $4, source_url = $5, type = $6, revision = $7, update_time = $8, archive_time = $9
   WHERE user_id = $1 AND material_id = $2`;
 
 /** Cascades to the search text, the reviews, and the entries in snoozes. */
-const DELETE = `WITH ${marked('-1')} DELETE FROM scheduling.materials WHERE user_id = $1 AND material_id = $2`;
+const DELETE = 'DELETE FROM scheduling.materials WHERE user_id = $1 AND material_id = $2';
 
 const DELETE_EMPTY_SNOOZES = `
   DELETE FROM scheduling.snoozes s

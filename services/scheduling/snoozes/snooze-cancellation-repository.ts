@@ -27,9 +27,6 @@ const CANCEL_FOR_MATERIALS = `
 const CANCEL = `
   UPDATE scheduling.snoozes SET cancel_time = coalesce(cancel_time, $3) WHERE user_id = $1 AND snooze_id = $2`;
 
-/** The learner has to be counted again; one mark is enough. */
-const MARK = `INSERT INTO scheduling.changed_learners (user_id, material_id, revision) VALUES ($1, $2, $3)`;
-
 type FoundSnooze = { snoozeUntilTime: Date; materialIds: string[] };
 
 /** undefined if the user has no such snooze. */
@@ -71,5 +68,4 @@ export async function cancelSnooze(
   await run(PUT_BACK, [cancelTime, materialIds, times, revisions]);
   await run(CANCEL_FOR_MATERIALS, [snoozeId, materialIds, revisions]);
   await run(CANCEL, [snoozeId, cancelTime]);
-  await run(MARK, [materialIds[0], revisions[0]]);
 }

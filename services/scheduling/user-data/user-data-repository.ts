@@ -1,6 +1,5 @@
 // The SQL of a user's data: export in pages, and deletion.
 import type { Queryable } from '../../platform/postgres/database.ts';
-import { NIL_UUID } from '../../platform/uuid.ts';
 import type { Material } from '../materials/material.ts';
 import { fromMaterialRow, MATERIAL_COLUMNS, type MaterialRow } from '../materials/material-row.ts';
 
@@ -27,11 +26,6 @@ const BURY = `
 const LOCK_MATERIALS = `
   SELECT count(*) FROM (
     SELECT FROM scheduling.materials WHERE user_id = $1 ORDER BY material_id FOR UPDATE) AS locked`;
-/**
- * Says with NIL_UUID that the learner is gone, so that the totals are added up anew. A count in progress can store a row of this
- * user after the deletion; the next one takes it out.
- */
-const MARK = `INSERT INTO scheduling.changed_learners (user_id, material_id, revision) VALUES ($1, $2, -1)`;
 const deleteFrom = (table: string) =>
   `WITH gone AS (DELETE FROM scheduling.${table} WHERE user_id = $1 RETURNING 1) SELECT count(*) AS count FROM gone`;
 
@@ -67,7 +61,7 @@ export async function deleteUserData(
   const reviews = await remove('reviews');
   const snoozes = await remove('snoozes');
   const materials = await remove('materials');
+  // A count in progress can store the learner once more; the next one deletes it.
   for (const table of ['answered_requests', 'changed_learners', 'learners']) await remove(table);
-  await transaction.query({ text: MARK, values: [userId, NIL_UUID] });
   return { materials, reviews, snoozes };
 }

@@ -1,11 +1,6 @@
 // The days of a learner from count to count, and the figures that follow from them.
 import { describe, expect, test } from 'vitest';
-import {
-  type Days,
-  daysAsOf,
-  figuresOf,
-  isAgeing,
-} from '../../../services/scheduling/learners/learner-days.ts';
+import { type Days, daysAsOf, figuresOf } from '../../../services/scheduling/learners/rules.ts';
 
 const TODAY = 20_000;
 /** By age, filled up to 60 days. */
@@ -18,34 +13,32 @@ const figures = (reviews: number[], of?: Partial<Days>) =>
   figuresOf({ countedDay: TODAY, days: days(reviews, of) });
 
 describe('the days as of today', () => {
-  test('are those of the last count, older by the days since, and the log from a day on', () => {
+  test('are those of the log, and what was due at the counts before, older by the days since', () => {
     const before = {
       countedDay: TODAY - 3,
-      days: days([5, 6, 7], { recalled: sixty(1, 2, 3), dues: [4, 3, 2, 1, 0, null, null, null] }),
+      days: days([5, 6, 7], { dues: [4, 3, 2, 1, 0, null, null, null] }),
     };
-    const reviewed = [{ day: TODAY, reviews: 9, recalled: 8 }];
-    expect(daysAsOf(TODAY, { before, fromDay: TODAY - 1, reviewed, due: 10 })).toEqual({
-      reviews: sixty(9, 0, 0, 5, 6, 7),
-      recalled: sixty(8, 0, 0, 1, 2, 3),
+    const reviewed = [
+      [TODAY, 9, 8],
+      [TODAY - 59, 2, 1],
+    ] as const;
+    expect(daysAsOf(TODAY, { before, reviewed, due: 10 })).toEqual({
+      reviews: [9, ...Array(58).fill(0), 2],
+      recalled: [8, ...Array(58).fill(0), 1],
       dues: [10, 4, 4, 4, 3, 2, 1, 0],
     });
   });
 
-  test('leave out what the log no longer has', () => {
-    const before = { countedDay: TODAY, days: days([5, 6, 7]) };
-    expect(daysAsOf(TODAY, { before, fromDay: TODAY - 1, reviewed: [], due: 0 }).reviews).toEqual(
-      sixty(0, 0, 7),
-    );
-  });
-
-  test('of a learner who is counted for the first time have no backlog before', () => {
-    const reviewed = [{ day: TODAY - 59, reviews: 1, recalled: 1 }];
-    expect(daysAsOf(TODAY, { before: undefined, fromDay: TODAY - 59, reviewed, due: 2 })).toEqual({
-      reviews: [...Array(59).fill(0), 1],
-      recalled: [...Array(59).fill(0), 1],
-      dues: [2, null, null, null, null, null, null, null],
-    });
-  });
+  test.each([undefined, { countedDay: TODAY + 1, days: days([]) }])(
+    'of a learner who is counted for the first time, or was by a clock ahead, have no backlog before',
+    (before) => {
+      expect(daysAsOf(TODAY, { before, reviewed: [], due: 2 })).toEqual({
+        reviews: sixty(),
+        recalled: sixty(),
+        dues: [2, null, null, null, null, null, null, null],
+      });
+    },
+  );
 });
 
 describe('the figures', () => {
@@ -83,10 +76,4 @@ describe('the figures', () => {
     expect(isGrowing(30, 0, 0, 0, 0, 0, 0, 20)).toBe(false);
     expect(isGrowing(30, 0, 0, 0, 0, 0, 0, null)).toBe(false);
   });
-});
-
-test('figures change with the day while there is a review, or a day with another backlog', () => {
-  expect(isAgeing(days([...Array(59).fill(0), 1]))).toBe(true);
-  expect(isAgeing(days([], { dues: [5, 5, 5, 4, 5, 5, 5, 5] }))).toBe(true);
-  expect(isAgeing(days([], { dues: [5, 5, 5, 5, 5, 5, 5, 5] }))).toBe(false);
 });

@@ -44,7 +44,7 @@ export async function homeView({ route: { params }, refresh }) {
 
 /** @param {AllLearners} overview @param {Awaited<ReturnType<typeof askAttention>>} counts @param {Element} learners */
 function figures(overview, counts, learners) {
-  const asOf = `As of ${instant(overview.asOf, 'UTC')} UTC, counted every four minutes. Days are UTC days; today is not over.`;
+  const asOf = `Counted at ${instant(overview.asOf, 'UTC')} UTC or later, one after the other. Days are UTC days; today is not over.`;
   if (overview.learners === 0)
     return [
       empty('No learner has a material yet.', [

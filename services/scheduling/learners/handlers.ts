@@ -9,9 +9,8 @@ import { decodePageToken, readPageSize, toPage } from '../../platform/page-token
 import { toTimestamp } from '../../platform/protobuf/timestamps.ts';
 import type { HandlerDependencies } from '../dependencies.ts';
 import { fromEnum } from '../mapper.ts';
-import { type Learner, type LearnerFilter, type LearnerOrder, listLearners } from './learners-repository.ts';
-import { dateOf } from './overview.ts';
-import { readOverview } from './recount-repository.ts';
+import { dateOf } from './rules.ts';
+import { type Learner, type LearnerFilter, type LearnerOrder, listLearners, readOverview } from './sql.ts';
 
 const fromOrder = fromEnum<LearnerOrderMessage, LearnerOrder>('order', {
   LEARNER_ORDER_UNSPECIFIED: 'due',
@@ -64,9 +63,10 @@ export function createLearnerHandlers({
 }
 
 function toLearnerMessage(learner: Learner): LearnerInput {
-  const { lastReviewDay, dueBefore, retentionPermille: _, value: _1, ...figures } = learner;
+  const { lastReviewDay, dueBefore, countTime, retentionPermille: _, value: _1, ...figures } = learner;
   return {
     ...figures,
+    countTime: toTimestamp(countTime),
     lastReviewDate: lastReviewDay === null ? '' : dateOf(lastReviewDay),
     ...(dueBefore !== null && { dueBefore }),
   };
