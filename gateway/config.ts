@@ -25,7 +25,7 @@ export function readGatewayConfig(reader: EnvironmentReader): GatewayConfig {
   const oidc = readOidcSettings(reader);
   return {
     ...readCommonConfig(reader),
-    port: reader.port('GRAPHQL_PORT', 4000),
+    port: reader.wholeNumber('GRAPHQL_PORT'),
     ...readPeers(reader),
     remindersTarget: reader.isOn('REMINDERS') ? readTarget(reader, 'REMINDERS') : undefined,
     tokens: readGatewayTokens(reader, { required: oidc === undefined }),

@@ -1,6 +1,7 @@
 // Gateway tokens: stored only as hashes, each with a name for the audit log and a role.
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { EnvironmentReader } from '../../services/platform/process/config.ts';
+import { VARIABLES } from '../../services/platform/process/variables.ts';
 
 /** A viewer reads; an operator also writes. */
 export type Role = 'viewer' | 'operator';
@@ -10,15 +11,12 @@ export type GatewayToken = Identity & { sha256: Buffer };
 
 const ENTRY = /^([A-Za-z0-9._-]{1,64}):(viewer|operator):([ -~]{32,})$/;
 
-const HOW_TO_MAKE_ONE =
-  'name:role:token entries separated by commas, role viewer or operator, token of at least 32 characters such as the output of "openssl rand -hex 32"';
-
 /** Parses GATEWAY_TOKENS; problems do not repeat the entry. */
 export function readGatewayTokens(reader: EnvironmentReader, { required = true } = {}): GatewayToken[] {
-  const text = required ? reader.required('GATEWAY_TOKENS', HOW_TO_MAKE_ONE) : reader.text('GATEWAY_TOKENS');
+  const text = required ? reader.required('GATEWAY_TOKENS') : reader.text('GATEWAY_TOKENS');
   if (!text) return [];
   const tokens = text.split(',').map(parseToken);
-  if (tokens.includes(undefined)) reader.problem(`GATEWAY_TOKENS must be ${HOW_TO_MAKE_ONE}`);
+  if (tokens.includes(undefined)) reader.problem(`GATEWAY_TOKENS must be ${VARIABLES.GATEWAY_TOKENS.form}`);
   return tokens.filter((token) => token !== undefined);
 }
 

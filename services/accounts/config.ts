@@ -11,18 +11,15 @@ export type AccountsConfig = DatabaseServiceConfig & {
 
 export function readAccountsConfig(reader: EnvironmentReader): AccountsConfig {
   return {
-    ...readDatabaseServiceConfig(reader, 'ACCOUNTS', 'users'),
+    ...readDatabaseServiceConfig(reader, 'ACCOUNTS'),
     peppers: readPeppers(reader),
-    keysPerHour: reader.wholeNumber('KEY_CREATION_LIMIT_PER_HOUR', 5, { min: 1, max: 1_000_000 }),
+    keysPerHour: reader.wholeNumber('KEY_CREATION_LIMIT_PER_HOUR'),
   };
 }
 
 /** Parses KEY_PEPPER; newest first. */
 export function readPeppers(reader: EnvironmentReader): Pepper[] {
-  const text = reader.required(
-    'KEY_PEPPER',
-    'VERSION:SECRET, for example 1: and the output of "openssl rand -hex 32"',
-  );
+  const text = reader.required('KEY_PEPPER');
   if (text === '') return [];
   const peppers = text.split(',').map((entry) => {
     const [version = '', ...rest] = entry.split(':');

@@ -4,7 +4,7 @@ import { closeSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { endsWithin } from '../platform/concurrency.ts';
-import { freePort } from '../platform/process/free-port.ts';
+import { freePort } from '../platform/process/ports.ts';
 import { errorCode } from '../platform/thrown.ts';
 import { giveTo } from './account.ts';
 import { environmentFor } from './binaries.ts';

@@ -5,9 +5,8 @@ import { withConnection } from '../platform/postgres/connection.ts';
 import { migrate } from '../platform/postgres/migrate.ts';
 import { grantServiceRole } from '../platform/postgres/service-role.ts';
 import { counted, runCommand, secondsSince } from '../platform/process/command.ts';
-import { LOG_LEVELS } from '../platform/process/common-config.ts';
+import { readSessionUrl } from '../platform/process/common-config.ts';
 import { readEnvironment } from '../platform/process/config.ts';
-import { readSessionUrl } from '../platform/process/database-config.ts';
 import { remindersSchema } from '../reminders/core.ts';
 import { distributeScheduling } from '../scheduling/distribute.ts';
 import { schedulingSchema } from '../scheduling/service.ts';
@@ -31,9 +30,9 @@ const options = { distribute: { type: 'boolean' } } as const;
 
 await runCommand({ name: 'npm run migrate', help: HELP, options }, async (values) => {
   const { databaseUrl, serviceUrl, logLevel } = readEnvironment(process.env, (reader) => ({
-    databaseUrl: readSessionUrl(reader, 'the PostgreSQL to migrate'),
+    databaseUrl: readSessionUrl(reader),
     serviceUrl: reader.text('SERVICE_DATABASE_URL'),
-    logLevel: reader.oneOf('LOG_LEVEL', LOG_LEVELS, 'warn'),
+    logLevel: reader.oneOf('LOG_LEVEL', 'warn'),
   }));
   const logger = createLogger('migrate', logLevel);
   const beganMs = performance.now();

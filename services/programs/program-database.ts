@@ -3,8 +3,8 @@ import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { startEmbeddedPostgres } from '../embedded-postgres/embedded-postgres.ts';
 import { InUseError } from '../embedded-postgres/owner-lock.ts';
+import { readSessionUrl } from '../platform/process/common-config.ts';
 import { type Environment, readEnvironment } from '../platform/process/config.ts';
-import { readSessionUrl } from '../platform/process/database-config.ts';
 import { createNarrator } from '../platform/process/narrator.ts';
 
 /** `place` names it without its password. */
@@ -47,7 +47,7 @@ function exitOnSignals(): void {
 /** undefined: neither DATABASE_URL nor DATABASE_URL_FILE. @throws ConfigError if it is malformed. */
 export function givenDatabaseUrl(environment: Environment): string | undefined {
   return readEnvironment(environment, (reader) =>
-    reader.text('DATABASE_URL') === undefined ? undefined : readSessionUrl(reader, 'the PostgreSQL to use'),
+    reader.isSet('DATABASE_URL') ? readSessionUrl(reader) : undefined,
   );
 }
 

@@ -4,7 +4,6 @@ import { createLogger } from '../platform/logging/logger.ts';
 import { type Database, openDatabase } from '../platform/postgres/database.ts';
 import { requireReachable } from '../platform/postgres/reachable.ts';
 import { counted, runCommand, secondsSince, UsageError } from '../platform/process/command.ts';
-import { LOG_LEVELS } from '../platform/process/common-config.ts';
 import { readEnvironment } from '../platform/process/config.ts';
 import { createProgress } from '../platform/process/progress.ts';
 import { isUuid, NIL_UUID } from '../platform/uuid.ts';
@@ -40,7 +39,7 @@ await runCommand({ name: 'npm run verify', help: HELP, options, failureCode: 2 }
     throw new Error(
       'There is no data to verify: DATABASE_URL is not set, and DATA_DIR has no database. Run npm start first.',
     );
-  const logLevel = readEnvironment(process.env, (reader) => reader.oneOf('LOG_LEVEL', LOG_LEVELS, 'warn'));
+  const logLevel = readEnvironment(process.env, (reader) => reader.oneOf('LOG_LEVEL', 'warn'));
   const beganMs = performance.now();
   const { databaseUrl, place, close } = await openProgramDatabase(process.env);
   const logger = createLogger('verify', logLevel);

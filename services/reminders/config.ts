@@ -34,22 +34,22 @@ const ADDRESS = "[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9.-]+";
 const SENDER = new RegExp(`^(?:${ADDRESS}|(?:"[^"<>]*"|[^"<>@:]*)\\s*<${ADDRESS}>)$`);
 
 export function readRemindersConfig(reader: EnvironmentReader): RemindersConfig {
-  const httpPort = reader.port('REMINDERS_HTTP_PORT', 8090);
+  const httpPort = reader.wholeNumber('REMINDERS_HTTP_PORT');
   const publicUrl = readUrl(reader, 'PUBLIC_URL') ?? `http://127.0.0.1:${httpPort}`;
-  if (httpPort === 0 && reader.text('PUBLIC_URL') === undefined)
+  if (httpPort === 0 && !reader.isSet('PUBLIC_URL'))
     reader.problem('PUBLIC_URL is not set: links cannot begin with a port that the system chooses');
   return {
-    ...readDatabaseServiceConfig(reader, 'REMINDERS', 'reminders'),
+    ...readDatabaseServiceConfig(reader, 'REMINDERS'),
     ...readPeers(reader),
     httpPort,
     ...readMail(reader),
-    smtpConnections: reader.wholeNumber('SMTP_CONNECTIONS', 10, { min: 1, max: 100 }),
-    remindersPerSecond: reader.wholeNumber('REMINDERS_PER_SECOND', 150, { min: 1, max: 10_000 }),
+    smtpConnections: reader.wholeNumber('SMTP_CONNECTIONS'),
+    remindersPerSecond: reader.wholeNumber('REMINDERS_PER_SECOND'),
     publicUrl: (URL.parse(publicUrl)?.href ?? publicUrl).replace(/\/+$/, ''),
     appUrl: readUrl(reader, 'APP_URL'),
     vapidKeys: readPushKeys(reader),
     showTitles: reader.isOn('REMINDER_TITLES'),
-    pushAllowPrivate: reader.isOn('PUSH_ALLOW_PRIVATE', 'off'),
+    pushAllowPrivate: reader.isOn('PUSH_ALLOW_PRIVATE'),
   };
 }
 
@@ -63,15 +63,15 @@ function readMail(reader: EnvironmentReader): Pick<RemindersConfig, 'mail' | 'ma
     reader.problem(
       'SMTP_URL must be an smtp or smtps URL, such as smtp://user:password@mail.example.com:587',
     );
-  if (smtpUrl !== undefined && mailFrom === undefined)
+  if (smtpUrl !== undefined && !reader.isSet('MAIL_FROM'))
     reader.problem('MAIL_FROM is not set: SMTP_URL needs the address that mails come from');
-  if (mailFrom !== undefined && !SENDER.test(mailFrom))
+  if (!SENDER.test(mailFrom))
     reader.problem(
       'MAIL_FROM must be an address, with or without a name, such as Reminders <reminders@example.com>',
     );
   return {
     mail: smtpUrl === undefined ? { mailDir: mailDir ?? '' } : { smtpUrl },
-    mailFrom: mailFrom ?? 'reminders@localhost',
+    mailFrom,
   };
 }
 
@@ -86,7 +86,7 @@ function readPushKeys(reader: EnvironmentReader): VapidKeys | undefined {
 }
 
 /** An http or https URL without query and fragment, since paths are appended to it. */
-function readUrl(reader: EnvironmentReader, name: string): string | undefined {
+function readUrl(reader: EnvironmentReader, name: 'PUBLIC_URL' | 'APP_URL'): string | undefined {
   const text = reader.text(name);
   if (text === undefined) return undefined;
   if (!/^https?:$/.test(protocolOf(text)) || /[?#]/.test(text))

@@ -24,10 +24,10 @@ export type RestConfig = CommonConfig &
 export function readRestConfig(reader: EnvironmentReader): RestConfig {
   return {
     ...readCommonConfig(reader),
-    port: reader.port('REST_PORT', 8080),
+    port: reader.wholeNumber('REST_PORT'),
     ...readPeers(reader),
     redisUrl: readRedisUrl(reader),
-    writeLimitPerMinute: reader.wholeNumber('WRITE_LIMIT_PER_MINUTE', 60, { min: 1, max: 100_000 }),
+    writeLimitPerMinute: reader.wholeNumber('WRITE_LIMIT_PER_MINUTE'),
     docs: reader.isOn('DOCS'),
     corsOrigins: readOrigins(reader),
   };

@@ -3,5 +3,5 @@ import { type DatabaseServiceConfig, readDatabaseServiceConfig } from '../platfo
 import type { EnvironmentReader } from '../platform/process/config.ts';
 
 export function readSchedulingConfig(reader: EnvironmentReader): DatabaseServiceConfig {
-  return readDatabaseServiceConfig(reader, 'SCHEDULING', 'materials');
+  return readDatabaseServiceConfig(reader, 'SCHEDULING');
 }

@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { runCommand } from '../../services/platform/process/command.ts';
-import { freePort } from '../../services/platform/process/free-port.ts';
+import { freePort } from '../../services/platform/process/ports.ts';
 import { startProcess } from '../support/processes.ts';
 import { argumentsOf } from '../support/services.ts';
 import { ROOT } from './root.ts';

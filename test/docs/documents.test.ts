@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ERROR_CATALOGUE } from '../../services/platform/errors.ts';
 import { type Environment, readEnvironment } from '../../services/platform/process/config.ts';
-import { SECRETS } from '../../services/platform/process/secret-files.ts';
+import { SECRETS, VARIABLES } from '../../services/platform/process/variables.ts';
 import { INITIAL_SCHEDULE, type Quality, reviewSchedule } from '../../services/scheduling/reviews/sm2.ts';
 import { fillParts } from '../bench/report/page.ts';
 import { toVerdict } from '../faults/support/report.ts';
@@ -82,31 +82,21 @@ async function variablesOfTheCode(): Promise<string[]> {
   return [...asked].filter((name) => !files.includes(name)).toSorted();
 }
 
-test('.env.example names them as well, and in its first part those that docker-compose.yml takes from .env', async () => {
+test('.env.example has in its first part those that docker-compose.yml takes from .env', () => {
   const parts = read('.env.example').split(/^# === For npm start and services alone, .*$/m);
   const [forCompose = [], others = []] = parts.map((part) =>
     [...part.matchAll(/^(?:# )?([A-Z_]+)=/gm)].map(([, name = '']) => name),
   );
-  expect([...forCompose, ...others]).toEqual(expect.arrayContaining(await variablesOfTheCode()));
   const taken = [...read('docker-compose.yml').matchAll(/\$\{([A-Z_]+)/g)].map(([, name = '']) => name);
   expect(forCompose.toSorted()).toEqual([...new Set(taken)].toSorted());
   expect(others.filter((name) => taken.includes(name))).toEqual([]);
 });
 
-test('.env.example leaves the order of changing secrets to the page that proves it', () => {
-  const example = read('.env.example');
-  expect(example).toContain('docs/operations/secrets.md says in which order to change them');
-  expect(example).not.toMatch(/in front/);
-});
-
-test('docs/configuration.md holds the variables that the code reads, and no other', async () => {
-  const rows = [...read('docs/configuration.md').matchAll(/^\| (`[A-Z][^|]*)\|/gm)].map(
-    ([, names = '']) => names,
-  );
-  const listed = rows.flatMap((names) => [...names.matchAll(/`(\w+)`/g)].map(([, name]) => name));
+test('the table holds the variables that the code reads, and no other', async () => {
+  const listed = Object.entries(VARIABLES)
+    .filter(([, { section }]) => section !== 'compose')
+    .map(([name]) => name);
   expect(listed.toSorted()).toEqual(await variablesOfTheCode());
-  const files = [...read('docs/configuration.md').matchAll(/`(\w+)_FILE`/g)].map(([, name]) => name);
-  expect(files.toSorted()).toEqual(SECRETS.toSorted());
 });
 
 test('every package has its line in docs/dependencies.md, and none that is gone has one', () => {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
-import { freePort } from '../../services/platform/process/free-port.ts';
+import { freePort } from '../../services/platform/process/ports.ts';
 import { type Process, startProcess } from '../support/processes.ts';
 import { argumentsOf } from '../support/services.ts';
 import { recordFigure } from './support/figures.ts';

@@ -6,11 +6,8 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { readGatewayConfig } from '../../gateway/config.ts';
 import { readAccountsConfig } from '../../services/accounts/config.ts';
 import { readTelemetryConfig } from '../../services/platform/observability/telemetry.ts';
-import {
-  ConfigError,
-  type EnvironmentReader,
-  readEnvironment,
-} from '../../services/platform/process/config.ts';
+import { ConfigError, readCollecting, readEnvironment } from '../../services/platform/process/config.ts';
+import { misspelled, VARIABLES } from '../../services/platform/process/variables.ts';
 import { readRemindersConfig } from '../../services/reminders/config.ts';
 import { readRestConfig } from '../../services/rest/config.ts';
 import { readSchedulingConfig } from '../../services/scheduling/config.ts';
@@ -49,7 +46,7 @@ test('every bad variable is reported at once, and no secret is repeated', () => 
     'LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent, not "loud"',
     'HOST is 0.0.0.0: beyond loopback, gRPC needs SERVICE_TOKEN (the same in every service) or GRPC_TLS_CERT, GRPC_TLS_KEY and GRPC_TLS_CA',
     'ACCOUNTS_PORT must be a whole number from 0 to 65535, not "99999"',
-    'DATABASE_URL is not set: the PostgreSQL to keep users in, as postgres://user:password@host:5432/name',
+    'DATABASE_URL is not set: the PostgreSQL to use, as postgres://user:password@host:5432/name',
     'KEY_PEPPER must be VERSION:SECRET entries, each secret at least 32 characters long',
     'KEY_CREATION_LIMIT_PER_HOUR must be a whole number from 1 to 1000000, not "1.5"',
   ]);
@@ -79,7 +76,11 @@ describe('what is not set, or empty, has the documented default', () => {
 
   test.each([
     ['not set', () => ({})],
-    ['empty', () => emptied(VARIABLES.filter((name) => !(name in ACCOUNTS) && name !== 'GATEWAY_TOKENS'))],
+    [
+      'empty',
+      () =>
+        emptied(Object.keys(VARIABLES).filter((name) => !(name in ACCOUNTS) && name !== 'GATEWAY_TOKENS')),
+    ],
   ])('%s', (_how, make) => {
     expect(rest(make())).toEqual({
       ...common,
@@ -125,7 +126,7 @@ describe('what is not set, or empty, has the documented default', () => {
     [
       'DATABASE_URL, which accounts needs',
       accounts,
-      'DATABASE_URL is not set: the PostgreSQL to keep users in, as postgres://user:password@host:5432/name',
+      'DATABASE_URL is not set: the PostgreSQL to use, as postgres://user:password@host:5432/name',
     ],
     [
       'KEY_PEPPER, which accounts needs',
@@ -135,7 +136,7 @@ describe('what is not set, or empty, has the documented default', () => {
     [
       'DATABASE_URL, which scheduling needs',
       scheduling,
-      'DATABASE_URL is not set: the PostgreSQL to keep materials in, as postgres://user:password@host:5432/name',
+      'DATABASE_URL is not set: the PostgreSQL to use, as postgres://user:password@host:5432/name',
     ],
   ])('but %s', (what, read, problem) => {
     const [name = ''] = what.split(',');
@@ -510,76 +511,42 @@ describe('OTEL_EXPORTER_OTLP_ENDPOINT', () => {
   });
 });
 
-/** Every variable of a service, as .env.example lists them. */
-const VARIABLES = [
-  ...[
-    'HOST',
-    'REST_PORT',
-    'GRAPHQL_PORT',
-    'SCHEDULING_PORT',
-    'ACCOUNTS_PORT',
-    'SCHEDULING_URL',
-    'ACCOUNTS_URL',
-  ],
-  ...['REMINDERS', 'REMINDERS_PORT', 'REMINDERS_URL', 'REMINDERS_HTTP_PORT', 'PUBLIC_URL', 'APP_URL'],
-  ...[
-    'SMTP_URL',
-    'MAIL_DIR',
-    'MAIL_FROM',
-    'SMTP_CONNECTIONS',
-    'REMINDERS_PER_SECOND',
-    'VAPID_KEYS',
-    'REMINDER_TITLES',
-    'PUSH_ALLOW_PRIVATE',
-  ],
-  ...['OPS_PORT', 'OPS_HOST', 'DATABASE_URL', 'DATABASE_SESSION_URL', 'REDIS_URL', 'WRITE_LIMIT_PER_MINUTE'],
-  ...['KEY_CREATION_LIMIT_PER_HOUR', 'SERVICE_TOKEN', 'GRPC_TLS_CERT', 'GRPC_TLS_KEY', 'GRPC_TLS_CA'],
-  ...[
-    'GATEWAY_TOKENS',
-    'OIDC_ISSUER',
-    'OIDC_AUDIENCE',
-    'OIDC_ROLE_CLAIM',
-    'KEY_PEPPER',
-    'DOCS',
-    'CORS_ORIGINS',
-    'LOG_LEVEL',
-    'SHUTDOWN_TIMEOUT_MS',
-    'DRAIN_MS',
-    'OTEL_EXPORTER_OTLP_ENDPOINT',
-  ],
-];
-
-test('every variable that is read is documented, and every documented one of a service is read', () => {
+test.each([
+  ['rest', readRestConfig],
+  ['accounts', readAccountsConfig],
+  ['scheduling', readSchedulingConfig],
+  ['gateway', readGatewayConfig],
+  ['reminders', readRemindersConfig],
+] as const)('%s reads the variables that the table says', (service, readConfig) => {
   const seen = new Set<string>();
-  const notes = (reader: EnvironmentReader): EnvironmentReader =>
-    new Proxy(reader, {
-      get: (target, member: keyof EnvironmentReader) =>
-        member === 'problem'
-          ? target.problem
-          : (name: string, ...rest: unknown[]) => {
-              seen.add(name);
-              return (target[member] as (...args: unknown[]) => unknown)(name, ...rest);
-            },
-    });
-  const environment = {
-    ...ACCOUNTS,
-    GATEWAY_TOKENS: `ann:viewer:${SECRET}`,
-    OPS_PORT: '0',
-    MAIL_DIR: '/mails',
+  const recording = new Proxy<Record<string, string>>({}, { get: (_, name) => void seen.add(String(name)) });
+  readCollecting(new Set(), recording, (reader) => [readConfig(reader), readTelemetryConfig(reader)]);
+  const read = [...seen].filter((name) => !name.endsWith('_FILE'));
+  const listed = Object.entries(VARIABLES).filter(([, { readBy }]) =>
+    readBy.some((each) => each === service),
+  );
+  expect(read.toSorted()).toEqual(listed.map(([name]) => name).toSorted());
+});
+
+test.each([
+  ['REST_PROT', 'REST_PORT'],
+  ['REDIS_URI', 'REDIS_URL'],
+  ['DATABASE_UR', 'DATABASE_URL'],
+  ['KEY_PEPPERS', 'KEY_PEPPER'],
+  ['GATEWAY_TOKEN_FILE', 'GATEWAY_TOKENS_FILE'],
+])('%s is taken for %s, misspelled', (given, meant) => {
+  expect(misspelled({ [given]: 'x' })).toEqual([[given, meant]]);
+});
+
+test('variables of other programs are left alone', () => {
+  const others = {
+    PORT: '1',
+    HOME: '/',
+    HOSTNAME: 'x',
+    SMTP_HOST: 'x',
+    REDIS_PORT: '1',
+    HTTP_URL: 'x',
+    HOSTS: 'x',
   };
-  readEnvironment(environment, (reader) => {
-    const noting = notes(reader);
-    return [
-      readRestConfig,
-      readAccountsConfig,
-      readSchedulingConfig,
-      readGatewayConfig,
-      readRemindersConfig,
-      readTelemetryConfig,
-    ].map((read) => read(noting));
-  });
-  expect([...seen].toSorted()).toEqual(VARIABLES.toSorted());
-  const example = readFileSync(join(root, '.env.example'), 'utf8');
-  for (const name of [...VARIABLES, 'DATA_DIR', 'GATEWAY'])
-    expect(example, name).toMatch(new RegExp(`^(# )?${name}=`, 'm'));
+  expect(misspelled({ ...others, REST_PORT: '1', REDIS_URL: 'x' })).toEqual([]);
 });

@@ -1,10 +1,10 @@
 // Where DATABASE_URL leads to.
 import { expect, test } from 'vitest';
+import { readDatabasePlace, readSessionUrl } from '../../services/platform/process/common-config.ts';
 import { type EnvironmentReader, readEnvironment } from '../../services/platform/process/config.ts';
-import { readDatabasePlace, readSessionUrl } from '../../services/platform/process/database-config.ts';
 
 const place = (DATABASE_URL: string) =>
-  readEnvironment({ DATABASE_URL }, (reader) => readDatabasePlace(reader, 'materials'));
+  readEnvironment({ DATABASE_URL }, (reader) => readDatabasePlace(reader));
 
 test('one host, a socket and a URL without a host stay as they are', () => {
   for (const url of [
@@ -30,11 +30,11 @@ test('blanks around a URL, as at the end of a file, are no part of it', () => {
     DATABASE_SESSION_URL: ' postgres://u@two/db\n',
   };
   const read = <T>(how: (reader: EnvironmentReader) => T) => readEnvironment(environment, how);
-  expect(read((reader) => readDatabasePlace(reader, 'materials'))).toMatchObject({
+  expect(read((reader) => readDatabasePlace(reader))).toMatchObject({
     databaseUrl: 'postgres://u:secret@one/db',
     databaseSessionUrl: 'postgres://u@two/db',
   });
-  expect(read((reader) => readSessionUrl(reader, 'it'))).toBe('postgres://u@two/db');
+  expect(read((reader) => readSessionUrl(reader))).toBe('postgres://u@two/db');
 });
 
 test.each(['secret@one/db', 'https://u:secret@one/db', 'postgres://u:secret#@one/db'])(
@@ -43,7 +43,7 @@ test.each(['secret@one/db', 'https://u:secret@one/db', 'postgres://u:secret#@one
     for (const read of [readDatabasePlace, readSessionUrl])
       expect(() =>
         readEnvironment({ DATABASE_URL: 'postgres://one/db', DATABASE_SESSION_URL: url }, (reader) =>
-          read(reader, 'it'),
+          read(reader),
         ),
       ).toThrow(/^(?!.*secret)[\s\S]*DATABASE_SESSION_URL must be a URL/);
   },

@@ -2,8 +2,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { expect, test } from 'vitest';
-import { freePort } from '../../services/platform/process/free-port.ts';
-import { requireFreePorts } from '../../services/platform/process/ports.ts';
+import { freePort, requireFreePorts } from '../../services/platform/process/ports.ts';
 
 const both = (port: number) =>
   `The configuration is not usable:\n  - REST_PORT and OPS_PORT are both ${port}: set one of them to another port`;

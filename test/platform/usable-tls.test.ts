@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { requireUsableTls } from '../../services/platform/process/usable-tls.ts';
+import { requireUsableTls } from '../../services/platform/process/common-config.ts';
 import { readStartSettings } from '../../services/programs/start/settings.ts';
 import { makeCertificates } from '../support/certificates.ts';
 import { root } from '../support/processes.ts';

@@ -5,7 +5,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { accountForPostgres, giveTo } from '../../services/embedded-postgres/account.ts';
-import { freePort } from '../../services/platform/process/free-port.ts';
+import { freePort } from '../../services/platform/process/ports.ts';
 import { startProcess } from './processes.ts';
 
 const SETTINGS = [

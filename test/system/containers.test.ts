@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { freePort } from '../../services/platform/process/free-port.ts';
+import { freePort } from '../../services/platform/process/ports.ts';
 import { createClient, startLoad } from '../faults/support/load.ts';
 import { type Certificates, makeCertificates } from '../support/certificates.ts';
 import { root } from '../support/processes.ts';

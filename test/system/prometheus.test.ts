@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { freePort } from '../../services/platform/process/free-port.ts';
+import { freePort } from '../../services/platform/process/ports.ts';
 import { type Deployment, startDeployment } from '../faults/support/deployment.ts';
 import { type Load, startLoad } from '../faults/support/load.ts';
 import { type Process, root, startProcess } from '../support/processes.ts';

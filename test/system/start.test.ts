@@ -3,7 +3,7 @@ import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { freePort } from '../../services/platform/process/free-port.ts';
+import { freePort } from '../../services/platform/process/ports.ts';
 import { createApi } from '../support/api.ts';
 import { createStartPlace, type Started, type StartPlace } from '../support/npm-start.ts';
 import { root } from '../support/processes.ts';

@@ -14,8 +14,8 @@ export type OidcSettings = {
 export function readOidcSettings(reader: EnvironmentReader): OidcSettings | undefined {
   const issuer = reader.text('OIDC_ISSUER');
   if (issuer === undefined) {
-    for (const name of ['OIDC_AUDIENCE', 'OIDC_ROLE_CLAIM']) {
-      if (reader.text(name) !== undefined) reader.problem(`${name} is set without OIDC_ISSUER`);
+    for (const name of ['OIDC_AUDIENCE', 'OIDC_ROLE_CLAIM'] as const) {
+      if (reader.isSet(name)) reader.problem(`${name} is set without OIDC_ISSUER`);
     }
     return undefined;
   }
@@ -24,8 +24,8 @@ export function readOidcSettings(reader: EnvironmentReader): OidcSettings | unde
   }
   return {
     issuer,
-    audience: reader.required('OIDC_AUDIENCE', "the gateway's client ID at the OpenID provider"),
-    roleClaim: reader.text('OIDC_ROLE_CLAIM') ?? 'roles',
+    audience: reader.required('OIDC_AUDIENCE'),
+    roleClaim: reader.text('OIDC_ROLE_CLAIM'),
   };
 }
 

@@ -1,6 +1,6 @@
 // Starts an HTTP application on its address, or says why it cannot listen there.
 import type { FastifyInstance } from 'fastify';
-import { portOf } from '../process/free-port.ts';
+import { portOf } from '../process/ports.ts';
 
 export type HttpServer = {
   /** The actual port, also for port 0. */

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { type Logger, whyLinesWait } from '../logging/logger.ts';
 import type { EnvironmentReader } from '../process/config.ts';
-import { portOf } from '../process/free-port.ts';
+import { portOf } from '../process/ports.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { createReadiness, type Readiness } from './readiness.ts';
 import { startTracing } from './tracing.ts';
@@ -17,13 +17,12 @@ type TelemetryConfig = {
 };
 
 export function readTelemetryConfig(reader: EnvironmentReader): TelemetryConfig {
-  const isWatched = reader.text('OPS_PORT') !== undefined;
-  const ops = { host: reader.text('OPS_HOST') ?? '127.0.0.1', port: reader.port('OPS_PORT', 0) };
+  const ops = { host: reader.text('OPS_HOST'), port: reader.wholeNumber('OPS_PORT') };
   const traceEndpoint = reader.text('OTEL_EXPORTER_OTLP_ENDPOINT');
   if (traceEndpoint !== undefined && !/^https?:$/.test(URL.parse(traceEndpoint)?.protocol ?? '')) {
     reader.problem('OTEL_EXPORTER_OTLP_ENDPOINT must be an http or https URL, such as http://127.0.0.1:4318');
   }
-  return { ops: isWatched ? ops : undefined, traceEndpoint };
+  return { ops: reader.isSet('OPS_PORT') ? ops : undefined, traceEndpoint };
 }
 
 /** The telemetry that the parts of a process use. */

@@ -2,7 +2,7 @@
 import type { Logger } from '../logging/logger.ts';
 import type { Readiness } from '../observability/readiness.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
-import type { DatabasePlace } from '../process/database-config.ts';
+import type { DatabasePlace } from '../process/common-config.ts';
 import { type Database, openDatabase } from './database.ts';
 import { migrate } from './migrate.ts';
 import { pendingMigrations, type Schema } from './pending-migrations.ts';

@@ -1,10 +1,12 @@
-// The environment variables that all services share: logging, shutdown, gRPC authentication.
+// The environment variables that several programs share: logging, shutdown, gRPC authentication, other services, the database.
+import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { EnvironmentReader } from './config.ts';
-import { type DatabasePlace, readDatabasePlace } from './database-config.ts';
+import { createSecureContext } from 'node:tls';
+import { toError } from '../thrown.ts';
+import { ConfigError, type EnvironmentReader } from './config.ts';
+import type { VARIABLES } from './variables.ts';
 
-export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
+export type LogLevel = (typeof VARIABLES.LOG_LEVEL.type.values)[number];
 
 /** Authentication between gRPC services; both are optional on loopback. */
 export type GrpcTrust = {
@@ -25,19 +27,17 @@ export type CommonConfig = {
 };
 
 export function readCommonConfig(reader: EnvironmentReader): CommonConfig {
-  const shutdownTimeoutMs = reader.wholeNumber('SHUTDOWN_TIMEOUT_MS', 10_000, { min: 0, max: 600_000 });
+  const shutdownTimeoutMs = reader.wholeNumber('SHUTDOWN_TIMEOUT_MS');
   return {
-    host: reader.text('HOST') ?? '127.0.0.1',
-    logLevel: reader.oneOf('LOG_LEVEL', LOG_LEVELS, 'info'),
+    host: reader.text('HOST'),
+    logLevel: reader.oneOf('LOG_LEVEL'),
     shutdownTimeoutMs,
-    drainMs: reader.wholeNumber('DRAIN_MS', 0, { min: 0, max: shutdownTimeoutMs }),
-    trust: { serviceTokens: reader.secrets('SERVICE_TOKEN', 32), tls: readTls(reader) },
+    drainMs: reader.wholeNumber('DRAIN_MS', shutdownTimeoutMs),
+    trust: { serviceTokens: reader.secrets('SERVICE_TOKEN'), tls: readTls(reader) },
   };
 }
 
-/** The port of each gRPC service unless `name`_PORT says otherwise. */
-export const GRPC_PORTS = { SCHEDULING: 50_051, ACCOUNTS: 50_052, REMINDERS: 50_053 } as const;
-type GrpcService = keyof typeof GRPC_PORTS;
+type GrpcService = 'SCHEDULING' | 'ACCOUNTS' | 'REMINDERS';
 
 /** Where the services that a facade calls are reached: a gRPC target each. */
 export type Peers = { schedulingTarget: string; accountsTarget: string };
@@ -51,24 +51,61 @@ export function readPeers(reader: EnvironmentReader): Peers {
 
 /** `name`_URL, else the loopback address with `name`_PORT. */
 export function readTarget(reader: EnvironmentReader, name: GrpcService): string {
-  return reader.text(`${name}_URL`) ?? `127.0.0.1:${reader.port(`${name}_PORT`, GRPC_PORTS[name])}`;
+  return reader.text(`${name}_URL`) ?? `127.0.0.1:${reader.wholeNumber(`${name}_PORT`)}`;
 }
 
 export type DatabaseServiceConfig = CommonConfig & DatabasePlace & { port: number };
 
-/** What a gRPC service with a database of its own reads; `keeps` says what it keeps there. */
+/** What a gRPC service with a database of its own reads. */
 export function readDatabaseServiceConfig(
   reader: EnvironmentReader,
   name: GrpcService,
-  keeps: string,
 ): DatabaseServiceConfig {
   const common = readCommonConfig(reader);
   requireTrustBeyondLoopback(reader, common);
   return {
     ...common,
-    port: reader.port(`${name}_PORT`, GRPC_PORTS[name]),
-    ...readDatabasePlace(reader, keeps),
+    port: reader.wholeNumber(`${name}_PORT`),
+    ...readDatabasePlace(reader),
   };
+}
+
+/** Where a database is; the second if the first does not lead to sessions of PostgreSQL. */
+export type DatabasePlace = {
+  databaseUrl: string;
+  databaseSessionUrl?: string | undefined;
+};
+
+export function readDatabasePlace(reader: EnvironmentReader): DatabasePlace {
+  return {
+    databaseUrl: readDatabaseUrl(reader),
+    databaseSessionUrl: readUrl(reader, 'DATABASE_SESSION_URL'),
+  };
+}
+
+/** DATABASE_SESSION_URL, else DATABASE_URL: for programs that need a session of PostgreSQL. */
+export const readSessionUrl = (reader: EnvironmentReader): string =>
+  readUrl(reader, 'DATABASE_SESSION_URL') ?? readDatabaseUrl(reader);
+
+function readDatabaseUrl(reader: EnvironmentReader): string {
+  reader.required('DATABASE_URL');
+  return readUrl(reader, 'DATABASE_URL') ?? '';
+}
+
+/** pg takes a URL with a blank before it for a name. It may contain a password, so a problem does not repeat it. */
+function readUrl(
+  reader: EnvironmentReader,
+  name: 'DATABASE_URL' | 'DATABASE_SESSION_URL',
+): string | undefined {
+  const url = reader.text(name)?.trim();
+  if (url === undefined || url.startsWith('/')) return url;
+  const { protocol, host } = URL.parse(url) ?? { protocol: '', host: '' };
+  // libpq takes several hosts, pg does not.
+  if (!/^(postgres|postgresql|socket):$/.test(protocol) || host.includes(','))
+    reader.problem(
+      `${name} must be a URL of one host, such as postgres://user:password@host:5432/name, special characters in the password percent-encoded`,
+    );
+  return url;
 }
 
 function readTls(reader: EnvironmentReader): GrpcTrust['tls'] {
@@ -86,6 +123,30 @@ function readTls(reader: EnvironmentReader): GrpcTrust['tls'] {
   };
   const [certificate, key, authority] = names;
   return { certificate: contentOf(certificate), key: contentOf(key), authority: contentOf(authority) };
+}
+
+/** @throws ConfigError that names each variable whose file does not hold what it should. */
+export function requireUsableTls(tls: GrpcTrust['tls']): void {
+  if (tls === undefined) return;
+  const problems = [
+    ...problemOf('GRPC_TLS_CERT and GRPC_TLS_KEY must be a PEM certificate and its unencrypted key', () =>
+      createSecureContext({ cert: tls.certificate, key: tls.key }),
+    ),
+    ...problemOf(
+      'GRPC_TLS_CA must be one or more PEM certificates',
+      () => new X509Certificate(tls.authority),
+    ),
+  ];
+  if (problems.length > 0) throw new ConfigError(problems);
+}
+
+function problemOf(what: string, read: () => unknown): string[] {
+  try {
+    read();
+    return [];
+  } catch (error) {
+    return [`${what}: ${toError(error).message}`];
+  }
 }
 
 function isLoopback(host: string): boolean {

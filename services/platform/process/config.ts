@@ -1,5 +1,7 @@
-// Reads environment variables and reports all invalid ones together.
-import { readSecretFiles } from './secret-files.ts';
+// Reads environment variables by the table of variables, secrets also from files, and reports all invalid ones together.
+import { closeSync, openSync, readSync } from 'node:fs';
+import { errorCode } from '../thrown.ts';
+import { type Named, SECRETS, VARIABLES, type Variable, type VariableName } from './variables.ts';
 
 /** Has one line per invalid variable. */
 export class ConfigError extends Error {
@@ -13,23 +15,33 @@ export class ConfigError extends Error {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Typed access to an environment. Notes an invalid value and returns the fallback, so that all problems are found. */
+type Table = typeof VARIABLES;
+
+/**
+ * Typed access to an environment, with the defaults and ranges of the table. Empty counts as unset. Notes an invalid value and
+ * returns the default, so that all problems are found.
+ */
 export type EnvironmentReader = {
-  /** The value of a variable; empty counts as unset. */
-  text(name: string): string | undefined;
-  /** A required value; `hint` says how to get one. */
-  required(name: string, hint: string): string;
-  wholeNumber(name: string, fallback: number, range: { min: number; max: number }): number;
-  /** A TCP port; 0 lets the system choose a free one. */
-  port(name: string, fallback: number): number;
-  /** Whether a variable is on; it must be "on" or "off". */
-  isOn(name: string, fallback?: 'on' | 'off'): boolean;
-  oneOf<T extends string>(name: string, allowed: readonly [T, ...T[]], fallback: T): T;
+  isSet(name: VariableName): boolean;
+  /** The value or default of a text. */
+  text<N extends Named<'text'>>(
+    name: N,
+  ): Table[N]['type'] extends { default: string } ? string : string | undefined;
+  /** A value that must be set; the table's `form` says what it is. */
+  required(name: Named<'text'>): string;
+  /** `max`: a lower bound than the table's. */
+  wholeNumber(name: Named<'wholeNumber'>, max?: number): number;
+  isOn(name: Named<'onOrOff'>): boolean;
+  /** `fallback`: in place of the table's default. */
+  oneOf<N extends Named<'oneOf'>>(
+    name: N,
+    fallback?: Table[N]['type']['values'][number],
+  ): Table[N]['type']['values'][number];
   /**
-   * Secrets of printable ASCII, separated by commas, without the blanks around each, each of at least `minLength` characters;
+   * Secrets of printable ASCII, separated by commas, without the blanks around each, each of at least 32 characters;
    * problems never contain the values.
    */
-  secrets(name: string, minLength: number): string[];
+  secrets(name: Named<'text'>): string[];
   /** Adds a problem that involves several variables. */
   problem(text: string): void;
 };
@@ -45,7 +57,7 @@ export function readEnvironment<T>(environment: Environment, read: (reader: Envi
   return result;
 }
 
-/** As `readEnvironment`, but adds the problems to `problems`: an invalid value is its fallback in the result. */
+/** As `readEnvironment`, but adds the problems to `problems`: an invalid value is its default in the result. */
 export function readCollecting<T>(
   problems: Set<string>,
   environment: Environment,
@@ -56,42 +68,52 @@ export function readCollecting<T>(
   return read(createReader(complete, problems));
 }
 
+const MIN_SECRET_CHARACTERS = 32;
+
 function createReader(environment: Environment, problems: Set<string>): EnvironmentReader {
-  const text = (name: string) => environment[name] || undefined;
-  const wholeNumber: EnvironmentReader['wholeNumber'] = (name, fallback, { min, max }) => {
-    const value = text(name);
-    if (value === undefined) return fallback;
-    const number = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN;
-    if (number >= min && number <= max) return number;
-    problems.add(`${name} must be a whole number from ${min} to ${max}, not "${value}"`);
-    return fallback;
-  };
-  const oneOf: EnvironmentReader['oneOf'] = (name, allowed, fallback) => {
-    const value = text(name);
-    const found = allowed.find((candidate) => candidate === value);
+  const given = (name: VariableName) => environment[name] || undefined;
+  const chosen = <T extends string>(name: VariableName, values: readonly T[], fallback: T): T => {
+    const value = given(name);
+    const found = values.find((candidate) => candidate === value);
     if (value !== undefined && found === undefined) {
-      problems.add(`${name} must be one of ${allowed.join(', ')}, not "${value}"`);
+      problems.add(`${name} must be one of ${values.join(', ')}, not "${value}"`);
     }
     return found ?? fallback;
   };
   return {
-    text,
-    required(name, hint) {
-      const value = text(name);
-      if (value === undefined) problems.add(`${name} is not set: ${hint}`);
+    isSet: (name) => given(name) !== undefined,
+    text(name) {
+      const { type }: Variable = VARIABLES[name];
+      const byDefault = type.kind === 'text' ? type.default : undefined;
+      // The table's entry says whether there is a default.
+      return (given(name) ?? byDefault) as ReturnType<typeof this.text<typeof name>>;
+    },
+    required(name) {
+      const value = given(name);
+      const { form }: Variable = VARIABLES[name];
+      if (value === undefined) problems.add(`${name} is not set: ${form}`);
       return value ?? '';
     },
-    wholeNumber,
-    port: (name, fallback) => wholeNumber(name, fallback, { min: 0, max: 65_535 }),
-    isOn: (name, fallback = 'on') => oneOf(name, ['on', 'off'], fallback) === 'on',
-    oneOf,
-    secrets(name, minLength) {
+    wholeNumber(name, limit) {
+      const { type } = VARIABLES[name];
+      const max = limit ?? type.max;
+      const value = given(name);
+      if (value === undefined) return type.default;
+      const number = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN;
+      if (number >= type.min && number <= max) return number;
+      problems.add(`${name} must be a whole number from ${type.min} to ${max}, not "${value}"`);
+      return type.default;
+    },
+    isOn: (name) => chosen(name, ['on', 'off'], VARIABLES[name].type.default) === 'on',
+    oneOf: (name, fallback) =>
+      chosen(name, VARIABLES[name].type.values, fallback ?? VARIABLES[name].type.default),
+    secrets(name) {
       const values =
-        text(name)
+        given(name)
           ?.split(',')
           .map((value) => value.trim()) ?? [];
-      if (values.some((value) => value.length < minLength)) {
-        problems.add(`each secret in ${name} must have at least ${minLength} characters`);
+      if (values.some((value) => value.length < MIN_SECRET_CHARACTERS)) {
+        problems.add(`each secret in ${name} must have at least ${MIN_SECRET_CHARACTERS} characters`);
       }
       // They travel in headers; the error of a client that cannot send one contains it.
       if (!values.every((value) => /^[ -~]*$/.test(value))) {
@@ -101,4 +123,49 @@ function createReader(environment: Environment, problems: Set<string>): Environm
     },
     problem: (problem) => problems.add(problem),
   };
+}
+
+const MAX_FILE_BYTES = 64 * 1024;
+
+/**
+ * The environment with every secret as NAME alone: NAME_FILE names a file that contains it, as Docker and Kubernetes mount secrets.
+ * A byte order mark at the beginning of a file and a line break at its end are no part of the value. `problems` has a line for each
+ * variable at fault, without a value.
+ */
+export function readSecretFiles(given: Environment): { environment: Environment; problems: string[] } {
+  const read: Record<string, string | undefined> = {};
+  const problems: string[] = [];
+  for (const name of SECRETS) {
+    const path = given[`${name}_FILE`];
+    if (!path) continue;
+    read[`${name}_FILE`] = undefined;
+    if (given[name]) {
+      problems.push(`${name} and ${name}_FILE are both set: remove one of them`);
+      continue;
+    }
+    try {
+      const text = readBeginning(path);
+      if (text === undefined) problems.push(`${name}_FILE names a file of more than 64 KiB: ${path}`);
+      else read[name] = text.replace(/^\uFEFF|\r?\n$/g, '');
+    } catch (error) {
+      const code = errorCode(error);
+      problems.push(`${name}_FILE names a file that cannot be read${code && ` (${code})`}: ${path}`);
+    }
+  }
+  const environment = Object.keys(read).length === 0 ? given : { ...given, ...read };
+  return { environment, problems };
+}
+
+/** @returns undefined if the file has more than MAX_FILE_BYTES; a pipe or device may never end. */
+function readBeginning(path: string): string | undefined {
+  const bytes = Buffer.alloc(MAX_FILE_BYTES + 1);
+  const file = openSync(path, 'r');
+  try {
+    let length = 0;
+    for (let read = 1; read > 0 && length <= MAX_FILE_BYTES; length += read)
+      read = readSync(file, bytes, length, bytes.length - length, null);
+    return length > MAX_FILE_BYTES ? undefined : bytes.toString('utf8', 0, length);
+  } finally {
+    closeSync(file);
+  }
 }

@@ -1,6 +1,6 @@
-// Checks before a start that its ports are free, so that a taken one is reported by its variable.
+// The ports of TCP servers, and whether those of a start are free, so that a taken one is reported by its variable.
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { createServer, type Server } from 'node:net';
 import { errorCode } from '../thrown.ts';
 import { ConfigError } from './config.ts';
 
@@ -65,4 +65,21 @@ async function tryToListen(host: string, port: number): Promise<string | undefin
   server.close();
   await once(server, 'close');
   return undefined;
+}
+
+/** The port on which `server` listens. */
+export function portOf(server: Server): number {
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the server listens on no port');
+  return address.port;
+}
+
+/** A free loopback port, for programs that need a number. Another program can take it before it is used. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const port = portOf(server);
+  server.close();
+  await once(server, 'close');
+  return port;
 }

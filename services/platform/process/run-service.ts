@@ -3,11 +3,11 @@ import { getPriority, setPriority } from 'node:os';
 import { createLogger, type Logger } from '../logging/logger.ts';
 import { readTelemetryConfig, startTelemetry, type Telemetry } from '../observability/telemetry.ts';
 import { runCommand } from './command.ts';
-import type { CommonConfig } from './common-config.ts';
+import { type CommonConfig, requireUsableTls } from './common-config.ts';
 import { type EnvironmentReader, readEnvironment } from './config.ts';
 import { type RunningProcess, runProcess } from './lifecycle.ts';
 import { requireFreePorts, type WantedPort } from './ports.ts';
-import { requireUsableTls } from './usable-tls.ts';
+import { misspelled } from './variables.ts';
 
 type Parts<C> = { config: C; logger: Logger; telemetry: Telemetry; stopping: AbortSignal };
 
@@ -55,6 +55,8 @@ async function begin<C extends CommonConfig>(
     ...(watching.ops === undefined ? [] : [{ name: 'OPS_PORT', ...watching.ops }]),
   ]);
   const logger = createLogger(name, config.logLevel);
+  for (const [variable, meant] of misspelled(process.env))
+    logger.warn({ variable, meant }, 'unknown variable');
   const telemetry = await startTelemetry({ config: watching, name, logger });
   const service = await start({ config, logger, telemetry, stopping });
   logger.info({ host: config.host, port: service.port }, `${name} is ready`);

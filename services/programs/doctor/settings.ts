@@ -5,9 +5,12 @@ import { readGatewayTokens } from '../../../gateway/access/tokens.ts';
 import { readGatewayConfig } from '../../../gateway/config.ts';
 import { readPeppers } from '../../accounts/config.ts';
 import { readTelemetryConfig } from '../../platform/observability/telemetry.ts';
-import { GRPC_PORTS } from '../../platform/process/common-config.ts';
-import { type Environment, type EnvironmentReader, readCollecting } from '../../platform/process/config.ts';
-import { readSecretFiles } from '../../platform/process/secret-files.ts';
+import {
+  type Environment,
+  type EnvironmentReader,
+  readCollecting,
+  readSecretFiles,
+} from '../../platform/process/config.ts';
 import { readRemindersConfig } from '../../reminders/config.ts';
 import { readRestConfig } from '../../rest/config.ts';
 import { readSchedulingConfig } from '../../scheduling/config.ts';
@@ -54,7 +57,7 @@ export function readSettings(given: Environment, isStartGiven?: boolean) {
     { ...inner, DATABASE_URL: databaseUrl ?? DATABASE_URL_STAND_IN },
     readSchedulingConfig,
   );
-  const accountsPort = read(environment, (reader) => reader.port('ACCOUNTS_PORT', GRPC_PORTS.ACCOUNTS));
+  const accountsPort = read(environment, (reader) => reader.wholeNumber('ACCOUNTS_PORT'));
   const { ops } = read(environment, readTelemetryConfig);
   const gatewayOn = read(environment, (reader) => reader.isOn('GATEWAY'));
   const remindersOn = read(environment, (reader) => reader.isOn('REMINDERS'));

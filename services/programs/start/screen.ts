@@ -1,6 +1,6 @@
 // What npm start prints for people once all runs: addresses, the first key, and what to do next.
 import { SCOPES } from '../../accounts/keys/rules.ts';
-import { GRPC_PORTS } from '../../platform/process/common-config.ts';
+import { VARIABLES } from '../../platform/process/variables.ts';
 import { DEFAULT_DATA_DIR } from '../program-database.ts';
 import type { AddressRow } from './addresses.ts';
 import { DEMO_EMAIL } from './demo-user.ts';
@@ -46,7 +46,7 @@ function firstKey({ key, baseUrl }: ScreenFacts): string[] {
 
 /** Commands that work as they are pasted, in this folder. */
 function nextSteps({ key, accountsPort, hasGateway, dataDir }: ScreenFacts): string[] {
-  const port = accountsPort === GRPC_PORTS.ACCOUNTS ? '' : `ACCOUNTS_PORT=${accountsPort} `;
+  const port = accountsPort === VARIABLES.ACCOUNTS_PORT.type.default ? '' : `ACCOUNTS_PORT=${accountsPort} `;
   const email = dataDir === undefined ? 'you@example.com' : DEMO_EMAIL;
   const seed =
     dataDir === undefined || !hasGateway

@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { readGatewayConfig } from '../../../gateway/config.ts';
 import { readAccountsConfig } from '../../accounts/config.ts';
 import { readTelemetryConfig } from '../../platform/observability/telemetry.ts';
+import { requireUsableTls } from '../../platform/process/common-config.ts';
 import {
   ConfigError,
   type Environment,
   type EnvironmentReader,
   readCollecting,
+  readSecretFiles,
 } from '../../platform/process/config.ts';
 import type { WantedPort } from '../../platform/process/ports.ts';
-import { readSecretFiles } from '../../platform/process/secret-files.ts';
-import { requireUsableTls } from '../../platform/process/usable-tls.ts';
 import { makeVapidKeys } from '../../reminders/channels/push/vapid.ts';
 import { readRemindersConfig } from '../../reminders/config.ts';
 import { readRestConfig } from '../../rest/config.ts';
@@ -56,7 +56,7 @@ export function readStartSettings(given: Environment, kept: Secrets = STAND_INS)
   const rest = read(environment, readRestConfig);
   const accounts = read(inner, readAccountsConfig);
   const scheduling = read(inner, readSchedulingConfig);
-  const isOff = (name: string) => !read(environment, (reader) => reader.isOn(name));
+  const isOff = (name: 'GATEWAY' | 'REMINDERS') => !read(environment, (reader) => reader.isOn(name));
   const gateway = isOff('GATEWAY')
     ? undefined
     : read({ ...environment, GATEWAY_TOKENS: tokens }, readGatewayConfig);

@@ -10,6 +10,7 @@ import type { Peers } from '../../platform/process/common-config.ts';
 import { type RunningProcess, runProcess, signalsHeard } from '../../platform/process/lifecycle.ts';
 import type { Narrator } from '../../platform/process/narrator.ts';
 import { requireFreePorts } from '../../platform/process/ports.ts';
+import { misspelled } from '../../platform/process/variables.ts';
 import { startRest } from '../../rest/service.ts';
 import { startScheduling } from '../../scheduling/service.ts';
 import { toAddresses } from './addresses.ts';
@@ -30,6 +31,10 @@ async function begin(narrator: Narrator, stopping: AbortSignal): Promise<Running
   await requireFreePorts(portsOf(settings));
   const log = openStartLog(settings.dataDir, settings.logLevel);
   const { logger } = log;
+  for (const [variable, meant] of misspelled(process.env)) {
+    if (log.file === undefined) logger.warn({ variable, meant }, 'unknown variable');
+    else narrator.line(`${variable} is not a variable of this program. Did you mean ${meant}?`);
+  }
   const telemetry = await startTelemetry({ config: settings.watching, name: 'start', logger });
   const closers: (() => Promise<void>)[] = [telemetry.close];
   const sayStopping = () => narrator.say('stopping');

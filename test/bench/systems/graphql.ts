@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { freePort } from '../../../services/platform/process/free-port.ts';
+import { freePort } from '../../../services/platform/process/ports.ts';
 import { PEPPER } from '../dataset/people.ts';
 import { CACHE, ROOT } from '../root.ts';
 import { startNode, startPatiently, untilReady } from './child.ts';

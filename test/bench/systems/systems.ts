@@ -1,6 +1,6 @@
 // The systems that are compared, each as the processes that it runs in: ours in both of its forms, and the two monoliths.
 import { join } from 'node:path';
-import { freePort } from '../../../services/platform/process/free-port.ts';
+import { freePort } from '../../../services/platform/process/ports.ts';
 import { PEPPER, type Person } from '../dataset/people.ts';
 import { CACHE, ROOT } from '../root.ts';
 import { type Child, startNode, startPatiently, untilReady } from './child.ts';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '../../../services/platform/process/free-port.ts';
+import { freePort } from '../../../services/platform/process/ports.ts';
 import { newSecret, startService } from '../../support/services.ts';
 import { percentile } from '../../support/statistics.ts';
 import type { Attack, Facts } from './attack.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { CONNECTION_SETTINGS } from '../../../services/platform/postgres/connection-settings.ts';
-import { freePort } from '../../../services/platform/process/free-port.ts';
+import { freePort } from '../../../services/platform/process/ports.ts';
 import { startProcess } from '../../support/processes.ts';
 import { newSecret } from '../../support/services.ts';
 

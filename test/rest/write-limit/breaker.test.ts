@@ -2,7 +2,7 @@
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
-import { freePort } from '../../../services/platform/process/free-port.ts';
+import { freePort } from '../../../services/platform/process/ports.ts';
 import { createWriteLimiter, type WriteLimiter } from '../../../services/rest/write-limit/write-limiter.ts';
 import { describeWithRedis, type RedisServer, startRedis } from '../../support/redis.ts';
 

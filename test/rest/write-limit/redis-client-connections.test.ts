@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { freePort } from '../../../services/platform/process/free-port.ts';
+import { freePort } from '../../../services/platform/process/ports.ts';
 import { connectRedis } from '../../../services/rest/write-limit/redis-client.ts';
 import { createRedisLog } from '../../../services/rest/write-limit/redis-log.ts';
 import { makeCertificates } from '../../support/certificates.ts';

@@ -1,0 +1,97 @@
+// Makes .env.example and the tables of docs/configuration.md from the table of variables. With --check it only compares them, and
+// exits with 1 where they differ.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { SECRETS, SECTIONS, VARIABLES, type Variable } from '../services/platform/process/variables.ts';
+
+const root = join(import.meta.dirname, '..');
+const LINE_CHARACTERS = 130;
+
+const HEAD = `# All environment variables, made from services/platform/process/variables.ts by "npm run configuration". The first part is what
+# docker-compose takes from .env, as npm start and a service do from their environment; the second has no effect on
+# docker-compose. Commented lines show defaults or examples.
+
+# === For docker-compose, in .env, and for npm start and services, exported ===
+`;
+const SECOND_PART =
+  '# === For npm start and services alone, exported: docker-compose.yml sets these itself, or has no use for them ===\n';
+
+const all = Object.entries<Variable>(VARIABLES);
+
+function toExample(): string {
+  const sections = Object.entries(SECTIONS).map(([section, title]) => {
+    const variables = all.filter(([, variable]) => variable.section === section);
+    const begin = section === 'secrets' ? `${SECOND_PART}\n` : '';
+    return `${begin}${comment(`--- ${title} ---`)}\n${variables.map(toExampleLines).join('')}`;
+  });
+  return `${HEAD}\n${sections.join('\n')}`;
+}
+
+function toExampleLines([name, { says, example, type, isSecret }]: [string, Variable]): string {
+  const plain = says.replaceAll(/\[([^\]]*)\]\(([^)]*)\)/g, '$1 (docs/$2)').replaceAll('`', '');
+  const line = `${name}=${example ?? type.default ?? ''}`;
+  return `${comment(plain)}${isSecret && example === '' ? '' : '# '}${line}\n`;
+}
+
+/** Lines of a comment, each with its newline. */
+function comment(text: string): string {
+  const lines = [''];
+  for (const word of text.split(' ')) {
+    const line = `${lines.at(-1)} ${word}`;
+    if (line.length + 1 <= LINE_CHARACTERS) lines[lines.length - 1] = line;
+    else lines.push(` ${word}`);
+  }
+  return lines.map((line) => `#${line}\n`).join('');
+}
+
+function toTables(): string {
+  const isOfCompose = ([, { readBy }]: [string, Variable]) => readBy.includes('docker-compose');
+  return [
+    '| variable | default | values | read by | purpose |',
+    '|---|---|---|---|---|',
+    ...all.filter((each) => !isOfCompose(each)).map(toRow),
+    '',
+    `These also come from files: ${SECRETS.map((name) => `\`${name}_FILE\``).join(', ')}.`,
+    '',
+    'Of docker-compose alone:',
+    '',
+    '| variable | default | purpose |',
+    '|---|---|---|',
+    ...all
+      .filter(isOfCompose)
+      .map(([name, variable]) => `| ${name} | ${defaultOf(variable)} | ${variable.says} |`),
+  ].join('\n');
+}
+
+function toRow([name, variable]: [string, Variable]): string {
+  const { type, isSecret, readBy, says } = variable;
+  const values = {
+    text: isSecret ? 'secret' : '',
+    wholeNumber: 'min' in type ? `${type.min.toLocaleString('en')} to ${type.max.toLocaleString('en')}` : '',
+    onOrOff: '`on`, `off`',
+    oneOf: 'values' in type ? type.values.map((value) => `\`${value}\``).join(', ') : '',
+  }[type.kind];
+  return `| \`${name}\` | ${defaultOf(variable)} | ${values} | ${readBy.join(', ')} | ${says} |`;
+}
+
+function defaultOf({ without, type }: Variable): string {
+  return without ?? (type.default === undefined ? 'none' : `\`${type.default}\``);
+}
+
+const MARKS = /(?<=<!-- variables -->\n\n).*?(?=\n\n<!-- \/variables -->)/s;
+
+const written = [
+  { path: '.env.example', make: () => toExample() },
+  { path: 'docs/configuration.md', make: (old: string) => old.replace(MARKS, () => toTables()) },
+].map(({ path, make }) => {
+  const old = readFileSync(join(root, path), 'utf8');
+  const text = make(old);
+  return { path, text, isSame: text === old };
+});
+const stale = written.filter(({ isSame }) => !isSame);
+if (!process.argv.includes('--check')) {
+  for (const { path, text } of stale) writeFileSync(join(root, path), text);
+} else if (stale.length > 0) {
+  process.stderr.write(`${stale.map(({ path }) => path).join(' and ')}: run "npm run configuration"\n`);
+  process.exitCode = 1;
+}

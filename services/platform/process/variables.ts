@@ -1,0 +1,479 @@
+// Every environment variable, once. Programs read by this table; .env.example and docs/configuration.md are made from it
+// (npm run configuration).
+
+/** `start` is npm start, which also reads what the services read. `npm run doctor` reads all of it. */
+type Reader =
+  | 'accounts'
+  | 'scheduling'
+  | 'rest'
+  | 'gateway'
+  | 'reminders'
+  | 'start'
+  | 'keys'
+  | 'migrate'
+  | 'seed'
+  | 'verify'
+  | 'docker-compose';
+
+export type Variable = {
+  /** Of .env.example. */
+  section: keyof typeof SECTIONS;
+  readBy: readonly Reader[];
+  /** What it is for, in Markdown. */
+  says: string;
+  /** The pages' default where it is not a constant; it may begin with what the constant is under other circumstances. */
+  without?: string;
+  /** In .env.example, in place of the default. */
+  example?: string;
+  /** What a value is, for the one who has to set it. */
+  form?: string;
+  /** It can also be given as NAME_FILE, and no output repeats it. */
+  isSecret?: true;
+  type: Type;
+};
+
+type Type =
+  | { kind: 'text'; default?: string }
+  | { kind: 'wholeNumber'; default: number; min: number; max: number }
+  | { kind: 'onOrOff'; default: 'on' | 'off' }
+  | { kind: 'oneOf'; default: string; values: readonly [string, ...string[]] };
+
+const TEXT = { kind: 'text' } as const;
+const text = (byDefault: string) => ({ kind: 'text', default: byDefault }) as const;
+const wholeNumber = (byDefault: number, min: number, max: number) =>
+  ({ kind: 'wholeNumber', default: byDefault, min, max }) as const;
+/** 0: any free port. */
+const port = (byDefault: number) => wholeNumber(byDefault, 0, 65_535);
+const onOrOff = (byDefault: 'on' | 'off') => ({ kind: 'onOrOff', default: byDefault }) as const;
+const oneOf = <T extends string>(byDefault: T, values: readonly [T, ...T[]]) =>
+  ({ kind: 'oneOf', default: byDefault, values }) as const;
+
+/** The parts of .env.example: first what docker-compose takes from .env. */
+export const SECTIONS = {
+  limits: 'Limits',
+  reminders: 'Reminders',
+  other: 'Other settings',
+  compose: 'For docker-compose alone',
+  secrets:
+    'Secrets (make each with: openssl rand -hex 32). NAME_FILE names a file that contains the value of NAME. For docker-compose, deploy/make-secrets writes them into files',
+  mail: 'Mail and push',
+  addresses: 'Addresses',
+  data: 'Data',
+  tls: 'Mutual TLS between the services (all three files, or none)',
+  processes: 'Processes',
+} as const;
+
+const SERVICES = ['accounts', 'scheduling', 'rest', 'gateway', 'reminders'] as const;
+const FACADES = ['rest', 'gateway', 'reminders', 'keys'] as const;
+const DATABASES = ['accounts', 'scheduling', 'reminders', 'start', 'migrate', 'seed', 'verify'] as const;
+const GRPC = [...SERVICES, 'keys'] as const;
+
+const DATABASE_FORM = 'the PostgreSQL to use, as postgres://user:password@host:5432/name';
+const MADE_BY_START = 'created by `npm start` and kept in `DATA_DIR`';
+
+export const VARIABLES = {
+  WRITE_LIMIT_PER_MINUTE: {
+    section: 'limits',
+    type: wholeNumber(60, 1, 100_000),
+    readBy: ['rest'],
+    says: 'Writes with one key in any 60 s.',
+  },
+  KEY_CREATION_LIMIT_PER_HOUR: {
+    section: 'limits',
+    type: wholeNumber(5, 1, 1_000_000),
+    readBy: ['accounts'],
+    says: 'New keys for one user in an hour.',
+  },
+  REMINDERS: {
+    section: 'reminders',
+    type: onOrOff('on'),
+    readBy: ['start', 'gateway'],
+    says: '`off` leaves reminders out of `npm start` and out of the gateway. docker-compose has it off: set it to on with --profile reminders, and set MAIL_FROM and the file secrets/smtp_url.',
+  },
+  SMTP_CONNECTIONS: {
+    section: 'reminders',
+    type: wholeNumber(10, 1, 100),
+    readBy: ['reminders'],
+    says: 'Connections of a process to the mail server. With 10, a server that needs 0.1 s for a message gets 100 a second.',
+  },
+  REMINDERS_PER_SECOND: {
+    section: 'reminders',
+    type: wholeNumber(150, 1, 10_000),
+    readBy: ['reminders'],
+    says: 'Reminders that a process turns into messages in a second. A higher rate sends them sooner, and leaves less CPU to reviews on the same machine.',
+  },
+  MAIL_FROM: {
+    section: 'reminders',
+    type: text('reminders@localhost'),
+    example: 'Reminders <reminders@example.com>',
+    readBy: ['reminders'],
+    says: 'Address that mails come from. Required with SMTP_URL.',
+  },
+  PUBLIC_URL: {
+    section: 'reminders',
+    type: TEXT,
+    example: 'http://127.0.0.1:8090',
+    without: '`http://127.0.0.1:` and `REMINDERS_HTTP_PORT`',
+    readBy: ['reminders'],
+    says: 'What links in mails and calendar addresses begin with. Required if the port is 0.',
+  },
+  APP_URL: {
+    section: 'reminders',
+    type: TEXT,
+    example: 'https://learn.example.com',
+    without: 'none: messages have no link to the learning app',
+    readBy: ['reminders'],
+    says: 'The learning app, which mails and push messages link to.',
+  },
+  REMINDER_TITLES: {
+    section: 'reminders',
+    type: onOrOff('on'),
+    readBy: ['reminders'],
+    says: '`off` leaves titles of materials out of messages.',
+  },
+  OIDC_ISSUER: {
+    section: 'other',
+    type: TEXT,
+    example: 'https://login.example.com',
+    without: 'none: gateway tokens only',
+    readBy: ['gateway'],
+    says: 'https URL of an OpenID provider, exactly as its tokens name it, with which people can sign in to the gateway. See [sign-in](sign-in.md).',
+  },
+  OIDC_AUDIENCE: {
+    section: 'other',
+    type: TEXT,
+    example: 'srs-dashboard',
+    without: 'required with `OIDC_ISSUER`',
+    form: "the gateway's client ID at the OpenID provider",
+    readBy: ['gateway'],
+    says: 'What the `aud` of a token must contain; the client ID of the dashboard.',
+  },
+  OIDC_ROLE_CLAIM: {
+    section: 'other',
+    type: text('roles'),
+    readBy: ['gateway'],
+    says: 'Claim with `viewer` or `operator`: its name, or a path such as `realm_access.roles`.',
+  },
+  DOCS: {
+    section: 'other',
+    type: onOrOff('on'),
+    readBy: ['rest'],
+    says: '`off` leaves out /docs and /openapi.json.',
+  },
+  CORS_ORIGINS: {
+    section: 'other',
+    type: TEXT,
+    example: 'https://app.example.com',
+    without: 'none: no other origin',
+    readBy: ['rest'],
+    says: 'Origins whose pages may call the REST API, separated by commas.',
+  },
+  LOG_LEVEL: {
+    section: 'other',
+    type: oneOf('info', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
+    readBy: [...SERVICES, 'start', 'migrate', 'verify'],
+    without: '`info`; `warn` for `migrate` and `verify`',
+    says: 'The least important lines that are logged. If it is not set, `npm start` on a terminal writes its log to DATA_DIR/log and shows only errors.',
+  },
+  OTEL_EXPORTER_OTLP_ENDPOINT: {
+    section: 'other',
+    type: TEXT,
+    example: 'http://127.0.0.1:4318',
+    without: 'none: nothing is traced',
+    readBy: SERVICES,
+    says: 'Base URL of an OpenTelemetry collector (OTLP over HTTP). See [traces](operations/monitoring.md#traces).',
+  },
+  REST_PUBLISH: {
+    section: 'compose',
+    type: text('127.0.0.1:8080'),
+    readBy: ['docker-compose'],
+    says: 'Where REST is published.',
+  },
+  GRAPHQL_PUBLISH: {
+    section: 'compose',
+    type: text('127.0.0.1:4000'),
+    readBy: ['docker-compose'],
+    says: 'Where the gateway is published.',
+  },
+  REMINDERS_PUBLISH: {
+    section: 'compose',
+    type: text('127.0.0.1:8090'),
+    readBy: ['docker-compose'],
+    says: 'Where the links of reminders are published.',
+  },
+  BACKUP_DIR: {
+    section: 'compose',
+    type: text('./backups'),
+    readBy: ['docker-compose'],
+    says: 'With --profile backup: the folder for backups.',
+  },
+  BACKUP_KEEP: {
+    section: 'compose',
+    type: text('14'),
+    readBy: ['docker-compose'],
+    says: 'With --profile backup: how many backups to keep.',
+  },
+  TLS_CERTIFICATE: {
+    section: 'compose',
+    type: TEXT,
+    example: './tls.pem',
+    without: 'none: plain HTTP',
+    readBy: ['docker-compose'],
+    says: 'A PEM file with certificate, chain and key; the published ports then speak HTTPS.',
+  },
+  SERVICE_TOKEN: {
+    section: 'secrets',
+    type: TEXT,
+    isSecret: true,
+    example: '',
+    without: 'none; beyond loopback, this or TLS is required',
+    readBy: GRPC,
+    says: 'Shared secret of the gRPC services, of at least 32 characters. Several are separated by commas: the first is sent, all are accepted; docs/operations/secrets.md says in which order to change them.',
+  },
+  KEY_PEPPER: {
+    section: 'secrets',
+    type: TEXT,
+    isSecret: true,
+    example: '',
+    without: MADE_BY_START,
+    form: 'VERSION:SECRET, for example 1: and the output of "openssl rand -hex 32"',
+    readBy: ['accounts'],
+    says: '`VERSION:SECRET` with which keys are hashed, several separated by commas. New hashes use the first; a key is rehashed when it is used.',
+  },
+  GATEWAY_TOKENS: {
+    section: 'secrets',
+    type: TEXT,
+    isSecret: true,
+    example: '',
+    without: `one operator token, ${MADE_BY_START}`,
+    form: 'name:role:token entries separated by commas, role viewer or operator, token of at least 32 characters such as the output of "openssl rand -hex 32"',
+    readBy: ['gateway'],
+    says: '`NAME:ROLE:TOKEN` entries of those who may use the gateway, separated by commas. The role is viewer or operator, the token has at least 32 characters. Optional with OIDC_ISSUER.',
+  },
+  SMTP_URL: {
+    section: 'mail',
+    type: TEXT,
+    isSecret: true,
+    example: 'smtp://user:password@mail.example.com:587',
+    without: 'none: mails are written into `MAIL_DIR`',
+    readBy: ['reminders'],
+    says: 'Mail server for reminders, as `smtp://` or `smtps://`. `npm run reminders` needs this or MAIL_DIR.',
+  },
+  MAIL_DIR: {
+    section: 'mail',
+    type: TEXT,
+    example: '.data/mail',
+    without: '`DATA_DIR/mail` under `npm start`, else none',
+    readBy: ['reminders'],
+    says: 'Folder into which reminders are written as .eml files. Not used if SMTP_URL is set.',
+  },
+  VAPID_KEYS: {
+    section: 'mail',
+    type: TEXT,
+    isSecret: true,
+    without: `${MADE_BY_START}; else none: push is off`,
+    readBy: ['reminders'],
+    says: '`PUBLIC:PRIVATE`, the key pair that identifies the sender to push services, in base64url.',
+  },
+  PUSH_ALLOW_PRIVATE: {
+    section: 'mail',
+    type: onOrOff('off'),
+    readBy: ['reminders'],
+    says: '`on` allows push services over http and at private addresses. For tests.',
+  },
+  HOST: {
+    section: 'addresses',
+    type: text('127.0.0.1'),
+    readBy: SERVICES,
+    says: 'Address to listen on. Under `npm start` it applies to REST and the gateway only.',
+  },
+  REST_PORT: {
+    section: 'addresses',
+    type: port(8080),
+    readBy: ['rest'],
+    says: 'Port of REST.',
+  },
+  GRAPHQL_PORT: {
+    section: 'addresses',
+    type: port(4000),
+    readBy: ['gateway'],
+    says: 'Port of the gateway.',
+  },
+  SCHEDULING_PORT: {
+    section: 'addresses',
+    type: port(50_051),
+    readBy: ['scheduling', 'rest', 'gateway', 'reminders'],
+    says: 'gRPC port of scheduling.',
+  },
+  ACCOUNTS_PORT: {
+    section: 'addresses',
+    type: port(50_052),
+    readBy: ['accounts', ...FACADES],
+    says: 'gRPC port of accounts.',
+  },
+  REMINDERS_PORT: {
+    section: 'addresses',
+    type: port(50_053),
+    readBy: ['reminders', 'gateway'],
+    says: 'gRPC port of reminders.',
+  },
+  REMINDERS_HTTP_PORT: {
+    section: 'addresses',
+    type: port(8090),
+    readBy: ['reminders'],
+    says: 'HTTP port of reminders, for the links in mails and calendars.',
+  },
+  SCHEDULING_URL: {
+    section: 'addresses',
+    type: TEXT,
+    example: '127.0.0.1:50051',
+    without: '`127.0.0.1:` and `SCHEDULING_PORT`',
+    readBy: ['rest', 'gateway', 'reminders'],
+    says: 'Where other programs find scheduling: `host:port`, a name with several addresses, or `ipv4:host:port,host:port`.',
+  },
+  ACCOUNTS_URL: {
+    section: 'addresses',
+    type: TEXT,
+    example: '127.0.0.1:50052',
+    without: '`127.0.0.1:` and `ACCOUNTS_PORT`',
+    readBy: FACADES,
+    says: 'Where other programs find accounts, as SCHEDULING_URL.',
+  },
+  REMINDERS_URL: {
+    section: 'addresses',
+    type: TEXT,
+    example: '127.0.0.1:50053',
+    without: '`127.0.0.1:` and `REMINDERS_PORT`',
+    readBy: ['gateway'],
+    says: 'Where the gateway finds reminders, as SCHEDULING_URL.',
+  },
+  OPS_PORT: {
+    section: 'addresses',
+    type: port(0),
+    example: '9464',
+    without: 'none: no such port',
+    readBy: SERVICES,
+    says: 'Port of GET /live, /ready and /metrics, which need no key. See [monitoring](operations/monitoring.md).',
+  },
+  OPS_HOST: {
+    section: 'addresses',
+    type: text('127.0.0.1'),
+    readBy: SERVICES,
+    says: 'Address of OPS_PORT.',
+  },
+  DATABASE_URL: {
+    section: 'data',
+    type: TEXT,
+    isSecret: true,
+    example: 'postgres://user:password@127.0.0.1:5432/name',
+    without: 'embedded PostgreSQL under `npm start`',
+    form: DATABASE_FORM,
+    readBy: DATABASES,
+    says: 'PostgreSQL to use, 15 or newer, UTF-8, with a locale that folds É to é; one host. On [Citus](operations/citus.md) the coordinator, or the address in front of it.',
+  },
+  DATABASE_SESSION_URL: {
+    section: 'data',
+    type: TEXT,
+    isSecret: true,
+    example: 'postgres://user:password@127.0.0.1:5432/name',
+    without: 'none',
+    readBy: DATABASES,
+    says: 'The same database without the pooler, if DATABASE_URL goes through one in transaction mode. See [PgBouncer](operations/pgbouncer.md).',
+  },
+  SERVICE_DATABASE_URL: {
+    section: 'data',
+    type: TEXT,
+    isSecret: true,
+    example: 'postgres://service:password@127.0.0.1:5432/name',
+    without: 'none: no role is made',
+    readBy: ['migrate'],
+    says: 'For `npm run migrate`: the DATABASE_URL of the services. [Its role](operations/containers.md#roles-of-the-database) may then read and write rows.',
+  },
+  DATA_DIR: {
+    section: 'data',
+    type: text('.data'),
+    readBy: ['start', 'seed', 'verify'],
+    says: 'Folder in which `npm start` keeps its database, secrets and log; `seed` and `verify` use its database.',
+  },
+  REDIS_URL: {
+    section: 'data',
+    type: TEXT,
+    isSecret: true,
+    example: 'redis://127.0.0.1:6379',
+    without: 'none: each process limits writes by itself',
+    readBy: ['rest'],
+    says: 'Redis for the write limit. Several URLs, separated by commas, mean Redis Cluster.',
+  },
+  GRPC_TLS_CERT: {
+    section: 'tls',
+    type: TEXT,
+    without: 'none',
+    readBy: GRPC,
+    says: 'PEM file with the certificate of this program.',
+  },
+  GRPC_TLS_KEY: {
+    section: 'tls',
+    type: TEXT,
+    without: 'none',
+    readBy: GRPC,
+    says: 'PEM file with its key, not encrypted.',
+  },
+  GRPC_TLS_CA: {
+    section: 'tls',
+    type: TEXT,
+    without: 'none',
+    readBy: GRPC,
+    says: 'PEM file with the authority that signs the certificates of all of them.',
+  },
+  GATEWAY: {
+    section: 'processes',
+    type: onOrOff('on'),
+    readBy: ['start'],
+    says: '`off` leaves the gateway out of `npm start`.',
+  },
+  SHUTDOWN_TIMEOUT_MS: {
+    section: 'processes',
+    type: wholeNumber(10_000, 0, 600_000),
+    readBy: SERVICES,
+    says: 'Longest time for a clean shutdown, in milliseconds.',
+  },
+  DRAIN_MS: {
+    section: 'processes',
+    type: wholeNumber(0, 0, 600_000),
+    without: '0; 250 if clients are connected',
+    readBy: SERVICES,
+    says: 'How long HTTP is still served after the signal to stop, in milliseconds, while /ready answers 503, so that a load balancer notices. At most SHUTDOWN_TIMEOUT_MS.',
+  },
+} as const satisfies Record<string, Variable>;
+
+type Table = typeof VARIABLES;
+export type VariableName = keyof Table;
+/** The names of the variables of a kind. */
+export type Named<K extends Type['kind']> = {
+  [N in VariableName]: Table[N]['type']['kind'] extends K ? N : never;
+}[VariableName];
+
+export const SECRETS = Object.entries<Variable>(VARIABLES)
+  .filter(([, { isSecret }]) => isSecret)
+  .map(([name]) => name);
+
+/** Environment variables that are almost one of ours, each with the name that was probably meant. */
+export function misspelled(environment: Readonly<Record<string, string | undefined>>): [string, string][] {
+  const known = [...Object.keys(VARIABLES), ...SECRETS.map((name) => `${name}_FILE`)];
+  return Object.keys(environment).flatMap((given): [string, string][] => {
+    if (known.includes(given)) return [];
+    const nearest = known.find((name) => isSlipOf(name, given));
+    return nearest === undefined ? [] : [[given, nearest]];
+  });
+}
+
+/** Whether one letter is wrong, missing or too many, or two neighbours are exchanged; short names differ for other reasons. */
+function isSlipOf(name: string, given: string): boolean {
+  if (Math.min(name.length, given.length) < 6 || Math.abs(name.length - given.length) > 1) return false;
+  let start = 0;
+  while (start < name.length && name[start] === given[start]) start += 1;
+  const [wanted, found] = [name.slice(start), given.slice(start)];
+  if (wanted.slice(1) === found.slice(1) || wanted.slice(1) === found || wanted === found.slice(1))
+    return true;
+  return wanted.slice(2) === found.slice(2) && wanted[0] === found[1] && wanted[1] === found[0];
+}
