@@ -10,10 +10,22 @@ type Law = { of: RegExp; may: readonly RegExp[]; packages?: readonly string[] };
 const PLATFORM = /^services\/platform\//;
 const CLIENT = /^services\/rest\/client\//;
 const GENERATED = /^generated\//;
-/** In capability folders the suffix of a file name is its role; files without a suffix contain pure functions. */
-const CAPABILITY = 'services/scheduling/(learners|materials|reviews|snoozes|statistics|user-data)';
-const SQL = /^services\/scheduling\/[a-z-]+\/([a-z-]+-)?(repository|row|sql)\.ts$/;
-const PURE = new RegExp(`^${CAPABILITY}/(?!([a-z-]+-)?(handlers|repository|row|sql|mapper|requests)\\.ts$)`);
+/** A capability's files by their names: handlers.ts, sql.ts and other SQL, and rules, which compute and nothing else. */
+const CAPABILITIES = ['learners', 'materials', 'reviews', 'snoozes', 'statistics', 'user-data'];
+const room = (name: string) => `^services/scheduling/${name}/`;
+const SQL_FILE = '(sql|search)\\.ts$';
+const RULES = new RegExp(`${room(`(${CAPABILITIES.join('|')})`)}(?!([a-z-]+-)?handlers\\.ts$|${SQL_FILE})`);
+/** Above the capabilities: how items share statements, and the rows that several capabilities read. */
+const SHARED_SQL = /^services\/scheduling\/(gathered|rows)\.ts$/;
+/** And what their handlers share: messages, the checks of requests, idempotency. */
+const SHARED = /^services\/scheduling\/(messages|requests|idempotency)\.ts$/;
+const OF_CAPABILITIES: readonly Law[] = CAPABILITIES.flatMap((name) => {
+  const sql = new RegExp(`${room(name)}${SQL_FILE}`);
+  return [
+    { of: sql, may: [sql, RULES, SHARED_SQL, PLATFORM] },
+    { of: new RegExp(room(name)), may: [sql, RULES, SHARED_SQL, SHARED, PLATFORM, GENERATED] },
+  ];
+});
 
 /** When a reminder takes place, and what becomes of a delivery. */
 const TIMES =
@@ -22,8 +34,10 @@ const TIMES =
 /** From specific to general; the first match applies. */
 const LAWS: readonly Law[] = [
   { of: PLATFORM, may: [PLATFORM] },
-  { of: PURE, may: [PURE], packages: ['temporal-polyfill'] },
-  { of: SQL, may: [SQL, PURE, PLATFORM] },
+  { of: RULES, may: [RULES], packages: ['temporal-polyfill'] },
+  { of: SHARED_SQL, may: [SHARED_SQL, RULES, PLATFORM] },
+  { of: SHARED, may: [SHARED, SHARED_SQL, RULES, PLATFORM, GENERATED] },
+  ...OF_CAPABILITIES,
   { of: TIMES, may: [TIMES], packages: ['temporal-polyfill'] },
   // A package of its own, for other people's programs.
   { of: CLIENT, may: [CLIENT], packages: [] },

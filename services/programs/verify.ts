@@ -7,8 +7,8 @@ import { counted, runCommand, secondsSince, UsageError } from '../platform/proce
 import { readEnvironment } from '../platform/process/config.ts';
 import { createProgress } from '../platform/process/progress.ts';
 import { isUuid, NIL_UUID } from '../platform/uuid.ts';
-import { countMaterials, type History, readHistories } from '../scheduling/user-data/history-repository.ts';
 import { findDrift } from '../scheduling/user-data/replay.ts';
+import { countMaterials, type History, readHistories } from '../scheduling/user-data/sql.ts';
 import { hasDatabase, openProgramDatabase } from './program-database.ts';
 import { verifyReminders } from './verify-reminders.ts';
 

@@ -1,12 +1,22 @@
-// Validates fields that all capabilities share, as the proto files document; each error names its field.
+// What the handlers of all capabilities share: their dependencies, and the checks of common fields, as the proto files document them.
 import { invalidField, ServiceError } from '../platform/errors.ts';
-import type { Queryable } from '../platform/postgres/database.ts';
+import type { Database } from '../platform/postgres/database.ts';
 import { isStorable } from '../platform/text.ts';
 import { requireTimeZone } from '../platform/time-zone.ts';
 import { isUuid } from '../platform/uuid.ts';
-import type { Material } from './materials/material.ts';
-import { findMaterials } from './materials/materials-repository.ts';
+import type { Gathered } from './gathered.ts';
 import { spanOf } from './statistics/calendar.ts';
+
+export type HandlerDependencies = {
+  database: Database;
+  /** On `database`. */
+  gathered: Gathered;
+  /** Whether the users are on several nodes of Citus. */
+  isDistributed: boolean;
+  now: () => Date;
+  /** A new UUID of version 7 whose time is `time`. */
+  newId: (time: Date) => string;
+};
 
 const MAX_MATERIAL_IDS = 100;
 
@@ -26,13 +36,6 @@ export function materialNotFound(materialId: string): ServiceError {
 export function requireMaterialId(materialId: string): string {
   if (!isUuid(materialId)) throw materialNotFound(materialId);
   return materialId;
-}
-
-/** @throws NOT_FOUND if the user has no such material. */
-export async function requireMaterial(db: Queryable, userId: string, materialId: string): Promise<Material> {
-  const [material] = await findMaterials(db, [{ userId, materialId }]);
-  if (material === undefined) throw materialNotFound(materialId);
-  return material;
 }
 
 /** @throws INVALID_REQUEST for text that PostgreSQL cannot store. */

@@ -17,16 +17,14 @@ import type { DatabaseServiceConfig } from '../platform/process/common-config.ts
 import { sweepRegularly } from '../platform/sweep.ts';
 import { countRegularly } from './count-learners.ts';
 import { isDistributed } from './distribute.ts';
-import { REQUEST_ID_LIFETIME_MS } from './idempotency/idempotency.ts';
-import { deleteOldIdempotencyRecords } from './idempotency/idempotency-repository.ts';
+import { gatheredOn } from './gathered.ts';
+import { deleteOldIdempotencyRecords, REQUEST_ID_LIFETIME_MS } from './idempotency.ts';
 import { createLearnerHandlers } from './learners/handlers.ts';
-import { createMaterialListHandlers } from './materials/material-lists-handlers.ts';
-import { createMaterialHandlers } from './materials/materials-handlers.ts';
-import { createReviewHandlers } from './reviews/reviews-handlers.ts';
-import { createSnoozeHandlers } from './snoozes/snoozes-handlers.ts';
-import { createDueCountHandlers } from './statistics/due-counts-handlers.ts';
-import { createStatsHandlers } from './statistics/statistics-handlers.ts';
-import { createUserDataHandlers } from './user-data/user-data-handlers.ts';
+import { createMaterialHandlers } from './materials/handlers.ts';
+import { createReviewHandlers } from './reviews/handlers.ts';
+import { createSnoozeHandlers } from './snoozes/handlers.ts';
+import { createStatsHandlers } from './statistics/handlers.ts';
+import { createUserDataHandlers } from './user-data/handlers.ts';
 
 const SWEEP = {
   task: 'erase-request-ids',
@@ -59,7 +57,8 @@ export async function startScheduling(options: {
   });
   try {
     const newId = (time: Date) => uuidV7({ msecs: time.getTime() });
-    const dependencies = { database, now, newId, isDistributed: await isDistributed(database) };
+    const shape = { isDistributed: await isDistributed(database) };
+    const dependencies = { database, gathered: gatheredOn(database, shape), now, newId, ...shape };
     const server = await startGrpcServer({
       domain: 'scheduling.v1',
       host: config.host,
@@ -68,16 +67,10 @@ export async function startScheduling(options: {
       logger,
       telemetry,
       services: [
-        implement<MaterialServiceHandlers>('MaterialService', {
-          ...createMaterialHandlers(dependencies),
-          ...createMaterialListHandlers(dependencies),
-        }),
+        implement<MaterialServiceHandlers>('MaterialService', createMaterialHandlers(dependencies)),
         implement<ReviewServiceHandlers>('ReviewService', createReviewHandlers(dependencies)),
         implement<SnoozeServiceHandlers>('SnoozeService', createSnoozeHandlers(dependencies)),
-        implement<StatsServiceHandlers>('StatsService', {
-          ...createStatsHandlers(dependencies),
-          ...createDueCountHandlers(dependencies),
-        }),
+        implement<StatsServiceHandlers>('StatsService', createStatsHandlers(dependencies)),
         implement<LearnerServiceHandlers>('LearnerService', createLearnerHandlers(dependencies)),
         implement<UserDataServiceHandlers>('UserDataService', createUserDataHandlers(dependencies)),
       ],

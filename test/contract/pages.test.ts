@@ -165,24 +165,3 @@ describe.each(Object.entries(LISTS))('pages of %s', (_, { read, expected }) => {
     expect(pages).toHaveLength(Math.ceil(all.length / pageSize));
   });
 });
-
-describe('a first page that is read with those of others', () => {
-  test.each([1, 2, 3, 4])('holds the first %i rows, and tells where to go on', async (pageSize) => {
-    const of = (userId: string) => ({ userId, pageSize });
-    const newest = await here.materials.batchListMaterials({ requests: [of(learner), of(owner)] }, CALL);
-    const due = await here.materials.batchListDueMaterials({ requests: [of(owner), of(learner)] }, CALL);
-    const [newestPage, duePage] = [newest.responses[1], due.responses[1]];
-    expect(newestPage?.materials.map(({ materialId }) => materialId)).toEqual(
-      newestOf('titles', 'others').slice(0, pageSize),
-    );
-    expect(duePage?.materials.map(({ materialId }) => materialId)).toEqual(
-      [...twins.rows.dueAtOnce.toSorted(), ...ascending(twins.rows.due)].slice(0, pageSize),
-    );
-    const alone = await here.materials.listMaterials(of(owner), CALL);
-    const dueAlone = await here.materials.listDueMaterials(of(learner), CALL);
-    expect([newestPage?.nextPageToken, duePage?.nextPageToken]).toEqual([
-      alone.nextPageToken,
-      dueAlone.nextPageToken,
-    ]);
-  });
-});

@@ -5,7 +5,7 @@ import { GraphQLEnumType } from 'graphql';
 import { expect, test } from 'vitest';
 import { buildGatewaySchema } from '../../gateway/graphql/schema.ts';
 import { SnoozeRequestSchema } from '../../services/rest/schemas.ts';
-import { resolvePreset } from '../../services/scheduling/snoozes/presets.ts';
+import { resolvePreset } from '../../services/scheduling/snoozes/rules.ts';
 import { root } from '../support/processes.ts';
 
 /** The page is JavaScript, which the tests' compiler takes for untyped. */
@@ -30,7 +30,7 @@ test.each([
   ['tonight', 'TONIGHT', '2026-11-21T20:00:00.000Z', '20:00'],
   ['tomorrow', 'TOMORROW', '2026-11-22T09:00:00.000Z', '09:00'],
 ] as const)('%s is told alike on every side', (preset, name, expected, words) => {
-  expect(resolvePreset(preset, NOON, 'UTC').toISOString()).toBe(expected);
+  expect(resolvePreset(preset === '1h' ? 'oneHour' : preset, NOON, 'UTC').toISOString()).toBe(expected);
   const [, ofProto = ''] = new RegExp(`// (.*)\n  SNOOZE_PRESET_${name} =`).exec(proto) ?? [];
   for (const text of [ofProto, described(name), openApi.find((part) => part.startsWith(preset))]) {
     expect(text).toContain(words);

@@ -11,7 +11,8 @@ import {
   distributeScheduling,
   isDistributed,
 } from '../../services/scheduling/distribute.ts';
-import { createMaterialListHandlers } from '../../services/scheduling/materials/material-lists-handlers.ts';
+import { gatheredOn } from '../../services/scheduling/gathered.ts';
+import { createMaterialHandlers } from '../../services/scheduling/materials/handlers.ts';
 import { newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 
 const script = join(import.meta.dirname, '../../services/programs/migrate.ts');
@@ -131,7 +132,8 @@ describe('the lists of several users', () => {
       },
     };
     const dependencies = { database: listening, now: () => new Date(), newId: () => '' };
-    const handlers = createMaterialListHandlers({ ...dependencies, isDistributed });
+    const gathered = gatheredOn(listening, { isDistributed });
+    const handlers = createMaterialHandlers({ ...dependencies, gathered, isDistributed });
     // As gRPC hands them over, with every field.
     const common = { pageSize: 10, pageToken: '' };
     const states = {
@@ -149,12 +151,12 @@ describe('the lists of several users', () => {
       signal: new AbortController().signal,
     };
     const lists = [
-      await handlers.BatchListMaterials({ requests }, context),
-      await handlers.BatchListDueMaterials({ requests }, context),
+      await Promise.all(requests.map((request) => handlers.ListMaterials(request, context))),
+      await Promise.all(requests.map((request) => handlers.ListDueMaterials(request, context))),
     ];
     await database.close();
-    const titles = lists.map(({ responses }) =>
-      responses?.map(({ materials }) => materials?.map(({ title }) => title)),
+    const titles = lists.map((responses) =>
+      responses.map(({ materials }) => materials?.map(({ title }) => title)),
     );
     return {
       titles,

@@ -4,7 +4,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { type Database, openDatabase, type Statement } from '../../services/platform/postgres/database.ts';
 import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
-import { createDueCountHandlers } from '../../services/scheduling/statistics/due-counts-handlers.ts';
+import { gatheredOn } from '../../services/scheduling/gathered.ts';
+import { createStatsHandlers } from '../../services/scheduling/statistics/handlers.ts';
 import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 import { due, material, review, storeFacts } from './stats-facts.ts';
 
@@ -180,8 +181,13 @@ test('on a cluster each user is asked for by a statement of their own, with the 
       ),
   };
   try {
-    const dependencies = { now: here.now, newId: () => randomUUID(), isDistributed: true };
-    const { BatchGetDueCounts } = createDueCountHandlers({ ...dependencies, database: listening });
+    const dependencies = {
+      now: here.now,
+      newId: () => randomUUID(),
+      isDistributed: true,
+      gathered: gatheredOn(database, { isDistributed: true }),
+    };
+    const { BatchGetDueCounts } = createStatsHandlers({ ...dependencies, database: listening });
     const request = { userIds, timeZones: ['UTC', 'UTC', 'UTC'], asOfTime };
     const { dueCounts } = (await BatchGetDueCounts(request, {} as never)) as { dueCounts: object[] };
     expect(dueCounts).toEqual(await ask(userIds));
@@ -195,8 +201,13 @@ test('a count leaves its connection as it was: a search that follows on it needs
   const options = { databaseUrl: here.databaseUrl, applicationName: 'test', maxConnections: 1 };
   const database = openDatabase({ ...options, logger: createLogger('test', 'silent') });
   try {
-    const dependencies = { now: here.now, newId: () => randomUUID(), isDistributed: false };
-    const { BatchGetDueCounts } = createDueCountHandlers({ ...dependencies, database });
+    const dependencies = {
+      now: here.now,
+      newId: () => randomUUID(),
+      isDistributed: false,
+      gathered: gatheredOn(database, { isDistributed: false }),
+    };
+    const { BatchGetDueCounts } = createStatsHandlers({ ...dependencies, database });
     await BatchGetDueCounts({ userIds: [newUserId()], timeZones: ['UTC'], asOfTime }, {} as never);
     expect(await database.query({ text: 'SHOW enable_bitmapscan', values: [] })).toEqual([
       { enable_bitmapscan: 'on' },

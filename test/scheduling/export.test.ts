@@ -4,7 +4,8 @@ import type { ExportUserDataResponse } from '../../generated/scheduling/v1/Expor
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { type Database, openDatabase } from '../../services/platform/postgres/database.ts';
 import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
-import { createUserDataHandlers } from '../../services/scheduling/user-data/user-data-handlers.ts';
+import { gatheredOn } from '../../services/scheduling/gathered.ts';
+import { createUserDataHandlers } from '../../services/scheduling/user-data/handlers.ts';
 import { mostRowsDuring } from '../support/rows-read.ts';
 import { CALL, newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 
@@ -168,6 +169,7 @@ describe('an export', () => {
     };
     const { ExportUserData } = createUserDataHandlers({
       ...{ database: counting, now: here.now, newId: () => newUserId() },
+      ...{ isDistributed: false, gathered: gatheredOn(counting, { isDistributed: false }) },
     });
     const call = { ...CALL, caller: 'test', traceparent: undefined, signal: client.signal };
     await ExportUserData({ userId }, call, async () => client.abort());

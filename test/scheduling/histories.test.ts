@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { type Database, openDatabase } from '../../services/platform/postgres/database.ts';
-import { type History, readHistories } from '../../services/scheduling/user-data/history-repository.ts';
+import { type History, readHistories } from '../../services/scheduling/user-data/sql.ts';
 import { CALL, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 import { material, storeFacts } from './stats-facts.ts';
 

@@ -1,13 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { SEND_ALONE, toOutcomes } from '../../services/platform/grpc/batched-calls.ts';
-import {
-  answered,
-  CALL,
-  newUserId,
-  refusal,
-  startTestScheduling,
-  type TestScheduling,
-} from '../support/scheduling.ts';
+import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 
 let here: TestScheduling;
 beforeAll(async () => {
@@ -154,13 +146,10 @@ describe('the review history', () => {
       ['REVIEW_VIEW_FULL', 2],
     ] as const) {
       const request = { userId, materialIds: ids.toReversed(), pageSize, view };
-      const requests = [request, { ...request, userId: newUserId() }];
       const alone = await here.reviews.batchListReviews(request, CALL);
-      const [together] = (await here.reviews.batchListReviewsOfUsers({ requests }, CALL)).responses;
-      for (const list of [alone, together])
-        expect(list?.materials.map(({ reviews }) => reviews.map(({ revision }) => revision))).toEqual(
-          Array(3).fill(latest.slice(0, pageSize)),
-        );
+      expect(alone.materials.map(({ reviews }) => reviews.map(({ revision }) => revision))).toEqual(
+        Array(3).fill(latest.slice(0, pageSize)),
+      );
     }
   });
 });
@@ -259,55 +248,13 @@ test('a material that was neither reviewed nor snoozed has an empty history, and
   expect(await refusal(here.snoozes.listSnoozes(none, CALL))).toBe('NOT_FOUND');
 });
 
-describe('the latest reviews of several users’ materials', () => {
+describe('the latest reviews of several materials', () => {
   const graded = async (qualities: number[]) => {
     const userId = newUserId();
     const materialId = await here.create(userId);
     for (const quality of qualities) await review(userId, materialId, quality);
     return { userId, materialId };
   };
-
-  test.each(['REVIEW_VIEW_BASIC', 'REVIEW_VIEW_FULL'] as const)(
-    'come in one call, each user’s own, in the order asked for, and what is wrong with one is said of it (%s)',
-    async (view) => {
-      const [a, b] = [await graded([1, 2, 3]), await graded([4, 5])];
-      const of = ({ userId }: { userId: string }, materialIds: string[]) => ({ userId, materialIds, view });
-      const requests = [
-        of(b, [b.materialId]),
-        of(a, [b.materialId, a.materialId, 'x']),
-        of({ userId: 'nobody' }, [a.materialId]),
-        { ...of(a, [a.materialId]), pageSize: 2 },
-        of(a, []),
-      ];
-      const outcomes = toOutcomes(await here.reviews.batchListReviewsOfUsers({ requests }, CALL));
-      expect(
-        outcomes.map((outcome) =>
-          answered(outcome, ({ materials }) =>
-            materials.map(({ reviews, nextPageToken }) => [
-              reviews.map(({ quality }) => quality),
-              nextPageToken !== '',
-            ]),
-          ),
-        ),
-      ).toEqual([
-        [[[5, 4], false]],
-        [
-          [[], false],
-          [[3, 2, 1], false],
-          [[], false],
-        ],
-        'INVALID_REQUEST user_id',
-        [[[3, 2], true]],
-        'INVALID_REQUEST material_ids',
-      ]);
-      const one = await here.reviews.batchListReviews(requests[3] ?? {}, CALL);
-      expect(outcomes[3]).toEqual(one);
-      const [latest] = one.materials[0]?.reviews ?? [];
-      expect([latest?.before === null, latest?.after === null]).toEqual(
-        view === 'REVIEW_VIEW_BASIC' ? [true, true] : [false, false],
-      );
-    },
-  );
 
   test('are what was graded when, and nothing else, where only the grades are asked for', async () => {
     const { userId, materialId } = await graded([1, 2, 3]);
@@ -324,26 +271,5 @@ describe('the latest reviews of several users’ materials', () => {
     expect(expected.map(({ reviews }) => reviews.map(({ quality }) => quality))).toEqual([[3, 2], []]);
     const grades = { ...request, view: 'REVIEW_VIEW_GRADE' as const };
     expect((await here.reviews.batchListReviews(grades, CALL)).materials).toEqual(expected);
-    const batch = { requests: [request, grades, { ...other, materialIds: [other.materialId], pageSize: 1 }] };
-    const { responses } = await here.reviews.batchListReviewsOfUsers(batch, CALL);
-    expect(responses[0]).toEqual(whole);
-    expect(responses[1]?.materials).toEqual(expected);
-  });
-
-  test('of more than a thousand rows are to be sent alone', async () => {
-    const { userId, materialId } = await graded([1, 2, 3]);
-    const materialIds = [...Array.from({ length: 99 }, newUserId), materialId];
-    // 100 materials, and one row more than a page of each: 400, 1,000 and 1,100.
-    const requests = [3, 9, 10].map((pageSize) => ({
-      userId,
-      materialIds,
-      pageSize,
-      view: 'REVIEW_VIEW_BASIC' as const,
-    }));
-    const batch = await here.reviews.batchListReviewsOfUsers({ requests }, CALL);
-    expect(toOutcomes(batch).map((outcome) => outcome === SEND_ALONE)).toEqual([false, false, true]);
-    const alone = await here.reviews.batchListReviews(requests[2] ?? {}, CALL);
-    for (const list of [batch.responses[0], batch.responses[1], alone])
-      expect(list?.materials[99]?.reviews.map(({ revision }) => revision)).toEqual([3, 2, 1]);
   });
 });

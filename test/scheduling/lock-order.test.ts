@@ -1,7 +1,8 @@
 // Writers that lock several rows of a learner do so in one order: none waits for another that waits for it.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Queryable } from '../../services/platform/postgres/database.ts';
-import { deleteMaterial, lockMaterials } from '../../services/scheduling/materials/materials-repository.ts';
+import { deleteMaterial } from '../../services/scheduling/materials/sql.ts';
+import { lockMaterials } from '../../services/scheduling/rows.ts';
 import { inTime, openLock } from '../support/row-locks.ts';
 import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 import { material, storeFacts } from './stats-facts.ts';

@@ -4,7 +4,7 @@ import { runner } from 'node-pg-migrate';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Queryable } from '../../services/platform/postgres/database.ts';
-import { searchMaterials } from '../../services/scheduling/materials/material-search-repository.ts';
+import { searchMaterials } from '../../services/scheduling/materials/search.ts';
 import { schedulingSchema } from '../../services/scheduling/service.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { randomAscii } from '../support/random-text.ts';
@@ -61,12 +61,12 @@ async function find(text: string): Promise<string[]> {
   };
   const filter = { state: 'active', type: undefined, isDue: undefined, now: new Date(), text } as const;
   const found = await searchMaterials(db, userId, filter, {
-    limit: 5,
-    textBytes: -1,
+    maxRows: 5,
+    maxBytes: -1,
     after: undefined,
     isDistributed: false,
   });
-  return found.map((row) => row.material_id);
+  return found.map((row) => row.materialId);
 }
 
 test('long texts are found before, after and back', async () => {

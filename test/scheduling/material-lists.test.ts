@@ -1,15 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ListMaterialsRequestInput } from '../../generated/scheduling/v1/ListMaterialsRequest.ts';
-import { toOutcomes } from '../../services/platform/grpc/batched-calls.ts';
-import { inTime, openLock } from '../support/row-locks.ts';
-import {
-  answered,
-  CALL,
-  newUserId,
-  refusal,
-  startTestScheduling,
-  type TestScheduling,
-} from '../support/scheduling.ts';
+import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 
 let here: TestScheduling;
 beforeAll(async () => {
@@ -29,17 +20,6 @@ async function readAll(request: ListMaterialsRequestInput, between = async () =>
     pageToken = page.nextPageToken;
     await between();
   }
-}
-
-/** Resolves once a statement on `table` that began after `time` has been answered, or `held` has ended. */
-async function untilRead(table: string, time: string, held: Promise<unknown>): Promise<void> {
-  let isOver = false;
-  const end = () => {
-    isOver = true;
-  };
-  held.then(end, end);
-  const read = `SELECT FROM pg_stat_activity WHERE state = 'idle' AND query LIKE $1 AND query_start > $2`;
-  while (!isOver && (await here.sql.query(read, [`%${table} %`, time])).rowCount === 0);
 }
 
 describe('pages of materials', () => {
@@ -96,12 +76,6 @@ describe('pages of materials', () => {
     expect(await list({ order: 'MATERIAL_ORDER_NEXT_REVIEW' })).toBe('INVALID_REQUEST page_token');
     expect(await list({ order, query: 'a' })).toBe('INVALID_REQUEST order');
     expect(await list({ order: 9 })).toBe('INVALID_REQUEST order');
-    const batch = { requests: [{ userId, order }, { userId }] };
-    const outcomes = toOutcomes(await here.materials.batchListMaterials(batch, CALL));
-    expect(outcomes.map((outcome) => answered(outcome, titles))).toEqual([
-      'send alone',
-      ['e', 'd', 'b', 'a'],
-    ]);
   });
 
   test('of materials without a time for their order come first, whatever the page size', async () => {
@@ -171,7 +145,7 @@ describe('pages of materials', () => {
     const lists = [1, 2, 3, 4].map(() => list({ order }));
     // Each has what the other lacks within the 1,024 bytes that PostgreSQL shows of a statement.
     const waiting = `
-      SELECT count(*) FILTER (WHERE query LIKE '%ORDER BY m.ease%')::integer AS sorted,
+      SELECT count(*) FILTER (WHERE query LIKE '%m.type AS "type"%')::integer AS sorted,
              bool_or(query LIKE '%CASE WHEN NOT%') AS newest
       FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
     const counted = async () => {
@@ -246,42 +220,6 @@ describe('pages of materials', () => {
     }
   });
 
-  test('with long texts leave out what they no longer list once these are read', async () => {
-    const listed = await inTime(async () => {
-      const userId = newUserId();
-      const materialIds: string[] = [];
-      for (const title of ['A', 'B', 'C', 'D']) {
-        const request = { userId, title, content: 'x'.repeat(5_000) };
-        materialIds.push((await here.materials.createMaterial(request, CALL)).material?.materialId ?? '');
-      }
-      const [a = '', b = '', c = ''] = materialIds;
-      const lock = await openLock(here.databaseUrl);
-      try {
-        // A search of the user holds the turn in which the lists read their long texts.
-        await lock.sql.query('LOCK TABLE scheduling.material_search');
-        const search = here.materials.listMaterials({ userId, query: 'x' }, CALL);
-        await lock.untilWaiting(1, search);
-        const lists: Promise<{ materials: { title: string }[] }>[] = [];
-        for (const list of [here.materials.listDueMaterials, here.materials.listMaterials]) {
-          const begun = await here.sql.query<{ time: string }>('SELECT clock_timestamp()::text AS time');
-          lists.push(list({ userId }, CALL));
-          await untilRead('scheduling.materials', begun.rows[0]?.time ?? '', search);
-        }
-        await here.reviews.submitReview({ userId, materialId: a, quality: 5 }, CALL);
-        const snoozeUntilTime = { seconds: Math.floor(Date.now() / 1000) + 86_400, nanos: 0 };
-        await here.snoozes.snoozeMaterials({ userId, materialIds: [b], snoozeUntilTime }, CALL);
-        const archive = 'UPDATE scheduling.materials SET archive_time = now() WHERE material_id = $1';
-        await here.sql.query(archive, [c]);
-        await lock.release();
-        await search;
-        return (await Promise.all(lists)).map(titles);
-      } finally {
-        await lock.close();
-      }
-    });
-    expect(listed).toEqual([['D'], ['D', 'B', 'A']]);
-  });
-
   test('of due materials begin with those that have no instant, and keep their "now"', async () => {
     const userId = newUserId();
     for (let index = 0; index < 6; index += 1) await here.create(userId, `due ${index}`);
@@ -353,50 +291,7 @@ describe('a list', () => {
   });
 });
 
-const length = ({ materials }: { materials: unknown[] }) => materials.length;
-
 describe('a batch', () => {
-  test('answers each list apart; one with a text of over 4,096 bytes is to be sent alone, and is then answered whole', async () => {
-    const [small, large, nobody] = [newUserId(), newUserId(), newUserId()];
-    await here.materials.createMaterial({ userId: small, title: 'T', content: 'é'.repeat(2048) }, CALL);
-    for (const title of ['first', 'second'])
-      await here.materials.createMaterial({ userId: large, title, content: 'x'.repeat(4097) }, CALL);
-    const basic = { userId: large, view: 'MATERIAL_VIEW_BASIC' } as const;
-    const requests = [{ userId: small }, { userId: 'x' }, { userId: nobody }, { userId: large }, basic];
-    const newest = await here.materials.batchListMaterials({ requests }, CALL);
-    expect(toOutcomes(newest).map((outcome) => answered(outcome, length))).toEqual([
-      1,
-      'INVALID_REQUEST user_id',
-      0,
-      'send alone',
-      2,
-    ]);
-    expect(newest.failedRequests[1]?.message).toBe('user_id must be a UUID.');
-    expect(newest.responses[0]?.materials[0]?.content).toBe('é'.repeat(2048));
-    const both = await here.materials.batchListDueMaterials({ requests: [{ userId: large }, basic] }, CALL);
-    expect(toOutcomes(both).map((outcome) => answered(outcome, length))).toEqual(['send alone', 2]);
-    const one = await here.materials.batchListDueMaterials({ requests: [{ userId: large }] }, CALL);
-    expect(one.responses[0]?.materials.map(({ content }) => content?.length)).toEqual([4097, 4097]);
-    for (const { materials } of [
-      await here.materials.listMaterials({ userId: large }, CALL),
-      await here.materials.listDueMaterials({ userId: large }, CALL),
-    ])
-      expect(materials.map(({ content }) => content)).toEqual(['x'.repeat(4097), 'x'.repeat(4097)]);
-    const due = await here.materials.batchListDueMaterials(
-      { requests: [{ userId: small }, { userId: nobody, pageSize: 101 }] },
-      CALL,
-    );
-    expect(toOutcomes(due).map((outcome) => answered(outcome, length))).toEqual([
-      1,
-      'INVALID_REQUEST page_size',
-    ]);
-    for (const requests of [[], Array.from({ length: 17 }, () => ({ userId: small }))]) {
-      expect(await refusal(here.materials.batchListMaterials({ requests }, CALL))).toBe(
-        'INVALID_REQUEST requests',
-      );
-    }
-  });
-
   test('of materials by id keeps the order and leaves out what is not the user’s', async () => {
     const userId = newUserId();
     const [first, second] = [await here.create(userId), await here.create(userId)];
@@ -466,21 +361,10 @@ describe('the basic view', () => {
     ]);
   });
 
-  test('and the full one may stand side by side in a batch, and take turns from page to page', async () => {
+  test('and the full one may take turns from page to page', async () => {
     const userId = newUserId();
     for (const title of ['a', 'b', 'c'])
       await here.materials.createMaterial({ userId, title, content: title }, CALL);
-    const requests = (
-      ['MATERIAL_VIEW_BASIC', 'MATERIAL_VIEW_FULL', 'MATERIAL_VIEW_UNSPECIFIED'] as const
-    ).map((view) => ({ userId, pageSize: 1, view }));
-    for (const batch of [here.materials.batchListMaterials, here.materials.batchListDueMaterials]) {
-      const { responses } = await batch({ requests }, CALL);
-      const contents = responses.map(({ materials }) => materials[0]?.content);
-      expect(contents[0]).toBeUndefined();
-      expect(contents[1]).toMatch(/^[ac]$/);
-      expect(contents[2]).toBe(contents[1]);
-      expect(responses[0]?.materials[0]?.materialId).toBe(responses[1]?.materials[0]?.materialId);
-    }
     const first = await here.materials.listMaterials(
       { userId, pageSize: 2, view: 'MATERIAL_VIEW_BASIC' },
       CALL,

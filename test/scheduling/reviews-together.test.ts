@@ -4,10 +4,11 @@ import { ServiceError } from '../../services/platform/errors.ts';
 import type { CallContext } from '../../services/platform/grpc/call-context.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { openDatabase } from '../../services/platform/postgres/database.ts';
-import { findMaterials } from '../../services/scheduling/materials/materials-repository.ts';
+import { gatheredOn } from '../../services/scheduling/gathered.ts';
+import { createReviewHandlers } from '../../services/scheduling/reviews/handlers.ts';
 import { reviewMaterial } from '../../services/scheduling/reviews/review.ts';
-import { createReviewHandlers } from '../../services/scheduling/reviews/reviews-handlers.ts';
-import { applyReviews } from '../../services/scheduling/reviews/reviews-repository.ts';
+import { applyReviews } from '../../services/scheduling/reviews/sql.ts';
+import { findMaterials } from '../../services/scheduling/rows.ts';
 import { inTime, openLock } from '../support/row-locks.ts';
 import {
   CALL,
@@ -248,6 +249,7 @@ function handlersOf(isDistributed: boolean, lost?: string) {
     now: () => REVIEW_TIME,
     newId,
     isDistributed,
+    gathered: gatheredOn(database, { isDistributed }),
   });
   const submit = (request: { userId: string; materialId: string }, origin: Partial<CallContext> = {}) =>
     handlers.SubmitReview({ ...request, quality: 3, requestId: '' } as SubmitReviewRequest, {

@@ -58,9 +58,3 @@ test.each(Object.entries(PAGES))('%s: two are asked for', async (_name, read) =>
   expect(rows).toBeGreaterThan(0);
   expect(rows).toBeLessThanOrEqual(3);
 });
-
-test('the reviews of two materials in one call: one is asked for of each', async () => {
-  const view = 'REVIEW_VIEW_BASIC' as const;
-  const requests = materialIds.slice(0, 2).map((id) => ({ userId, materialIds: [id], pageSize: 1, view }));
-  expect(await mostRowsDuring(() => here.reviews.batchListReviewsOfUsers({ requests }, CALL))).toBe(4);
-});

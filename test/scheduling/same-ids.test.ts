@@ -3,11 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { openDatabase } from '../../services/platform/postgres/database.ts';
 import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
-import {
-  countMaterials,
-  type History,
-  readHistories,
-} from '../../services/scheduling/user-data/history-repository.ts';
+import { countMaterials, type History, readHistories } from '../../services/scheduling/user-data/sql.ts';
 import { openLock } from '../support/row-locks.ts';
 import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 import { rowsOf } from './rows-of.ts';

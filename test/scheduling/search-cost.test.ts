@@ -1,7 +1,7 @@
 // What a search may cost PostgreSQL: it must not depend on what is searched for, and it is bounded.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Queryable } from '../../services/platform/postgres/database.ts';
-import { searchMaterials } from '../../services/scheduling/materials/material-search-repository.ts';
+import { searchMaterials } from '../../services/scheduling/materials/search.ts';
 import { backendCpuMs } from '../support/backend-cpu.ts';
 import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 
@@ -17,7 +17,7 @@ async function searchCpuMs(userId: string, text: string): Promise<number> {
     query: async ({ text: sql, values }) => (await here.sql.query(sql, [...values])).rows,
   };
   const filter = { state: 'active', type: undefined, isDue: undefined, now: new Date(), text } as const;
-  const page = { textBytes: -1, limit: 21, after: undefined, isDistributed: false };
+  const page = { maxBytes: -1, maxRows: 21, after: undefined, isDistributed: false };
   const search = () => searchMaterials(db, userId, filter, page);
   await search();
   const times = 5;

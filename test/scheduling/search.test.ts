@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ListMaterialsRequestInput } from '../../generated/scheduling/v1/ListMaterialsRequest.ts';
 import type { Queryable } from '../../services/platform/postgres/database.ts';
-import { searchMaterials } from '../../services/scheduling/materials/material-search-repository.ts';
+import { searchMaterials } from '../../services/scheduling/materials/search.ts';
 import { CALL, newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 
 /** Few characters, so that most patterns are found: LIKE's signs, one to four bytes of UTF-8, and folding pairs. */
@@ -180,7 +180,7 @@ describe('search', () => {
         explaining,
         userId,
         { ...filter, text },
-        { textBytes: 4096, limit: 21, after: undefined, isDistributed: false },
+        { maxBytes: 4096, maxRows: 21, after: undefined, isDistributed: false },
       );
     expect([...plans.keys()]).toEqual(['search-near-500-active', 'search-deep-active']);
     expect(plans.get('search-deep-active')).toContain('Bitmap Index Scan on material_search_pieces');

@@ -8,7 +8,7 @@ import { lastDays } from '../../services/scheduling/statistics/calendar.ts';
 
 const root = dirname(dirname(import.meta.dirname));
 const folder = join(root, 'services/scheduling');
-const files = globSync('**/{*-repository,sql}.ts', { cwd: folder });
+const files = globSync('{rows,idempotency,**/{sql,search}}.ts', { cwd: folder });
 
 const userId = '00000000-0000-7000-8000-000000000001';
 const id = '00000000-0000-7000-8000-000000000002';
@@ -17,7 +17,7 @@ const days = lastDays(time, 30, 'Europe/Berlin');
 const key = { userId, rpc: 'SubmitReview', requestId: 'r' };
 const schedule = { easeFactorHundredths: 250, intervalDays: 1, repetitions: 1 };
 const material: Material = {
-  ...{ materialId: id, title: 'T', content: null, sourceUrl: null, type: 'simple', schedule, revision: 1 },
+  ...{ materialId: id, title: 'T', content: null, sourceUrl: null, type: 'simple', ...schedule, revision: 1 },
   ...{ nextReviewTime: time, lastReviewedTime: null, createTime: time, updateTime: time, archiveTime: null },
 };
 const at = { ...schedule, nextReviewTime: time };
@@ -39,14 +39,10 @@ const filters = (['active', 'archived', 'any'] as const).flatMap((state) =>
     [undefined, true, false].map((isDue) => ({ state, type, isDue, now: time })),
   ),
 );
-const newest = { maxRows: 5, textBytes: 4096, isSummary: false, after: { createTime: time, materialId: id } };
-const ofMaterials = { userId, materialIds: [id], maxRows: 5, beforeRevision: 9 };
+const newest = { maxRows: 5, maxBytes: 4096, isSummary: false, after: { createTime: time, materialId: id } };
+const ofMaterials = { materialIds: [id], maxRows: 5, beforeRevision: 9 };
 /** A batch of one request, and one of two. */
 const oneAndTwo = <Q>(request: Q) => [[request], [request, request]];
-const inBothOrders = ['latest first', 'oldest first'].map((order) => [
-  userId,
-  { limit: 5, after: undefined, order, now: time },
-]);
 const noDays = { reviews: [], recalled: [], dues: [] };
 const window = { asOf: time, days, minReviews: 1 };
 
@@ -60,16 +56,15 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   countMaterials: [[userId], [undefined]],
   readHistories: [[userId, { limit: 5, after: { userId, materialId: id } }]],
   listMaterials: filters.flatMap((filter) => oneAndTwo({ userId, ...newest }).map((all) => [filter, all])),
-  findListedMaterials: filters.map((filter) => [userId, [id], filter]),
   listSortedMaterials: ['nextReview', 'lastReview', 'ease'].flatMap((sort) =>
     filters.map((filter) => [
       { sort, filter },
-      { userId, maxRows: 5, textBytes: 4096, after: undefined },
+      { userId, maxRows: 5, maxBytes: 4096, after: undefined },
     ]),
   ),
   countMaterialsOfUser: [[userId, time]],
   listDueMaterials: [undefined, { nextReviewTime: time, materialId: id }].flatMap((after) =>
-    oneAndTwo({ userId, asOf: time, maxRows: 5, textBytes: 4096, isSummary: false, after }).map((all) => [
+    oneAndTwo({ userId, asOf: time, maxRows: 5, maxBytes: 4096, isSummary: false, after }).map((all) => [
       all,
     ]),
   ),
@@ -79,7 +74,7 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
         [false, true].map((isDistributed) => [
           userId,
           { ...filter, text },
-          { limit: 5, textBytes: -1, after, isDistributed },
+          { maxRows: 5, maxBytes: -1, after, isDistributed },
         ]),
       ),
     ),
@@ -92,11 +87,14 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   updateMaterial: [[userId, material]],
   deleteMaterial: [[userId, id]],
   applyReviews: oneAndTwo({ userId, review, traceparent: undefined }).map((all) => [all]),
-  listReviews: inBothOrders,
-  listReviewsOfMaterials: oneAndTwo(ofMaterials).map((all) => [all]),
-  listReviewSummariesOfMaterials: oneAndTwo(ofMaterials).map((all) => [all]),
-  listGradesOfMaterials: oneAndTwo(ofMaterials).map((all) => [all]),
-  listSnoozes: inBothOrders,
+  listReviews: [[userId, { limit: 5, after: undefined, since: undefined }]],
+  listReviewsOfMaterials: [[userId, ofMaterials]],
+  listReviewSummariesOfMaterials: [[userId, ofMaterials]],
+  listGradesOfMaterials: [[userId, ofMaterials]],
+  listSnoozes: [[userId, { limit: 5, after: undefined, now: time }]],
+  readReviews: [[userId, { after: undefined, maxRows: 5 }]],
+  readSnoozes: [[userId, { after: undefined, maxRows: 5, now: time }]],
+  writeOnce: [],
   listSnoozesOfMaterial: [[userId, id, { limit: 5, beforeRevision: undefined, now: time }]],
   findSnooze: [[userId, id]],
   listCancellable: [[userId, id]],

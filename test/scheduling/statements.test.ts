@@ -6,13 +6,10 @@ import { createMigratedDatabase, type TestDatabase } from '../support/database.t
 import { isRecorded, type RecordedStatement, recordStatements, writtenSql } from './statement-recorder.ts';
 import { namesCalledByWrite, SCHEMA_PROBLEMS, unboundTables } from './statement-rules.ts';
 
-/** Functions whose statement answers one request, or several of any users where all users' rows lie on one node. */
+/** Functions whose statement answers one item, or several of any users where all users' rows are on one node. */
 const SEVERAL: Readonly<Record<string, string>> = {
   listDueMaterials: 'each branch is bound to the user of its request',
   listMaterials: 'as listDueMaterials',
-  listReviewsOfMaterials: 'as listDueMaterials',
-  listReviewSummariesOfMaterials: 'as listDueMaterials',
-  listGradesOfMaterials: 'as listDueMaterials',
   findMaterials: 'as listDueMaterials',
   readDueCounts: 'as listDueMaterials',
 };
@@ -81,11 +78,11 @@ describe('the statements of the scheduling repositories', () => {
 
   test('that answer several users bind each branch to the user asked about; one is bound directly', () => {
     const listed = statements.filter(({ functionName }) => Object.hasOwn(SEVERAL, functionName));
-    const several = listed.filter(({ text }) => text.includes('WITH ORDINALITY AS asked'));
+    const several = listed.filter(({ text }) => text.includes('WITH ORDINALITY AS item'));
     expect(new Set(several.map(({ functionName }) => functionName))).toEqual(new Set(Object.keys(SEVERAL)));
     for (const { text } of several) {
-      expect(text).toMatch(/CROSS JOIN LATERAL \([\s\S]*(?:m\.user_id = |apply_review\()asked\.user_id/);
-      expect(unboundTables(text, ['asked'])).toEqual([]);
+      expect(text).toMatch(/CROSS JOIN LATERAL \([\s\S]*(?:m\.user_id = |apply_review\()item\.user_id/);
+      expect(unboundTables(text, ['item'])).toEqual([]);
     }
     for (const { text } of listed.filter((each) => !several.includes(each)))
       expect(unboundTables(text)).toEqual([]);

@@ -1,13 +1,15 @@
 // Proves that each statistic is found through an index, and within one user's rows.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Queryable } from '../../services/platform/postgres/database.ts';
-import { readActivity } from '../../services/scheduling/statistics/activity-repository.ts';
 import { lastDays, nextDays } from '../../services/scheduling/statistics/calendar.ts';
-import { readDistributions } from '../../services/scheduling/statistics/distributions-repository.ts';
-import { readDueCounts } from '../../services/scheduling/statistics/due-counts-repository.ts';
-import { readForecast } from '../../services/scheduling/statistics/forecast-repository.ts';
-import { listHardestMaterials } from '../../services/scheduling/statistics/hardest-repository.ts';
-import { readRetention } from '../../services/scheduling/statistics/retention-repository.ts';
+import {
+  listHardestMaterials,
+  readActivity,
+  readDistributions,
+  readDueCounts,
+  readForecast,
+  readRetention,
+} from '../../services/scheduling/statistics/sql.ts';
 import { newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 import { material, review, storeFacts } from './stats-facts.ts';
 

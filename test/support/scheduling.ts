@@ -9,7 +9,6 @@ import type { SnoozeServiceDefinition } from '../../generated/scheduling/v1/Snoo
 import type { StatsServiceDefinition } from '../../generated/scheduling/v1/StatsService.ts';
 import type { UserDataServiceDefinition } from '../../generated/scheduling/v1/UserDataService.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
-import { type Outcome, SEND_ALONE } from '../../services/platform/grpc/batched-calls.ts';
 import { clientsOf } from '../../services/platform/grpc/client.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { startScheduling } from '../../services/scheduling/service.ts';
@@ -95,11 +94,4 @@ export async function refusal(call: Promise<unknown>): Promise<string> {
     throw error;
   }
   return 'no error';
-}
-
-/** What a request of a batch was answered, told by `tell`; or its error, with the field; or that it is to be sent alone. */
-export function answered<R>(outcome: Outcome<R>, tell: (response: R) => unknown): unknown {
-  if (outcome === SEND_ALONE) return 'send alone';
-  if (outcome instanceof ServiceError) return `${outcome.reason} ${outcome.field}`;
-  return outcome instanceof Error ? outcome.message : tell(outcome);
 }

@@ -77,9 +77,9 @@ function userRows({ userId, email, timeZone, createTime }: Learner): Cell[][] {
 }
 
 function materialRows({ userId, materials }: Learner): Cell[][] {
-  return materials.map(({ material: { schedule, ...material } }) => [
+  return materials.map(({ material }) => [
     ...[userId, material.materialId, material.title, material.type],
-    ...[schedule.easeFactorHundredths, schedule.intervalDays, schedule.repetitions],
+    ...[material.easeFactorHundredths, material.intervalDays, material.repetitions],
     ...[material.nextReviewTime, material.lastReviewedTime, material.revision],
     ...[material.createTime, material.updateTime, material.archiveTime],
   ]);

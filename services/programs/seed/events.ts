@@ -1,7 +1,6 @@
 // Gives a learner what a timeline shows beside reviews: a snooze, and what operators did.
 import type { UserEvent } from '../../accounts/events/sql.ts';
-import { snoozedNextReviewTime } from '../../scheduling/snoozes/snooze.ts';
-import type { Snooze, SnoozedMaterial } from '../../scheduling/snoozes/snoozes-repository.ts';
+import { type Snooze, type SnoozedMaterial, snoozedNextReviewTime } from '../../scheduling/snoozes/rules.ts';
 import type { LearnerMaterial } from './learner.ts';
 
 export type PastEvents = {

@@ -47,7 +47,7 @@ export function makeMaterial(options: {
     day !== undefined;
     day = habit.nextDay(dueDay)
   ) {
-    const { intervalDays } = material.schedule;
+    const { intervalDays } = material;
     const reviewTime = new Date(Math.max(habit.timeOf(day), createTime.getTime() + 60_000));
     if (reviewTime.getTime() >= habit.nowMs) break;
     const quality = drawGrade(recallOf(habit.recall + ease, intervalDays, dueDay - day));
@@ -55,7 +55,7 @@ export function makeMaterial(options: {
     const outcome = reviewMaterial(material, grade);
     material = outcome.material;
     reviews.push(outcome.review);
-    dueDay = day - Math.min(material.schedule.intervalDays, habit.longestWaitDays);
+    dueDay = day - Math.min(material.intervalDays, habit.longestWaitDays);
   }
   return { material, reviews };
 }

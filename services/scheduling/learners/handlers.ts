@@ -1,29 +1,17 @@
 // The rpcs of scheduling.v1.LearnerService.
 import type { LearnerInput } from '../../../generated/scheduling/v1/Learner.ts';
-import type { LearnerFilter as LearnerFilterMessage } from '../../../generated/scheduling/v1/LearnerFilter.ts';
-import type { LearnerOrder as LearnerOrderMessage } from '../../../generated/scheduling/v1/LearnerOrder.ts';
 import type { LearnerServiceHandlers } from '../../../generated/scheduling/v1/LearnerService.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import { decodePageToken, readPageSize, toPage } from '../../platform/page-token.ts';
 import { toTimestamp } from '../../platform/protobuf/timestamps.ts';
-import type { HandlerDependencies } from '../dependencies.ts';
-import { fromEnum } from '../mapper.ts';
+import { enumReader } from '../messages.ts';
+import type { HandlerDependencies } from '../requests.ts';
 import { dateOf } from './rules.ts';
-import { type Learner, type LearnerFilter, type LearnerOrder, listLearners, readOverview } from './sql.ts';
+import { type Learner, listLearners, readOverview } from './sql.ts';
 
-const fromOrder = fromEnum<LearnerOrderMessage, LearnerOrder>('order', {
-  LEARNER_ORDER_UNSPECIFIED: 'due',
-  LEARNER_ORDER_DUE: 'due',
-  LEARNER_ORDER_REVIEWS: 'reviews',
-  LEARNER_ORDER_RETENTION: 'retention',
-  LEARNER_ORDER_LAST_REVIEW: 'lastReview',
-});
-const fromFilter = fromEnum<LearnerFilterMessage, LearnerFilter>('filter', {
-  LEARNER_FILTER_UNSPECIFIED: 'all',
-  LEARNER_FILTER_BACKLOG_GROWING: 'backlogGrowing',
-  LEARNER_FILTER_STREAK_BROKEN: 'streakBroken',
-});
+const readOrder = enumReader('order', 'LEARNER_ORDER', ['due', 'reviews', 'retention', 'lastReview']);
+const readFilter = enumReader('filter', 'LEARNER_FILTER', ['backlogGrowing', 'streakBroken']);
 
 export function createLearnerHandlers({
   database,
@@ -45,8 +33,8 @@ export function createLearnerHandlers({
     },
 
     async ListLearners(request) {
-      const order = fromOrder(request.order);
-      const filter = fromFilter(request.filter);
+      const order = readOrder(request.order) ?? 'due';
+      const filter = readFilter(request.filter) ?? 'all';
       const pageSize = readPageSize(request.pageSize);
       const list = ['ListLearners', order, filter];
       const position = decodePageToken(request.pageToken, list, ['count']);

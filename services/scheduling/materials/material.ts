@@ -1,16 +1,15 @@
-// The material type: its text, its schedule, and the revision that orders its changes.
+// The material: its text, its schedule, and the revision that orders its changes.
 import { INITIAL_SCHEDULE, type Schedule } from '../reviews/sm2.ts';
 
 export const MATERIAL_TYPES = ['simple', 'material', 'flashcard', 'card'] as const;
 export type MaterialType = (typeof MATERIAL_TYPES)[number];
 
-export type Material = {
+export type Material = Schedule & {
   materialId: string;
   title: string;
   content: string | null;
   sourceUrl: string | null;
   type: MaterialType;
-  schedule: Schedule;
   /** null: due now. */
   nextReviewTime: Date | null;
   /** null: never reviewed. */
@@ -23,8 +22,10 @@ export type Material = {
   revision: number;
 };
 
-/** What tells a material from the others of a list, and where it stands in one by creation or by next review. */
-export type MaterialSummary = Pick<Material, 'materialId' | 'title' | 'nextReviewTime' | 'createTime'>;
+/** What a summary has of a material; `type` tells the two apart. */
+export type MaterialSummary = Pick<Material, 'materialId' | 'title' | 'nextReviewTime' | 'createTime'> & {
+  type: null;
+};
 
 /** A material that is due at once. */
 export function newMaterial(
@@ -35,7 +36,7 @@ export function newMaterial(
   return {
     materialId,
     ...text,
-    schedule: INITIAL_SCHEDULE,
+    ...INITIAL_SCHEDULE,
     nextReviewTime: createTime,
     lastReviewedTime: null,
     createTime,
@@ -44,3 +45,14 @@ export function newMaterial(
     revision: 0,
   };
 }
+
+export type MaterialState = 'active' | 'archived' | 'any';
+export type MaterialSort = 'nextReview' | 'lastReview' | 'ease';
+
+/** The filter of a list; undefined: any. `isDue` is evaluated at `now`. */
+export type MaterialFilter = {
+  state: MaterialState;
+  type: MaterialType | undefined;
+  isDue: boolean | undefined;
+  now: Date;
+};

@@ -30,24 +30,13 @@ export function reviewMaterial(
   material: Material,
   grade: Pick<Review, 'reviewId' | 'quality' | 'reviewTime' | 'requestId'>,
 ): { material: Material; review: Review } {
-  const after = applyReview(material.schedule, grade.quality, grade.reviewTime);
+  const { materialId, easeFactorHundredths, intervalDays, repetitions, nextReviewTime } = material;
+  const { reviewTime } = grade;
+  const before = { easeFactorHundredths, intervalDays, repetitions, nextReviewTime };
+  const after = applyReview(before, grade.quality, reviewTime);
   const revision = material.revision + 1;
-  const { nextReviewTime, ...schedule } = after;
   return {
-    material: {
-      ...material,
-      schedule,
-      nextReviewTime,
-      lastReviewedTime: grade.reviewTime,
-      updateTime: grade.reviewTime,
-      revision,
-    },
-    review: {
-      ...grade,
-      materialId: material.materialId,
-      before: { ...material.schedule, nextReviewTime: material.nextReviewTime },
-      after,
-      revision,
-    },
+    material: { ...material, ...after, lastReviewedTime: reviewTime, updateTime: reviewTime, revision },
+    review: { ...grade, materialId, before, after, revision },
   };
 }

@@ -1,6 +1,6 @@
 // How much room a material takes, with its search text and all indexes, written in the order in which people add them.
 import type { Material } from '../../../services/scheduling/materials/material.ts';
-import { insertMaterial } from '../../../services/scheduling/materials/materials-repository.ts';
+import { insertMaterial } from '../../../services/scheduling/materials/sql.ts';
 import { createTimeMs } from '../dataset/core.ts';
 import { idOf } from '../dataset/people.ts';
 import { createRandom, prose } from '../dataset/words.ts';
@@ -39,7 +39,7 @@ function materialOf(userId: string, index: number, random: () => number): Materi
     title: prose(random, TITLE_CHARACTERS),
     content: prose(random, CONTENT_CHARACTERS),
     ...{ sourceUrl: null, type: 'flashcard', revision: 0 },
-    schedule: { easeFactorHundredths: 250, intervalDays: 0, repetitions: 0 },
+    ...{ easeFactorHundredths: 250, intervalDays: 0, repetitions: 0 },
     ...{
       nextReviewTime: time,
       lastReviewedTime: null,

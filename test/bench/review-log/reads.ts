@@ -4,12 +4,14 @@ import {
   ANY_REVISION,
   listReviews,
   listReviewsOfMaterials,
-} from '../../../services/scheduling/reviews/review-history-repository.ts';
-import { readActivity } from '../../../services/scheduling/statistics/activity-repository.ts';
+} from '../../../services/scheduling/reviews/sql.ts';
 import { lastDays } from '../../../services/scheduling/statistics/calendar.ts';
-import { readDistributions } from '../../../services/scheduling/statistics/distributions-repository.ts';
-import { listHardestMaterials } from '../../../services/scheduling/statistics/hardest-repository.ts';
-import { readRetention } from '../../../services/scheduling/statistics/retention-repository.ts';
+import {
+  listHardestMaterials,
+  readActivity,
+  readDistributions,
+  readRetention,
+} from '../../../services/scheduling/statistics/sql.ts';
 import { median } from '../figure.ts';
 import { END_MS, type Learner } from './history.ts';
 import type { Server } from './server.ts';
@@ -26,17 +28,19 @@ const halfYearAgo = { reviewTime: new Date(END_MS - 180 * 86_400_000), reviewId:
 type Read = (db: Queryable, learner: Learner) => Promise<unknown>;
 export const READS: Readonly<Record<string, Read>> = {
   'list-reviews, newest 20': (db, { userId }) =>
-    listReviews(db, userId, { limit: 20, after: undefined, order: 'latest first' }),
+    listReviews(db, userId, { limit: 20, after: undefined, since: undefined }),
   'list-reviews, 20 of half a year ago': (db, { userId, materialIds }) =>
     listReviews(db, userId, {
       limit: 20,
       after: { ...halfYearAgo, reviewId: materialIds[0] ?? '' },
-      order: 'latest first',
+      since: undefined,
     }),
   'latest 3 of each of 100 materials': (db, { userId, materialIds }) =>
-    listReviewsOfMaterials(db, [
-      { userId, materialIds: materialIds.slice(0, 100), maxRows: 3, beforeRevision: ANY_REVISION },
-    ]),
+    listReviewsOfMaterials(db, userId, {
+      materialIds: materialIds.slice(0, 100),
+      maxRows: 3,
+      beforeRevision: ANY_REVISION,
+    }),
   'retention, 30 days': (db, { userId }) => readRetention(db, userId, asOf, month),
   'distributions, 30 days': (db, { userId }) => readDistributions(db, userId, asOf, month),
   'hardest, 30 days': (db, { userId }) =>

@@ -1,7 +1,7 @@
 // What a review costs PostgreSQL: the statement that the service issues, over learners in turn, at the size that the log has.
 
-import { applyReviews } from '../../../services/scheduling/reviews/reviews-repository.ts';
 import type { Quality } from '../../../services/scheduling/reviews/sm2.ts';
+import { applyReviews } from '../../../services/scheduling/reviews/sql.ts';
 import { createRandom } from '../dataset/words.ts';
 import { END_MS, type Learner, newId } from './history.ts';
 import { SAFE, type Server } from './server.ts';

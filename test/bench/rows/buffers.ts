@@ -1,8 +1,7 @@
 // How many pages the due query touches for a user with a million materials, against one with two hundred.
 import type { Client } from 'pg';
 import type { Statement } from '../../../services/platform/postgres/database.ts';
-import { listDueMaterials } from '../../../services/scheduling/materials/material-lists-repository.ts';
-import { SHORT_TEXTS } from '../../../services/scheduling/materials/material-row.ts';
+import { listDueMaterials, SHARED_BYTES } from '../../../services/scheduling/materials/sql.ts';
 import { withClient } from '../dataset/databases.ts';
 import { FEW, openDepth } from '../dataset/depth.ts';
 import type { Person } from '../dataset/people.ts';
@@ -51,7 +50,7 @@ async function dueStatement({ userId }: Person): Promise<Statement> {
     {
       userId,
       asOf: new Date(),
-      textBytes: SHORT_TEXTS,
+      maxBytes: SHARED_BYTES,
       isSummary: false,
       maxRows: PAGE_SIZE + 1,
       after: undefined,

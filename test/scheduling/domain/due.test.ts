@@ -1,7 +1,7 @@
 // Proves that a snooze only ever puts off when a material is due.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { snoozedNextReviewTime } from '../../../services/scheduling/snoozes/snooze.ts';
+import { snoozedNextReviewTime } from '../../../services/scheduling/snoozes/rules.ts';
 
 const now = new Date('2026-12-01T10:00:00.000Z');
 const earlier = new Date('2026-12-01T09:59:59.999Z');

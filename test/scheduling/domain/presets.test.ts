@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isTimeZone } from '../../../services/platform/time-zone.ts';
-import { resolvePreset, type SnoozePreset } from '../../../services/scheduling/snoozes/presets.ts';
+import { resolvePreset, type SnoozePreset } from '../../../services/scheduling/snoozes/rules.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -17,7 +17,7 @@ function expectAll(timeZone: string, cases: readonly Case[]) {
 describe('a snooze preset', () => {
   test('keeps the milliseconds in "1h" and drops them in the others', () => {
     expectAll('UTC', [
-      ['1h', '2026-11-21T10:00:00.123Z', '2026-11-21T11:00:00.123Z'],
+      ['oneHour', '2026-11-21T10:00:00.123Z', '2026-11-21T11:00:00.123Z'],
       ['tonight', '2026-11-21T10:00:00.123Z', '2026-11-21T20:00:00.000Z'],
       ['tomorrow', '2026-11-21T10:00:00.123Z', '2026-11-22T09:00:00.000Z'],
     ]);
@@ -40,9 +40,9 @@ describe('a snooze preset', () => {
   });
 
   test('means by "1h" 3,600 seconds, whatever the clocks on the wall do', () => {
-    expectAll('Europe/Berlin', [['1h', '2026-03-29T00:30:00.000Z', '2026-03-29T01:30:00.000Z']]);
-    expectAll('America/New_York', [['1h', '2026-11-01T05:30:00.000Z', '2026-11-01T06:30:00.000Z']]);
-    expectAll('Pacific/Apia', [['1h', '2011-12-30T09:30:00.000Z', '2011-12-30T10:30:00.000Z']]);
+    expectAll('Europe/Berlin', [['oneHour', '2026-03-29T00:30:00.000Z', '2026-03-29T01:30:00.000Z']]);
+    expectAll('America/New_York', [['oneHour', '2026-11-01T05:30:00.000Z', '2026-11-01T06:30:00.000Z']]);
+    expectAll('Pacific/Apia', [['oneHour', '2011-12-30T09:30:00.000Z', '2011-12-30T10:30:00.000Z']]);
   });
 });
 

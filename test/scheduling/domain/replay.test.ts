@@ -50,7 +50,7 @@ const reviewed: Material = {
   content: null,
   sourceUrl: null,
   type: 'card',
-  schedule: twice,
+  ...twice,
   nextReviewTime: secondDue,
   lastReviewedTime: secondReview,
   createTime: created,
@@ -60,7 +60,7 @@ const reviewed: Material = {
 };
 const fresh: Material = {
   ...reviewed,
-  schedule: initial,
+  ...initial,
   nextReviewTime: created,
   lastReviewedTime: null,
   updateTime: created,
@@ -80,7 +80,7 @@ test('a snooze that leaves a later review where it is follows as well', () => {
 });
 
 test('a material without a history has the initial schedule, due at its creation and never reviewed', () => {
-  expect(findDrift({ ...fresh, schedule: once, nextReviewTime: null }, [], [])).toEqual([
+  expect(findDrift({ ...fresh, ...once, nextReviewTime: null }, [], [])).toEqual([
     'the schedule is (ease factor 2.36, interval 1, repetitions 1, due never) where (ease factor 2.50, interval 0, repetitions 0, due 2026-12-01T10:00:00.000Z) follows',
   ]);
   expect(findDrift({ ...fresh, lastReviewedTime: firstReview }, [], [])).toEqual([

@@ -12,7 +12,9 @@ const fresh: Material = Object.freeze({
   content: null,
   sourceUrl: null,
   type: 'card',
-  schedule: Object.freeze({ easeFactorHundredths: 250, intervalDays: 0, repetitions: 0 }),
+  easeFactorHundredths: 250,
+  intervalDays: 0,
+  repetitions: 0,
   nextReviewTime: createTime,
   lastReviewedTime: null,
   createTime,
@@ -33,7 +35,7 @@ test('a first grade of 3 moves the schedule by a day, the times to the review, t
   const schedule = { easeFactorHundredths: 236, intervalDays: 1, repetitions: 1 };
   expect(material).toEqual({
     ...fresh,
-    schedule,
+    ...schedule,
     nextReviewTime,
     lastReviewedTime: reviewTime,
     updateTime: reviewTime,
@@ -62,11 +64,11 @@ test('a preview equals what the review at the same instant then does, for every 
     fc.property(anySchedule, fc.constantFrom(...QUALITIES), anyTime, (schedule, quality, reviewTime) => {
       const preview = applyReview(schedule, quality, reviewTime);
       const { material, review } = reviewMaterial(
-        { ...fresh, schedule },
+        { ...fresh, ...schedule },
         { reviewId: 'r', quality, reviewTime, requestId: null },
       );
       expect(review.after).toEqual(preview);
-      expect({ ...material.schedule, nextReviewTime: material.nextReviewTime }).toEqual(preview);
+      expect(material).toMatchObject(preview);
       expect(preview.nextReviewTime.getTime()).toBe(reviewTime.getTime() + preview.intervalDays * 86_400_000);
     }),
   );

@@ -1,0 +1,385 @@
+// The rpcs of scheduling.v1.MaterialService.
+import type { MaterialServiceHandlers } from '../../../generated/scheduling/v1/MaterialService.ts';
+import type { UpdateMaterialRequest } from '../../../generated/scheduling/v1/UpdateMaterialRequest.ts';
+import { createFairQueue } from '../../platform/concurrency.ts';
+import { invalidField, invalidRequest, ServiceError } from '../../platform/errors.ts';
+import { readFieldMask } from '../../platform/field-mask.ts';
+import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
+import {
+  byTime,
+  decodePageToken,
+  decodeTimePosition,
+  type Position,
+  readPageSize,
+  toPage,
+} from '../../platform/page-token.ts';
+import type { Queryable } from '../../platform/postgres/database.ts';
+import { codePointLength, isUri } from '../../platform/text.ts';
+import { isUuid } from '../../platform/uuid.ts';
+import { type Answer, deleteRecordsOfMaterial, writeOnce } from '../idempotency.ts';
+import { enumReader, readMaterialType, readMaterialView, toMaterialMessage } from '../messages.ts';
+import {
+  type HandlerDependencies,
+  materialNotFound,
+  readMaterialIds,
+  readRequestId,
+  requireMaterialId,
+  requireStorable,
+  requireUserId,
+} from '../requests.ts';
+import { findMaterials, lockMaterials } from '../rows.ts';
+import { type Material, type MaterialFilter, type MaterialSort, newMaterial } from './material.ts';
+import { searchMaterials } from './search.ts';
+import {
+  countMaterialsOfUser,
+  deleteMaterial,
+  findMaterialOwner,
+  findMaterialsOfUser,
+  insertMaterial,
+  type ListedMaterial,
+  listDueMaterials,
+  listMaterials,
+  listSortedMaterials,
+  MAX_BYTES,
+  type NewestRequest,
+  NO_TEXTS,
+  type PageLimits,
+  SHARED_BYTES,
+  updateMaterial,
+} from './sql.ts';
+
+const MAX_TITLE_CODE_POINTS = 240;
+const MAX_TEXT_BYTES = 262_144;
+/** Fits a title of maximum length in four-byte characters. */
+const MAX_QUERY_BYTES = 1024;
+
+/** Concurrent expensive reads (searches, sorted lists, pages with long texts), for a pool of 16 connections and two CPUs. */
+const COSTLY_AT_ONCE = 3;
+/** Of one user: more than a facade admits of a key, since who is refused asks again at once. */
+const COSTLY_WAITING = 96;
+
+const readState = enumReader('state', 'MATERIAL_STATE', ['active', 'archived', 'any']);
+const readDueState = enumReader('due', 'DUE_STATE', ['due', 'notDue']);
+const readOrder = enumReader('order', 'MATERIAL_ORDER', ['newest', 'nextReview', 'lastReview', 'ease']);
+
+type WriteRequest = { userId: string; materialId: string; requestId: string };
+
+export function createMaterialHandlers(
+  dependencies: HandlerDependencies,
+): AsyncHandlers<MaterialServiceHandlers> {
+  const { database, gathered, now, newId, isDistributed } = dependencies;
+  const find = gathered(findMaterials);
+  const listActive = gathered((db, items: readonly NewestRequest[]) => listMaterials(db, ACTIVE, items));
+  const listDue = gathered(listDueMaterials);
+  const costly = createFairQueue({ maxRunning: COSTLY_AT_ONCE, maxWaiting: COSTLY_WAITING });
+
+  /** Changes a material under its lock; writes nothing if `change` returns it unchanged. */
+  const edit = async (
+    rpc: string,
+    request: WriteRequest,
+    text: Partial<Material> | undefined,
+    change: (material: Material, time: Date) => Material,
+  ) => {
+    const userId = requireUserId(request.userId);
+    const materialId = requireMaterialId(request.materialId);
+    const requestId = readRequestId(request.requestId);
+    const write = async (transaction: Queryable) => {
+      const material = await requireLocked(transaction, userId, materialId);
+      const updateTime = now();
+      const changed = change(material, updateTime);
+      if (changed === material) return answer(material);
+      const stored = { ...changed, updateTime, revision: material.revision + 1 };
+      await updateMaterial(transaction, userId, stored);
+      return answer(stored);
+    };
+    const positional = text === undefined ? [materialId] : [materialId, text];
+    return writeOnce(dependencies, { userId, rpc, requestId }, { materialId, ...text }, write, positional);
+  };
+
+  /**
+   * A page of `list`, which may share a statement. Where the texts are longer than it reads, the page is read by `alone`, in the queue
+   * of expensive reads.
+   */
+  const readPage = async <Q extends PageLimits & { userId: string }>(
+    item: Q,
+    signal: AbortSignal,
+    list: (item: Q) => Promise<readonly ListedMaterial[]>,
+    alone: (items: readonly Q[]) => Promise<readonly (readonly ListedMaterial[])[]>,
+  ): Promise<readonly ListedMaterial[]> => {
+    const rows = await list({ ...item, maxBytes: Math.min(item.maxBytes, SHARED_BYTES) });
+    if (!rows.slice(0, item.maxRows - 1).some(({ isCut }) => isCut)) return rows;
+    return costly.run(item.userId, signal, async () => (await alone([item]))[0] ?? []);
+  };
+
+  const listNewest = async (item: Omit<NewestRequest, 'after'>, asked: AskedList, signal: AbortSignal) => {
+    const { filter, bound, request } = asked;
+    const position = decodeTimePosition(request.pageToken, bound);
+    const after = position && { createTime: position.time, materialId: position.id };
+    const alone = (items: readonly NewestRequest[]) => listMaterials(database, filter, items);
+    const isPlain = filter.state === 'active' && filter.type === undefined && filter.isDue === undefined;
+    const list = isPlain ? listActive : async (each: NewestRequest) => (await alone([each]))[0] ?? [];
+    const rows = await readPage({ ...item, after }, signal, list, alone);
+    return toListResponse(rows, item, bound, ({ createTime, materialId }) => byTime(createTime, materialId));
+  };
+
+  const search = async (item: Omit<NewestRequest, 'after'>, asked: AskedList, signal: AbortSignal) => {
+    const { filter, query, bound, request } = asked;
+    const position = decodePageToken(request.pageToken, bound, ['flag', 'instant']);
+    const after = position && {
+      createTime: new Date(position.keys[1] ?? 0),
+      materialId: position.id,
+      inTitle: position.keys[0] === 1,
+    };
+    const rows = await costly.run(item.userId, signal, () =>
+      searchMaterials(database, item.userId, { ...filter, text: query }, { ...item, after, isDistributed }),
+    );
+    return toListResponse(rows, item, bound, ({ inTitle, createTime, materialId }) => ({
+      keys: [inTitle ? 1 : 0, createTime.getTime()],
+      id: materialId,
+    }));
+  };
+
+  const listSorted = async (
+    sort: MaterialSort,
+    item: Omit<NewestRequest, 'after'>,
+    asked: AskedList,
+    signal: AbortSignal,
+  ) => {
+    const { filter, request } = asked;
+    const bound = [...asked.bound, sort];
+    const kind = sort === 'ease' ? 'count' : 'instant or null';
+    const position = decodePageToken(request.pageToken, bound, [kind]);
+    const [value = null] = position?.keys ?? [];
+    const after = position && {
+      value: value === null || sort === 'ease' ? value : new Date(value),
+      materialId: position.id,
+    };
+    const rows = await costly.run(item.userId, signal, () =>
+      listSortedMaterials(database, { sort, filter }, { ...item, after }),
+    );
+    const keyOf = {
+      nextReview: ({ nextReviewTime }: Material) => nextReviewTime?.getTime() ?? null,
+      lastReview: ({ lastReviewedTime }: Material) => lastReviewedTime?.getTime() ?? null,
+      ease: ({ easeFactorHundredths }: Material) => easeFactorHundredths,
+    }[sort];
+    return toListResponse(rows, item, bound, (material) => ({
+      keys: [keyOf(material)],
+      id: material.materialId,
+    }));
+  };
+
+  return {
+    async CreateMaterial(request) {
+      const userId = requireUserId(request.userId);
+      const requestId = readRequestId(request.requestId);
+      const text = {
+        title: requireTitle(request.title),
+        content: readContent(request.content),
+        sourceUrl: readSourceUrl(request.sourceUrl),
+        type: readMaterialType(request.type) ?? 'simple',
+      };
+      const write = async (db: Queryable) => {
+        const createTime = now();
+        const material = newMaterial(text, createTime, newId(createTime));
+        if (await insertMaterial(db, userId, material)) return answer(material);
+        throw new ServiceError('NOT_FOUND', {
+          field: 'user_id',
+          message: 'The data of this user were deleted.',
+        });
+      };
+      if (requestId === '') return (await write(database)).response;
+      const { title, content, sourceUrl, type } = text;
+      const fields = {
+        title,
+        content: content ?? undefined,
+        sourceUrl: sourceUrl ?? undefined,
+        type: type === 'simple' ? undefined : type,
+      };
+      const key = { userId, rpc: 'CreateMaterial', requestId };
+      return writeOnce(dependencies, key, fields, write, [title, content, sourceUrl, type]);
+    },
+
+    async GetMaterial(request) {
+      const userId = requireUserId(request.userId);
+      const materialId = requireMaterialId(request.materialId);
+      const material = await find({ userId, materialId });
+      if (material === undefined) throw materialNotFound(materialId);
+      return { material: toMaterialMessage(material) };
+    },
+
+    async FindMaterialOwner(request) {
+      const userId = await findMaterialOwner(database, requireMaterialId(request.materialId));
+      if (userId === undefined) throw materialNotFound(request.materialId);
+      return { userId };
+    },
+
+    async BatchGetMaterials(request) {
+      const userId = requireUserId(request.userId);
+      const materialIds = readMaterialIds(request.materialIds);
+      const withTexts = readMaterialView(request.view) === 'full';
+      const found = await findMaterialsOfUser(database, userId, materialIds.filter(isUuid), withTexts);
+      const byId = new Map(found.map((material) => [material.materialId, material]));
+      const inOrder = materialIds.flatMap((materialId) => byId.get(materialId) ?? []);
+      return { materials: inOrder.map(toMaterialMessage) };
+    },
+
+    CountMaterials: ({ userId }) => countMaterialsOfUser(database, requireUserId(userId), now()),
+
+    async ListMaterials(request, { signal }) {
+      const userId = requireUserId(request.userId);
+      const pageSize = readPageSize(request.pageSize);
+      const query = readQuery(request.query);
+      const state = readState(request.state) ?? 'active';
+      const type = readMaterialType(request.type);
+      const due = readDueState(request.due);
+      const isDue = due && due === 'due';
+      const item = { userId, ...readLimits(pageSize, request.view) };
+      const order = readOrder(request.order) ?? 'newest';
+      if (order !== 'newest' && query !== '')
+        throw invalidField('order', 'must not be given together with query.');
+      const filter = { state, type, isDue, now: now() };
+      const asked = { filter, query, bound: ['ListMaterials', userId, query, state, type, isDue], request };
+      if (query !== '') return search(item, asked, signal);
+      return order === 'newest' ? listNewest(item, asked, signal) : listSorted(order, item, asked, signal);
+    },
+
+    async ListDueMaterials(request, { signal }) {
+      const userId = requireUserId(request.userId);
+      const pageSize = readPageSize(request.pageSize);
+      const bound = ['ListDueMaterials', userId];
+      // The token contains "now", so that materials that become due between pages do not shift them.
+      const position = decodePageToken(request.pageToken, bound, ['instant', 'instant or null']);
+      const [asOfMs, nextReviewMs = null] = position?.keys ?? [];
+      const asOf = typeof asOfMs === 'number' ? new Date(asOfMs) : now();
+      const after = position && {
+        nextReviewTime: nextReviewMs === null ? null : new Date(nextReviewMs),
+        materialId: position.id,
+      };
+      const item = { userId, asOf, ...readLimits(pageSize, request.view), after };
+      const rows = await readPage(item, signal, listDue, (items) => listDueMaterials(database, items));
+      return toListResponse(rows, item, bound, ({ nextReviewTime, materialId }) => ({
+        keys: [asOf.getTime(), nextReviewTime?.getTime() ?? null],
+        id: materialId,
+      }));
+    },
+
+    async UpdateMaterial(request) {
+      const text = readNewText(request);
+      return edit('UpdateMaterial', request, text, (material) => ({ ...material, ...text }));
+    },
+
+    ArchiveMaterial: (request) =>
+      edit('ArchiveMaterial', request, undefined, (material, archiveTime) =>
+        material.archiveTime === null ? { ...material, archiveTime } : material,
+      ),
+
+    RestoreMaterial: (request) =>
+      edit('RestoreMaterial', request, undefined, (material) =>
+        material.archiveTime === null ? material : { ...material, archiveTime: null },
+      ),
+
+    async DeleteMaterial(request) {
+      const userId = requireUserId(request.userId);
+      const materialId = requireMaterialId(request.materialId);
+      const requestId = readRequestId(request.requestId);
+      const write = async (transaction: Queryable) => {
+        // Records first, since a write locks its expired record before the material; then those that were stored meanwhile.
+        await deleteRecordsOfMaterial(transaction, userId, materialId);
+        await requireLocked(transaction, userId, materialId);
+        await deleteMaterial(transaction, userId, materialId);
+        await deleteRecordsOfMaterial(transaction, userId, materialId);
+        return { response: {}, materialIds: [] };
+      };
+      return writeOnce(dependencies, { userId, rpc: 'DeleteMaterial', requestId }, { materialId }, write);
+    },
+  };
+}
+
+function answer(material: Material): Answer<{ material: ReturnType<typeof toMaterialMessage> }> {
+  return { response: { material: toMaterialMessage(material) }, materialIds: [material.materialId] };
+}
+
+async function requireLocked(transaction: Queryable, userId: string, materialId: string): Promise<Material> {
+  const [material] = await lockMaterials(transaction, userId, [materialId]);
+  if (material === undefined) throw materialNotFound(materialId);
+  return material;
+}
+
+const ACTIVE: MaterialFilter = { state: 'active', type: undefined, isDue: undefined, now: new Date(0) };
+
+type AskedList = {
+  filter: MaterialFilter;
+  query: string;
+  /** What the tokens of its pages are bound to. */
+  bound: readonly unknown[];
+  request: { pageToken: string };
+};
+
+function readLimits(pageSize: number, viewMessage: string) {
+  const view = readMaterialView(viewMessage);
+  return {
+    maxRows: pageSize + 1,
+    maxBytes: view === 'full' ? MAX_BYTES : NO_TEXTS,
+    isSummary: view === 'summary',
+  };
+}
+
+/** `rows` were read with a limit of one more than the page holds; it ends before the first row without its texts. */
+function toListResponse<M extends ListedMaterial>(
+  rows: readonly M[],
+  { maxRows }: PageLimits,
+  bound: readonly unknown[],
+  positionOf: (material: M) => Position,
+) {
+  const cut = rows.findIndex(({ isCut }) => isCut);
+  const pageSize = cut === -1 ? maxRows - 1 : Math.min(cut, maxRows - 1);
+  const { page, nextPageToken } = toPage(rows, pageSize, bound, positionOf);
+  return { materials: page.map(toMaterialMessage), nextPageToken };
+}
+
+function requireTitle(title: string): string {
+  const length = codePointLength(requireStorable('title', title));
+  if (length < 1 || length > MAX_TITLE_CODE_POINTS) {
+    throw invalidField('title', `must have 1 to ${MAX_TITLE_CODE_POINTS} characters.`);
+  }
+  return title;
+}
+
+function readContent(content: string | undefined): string | null {
+  return content === undefined ? null : requireShortText('content', content);
+}
+
+function readSourceUrl(sourceUrl: string | undefined): string | null {
+  if (sourceUrl === undefined) return null;
+  if (!isUri(requireShortText('source_url', sourceUrl))) {
+    throw invalidField('source_url', 'must be a URI with a scheme, non-ASCII characters percent-encoded.');
+  }
+  return sourceUrl;
+}
+
+/** Empty counts as absent. */
+function readQuery(query: string): string {
+  return requireShortText('query', query, MAX_QUERY_BYTES);
+}
+
+function requireShortText(field: string, text: string, maxBytes = MAX_TEXT_BYTES): string {
+  if (Buffer.byteLength(requireStorable(field, text)) > maxBytes) {
+    throw invalidField(field, `must have at most ${maxBytes} bytes in UTF-8.`);
+  }
+  return text;
+}
+
+/** The changed fields of a material with their new values. @throws INVALID_REQUEST */
+function readNewText(request: UpdateMaterialRequest): Partial<Material> {
+  const type = readMaterialType(request.type);
+  const { title, content, sourceUrl } = request;
+  const present = { title, content, source_url: sourceUrl, type };
+  const paths = readFieldMask(request.updateMask, present, ['title', 'type']);
+  if (paths.size === 0) throw invalidRequest('update_mask', 'Nothing to change was given.');
+  return {
+    ...(paths.has('title') && { title: requireTitle(request.title ?? '') }),
+    ...(paths.has('content') && { content: readContent(request.content) }),
+    ...(paths.has('source_url') && { sourceUrl: readSourceUrl(request.sourceUrl) }),
+    ...(paths.has('type') && { type: type ?? 'simple' }),
+  };
+}

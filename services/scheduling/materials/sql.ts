@@ -1,0 +1,366 @@
+// The SQL of materials: store, find, edit, archive, delete; and lists, newest, due or sorted.
+import type { Queryable } from '../../platform/postgres/database.ts';
+import { MAX_UUID, NIL_UUID } from '../../platform/uuid.ts';
+import { rowsOfItems } from '../gathered.ts';
+import {
+  DETAIL_COLUMNS,
+  DUE_TIME,
+  materialColumnsWithTextsIf,
+  named,
+  SUMMARY_COLUMNS,
+  TEXT_COLUMNS,
+} from '../rows.ts';
+import type {
+  Material,
+  MaterialFilter,
+  MaterialSort,
+  MaterialState,
+  MaterialSummary,
+  MaterialType,
+} from './material.ts';
+
+const INSERT = `SELECT scheduling.insert_material($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) AS inserted`;
+
+const FIND_OF_USER = `
+  SELECT ${materialColumnsWithTextsIf('$3')} FROM scheduling.materials m
+  WHERE m.user_id = $1 AND m.material_id = ANY($2::uuid[])`;
+
+/** Reviews do not rewrite the search text, so its index costs them nothing. */
+const FIND_OWNER = `SELECT s.user_id FROM scheduling.material_search s WHERE s.material_id = $1`;
+
+const UPDATE = `
+  WITH found_by AS (
+    UPDATE scheduling.material_search
+    SET title = lower($3), content = lower(coalesce($4, '')), source_url = lower(coalesce($5, ''))
+    WHERE user_id = $1 AND material_id = $2
+  )
+  UPDATE scheduling.materials
+  SET title = $3, content = $4, source_url = $5, type = $6, revision = $7, update_time = $8, archive_time = $9
+  WHERE user_id = $1 AND material_id = $2`;
+
+/** Cascades to the search text, the reviews, and the entries in snoozes. */
+const DELETE = 'DELETE FROM scheduling.materials WHERE user_id = $1 AND material_id = $2';
+
+const DELETE_EMPTY_SNOOZES = `
+  DELETE FROM scheduling.snoozes s
+  WHERE s.user_id = $1 AND s.snooze_id = ANY($2::uuid[]) AND NOT EXISTS (
+    SELECT FROM scheduling.snoozed_materials p WHERE p.user_id = $1 AND p.snooze_id = s.snooze_id)`;
+
+/** Locks them, so that of two deletions in one snooze the later sees what the earlier has left. */
+const LOCK_SNOOZES = `
+  SELECT s.snooze_id FROM scheduling.snoozes s
+  WHERE s.user_id = $1 AND s.snooze_id IN (
+    SELECT p.snooze_id FROM scheduling.snoozed_materials p WHERE p.user_id = $1 AND p.material_id = $2)
+  ORDER BY s.snooze_id
+  FOR UPDATE`;
+
+/** Stores a new material and its search text, atomically. @returns false if the user's data were deleted. */
+export async function insertMaterial(db: Queryable, userId: string, material: Material): Promise<boolean> {
+  const [row] = await db.query<{ inserted: boolean }>({
+    name: 'insert-material',
+    text: INSERT,
+    values: [
+      userId,
+      material.materialId,
+      material.title,
+      material.content,
+      material.sourceUrl,
+      material.type,
+      material.easeFactorHundredths,
+      material.intervalDays,
+      material.repetitions,
+      material.nextReviewTime,
+      material.createTime,
+    ],
+  });
+  return row?.inserted ?? false;
+}
+
+/** The user who has a material; undefined if nobody does. */
+export async function findMaterialOwner(db: Queryable, materialId: string): Promise<string | undefined> {
+  const [row] = await db.query<{ user_id: string }>({
+    name: 'find-material-owner',
+    text: FIND_OWNER,
+    values: [materialId],
+  });
+  return row?.user_id;
+}
+
+/** In no particular order; omits unknown IDs. Without texts, content and source URL read as null. */
+export async function findMaterialsOfUser(
+  db: Queryable,
+  userId: string,
+  materialIds: readonly string[],
+  withTexts: boolean,
+): Promise<Material[]> {
+  return db.query({
+    name: 'find-materials',
+    text: FIND_OF_USER,
+    values: [userId, materialIds, withTexts],
+  });
+}
+
+/** Stores text, type, archive time and revision of a locked material, not its schedule. */
+export async function updateMaterial(
+  transaction: Queryable,
+  userId: string,
+  material: Material,
+): Promise<void> {
+  await transaction.query({
+    name: 'update-material',
+    text: UPDATE,
+    values: [
+      userId,
+      material.materialId,
+      material.title,
+      material.content,
+      material.sourceUrl,
+      material.type,
+      material.revision,
+      material.updateTime,
+      material.archiveTime,
+    ],
+  });
+}
+
+/** Deletes a locked material and its dependent rows. */
+export async function deleteMaterial(
+  transaction: Queryable,
+  userId: string,
+  materialId: string,
+): Promise<void> {
+  const snoozes = await transaction.query<{ snooze_id: string }>({
+    text: LOCK_SNOOZES,
+    values: [userId, materialId],
+  });
+  await transaction.query({ name: 'delete-material', text: DELETE, values: [userId, materialId] });
+  const snoozeIds = snoozes.map(({ snooze_id }) => snooze_id);
+  if (snoozeIds.length > 0)
+    await transaction.query({ text: DELETE_EMPTY_SNOOZES, values: [userId, snoozeIds] });
+}
+
+/** Byte limits of the texts of a page: no texts; what statements of several users may read of each; and the most. */
+export const NO_TEXTS = -1;
+export const SHARED_BYTES = 256 * 1024;
+/** A response is written in one piece, which other requests wait for. */
+export const MAX_BYTES = 1024 * 1024;
+
+/** A page: its rows, and the bytes of texts after which it ends. */
+export type PageLimits = { maxRows: number; maxBytes: number };
+/** From the first row with `isCut` on, texts are missing. */
+export type ListedMaterial = (Material | MaterialSummary) & { isCut: boolean };
+type Listed = Material & { isCut: boolean };
+
+/**
+ * Texts are NULL, and not read, from the row on with which they would exceed the SQL integer `maxBytes`; the first row has its texts
+ * always, unless there are to be none. PostgreSQL knows the length of a text without reading it.
+ */
+function cutTexts(maxBytes: string, window: string): string {
+  const bytes = '(coalesce(octet_length(m.content), 0) + coalesce(octet_length(m.source_url), 0))';
+  const before = `sum(${bytes}) OVER (${window} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)`;
+  const fits = `(${before} IS NULL OR ${before} + ${bytes} <= ${maxBytes})`;
+  const texts = named(
+    TEXT_COLUMNS,
+    (column) => `CASE WHEN ${maxBytes} >= 0 AND ${fits} THEN m.${column} END`,
+  );
+  return `${texts}, ${maxBytes} >= 0 AND NOT ${fits} AS "isCut"`;
+}
+
+/** The columns of a Listed. */
+export const listedColumns = (maxBytes: string, window: string) =>
+  `${named([...SUMMARY_COLUMNS, ...DETAIL_COLUMNS])}, ${cutTexts(maxBytes, window)}`;
+
+/** The same, with NULL in all that a summary lacks where the SQL boolean `isSummary` is true. */
+const listedOrSummarized = (maxBytes: string, isSummary: string, window: string) =>
+  [
+    named(SUMMARY_COLUMNS),
+    named(DETAIL_COLUMNS, (column) => `CASE WHEN NOT ${isSummary} THEN m.${column} END`),
+    cutTexts(maxBytes, window),
+  ].join(', ');
+
+/** SQL literals, since they match the predicates of partial indexes. */
+const STATE_CONDITIONS: Record<MaterialState, string> = {
+  active: 'AND m.archive_time IS NULL',
+  archived: 'AND m.archive_time IS NOT NULL',
+  any: '',
+};
+
+/** A statement name suffix per set of conditions that `filterConditions` generates. */
+export function kindOf({ state, type, isDue }: MaterialFilter): string {
+  const kinds = [
+    state,
+    type === undefined ? '' : '-typed',
+    isDue === undefined ? '' : isDue ? '-due' : '-later',
+  ];
+  return kinds.join('');
+}
+
+/**
+ * Conditions on m for the set filters only, so that each combination has its own plan. `sqlOf` returns the SQL expression of a
+ * value, and is called only for values that the conditions use.
+ */
+export function filterConditions(
+  { state, type, isDue }: MaterialFilter,
+  sqlOf: (name: 'type' | 'now') => string,
+): string {
+  const conditions = [STATE_CONDITIONS[state]];
+  if (type !== undefined) conditions.push(`AND m.type = ${sqlOf('type')}`);
+  if (isDue !== undefined) conditions.push(`AND ${DUE_TIME} ${isDue ? '<=' : '>'} ${sqlOf('now')}`);
+  return conditions.join(' ');
+}
+
+type Page = PageLimits & { userId: string; isSummary: boolean };
+const PAGE_TYPES = { userId: 'uuid', maxRows: 'integer', maxBytes: 'integer', isSummary: 'boolean' };
+type Start = { afterTime: Date | string; afterId: string };
+const START_TYPES = { afterTime: 'timestamptz', afterId: 'uuid' };
+
+/** A page of a user's materials, newest first. */
+export type NewestRequest = Page & { after: { createTime: Date; materialId: string } | undefined };
+type NewestValues = Page & Start & { type?: MaterialType | undefined; now?: Date };
+
+const newestStatement = (filter: MaterialFilter) =>
+  rowsOfItems<NewestValues, ListedMaterial>({
+    name: `list-${kindOf(filter)}`,
+    // PostgreSQL refuses unused parameters.
+    types: {
+      ...PAGE_TYPES,
+      ...START_TYPES,
+      ...(filter.type !== undefined && { type: 'text' }),
+      ...(filter.isDue !== undefined && { now: 'timestamptz' }),
+    },
+    select: (item) => `
+      SELECT m.* FROM scheduling.materials m
+      WHERE m.user_id = ${item.userId} ${filterConditions(filter, (name) => item[name] ?? '')}
+        AND (m.create_time, m.material_id) < (${item.afterTime}, ${item.afterId})`,
+    order: 'm.create_time DESC, m.material_id DESC',
+    limit: 'maxRows',
+    columns: (item, window) => listedOrSummarized(item.maxBytes, item.isSummary, window),
+  });
+const newestStatements = new Map<string, ReturnType<typeof newestStatement>>();
+
+/** Each user's materials that match `filter`, newest first, after `after`; in the order of the requests. */
+export async function listMaterials(
+  db: Queryable,
+  filter: MaterialFilter,
+  requests: readonly NewestRequest[],
+): Promise<ListedMaterial[][]> {
+  const kind = kindOf(filter);
+  const run = newestStatements.get(kind) ?? newestStatement(filter);
+  newestStatements.set(kind, run);
+  const items = requests.map(({ after, ...request }) => ({
+    ...request,
+    afterTime: after?.createTime ?? 'infinity',
+    afterId: after?.materialId ?? MAX_UUID,
+    type: filter.type,
+    now: filter.now,
+  }));
+  return run(db, items);
+}
+
+/** A page of a user's materials due at `asOf`. */
+export type DueRequest = Page & {
+  asOf: Date;
+  after: { nextReviewTime: Date | null; materialId: string } | undefined;
+};
+type DueValues = Page & { asOf: Date };
+
+/** NULLs come first, as in the index. */
+const DUE_ORDER = 'm.due_time, m.material_id';
+const selectDue = (item: Record<'userId' | 'asOf', string>) => `
+  SELECT m.* FROM (SELECT m.*, ${DUE_TIME} AS due_time FROM scheduling.materials m) m
+  WHERE m.user_id = ${item.userId} AND m.archive_time IS NULL AND m.due_time <= ${item.asOf}`;
+const DUE_PAGE = {
+  order: DUE_ORDER,
+  limit: 'maxRows',
+  columns: (item: Record<'maxBytes' | 'isSummary', string>, window: string) =>
+    listedOrSummarized(item.maxBytes, item.isSummary, window),
+} as const;
+
+const listDue = rowsOfItems<DueValues & Start, ListedMaterial>({
+  ...DUE_PAGE,
+  name: 'list-due',
+  types: { ...PAGE_TYPES, ...START_TYPES, asOf: 'timestamptz' },
+  select: (item) => `${selectDue(item)} AND (${DUE_ORDER}) > (${item.afterTime}, ${item.afterId})`,
+});
+
+/** Without a start, which all rows are after, but by which the planner expects a third of them and may sort instead. */
+const listFirstDue = rowsOfItems<DueValues, ListedMaterial>({
+  ...DUE_PAGE,
+  name: 'list-first-due',
+  types: { ...PAGE_TYPES, asOf: 'timestamptz' },
+  select: selectDue,
+});
+
+/** Each user's active materials due at `asOf`: NULL instants first, then the longest overdue. */
+export async function listDueMaterials(
+  db: Queryable,
+  requests: readonly DueRequest[],
+): Promise<ListedMaterial[][]> {
+  const [only] = requests;
+  if (only !== undefined && requests.length === 1 && only.after === undefined)
+    return listFirstDue(db, [only]);
+  const items = requests.map(({ after, ...request }) => ({
+    ...request,
+    afterTime: after?.nextReviewTime ?? '-infinity',
+    afterId: after?.materialId ?? NIL_UUID,
+  }));
+  return listDue(db, items);
+}
+
+/** What each order sorts by, lowest first; materials without a time come first. */
+const ORDERS = {
+  nextReview: { key: DUE_TIME, type: 'timestamptz', start: '-infinity' },
+  lastReview: { key: "coalesce(m.last_reviewed_time, '-infinity')", type: 'timestamptz', start: '-infinity' },
+  ease: { key: 'm.ease_factor_hundredths', type: 'integer', start: 0 },
+} as const satisfies Record<MaterialSort, unknown>;
+
+/** A page of a user's materials in an order. */
+export type SortedRequest = PageLimits & {
+  userId: string;
+  after: { value: Date | number | null; materialId: string } | undefined;
+};
+
+/** The user's materials that match `filter`. Reads and sorts all that match. */
+export async function listSortedMaterials(
+  db: Queryable,
+  { sort, filter }: { sort: MaterialSort; filter: MaterialFilter },
+  { userId, maxRows, maxBytes, after }: SortedRequest,
+): Promise<Listed[]> {
+  const { key, type, start } = ORDERS[sort];
+  const values: unknown[] = [userId, maxRows, maxBytes, after?.value ?? start, after?.materialId ?? NIL_UUID];
+  const conditions = filterConditions(filter, (name) => `$${values.push(filter[name])}`);
+  const order = 'ORDER BY m.sort_key, m.material_id';
+  return db.query({
+    name: `list-${sort}-${kindOf(filter)}`,
+    text: `
+      SELECT ${listedColumns('$3::integer', order)}
+      FROM (
+        SELECT m.*, ${key} AS sort_key FROM scheduling.materials m
+        WHERE m.user_id = $1 ${conditions} AND (${key}, m.material_id) > ($4::${type}, $5::uuid)
+        ORDER BY sort_key, m.material_id
+        LIMIT $2
+      ) m
+      ${order}`,
+    values,
+  });
+}
+
+type MaterialCounts = { active: number; due: number; archived: number };
+
+/** Active materials, those of them due at `asOf`, and archived ones. */
+export async function countMaterialsOfUser(
+  db: Queryable,
+  userId: string,
+  asOf: Date,
+): Promise<MaterialCounts> {
+  const [counts] = await db.query<MaterialCounts>({
+    name: 'count-materials-of-user',
+    text: `
+      SELECT count(*) FILTER (WHERE m.archive_time IS NULL)::integer AS active,
+             count(*) FILTER (WHERE m.archive_time IS NULL AND ${DUE_TIME} <= $2)::integer AS due,
+             count(*) FILTER (WHERE m.archive_time IS NOT NULL)::integer AS archived
+      FROM scheduling.materials m WHERE m.user_id = $1`,
+    values: [userId, asOf],
+  });
+  return counts ?? { active: 0, due: 0, archived: 0 };
+}

@@ -1,0 +1,104 @@
+// Rows as the messages of scheduling.v1.
+import type { MaterialInput } from '../../generated/scheduling/v1/Material.ts';
+import type { MaterialType as MaterialTypeMessage } from '../../generated/scheduling/v1/MaterialType.ts';
+import type { ReviewInput } from '../../generated/scheduling/v1/Review.ts';
+import type { ScheduleInput } from '../../generated/scheduling/v1/Schedule.ts';
+import type { SnoozeInput } from '../../generated/scheduling/v1/Snooze.ts';
+import { invalidField } from '../platform/errors.ts';
+import { toOptionalTimestamp, toTimestamp } from '../platform/protobuf/timestamps.ts';
+import { MATERIAL_TYPES, type Material, type MaterialSummary } from './materials/material.ts';
+import type { Review, ReviewGrade, ReviewSummary, ScheduleAt } from './reviews/review.ts';
+import type { ListedSnooze } from './snoozes/rules.ts';
+
+/** The name in the proto of a value: ('DUE_STATE', 'notDue') is DUE_STATE_NOT_DUE. */
+const nameIn = (prefix: string, value: string) =>
+  `${prefix}_${value.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
+
+/**
+ * Reads the enumeration `prefix` of the proto in the field `field`; undefined where it is not given. Throws INVALID_REQUEST for a
+ * number outside the enumeration, which the proto loader does not refuse.
+ */
+export function enumReader<const V extends string>(
+  field: string,
+  prefix: string,
+  values: readonly V[],
+): (message: string) => V | undefined {
+  const byMessage = new Map<string, V | undefined>([[nameIn(prefix, 'unspecified'), undefined]]);
+  for (const value of values) byMessage.set(nameIn(prefix, value), value);
+  return (message) => {
+    if (!byMessage.has(message)) throw invalidField(field, 'is not one of its values.');
+    return byMessage.get(message);
+  };
+}
+
+export const readMaterialType = enumReader('type', 'MATERIAL_TYPE', MATERIAL_TYPES);
+const readView = enumReader('view', 'MATERIAL_VIEW', ['basic', 'full', 'summary']);
+/** How much of each material; all where it is not given. */
+export const readMaterialView = (message: string) => readView(message) ?? 'full';
+
+/** An enumeration has exactly the names that its values make. */
+const NAME_OF_TYPE = new Map(
+  MATERIAL_TYPES.map((type) => [type, nameIn('MATERIAL_TYPE', type) as MaterialTypeMessage]),
+);
+
+export function toMaterialMessage(material: Material | MaterialSummary): MaterialInput {
+  const { materialId, title, type } = material;
+  const nextReviewTime = toOptionalTimestamp(material.nextReviewTime);
+  if (type === null) return { materialId, title, nextReviewTime };
+  const message: MaterialInput = {
+    materialId,
+    title,
+    type: NAME_OF_TYPE.get(type) ?? 'MATERIAL_TYPE_UNSPECIFIED',
+    // An integer divided by 100 is the double nearest to the decimal, so 236 becomes 2.36 exactly as printed.
+    easeFactor: material.easeFactorHundredths / 100,
+    intervalDays: material.intervalDays,
+    repetitions: material.repetitions,
+    nextReviewTime,
+    lastReviewedTime: toOptionalTimestamp(material.lastReviewedTime),
+    createTime: toTimestamp(material.createTime),
+    updateTime: toTimestamp(material.updateTime),
+    archiveTime: toOptionalTimestamp(material.archiveTime),
+    revision: material.revision,
+  };
+  if (material.content !== null) message.content = material.content;
+  if (material.sourceUrl !== null) message.sourceUrl = material.sourceUrl;
+  return message;
+}
+
+export function toScheduleMessage(schedule: ScheduleAt): ScheduleInput {
+  return {
+    easeFactor: schedule.easeFactorHundredths / 100,
+    intervalDays: schedule.intervalDays,
+    repetitions: schedule.repetitions,
+    nextReviewTime: toOptionalTimestamp(schedule.nextReviewTime),
+  };
+}
+
+/** A summary has no schedules and no request ID; a grade has its time and nothing else. */
+export function toReviewMessage(review: Review | ReviewSummary | ReviewGrade): ReviewInput {
+  const { quality } = review;
+  const reviewTime = toTimestamp(review.reviewTime);
+  if (!('reviewId' in review)) return { quality, reviewTime };
+  const { reviewId, materialId, revision } = review;
+  const message: ReviewInput = { reviewId, materialId, quality, reviewTime, revision };
+  if ('before' in review) {
+    message.requestId = review.requestId ?? '';
+    message.before = toScheduleMessage(review.before);
+    message.after = toScheduleMessage(review.after);
+  }
+  return message;
+}
+
+export function toSnoozeMessage(snooze: Omit<ListedSnooze, 'revision'>): SnoozeInput {
+  return {
+    snoozeId: snooze.snoozeId,
+    materialIds: [...snooze.materialIds],
+    snoozeUntilTime: toTimestamp(snooze.snoozeUntilTime),
+    reason: snooze.reason,
+    createTime: toTimestamp(snooze.createTime),
+    actor: snooze.actor,
+    requestId: snooze.requestId,
+    cancelTime: toOptionalTimestamp(snooze.cancelTime),
+    cancellableMaterials: snooze.cancellableMaterials,
+  };
+}

@@ -1,0 +1,172 @@
+// The rpcs of scheduling.v1.ReviewService.
+import type { ListReviewsRequest } from '../../../generated/scheduling/v1/ListReviewsRequest.ts';
+import type { ReviewServiceHandlers } from '../../../generated/scheduling/v1/ReviewService.ts';
+import { invalidField } from '../../platform/errors.ts';
+import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
+import {
+  byTime,
+  decodePageToken,
+  type Position,
+  readPageSize,
+  readTimePosition,
+  toPage,
+} from '../../platform/page-token.ts';
+import { isUuid, NIL_UUID } from '../../platform/uuid.ts';
+import { writeOnce } from '../idempotency.ts';
+import type { Material } from '../materials/material.ts';
+import { enumReader, toMaterialMessage, toReviewMessage, toScheduleMessage } from '../messages.ts';
+import {
+  type HandlerDependencies,
+  materialNotFound,
+  readDay,
+  readMaterialIds,
+  readRequestId,
+  refuseStart,
+  requireMaterialId,
+  requireUserId,
+} from '../requests.ts';
+import { findMaterials, lockMaterials } from '../rows.ts';
+import { type Review, type ReviewGrade, type ReviewSummary, reviewMaterial } from './review.ts';
+import { applyReview, isQuality, QUALITIES, type Quality } from './sm2.ts';
+import {
+  ANY_REVISION,
+  applyReviews,
+  listGradesOfMaterials,
+  listReviewSummariesOfMaterials,
+  listReviews,
+  listReviewsOfMaterials,
+} from './sql.ts';
+
+const readView = enumReader('view', 'REVIEW_VIEW', ['basic', 'full', 'grade']);
+
+export function createReviewHandlers(
+  dependencies: HandlerDependencies,
+): AsyncHandlers<ReviewServiceHandlers> {
+  const { database, gathered, now, newId } = dependencies;
+  const find = gathered(findMaterials);
+  const swap = gathered(applyReviews);
+
+  return {
+    async SubmitReview(request, call) {
+      const { traceparent } = call;
+      const userId = requireUserId(request.userId);
+      const requestId = readRequestId(request.requestId);
+      const quality = requireQuality(request.quality);
+      const materialId = requireMaterialId(request.materialId);
+      const grade = (material: Material | undefined) => {
+        if (material === undefined) throw materialNotFound(materialId);
+        const reviewTime = now();
+        const reviewId = newId(reviewTime);
+        return reviewMaterial(material, { reviewId, quality, reviewTime, requestId: call.requestId });
+      };
+      if (requestId === '') {
+        const graded = grade(await find({ userId, materialId }));
+        if (await swap({ userId, review: graded.review, traceparent })) return toResponse(graded);
+      }
+      // The material has changed since it was read, or the response is stored with the review.
+      const key = { userId, rpc: 'SubmitReview', requestId };
+      return writeOnce(dependencies, key, { materialId, quality }, async (transaction) => {
+        const [material] = await lockMaterials(transaction, userId, [materialId]);
+        // A caller who has gone while this waited would not see the response, and would repeat the review.
+        call.signal.throwIfAborted();
+        const graded = grade(material);
+        const [isApplied] = await applyReviews(transaction, [{ userId, review: graded.review, traceparent }]);
+        if (!isApplied) throw new Error(`material ${materialId} changed under its lock`);
+        return { response: toResponse(graded), materialIds: [materialId] };
+      });
+    },
+
+    async PreviewReview(request) {
+      const userId = requireUserId(request.userId);
+      const materialId = requireMaterialId(request.materialId);
+      const material = await find({ userId, materialId });
+      if (material === undefined) throw materialNotFound(materialId);
+      const reviewTime = now();
+      const preview = (quality: Quality) => ({
+        quality,
+        schedule: toScheduleMessage(applyReview(material, quality, reviewTime)),
+      });
+      return { previews: QUALITIES.map(preview) };
+    },
+
+    async ListReviews(request) {
+      const userId = requireUserId(request.userId);
+      const pageSize = readPageSize(request.pageSize);
+      const day = readDay(request.date, request.timeZone);
+      if (day !== undefined && request.materialId !== '')
+        throw invalidField('date', 'must not be given together with material_id.');
+      if (request.materialId !== '') return listOfMaterial(userId, pageSize, request);
+      const bound = [...boundTo(userId, ''), ...(day === undefined ? [] : [request.date, request.timeZone])];
+      const start = readTimePosition(request, bound);
+      const isInDay = start !== undefined && (day === undefined || start.time < day.endTime);
+      const after = isInDay
+        ? { reviewTime: start.time, reviewId: start.id }
+        : day && { reviewTime: day.endTime, reviewId: NIL_UUID };
+      const rows = await listReviews(database, userId, { limit: pageSize + 1, after, since: day?.startTime });
+      const { page, nextPageToken } = toPage(rows, pageSize, bound, ({ reviewTime, reviewId }) =>
+        byTime(reviewTime, reviewId),
+      );
+      return { reviews: page.map(toReviewMessage), nextPageToken };
+    },
+
+    async BatchListReviews(request) {
+      const userId = requireUserId(request.userId);
+      const pageSize = readPageSize(request.pageSize);
+      const ids = readMaterialIds(request.materialIds);
+      const view = readView(request.view) ?? 'full';
+      const list = {
+        full: listReviewsOfMaterials,
+        basic: listReviewSummariesOfMaterials,
+        grade: listGradesOfMaterials,
+      }[view];
+      // Of grades there is no next page.
+      const maxRows = view === 'grade' ? pageSize : pageSize + 1;
+      const of = { materialIds: ids.filter(isUuid), maxRows, beforeRevision: ANY_REVISION };
+      const listed: readonly Listed[] = await list(database, userId, of);
+      const reviewsOf = Map.groupBy(listed, ({ materialId }) => materialId);
+      const materials = ids.map((materialId) => {
+        const reviews = reviewsOf.get(materialId) ?? [];
+        const { page, nextPageToken } = toPage(reviews, pageSize, boundTo(userId, materialId), byRevision);
+        return { materialId, reviews: page.map(toReviewMessage), nextPageToken };
+      });
+      return { materials };
+    },
+  };
+
+  async function listOfMaterial(userId: string, pageSize: number, request: ListReviewsRequest) {
+    const materialId = requireMaterialId(request.materialId);
+    refuseStart(request);
+    const bound = boundTo(userId, materialId);
+    const beforeRevision = decodePageToken(request.pageToken, bound, ['count'])?.keys[0] ?? ANY_REVISION;
+    const of = { materialIds: [materialId], maxRows: pageSize + 1, beforeRevision };
+    const rows = await listReviewsOfMaterials(database, userId, of);
+    if (rows.length === 0 && (await find({ userId, materialId })) === undefined)
+      throw materialNotFound(materialId);
+    const { page, nextPageToken } = toPage(rows, pageSize, bound, byRevision);
+    return { reviews: page.map(toReviewMessage), nextPageToken };
+  }
+}
+
+type Listed = Review | ReviewSummary | ReviewGrade;
+
+function byRevision(review: Listed): Position {
+  if (!('reviewId' in review)) throw new Error('there is no page after a list of grades');
+  return { keys: [review.revision], id: review.reviewId };
+}
+
+const boundTo = (userId: string, materialId: string): readonly string[] => [
+  'ListReviews',
+  userId,
+  materialId,
+];
+
+function toResponse({ material, review }: { material: Material; review: Review }) {
+  return { material: toMaterialMessage(material), review: toReviewMessage(review) };
+}
+
+function requireQuality(quality: number | undefined): Quality {
+  if (quality === undefined || !isQuality(quality)) {
+    throw invalidField('quality', 'must be a whole number from 0 to 5.');
+  }
+  return quality;
+}

@@ -1,0 +1,156 @@
+// The SQL of reviews: a compare-and-swap on the material with its history row, and the lists of the history.
+import type { Queryable } from '../../platform/postgres/database.ts';
+import { MAX_UUID } from '../../platform/uuid.ts';
+import { rowsOfItems } from '../gathered.ts';
+import { GRADE_COLUMNS, REVIEW_COLUMNS, REVIEW_SUMMARY_COLUMNS, type ReviewRow, toReview } from '../rows.ts';
+import type { Review, ReviewGrade, ReviewSummary } from './review.ts';
+
+/** With the W3C trace that it belongs to, if any. */
+type ReviewOfUser = { userId: string; review: Review; traceparent: string | undefined };
+
+/** The parameters of scheduling.apply_review, in its order. */
+const TYPES = {
+  userId: 'uuid',
+  materialId: 'uuid',
+  revision: 'integer',
+  reviewId: 'uuid',
+  quality: 'smallint',
+  reviewTime: 'timestamptz',
+  beforeEaseFactorHundredths: 'integer',
+  beforeIntervalDays: 'integer',
+  beforeRepetitions: 'integer',
+  beforeNextReviewTime: 'timestamptz',
+  afterEaseFactorHundredths: 'integer',
+  afterIntervalDays: 'integer',
+  afterRepetitions: 'integer',
+  afterNextReviewTime: 'timestamptz',
+  requestId: 'text',
+  traceparent: 'text',
+};
+
+/** The function call stands alone where it is one review: so Citus delegates it to the node with the user's rows. */
+const apply = rowsOfItems<ReturnType<typeof toValues>, { is_applied: boolean }>({
+  name: 'apply-review',
+  types: TYPES,
+  select: (item) => `SELECT scheduling.apply_review(${Object.values(item).join(', ')}) AS is_applied`,
+});
+
+/**
+ * Applies reviews, each computed from the material's previous revision.
+ * @returns in order whether each was applied; false, with nothing written, if its material was changed, deleted or locked.
+ */
+export async function applyReviews(db: Queryable, reviews: readonly ReviewOfUser[]): Promise<boolean[]> {
+  const rowsOf = await apply(db, reviews.map(toValues));
+  return rowsOf.map(([row]) => row?.is_applied ?? false);
+}
+
+function toValues({ userId, review, traceparent }: ReviewOfUser) {
+  const { before, after } = review;
+  return {
+    userId,
+    materialId: review.materialId,
+    revision: review.revision,
+    reviewId: review.reviewId,
+    quality: review.quality,
+    reviewTime: review.reviewTime,
+    beforeEaseFactorHundredths: before.easeFactorHundredths,
+    beforeIntervalDays: before.intervalDays,
+    beforeRepetitions: before.repetitions,
+    beforeNextReviewTime: before.nextReviewTime,
+    afterEaseFactorHundredths: after.easeFactorHundredths,
+    afterIntervalDays: after.intervalDays,
+    afterRepetitions: after.repetitions,
+    afterNextReviewTime: after.nextReviewTime,
+    requestId: review.requestId,
+    traceparent,
+  };
+}
+
+const LIST = `
+  SELECT ${REVIEW_COLUMNS} FROM scheduling.reviews m
+  WHERE m.user_id = $1 AND (m.review_time, m.review_id) < ($3, $4) AND m.review_time >= $5
+  ORDER BY m.review_time DESC, m.review_id DESC
+  LIMIT $2`;
+
+/** The user's reviews, latest first: after `after`, and from `since` on. */
+export async function listReviews(
+  db: Queryable,
+  userId: string,
+  {
+    limit,
+    after,
+    since,
+  }: {
+    limit: number;
+    after: { reviewTime: Date; reviewId: string } | undefined;
+    since: Date | undefined;
+  },
+): Promise<Review[]> {
+  const { reviewTime, reviewId } = after ?? { reviewTime: 'infinity', reviewId: MAX_UUID };
+  const values = [userId, limit, reviewTime, reviewId, since ?? '-infinity'];
+  const rows = await db.query<ReviewRow>({ name: 'list-reviews', text: LIST, values });
+  return rows.map(toReview);
+}
+
+/** Of which materials: at most `maxRows` of each, of revisions below `beforeRevision`. */
+type OfMaterials = { materialIds: readonly string[]; maxRows: number; beforeRevision: number };
+/** Above the revision of every review. */
+export const ANY_REVISION = 2_147_483_647;
+
+const latestOfMaterials = (columns: string) => `
+  SELECT m.*
+  FROM unnest($2::uuid[]) AS listed (material_id)
+  CROSS JOIN LATERAL (
+    SELECT ${columns} FROM scheduling.reviews m
+    WHERE m.user_id = $1 AND m.material_id = listed.material_id AND m.revision < $4
+    ORDER BY m.revision DESC
+    LIMIT $3
+  ) m
+  ORDER BY m."materialId", m.revision DESC`;
+
+const valuesOf = (userId: string, { materialIds, maxRows, beforeRevision }: OfMaterials) => [
+  userId,
+  materialIds,
+  maxRows,
+  beforeRevision,
+];
+
+/** The reviews of materials, latest first. */
+export async function listReviewsOfMaterials(
+  db: Queryable,
+  userId: string,
+  of: OfMaterials,
+): Promise<Review[]> {
+  const rows = await db.query<ReviewRow>({
+    name: 'list-reviews-of-materials',
+    text: latestOfMaterials(REVIEW_COLUMNS),
+    values: valuesOf(userId, of),
+  });
+  return rows.map(toReview);
+}
+
+/** The same without schedules and request IDs: two fifths of the bytes. */
+export async function listReviewSummariesOfMaterials(
+  db: Queryable,
+  userId: string,
+  of: OfMaterials,
+): Promise<ReviewSummary[]> {
+  return db.query({
+    name: 'list-review-summaries',
+    text: latestOfMaterials(REVIEW_SUMMARY_COLUMNS),
+    values: valuesOf(userId, of),
+  });
+}
+
+/** The same with the grades alone. */
+export async function listGradesOfMaterials(
+  db: Queryable,
+  userId: string,
+  of: OfMaterials,
+): Promise<ReviewGrade[]> {
+  return db.query({
+    name: 'list-review-grades',
+    text: latestOfMaterials(GRADE_COLUMNS),
+    values: valuesOf(userId, of),
+  });
+}

@@ -1,0 +1,140 @@
+// SQL that several capabilities use: the columns of a material, a review and a snooze, named as in their messages, and how a material
+// is found and locked.
+import type { Queryable } from '../platform/postgres/database.ts';
+import { rowsOfItems } from './gathered.ts';
+import type { Material } from './materials/material.ts';
+import type { Review } from './reviews/review.ts';
+import type { Quality } from './reviews/sm2.ts';
+
+/** Columns of the alias `m`, snake_case, under the names that they have in messages. `toSql` makes the expression of each. */
+export const named = (columns: readonly string[], toSql = (column: string) => `m.${column}`) =>
+  columns.map((column) => `${toSql(column)} AS "${camelCase(column)}"`).join(', ');
+
+const camelCase = (column: string) =>
+  column.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+/** When m is due, as the index of due materials has it: without a next review time, always. */
+export const DUE_TIME = "coalesce(m.next_review_time, '-infinity')";
+
+/** What tells a material from the others of a list, and where it is in one by creation or by next review. */
+export const SUMMARY_COLUMNS = ['material_id', 'title', 'next_review_time', 'create_time'];
+/** The other columns of a material, without its texts. */
+export const DETAIL_COLUMNS = [
+  'type',
+  'ease_factor_hundredths',
+  'interval_days',
+  'repetitions',
+  'last_reviewed_time',
+  'revision',
+  'update_time',
+  'archive_time',
+];
+export const TEXT_COLUMNS = ['content', 'source_url'];
+
+/** A Material. */
+export const MATERIAL_COLUMNS = named([...SUMMARY_COLUMNS, ...DETAIL_COLUMNS, ...TEXT_COLUMNS]);
+
+/** The same, with texts that are NULL, and not read, unless the SQL `condition` is true. */
+export const materialColumnsWithTextsIf = (condition: string) =>
+  `${named([...SUMMARY_COLUMNS, ...DETAIL_COLUMNS])}, ${named(TEXT_COLUMNS, (column) => `CASE WHEN ${condition} THEN m.${column} END`)}`;
+
+/** Each user's material, in the order of `items`; undefined if it does not exist. */
+export async function findMaterials(
+  db: Queryable,
+  items: readonly { userId: string; materialId: string }[],
+): Promise<(Material | undefined)[]> {
+  const rowsOf = await find(db, items);
+  return rowsOf.map(([material]) => material);
+}
+
+const find = rowsOfItems<{ userId: string; materialId: string }, Material>({
+  name: 'find-material',
+  types: { userId: 'uuid', materialId: 'uuid' },
+  select: (item) => `
+    SELECT ${MATERIAL_COLUMNS} FROM scheduling.materials m
+    WHERE m.user_id = ${item.userId} AND m.material_id = ${item.materialId}`,
+});
+
+const LOCK = `
+  SELECT ${MATERIAL_COLUMNS} FROM scheduling.materials m
+  WHERE m.user_id = $1 AND m.material_id = ANY($2::uuid[])
+  ORDER BY m.material_id
+  FOR UPDATE`;
+
+/** Reads materials and locks them until the transaction ends; omits unknown IDs. */
+export async function lockMaterials(
+  transaction: Queryable,
+  userId: string,
+  materialIds: readonly string[],
+): Promise<Material[]> {
+  return transaction.query({ name: 'lock-materials', text: LOCK, values: [userId, materialIds] });
+}
+
+export type GradeRow = { materialId: string; quality: Quality; reviewTime: Date };
+export type ReviewSummaryRow = GradeRow & { revision: number; reviewId: string };
+export type ReviewRow = ReviewSummaryRow & {
+  requestId: string | null;
+  beforeEaseFactorHundredths: number;
+  beforeIntervalDays: number;
+  beforeRepetitions: number;
+  beforeNextReviewTime: Date | null;
+  afterEaseFactorHundredths: number;
+  afterIntervalDays: number;
+  afterRepetitions: number;
+  afterNextReviewTime: Date;
+};
+
+export const GRADE_COLUMNS = named(['material_id', 'revision', 'quality', 'review_time']);
+export const REVIEW_SUMMARY_COLUMNS = `${GRADE_COLUMNS}, ${named(['review_id'])}`;
+/** A ReviewRow. */
+export const REVIEW_COLUMNS = `${REVIEW_SUMMARY_COLUMNS}, m.x_request_id AS "requestId", ${named([
+  'before_ease_factor_hundredths',
+  'before_interval_days',
+  'before_repetitions',
+  'before_next_review_time',
+  'after_ease_factor_hundredths',
+  'after_interval_days',
+  'after_repetitions',
+  'after_next_review_time',
+])}`;
+
+export function toReview(row: ReviewRow): Review {
+  return {
+    reviewId: row.reviewId,
+    materialId: row.materialId,
+    quality: row.quality,
+    reviewTime: row.reviewTime,
+    revision: row.revision,
+    requestId: row.requestId,
+    before: {
+      easeFactorHundredths: row.beforeEaseFactorHundredths,
+      intervalDays: row.beforeIntervalDays,
+      repetitions: row.beforeRepetitions,
+      nextReviewTime: row.beforeNextReviewTime,
+    },
+    after: {
+      easeFactorHundredths: row.afterEaseFactorHundredths,
+      intervalDays: row.afterIntervalDays,
+      repetitions: row.afterRepetitions,
+      nextReviewTime: row.afterNextReviewTime,
+    },
+  };
+}
+
+/** Whether the material of the row `p` of snoozed_materials still waits because of that snooze; $1 is the user. */
+export const IS_CANCELLABLE = `p.cancel_revision IS NULL
+  AND NOT EXISTS (SELECT FROM scheduling.reviews r
+                  WHERE r.user_id = $1 AND r.material_id = p.material_id AND r.revision > p.revision)
+  AND NOT EXISTS (SELECT FROM scheduling.snoozed_materials later
+                  WHERE later.user_id = $1 AND later.material_id = p.material_id AND later.revision > p.revision
+                    AND later.cancel_revision IS NULL)`;
+
+/** A ListedSnooze but for its revision, of the alias s; $5 is now. */
+export const SNOOZE_COLUMNS = `s.snooze_id AS "snoozeId", s.snooze_until_time AS "snoozeUntilTime", s.reason,
+  s.create_time AS "createTime", coalesce(s.actor, '') AS actor, coalesce(s.x_request_id, '') AS "requestId",
+  s.cancel_time AS "cancelTime",
+  CASE WHEN s.snooze_until_time <= $5 THEN 0 ELSE (
+    SELECT count(*) FROM scheduling.snoozed_materials p
+    WHERE p.user_id = $1 AND p.snooze_id = s.snooze_id AND ${IS_CANCELLABLE}) END AS "cancellableMaterials",
+  ARRAY(SELECT p.material_id FROM scheduling.snoozed_materials p
+        WHERE p.user_id = $1 AND p.snooze_id = s.snooze_id ORDER BY p.position) AS "materialIds"`;

@@ -1,0 +1,224 @@
+// The rpcs of scheduling.v1.SnoozeService.
+import type { ListSnoozesRequest } from '../../../generated/scheduling/v1/ListSnoozesRequest.ts';
+import type { SnoozeMaterialsRequest } from '../../../generated/scheduling/v1/SnoozeMaterialsRequest.ts';
+import type { SnoozeServiceHandlers } from '../../../generated/scheduling/v1/SnoozeService.ts';
+import { invalidField, ServiceError } from '../../platform/errors.ts';
+import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
+import {
+  byTime,
+  decodePageToken,
+  readPageSize,
+  readTimePosition,
+  toPage,
+} from '../../platform/page-token.ts';
+import type { Queryable } from '../../platform/postgres/database.ts';
+import { fromTimestamp, type Timestamp } from '../../platform/protobuf/timestamps.ts';
+import { codePointLength } from '../../platform/text.ts';
+import { isTimeZone } from '../../platform/time-zone.ts';
+import { isUuid } from '../../platform/uuid.ts';
+import { writeOnce } from '../idempotency.ts';
+import type { Material } from '../materials/material.ts';
+import { enumReader, toSnoozeMessage } from '../messages.ts';
+import {
+  type HandlerDependencies,
+  materialNotFound,
+  readMaterialIds,
+  readRequestId,
+  refuseStart,
+  requireMaterialId,
+  requireStorable,
+  requireUserId,
+} from '../requests.ts';
+import { findMaterials, lockMaterials } from '../rows.ts';
+import {
+  resolvePreset,
+  SNOOZE_PRESETS,
+  type Snooze,
+  type SnoozedMaterial,
+  snoozedNextReviewTime,
+} from './rules.ts';
+import {
+  cancelSnooze,
+  findSnooze,
+  insertSnooze,
+  listCancellable,
+  listSnoozes,
+  listSnoozesOfMaterial,
+} from './sql.ts';
+
+const MAX_REASON_CODE_POINTS = 500;
+const MAX_ACTOR_CHARACTERS = 200;
+const MAX_X_REQUEST_ID_CHARACTERS = 128;
+
+const readPreset = enumReader('preset', 'SNOOZE_PRESET', SNOOZE_PRESETS);
+
+export function createSnoozeHandlers(
+  dependencies: HandlerDependencies,
+): AsyncHandlers<SnoozeServiceHandlers> {
+  const { database, now, newId } = dependencies;
+  return {
+    async SnoozeMaterials(request, context) {
+      const userId = requireUserId(request.userId);
+      const requestId = readRequestId(request.requestId);
+      const reason = requireReason(request.reason);
+      const materialIds = requireDistinctMaterialIds(request.materialIds);
+      const write = async (transaction: Queryable) => {
+        const locked = await lockMaterials(transaction, userId, materialIds.filter(isUuid));
+        // A caller who has gone while this waited would not see the response, and would repeat the snooze.
+        context.signal.throwIfAborted();
+        // Read under the locks, so that no material's update time goes back. Checked only for a new write: a replay succeeds even
+        // if the instant has passed.
+        const createTime = now();
+        const snoozeUntilTime = readSnoozeUntil(request, createTime);
+        const snooze: Snooze = {
+          ...{ snoozeId: newId(createTime), snoozeUntilTime, reason, createTime },
+          actor: context.caller.slice(0, MAX_ACTOR_CHARACTERS),
+          requestId: context.requestId.slice(0, MAX_X_REQUEST_ID_CHARACTERS),
+        };
+        await insertSnooze(transaction, userId, snooze, postpone(locked, materialIds, snooze));
+        const made = {
+          materialIds: [...materialIds],
+          cancelTime: null,
+          cancellableMaterials: materialIds.length,
+        };
+        return { response: { snooze: toSnoozeMessage({ ...snooze, ...made }) }, materialIds };
+      };
+      const key = { userId, rpc: 'SnoozeMaterials', requestId };
+      // Fingerprints the preset, neither the resolved instant nor the time zone, which is the account's: so a retry still matches an
+      // hour later, or after the account has moved.
+      const { preset, timeZone } = request;
+      const snoozeUntilTime = request.snoozeUntilTime && fromTimestamp(request.snoozeUntilTime);
+      const fields = {
+        materialIds,
+        snoozeUntilTime: snoozeUntilTime ?? undefined,
+        preset: preset === 'SNOOZE_PRESET_UNSPECIFIED' ? undefined : preset,
+        reason: reason || undefined,
+      };
+      const positional = [materialIds, snoozeUntilTime, preset, timeZone, reason];
+      return writeOnce(dependencies, key, fields, write, positional);
+    },
+
+    async ListSnoozes(request) {
+      const userId = requireUserId(request.userId);
+      const pageSize = readPageSize(request.pageSize);
+      if (request.materialId !== '') return listOfMaterial(userId, pageSize, request);
+      const bound = ['ListSnoozes', userId, ''];
+      const position = readTimePosition(request, bound);
+      const after = position && { createTime: position.time, snoozeId: position.id };
+      const rows = await listSnoozes(database, userId, { limit: pageSize + 1, after, now: now() });
+      const { page, nextPageToken } = toPage(rows, pageSize, bound, ({ createTime, snoozeId }) =>
+        byTime(createTime, snoozeId),
+      );
+      return { snoozes: page.map(toSnoozeMessage), nextPageToken };
+    },
+
+    async CancelSnooze({ userId, snoozeId }) {
+      requireUserId(userId);
+      if (!isUuid(snoozeId)) throw snoozeNotFound();
+      const materialIds = await database.transaction((tx) => putBack(tx, { userId, snoozeId, now }));
+      return { materialIds };
+    },
+  };
+
+  async function listOfMaterial(userId: string, pageSize: number, request: ListSnoozesRequest) {
+    const materialId = requireMaterialId(request.materialId);
+    refuseStart(request);
+    const bound = ['ListSnoozes', userId, materialId];
+    const beforeRevision = decodePageToken(request.pageToken, bound, ['count'])?.keys[0] ?? undefined;
+    const limit = pageSize + 1;
+    const rows = await listSnoozesOfMaterial(database, userId, materialId, {
+      limit,
+      beforeRevision,
+      now: now(),
+    });
+    if (rows.length === 0) {
+      const [material] = await findMaterials(database, [{ userId, materialId }]);
+      if (material === undefined) throw materialNotFound(materialId);
+    }
+    const { page, nextPageToken } = toPage(rows, pageSize, bound, ({ revision, snoozeId }) => ({
+      keys: [revision],
+      id: snoozeId,
+    }));
+    return { snoozes: page.map(toSnoozeMessage), nextPageToken };
+  }
+}
+
+/** Validates both the instant and the preset if both are given; the instant wins. */
+function readSnoozeUntil(request: SnoozeMaterialsRequest, now: Date): Date {
+  const until = request.snoozeUntilTime && requireFuture(request.snoozeUntilTime, now);
+  const preset = readPreset(request.preset);
+  if (preset !== undefined && !isTimeZone(request.timeZone)) {
+    throw invalidField('time_zone', 'must be an IANA time zone such as "Europe/Berlin" with a preset.');
+  }
+  if (until !== null) return until;
+  if (preset !== undefined) return resolvePreset(preset, now, request.timeZone);
+  throw invalidField('snooze_until_time', 'or preset must be given.');
+}
+
+/** In the order of `materialIds`. @throws NOT_FOUND if one of them is not among the locked materials. */
+function postpone(
+  locked: readonly Material[],
+  materialIds: readonly string[],
+  { snoozeUntilTime, createTime }: Snooze,
+): SnoozedMaterial[] {
+  const byId = new Map(locked.map((material) => [material.materialId, material]));
+  return materialIds.map((materialId) => {
+    const material = byId.get(materialId);
+    if (material === undefined) throw materialNotFound(materialId);
+    const { nextReviewTime, revision } = material;
+    return {
+      materialId,
+      beforeNextReviewTime: nextReviewTime,
+      afterNextReviewTime: snoozedNextReviewTime(nextReviewTime, snoozeUntilTime, createTime),
+      revision: revision + 1,
+    };
+  });
+}
+
+/** @returns the materials that got back their time. */
+async function putBack(
+  transaction: Queryable,
+  { userId, snoozeId, now }: { userId: string; snoozeId: string; now: () => Date },
+): Promise<string[]> {
+  const snooze = await findSnooze(transaction, userId, snoozeId);
+  if (snooze === undefined) throw snoozeNotFound();
+  // Locked first, so that what was read of them stays true, and no update time goes back.
+  const locked = await lockMaterials(transaction, userId, snooze.materialIds);
+  const cancelTime = now();
+  if (snooze.snoozeUntilTime <= cancelTime) return [];
+  const revisionOf = new Map(locked.map(({ materialId, revision }) => [materialId, revision]));
+  const waiting = await listCancellable(transaction, userId, snoozeId);
+  if (waiting.length === 0) return [];
+  const returned = waiting.map((material) => ({
+    ...material,
+    revision: (revisionOf.get(material.materialId) ?? 0) + 1,
+  }));
+  await cancelSnooze(transaction, { userId, snoozeId, cancelTime }, returned);
+  return waiting.map(({ materialId }) => materialId);
+}
+
+function snoozeNotFound(): ServiceError {
+  return new ServiceError('NOT_FOUND', { message: 'There is no such snooze.' });
+}
+
+function requireReason(reason: string): string {
+  if (codePointLength(requireStorable('reason', reason)) > MAX_REASON_CODE_POINTS) {
+    throw invalidField('reason', `must have at most ${MAX_REASON_CODE_POINTS} characters.`);
+  }
+  return reason;
+}
+
+/** 1 to 100 IDs without duplicates; malformed IDs are kept and match no material. */
+function requireDistinctMaterialIds(materialIds: readonly string[]): readonly string[] {
+  const distinct = readMaterialIds(materialIds);
+  if (distinct.length < materialIds.length) {
+    throw invalidField('material_ids', 'must not name a material twice.');
+  }
+  return distinct;
+}
+
+function requireFuture(snoozeUntilTime: Timestamp, now: Date): Date {
+  const time = fromTimestamp(snoozeUntilTime);
+  if (time <= now) throw invalidField('snooze_until_time', 'must be later than now.');
+  return time;
+}

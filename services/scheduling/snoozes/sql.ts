@@ -1,0 +1,176 @@
+// The SQL of snoozes: postpones the materials and records it; lists; and ends a snooze early, in the caller's transaction.
+import type { Queryable } from '../../platform/postgres/database.ts';
+import { MAX_UUID } from '../../platform/uuid.ts';
+import { IS_CANCELLABLE, SNOOZE_COLUMNS } from '../rows.ts';
+import type { ListedSnooze, Snooze, SnoozedMaterial } from './rules.ts';
+
+const INSERT_SNOOZE = `
+  INSERT INTO scheduling.snoozes (user_id, snooze_id, snooze_until_time, reason, create_time, actor, x_request_id)
+  VALUES ($1, $2, $3, $4, $5, $6, $7)`;
+
+const POSTPONE = `
+  UPDATE scheduling.materials m
+  SET next_review_time = s.after_next_review_time, revision = s.revision, update_time = $2
+  FROM unnest($3::uuid[], $4::timestamptz[], $5::int[]) AS s (material_id, after_next_review_time, revision)
+  WHERE m.user_id = $1 AND m.material_id = s.material_id`;
+
+/** One row of values per material: Citus gathers the rows of an INSERT ... SELECT on the coordinator first, which costs more. */
+const INSERT_SNOOZED = `
+  INSERT INTO scheduling.snoozed_materials (user_id, snooze_id, material_id, revision, position,
+    before_next_review_time, after_next_review_time) VALUES ($1, $2, `;
+const insertSnoozed = (count: number) => {
+  const rows = Array.from({ length: count }, (_, row) =>
+    Array.from({ length: 5 }, (_, column) => `$${3 + row * 5 + column}`).join(', '),
+  );
+  return `${INSERT_SNOOZED}${rows.join('), ($1, $2, ')})`;
+};
+
+/** Records a snooze of locked materials, in the given order. */
+export async function insertSnooze(
+  transaction: Queryable,
+  userId: string,
+  snooze: Snooze,
+  materials: readonly SnoozedMaterial[],
+): Promise<void> {
+  const { snoozeId, snoozeUntilTime, reason, createTime, actor, requestId } = snooze;
+  await transaction.query({
+    name: 'insert-snooze',
+    text: INSERT_SNOOZE,
+    values: [userId, snoozeId, snoozeUntilTime, reason, createTime, actor, requestId],
+  });
+  await transaction.query({
+    name: 'postpone-materials',
+    text: POSTPONE,
+    values: [
+      userId,
+      createTime,
+      materials.map((material) => material.materialId),
+      materials.map((material) => material.afterNextReviewTime),
+      materials.map((material) => material.revision),
+    ],
+  });
+  await transaction.query({
+    text: insertSnoozed(materials.length),
+    values: [
+      userId,
+      snoozeId,
+      ...materials.flatMap((material, index) => [
+        material.materialId,
+        material.revision,
+        index + 1,
+        material.beforeNextReviewTime,
+        material.afterNextReviewTime,
+      ]),
+    ],
+  });
+}
+
+const LIST = `
+  SELECT ${SNOOZE_COLUMNS}, 0 AS revision FROM scheduling.snoozes s
+  WHERE s.user_id = $1 AND (s.create_time, s.snooze_id) < ($3, $4)
+  ORDER BY s.create_time DESC, s.snooze_id DESC
+  LIMIT $2`;
+
+const LIST_OF_MATERIAL = `
+  SELECT ${SNOOZE_COLUMNS}, m.revision
+  FROM scheduling.snoozed_materials m
+  JOIN scheduling.snoozes s ON s.user_id = m.user_id AND s.snooze_id = m.snooze_id
+  WHERE m.user_id = $1 AND s.user_id = $1 AND m.material_id = $3 AND m.revision < $4
+  ORDER BY m.revision DESC
+  LIMIT $2`;
+
+const MAX_INTEGER = 2_147_483_647;
+
+/** All the user's snoozes, latest first. */
+export async function listSnoozes(
+  db: Queryable,
+  userId: string,
+  page: { limit: number; after: { createTime: Date; snoozeId: string } | undefined; now: Date },
+): Promise<ListedSnooze[]> {
+  const { limit, after, now } = page;
+  const { createTime, snoozeId } = after ?? { createTime: 'infinity', snoozeId: MAX_UUID };
+  return db.query({ name: 'list-snoozes', text: LIST, values: [userId, limit, createTime, snoozeId, now] });
+}
+
+/** The snoozes of one material, latest first, that made revisions below `beforeRevision`. */
+export async function listSnoozesOfMaterial(
+  db: Queryable,
+  userId: string,
+  materialId: string,
+  page: { limit: number; beforeRevision: number | undefined; now: Date },
+): Promise<ListedSnooze[]> {
+  const { limit, beforeRevision = MAX_INTEGER, now } = page;
+  return db.query({
+    name: 'list-snoozes-of-material',
+    text: LIST_OF_MATERIAL,
+    values: [userId, limit, materialId, beforeRevision, now],
+  });
+}
+
+const FIND = `
+  SELECT s.snooze_until_time AS "snoozeUntilTime", ARRAY(
+    SELECT p.material_id FROM scheduling.snoozed_materials p WHERE p.user_id = $1 AND p.snooze_id = $2) AS "materialIds"
+  FROM scheduling.snoozes s WHERE s.user_id = $1 AND s.snooze_id = $2`;
+
+const LIST_CANCELLABLE = `
+  SELECT p.material_id AS "materialId", p.before_next_review_time AS "nextReviewTime"
+  FROM scheduling.snoozed_materials p
+  WHERE p.user_id = $1 AND p.snooze_id = $2 AND ${IS_CANCELLABLE}
+  ORDER BY p.position`;
+
+const PUT_BACK = `
+  UPDATE scheduling.materials m
+  SET next_review_time = c.next_review_time, revision = c.revision, update_time = $2
+  FROM unnest($3::uuid[], $4::timestamptz[], $5::int[]) AS c (material_id, next_review_time, revision)
+  WHERE m.user_id = $1 AND m.material_id = c.material_id`;
+
+const CANCEL_FOR_MATERIALS = `
+  UPDATE scheduling.snoozed_materials p SET cancel_revision = c.revision
+  FROM unnest($3::uuid[], $4::int[]) AS c (material_id, revision)
+  WHERE p.user_id = $1 AND p.snooze_id = $2 AND p.material_id = c.material_id`;
+
+const CANCEL = `
+  UPDATE scheduling.snoozes SET cancel_time = coalesce(cancel_time, $3) WHERE user_id = $1 AND snooze_id = $2`;
+
+type FoundSnooze = { snoozeUntilTime: Date; materialIds: string[] };
+
+/** undefined if the user has no such snooze. */
+export async function findSnooze(
+  db: Queryable,
+  userId: string,
+  snoozeId: string,
+): Promise<FoundSnooze | undefined> {
+  const [snooze] = await db.query<FoundSnooze>({ text: FIND, values: [userId, snoozeId] });
+  return snooze;
+}
+
+/** A material of a snooze, and the time that it had before. */
+type WaitingMaterial = { materialId: string; nextReviewTime: Date | null };
+
+/** The materials of a snooze that were neither reviewed nor snoozed since. */
+export async function listCancellable(
+  transaction: Queryable,
+  userId: string,
+  snoozeId: string,
+): Promise<WaitingMaterial[]> {
+  return transaction.query<WaitingMaterial>({ text: LIST_CANCELLABLE, values: [userId, snoozeId] });
+}
+
+/** `revision` is the material's after the cancellation. */
+type ReturnedMaterial = WaitingMaterial & { revision: number };
+
+/** Gives locked materials of a snooze back their times, at least one. */
+export async function cancelSnooze(
+  transaction: Queryable,
+  { userId, snoozeId, cancelTime }: { userId: string; snoozeId: string; cancelTime: Date },
+  materials: readonly ReturnedMaterial[],
+): Promise<void> {
+  const materialIds = materials.map(({ materialId }) => materialId);
+  const times = materials.map(({ nextReviewTime }) => nextReviewTime);
+  const revisions = materials.map(({ revision }) => revision);
+  const run = (text: string, values: readonly unknown[]) =>
+    transaction.query({ text, values: [userId, ...values] });
+  await run(PUT_BACK, [cancelTime, materialIds, times, revisions]);
+  await run(CANCEL_FOR_MATERIALS, [snoozeId, materialIds, revisions]);
+  await run(CANCEL, [snoozeId, cancelTime]);
+}

@@ -1,0 +1,165 @@
+// The SQL of a user's data: export in pages, deletion, and complete histories for verification.
+import type { Queryable } from '../../platform/postgres/database.ts';
+import { NIL_UUID } from '../../platform/uuid.ts';
+import type { Material } from '../materials/material.ts';
+import type { Review } from '../reviews/review.ts';
+import { MATERIAL_COLUMNS, REVIEW_COLUMNS, type ReviewRow, SNOOZE_COLUMNS, toReview } from '../rows.ts';
+import type { ListedSnooze } from '../snoozes/rules.ts';
+import type { SnoozeOfMaterial } from './replay.ts';
+
+/** In the order of the primary key; UUIDv7 makes this oldest first. At least one row, then as many as have $4 bytes of texts. */
+const READ_MATERIALS = `
+  SELECT ${MATERIAL_COLUMNS}
+  FROM (
+    SELECT m.*, row_number() OVER upwards AS position,
+      sum(coalesce(octet_length(m.content), 0) + coalesce(octet_length(m.source_url), 0)) OVER upwards AS bytes
+    FROM scheduling.materials m
+    WHERE m.user_id = $1 AND m.material_id > $2
+    WINDOW upwards AS (ORDER BY m.material_id ROWS UNBOUNDED PRECEDING)
+    ORDER BY m.material_id
+    LIMIT $3
+  ) AS m
+  WHERE m.position = 1 OR m.bytes <= $4
+  ORDER BY m.material_id`;
+
+/** Reads a table of the user, so that Citus takes the lock where insert_material does: on the node with the user's rows. */
+const LOCK_USER = `
+  SELECT pg_advisory_xact_lock(scheduling.user_lock($1)), count(*) FROM scheduling.deleted_users WHERE user_id = $1`;
+const BURY = `
+  INSERT INTO scheduling.deleted_users (user_id, delete_time) VALUES ($1, $2) ON CONFLICT (user_id) DO NOTHING`;
+const LOCK_MATERIALS = `
+  SELECT count(*) FROM (
+    SELECT FROM scheduling.materials WHERE user_id = $1 ORDER BY material_id FOR UPDATE) AS locked`;
+const deleteFrom = (table: string) =>
+  `WITH gone AS (DELETE FROM scheduling.${table} WHERE user_id = $1 RETURNING 1) SELECT count(*) AS count FROM gone`;
+
+type DeletedData = { materials: number; reviews: number; snoozes: number };
+
+/** Materials with an id after `afterId`, archived ones too: up to `maxRows`, fewer where their texts exceed `maxBytes`. */
+export async function readMaterials(
+  db: Queryable,
+  userId: string,
+  { afterId, maxRows, maxBytes }: { afterId: string; maxRows: number; maxBytes: number },
+): Promise<Material[]> {
+  const values = [userId, afterId, maxRows, maxBytes];
+  return db.query({ name: 'read-materials', text: READ_MATERIALS, values });
+}
+
+const READ_REVIEWS = `
+  SELECT ${REVIEW_COLUMNS} FROM scheduling.reviews m
+  WHERE m.user_id = $1 AND (m.review_time, m.review_id) > ($3, $4)
+  ORDER BY m.review_time, m.review_id
+  LIMIT $2`;
+
+/** Up to `maxRows` reviews after `after`, oldest first. */
+export async function readReviews(
+  db: Queryable,
+  userId: string,
+  { after, maxRows }: { after: Review | undefined; maxRows: number },
+): Promise<Review[]> {
+  const values = [userId, maxRows, after?.reviewTime ?? '-infinity', after?.reviewId ?? NIL_UUID];
+  const rows = await db.query<ReviewRow>({ name: 'read-reviews', text: READ_REVIEWS, values });
+  return rows.map(toReview);
+}
+
+const READ_SNOOZES = `
+  SELECT ${SNOOZE_COLUMNS}, 0 AS revision FROM scheduling.snoozes s
+  WHERE s.user_id = $1 AND (s.create_time, s.snooze_id) > ($3, $4)
+  ORDER BY s.create_time, s.snooze_id
+  LIMIT $2`;
+
+/** Up to `maxRows` snoozes after `after`, oldest first. */
+export async function readSnoozes(
+  db: Queryable,
+  userId: string,
+  { after, maxRows, now }: { after: ListedSnooze | undefined; maxRows: number; now: Date },
+): Promise<ListedSnooze[]> {
+  const start = [after?.createTime ?? '-infinity', after?.snoozeId ?? NIL_UUID];
+  return db.query({ name: 'read-snoozes', text: READ_SNOOZES, values: [userId, maxRows, ...start, now] });
+}
+
+/**
+ * Deletes all rows of a user and refuses new ones permanently. Waits for writes in progress; later writes find no material or
+ * are refused.
+ */
+export async function deleteUserData(
+  transaction: Queryable,
+  userId: string,
+  deleteTime: Date,
+): Promise<DeletedData> {
+  const run = (text: string) => transaction.query<{ count: number }>({ text, values: [userId] });
+  const remove = async (table: string) => (await run(deleteFrom(table)))[0]?.count ?? 0;
+  // Records first, since a write locks its expired record before the user or a material; then those that were stored meanwhile.
+  await remove('answered_requests');
+  await run(LOCK_USER);
+  await transaction.query({ text: BURY, values: [userId, deleteTime] });
+  await run(LOCK_MATERIALS);
+  const reviews = await remove('reviews');
+  const snoozes = await remove('snoozes');
+  const materials = await remove('materials');
+  // A count in progress can store the learner once more; the next one deletes it.
+  for (const table of ['answered_requests', 'changed_learners', 'learners']) await remove(table);
+  return { materials, reviews, snoozes };
+}
+
+export type History = {
+  userId: string;
+  material: Material;
+  reviews: Review[];
+  snoozes: SnoozeOfMaterial[];
+};
+
+type Key = { userId: string; materialId: string };
+
+const COUNT_MATERIALS =
+  'SELECT count(*) AS count FROM scheduling.materials WHERE $1::uuid IS NULL OR user_id = $1';
+
+const MATERIALS = `
+  SELECT m.user_id AS "userId", ${MATERIAL_COLUMNS}
+  FROM scheduling.materials m
+  WHERE (m.user_id, m.material_id) > ($2, $3) AND ($1::uuid IS NULL OR m.user_id = $1)
+  ORDER BY m.user_id, m.material_id
+  LIMIT $4`;
+
+const REVIEWS = `
+  SELECT m.user_id AS "userId", ${REVIEW_COLUMNS}
+  FROM unnest($1::uuid[], $2::uuid[]) AS asked (user_id, material_id)
+  JOIN scheduling.reviews m ON m.user_id = asked.user_id AND m.material_id = asked.material_id`;
+
+const SNOOZES = `
+  SELECT p.user_id AS "userId", p.material_id AS "materialId", p.revision, s.snooze_until_time AS "snoozeUntilTime",
+         s.create_time AS "createTime", p.before_next_review_time AS "beforeNextReviewTime",
+         p.after_next_review_time AS "afterNextReviewTime", p.cancel_revision AS "cancelRevision"
+  FROM unnest($1::uuid[], $2::uuid[]) AS asked (user_id, material_id)
+  JOIN scheduling.snoozed_materials p ON p.user_id = asked.user_id AND p.material_id = asked.material_id
+  JOIN scheduling.snoozes s ON s.user_id = p.user_id AND s.snooze_id = p.snooze_id`;
+
+/** Materials of one user, or of all. */
+export async function countMaterials(db: Queryable, userId: string | undefined): Promise<number> {
+  const [row] = await db.query<{ count: number }>({ text: COUNT_MATERIALS, values: [userId ?? null] });
+  return row?.count ?? 0;
+}
+
+/** The next `limit` histories after a material, of one user or of all. The caller's transaction must be one snapshot. */
+export async function readHistories(
+  transaction: Queryable,
+  userId: string | undefined,
+  { limit, after }: { limit: number; after: { userId: string; materialId: string } },
+): Promise<History[]> {
+  const rows = await transaction.query<Material & Key>({
+    text: MATERIALS,
+    values: [userId ?? null, after.userId, after.materialId, limit],
+  });
+  const values = [rows.map((row) => row.userId), rows.map((row) => row.materialId)];
+  const reviews = await transaction.query<ReviewRow & Key>({ text: REVIEWS, values });
+  const snoozes = await transaction.query<SnoozeOfMaterial & Key>({ text: SNOOZES, values });
+  const keyOf = ({ userId, materialId }: Key) => `${userId} ${materialId}`;
+  const reviewsByKey = Map.groupBy(reviews, keyOf);
+  const snoozesByKey = Map.groupBy(snoozes, keyOf);
+  return rows.map((material) => ({
+    userId: material.userId,
+    material,
+    reviews: (reviewsByKey.get(keyOf(material)) ?? []).map(toReview),
+    snoozes: snoozesByKey.get(keyOf(material)) ?? [],
+  }));
+}

@@ -1,0 +1,183 @@
+// Items of one moment share a statement, each with an outcome of its own, and no row crosses from one user to another.
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ServiceError } from '../../services/platform/errors.ts';
+import type { Queryable } from '../../services/platform/postgres/database.ts';
+import { gatheredOn } from '../../services/scheduling/gathered.ts';
+import type { MaterialFilter } from '../../services/scheduling/materials/material.ts';
+import { listDueMaterials, listMaterials, SHARED_BYTES } from '../../services/scheduling/materials/sql.ts';
+import { findMaterials } from '../../services/scheduling/rows.ts';
+import { CALL, newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+
+type Item = { userId: string; value: number };
+const item = (value: number, userId = `user ${value}`): Item => ({ userId, value });
+const NO_DATABASE: Queryable = { query: () => Promise.reject(new Error('no statement is expected')) };
+
+/** A function whose statements end as `end` says, and the values of each statement. */
+function listen(end: (items: readonly Item[]) => Promise<readonly number[]>, isDistributed = false) {
+  const statements: number[][] = [];
+  const run = gatheredOn(NO_DATABASE, { isDistributed })((_db, items: readonly Item[]) => {
+    statements.push(items.map(({ value }) => value));
+    return end(items);
+  });
+  return { statements, run };
+}
+const doubled = async (items: readonly Item[]) => items.map(({ value }) => value * 2);
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+describe('items', () => {
+  test('of one turn of the event loop share a statement, and each gets its own result', async () => {
+    const { statements, run } = listen(doubled);
+    expect(await Promise.all([1, 2, 3].map((value) => run(item(value))))).toEqual([2, 4, 6]);
+    expect(await run(item(4))).toBe(8);
+    expect(statements).toEqual([[1, 2, 3], [4]]);
+  });
+
+  test('are tried alone where their statement fails, and one fails for itself', async () => {
+    const { statements, run } = listen(async (items) => {
+      if (items.some(({ value }) => value === 2)) throw new Error('of 2');
+      return doubled(items);
+    });
+    const outcomes = await Promise.allSettled([1, 2, 3].map((value) => run(item(value))));
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(statements).toEqual([[1, 2, 3], [1], [2], [3]]);
+  });
+
+  test('are not tried again where the database is unavailable', async () => {
+    const { statements, run } = listen(() => Promise.reject(new ServiceError('UNAVAILABLE')));
+    const outcomes = await Promise.allSettled([1, 2].map((value) => run(item(value))));
+    expect(outcomes).toMatchObject(Array(2).fill({ status: 'rejected', reason: { reason: 'UNAVAILABLE' } }));
+    expect(statements).toEqual([[1, 2]]);
+  });
+
+  test('go alone and at once on a database that is distributed', async () => {
+    const { statements, run } = listen(doubled, true);
+    const asked = [run(item(1)), run(item(2))];
+    expect(statements).toEqual([[1], [2]]);
+    expect(await Promise.all(asked)).toEqual([2, 4]);
+  });
+
+  test('of one user beyond a statement let the first of others go before', async () => {
+    const { statements, run } = listen(doubled);
+    const busy = Array.from({ length: 20 }, (_, index) => run(item(index, 'busy')));
+    await Promise.all([...busy, run(item(99, 'other'))]);
+    expect(statements.map((values) => values.length)).toEqual([16, 5]);
+    expect(statements[0]?.slice(0, 3)).toEqual([0, 99, 1]);
+  });
+
+  test('gather while three statements run, but do not wait for a slow one', async () => {
+    const ends: (() => void)[] = [];
+    const { statements, run } = listen(async (items) => {
+      await new Promise<void>((resolve) => ends.push(resolve));
+      return doubled(items);
+    });
+    const asked: Promise<number>[] = [];
+    for (const value of [1, 2, 3, 4, 5]) {
+      asked.push(run(item(value)));
+      await turn();
+    }
+    expect(statements).toEqual([[1], [2], [3]]);
+    ends[0]?.();
+    await expect.poll(() => statements[3]).toEqual([4, 5]);
+    asked.push(run(item(6)));
+    await expect.poll(() => statements[4]).toEqual([6]);
+    for (const end of ends) end();
+    expect(await Promise.all(asked)).toEqual([2, 4, 6, 8, 10, 12]);
+  });
+});
+
+describe('statements of several users', () => {
+  let here: TestScheduling;
+  let db: Queryable;
+  const users: { userId: string; materialIds: string[] }[] = [];
+  beforeAll(async () => {
+    here = await startTestScheduling();
+    db = { query: async ({ text, values }) => (await here.sql.query(text, [...values])).rows };
+    for (const count of [0, 1, 4, 7, 3]) {
+      const userId = newUserId();
+      const materialIds: string[] = [];
+      for (let index = 0; index < count; index += 1) {
+        // Two of these texts fill what a shared statement reads of a page.
+        const content = 'é'.repeat(index % 3 === 1 ? SHARED_BYTES / 4 : 10);
+        const request = { userId, title: `${count} of ${index}`, content };
+        materialIds.push((await here.materials.createMaterial(request, CALL)).material?.materialId ?? '');
+      }
+      for (const materialId of materialIds.slice(4))
+        await here.reviews.submitReview({ userId, materialId, quality: 4 }, CALL);
+      users.push({ userId, materialIds });
+    }
+  });
+  afterAll(() => here.stop());
+
+  const drawn = fc.record({
+    user: fc.nat(4),
+    other: fc.nat(4),
+    place: fc.nat(6),
+    maxRows: fc.integer({ min: 1, max: 8 }),
+    maxBytes: fc.constantFrom(-1, 0, 20, SHARED_BYTES),
+    isSummary: fc.boolean(),
+    isLater: fc.boolean(),
+  });
+
+  test('return to each what it gets alone: no row crosses', async () => {
+    const asOf = new Date();
+    const active: MaterialFilter = { state: 'active', type: undefined, isDue: undefined, now: asOf };
+    const alone = async <Q, R>(run: (items: readonly Q[]) => Promise<R[]>, items: readonly Q[]) => {
+      const results: R[] = [];
+      for (const each of items) results.push(...(await run([each])));
+      return results;
+    };
+    const withNumber = (rows: readonly object[]) => rows.map((row) => ({ ...row, number: undefined }));
+    await fc.assert(
+      fc.asyncProperty(fc.array(drawn, { minLength: 2, maxLength: 16 }), async (draws) => {
+        const pages = draws.map(({ user, maxRows, maxBytes, isSummary, isLater, place }) => {
+          const { userId = '', materialIds = [] } = users[user] ?? {};
+          return { userId, maxRows, maxBytes, isSummary, from: isLater ? materialIds[place] : undefined };
+        });
+        const newest = pages.map(({ from, ...page }) => ({
+          ...page,
+          after: from === undefined ? undefined : { createTime: asOf, materialId: from },
+        }));
+        const due = pages.map(({ from, ...page }) => ({
+          ...page,
+          asOf,
+          after: from === undefined ? undefined : { nextReviewTime: null, materialId: from },
+        }));
+        // Of a material that is another's, too.
+        const finds = draws.map(({ user, other, place }) => ({
+          userId: users[user]?.userId ?? '',
+          materialId: users[other]?.materialIds[place] ?? newUserId(),
+        }));
+        const listNewest = (items: typeof newest) => listMaterials(db, active, items);
+        const listDue = (items: typeof due) => listDueMaterials(db, items);
+        const found = await listNewest(newest);
+        expect(found.map(withNumber)).toEqual(
+          (
+            await alone(
+              listNewest as (items: readonly (typeof newest)[number][]) => Promise<object[][]>,
+              newest,
+            )
+          ).map(withNumber),
+        );
+        expect((await listDue(due)).map(withNumber)).toEqual(
+          (await alone(listDue as (items: readonly (typeof due)[number][]) => Promise<object[][]>, due)).map(
+            withNumber,
+          ),
+        );
+        const materials = await findMaterials(db, finds);
+        for (const [index, material] of materials.entries()) {
+          const { userId, materialId } = finds[index] ?? {};
+          const isOwn = users.some(
+            (user) => user.userId === userId && user.materialIds.includes(materialId ?? ''),
+          );
+          expect(material?.materialId).toBe(isOwn ? materialId : undefined);
+        }
+        for (const [index, rows] of found.entries()) {
+          const own = users[draws[index]?.user ?? 0]?.materialIds ?? [];
+          for (const { materialId } of rows) expect(own).toContain(materialId);
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
