@@ -133,19 +133,12 @@ function openConnection(databaseUrl: string): Client {
 /** undefined for an invalid payload. A proof can come from another instance. */
 function readNotification(payload: string): Announcement | { proof: string } | undefined {
   try {
-    const entries: [string, unknown][] = Object.entries(JSON.parse(payload));
-    const [[name, value] = ['', ''], ...others] = entries;
-    if (typeof value !== 'string' || others.length > 0) return undefined;
-    switch (name) {
-      case 'revokedApiKeyId':
-        return { revokedApiKeyId: value };
-      case 'changedUserId':
-        return { changedUserId: value };
-      case 'proof':
-        return { proof: value };
-      default:
-        return undefined;
-    }
+    const event: Record<string, unknown> = JSON.parse(payload);
+    if (Object.keys(event).length !== 1) return undefined;
+    const { revokedApiKeyId, changedUserId, proof } = event;
+    if (typeof revokedApiKeyId === 'string') return { revokedApiKeyId };
+    if (typeof changedUserId === 'string') return { changedUserId };
+    return typeof proof === 'string' ? { proof } : undefined;
   } catch {
     return undefined;
   }

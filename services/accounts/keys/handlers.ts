@@ -39,9 +39,8 @@ import {
   findByHash,
   insertApiKey,
   listApiKeys,
-  listCreateTimes,
   listRefusedApiKeys,
-  readDatabaseTime,
+  readRecentKeys,
   recordRefusal,
   recordUse,
   revokeApiKey,
@@ -207,14 +206,12 @@ async function makeKey(
   tx: Queryable,
   { userId, name, scopes }: { userId: string; name: string; scopes: readonly Scope[] },
 ): Promise<{ apiKey: ApiKey; key: string }> {
-  const createTime = await readDatabaseTime(tx);
-  const hourAgo = new Date(createTime.getTime() - HOUR_MS);
-  const recent = await listCreateTimes(tx, userId, hourAgo, keysPerHour);
-  const oldest = recent[keysPerHour - 1];
+  const { time: createTime, createTimes } = await readRecentKeys(tx, userId, keysPerHour);
+  const oldest = createTimes[keysPerHour - 1];
   if (oldest !== undefined) {
     throw new ServiceError('RATE_LIMITED', {
       message: `At most ${keysPerHour} keys can be created for a user in an hour. Try again later.`,
-      retryAfterSeconds: Math.ceil((oldest.getTime() - hourAgo.getTime()) / 1000),
+      retryAfterSeconds: Math.ceil((oldest.getTime() + HOUR_MS - createTime.getTime()) / 1000),
     });
   }
   const key = generateKey(randomBytes);

@@ -47,31 +47,25 @@ export async function insertApiKey(
   });
 }
 
-/** Creation times of a user's keys created after `since`, newest first, at most `limit`. */
-export async function listCreateTimes(
+/**
+ * The database's clock, which all processes share, and when the user's keys of the hour before it were created, newest first, at
+ * most `limit`.
+ */
+export async function readRecentKeys(
   transaction: Queryable,
   userId: string,
-  since: Date,
   limit: number,
-): Promise<Date[]> {
-  const rows = await transaction.query<{ createTime: Date }>({
-    name: 'list-create-times',
-    text: `SELECT create_time AS "createTime" FROM accounts.api_keys
-           WHERE user_id = $1 AND create_time > $2
-           ORDER BY create_time DESC LIMIT $3`,
-    values: [userId, since, limit],
-  });
-  return rows.map((row) => row.createTime);
-}
-
-/** The database's clock, which all processes share. */
-export async function readDatabaseTime(transaction: Queryable): Promise<Date> {
-  const [row] = await transaction.query<{ time: Date }>({
-    text: 'SELECT date_trunc($1, clock_timestamp()) AS time',
-    values: ['milliseconds'],
+): Promise<{ time: Date; createTimes: Date[] }> {
+  const [row] = await transaction.query<{ time: Date; createTimes: Date[] }>({
+    name: 'read-recent-keys',
+    text: `SELECT c.time, ARRAY(SELECT k.create_time FROM accounts.api_keys k
+                                WHERE k.user_id = $1 AND k.create_time > c.time - interval '1 hour'
+                                ORDER BY k.create_time DESC LIMIT $2) AS "createTimes"
+           FROM date_trunc('milliseconds', clock_timestamp()) AS c (time)`,
+    values: [userId, limit],
   });
   if (row === undefined) throw new Error('the database returned no row');
-  return row.time;
+  return row;
 }
 
 export async function findApiKey(db: Queryable, apiKeyId: string): Promise<ApiKey | undefined> {
@@ -195,13 +189,11 @@ export async function countRefusedApiKeys(db: Queryable, since: Date): Promise<n
 export async function requireKnownPeppers(db: Queryable, peppers: readonly Pepper[]): Promise<void> {
   for (const pepper of peppers) {
     const checkValue = pepperCheckValue(pepper);
-    await db.query({
-      text: 'INSERT INTO accounts.pepper_checks (pepper_version, check_value) VALUES ($1, $2) ON CONFLICT DO NOTHING',
-      values: [pepper.version, checkValue],
-    });
     const [stored] = await db.query<{ check_value: Buffer }>({
-      text: 'SELECT check_value FROM accounts.pepper_checks WHERE pepper_version = $1',
-      values: [pepper.version],
+      text: `INSERT INTO accounts.pepper_checks (pepper_version, check_value) VALUES ($1, $2)
+             ON CONFLICT (pepper_version) DO UPDATE SET pepper_version = excluded.pepper_version
+             RETURNING check_value`,
+      values: [pepper.version, checkValue],
     });
     if (stored?.check_value.equals(checkValue) !== true) {
       throw new Error(
