@@ -10,7 +10,7 @@ import type { SnoozeServiceDefinition } from '../generated/scheduling/v1/SnoozeS
 import type { StatsServiceDefinition } from '../generated/scheduling/v1/StatsService.ts';
 import type { UserDataServiceDefinition } from '../generated/scheduling/v1/UserDataService.ts';
 import { ServiceError } from '../services/platform/errors.ts';
-import { clientsOf } from '../services/platform/grpc/client.ts';
+import { clientsOf, type LocalServers } from '../services/platform/grpc/client.ts';
 import { createTokenWatch } from '../services/platform/grpc/service-token.ts';
 import type { Logger } from '../services/platform/logging/logger.ts';
 import { createTelemetry, type Telemetry } from '../services/platform/observability/telemetry.ts';
@@ -26,6 +26,7 @@ export function createClients(
   config: Peers & { remindersTarget?: string | undefined; trust: GrpcTrust },
   telemetry: Telemetry = createTelemetry(),
   logger?: Logger,
+  locals?: LocalServers,
 ) {
   const common = {
     trust: config.trust,
@@ -33,6 +34,7 @@ export function createClients(
     deadlineMs: DEADLINE_MS,
     maxMessageBytes: LIMITS.answerBytes,
     telemetry,
+    locals,
   };
   const clientsTo = (peer: string, target: string) =>
     clientsOf(`${peer}.v1`, { ...common, target, tokenWatch: createTokenWatch(peer, logger) });

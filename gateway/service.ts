@@ -1,5 +1,6 @@
 // Assembles the gateway: gRPC clients, schema, application.
 
+import type { LocalServers } from '../services/platform/grpc/client.ts';
 import { addPeerChecks } from '../services/platform/grpc/peer-checks.ts';
 import { type HttpServer, startHttp } from '../services/platform/http/listen.ts';
 import type { Audit, Logger } from '../services/platform/logging/logger.ts';
@@ -16,10 +17,12 @@ export async function startGateway(options: {
   logger: Logger;
   audit: Audit;
   telemetry?: Telemetry;
+  /** Services of this process, which are called without a wire. */
+  locals?: LocalServers;
 }): Promise<HttpServer> {
-  const { config, logger, audit, telemetry = createTelemetry() } = options;
+  const { config, logger, audit, telemetry = createTelemetry(), locals } = options;
   const schema = buildGatewaySchema();
-  const clients = createClients(config, telemetry, logger);
+  const clients = createClients(config, telemetry, logger, locals);
   const signIn = config.oidc && createSignIn(config.oidc, logger);
   const closePeerChecks = addPeerChecks('gateway', config, telemetry);
   const closeParts = () => {

@@ -92,7 +92,7 @@ export async function startAccounts(options: {
       await server.close(timeoutMs);
       await database.close();
     };
-    return { port: server.port, close };
+    return { port: server.port, local: server.local, close };
   } catch (error) {
     await closeRevocations();
     await database.close();

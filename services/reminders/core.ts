@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { v7 as uuidV7 } from 'uuid';
 import type { ReminderServiceHandlers } from '../../generated/reminders/v1/ReminderService.ts';
 import { endsWithin } from '../platform/concurrency.ts';
+import type { LocalServers } from '../platform/grpc/client.ts';
 import { implement } from '../platform/grpc/handlers.ts';
 import { addPeerChecks } from '../platform/grpc/peer-checks.ts';
 import { type GrpcServer, startGrpcServer } from '../platform/grpc/server.ts';
@@ -55,6 +56,8 @@ type CoreOptions = {
   followMs?: number;
   telemetry?: Telemetry;
   stopping?: AbortSignal | undefined;
+  /** Services of this process, which are called without a wire. */
+  locals?: LocalServers | undefined;
 };
 
 export type RemindersCore = GrpcServer & { links: Links; peers: Peers };
@@ -80,7 +83,7 @@ export async function startCore(options: CoreOptions): Promise<RemindersCore> {
     await closeChannels();
     throw error;
   });
-  const peers = createPeers({ ...config, telemetry, logger });
+  const peers = createPeers({ ...config, telemetry, logger, locals: options.locals });
   const closePeerChecks = addPeerChecks('reminders', config, telemetry);
   let unfollowClock = () => {};
   const closeParts = async () => {
@@ -121,7 +124,7 @@ export async function startCore(options: CoreOptions): Promise<RemindersCore> {
       if (!hasEnded) logger.warn('messages in progress are left: they are sent again when their leases end');
       await closeParts();
     };
-    return { port: server.port, close, links: createLinks({ database, now }), peers };
+    return { port: server.port, local: server.local, close, links: createLinks({ database, now }), peers };
   } catch (error) {
     await closeParts();
     throw error;

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { User } from '../../generated/accounts/v1/User.ts';
 import type { UserServiceDefinition } from '../../generated/accounts/v1/UserService.ts';
 import type { StatsServiceDefinition } from '../../generated/scheduling/v1/StatsService.ts';
-import { clientsOf } from '../platform/grpc/client.ts';
+import { clientsOf, type LocalServers } from '../platform/grpc/client.ts';
 import { createTokenWatch } from '../platform/grpc/service-token.ts';
 import type { Logger } from '../platform/logging/logger.ts';
 import type { Telemetry } from '../platform/observability/telemetry.ts';
@@ -51,9 +51,11 @@ export function createPeers(options: {
   trust: GrpcTrust;
   telemetry: Telemetry;
   logger: Logger;
+  /** Services of this process, which are called without a wire. */
+  locals?: LocalServers | undefined;
 }): Peers {
-  const { trust, telemetry, logger } = options;
-  const common = { trust, telemetry, caller: 'reminders', deadlineMs: DEADLINE_MS };
+  const { trust, telemetry, logger, locals } = options;
+  const common = { trust, telemetry, locals, caller: 'reminders', deadlineMs: DEADLINE_MS };
   const clientsTo = (peer: string, target: string) =>
     clientsOf(`${peer}.v1`, { ...common, target, tokenWatch: createTokenWatch(peer, logger) });
   const users = clientsTo('accounts', options.accountsTarget)<UserServiceDefinition>('UserService');

@@ -1,5 +1,7 @@
 // The whole service: the channels that the environment names, the core, and the HTTP end for links.
 import { randomBytes } from 'node:crypto';
+import type { LocalServers } from '../platform/grpc/client.ts';
+import type { GrpcServer } from '../platform/grpc/server.ts';
 import type { Logger } from '../platform/logging/logger.ts';
 import { createTelemetry, type Telemetry } from '../platform/observability/telemetry.ts';
 import { createFindCalendar } from './channels/calendar/find-calendar.ts';
@@ -15,13 +17,8 @@ import { startHttpEnd } from './http/http-end.ts';
 /** While one is sent, others are prepared or their outcome is stored. */
 const MAILS_PER_CONNECTION = 3;
 
-type RemindersService = {
-  /** Of gRPC. */
-  port: number;
-  httpPort: number;
-  /** Calls and messages in progress have `timeoutMs` to end. */
-  close(timeoutMs: number): Promise<void>;
-};
+/** Its port is that of gRPC. */
+type RemindersService = GrpcServer & { httpPort: number };
 
 /** Starts the service, its schema migrated. @throws Error if the database is unsuitable or a port is in use. */
 export async function startReminders(options: {
@@ -31,6 +28,8 @@ export async function startReminders(options: {
   now?: () => Date;
   telemetry?: Telemetry;
   stopping?: AbortSignal;
+  /** Services of this process, which are called without a wire. */
+  locals?: LocalServers;
 }): Promise<RemindersService> {
   const { config, logger, telemetry = createTelemetry(), stopping } = options;
   const clock = options.now === undefined ? createDatabaseClock(logger) : { now: options.now };
@@ -58,6 +57,7 @@ export async function startReminders(options: {
     randomBytes,
     telemetry,
     stopping,
+    locals: options.locals,
   });
   try {
     const http = await startHttpEnd({
@@ -77,7 +77,7 @@ export async function startReminders(options: {
       await http.close();
       await core.close(Math.max(0, endMs - performance.now()));
     };
-    return { port: core.port, httpPort: http.port, close };
+    return { port: core.port, local: core.local, httpPort: http.port, close };
   } catch (error) {
     await core.close(0);
     throw error;

@@ -3,7 +3,7 @@ import type { ApiKeyServiceDefinition } from '../../generated/accounts/v1/ApiKey
 import type { MaterialServiceDefinition } from '../../generated/scheduling/v1/MaterialService.ts';
 import type { ReviewServiceDefinition } from '../../generated/scheduling/v1/ReviewService.ts';
 import type { SnoozeServiceDefinition } from '../../generated/scheduling/v1/SnoozeService.ts';
-import { clientsOf } from '../platform/grpc/client.ts';
+import { clientsOf, type LocalServers } from '../platform/grpc/client.ts';
 import { createTokenWatch } from '../platform/grpc/service-token.ts';
 import type { Logger } from '../platform/logging/logger.ts';
 import { createTelemetry, type Telemetry } from '../platform/observability/telemetry.ts';
@@ -18,6 +18,7 @@ export function createClients(
   { schedulingTarget, accountsTarget, trust }: Peers & { trust: GrpcTrust },
   telemetry: Telemetry = createTelemetry(),
   logger?: Logger,
+  locals?: LocalServers,
 ) {
   const clientsTo = (peer: string, target: string) => {
     const tokenWatch = createTokenWatch(peer, logger);
@@ -28,6 +29,7 @@ export function createClients(
       telemetry,
       target,
       tokenWatch,
+      locals,
     });
   };
   const scheduling = clientsTo('scheduling', schedulingTarget);

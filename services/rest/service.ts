@@ -1,4 +1,5 @@
 // Assembles the REST facade: gRPC clients, key verifier, write limiter, application.
+import type { LocalServers } from '../platform/grpc/client.ts';
 import { type HttpServer, startHttp } from '../platform/http/listen.ts';
 import type { Logger } from '../platform/logging/logger.ts';
 import { createTelemetry, type Telemetry } from '../platform/observability/telemetry.ts';
@@ -19,9 +20,11 @@ export async function startRest(options: {
   config: RestConfig;
   logger: Logger;
   telemetry?: Telemetry;
+  /** Services of this process, which are called without a wire. */
+  locals?: LocalServers;
 }): Promise<RestServer> {
-  const { config, logger, telemetry = createTelemetry() } = options;
-  const clients = createClients(config, telemetry, logger);
+  const { config, logger, telemetry = createTelemetry(), locals } = options;
+  const clients = createClients(config, telemetry, logger, locals);
   const verifier = createKeyVerifier(clients.apiKeys, telemetry.metrics);
   const limiter = createWriteLimiter({
     redisUrl: config.redisUrl,

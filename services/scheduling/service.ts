@@ -87,7 +87,7 @@ export async function startScheduling(options: {
       await server.close(timeoutMs);
       await database.close();
     };
-    return { port: server.port, close };
+    return { port: server.port, local: server.local, close };
   } catch (error) {
     await database.close();
     throw error;

@@ -9,8 +9,8 @@ import type {
   UserDataServiceHandlers,
 } from '../../generated/scheduling/v1/UserDataService.ts';
 import { invalidField, ServiceError } from '../../services/platform/errors.ts';
-import type { CallContext } from '../../services/platform/grpc/call-context.ts';
 import { clientsOf, type GrpcClient } from '../../services/platform/grpc/client.ts';
+import type { CallContext } from '../../services/platform/grpc/handlers.ts';
 import { implement } from '../../services/platform/grpc/handlers.ts';
 import { type GrpcServer, startGrpcServer } from '../../services/platform/grpc/server.ts';
 import { recordSpans } from '../support/spans.ts';

@@ -3,8 +3,7 @@ import type { UserEventInput } from '../../../generated/accounts/v1/UserEvent.ts
 import type { UserEventKind } from '../../../generated/accounts/v1/UserEventKind.ts';
 import type { UserEventServiceHandlers } from '../../../generated/accounts/v1/UserEventService.ts';
 import { invalidField } from '../../platform/errors.ts';
-import type { CallContext } from '../../platform/grpc/call-context.ts';
-import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
+import type { AsyncHandlers, CallContext } from '../../platform/grpc/handlers.ts';
 import { byTime, readPageSize, readTimePosition, toPage } from '../../platform/page-token.ts';
 import { isForeignKeyViolation } from '../../platform/postgres/faults.ts';
 import { toTimestamp } from '../../platform/protobuf/timestamps.ts';

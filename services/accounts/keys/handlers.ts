@@ -2,8 +2,7 @@
 import type { ApiKeyInput } from '../../../generated/accounts/v1/ApiKey.ts';
 import type { ApiKeyServiceHandlers } from '../../../generated/accounts/v1/ApiKeyService.ts';
 import { invalidField, ServiceError } from '../../platform/errors.ts';
-import type { CallContext } from '../../platform/grpc/call-context.ts';
-import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
+import type { AsyncHandlers, CallContext } from '../../platform/grpc/handlers.ts';
 import type { Audit, Logger } from '../../platform/logging/logger.ts';
 import { byTime, decodeTimePosition, readPageSize, toPage } from '../../platform/page-token.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';

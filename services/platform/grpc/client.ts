@@ -4,9 +4,11 @@ import {
   type ClientOptions,
   type ClientReadableStream,
   credentials,
+  type ServiceError as GrpcError,
   Metadata,
   type ServiceDefinition,
   type StatusObject,
+  status,
 } from '@grpc/grpc-js';
 import type { MethodDefinition } from '@grpc/proto-loader';
 import { observeSentCall } from '../observability/observe.ts';
@@ -15,6 +17,7 @@ import { outgoingTraceHeaders } from '../observability/tracing.ts';
 import type { GrpcTrust } from '../process/common-config.ts';
 import { loadProto, serviceDefinition } from '../protobuf/load.ts';
 import { toError } from '../thrown.ts';
+import type { LocalServer } from './local-calls.ts';
 import { serviceConfigOf } from './read-retries.ts';
 import { polledTarget } from './replicas-resolver.ts';
 import type { TokenWatch } from './service-token.ts';
@@ -81,13 +84,25 @@ type GrpcClientOptions = {
   telemetry?: Telemetry;
   /** Notified if the service rejects our token. */
   tokenWatch?: TokenWatch;
+  /** The service where it runs in this process: unary calls then have no wire. Streams use the port of `target`. */
+  local?: LocalServer | undefined;
 };
 
+/** The services that run in this process, by the name of their package. */
+export type LocalServers = { readonly [packageName: string]: LocalServer | undefined };
+
 /** A function that makes the client of a service by its name in `packageName`, such as "accounts.v1"; D is its definition. */
-export function clientsOf(packageName: string, options: GrpcClientOptions) {
+export function clientsOf(
+  packageName: string,
+  { locals, ...options }: Omit<GrpcClientOptions, 'local'> & { locals?: LocalServers | undefined },
+) {
   const proto = loadProto(packageName);
+  const local = locals?.[packageName];
   return <D extends ServiceDefinition, Streams extends MethodNames<D> = never>(service: string) =>
-    createGrpcClient<D, Streams>(serviceDefinition<D>(proto, `${packageName}.${service}`), options);
+    createGrpcClient<D, Streams>(serviceDefinition<D>(proto, `${packageName}.${service}`), {
+      ...options,
+      local,
+    });
 }
 
 /** Unary calls reject with ServiceError; a read whose replica dies is sent to another one first; a stream emits grpc-js's own 'error' event. A stream has no deadline. */
@@ -95,97 +110,93 @@ export function createGrpcClient<D extends ServiceDefinition, Streams extends Me
   definition: D,
   options: GrpcClientOptions,
 ): GrpcClient<D, Streams> {
+  const { caller, local, maxMessageBytes, telemetry } = options;
   const { tls } = options.trust;
   const channelCredentials =
     tls === undefined
       ? credentials.createInsecure()
       : credentials.createSsl(tls.authority, tls.key, tls.certificate);
-  const { maxMessageBytes = DEFAULT_MAX_MESSAGE_BYTES } = options;
   const client = new Client(polledTarget(options.target), channelCredentials, {
     ...CHANNEL_OPTIONS,
     'grpc.service_config': serviceConfigOf(definition),
-    'grpc.max_receive_message_length': maxMessageBytes,
+    'grpc.max_receive_message_length': maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES,
   });
+
+  const callUnary = async (method: UnknownMethod, request: unknown, call: CallOptions) => {
+    const { path } = method;
+    const deadlineMs = call.deadlineMs ?? options.deadlineMs;
+    const refuse = call.receive && refuserOf(call.receive);
+    const observed = observeSentCall(telemetry?.metrics, { path, caller });
+    const metadata = observed.run(() => metadataOf(call, options));
+    const sent =
+      local === undefined
+        ? sendUnary(client, method, request, { metadata, deadlineMs, refuse })
+        : local.call(path, request, { metadata, deadlineMs, maxMessageBytes, refuse });
+    const response = await sent.catch((error: GrpcError) => {
+      observed.end(error.code);
+      noteRefusal(error, options);
+      throw fromGrpcError(error);
+    });
+    observed.end(status.OK);
+    if (response instanceof Error) throw response;
+    return response;
+  };
+
+  const openStream = (method: UnknownMethod, request: unknown, call: CallOptions) =>
+    client
+      .makeServerStreamRequest(
+        method.path,
+        method.requestSerialize,
+        method.responseDeserialize,
+        request,
+        metadataOf(call, options),
+      )
+      .on('status', (end: StatusObject) => noteRefusal(end, options));
+
   const methods: Record<string, unknown> = { close: () => client.close() };
   for (const [name, method] of Object.entries(definition)) {
     const camelName = name.charAt(0).toLowerCase() + name.slice(1);
-    const { path, requestSerialize, responseDeserialize } = method;
-    methods[camelName] = method.responseStream
-      ? (request: unknown, call: CallOptions) =>
-          client
-            .makeServerStreamRequest(
-              path,
-              requestSerialize,
-              responseDeserialize,
-              request,
-              metadataOf(call, options),
-            )
-            .on('status', (end: StatusObject) => noteRefusal(end, options))
-      : (request: unknown, call: CallOptions) =>
-          new Promise((resolve, reject) => {
-            const pending: PendingCall = { callbacks: { resolve, reject } };
-            const deadline = Date.now() + (call.deadlineMs ?? options.deadlineMs);
-            const { caller, telemetry } = options;
-            const observed = observeSentCall(telemetry?.metrics, { path, caller });
-            client.makeUnaryRequest(
-              path,
-              requestSerialize,
-              (bytes): object => {
-                const refusal = refusalOf(call, bytes);
-                // grpc-js passes what this throws to the call's callback.
-                const response = refusal === undefined ? responseDeserialize(bytes) : undefined;
-                const callbacks = takeCallbacks(pending);
-                if (refusal === undefined) callbacks?.resolve(response);
-                else callbacks?.reject(refusal);
-                return ALREADY_DELIVERED;
-              },
-              request,
-              observed.run(() => metadataOf(call, options)),
-              { deadline },
-              (error) => {
-                observed.end(error?.code ?? 0);
-                if (error === null) return;
-                noteRefusal(error, options);
-                takeCallbacks(pending)?.reject(fromGrpcError(error));
-              },
-            );
-          });
+    const send = method.responseStream ? openStream : callUnary;
+    methods[camelName] = (request: unknown, call: CallOptions) => send(method, request, call);
   }
   // The methods are built by name from the definition, as the mapped type states.
   return methods as GrpcClient<D, Streams>;
 }
 
+type UnknownMethod = ServiceDefinition[string];
+
+/** Resolves to the response, or to the Error that `refuse` returns for its size. @throws GrpcError. */
+function sendUnary(
+  client: Client,
+  { path, requestSerialize, responseDeserialize }: UnknownMethod,
+  request: unknown,
+  call: { metadata: Metadata; deadlineMs: number; refuse: ReturnType<typeof refuserOf> | undefined },
+): Promise<unknown> {
+  const deserialize = (bytes: Buffer) => call.refuse?.(bytes.length) ?? responseDeserialize(bytes);
+  const deadline = Date.now() + call.deadlineMs;
+  return new Promise((resolve, reject) => {
+    const done = (error: GrpcError | null, response?: unknown) => {
+      if (error === null) resolve(response);
+      else reject(error);
+    };
+    client.makeUnaryRequest(path, requestSerialize, deserialize, request, call.metadata, { deadline }, done);
+  });
+}
+
+/** A function that returns what `receive` throws for a response of that size. */
+function refuserOf(receive: (bytes: number) => void): (bytes: number) => Error | undefined {
+  return (bytes) => {
+    try {
+      receive(bytes);
+      return undefined;
+    } catch (error) {
+      return toError(error);
+    }
+  };
+}
+
 function noteRefusal(end: StatusObject, { tokenWatch }: GrpcClientOptions): void {
   if (isTokenRefusal(end)) tokenWatch?.refused();
-}
-
-/** What `receive` throws for a response of this size. */
-function refusalOf({ receive }: CallOptions, { length }: Buffer): Error | undefined {
-  try {
-    receive?.(length);
-    return undefined;
-  } catch (error) {
-    return toError(error);
-  }
-}
-
-/**
- * Placeholder for grpc-js: the response was already delivered when its bytes arrived, one event-loop turn before the trailers.
- * Our services never fail after they have sent a message.
- */
-const ALREADY_DELIVERED = {};
-
-/**
- * The only reference to a call's callbacks, so that they can be released. Node's HTTP/2 stream, and the call with it, stays in
- * memory until the next full garbage collection, since its WritableState holds a function in V8's old generation.
- */
-type PendingCall = { callbacks: PromiseCallbacks | undefined };
-type PromiseCallbacks = { resolve: (value: unknown) => void; reject: (reason: unknown) => void };
-
-function takeCallbacks(pending: PendingCall): PromiseCallbacks | undefined {
-  const { callbacks } = pending;
-  pending.callbacks = undefined;
-  return callbacks;
 }
 
 function metadataOf(call: CallOptions, { caller, trust }: GrpcClientOptions): Metadata {

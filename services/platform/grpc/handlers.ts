@@ -1,8 +1,10 @@
-// Adapts async functions to grpc-js handlers, with error encoding, metrics, traces and logs.
+// Adapts async functions to grpc-js handlers: the context of a call, error encoding, metrics, traces and logs.
 import {
   type handleServerStreamingCall,
   type handleUnaryCall,
   type Metadata,
+  type ServerUnaryCall,
+  type ServerWritableStream,
   type ServiceDefinition,
   type StatusObject,
   status,
@@ -12,8 +14,20 @@ import { ServiceError, toServiceError } from '../errors.ts';
 import type { Logger } from '../logging/logger.ts';
 import { observeServedCall } from '../observability/observe.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
-import { type CallContext, ServedCall } from './call-context.ts';
+import { readTraceparent } from '../observability/tracing.ts';
+import { loggable } from '../redaction.ts';
 import { toGrpcStatus } from './status.ts';
+
+/** The context of a call for its handler, beside the request. */
+export type CallContext = {
+  requestId: string;
+  /** The W3C trace that the call belongs to, if any. */
+  traceparent: string | undefined;
+  /** The calling program's name as it states it; not authenticated. */
+  caller: string;
+  /** Aborted when the caller disconnects or its deadline passes, and when the call has ended. */
+  signal: AbortSignal;
+};
 
 type Named<T> = { [K in keyof T as string extends K ? never : number extends K ? never : K]: T[K] };
 
@@ -51,35 +65,52 @@ type HandlerOptions = {
   telemetry?: Telemetry;
 };
 
-/** The implementation that grpc-js serves. @throws Error if an rpc has no handler. */
-export function wrapHandlers(
+/** Serves a call of one rpc; resolves to its response, or to the status that refuses it. Never rejects. */
+export type ServeCall = (
+  request: unknown,
+  context: ServedCall,
+  send?: (message: unknown) => Promise<void>,
+) => Promise<{ response?: unknown; refusal?: StatusObject }>;
+
+type ServedRpc = { name: string; method: ServiceDefinition[string]; serveCall: ServeCall };
+
+/** The rpcs of a service with their handlers. @throws Error if one has none. */
+export function serveCalls(
   definition: ServiceDefinition,
   { handlers }: ServiceImplementation,
   options: HandlerOptions,
-): UntypedServiceImplementation {
-  const wrapped: UntypedServiceImplementation = {};
-  for (const [name, method] of Object.entries(definition)) {
+): ServedRpc[] {
+  return Object.entries(definition).map(([name, method]) => {
+    const { path } = method;
     const handler = handlers[name];
-    if (handler === undefined) throw new Error(`no handler for ${method.path}`);
-    const run: HandlerRun = { path: method.path, handler, options };
-    wrapped[name] = method.responseStream ? wrapStream(run) : wrapUnary(run);
-  }
-  return wrapped;
+    if (handler === undefined) throw new Error(`no handler for ${path}`);
+    const serveCall: ServeCall = (request, context, send) =>
+      serve({ path, handler, options }, request, context, send);
+    return { name, method, serveCall };
+  });
 }
 
-type HandlerRun = { path: string; handler: UnknownHandler; options: HandlerOptions };
+/** The same as grpc-js calls them. */
+export function wrapForGrpc(rpcs: readonly ServedRpc[]): UntypedServiceImplementation {
+  return Object.fromEntries(
+    rpcs.map(({ name, method, serveCall }) => [
+      name,
+      method.responseStream ? wrapStream(serveCall) : wrapUnary(serveCall),
+    ]),
+  );
+}
 
-function wrapUnary(run: HandlerRun): handleUnaryCall<unknown, unknown> {
+function wrapUnary(serveCall: ServeCall): handleUnaryCall<unknown, unknown> {
   return (call, callback) => {
-    void execute(run, call, new ServedCall(call), async () => {}).then(({ response, refusal = null }) =>
+    void serveCall(call.request, contextOf(call)).then(({ response, refusal = null }) =>
       callback(refusal, response),
     );
   };
 }
 
-function wrapStream(run: HandlerRun): handleServerStreamingCall<unknown, unknown> {
+function wrapStream(serveCall: ServeCall): handleServerStreamingCall<unknown, unknown> {
   return (call) => {
-    const context = new ServedCall(call);
+    const context = contextOf(call);
     // Backpressure: waits until the client has read before it takes the next message.
     const send = async (message: unknown) => {
       if (context.signal.aborted) return;
@@ -90,21 +121,73 @@ function wrapStream(run: HandlerRun): handleServerStreamingCall<unknown, unknown
       await taken.promise;
       context.signal.removeEventListener('abort', end);
     };
-    void execute(run, call, context, send).then(({ refusal }) => {
+    void serveCall(call.request, context, send).then(({ refusal }) => {
       if (refusal === undefined) call.end();
       else call.emit('error', refusal);
     });
   };
 }
 
-/** Runs the handler with its metrics, trace and log; resolves to its response, or to the status that refuses the call. */
-async function execute(
-  { path, handler, options }: HandlerRun,
-  { metadata, request }: { metadata: Metadata; request: unknown },
-  context: CallContext,
-  send: (message: unknown) => Promise<void>,
+function contextOf(call: ServerUnaryCall<unknown, unknown> | ServerWritableStream<unknown, unknown>) {
+  const context = new ServedCall(call.metadata);
+  if (call.cancelled) context.end();
+  call.on('cancelled', () => context.end());
+  return context;
+}
+
+/** A shared abort reason: an Error per call would cost more than the rest of its context. */
+const ENDED = new ServiceError('UNAVAILABLE');
+/** Room for the ids of all requests of a batch, 128 characters each. */
+const MAX_METADATA_CHARACTERS = 2100;
+
+/** A class, since a getter in an object literal would retain the call until the next full garbage collection. */
+export class ServedCall implements CallContext {
+  readonly requestId: string;
+  readonly traceparent: string | undefined;
+  readonly caller: string;
+  readonly metadata: Metadata;
+  #hasEnded = false;
+  /** Created on demand: most handlers never read the signal. */
+  #controller: AbortController | undefined;
+
+  constructor(metadata: Metadata) {
+    const read = (key: string) => {
+      const [value] = metadata.get(key);
+      return typeof value === 'string' && value.length > 0
+        ? value.slice(0, MAX_METADATA_CHARACTERS)
+        : undefined;
+    };
+    this.metadata = metadata;
+    this.requestId = loggable(read('x-request-id')) ?? crypto.randomUUID();
+    this.traceparent = readTraceparent(read('traceparent'));
+    this.caller = loggable(read('x-caller')) ?? 'unknown';
+  }
+
+  end(): void {
+    this.#hasEnded = true;
+    this.#controller?.abort(ENDED);
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#hasEnded) this.#controller.abort(ENDED);
+    }
+    return this.#controller.signal;
+  }
+}
+
+type Served = { path: string; handler: UnknownHandler; options: HandlerOptions };
+
+/** Runs the handler with its metrics, trace and log. */
+async function serve(
+  { path, handler, options }: Served,
+  request: unknown,
+  context: ServedCall,
+  send: (message: unknown) => Promise<void> = async () => {},
 ): Promise<{ response?: unknown; refusal?: StatusObject }> {
   const { logger, telemetry } = options;
+  const { metadata } = context;
   const observed = observeServedCall(
     { metrics: telemetry?.metrics, logger },
     { path, metadata, request, context },

@@ -7,7 +7,8 @@ import { tierOf } from '../observability/observe.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
 import type { GrpcTrust } from '../process/common-config.ts';
 import { loadProto, serviceDefinition } from '../protobuf/load.ts';
-import { type ServiceImplementation, wrapHandlers } from './handlers.ts';
+import { type ServiceImplementation, serveCalls, wrapForGrpc } from './handlers.ts';
+import { createLocalServer, type LocalServer } from './local-calls.ts';
 import { addReflection } from './reflection.ts';
 import { logRefusedTokens, requireToken } from './service-token.ts';
 import { watchConnections } from './shutdown.ts';
@@ -36,6 +37,8 @@ type GrpcServerOptions = {
 
 export type GrpcServer = {
   port: number;
+  /** For clients in this process; works without a token, as nothing leaves the process. */
+  local: LocalServer;
   /** Stops accepting calls, waits for running ones, and aborts them after `timeoutMs`. */
   close(timeoutMs: number): Promise<void>;
 };
@@ -68,10 +71,13 @@ export async function startGrpcServer(
   });
   const proto = loadProto(options.domain);
   const nameOf = ({ service }: ServiceImplementation) => `${options.domain}.${service}`;
-  for (const service of options.services) {
+  const unaryRpcs = options.services.flatMap((service) => {
     const definition = serviceDefinition(proto, nameOf(service));
-    server.addService(definition, wrapHandlers(definition, service, options));
-  }
+    const served = serveCalls(definition, service, options);
+    server.addService(definition, wrapForGrpc(served));
+    return served.filter(({ method }) => !method.responseStream);
+  });
+  const local = createLocalServer(unaryRpcs, { maxRequestBytes: MAX_REQUEST_BYTES });
   const names = options.services.map(nameOf);
   const health = new HealthImplementation({});
   // The empty name is the server as a whole.
@@ -85,11 +91,12 @@ export async function startGrpcServer(
   const closeServer = watchConnections(server);
   return {
     port,
+    local,
     /** Sets the status that the health service reports until the shutdown, for each service and for the server. */
     setServing,
     async close(timeoutMs) {
       setServing(false);
-      await closeServer(timeoutMs);
+      await Promise.all([closeServer(timeoutMs), local.close(timeoutMs)]);
       unread.close();
     },
   };

@@ -1,5 +1,6 @@
-// Starts all services in this process, which still talk to each other over gRPC, and stops them in reverse order.
+// Starts all services in this process, which call each other without a wire, and stops them in reverse order.
 import { startAccounts } from '../../accounts/service.ts';
+import type { LocalServers } from '../../platform/grpc/client.ts';
 import type { Audit, Logger } from '../../platform/logging/logger.ts';
 import {
   type ProcessTelemetry,
@@ -122,18 +123,31 @@ async function startAll(
   closers.push(() => scheduling.close(drainMs));
   const accountsTarget = `127.0.0.1:${accounts.port}`;
   const targets = { schedulingTarget: `127.0.0.1:${scheduling.port}`, accountsTarget };
+  const locals = { 'accounts.v1': accounts.local, 'scheduling.v1': scheduling.local };
   narrator.say('starting the REST API');
-  const facade = await startRest({ config: { ...rest, ...targets }, ...common });
+  const facade = await startRest({ config: { ...rest, ...targets }, locals, ...common });
   closers.push(facade.close);
 
   if (kept.reminders !== undefined) narrator.say('starting reminders');
-  const reminders = await startRemindersIfOn(kept.reminders, { ...targets, databaseUrl }, common);
+  const reminders = await startRemindersIfOn(
+    kept.reminders,
+    { ...targets, databaseUrl },
+    {
+      ...common,
+      locals,
+    },
+  );
   if (reminders !== undefined) closers.push(() => reminders.close(drainMs));
   const remindersTarget = reminders && `127.0.0.1:${reminders.port}`;
 
   const all = { ...targets, remindersTarget };
   if (kept.gateway !== undefined) narrator.say('starting the gateway');
-  const gateway = await startGatewayIfOn(kept.gateway, all, { logger, audit, telemetry });
+  const gateway = await startGatewayIfOn(kept.gateway, all, {
+    logger,
+    audit,
+    telemetry,
+    locals: { ...locals, 'reminders.v1': reminders?.local },
+  });
   if (gateway !== undefined) closers.push(gateway.close);
 
   const isEmbedded = settings.databaseUrl === undefined;
@@ -163,7 +177,7 @@ async function startAll(
 async function startGatewayIfOn(
   gateway: StartSettings['gateway'],
   targets: Peers & { remindersTarget: string | undefined },
-  common: { logger: Logger; audit: Audit; telemetry: Telemetry },
+  common: { logger: Logger; audit: Audit; telemetry: Telemetry; locals: LocalServers },
 ) {
   if (gateway === undefined) return undefined;
   const { startGateway } = await import('../../../gateway/service.ts');
@@ -174,9 +188,14 @@ async function startGatewayIfOn(
 async function startRemindersIfOn(
   reminders: StartSettings['reminders'],
   places: Peers & { databaseUrl: string },
-  { logger, telemetry, stopping }: { logger: Logger; telemetry: Telemetry; stopping: AbortSignal },
+  {
+    logger,
+    telemetry,
+    stopping,
+    locals,
+  }: { logger: Logger; telemetry: Telemetry; stopping: AbortSignal; locals: LocalServers },
 ) {
   if (reminders === undefined) return undefined;
   const { startReminders } = await import('../../reminders/service.ts');
-  return startReminders({ config: { ...reminders, ...places }, logger, telemetry, stopping });
+  return startReminders({ config: { ...reminders, ...places }, logger, telemetry, stopping, locals });
 }

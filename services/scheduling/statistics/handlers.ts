@@ -6,8 +6,7 @@ import type { StatsServiceHandlers } from '../../../generated/scheduling/v1/Stat
 import type { StatsWindow } from '../../../generated/scheduling/v1/StatsWindow.ts';
 import { atMost, createFairQueue } from '../../platform/concurrency.ts';
 import { invalidField } from '../../platform/errors.ts';
-import type { CallContext } from '../../platform/grpc/call-context.ts';
-import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
+import type { AsyncHandlers, CallContext } from '../../platform/grpc/handlers.ts';
 import { decodePageToken, readPageSize, toPage } from '../../platform/page-token.ts';
 import { partsOf } from '../../platform/parts.ts';
 import { fromTimestamp, type Timestamp } from '../../platform/protobuf/timestamps.ts';
