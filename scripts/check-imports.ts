@@ -29,7 +29,9 @@ const OF_CAPABILITIES: readonly Law[] = CAPABILITIES.flatMap((name) => {
 
 /** When a reminder takes place, and what becomes of a delivery. */
 const TIMES =
-  /^services\/reminders\/(reminders\/(next-occurrence|reminder)|deliveries\/(delivery|position)|sending\/(decision|retries))\.ts$/;
+  /^services\/reminders\/(reminders\/(next-occurrence|reminder)|deliveries\/(delivery|decide))\.ts$/;
+/** Of these, they take types. */
+const CHANNELS = /^services\/reminders\/channels\/(channel|registry)\.ts$/;
 
 /** From specific to general; the first match applies. */
 const LAWS: readonly Law[] = [
@@ -38,7 +40,7 @@ const LAWS: readonly Law[] = [
   { of: SHARED_SQL, may: [SHARED_SQL, RULES, PLATFORM] },
   { of: SHARED, may: [SHARED, SHARED_SQL, RULES, PLATFORM, GENERATED] },
   ...OF_CAPABILITIES,
-  { of: TIMES, may: [TIMES], packages: ['temporal-polyfill'] },
+  { of: TIMES, may: [TIMES, CHANNELS], packages: ['temporal-polyfill'] },
   // A package of its own, for other people's programs.
   { of: CLIENT, may: [CLIENT], packages: [] },
   ...['scheduling', 'accounts', 'reminders', 'rest'].map((service) => ({

@@ -7,7 +7,7 @@ import { grantServiceRole } from '../platform/postgres/service-role.ts';
 import { counted, runCommand, secondsSince } from '../platform/process/command.ts';
 import { readSessionUrl } from '../platform/process/common-config.ts';
 import { readEnvironment } from '../platform/process/config.ts';
-import { remindersSchema } from '../reminders/core.ts';
+import { remindersSchema } from '../reminders/service.ts';
 import { distributeScheduling } from '../scheduling/distribute.ts';
 import { schedulingSchema } from '../scheduling/service.ts';
 

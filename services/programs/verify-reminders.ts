@@ -2,12 +2,12 @@
 import type { Database } from '../platform/postgres/database.ts';
 import { counted } from '../platform/process/command.ts';
 import { NIL_UUID } from '../platform/uuid.ts';
-import { findReminderDrift } from '../reminders/user-data/drift.ts';
 import {
+  findReminderDrift,
   hasReminders,
   readStoredOccurrences,
   readStoredReminders,
-} from '../reminders/user-data/drift-repository.ts';
+} from '../reminders/users/drift.ts';
 
 const AT_A_TIME = 1000;
 

@@ -7,7 +7,7 @@ import {
 } from '../platform/process/common-config.ts';
 import type { EnvironmentReader } from '../platform/process/config.ts';
 import { toError } from '../platform/thrown.ts';
-import { readVapidKeys, type VapidKeys } from './channels/push/vapid.ts';
+import { readVapidKeys, type VapidKeys } from './channels/vapid-keys.ts';
 
 export type RemindersConfig = DatabaseServiceConfig &
   Peers & {

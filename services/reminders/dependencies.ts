@@ -1,11 +1,13 @@
-// What the handlers and the workers are made of.
+// What the handlers and the loops are made of.
 import type { Database } from '../platform/postgres/database.ts';
+import type { Now } from './now.ts';
 import type { Peers } from './peers.ts';
 
 export type Dependencies = {
   database: Database;
   peers: Peers;
-  now: () => Date;
+  /** Default: the database's clock, which each statement reads that needs the time. */
+  now?: Now;
   /** A new UUID of version 7 whose time is `time`. */
   newId: (time: Date) => string;
   randomBytes: (size: number) => Buffer;

@@ -1,24 +1,63 @@
-// The whole service: the channels that the environment names, the core, and the HTTP end for links.
+// Assembles the service: database, migrations, channels, handlers, gRPC, the loops, and the HTTP end for links.
 import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { v7 as uuidV7 } from 'uuid';
+import type { ReminderServiceHandlers } from '../../generated/reminders/v1/ReminderService.ts';
+import { endsWithin } from '../platform/concurrency.ts';
 import type { LocalServers } from '../platform/grpc/client.ts';
-import type { GrpcServer } from '../platform/grpc/server.ts';
+import { implement } from '../platform/grpc/handlers.ts';
+import { addPeerChecks } from '../platform/grpc/peer-checks.ts';
+import { type GrpcServer, startGrpcServer } from '../platform/grpc/server.ts';
 import type { Logger } from '../platform/logging/logger.ts';
 import { createTelemetry, type Telemetry } from '../platform/observability/telemetry.ts';
-import { createFindCalendar } from './channels/calendar/find-calendar.ts';
-import { createEmailChannel } from './channels/email/email-channel.ts';
-import { createPushNetwork } from './channels/push/public-address.ts';
-import { createPushChannel } from './channels/push/push-channel.ts';
-import { subscriptionProblem } from './channels/push/subscription.ts';
-import { createDatabaseClock } from './clock.ts';
+import { openServiceDatabase } from '../platform/postgres/service-database.ts';
+import { watchDatabase } from '../platform/postgres/watch-database.ts';
+import { createChannelHandlers, type PushSetUp } from './channels/handlers.ts';
+import { createLinks, type Links } from './channels/links.ts';
+import { subscriptionProblem } from './channels/push.ts';
+import { type Channels, createChannels } from './channels/registry.ts';
 import type { RemindersConfig } from './config.ts';
-import { type RemindersCore, startCore } from './core.ts';
+import { createDeliveryHandlers } from './deliveries/handlers.ts';
 import { startHttpEnd } from './http/http-end.ts';
+import { startLoops } from './loops.ts';
+import { createPeers, type Peers } from './peers.ts';
+import { createReminderHandlers } from './reminders/handlers.ts';
+import { createUserDataHandlers } from './users/handlers.ts';
 
-/** While one is sent, others are prepared or their outcome is stored. */
-const MAILS_PER_CONNECTION = 3;
+/** The service's SQL schema and its migrations. */
+export const remindersSchema = { schema: 'reminders', directory: join(import.meta.dirname, 'migrations') };
 
-/** Its port is that of gRPC. */
-type RemindersService = GrpcServer & { httpPort: number };
+/** Of the time to stop, what is left for the connections after the work. */
+const CLOSING_MS = 500;
+
+type CoreOptions = {
+  config: Pick<
+    RemindersConfig,
+    'host' | 'port' | 'trust' | 'databaseUrl' | 'databaseSessionUrl' | 'schedulingTarget' | 'accountsTarget'
+  >;
+  channels: Channels;
+  /** undefined: push is not set up. */
+  push: PushSetUp | undefined;
+  /** What links begin with, without a slash at the end. */
+  publicUrl: string;
+  /** Reminders that are claimed in a second, at most. Default 150. */
+  remindersPerSecond?: number;
+  logger: Logger;
+  /** Default: the database's clock. */
+  now?: () => Date;
+  /** From 0 to below 1. Default: by chance. */
+  random?: () => number;
+  /** Milliseconds between two looks for reminders whose turn has come, and for messages to send. Default 1000. */
+  lookMs?: number;
+  /** Milliseconds between two looks for users who changed. Default 20,000. */
+  followMs?: number;
+  telemetry?: Telemetry;
+  stopping?: AbortSignal | undefined;
+  /** Services of this process, which are called without a wire. */
+  locals?: LocalServers | undefined;
+};
+
+export type RemindersCore = GrpcServer & { links: Links; peers: Peers };
 
 /** Starts the service, its schema migrated. @throws Error if the database is unsuitable or a port is in use. */
 export async function startReminders(options: {
@@ -30,41 +69,26 @@ export async function startReminders(options: {
   stopping?: AbortSignal;
   /** Services of this process, which are called without a wire. */
   locals?: LocalServers;
-}): Promise<RemindersService> {
-  const { config, logger, telemetry = createTelemetry(), stopping } = options;
-  const clock = options.now === undefined ? createDatabaseClock(logger) : { now: options.now };
-  const { now } = clock;
-  const style = { appUrl: config.appUrl, showTitles: config.showTitles };
-  const email = createEmailChannel({
-    ...style,
-    destination: config.mail,
-    mailFrom: config.mailFrom,
-    maxConnections: config.smtpConnections,
-    now,
-  });
-  const push = createPush(config, { ...style, now });
+}): Promise<GrpcServer & { httpPort: number }> {
+  const { config, logger, telemetry = createTelemetry() } = options;
+  const { vapidKeys, pushAllowPrivate } = config;
+  const push = vapidKeys && {
+    publicKey: vapidKeys.publicKey,
+    problemOf: (address: Parameters<PushSetUp['problemOf']>[0]) =>
+      subscriptionProblem(address, pushAllowPrivate),
+  };
   const core = await startCore({
-    config,
-    channels: { email, push: push?.channel },
-    mailsAtOnce: MAILS_PER_CONNECTION * config.smtpConnections,
-    remindersPerSecond: config.remindersPerSecond,
+    ...options,
+    channels: createChannels(config),
     push,
     publicUrl: config.publicUrl,
-    logger,
-    now,
-    ...('follow' in clock && { followClock: clock.follow }),
-    random: Math.random,
-    randomBytes,
-    telemetry,
-    stopping,
-    locals: options.locals,
+    remindersPerSecond: config.remindersPerSecond,
   });
   try {
     const http = await startHttpEnd({
       host: config.host,
       port: config.httpPort,
       ...core.links,
-      findCalendar: findCalendarOf(core, now),
       logger,
       nowMs: () => performance.now(),
       drainMs: config.drainMs,
@@ -84,27 +108,65 @@ export async function startReminders(options: {
   }
 }
 
-function createPush(
-  { vapidKeys, mailFrom, pushAllowPrivate }: RemindersConfig,
-  style: { appUrl: string | undefined; showTitles: boolean; now: () => Date },
-) {
-  if (vapidKeys === undefined) return undefined;
-  const network = createPushNetwork({ allowPrivate: pushAllowPrivate });
-  const [, address = mailFrom] = /<([^<>]+)>/.exec(mailFrom) ?? [];
-  const channel = createPushChannel({ ...style, keys: vapidKeys, subject: `mailto:${address}`, network });
-  const { publicKey } = vapidKeys;
-  return {
-    channel,
-    publicKey,
-    problemOf: (given: Parameters<typeof subscriptionProblem>[0]) => subscriptionProblem(given, network),
-  };
-}
-
-function findCalendarOf({ links, peers }: RemindersCore, now: () => Date) {
-  return createFindCalendar({
-    findFeedOwner: links.findFeedOwner,
-    findTimeZone: async (userId) => (await peers.findAccounts([userId])).get(userId)?.timeZone,
-    readForecast: peers.readForecast,
-    now,
+/**
+ * Starts all but the HTTP end, its schema migrated. Closing it closes the channels; messages that are not sent within the time-out
+ * are sent again, by another process or after the next start.
+ * @throws Error if the database is unsuitable or the port is in use.
+ */
+export async function startCore(options: CoreOptions): Promise<RemindersCore> {
+  const { config, channels, logger, random = Math.random, telemetry = createTelemetry() } = options;
+  const closeChannels = () => Promise.all(Object.values(channels).map((channel) => channel?.close()));
+  const database = await openServiceDatabase({
+    place: config,
+    schema: remindersSchema,
+    logger,
+    telemetry,
+    stopping: options.stopping,
+    // A burst fills a small table before PostgreSQL analyzes it: a kept plan would go on reading all of it for each batch.
+    prepares: false,
+  }).catch(async (error: unknown) => {
+    await closeChannels();
+    throw error;
   });
+  const peers = createPeers({ ...config, telemetry, logger, locals: options.locals });
+  const closePeerChecks = addPeerChecks('reminders', config, telemetry);
+  const closeParts = async () => {
+    closePeerChecks();
+    await closeChannels();
+    peers.close();
+    await database.close();
+  };
+  try {
+    const newId = (time: Date) => uuidV7({ msecs: time.getTime() });
+    const dependencies = { ...options, telemetry, database, peers, newId, random, randomBytes };
+    const server = await startGrpcServer({
+      domain: 'reminders.v1',
+      host: config.host,
+      port: config.port,
+      trust: config.trust,
+      logger,
+      telemetry,
+      services: [
+        implement<ReminderServiceHandlers>('ReminderService', {
+          ...createReminderHandlers(dependencies),
+          ...createChannelHandlers(dependencies),
+          ...createDeliveryHandlers(dependencies),
+          ...createUserDataHandlers(dependencies),
+        }),
+      ],
+    });
+    const stopWatching = watchDatabase(database, server.setServing);
+    const loops = startLoops(dependencies);
+    const close = async (timeoutMs: number) => {
+      stopWatching();
+      const patienceMs = Math.max(0, timeoutMs - CLOSING_MS);
+      const [hasEnded] = await Promise.all([endsWithin(loops.stop(), patienceMs), server.close(timeoutMs)]);
+      if (!hasEnded) logger.warn('messages in progress are left: they are sent again when their leases end');
+      await closeParts();
+    };
+    return { port: server.port, local: server.local, close, links: createLinks(dependencies), peers };
+  } catch (error) {
+    await closeParts();
+    throw error;
+  }
 }

@@ -1,6 +1,6 @@
 // Promise: a mail server or push service that is slow, refuses, hangs or redirects does not hold up what goes to others.
 import { afterAll, expect, test } from 'vitest';
-import { makeVapidKeys } from '../../services/reminders/channels/push/vapid.ts';
+import { makeVapidKeys } from '../../services/reminders/channels/vapid-keys.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { type MailMood, startMoodyMailServer, startPushEnds } from './support/bad-ends.ts';
 import { recordFigure } from './support/figures.ts';

@@ -143,7 +143,7 @@ describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', {
     await dialog.getByText(/^e-mail: Sent \d+ \w+ \d{4}, \d\d:\d\d\.$/).waitFor();
     await answer(page, 'Done');
     const reason = 'The mail server refused the message (550).';
-    service.ends.mail = { result: 'failed', reason, isGone: false };
+    service.ends.mail = { result: 'failed', reason, cause: 'refused' };
     for (let refused = 1; refused <= 3; refused += 1) {
       await press(page, 'Send a test by e-mail');
       await dialog.getByText(`e-mail: Failed: ${reason}`).waitFor();
@@ -208,7 +208,7 @@ describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', {
       });
     const { page } = await open(userId);
     const dialog = page.getByRole('dialog');
-    service.ends.push = { result: 'failed', reason: 'The push service refused it (413).', isGone: false };
+    service.ends.push = { result: 'failed', reason: 'The push service refused it (413).', cause: 'refused' };
     const told = async () => (await dialog.locator('p').allInnerTexts()).toSorted();
     await press(page, 'Send a test by push');
     await expect

@@ -195,7 +195,7 @@ test('a browser is registered for push messages, gets a test, and is taken out',
 });
 
 test('a message that cannot be sent is told with its failure', async () => {
-  service.ends.mail = { result: 'failed', reason: 'The mailbox is gone.', isGone: false };
+  service.ends.mail = { result: 'failed', reason: 'The mailbox is gone.', cause: 'refused' };
   try {
     await mutate('sendTestReminder', { channel: 'EMAIL' }, 'deliveries { id }');
     const nodes = async () =>

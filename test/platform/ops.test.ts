@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { Client } from 'pg';
@@ -12,7 +11,7 @@ import {
   startTelemetry,
 } from '../../services/platform/observability/telemetry.ts';
 import { ConfigError, readEnvironment } from '../../services/platform/process/config.ts';
-import { startCore } from '../../services/reminders/core.ts';
+import { startCore } from '../../services/reminders/service.ts';
 import { startScheduling } from '../../services/scheduling/service.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { watchHealth } from '../support/health.ts';
@@ -208,7 +207,7 @@ describe('grpc.health.v1', () => {
   }
 
   const now = () => new Date();
-  const channel = { send: async () => ({ result: 'sent' }) as const, close: async () => {} };
+  const channel = { parallel: 1, send: async () => ({ result: 'sent' }) as const, close: async () => {} };
   test.each([
     [
       'scheduling',
@@ -237,7 +236,7 @@ describe('grpc.health.v1', () => {
             push: undefined,
             publicUrl: 'https://remind.example.com',
           },
-          ...{ logger, now, random: () => 0.5, randomBytes },
+          ...{ logger, now, random: () => 0.5 },
         }),
     ],
   ])(

@@ -25,9 +25,9 @@ const store = (time: string) =>
   pool.query({
     text: `WITH stored AS (
              INSERT INTO reminders.users (user_id, unsubscribe_token) VALUES ($1::uuid, '\\x00'))
-           INSERT INTO reminders.reminders (user_id, reminder_id, minute_of_day, weekdays, by_email, by_push, min_due,
+           INSERT INTO reminders.reminders (user_id, reminder_id, minute_of_day, weekdays, channels, min_due,
              only_if_not_reviewed_today, enabled, time_zone, next_date, next_time, create_time, update_time)
-           VALUES ($1::uuid, $1::uuid, 540, '{1,2,3,4,5,6,7}', true, false, 1, false, true, 'UTC', '2026-07-02', $2,
+           VALUES ($1::uuid, $1::uuid, 540, '{1,2,3,4,5,6,7}', '{email}', 1, false, true, 'UTC', '2026-07-02', $2,
              '2026-07-01', '2026-07-01')`,
     values: [randomUUID(), time],
   });
@@ -35,7 +35,7 @@ const store = (time: string) =>
 /** The turn of each delivery that a claim of at most two has made, with its state. */
 async function claimTwo(): Promise<string[]> {
   const dependencies = { database: pool, now: () => NOW, newId: () => randomUUID(), logger };
-  const { claimed } = await claimDue({ ...dependencies, metrics: createMetrics() }, 2);
+  const claimed = await claimDue({ ...dependencies, metrics: createMetrics() }, 2);
   const rows = await pool.query<{ time: Date; state: string }>({
     text: 'DELETE FROM reminders.deliveries RETURNING due_time AS time, state',
     values: [],

@@ -1,7 +1,7 @@
 // The environment of the reminders service: what it must have, and how each mistake is named.
 import { expect, test } from 'vitest';
 import { ConfigError, readEnvironment } from '../../services/platform/process/config.ts';
-import { makeVapidKeys } from '../../services/reminders/channels/push/vapid.ts';
+import { makeVapidKeys } from '../../services/reminders/channels/vapid-keys.ts';
 import { readRemindersConfig } from '../../services/reminders/config.ts';
 
 const BASE = { DATABASE_URL: 'postgres://localhost/srs', MAIL_DIR: '/mails' };

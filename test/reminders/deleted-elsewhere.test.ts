@@ -4,7 +4,7 @@ import { createLogger } from '../../services/platform/logging/logger.ts';
 import { createTelemetry } from '../../services/platform/observability/telemetry.ts';
 import { type Database, openDatabase } from '../../services/platform/postgres/database.ts';
 import { createPeers, type Peers } from '../../services/reminders/peers.ts';
-import { createDeleteUnknown } from '../../services/reminders/user-data/delete-unknown.ts';
+import { createDeleteUnknown } from '../../services/reminders/users/delete-user-data.ts';
 import { startTestReminders, type TestReminders } from '../support/reminders.ts';
 import { CALL } from '../support/scheduling.ts';
 

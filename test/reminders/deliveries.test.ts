@@ -1,7 +1,7 @@
 // What happens when a reminder's turn comes: sent, skipped or failed, once a local date.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { CreateReminderRequestInput } from '../../generated/reminders/v1/CreateReminderRequest.ts';
-import { idBelow } from '../../services/reminders/deliveries/position.ts';
+import { idBelow } from '../../services/reminders/deliveries/delivery.ts';
 import { startTestReminders, type TestReminders } from '../support/reminders.ts';
 import { CALL } from '../support/scheduling.ts';
 
@@ -203,7 +203,7 @@ describe('a reminder whose turn has come', () => {
     for (const userId of userIds) await here.untilDeliveries(userId, Array(3).fill('2026-07-01 SENT'));
     const ours = new Set(userIds);
     const pushed = here.push.handed.filter(({ message }) => ours.has(message.userId));
-    expect(new Set(pushed.map(({ address }) => address.endpoint)).size).toBe(60);
+    expect(new Set(pushed.map(({ address }) => address.subscription?.endpoint)).size).toBe(60);
     expect(pushed).toHaveLength(60);
     expect(userIds.map((userId) => mailsTo(userId).length)).toEqual(Array(30).fill(1));
     await another.close(2000);
@@ -322,7 +322,7 @@ describe('a message that is not taken', () => {
   test('for good three times in a row switches e-mail off; a taken one ends the row', async () => {
     const userId = await here.newUser();
     await remind(userId);
-    const refuse = async () => ({ result: 'failed', reason: '550 no such user', isGone: false }) as const;
+    const refuse = async () => ({ result: 'failed', reason: '550 no such user', cause: 'refused' }) as const;
     const failed = 'FAILED 550 no such user';
     const day = async (date: string, ending: string) => {
       here.setClock(`${date}T09:00:00Z`);
@@ -362,7 +362,7 @@ describe('a message that is not taken', () => {
     here.mail.answer = async () => {
       await here.links.switchEmailOff(rows[0]?.token.toString('base64url') ?? '');
       here.setClock('2026-07-01T09:05:00Z');
-      return { result: 'failed', reason: '550 no such user', isGone: false };
+      return { result: 'failed', reason: '550 no such user', cause: 'refused' };
     };
     here.setClock('2026-07-01T09:00:00Z');
     await here.untilDeliveries(userId, ['2026-07-01 FAILED 550 no such user']);
@@ -418,8 +418,8 @@ describe('a message that is not taken', () => {
     const kept = await register('https://gone.example.net/kept');
     await remind(userId, { channels: ['CHANNEL_PUSH'] });
     here.push.answer = async ({ address }) =>
-      address.endpoint.endsWith('/gone')
-        ? { result: 'failed', reason: '410', isGone: true }
+      address.subscription?.endpoint.endsWith('/gone')
+        ? { result: 'failed', reason: '410', cause: 'gone' }
         : { result: 'sent' };
     here.setClock('2026-07-01T09:00:00Z');
     const sorted = async () => (await here.deliveries(userId)).toSorted();
@@ -445,37 +445,6 @@ test('a reminder is deleted with what it has not sent; what it has sent, and oth
   expect(await sorted()).toEqual(['2026-07-01 SENT', '2026-07-02 PENDING Try again.']);
 });
 
-test('a delivery whose process died is sent by another with the same id, when the lease has ended', async () => {
-  const userId = await here.newUser();
-  await remind(userId);
-  const held = Promise.withResolvers<void>();
-  here.mail.answer = async () => {
-    await held.promise;
-    return { result: 'sent' };
-  };
-  here.setClock('2026-07-01T09:00:00Z');
-  await expect.poll(() => mailsTo(userId).length, { timeout: 20_000 }).toBe(1);
-  const another = await here.startAnother();
-  here.mail.answer = async () => ({ result: 'sent' });
-  // The first process holds it as well, and only renews its lease when it is the faster one.
-  let endedMs = Number.NEGATIVE_INFINITY;
-  const endLease = async () => {
-    const { length } = mailsTo(userId);
-    // Between two ends it can be sent, also on a busy machine, so that the lease ends only where nobody has sent.
-    if (length < 2 && performance.now() - endedMs > 1500) {
-      await here.endBackoff(userId);
-      endedMs = performance.now();
-    }
-    return length;
-  };
-  await expect.poll(endLease, { timeout: 40_000 }).toBe(2);
-  // If the first process has the last lease after all, it is the one that stores.
-  held.resolve();
-  await here.untilDeliveries(userId, ['2026-07-01 SENT']);
-  await another.close(2000);
-  expect(new Set(mailsTo(userId).map(({ message }) => message.deliveryId)).size).toBe(1);
-});
-
 test('thousands of deliveries that are too old are all forgotten when a process starts', async () => {
   const userId = await here.newUser({ due: 0 });
   await here.sql.query(
@@ -493,6 +462,34 @@ test('thousands of deliveries that are too old are all forgotten when a process 
     await another.close(2000);
   }
 });
+
+test('a user gets 20 mails a local date, whatever reminders are made and deleted, and more on the next', async () => {
+  const userId = await here.newUser();
+  const states = async () => {
+    const { rows } = await here.sql.query(
+      `SELECT concat_ws(' ', local_date, state, failure) AS state, count(*)::int AS count FROM reminders.deliveries
+       WHERE user_id = $1 GROUP BY 1 ORDER BY 1`,
+      [userId],
+    );
+    return Object.fromEntries(rows.map(({ state, count }) => [state, count]));
+  };
+  const SOON = { timeout: 20_000 };
+  for (let minute = 1; minute <= 20; minute += 1) {
+    const time = `09:${`${minute}`.padStart(2, '0')}`;
+    const reminderId = await remind(userId, { timeOfDay: time });
+    here.setClock(`2026-07-01T${time}:00Z`);
+    await expect.poll(states, SOON).toEqual({ '2026-07-01 sent': minute });
+    await here.reminders.deleteReminder({ userId, reminderId }, CALL);
+  }
+  await remind(userId, { timeOfDay: '10:00' });
+  here.setClock('2026-07-01T10:00:00Z');
+  await here.reminders.sendTestReminder({ userId, channel: 'CHANNEL_EMAIL' }, CALL);
+  const tooMany = '2026-07-01 failed At most 20 mails a day are sent.';
+  await expect.poll(states, SOON).toEqual({ '2026-07-01 sent': 20, [tooMany]: 2 });
+  here.setClock('2026-07-02T10:00:00Z');
+  await expect.poll(states, SOON).toEqual({ '2026-07-01 sent': 20, [tooMany]: 2, '2026-07-02 sent': 1 });
+  expect(mailsTo(userId)).toHaveLength(21);
+}, 60_000);
 
 describe('the list of deliveries', () => {
   test('begins after a given time and id, and tells when each was made', async () => {

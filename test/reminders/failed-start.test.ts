@@ -1,17 +1,16 @@
 // A service that cannot start leaves nothing open.
-import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { createReadiness, type ReadinessCheck } from '../../services/platform/observability/readiness.ts';
 import { createTelemetry } from '../../services/platform/observability/telemetry.ts';
-import { startCore } from '../../services/reminders/core.ts';
+import { startCore } from '../../services/reminders/service.ts';
 import { startTestReminders } from '../support/reminders.ts';
 
 test('a service whose port is in use closes its connections to scheduling and accounts', async () => {
   const here = await startTestReminders('2026-07-01T06:00:00Z');
   const checks: ReadinessCheck[] = [];
   const readiness = { ...createReadiness(), add: (check: ReadinessCheck) => void checks.push(check) };
-  const channel = { send: async () => ({ result: 'sent' }) as const, close: async () => {} };
+  const channel = { parallel: 1, send: async () => ({ result: 'sent' }) as const, close: async () => {} };
   const taken = Number(here.schedulingTarget.split(':')[1]);
   const starting = startCore({
     config: { ...here, host: '127.0.0.1', port: taken, trust: { serviceTokens: [], tls: undefined } },
@@ -21,7 +20,6 @@ test('a service whose port is in use closes its connections to scheduling and ac
     logger: createLogger('test', 'silent'),
     now: here.now,
     random: () => 0.5,
-    randomBytes,
     telemetry: { ...createTelemetry(), readiness },
   });
   await expect(starting).rejects.toThrow(`${taken}`);

@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { ServiceError } from '../../services/platform/errors.ts';
 import type { HttpServer } from '../../services/platform/http/listen.ts';
-import { calendarFeed } from '../../services/reminders/channels/calendar/calendar-feed.ts';
+import { calendarFeed } from '../../services/reminders/channels/calendar.ts';
 import { buildHttpApp } from '../../services/reminders/http/app.ts';
 import { startHttpEnd } from '../../services/reminders/http/http-end.ts';
 

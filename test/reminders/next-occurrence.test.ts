@@ -1,12 +1,6 @@
 // When a reminder takes place: wall clocks, weekdays, gaps, overlaps, once a local date.
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  createNextOccurrence,
-  endOfDate,
-  localDate,
-  nextOccurrence,
-} from '../../services/reminders/reminders/next-occurrence.ts';
+import { endOfDate, localDate, nextOccurrence } from '../../services/reminders/reminders/next-occurrence.ts';
 import { nextTurn, spreadMs } from '../../services/reminders/reminders/reminder.ts';
 import { compareWithZoneinfo, hasZoneinfo } from './zone-oracle.ts';
 
@@ -118,34 +112,6 @@ test('a local date begins and ends at midnight on the user’s clock', () => {
   expect(localDate(new Date('2026-07-01T21:59:59.999Z'), 'Europe/Berlin')).toBe('2026-07-01');
   expect(localDate(new Date('2026-07-01T22:00:00.000Z'), 'Europe/Berlin')).toBe('2026-07-02');
   expect(endOfDate('2026-07-01', 'Europe/Berlin')).toEqual(new Date('2026-07-01T21:59:59.999Z'));
-});
-
-test('many occurrences that are found together are those that are found one by one', () => {
-  const together = createNextOccurrence();
-  const zones = [
-    'UTC',
-    'Europe/Berlin',
-    'America/New_York',
-    'Pacific/Apia',
-    'Pacific/Kiritimati',
-    'Africa/Cairo',
-  ];
-  const dates = ['2011-12-28', '2026-03-27', '2026-03-28', '2026-10-24', '2026-10-31'];
-  const given = fc.record({
-    minuteOfDay: fc.constantFrom(0, 150, 1439),
-    weekdays: fc.subarray(EVERY_DAY, { minLength: 1 }),
-    zone: fc.constantFrom(...zones),
-    afterDate: fc.constantFrom(null, ...dates),
-    hours: fc.integer({ min: -48, max: 240 }),
-  });
-  fc.assert(
-    fc.property(given, ({ minuteOfDay, weekdays, zone, afterDate, hours }) => {
-      const from = new Date(Date.parse(afterDate ?? '2026-03-28') + hours * 3_600_000);
-      const asked = [{ minuteOfDay, weekdays }, zone, { from, afterDate }] as const;
-      expect(together(...asked)).toEqual(nextOccurrence(...asked));
-    }),
-    { numRuns: 2000 },
-  );
 });
 
 describe('the spread', () => {

@@ -6,7 +6,7 @@ import type { UserServiceDefinition } from '../../generated/accounts/v1/UserServ
 import type { ReminderServiceDefinition } from '../../generated/reminders/v1/ReminderService.ts';
 import type { MaterialServiceDefinition } from '../../generated/scheduling/v1/MaterialService.ts';
 import { clientsOf, type GrpcClient } from '../../services/platform/grpc/client.ts';
-import { makeVapidKeys } from '../../services/reminders/channels/push/vapid.ts';
+import { makeVapidKeys } from '../../services/reminders/channels/vapid-keys.ts';
 import { makeCertificates } from '../support/certificates.ts';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.ts';
 import { CALL } from '../support/scheduling.ts';
@@ -34,7 +34,7 @@ beforeAll(async () => {
   mailServer = await startSmtpServer({
     onRcptTo({ address }, _session, callback) {
       if (address.startsWith('busy')) callback(smtpError(451, 'try later'));
-      else if (address.startsWith('gone')) callback(smtpError(550, 'no such user'));
+      else if (address.startsWith('gone')) callback(smtpError(550, '5.1.1 no such user'));
       else if (address.startsWith('held')) {
         asked.resolve();
         void release.promise.then(() => callback());

@@ -80,18 +80,25 @@ describe('the calendar', () => {
     const secretOf = (text: string) =>
       /^https:\/\/remind\.example\.com\/calendar\/([\w-]{43})\.ics$/.exec(text)?.[1] ?? '';
     expect(calendarFeed?.createTime).toEqual({ seconds: 1_782_885_600, nanos: 0 });
-    expect(await here.links.findFeedOwner(secretOf(url))).toEqual({ userId, earliestMinuteOfDay: undefined });
+    const calendar = async (text: string) => (await here.links.findCalendar(secretOf(text)))?.text;
+    expect(await calendar(url)).toContain('DTSTART:20260701T090000Z\r\n');
     for (const timeOfDay of ['10:00', '07:30'])
       await here.reminders.createReminder({ userId, timeOfDay, channels: ['CHANNEL_EMAIL'] }, CALL);
     const off = { userId, timeOfDay: '05:00', channels: ['CHANNEL_EMAIL' as const], enabled: false };
     await here.reminders.createReminder(off, CALL);
-    expect(await here.links.findFeedOwner(secretOf(url))).toEqual({ userId, earliestMinuteOfDay: 450 });
+    expect(await calendar(url)).toContain('DTSTART:20260701T073000Z\r\n');
+    expect(await calendar(url)).toContain('SUMMARY:1 material is due\r\n');
     const renewed = await here.reminders.createCalendarFeed({ userId }, CALL);
-    expect(await here.links.findFeedOwner(secretOf(url))).toBeUndefined();
-    expect((await here.links.findFeedOwner(secretOf(renewed.url)))?.userId).toBe(userId);
+    expect(await calendar(url)).toBeUndefined();
+    expect(await calendar(renewed.url)).toContain('DTSTART:20260701T073000Z\r\n');
+    await here.sql.query('ALTER TABLE accounts.users RENAME TO away');
+    await here.sql.query('CREATE TABLE accounts.users (LIKE accounts.away)');
+    expect(await calendar(renewed.url), 'of a user whom accounts no longer has').toBeUndefined();
+    await here.sql.query('DROP TABLE accounts.users');
+    await here.sql.query('ALTER TABLE accounts.away RENAME TO users');
     expect(await here.reminders.deleteCalendarFeed({ userId }, CALL)).toEqual({ deleted: true });
     expect(await here.reminders.deleteCalendarFeed({ userId }, CALL)).toEqual({ deleted: false });
-    expect(await here.links.findFeedOwner(secretOf(renewed.url))).toBeUndefined();
+    expect(await calendar(renewed.url)).toBeUndefined();
     expect((await here.reminders.getChannels({ userId }, CALL)).calendarFeed).toBeNull();
   });
 
@@ -117,7 +124,7 @@ describe('push subscriptions', () => {
     await sendTest(userId, 'CHANNEL_PUSH');
     await here.untilDeliveries(userId, ['2026-07-01 SENT']);
     const pushed = here.push.handed.filter(({ message }) => message.userId === userId);
-    expect(pushed.map(({ address }) => address)).toEqual([
+    expect(pushed.map(({ address }) => address.subscription)).toEqual([
       { endpoint: 'https://push.example.net/one', ...renewed },
     ]);
     const { subscriptions } = await here.reminders.listPushSubscriptions({ userId }, CALL);
@@ -289,7 +296,7 @@ test('a user is exported, then deleted for good', async () => {
   expect(await refusal(sendTest(userId, 'CHANNEL_EMAIL'))).toBe('NOT_FOUND user_id');
   expect(await refusal(subscribe(userId, 'two'))).toBe('NOT_FOUND user_id');
   // What they had is not there, nor does a calendar program get anything.
-  expect(await here.links.findFeedOwner(url.slice(-47, -4))).toBeUndefined();
+  expect(await here.links.findCalendar(url.slice(-47, -4))).toBeUndefined();
   const had = { userId, reminderId: reminder?.reminderId ?? '' };
   expect(await refusal(here.reminders.updateReminder({ ...had, enabled: false }, CALL))).toBe('NOT_FOUND');
   expect(await refusal(here.reminders.deleteReminder(had, CALL))).toBe('NOT_FOUND');

@@ -86,10 +86,10 @@ test('finds the last of more reminders and of more occurrences than it reads at 
   await here.sql.query('TRUNCATE reminders.reminders, reminders.deliveries');
   // The order of the users is not that of the reminders.
   await here.sql.query(
-    `INSERT INTO reminders.reminders (user_id, reminder_id, minute_of_day, weekdays, by_email, by_push, min_due,
+    `INSERT INTO reminders.reminders (user_id, reminder_id, minute_of_day, weekdays, channels, min_due,
        only_if_not_reviewed_today, enabled, time_zone, last_date, next_date, next_time, create_time, update_time)
      SELECT ('01a1fca5-0631-71fd-b622-' || lpad(n::text, 12, '0'))::uuid,
-       ('01a1fca5-0631-71fd-b622-' || lpad((2000 - n)::text, 12, '0'))::uuid, 540, '{1,2,3,4,5,6,7}', true, false, 1, false,
+       ('01a1fca5-0631-71fd-b622-' || lpad((2000 - n)::text, 12, '0'))::uuid, 540, '{1,2,3,4,5,6,7}', '{email}', 1, false,
        n = 1001, 'UTC', CASE n WHEN 1 THEN '2022-09-27'::date END, CASE n WHEN 1001 THEN '2099-01-01'::date END,
        CASE n WHEN 1001 THEN '2099-01-01 10:00Z'::timestamptz END, now(), now()
      FROM generate_series(1, 1001) AS n`,

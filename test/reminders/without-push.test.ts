@@ -18,11 +18,13 @@ test('a push message waits, says why, and is given up after two hours', async ()
     [userId, here.now()],
   );
   here.setClock('2026-07-01T09:00:00Z');
-  await here.untilDeliveries(userId, ['2026-07-01 PENDING Push is not set up.']);
+  await here.untilDeliveries(userId, [
+    '2026-07-01 PENDING The channel is not set up: push needs VAPID_KEYS.',
+  ]);
   here.setClock('2026-07-01T11:00:00.001Z');
   await here.endBackoff(userId);
   await here.untilDeliveries(userId, [
-    '2026-07-01 FAILED Push is not set up. Sending was given up after 2 hours.',
+    '2026-07-01 FAILED The channel is not set up: push needs VAPID_KEYS. Sending was given up after 2 hours.',
   ]);
   expect(here.push.handed).toEqual([]);
 });

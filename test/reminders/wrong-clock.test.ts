@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { makeVapidKeys } from '../../services/reminders/channels/push/vapid.ts';
+import { makeVapidKeys } from '../../services/reminders/channels/vapid-keys.ts';
 import { minuteFrom, type Reminding, startReminding, storeUsers } from '../faults/support/reminding.ts';
 import { makeCertificates } from '../support/certificates.ts';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.ts';
@@ -60,13 +60,10 @@ test('a turn that has come is sent, and the next one is tomorrow; one to come wa
   expect(Math.abs(Date.parse(date) - Date.now())).toBeLessThan(60_000);
 });
 
-test('a push message is valid for 12 hours from now, and kept until its turn is two hours old', async () => {
+test('a push message is kept until its turn is two hours old', async () => {
   await storeUsers(reminding, { users: 1, dueTime: minuteFrom(-2), endpoint: `${push.origin}/` });
   await expect.poll(() => push.received.length, SOON).toBe(1);
-  const { authorization = '', ttl } = push.received[0]?.headers ?? {};
-  const [, claims = ''] = /^vapid t=[\w-]+\.([\w-]+)\./.exec(authorization) ?? [];
-  const { exp } = JSON.parse(Buffer.from(claims, 'base64url').toString());
-  expect(Math.abs(exp * 1000 - Date.now() - DAY_MS / 2)).toBeLessThan(60_000);
+  const { ttl } = push.received[0]?.headers ?? {};
   expect(Number(ttl)).toBeGreaterThan(3600);
 });
 
@@ -82,7 +79,7 @@ test('the first day of a calendar is today', async () => {
   expect(Math.abs(Date.parse(date) - Date.now())).toBeLessThan(2 * DAY_MS);
 });
 
-test('what is 91 days old is forgotten, and what is 89 days old is kept; the log says once what is wrong', async () => {
+test('what is 91 days old is forgotten, and what is 89 days old is kept', async () => {
   await sql.query(
     `UPDATE reminders.deliveries d
      SET create_time = now() - CASE user_id WHEN (SELECT min(user_id::text)::uuid FROM reminders.deliveries)
@@ -92,8 +89,4 @@ test('what is 91 days old is forgotten, and what is 89 days old is kept; the log
   await service?.kill();
   await service?.restart();
   await expect.poll(reminding.states, SOON).toEqual({ sent: 1 });
-  const warnings = service?.lines().filter(({ msg }) => `${msg}`.includes('clock differs'));
-  expect(warnings?.map(({ differenceSeconds }) => Math.round(Number(differenceSeconds) / 86_400))).toEqual([
-    3650, 3650,
-  ]);
 });

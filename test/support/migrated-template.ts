@@ -3,7 +3,7 @@ import { accountsSchema } from '../../services/accounts/service.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { withConnection } from '../../services/platform/postgres/connection.ts';
 import { migrate } from '../../services/platform/postgres/migrate.ts';
-import { remindersSchema } from '../../services/reminders/core.ts';
+import { remindersSchema } from '../../services/reminders/service.ts';
 import { schedulingSchema } from '../../services/scheduling/service.ts';
 
 export const MIGRATED_TEMPLATE = 'migrated_template';

@@ -1,8 +1,7 @@
 // The reminders service beside a test's system, with channels that end in the test.
-import { randomBytes } from 'node:crypto';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import type { SendResult } from '../../services/reminders/channels/channel.ts';
-import { startCore } from '../../services/reminders/core.ts';
+import { startCore } from '../../services/reminders/service.ts';
 import type { TestSystem } from './system.ts';
 
 export async function startRemindersBeside(system: TestSystem) {
@@ -16,15 +15,13 @@ export async function startRemindersBeside(system: TestSystem) {
   const { port, close: stop } = await startCore({
     config: { host: '127.0.0.1', port: 0, trust, databaseUrl, schedulingTarget, accountsTarget },
     channels: {
-      email: { send: async () => ends.mail, close },
-      push: { send: async () => ends.push, close },
+      email: { parallel: 10, send: async () => ends.mail, close },
+      push: { parallel: 10, send: async () => ends.push, close },
     },
     push: { publicKey: 'public-key', problemOf: () => undefined },
     publicUrl: 'https://remind.example.com',
     logger: createLogger('test', 'silent'),
-    now: () => new Date(),
     random: () => 0.5,
-    randomBytes,
   });
   return { target: `127.0.0.1:${port}`, ends, stop: () => stop(1000) };
 }

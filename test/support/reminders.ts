@@ -9,34 +9,35 @@ import { clientsOf } from '../../services/platform/grpc/client.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import type {
   Channel,
-  EmailAddress,
-  PushAddress,
+  Recipient,
   ReminderMessage,
   SendResult,
 } from '../../services/reminders/channels/channel.ts';
-import { startCore } from '../../services/reminders/core.ts';
-import type { PushSetUp } from '../../services/reminders/subscriptions/subscriptions-handlers.ts';
+import type { PushSetUp } from '../../services/reminders/channels/handlers.ts';
+import { startCore } from '../../services/reminders/service.ts';
 import { startScheduling } from '../../services/scheduling/service.ts';
 import { createMigratedDatabase } from './database.ts';
 import { connectReminders } from './reminders-client.ts';
 import { CALL, closeClients, connectScheduling } from './scheduling.ts';
 
 export type TestReminders = Awaited<ReturnType<typeof startTestReminders>>;
-export type Handed<Address> = { message: ReminderMessage; address: Address };
+export type Handed = { message: ReminderMessage & { userId: string }; address: Recipient };
 
 const trust = { serviceTokens: [], tls: undefined };
 
 /** `answer` settles each message; by default it is taken. */
-function createChannelEnd<Address>() {
-  const handed: Handed<Address>[] = [];
+function createChannelEnd(parallel: number) {
+  const handed: Handed[] = [];
   const end = {
     handed,
-    answer: async (_: Handed<Address>): Promise<SendResult> => ({ result: 'sent' }),
+    answer: async (_: Handed): Promise<SendResult> => ({ result: 'sent' }),
   };
-  const channel: Channel<Address> = {
+  const channel: Channel = {
+    parallel,
     async send(message, address) {
-      handed.push({ message, address });
-      return end.answer({ message, address });
+      const given = { message: { ...message, userId: address.userId }, address };
+      handed.push(given);
+      return end.answer(given);
     },
     async close() {},
   };
@@ -59,8 +60,8 @@ export async function startTestReminders(time: string, { isPushSetUp = true } = 
     now,
   });
   const scheduling = await startScheduling({ config, logger, now });
-  const mail = createChannelEnd<EmailAddress>();
-  const push = createChannelEnd<PushAddress>();
+  const mail = createChannelEnd(10);
+  const push = createChannelEnd(128);
   const targets = {
     schedulingTarget: `127.0.0.1:${scheduling.port}`,
     accountsTarget: `127.0.0.1:${accounts.port}`,
@@ -82,7 +83,6 @@ export async function startTestReminders(time: string, { isPushSetUp = true } = 
       random: () => 0.5,
       lookMs: 50,
       followMs: 100,
-      randomBytes,
     });
   const service = await startAnother();
   const accountsClient = clientsOf('accounts.v1', {

@@ -14,7 +14,7 @@ import { startEmbeddedPostgres } from '../../services/embedded-postgres/embedded
 import { startGrpcServer } from '../../services/platform/grpc/server.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { createAccountsClients } from '../../services/programs/keys/clients.ts';
-import { makeVapidKeys } from '../../services/reminders/channels/push/vapid.ts';
+import { makeVapidKeys } from '../../services/reminders/channels/vapid-keys.ts';
 import { smtpError, startSmtpServer } from '../reminders/channels/smtp.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startOpenIdProvider } from '../support/openid-provider.ts';

@@ -9,7 +9,7 @@ import { pendingMigrations, type Schema } from '../../platform/postgres/pending-
 import { CREATE_DATABASE, howToReach } from '../../platform/postgres/reachable.ts';
 import { findWrongSettings } from '../../platform/postgres/usable-database.ts';
 import { oneLine } from '../../platform/thrown.ts';
-import { remindersSchema } from '../../reminders/core.ts';
+import { remindersSchema } from '../../reminders/service.ts';
 import { schedulingSchema } from '../../scheduling/service.ts';
 import { clusterFolder, runningUrl } from '../program-database.ts';
 import { checkPeppers } from './check-peppers.ts';

@@ -52,7 +52,7 @@ const COPIES: readonly (readonly [target: string, rowsOf: (learner: Learner) => 
   ],
   ['reminders.users (user_id, unsubscribe_token)', reminderUserRows],
   [
-    `reminders.reminders (user_id, reminder_id, minute_of_day, weekdays, by_email, by_push, min_due,
+    `reminders.reminders (user_id, reminder_id, minute_of_day, weekdays, channels, min_due,
       only_if_not_reviewed_today, paused_until_time, enabled, time_zone, next_date, next_time, create_time, update_time)`,
     reminderRows,
   ],
@@ -130,7 +130,7 @@ function reminderUserRows({ userId, reminders, unsubscribeToken }: Learner): Cel
 function reminderRows({ reminders }: Learner): Cell[][] {
   return reminders.map(({ next, ...reminder }) => [
     ...[reminder.userId, reminder.reminderId, reminder.minuteOfDay, `{${reminder.weekdays.join(',')}}`],
-    ...[reminder.byEmail, reminder.byPush, reminder.minDue, reminder.onlyIfNotReviewedToday],
+    ...[`{${reminder.channels.join(',')}}`, reminder.minDue, reminder.onlyIfNotReviewedToday],
     ...[reminder.pausedUntilTime, reminder.isEnabled, reminder.timeZone],
     ...[next?.date ?? null, next?.time ?? null, reminder.createTime, reminder.updateTime],
   ]);

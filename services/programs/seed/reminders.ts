@@ -44,8 +44,7 @@ function drawSettings(weekdays: number[]): ReminderSettings {
   return {
     minuteOfDay: hour * 60 + pick([0, 0, 0, 0, 15, 30, 30, 45]),
     weekdays,
-    byEmail: true,
-    byPush: Math.random() < ALSO_BY_PUSH,
+    channels: Math.random() < ALSO_BY_PUSH ? ['email', 'push'] : ['email'],
     minDue: pick([1, 1, 1, 5, 10, 20]),
     onlyIfNotReviewedToday: Math.random() < 0.3,
     pausedUntilTime: null,

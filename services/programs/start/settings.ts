@@ -13,7 +13,7 @@ import {
   readSecretFiles,
 } from '../../platform/process/config.ts';
 import type { WantedPort } from '../../platform/process/ports.ts';
-import { makeVapidKeys } from '../../reminders/channels/push/vapid.ts';
+import { makeVapidKeys } from '../../reminders/channels/vapid-keys.ts';
 import { readRemindersConfig } from '../../reminders/config.ts';
 import { readRestConfig } from '../../rest/config.ts';
 import { readSchedulingConfig } from '../../scheduling/config.ts';

@@ -1,8 +1,8 @@
-// What every channel is: it hands one message to one address and tells how that ended.
+// What every channel is: it hands one message to one person and says how that ended.
+
 export type ReminderMessage = {
   /** Of the delivery; the same when it is sent again, so that the receiver recognises a double. */
   deliveryId: string;
-  userId: string;
   firstName: string;
   dueCount: number;
   /** At most five. */
@@ -10,19 +10,36 @@ export type ReminderMessage = {
   /** One-click link that switches the user's e-mail off. */
   unsubscribeUrl: string;
   isTest: boolean;
-  /** The instant of its turn. */
-  dueTime: Date;
+  /** From then on it would come at the wrong time of day. */
+  expireTime: Date;
+  /** Now, by the database's clock. */
+  sendTime: Date;
 };
+
+export type PushAddress = { endpoint: string; p256dh: string; auth: string };
+
+/** Where a message goes to, by whatever channel. */
+export type Recipient = {
+  userId: string;
+  email: string;
+  /** Of a push message; null: removed since, or none. */
+  subscription: PushAddress | null;
+};
+
+/** Why a message will never arrive. `refused`: by the recipient's end. `gone`: the subscription will never work again. */
+export type FailureCause = 'refused' | 'gone' | 'e-mail off' | 'no subscription';
+
 /** `reason`: a full sentence without the address, which people see. */
 export type SendResult =
   | { result: 'sent' }
-  /** Temporary: try again, not before `retryAfterMs` where it is given. */
-  | { result: 'retry'; reason: string; retryAfterMs?: number }
-  /** Permanent. `isGone`: the address will never work again. */
-  | { result: 'failed'; reason: string; isGone: boolean };
-export type Channel<Address> = {
-  send(message: ReminderMessage, address: Address): Promise<SendResult>;
+  /** Temporary: try again, not before `retryAfterMs` where it is given. `refusesUs`: whoever operates the service must act. */
+  | { result: 'retry'; reason: string; retryAfterMs?: number; refusesUs?: true }
+  | { result: 'failed'; reason: string; cause: FailureCause };
+
+export type Channel = {
+  /** Messages sent at once. */
+  parallel: number;
+  /** Settles within 30 s. */
+  send(message: ReminderMessage, recipient: Recipient): Promise<SendResult>;
   close(): Promise<void>;
 };
-export type EmailAddress = { email: string };
-export type PushAddress = { endpoint: string; p256dh: string; auth: string };

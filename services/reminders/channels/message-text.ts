@@ -2,12 +2,33 @@
 
 /** Controls (line breaks among them), marks that change the direction of text, and line and paragraph separators. */
 const UNSAFE = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]+/gu;
+/** Spaces, invisible characters, and the empty pattern of Braille. */
+const SHOWS_NOTHING = /^[\p{C}\p{Z}\p{M}\p{Default_Ignorable_Code_Point}\u2800]*$/u;
+const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
-/** One line of at most `maxCodePoints` without control characters; a longer text ends in an ellipsis. */
-export function toLine(text: string, maxCodePoints: number): string {
+/**
+ * One line without control characters, of at most so many graphemes, which are what a reader sees as one character, and so many
+ * octets of UTF-8. A longer text ends in an ellipsis.
+ */
+export function toLine(text: string, maxGraphemes: number, maxOctets = Number.POSITIVE_INFINITY): string {
   const line = text.toWellFormed().replace(UNSAFE, ' ').replace(/ {2,}/g, ' ').trim();
-  const codePoints = Array.from(line);
-  return codePoints.length <= maxCodePoints ? line : `${codePoints.slice(0, maxCodePoints - 1).join('')}…`;
+  const ellipsis = '…';
+  let cut = '';
+  let count = 0;
+  let octets = 0;
+  for (const { segment } of segmenter.segment(line)) {
+    count += 1;
+    octets += Buffer.byteLength(segment);
+    if (count > maxGraphemes || octets > maxOctets) return `${cut}${ellipsis}`;
+    // The ellipsis takes a place of its own.
+    if (count < maxGraphemes && octets <= maxOctets - Buffer.byteLength(ellipsis)) cut += segment;
+  }
+  return line;
+}
+
+/** A title as `toLine` makes it; "(no title)" for one in which nothing can be seen. */
+export function toTitle(title: string, maxGraphemes: number): string {
+  return SHOWS_NOTHING.test(title.toWellFormed()) ? '(no title)' : toLine(title, maxGraphemes);
 }
 
 /** The number at which counting ends (BatchGetDueCounts): it stands for this many or more. */

@@ -1,51 +1,81 @@
 // Turns reminders whose turn has come into deliveries, in one transaction.
 import type { Logger } from '../../platform/logging/logger.ts';
 import type { Metrics } from '../../platform/observability/metrics.ts';
-import type { Queryable } from '../../platform/postgres/database.ts';
-import type { Dependencies } from '../dependencies.ts';
-import { createNextOccurrence, type nextOccurrence, type Occurrence } from '../reminders/next-occurrence.ts';
-import { lateBefore, nextTurn } from '../reminders/reminder.ts';
-import {
-  type Addresses,
-  advanceReminders,
-  type Claim,
-  findAddresses,
-  insertDeliveries,
-  lockDueReminders,
-} from './claims-repository.ts';
-import { type ChannelName, type Delivery, NO_SUBSCRIPTION, type SkipReason } from './delivery.ts';
+import type { Database, Queryable } from '../../platform/postgres/database.ts';
+import { CHANNELS, NO_SUBSCRIPTION, type Reachability } from '../channels/registry.ts';
+import { findReachability } from '../channels/sql.ts';
+import { type Now, nowIn, nowParameter } from '../now.ts';
+import type { Occurrence } from '../reminders/next-occurrence.ts';
+import { lateBefore, nextTurn, type Reminder } from '../reminders/reminder.ts';
+import type { Delivery, SkipReason } from './delivery.ts';
+import { insertDeliveries } from './sql.ts';
 
-type ClaimDependencies = Pick<Dependencies, 'database' | 'now' | 'newId'> & {
-  metrics: Metrics;
-  logger: Logger;
-};
+/** A reminder whose turn has come. `now`: the instant of the claim. */
+type Claim = Pick<
+  Reminder,
+  | 'userId'
+  | 'reminderId'
+  | 'minuteOfDay'
+  | 'weekdays'
+  | 'channels'
+  | 'pausedUntilTime'
+  | 'timeZone'
+  | 'isEnabled'
+> & { date: string; time: Date; now: Date };
+
+const claimWhere = (condition: string) => `
+  SELECT r.user_id AS "userId", r.reminder_id AS "reminderId", r.minute_of_day AS "minuteOfDay", r.weekdays, r.channels,
+    r.paused_until_time AS "pausedUntilTime", r.time_zone AS "timeZone", r.enabled AS "isEnabled",
+    r.next_date::text AS date, r.next_time AS time, ${nowIn('$2')} AS now
+  FROM reminders.reminders r
+  WHERE ${condition}
+  ORDER BY r.next_time
+  LIMIT $1
+  FOR UPDATE SKIP LOCKED`;
+/** Of every user. Each reads a range of the index reminders_next and nothing else. */
+export const CLAIM = claimWhere(
+  `r.next_time >= ${nowIn('$2')} - interval '2 hours' AND r.next_time <= ${nowIn('$2')}`,
+);
+export const CLAIM_LATE = claimWhere(`r.next_time < ${nowIn('$2')} - interval '2 hours'`);
 
 /**
- * Claims up to `limit` reminders that no other process holds.
- * @returns how many there were, and the channels that have something to send now.
+ * Claims up to `limit` reminders that no other process holds, the earliest first. Those that are too late to be sent come last:
+ * after an outage they must not hold up the others.
+ * @returns how many there were.
  */
 export async function claimDue(
-  dependencies: ClaimDependencies,
+  {
+    database,
+    now,
+    newId,
+    metrics,
+    logger,
+  }: {
+    database: Database;
+    now?: Now;
+    newId: (time: Date) => string;
+    metrics: Metrics;
+    logger: Logger;
+  },
   limit: number,
-): Promise<{ claimed: number; channels: ReadonlySet<ChannelName> }> {
-  const { database, metrics } = dependencies;
-  const now = dependencies.now();
+): Promise<number> {
   const { claims, deliveries } = await database.transaction(async (transaction) => {
-    const claims = await lockDue(transaction, now, limit);
+    const lock = (name: string, text: string, most: number) =>
+      transaction.query<Claim>({ name, text, values: [most, nowParameter(now)] });
+    const claims = await lock('claim-reminders', CLAIM, limit);
+    if (claims.length < limit)
+      claims.push(...(await lock('claim-late-reminders', CLAIM_LATE, limit - claims.length)));
     if (claims.length === 0) return { claims, deliveries: [] };
-    const addresses = await findAddresses(transaction, [...new Set(claims.map(({ userId }) => userId))]);
-    const addressesOf = new Map(addresses.map((each) => [each.userId, each]));
+    const reachabilityOf = await findReachability(transaction, [
+      ...new Set(claims.map(({ userId }) => userId)),
+    ]);
     const deliveries = claims.flatMap((claim) =>
-      deliveriesOf(claim, addressesOf.get(claim.userId), now, dependencies.newId),
+      deliveriesOf(claim, reachabilityOf.get(claim.userId), newId),
     );
     await insertDeliveries(transaction, deliveries);
-    const findNext = createNextOccurrence();
     await advanceReminders(
       transaction,
-      claims.map((claim) => ({
-        ...claim,
-        next: nextAfter(claim, { now, findNext, logger: dependencies.logger }),
-      })),
+      claims.map((claim) => ({ ...claim, next: nextAfter(claim, logger) })),
     );
     return { claims, deliveries };
   });
@@ -53,79 +83,80 @@ export async function claimDue(
   for (const { channel, skipReason } of deliveries)
     if (skipReason !== null)
       metrics.count('srs_reminder_deliveries_total', { channel, outcome: 'skipped', reason: skipReason });
-  const pending = deliveries.filter(({ state }) => state === 'pending');
-  return { claimed: claims.length, channels: new Set(pending.map(({ channel }) => channel)) };
-}
-
-/** Those that are too late to be sent come last: after an outage they must not hold up the others. */
-async function lockDue(transaction: Queryable, now: Date, limit: number): Promise<Claim[]> {
-  const lateUntil = new Date(lateBefore(now).getTime() - 1);
-  const claims = await lockDueReminders(transaction, { after: lateUntil, until: now }, limit);
-  if (claims.length === limit) return claims;
-  const late = await lockDueReminders(
-    transaction,
-    { after: '-infinity', until: lateUntil },
-    limit - claims.length,
-  );
-  return [...claims, ...late];
+  return claims.length;
 }
 
 function deliveriesOf(
   claim: Claim,
-  addresses: Addresses | undefined,
-  now: Date,
+  { emailIsOn, subscriptionIds }: Reachability = { emailIsOn: false, subscriptionIds: [] },
   newId: (time: Date) => string,
 ): Delivery[] {
+  const { userId, reminderId, channels, date, time, now } = claim;
   const deliver = (
-    channel: ChannelName,
+    channel: Claim['channels'][number],
     subscriptionId: string,
-    skipReason = skipReasonOf(claim, now),
+    skipReason: SkipReason | null,
   ): Delivery => ({
-    userId: claim.userId,
+    userId,
     deliveryId: newId(now),
-    reminderId: claim.reminderId,
-    localDate: claim.date,
+    reminderId,
+    localDate: date,
     channel,
     subscriptionId,
     isTest: false,
     state: skipReason === null ? 'pending' : 'skipped',
     skipReason,
     failure: null,
-    dueTime: claim.time,
+    dueTime: time,
     createTime: now,
     updateTime: now,
     attempts: 0,
   });
-  const { emailIsOn = false, subscriptionIds = [] } = addresses ?? {};
-  const reached = [
-    ...(claim.byEmail && emailIsOn ? [deliver('email', NO_SUBSCRIPTION)] : []),
-    ...(claim.byPush ? subscriptionIds.map((subscriptionId) => deliver('push', subscriptionId)) : []),
-  ];
+  const skipReason = skipReasonOf(claim);
+  const reached = channels.flatMap((channel) =>
+    CHANNELS[channel].addresses({ emailIsOn, subscriptionIds }).map((id) => deliver(channel, id, skipReason)),
+  );
   if (reached.length > 0) return reached;
   // So that support sees why nothing came.
-  return [
-    ...(claim.byEmail ? [deliver('email', NO_SUBSCRIPTION, 'paused')] : []),
-    ...(claim.byPush ? [deliver('push', NO_SUBSCRIPTION, 'paused')] : []),
-  ];
+  return channels.map((channel) => deliver(channel, NO_SUBSCRIPTION, 'paused'));
 }
 
-function skipReasonOf({ time, pausedUntilTime }: Claim, now: Date): SkipReason | null {
+function skipReasonOf({ time, pausedUntilTime, now }: Claim): SkipReason | null {
   if (time < lateBefore(now)) return 'late';
   return (pausedUntilTime?.getTime() ?? 0) > now.getTime() ? 'paused' : null;
 }
 
 /** After an outage the next occurrence may have passed already: it is still due for as long as it is not late. */
-function nextAfter(
-  claim: Claim,
-  { now, findNext, logger }: { now: Date; findNext: typeof nextOccurrence; logger: Logger },
-): Occurrence | null {
-  const from = lateBefore(now);
+function nextAfter(claim: Claim, logger: Logger): Occurrence | null {
+  const from = lateBefore(claim.now);
   const used = { ...claim, lastDate: claim.date };
   try {
-    return nextTurn(used, from, findNext);
+    return nextTurn(used, from);
   } catch (error) {
     // One zone that this Node does not know must not hold up the others.
     logger.error({ err: error, reminderId: claim.reminderId }, 'the time zone is unknown here, UTC is used');
     return nextTurn({ ...used, timeZone: 'UTC' }, from);
   }
+}
+
+/** Uses up the claimed dates and stores what comes next. */
+async function advanceReminders(
+  transaction: Queryable,
+  claims: readonly (Claim & { next: Occurrence | null })[],
+): Promise<void> {
+  await transaction.query({
+    name: 'advance-reminders',
+    text: `UPDATE reminders.reminders r
+           SET last_date = c.last_date, next_date = c.next_date, next_time = c.next_time
+           FROM unnest($1::uuid[], $2::uuid[], $3::date[], $4::date[], $5::timestamptz[])
+             AS c (user_id, reminder_id, last_date, next_date, next_time)
+           WHERE r.user_id = c.user_id AND r.reminder_id = c.reminder_id`,
+    values: [
+      claims.map(({ userId }) => userId),
+      claims.map(({ reminderId }) => reminderId),
+      claims.map(({ date }) => date),
+      claims.map(({ next }) => next?.date ?? null),
+      claims.map(({ next }) => next?.time ?? null),
+    ],
+  });
 }

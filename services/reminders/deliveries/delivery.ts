@@ -1,11 +1,8 @@
 // A delivery: one occurrence by one channel to one address.
+import type { ChannelName } from '../channels/registry.ts';
 
-export type ChannelName = 'email' | 'push';
 export type SkipReason = 'nothing due' | 'already reviewed' | 'paused' | 'late';
 export type DeliveryState = 'pending' | 'sent' | 'skipped' | 'failed';
-
-/** Stands for "no subscription" in a key. */
-export const NO_SUBSCRIPTION = '00000000-0000-0000-0000-000000000000';
 
 export type Delivery = {
   userId: string;
@@ -15,7 +12,7 @@ export type Delivery = {
   /** YYYY-MM-DD. */
   localDate: string;
   channel: ChannelName;
-  /** NO_SUBSCRIPTION for e-mail. */
+  /** NO_SUBSCRIPTION where the channel has a single address. */
   subscriptionId: string;
   isTest: boolean;
   state: DeliveryState;
@@ -28,14 +25,16 @@ export type Delivery = {
   attempts: number;
 };
 
-/** What a worker made of a delivery that it had leased. */
-export type Outcome =
-  | { state: 'sent' }
-  | { state: 'skipped'; skipReason: SkipReason }
-  /** `isGone`: the address will never work again. */
-  | { state: 'failed'; cause: FailureCause; failure: string; isGone?: boolean }
-  /** To be taken again; `failure` is absent if nothing has failed. */
-  | { state: 'pending'; retryInMs: number; failure?: string };
+/** UUIDs begin with 48 bits, which are the milliseconds in those of version 7. */
+const TIME_DIGITS = 12;
 
-/** Why a delivery failed, for metrics. */
-type FailureCause = 'refused' | 'gone' | 'gave up' | 'e-mail off' | 'no subscription' | 'no user';
+/**
+ * The ID below which are the deliveries of before `time`, and those of `time` itself with an ID below `id`. Deliveries have UUIDs
+ * of version 7, made of their create_time.
+ */
+export function idBelow({ time, id }: { time: Date; id: string }): string {
+  const digits = Math.max(0, time.getTime()).toString(16).padStart(TIME_DIGITS, '0');
+  const prefix = `${digits.slice(0, 8)}-${digits.slice(8)}`;
+  if (id.startsWith(prefix)) return id;
+  return id < prefix ? `${prefix}-0000-0000-000000000000` : `${prefix}-ffff-ffff-ffffffffffff`;
+}

@@ -18,7 +18,7 @@ import { registerShutdown } from '../../platform/http/shutdown.ts';
 import type { Logger } from '../../platform/logging/logger.ts';
 import { observeHttp } from '../../platform/observability/observe.ts';
 import { createTelemetry, type Telemetry } from '../../platform/observability/telemetry.ts';
-import type { CalendarFeed } from '../channels/calendar/calendar-feed.ts';
+import type { CalendarFeed } from '../channels/calendar.ts';
 import { createAddressLimit } from './address-limit.ts';
 import { ASK_PAGE, BARE_POLICY, DONE_PAGE, PAGE_POLICY } from './pages.ts';
 

@@ -26,7 +26,8 @@ export function nextOccurrence(
   const unused = afterDate === null ? yesterday : Temporal.PlainDate.from(afterDate).add({ days: 1 });
   let date = Temporal.PlainDate.compare(unused, yesterday) > 0 ? unused : yesterday;
   for (let tried = 0; tried < DAYS_TO_TRY; tried += 1) {
-    const time = weekdays.includes(date.dayOfWeek) ? instantOf(date, minuteOfDay, timeZone) : undefined;
+    const isChosen = weekdays.includes(date.dayOfWeek);
+    const time = isChosen ? instantOf(date.toString(), minuteOfDay, timeZone) : undefined;
     if (time !== undefined && time >= from) return { date: date.toString(), time };
     date = date.add({ days: 1 });
   }
@@ -34,24 +35,11 @@ export function nextOccurrence(
 }
 
 /**
- * `nextOccurrence` for many at once: those of the same timing, zone and date after which they come are worked out once, as long as
- * that occurrence is still to come.
+ * When a time of day is on a date, YYYY-MM-DD: the first of a repeated time, the end of the gap for a skipped one; undefined for a
+ * date that does not exist. @throws RangeError for an invalid zone.
  */
-export function createNextOccurrence(): typeof nextOccurrence {
-  const found = new Map<string, Occurrence>();
-  return (timing, timeZone, { from, afterDate }) => {
-    if (afterDate === null) return nextOccurrence(timing, timeZone, { from, afterDate });
-    const key = [timeZone, timing.minuteOfDay, timing.weekdays, afterDate].join();
-    const known =
-      found.get(key) ?? nextOccurrence(timing, timeZone, { from: new Date(afterDate), afterDate });
-    found.set(key, known);
-    // Of the dates after `afterDate` it is the first: no other can come before it.
-    return known.time >= from ? known : nextOccurrence(timing, timeZone, { from, afterDate });
-  };
-}
-
-/** The first of a repeated time, the end of the gap for a skipped one; undefined for a date that does not exist. */
-function instantOf(date: Temporal.PlainDate, minuteOfDay: number, timeZone: string): Date | undefined {
+export function instantOf(localDate: string, minuteOfDay: number, timeZone: string): Date | undefined {
+  const date = Temporal.PlainDate.from(localDate);
   const wallClock = date.toPlainDateTime({ hour: Math.floor(minuteOfDay / 60), minute: minuteOfDay % 60 });
   const before = wallClock.toZonedDateTime(timeZone, { disambiguation: 'earlier' });
   if (before.toPlainDateTime().equals(wallClock)) return new Date(before.epochMilliseconds);

@@ -1,9 +1,10 @@
 // A reminder, and the instant at which its turn comes.
+import type { ChannelName } from '../channels/registry.ts';
 import { nextOccurrence, type Occurrence, type Timing } from './next-occurrence.ts';
 
 export type ReminderSettings = Timing & {
-  byEmail: boolean;
-  byPush: boolean;
+  /** Each once, in the registry's order. */
+  channels: readonly ChannelName[];
   minDue: number;
   onlyIfNotReviewedToday: boolean;
   pausedUntilTime: Date | null;
@@ -36,18 +37,14 @@ export function spreadMs(userId: string): number {
   return (Number.parseInt(userId.slice(-8), 16) % 60) * 1000;
 }
 
-/**
- * The next occurrence whose turn, the user's spread included, comes at `from` or later; null for a reminder that is off.
- * `findNext`: that of `createNextOccurrence` for many reminders.
- */
+/** The next occurrence whose turn, the user's spread included, comes at `from` or later; null for a reminder that is off. */
 export function nextTurn(
   reminder: Pick<Reminder, 'userId' | 'minuteOfDay' | 'weekdays' | 'isEnabled' | 'timeZone' | 'lastDate'>,
   from: Date,
-  findNext = nextOccurrence,
 ): Occurrence | null {
   if (!reminder.isEnabled) return null;
   const spread = spreadMs(reminder.userId);
-  const { date, time } = findNext(reminder, reminder.timeZone, {
+  const { date, time } = nextOccurrence(reminder, reminder.timeZone, {
     from: new Date(from.getTime() - spread),
     afterDate: reminder.lastDate,
   });

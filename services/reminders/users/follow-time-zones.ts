@@ -1,27 +1,24 @@
 // Follows changes of users' time zones: reads from accounts who has changed, and reschedules their reminders.
 import type { Logger } from '../../platform/logging/logger.ts';
+import type { Queryable } from '../../platform/postgres/database.ts';
+import { NIL_UUID } from '../../platform/uuid.ts';
 import type { Dependencies } from '../dependencies.ts';
+import { type Now, nowIn, nowParameter } from '../now.ts';
 import type { Account } from '../peers.ts';
 import { LATE_AFTER_MS, nextTurn } from '../reminders/reminder.ts';
-import {
-  findUsersElsewhere,
-  lockRemindersElsewhere,
-  updateReminder,
-} from '../reminders/reminders-repository.ts';
-import { findReadUntil, setReadUntil } from './user-changes-repository.ts';
+import { findUsersElsewhere, lockRemindersElsewhere, updateReminder } from '../reminders/sql.ts';
 
 /** A change can become visible this much later than its time says: transactions end, and clocks differ. */
 const OVERLAP_MS = 60_000;
 
-type FollowDependencies = Pick<Dependencies, 'database' | 'peers' | 'now'>;
+type FollowDependencies = Pick<Dependencies, 'database' | 'peers' | 'now'> & { logger: Logger };
 
 /** Reads all changes since the last time, by whatever process. Doing it again, or at once in several processes, is harmless. */
-export async function followTimeZones(dependencies: FollowDependencies & { logger: Logger }): Promise<void> {
+export async function followTimeZones(dependencies: FollowDependencies): Promise<void> {
   const { database, peers, now } = dependencies;
-  const start = now();
-  const readUntil = (await findReadUntil(database)) ?? start;
+  const { readUntilTime, start } = await findReadUntil(database, now);
   // A clock that was set back leaves a time in the future.
-  const since = new Date(Math.min(readUntil.getTime(), start.getTime()) - OVERLAP_MS);
+  const since = new Date(Math.min(readUntilTime.getTime(), start.getTime()) - OVERLAP_MS);
   for await (const accounts of peers.changedAccounts(since)) {
     const elsewhere = new Set(await findUsersElsewhere(database, accounts));
     for (const account of accounts)
@@ -31,10 +28,7 @@ export async function followTimeZones(dependencies: FollowDependencies & { logge
 }
 
 /** One zone that this Node does not know must not hold up the others. */
-async function moveIfZoneIsKnown(
-  dependencies: FollowDependencies & { logger: Logger },
-  account: Account,
-): Promise<void> {
+async function moveIfZoneIsKnown(dependencies: FollowDependencies, account: Account): Promise<void> {
   try {
     await moveReminders(dependencies, account);
   } catch (error) {
@@ -52,13 +46,39 @@ export async function moveReminders(
   { database, now }: Pick<Dependencies, 'database' | 'now'>,
   { userId, timeZone, updateTime }: Account,
 ): Promise<void> {
-  const nowMs = now().getTime();
-  // Accounts stamps by its machine's clock, which can be ahead.
-  const from = new Date(Math.min(nowMs, Math.max(updateTime.getTime(), nowMs - LATE_AFTER_MS)));
   await database.transaction(async (transaction) => {
-    for (const reminder of await lockRemindersElsewhere(transaction, userId, timeZone)) {
+    for (const { now: time, ...reminder } of await lockRemindersElsewhere(
+      transaction,
+      { userId, timeZone },
+      now,
+    )) {
+      const nowMs = time.getTime();
+      // Accounts stamps by its machine's clock, which can be ahead.
+      const from = new Date(Math.min(nowMs, Math.max(updateTime.getTime(), nowMs - LATE_AFTER_MS)));
       const moved = { ...reminder, timeZone };
       await updateReminder(transaction, { ...moved, next: nextTurn(moved, from) });
     }
+  });
+}
+
+/** Up to when all changes have been read, the first time now; and now. */
+async function findReadUntil(db: Queryable, now: Now): Promise<{ readUntilTime: Date; start: Date }> {
+  const [row] = await db.query<{ readUntilTime: Date; start: Date }>({
+    name: 'find-read-until',
+    text: `SELECT coalesce(c.read_until_time, t.now) AS "readUntilTime", t.now AS start
+           FROM (SELECT ${nowIn('$2')} AS now) AS t
+           LEFT JOIN reminders.user_changes c ON c.user_id = $1`,
+    values: [NIL_UUID, nowParameter(now)],
+  });
+  if (row === undefined) throw new Error('a query for one row returned none');
+  return row;
+}
+
+async function setReadUntil(db: Queryable, time: Date): Promise<void> {
+  await db.query({
+    name: 'set-read-until',
+    text: `INSERT INTO reminders.user_changes (user_id, read_until_time) VALUES ($1, $2)
+           ON CONFLICT (user_id) DO UPDATE SET read_until_time = excluded.read_until_time`,
+    values: [NIL_UUID, time],
   });
 }

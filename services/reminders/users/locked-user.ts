@@ -1,25 +1,45 @@
 // The beginning of every write for a user: known to accounts, not deleted here, and alone.
 import type { Queryable } from '../../platform/postgres/database.ts';
+import { SECRET_BYTES } from '../channels/links.ts';
+import { USER_COLUMNS, type UserRow } from '../channels/sql.ts';
 import type { Dependencies } from '../dependencies.ts';
+import { type Now, nowIn, nowParameter } from '../now.ts';
 import type { Account } from '../peers.ts';
 import { userNotFound } from '../requests.ts';
-import { SECRET_BYTES } from './secrets.ts';
-import { lockUser, type UserRow } from './users-repository.ts';
+
+type LockedUser = UserRow & { now: Date };
 
 /**
- * Runs `write` in a transaction that holds the user's row, so that writes of one user come one after the other.
+ * Runs `write` in a transaction that holds the user's row, so that writes of one user come one after the other. `user.now` is the
+ * instant of the write.
  * @throws NOT_FOUND, field user_id, if accounts does not know the user or the data were deleted.
  */
 export async function writeForUser<T>(
-  { database, peers, randomBytes }: Pick<Dependencies, 'database' | 'peers' | 'randomBytes'>,
+  { database, peers, randomBytes, now }: Pick<Dependencies, 'database' | 'peers' | 'randomBytes' | 'now'>,
   userId: string,
-  write: (transaction: Queryable, user: UserRow, account: Account) => Promise<T>,
+  write: (transaction: Queryable, user: LockedUser, account: Account) => Promise<T>,
 ): Promise<T> {
   const account = (await peers.findAccounts([userId])).get(userId);
   if (account === undefined) throw userNotFound();
   return database.transaction(async (transaction) => {
-    const user = await lockUser(transaction, userId, randomBytes(SECRET_BYTES));
+    const user = await lockUser(transaction, { userId, unsubscribeToken: randomBytes(SECRET_BYTES), now });
     if (user.deleteTime !== null) throw userNotFound();
     return write(transaction, user, account);
   });
+}
+
+/** Locks the user's row until the transaction ends; `unsubscribeToken` is for a row that is new. */
+async function lockUser(
+  transaction: Queryable,
+  { userId, unsubscribeToken, now }: { userId: string; unsubscribeToken: Buffer; now: Now },
+): Promise<LockedUser> {
+  const [user] = await transaction.query<LockedUser>({
+    name: 'lock-user',
+    text: `INSERT INTO reminders.users AS u (user_id, unsubscribe_token) VALUES ($1, $2)
+           ON CONFLICT (user_id) DO UPDATE SET user_id = excluded.user_id
+           RETURNING ${USER_COLUMNS}, ${nowIn('$3')} AS now`,
+    values: [userId, unsubscribeToken, nowParameter(now)],
+  });
+  if (user === undefined) throw new Error('the upsert of a user returned no row');
+  return user;
 }

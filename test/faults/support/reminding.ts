@@ -90,9 +90,9 @@ export async function storeUsers(
   );
   if (endpoint !== undefined) await subscribe(query, ids, endpoint);
   await query(
-    `INSERT INTO reminders.reminders (user_id, reminder_id, minute_of_day, weekdays, by_email, by_push, min_due,
+    `INSERT INTO reminders.reminders (user_id, reminder_id, minute_of_day, weekdays, channels, min_due,
        only_if_not_reviewed_today, enabled, time_zone, next_date, next_time, create_time, update_time)
-     SELECT user_id, gen_random_uuid(), $1, '{1,2,3,4,5,6,7}', $4, NOT $4, 1, false, true, 'UTC', $2::timestamptz::date,
+     SELECT user_id, gen_random_uuid(), $1, '{1,2,3,4,5,6,7}', CASE WHEN $4 THEN '{email}'::text[] ELSE '{push}' END, 1, false, true, 'UTC', $2::timestamptz::date,
        $2::timestamptz + (('x' || right(user_id::text, 8))::bit(32)::bigint % 60) * interval '1 s',
        '2026-01-01', '2026-01-01'
      FROM unnest($3::uuid[]) AS user_id`,

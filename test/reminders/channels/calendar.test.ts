@@ -6,9 +6,10 @@ import { describe, expect, test } from 'vitest';
 import {
   calendarFeed,
   type DayCount,
+  escapeText,
   toCalendarDays,
-} from '../../../services/reminders/channels/calendar/calendar-feed.ts';
-import { escapeText, toContent } from '../../../services/reminders/channels/calendar/content-lines.ts';
+  toContent,
+} from '../../../services/reminders/channels/calendar.ts';
 
 const userId = '0198c0de-0000-7000-8000-0000000000aa';
 const day = (date: string, count = 3): DayCount => ({ date, count });
@@ -23,16 +24,11 @@ const feed = (parts: Partial<Parts>) =>
     ...parts,
   });
 
-/** Each event's summary and instant, with the zone that the feed itself describes. */
+/** Each event's summary and instant. */
 function readEvents(text: string) {
   const calendar = new ICAL.Component(ICAL.parse(text));
-  const zones = calendar.getAllSubcomponents('vtimezone').map((zone) => new ICAL.Timezone(zone));
   return calendar.getAllSubcomponents('vevent').map((component) => {
     const event = new ICAL.Event(component);
-    const tzid = component.getFirstProperty('dtstart')?.getParameter('tzid');
-    const zone = tzid === undefined ? ICAL.Timezone.utcTimezone : zones.find((each) => each.tzid === tzid);
-    if (zone === undefined) throw new Error('an event in a zone that is not described');
-    event.startDate.zone = zone;
     return {
       summary: event.summary,
       uid: event.uid,
@@ -52,34 +48,19 @@ test('a feed is this text, line by line', () => {
     'X-WR-CALNAME:Reviews',
     'REFRESH-INTERVAL;VALUE=DURATION:PT1H',
     'X-PUBLISHED-TTL:PT1H',
-    'BEGIN:VTIMEZONE',
-    'TZID:Europe/Berlin',
-    'BEGIN:STANDARD',
-    'DTSTART:20291028T030000',
-    'TZOFFSETFROM:+0200',
-    'TZOFFSETTO:+0100',
-    'TZNAME:UTC+01:00',
-    'END:STANDARD',
-    'BEGIN:DAYLIGHT',
-    'DTSTART:20300331T020000',
-    'TZOFFSETFROM:+0100',
-    'TZOFFSETTO:+0200',
-    'TZNAME:UTC+02:00',
-    'END:DAYLIGHT',
-    'END:VTIMEZONE',
     'BEGIN:VEVENT',
     'DTSTAMP:20300330T100000Z',
     'UID:reviews-2030-03-30-90a7e74b6bf2646d91b0b5c27c44b913',
-    'DTSTART;TZID=Europe/Berlin:20300330T090000',
-    'DURATION:PT15M',
+    'DTSTART:20300330T080000Z',
+    'DTEND:20300330T081500Z',
     'SUMMARY:1 material is due',
     'TRANSP:TRANSPARENT',
     'END:VEVENT',
     'BEGIN:VEVENT',
     'DTSTAMP:20300330T100000Z',
     'UID:reviews-2030-04-01-90a7e74b6bf2646d91b0b5c27c44b913',
-    'DTSTART;TZID=Europe/Berlin:20300401T090000',
-    'DURATION:PT15M',
+    'DTSTART:20300401T070000Z',
+    'DTEND:20300401T071500Z',
     'SUMMARY:1\\,000 or more materials are due',
     'TRANSP:TRANSPARENT',
     'END:VEVENT',
@@ -91,49 +72,20 @@ test('a feed is this text, line by line', () => {
 test('days on which nothing is due have no event, and a calendar without any is still whole', () => {
   const { text } = feed({ days: [day('2030-03-30', 0), day('2030-03-31', 0)] });
   expect(readEvents(text)).toEqual([]);
-  expect(text).toContain('BEGIN:VTIMEZONE');
 });
 
 test('a calendar of no days is whole, too', () => {
   const { text } = feed({});
   expect(readEvents(text)).toEqual([]);
-  expect(text).toContain('BEGIN:VTIMEZONE\r\nTZID:Europe/Berlin\r\n');
 });
 
-describe('the zone of a calendar is described', () => {
-  /** Each observance: its kind, its start on the clock before it, and the offsets before and after it. */
-  const observances = (timeZone: string, date: string) => {
-    const { text } = feed({ timeZone, days: [day(date)], now: new Date(`${date}T10:00:00Z`) });
-    const pattern = /BEGIN:([DS]\w+)\r\nDTSTART:(\w+)\r\nTZOFFSETFROM:(\S+)\r\nTZOFFSETTO:(\S+)/g;
-    return [...text.matchAll(pattern)].map(([, ...parts]) => parts.join(' '));
-  };
-
-  test('with the change of clocks at the end of its last day', () => {
-    expect(observances('Africa/Cairo', '2026-04-23')).toEqual([
-      'STANDARD 20251031T000000 +0300 +0200',
-      'DAYLIGHT 20260424T000000 +0200 +0300',
-    ]);
-  });
-
-  test('from the change at the very beginning of its first day on', () => {
-    expect(observances('Africa/Cairo', '2026-04-24')).toEqual(['DAYLIGHT 20260424T000000 +0200 +0300']);
-  });
-
-  test('by one offset where clocks do not change, or did before 1970', () => {
-    expect(observances('UTC', '2026-04-24')).toEqual(['STANDARD 19700101T000000 +0000 +0000']);
-    expect(observances('Asia/Kolkata', '2026-04-24')).toEqual(['STANDARD 19700101T000000 +0530 +0530']);
-  });
-});
-
-test('a time of day that is skipped is written on the clock, and one that is repeated in UTC', () => {
-  const start = (date: string, minuteOfDay: number) => {
-    const { text } = feed({ days: [day(date)], minuteOfDay, now: new Date(`${date}T10:00:00Z`) });
-    const [, event = ''] = text.split('BEGIN:VEVENT\r\n');
-    return event.split('\r\n').find((line) => line.startsWith('DTSTART'));
-  };
-  expect(start('2030-03-31', 150)).toBe('DTSTART;TZID=Europe/Berlin:20300331T030000');
-  expect(start('2030-10-27', 150)).toBe('DTSTART:20301027T003000Z');
-  expect(start('2030-10-27', 540)).toBe('DTSTART;TZID=Europe/Berlin:20301027T090000');
+test('a day that does not exist has no event', () => {
+  const days = [day('2011-12-29'), day('2011-12-30'), day('2011-12-31')];
+  const { text } = feed({ timeZone: 'Pacific/Apia', days, now: new Date('2011-12-28T12:00:00Z') });
+  expect(readEvents(text).map(({ time }) => time)).toEqual([
+    '2011-12-29T19:00:00.000Z',
+    '2011-12-30T19:00:00.000Z',
+  ]);
 });
 
 test('what was overdue before today counts for today', () => {
@@ -242,11 +194,10 @@ from datetime import timezone
 from icalendar import Calendar
 warnings.simplefilter('error')
 calendar = Calendar.from_ical(sys.stdin.buffer.read())
-zone = calendar.walk('VTIMEZONE')[0].to_tz()
 events = calendar.walk('VEVENT')
 print(json.dumps({
   'errors': [str(e) for part in calendar.walk() for e in getattr(part, 'errors', [])],
-  'times': [zone.localize(e['DTSTART'].dt.replace(tzinfo=None)).astimezone(timezone.utc).isoformat() for e in events],
+  'times': [e['DTSTART'].dt.astimezone(timezone.utc).isoformat() for e in events],
   'summaries': [str(e['SUMMARY']) for e in events],
 }))`;
 

@@ -3,12 +3,12 @@ import type { ReminderMessage } from '../../../services/reminders/channels/chann
 
 export const message = (fields: Partial<ReminderMessage> = {}): ReminderMessage => ({
   deliveryId: '0198c0de-0000-7000-8000-000000000001',
-  userId: '0198c0de-0000-7000-8000-0000000000aa',
   firstName: 'Ada',
   dueCount: 7,
   titles: ['Photosynthesis', 'Mitosis'],
   unsubscribeUrl: 'https://reminders.example.com/unsubscribe/token-of-ada',
   isTest: false,
-  dueTime: new Date('2030-03-31T10:00:00Z'),
+  expireTime: new Date('2030-03-31T12:00:00Z'),
+  sendTime: new Date('2030-03-31T10:00:00Z'),
   ...fields,
 });

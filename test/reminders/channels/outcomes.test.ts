@@ -1,11 +1,15 @@
 // What the answers of mail servers and push services mean: sent, to be tried again, or refused for good.
 import { describe, expect, test } from 'vitest';
-import { toSendResult as ofMail } from '../../../services/reminders/channels/email/smtp-outcome.ts';
-import { toSendResult as ofPush } from '../../../services/reminders/channels/push/push-outcome.ts';
+import { toSendResult as ofMail } from '../../../services/reminders/channels/email.ts';
+import { toSendResult as ofPush } from '../../../services/reminders/channels/push.ts';
 
 const NOW = new Date('2030-03-31T10:00:00.000Z');
 const retry = (reason: string) => ({ result: 'retry', reason });
-const failed = (reason: string, isGone = false) => ({ result: 'failed', reason, isGone });
+const failed = (reason: string, cause = 'refused') => ({ result: 'failed', reason, cause });
+const refusesUs = (codes: string) => ({
+  ...retry(`The mail server refused this sender (${codes}).`),
+  refusesUs: true,
+});
 
 describe('a mail server that answers', () => {
   const LATE = retry('The mail server did not answer in time.');
@@ -31,43 +35,61 @@ describe('a mail server that answers', () => {
 
   test.each([
     [499, 'RCPT TO', retry('The mail server refused for now (499).')],
-    [500, 'RCPT TO', failed('The mail server refused the message (500).')],
-    [550, 'DATA', failed('The mail server refused the message (550).')],
-    [550, 'MAIL FROM', retry('The mail server refused this sender (550).')],
-    [550, 'AUTH DATA', retry('The mail server refused this sender (550).')],
-    [550, 'DATABASE', retry('The mail server refused this sender (550).')],
-    [550, undefined, retry('The mail server refused this sender (550).')],
-  ])('%i to %s is at fault for now, or has refused for good', (responseCode, command, result) => {
+    [500, 'RCPT TO', refusesUs('500')],
+    [550, 'DATA', refusesUs('550')],
+    [550, 'MAIL FROM', refusesUs('550')],
+    [550, undefined, refusesUs('550')],
+  ])('%i to %s without more is asked again, and 5xx is about us', (responseCode, command, result) => {
     expect(ofMail({ code: 'EENVELOPE', command, responseCode }, true)).toEqual(result);
   });
 
+  test.each(['5.1.0', '5.1.1', '5.1.2', '5.1.10', '5.2.1'])(
+    '550 %s to the recipient refuses them for good',
+    (enhanced) => {
+      const response = `550 ${enhanced} <ada@example.com>`;
+      expect(ofMail({ command: 'RCPT TO', responseCode: 550, response })).toEqual(
+        failed(`The mail server refused the address (550 ${enhanced}).`),
+      );
+      expect(ofMail({ command: 'DATA', responseCode: 550, response })).toEqual(refusesUs(`550 ${enhanced}`));
+    },
+  );
+
   test.each([
-    ['550 5.1.1 unknown', '550 5.1.1'],
-    ['550-5.1.1 unknown', '550 5.1.1'],
-    ['550 2.123.456', '550 2.123.456'],
-    ['550 4.2.1', '550 4.2.1'],
+    '5.0.0',
+    '5.1.7',
+    '5.1.8',
+    '5.2.0',
+    '5.2.2',
+    '5.2.10',
+    '5.3.0',
+    '5.4.1',
+    '5.7.1',
+    '5.7.26',
+    '5.7.606',
+    '2.1.1',
+  ])('550 %s to the recipient refuses us: relay, block list, sender, or a full mailbox', (enhanced) => {
+    const response = `550 ${enhanced} no`;
+    expect(ofMail({ command: 'RCPT TO', responseCode: 550, response })).toEqual(refusesUs(`550 ${enhanced}`));
+  });
+
+  test.each([
+    ['550-5.7.1 unknown', '550 5.7.1'],
     ['550 3.1.1 unknown', '550'],
     ['550 5.1.1234', '550'],
-    ['550 5.1234.1', '550'],
     ['550 5.1', '550'],
-    ['550 5..1', '550'],
     ['550 unknown 5.1.1', '550'],
     ['x550 5.1.1', '550'],
-    ['50 5.1.1', '550'],
-    ['550x5.1.1', '550'],
-    ['abc 5.1.1', '550'],
     ['', '550'],
     [undefined, '550'],
-  ])('%j is told as no more than its codes', (response, told) => {
-    expect(ofMail({ command: 'RCPT TO', responseCode: 550, response })).toEqual(
-      failed(`The mail server refused the message (${told}).`),
-    );
+  ])('%j is shown as no more than its codes', (response, shown) => {
+    expect(ofMail({ command: 'RCPT TO', responseCode: 550, response })).toEqual(refusesUs(shown));
   });
 });
 
 describe('a push service that answers', () => {
   const SENT = { result: 'sent' };
-  const gone = (status: number) => failed(`The push service no longer knows this browser (${status}).`, true);
+  const gone = (status: number) =>
+    failed(`The push service no longer knows this browser (${status}).`, 'gone');
   const busy = (status: number) => retry(`The push service refused for now (${status}).`);
   const refused = (status: number) => failed(`The push service refused the message (${status}).`);
 
@@ -76,7 +98,8 @@ describe('a push service that answers', () => {
     [200, SENT],
     [299, SENT],
     [300, refused(300)],
-    [403, refused(403)],
+    [402, refused(402)],
+    [403, failed('The push service refused our keys for this browser (403).', 'gone')],
     [404, gone(404)],
     [405, refused(405)],
     [409, refused(409)],

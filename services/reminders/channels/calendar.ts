@@ -1,0 +1,106 @@
+// A user's reviews as a calendar: an event for each day on which something is due, RFC 5545.
+import { hash } from 'node:crypto';
+import { instantOf } from '../reminders/next-occurrence.ts';
+import { dueSentence } from './message-text.ts';
+
+/** `date`: YYYY-MM-DD. */
+export type DayCount = { date: string; count: number };
+export type CalendarFeed = {
+  text: string;
+  /** A weak entity tag: the same as long as the same events stand in it. */
+  etag: string;
+};
+
+/** Days of a calendar, today included. */
+export const CALENDAR_DAYS = 30;
+/** 09:00. */
+const DEFAULT_MINUTE_OF_DAY = 540;
+const EVENT_MS = 15 * 60_000;
+const HEAD = [
+  'VERSION:2.0',
+  'PRODID:-//Spaced repetition service//Reminders//EN',
+  'CALSCALE:GREGORIAN',
+  'NAME:Reviews',
+  'X-WR-CALNAME:Reviews',
+  'REFRESH-INTERVAL;VALUE=DURATION:PT1H',
+  'X-PUBLISHED-TTL:PT1H',
+];
+
+/**
+ * `days`: calendar days of `timeZone` in order, from today; those with a count of 0 have no event. `minuteOfDay`: on the user's
+ * clock, 0 to 1,439, default 09:00; where clocks skip it, the event is at the first instant after, where they repeat it, at the
+ * first time. Instants are written in UTC, which every program reads alike.
+ */
+export function calendarFeed(asked: {
+  userId: string;
+  timeZone: string;
+  days: readonly DayCount[];
+  minuteOfDay?: number | undefined;
+  now: Date;
+}): CalendarFeed {
+  const { userId, timeZone, days, minuteOfDay = DEFAULT_MINUTE_OF_DAY, now } = asked;
+  const user = hash('sha256', userId).slice(0, 32);
+  const events = days.flatMap(({ date, count }) => {
+    const start = count > 0 ? instantOf(date, minuteOfDay, timeZone) : undefined;
+    if (start === undefined) return [];
+    return [
+      [
+        `UID:reviews-${date}-${user}`,
+        `DTSTART:${toUtc(start)}`,
+        `DTEND:${toUtc(new Date(start.getTime() + EVENT_MS))}`,
+        `SUMMARY:${escapeText(dueSentence(count))}`,
+        'TRANSP:TRANSPARENT',
+      ],
+    ];
+  });
+  const tagged = hash('sha256', JSON.stringify([HEAD, events]), 'base64url');
+  const text = toContent([
+    'BEGIN:VCALENDAR',
+    ...HEAD,
+    ...events.flatMap((event) => ['BEGIN:VEVENT', `DTSTAMP:${toUtc(now)}`, ...event, 'END:VEVENT']),
+    'END:VCALENDAR',
+  ]);
+  return { text, etag: `W/"${tagged}"` };
+}
+
+/** The days of scheduling's forecast, with what was overdue before today counted for today. */
+export function toCalendarDays({
+  overdue,
+  days,
+}: {
+  overdue: number;
+  days: readonly DayCount[];
+}): DayCount[] {
+  return days.map(({ date, count }, index) => ({ date, count: index === 0 ? count + overdue : count }));
+}
+
+/** Such as 20300331T090000Z. */
+const toUtc = (time: Date) => time.toISOString().replaceAll(/[-:]|\.\d+/g, '');
+
+const MAX_OCTETS = 75;
+
+/** RFC 5545, section 3.1: lines with CRLF, each folded so that none is longer than 75 octets, and never within a character. */
+export function toContent(lines: readonly string[]): string {
+  return lines.map((line) => `${fold(line)}\r\n`).join('');
+}
+
+/** For a value of type TEXT (RFC 5545, section 3.3.11). */
+export function escapeText(text: string): string {
+  return text.replace(/[\\;,]/g, '\\$&').replace(/\r\n|\r|\n/g, '\\n');
+}
+
+function fold(line: string): string {
+  let folded = '';
+  let octets = 0;
+  for (const character of line) {
+    const size = Buffer.byteLength(character);
+    if (octets + size > MAX_OCTETS) {
+      folded += '\r\n ';
+      // The space counts.
+      octets = 1;
+    }
+    folded += character;
+    octets += size;
+  }
+  return folded;
+}

@@ -1,0 +1,186 @@
+// Sends reminders by e-mail: through an SMTP server, or as files into a folder.
+import { randomUUID } from 'node:crypto';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { createTransport, type SendMailOptions } from 'nodemailer';
+import { errorCode } from '../../platform/thrown.ts';
+import type { Channel, ReminderMessage, SendResult } from './channel.ts';
+import { type EmailStyle, toEmailText } from './email-text.ts';
+
+export type EmailOptions = EmailStyle & {
+  /** An SMTP server as `smtp://user:password@host:port` or `smtps://`, or a folder for .eml files. */
+  destination: { smtpUrl: string } | { mailDir: string };
+  /** Address of the sender, with or without a name: `Reminders <reminders@example.com>`. */
+  mailFrom: string;
+  /** Connections to the SMTP server, each with one message at a time. Default 10. */
+  maxConnections?: number;
+  /** Milliseconds after which a message counts as not sent. Default 28,000, within what a channel may take. */
+  sendTimeoutMs?: number;
+};
+
+const DNS_TIMEOUT_MS = 5_000;
+const CONNECTION_TIMEOUT_MS = 10_000;
+/** Longest silence of the server within a conversation. */
+const SILENCE_MS = 30_000;
+const MAX_RESPONSE_BYTES = 16 * 1024;
+
+/** What accounts accepts, and nothing that means something else in SMTP or in a header. */
+const ADDRESS = /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9.-]{1,252}$/;
+
+/** Both kinds of destination get the same mail. */
+export function createEmailChannel(options: EmailOptions): Channel {
+  const { destination, mailFrom, maxConnections = 10, sendTimeoutMs = 28_000 } = options;
+  const deliver =
+    'smtpUrl' in destination
+      ? toServer(destination.smtpUrl, maxConnections, sendTimeoutMs)
+      : toFolder(destination.mailDir);
+  const domain = domainOf(mailFrom);
+  return {
+    parallel: maxConnections,
+    async send(message, { email }) {
+      if (!ADDRESS.test(email))
+        return { result: 'failed', reason: 'This is not an e-mail address.', cause: 'refused' };
+      const to = { name: '', address: email };
+      return deliver.send(message.deliveryId, {
+        envelope: { from: mailFrom, to },
+        from: mailFrom,
+        to,
+        ...toEmailText(message, options),
+        messageId: `<${message.deliveryId}@${domain}>`,
+        date: message.sendTime,
+        headers: { ...unsubscribeHeaders(message), 'Auto-Submitted': 'auto-generated' },
+        disableFileAccess: true,
+        disableUrlAccess: true,
+      });
+    },
+    close: deliver.close,
+  };
+}
+
+type Deliver = {
+  send(deliveryId: string, mail: SendMailOptions): Promise<SendResult>;
+  close(): Promise<void>;
+};
+
+function toServer(smtpUrl: string, maxConnections: number, sendTimeoutMs: number): Deliver {
+  const transport = createTransport({
+    pool: true,
+    url: smtpUrl,
+    maxConnections,
+    // Deliveries are tried again by their own rules, which know about other replicas.
+    maxRequeues: 0,
+    dnsTimeout: DNS_TIMEOUT_MS,
+    connectionTimeout: CONNECTION_TIMEOUT_MS,
+    greetingTimeout: CONNECTION_TIMEOUT_MS,
+    socketTimeout: SILENCE_MS,
+    maxResponseSize: MAX_RESPONSE_BYTES,
+  });
+  const textOf = new WeakMap<AbortSignal, Readable>();
+  transport.use('stream', ({ data: { signal }, message }, done) => {
+    message.processFunc((text) => {
+      if (signal) textOf.set(signal, text);
+      return text;
+    });
+    done();
+  });
+  return {
+    async send(_deliveryId, mail) {
+      const signal = AbortSignal.timeout(sendTimeoutMs);
+      try {
+        await transport.sendMail({ ...mail, signal });
+        return { result: 'sent' };
+      } catch (error) {
+        const isHandedOver = textOf.get(signal)?.readableEnded ?? false;
+        // nodemailer's errors; every field is optional.
+        return toSendResult(error as SmtpFailure, isHandedOver);
+      }
+    },
+    async close() {
+      transport.close();
+    },
+  };
+}
+
+/** Each mail becomes `ID.eml`, which mail programs open, readable by the owner only. It appears complete, and replaces an earlier one. */
+function toFolder(folder: string): Deliver {
+  const transport = createTransport({ streamTransport: true, buffer: true, newline: 'windows' });
+  const store = async (name: string, mail: Buffer) => {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const temporary = join(folder, `.${randomUUID()}.tmp`);
+    try {
+      await writeFile(temporary, mail, { mode: 0o600, flag: 'wx' });
+      await rename(temporary, join(folder, `${name}.eml`));
+    } catch (error) {
+      await rm(temporary, { force: true });
+      throw error;
+    }
+  };
+  return {
+    async send(deliveryId, mail) {
+      try {
+        const { message } = await transport.sendMail(mail);
+        // The option `buffer` makes it one.
+        await store(deliveryId, message as Buffer);
+        return { result: 'sent' };
+      } catch (error) {
+        const reason = `The mail could not be written as a file (${errorCode(error) || 'unknown'}).`;
+        return { result: 'retry', reason };
+      }
+    },
+    async close() {
+      transport.close();
+    },
+  };
+}
+
+/** RFC 2369 and RFC 8058. The link is a URL of ours, and must not be folded or encoded. */
+function unsubscribeHeaders({
+  unsubscribeUrl,
+}: ReminderMessage): Record<string, { prepared: true; value: string }> {
+  return {
+    'List-Unsubscribe': { prepared: true, value: `<${unsubscribeUrl}>` },
+    'List-Unsubscribe-Post': { prepared: true, value: 'List-Unsubscribe=One-Click' },
+  };
+}
+
+function domainOf(mailFrom: string): string {
+  return /@([^@>\s]+)>?\s*$/.exec(mailFrom)?.[1] ?? 'localhost';
+}
+
+/** What nodemailer's errors say. `command` is the SMTP command that was answered or waited for. */
+export type SmtpFailure = {
+  code?: string | undefined;
+  command?: string | undefined;
+  responseCode?: number | undefined;
+  response?: string | undefined;
+};
+
+/** RFC 3463: a bad mailbox, domain or address (5.1.x, of which 7 and 8 are about the sender's), and a mailbox that is disabled. */
+const OF_RECIPIENT = /^5\.(1\.(?![78]$)\d+|2\.1)$/;
+/** Such a message may well arrive, and each further one is a double. */
+const UNANSWERED_RETRY_MS = 30 * 60_000;
+
+/**
+ * Only 5.1.x and 5.2.1 (see above), answered to RCPT, are the recipient's fault. Every other 5xx is about us: the relay is denied, our address
+ * is on a block list, the sender is refused. All else is temporary. `isHandedOver`: the server has the whole message.
+ */
+export function toSendResult(
+  { code = '', command = '', responseCode, response = '' }: SmtpFailure,
+  isHandedOver = false,
+): SendResult {
+  if (code === 'EABORT' || code === 'ETIMEDOUT') {
+    if (!isHandedOver) return { result: 'retry', reason: 'The mail server did not answer in time.' };
+    const reason = 'The mail server got the message, and did not say in time whether it takes it.';
+    return { result: 'retry', reason, retryAfterMs: UNANSWERED_RETRY_MS };
+  }
+  if (responseCode === undefined)
+    return { result: 'retry', reason: `The mail server could not be reached (${code || 'no answer'}).` };
+  // The server's own text can hold the address, so only its status codes are kept.
+  const [enhanced = ''] = /(?<=^\d{3}[ -])[245]\.\d{1,3}\.\d{1,3}\b/.exec(response) ?? [];
+  const status = enhanced === '' ? `${responseCode}` : `${responseCode} ${enhanced}`;
+  if (responseCode < 500) return { result: 'retry', reason: `The mail server refused for now (${status}).` };
+  if (command.startsWith('RCPT TO') && OF_RECIPIENT.test(enhanced))
+    return { result: 'failed', reason: `The mail server refused the address (${status}).`, cause: 'refused' };
+  return { result: 'retry', reason: `The mail server refused this sender (${status}).`, refusesUs: true };
+}

@@ -1,0 +1,183 @@
+// The rpcs of reminders.v1.ReminderService for where reminders go: the e-mail switch, push subscriptions, the calendar's address.
+import type { CalendarFeedInput } from '../../../generated/reminders/v1/CalendarFeed.ts';
+import type { EmailChannelInput } from '../../../generated/reminders/v1/EmailChannel.ts';
+import type { EmailOffReason as EmailOffReasonMessage } from '../../../generated/reminders/v1/EmailOffReason.ts';
+import type { GetChannelsResponseInput } from '../../../generated/reminders/v1/GetChannelsResponse.ts';
+import type { PushSubscriptionInput } from '../../../generated/reminders/v1/PushSubscription.ts';
+import type { ReminderServiceHandlers } from '../../../generated/reminders/v1/ReminderService.ts';
+import { invalidField, ServiceError } from '../../platform/errors.ts';
+import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
+import { byTime, decodeTimePosition, readPageSize, toPage } from '../../platform/page-token.ts';
+import { toOptionalTimestamp, toTimestamp } from '../../platform/protobuf/timestamps.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { notFound, requireId, requireUserId } from '../requests.ts';
+import { writeForUser } from '../users/locked-user.ts';
+import type { PushAddress } from './channel.ts';
+import { hashOfSecret, SECRET_BYTES } from './links.ts';
+import type { SubscriptionProblem } from './push.ts';
+import {
+  countEmailOff,
+  deleteFeed,
+  deleteSubscription,
+  type EmailOffReason,
+  findUser,
+  listEmailOff,
+  listSubscriptions,
+  type Subscription,
+  saveSubscription,
+  setEmailOff,
+  setFeed,
+  type UserRow,
+} from './sql.ts';
+
+const MAX_SUBSCRIPTIONS = 10;
+const EMAIL_OFF_LIST = ['ListEmailOffUsers'];
+
+/** What the handlers know of push. */
+export type PushSetUp = {
+  /** Uncompressed point of P-256 in base64url, which browsers subscribe with. */
+  publicKey: string;
+  /** The first thing wrong with an address; undefined if messages may be sent to it. */
+  problemOf(address: PushAddress): SubscriptionProblem | undefined;
+};
+
+export function createChannelHandlers(
+  dependencies: Dependencies & {
+    /** What links begin with, without a slash at the end. */
+    publicUrl: string;
+    /** undefined: push is not set up. */
+    push: PushSetUp | undefined;
+  },
+): Pick<
+  AsyncHandlers<ReminderServiceHandlers>,
+  | 'GetChannels'
+  | 'SetEmailEnabled'
+  | 'ListEmailOffUsers'
+  | 'CreateCalendarFeed'
+  | 'DeleteCalendarFeed'
+  | 'RegisterPushSubscription'
+  | 'ListPushSubscriptions'
+  | 'DeletePushSubscription'
+  | 'GetPushPublicKey'
+> {
+  const { database, now, newId, randomBytes, publicUrl, push } = dependencies;
+  return {
+    async GetChannels(request) {
+      return toChannelsMessage(await findUser(database, requireUserId(request.userId)));
+    },
+
+    async SetEmailEnabled(request) {
+      const userId = requireUserId(request.userId);
+      const user = await writeForUser(dependencies, userId, (transaction) =>
+        setEmailOff(transaction, userId, request.enabled ? null : 'switched off', now),
+      );
+      return { email: toEmailMessage(user) };
+    },
+
+    async ListEmailOffUsers(request) {
+      const pageSize = readPageSize(request.pageSize);
+      const after = decodeTimePosition(request.pageToken, EMAIL_OFF_LIST);
+      const [rows, totalSize] = await Promise.all([
+        listEmailOff(database, { limit: pageSize + 1, after }, now),
+        countEmailOff(database, now),
+      ]);
+      const { page, nextPageToken } = toPage(rows, pageSize, EMAIL_OFF_LIST, ({ emailOffTime, userId }) =>
+        byTime(emailOffTime, userId),
+      );
+      const users = page.map((user) => ({ userId: user.userId, email: toEmailMessage(user) }));
+      return { users, nextPageToken, totalSize };
+    },
+
+    async CreateCalendarFeed(request) {
+      const userId = requireUserId(request.userId);
+      const secret = randomBytes(SECRET_BYTES);
+      const createTime = await writeForUser(dependencies, userId, async (transaction, user) => {
+        await setFeed(transaction, userId, { feedHash: hashOfSecret(secret), createTime: user.now });
+        return user.now;
+      });
+      const url = `${publicUrl}/calendar/${secret.toString('base64url')}.ics`;
+      return { url, calendarFeed: toFeedMessage(createTime) };
+    },
+
+    async DeleteCalendarFeed(request) {
+      return { deleted: await deleteFeed(database, requireUserId(request.userId)) };
+    },
+
+    async RegisterPushSubscription({ userId, endpoint, p256dh, auth }) {
+      requireUserId(userId);
+      if (push === undefined)
+        throw new ServiceError('INVALID_REQUEST', { message: 'Push is not set up: it needs VAPID_KEYS.' });
+      const wrong = push.problemOf({ endpoint, p256dh, auth });
+      if (wrong !== undefined) throw invalidField(wrong.field, wrong.problem);
+      const subscription = await writeForUser(dependencies, userId, async (transaction, user) => {
+        const others = await listSubscriptions(transaction, userId);
+        const isNew = others.every((other) => other.endpoint !== endpoint);
+        if (isNew && others.length >= MAX_SUBSCRIPTIONS) throw tooMany();
+        const createTime = user.now;
+        const subscriptionId = newId(createTime);
+        return saveSubscription(transaction, { userId, subscriptionId, endpoint, p256dh, auth, createTime });
+      });
+      return { subscription: toSubscriptionMessage(subscription) };
+    },
+
+    async ListPushSubscriptions(request) {
+      const subscriptions = await listSubscriptions(database, requireUserId(request.userId));
+      return { subscriptions: subscriptions.map(toSubscriptionMessage) };
+    },
+
+    async DeletePushSubscription(request) {
+      const userId = requireUserId(request.userId);
+      const subscriptionId = requireId('push subscription', request.subscriptionId);
+      if (!(await deleteSubscription(database, userId, subscriptionId)))
+        throw notFound('push subscription', subscriptionId);
+      return {};
+    },
+
+    async GetPushPublicKey() {
+      return { publicKey: push?.publicKey ?? '' };
+    },
+  };
+}
+
+function tooMany(): ServiceError {
+  return new ServiceError('INVALID_REQUEST', {
+    message: `A user has at most ${MAX_SUBSCRIPTIONS} push subscriptions.`,
+  });
+}
+
+const OFF_REASONS: Record<EmailOffReason, EmailOffReasonMessage> = {
+  'switched off': 'EMAIL_OFF_REASON_SWITCHED_OFF',
+  unsubscribed: 'EMAIL_OFF_REASON_UNSUBSCRIBED',
+  refused: 'EMAIL_OFF_REASON_REFUSED',
+};
+
+/** E-mail is on for a user of whom nothing is stored, and off without a reason for one whose data were deleted. */
+function toEmailMessage(user: Partial<UserRow> | undefined): EmailChannelInput {
+  const { emailOffReason = null, emailOffTime = null, deleteTime = null } = user ?? {};
+  return {
+    enabled: emailOffReason === null && deleteTime === null,
+    offReason: emailOffReason === null ? 'EMAIL_OFF_REASON_UNSPECIFIED' : OFF_REASONS[emailOffReason],
+    offTime: toOptionalTimestamp(emailOffTime),
+  };
+}
+
+function toFeedMessage(createTime: Date): CalendarFeedInput {
+  return { createTime: toTimestamp(createTime) };
+}
+
+export function toChannelsMessage(user: UserRow | undefined): GetChannelsResponseInput {
+  const createTime = user?.feedCreateTime ?? null;
+  return {
+    email: toEmailMessage(user),
+    calendarFeed: createTime === null ? null : toFeedMessage(createTime),
+  };
+}
+
+/** Without the endpoint and the keys, which let their holder send. */
+export function toSubscriptionMessage(subscription: Subscription): PushSubscriptionInput {
+  return {
+    subscriptionId: subscription.subscriptionId,
+    endpointHost: new URL(subscription.endpoint).host,
+    createTime: toTimestamp(subscription.createTime),
+  };
+}

@@ -1,0 +1,60 @@
+// What the links of a mail and of a calendar do, for the HTTP end. A link holds 32 bytes in base64url, which are looked up by their
+// SHA-256.
+import { hash } from 'node:crypto';
+import type { Dependencies } from '../dependencies.ts';
+import { CALENDAR_DAYS, type CalendarFeed, calendarFeed, toCalendarDays } from './calendar.ts';
+import { findFeedOwner, findUserByUnsubscribeToken, setEmailOff } from './sql.ts';
+
+/** Bytes of an unsubscribe token and of a feed's secret. */
+export const SECRET_BYTES = 32;
+
+export function hashOfSecret(secret: Buffer): Buffer {
+  return hash('sha256', secret, 'buffer');
+}
+
+export type Links = {
+  /** The calendar with this secret; undefined for an unknown one. */
+  findCalendar(secret: string): Promise<CalendarFeed | undefined>;
+  /** Whether a mail holds this token; changes nothing. */
+  isUnsubscribeToken(token: string): Promise<boolean>;
+  /** Switches off the e-mail of the user with this token, again and again alike. @returns whether there is one. */
+  switchEmailOff(token: string): Promise<boolean>;
+};
+
+export function createLinks({
+  database,
+  peers,
+  now,
+}: Pick<Dependencies, 'database' | 'peers' | 'now'>): Links {
+  const findByToken = async (token: string) => {
+    const tokenHash = hashOfLink(token);
+    return tokenHash && findUserByUnsubscribeToken(database, tokenHash);
+  };
+  return {
+    async findCalendar(secret) {
+      const feedHash = hashOfLink(secret);
+      const owner = feedHash && (await findFeedOwner(database, feedHash, now));
+      if (owner === undefined) return undefined;
+      const { userId, earliestMinuteOfDay, now: asOf } = owner;
+      const timeZone = (await peers.findAccounts([userId])).get(userId)?.timeZone;
+      if (timeZone === undefined) return undefined;
+      // One instant for both, so that the days of the forecast begin with the calendar's today.
+      const forecast = await peers.readForecast({ userId, timeZone, days: CALENDAR_DAYS, asOf });
+      const minuteOfDay = earliestMinuteOfDay ?? undefined;
+      return calendarFeed({ userId, timeZone, days: toCalendarDays(forecast), minuteOfDay, now: asOf });
+    },
+    isUnsubscribeToken: async (token) => (await findByToken(token)) !== undefined,
+    async switchEmailOff(token) {
+      const userId = await findByToken(token);
+      if (userId === undefined) return false;
+      return (await setEmailOff(database, userId, 'unsubscribed', now)) !== undefined;
+    },
+  };
+}
+
+/** The hash of a secret as it stands in a link; undefined for a text that is none. */
+function hashOfLink(text: string): Buffer | undefined {
+  const secret = Buffer.from(text, 'base64url');
+  const isSecret = secret.length === SECRET_BYTES && secret.toString('base64url') === text;
+  return isSecret ? hashOfSecret(secret) : undefined;
+}

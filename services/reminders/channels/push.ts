@@ -1,0 +1,254 @@
+// Sends reminders to browsers by Web Push: RFC 8030, encrypted (RFC 8291) and signed (RFC 8292) by the package web-push, to public
+// https addresses only.
+import { ECDH } from 'node:crypto';
+import https from 'node:https';
+import { isIP } from 'node:net';
+import { RequestFilteringHttpsAgent } from 'request-filtering-agent';
+import webPush from 'web-push';
+import { errorCode, toError } from '../../platform/thrown.ts';
+import type { Channel, PushAddress, ReminderMessage, SendResult } from './channel.ts';
+import { dueSentence, toLine, toTitle } from './message-text.ts';
+import type { VapidKeys } from './vapid-keys.ts';
+
+export type PushOptions = {
+  keys: VapidKeys;
+  /** A mailto: or https: URL at which push services reach the operator. */
+  subject: string;
+  /** What the notification opens; undefined for none. */
+  appUrl: string | undefined;
+  showTitles: boolean;
+  /** Whether messages may go to private addresses, for tests on one machine. */
+  allowPrivate: boolean;
+  /** Certificates to trust instead of the usual authorities. */
+  ca?: string | Buffer;
+  /** After this many milliseconds a message counts as not sent. Default 10,000. */
+  timeoutMs?: number;
+};
+
+const PARALLEL = 128;
+const MAX_RESPONSE_HEAD_BYTES = 8 * 1024;
+/** Of a response body, which nobody reads. */
+const MAX_RESPONSE_BYTES = 16 * 1024;
+const MAX_TITLES_CHARACTERS = 300;
+const MAX_TITLES_OCTETS = 1200;
+/** What a push service must accept at least, 4,096 bytes (RFC 8030, section 7.2), less what encryption adds. */
+const MAX_PAYLOAD_BYTES = 3993;
+/** So long a host gets nothing that has not answered three times in a row: each message would hold a loop for the time-out. */
+const REST_MS = 30_000;
+const FAILURES = 3;
+/** Beyond it the host that failed first is forgotten: users choose the hosts of their subscriptions. */
+const MAX_FAILING = 10_000;
+const NOT_ALLOWED: SendResult = {
+  result: 'failed',
+  reason: 'This push address is not allowed.',
+  cause: 'refused',
+};
+
+export function createPushChannel(options: PushOptions): Channel {
+  const { keys, subject, allowPrivate, ca, timeoutMs = 10_000 } = options;
+  const pool = { keepAlive: true, timeout: 60_000, ...(ca !== undefined && { ca }) };
+  const agent = allowPrivate ? new https.Agent(pool) : new RequestFilteringHttpsAgent(pool);
+  const failing = new Map<string, { failures: number; restsUntilMs: number }>();
+  const addFailure = (host: string) => {
+    const failures = (failing.get(host)?.failures ?? 0) + 1;
+    if (failing.size >= MAX_FAILING) failing.delete(failing.keys().next().value ?? host);
+    failing.set(host, { failures, restsUntilMs: failures < FAILURES ? 0 : performance.now() + REST_MS });
+  };
+  const post = async (message: ReminderMessage, address: PushAddress, payload: Buffer) => {
+    const { p256dh, auth } = address;
+    const { headers, body } = webPush.generateRequestDetails(
+      { endpoint: address.endpoint, keys: { p256dh, auth } },
+      payload,
+      {
+        vapidDetails: { subject, ...keys },
+        contentEncoding: 'aes128gcm',
+        TTL: secondsLeft(message),
+        urgency: 'normal',
+        // At most 32 characters of base64url, which is a UUID without hyphens.
+        topic: message.deliveryId.replaceAll('-', ''),
+      },
+    );
+    // Not sendNotification, which reads a response of any length.
+    return answerOf(new URL(address.endpoint), { headers, agent, timeoutMs }, body);
+  };
+  return {
+    parallel: PARALLEL,
+    async send(message, { subscription }) {
+      if (subscription === null || subscriptionProblem(subscription, allowPrivate) !== undefined)
+        return NOT_ALLOWED;
+      const payload = Buffer.from(JSON.stringify(toPayload(message, options)));
+      if (payload.length > MAX_PAYLOAD_BYTES)
+        return {
+          result: 'failed',
+          reason: 'The message is too long for a push service.',
+          cause: 'refused',
+        };
+      const { host } = new URL(subscription.endpoint);
+      const restMs = (failing.get(host)?.restsUntilMs ?? 0) - performance.now();
+      if (restMs > 0)
+        return { result: 'retry', reason: 'The push service was not working.', retryAfterMs: restMs };
+      try {
+        const { status, retryAfter } = await post(message, subscription, payload);
+        failing.delete(host);
+        return toSendResult(status, retryAfter, message.sendTime);
+      } catch (error) {
+        const failure = toFailure(error);
+        if (failure.result === 'retry') addFailure(host);
+        return failure;
+      }
+    },
+    async close() {
+      agent.destroy();
+    },
+  };
+}
+
+/** What the service worker of the learning app gets. */
+function toPayload({ dueCount, titles, isTest }: ReminderMessage, { appUrl, showTitles }: PushOptions) {
+  const title = `${isTest ? 'Test: ' : ''}${dueSentence(dueCount)}`;
+  const named = showTitles
+    ? toLine(
+        titles.map((each) => toTitle(each, MAX_TITLES_CHARACTERS)).join(' · '),
+        MAX_TITLES_CHARACTERS,
+        MAX_TITLES_OCTETS,
+      )
+    : '';
+  return { title, body: named || 'Time to review.', url: appUrl ?? null, dueCount };
+}
+
+/** How long the push service keeps a message for a browser that is away; later it would be at the wrong time of day. */
+function secondsLeft({ expireTime, sendTime }: ReminderMessage): number {
+  return Math.max(0, Math.floor((expireTime.getTime() - sendTime.getTime()) / 1000));
+}
+
+/** Resolves with the head of the response. A redirect is a response like others: nothing follows it. */
+function answerOf(
+  url: URL,
+  {
+    headers,
+    agent,
+    timeoutMs,
+  }: { headers: Record<string, string | number>; agent: https.Agent; timeoutMs: number },
+  body: Buffer,
+): Promise<{ status: number; retryAfter: string | undefined }> {
+  return new Promise((resolve, reject) => {
+    const request = https.request(url, {
+      method: 'POST',
+      headers,
+      agent,
+      maxHeaderSize: MAX_RESPONSE_HEAD_BYTES,
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    request.on('error', reject);
+    request.once('response', (response) => {
+      resolve({ status: response.statusCode ?? 0, retryAfter: response.headers['retry-after'] });
+      // A short body passes, so that the connection can be used again; a long one is cut off.
+      let bytes = 0;
+      response.on('error', () => {});
+      response.on('data', (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (bytes > MAX_RESPONSE_BYTES) response.destroy();
+      });
+    });
+    request.end(body);
+  });
+}
+
+/** Reasons name neither the endpoint nor its host. */
+function toFailure(error: unknown): SendResult {
+  const { name, message } = toError(error);
+  // request-filtering-agent gives its error no code.
+  if (/^DNS lookup .* is not allowed\./.test(message)) return NOT_ALLOWED;
+  if (name === 'AbortError' || name === 'TimeoutError')
+    return { result: 'retry', reason: 'The push service did not answer in time.' };
+  const reason = `The push service could not be reached (${errorCode(error) || 'unknown'}).`;
+  return { result: 'retry', reason };
+}
+
+/** Beyond this, nobody waits for a push service: reminders are given up after 2 h. */
+const MAX_RETRY_AFTER_MS = 24 * 3_600_000;
+
+/**
+ * RFC 8030, sections 5 and 7.3. `retryAfter`: the header Retry-After. 404 and 410 end the subscription, and so does 403, the answer
+ * to one that was made with other keys than ours; 429 and 5xx are temporary.
+ */
+export function toSendResult(status: number, retryAfter: string | undefined, now: Date): SendResult {
+  if (status >= 200 && status < 300) return { result: 'sent' };
+  if (status === 404 || status === 410 || status === 403)
+    return {
+      result: 'failed',
+      reason:
+        status === 403
+          ? 'The push service refused our keys for this browser (403).'
+          : `The push service no longer knows this browser (${status}).`,
+      cause: 'gone',
+    };
+  if (status === 429 || status >= 500) {
+    const retryAfterMs = readRetryAfter(retryAfter, now);
+    const reason = `The push service refused for now (${status}).`;
+    return { result: 'retry', reason, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+  }
+  return { result: 'failed', reason: `The push service refused the message (${status}).`, cause: 'refused' };
+}
+
+/** Seconds or a date (RFC 9110, section 10.2.3) in milliseconds from `now`; undefined for anything else. */
+function readRetryAfter(value: string | undefined, now: Date): number | undefined {
+  if (value === undefined) return undefined;
+  const ms = /^\d{1,9}$/.test(value) ? Number(value) * 1000 : Date.parse(value) - now.getTime();
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS);
+}
+
+const MAX_ENDPOINT_CHARACTERS = 2000;
+/** Printable ASCII, as in RFC 3986. PostgreSQL stores no NUL, and its index entries end at 2,704 bytes. */
+const URL_CHARACTERS = /^[\x21-\x7e]+$/;
+const PUBLIC_KEY_BYTES = 65;
+const SECRET_BYTES = 16;
+
+/** `problem`: what is wrong with the field, such as "must be a UUID.". */
+export type SubscriptionProblem = { field: keyof PushAddress; problem: string };
+
+/**
+ * The first thing wrong with a subscription; undefined if it is sound. Looks no name up: where it leads to is checked when a message
+ * is sent. A push service has a name, so an IP address is refused, unless `allowPrivate`.
+ */
+export function subscriptionProblem(
+  { endpoint, p256dh, auth }: PushAddress,
+  allowPrivate: boolean,
+): SubscriptionProblem | undefined {
+  if (!isEndpoint(endpoint, allowPrivate)) {
+    const named = allowPrivate ? 'an https URL' : 'an https URL with a host name,';
+    const problem = `must be ${named} of at most 2,000 characters without a user name.`;
+    return { field: 'endpoint', problem };
+  }
+  if (!isPoint(p256dh))
+    return { field: 'p256dh', problem: 'must be an uncompressed point of P-256 in base64url.' };
+  if (decode(auth, SECRET_BYTES) === undefined)
+    return { field: 'auth', problem: 'must be 16 bytes in base64url.' };
+  return undefined;
+}
+
+function isEndpoint(endpoint: string, allowPrivate: boolean): boolean {
+  if (endpoint.length > MAX_ENDPOINT_CHARACTERS || !URL_CHARACTERS.test(endpoint)) return false;
+  const url = URL.parse(endpoint);
+  if (url === null || url.protocol !== 'https:' || url.username !== '' || url.password !== '') return false;
+  return allowPrivate || isIP(url.hostname.replace(/^\[|\]$/g, '')) === 0;
+}
+
+function isPoint(text: string): boolean {
+  const point = decode(text, PUBLIC_KEY_BYTES);
+  if (point?.[0] !== 4) return false;
+  try {
+    // Throws for a point that is not on the curve.
+    ECDH.convertKey(point, 'prime256v1');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** base64url, with or without padding. */
+function decode(text: string, bytes: number): Buffer | undefined {
+  if (text.length > 2 * bytes || !/^[\w-]+={0,2}$/.test(text)) return undefined;
+  const decoded = Buffer.from(text, 'base64url');
+  return decoded.length === bytes ? decoded : undefined;
+}

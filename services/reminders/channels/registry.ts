@@ -1,0 +1,96 @@
+// The channels that there are. A new one is a file beside this one, an entry here, a value of the proto's enum Channel and one of
+// GraphQL's ReminderChannel.
+import type { RemindersConfig } from '../config.ts';
+import type { Channel, FailureCause, PushAddress } from './channel.ts';
+import { createEmailChannel } from './email.ts';
+import { createPushChannel } from './push.ts';
+
+/** Stands for "no subscription" in a delivery's key. */
+export const NO_SUBSCRIPTION = '00000000-0000-0000-0000-000000000000';
+
+/** What is known of a user where deliveries are made. */
+export type Reachability = { emailIsOn: boolean; subscriptionIds: readonly string[] };
+
+/** What is left of an address when a delivery's turn comes. */
+type Address = { emailIsOn: boolean; subscription: PushAddress | null };
+
+type Kind = {
+  /** undefined: not set up. */
+  create(config: RemindersConfig): Channel | undefined;
+  /** What it needs to be set up, said of the field `channel`. */
+  needs: string;
+  /** One delivery is made for each: a subscription, or NO_SUBSCRIPTION where there is a single address. */
+  addresses(user: Reachability): readonly string[];
+  /** Why there is none, said of the field `channel`. */
+  withoutAddress: string;
+  /** Why a delivery cannot be sent any more, since its address went after it was made; undefined if it can. */
+  unreachable(delivery: Address): { cause: FailureCause; failure: string } | undefined;
+};
+
+/** By the name that is stored; CHANNEL_ and the name in capitals is its value in the proto. Lists have them in this order. */
+export const CHANNELS = {
+  email: {
+    create: (config) =>
+      createEmailChannel({
+        destination: config.mail,
+        mailFrom: config.mailFrom,
+        maxConnections: config.smtpConnections,
+        appUrl: config.appUrl,
+        showTitles: config.showTitles,
+      }),
+    needs: 'is not set up: e-mail needs SMTP_URL or MAIL_DIR.',
+    addresses: ({ emailIsOn }) => (emailIsOn ? [NO_SUBSCRIPTION] : []),
+    withoutAddress: 'is off: e-mail was switched off for this user.',
+    unreachable: ({ emailIsOn }: Address) =>
+      emailIsOn
+        ? undefined
+        : ({ cause: 'e-mail off', failure: 'E-mail was switched off before this was sent.' } as const),
+  },
+  push: {
+    create({ vapidKeys, mailFrom, appUrl, showTitles, pushAllowPrivate }) {
+      if (vapidKeys === undefined) return undefined;
+      const [, address = mailFrom] = /<([^<>]+)>/.exec(mailFrom) ?? [];
+      const subject = `mailto:${address}`;
+      return createPushChannel({
+        keys: vapidKeys,
+        subject,
+        appUrl,
+        showTitles,
+        allowPrivate: pushAllowPrivate,
+      });
+    },
+    needs: 'is not set up: push needs VAPID_KEYS.',
+    addresses: ({ subscriptionIds }) => subscriptionIds,
+    withoutAddress: 'has no push subscription.',
+    unreachable: ({ subscription }: Address) =>
+      subscription !== null
+        ? undefined
+        : ({
+            cause: 'no subscription',
+            failure: 'The push subscription was removed before this was sent.',
+          } as const),
+  },
+} satisfies Record<string, Kind>;
+
+export type ChannelName = keyof typeof CHANNELS;
+export const CHANNEL_NAMES = Object.keys(CHANNELS) as readonly ChannelName[];
+/** undefined: not set up. */
+export type Channels = Record<ChannelName, Channel | undefined>;
+
+export function createChannels(config: RemindersConfig): Channels {
+  const entries = CHANNEL_NAMES.map((name) => [name, CHANNELS[name].create(config)] as const);
+  return Object.fromEntries(entries) as Channels;
+}
+
+/** The proto's name of a channel. */
+export function toChannelMessage<N extends ChannelName>(name: N): `CHANNEL_${Uppercase<N>}` {
+  return `CHANNEL_${name.toUpperCase() as Uppercase<N>}`;
+}
+
+/** undefined for what is no channel, such as CHANNEL_UNSPECIFIED. */
+export function fromChannelMessage(message: string): ChannelName | undefined {
+  return CHANNEL_NAMES.find((name) => toChannelMessage(name) === message);
+}
+
+/** Such as "CHANNEL_EMAIL or CHANNEL_PUSH", for errors. */
+export const ANY_CHANNEL = CHANNEL_NAMES.map(toChannelMessage).join(' or ');

@@ -1,0 +1,144 @@
+// The rpcs of reminders.v1.ReminderService for deliveries.
+import type { DeliveryInput } from '../../../generated/reminders/v1/Delivery.ts';
+import type { DeliveryState as StateMessage } from '../../../generated/reminders/v1/DeliveryState.ts';
+import type { ReminderServiceHandlers } from '../../../generated/reminders/v1/ReminderService.ts';
+import type { SkipReason as SkipReasonMessage } from '../../../generated/reminders/v1/SkipReason.ts';
+import { invalidField, ServiceError } from '../../platform/errors.ts';
+import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
+import {
+  decodePageToken,
+  readPageSize,
+  readTimePosition,
+  type TimePageRequest,
+  toPage,
+} from '../../platform/page-token.ts';
+import { toTimestamp } from '../../platform/protobuf/timestamps.ts';
+import {
+  ANY_CHANNEL,
+  CHANNELS,
+  type Channels,
+  fromChannelMessage,
+  NO_SUBSCRIPTION,
+  toChannelMessage,
+} from '../channels/registry.ts';
+import { findReachability } from '../channels/sql.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { localDate } from '../reminders/next-occurrence.ts';
+import { requireUserId } from '../requests.ts';
+import { writeForUser } from '../users/locked-user.ts';
+import { type Delivery, type DeliveryState, idBelow, type SkipReason } from './delivery.ts';
+import { findTestTimes, insertDeliveries, listDeliveries } from './sql.ts';
+
+const MAX_TESTS = 5;
+const HOUR_MS = 3_600_000;
+
+export function createDeliveryHandlers(
+  dependencies: Dependencies & { channels: Channels },
+): Pick<AsyncHandlers<ReminderServiceHandlers>, 'ListDeliveries' | 'SendTestReminder'> {
+  const { database, newId, channels } = dependencies;
+  return {
+    async ListDeliveries(request) {
+      const userId = requireUserId(request.userId);
+      const pageSize = readPageSize(request.pageSize);
+      const bound = ['ListDeliveries', userId];
+      const from = readStart(request, bound);
+      const rows = await listDeliveries(database, userId, {
+        limit: pageSize + 1,
+        from,
+        order: 'newest first',
+      });
+      const { page, nextPageToken } = toPage(rows, pageSize, bound, ({ deliveryId }) => ({
+        keys: [],
+        id: deliveryId,
+      }));
+      return { deliveries: page.map(toDeliveryMessage), nextPageToken };
+    },
+
+    async SendTestReminder(request) {
+      const userId = requireUserId(request.userId);
+      const channel = fromChannelMessage(request.channel);
+      if (channel === undefined) throw invalidField('channel', `must be ${ANY_CHANNEL}.`);
+      const { addresses, needs, withoutAddress } = CHANNELS[channel];
+      if (channels[channel] === undefined) throw invalidField('channel', needs);
+      const deliveries = await writeForUser(dependencies, userId, async (transaction, { now }, account) => {
+        const reachability = (await findReachability(transaction, [userId])).get(userId);
+        const subscriptionIds = reachability === undefined ? [] : addresses(reachability);
+        if (subscriptionIds.length === 0) throw invalidField('channel', withoutAddress);
+        requireFewer(await findTestTimes(transaction, userId, new Date(now.getTime() - HOUR_MS)), now);
+        const reminderId = newId(now);
+        const made = subscriptionIds.map(
+          (subscriptionId): Delivery => ({
+            userId,
+            deliveryId: newId(now),
+            reminderId,
+            localDate: localDate(now, account.timeZone),
+            channel,
+            subscriptionId,
+            isTest: true,
+            state: 'pending',
+            skipReason: null,
+            failure: null,
+            dueTime: now,
+            createTime: now,
+            updateTime: now,
+            attempts: 0,
+          }),
+        );
+        await insertDeliveries(transaction, made);
+        return made;
+      });
+      return { deliveries: deliveries.map(toDeliveryMessage) };
+    },
+  };
+}
+
+/** The ID after which the page begins. */
+function readStart(request: TimePageRequest, bound: readonly string[]): string | undefined {
+  if (request.beforeTime === null && request.beforeId === '')
+    return decodePageToken(request.pageToken, bound, [])?.id;
+  const position = readTimePosition(request, bound);
+  return position && idBelow(position);
+}
+
+/** @throws RATE_LIMITED until the oldest of five tests is an hour old. */
+function requireFewer(times: readonly Date[], now: Date): void {
+  const [oldest] = times.slice(-MAX_TESTS);
+  if (times.length < MAX_TESTS || oldest === undefined) return;
+  const retryAfterSeconds = Math.ceil((oldest.getTime() + HOUR_MS - now.getTime()) / 1000);
+  throw new ServiceError('RATE_LIMITED', {
+    message: `At most ${MAX_TESTS} tests an hour are sent to a user.`,
+    retryAfterSeconds,
+  });
+}
+
+const STATES: Record<DeliveryState, StateMessage> = {
+  pending: 'DELIVERY_STATE_PENDING',
+  sent: 'DELIVERY_STATE_SENT',
+  skipped: 'DELIVERY_STATE_SKIPPED',
+  failed: 'DELIVERY_STATE_FAILED',
+};
+const SKIP_REASONS: Record<SkipReason, SkipReasonMessage> = {
+  'nothing due': 'SKIP_REASON_NOTHING_DUE',
+  'already reviewed': 'SKIP_REASON_ALREADY_REVIEWED',
+  paused: 'SKIP_REASON_PAUSED',
+  late: 'SKIP_REASON_LATE',
+};
+
+export function toDeliveryMessage(delivery: Delivery): DeliveryInput {
+  const { skipReason, subscriptionId } = delivery;
+  return {
+    deliveryId: delivery.deliveryId,
+    reminderId: delivery.isTest ? '' : delivery.reminderId,
+    localDate: delivery.localDate,
+    channel: toChannelMessage(delivery.channel),
+    subscriptionId: subscriptionId === NO_SUBSCRIPTION ? '' : subscriptionId,
+    state: STATES[delivery.state],
+    skipReason: skipReason === null ? 'SKIP_REASON_UNSPECIFIED' : SKIP_REASONS[skipReason],
+    failure: delivery.failure ?? '',
+    dueTime: toTimestamp(delivery.dueTime),
+    updateTime: toTimestamp(delivery.updateTime),
+    attempts: delivery.attempts,
+    isTest: delivery.isTest,
+    createTime: toTimestamp(delivery.createTime),
+  };
+}

@@ -1,0 +1,220 @@
+// Sends pending deliveries. A process has a few plain loops for each channel; each leases 25 deliveries, asks what is due, decides,
+// sends, and stores what became of them.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { atMost } from '../../platform/concurrency.ts';
+import { hasReason } from '../../platform/errors.ts';
+import type { Logger } from '../../platform/logging/logger.ts';
+import type { Metrics } from '../../platform/observability/metrics.ts';
+import type { Database } from '../../platform/postgres/database.ts';
+import { toError } from '../../platform/thrown.ts';
+import type { Channel, SendResult } from '../channels/channel.ts';
+import { CHANNELS, type ChannelName } from '../channels/registry.ts';
+import { type Loop, startLoop } from '../loop.ts';
+import type { Now } from '../now.ts';
+import type { Account, DueCount, Peers } from '../peers.ts';
+import { LATE_AFTER_MS } from '../reminders/reminder.ts';
+import { moveReminders } from '../users/follow-time-zones.ts';
+import { afterAttempt, asOfTime, decide, type LeasedDelivery } from './decide.ts';
+import { type Ending, leaseDeliveries, releaseLeases, storeEndings } from './lease.ts';
+
+const BATCH = 25;
+const LEASE_MS = 120_000;
+/** What a channel may take for a message, and as long again to store what became of it. */
+const SENDING_AND_STORING_MS = 60_000;
+const STORE_AGAIN_MS = 1000;
+/** From one line in the log about refusals to the next. */
+const LOG_AGAIN_MS = 60_000;
+
+export type SendOptions = {
+  database: Database;
+  peers: Peers;
+  /** Default: the database's clock. */
+  now?: Now;
+  name: ChannelName;
+  channel: Channel;
+  /** Milliseconds between two looks for work, of all loops together, where there was none and nobody woke them. */
+  lookMs: number;
+  /** What links begin with, without a slash at the end. */
+  publicUrl: string;
+  /** From 0 to below 1. */
+  random: () => number;
+  metrics: Metrics;
+  logger: Logger;
+};
+
+/** As many loops as keep the channel busy, and one that leases the next batch meanwhile. No more is leased than they send. */
+export function startSending(options: SendOptions): Loop {
+  const { name, channel, lookMs, logger } = options;
+  const sender = createSender(options);
+  const count = Math.ceil(channel.parallel / BATCH) + 1;
+  const loops = Array.from({ length: count }, () =>
+    startLoop({ name: `send ${name}`, idleMs: lookMs * count, work: sender.sendBatch, logger }),
+  );
+  return {
+    wake() {
+      for (const loop of loops) loop.wake();
+    },
+    /** What is being sent is sent; the leases of the rest are given back. */
+    async stop() {
+      sender.stop();
+      await Promise.all(loops.map((loop) => loop.stop()));
+    },
+  };
+}
+
+type Answered = { account: Account | undefined; due: DueCount | undefined };
+
+function createSender(options: SendOptions) {
+  const { database, name, channel, now, random, logger } = options;
+  const limit = atMost(channel.parallel);
+  const ask = createAsk(options);
+  const store = createStore(options);
+  let isStopping = false;
+
+  /** undefined: not sent, since the process stops or the lease would end meanwhile. */
+  const send = (delivery: LeasedDelivery, { account, due }: Answered, time: Date, endMs: number) =>
+    limit(async (): Promise<Ending | undefined> => {
+      if (isStopping || performance.now() > endMs - SENDING_AND_STORING_MS) return undefined;
+      const { userId, subscription, dueTime } = delivery;
+      const message = {
+        deliveryId: delivery.deliveryId,
+        firstName: account?.firstName ?? '',
+        dueCount: due?.dueCount ?? 0,
+        titles: due?.titles ?? [],
+        unsubscribeUrl: `${options.publicUrl}/unsubscribe/${delivery.unsubscribeToken.toString('base64url')}`,
+        isTest: delivery.isTest,
+        expireTime: new Date(dueTime.getTime() + LATE_AFTER_MS),
+        sendTime: time,
+      };
+      const recipient = { userId, email: account?.email ?? '', subscription };
+      const sent = await channel.send(message, recipient).catch((error: unknown): SendResult => {
+        // The error's own text may hold the address.
+        const { name: code } = toError(error);
+        logger.error({ code, channel: name, deliveryId: delivery.deliveryId }, 'a channel failed');
+        return { result: 'retry', reason: 'An error in the reminders service prevented sending.' };
+      });
+      const attempts = delivery.attempts + 1;
+      const outcome = afterAttempt(sent, { attempts, dueTime, now: time, random: random() });
+      return { delivery, outcome, attempts };
+    });
+
+  return {
+    /** @returns whether there may be more. */
+    async sendBatch(): Promise<boolean> {
+      const endMs = performance.now() + LEASE_MS;
+      const leased = await leaseDeliveries(database, name, { limit: BATCH, leaseMs: LEASE_MS, now });
+      const { deliveries, now: time } = leased;
+      if (time === undefined) return false;
+      const answers = await ask(deliveries, time);
+      const endings = await Promise.all(
+        deliveries.map(async (delivery) => {
+          const found = answers?.get(delivery.deliveryId);
+          const known = found && { isKnown: found.account !== undefined, due: found.due };
+          const decided = decide(delivery, known, time);
+          const { attempts } = delivery;
+          if (decided !== 'send') return { delivery, outcome: decided, attempts };
+          const unreachable = CHANNELS[name].unreachable(delivery);
+          if (unreachable !== undefined)
+            return { delivery, outcome: { state: 'failed' as const, ...unreachable }, attempts };
+          return found && send(delivery, found, time, endMs);
+        }),
+      );
+      const ended = endings.filter((ending) => ending !== undefined);
+      const left = deliveries.filter((_, index) => endings[index] === undefined);
+      await store(ended, endMs);
+      await releaseLeases(database, left);
+      return deliveries.length === BATCH && answers !== undefined;
+    },
+    stop() {
+      isStopping = true;
+    },
+  };
+}
+
+/** A function that asks who the users are and what is due, by delivery; undefined while scheduling or accounts is away. */
+function createAsk({ database, peers, now, name, logger }: SendOptions) {
+  let areAway = false;
+  /** Scheduling refuses all for one, such as one whose time zone it does not know; who is refused alone is left out. */
+  const countDue = async (accounts: readonly Account[], asOf: Date): Promise<Map<string, DueCount>> => {
+    try {
+      return await peers.countDue(accounts, asOf);
+    } catch (error) {
+      if (!hasReason(error, 'INVALID_REQUEST')) throw error;
+      if (accounts.length === 1) return new Map();
+      const counts = await Promise.all(accounts.map((account) => countDue([account], asOf)));
+      return new Map(counts.flatMap((count) => [...count]));
+    }
+  };
+  /** Following changes can miss one whose time lies before that of others. */
+  const moveElsewhere = ({ reminder, userId }: LeasedDelivery, account: Account | undefined) => {
+    if (account === undefined || reminder === null || account.timeZone === reminder.timeZone) return;
+    moveReminders({ database, now }, account).catch((error: unknown) =>
+      logger.warn({ err: error, userId }, 'reminders not moved to the new time zone'),
+    );
+  };
+  const askAll = async (deliveries: readonly LeasedDelivery[], time: Date) => {
+    const accounts = await peers.findAccounts(deliveries.map(({ userId }) => userId));
+    const answers = new Map<string, Answered>();
+    const byAsOf = Map.groupBy(deliveries, (delivery) => asOfTime(delivery, time).getTime());
+    for (const [asOfMs, some] of byAsOf) {
+      const users = new Set(some.map(({ userId }) => userId));
+      const asked = [...accounts.values()].filter(({ userId }) => users.has(userId));
+      const due = await countDue(asked, new Date(asOfMs));
+      for (const delivery of some) {
+        const account = accounts.get(delivery.userId);
+        moveElsewhere(delivery, account);
+        answers.set(delivery.deliveryId, { account, due: due.get(delivery.userId) });
+      }
+    }
+    return answers;
+  };
+  return async (deliveries: readonly LeasedDelivery[], time: Date) => {
+    try {
+      const answers = await askAll(deliveries, time);
+      if (areAway)
+        logger.info({ channel: name }, 'scheduling and accounts are back: reminders are sent again');
+      areAway = false;
+      return answers;
+    } catch (error) {
+      if (!areAway)
+        logger.warn({ err: error, channel: name }, 'scheduling or accounts is away: reminders wait');
+      areAway = true;
+      return undefined;
+    }
+  };
+}
+
+/** A function that stores endings until the lease ends, also when the database is away for a while, and counts them. */
+function createStore({ database, now, name, metrics, logger }: SendOptions) {
+  let loggedMs = Number.NEGATIVE_INFINITY;
+  const measure = ({ delivery, outcome, time }: Ending & { time: Date }) => {
+    const count = (ending: string, reason: string) =>
+      metrics.count('srs_reminder_deliveries_total', { channel: name, outcome: ending, reason });
+    if (outcome.state === 'sent') {
+      count('sent', '');
+      const lagSeconds = (time.getTime() - delivery.dueTime.getTime()) / 1000;
+      metrics.observe('srs_reminder_lag_seconds', { channel: name }, lagSeconds);
+    } else if (outcome.state === 'skipped') count('skipped', outcome.skipReason);
+    else if (outcome.state === 'failed') count('failed', outcome.cause);
+    else if (outcome.failure !== undefined) {
+      count('retried', outcome.refusesUs === true ? 'refuses us' : '');
+      if (outcome.refusesUs !== true || performance.now() - loggedMs < LOG_AGAIN_MS) return;
+      loggedMs = performance.now();
+      logger.error({ channel: name, failure: outcome.failure }, 'we are refused as sender: reminders wait');
+    }
+  };
+  return async (endings: readonly Ending[], endMs: number): Promise<void> => {
+    if (endings.length === 0) return;
+    for (let isFirst = true; ; isFirst = false) {
+      try {
+        for (const stored of await storeEndings(database, name, { endings, now })) measure(stored);
+        return;
+      } catch (error) {
+        if (performance.now() > endMs) throw error;
+        if (isFirst)
+          logger.warn({ err: error, channel: name, deliveries: endings.length }, 'outcomes not stored yet');
+        await sleep(STORE_AGAIN_MS);
+      }
+    }
+  };
+}

@@ -1,0 +1,95 @@
+// What a process of the service does by itself: claim, send, follow time zones, forget, delete.
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from '../platform/logging/logger.ts';
+import type { Telemetry } from '../platform/observability/telemetry.ts';
+import type { Channel } from './channels/channel.ts';
+import { CHANNEL_NAMES, CHANNELS, type Channels } from './channels/registry.ts';
+import { claimDue } from './deliveries/claim.ts';
+import { startSending } from './deliveries/send.ts';
+import { countWaiting, deleteOldDeliveries } from './deliveries/sql.ts';
+import type { Dependencies } from './dependencies.ts';
+import { type Loop, startLoop } from './loop.ts';
+import { createDeleteUnknown } from './users/delete-user-data.ts';
+import { followTimeZones } from './users/follow-time-zones.ts';
+
+/** Claims in a second: fewer, larger ones cost less for each reminder, and a claim of 75 takes milliseconds. */
+const CLAIMS_PER_SECOND = 2;
+/** Claimed in one transaction, at most. */
+const CLAIMED_AT_ONCE = 200;
+/** Two processes need 145 each for 99 % of 100,000 reminders of one minute within five. */
+const REMINDERS_PER_SECOND = 150;
+const LOOK_MS = 1000;
+const FOLLOW_MS = 20_000;
+const SWEEP_MS = 600_000;
+const SWEPT_AT_ONCE = 1000;
+/** With 500 users at a time, a million takes a day and a half. */
+const DELETE_UNKNOWN_MS = 60_000;
+/** Soon again: another process may have the channel set up. */
+const NOT_SET_UP_MS = 60_000;
+
+/** Begins at once. Stopping resolves when all work in progress has ended. */
+export function startLoops(
+  dependencies: Dependencies & {
+    channels: Channels;
+    publicUrl: string;
+    random: () => number;
+    remindersPerSecond?: number;
+    lookMs?: number;
+    followMs?: number;
+    telemetry: Telemetry;
+    logger: Logger;
+  },
+): Pick<Loop, 'stop'> {
+  const { channels, logger, database, now, remindersPerSecond = REMINDERS_PER_SECOND } = dependencies;
+  const { metrics } = dependencies.telemetry;
+  const { lookMs = LOOK_MS, followMs = FOLLOW_MS } = dependencies;
+  const working = { ...dependencies, lookMs, metrics };
+  const repeat = (name: string, idleMs: number, work: () => Promise<boolean>) =>
+    startLoop({ name, idleMs, work, logger });
+  const senders = CHANNEL_NAMES.map((name) =>
+    startSending({ ...working, name, channel: channels[name] ?? notSetUp(CHANNELS[name].needs) }),
+  );
+  const limit = Math.min(CLAIMED_AT_ONCE, Math.ceil(remindersPerSecond / CLAIMS_PER_SECOND));
+  /** All that follows a claim costs far more than it does: at the pace of claims, a burst leaves room for people's requests. */
+  const claim = async () => {
+    const begun = performance.now();
+    const claimed = await claimDue(working, limit);
+    if (claimed > 0) for (const sender of senders) sender.wake();
+    if (claimed < limit) return false;
+    const restMs = begun + (1000 * limit) / remindersPerSecond - performance.now();
+    await sleep(Math.max(0, restMs));
+    return true;
+  };
+  const deleteUnknown = createDeleteUnknown(dependencies);
+  const loops = [
+    ...senders,
+    repeat('claim', lookMs, claim),
+    repeat('follow time zones', followMs, () => followTimeZones(dependencies).then(() => false)),
+    repeat('forget', SWEEP_MS, async () => {
+      return (await deleteOldDeliveries(database, SWEPT_AT_ONCE, now)) === SWEPT_AT_ONCE;
+    }),
+    repeat('delete unknown users', DELETE_UNKNOWN_MS, () => deleteUnknown().then(() => false)),
+  ];
+  metrics.gauge('srs_reminders_waiting', async () => {
+    const { reminders, deliveries } = await countWaiting(database, now);
+    return [
+      { labels: { kind: 'reminder' }, value: reminders },
+      { labels: { kind: 'delivery' }, value: deliveries },
+    ];
+  });
+  return {
+    async stop() {
+      await Promise.all(loops.map((loop) => loop.stop()));
+    },
+  };
+}
+
+/** What is pending says so, and is given up in time. */
+function notSetUp(needs: string): Channel {
+  const reason = `The channel ${needs}`;
+  return {
+    parallel: 1,
+    send: async () => ({ result: 'retry', reason, retryAfterMs: NOT_SET_UP_MS }),
+    close: async () => {},
+  };
+}

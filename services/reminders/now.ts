@@ -1,0 +1,12 @@
+// The time in SQL: all processes agree on the database's clock, and each statement that needs the time reads it.
+
+/** A test's clock; undefined: the database's. */
+export type Now = (() => Date) | undefined;
+
+/** The parameter of `nowIn`. */
+export const nowParameter = (now: Now): Date | null => now?.() ?? null;
+
+/** SQL for the time: that of the parameter, such as "$2", if it has one. In milliseconds, as times are stored. */
+export function nowIn(parameter: string): string {
+  return `coalesce(${parameter}::timestamptz, date_trunc('milliseconds', statement_timestamp()))`;
+}

@@ -1,0 +1,151 @@
+// The SQL of reminders.
+import type { Queryable } from '../../platform/postgres/database.ts';
+import { type Now, nowIn, nowParameter } from '../now.ts';
+import type { Reminder } from './reminder.ts';
+
+/** Dates as text: pg would make them instants of the process's time zone. */
+const REMINDER_COLUMNS = `r.user_id AS "userId", r.reminder_id AS "reminderId", r.minute_of_day AS "minuteOfDay",
+  r.weekdays, r.channels, r.min_due AS "minDue",
+  r.only_if_not_reviewed_today AS "onlyIfNotReviewedToday", r.paused_until_time AS "pausedUntilTime",
+  r.enabled AS "isEnabled", r.time_zone AS "timeZone", r.last_date::text AS "lastDate",
+  r.next_date::text AS "nextDate", r.next_time AS "nextTime", r.create_time AS "createTime",
+  r.update_time AS "updateTime"`;
+
+type ReminderRow = Omit<Reminder, 'next'> & { nextDate: string | null; nextTime: Date | null };
+/** `now`: the instant at which it was locked. */
+type LockedReminder = Reminder & { now: Date };
+
+function toReminder<R extends ReminderRow>({ nextDate, nextTime, ...row }: R) {
+  const next = nextDate === null || nextTime === null ? null : { date: nextDate, time: nextTime };
+  return { ...row, next };
+}
+
+/** In the order in which they were made. */
+export async function listReminders(db: Queryable, userId: string): Promise<Reminder[]> {
+  const rows = await db.query<ReminderRow>({
+    name: 'list-reminders',
+    text: `SELECT ${REMINDER_COLUMNS} FROM reminders.reminders r WHERE r.user_id = $1
+           ORDER BY r.create_time, r.reminder_id`,
+    values: [userId],
+  });
+  return rows.map((row) => toReminder(row));
+}
+
+export async function countReminders(db: Queryable, userId: string): Promise<number> {
+  const [counted] = await db.query<{ count: number }>({
+    name: 'count-reminders',
+    text: 'SELECT count(*) AS count FROM reminders.reminders WHERE user_id = $1',
+    values: [userId],
+  });
+  return counted?.count ?? 0;
+}
+
+/** Locks the reminder until the transaction ends; waits for a claim of it to end. */
+export async function lockReminder(
+  transaction: Queryable,
+  { userId, reminderId }: { userId: string; reminderId: string },
+  now: Now,
+): Promise<LockedReminder | undefined> {
+  const [row] = await transaction.query<ReminderRow & { now: Date }>({
+    name: 'lock-reminder',
+    text: `SELECT ${REMINDER_COLUMNS}, ${nowIn('$3')} AS now FROM reminders.reminders r
+           WHERE r.user_id = $1 AND r.reminder_id = $2 FOR UPDATE`,
+    values: [userId, reminderId, nowParameter(now)],
+  });
+  return row && toReminder(row);
+}
+
+/** Locks those of a user's reminders that follow another time zone. */
+export async function lockRemindersElsewhere(
+  transaction: Queryable,
+  { userId, timeZone }: { userId: string; timeZone: string },
+  now: Now,
+): Promise<LockedReminder[]> {
+  const rows = await transaction.query<ReminderRow & { now: Date }>({
+    name: 'lock-reminders-elsewhere',
+    text: `SELECT ${REMINDER_COLUMNS}, ${nowIn('$3')} AS now FROM reminders.reminders r
+           WHERE r.user_id = $1 AND r.time_zone <> $2 ORDER BY r.reminder_id FOR UPDATE`,
+    values: [userId, timeZone, nowParameter(now)],
+  });
+  return rows.map((row) => toReminder(row));
+}
+
+/** Those of the users, with their time zones, of whom a reminder follows another one. */
+export async function findUsersElsewhere(
+  db: Queryable,
+  users: readonly { userId: string; timeZone: string }[],
+): Promise<string[]> {
+  const rows = await db.query<{ userId: string }>({
+    name: 'find-users-elsewhere',
+    text: `SELECT DISTINCT r.user_id AS "userId"
+           FROM unnest($1::uuid[], $2::text[]) AS known (user_id, time_zone)
+           JOIN reminders.reminders r ON r.user_id = known.user_id AND r.time_zone <> known.time_zone`,
+    values: [users.map(({ userId }) => userId), users.map(({ timeZone }) => timeZone)],
+  });
+  return rows.map(({ userId }) => userId);
+}
+
+const valuesOf = (reminder: Reminder) => [
+  reminder.userId,
+  reminder.reminderId,
+  reminder.minuteOfDay,
+  reminder.weekdays,
+  reminder.channels,
+  reminder.minDue,
+  reminder.onlyIfNotReviewedToday,
+  reminder.pausedUntilTime,
+  reminder.isEnabled,
+  reminder.timeZone,
+  reminder.next?.date ?? null,
+  reminder.next?.time ?? null,
+  reminder.updateTime,
+];
+
+export async function insertReminder(transaction: Queryable, reminder: Reminder): Promise<void> {
+  await transaction.query({
+    name: 'insert-reminder',
+    text: `INSERT INTO reminders.reminders (user_id, reminder_id, minute_of_day, weekdays, channels, min_due,
+             only_if_not_reviewed_today, paused_until_time, enabled, time_zone, next_date, next_time, update_time,
+             create_time)
+           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+    values: [...valuesOf(reminder), reminder.createTime],
+  });
+}
+
+/** Stores the settings, the time zone and the next occurrence; the last date is the worker's. */
+export async function updateReminder(transaction: Queryable, reminder: Reminder): Promise<void> {
+  await transaction.query({
+    name: 'update-reminder',
+    text: `UPDATE reminders.reminders
+           SET minute_of_day = $3, weekdays = $4, channels = $5, min_due = $6, only_if_not_reviewed_today = $7,
+               paused_until_time = $8, enabled = $9, time_zone = $10, next_date = $11, next_time = $12,
+               update_time = $13
+           WHERE user_id = $1 AND reminder_id = $2`,
+    values: valuesOf(reminder),
+  });
+}
+
+/** Deletes the reminder with its pending deliveries. @returns whether it existed. */
+export async function deleteReminder(
+  transaction: Queryable,
+  userId: string,
+  reminderId: string,
+): Promise<boolean> {
+  const rows = await transaction.query({
+    name: 'delete-reminder',
+    text: 'DELETE FROM reminders.reminders WHERE user_id = $1 AND reminder_id = $2 RETURNING reminder_id',
+    values: [userId, reminderId],
+  });
+  await transaction.query({
+    name: 'delete-pending-deliveries',
+    // Locked in the order in which outcomes are stored.
+    text: `WITH locked AS MATERIALIZED (
+             SELECT d.user_id, d.delivery_id FROM reminders.deliveries d
+             WHERE d.user_id = $1 AND d.reminder_id = $2 AND d.state = 'pending'
+             ORDER BY d.delivery_id FOR UPDATE)
+           DELETE FROM reminders.deliveries d USING locked
+           WHERE d.user_id = locked.user_id AND d.delivery_id = locked.delivery_id`,
+    values: [userId, reminderId],
+  });
+  return rows.length > 0;
+}

@@ -1,0 +1,96 @@
+// Deletes a user's data: when asked to, and once accounts no longer knows them.
+import type { Logger } from '../../platform/logging/logger.ts';
+import type { Database, Queryable } from '../../platform/postgres/database.ts';
+import { NIL_UUID } from '../../platform/uuid.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { type Now, nowIn, nowParameter } from '../now.ts';
+
+type DeletedData = { reminders: number; pushSubscriptions: number; deliveries: number };
+
+/** Longer than the default: a claim in progress is waited for. */
+const WAIT_FOR_CLAIMS = `SET LOCAL lock_timeout = '5s'`;
+/** Keeps nothing but the ID; a token of no bytes is in no link. */
+const BURY = `
+  INSERT INTO reminders.users AS u (user_id, unsubscribe_token, delete_time) VALUES ($1, '', ${nowIn('$2')})
+  ON CONFLICT (user_id) DO UPDATE
+  SET unsubscribe_token = '', feed_hash = NULL, feed_create_time = NULL, email_off_reason = NULL,
+      email_off_time = NULL, email_refusals = 0, delete_time = coalesce(u.delete_time, excluded.delete_time)`;
+/** `key`: rows are locked in its order, as by those who store outcomes. */
+const deleteFrom = (table: string, key: string) =>
+  `WITH locked AS MATERIALIZED (
+     SELECT user_id, ${key} FROM reminders.${table} WHERE user_id = $1 ORDER BY ${key} FOR UPDATE),
+   removed AS (
+     DELETE FROM reminders.${table} t USING locked WHERE t.user_id = locked.user_id AND t.${key} = locked.${key} RETURNING 1)
+   SELECT count(*) AS count FROM removed`;
+
+/** Of each statement: a user can have thousands of deliveries. */
+const STATEMENT_TIMEOUT_MS = 60_000;
+
+/** Deletes all rows of a user but a tombstone, by which later writes are refused. Waits for writes in progress. */
+export function deleteUserData(
+  database: Pick<Database, 'transaction'>,
+  userId: string,
+  now: Now,
+): Promise<DeletedData> {
+  return database.transaction((transaction) => deleteRows(transaction, userId, now), {
+    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+  });
+}
+
+async function deleteRows(transaction: Queryable, userId: string, now: Now): Promise<DeletedData> {
+  const remove = async (table: string, key: string) => {
+    const rows = await transaction.query<{ count: number }>({
+      text: deleteFrom(table, key),
+      values: [userId],
+    });
+    return rows[0]?.count ?? 0;
+  };
+  await transaction.query({ text: WAIT_FOR_CLAIMS, values: [] });
+  await transaction.query({ text: BURY, values: [userId, nowParameter(now)] });
+  // All writers lock in this order. Reminders before deliveries: a claim in progress ends before, and none begins after.
+  const reminders = await remove('reminders', 'reminder_id');
+  const deliveries = await remove('deliveries', 'delivery_id');
+  return { reminders, deliveries, pushSubscriptions: await remove('push_subscriptions', 'subscription_id') };
+}
+
+const AT_A_TIME = 500;
+
+/**
+ * A function that looks at the next 500 users, and after the last at the first again, and deletes what is stored of those whom
+ * accounts has deleted while this service was left out (REMINDERS=off in the gateway). It deletes nothing until accounts has known
+ * one of them: ACCOUNTS_URL can name the wrong service.
+ */
+export function createDeleteUnknown({
+  database,
+  peers,
+  now,
+  logger,
+}: Pick<Dependencies, 'database' | 'peers' | 'now'> & { logger: Logger }): () => Promise<void> {
+  let after = NIL_UUID;
+  let hasKnownOne = false;
+  return async () => {
+    const userIds = await listUserIds(database, { after, limit: AT_A_TIME });
+    const accounts = await peers.findAccounts(userIds);
+    hasKnownOne ||= accounts.size > 0;
+    const unknown = hasKnownOne ? userIds.filter((userId) => !accounts.has(userId)) : [];
+    for (const userId of unknown) {
+      await deleteUserData(database, userId, now);
+      logger.info({ userId }, 'reminders deleted: accounts no longer knows this user');
+    }
+    after = userIds.length < AT_A_TIME ? NIL_UUID : (userIds.at(-1) ?? NIL_UUID);
+  };
+}
+
+/** Of users whose data were not deleted, those after the key `after`. */
+async function listUserIds(
+  db: Queryable,
+  { after, limit }: { after: string; limit: number },
+): Promise<string[]> {
+  const rows = await db.query<{ userId: string }>({
+    name: 'list-user-ids',
+    text: `SELECT u.user_id AS "userId" FROM reminders.users u
+           WHERE u.user_id > $1 AND u.delete_time IS NULL ORDER BY u.user_id LIMIT $2`,
+    values: [after, limit],
+  });
+  return rows.map(({ userId }) => userId);
+}

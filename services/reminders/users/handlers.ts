@@ -1,0 +1,52 @@
+// The rpcs of reminders.v1.ReminderService for all that is stored of a user: export and deletion.
+import type { ReminderServiceHandlers } from '../../../generated/reminders/v1/ReminderService.ts';
+import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
+import type { Queryable } from '../../platform/postgres/database.ts';
+import { toChannelsMessage, toSubscriptionMessage } from '../channels/handlers.ts';
+import { findUser, listSubscriptions } from '../channels/sql.ts';
+import { toDeliveryMessage } from '../deliveries/handlers.ts';
+import { listDeliveries } from '../deliveries/sql.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { toReminderMessage } from '../reminders/handlers.ts';
+import { listReminders } from '../reminders/sql.ts';
+import { requireUserId } from '../requests.ts';
+import { deleteUserData } from './delete-user-data.ts';
+
+const ROWS_AT_A_TIME = 500;
+
+export function createUserDataHandlers({
+  database,
+  now,
+}: Pick<Dependencies, 'database' | 'now'>): Pick<
+  AsyncHandlers<ReminderServiceHandlers>,
+  'ExportUserData' | 'DeleteUserData'
+> {
+  return {
+    async ExportUserData(request, { signal }, send) {
+      const userId = requireUserId(request.userId);
+      await send({ channels: toChannelsMessage(await findUser(database, userId)) });
+      for (const reminder of await listReminders(database, userId))
+        await send({ reminder: toReminderMessage(reminder) });
+      for (const subscription of await listSubscriptions(database, userId))
+        await send({ subscription: toSubscriptionMessage(subscription) });
+      for await (const delivery of allDeliveries(database, userId)) {
+        if (signal.aborted) return;
+        await send({ delivery: toDeliveryMessage(delivery) });
+      }
+    },
+
+    async DeleteUserData(request) {
+      const userId = requireUserId(request.userId);
+      return deleteUserData(database, userId, now);
+    },
+  };
+}
+
+async function* allDeliveries(db: Queryable, userId: string) {
+  for (let from: string | undefined; ; ) {
+    const rows = await listDeliveries(db, userId, { limit: ROWS_AT_A_TIME, from, order: 'oldest first' });
+    yield* rows;
+    if (rows.length < ROWS_AT_A_TIME) return;
+    from = rows.at(-1)?.deliveryId;
+  }
+}

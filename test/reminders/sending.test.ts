@@ -1,0 +1,396 @@
+// Sending by plain loops: what is leased, what slow servers, a lease that ends during a send, and absent peers do, and stopping while
+// a message or a request is in progress.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
+import { pino } from 'pino';
+import type { SMTPServerOptions } from 'smtp-server';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { ServiceError } from '../../services/platform/errors.ts';
+import { createLogger, type Logger } from '../../services/platform/logging/logger.ts';
+import { createMetrics, type Metrics } from '../../services/platform/observability/metrics.ts';
+import { createTelemetry } from '../../services/platform/observability/telemetry.ts';
+import { openDatabase } from '../../services/platform/postgres/database.ts';
+import type { Channel, SendResult } from '../../services/reminders/channels/channel.ts';
+import { createEmailChannel } from '../../services/reminders/channels/email.ts';
+import type { ChannelName } from '../../services/reminders/channels/registry.ts';
+import { startSending } from '../../services/reminders/deliveries/send.ts';
+import { createPeers, type Peers } from '../../services/reminders/peers.ts';
+import { startReminders } from '../../services/reminders/service.ts';
+import { createMigratedDatabase, type TestDatabase } from '../support/database.ts';
+import { startTestReminders } from '../support/reminders.ts';
+import { CALL } from '../support/scheduling.ts';
+import { startTcpProxy } from '../support/tcp-proxy.ts';
+import { startSmtpServer } from './channels/smtp.ts';
+
+const trust = { serviceTokens: [], tls: undefined };
+const SOON = { timeout: 30_000 };
+const SENT = { result: 'sent' } as const;
+
+let database: TestDatabase;
+let sql: Client;
+beforeAll(async () => {
+  database = await createMigratedDatabase();
+  const { databaseUrl } = database;
+  sql = new Client({ connectionString: databaseUrl });
+  await sql.connect();
+});
+const ends: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).toReversed()) await end();
+  await sql.query('DELETE FROM reminders.deliveries');
+});
+afterAll(async () => {
+  await sql.end();
+  await database.drop();
+});
+
+/** A user with a test to be sent, so many times. @returns their IDs. */
+async function storeTests(count: number, channel: ChannelName = 'email'): Promise<string[]> {
+  const { rows } = await sql.query<{ id: string }>(
+    `WITH added AS (
+       INSERT INTO reminders.users (user_id, unsubscribe_token)
+       SELECT gen_random_uuid(), '' FROM generate_series(1, $1::int) RETURNING user_id),
+     subscribed AS (
+       INSERT INTO reminders.push_subscriptions (user_id, subscription_id, endpoint, p256dh, auth, create_time)
+       SELECT user_id, user_id, 'https://push.example.net/a', 'p', 'a', '2026-07-01' FROM added)
+     INSERT INTO reminders.deliveries (user_id, delivery_id, reminder_id, local_date, channel, subscription_id, is_test,
+       state, due_time, create_time, update_time, attempt_time)
+     SELECT user_id, gen_random_uuid(), gen_random_uuid(), '2026-07-01', $2, user_id, true, 'pending',
+       '2026-07-01 09:00Z', '2026-07-01 09:00Z', '2026-07-01 09:00Z', clock_timestamp() FROM added
+     RETURNING user_id AS id`,
+    [count, channel],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** One more process's worth of sending by one channel, with a pool of its own. */
+function startProcess(options: {
+  peers: Peers;
+  channel?: Partial<Channel>;
+  name?: ChannelName;
+  logger?: Logger;
+  metrics?: Metrics;
+}) {
+  const { peers, channel = {}, name = 'email', metrics = createMetrics() } = options;
+  const { logger = createLogger('test', 'silent') } = options;
+  const { databaseUrl } = database;
+  const pool = openDatabase({ databaseUrl, applicationName: 'test', maxConnections: 4, logger });
+  const sending = startSending({
+    database: pool,
+    peers,
+    now: () => new Date('2026-07-01T09:00:00Z'),
+    name,
+    channel: { parallel: 1, send: async () => SENT, close: async () => {}, ...channel },
+    lookMs: 20,
+    publicUrl: 'https://remind.example.com',
+    random: () => 0.5,
+    metrics,
+    logger,
+  });
+  const stop = async () => {
+    await sending.stop();
+    await pool.close();
+  };
+  ends.push(stop);
+  return {
+    /** Before the end of the test. */
+    stop() {
+      ends.splice(ends.indexOf(stop), 1);
+      return stop();
+    },
+  };
+}
+
+/** Accounts that knows these users alone, and scheduling, which has nothing due for anybody. */
+const peersOf = (known: readonly string[]): Peers => ({
+  async findAccounts(userIds) {
+    const found = userIds.filter((userId) => known.includes(userId));
+    const account = { email: 'ada@example.com', firstName: '', timeZone: 'UTC', updateTime: new Date(0) };
+    return new Map(found.map((userId) => [userId, { userId, ...account }]));
+  },
+  async countDue(users) {
+    const none = { dueCount: 0, titles: [], reviewedToday: false };
+    return new Map(users.map(({ userId }) => [userId, none]));
+  },
+  changedAccounts: () => expect.fail('not asked'),
+  readForecast: () => expect.fail('not asked'),
+  close: () => {},
+});
+
+/** "state failure" of all deliveries. */
+async function outcomes(): Promise<string[]> {
+  const { rows } = await sql.query<{ outcome: string }>(
+    `SELECT concat_ws(' ', state, failure) AS outcome FROM reminders.deliveries ORDER BY 1`,
+  );
+  return rows.map(({ outcome }) => outcome);
+}
+
+const countWhere = async (condition: string): Promise<number> => {
+  const { rows } = await sql.query(
+    `SELECT count(*)::int AS count FROM reminders.deliveries WHERE ${condition}`,
+  );
+  return rows[0].count;
+};
+
+/** A real server and the channel to it. */
+async function startMail(server: SMTPServerOptions, maxConnections: number) {
+  const smtp = await startSmtpServer(server);
+  const channel = createEmailChannel({
+    destination: { smtpUrl: smtp.smtpUrl },
+    mailFrom: 'reminders@study.example',
+    maxConnections,
+    appUrl: undefined,
+    showTitles: true,
+  });
+  ends.push(smtp.stop, () => channel.close());
+  return { smtp, channel };
+}
+
+test('60 deliveries wait for scheduling and accounts with one line in the log, and none counts as tried', async () => {
+  await storeTests(60);
+  const lines: string[] = [];
+  const logger = pino({ base: {} }, { write: (line) => lines.push(JSON.parse(line).msg) });
+  // Nothing listens on port 1.
+  const away = '127.0.0.1:1';
+  const peers = createPeers({
+    schedulingTarget: away,
+    accountsTarget: away,
+    trust,
+    telemetry: createTelemetry(),
+    logger: createLogger('test', 'silent'),
+  });
+  const metrics = createMetrics();
+  const process = startProcess({ peers, logger, metrics });
+  await expect.poll(() => countWhere('lease = 0'), SOON).toBe(0);
+  await process.stop();
+  peers.close();
+  expect(lines).toEqual(['scheduling or accounts is away: reminders wait']);
+  const { rows } = await sql.query('SELECT DISTINCT state, failure, attempts FROM reminders.deliveries');
+  expect(rows).toEqual([{ state: 'pending', failure: null, attempts: 0 }]);
+  expect(await metrics.render()).not.toMatch(/^srs_reminder_deliveries_total\{/m);
+});
+
+test('where scheduling refuses all for one user, the others are asked for one by one', async () => {
+  const [bad = '', ...others] = await storeTests(4);
+  const all = peersOf([bad, ...others]);
+  const refusing: Peers = {
+    ...all,
+    async countDue(users, asOf) {
+      if (users.some(({ userId }) => userId === bad)) throw new ServiceError('INVALID_REQUEST');
+      return all.countDue(users, asOf);
+    },
+  };
+  void startProcess({ peers: refusing });
+  await expect.poll(outcomes, SOON).toEqual(['pending', 'sent', 'sent', 'sent']);
+});
+
+describe('a process leases no more than its loops send', () => {
+  test('beside push services that never answer: at most 175 of 2,000', async () => {
+    const known = await storeTests(2000, 'push');
+    const free = Promise.withResolvers<SendResult>();
+    let begun = 0;
+    const channel = {
+      parallel: 128,
+      send: () => {
+        begun += 1;
+        return free.promise;
+      },
+    };
+    void startProcess({ peers: peersOf(known), channel, name: 'push' });
+    await expect.poll(() => begun, SOON).toBe(128);
+    await sleep(500);
+    expect(await countWhere('lease > 0')).toBe(175);
+    free.resolve(SENT);
+    await expect.poll(() => countWhere(`state = 'sent'`), SOON).toBe(2000);
+    expect(begun).toBe(2000);
+  });
+
+  test('beside a slow mail server, which gets each mail once, over as many connections as it may', async () => {
+    let now = 0;
+    let most = 0;
+    const ids: string[] = [];
+    const { channel } = await startMail(
+      {
+        async onData(stream, _session, callback) {
+          const chunks: Buffer[] = [];
+          for await (const chunk of stream) chunks.push(chunk);
+          now += 1;
+          most = Math.max(most, now);
+          await sleep(50);
+          now -= 1;
+          ids.push(/^Message-ID: (\S+)/im.exec(Buffer.concat(chunks).toString())?.[1] ?? '');
+          callback();
+        },
+      },
+      2,
+    );
+    const known = await storeTests(120);
+    void startProcess({ peers: peersOf(known), channel });
+    const leased: number[] = [];
+    const look = async () => {
+      leased.push(await countWhere(`state = 'pending' AND lease > 0`));
+      return countWhere(`state = 'sent'`);
+    };
+    await expect.poll(look, { ...SOON, interval: 20 }).toBe(120);
+    expect([ids.length, new Set(ids).size, most]).toEqual([120, 120, 2]);
+    expect(Math.max(...leased)).toBeLessThanOrEqual(50);
+  });
+});
+
+test('a lease that ends during a send: another process sends once more, under the same Message-ID, and one stores it', async () => {
+  const release = Promise.withResolvers<void>();
+  let asked = 0;
+  const { smtp, channel } = await startMail(
+    {
+      onRcptTo(_address, _session, callback) {
+        asked += 1;
+        if (asked === 1) void release.promise.then(() => callback());
+        else callback();
+      },
+    },
+    5,
+  );
+  const known = await storeTests(1);
+  const metrics = createMetrics();
+  const first = startProcess({ peers: peersOf(known), channel, metrics });
+  await expect.poll(() => asked, SOON).toBe(1);
+  const isSent = () => countWhere(`state = 'sent'`);
+  // As long as the lease lasts, nobody else sends it.
+  const second = startProcess({ peers: peersOf(known), channel, metrics });
+  await sleep(300);
+  expect([asked, await isSent()]).toEqual([1, 0]);
+  await sql.query(`UPDATE reminders.deliveries SET attempt_time = clock_timestamp() WHERE state = 'pending'`);
+  await expect.poll(isSent, SOON).toBe(1);
+  release.resolve();
+  await first.stop();
+  await second.stop();
+  const ids = smtp.received.map(({ mail }) => mail.messageId);
+  expect(ids).toHaveLength(2);
+  expect(new Set(ids).size).toBe(1);
+  const counted = /^srs_reminder_deliveries_total\{channel="email",outcome="sent",reason=""\} (\d+)$/m;
+  expect(counted.exec(await metrics.render())?.[1]).toBe('1');
+});
+
+test('a process that stops sends what it has begun and gives the rest to others at once', async () => {
+  const known = await storeTests(3);
+  const free = Promise.withResolvers<SendResult>();
+  let begun = 0;
+  const send = () => {
+    begun += 1;
+    return free.promise;
+  };
+  const process = startProcess({ peers: peersOf(known), channel: { send } });
+  await expect.poll(() => begun, SOON).toBe(1);
+  const stopped = process.stop();
+  free.resolve(SENT);
+  await stopped;
+  expect(await outcomes()).toEqual(['pending', 'pending', 'sent']);
+  const ready = await countWhere(`state = 'pending' AND attempt_time <= clock_timestamp()`);
+  expect([begun, ready]).toEqual([1, 2]);
+});
+
+test('outcomes are stored once the database is back, and nothing is sent twice meanwhile', async () => {
+  const known = await storeTests(3);
+  let begun = 0;
+  const send = async (): Promise<SendResult> => {
+    begun += 1;
+    if (begun === 1) await sql.query('ALTER TABLE reminders.deliveries RENAME TO away');
+    return SENT;
+  };
+  void startProcess({ peers: peersOf(known), channel: { send } });
+  await expect.poll(() => begun, SOON).toBe(3);
+  await sleep(500);
+  await sql.query('ALTER TABLE reminders.away RENAME TO deliveries');
+  await expect.poll(outcomes, SOON).toEqual(['sent', 'sent', 'sent']);
+  expect(begun).toBe(3);
+});
+
+test('mails that are refused because of us wait, are counted at once, and the log says so once', async () => {
+  const known = await storeTests(3);
+  const lines: object[] = [];
+  const logger = pino({ base: null, timestamp: false }, { write: (line) => lines.push(JSON.parse(line)) });
+  const { channel } = await startMail(
+    {
+      onRcptTo: (_address, _session, callback) =>
+        callback(Object.assign(new Error('5.7.1 relay access denied'), { responseCode: 554 })),
+    },
+    1,
+  );
+  const metrics = createMetrics();
+  void startProcess({ peers: peersOf(known), channel, metrics, logger });
+  const failure = 'The mail server refused this sender (554 5.7.1).';
+  await expect.poll(outcomes, SOON).toEqual(Array(3).fill(`pending ${failure}`));
+  const counted = 'srs_reminder_deliveries_total{channel="email",outcome="retried",reason="refuses us"} 3\n';
+  expect(await metrics.render()).toContain(counted);
+  expect(lines).toEqual([
+    { level: 50, channel: 'email', failure, msg: 'we are refused as sender: reminders wait' },
+  ]);
+  const { rows } = await sql.query(
+    'SELECT DISTINCT email_refusals AS refusals, email_off_reason AS reason FROM reminders.users WHERE user_id = ANY($1)',
+    [known],
+  );
+  expect(rows).toEqual([{ refusals: 0, reason: null }]);
+});
+
+test('what is pending for a user whom accounts no longer knows fails, and says so', async () => {
+  const [known = ''] = await storeTests(2);
+  void startProcess({ peers: peersOf([known]) });
+  await expect.poll(outcomes, SOON).toEqual(['failed This user no longer exists.', 'sent']);
+});
+
+test('a service stops in its time, though a mail server never answers', async () => {
+  const here = await startTestReminders('2026-07-01T06:00:00Z');
+  const userId = await here.newUser();
+  await here.reminders.createReminder({ userId, timeOfDay: '09:00', channels: ['CHANNEL_EMAIL'] }, CALL);
+  here.mail.answer = () => new Promise(() => {});
+  here.setClock('2026-07-01T09:00:00Z');
+  await expect.poll(() => here.mail.handed.length, SOON).toBe(1);
+  await here.stop();
+}, 30_000);
+
+test('a calendar that is being made is answered before the service stops', async () => {
+  const here = await startTestReminders('2026-07-01T06:00:00Z');
+  const accounts = await startTcpProxy(Number(here.accountsTarget.split(':')[1]));
+  const service = await startReminders({
+    config: {
+      ...{ logLevel: 'silent', shutdownTimeoutMs: 10_000, host: '127.0.0.1', port: 0, httpPort: 0, trust },
+      databaseUrl: here.databaseUrl,
+      schedulingTarget: here.schedulingTarget,
+      accountsTarget: accounts.target,
+      mail: { mailDir: '/nowhere' },
+      mailFrom: 'reminders@example.com',
+      ...{ smtpConnections: 10, remindersPerSecond: 200 },
+      publicUrl: 'https://remind.example.com',
+      ...{ appUrl: undefined, vapidKeys: undefined, showTitles: true, pushAllowPrivate: false },
+    },
+    logger: createLogger('test', 'silent'),
+    now: here.now,
+  });
+  const { url } = await here.reminders.createCalendarFeed({ userId: await here.newUser() }, CALL);
+  const address = `http://127.0.0.1:${service.httpPort}${new URL(url).pathname}`;
+  const statusOf = () => fetch(address).then(({ status }) => status);
+  expect(await statusOf()).toBe(200);
+  const latestLook = async () => {
+    const { rows } = await here.sql.query(
+      `SELECT max(query_start)::text AS time FROM pg_stat_activity
+       WHERE datname = current_database() AND query LIKE '%min(r.minute_of_day)%' AND pid <> pg_backend_pid()`,
+    );
+    return rows[0].time;
+  };
+  const before = await latestLook();
+  accounts.hold();
+  const status = statusOf();
+  await expect.poll(latestLook, SOON).not.toBe(before);
+  const stopped = service.close(10_000);
+  const isRefused = () =>
+    fetch(address, { method: 'PUT' }).then(
+      () => false,
+      () => true,
+    );
+  await expect.poll(isRefused, SOON).toBe(true);
+  accounts.release();
+  expect(await status).toBe(200);
+  await stopped;
+  await accounts.stop();
+  await here.stop();
+});
