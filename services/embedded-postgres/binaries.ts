@@ -15,7 +15,7 @@ import {
 } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
-import type { Account } from './account.ts';
+import type { Account } from './machine.ts';
 
 /**
  * The folder that contains bin/, lib/ and share/. If `account` cannot run the installed binaries, they are copied once into
@@ -26,7 +26,8 @@ export function findBinaries(account: Account | undefined, copyFolder: string): 
   const packageFolder = installedPackage();
   const installed = join(packageFolder, 'native');
   if (repaired(installed) && canRun(installed, account)) return installed;
-  const copy = join(copyFolder, versionOf(join(packageFolder, 'package.json')));
+  const { version } = readPackageFile<{ version: string }>(join(packageFolder, 'package.json'));
+  const copy = join(copyFolder, version);
   if (!existsSync(copy)) copyAtomically(installed, copy);
   if (canRun(copy, account)) return copy;
   throw new Error(
@@ -72,25 +73,9 @@ function repaired(native: string): boolean {
   }
 }
 
-function versionOf(packageFile: string): string {
-  const found: unknown = JSON.parse(readFileSync(packageFile, 'utf8'));
-  const isPackage = typeof found === 'object' && found !== null && 'version' in found;
-  if (!isPackage || typeof found.version !== 'string') throw new Error(`${packageFile} names no version`);
-  return found.version;
-}
-
-type Link = { source: string; target: string };
-
-function readLinks(list: string): Link[] {
-  const found: unknown = JSON.parse(readFileSync(list, 'utf8'));
-  if (!Array.isArray(found) || !found.every(isLink)) throw new Error(`${list} is not a list of links`);
-  return found;
-}
-
-function isLink(value: unknown): value is Link {
-  if (typeof value !== 'object' || value === null || !('source' in value) || !('target' in value))
-    return false;
-  return typeof value.source === 'string' && typeof value.target === 'string';
+/** A JSON file of the package, whose version is pinned, and so its form is known. */
+function readPackageFile<T>(file: string): T {
+  return JSON.parse(readFileSync(file, 'utf8')) as T;
 }
 
 /** The package lists symbolic links between libraries in a file, which its install script would create. */
@@ -101,7 +86,7 @@ function restoreFiles(native: string): void {
   }
   const list = join(native, 'pg-symlinks.json');
   if (!existsSync(list)) return;
-  for (const { source, target } of readLinks(list)) {
+  for (const { source, target } of readPackageFile<{ source: string; target: string }[]>(list)) {
     // Paths in the list are relative to the package's folder and begin with "native/".
     const from = join(native, relative('native', source));
     const to = join(native, relative('native', target));

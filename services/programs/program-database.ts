@@ -1,8 +1,8 @@
 // The database of a command: DATABASE_URL, or the embedded server of DATA_DIR, started if it is not running.
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
+import { InUseError } from '../embedded-postgres/cluster.ts';
 import { startEmbeddedPostgres } from '../embedded-postgres/embedded-postgres.ts';
-import { InUseError } from '../embedded-postgres/owner-lock.ts';
 import { readSessionUrl } from '../platform/process/common-config.ts';
 import { type Environment, readEnvironment } from '../platform/process/config.ts';
 import { createNarrator } from '../platform/process/narrator.ts';

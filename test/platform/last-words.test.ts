@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { lastWords } from '../../services/embedded-postgres/server-log.ts';
+import { lastWords } from '../../services/embedded-postgres/server.ts';
 
 function wordsOf(lines: readonly string[]): string {
   const folder = mkdtempSync(join(tmpdir(), 'srs-log-'));

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { accountForPostgres, giveTo } from '../../services/embedded-postgres/account.ts';
+import { accountForPostgres, giveTo } from '../../services/embedded-postgres/machine.ts';
 import { freePort } from '../../services/platform/process/ports.ts';
 import { startProcess } from './processes.ts';
 

@@ -1,4 +1,4 @@
-// Starts and stops a postmaster, waits until it is ready, and finds one whose parent was killed.
+// Starts and stops a postmaster, waits until it is ready, and ends one whose parent was killed.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,10 +6,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { endsWithin } from '../platform/concurrency.ts';
 import { freePort } from '../platform/process/ports.ts';
 import { errorCode } from '../platform/thrown.ts';
-import { giveTo } from './account.ts';
 import { environmentFor } from './binaries.ts';
 import type { Cluster } from './cluster.ts';
-import { lastWords } from './server-log.ts';
+import { giveTo, identifyPostmaster } from './machine.ts';
 
 export type Postmaster = {
   pid: number;
@@ -32,7 +31,7 @@ const POLL_MS = 5;
 const FAST_STOP_MS = 5_000;
 const QUICK_STOP_MS = 1_000;
 const STOP_TIMEOUT_MS = 12_000;
-/** Transient faults: another program took the port, or backends of a killed server are still ending. */
+/** Transient faults: another program took the port, or a busy backend of a killed server runs on until its statement ends. */
 const PASSING_FAULTS = /Address already in use|pre-existing shared memory block/;
 const MAX_ATTEMPTS = 20;
 
@@ -116,7 +115,7 @@ async function becomesReady(
 }
 
 /** Fast shutdown, then immediate shutdown after 5 s. */
-export async function shutDown(pid: number, isRunning: () => boolean): Promise<void> {
+async function shutDown(pid: number, isRunning: () => boolean): Promise<void> {
   for (let waitedMs = 0; isRunning(); waitedMs += POLL_MS) {
     if (waitedMs === 0) signal(pid, 'SIGINT');
     if (waitedMs === FAST_STOP_MS) signal(pid, 'SIGQUIT');
@@ -125,7 +124,7 @@ export async function shutDown(pid: number, isRunning: () => boolean): Promise<v
   }
 }
 
-export function signal(pid: number, name: NodeJS.Signals): void {
+function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch (error) {
@@ -133,7 +132,7 @@ export function signal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-export function readPidFile(data: string): string[] | undefined {
+function readPidFile(data: string): string[] | undefined {
   const path = join(data, 'postmaster.pid');
   try {
     return readFileSync(path, 'utf8').split('\n');
@@ -141,5 +140,42 @@ export function readPidFile(data: string): string[] | undefined {
     // A new server removes a killed server's file before it writes its own.
     if (errorCode(error) === 'ENOENT') return undefined;
     throw error;
+  }
+}
+
+/** Negative for a single-user server. */
+const PROCESS_ID = /^-?[1-9]\d*$/;
+/**
+ * Stops the server that a killed owner left on `data`, and returns whether there was one. Removes a stale lock file, which
+ * names no process or one of another program and would prevent the server's start. Requires the owner lock.
+ */
+export async function endOrphan(data: string): Promise<boolean> {
+  const [line = ''] = readPidFile(data) ?? [];
+  const pid = Number(line);
+  const identity = identifyPostmaster(pid, data);
+  if (identity === 'ours') await shutDown(pid, () => identifyPostmaster(pid, data) === 'ours');
+  // Otherwise the file stays, since it leads the new server to surviving backends of the old one.
+  if (identity === 'foreign' || !PROCESS_ID.test(line)) rmSync(join(data, 'postmaster.pid'), { force: true });
+  return identity === 'ours';
+}
+
+const MAX_LOG_LINES = 5;
+/** Excludes errors, details and statements, which can contain user data. */
+const LOG_LINE = /\] ((?:LOG|FATAL|PANIC|HINT): .*)$/;
+
+/** Why a server ended, from its log, without user data: from the first fatal line among the last five; empty if there is none. */
+export function lastWords(log: string): string {
+  const lines = readLog(log).slice(-MAX_LOG_LINES);
+  const fatal = lines.findIndex((line) => /^(FATAL|PANIC)/.test(line));
+  return lines.slice(Math.max(0, fatal)).join('; ');
+}
+
+function readLog(log: string): string[] {
+  try {
+    return readFileSync(log, 'utf8')
+      .split('\n')
+      .flatMap((line) => LOG_LINE.exec(line)?.[1] ?? []);
+  } catch {
+    return [];
   }
 }
