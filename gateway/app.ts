@@ -1,16 +1,14 @@
 // Builds the gateway application: authentication, load shedding, inspection of documents, Apollo. Does not listen.
+
 import { fastifyApolloHandler } from '@as-integrations/fastify';
+import compress from '@fastify/compress';
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { GraphQLSchema } from 'graphql';
 import { ServiceError } from '../services/platform/errors.ts';
 import { registerAdmission } from '../services/platform/http/admission.ts';
-import { createAnonymousPacer, paceAnonymousCallers } from '../services/platform/http/anonymous-callers.ts';
-import { boundConnections } from '../services/platform/http/connections.ts';
-import { registerCompression } from '../services/platform/http/content/compression.ts';
-import { fastifyOptions } from '../services/platform/http/malformed.ts';
+import { malformedOptions } from '../services/platform/http/malformed.ts';
 import { noteRefusal } from '../services/platform/http/request-log.ts';
-import { registerShutdown } from '../services/platform/http/shutdown.ts';
-import { limitUnreadResponses } from '../services/platform/http/unread-responses.ts';
+import { registerShutdown, SERVER_OPTIONS } from '../services/platform/http/server.ts';
 import type { Audit, Logger } from '../services/platform/logging/logger.ts';
 import { observeHttp } from '../services/platform/observability/observe.ts';
 import { createTelemetry, type Telemetry } from '../services/platform/observability/telemetry.ts';
@@ -26,7 +24,7 @@ import { registerGraphiql } from './graphiql/graphiql.ts';
 import { startApollo } from './graphql/apollo.ts';
 import type { GatewayContext } from './graphql/context.ts';
 import { responseTypeOf } from './graphql/response-type.ts';
-import { beginAnswer, createGatewayLog, registerHttp, sendError, toJson, UNAVAILABLE_BODY } from './http.ts';
+import { createGatewayLog, errorFormat, registerHttp, UNAVAILABLE_BODY } from './http.ts';
 import { type Inspected, inspect } from './limits/inspect.ts';
 import { createKnownDocuments } from './limits/known-documents.ts';
 import { createLanes } from './limits/lanes.ts';
@@ -73,19 +71,14 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
   const documents = createKnownDocuments();
   const recordEvent = createEventRecorder(clients.userEvents, logger);
   const lanesOf = createLanes();
-  const log = createGatewayLog(logger);
-  const anonymousPacer = createAnonymousPacer(() => performance.now());
-  const refusals = { toJson, log, anonymousPacer };
+  const format = errorFormat(createGatewayLog(logger));
   const app: FastifyInstance = Fastify({
-    ...fastifyOptions(refusals, beginAnswer, sendError),
+    ...SERVER_OPTIONS,
+    ...malformedOptions(format),
     bodyLimit: LIMITS.bodyBytes,
   });
-  const connections = boundConnections(app);
   observeHttp(app, 'gateway', telemetry.metrics);
-  paceAnonymousCallers(app, anonymousPacer, isAnonymous);
-  registerHttp(app, { logger, log, fairnessKeyOf });
-  registerCompression(app);
-  limitUnreadResponses(app, { fairnessKeyOf, refusal: UNAVAILABLE_BODY });
+  registerHttp(app, logger, format);
   registerShutdown(app, drainMs);
   const apollo = await startApollo({ app, schema, documents, logger, telemetry });
   const settle = (request: FastifyRequest, mutation: RequestedMutation, outcome: string) => {
@@ -98,6 +91,11 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
   app.decorateRequest('inspected', null);
   app.decorateRequest('settled', null);
   await app.register(async (graphql) => {
+    await graphql.register(compress, {
+      encodings: ['gzip'],
+      globalDecompression: false,
+      zlibOptions: { level: 1 },
+    });
     graphql.addHook('onRequest', async (request) => {
       // Runs before the body is read, so that anonymous requests are refused before any work.
       request.identity = await identifyCaller(request.headers.authorization);
@@ -105,8 +103,7 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
     registerAdmission(graphql, {
       tier: 'gateway',
       capacity: LIMITS.requestsAtOnce,
-      fairnessKeyOf,
-      connections,
+      keyOf: ({ identity }) => identity?.name ?? 'nobody',
       refusal: UNAVAILABLE_BODY,
       metrics: telemetry.metrics,
     });
@@ -169,10 +166,6 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
   registerDashboard(app);
   return app;
 }
-
-/** The key that a request counts against; all anonymous callers share one. */
-const fairnessKeyOf = ({ identity }: FastifyRequest): string => identity?.name ?? 'anonymous';
-const isAnonymous = ({ identity }: FastifyRequest): boolean => identity === null;
 
 /** Leaves Apollo one type: it checks Accept only after a mutation has run, and would then respond with 406. */
 function acceptOneType({ headers }: FastifyRequest): void {

@@ -6,14 +6,14 @@ import {
   ServiceError,
   toServiceError,
 } from '../services/platform/errors.ts';
-import { setCommonHeaders } from '../services/platform/http/common-headers.ts';
-import { refusalOfHeaders } from '../services/platform/http/connections.ts';
 import { registerJsonBody } from '../services/platform/http/json.ts';
+import { type ErrorFormat, registerMalformed } from '../services/platform/http/malformed.ts';
 import {
   causeOf,
   createRequestLog,
   noteRefusal,
   type RequestLog,
+  setCommonHeaders,
 } from '../services/platform/http/request-log.ts';
 import type { Logger } from '../services/platform/logging/logger.ts';
 import { refusalOf, toGraphQLError } from './graphql/errors.ts';
@@ -23,15 +23,18 @@ export function createGatewayLog(logger: Logger): RequestLog {
   return createRequestLog(logger, 'gateway', ({ identity }) => ({ caller: identity?.name }));
 }
 
-type HttpOptions = { logger: Logger; log: RequestLog; fairnessKeyOf: (request: FastifyRequest) => string };
+/** How the gateway answers what is malformed. */
+export const errorFormat = (log: RequestLog): ErrorFormat => ({
+  toJson,
+  send: sendError,
+  begin: (request, reply) => beginAnswer(log, request, reply),
+  log,
+});
 
-export function registerHttp(app: FastifyInstance, { logger, log, fairnessKeyOf }: HttpOptions): void {
-  registerJsonBody(app, { prototypeNames: 'error', fairnessKeyOf });
-  app.addHook('onRequest', async (request, reply) => {
-    beginAnswer(log, request, reply);
-    const refusal = refusalOfHeaders(request);
-    if (refusal !== undefined) throw refusal;
-  });
+export function registerHttp(app: FastifyInstance, logger: Logger, format: ErrorFormat): void {
+  registerJsonBody(app, 'error');
+  app.addHook('onRequest', async (request, reply) => format.begin(request, reply));
+  registerMalformed(app, format);
   app.route({
     method: ['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
     url: '/graphql',
@@ -56,15 +59,14 @@ export function registerHttp(app: FastifyInstance, { logger, log, fairnessKeyOf 
   });
 }
 
-/** Runs first for every request, even if no hook runs. */
-export function beginAnswer(log: RequestLog, request: FastifyRequest, reply: FastifyReply): void {
+function beginAnswer(log: RequestLog, request: FastifyRequest, reply: FastifyReply): void {
   setCommonHeaders(request, reply);
   // Responses can contain a key; the dashboard's files override this.
   reply.header('cache-control', 'no-store');
   log.begin(request, reply);
 }
 
-export const toJson = (error: ServiceError) => JSON.stringify({ errors: [toGraphQLError(error)] });
+const toJson = (error: ServiceError) => JSON.stringify({ errors: [toGraphQLError(error)] });
 
 /** The body of a 503 under load shedding. */
 export const UNAVAILABLE_BODY = toJson(new ServiceError('UNAVAILABLE'));

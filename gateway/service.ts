@@ -2,7 +2,7 @@
 
 import type { LocalServers } from '../services/platform/grpc/client.ts';
 import { addPeerChecks } from '../services/platform/grpc/peer-checks.ts';
-import { type HttpServer, startHttp } from '../services/platform/http/listen.ts';
+import { type HttpServer, startHttp } from '../services/platform/http/server.ts';
 import type { Audit, Logger } from '../services/platform/logging/logger.ts';
 import { createTelemetry, type Telemetry } from '../services/platform/observability/telemetry.ts';
 import { createSignIn } from './access/oidc/sign-in.ts';

@@ -1,7 +1,9 @@
 // Serves the dashboard at /dashboard: the ES modules of page/ and Chart.js, without a CDN.
+import { hash } from 'node:crypto';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import { serveAssets } from '../../services/platform/http/content/asset.ts';
-import { loadAssets } from './assets.ts';
+import { packageFile, servePages } from '../../services/platform/http/pages.ts';
 
 /** No other origins, no inline code, and Trusted Types against markup injection. */
 const CONTENT_SECURITY_POLICY = [
@@ -16,12 +18,28 @@ const CONTENT_SECURITY_POLICY = [
   "require-trusted-types-for 'script'",
 ].join('; ');
 
-/** Registers the page and its files, which are read once. */
+const FOLDER = join(import.meta.dirname, 'page');
+
+/** Registers the page, and its files under a path with a hash of their content, so that they can be cached without limit. */
 export function registerDashboard(app: FastifyInstance): void {
-  const { page, files } = loadAssets();
-  const common = { 'content-security-policy': CONTENT_SECURITY_POLICY };
-  const pages = ['/dashboard', '/dashboard/'].map((path) => [path, page] as const);
-  serveAssets(app, pages, { ...common, 'cache-control': 'no-cache' });
-  // Their paths contain a content hash, so they can be cached without limit.
-  serveAssets(app, files, { ...common, 'cache-control': 'public, max-age=31536000, immutable' });
+  const names = globSync('**/*.{js,css}', { cwd: FOLDER }).toSorted();
+  const files = new Map(names.map((name) => [name, join(FOLDER, name)]));
+  files.set('chart.js', packageFile('chart.js', 'dist/chart.umd.min.js'));
+  const contents = [...files].map(([name, file]) => `${name} ${hash('sha256', readFileSync(file))}`);
+  const base = `/dashboard/${hash('sha256', contents.join('\n')).slice(0, 16)}`;
+  const policy = { 'content-security-policy': CONTENT_SECURITY_POLICY };
+  servePages(app, Object.fromEntries([...files].map(([name, file]) => [`${base}/${name}`, file])), {
+    ...policy,
+    'cache-control': 'public, max-age=31536000, immutable',
+  });
+
+  // Preload links, since the browser otherwise discovers modules one import level at a time.
+  const preloads = names
+    .filter((name) => name.endsWith('.js'))
+    .map((name) => `<link rel="modulepreload" href="${base}/${name}">`);
+  const html = readFileSync(join(FOLDER, 'index.html'), 'utf8')
+    .replace('{{preloads}}', preloads.join('\n  '))
+    .replaceAll('{{assets}}', base);
+  const page = { type: 'text/html; charset=utf-8', text: () => html };
+  servePages(app, { '/dashboard': page, '/dashboard/': page }, { ...policy, 'cache-control': 'no-cache' });
 }

@@ -90,7 +90,6 @@ export async function startReminders(options: {
       port: config.httpPort,
       ...core.links,
       logger,
-      nowMs: () => performance.now(),
       drainMs: config.drainMs,
       telemetry,
     });

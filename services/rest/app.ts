@@ -1,14 +1,10 @@
 // Builds the REST application: hooks and routes in the order that the checks require. Does not listen.
-import type { FastifyRequest } from 'fastify';
-import { ServiceError } from '../platform/errors.ts';
+import compress from '@fastify/compress';
+import cors, { type FastifyCorsOptions } from '@fastify/cors';
 import { registerAdmission } from '../platform/http/admission.ts';
-import { createAnonymousPacer, paceAnonymousCallers } from '../platform/http/anonymous-callers.ts';
-import { boundConnections } from '../platform/http/connections.ts';
-import { registerCompression } from '../platform/http/content/compression.ts';
 import { registerJsonBody } from '../platform/http/json.ts';
-import { endSocket } from '../platform/http/malformed.ts';
-import { registerShutdown } from '../platform/http/shutdown.ts';
-import { limitUnreadResponses } from '../platform/http/unread-responses.ts';
+import { type ErrorFormat, registerMalformed } from '../platform/http/malformed.ts';
+import { registerShutdown } from '../platform/http/server.ts';
 import type { Logger } from '../platform/logging/logger.ts';
 import { observeHttp } from '../platform/observability/observe.ts';
 import type { Telemetry } from '../platform/observability/telemetry.ts';
@@ -16,9 +12,8 @@ import type { Clients } from './clients.ts';
 import { type App, createFastify } from './fastify.ts';
 import { registerAuthentication } from './hooks/authenticate.ts';
 import { registerHeadBounds } from './hooks/bad-heads.ts';
-import { registerCors } from './hooks/cors.ts';
-import { registerErrors, toErrorResponse, UNAVAILABLE_BODY } from './hooks/errors.ts';
-import { createRestLog, registerRequestLog } from './hooks/request-log.ts';
+import { registerErrors, sendError, toErrorResponse, UNAVAILABLE_BODY } from './hooks/errors.ts';
+import { beginAnswer, createRestLog, registerRequestLog } from './hooks/request-log.ts';
 import { registerWriteLimit } from './hooks/write-limit.ts';
 import type { KeyVerifier } from './key-verifier.ts';
 import { registerDocument } from './openapi/document.ts';
@@ -48,19 +43,21 @@ const READ_CAPACITY = 96;
 export async function buildApp(dependencies: AppDependencies): Promise<App> {
   const { clients, verifier, limiter, logger, docs, corsOrigins, drainMs, telemetry } = dependencies;
   const log = createRestLog(logger);
-  const anonymousPacer = createAnonymousPacer(() => performance.now());
-  const app = createFastify({ toJson, log, anonymousPacer }, corsOrigins);
+  const format: ErrorFormat = {
+    toJson: (error) => JSON.stringify(toErrorResponse(error)),
+    send: sendError,
+    begin: (request, reply) => beginAnswer(log, request, reply),
+    log,
+  };
+  const app = createFastify(format);
   // JSON.stringify is faster than serializers compiled from the schemas, which already type the responses.
   app.setSerializerCompiler(() => (answer) => JSON.stringify(answer));
-  const connections = boundConnections(app);
   observeHttp(app, 'rest', telemetry.metrics);
-  paceAnonymousCallers(app, anonymousPacer, isAnonymous);
-  registerJsonBody(app, { prototypeNames: 'remove', fairnessKeyOf });
+  registerJsonBody(app, 'remove');
   registerRequestLog(app, log);
-  registerCors(app, corsOrigins);
+  if (corsOrigins.size > 0) await app.register(cors, corsOptions(corsOrigins));
+  registerMalformed(app, format);
   registerHeadBounds(app);
-  registerCompression(app);
-  limitUnreadResponses(app, { fairnessKeyOf, refusal: UNAVAILABLE_BODY });
   registerErrors(app, logger);
   registerShutdown(app, drainMs);
   if (docs) {
@@ -75,12 +72,12 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
         tier: 'rest',
         capacity: CAPACITY,
         readCapacity: READ_CAPACITY,
-        fairnessKeyOf,
-        connections,
+        keyOf: ({ principal }) => principal?.apiKeyId ?? 'nobody',
         refusal: UNAVAILABLE_BODY,
         metrics: telemetry.metrics,
       });
       registerWriteLimit(v1, limiter, telemetry.metrics);
+      await v1.register(compress, { global: false });
       registerMe(v1);
       registerMaterials(v1, clients);
       registerReviews(v1, clients);
@@ -88,15 +85,18 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
     },
     { prefix: '/v1' },
   );
-  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
-  app.server.on('connect', (_request, socket) =>
-    endSocket(socket, new ServiceError('NOT_FOUND'), { toJson, log }, 'CONNECT'),
-  );
   return app;
 }
 
-/** The key that a request counts against; all anonymous callers share one. */
-const fairnessKeyOf = ({ principal }: FastifyRequest): string => principal?.apiKeyId ?? 'anonymous';
-const isAnonymous = ({ principal }: FastifyRequest): boolean => (principal ?? null) === null;
-
-const toJson = (error: ServiceError) => JSON.stringify(toErrorResponse(error));
+/** Register before hooks that refuse, so that a page can read refusals, too. No credentials: keys are in headers. */
+const corsOptions = (origins: ReadonlySet<string>): FastifyCorsOptions => ({
+  origin: (origin, answer) => answer(null, origin !== undefined && origins.has(origin)),
+  methods: 'GET, HEAD, POST',
+  allowedHeaders:
+    'Authorization, Content-Type, Idempotency-Key, X-Request-Id, X-Service-API-Key, traceparent',
+  exposedHeaders: 'Idempotent-Replayed, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id',
+  // Browsers keep the answer to a preflight for at most two hours.
+  maxAge: 7200,
+  // Its own refusal would not have the documented error format.
+  strictPreflight: false,
+});

@@ -9,8 +9,6 @@ export const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
 
 /** More than any route defines, and cheap to parse before authentication. */
 export const MAX_PARAMETERS = 32;
-const PLUS = 0x2b;
-const SPACE = 0x20;
 const TOO_MANY = Symbol('too many parameters');
 
 /**
@@ -42,17 +40,10 @@ function decode(text: string): string | null {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
   try {
-    return decodeURIComponent(text.includes('+') ? plusesToSpaces(text) : text);
+    return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {
     return null;
   } finally {
     Error.stackTraceLimit = stackTraceLimit;
   }
-}
-
-/** Ten times as fast as replaceAll where a head of 16 KiB is nothing but plus signs. */
-function plusesToSpaces(text: string): string {
-  const bytes = Buffer.from(text, 'latin1');
-  for (let at = 0; at < bytes.length; at++) if (bytes[at] === PLUS) bytes[at] = SPACE;
-  return bytes.toString('latin1');
 }

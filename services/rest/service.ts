@@ -1,6 +1,6 @@
 // Assembles the REST facade: gRPC clients, key verifier, write limiter, application.
 import type { LocalServers } from '../platform/grpc/client.ts';
-import { type HttpServer, startHttp } from '../platform/http/listen.ts';
+import { type HttpServer, startHttp } from '../platform/http/server.ts';
 import type { Logger } from '../platform/logging/logger.ts';
 import { createTelemetry, type Telemetry } from '../platform/observability/telemetry.ts';
 import { buildApp } from './app.ts';

@@ -23,6 +23,7 @@ describe('bytes that are not HTTP', () => {
     ['no Host', `GET /v1/me HTTP/1.1\r\n${close}`, 400],
     ['a bad header', `GET /v1/me HTTP/1.1\r\nHost: x\r\nb ad: y\r\n${close}`, 400],
     ['a NUL in a header', `GET /v1/me HTTP/1.1\r\nHost: x\r\na: b\0c\r\n${close}`, 400],
+    ['a path that is not ASCII', `GET /v1/\xe9 HTTP/1.1\r\nHost: x\r\n${close}`, 400],
     ['a NUL in the path', `GET /v1/\0 HTTP/1.1\r\nHost: x\r\n${close}`, 400],
     ['a head over 16 KiB', `GET /v1/me HTTP/1.1\r\nHost: x\r\na: ${'b'.repeat(17_000)}\r\n${close}`, 400],
     ['a path over 16 KiB', `GET /v1/${'b'.repeat(17_000)} HTTP/1.1\r\nHost: x\r\n${close}`, 400],
@@ -63,10 +64,6 @@ const authorized = () => `Authorization: Bearer ${key}\r\n`;
 const statuses = async (...parts: (string | number)[]) =>
   (await exchange(system.port, ...parts)).map(({ status }) => status);
 
-const invalidBody = (message: string) => ({
-  error: { code: 'invalid_request', message, details: { field: 'body' } },
-});
-
 describe('one connection', () => {
   test('goes on after errors, and answers what is sent at once in its order', async () => {
     const requests = [
@@ -106,33 +103,6 @@ describe('one connection', () => {
     ]);
   });
 
-  test('may send a body in 2,000 chunks, and is closed after a 400 where they are more', async () => {
-    const head = `POST /v1/materials HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
-    const body = (chunks: number) => `2\r\n{"\r\n${'1\r\na\r\n'.repeat(chunks - 2)}2\r\n":\r\n0\r\n\r\n`;
-    const [few, ...others] = await exchange(system.port, head + body(2000));
-    expect(few?.body).toEqual(invalidBody('The body must be a JSON object in UTF-8.'));
-    expect(others).toEqual([]);
-    const [many] = await exchange(system.port, head + body(2001));
-    expect(many?.body).toEqual(invalidBody('The body must come in at most 2000 chunks.'));
-  });
-
-  test('without a key is closed after 512 KiB of unread body', async () => {
-    const head = 'POST /v1/materials HTTP/1.1\r\nHost: x\r\nContent-Length: 10000000\r\n\r\n';
-    const socket = connect(system.port, '127.0.0.1');
-    const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
-    let sent = 0;
-    socket.on('error', () => {}).on('data', (chunk) => expect(String(chunk)).toMatch(/^HTTP\/1.1 401 /));
-    socket.write(head);
-    const piece = 'a'.repeat(16 * 1024);
-    const send = () => {
-      sent += piece.length;
-      if (!socket.destroyed) socket.write(piece, send);
-    };
-    send();
-    await closed;
-    expect(sent).toBeLessThan(10_000_000);
-  });
-
   test('has the answer to what came whole before bytes that are not HTTP, and then theirs', async () => {
     const write = post('/v1/materials', '{"title":"a"}', authorized());
     expect(await statuses(`${write}garbage\r\n\r\n`)).toEqual([201, 400]);
@@ -152,6 +122,18 @@ describe('one connection', () => {
     });
     await Promise.all(reset);
     expect(await statuses(get('/v1/me', authorized() + LAST))).toEqual([200]);
+  });
+
+  test.each(['/v1/search?q=\xe9', '/v1/m\xe9'])('is told to percent-encode %s', async (path) => {
+    const [answer] = await exchange(system.port, get(path, authorized()));
+    expect([answer?.status, answer && errorOf(answer)]).toEqual([
+      400,
+      {
+        code: 'invalid_request',
+        message: 'The path and the query must be percent-encoded UTF-8.',
+        details: { field: 'path' },
+      },
+    ]);
   });
 
   test('that is too slow is told so', async () => {

@@ -3,7 +3,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readGatewayConfig } from '../../gateway/config.ts';
 import { startGateway } from '../../gateway/service.ts';
-import type { HttpServer } from '../../services/platform/http/listen.ts';
+import type { HttpServer } from '../../services/platform/http/server.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { readEnvironment } from '../../services/platform/process/config.ts';
 import { hasBrowser, screenshot, startBrowser, watch } from '../support/browser.ts';

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createEndedSessions } from '../../gateway/access/oidc/ended-sessions.ts';
 import { readGatewayConfig } from '../../gateway/config.ts';
 import { startGateway } from '../../gateway/service.ts';
-import type { HttpServer } from '../../services/platform/http/listen.ts';
+import type { HttpServer } from '../../services/platform/http/server.ts';
 import { type AuditEntry, createLogger } from '../../services/platform/logging/logger.ts';
 import { readEnvironment } from '../../services/platform/process/config.ts';
 import { type OpenIdProvider, startOpenIdProvider } from '../support/openid-provider.ts';

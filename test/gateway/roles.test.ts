@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { readGatewayConfig } from '../../gateway/config.ts';
 import { startGateway } from '../../gateway/service.ts';
-import type { HttpServer } from '../../services/platform/http/listen.ts';
+import type { HttpServer } from '../../services/platform/http/server.ts';
 import { type AuditEntry, createLogger } from '../../services/platform/logging/logger.ts';
 import { readEnvironment } from '../../services/platform/process/config.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';

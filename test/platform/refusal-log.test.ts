@@ -71,7 +71,7 @@ async function startFull(who: Record<string, string | undefined>) {
   const gate = Promise.withResolvers<void>();
   const first = Promise.withResolvers<void>();
   app.addHook('onRequest', async (request, reply) => log.begin(request, reply));
-  registerAdmission(app, { tier: 'rest', capacity: 1, fairnessKeyOf: ({ id }) => id, refusal: '{}' });
+  registerAdmission(app, { tier: 'rest', capacity: 1, keyOf: ({ id }) => id, refusal: '{}' });
   app.get('/', async () => {
     first.resolve();
     await gate.promise;

@@ -12,9 +12,7 @@ import { registerErrors } from '../../services/rest/hooks/errors.ts';
 const MAX_TURNS = 300_000;
 
 /** The guard in a real server whose two routes wait until they are let go, for keys named in a header. */
-export function startGuarded(
-  options: Partial<Pick<Admission, 'readCapacity' | 'metrics' | 'refusal' | 'connections'>> = {},
-) {
+export function startGuarded(options: Partial<Pick<Admission, 'readCapacity' | 'metrics' | 'refusal'>> = {}) {
   const app = Fastify();
   let gate = Promise.withResolvers<void>();
   let arrived = 0;
@@ -29,7 +27,7 @@ export function startGuarded(
     tier: 'rest',
     capacity: 128,
     readCapacity: 96,
-    fairnessKeyOf: ({ headers }) => String(headers['x-key']),
+    keyOf: ({ headers }) => String(headers['x-key']),
     refusal: '{}',
     ...options,
   });

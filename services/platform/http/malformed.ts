@@ -1,77 +1,84 @@
-// Responds to what reaches no route: on the raw socket to what Node cannot parse (malformed HTTP, a head that is too long or
-// too slow), and to URLs that the router cannot decode.
-import type { IncomingMessage } from 'node:http';
+// Answers malformed heads in the application's error format: what Node cannot parse on the raw socket, the rest as requests.
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ERROR_CATALOGUE, invalidRequest, ServiceError } from '../errors.ts';
-import { requestIdOf } from '../redaction.ts';
-import type { AnonymousPacer } from './anonymous-callers.ts';
-import { afterAnswers } from './connections.ts';
 import type { RequestLog } from './request-log.ts';
 
-const BAD_HTTP: Readonly<Record<string, string>> = {
-  HPE_HEADER_OVERFLOW: 'The head of the request must not exceed 16 KiB.',
-  ERR_HTTP_REQUEST_TIMEOUT: 'The request did not arrive in time: 5 seconds for its head, 10 for all of it.',
+const BAD_PATH = invalidRequest('path', 'The path and the query must be percent-encoded UTF-8.');
+const UNREADABLE: Readonly<Record<string, ServiceError>> = {
+  HPE_HEADER_OVERFLOW: refusal('The head of the request must not exceed 16 KiB.'),
+  HPE_INVALID_URL: BAD_PATH,
+  ERR_HTTP_REQUEST_TIMEOUT: refusal(
+    'The request did not arrive in time: 5 seconds for its head, 10 for all of it.',
+  ),
 };
+const NOT_HTTP = refusal('This is not a valid HTTP request.');
+const MAX_HEADER_LINES = 100;
 /** Time for a client to read the response and close its side. */
 const CLOSING_MS = 1000;
 
-/** The JSON body of an error in the application's format. */
-type ToJson = (error: ServiceError) => string;
+export type ErrorFormat = {
+  /** The JSON body of an error. */
+  toJson(error: ServiceError): string;
+  /** Sends an error as the answer to a request. */
+  send(reply: FastifyReply, error: ServiceError): FastifyReply;
+  /** What hooks do first for each request: they do not run where the router cannot decode the path. */
+  begin(request: FastifyRequest, reply: FastifyReply): void;
+  log: RequestLog;
+};
 
-/** The error format, the log, and the rate limit of anonymous callers. */
-export type BareAnswers = { toJson: ToJson; log: RequestLog; anonymousPacer: AnonymousPacer };
+/** The latest response on each connection. */
+const latestOn = new WeakMap<Duplex, ServerResponse>();
 
-type Begin = (log: RequestLog, request: FastifyRequest, reply: FastifyReply) => void;
-type Send = (reply: FastifyReply, error: ServiceError) => FastifyReply;
-
-/** Options of every Fastify application. `begin` does what hooks do first for a request, where none run; `send` sends an error. */
-export function fastifyOptions(answers: BareAnswers, begin: Begin, send: Send) {
-  return {
-    logger: false,
-    exposeHeadRoutes: true,
-    // During a shutdown requests still succeed; Fastify's own 503 would not have the documented error format.
-    return503OnClosing: false,
-    requestTimeout: 10_000,
-    http: { headersTimeout: 5_000, requestTimeout: 10_000, connectionsCheckingInterval: 1_000 },
-    genReqId: ({ headers }: IncomingMessage) => requestIdOf(headers['x-request-id']),
-    frameworkErrors: answerBadUrl(answers, begin, send),
-    clientErrorHandler: answerBadHttp(answers),
-  };
-}
-
-/** Earlier requests on the connection get their responses first. */
-function answerBadHttp(answers: BareAnswers) {
-  return (error: NodeJS.ErrnoException, socket: Socket): void => {
+/** Options of an application, which is then given to `registerMalformed`. */
+export const malformedOptions = (format: ErrorFormat) => ({
+  frameworkErrors(_error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
+    format.begin(request, reply);
+    format.send(reply, BAD_PATH);
+  },
+  clientErrorHandler(error: NodeJS.ErrnoException, socket: Socket): void {
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy();
       return;
     }
-    const message = BAD_HTTP[error.code ?? ''] ?? 'This is not a valid HTTP request.';
-    socket.pause();
-    const refusal = new ServiceError('INVALID_REQUEST', { message });
-    const answer = () => endSocket(socket, refusal, answers, error.code);
-    afterAnswers(socket, () => answers.anonymousPacer.pace(socket, socket, answer));
-  };
+    const answer = () => endSocket(socket, UNREADABLE[error.code ?? ''] ?? NOT_HTTP, format, error.code);
+    // A complete request before it on the connection gets its own response first.
+    const before = latestOn.get(socket);
+    if (before?.req.complete && !before.closed) before.once('close', answer);
+    else answer();
+  },
+});
+
+/** Register after the request log, and before the checks of keys and routes. */
+export function registerMalformed(app: FastifyInstance, format: ErrorFormat): void {
+  const { server } = app;
+  // Node keeps one header more than allowed, so that the excess is seen.
+  server.maxHeadersCount = MAX_HEADER_LINES + 1;
+  server.prependListener('request', ({ socket }, response) => latestOn.set(socket, response));
+  server.on('connect', (_request, socket: Socket) =>
+    endSocket(socket, new ServiceError('NOT_FOUND'), format, 'CONNECT'),
+  );
+  // An expectation other than 100-continue is ignored.
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
+  app.addHook('onRequest', (request, _reply, done) => done(refusalOfHead(request.raw)));
 }
 
-function answerBadUrl({ log, anonymousPacer }: BareAnswers, begin: Begin, send: Send) {
-  return (_error: FastifyError, request: FastifyRequest, reply: FastifyReply): void => {
-    begin(log, request, reply);
-    anonymousPacer.pace(request.raw.socket, reply.raw, () => {
-      void send(reply, invalidRequest('path', 'The path must be percent-encoded UTF-8.'));
-    });
-  };
+function refusal(message: string): ServiceError {
+  return new ServiceError('INVALID_REQUEST', { message });
+}
+
+function refusalOfHead({ rawHeaders, httpVersion }: IncomingMessage): Error | undefined {
+  if (rawHeaders.length > 2 * MAX_HEADER_LINES)
+    return invalidRequest('headers', `A request must not have more than ${MAX_HEADER_LINES} header lines.`);
+  const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && /^host$/i.test(name)).length;
+  const isRefused = httpVersion === '1.1' && hosts !== 1;
+  return isRefused ? invalidRequest('host', 'HTTP/1.1 needs one Host header.') : undefined;
 }
 
 /** Sends the response and closes the socket, even if the client does not. `cause` is for the log. */
-export function endSocket(
-  socket: Duplex,
-  error: ServiceError,
-  { toJson, log }: Pick<BareAnswers, 'toJson' | 'log'>,
-  cause?: string,
-): void {
+function endSocket(socket: Duplex, error: ServiceError, { toJson, log }: ErrorFormat, cause?: string): void {
   // Node no longer listens on this socket, so its errors must be handled here.
   socket.on('error', () => {});
   const body = toJson(error);

@@ -1,4 +1,4 @@
-// Writes one log line per HTTP request, with the reason of a refusal.
+// What every HTTP request has: a log line with the reason of a refusal, the request ID and the security headers.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type ErrorReason, ServiceError } from '../errors.ts';
 import { createRefusalLog, type Logger } from '../logging/logger.ts';
@@ -85,4 +85,13 @@ export function createRequestLog(
       many.write({ level: 'info', reason: refusal.reason, fields, msg: 'request' });
     },
   };
+}
+
+/** Sets the headers of every response. */
+export function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
+  reply.headers({
+    'x-request-id': request.id,
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+  });
 }

@@ -75,7 +75,7 @@ export const METRICS = {
   srs_overload_refusals_total: {
     kind: 'counter',
     labels: ['why'],
-    help: 'Requests refused with 503 before any work: room (no free place), key_share (the key holds its share), flood (the key keeps retrying at once).',
+    help: 'Requests refused with 503 before any work: room (no free place), key_share (the key holds its share).',
   },
   srs_requests_at_work: {
     kind: 'gauge',

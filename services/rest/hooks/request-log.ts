@@ -1,7 +1,6 @@
 // Logs each request, and sets the request ID and the security headers of every response.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { setCommonHeaders } from '../../platform/http/common-headers.ts';
-import { createRequestLog, type RequestLog } from '../../platform/http/request-log.ts';
+import { createRequestLog, type RequestLog, setCommonHeaders } from '../../platform/http/request-log.ts';
 import type { Logger } from '../../platform/logging/logger.ts';
 
 export function createRestLog(logger: Logger): RequestLog {

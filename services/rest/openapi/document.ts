@@ -1,7 +1,7 @@
 // Serves the OpenAPI document, generated from the validation schemas, at /openapi.json.
 import swagger from '@fastify/swagger';
 import type { FastifyInstance } from 'fastify';
-import { type Asset, createAsset, sendAsset } from '../../platform/http/content/asset.ts';
+import { servePages } from '../../platform/http/pages.ts';
 import { nameSchemas } from './named-schemas.ts';
 
 /** Register before the routes. It describes those that have tags. */
@@ -33,9 +33,14 @@ export async function registerDocument(app: FastifyInstance): Promise<void> {
     transformObject: (source) =>
       'openapiObject' in source ? nameSchemas(source.openapiObject) : source.swaggerObject,
   });
-  let asset: Asset | undefined;
-  app.get('/openapi.json', (request, reply) => {
-    asset ??= createAsset('application/json; charset=utf-8', Buffer.from(JSON.stringify(app.swagger())));
-    return sendAsset(request, reply.header('cache-control', 'no-cache'), asset);
-  });
+  let json: string | undefined;
+  const text = () => {
+    json ??= JSON.stringify(app.swagger());
+    return json;
+  };
+  servePages(
+    app,
+    { '/openapi.json': { type: 'application/json; charset=utf-8', text } },
+    { 'cache-control': 'no-cache' },
+  );
 }

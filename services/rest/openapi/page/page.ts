@@ -1,17 +1,15 @@
 // Serves Swagger UI at /docs, without a CDN.
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import { fileAsset, serveAssets } from '../../../platform/http/content/asset.ts';
-import { readPackageFile } from '../../../platform/http/content/package-file.ts';
+import { packageFile, servePages } from '../../../platform/http/pages.ts';
 
 /** No other hosts and no inline scripts. No upgrade to HTTPS, since the service itself speaks plain HTTP. */
 const CONTENT_SECURITY_POLICY =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-const own = (file: string) => fileAsset(file, readFileSync(join(import.meta.dirname, file)));
-/** The package contains what Swagger UI's authors build; its Fastify plugin, which reads the disk on each request, is not used. */
-const swaggerUi = (file: string) => fileAsset(file, readPackageFile('@fastify/swagger-ui', `static/${file}`));
+const own = (file: string) => join(import.meta.dirname, file);
+/** The package contains what Swagger UI's authors build; its Fastify plugin has routes of its own, and is not used. */
+const swaggerUi = (file: string) => packageFile('@fastify/swagger-ui', `static/${file}`);
 
 export function registerDocsPage(app: FastifyInstance): void {
   const page = own('index.html');
@@ -23,7 +21,7 @@ export function registerDocsPage(app: FastifyInstance): void {
     '/docs/static/swagger-ui-bundle.js': swaggerUi('swagger-ui-bundle.js'),
     '/docs/static/swagger-ui.css': swaggerUi('swagger-ui.css'),
   };
-  serveAssets(app, Object.entries(files), {
+  servePages(app, files, {
     'content-security-policy': CONTENT_SECURITY_POLICY,
     'cache-control': 'no-cache',
   });

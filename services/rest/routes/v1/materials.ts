@@ -6,7 +6,7 @@ import type { Clients } from '../../clients.ts';
 import type { App } from '../../fastify.ts';
 import { principalOf } from '../../hooks/authenticate.ts';
 import { toMaterial, toTypeMessage } from '../../mapper.ts';
-import { sendMaterials } from '../../material-lists.ts';
+import { GZIP, sendMaterials } from '../../material-lists.ts';
 import { CREATE, CREATED, LIST } from '../../openapi/examples.ts';
 import { errorResponses, success } from '../../openapi/responses.ts';
 import {
@@ -43,6 +43,7 @@ export function registerMaterials(app: App, { materials }: Clients): void {
     '/materials',
     {
       config: READ,
+      compress: GZIP,
       schema: {
         tags: ['Materials'],
         operationId: 'listMaterials',
@@ -59,6 +60,7 @@ export function registerMaterials(app: App, { materials }: Clients): void {
     '/search',
     {
       config: READ,
+      compress: GZIP,
       schema: {
         tags: ['Materials'],
         operationId: 'searchMaterials',

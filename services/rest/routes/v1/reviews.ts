@@ -5,7 +5,7 @@ import type { Clients } from '../../clients.ts';
 import type { App } from '../../fastify.ts';
 import { principalOf } from '../../hooks/authenticate.ts';
 import { toReviewResponse } from '../../mapper.ts';
-import { sendMaterials } from '../../material-lists.ts';
+import { GZIP, sendMaterials } from '../../material-lists.ts';
 import { LIST, REVIEW, REVIEW_RESPONSE } from '../../openapi/examples.ts';
 import { errorResponses, success } from '../../openapi/responses.ts';
 import {
@@ -25,6 +25,7 @@ export function registerReviews(app: App, { materials, reviews }: Clients): void
     '/reviews/due',
     {
       config: READ,
+      compress: GZIP,
       schema: {
         tags: ['Reviews'],
         operationId: 'listDueMaterials',
