@@ -9,9 +9,12 @@ import { implement } from '../platform/grpc/handlers.ts';
 import { type GrpcServer, startGrpcServer } from '../platform/grpc/server.ts';
 import type { Audit, Logger } from '../platform/logging/logger.ts';
 import { createTelemetry, type Telemetry } from '../platform/observability/telemetry.ts';
-import { openServiceDatabase, sessionUrl } from '../platform/postgres/service-database.ts';
-import { watchDatabase } from '../platform/postgres/watch-database.ts';
-import { sweepRegularly } from '../platform/sweep.ts';
+import {
+  openServiceDatabase,
+  sessionUrl,
+  sweepRegularly,
+  watchDatabase,
+} from '../platform/postgres/service-database.ts';
 import type { AccountsConfig } from './config.ts';
 import { createUserEventHandlers } from './events/handlers.ts';
 import { deleteOldUserEvents } from './events/sql.ts';

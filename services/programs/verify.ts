@@ -2,7 +2,7 @@
 
 import { createLogger } from '../platform/logging/logger.ts';
 import { type Database, openDatabase } from '../platform/postgres/database.ts';
-import { requireReachable } from '../platform/postgres/reachable.ts';
+import { requireReachable } from '../platform/postgres/service-database.ts';
 import { counted, runCommand, secondsSince, UsageError } from '../platform/process/command.ts';
 import { readEnvironment } from '../platform/process/config.ts';
 import { createProgress } from '../platform/process/progress.ts';

@@ -1,7 +1,6 @@
 // Distributes the scheduling tables of a Citus cluster by user_id, so that all rows of a user are on one node.
 import type { Client } from 'pg';
-import { DISTRIBUTION_LOCK } from '../platform/advisory-locks.ts';
-import { withConnection } from '../platform/postgres/connection.ts';
+import { DISTRIBUTION_LOCK, withConnection } from '../platform/postgres/connection.ts';
 import type { Queryable } from '../platform/postgres/database.ts';
 
 /** Referenced tables before referencing ones; the others are colocated with the first. */

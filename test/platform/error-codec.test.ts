@@ -17,7 +17,7 @@ import {
   toGrpcStatus,
   toRpcStatus,
 } from '../../services/platform/grpc/status.ts';
-import { howToReach, unreachable } from '../../services/platform/postgres/reachable.ts';
+import { howToReach, unreachable } from '../../services/platform/postgres/connection.ts';
 import { badRequestType, errorInfoType, rpcStatusType } from '../../services/platform/protobuf/google-rpc.ts';
 import { oneLine, toError } from '../../services/platform/thrown.ts';
 

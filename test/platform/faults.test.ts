@@ -1,13 +1,13 @@
 // Which errors of PostgreSQL and of the network can pass by themselves, and which of them cost the connection.
 import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../services/platform/errors.ts';
-import { StatementTimeout } from '../../services/platform/postgres/abandoned-statements.ts';
 import {
   asServiceError,
   connectionFault,
   isForeignKeyViolation,
   isUnavailable,
   isUniqueViolation,
+  StatementTimeout,
   withoutClient,
 } from '../../services/platform/postgres/faults.ts';
 
@@ -33,7 +33,7 @@ describe('an error that can pass by itself', () => {
   });
 
   test('is a statement that had no answer', () => {
-    expect(isUnavailable(new StatementTimeout(Promise.resolve()))).toBe(true);
+    expect(isUnavailable(new StatementTimeout())).toBe(true);
   });
 
   test.each([

@@ -6,10 +6,9 @@ import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createLogger } from '../../services/platform/logging/logger.ts';
-import { openDatabase } from '../../services/platform/postgres/database.ts';
+import { createTelemetry } from '../../services/platform/observability/telemetry.ts';
 import { type MigrationOptions, migrate } from '../../services/platform/postgres/migrate.ts';
-import { requireUsableDatabase } from '../../services/platform/postgres/usable-database.ts';
-import { connected } from '../support/connected.ts';
+import { openServiceDatabase } from '../../services/platform/postgres/service-database.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 let database: TestDatabase;
@@ -51,11 +50,14 @@ test('a database that does not fold É is refused with the way to make one that 
   const url = new URL(database.databaseUrl);
   url.pathname = `/${name}_c`;
   const logger = createLogger('test', 'silent');
-  const unfit = openDatabase({ databaseUrl: url.href, applicationName: 'test', maxConnections: 1, logger });
-  await expect(connected(() => requireUsableDatabase(unfit))).rejects.toThrow(
-    /É does not match é.*CREATE DATABASE/,
-  );
-  await unfit.close();
+  const directory = join(import.meta.dirname, '../../services/accounts/migrations');
+  const opened = openServiceDatabase({
+    place: { databaseUrl: url.href },
+    schema: { schema: 'accounts', directory },
+    logger,
+    telemetry: createTelemetry(),
+  });
+  await expect(opened).rejects.toThrow(/É does not match é.*CREATE DATABASE/);
   await client.query(`DROP DATABASE ${name}_c`);
   await client.end();
 });

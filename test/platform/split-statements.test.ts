@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { splitStatements } from '../../services/platform/postgres/split-statements.ts';
+import { splitStatements } from '../../services/platform/postgres/migrate.ts';
 
 test.each([
   ['SELECT 1', ['SELECT 1']],

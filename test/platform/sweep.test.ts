@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createMetrics } from '../../services/platform/observability/metrics.ts';
 import { createTelemetry } from '../../services/platform/observability/telemetry.ts';
-import { sweepRegularly } from '../../services/platform/sweep.ts';
+import { sweepRegularly } from '../../services/platform/postgres/service-database.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();

@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { type Database, openDatabase, type Queryable } from '../../services/platform/postgres/database.ts';
-import { watchDatabase } from '../../services/platform/postgres/watch-database.ts';
+import { watchDatabase } from '../../services/platform/postgres/service-database.ts';
 import { connected } from '../support/connected.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 

@@ -1,6 +1,7 @@
 // Counts all learners at once, as the scheduling service does in turns.
-import { COUNT_LOCK } from '../../services/platform/advisory-locks.ts';
+
 import { createLogger } from '../../services/platform/logging/logger.ts';
+import { COUNT_LOCK } from '../../services/platform/postgres/connection.ts';
 import { type Database, openDatabase } from '../../services/platform/postgres/database.ts';
 import { countLearners } from '../../services/scheduling/count-learners.ts';
 

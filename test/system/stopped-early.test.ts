@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { MIGRATION_LOCK } from '../../services/platform/advisory-locks.ts';
+import { MIGRATION_LOCK } from '../../services/platform/postgres/connection.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startProcess } from '../support/processes.ts';
 import { argumentsOf, newSecret } from '../support/services.ts';

@@ -1,15 +1,14 @@
 // Access to PostgreSQL: a bounded pool, time-outs on every wait, transactions, and error classification.
-import { Pool, type PoolClient, types } from 'pg';
+import { type Client, Pool, type PoolClient, type QueryConfig, types } from 'pg';
 import { ServiceError } from '../errors.ts';
 import { fromPostgresText } from '../instants.ts';
 import type { Logger } from '../logging/logger.ts';
+import type { Metrics } from '../observability/metrics.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
 import { beginSpan } from '../observability/tracing.ts';
 import { errorCode } from '../thrown.ts';
-import { closeAbandoned, StatementTimeout, send } from './abandoned-statements.ts';
-import { poolConfig } from './connection-settings.ts';
-import { asServiceError, connectionFault, withoutClient } from './faults.ts';
-import { connect, measurePool, watchConnections } from './pool.ts';
+import { CONNECTION_OPTIONS } from './connection.ts';
+import { asServiceError, connectionFault, isUnavailable, StatementTimeout, withoutClient } from './faults.ts';
 
 /** A statement with its parameters; with a `name` it is prepared once per connection. */
 export type Statement = {
@@ -50,44 +49,78 @@ type DatabaseOptions = {
   telemetry?: Telemetry;
 };
 
+/** Of a statement, in the client: longer than statement_timeout, so it applies only if the server cannot be reached. */
+const ANSWER_TIMEOUT_MS = 2000;
 /** From the time-out of a statement in the server to that in the client. */
 const ANSWER_MARGIN_MS = 500;
+const CONNECT_TIMEOUT_MS = 750;
+/** pg's default of 10 s would close most of the pool in quiet periods, and max_connections is planned for full pools in any case. */
+const IDLE_FOR_MS = 10 * 60_000;
+/** Shorter than the idle time-outs of common load balancers and firewalls. */
+const KEEP_ALIVE_AFTER_MS = 60_000;
 
 /**
  * Opens a pool, which connects on first use. Time-outs: lock 0.5 s, statement 1.5 s, idle transaction 3 s, free connection
- * 0.75 s. A statement without a response after 2 s is cancelled, and its connection closed.
+ * 0.75 s. After 2 s without a response a connection is closed; its statement may run on in the server until its time-out.
  * Statements throw ServiceError UNAVAILABLE if they get no connection, or the database is overloaded; else pg's own error.
  */
 export function openDatabase(options: DatabaseOptions): Database {
   const { applicationName, logger, prepares = true, telemetry } = options;
-  const config = poolConfig(options);
-  const pool = new Pool(config);
+  const pool = new Pool({
+    connectionString: options.databaseUrl,
+    application_name: applicationName,
+    options: CONNECTION_OPTIONS,
+    max: options.maxConnections,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    idleTimeoutMillis: IDLE_FOR_MS,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
+  });
+  let isClosing = false;
+  const watch: Watch = { answers: 0, applicationName, prepares };
   // Both handlers are needed: the pool reports only idle connections, and an unhandled 'error' ends the process.
-  const closing = new AbortController();
   pool.on('error', (error) => {
     // PostgreSQL may end a connection while the pool is closing it.
-    if (!closing.signal.aborted) logger.warn({ err: withoutClient(error) }, 'idle database connection lost');
+    if (!isClosing) logger.warn({ err: withoutClient(error) }, 'idle database connection lost');
   });
-
-  const watch: Watch = { answers: 0, applicationName, prepares };
-  watchConnections(pool, watch);
-  const giveBack = (client: PoolClient, fault?: unknown) => {
-    if (fault instanceof StatementTimeout)
-      void closeAbandoned(client, fault, { config, closing: closing.signal });
-    else client.release(fault !== undefined);
-  };
-  const use = { pool, watch, giveBack };
+  pool.on('connect', (client) => {
+    delete watch.refusal;
+    client.on('error', () => {});
+  });
   if (telemetry !== undefined) measurePool(pool, applicationName, telemetry.metrics);
+  const use = { pool, watch };
   return {
     query: (statement) => runOnPool(use, statement),
     transaction: (work, transactionOptions = {}) => transaction(use, work, transactionOptions),
     answers: () => watch.answers,
     refusal: () => watch.refusal,
     close() {
-      closing.abort();
+      isClosing = true;
       return pool.end();
     },
   };
+}
+
+/** How much of it is in use, as metrics. */
+function measurePool(pool: Pool, name: string, metrics: Metrics): void {
+  metrics.gauge('srs_pg_pool_connections', () => [
+    { labels: { pool: name, state: 'idle' }, value: pool.idleCount },
+    { labels: { pool: name, state: 'busy' }, value: pool.totalCount - pool.idleCount },
+  ]);
+  metrics.gauge('srs_pg_pool_waiting', () => [{ labels: { pool: name }, value: pool.waitingCount }]);
+  metrics.gauge('srs_pg_pool_max', () => [{ labels: { pool: name }, value: pool.options.max }]);
+}
+
+/**
+ * The pool ties a request to the connection that it opens. If that takes too long, one that is idle meanwhile will do. Notes in `watch`
+ * the code of a refusal that does not pass by itself. @throws ServiceError UNAVAILABLE: no statement is at fault.
+ */
+async function connect(pool: Pool, watch: { refusal?: string }): Promise<PoolClient> {
+  return pool.connect().catch((error: unknown) => {
+    if (!isUnavailable(error)) watch.refusal = errorCode(error) || 'no code';
+    if (pool.idleCount > 0) return connect(pool, watch);
+    throw new ServiceError('UNAVAILABLE', { cause: error });
+  });
 }
 
 type Watch = {
@@ -97,21 +130,16 @@ type Watch = {
   refusal?: string;
 };
 
-type PoolUse = {
-  pool: Pool;
-  watch: Watch;
-  /** Returns a connection to the pool, or closes it after a fault and frees its slot. */
-  giveBack(client: PoolClient, fault?: unknown): void;
-};
+type PoolUse = { pool: Pool; watch: Watch };
 
-async function runOnPool<R>({ pool, watch, giveBack }: PoolUse, statement: Statement): Promise<R[]> {
+async function runOnPool<R>({ pool, watch }: PoolUse, statement: Statement): Promise<R[]> {
   const client = await connect(pool, watch);
   try {
     const rows = await run<R>(client, statement, watch);
-    giveBack(client);
+    client.release();
     return rows;
   } catch (error) {
-    giveBack(client, connectionFault(error));
+    client.release(connectionFault(error) !== undefined);
     throw error;
   }
 }
@@ -143,8 +171,28 @@ async function run<R>(
   }
 }
 
+/**
+ * With its own timer and a callback: query_timeout of pg is one for all statements of a connection, and adds a function to each query,
+ * as its promises do, which V8 allocates in its old generation, so that the rows stay in memory until the next full collection.
+ */
+export function send(
+  client: Pick<PoolClient, 'query'>,
+  query: QueryConfig,
+  timeoutMs = ANSWER_TIMEOUT_MS,
+): Promise<unknown[]> {
+  return new Promise((resolve, reject) => {
+    // An answer that arrived while this process was busy is read first.
+    const timer = setTimeout(setImmediate, timeoutMs, () => reject(new StatementTimeout()));
+    client.query(query, (error: Error | null, result) => {
+      clearTimeout(timer);
+      if (error) reject(error);
+      else resolve(result.rows);
+    });
+  });
+}
+
 async function transaction<T>(
-  { pool, watch, giveBack }: PoolUse,
+  { pool, watch }: PoolUse,
   work: (connection: Queryable) => Promise<T>,
   { statementTimeoutMs }: TransactionOptions,
 ): Promise<T> {
@@ -156,11 +204,12 @@ async function transaction<T>(
       await run(client, { text: `SET LOCAL statement_timeout = ${statementTimeoutMs}`, values: [] }, watch);
     const result = await work({ query: (statement) => run(client, statement, watch, timeoutMs) });
     await run(client, { text: 'COMMIT', values: [] }, watch);
-    giveBack(client);
+    client.release();
     return result;
   } catch (error) {
     // A connection that cannot roll back must not return to the pool, nor one that leads to a server that only reads.
-    giveBack(client, (await rollBack(client, error)) ?? connectionFault(error));
+    const fault = (await rollBack(client, error)) ?? connectionFault(error);
+    client.release(fault !== undefined);
     throw error;
   }
 }
@@ -178,3 +227,10 @@ types.setTypeParser(types.builtins.TIMESTAMPTZ, (text) => fromPostgresText(text)
 
 /** Parses int8 as a number: our counts stay far below 2^53. */
 types.setTypeParser(types.builtins.INT8, Number);
+
+/** The connection as repositories use one; its errors are pg's own. */
+export function queryableOf(client: Client): Queryable {
+  return {
+    query: async <R>({ text, values }: Statement) => (await client.query(text, [...values])).rows as R[],
+  };
+}

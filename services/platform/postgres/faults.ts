@@ -1,6 +1,12 @@
 // Classifies the errors of statements: transient, of the connection, or of the statement itself.
 import { ServiceError } from '../errors.ts';
-import { StatementTimeout } from './abandoned-statements.ts';
+
+/** The server did not respond to a statement in time. */
+export class StatementTimeout extends Error {
+  constructor() {
+    super('the database did not answer in time');
+  }
+}
 
 const NETWORK_FAULTS = new Set([
   'ECONNREFUSED',

@@ -1,15 +1,19 @@
 // Applies the migrations of one service's schema; safe in any number of processes at once.
-
+import { readdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runner } from 'node-pg-migrate';
 import { Client } from 'pg';
-import { MIGRATION_LOCK } from '../advisory-locks.ts';
 import type { Logger } from '../logging/logger.ts';
 import { errorCode } from '../thrown.ts';
-import { queryableOf } from './connection.ts';
-import { pendingMigrations, type Schema } from './pending-migrations.ts';
-import { unreachable } from './reachable.ts';
-import { splitStatements } from './split-statements.ts';
+import { MIGRATION_LOCK, unreachable } from './connection.ts';
+import { type Queryable, queryableOf } from './database.ts';
+
+export type Schema = {
+  /** The service's own schema, which also contains the table of applied migrations. */
+  schema: string;
+  /** Folder of NNNN_name.sql files. */
+  directory: string;
+};
 
 export type MigrationOptions = Schema & {
   databaseUrl: string;
@@ -72,6 +76,22 @@ async function takeMigrationLock(
     }
     await sleep(RETRY_MS);
   }
+}
+
+/** A comment, a quoted text or name, a dollar-quoted text, a semicolon, or anything else. */
+const TOKEN = /--[^\n]*|\/\*[\s\S]*?\*\/|'(?:[^']|'')*'|"[^"]*"|\$(\w*)\$[\s\S]*?\$\1\$|;|[^-/'"$;]+|[\s\S]/g;
+
+/**
+ * The statements of `sql`, without comments between them and without semicolons. Does not know nested comments, E'...' with
+ * \\', and bodies between BEGIN ATOMIC and END.
+ */
+export function splitStatements(sql: string): string[] {
+  const statements = [''];
+  for (const [token] of sql.matchAll(TOKEN)) {
+    if (token === ';') statements.push('');
+    else if (!/^(--|\/\*)/.test(token)) statements.push(`${statements.pop()}${token}`);
+  }
+  return statements.map((statement) => statement.trim()).filter((statement) => statement !== '');
 }
 
 /** Sends each statement of a text by itself, since Citus hands on to its nodes the whole text that a statement came in. */
@@ -158,4 +178,24 @@ export async function migrate({
   } finally {
     await client.end();
   }
+}
+
+/** Names of files in `directory` that are not applied to the schema; all of them if it does not exist. */
+export async function pendingMigrations(db: Queryable, { schema, directory }: Schema): Promise<string[]> {
+  const files = readdirSync(directory)
+    .filter((name) => name.endsWith('.sql'))
+    .map((name) => name.slice(0, -'.sql'.length))
+    .toSorted();
+  const [table] = await db.query<{ exists: boolean }>({
+    text: 'SELECT to_regclass($1) IS NOT NULL AS exists',
+    values: [`${schema}.schema_migrations`],
+  });
+  if (table?.exists !== true) return files;
+  // The schema's name is one of ours, from the code.
+  const done = await db.query<{ name: string }>({
+    text: `SELECT name FROM ${schema}.schema_migrations`,
+    values: [],
+  });
+  const names = new Set(done.map(({ name }) => name));
+  return files.filter((name) => !names.has(name));
 }

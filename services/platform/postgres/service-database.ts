@@ -1,13 +1,16 @@
-// The database of a service: its pool, with its schema migrated.
+// The database of a service: its pool, with its schema migrated; what is asked of it at the start and while it runs; and what is done in
+// it regularly.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { endsWithin } from '../concurrency.ts';
+import { ServiceError } from '../errors.ts';
 import type { Logger } from '../logging/logger.ts';
 import type { Readiness } from '../observability/readiness.ts';
-import type { Telemetry } from '../observability/telemetry.ts';
+import { type Telemetry, watchLag } from '../observability/telemetry.ts';
 import type { DatabasePlace } from '../process/common-config.ts';
-import { type Database, openDatabase } from './database.ts';
-import { migrate } from './migrate.ts';
-import { pendingMigrations, type Schema } from './pending-migrations.ts';
-import { requireReachable } from './reachable.ts';
-import { requireUsableDatabase } from './usable-database.ts';
+import { CONNECTION_SETTINGS, CREATE_DATABASE, unreachable } from './connection.ts';
+import { type Database, openDatabase, type Queryable } from './database.ts';
+import { isUnavailable } from './faults.ts';
+import { migrate, pendingMigrations, type Schema } from './migrate.ts';
 
 /** A new replica gets its full share of requests at once, and a busy PostgreSQL takes half a second to open a connection. */
 const OPENED_AHEAD = 4;
@@ -36,7 +39,7 @@ export async function openServiceDatabase(options: {
   });
   try {
     await requireReachable(database, place.databaseUrl);
-    await requireUsableDatabase(database);
+    for (const check of DATABASE_CHECKS) await requireRight(database, check);
     await migrate({ databaseUrl: sessionUrl(place), ...schema, logger, stopping });
     await openAhead(database);
   } catch (error) {
@@ -79,3 +82,158 @@ function addDatabaseChecks(readiness: Pick<Readiness, 'add'>, database: Database
 /** For what needs a session of PostgreSQL: LISTEN, and the lock of migrations. */
 export const sessionUrl = ({ databaseUrl, databaseSessionUrl = databaseUrl }: DatabasePlace) =>
   databaseSessionUrl;
+
+/** Waits this long for a database that is still starting. */
+const START_TIMEOUT_MS = 5000;
+const RETRY_MS = 200;
+
+/**
+ * Resolves once the database answers.
+ * @throws Error that names the place, the reason and the remedy, but no password; after 5 s if the reason could pass.
+ */
+export async function requireReachable(database: Queryable, databaseUrl: string): Promise<void> {
+  const deadline = performance.now() + START_TIMEOUT_MS;
+  for (;;) {
+    try {
+      await database.query({ text: 'SELECT 1', values: [] });
+      return;
+    } catch (error) {
+      const isPassing = isUnavailable(error instanceof ServiceError ? error.cause : error);
+      if (!isPassing || performance.now() > deadline) throw unreachable(databaseUrl, error);
+      await sleep(RETRY_MS);
+    }
+  }
+}
+
+/** What a database must be. With a `remedy`, what is `found` is wrong. */
+export type DatabaseCheck = {
+  name: string;
+  run(db: Queryable): Promise<{ found: string; remedy?: string }>;
+};
+
+/** Run at the start of a service, and by npm run doctor. */
+export const DATABASE_CHECKS: readonly DatabaseCheck[] = [
+  {
+    name: 'database version',
+    async run(db) {
+      const { version, number } = await rowOf<{ version: string; number: number }>(
+        db,
+        `SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int AS number`,
+      );
+      const found = `PostgreSQL ${version}`;
+      return number >= 150_000 ? { found } : { found, remedy: 'upgrade to PostgreSQL 15 or newer' };
+    },
+  },
+  {
+    name: 'database locale',
+    async run(db) {
+      const { encoding, folds } = await rowOf<{ encoding: string; folds: boolean }>(
+        db,
+        `SELECT current_setting('server_encoding') AS encoding, lower('É') = 'é' AS folds`,
+      );
+      if (encoding === 'UTF8' && folds) return { found: 'UTF8, and É matches é' };
+      return {
+        found: `encoding ${encoding}, and É ${folds ? 'matches' : 'does not match'} é: searches would miss words`,
+        remedy: `make one that can: ${CREATE_DATABASE}, copy the data, and set DATABASE_URL to it`,
+      };
+    },
+  },
+  {
+    name: 'database settings',
+    // Without our settings, as behind a pooler, statements would wait without an end.
+    async run(db) {
+      const rows = await db.query<{ name: string; value: string }>({
+        text: 'SELECT name, current_setting(name) AS value FROM unnest($1::text[]) AS asked (name)',
+        values: [Object.keys(CONNECTION_SETTINGS)],
+      });
+      const wrong = rows.filter(({ name, value }) => value !== CONNECTION_SETTINGS[name]);
+      if (wrong.length === 0) return { found: 'time-outs and time zone are ours' };
+      const remedies = wrong.map(
+        ({ name }) => `ALTER ROLE user SET ${name} = '${CONNECTION_SETTINGS[name]}';`,
+      );
+      return {
+        found: `do not take our settings (${wrong.map(({ name, value }) => `${name} is ${value}`).join(', ')}), as behind a pooler`,
+        remedy: `Give them to the user of DATABASE_URL, and restart the pooler: ${remedies.join(' ')}`,
+      };
+    },
+  },
+];
+
+async function rowOf<R>(db: Queryable, text: string): Promise<R> {
+  const [row] = await db.query<R>({ text, values: [] });
+  if (row === undefined) throw new Error('the database returned no row');
+  return row;
+}
+
+/** @throws Error that names what is wrong, and the remedy. */
+async function requireRight(database: Queryable, { name, run }: DatabaseCheck): Promise<void> {
+  const { found, remedy } = await run(database);
+  if (remedy !== undefined)
+    throw new Error(`the database of DATABASE_URL cannot be used: ${name}: ${found}. ${remedy}`);
+}
+
+/** Of watching. */
+const LOOK_MS = 500;
+const ANSWER_MS = 1000;
+
+/**
+ * Calls `onChange` when the database stops responding and when it responds again; the initial state is responding. A busy
+ * database whose statements succeed never counts as lost. @returns a function that stops watching.
+ */
+export function watchDatabase(database: Database, onChange: (isAnswering: boolean) => void): () => void {
+  let answers = database.answers();
+  let isAnswering = true;
+  let isAsking = false;
+  const look = async () => {
+    if (isAsking) return;
+    isAsking = true;
+    const was = answers;
+    const now = database.answers() !== was || (await answersNow(database)) || database.answers() !== was;
+    answers = database.answers();
+    isAsking = false;
+    if (now === isAnswering || ended) return;
+    isAnswering = now;
+    onChange(now);
+  };
+  let ended = false;
+  const timer = setInterval(() => void look(), LOOK_MS).unref();
+  return () => {
+    ended = true;
+    clearInterval(timer);
+  };
+}
+
+/** Whether SELECT 1 succeeds within a second. */
+function answersNow(database: Database): Promise<boolean> {
+  const asked = database.query({ text: 'SELECT 1', values: [] });
+  return endsWithin(asked, ANSWER_MS).catch(() => false);
+}
+
+/**
+ * `deleteSome` deletes from before an instant, `lifetimeMs` ago, and returns whether there may be more. A failure is logged as
+ * `failure`, and the next turn tries again. @returns a function that stops it.
+ */
+export function sweepRegularly(
+  sweep: { task: string; failure: string; everyMs: number; lifetimeMs: number },
+  { now, logger, telemetry }: { now: () => Date; logger: Logger; telemetry: Telemetry },
+  deleteSome: (before: Date) => Promise<boolean>,
+): () => void {
+  const { task, failure, everyMs, lifetimeMs } = sweep;
+  const noteDone = watchLag(telemetry, task, everyMs);
+  let isStopped = false;
+  const run = async () => {
+    try {
+      const before = new Date(now().getTime() - lifetimeMs);
+      while (!isStopped && (await deleteSome(before)));
+      noteDone();
+    } catch (error) {
+      if (!isStopped) logger.warn({ err: error }, failure);
+    }
+  };
+  void run();
+  const timer = setInterval(() => void run(), everyMs).unref();
+  return () => {
+    isStopped = true;
+    clearInterval(timer);
+  };
+}

@@ -2,12 +2,10 @@
 
 import { Client } from 'pg';
 import { accountsSchema } from '../../accounts/service.ts';
-import { queryableOf, withConnection } from '../../platform/postgres/connection.ts';
-import { CONNECTION_OPTIONS } from '../../platform/postgres/connection-settings.ts';
-import type { Queryable } from '../../platform/postgres/database.ts';
-import { pendingMigrations, type Schema } from '../../platform/postgres/pending-migrations.ts';
-import { CREATE_DATABASE, howToReach } from '../../platform/postgres/reachable.ts';
-import { findWrongSettings } from '../../platform/postgres/usable-database.ts';
+import { CONNECTION_OPTIONS, howToReach, withConnection } from '../../platform/postgres/connection.ts';
+import { type Queryable, queryableOf } from '../../platform/postgres/database.ts';
+import { pendingMigrations, type Schema } from '../../platform/postgres/migrate.ts';
+import { DATABASE_CHECKS } from '../../platform/postgres/service-database.ts';
 import { oneLine } from '../../platform/thrown.ts';
 import { remindersSchema } from '../../reminders/service.ts';
 import { schedulingSchema } from '../../scheduling/service.ts';
@@ -64,11 +62,16 @@ export async function checkDatabase(settings: Settings): Promise<Finding[]> {
 async function checkConnected(client: Client, settings: Settings): Promise<Finding[]> {
   const db = queryableOf(client);
   const schemas = [accountsSchema, schedulingSchema, ...(settings.reminders ? [remindersSchema] : [])];
+  const findings: Finding[] = [];
+  for (const { name, run } of DATABASE_CHECKS) {
+    const { found, remedy } = await run(db);
+    findings.push(remedy === undefined ? checkNamed(name).ok(found) : checkNamed(name).bad(found, remedy));
+  }
   const migrations: Finding[] = [];
   for (const schema of schemas) migrations.push(await checkMigrations(db, schema));
   return [
-    ...(await checkServer(db, `${client.host}:${client.port}/${client.database}`)),
-    await checkSettings(db),
+    await checkWrites(db, `${client.host}:${client.port}/${client.database}`),
+    ...findings,
     await checkSession(settings.databaseSessionUrl),
     await checkSlots(db, schemas),
     ...migrations,
@@ -76,44 +79,15 @@ async function checkConnected(client: Client, settings: Settings): Promise<Findi
   ];
 }
 
-async function checkServer(db: Queryable, place: string): Promise<Finding[]> {
-  const [facts] = await db.query<{
-    version: string;
-    number: number;
-    encoding: string;
-    folds: boolean;
-    standby: boolean;
-  }>({
-    text: `SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int AS number,
-                  current_setting('server_encoding') AS encoding, lower('É') = 'é' AS folds,
-                  pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on' AS standby`,
+async function checkWrites(db: Queryable, place: string): Promise<Finding> {
+  const { ok, bad } = checkNamed('database');
+  const [row] = await db.query<{ standby: boolean }>({
+    text: `SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on' AS standby`,
     values: [],
   });
-  if (facts === undefined) return [];
-  const database = checkNamed('database');
-  const version = checkNamed('database version');
-  const locale = checkNamed('database locale');
-  return [
-    facts.standby
-      ? database.bad(`${place} accepts no writes`, 'name the primary in DATABASE_URL, not a standby')
-      : database.ok(`reachable at ${place}`),
-    facts.number >= 150_000
-      ? version.ok(`PostgreSQL ${facts.version}`)
-      : version.bad(`PostgreSQL ${facts.version}`, 'upgrade to PostgreSQL 15 or newer'),
-    facts.encoding === 'UTF8' && facts.folds
-      ? locale.ok('UTF8, and É matches é')
-      : locale.bad(
-          `encoding ${facts.encoding}, and É ${facts.folds ? 'matches' : 'does not match'} é: searches would miss words`,
-          `make one that can: ${CREATE_DATABASE}, copy the data, and set DATABASE_URL to it`,
-        ),
-  ];
-}
-
-/** Whether connections take the settings that they ask for. */
-async function checkSettings(db: Queryable): Promise<Finding> {
-  const { ok, bad } = checkNamed('database settings');
-  const fault = await findWrongSettings(db);
-  return fault === undefined ? ok('time-outs and time zone are ours') : bad(fault.found, fault.remedy);
+  return row?.standby
+    ? bad(`${place} accepts no writes`, 'name the primary in DATABASE_URL, not a standby')
+    : ok(`reachable at ${place}`);
 }
 
 /** DATABASE_SESSION_URL, which is for LISTEN and migrations. */

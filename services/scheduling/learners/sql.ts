@@ -1,5 +1,5 @@
 // The SQL of learners: the list of them as they were last counted, and how they are counted.
-import { COUNT_LOCK } from '../../platform/advisory-locks.ts';
+import { COUNT_LOCK } from '../../platform/postgres/connection.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { MAX_UUID, NIL_UUID } from '../../platform/uuid.ts';
 import {

@@ -4,7 +4,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { CONNECTION_SETTINGS } from '../../../services/platform/postgres/connection-settings.ts';
+import { CONNECTION_SETTINGS } from '../../../services/platform/postgres/connection.ts';
 import { freePort } from '../../../services/platform/process/ports.ts';
 import { startProcess } from '../../support/processes.ts';
 import { newSecret } from '../../support/services.ts';
