@@ -84,7 +84,7 @@ export function readTimePosition(
   if (beforeTime === null || !isUuid(beforeId))
     throw invalidField('before_id', 'must be a UUID, given together with before_time.');
   if (pageToken !== '') throw invalidField('page_token', 'must be absent where before_time is given.');
-  return { time: fromTimestamp(beforeTime), id: beforeId };
+  return { time: fromTimestamp(beforeTime, 'before_time'), id: beforeId };
 }
 
 /** Splits `rows`, read with a limit of one more than the page size, into the page and the next token. */

@@ -21,8 +21,8 @@ export function requestIdOf(given: string | string[] | undefined): string {
     : crypto.randomUUID();
 }
 
-/** Allows the request IDs of a batch, separated by commas, and caller names. */
-const LOGGABLE = /^[\x20-\x7e]{1,2100}$/;
+/** Allows caller names with spaces. */
+const LOGGABLE = /^[\x20-\x7e]{1,200}$/;
 
 /** A value from another service if it is safe to log: not too long, and no API key. */
 export function loggable(given: string | undefined): string | undefined {

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { Client } from 'pg';
 import { describe, expect, inject, test } from 'vitest';
 import { fromPostgresText, toIsoText } from '../../services/platform/instants.ts';
+import { fromTimestamp } from '../../services/platform/protobuf/timestamps.ts';
 
 const anyInstant = fc.date({
   min: new Date('0000-01-01T00:00:00Z'),
@@ -51,4 +52,25 @@ describe('an instant', () => {
   ])('is left to the general parser where it is %s', (text) => {
     expect(fromPostgresText(text)).toBeUndefined();
   });
+});
+
+test.each([
+  { seconds: 0, nanos: 1_000_000_000 },
+  { seconds: 0, nanos: -1 },
+  { seconds: 253_402_300_800, nanos: 0 },
+  { seconds: -62_135_596_801, nanos: 0 },
+  { seconds: Number.NaN, nanos: 0 },
+])('a timestamp of %j is refused with its field', (timestamp) => {
+  expect(() => fromTimestamp(timestamp, 'until_time')).toThrow(
+    'until_time must lie in the years 1 to 9999, with nanos from 0 to 999999999.',
+  );
+});
+
+test('the ends of the years 1 to 9999 are instants', () => {
+  expect(fromTimestamp({ seconds: -62_135_596_800, nanos: 0 }, 'time').toISOString()).toBe(
+    '0001-01-01T00:00:00.000Z',
+  );
+  expect(fromTimestamp({ seconds: 253_402_300_799, nanos: 999_999_999 }, 'time').toISOString()).toBe(
+    '9999-12-31T23:59:59.999Z',
+  );
 });

@@ -1,6 +1,4 @@
-// A replica that comes under a name is found by clients that already run, without a break and without a failed call.
-import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+// A replica that comes under a name is found by clients that already run once a connection ends, without a failed call.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type {
@@ -15,8 +13,6 @@ process.env.GRPC_NODE_USE_ALTERNATIVE_RESOLVER = 'true';
 const { Client, connectivityState, credentials, status } = await import('@grpc/grpc-js');
 const { clientsOf } = await import('../../services/platform/grpc/client.ts');
 const { implement } = await import('../../services/platform/grpc/handlers.ts');
-const { polledTarget } = await import('../../services/platform/grpc/replicas-resolver.ts');
-const { serviceConfigOf } = await import('../../services/platform/grpc/read-retries.ts');
 const { startGrpcServer } = await import('../../services/platform/grpc/server.ts');
 const { loadProto, serviceDefinition } = await import('../../services/platform/protobuf/load.ts');
 
@@ -24,11 +20,14 @@ const trust = { serviceTokens: [], tls: undefined };
 const proto = loadProto('scheduling.v1');
 const definition = serviceDefinition<SnoozeServiceDefinition>(proto, 'scheduling.v1.SnoozeService');
 const calls: Record<string, number> = {};
+/** In place of 30 s. */
+const MAX_AGE_MS = 1500;
 
 /** The same port on another loopback address, as replicas behind one name have. */
 const startReplica = (host: string, port: number) =>
   startGrpcServer({
     ...{ domain: 'scheduling.v1', host, port, trust },
+    maxConnectionAgeMs: MAX_AGE_MS,
     logger: createLogger('test', 'silent'),
     services: [
       implement<SnoozeServiceHandlers>('SnoozeService', {
@@ -50,7 +49,7 @@ afterAll(() => dns.stop());
 
 // Other systems have one loopback address unless told otherwise.
 test.runIf(process.platform === 'linux')(
-  'a client that runs finds the second address of a name by itself, and no call fails',
+  'a client that runs finds the second address of a name when its connection ends of age, and no call fails',
   async () => {
     const first = await startReplica('127.0.0.1', 0);
     const second = await startReplica('127.0.0.2', first.port);
@@ -97,7 +96,7 @@ describe('a client of a name', () => {
     return { own, target: `dns://127.0.0.1:${own.port}/replicas.test:${port}` };
   };
   const clientOf = (target: string, options = {}) => {
-    const client = new Client(polledTarget(target), credentials.createInsecure(), options);
+    const client = new Client(target, credentials.createInsecure(), options);
     closers.push(() => client.close());
     const { path, requestSerialize, responseDeserialize } = definition.ListSnoozes;
     const request = { userId: 'somebody' };
@@ -136,62 +135,4 @@ describe('a client of a name', () => {
     own.setAddresses(['127.0.0.1']);
     await expect.poll(client.code).toBe(status.OK);
   });
-
-  test('asks for the name every two seconds, and no more once it is closed', async () => {
-    const startMs = performance.now();
-    const [first, second] = [await named(), await named()];
-    const options = { 'grpc.dns_min_time_between_resolutions_ms': 100 };
-    const [closed, open] = [clientOf(first.target, options), clientOf(second.target, options)];
-    for (const client of [closed, open]) expect(await client.code()).toBe(status.OK);
-    closed.close();
-    await expect.poll(second.own.lookups).toBe(3);
-    expect(performance.now() - startMs).toBeGreaterThan(3900);
-    expect(first.own.lookups()).toBe(1);
-  });
-
-  test.runIf(process.platform === 'linux')(
-    'hears at once of an outage that lasts, though replicas take connections and the name’s addresses change places',
-    async () => {
-      const silent = createServer((socket) => void sockets.add(socket));
-      const sockets = new Set<Socket>();
-      const listen = (port: number) => once(silent.listen(port, '0.0.0.0'), 'listening');
-      await listen(0);
-      const { port } = silent.address() as AddressInfo;
-      silent.close();
-      const { own, target } = await named(port);
-      own.setAddresses(['127.0.0.1', '127.0.0.2']);
-      const client = clientOf(target, {
-        'grpc.service_config': serviceConfigOf(definition),
-        'grpc.dns_min_time_between_resolutions_ms': 100,
-      });
-      expect(await client.code()).toBe(status.UNAVAILABLE);
-      await listen(port);
-      closers.unshift(() => {
-        for (const socket of sockets) socket.destroy();
-        silent.close();
-      });
-      await expect.poll(() => sockets.size).toBe(2);
-      own.setAddresses(['127.0.0.2', '127.0.0.1']);
-      const before = own.lookups();
-      await expect.poll(own.lookups).toBeGreaterThan(before + 1);
-      expect(await client.code()).toBe(status.UNAVAILABLE);
-    },
-  );
-});
-
-test.each([
-  ['scheduling:50051', 'replicas:///scheduling:50051'],
-  ['scheduling', 'replicas:///scheduling'],
-  ['dns:scheduling:50051', 'replicas:scheduling:50051'],
-  ['dns:///dns.example:50051', 'replicas:///dns.example:50051'],
-  ['dns://10.0.0.2:53/scheduling:50051', 'replicas://10.0.0.2:53/scheduling:50051'],
-  ['127.0.0.1:50051', '127.0.0.1:50051'],
-  ['[::1]:50051', '[::1]:50051'],
-  ['ipv4:10.0.0.2:50051,10.0.0.3:50051', 'ipv4:10.0.0.2:50051,10.0.0.3:50051'],
-  ['ipv6:[::1]:50051', 'ipv6:[::1]:50051'],
-  ['unix:/run/scheduling', 'unix:/run/scheduling'],
-  ['unix:scheduling', 'unix:scheduling'],
-  ['xds:///scheduling', 'xds:///scheduling'],
-])('the address %s is asked for as %s', (target, expected) => {
-  expect(polledTarget(target)).toBe(expected);
 });

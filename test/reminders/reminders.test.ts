@@ -33,7 +33,7 @@ async function create(userId: string, fields: CreateReminderRequestInput = {}): 
   if (reminder === null) throw new Error('no reminder');
   return reminder;
 }
-const nextOf = ({ nextTime }: Reminder) => nextTime && fromTimestamp(nextTime).toISOString();
+const nextOf = ({ nextTime }: Reminder) => nextTime && fromTimestamp(nextTime, 'next_time').toISOString();
 async function update(
   userId: string,
   reminder: Reminder,

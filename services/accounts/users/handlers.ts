@@ -120,7 +120,7 @@ export function createUserHandlers({
 
     async ListChangedUsers(request) {
       if (request.changedSinceTime === null) throw invalidField('changed_since_time', 'must be given.');
-      const since = fromTimestamp(request.changedSinceTime);
+      const since = fromTimestamp(request.changedSinceTime, 'changed_since_time');
       const pageSize = readPageSize(request.pageSize);
       const filter = ['ListChangedUsers', since.getTime()];
       const after = decodeTimePosition(request.pageToken, filter);

@@ -18,10 +18,8 @@ import type { GrpcTrust } from '../process/common-config.ts';
 import { loadProto, serviceDefinition } from '../protobuf/load.ts';
 import { toError } from '../thrown.ts';
 import type { LocalServer } from './local-calls.ts';
-import { serviceConfigOf } from './read-retries.ts';
-import { polledTarget } from './replicas-resolver.ts';
 import type { TokenWatch } from './service-token.ts';
-import { fromGrpcError, isTokenRefusal } from './status.ts';
+import { fromGrpcError, isTokenRefusal, RETRIED } from './status.ts';
 
 /** Above the largest legal response: 100 materials with 256 KiB of content and 256 KiB of source URL each. */
 const DEFAULT_MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
@@ -73,7 +71,10 @@ export type GrpcClient<D, Streams extends MethodNames<D> = never> = {
 } & { close(): void };
 
 type GrpcClientOptions = {
-  /** host:port, or ipv4:host:port,host:port. A host name resolves to all its addresses; calls go round-robin. */
+  /**
+   * host:port, or ipv4:host:port,host:port. A host name resolves to all its addresses; calls go round-robin. It is resolved again
+   * when a connection ends, which servers see to every 30 s.
+   */
   target: string;
   trust: GrpcTrust;
   /** This program's name, for the server's audit log. */
@@ -116,7 +117,7 @@ export function createGrpcClient<D extends ServiceDefinition, Streams extends Me
     tls === undefined
       ? credentials.createInsecure()
       : credentials.createSsl(tls.authority, tls.key, tls.certificate);
-  const client = new Client(polledTarget(options.target), channelCredentials, {
+  const client = new Client(options.target, channelCredentials, {
     ...CHANNEL_OPTIONS,
     'grpc.service_config': serviceConfigOf(definition),
     'grpc.max_receive_message_length': maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES,
@@ -161,6 +162,34 @@ export function createGrpcClient<D extends ServiceDefinition, Streams extends Me
   }
   // The methods are built by name from the definition, as the mapped type states.
   return methods as GrpcClient<D, Streams>;
+}
+
+/** Rpcs without an effect that matters twice. */
+const READ = /\/(Count|Get|List|Find|Search|Preview|Verify|BatchGet|BatchList)/;
+
+/**
+ * Retries only what the transport reports: our servers mark their own failures of these codes (status.ts). After several
+ * failures in a row, nothing is retried until enough calls have succeeded.
+ */
+export function serviceConfigOf(definition: ServiceDefinition): string {
+  const name = Object.values(definition)
+    .filter(({ path, responseStream }) => READ.test(path) && !responseStream)
+    .map(({ path }) => {
+      const [, service, method] = path.split('/');
+      return { service, method };
+    });
+  const retryPolicy = {
+    maxAttempts: 2,
+    initialBackoff: '0.02s',
+    maxBackoff: '0.02s',
+    backoffMultiplier: 1,
+    retryableStatusCodes: RETRIED,
+  };
+  return JSON.stringify({
+    loadBalancingConfig: [{ round_robin: {} }],
+    methodConfig: [{ name, retryPolicy }],
+    retryThrottling: { maxTokens: 20, tokenRatio: 0.1 },
+  });
 }
 
 type UnknownMethod = ServiceDefinition[string];

@@ -63,6 +63,8 @@ type HandlerOptions = {
   domain: string;
   logger: Logger;
   telemetry?: Telemetry;
+  /** The calls under way; those whose caller has gone as well. */
+  running: Set<Promise<unknown>>;
 };
 
 /** Serves a call of one rpc; resolves to its response, or to the status that refuses it. Never rejects. */
@@ -84,8 +86,12 @@ export function serveCalls(
     const { path } = method;
     const handler = handlers[name];
     if (handler === undefined) throw new Error(`no handler for ${path}`);
-    const serveCall: ServeCall = (request, context, send) =>
-      serve({ path, handler, options }, request, context, send);
+    const serveCall: ServeCall = (request, context, send) => {
+      const served = serve({ path, handler, options }, request, context, send);
+      options.running.add(served);
+      void served.then(() => options.running.delete(served));
+      return served;
+    };
     return { name, method, serveCall };
   });
 }
@@ -137,9 +143,6 @@ function contextOf(call: ServerUnaryCall<unknown, unknown> | ServerWritableStrea
 
 /** A shared abort reason: an Error per call would cost more than the rest of its context. */
 const ENDED = new ServiceError('UNAVAILABLE');
-/** Room for the ids of all requests of a batch, 128 characters each. */
-const MAX_METADATA_CHARACTERS = 2100;
-
 /** A class, since a getter in an object literal would retain the call until the next full garbage collection. */
 export class ServedCall implements CallContext {
   readonly requestId: string;
@@ -153,9 +156,7 @@ export class ServedCall implements CallContext {
   constructor(metadata: Metadata) {
     const read = (key: string) => {
       const [value] = metadata.get(key);
-      return typeof value === 'string' && value.length > 0
-        ? value.slice(0, MAX_METADATA_CHARACTERS)
-        : undefined;
+      return typeof value === 'string' ? value : undefined;
     };
     this.metadata = metadata;
     this.requestId = loggable(read('x-request-id')) ?? crypto.randomUUID();
@@ -193,11 +194,7 @@ async function serve(
     { path, metadata, request, context },
   );
   try {
-    const response = await observed.run(async () => {
-      // So arrives what the deserializer refused (strict-requests.ts).
-      if (request instanceof ServiceError) throw request;
-      return handler(request, context, send);
-    });
+    const response = await observed.run(async () => handler(request, context, send));
     observed.end(status.OK);
     return { response };
   } catch (error) {

@@ -6,7 +6,6 @@ import {
   type StatusObject,
   status,
 } from '@grpc/grpc-js';
-import { endsWithin } from '../concurrency.ts';
 import { responseCopier } from '../protobuf/load.ts';
 import { type ServeCall, ServedCall } from './handlers.ts';
 
@@ -29,20 +28,21 @@ export type LocalServer = {
 };
 
 type LocalRpc = { method: MethodDefinition<unknown, unknown>; serveCall: ServeCall };
-type Running = { cut(error: GrpcError): void; served: Promise<unknown> };
 
 /** `rpcs`: the unary ones. */
 export function createLocalServer(
   rpcs: readonly LocalRpc[],
   { maxRequestBytes }: { maxRequestBytes: number },
 ): LocalServer & {
-  /** Refuses calls from now on, waits for running ones, and cuts them after `timeoutMs`. */
-  close(timeoutMs: number): Promise<void>;
+  /** From now on, calls fail. */
+  refuse(): void;
+  /** Fails the calls under way. */
+  cut(): void;
 } {
   const byPath = new Map(
     rpcs.map((rpc) => [rpc.method.path, { ...rpc, copyResponse: responseCopier(rpc.method.path) }]),
   );
-  const running = new Set<Running>();
+  const running = new Set<(error: GrpcError) => void>();
   let isOpen = true;
   return {
     async call(path, request, { metadata, deadlineMs, maxMessageBytes, refuse }) {
@@ -55,28 +55,29 @@ export function createLocalServer(
       if (deadlineMs <= 0) throw grpcError(status.DEADLINE_EXCEEDED, late);
 
       const context = new ServedCall(metadata);
-      const { promise: failed, reject: cut } = Promise.withResolvers<never>();
-      const timer = setTimeout(() => cut(grpcError(status.DEADLINE_EXCEEDED, late)), deadlineMs);
-      const served = rpc.serveCall(rpc.method.requestDeserialize(bytes), context);
-      const entry = { cut, served };
-      running.add(entry);
+      const { promise: failed, reject: fail } = Promise.withResolvers<never>();
+      const timer = setTimeout(() => fail(grpcError(status.DEADLINE_EXCEEDED, late)), deadlineMs);
+      running.add(fail);
       try {
+        const served = rpc.serveCall(rpc.method.requestDeserialize(bytes), context);
         const { response, refusal } = await Promise.race([served, failed]);
         if (refusal !== undefined) throw toGrpcError(refusal);
         const { copy, size } = tryTo('serialize the response', () => rpc.copyResponse(response));
         if (maxMessageBytes !== undefined) refuseLarger(size(), maxMessageBytes);
         return refuse?.(size()) ?? copy;
       } finally {
-        running.delete(entry);
+        running.delete(fail);
         clearTimeout(timer);
         context.end();
       }
     },
 
-    async close(timeoutMs) {
+    refuse() {
       isOpen = false;
-      await endsWithin(Promise.all([...running].map(({ served }) => served)), timeoutMs);
-      for (const { cut } of running) cut(grpcError(status.UNAVAILABLE, 'The server has stopped'));
+    },
+
+    cut() {
+      for (const fail of running) fail(grpcError(status.UNAVAILABLE, 'The server has stopped'));
     },
   };
 }

@@ -1,7 +1,7 @@
 // The gRPC server of a service: handlers, health, reflection, service token, graceful shutdown.
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 import { HealthImplementation } from 'grpc-health-check';
-import { ServiceError } from '../errors.ts';
+import { endsWithin } from '../concurrency.ts';
 import type { Logger } from '../logging/logger.ts';
 import { tierOf } from '../observability/observe.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
@@ -11,15 +11,14 @@ import { type ServiceImplementation, serveCalls, wrapForGrpc } from './handlers.
 import { createLocalServer, type LocalServer } from './local-calls.ts';
 import { addReflection } from './reflection.ts';
 import { logRefusedTokens, requireToken } from './service-token.ts';
-import { watchConnections } from './shutdown.ts';
-import { toGrpcStatus } from './status.ts';
-import { limitUnreadResponses, type UnreadLimits } from './unread-responses.ts';
 
 /**
  * The largest legal request has two texts of 262,144 bytes. Up to twice that, an error names the field at fault; a larger call
  * ends with RESOURCE_EXHAUSTED before its request is read.
  */
 const MAX_REQUEST_BYTES = 1024 * 1024;
+/** Of a shutdown: time for the last responses to leave, and for clients to disconnect. */
+const DRAIN_MS = 500;
 
 type GrpcServerOptions = {
   /** The proto package of all services, such as "accounts.v1"; also the error domain. */
@@ -28,12 +27,12 @@ type GrpcServerOptions = {
   host: string;
   /** 0 for any free port. */
   port: number;
-  /** Maximum age of a connection; then the client resolves the name and reconnects. Default 300,000. */
+  /** Age of a connection at which its client is told to resolve the name again and to reconnect. Default 30,000. */
   maxConnectionAgeMs?: number;
   trust: GrpcTrust;
   logger: Logger;
   telemetry?: Telemetry;
-} & UnreadLimits;
+};
 
 export type GrpcServer = {
   port: number;
@@ -50,30 +49,24 @@ export type GrpcServer = {
 export async function startGrpcServer(
   options: GrpcServerOptions,
 ): Promise<GrpcServer & { setServing(isServing: boolean): void }> {
-  const unread = limitUnreadResponses(options, {
-    logger: options.logger,
-    refusal: toGrpcStatus(new ServiceError('UNAVAILABLE'), options.domain),
-  });
   const { serviceTokens } = options.trust;
   const logRefusal = logRefusedTokens(options.logger, tierOf(`/${options.domain}`));
   const server = new Server({
-    interceptors: [
-      unread.interceptor,
-      ...(serviceTokens.length > 0 ? [requireToken(serviceTokens, logRefusal)] : []),
-    ],
+    interceptors: serviceTokens.length > 0 ? [requireToken(serviceTokens, logRefusal)] : [],
     'grpc.max_receive_message_length': MAX_REQUEST_BYTES,
     'grpc.keepalive_permit_without_calls': 1,
-    'grpc.max_connection_age_ms': options.maxConnectionAgeMs ?? 300_000,
-    'grpc.max_connection_age_grace_ms': 30_000,
+    // An old connection takes no new calls, and ends with the last of its own: streams live on.
+    'grpc.max_connection_age_ms': options.maxConnectionAgeMs ?? 30_000,
     'grpc-node.flow_control_window': 4 * 1024 * 1024,
     // A facade has at most 128 requests in progress; a client queues calls beyond the limit.
     'grpc.max_concurrent_streams': 512,
   });
   const proto = loadProto(options.domain);
   const nameOf = ({ service }: ServiceImplementation) => `${options.domain}.${service}`;
+  const running = new Set<Promise<unknown>>();
   const unaryRpcs = options.services.flatMap((service) => {
     const definition = serviceDefinition(proto, nameOf(service));
-    const served = serveCalls(definition, service, options);
+    const served = serveCalls(definition, service, { ...options, running });
     server.addService(definition, wrapForGrpc(served));
     return served.filter(({ method }) => !method.responseStream);
   });
@@ -88,7 +81,6 @@ export async function startGrpcServer(
   health.addToServer(server);
   addReflection(server, [...names, 'grpc.health.v1.Health']);
   const port = await bind(server, options);
-  const closeServer = watchConnections(server);
   return {
     port,
     local,
@@ -96,8 +88,13 @@ export async function startGrpcServer(
     setServing,
     async close(timeoutMs) {
       setServing(false);
-      await Promise.all([closeServer(timeoutMs), local.close(timeoutMs)]);
-      unread.close();
+      local.refuse();
+      const closed = new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
+      await endsWithin(Promise.all(running), timeoutMs);
+      local.cut();
+      // Connections that have sent nothing, or do not close their side, would keep it open without limit.
+      await endsWithin(closed, Math.min(DRAIN_MS, timeoutMs));
+      server.forceShutdown();
     },
   };
 }

@@ -1,15 +1,8 @@
-// Encodes ServiceError as a gRPC status, and decodes it.
+// Encodes ServiceError as a gRPC status, with the details of google.rpc, and decodes it.
 import { type ServiceError as GrpcError, Metadata, type StatusObject, status } from '@grpc/grpc-js';
+import { fromJSON, type MessageTypeDefinition } from '@grpc/proto-loader';
+import protobuf from 'protobufjs';
 import { ERROR_CATALOGUE, type ErrorDetails, isErrorReason, ServiceError } from '../errors.ts';
-import {
-  badRequestType,
-  errorInfoType,
-  type PackedDetail,
-  type RpcStatus,
-  retryInfoType,
-  rpcStatusType,
-} from '../protobuf/google-rpc.ts';
-import { NO_RETRY, RETRIED } from './read-retries.ts';
 import { TokenRefusedError } from './service-token.ts';
 
 const DETAILS_KEY = 'grpc-status-details-bin';
@@ -19,20 +12,20 @@ const CUT = [status.INTERNAL, /^Received RST_STREAM with code/] as const;
 /** Long trailers stall a shared connection in grpc-js. */
 const MAX_MESSAGE_CHARACTERS = 1000;
 
+/** The codes with which the transport reports a call that was cut. Reads that fail so are sent once more. */
+export const RETRIED = ['UNAVAILABLE', 'INTERNAL'] as const;
+/** Trailer that tells clients not to retry: another replica would have the same answer. */
+const NO_RETRY = ['grpc-retry-pushback-ms', '-1'] as const;
+
 /** Encodes an error for a gRPC caller; `domain` is the proto package that raises it. */
 export function toGrpcStatus(error: ServiceError, domain: string): StatusObject {
-  const rpcStatus = toRpcStatus(error, domain);
-  const metadata = new Metadata();
-  metadata.set(DETAILS_KEY, rpcStatusType.serialize(rpcStatus));
-  if (RETRIED.some((name) => status[name] === rpcStatus.code)) metadata.set(...NO_RETRY);
-  return { code: rpcStatus.code, details: rpcStatus.message, metadata };
-}
-
-/** The same as a google.rpc.Status message, for one request of a batch. */
-export function toRpcStatus(error: ServiceError, domain: string): RpcStatus {
   const message = error.message.slice(0, MAX_MESSAGE_CHARACTERS).toWellFormed();
   const { grpcStatus: code } = ERROR_CATALOGUE[error.reason];
-  return { code, message, details: packDetails(error, domain, message) };
+  const metadata = new Metadata();
+  const details = packDetails(error, domain, message);
+  metadata.set(DETAILS_KEY, rpcStatusType.serialize({ code, message, details }));
+  if (RETRIED.some((name) => status[name] === code)) metadata.set(...NO_RETRY);
+  return { code, details: message, metadata };
 }
 
 function packDetails(error: ServiceError, domain: string, message: string): PackedDetail[] {
@@ -103,8 +96,7 @@ function decodeDetails(packed: Buffer): ServiceError | undefined {
   }
 }
 
-/** undefined without our details. @throws Error if they cannot be decoded. */
-export function fromRpcStatus(rpcStatus: RpcStatus): ServiceError | undefined {
+function fromRpcStatus(rpcStatus: RpcStatus): ServiceError | undefined {
   const find = (name: string) => {
     const detail = rpcStatus.details.find(({ type_url }) => type_url === TYPE_PREFIX + name);
     return detail === undefined ? undefined : Buffer.from(detail.value);
@@ -125,3 +117,38 @@ export function fromRpcStatus(rpcStatus: RpcStatus): ServiceError | undefined {
   if (reason === 'UNAVAILABLE') details.cause = new Error(`${domain} answered that it is unavailable`);
   return new ServiceError(reason, details);
 }
+
+// The messages of google.rpc that carry error details (google/rpc/status.proto, error_details.proto).
+
+type RpcStatus = { code: number; message: string; details: PackedDetail[] };
+/** google.protobuf.Any under another name, so that the loader does not unpack it. */
+type PackedDetail = { type_url: string; value: Buffer };
+type ErrorInfo = { reason: string; domain: string; metadata: Record<string, string> };
+type BadRequest = { fieldViolations: { field: string; description: string }[] };
+type RetryInfo = { retryDelay: { seconds: number; nanos: number } | null };
+
+const { root } = protobuf.parse(
+  `syntax = "proto3";
+   package google.rpc;
+   message Status { int32 code = 1; string message = 2; repeated PackedDetail details = 3; }
+   message PackedDetail { string type_url = 1; bytes value = 2; }
+   message ErrorInfo { string reason = 1; string domain = 2; map<string, string> metadata = 3; }
+   message BadRequest { repeated FieldViolation fieldViolations = 1; }
+   message FieldViolation { string field = 1; string description = 2; }
+   message RetryInfo { Duration retryDelay = 1; }
+   message Duration { int64 seconds = 1; int32 nanos = 2; }`,
+  { keepCase: true },
+);
+const definition = fromJSON(root.toJSON(), { longs: Number, defaults: true });
+
+function messageType<T extends object>(name: string): MessageTypeDefinition<T, T> {
+  const found = definition[`google.rpc.${name}`];
+  if (found === undefined || !('serialize' in found)) throw new Error(`google.rpc.${name} is not defined`);
+  // The loader types messages as `object`; the messages above have the fields of T.
+  return found as unknown as MessageTypeDefinition<T, T>;
+}
+
+export const rpcStatusType = messageType<RpcStatus>('Status');
+export const errorInfoType = messageType<ErrorInfo>('ErrorInfo');
+export const badRequestType = messageType<BadRequest>('BadRequest');
+export const retryInfoType = messageType<RetryInfo>('RetryInfo');

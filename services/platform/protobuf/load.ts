@@ -2,13 +2,8 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ServiceDefinition } from '@grpc/grpc-js';
-import {
-  fromJSON,
-  type ServiceDefinition as LoadedService,
-  type PackageDefinition,
-} from '@grpc/proto-loader';
+import { fromJSON, type PackageDefinition } from '@grpc/proto-loader';
 import protobuf from 'protobufjs';
-import { strictDeserializer } from './strict-requests.ts';
 
 const protoDirectory = join(import.meta.dirname, '../../../proto');
 
@@ -59,7 +54,7 @@ export function responseCopier(path: string): (message: unknown) => { copy: obje
 }
 
 /**
- * The definition of one service, by its full name ("accounts.v1.UserService"); requests are deserialized strictly.
+ * The definition of one service, by its full name ("accounts.v1.UserService").
  * D is the generated definition type of the service with that name.
  */
 export function serviceDefinition<D extends ServiceDefinition>(
@@ -69,11 +64,6 @@ export function serviceDefinition<D extends ServiceDefinition>(
   const service = proto[fullName];
   // The package object also has messages and enums, which have a format; services have none.
   if (service === undefined || 'format' in service) throw new Error(`${fullName} is not in the loaded proto`);
-  const packageName = fullName.slice(0, fullName.lastIndexOf('.'));
-  const methods = Object.entries(service as LoadedService).map(([name, method]) => [
-    name,
-    { ...method, requestDeserialize: strictDeserializer(method, proto, packageName) },
-  ]);
   // The name determines D.
-  return Object.fromEntries(methods) as D;
+  return service as unknown as D;
 }

@@ -4,7 +4,7 @@ import type { ReminderServiceDefinition } from '../../../generated/reminders/v1/
 import type { MaterialServiceDefinition } from '../../../generated/scheduling/v1/MaterialService.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { clientsOf } from '../../platform/grpc/client.ts';
-import { createHealthClient } from '../../platform/grpc/health.ts';
+import { createHealthClient } from '../../platform/grpc/peer-checks.ts';
 import { TokenRefusedError } from '../../platform/grpc/service-token.ts';
 import { oneLine } from '../../platform/thrown.ts';
 import { checkNamed, type Finding } from './finding.ts';

@@ -1,5 +1,5 @@
 // Checks the ports of this machine: free, or in use by one of our services.
-import { createHealthClient } from '../../platform/grpc/health.ts';
+import { createHealthClient } from '../../platform/grpc/peer-checks.ts';
 import { TokenRefusedError } from '../../platform/grpc/service-token.ts';
 import { portProblem, type WantedPort } from '../../platform/process/ports.ts';
 import { checkNamed, type Finding } from './finding.ts';

@@ -48,7 +48,8 @@ export function createReminderHandlers(
         channels: requireChannels(request.channels),
         minDue: requireMinDue(request.minDue ?? 1),
         onlyIfNotReviewedToday: request.onlyIfNotReviewedToday,
-        pausedUntilTime: request.pausedUntilTime && fromTimestamp(request.pausedUntilTime),
+        pausedUntilTime:
+          request.pausedUntilTime && fromTimestamp(request.pausedUntilTime, 'paused_until_time'),
         isEnabled: request.enabled ?? true,
       };
       const reminder = await writeForUser(dependencies, userId, async (transaction, user, { timeZone }) => {
@@ -145,7 +146,7 @@ function readChanges(request: UpdateReminderRequest): Partial<ReminderSettings> 
       onlyIfNotReviewedToday: onlyIfNotReviewedToday ?? false,
     }),
     ...(paths.has('paused_until_time') && {
-      pausedUntilTime: request.pausedUntilTime && fromTimestamp(request.pausedUntilTime),
+      pausedUntilTime: request.pausedUntilTime && fromTimestamp(request.pausedUntilTime, 'paused_until_time'),
     }),
     ...(paths.has('enabled') && { isEnabled: enabled ?? false }),
   };

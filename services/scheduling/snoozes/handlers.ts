@@ -87,7 +87,8 @@ export function createSnoozeHandlers(
       // Fingerprints the preset, neither the resolved instant nor the time zone, which is the account's: so a retry still matches an
       // hour later, or after the account has moved.
       const { preset, timeZone } = request;
-      const snoozeUntilTime = request.snoozeUntilTime && fromTimestamp(request.snoozeUntilTime);
+      const snoozeUntilTime =
+        request.snoozeUntilTime && fromTimestamp(request.snoozeUntilTime, 'snooze_until_time');
       const fields = {
         materialIds,
         snoozeUntilTime: snoozeUntilTime ?? undefined,
@@ -218,7 +219,7 @@ function requireDistinctMaterialIds(materialIds: readonly string[]): readonly st
 }
 
 function requireFuture(snoozeUntilTime: Timestamp, now: Date): Date {
-  const time = fromTimestamp(snoozeUntilTime);
+  const time = fromTimestamp(snoozeUntilTime, 'snooze_until_time');
   if (time <= now) throw invalidField('snooze_until_time', 'must be later than now.');
   return time;
 }

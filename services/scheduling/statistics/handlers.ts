@@ -170,7 +170,7 @@ function readMinReviews(minReviews: number): number {
 /** undefined where none was given. */
 function readAsOf(field: string, asOfTime: Timestamp | null): Date | undefined {
   if (asOfTime === null) return undefined;
-  const asOf = fromTimestamp(asOfTime);
+  const asOf = fromTimestamp(asOfTime, field);
   if (asOf.getTime() >= EARLIEST_MS && asOf.getTime() < LATEST_MS) return asOf;
   throw invalidField(field, 'must lie in the years 1970 to 9997.');
 }

@@ -8,12 +8,12 @@ import type {
   SnoozeServiceHandlers,
 } from '../../../generated/scheduling/v1/SnoozeService.ts';
 import { ServiceError } from '../../../services/platform/errors.ts';
-import { clientsOf, type GrpcClient } from '../../../services/platform/grpc/client.ts';
+import { clientsOf, type GrpcClient, serviceConfigOf } from '../../../services/platform/grpc/client.ts';
 import { implement } from '../../../services/platform/grpc/handlers.ts';
-import { serviceConfigOf } from '../../../services/platform/grpc/read-retries.ts';
 import { startGrpcServer } from '../../../services/platform/grpc/server.ts';
 import { createLogger } from '../../../services/platform/logging/logger.ts';
 import { loadProto, serviceDefinition } from '../../../services/platform/protobuf/load.ts';
+import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
 
 const trust = { serviceTokens: [], tls: undefined };
 
@@ -42,11 +42,14 @@ const startReplica = (replica: number) => {
 };
 
 let replicas: Awaited<ReturnType<typeof startReplica>>[];
+/** In front of each: its connections break at once when it dies. */
+let proxies: TcpProxy[];
 let client: GrpcClient<SnoozeServiceDefinition>;
 beforeEach(async () => {
   called.length = 0;
   replicas = [await startReplica(0), await startReplica(1)];
-  const target = `ipv4:${replicas.map(({ port }) => `127.0.0.1:${port}`).join(',')}`;
+  proxies = await Promise.all(replicas.map(({ port }) => startTcpProxy(port)));
+  const target = `ipv4:${proxies.map((proxy) => proxy.target).join(',')}`;
   const options = { target, trust, caller: 'test', deadlineMs: 10_000 };
   client = clientsOf('scheduling.v1', options)('SnoozeService');
   // Both are connected once both were called.
@@ -56,6 +59,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   client.close();
+  await Promise.all(proxies.map((proxy) => proxy.stop()));
   await Promise.all(replicas.map((replica) => replica.close(0)));
 });
 
@@ -71,7 +75,7 @@ async function killDuring(send: () => Promise<unknown>): Promise<unknown> {
   };
   const outcome = send().catch((error: unknown) => error);
   const [first] = (await once(calls, 'call')) as [number];
-  await replicas[first]?.close(0);
+  await proxies[first]?.stop();
   return outcome;
 }
 
