@@ -44,7 +44,8 @@ function httpConnections(attack: Attack, facts: Facts): () => Promise<void> {
   const take = () => variants[next++ % variants.length] ?? Buffer.alloc(0);
   const port = facts.ports[attack.to];
   return async () => {
-    const socket = connect({ host: '127.0.0.1', port, noDelay: true });
+    // The others have the address 127.0.0.1.
+    const socket = connect({ host: '127.0.0.1', localAddress: '127.0.0.2', port, noDelay: true });
     const end = () => socket.destroy();
     ending.push(end);
     socket.on('error', () => {});

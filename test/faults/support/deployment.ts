@@ -55,13 +55,7 @@ export async function startDeployment(settings: {
     accountsTarget,
     schedulingTarget,
     origins: rest.map(({ origin }) => origin),
-    async createKey() {
-      const email = `${newSecret().slice(0, 16)}@example.com`;
-      const { user } = await clients.users.createUser({ email }, CALL);
-      const userId = user?.userId ?? '';
-      const made = await clients.apiKeys.createApiKey({ userId, scopes: ALL_SCOPES }, CALL);
-      return { userId, key: made.key, apiKeyId: made.apiKey?.apiKeyId ?? '' };
-    },
+    createKey: () => createKeyWith(clients),
     /** So many materials of the key's user, through the first facade; their ids. */
     async createMaterials(key: string, count: number): Promise<string[]> {
       const client = createClient([rest[0]?.origin ?? '']);
@@ -80,4 +74,13 @@ export async function startDeployment(settings: {
       await database.drop();
     },
   };
+}
+
+/** A key with all scopes, of a new user. */
+export async function createKeyWith({ users, apiKeys }: ReturnType<typeof createAccountsClients>) {
+  const email = `${newSecret().slice(0, 16)}@example.com`;
+  const { user } = await users.createUser({ email }, CALL);
+  const userId = user?.userId ?? '';
+  const made = await apiKeys.createApiKey({ userId, scopes: ALL_SCOPES }, CALL);
+  return { userId, key: made.key, apiKeyId: made.apiKey?.apiKeyId ?? '' };
 }

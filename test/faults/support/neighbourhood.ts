@@ -5,12 +5,16 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../../services/platform/process/ports.ts';
+import { createAccountsClients } from '../../../services/programs/keys/clients.ts';
+import { createStartPlace } from '../../support/npm-start.ts';
+import type { Environment } from '../../support/processes.ts';
 import { newSecret, startService } from '../../support/services.ts';
 import { percentile } from '../../support/statistics.ts';
 import type { Attack, Facts } from './attack.ts';
 import type { AttackOrder } from './attacker.ts';
-import { startDeployment } from './deployment.ts';
+import { createKeyWith, startDeployment } from './deployment.ts';
 import { startLoad, type Use } from './load.ts';
+import { startProxy } from './proxy.ts';
 import { createHostileData, createOrdinaryData, createTestData } from './test-data.ts';
 
 const ORDINARY_KEYS = 10;
@@ -20,15 +24,16 @@ const CONNECTIONS = 32;
 export type Experience = { failures: string[]; p99Ms: number; requests: number };
 export type Neighbourhood = Awaited<ReturnType<typeof startNeighbourhood>>;
 
-export async function startNeighbourhood() {
-  const environment = { WRITE_LIMIT_PER_MINUTE: '600' };
-  const opsPort = await freePort();
-  const here = await startDeployment({ replicas: { accounts: 1, scheduling: 1, rest: 0 }, environment });
+/** Services behind HAProxy, as they are deployed, or all of it in one process without a proxy. */
+export type Form = 'behind HAProxy' | 'npm start';
+
+export async function startNeighbourhood(form: Form) {
   const [viewerToken, operatorToken] = [newSecret(), newSecret()];
-  const targets = { ACCOUNTS_URL: here.accountsTarget, SCHEDULING_URL: here.schedulingTarget };
-  const rest = await startService('rest', { ...targets, ...environment, OPS_PORT: `${opsPort}` });
-  const GATEWAY_TOKENS = `vic:viewer:${viewerToken},olga:operator:${operatorToken}`;
-  const gateway = await startService('gateway', { ...targets, GATEWAY_TOKENS });
+  const environment = {
+    WRITE_LIMIT_PER_MINUTE: '600',
+    GATEWAY_TOKENS: `vic:viewer:${viewerToken},olga:operator:${operatorToken}`,
+  };
+  const here = await (form === 'npm start' ? startAlone(environment) : startBehindProxy(environment));
   const hostile = await here.createKey();
   const data = createTestData(here.schedulingTarget);
   const smallMaterialId = await createHostileData(data, hostile.userId);
@@ -39,13 +44,7 @@ export async function startNeighbourhood() {
   }
   data.close();
   const facts: Facts = {
-    ports: {
-      rest: rest.port,
-      gateway: gateway.port,
-      ops: opsPort,
-      scheduling: here.scheduling[0]?.port ?? 0,
-      accounts: here.accounts[0]?.port ?? 0,
-    },
+    ports: here.ports,
     key: hostile.key,
     userId: hostile.userId,
     smallMaterialId,
@@ -58,14 +57,14 @@ export async function startNeighbourhood() {
     attacker.send(order);
     await heard;
   };
-  const processes = [...here.accounts, ...here.scheduling, rest, gateway];
+  const { processes } = here;
   return {
     /** What the ordinary users have for `ms`. */
     async experience(ms: number): Promise<Experience> {
       const latencies: number[] = [];
       let turn = 0;
       const load = startLoad({
-        origins: [rest.origin],
+        origins: [`http://127.0.0.1:${here.ports.rest}`],
         workers: ORDINARY_KEYS,
         pauseMs: 25,
         next: () => {
@@ -101,11 +100,68 @@ export async function startNeighbourhood() {
         return most;
       };
     },
-    log: () => processes.map((service) => service.log()).join('\n'),
     async stop() {
       attacker.disconnect();
+      await here.stop();
+    },
+  };
+}
+
+async function startBehindProxy(environment: Environment) {
+  const opsPort = await freePort();
+  const here = await startDeployment({ replicas: { accounts: 1, scheduling: 1, rest: 0 }, environment });
+  const targets = { ACCOUNTS_URL: here.accountsTarget, SCHEDULING_URL: here.schedulingTarget };
+  const rest = await startService('rest', { ...targets, ...environment, OPS_PORT: `${opsPort}` });
+  const gateway = await startService('gateway', { ...targets, ...environment });
+  const proxy = await startProxy({ rest: rest.port, gateway: gateway.port, opsPort });
+  return {
+    schedulingTarget: here.schedulingTarget,
+    createKey: here.createKey,
+    ports: {
+      rest: proxy.ports.rest,
+      gateway: proxy.ports.gateway,
+      ops: opsPort,
+      scheduling: here.scheduling[0]?.port ?? 0,
+      accounts: here.accounts[0]?.port ?? 0,
+    },
+    processes: [...here.accounts, ...here.scheduling, rest, gateway],
+    async stop() {
+      await proxy.stop();
       await Promise.all([rest, gateway].map((service) => service.kill()));
       await here.stop();
+    },
+  };
+}
+
+async function startAlone(environment: Environment) {
+  const place = createStartPlace();
+  const ports = {
+    rest: await freePort(),
+    gateway: await freePort(),
+    ops: await freePort(),
+    scheduling: await freePort(),
+    accounts: await freePort(),
+  };
+  await place.start({
+    ...environment,
+    KEY_CREATION_LIMIT_PER_HOUR: '1000000',
+    REST_PORT: `${ports.rest}`,
+    GRAPHQL_PORT: `${ports.gateway}`,
+    OPS_PORT: `${ports.ops}`,
+    SCHEDULING_PORT: `${ports.scheduling}`,
+    ACCOUNTS_PORT: `${ports.accounts}`,
+  });
+  const target = `127.0.0.1:${ports.accounts}`;
+  const clients = createAccountsClients({ target, trust: { serviceTokens: [], tls: undefined } });
+  return {
+    schedulingTarget: `127.0.0.1:${ports.scheduling}`,
+    createKey: () => createKeyWith(clients),
+    ports,
+    // The process is npm's child, and its memory is not watched.
+    processes: [],
+    async stop() {
+      clients.close();
+      await place.clear();
     },
   };
 }
