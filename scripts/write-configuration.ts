@@ -1,7 +1,7 @@
-// Makes .env.example and the tables of docs/configuration.md from the table of variables. With --check it only compares them, and
-// exits with 1 where they differ.
+// npm run configuration: makes .env.example and the tables of docs/configuration.md from the table of variables.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { runCommand } from '../services/platform/process/command.ts';
 import { SECRETS, SECTIONS, VARIABLES, type Variable } from '../services/platform/process/variables.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -80,18 +80,28 @@ function defaultOf({ without, type }: Variable): string {
 
 const MARKS = /(?<=<!-- variables -->\n\n).*?(?=\n\n<!-- \/variables -->)/s;
 
-const written = [
-  { path: '.env.example', make: () => toExample() },
-  { path: 'docs/configuration.md', make: (old: string) => old.replace(MARKS, () => toTables()) },
-].map(({ path, make }) => {
-  const old = readFileSync(join(root, path), 'utf8');
-  const text = make(old);
-  return { path, text, isSame: text === old };
-});
-const stale = written.filter(({ isSame }) => !isSame);
-if (!process.argv.includes('--check')) {
-  for (const { path, text } of stale) writeFileSync(join(root, path), text);
-} else if (stale.length > 0) {
+const HELP = `Makes .env.example and the tables of docs/configuration.md from services/platform/process/variables.ts.
+
+  npm run configuration [-- --check]
+
+  --check  changes nothing, and names what would be changed
+
+Exits with 0, or with 1 if --check finds a difference.
+`;
+const options = { check: { type: 'boolean' } } as const;
+
+await runCommand({ name: 'npm run configuration', help: HELP, options }, async ({ check }) => {
+  const made = [
+    { path: '.env.example', make: () => toExample() },
+    { path: 'docs/configuration.md', make: (old: string) => old.replace(MARKS, () => toTables()) },
+  ];
+  const stale = made.filter(({ path, make }) => {
+    const old = readFileSync(join(root, path), 'utf8');
+    const text = make(old);
+    if (text !== old && !check) writeFileSync(join(root, path), text);
+    return text !== old;
+  });
+  if (!check || stale.length === 0) return 0;
   process.stderr.write(`${stale.map(({ path }) => path).join(' and ')}: run "npm run configuration"\n`);
-  process.exitCode = 1;
-}
+  return 1;
+});

@@ -1,5 +1,4 @@
 // npm run verify: replays every material's history, checks the times of reminders, and reports inconsistencies.
-
 import { createLogger } from '../platform/logging/logger.ts';
 import { type Database, openDatabase } from '../platform/postgres/database.ts';
 import { requireReachable } from '../platform/postgres/service-database.ts';
@@ -7,10 +6,15 @@ import { counted, runCommand, secondsSince, UsageError } from '../platform/proce
 import { readEnvironment } from '../platform/process/config.ts';
 import { createProgress } from '../platform/process/progress.ts';
 import { isUuid, NIL_UUID } from '../platform/uuid.ts';
+import {
+  findReminderDrift,
+  hasReminders,
+  readStoredOccurrences,
+  readStoredReminders,
+} from '../reminders/users/drift.ts';
 import { findDrift } from '../scheduling/user-data/replay.ts';
 import { countMaterials, type History, readHistories } from '../scheduling/user-data/sql.ts';
 import { hasDatabase, openProgramDatabase } from './program-database.ts';
-import { verifyReminders } from './verify-reminders.ts';
 
 const HELP = `Replays the reviews and snoozes of every material in order of revision, and reports any drift.
 Where the database has reminders, also checks that each has the next occurrence that follows from its settings, and that none
@@ -26,6 +30,7 @@ counts. Exits with 0 if there is no drift, with 1 if there is, and with 2 on an 
 `;
 
 const AT_A_TIME = 500;
+const REMINDERS_AT_A_TIME = 1000;
 const FIRST = { userId: NIL_UUID, materialId: NIL_UUID };
 /** Of each statement: the database may have many millions of rows. */
 const PATIENT = { statementTimeoutMs: 600_000 };
@@ -105,4 +110,45 @@ async function* allHistories(database: Database, userId: string | undefined): As
     if (last === undefined || histories.length < AT_A_TIME) return;
     after = { userId: last.userId, materialId: last.material.materialId };
   }
+}
+
+/** Prints each fault and the counts. `userId` undefined: all users. @returns how many faults; 0 without the tables. */
+export async function verifyReminders(database: Database, userId: string | undefined): Promise<number> {
+  if (!(await hasReminders(database))) return 0;
+  const counts = { reminders: 0, drifted: 0, occurrences: 0, twice: 0 };
+  const pages = { userId: NIL_UUID, reminderId: NIL_UUID, date: '-infinity' };
+  for (let after = pages; ; ) {
+    const reminders = await readStoredReminders(database, userId, { limit: REMINDERS_AT_A_TIME, after });
+    for (const reminder of reminders) {
+      const drift = findReminderDrift(reminder);
+      if (drift.length > 0) counts.drifted += 1;
+      for (const problem of drift) print(reminder, problem);
+    }
+    counts.reminders += reminders.length;
+    const last = reminders.at(-1);
+    if (last === undefined || reminders.length < REMINDERS_AT_A_TIME) break;
+    after = { ...pages, ...last };
+  }
+  for (let after = pages; ; ) {
+    const occurrences = await readStoredOccurrences(database, userId, { limit: REMINDERS_AT_A_TIME, after });
+    for (const { times, isRepeated, ...occurrence } of occurrences) {
+      if (times.length === 1 && !isRepeated) continue;
+      counts.twice += 1;
+      const shown = times.map((time) => time.toISOString()).join(' and ');
+      print(occurrence, `${occurrence.date} took place twice, at ${shown}`);
+    }
+    counts.occurrences += occurrences.length;
+    const last = occurrences.at(-1);
+    if (last === undefined || occurrences.length < REMINDERS_AT_A_TIME) break;
+    after = last;
+  }
+  process.stdout.write(
+    `${counted(counts.reminders, 'reminder')}: ${counts.drifted.toLocaleString('en')} drifted; ` +
+      `${counted(counts.occurrences, 'occurrence')}: ${counts.twice.toLocaleString('en')} twice\n`,
+  );
+  return counts.drifted + counts.twice;
+}
+
+function print({ userId, reminderId }: { userId: string; reminderId: string }, problem: string): void {
+  process.stdout.write(`user ${userId} reminder ${reminderId}: ${problem}\n`);
 }

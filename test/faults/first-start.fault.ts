@@ -72,7 +72,7 @@ test("a secret that two processes make at one moment is one, whole, and its owne
 
 /** A process that makes a secret of its own for each file it is told, and says which one it has then. */
 function spawnMaker(): { child: ChildProcess; make(file: string): Promise<string> } {
-  const module = join(import.meta.dirname, '../../services/programs/start/kept-secret.ts');
+  const module = join(import.meta.dirname, '../../services/programs/start/settings.ts');
   const program = `
     import { randomBytes } from 'node:crypto';
     import { createInterface } from 'node:readline';

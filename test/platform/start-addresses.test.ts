@@ -1,6 +1,6 @@
 // The table of npm start: addresses that can be opened as they are printed, and what is set, by its place.
 import { expect, test } from 'vitest';
-import { toAddresses } from '../../services/programs/start/addresses.ts';
+import { toAddresses } from '../../services/programs/start/screen.ts';
 import { readStartSettings } from '../../services/programs/start/settings.ts';
 
 function rowsWith(environment: Record<string, string>) {

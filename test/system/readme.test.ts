@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { makeDemoUser } from '../../services/programs/start/demo-user.ts';
+import { makeDemoUser } from '../../services/programs/start/system.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { OPERATOR, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { root } from '../support/processes.ts';

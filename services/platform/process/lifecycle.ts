@@ -83,3 +83,10 @@ function exitAfterFailedStart(error: unknown): never {
   process.stderr.write(`${text}\n`);
   process.exit(1);
 }
+
+/** Closes the parts of a program, so that dependencies end last: the last part first, one after the other; one that fails keeps no other open. @throws the first error, after all have ended. */
+export async function closeInReverse(closers: readonly (() => Promise<void>)[]): Promise<void> {
+  const errors: unknown[] = [];
+  for (const close of closers.toReversed()) await close().catch((error: unknown) => errors.push(error));
+  if (errors.length > 0) throw errors[0];
+}

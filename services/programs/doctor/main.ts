@@ -19,8 +19,9 @@ const HELP = `Checks a deployment from its environment and changes nothing.
   --json   an array of {check, state, found, remedy} instead of a table
   --start  looks at what npm start runs with this environment, as it does without DATABASE_URL and the URLs of services
 
-Checks: the variables, PostgreSQL (reachable, version, locale, settings, free connections, migrations), the pepper, Redis (reachable, version, clock, eviction), the gRPC services, TLS certificates, the gateway's
-tokens and its OpenID provider, the mail server, sender, links and push keys of reminders, this machine's ports.
+Checks: the variables, PostgreSQL (reachable, version, locale, settings, free connections, migrations), the pepper, Redis
+(reachable, version, clock, eviction), the gRPC services, TLS certificates, the gateway's tokens and its OpenID provider, the mail
+server, sender, links and push keys of reminders, this machine's ports.
 States: ok, warning, bad. It shows no secret.
 Exits with 0, with 1 if anything is bad, and with 2 on an error.
 `;

@@ -4,7 +4,7 @@ import { finished } from 'node:stream/promises';
 import type { Client } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import type { Reminder } from '../../reminders/reminders/reminder.ts';
-import type { PastEvents } from './events.ts';
+import type { PastEvents } from './learner.ts';
 
 export type Learner = PastEvents & {
   userId: string;

@@ -1,8 +1,13 @@
-// Generates a material with the history of a learner's reviews, scheduled by our SM-2.
+// What a learner does: when they study, the history of each material, scheduled by our SM-2, and what support did for them.
+
+import type { UserEvent } from '../../accounts/events/sql.ts';
 import { MATERIAL_TYPES, type Material, newMaterial } from '../../scheduling/materials/material.ts';
 import { type Review, reviewMaterial } from '../../scheduling/reviews/review.ts';
 import type { Quality } from '../../scheduling/reviews/sm2.ts';
-import type { Habit } from './habit.ts';
+import { type Snooze, type SnoozedMaterial, snoozedNextReviewTime } from '../../scheduling/snoozes/rules.ts';
+
+const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
 
 export type LearnerMaterial = { material: Material; reviews: Review[] };
 type Ids = (time: Date) => string;
@@ -77,3 +82,124 @@ function titleOf(): string {
   const pick = (words: readonly string[]) => words[Math.floor(Math.random() * words.length)] ?? '';
   return `The ${pick(SUBJECTS)} ${pick(OBJECTS)} (${Math.floor(Math.random() * 1000)})`;
 }
+
+/** Days count back from now: 0 is the latest, and earlier days are higher. */
+export type Habit = {
+  nowMs: number;
+  /** The chance to recall what is due, 0.83 to 0.95. */
+  recall: number;
+  /** Longer intervals are reviewed early, which SM-2 allows, so that there are as many reviews as asked for. */
+  longestWaitDays: number;
+  /** The day on which a material that is due on `day` is reviewed; undefined if it still waits. */
+  nextDay(day: number): number | undefined;
+  /** An instant within the session of `day`. */
+  timeOf(day: number): number;
+};
+
+/** Draws the days of study of the last `days` days; none if not `isStudying`. */
+export function drawHabit(options: {
+  nowMs: number;
+  days: number;
+  longestWaitDays: number;
+  isStudying: boolean;
+}): Habit {
+  const { nowMs, days, longestWaitDays, isStudying } = options;
+  const [recall, streakDays] = [0.83 + 0.12 * Math.random(), 5 + 35 * Math.random()];
+  /** The chance that what is due is reviewed on a day of study; the rest waits for the next. */
+  const diligence = 0.8 + 0.2 * Math.random();
+  const sessionMs = (60 + 60 * 20 * Math.random()) * MINUTE_MS;
+  const studied: boolean[] = [];
+  let breakDays = Math.random() < 0.1 ? 2 + Math.floor(8 * Math.random()) : 0;
+  for (let day = 0; day <= days; day += 1) {
+    studied.push(isStudying && breakDays === 0);
+    if (breakDays > 0) breakDays -= 1;
+    else if (Math.random() < 1 / streakDays)
+      breakDays = Math.random() < 0.1 ? 10 : 1 + Math.floor(3 * Math.random());
+  }
+  return {
+    ...{ nowMs, recall, longestWaitDays },
+    nextDay(from) {
+      for (let day = Math.floor(Math.min(from, days)); day >= 0; day -= 1)
+        if (studied[day] && Math.random() < diligence) return day;
+      return undefined;
+    },
+    timeOf: (day) =>
+      Math.floor(nowMs - (Math.floor(day) + 1) * DAY_MS + sessionMs + 20 * MINUTE_MS * Math.random()),
+  };
+}
+
+/**
+ * The history over which materials start evenly, so that each is reviewed about `reviews` times, and the longest wait between
+ * reviews. Fitted to SM-2 with a recall of 0.88: six reviews in the first weeks, and one each longest wait after that.
+ */
+export function historyFor(reviews: number): { days: number; longestWaitDays: number } {
+  const longestWaitDays = Math.max(1, Math.min(60, Math.floor(600 / Math.max(1, reviews))));
+  const days = reviews <= 6 ? 3 * reviews ** 2 : 108 + 1.3 * longestWaitDays * (reviews - 6);
+  return { days: Math.ceil(Math.max(7, days)), longestWaitDays };
+}
+
+export type PastEvents = {
+  /** With the effects of the others. */
+  materials: LearnerMaterial[];
+  snoozes: { snooze: Snooze; material: SnoozedMaterial }[];
+  userEvents: UserEvent[];
+};
+
+/** Learners with fewer keep all of their materials as they are. */
+const MIN_MATERIALS = 10;
+const OPERATORS = ['gateway/olga', 'gateway/sam'];
+
+/** The learner snoozes the first material until tomorrow; operators archive the second and change the account. */
+export function makePastEvents(
+  { userId, createTime, materials }: { userId: string; createTime: Date; materials: LearnerMaterial[] },
+  { now, newId }: { now: Date; newId: (time: Date) => string },
+): PastEvents {
+  const [snoozed, archived, ...others] = materials;
+  if (snoozed === undefined || archived === undefined || materials.length < MIN_MATERIALS)
+    return { materials, snoozes: [], userEvents: [] };
+  const between = (from: Date) =>
+    new Date(from.getTime() + Math.floor(Math.random() * (now.getTime() - from.getTime())));
+  const byOperator = (eventTime: Date, action: string, subjectIds: string[]): UserEvent => ({
+    ...{ userId, eventTime, eventId: newId(eventTime), action, subjectIds },
+    ...{ actor: OPERATORS[Math.floor(Math.random() * OPERATORS.length)] ?? '', requestId: newId(eventTime) },
+    ...{ isOfKey: false, isOfPerson: true },
+  });
+  const snoozeTime = between(latest(snoozed.material.updateTime, new Date(now.getTime() - DAY_MS / 4)));
+  const archiveTime = between(latest(archived.material.updateTime, new Date(now.getTime() - 20 * DAY_MS)));
+  const changeTime = between(latest(createTime, new Date(now.getTime() - 60 * DAY_MS)));
+  const snooze = snoozeOf(snoozed, snoozeTime, new Date(now.getTime() + DAY_MS), newId);
+  const revision = archived.material.revision + 1;
+  const material = { ...archived.material, archiveTime, updateTime: archiveTime, revision };
+  return {
+    materials: [snooze.after, { ...archived, material }, ...others],
+    snoozes: [snooze],
+    userEvents: [
+      byOperator(archiveTime, 'archiveMaterial', [material.materialId]),
+      byOperator(changeTime, 'updateUser', []),
+    ],
+  };
+}
+
+function snoozeOf(
+  of: LearnerMaterial,
+  createTime: Date,
+  snoozeUntilTime: Date,
+  newId: (time: Date) => string,
+) {
+  const { materialId, nextReviewTime, revision } = of.material;
+  const afterNextReviewTime = snoozedNextReviewTime(nextReviewTime, snoozeUntilTime, createTime);
+  const after = { nextReviewTime: afterNextReviewTime, revision: revision + 1, updateTime: createTime };
+  return {
+    snooze: {
+      ...{ snoozeId: newId(createTime), snoozeUntilTime, reason: 'Not today', createTime },
+      ...{ actor: 'rest', requestId: newId(createTime) },
+    },
+    material: {
+      ...{ materialId, revision: revision + 1 },
+      ...{ beforeNextReviewTime: nextReviewTime, afterNextReviewTime },
+    },
+    after: { ...of, material: { ...of.material, ...after } },
+  };
+}
+
+const latest = (a: Date, b: Date) => (a > b ? a : b);

@@ -19,9 +19,7 @@ import { countLearners } from '../../scheduling/count-learners.ts';
 import { schedulingSchema } from '../../scheduling/service.ts';
 import { givenDatabaseUrl, openProgramDatabase } from '../program-database.ts';
 import { type Learner, writeLearners } from './copy.ts';
-import { makePastEvents } from './events.ts';
-import { drawHabit, historyFor } from './habit.ts';
-import { makeMaterial } from './learner.ts';
+import { drawHabit, historyFor, makeMaterial, makePastEvents } from './learner.ts';
 import { makeReminders } from './reminders.ts';
 
 const HELP = `Creates sample learners with materials, review histories and timelines.

@@ -1,6 +1,16 @@
 // The environment of npm start: all variables of all parts, with invalid ones reported together.
 import { randomBytes } from 'node:crypto';
-import { join } from 'node:path';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 import { readGatewayConfig } from '../../../gateway/config.ts';
 import { readAccountsConfig } from '../../accounts/config.ts';
 import { readTelemetryConfig } from '../../platform/observability/telemetry.ts';
@@ -13,12 +23,13 @@ import {
   readSecretFiles,
 } from '../../platform/process/config.ts';
 import type { WantedPort } from '../../platform/process/ports.ts';
+import { makeWritableFolder } from '../../platform/process/writable-folder.ts';
+import { errorCode } from '../../platform/thrown.ts';
 import { makeVapidKeys } from '../../reminders/channels/vapid-keys.ts';
 import { readRemindersConfig } from '../../reminders/config.ts';
 import { readRestConfig } from '../../rest/config.ts';
 import { readSchedulingConfig } from '../../scheduling/config.ts';
 import { dataDirOf } from '../program-database.ts';
-import { keepSecret } from './kept-secret.ts';
 
 export type StartSettings = ReturnType<typeof readStartSettings>;
 /** The secrets that npm start generates if the environment has none. */
@@ -140,4 +151,29 @@ export function keepSecrets(settings: StartSettings): Secrets {
         ? undefined
         : keepSecret(join(dataDir, 'vapid-keys'), makeVapidKeys),
   };
+}
+
+/** The content of `file`, created with `make` if missing; safe in concurrent starts. @throws Error if the folder is not writable. */
+export function keepSecret(file: string, make: () => string): string {
+  if (!existsSync(file)) {
+    makeWritableFolder(dirname(file));
+    createFile(file, `${make()}\n`);
+  }
+  return readFileSync(file, 'utf8').trim();
+}
+
+/** Writes the file atomically and durably before the secret is used. Links it into place, since a rename would overwrite. */
+function createFile(file: string, text: string): void {
+  const partial = `${file}.${randomBytes(8).toString('hex')}`;
+  try {
+    writeFileSync(partial, text, { mode: 0o600, flag: 'wx', flush: true });
+    linkSync(partial, file);
+    const folder = openSync(dirname(file), 'r');
+    fsyncSync(folder);
+    closeSync(folder);
+  } catch (error) {
+    if (errorCode(error) !== 'EEXIST') throw error;
+  } finally {
+    rmSync(partial, { force: true });
+  }
 }

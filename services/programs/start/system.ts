@@ -1,5 +1,10 @@
 // Starts all services in this process, which call each other without a wire, and stops them in reverse order.
+
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { SCOPES } from '../../accounts/keys/rules.ts';
 import { startAccounts } from '../../accounts/service.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../embedded-postgres/embedded-postgres.ts';
 import type { LocalServers } from '../../platform/grpc/client.ts';
 import type { Audit, Logger } from '../../platform/logging/logger.ts';
 import {
@@ -7,19 +12,22 @@ import {
   startTelemetry,
   type Telemetry,
 } from '../../platform/observability/telemetry.ts';
-import type { Peers } from '../../platform/process/common-config.ts';
-import { type RunningProcess, runProcess, signalsHeard } from '../../platform/process/lifecycle.ts';
+import type { GrpcTrust, Peers } from '../../platform/process/common-config.ts';
+import {
+  closeInReverse,
+  type RunningProcess,
+  runProcess,
+  signalsHeard,
+} from '../../platform/process/lifecycle.ts';
 import type { Narrator } from '../../platform/process/narrator.ts';
 import { requireFreePorts } from '../../platform/process/ports.ts';
 import { misspelled } from '../../platform/process/variables.ts';
 import { startRest } from '../../rest/service.ts';
 import { startScheduling } from '../../scheduling/service.ts';
-import { toAddresses } from './addresses.ts';
-import { closeInReverse } from './close-in-reverse.ts';
-import { openDatabase } from './database.ts';
-import { makeDemoUser } from './demo-user.ts';
+import { createAccountsClients } from '../keys/clients.ts';
+import { clusterFolder } from '../program-database.ts';
 import { openStartLog, type StartLog } from './log.ts';
-import { toScreen } from './screen.ts';
+import { DEMO_EMAIL, toAddresses, toScreen } from './screen.ts';
 import { keepSecrets, portsOf, readStartSettings, type StartSettings } from './settings.ts';
 
 /** Runs until a signal. `narrator` says what is being started; on a terminal, a last line says where the data is. */
@@ -198,4 +206,50 @@ async function startRemindersIfOn(
   if (reminders === undefined) return undefined;
   const { startReminders } = await import('../../reminders/service.ts');
   return startReminders({ config: { ...reminders, ...places }, logger, telemetry, stopping, locals });
+}
+
+type StartDatabase = Pick<EmbeddedPostgres, 'databaseUrl' | 'stop'> &
+  Partial<Pick<EmbeddedPostgres, 'exited'>>;
+
+/** DATABASE_URL, else the embedded server. */
+export async function openDatabase(
+  { databaseUrl, dataDir }: StartSettings,
+  logger: Logger,
+  narrator: Narrator,
+): Promise<StartDatabase> {
+  if (databaseUrl !== undefined) return { databaseUrl, stop: async () => {} };
+  const directory = clusterFolder(dataDir);
+  narrator.say(existsSync(join(directory, 'data')) ? 'starting PostgreSQL' : 'creating the database');
+  return startEmbeddedPostgres({
+    directory,
+    notice(text) {
+      narrator.end();
+      process.stdout.write(`${text}\n`);
+    },
+    onRestart: (text) => logger.error(text),
+  });
+}
+
+/** @returns its API key, which is not stored anywhere; undefined if there is a user already. */
+export async function makeDemoUser(options: {
+  accountsTarget: string;
+  trust: GrpcTrust;
+}): Promise<string | undefined> {
+  const { accountsTarget, trust } = options;
+  const clients = createAccountsClients({ target: accountsTarget, trust, caller: 'start' });
+  const { users, apiKeys } = clients;
+  const call = { requestId: 'demo-user' };
+  try {
+    const existing = await users.listUsers({ pageSize: 1 }, call);
+    if (existing.users.length > 0) return undefined;
+    const { user } = await users.createUser({ email: DEMO_EMAIL, firstName: 'Demo' }, call);
+    if (user === null) throw new Error('accounts created no user');
+    const { key } = await apiKeys.createApiKey(
+      { userId: user.userId, name: 'demo', scopes: [...SCOPES] },
+      call,
+    );
+    return key;
+  } finally {
+    clients.close();
+  }
 }
