@@ -148,7 +148,8 @@ function textForOne<Q>(statement: ItemStatement<Q>, names: readonly (keyof Q & s
 function textForSeveral<Q>(statement: ItemStatement<Q>, names: readonly (keyof Q & string)[]): string {
   const { types, order, columns } = statement;
   const item = expressions<Q>(names, (name) => `item.${snakeCase(name)}`);
-  const arrays = names.map((name, index) => `$${index + 1}::${types[name]}[]`);
+  // PostgreSQL would see in the arrays themselves how many items there are, and would plan the statement anew each time.
+  const arrays = names.map((name, index) => `(SELECT $${index + 1}::${types[name]}[])`);
   const shown = columns?.(item, `PARTITION BY item.number ${orderBy(order)}`) ?? 'm.*';
   return `
     SELECT item.number::integer AS number, ${shown}

@@ -157,8 +157,9 @@ type Listed = Material & { isCut: boolean };
  */
 function cutTexts(maxBytes: string, window: string): string {
   const bytes = '(coalesce(octet_length(m.content), 0) + coalesce(octet_length(m.source_url), 0))';
-  const before = `sum(${bytes}) OVER (${window} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)`;
-  const fits = `(${before} IS NULL OR ${before} + ${bytes} <= ${maxBytes})`;
+  const sum = `sum(${bytes}) OVER (${window} ROWS UNBOUNDED PRECEDING)`;
+  // Where no text is before it, the sum is the row's own.
+  const fits = `(${sum} <= ${maxBytes} OR ${sum} = ${bytes})`;
   const texts = named(
     TEXT_COLUMNS,
     (column) => `CASE WHEN ${maxBytes} >= 0 AND ${fits} THEN m.${column} END`,
