@@ -1,45 +1,49 @@
-// Builds the gateway application: authentication, load shedding, inspection of documents, Apollo. Does not listen.
-
+// The gateway's application: authentication, load shedding, documents, Apollo; and its start with clients and a port.
 import { fastifyApolloHandler } from '@as-integrations/fastify';
 import compress from '@fastify/compress';
-import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
-import type { GraphQLSchema } from 'graphql';
-import { ServiceError } from '../services/platform/errors.ts';
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { GraphQLError, GraphQLSchema, OperationDefinitionNode } from 'graphql';
+import { ServiceError, toServiceError } from '../services/platform/errors.ts';
+import type { LocalServers } from '../services/platform/grpc/client.ts';
+import { addPeerChecks } from '../services/platform/grpc/peer-checks.ts';
 import { registerAdmission } from '../services/platform/http/admission.ts';
 import { malformedOptions } from '../services/platform/http/malformed.ts';
 import { noteRefusal } from '../services/platform/http/request-log.ts';
-import { registerShutdown, SERVER_OPTIONS } from '../services/platform/http/server.ts';
+import {
+  type HttpServer,
+  registerShutdown,
+  SERVER_OPTIONS,
+  startHttp,
+} from '../services/platform/http/server.ts';
 import type { Audit, Logger } from '../services/platform/logging/logger.ts';
 import { observeHttp } from '../services/platform/observability/observe.ts';
 import { createTelemetry, type Telemetry } from '../services/platform/observability/telemetry.ts';
 import { readTraceparent } from '../services/platform/observability/tracing.ts';
-import { createCallerIdentifier } from './access/callers.ts';
+import { withoutKeys } from '../services/platform/redaction.ts';
+import { createEventRecorder } from './access/audit.ts';
 import { registerOidcRoutes } from './access/oidc/routes.ts';
-import type { SignIn } from './access/oidc/sign-in.ts';
-import { createEventRecorder } from './access/recorded-events.ts';
-import type { GatewayToken, Identity } from './access/tokens.ts';
-import type { Clients } from './clients.ts';
+import { createSignIn, type SignIn } from './access/oidc/sign-in.ts';
+import { looksLikeJwt, type OidcVerifier } from './access/oidc/verifier.ts';
+import { bearerOf, type GatewayToken, type Identity, identify } from './access/tokens.ts';
+import { startApollo } from './apollo.ts';
+import { createBudget, createCallerLimits, LIMITS } from './budget.ts';
+import { type Clients, closeClients, createClients } from './clients.ts';
+import type { GatewayConfig } from './config.ts';
+import type { GatewayContext, Targets } from './context.ts';
 import { registerDashboard } from './dashboard/dashboard.ts';
+import { createDocuments, readBody, selectOperation } from './documents.ts';
+import { formatError, refusalOf } from './errors.ts';
 import { registerGraphiql } from './graphiql/graphiql.ts';
-import { startApollo } from './graphql/apollo.ts';
-import type { GatewayContext } from './graphql/context.ts';
-import { responseTypeOf } from './graphql/response-type.ts';
-import { createGatewayLog, errorFormat, registerHttp, UNAVAILABLE_BODY } from './http.ts';
-import { type Inspected, inspect } from './limits/inspect.ts';
-import { createKnownDocuments } from './limits/known-documents.ts';
-import { createLanes } from './limits/lanes.ts';
-import { LIMITS } from './limits/limits.ts';
-import { createRequestBudget } from './limits/request-budget.ts';
-import type { RequestedMutation } from './limits/requested-mutations.ts';
+import { createGatewayLog, errorFormat, registerHttp, responseTypeOf, UNAVAILABLE_BODY } from './http.ts';
 import { createLoaders } from './loaders.ts';
-import { viewsFor } from './reads/views.ts';
+import { buildGatewaySchema } from './schema/schema.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
     identity: Identity | null;
-    inspected: Inspected | null;
-    /** Response keys of mutations whose outcome is in the audit log. */
-    settled: Set<string> | null;
+    /** The operation to execute, of a valid document. */
+    operation: OperationDefinitionNode | null;
+    isAudited: boolean;
   }
 }
 
@@ -68,9 +72,9 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
     telemetry = createTelemetry(),
   } = dependencies;
   const identifyCaller = createCallerIdentifier(tokens, signIn?.verifier);
-  const documents = createKnownDocuments();
+  const documents = createDocuments(schema);
   const recordEvent = createEventRecorder(clients.userEvents, logger);
-  const lanesOf = createLanes();
+  const callerLimits = createCallerLimits();
   const format = errorFormat(createGatewayLog(logger));
   const app: FastifyInstance = Fastify({
     ...SERVER_OPTIONS,
@@ -80,16 +84,31 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
   observeHttp(app, 'gateway', telemetry.metrics);
   registerHttp(app, logger, format);
   registerShutdown(app, drainMs);
-  const apollo = await startApollo({ app, schema, documents, logger, telemetry });
-  const settle = (request: FastifyRequest, mutation: RequestedMutation, outcome: string) => {
-    const { responseKey, action, targets } = mutation;
-    request.settled?.add(responseKey);
+  const apollo = await startApollo({
+    app,
+    schema,
+    documentStore: documents.store,
+    logger,
+    metrics: telemetry.metrics,
+  });
+  const writeAudit = (request: FastifyRequest, action: string, outcome: string, targets: Targets) => {
+    request.isAudited = true;
     audit({ action, caller: callerOf(request), outcome, requestId: request.id, targets });
+  };
+  /** A document that is refused whole has one line, by its operation's name: of the mutation that is in it. */
+  const auditWhole = (
+    request: FastifyRequest,
+    operations: readonly OperationDefinitionNode[],
+    outcome: string,
+  ) => {
+    const mutation = operations.find(({ operation }) => operation === 'mutation');
+    if (mutation !== undefined)
+      writeAudit(request, withoutKeys(mutation.name?.value ?? 'mutation').slice(0, 64), outcome, {});
   };
 
   app.decorateRequest('identity', null);
-  app.decorateRequest('inspected', null);
-  app.decorateRequest('settled', null);
+  app.decorateRequest('operation', null);
+  app.decorateRequest('isAudited', false);
   await app.register(async (graphql) => {
     await graphql.register(compress, {
       encodings: ['gzip'],
@@ -103,27 +122,42 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
     registerAdmission(graphql, {
       tier: 'gateway',
       capacity: LIMITS.requestsAtOnce,
-      keyOf: ({ identity }) => identity?.name ?? 'nobody',
+      keyOf: nameOf,
       refusal: UNAVAILABLE_BODY,
       metrics: telemetry.metrics,
     });
     graphql.post(
       '/graphql',
       {
-        preHandler: async (request) => {
+        preHandler: async (request, reply) => {
           acceptOneType(request);
-          request.inspected = inspect(schema, documents, request.body);
-          request.settled = new Set();
-          const refusal = request.inspected.refusal ?? refusalOfRole(request);
-          if (refusal === undefined) return;
-          for (const mutation of request.inspected.mutations) settle(request, mutation, refusal.reason);
-          throw refusal;
-        },
-        // Validation or variable coercion can fail before any resolver runs.
-        onResponse: async (request) => {
-          for (const mutation of request.inspected?.mutations ?? []) {
-            if (!request.settled?.has(mutation.responseKey)) settle(request, mutation, 'not executed');
+          const body = readBody(request.body);
+          const stop = telemetry.metrics.time('srs_graphql_operation_duration_seconds');
+          const { operations, errors } = await documents.prepare(nameOf(request), body.query, () =>
+            endOf(reply),
+          );
+          const named = operations.filter(
+            ({ name }) => body.operationName === undefined || name?.value === body.operationName,
+          );
+          const asked = named.length > 0 ? named : operations;
+          if (errors.length > 0) {
+            stop({ type: 'invalid', outcome: 'refused' });
+            auditWhole(request, asked, 'INVALID_REQUEST');
+            return sendErrors(reply, errors);
           }
+          try {
+            request.operation = selectOperation(operations, body.operationName);
+            requireRole(request);
+          } catch (error) {
+            stop({ type: request.operation?.operation ?? 'invalid', outcome: 'refused' });
+            auditWhole(request, asked, toServiceError(error).reason);
+            throw error;
+          }
+        },
+        // Variables can be refused before any resolver runs.
+        onResponse: async (request) => {
+          if (request.operation !== null && !request.isAudited)
+            auditWhole(request, [request.operation], 'not executed');
         },
       },
       fastifyApolloHandler(apollo, {
@@ -134,15 +168,13 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
             traceparent: readTraceparent(request.headers.traceparent),
             caller: callerOf(request),
           };
-          const { inspected } = request;
-          const budget = createRequestBudget({
+          const budget = createBudget({
             call,
-            lanes: lanesOf(identity.name),
-            cost: inspected?.measured.cost ?? 0,
+            caller: identity.name,
+            limits: callerLimits,
             isAbandoned: () => request.raw.socket.destroyed,
             // A mutation always returns its result, even after the time limit.
-            endMs: inspected?.isMutation === false ? performance.now() + LIMITS.queryMs : Infinity,
-            nowMs: () => performance.now(),
+            endMs: request.operation?.operation === 'query' ? performance.now() + LIMITS.queryMs : Infinity,
           });
           return {
             identity,
@@ -151,11 +183,11 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
             clients,
             budget,
             loaders: createLoaders(clients, budget),
-            views: viewsFor(inspected?.fields ?? new Set()),
+            mutations: 0,
             refused: (refusal) => noteRefusal(request, refusal),
-            record: (mutation) => recordEvent(mutation, call),
+            record: (action, targets) => recordEvent(action, targets, call),
             logger,
-            settle: (mutation, outcome) => settle(request, mutation, outcome),
+            audit: (action, outcome, targets) => writeAudit(request, action, outcome, targets),
           };
         },
       }),
@@ -167,19 +199,77 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
   return app;
 }
 
+/** What a request counts against. */
+const nameOf = ({ identity }: FastifyRequest): string => identity?.name ?? 'nobody';
+
 /** Leaves Apollo one type: it checks Accept only after a mutation has run, and would then respond with 406. */
 function acceptOneType({ headers }: FastifyRequest): void {
   headers.accept = responseTypeOf(headers.accept);
 }
 
-/** Refuses mutations of viewers before execution. */
-function refusalOfRole({ identity, inspected }: FastifyRequest): ServiceError | undefined {
-  if (identity?.role === 'operator' || inspected?.isMutation === false) return undefined;
-  return new ServiceError('INSUFFICIENT_SCOPE', {
+/** @throws INSUFFICIENT_SCOPE for the mutation of a viewer. */
+function requireRole({ identity, operation }: FastifyRequest): void {
+  if (identity?.role === 'operator' || operation?.operation === 'query') return;
+  throw new ServiceError('INSUFFICIENT_SCOPE', {
     message: 'A mutation needs a token with the role operator.',
   });
 }
 
+/** Aborts when the client has disconnected, or a query would have no more time. */
+function endOf(reply: FastifyReply): AbortSignal {
+  const disconnected = new AbortController();
+  reply.raw.once('close', () => disconnected.abort());
+  return AbortSignal.any([disconnected.signal, AbortSignal.timeout(LIMITS.queryMs)]);
+}
+
+/** Refuses a document, with all that is wrong about it. */
+function sendErrors(reply: FastifyReply, errors: readonly GraphQLError[]): FastifyReply {
+  const answers = errors.map((error) => formatError(error.toJSON(), error));
+  if (answers[0] !== undefined) noteRefusal(reply.request, refusalOf(answers[0]));
+  return reply
+    .code(400)
+    .type(`${responseTypeOf(reply.request.headers.accept)}; charset=utf-8`)
+    .send(JSON.stringify({ errors: answers }));
+}
+
 function callerOf({ identity }: FastifyRequest): string {
   return `gateway/${identity?.name}`;
+}
+
+/**
+ * Identifies a caller by a gateway token, or by a token of the OpenID provider; `verifier`: undefined without OIDC_ISSUER.
+ * The returned function throws ServiceError UNAUTHORIZED for anybody unknown, and what `verifier` throws.
+ */
+function createCallerIdentifier(tokens: readonly GatewayToken[], verifier?: OidcVerifier) {
+  return async (authorization: string | undefined): Promise<Identity> => {
+    const sent = bearerOf(authorization);
+    const identity = identify(tokens, sent);
+    if (identity !== undefined) return identity;
+    if (verifier !== undefined && looksLikeJwt(sent)) return verifier.identify(sent);
+    throw new ServiceError('UNAUTHORIZED', {
+      message: 'A gateway token is required. Send it as "Authorization: Bearer <token>".',
+    });
+  };
+}
+
+/** Starts listening. @throws Error that names the address if the port is in use; then nothing is left open. */
+export async function startGateway(options: {
+  config: GatewayConfig;
+  logger: Logger;
+  audit: Audit;
+  telemetry?: Telemetry;
+  /** Services of this process, which are called without a wire. */
+  locals?: LocalServers;
+}): Promise<HttpServer> {
+  const { config, logger, audit, telemetry = createTelemetry(), locals } = options;
+  const schema = buildGatewaySchema();
+  const clients = createClients(config, telemetry, logger, locals);
+  const signIn = config.oidc && createSignIn(config.oidc, logger);
+  const closePeerChecks = addPeerChecks('gateway', config, telemetry);
+  const closeParts = () => {
+    closePeerChecks();
+    closeClients(clients);
+  };
+  const parts = { schema, clients, signIn, audit, logger, telemetry };
+  return startHttp(() => buildGateway({ ...config, ...parts }), config, closeParts);
 }

@@ -15,7 +15,7 @@ import { createTokenWatch } from '../services/platform/grpc/service-token.ts';
 import type { Logger } from '../services/platform/logging/logger.ts';
 import { createTelemetry, type Telemetry } from '../services/platform/observability/telemetry.ts';
 import type { GrpcTrust, Peers } from '../services/platform/process/common-config.ts';
-import { LIMITS } from './limits/limits.ts';
+import { LIMITS } from './budget.ts';
 
 export type Clients = ReturnType<typeof createClients>;
 

@@ -16,8 +16,7 @@ import {
   setCommonHeaders,
 } from '../services/platform/http/request-log.ts';
 import type { Logger } from '../services/platform/logging/logger.ts';
-import { refusalOf, toGraphQLError } from './graphql/errors.ts';
-import { responseTypeOf } from './graphql/response-type.ts';
+import { refusalOf, toGraphQLError } from './errors.ts';
 
 export function createGatewayLog(logger: Logger): RequestLog {
   return createRequestLog(logger, 'gateway', ({ identity }) => ({ caller: identity?.name }));
@@ -72,7 +71,7 @@ const toJson = (error: ServiceError) => JSON.stringify({ errors: [toGraphQLError
 export const UNAVAILABLE_BODY = toJson(new ServiceError('UNAVAILABLE'));
 
 /** `status`: default that of the error. */
-export function sendError(
+function sendError(
   reply: FastifyReply,
   error: ServiceError,
   status: number = ERROR_CATALOGUE[error.reason].httpStatus,
@@ -84,4 +83,26 @@ export function sendError(
     .code(status)
     .type(`${responseTypeOf(reply.request.headers.accept)}; charset=utf-8`)
     .send(JSON.stringify({ errors: [answer] }));
+}
+
+const LEGACY = 'application/json';
+const GRAPHQL = 'application/graphql-response+json';
+/** Media ranges that are read. */
+const MAX_RANGES = 32;
+
+type ResponseType = typeof LEGACY | typeof GRAPHQL;
+
+/**
+ * Which of GraphQL's two media types a client gets (GraphQL over HTTP, section "Media Types"): application/json, unless Accept names
+ * the other and does not prefer application/json.
+ */
+export function responseTypeOf(accept: string | undefined): ResponseType {
+  const qualities = new Map<string, number>();
+  for (const range of (accept ?? '').toLowerCase().split(',', MAX_RANGES)) {
+    const [type = '', ...parameters] = range.split(';').map((part) => part.trim());
+    const quality = parameters.find((parameter) => parameter.startsWith('q='));
+    qualities.set(type, quality === undefined ? 1 : Number(quality.slice(2)));
+  }
+  const quality = qualities.get(GRAPHQL) ?? 0;
+  return quality > 0 && quality >= (qualities.get(LEGACY) ?? 0) ? GRAPHQL : LEGACY;
 }

@@ -1,8 +1,8 @@
 // npm run gateway: the GraphQL gateway alone.
 import { createAudit } from '../services/platform/logging/logger.ts';
 import { runService } from '../services/platform/process/run-service.ts';
+import { startGateway } from './app.ts';
 import { readGatewayConfig } from './config.ts';
-import { startGateway } from './service.ts';
 
 await runService({
   name: 'gateway',

@@ -5,7 +5,7 @@ import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } 
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { buildASTSchema, parse } from 'graphql';
-import { readTypeDefinitions } from '../gateway/graphql/type-definitions.ts';
+import { readTypeDefinitions } from '../gateway/schema/type-definitions.ts';
 import { BUF, buildDescriptors } from './build-descriptors.ts';
 import { operationTypes } from './operation-types.ts';
 
@@ -37,10 +37,10 @@ execFileSync(
 for (const file of globSync('*.ts', { cwd: generated })) rmSync(join(generated, file));
 
 /** The gateway's own type of an object, such as UserNode of User. */
-const model = readFileSync(join(root, 'gateway/graphql/model.ts'), 'utf8');
+const model = readFileSync(join(root, 'gateway/nodes.ts'), 'utf8');
 const mappers = [...model.matchAll(/^export type (\w+)Node\b/gm)].map(([, type]) => [
   type,
-  `../../gateway/graphql/model.ts#${type}Node`,
+  `../../gateway/nodes.ts#${type}Node`,
 ]);
 const schema = parse(readTypeDefinitions());
 const dashboard = await import(join(root, 'gateway/dashboard/page/queries.js'));
@@ -70,7 +70,7 @@ if (existsSync(join(root, 'node_modules/@graphql-codegen/core'))) {
       useTypeImports: true,
       enumsAsTypes: true,
       immutableTypes: true,
-      contextType: '../../gateway/graphql/context.ts#GatewayContext',
+      contextType: '../../gateway/context.ts#GatewayContext',
       mappers: Object.fromEntries(mappers),
       scalars: {
         ID: { input: 'string', output: 'string' },

@@ -1,24 +1,83 @@
-// A material, its schedule, and its history.
+// A material, its schedule, and its history: reviews and snoozes.
 import type {
   MaterialResolvers,
   ReviewResolvers,
   SnoozeResolvers,
 } from '../../generated/gateway/resolvers.ts';
 import type { Schedule as ScheduleMessage } from '../../generated/scheduling/v1/Schedule.ts';
-import { fromMaterialType, isDue, required, toOptionalTime, toTime } from '../graphql/mapper.ts';
-import { ID_OF, type ReviewNode } from '../graphql/model.ts';
-import { countOf, readConnection, toConnection } from '../graphql/relay.ts';
-import { joinReviews, joinSnoozedMaterials } from '../reads/joins.ts';
-import { rowsBelow } from '../reads/lookahead.ts';
-import { findMaterials, listReviews, listSnoozes } from '../reads/reads.ts';
+import { hasReason } from '../../services/platform/errors.ts';
+import { countOf, type Page, type PageRequest, readConnection, toConnection } from '../connections.ts';
+import type { GatewayContext } from '../context.ts';
+import { fromMaterialType, isDue, required, toOptionalTime, toTime } from '../mapper.ts';
+import { ID_OF, type MaterialNode, type ReviewNode, type SnoozeNode, toNodes } from '../nodes.ts';
+
+/** null where the user has no such material. */
+export async function materialOf(
+  { loaders }: GatewayContext,
+  key: { userId: string; materialId: string },
+): Promise<MaterialNode | null> {
+  const message = await loaders.material(key);
+  return message === null ? null : { userId: key.userId, message };
+}
+
+type OfMaterial = PageRequest & { materialId?: string | null | undefined };
+
+/** Without `materialId` of all materials; of a material that does not exist, none. */
+export function listReviews(
+  { budget, clients }: GatewayContext,
+  userId: string,
+  request: OfMaterial & { date?: string; timeZone?: string },
+): Promise<Page<ReviewNode>> {
+  return noneOfUnknown(request, async (materialId) => {
+    const asked = { userId, ...request, materialId };
+    const { reviews, nextPageToken } = await budget.read(clients.reviews.listReviews, asked);
+    return { rows: toNodes(reviews, userId), nextPageToken };
+  });
+}
+
+/** As `listReviews`. */
+export function listSnoozes(
+  { budget, clients }: GatewayContext,
+  userId: string,
+  request: OfMaterial,
+): Promise<Page<SnoozeNode>> {
+  return noneOfUnknown(request, async (materialId) => {
+    const asked = { userId, ...request, materialId };
+    const { snoozes, nextPageToken } = await budget.read(clients.snoozes.listSnoozes, asked);
+    return { rows: toNodes(snoozes, userId), nextPageToken };
+  });
+}
+
+async function noneOfUnknown<T>(
+  { materialId }: OfMaterial,
+  read: (materialId: string) => Promise<Page<T>>,
+): Promise<Page<T>> {
+  const none = { rows: [], nextPageToken: '' };
+  // Scheduling takes an empty one for all.
+  if (materialId === '') return none;
+  return read(materialId ?? '').catch((error: unknown) => {
+    if (hasReason(error, 'NOT_FOUND')) return none;
+    throw error;
+  });
+}
+
+/** A long text of a material, which lists leave out: read for all rows that ask for one, in one call. */
+async function longTextOf(
+  { userId, message, isWhole }: MaterialNode,
+  name: 'content' | 'sourceUrl',
+  { budget, loaders }: GatewayContext,
+): Promise<string | null> {
+  const { materialId } = message;
+  const whole = isWhole ? message : await loaders.wholeMaterial({ userId, materialId });
+  const text = whole?.[name];
+  return text === undefined ? null : budget.answer(text);
+}
 
 export const Material: MaterialResolvers = {
   id: ({ message }) => message.materialId,
   title: ({ message }) => message.title,
-  content: ({ message: { content } }, _arguments, { budget }) =>
-    content === undefined ? null : budget.answer(content),
-  sourceUrl: ({ message: { sourceUrl } }, _arguments, { budget }) =>
-    sourceUrl === undefined ? null : budget.answer(sourceUrl),
+  content: (material, _arguments, context) => longTextOf(material, 'content', context),
+  sourceUrl: (material, _arguments, context) => longTextOf(material, 'sourceUrl', context),
   type: ({ message }) => fromMaterialType(message.type),
   ef: ({ message }) => message.easeFactor,
   interval: ({ message }) => message.intervalDays,
@@ -30,29 +89,23 @@ export const Material: MaterialResolvers = {
   archivedAt: ({ message }) => toOptionalTime(message.archiveTime),
   revision: ({ message }) => message.revision,
   isDue: ({ message }) => isDue(toOptionalTime(message.nextReviewTime), Date.now()),
-  reviews: (material, { first, after }, context) => {
+  reviews: async (material, { first, after }, context) => {
     const { userId, message } = material;
-    const joined = (after ?? null) === null ? material.joinedReviews?.get(countOf(first)) : undefined;
-    if (joined instanceof Error) throw joined;
-    const known = joined?.get(message.materialId);
-    if (known !== undefined) {
-      const rows = known.reviews.map((review): ReviewNode => ({ userId, message: review, material }));
-      return toConnection({ rows, nextPageToken: known.nextPageToken }, ID_OF.review);
-    }
-    return readConnection({ first, after }, ID_OF.review, async (page) => {
-      const { rows, nextPageToken } = await listReviews(context, userId, {
-        ...page,
-        materialId: message.materialId,
-      });
-      return { rows: rows.map((row) => ({ ...row, material })), nextPageToken };
+    const { materialId } = message;
+    const ofMaterial = ({ rows, nextPageToken }: Page<ReviewNode>): Page<ReviewNode> => ({
+      rows: rows.map((row) => ({ ...row, material })),
+      nextPageToken,
     });
+    if ((after ?? null) === null) {
+      const page = await context.loaders.firstReviews({ userId, materialId, pageSize: countOf(first) });
+      return toConnection(ofMaterial({ ...page, rows: toNodes(page.rows, userId) }), ID_OF.review);
+    }
+    return readConnection({ first, after }, ID_OF.review, async (page) =>
+      ofMaterial(await listReviews(context, userId, { ...page, materialId })),
+    );
   },
-  snoozes: ({ userId, message: { materialId } }, page, context, info) =>
-    readConnection(page, ID_OF.snooze, async (request) => {
-      const read = await listSnoozes(context, userId, { ...request, materialId });
-      await joinSnoozedMaterials({ context, info }, rowsBelow(info, info.fieldNodes), read.rows);
-      return read;
-    }),
+  snoozes: ({ userId, message: { materialId } }, page, context) =>
+    readConnection(page, ID_OF.snooze, (request) => listSnoozes(context, userId, { ...request, materialId })),
   previews: async ({ userId, message: { materialId } }, _arguments, { clients, budget }) => {
     const { previews } = await budget.read(clients.reviews.previewReview, { userId, materialId });
     return previews.map(({ quality, schedule }) => ({
@@ -65,11 +118,8 @@ export const Material: MaterialResolvers = {
 export const Review: ReviewResolvers = {
   id: ({ message }) => message.reviewId,
   materialId: ({ message }) => message.materialId,
-  material: ({ userId, message: { materialId }, material }, _arguments, context) => {
-    if (material instanceof Error) throw material;
-    if (material !== undefined) return material;
-    return findMaterials(context, userId, [materialId]).then((found) => found.get(materialId) ?? null);
-  },
+  material: ({ userId, message: { materialId }, material }, _arguments, context) =>
+    material ?? materialOf(context, { userId, materialId }),
   quality: ({ message }) => message.quality ?? 0,
   reviewedAt: ({ message }) => toTime(message.reviewTime),
   before: ({ message }) => toSchedule(required(message.before)),
@@ -80,12 +130,11 @@ export const Review: ReviewResolvers = {
 export const Snooze: SnoozeResolvers = {
   id: ({ message }) => message.snoozeId,
   materialIds: ({ message }) => message.materialIds,
-  materials: async ({ userId, message: { materialIds }, materials }, _arguments, context, info) => {
-    if (materials instanceof Error) throw materials;
-    if (materials !== undefined) return materials;
-    const found = await findMaterials(context, userId, materialIds);
-    await joinReviews({ context, info }, info.fieldNodes, [...found.values()]);
-    return materialIds.flatMap((id) => found.get(id) ?? []);
+  materials: async ({ userId, message: { materialIds } }, _arguments, context) => {
+    const found = await Promise.all(
+      materialIds.map((materialId) => materialOf(context, { userId, materialId })),
+    );
+    return found.filter((material) => material !== null);
   },
   snoozeUntil: ({ message }) => toTime(message.snoozeUntilTime),
   reason: ({ message }) => message.reason,

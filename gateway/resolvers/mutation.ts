@@ -1,8 +1,8 @@
-// The mutations. Roles and the audit log are handled in app.ts and access/audited-mutations.ts.
+// The mutations. Roles are handled in app.ts, the audit log in access/audit.ts.
 import type { MutationResolvers } from '../../generated/gateway/resolvers.ts';
 import { invalidField } from '../../services/platform/errors.ts';
 import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
-import { maskOf, required, toMaterialType, toPlan, toSnoozePreset } from '../graphql/mapper.ts';
+import { maskOf, required, toMaterialType, toPlan, toSnoozePreset } from '../mapper.ts';
 import { deleteUser } from './user-deletion.ts';
 
 export const Mutation: MutationResolvers = {
@@ -57,7 +57,7 @@ export const Mutation: MutationResolvers = {
       },
       call,
     );
-    return { material: { userId, message: required(material) } };
+    return { material: { userId, message: required(material), isWhole: true } };
   },
 
   async updateMaterial(_parent, { input }, { clients, call }) {
@@ -75,17 +75,17 @@ export const Mutation: MutationResolvers = {
       },
       call,
     );
-    return { material: { userId, message: required(material) } };
+    return { material: { userId, message: required(material), isWhole: true } };
   },
 
   async archiveMaterial(_parent, { input }, { clients, call }) {
     const { material } = await clients.materials.archiveMaterial(toWrite(input), call);
-    return { material: { userId: input.userId, message: required(material) } };
+    return { material: { userId: input.userId, message: required(material), isWhole: true } };
   },
 
   async restoreMaterial(_parent, { input }, { clients, call }) {
     const { material } = await clients.materials.restoreMaterial(toWrite(input), call);
-    return { material: { userId: input.userId, message: required(material) } };
+    return { material: { userId: input.userId, message: required(material), isWhole: true } };
   },
 
   async deleteMaterial(_parent, { input }, { clients, call }) {
@@ -97,7 +97,7 @@ export const Mutation: MutationResolvers = {
     const { userId } = input;
     const answer = await clients.reviews.submitReview({ ...toWrite(input), quality: input.quality }, call);
     return {
-      material: { userId, message: required(answer.material) },
+      material: { userId, message: required(answer.material), isWhole: true },
       review: { userId, message: required(answer.review) },
     };
   },

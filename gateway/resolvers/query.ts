@@ -1,13 +1,28 @@
-// The root fields of queries.
-import type { QueryResolvers } from '../../generated/gateway/resolvers.ts';
-import { invalidRequest } from '../../services/platform/errors.ts';
+// The root fields of queries: users, materials, a search, all learners, and what needs attention.
+import type {
+  EmailOffUserResolvers,
+  LearnerResolvers,
+  OverviewResolvers,
+  QueryResolvers,
+  RefusedApiKeyResolvers,
+} from '../../generated/gateway/resolvers.ts';
+import { hasReason, invalidRequest } from '../../services/platform/errors.ts';
+import { isUuid } from '../../services/platform/uuid.ts';
 import { requireReminders } from '../clients.ts';
-import { ID_OF } from '../graphql/model.ts';
-import { readConnection } from '../graphql/relay.ts';
-import { findMaterials, findUser, findUserOrRest } from '../reads/reads.ts';
-import { emailOffUsers, refusedApiKeys } from './attention.ts';
-import { learners } from './learners.ts';
-import { search } from './search.ts';
+import {
+  type Connection,
+  type IdOf,
+  type Page,
+  type PageArguments,
+  type PageRequest,
+  readConnection,
+} from '../connections.ts';
+import type { GatewayContext } from '../context.ts';
+import { MAX_EMAIL_CHARACTERS } from '../loaders.ts';
+import { required, toTime } from '../mapper.ts';
+import { type ApiKeyNode, ID_OF, type MaterialNode, type SearchHitNode } from '../nodes.ts';
+import { materialOf } from './material.ts';
+import { findUserOrRest } from './user.ts';
 
 export const Query: QueryResolvers = {
   caller: (_parent, _arguments, { identity: { name, role } }) => ({
@@ -22,7 +37,8 @@ export const Query: QueryResolvers = {
     if ((id ?? null) === null && (email ?? null) === null) {
       throw invalidRequest('id', 'One of id and email must be given.');
     }
-    return typeof id === 'string' ? findUserOrRest(context, id) : findUser(context, { email: email ?? '' });
+    if (typeof id === 'string') return findUserOrRest(context, id);
+    return context.loaders.user({ email: email ?? '' });
   },
 
   users: (_parent, page, { clients, budget }) =>
@@ -31,21 +47,139 @@ export const Query: QueryResolvers = {
       return { rows: users, nextPageToken };
     }),
 
-  search: (_parent, { text }, context) => search(context, text),
+  search: (_parent, { text }, context) => search(context, text.trim()),
 
   overview: (_parent, _arguments, { clients, budget }) => budget.read(clients.learners.getOverview, {}),
 
-  learners: (_parent, request, context) => learners(context, request),
+  learners: (_parent, { order, filter, ...page }, { budget, clients }) =>
+    readConnection(page, ID_OF.learner, async (request) => {
+      const { learners, nextPageToken } = await budget.read(clients.learners.listLearners, {
+        ...request,
+        order: `LEARNER_ORDER_${order ?? 'DUE'}` as const,
+        ...(filter && { filter: `LEARNER_FILTER_${filter}` as const }),
+      });
+      return { rows: learners, nextPageToken };
+    }),
 
-  refusedApiKeys: (_parent, page, context) => refusedApiKeys(context, page),
+  refusedApiKeys: (_parent, page, { budget, clients }) =>
+    readCounted(page, ID_OF.refusedApiKey, async (request) => {
+      const { apiKeys, ...rest } = await budget.read(clients.apiKeys.listRefusedApiKeys, request);
+      return { ...rest, rows: apiKeys.map((apiKey) => ({ apiKey })) };
+    }),
 
-  emailOffUsers: (_parent, page, context) => emailOffUsers(context, page),
+  emailOffUsers: (_parent, page, { budget, clients }) =>
+    readCounted(page, ID_OF.emailOffUser, async (request) => {
+      const { users, ...rest } = await budget.read(requireReminders(clients).listEmailOffUsers, request);
+      return { ...rest, rows: users };
+    }),
 
-  material: async (_parent, { userId, id }, context) =>
-    (await findMaterials(context, userId, [id])).get(id) ?? null,
+  material: (_parent, { userId, id }, context) => materialOf(context, { userId, materialId: id }),
 
   async pushPublicKey(_parent, _arguments, { clients, budget }) {
     const { publicKey } = await budget.read(requireReminders(clients).getPushPublicKey, {});
     return publicKey || null;
   },
+};
+
+/** A connection that also says how many there are in all pages. */
+async function readCounted<T>(
+  page: PageArguments,
+  idOf: IdOf<T>,
+  read: (request: PageRequest) => Promise<Page<T> & { totalSize: number }>,
+): Promise<Connection<T> & { totalCount: number }> {
+  let totalCount = 0;
+  const connection = await readConnection(page, idOf, async (request) => {
+    const { totalSize, ...answer } = await read(request);
+    totalCount = totalSize;
+    return answer;
+  });
+  return { ...connection, totalCount };
+}
+
+const MAX_HITS = 10;
+const KEY = /^rmk_live_/;
+/** What accounts keeps of a key. The rest of a whole key goes no further. */
+const PREFIX_CHARACTERS = 17;
+
+type Found = { userId: string; apiKey?: ApiKeyNode; material?: MaterialNode };
+
+/**
+ * Users, materials and keys by what support staff have at hand: an ID, the beginning of a key or of an e-mail address. At most ten
+ * hits; none for a text that nothing can have.
+ */
+async function search(context: GatewayContext, text: string): Promise<SearchHitNode[]> {
+  const { budget, clients } = context;
+  if (isUuid(text.toLowerCase())) return withUsers(context, await findById(context, text.toLowerCase()));
+  if (KEY.test(text)) {
+    const keyPrefix = text.slice(0, PREFIX_CHARACTERS);
+    if (!/^rmk_live_[0-9A-Za-z]*$/.test(keyPrefix)) return [];
+    const { apiKeys } = await budget.read(clients.apiKeys.findApiKeys, { keyPrefix, pageSize: MAX_HITS });
+    return withUsers(context, apiKeys.map(ofKey));
+  }
+  if (text === '' || text.length > MAX_EMAIL_CHARACTERS) return [];
+  const request = { emailPrefix: text, pageSize: MAX_HITS };
+  const { users } = await budget.read(clients.users.searchUsers, request);
+  return users.map((user) => ({ user }));
+}
+
+const ofKey = (apiKey: ApiKeyNode): Found => ({ userId: apiKey.userId, apiKey });
+
+/** Whatever has this ID, of each kind. */
+async function findById(context: GatewayContext, id: string): Promise<Found[]> {
+  const { budget, clients } = context;
+  const [{ apiKeys }, owner] = await Promise.all([
+    budget.read(clients.apiKeys.findApiKeys, { apiKeyId: id }),
+    budget.read(clients.materials.findMaterialOwner, { materialId: id }).catch(nullIfNotFound),
+  ]);
+  const material = owner && (await materialOf(context, { userId: owner.userId, materialId: id }));
+  return [
+    { userId: id },
+    ...apiKeys.map(ofKey),
+    ...(material ? [{ userId: material.userId, material }] : []),
+  ];
+}
+
+/** Drops what belongs to a user who does not exist. */
+async function withUsers({ loaders }: GatewayContext, found: readonly Found[]): Promise<SearchHitNode[]> {
+  const users = await Promise.all(found.map(({ userId }) => loaders.user({ userId })));
+  return found.flatMap(({ userId: _, ...hit }, index) => {
+    const user = users[index] ?? null;
+    return user === null ? [] : [{ user, ...hit }];
+  });
+}
+
+function nullIfNotFound(error: unknown): null {
+  if (hasReason(error, 'NOT_FOUND')) return null;
+  throw error;
+}
+
+export const Overview: OverviewResolvers = {
+  asOf: ({ asOfTime }) => toTime(asOfTime),
+};
+
+const retentionOf = (reviews: number, recalled: number) => ({
+  reviews,
+  recalled,
+  retention: reviews > 0 ? recalled / reviews : null,
+});
+
+/** null: deleted in the meantime. */
+const userOf = (userId: string, { loaders }: GatewayContext) => loaders.user({ userId });
+
+export const Learner: LearnerResolvers = {
+  asOf: ({ countTime }) => toTime(countTime),
+  user: ({ userId }, _arguments, context) => userOf(userId, context),
+  month: ({ reviewsMonth, recalledMonth }) => retentionOf(reviewsMonth, recalledMonth),
+  monthBefore: ({ reviewsMonthBefore, recalledMonthBefore }) =>
+    retentionOf(reviewsMonthBefore, recalledMonthBefore),
+  lastReviewOn: ({ lastReviewDate }) => lastReviewDate || null,
+};
+
+export const RefusedApiKey: RefusedApiKeyResolvers = {
+  user: ({ apiKey }, _arguments, context) => userOf(apiKey.userId, context),
+};
+
+export const EmailOffUser: EmailOffUserResolvers = {
+  user: ({ userId }, _arguments, context) => userOf(userId, context),
+  emailReminders: ({ email }) => required(email),
 };

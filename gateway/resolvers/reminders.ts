@@ -1,25 +1,31 @@
-// A user's reminders, their channels, and what was sent.
+// A user's reminders, their channels, what was sent, and their mutations. Roles and the audit log are handled as for all mutations.
 import type {
   CalendarFeedResolvers,
   EmailRemindersResolvers,
+  MutationResolvers,
   PushSubscriptionResolvers,
   ReminderDeliveryResolvers,
   ReminderResolvers,
   UserResolvers,
 } from '../../generated/gateway/resolvers.ts';
+import { invalidField } from '../../services/platform/errors.ts';
+import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
 import { requireReminders } from '../clients.ts';
+import { readConnection } from '../connections.ts';
 import {
   fromDeliveryState,
   fromEmailOffReason,
   fromReminderChannel,
   fromSkipReason,
   fromWeekday,
+  maskOf,
   required,
   toOptionalTime,
+  toReminderChannel,
   toTime,
-} from '../graphql/mapper.ts';
-import { ID_OF } from '../graphql/model.ts';
-import { readConnection } from '../graphql/relay.ts';
+  toWeekday,
+} from '../mapper.ts';
+import { ID_OF } from '../nodes.ts';
 
 export const remindersOfUser = {
   reminders: async ({ userId }, _arguments, { clients, budget }) =>
@@ -83,3 +89,97 @@ export const EmailReminders: EmailRemindersResolvers = {
     offReason === 'EMAIL_OFF_REASON_UNSPECIFIED' ? null : fromEmailOffReason(offReason),
   offAt: ({ offTime }) => toOptionalTime(offTime),
 };
+
+/** The fields of a reminder that cannot be removed. */
+const KEPT = ['time', 'weekdays', 'channels', 'minDue', 'onlyIfNotReviewedToday', 'enabled'] as const;
+
+export const reminderMutations = {
+  async createReminder(_parent, { input }, { clients, call }) {
+    const { userId, time, weekdays, channels, minDue, onlyIfNotReviewedToday, pausedUntil, enabled } = input;
+    // Over gRPC no days at all are all days.
+    if (weekdays?.length === 0) throw invalidField('weekdays', 'must hold at least one day.');
+    const { reminder } = await requireReminders(clients).createReminder(
+      {
+        userId,
+        timeOfDay: time,
+        weekdays: (weekdays ?? []).map(toWeekday),
+        channels: channels.map(toReminderChannel),
+        onlyIfNotReviewedToday: onlyIfNotReviewedToday ?? false,
+        enabled: enabled ?? true,
+        ...(typeof minDue === 'number' && { minDue }),
+        ...(pausedUntil && { pausedUntilTime: toTimestamp(pausedUntil) }),
+      },
+      call,
+    );
+    return { reminder: required(reminder) };
+  },
+
+  async updateReminder(_parent, { input }, { clients, call }) {
+    for (const field of KEPT) {
+      if (input[field] === null) throw invalidField(field, 'cannot be removed.');
+    }
+    const { userId, reminderId, time, weekdays, channels, minDue, onlyIfNotReviewedToday, enabled } = input;
+    const { pausedUntil } = input;
+    const { reminder } = await requireReminders(clients).updateReminder(
+      {
+        userId,
+        reminderId,
+        updateMask: maskOf({
+          time_of_day: time,
+          weekdays,
+          channels,
+          min_due: minDue,
+          only_if_not_reviewed_today: onlyIfNotReviewedToday,
+          paused_until_time: pausedUntil,
+          enabled,
+        }),
+        ...(typeof time === 'string' && { timeOfDay: time }),
+        ...(weekdays && { weekdays: weekdays.map(toWeekday) }),
+        ...(channels && { channels: channels.map(toReminderChannel) }),
+        ...(typeof minDue === 'number' && { minDue }),
+        ...(typeof onlyIfNotReviewedToday === 'boolean' && { onlyIfNotReviewedToday }),
+        ...(pausedUntil && { pausedUntilTime: toTimestamp(pausedUntil) }),
+        ...(typeof enabled === 'boolean' && { enabled }),
+      },
+      call,
+    );
+    return { reminder: required(reminder) };
+  },
+
+  async deleteReminder(_parent, { input }, { clients, call }) {
+    const { userId, reminderId } = input;
+    await requireReminders(clients).deleteReminder({ userId, reminderId }, call);
+    return { reminderId };
+  },
+
+  async createCalendarFeed(_parent, { input: { userId } }, { clients, call }) {
+    const { url, calendarFeed } = await requireReminders(clients).createCalendarFeed({ userId }, call);
+    return { url, calendarFeed: required(calendarFeed) };
+  },
+
+  deleteCalendarFeed: (_parent, { input: { userId } }, { clients, call }) =>
+    requireReminders(clients).deleteCalendarFeed({ userId }, call),
+
+  async setEmailReminders(_parent, { input: { userId, enabled } }, { clients, call }) {
+    const { email } = await requireReminders(clients).setEmailEnabled({ userId, enabled }, call);
+    return { emailReminders: required(email) };
+  },
+
+  async registerPushSubscription(_parent, { input }, { clients, call }) {
+    const { userId, endpoint, p256dh, auth } = input;
+    const { subscription } = await requireReminders(clients).registerPushSubscription(
+      { userId, endpoint, p256dh, auth },
+      call,
+    );
+    return { pushSubscription: required(subscription) };
+  },
+
+  async deletePushSubscription(_parent, { input }, { clients, call }) {
+    const { userId, subscriptionId } = input;
+    await requireReminders(clients).deletePushSubscription({ userId, subscriptionId }, call);
+    return { subscriptionId };
+  },
+
+  sendTestReminder: (_parent, { input: { userId, channel } }, { clients, call }) =>
+    requireReminders(clients).sendTestReminder({ userId, channel: toReminderChannel(channel) }, call),
+} satisfies MutationResolvers;

@@ -1,11 +1,8 @@
 // Statistics of a user: one RPC per requested kind.
 import type { StatsResolvers } from '../../generated/gateway/resolvers.ts';
-import { fromIntervalBand, required } from '../graphql/mapper.ts';
-import { type HardMaterialNode, ID_OF } from '../graphql/model.ts';
-import { readConnection } from '../graphql/relay.ts';
-import { joinReviews } from '../reads/joins.ts';
-import { fieldsBelow, rowsBelow } from '../reads/lookahead.ts';
-import { readInLane } from '../reads/reads.ts';
+import { readConnection } from '../connections.ts';
+import { fromIntervalBand, required } from '../mapper.ts';
+import { type HardMaterialNode, ID_OF } from '../nodes.ts';
 
 export const Stats: StatsResolvers = {
   forecast: (request, _arguments, { clients, budget }) => budget.read(clients.stats.getForecast, request),
@@ -30,24 +27,20 @@ export const Stats: StatsResolvers = {
     };
   },
 
-  hardestMaterials: (request, { minReviews, ...page }, context, info) =>
+  hardestMaterials: (request, { minReviews, ...page }, { clients, budget }) =>
     readConnection(page, ID_OF.hardMaterial, async (pageRequest) => {
-      const { clients, budget, views } = context;
-      const asked = { ...request, ...pageRequest, minReviews: minReviews ?? 3, view: views.material };
-      const { materials, nextPageToken } = await readInLane(context, () =>
-        budget.read(clients.stats.listHardestMaterials, asked),
-      );
+      const view = 'MATERIAL_VIEW_BASIC';
+      const { materials, nextPageToken } = await budget.read(clients.stats.listHardestMaterials, {
+        ...request,
+        ...pageRequest,
+        minReviews: minReviews ?? 3,
+        view,
+      });
       const rows = materials.map(
         ({ material, count }): HardMaterialNode => ({
           material: { userId: request.userId, message: required(material) },
           count: required(count),
         }),
-      );
-      const below = fieldsBelow(info, rowsBelow(info, info.fieldNodes), 'material');
-      await joinReviews(
-        { context, info },
-        below,
-        rows.map(({ material }) => material),
       );
       return { rows, nextPageToken };
     }),

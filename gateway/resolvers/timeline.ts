@@ -1,20 +1,128 @@
 // The timeline of a user: reviews, snoozes, reminders and events of several services, merged by time.
-import type { GraphQLResolveInfo } from 'graphql';
+import type { UserEventKind } from '../../generated/accounts/v1/UserEventKind.ts';
 import type { TimelineEventResolvers, TimelineKind } from '../../generated/gateway/resolvers.ts';
 import { hasReason, invalidField } from '../../services/platform/errors.ts';
+import { type Timestamp, toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
 import { isUuid } from '../../services/platform/uuid.ts';
-import type { GatewayContext } from '../graphql/context.ts';
-import type { TimelineEventNode } from '../graphql/model.ts';
-import { countOf, type PageArguments } from '../graphql/relay.ts';
-import { joinEventMaterials } from '../reads/joins.ts';
-import { rowsBelow } from '../reads/lookahead.ts';
-import { findMaterials } from '../reads/reads.ts';
-import {
-  startAfter,
-  TIMELINE_SOURCES,
-  type TimelinePosition,
-  type TimelineSource,
-} from '../reads/timeline-sources.ts';
+import { countOf, type PageArguments } from '../connections.ts';
+import type { GatewayContext } from '../context.ts';
+import { toTime } from '../mapper.ts';
+import type { TimelineEventNode } from '../nodes.ts';
+import { materialOf } from './material.ts';
+
+/** The row after which a page begins. */
+type TimelinePosition = { timeMs: number; id: string };
+
+type Asked = {
+  userId: string;
+  pageSize: number;
+  /** Fields of the request for the rows after a position; empty for the first page. */
+  start: { beforeTime?: Timestamp; beforeId?: string };
+  kinds: readonly TimelineKind[];
+};
+type Rows = { rows: TimelineEventNode[]; nextPageToken: string };
+type TimelineSource = {
+  kinds: readonly TimelineKind[];
+  read: (context: GatewayContext, asked: Asked) => Promise<Rows>;
+};
+
+/** One service each, so that one that does not answer is missing alone. */
+const TIMELINE_SOURCES: readonly TimelineSource[] = [
+  { kinds: ['REVIEW'], read: readReviews },
+  { kinds: ['SNOOZE'], read: readSnoozes },
+  { kinds: ['REMINDER'], read: readDeliveries },
+  { kinds: ['KEY', 'OPERATOR'], read: readEvents },
+];
+
+function startAfter(position: TimelinePosition | undefined): Asked['start'] {
+  if (position === undefined) return {};
+  return { beforeTime: toTimestamp(new Date(position.timeMs)), beforeId: position.id };
+}
+
+async function readReviews({ budget, clients }: GatewayContext, { userId, pageSize, start }: Asked) {
+  const answer = await budget.read(clients.reviews.listReviews, { userId, pageSize, ...start });
+  const rows = answer.reviews.map(
+    (message): TimelineEventNode => ({
+      userId,
+      id: message.reviewId,
+      kind: 'REVIEW',
+      timeMs: toTime(message.reviewTime),
+      requestId: message.requestId || null,
+      subjectIds: [message.materialId],
+      materialId: message.materialId,
+      review: { userId, message },
+    }),
+  );
+  return { rows, nextPageToken: answer.nextPageToken };
+}
+
+async function readSnoozes({ budget, clients }: GatewayContext, { userId, pageSize, start }: Asked) {
+  const answer = await budget.read(clients.snoozes.listSnoozes, { userId, pageSize, ...start });
+  const rows = answer.snoozes.map(
+    (message): TimelineEventNode => ({
+      userId,
+      id: message.snoozeId,
+      kind: 'SNOOZE',
+      timeMs: toTime(message.createTime),
+      actor: message.actor || null,
+      requestId: message.requestId || null,
+      subjectIds: message.materialIds,
+      materialId: message.materialIds[0],
+      snooze: { userId, message },
+    }),
+  );
+  return { rows, nextPageToken: answer.nextPageToken };
+}
+
+/** None with REMINDERS=off. */
+async function readDeliveries({ budget, clients }: GatewayContext, { userId, pageSize, start }: Asked) {
+  if (clients.reminders === undefined) return { rows: [], nextPageToken: '' };
+  const answer = await budget.read(clients.reminders.listDeliveries, { userId, pageSize, ...start });
+  const rows = answer.deliveries.map(
+    (delivery): TimelineEventNode => ({
+      userId,
+      id: delivery.deliveryId,
+      kind: 'REMINDER',
+      timeMs: toTime(delivery.createTime),
+      subjectIds: delivery.reminderId ? [delivery.reminderId] : [],
+      delivery,
+    }),
+  );
+  return { rows, nextPageToken: answer.nextPageToken };
+}
+
+const EVENT_KINDS: Partial<Record<TimelineKind, UserEventKind>> = {
+  KEY: 'USER_EVENT_KIND_KEY',
+  OPERATOR: 'USER_EVENT_KIND_OPERATOR',
+};
+/** Actions whose first subject is a material. */
+const OF_MATERIALS = /Material|Review|Snooze/;
+
+async function readEvents({ budget, clients }: GatewayContext, asked: Asked) {
+  const { userId, pageSize, start } = asked;
+  const answer = await budget.read(clients.userEvents.listUserEvents, {
+    userId,
+    pageSize,
+    ...start,
+    kinds: asked.kinds.flatMap((kind) => EVENT_KINDS[kind] ?? []),
+    // The snooze itself is in the list and tells who made it.
+    excludedActions: asked.kinds.includes('SNOOZE') ? ['snoozeMaterials'] : [],
+  });
+  const rows = answer.events.map(
+    ({ eventId, eventTime, kind, action, actor, requestId, subjectIds }): TimelineEventNode => ({
+      userId,
+      id: eventId,
+      timeMs: toTime(eventTime),
+      action,
+      actor,
+      requestId,
+      subjectIds,
+      kind: kind === 'USER_EVENT_KIND_KEY' ? 'KEY' : 'OPERATOR',
+      materialId: OF_MATERIALS.test(action) ? subjectIds[0] : undefined,
+    }),
+  );
+  return { rows, nextPageToken: answer.nextPageToken };
+}
 
 type Arguments = PageArguments & { kinds?: readonly TimelineKind[] | null };
 /** What was read of a source; null where its service does not answer. */
@@ -23,12 +131,7 @@ type Read = { source: TimelineSource; rows: readonly TimelineEventNode[]; hasMor
 const ALL: readonly TimelineKind[] = TIMELINE_SOURCES.flatMap(({ kinds }) => kinds);
 
 /** A page of the events of `kinds`, newest first; all kinds where none is named. */
-export async function timeline(
-  context: GatewayContext,
-  info: GraphQLResolveInfo,
-  userId: string,
-  { kinds, first, after }: Arguments,
-) {
+export async function timeline(context: GatewayContext, userId: string, { kinds, first, after }: Arguments) {
   const count = countOf(first);
   const start = startAfter(readCursor(after));
   const wanted = kinds && kinds.length > 0 ? ALL.filter((kind) => kinds.includes(kind)) : ALL;
@@ -43,10 +146,8 @@ export async function timeline(
   const rows = reads.flatMap((read) => read?.rows ?? []).toSorted(newestFirst);
   const nodes = rows.slice(0, count);
   const [newest, last] = [nodes[0], nodes.at(-1)];
-  await joinEventMaterials({ context, info }, rowsBelow(info, info.fieldNodes), nodes);
   return {
     nodes,
-    edges: nodes.map((node) => ({ cursor: toCursor(node), node })),
     pageInfo: {
       hasNextPage: rows.length > count || reads.some((read) => read?.hasMore),
       hasPreviousPage: false as const,
@@ -91,8 +192,11 @@ function readCursor(cursor: string | null | undefined): TimelinePosition | undef
 
 export const TimelineEvent: TimelineEventResolvers = {
   at: ({ timeMs }) => timeMs,
-  material: async ({ userId, materialId, material }, _arguments, context) => {
-    if (material !== undefined || materialId === undefined) return material ?? null;
-    return (await findMaterials(context, userId, [materialId])).get(materialId) ?? null;
-  },
+  material: ({ userId, materialId }, _arguments, context) =>
+    materialId === undefined ? null : materialOf(context, { userId, materialId }).catch(nullIfAway),
 };
+
+function nullIfAway(error: unknown): null {
+  if (hasReason(error, 'UNAVAILABLE')) return null;
+  throw error;
+}

@@ -1,18 +1,43 @@
 // A user, the user's lists, and keys.
+import type { User as UserMessage } from '../../generated/accounts/v1/User.ts';
 import type { ApiKeyResolvers, UserResolvers } from '../../generated/gateway/resolvers.ts';
+import { hasReason } from '../../services/platform/errors.ts';
 import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
-import type { GatewayContext } from '../graphql/context.ts';
-import { fromPlan, toMaterialState, toMaterialType, toOptionalTime, toTime } from '../graphql/mapper.ts';
-import { ID_OF, type MaterialNode } from '../graphql/model.ts';
-import { type PageArguments, type ReadPage, readConnection } from '../graphql/relay.ts';
-import { joinMaterials, joinReviews, joinSnoozedMaterials } from '../reads/joins.ts';
-import { rowsBelow } from '../reads/lookahead.ts';
-import { listDueMaterials, listMaterials, listReviews, listSnoozes, readInLane } from '../reads/reads.ts';
+import { readConnection } from '../connections.ts';
+import type { GatewayContext } from '../context.ts';
+import { fromPlan, toMaterialState, toMaterialType, toOptionalTime, toTime } from '../mapper.ts';
+import { ID_OF, toNodes } from '../nodes.ts';
+import { listReviews, listSnoozes } from './material.ts';
 import { timeline } from './timeline.ts';
 
-/** All pages of one list in one turn. */
-const readMaterials = (context: GatewayContext, page: PageArguments, read: ReadPage<MaterialNode>) =>
-  readInLane(context, () => readConnection(page, ID_OF.material, read));
+/**
+ * null if there is no such user. While accounts does not answer, a user whose id can be used and whose account fields throw that
+ * error.
+ */
+export function findUserOrRest({ loaders }: GatewayContext, userId: string): Promise<UserMessage | null> {
+  return loaders.user({ userId }).catch((error: unknown) => {
+    if (!hasReason(error, 'UNAVAILABLE')) throw error;
+    const get = () => {
+      throw error;
+    };
+    const account = ACCOUNT_FIELDS.map((field) => [field, { get }] as const);
+    // The fields that are missing here are defined with their getters.
+    return Object.defineProperties({ userId } as UserMessage, Object.fromEntries(account));
+  });
+}
+
+const ACCOUNT_FIELDS: readonly (keyof UserMessage)[] = [
+  'email',
+  'firstName',
+  'lastName',
+  'plan',
+  'timeZone',
+  'createTime',
+  'updateTime',
+];
+
+/** Long texts are read where a field asks for them. */
+const VIEW = 'MATERIAL_VIEW_BASIC';
 
 export const User: UserResolvers = {
   id: ({ userId }) => userId,
@@ -20,59 +45,51 @@ export const User: UserResolvers = {
   createdAt: ({ createTime }) => toTime(createTime),
   updatedAt: ({ updateTime }) => toTime(updateTime),
 
-  materials: ({ userId }, { query, state, type, due, order, ...page }, context, info) =>
-    readMaterials(context, page, async (request) => {
-      const read = await listMaterials(context, {
+  materials: ({ userId }, { query, state, type, due, order, ...page }, { budget, clients }) =>
+    readConnection(page, ID_OF.material, async (request) => {
+      const { materials, nextPageToken } = await budget.read(clients.materials.listMaterials, {
         userId,
         ...request,
+        view: VIEW,
         query: query ?? '',
         state: toMaterialState(state ?? 'ACTIVE'),
         ...(type && { type: toMaterialType(type) }),
         ...(order && order !== 'NEWEST' && { order: `MATERIAL_ORDER_${order}` as const }),
         ...(typeof due === 'boolean' && { due: due ? 'DUE_STATE_DUE' : 'DUE_STATE_NOT_DUE' }),
       });
-      await joinReviews({ context, info }, rowsBelow(info, info.fieldNodes), read.rows);
-      return read;
+      return { rows: toNodes(materials, userId), nextPageToken };
     }),
 
   materialCounts: ({ userId }, _arguments, { clients, budget }) =>
     budget.read(clients.materials.countMaterials, { userId }),
 
-  dueMaterials: ({ userId }, page, context, info) =>
-    readMaterials(context, page, async (request) => {
-      const read = await listDueMaterials(context, { userId, ...request });
-      await joinReviews({ context, info }, rowsBelow(info, info.fieldNodes), read.rows);
-      return read;
+  dueMaterials: ({ userId }, page, { budget, clients }) =>
+    readConnection(page, ID_OF.material, async (request) => {
+      const asked = { userId, ...request, view: VIEW } as const;
+      const { materials, nextPageToken } = await budget.read(clients.materials.listDueMaterials, asked);
+      return { rows: toNodes(materials, userId), nextPageToken };
     }),
 
-  reviews: (user, { materialId, date, timeZone, ...page }, context, info) =>
-    readConnection(page, ID_OF.review, async (request) => {
-      const read = await listReviews(context, user.userId, {
+  reviews: (user, { materialId, date, timeZone, ...page }, context) =>
+    readConnection(page, ID_OF.review, (request) =>
+      listReviews(context, user.userId, {
         ...request,
         materialId,
         ...(typeof date === 'string' && { date, timeZone: timeZone ?? user.timeZone }),
-      });
-      await joinMaterials({ context, info }, rowsBelow(info, info.fieldNodes), read.rows);
-      return read;
-    }),
+      }),
+    ),
 
-  snoozes: ({ userId }, { materialId, ...page }, context, info) =>
-    readConnection(page, ID_OF.snooze, async (request) => {
-      const read = await listSnoozes(context, userId, { ...request, materialId });
-      await joinSnoozedMaterials({ context, info }, rowsBelow(info, info.fieldNodes), read.rows);
-      return read;
-    }),
+  snoozes: ({ userId }, { materialId, ...page }, context) =>
+    readConnection(page, ID_OF.snooze, (request) => listSnoozes(context, userId, { ...request, materialId })),
 
   apiKeys: ({ userId }, page, { clients, budget }) =>
     readConnection(page, ID_OF.apiKey, async (request) => {
-      const { apiKeys, nextPageToken } = await budget.read(clients.apiKeys.listApiKeys, {
-        userId,
-        ...request,
-      });
+      const asked = { userId, ...request };
+      const { apiKeys, nextPageToken } = await budget.read(clients.apiKeys.listApiKeys, asked);
       return { rows: apiKeys, nextPageToken };
     }),
 
-  timeline: ({ userId }, page, context, info) => timeline(context, info, userId, page),
+  timeline: ({ userId }, page, context) => timeline(context, userId, page),
 
   stats: (user, { timeZone, asOf, days }, { beginTime }) => ({
     userId: user.userId,

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { GraphQLEnumType } from 'graphql';
 import { expect, test } from 'vitest';
-import { buildGatewaySchema } from '../../gateway/graphql/schema.ts';
+import { buildGatewaySchema } from '../../gateway/schema/schema.ts';
 import { SnoozeRequestSchema } from '../../services/rest/schemas.ts';
 import { resolvePreset } from '../../services/scheduling/snoozes/rules.ts';
 import { root } from '../support/processes.ts';

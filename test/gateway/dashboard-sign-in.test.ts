@@ -1,8 +1,8 @@
 // Signing in to the dashboard at an OpenID provider, in a real browser.
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startGateway } from '../../gateway/app.ts';
 import { readGatewayConfig } from '../../gateway/config.ts';
-import { startGateway } from '../../gateway/service.ts';
 import type { HttpServer } from '../../services/platform/http/server.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { readEnvironment } from '../../services/platform/process/config.ts';

@@ -83,7 +83,7 @@ describe('a refusal', () => {
     expect(await response.json()).toEqual({
       errors: [
         {
-          message: 'Syntax error at line 2, column 5: Expected Name, found ":".',
+          message: 'Syntax Error: Expected Name, found ":".',
           locations: [{ line: 2, column: 5 }],
           extensions: { code: 'INVALID_REQUEST', field: 'query' },
         },

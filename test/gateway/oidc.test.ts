@@ -2,8 +2,8 @@
 import { generateKeyPair, SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createEndedSessions } from '../../gateway/access/oidc/ended-sessions.ts';
+import { startGateway } from '../../gateway/app.ts';
 import { readGatewayConfig } from '../../gateway/config.ts';
-import { startGateway } from '../../gateway/service.ts';
 import type { HttpServer } from '../../services/platform/http/server.ts';
 import { type AuditEntry, createLogger } from '../../services/platform/logging/logger.ts';
 import { readEnvironment } from '../../services/platform/process/config.ts';
@@ -102,7 +102,7 @@ describe('a person who signs in', () => {
   });
 
   test('reads and does not write as a viewer', async () => {
-    const query = 'mutation { deleteUser(input: { userId: "x" }) { deletedUserId } }';
+    const query = 'mutation { deleteUser(input: { userId: "x" }) { deleted } }';
     expect((await ask(await signIn('vic'), query)).status).toBe(403);
   });
 

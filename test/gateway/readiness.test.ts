@@ -1,6 +1,6 @@
 // Whether the gateway is ready while the reminders service is there, is away, or is left out.
 import { expect, test } from 'vitest';
-import { startGateway } from '../../gateway/service.ts';
+import { startGateway } from '../../gateway/app.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { createReadiness } from '../../services/platform/observability/readiness.ts';
 import { createTelemetry } from '../../services/platform/observability/telemetry.ts';

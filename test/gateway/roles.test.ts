@@ -1,7 +1,7 @@
 // Who a caller is and what they may do, told by the token alone: from GATEWAY_TOKENS to the answer.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { startGateway } from '../../gateway/app.ts';
 import { readGatewayConfig } from '../../gateway/config.ts';
-import { startGateway } from '../../gateway/service.ts';
 import type { HttpServer } from '../../services/platform/http/server.ts';
 import { type AuditEntry, createLogger } from '../../services/platform/logging/logger.ts';
 import { readEnvironment } from '../../services/platform/process/config.ts';

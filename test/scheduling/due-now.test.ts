@@ -1,6 +1,6 @@
 // The millisecond at which a material becomes due: due from then on, in every list and count, and not before.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { isDue, toOptionalTime } from '../../gateway/graphql/mapper.ts';
+import { isDue, toOptionalTime } from '../../gateway/mapper.ts';
 import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
 import { CALL, newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 

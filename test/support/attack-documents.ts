@@ -1,4 +1,4 @@
-// Documents that were made to cost as much as they can, each with the status that it is answered with.
+// Documents that were made to cost as much as they can, each with the status that it is answered with: 200 also for what is refused while it runs.
 import { getIntrospectionQuery } from 'graphql';
 
 const repeat = (count: number, make: (index: number) => string, separator = ' ') =>
@@ -17,11 +17,11 @@ export const ATTACKS: readonly [name: string, status: number, query: string, var
     `{ user(id: "x") ${'{ materials { nodes { reviews { nodes { material '.repeat(20)}{ id }${' } } } } }'.repeat(20)} }`,
   ],
   ['a deep chain under an unknown field', refused, `{ ${'a { '.repeat(300)} b ${'}'.repeat(300)} }`],
-  ['a bomb of fragments, 25 levels', refused, `{ user(id: "x") { ...F0 } } ${bomb('id', 'User')}`],
+  ['a bomb of fragments, 25 levels', ok, `{ user(id: "x") { ...F0 } } ${bomb('id', 'User')}`],
   ['a bomb of fragments that nothing uses', refused, `{ __typename } ${bomb('id', 'User')}`],
   [
     'a bomb of fragments over introspection',
-    refused,
+    ok,
     `{ __schema { types { ...F0 } } } ${bomb('name', '__Type')}`,
   ],
   ['a fragment that contains itself', refused, '{ user(id: "x") { ...A } } fragment A on User { id ...A }'],
@@ -39,36 +39,32 @@ export const ATTACKS: readonly [name: string, status: number, query: string, var
   ['600 directives', refused, `{ ${repeat(200, () => '__typename @skip(if: false)')} }`],
   ['directives piled on one field', refused, `{ __typename ${repeat(300, () => '@skip(if: false)')} }`],
   ['10,000 fields of one name', refused, `{ ${repeat(10_000, () => '__typename')} }`],
-  [
-    '600 fields of one name, within the tokens',
-    refused,
-    `{ users { nodes { ${repeat(600, () => 'id')} } } }`,
-  ],
+  ['600 fields of one name, within the tokens', ok, `{ users { nodes { ${repeat(600, () => 'id')} } } }`],
   [
     'pages of 100 in pages of 100',
-    refused,
+    ok,
     '{ users(first: 100) { nodes { materials(first: 100) { nodes { id title content } } } } }',
   ],
   [
     'the same by variables',
-    refused,
+    ok,
     'query ($n: Int) { users(first: $n) { nodes { materials(first: $n) { nodes { id title content } } } } }',
     { n: 100 },
   ],
   ['a page of a billion', ok, '{ users(first: 1000000000) { nodes { apiKeys { nodes { id } } } } }'],
   [
     'the same by default values of variables',
-    refused,
+    ok,
     'query ($n: Int = 100) { users(first: $n) { nodes { materials(first: $n) { nodes { id title content } } } } }',
   ],
   [
     'large texts under 28 aliases',
-    refused,
+    ok,
     `{ user(id: "x") { materials(first: 100) { nodes { ${repeat(28, (index) => `c${index}: content`)} } } } }`,
   ],
   [
     'the whole history of 100 users',
-    refused,
+    ok,
     '{ users(first: 100) { nodes { stats(days: 365) { activity { days { count } } } } } }',
   ],
   [
@@ -88,13 +84,13 @@ export const ATTACKS: readonly [name: string, status: number, query: string, var
   ],
   [
     '51 fragments of one field',
-    refused,
+    ok,
     `{ ${repeat(51, (index) => `...F${index}`)} } ${repeat(51, (index) => `fragment F${index} on Query { users { nodes { id } } }`)}`,
   ],
   ['a page of less than nothing', ok, '{ users(first: -1) { nodes { id } } }'],
   [
     'statistics of 100 users',
-    refused,
+    ok,
     '{ users(first: 100) { nodes { stats { forecast { overdue } activity { currentStreakDays } retention { total { reviews } } distributions { grades { count } } } } } }',
   ],
   [
@@ -103,8 +99,8 @@ export const ATTACKS: readonly [name: string, status: number, query: string, var
     `{ __schema { types ${'{ fields { type '.repeat(8)}{ name }${' } }'.repeat(8)} } }`,
   ],
   ['the whole schema', ok, getIntrospectionQuery()],
-  ['a string of 90 KB', ok, `{ user(email: "${'x'.repeat(90_000)}") { id } }`],
-  ['a comment of 90 KB', ok, `# ${'x'.repeat(90_000)}\n{ __typename }`],
+  ['a string of 90 KB', refused, `{ user(email: "${'x'.repeat(90_000)}") { id } }`],
+  ['a comment of 90 KB', refused, `# ${'x'.repeat(90_000)}\n{ __typename }`],
   ['a deep list as an argument', refused, `{ user(id: ${'['.repeat(900)}${']'.repeat(900)}) { id } }`],
   [
     'deep JSON in a variable',
@@ -114,11 +110,6 @@ export const ATTACKS: readonly [name: string, status: number, query: string, var
   ],
   ['names of the prototype', refused, '{ __proto__ constructor hasOwnProperty toString }'],
   ['100 operations', refused, repeat(100, (index) => `query Q${index} { __typename }`)],
-  [
-    '20 mutations at once',
-    refused,
-    `mutation { ${repeat(20, (index) => `a${index}: revokeApiKey(input: {apiKeyId: "x"}) { apiKey { id } }`)} }`,
-  ],
   ['odd characters', refused, '{ \u202e\u0000\ufeff user\u2028(id: "x") }'],
   [
     'a bomb of fragments under conditions, within the cost',
@@ -128,7 +119,7 @@ export const ATTACKS: readonly [name: string, status: number, query: string, var
   ],
   [
     'types of types under two names, 14 levels, which no type has',
-    ok,
+    refused,
     `{ __schema { types { ...F0 } } } ${repeat(14, (index) => `fragment F${index} on __Type { a: ofType { ...F${index + 1} } b: ofType { ...F${index + 1} } }`)} fragment F14 on __Type { name }`,
   ],
   [
@@ -181,7 +172,7 @@ export const ATTACKS: readonly [name: string, status: number, query: string, var
   ],
   [
     'a block of 1,900 lines of 40 spaces each',
-    ok,
+    refused,
     `{ user(email: """${repeat(1900, () => ' '.repeat(40), '\n')}""") { id } }`,
   ],
   ['a number of 90,000 digits', refused, `{ users(first: ${'1'.repeat(90_000)}) { nodes { id } } }`],

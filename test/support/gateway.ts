@@ -3,9 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { parseToken } from '../../gateway/access/tokens.ts';
 import { buildGateway } from '../../gateway/app.ts';
 import { type Clients, closeClients, createClients } from '../../gateway/clients.ts';
-import { buildGatewaySchema } from '../../gateway/graphql/schema.ts';
-import { inspect } from '../../gateway/limits/inspect.ts';
-import { createKnownDocuments } from '../../gateway/limits/known-documents.ts';
+import { buildGatewaySchema } from '../../gateway/schema/schema.ts';
 import { type AuditEntry, createLogger } from '../../services/platform/logging/logger.ts';
 import { createTelemetry } from '../../services/platform/observability/telemetry.ts';
 import type { TestSystem } from './system.ts';
@@ -79,9 +77,6 @@ export async function startTestGateway(
     send,
     query: (query: string, variables: object = {}, token = OPERATOR) =>
       send(JSON.stringify({ query, variables }), { authorization: `Bearer ${token}` }),
-    /** What a document is measured at. */
-    measure: (query: string, variables: object = {}) =>
-      inspect(schema, createKnownDocuments(), { query, variables }).measured,
     /** How many are open to it. */
     connections: () =>
       new Promise<number>((resolve) => app.server.getConnections((_error, count) => resolve(count))),

@@ -1,8 +1,8 @@
 // One gateway of several, wired as the program wires it.
 import { randomBytes } from 'node:crypto';
 import { parseToken } from '../../gateway/access/tokens.ts';
+import { startGateway } from '../../gateway/app.ts';
 import type { GatewayConfig } from '../../gateway/config.ts';
-import { startGateway } from '../../gateway/service.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 
 export type GatewayReplica = Awaited<ReturnType<typeof startGatewayReplica>>;

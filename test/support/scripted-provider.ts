@@ -2,8 +2,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import { pino } from 'pino';
+import { startGateway } from '../../gateway/app.ts';
 import { readGatewayConfig } from '../../gateway/config.ts';
-import { startGateway } from '../../gateway/service.ts';
 import { readEnvironment } from '../../services/platform/process/config.ts';
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;

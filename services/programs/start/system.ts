@@ -188,7 +188,7 @@ async function startGatewayIfOn(
   common: { logger: Logger; audit: Audit; telemetry: Telemetry; locals: LocalServers },
 ) {
   if (gateway === undefined) return undefined;
-  const { startGateway } = await import('../../../gateway/service.ts');
+  const { startGateway } = await import('../../../gateway/app.ts');
   return startGateway({ config: { ...gateway, ...targets }, ...common });
 }
 

@@ -8,8 +8,8 @@ import type {
   ReminderDeliveryState,
   ReminderSkipReason,
   Weekday,
-} from '../../generated/gateway/resolvers.ts';
-import { epochMsOf, type Timestamp } from '../../services/platform/protobuf/timestamps.ts';
+} from '../generated/gateway/resolvers.ts';
+import { epochMsOf, type Timestamp } from '../services/platform/protobuf/timestamps.ts';
 
 // Proto enum values are GraphQL's with the type name as a prefix.
 const withPrefix =

@@ -1,0 +1,100 @@
+// What is recorded of mutations: a line of the audit log for each, and an event for the user's timeline for those that succeed.
+import { defaultFieldResolver, type GraphQLSchema } from 'graphql';
+import type { UserEventServiceDefinition } from '../../generated/accounts/v1/UserEventService.ts';
+import { invalidRequest, toServiceError } from '../../services/platform/errors.ts';
+import type { CallOptions, GrpcClient } from '../../services/platform/grpc/client.ts';
+import type { Logger } from '../../services/platform/logging/logger.ts';
+import { isUuid } from '../../services/platform/uuid.ts';
+import { LIMITS } from '../budget.ts';
+import type { GatewayContext, Targets } from '../context.ts';
+import { createLoaders } from '../loaders.ts';
+
+/**
+ * Wraps each mutation in `schema`, in place: it writes its line with the outcome, and one that succeeded is recorded for the
+ * timeline. app.ts has already refused the mutations of viewers.
+ */
+export function auditMutations(schema: GraphQLSchema): void {
+  for (const field of Object.values(schema.getMutationType()?.getFields() ?? {})) {
+    const resolve = field.resolve ?? defaultFieldResolver;
+    field.resolve = async (parent, input, context: GatewayContext, info) => {
+      const targets = targetsOf(input.input);
+      context.mutations += 1;
+      try {
+        if (context.mutations > LIMITS.mutations) throw TOO_MANY;
+        const result: unknown = await resolve(parent, input, context, info);
+        const all = { ...targets, ...targetsOfResult(result) };
+        context.audit(field.name, 'ok', all);
+        await context.record(field.name, all);
+        // What was read before it may have changed.
+        context.loaders = createLoaders(context.clients, context.budget);
+        return result;
+      } catch (error) {
+        context.audit(field.name, toServiceError(error).reason, targets);
+        throw error;
+      }
+    };
+  }
+}
+
+const TOO_MANY = invalidRequest('query', `At most ${LIMITS.mutations} mutations are run in one request.`);
+
+const TARGETS = [
+  'userId',
+  'materialId',
+  'materialIds',
+  'snoozeId',
+  'apiKeyId',
+  'reminderId',
+  'subscriptionId',
+];
+const MAX_IDS = 100;
+
+/** The IDs in an input. Malformed ones are not repeated, since people paste the key in place of its ID. */
+function targetsOf(input: unknown): Targets {
+  const targets: Targets = {};
+  if (typeof input !== 'object' || input === null) return targets;
+  const idOf = (value: unknown) => (typeof value === 'string' && isUuid(value) ? value : 'not an id');
+  for (const [name, value] of Object.entries(input)) {
+    if (!TARGETS.includes(name)) continue;
+    if (Array.isArray(value)) targets[name] = value.slice(0, MAX_IDS).map(idOf);
+    else if (typeof value === 'string') targets[name] = idOf(value);
+  }
+  return targets;
+}
+
+/** The IDs of changed and created objects. */
+function targetsOfResult(result: unknown): Targets {
+  if (typeof result !== 'object' || result === null) return {};
+  const parts = Object.values(result).flatMap((part: unknown) => {
+    const message = typeof part === 'object' && part !== null && 'message' in part ? part.message : part;
+    return [targetsOf(message)];
+  });
+  return Object.assign(targetsOf(result), ...parts);
+}
+
+/** Accounts records changes of keys itself; a deleted user has no timeline. */
+const NOT_RECORDED: ReadonlySet<string> = new Set([
+  'createApiKey',
+  'rotateApiKey',
+  'revokeApiKey',
+  'deleteUser',
+]);
+const MAX_SUBJECTS = 100;
+/** The answer to the mutation waits for it, so that whoever reads the timeline next finds the event. */
+const DEADLINE_MS = 1000;
+
+/** The returned function records a mutation that succeeded. It never throws: a failure is logged. */
+export function createEventRecorder(userEvents: GrpcClient<UserEventServiceDefinition>, logger: Logger) {
+  return async (action: string, targets: Targets, call: CallOptions): Promise<void> => {
+    const { userId, materialId, materialIds, ...others } = targets;
+    if (NOT_RECORDED.has(action) || typeof userId !== 'string') return;
+    // Materials first, since a timeline shows the first subject.
+    const subjects = [materialId ?? [], materialIds ?? [], ...Object.values(others)].flat();
+    const event = { userId, action, subjectIds: [...new Set(subjects)].slice(0, MAX_SUBJECTS) };
+    await userEvents
+      .recordUserEvent(event, { ...call, deadlineMs: DEADLINE_MS })
+      .catch((error: unknown) =>
+        logger.warn({ err: error, action, requestId: call.requestId }, 'an event of a user was not recorded'),
+      );
+  };
+}

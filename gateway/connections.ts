@@ -1,0 +1,116 @@
+// Forward connections, a page of rows and where it lies, on top of the services' page tokens.
+import { invalidField } from '../services/platform/errors.ts';
+
+export type Page<T> = { rows: readonly T[]; nextPageToken: string };
+export type PageArguments = { first?: number | null; after?: string | null | undefined };
+export type PageRequest = { pageSize: number; pageToken: string };
+
+/** At most `pageSize` rows from the position of `pageToken`. */
+export type ReadPage<T> = (page: PageRequest) => Promise<Page<T>>;
+
+export type Connection<T> = {
+  nodes: readonly T[];
+  pageInfo: {
+    hasNextPage: boolean;
+    hasPreviousPage: false;
+    startCursor: string | null;
+    endCursor: string | null;
+  };
+};
+
+/** What distinguishes a row from all others of its list. */
+export type IdOf<T> = (row: T) => string;
+
+/**
+ * A place in a list: after so many rows of the page at a token, the last of which has this mark. The mark counts, since rows come
+ * and go before it.
+ */
+type Place = { pageToken: string; rows: number; mark: string };
+/** A row, and the place after it. */
+type Placed<T> = { row: T; place: Place };
+
+const MAX_ROWS = 100;
+const DEFAULT_ROWS = 20;
+/** Cursors contain a page token of at most 200 characters. */
+const MAX_CURSOR_CHARACTERS = 400;
+
+/** The requested number of rows. @throws INVALID_REQUEST, field first. */
+export function countOf(first: number | null | undefined): number {
+  const count = first ?? DEFAULT_ROWS;
+  if (count < 1 || count > MAX_ROWS) throw invalidField('first', `must be from 1 to ${MAX_ROWS}.`);
+  return count;
+}
+
+/**
+ * Reads the requested connection. A cursor at the end of a page is the service's own token; from a cursor within a page, the
+ * page is read again from its beginning. It goes on there, too, if the row of the cursor is not found: it has left the list, or
+ * more than `first` others have come before it. That takes at most two calls, and more where long texts end pages early or rows
+ * have moved.
+ * @throws INVALID_REQUEST, field first or after.
+ */
+export async function readConnection<T>(
+  { first, after }: PageArguments,
+  idOf: IdOf<T>,
+  read: ReadPage<T>,
+): Promise<Connection<T>> {
+  const count = countOf(first);
+  const { pageToken, rows, mark } = readCursor(after);
+  const seen: Placed<T>[] = [];
+  let [begin, end, isMore] = [0, rows + count, false];
+  for (let token: string | undefined = pageToken; token !== undefined && seen.length < end; ) {
+    const page: Page<T> = await read({ pageSize: Math.min(MAX_ROWS, end - seen.length), pageToken: token });
+    const at = mark === '' ? -1 : page.rows.findIndex((row) => markOf(idOf(row)) === mark);
+    if (at >= 0) begin = seen.length + at + 1;
+    if (at >= 0) end = begin + count;
+    seen.push(...placed(page, token, idOf));
+    isMore = page.nextPageToken !== '';
+    token = page.nextPageToken || undefined;
+  }
+  return toConnectionOf(seen.slice(begin, begin + count), isMore || seen.length > begin + count);
+}
+
+/** A first page that has been read. */
+export function toConnection<T>(page: Page<T>, idOf: IdOf<T>): Connection<T> {
+  return toConnectionOf(placed(page, '', idOf), page.nextPageToken !== '');
+}
+
+function placed<T>({ rows, nextPageToken }: Page<T>, pageToken: string, idOf: IdOf<T>): Placed<T>[] {
+  return rows.map((row, index) => {
+    const isEnd = index === rows.length - 1 && nextPageToken !== '';
+    const place = isEnd
+      ? { pageToken: nextPageToken, rows: 0, mark: '' }
+      : { pageToken, rows: index + 1, mark: markOf(idOf(row)) };
+    return { row, place };
+  });
+}
+
+function toConnectionOf<T>(rows: readonly Placed<T>[], hasNextPage: boolean): Connection<T> {
+  const [first, last] = [rows[0], rows.at(-1)];
+  return {
+    nodes: rows.map(({ row }) => row),
+    pageInfo: {
+      hasNextPage,
+      hasPreviousPage: false,
+      startCursor: first === undefined ? null : toCursor(first.place),
+      endCursor: last === undefined ? null : toCursor(last.place),
+    },
+  };
+}
+
+/** The random end of a UUID, which tells the rows of a page apart. */
+function markOf(id: string): string {
+  return id.slice(-12);
+}
+
+function toCursor({ pageToken, rows, mark }: Place): string {
+  return Buffer.from(`${rows} ${pageToken}${mark === '' ? '' : ` ${mark}`}`).toString('base64url');
+}
+
+function readCursor(cursor: string | null | undefined): Place {
+  if (cursor === null || cursor === undefined) return { pageToken: '', rows: 0, mark: '' };
+  const text = cursor.length <= MAX_CURSOR_CHARACTERS ? Buffer.from(cursor, 'base64url').toString() : '';
+  const place = /^(\d{1,2}|100) ([\w-]*)(?: ([\da-f]{12}))?$/.exec(text);
+  if (place === null) throw invalidField('after', 'must be a cursor of this connection.');
+  const [, rows, pageToken = '', mark = ''] = place;
+  return { pageToken, rows: Number(rows), mark };
+}

@@ -1,0 +1,79 @@
+// Converts all errors to GraphQL errors with the API's codes and without internal details.
+import { unwrapResolverError } from '@apollo/server/errors';
+import { GraphQLError, type GraphQLFormattedError } from 'graphql';
+import {
+  isErrorReason,
+  messageNaming,
+  type ServiceError,
+  toServiceError,
+} from '../services/platform/errors.ts';
+import type { Refusal } from '../services/platform/http/request-log.ts';
+import { withoutKeys } from '../services/platform/redaction.ts';
+
+/** Arguments whose name is not the gRPC field in camelCase. */
+const ARGUMENTS: Readonly<Record<string, string>> = {
+  snooze_until_time: 'snoozeUntil',
+  page_size: 'first',
+  page_token: 'after',
+  'window.time_zone': 'timeZone',
+  'window.days': 'days',
+  'window.as_of_time': 'asOf',
+  update_mask: 'input',
+  time_of_day: 'time',
+  paused_until_time: 'pausedUntil',
+};
+
+const MAX_CHARACTERS = 1000;
+
+/** For Apollo's `formatError`: `error` is the thrown error with its location in the document. */
+export function formatError(formatted: GraphQLFormattedError, error: unknown): GraphQLFormattedError {
+  const thrown = unwrapResolverError(error);
+  const { locations, path } = formatted;
+  const place = { ...(locations && { locations }), ...(path && { path }) };
+  // Errors of GraphQL itself are the caller's: syntax, validation, variables, request format.
+  if (!(thrown instanceof GraphQLError) || isOurFault(formatted))
+    return { ...toGraphQLError(toServiceError(thrown)), ...place };
+  // They quote what was sent, which people know; but a key pasted in the wrong place goes no further.
+  const message = withoutKeys(thrown.message).slice(0, MAX_CHARACTERS);
+  // An error about the document as a whole has no nodes.
+  const field = thrown.nodes === undefined ? 'query' : fieldOfVariable(thrown.message);
+  return { message, ...place, extensions: { code: 'INVALID_REQUEST', ...(field && { field }) } };
+}
+
+/** The innermost field at fault in a variable. */
+function fieldOfVariable(message: string): string | undefined {
+  const [, name] = /^Variable "\$(\w+)"/.exec(message) ?? [];
+  const [, path] = / at "([\w.[\]]+)"; [^"]*/.exec(message) ?? [];
+  return /(\w+)(?:\[\d+\])*$/.exec(path ?? '')?.[1] ?? name;
+}
+
+/** The error for the caller. */
+export function toGraphQLError(error: ServiceError): GraphQLFormattedError {
+  const field = error.field && (ARGUMENTS[error.field] ?? toCamelCase(error.field));
+  return {
+    message: messageNaming(field, error),
+    extensions: {
+      code: error.reason,
+      ...(field && { field }),
+      ...(error.retryAfterSeconds && { retryAfterSeconds: error.retryAfterSeconds }),
+    },
+  };
+}
+
+/** The error for the log. */
+export function refusalOf({ extensions }: GraphQLFormattedError): Refusal {
+  const { code, field } = extensions ?? {};
+  return {
+    reason: typeof code === 'string' && isErrorReason(code) ? code : 'INTERNAL_ERROR',
+    field: typeof field === 'string' ? field : undefined,
+  };
+}
+
+/** For example, if a resolver returns a value that does not fit its type. */
+function isOurFault({ extensions }: GraphQLFormattedError): boolean {
+  return extensions?.code === 'INTERNAL_SERVER_ERROR';
+}
+
+function toCamelCase(field: string): string {
+  return field.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}

@@ -1,0 +1,72 @@
+// The parent objects of resolvers: service messages with their owner, which the messages lack.
+import type { ApiKey } from '../generated/accounts/v1/ApiKey.ts';
+import type { User } from '../generated/accounts/v1/User.ts';
+import type { TimelineKind } from '../generated/gateway/resolvers.ts';
+import type { CalendarFeed } from '../generated/reminders/v1/CalendarFeed.ts';
+import type { Delivery } from '../generated/reminders/v1/Delivery.ts';
+import type { EmailChannel } from '../generated/reminders/v1/EmailChannel.ts';
+import type { EmailOffUser } from '../generated/reminders/v1/EmailOffUser.ts';
+import type { PushSubscription } from '../generated/reminders/v1/PushSubscription.ts';
+import type { Reminder } from '../generated/reminders/v1/Reminder.ts';
+import type { GetOverviewResponse } from '../generated/scheduling/v1/GetOverviewResponse.ts';
+import type { Learner } from '../generated/scheduling/v1/Learner.ts';
+import type { Material } from '../generated/scheduling/v1/Material.ts';
+import type { RetentionCount } from '../generated/scheduling/v1/RetentionCount.ts';
+import type { Review } from '../generated/scheduling/v1/Review.ts';
+import type { Snooze } from '../generated/scheduling/v1/Snooze.ts';
+import type { StatsWindowInput } from '../generated/scheduling/v1/StatsWindow.ts';
+
+export type UserNode = User;
+export type ApiKeyNode = ApiKey;
+export type ReminderNode = Reminder;
+export type ReminderDeliveryNode = Delivery;
+export type PushSubscriptionNode = PushSubscription;
+export type CalendarFeedNode = CalendarFeed;
+export type EmailRemindersNode = EmailChannel;
+/** `isWhole`: with content and source URL, which lists leave out. */
+export type MaterialNode = { userId: string; message: Material; isWhole?: boolean };
+/** `material`: that of the list it stands in. */
+export type ReviewNode = { userId: string; message: Review; material?: MaterialNode };
+export type SnoozeNode = { userId: string; message: Snooze };
+/** `materialId`: absent where it is not about materials. */
+export type TimelineEventNode = {
+  userId: string;
+  id: string;
+  kind: TimelineKind;
+  timeMs: number;
+  action?: string;
+  actor?: string | null;
+  requestId?: string | null;
+  subjectIds: readonly string[];
+  materialId?: string | undefined;
+  review?: ReviewNode;
+  snooze?: SnoozeNode;
+  delivery?: Delivery;
+};
+export type OverviewNode = GetOverviewResponse;
+export type LearnerNode = Learner;
+export type RefusedApiKeyNode = { apiKey: ApiKeyNode };
+export type EmailOffUserNode = EmailOffUser;
+/** What a search found of a user; without key and material, the user. */
+export type SearchHitNode = { user: UserNode; apiKey?: ApiKeyNode; material?: MaterialNode };
+export type HardMaterialNode = { material: MaterialNode; count: RetentionCount };
+export type StatsNode = { userId: string; window: StatsWindowInput };
+
+/** The ID of a row of each connection. */
+export const ID_OF = {
+  user: ({ userId }: UserNode) => userId,
+  apiKey: ({ apiKeyId }: ApiKeyNode) => apiKeyId,
+  delivery: ({ deliveryId }: ReminderDeliveryNode) => deliveryId,
+  material: ({ message }: MaterialNode) => message.materialId,
+  review: ({ message }: ReviewNode) => message.reviewId,
+  snooze: ({ message }: SnoozeNode) => message.snoozeId,
+  learner: ({ userId }: LearnerNode) => userId,
+  hardMaterial: ({ material }: HardMaterialNode) => material.message.materialId,
+  refusedApiKey: ({ apiKey }: RefusedApiKeyNode) => apiKey.apiKeyId,
+  emailOffUser: ({ userId }: EmailOffUserNode) => userId,
+};
+
+/** The messages of one user as nodes. */
+export function toNodes<M>(messages: readonly M[], userId: string): { userId: string; message: M }[] {
+  return messages.map((message) => ({ userId, message }));
+}
