@@ -9,8 +9,8 @@ import { ROUNDS, sized } from './support/rounds.ts';
 import { verify } from './support/verify.ts';
 
 const USERS = Math.max(300, sized(2000));
-/** Mails that a process sends at once (services/reminders/worker.ts). */
-const AT_ONCE = 30;
+/** Mails that a process has leased: two loops' worth (services/reminders/deliveries/send.ts). */
+const AT_ONCE = 50;
 /** For each message, so that kills come in the midst of them. */
 const DELAY_MS = 20;
 const LONG = { timeout: 300_000, interval: 250 };

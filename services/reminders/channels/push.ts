@@ -33,7 +33,10 @@ const MAX_TITLES_CHARACTERS = 300;
 const MAX_TITLES_OCTETS = 1200;
 /** What a push service must accept at least, 4,096 bytes (RFC 8030, section 7.2), less what encryption adds. */
 const MAX_PAYLOAD_BYTES = 3993;
-/** So long a host gets nothing that has not answered three times in a row: each message would hold a loop for the time-out. */
+/**
+ * So long a host gets nothing that has not answered three times in a row: each message would hold a loop for the time-out. Then one
+ * message tries it, and the others go on waiting for what becomes of that.
+ */
 const REST_MS = 30_000;
 const FAILURES = 3;
 /** Beyond it the host that failed first is forgotten: users choose the hosts of their subscriptions. */
@@ -49,10 +52,18 @@ export function createPushChannel(options: PushOptions): Channel {
   const pool = { keepAlive: true, timeout: 60_000, ...(ca !== undefined && { ca }) };
   const agent = allowPrivate ? new https.Agent(pool) : new RequestFilteringHttpsAgent(pool);
   const failing = new Map<string, { failures: number; restsUntilMs: number }>();
+  /** Milliseconds that a host still rests; 0 for one that may be tried. */
+  const takeRest = (host: string): number => {
+    const known = failing.get(host);
+    if (known === undefined || known.failures < FAILURES) return 0;
+    const restMs = Math.max(0, known.restsUntilMs - performance.now());
+    if (restMs === 0) known.restsUntilMs = performance.now() + REST_MS;
+    return restMs;
+  };
   const addFailure = (host: string) => {
     const failures = (failing.get(host)?.failures ?? 0) + 1;
     if (failing.size >= MAX_FAILING) failing.delete(failing.keys().next().value ?? host);
-    failing.set(host, { failures, restsUntilMs: failures < FAILURES ? 0 : performance.now() + REST_MS });
+    failing.set(host, { failures, restsUntilMs: performance.now() + REST_MS });
   };
   const post = async (message: ReminderMessage, address: PushAddress, payload: Buffer) => {
     const { p256dh, auth } = address;
@@ -84,7 +95,7 @@ export function createPushChannel(options: PushOptions): Channel {
           cause: 'refused',
         };
       const { host } = new URL(subscription.endpoint);
-      const restMs = (failing.get(host)?.restsUntilMs ?? 0) - performance.now();
+      const restMs = takeRest(host);
       if (restMs > 0)
         return { result: 'retry', reason: 'The push service was not working.', retryAfterMs: restMs };
       try {

@@ -1,25 +1,29 @@
 // Push services and a mail server that are slow, refuse, hang or redirect, beside good ones.
 import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
+import { readFileSync } from 'node:fs';
+import type { RequestListener } from 'node:http';
+import { createServer } from 'node:https';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SMTPServer } from 'smtp-server';
 import { smtpError } from '../../reminders/channels/smtp.ts';
+import type { Certificates } from '../../support/certificates.ts';
 
 const SLOW_MS = 2000;
 
 /** Addresses of push services, each of its own host and port. */
-export async function startPushEnds() {
+export async function startPushEnds({ environment }: Certificates) {
+  const [cert, key] = [environment.GRPC_TLS_CERT, environment.GRPC_TLS_KEY].map((path) => readFileSync(path));
   const stops: (() => void)[] = [];
   const start = async (answer: RequestListener): Promise<string> => {
-    const server = createServer((request, response) => {
+    const server = createServer({ cert, key }, (request, response) => {
       request.resume().once('end', () => answer(request, response));
     });
     stops.push(() => {
       server.close();
       server.closeAllConnections();
     });
-    return `http://127.0.0.1:${await listen(server)}/`;
+    return `https://127.0.0.1:${await listen(server)}/`;
   };
   const answering = (status: number, headers = {}) =>
     start((_request, response) => response.writeHead(status, headers).end());
@@ -71,7 +75,7 @@ export async function startMoodyMailServer() {
     },
     onRcptTo({ address }, _session, callback) {
       if (address.endsWith('@busy.example')) callback(smtpError(450, 'Not now'));
-      else if (address.endsWith('@gone.example')) callback(smtpError(550, 'No such user'));
+      else if (address.endsWith('@gone.example')) callback(smtpError(550, '5.1.1 No such user'));
       else callback();
     },
     async onData(stream, _session, callback) {
