@@ -42,9 +42,10 @@ export const isNextPaused = ({ nextAt, pausedUntil }) =>
 
 /** The channels of a reminder that lead to the learner. @param {Reminder} reminder @param {Channels} channels */
 export const openChannels = (reminder, { emailReminders, pushSubscriptions, isPushSetUp }) =>
-  reminder.channels.filter((channel) =>
-    channel === 'EMAIL' ? emailReminders.enabled : isPushSetUp && pushSubscriptions.length > 0,
-  );
+  reminder.channels.filter((channel) => {
+    if (channel === 'EMAIL') return emailReminders.enabled;
+    return channel !== 'PUSH' || (isPushSetUp && pushSubscriptions.length > 0);
+  });
 
 /**
  * When the next reminder comes, or why none comes.

@@ -74,12 +74,11 @@ export const CHANNELS = {
 
 export type ChannelName = keyof typeof CHANNELS;
 export const CHANNEL_NAMES = Object.keys(CHANNELS) as readonly ChannelName[];
-/** undefined: not set up. */
-export type Channels = Record<ChannelName, Channel | undefined>;
+/** Those that are set up. */
+export type Channels = Partial<Record<ChannelName, Channel | undefined>>;
 
 export function createChannels(config: RemindersConfig): Channels {
-  const entries = CHANNEL_NAMES.map((name) => [name, CHANNELS[name].create(config)] as const);
-  return Object.fromEntries(entries) as Channels;
+  return Object.fromEntries(CHANNEL_NAMES.map((name) => [name, CHANNELS[name].create(config)]));
 }
 
 /** The proto's name of a channel. */
