@@ -17,7 +17,7 @@ import { subscriptionProblem } from './channels/push.ts';
 import { type Channels, createChannels } from './channels/registry.ts';
 import type { RemindersConfig } from './config.ts';
 import { createDeliveryHandlers } from './deliveries/handlers.ts';
-import { startHttpEnd } from './http/http-end.ts';
+import { startHttpEnd } from './http.ts';
 import { startLoops } from './loops.ts';
 import { createPeers, type Peers } from './peers.ts';
 import { createReminderHandlers } from './reminders/handlers.ts';

@@ -1,7 +1,7 @@
 // The unsubscribe page as a person sees it: its policy lets its style and its one button work, and nothing else.
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
-import { startHttpEnd } from '../../services/reminders/http/http-end.ts';
+import { startHttpEnd } from '../../services/reminders/http.ts';
 import { hasBrowser, screenshot, startBrowser, watch } from '../support/browser.ts';
 
 describe.runIf(hasBrowser('the unsubscribe page'))('the unsubscribe page in Chromium', () => {

@@ -5,8 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { ServiceError } from '../../services/platform/errors.ts';
 import type { HttpServer } from '../../services/platform/http/server.ts';
 import { calendarFeed } from '../../services/reminders/channels/calendar.ts';
-import { buildHttpApp } from '../../services/reminders/http/app.ts';
-import { startHttpEnd } from '../../services/reminders/http/http-end.ts';
+import { buildHttpApp, startHttpEnd } from '../../services/reminders/http.ts';
 
 const SECRET = 'Jk4hDGj2cF3mXxg0V6vT8yBq1sLr5nWzA7oEuPiKdQM';
 const TOKEN = 'Tk4hDGj2cF3mXxg0V6vT8yBq1sLr5nWzA7oEuPiKdQM';

@@ -6,9 +6,12 @@ import type { Readable } from 'node:stream';
 import { createTransport, type SendMailOptions } from 'nodemailer';
 import { errorCode } from '../../platform/thrown.ts';
 import type { Channel, ReminderMessage, SendResult } from './channel.ts';
-import { type EmailStyle, toEmailText } from './email-text.ts';
+import { dueSentence, toLine, toTitle } from './message-text.ts';
 
-export type EmailOptions = EmailStyle & {
+export type EmailOptions = {
+  /** The learning app; undefined for a mail without a link to it. */
+  appUrl: string | undefined;
+  showTitles: boolean;
   /** An SMTP server as `smtp://user:password@host:port` or `smtps://`, or a folder for .eml files. */
   destination: { smtpUrl: string } | { mailDir: string };
   /** Address of the sender, with or without a name: `Reminders <reminders@example.com>`. */
@@ -183,4 +186,69 @@ export function toSendResult(
   if (command.startsWith('RCPT TO') && OF_RECIPIENT.test(enhanced))
     return { result: 'failed', reason: `The mail server refused the address (${status}).`, cause: 'refused' };
   return { result: 'retry', reason: `The mail server refused this sender (${status}).`, refusesUs: true };
+}
+
+type EmailText = { subject: string; text: string; html: string };
+const MAX_NAME = 100;
+const MAX_TITLE = 120;
+const MAX_TITLES = 5;
+
+/**
+ * What a reminder says: subject, plain text and HTML. Names and titles stand in the bodies only, never in a header; controls in them
+ * become spaces, and long ones are cut.
+ */
+function toEmailText(
+  message: ReminderMessage,
+  { appUrl, showTitles }: Pick<EmailOptions, 'appUrl' | 'showTitles'>,
+): EmailText {
+  const sentence = dueSentence(message.dueCount);
+  const name = toLine(message.firstName, MAX_NAME);
+  const greeting = name === '' ? 'Hello,' : `Hello ${name},`;
+  const said = message.isTest ? `This is a test. ${sentence} for review.` : `${sentence} for review.`;
+  const titles = showTitles
+    ? message.titles.slice(0, MAX_TITLES).map((title) => toTitle(title, MAX_TITLE))
+    : [];
+  const more = message.dueCount - titles.length;
+  const others = titles.length > 0 && more > 0 ? 'and more' : undefined;
+  const footer = 'You get this e-mail because you set a reminder.';
+  return {
+    subject: `${message.isTest ? 'Test: ' : ''}${sentence} for review`,
+    text: [
+      [greeting],
+      [said],
+      [...titles.map((title) => `- ${title}`), ...(others ? [others] : [])],
+      appUrl === undefined ? [] : [`Review now: ${appUrl}`],
+      ['-- ', footer, `Stop reminders by e-mail: ${message.unsubscribeUrl}`],
+    ]
+      .filter((lines) => lines.length > 0)
+      .map((lines) => `${lines.join('\n')}\n`)
+      .join('\n'),
+    html: [
+      '<!doctype html>',
+      '<html lang="en"><head><meta charset="utf-8"><title>Reminder</title></head><body>',
+      `<p>${escapeHtml(greeting)}</p>`,
+      `<p>${escapeHtml(said)}</p>`,
+      ...(titles.length > 0
+        ? ['<ul>', ...titles.map((title) => `<li dir="auto">${escapeHtml(title)}</li>`), '</ul>']
+        : []),
+      ...(others ? [`<p>${others}</p>`] : []),
+      ...(appUrl === undefined ? [] : [`<p><a href="${escapeHtml(appUrl)}">Review now</a></p>`]),
+      `<p><small>${footer} <a href="${escapeHtml(message.unsubscribeUrl)}">Stop reminders by e-mail</a></small></p>`,
+      '</body></html>',
+      '',
+    ].join('\n'),
+  };
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** For text and for attribute values in double quotes. */
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
 }

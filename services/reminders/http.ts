@@ -1,4 +1,5 @@
-// The HTTP end for the links that people's programs follow: a calendar, and the end of reminders by e-mail. Does not listen.
+// The HTTP end for the links that people's programs follow: a calendar, and the end of reminders by e-mail.
+import { hash } from 'node:crypto';
 import etag from '@fastify/etag';
 import rateLimit from '@fastify/rate-limit';
 import Fastify, {
@@ -7,16 +8,21 @@ import Fastify, {
   type FastifyReply,
   type FastifyRequest,
 } from 'fastify';
-import { atMost } from '../../platform/concurrency.ts';
-import { toServiceError } from '../../platform/errors.ts';
-import { type ErrorFormat, malformedOptions, registerMalformed } from '../../platform/http/malformed.ts';
-import { createRequestLog, setCommonHeaders } from '../../platform/http/request-log.ts';
-import { addressOf, registerShutdown, SERVER_OPTIONS } from '../../platform/http/server.ts';
-import type { Logger } from '../../platform/logging/logger.ts';
-import { observeHttp } from '../../platform/observability/observe.ts';
-import { createTelemetry, type Telemetry } from '../../platform/observability/telemetry.ts';
-import type { CalendarFeed } from '../channels/calendar.ts';
-import { ASK_PAGE, BARE_POLICY, DONE_PAGE, PAGE_POLICY } from './pages.ts';
+import { atMost } from '../platform/concurrency.ts';
+import { toServiceError } from '../platform/errors.ts';
+import { type ErrorFormat, malformedOptions, registerMalformed } from '../platform/http/malformed.ts';
+import { createRequestLog, setCommonHeaders } from '../platform/http/request-log.ts';
+import {
+  addressOf,
+  type HttpServer,
+  registerShutdown,
+  SERVER_OPTIONS,
+  startHttp,
+} from '../platform/http/server.ts';
+import type { Logger } from '../platform/logging/logger.ts';
+import { observeHttp } from '../platform/observability/observe.ts';
+import { createTelemetry, type Telemetry } from '../platform/observability/telemetry.ts';
+import type { CalendarFeed } from './channels/calendar.ts';
 
 export type HttpDependencies = {
   /** The calendar of the user with this secret; undefined without one. */
@@ -46,7 +52,14 @@ const NO_RATE_HEADERS = {
 const TEXT = 'text/plain; charset=utf-8';
 const HTML = 'text/html; charset=utf-8';
 
-/** Whatever is unknown, malformed or elsewhere is 404 in the same words. */
+/** `port`: 0 for any free one. @throws Error that names the address if it is in use. */
+export function startHttpEnd(
+  options: HttpDependencies & { host: string; port: number },
+): Promise<HttpServer> {
+  return startHttp(() => buildHttpApp(options), options);
+}
+
+/** Does not listen. Whatever is unknown, malformed or elsewhere is 404 in the same words. */
 export async function buildHttpApp(dependencies: HttpDependencies): Promise<FastifyInstance> {
   const { logger, telemetry = createTelemetry() } = dependencies;
   const limitLookups = atMost(AT_ONCE);
@@ -124,3 +137,55 @@ const sendText = (reply: FastifyReply, status: number, text: string) =>
 
 const sendPage = (reply: FastifyReply, page: string) =>
   reply.header('content-security-policy', PAGE_POLICY).type(HTML).send(page);
+
+// The two small pages of the unsubscribe link. They load nothing, run nothing, and hold nothing of the user's.
+
+const STYLE =
+  'body{font:1.125rem/1.5 system-ui,sans-serif;max-width:32rem;margin:4rem auto;padding:0 1rem;color-scheme:light dark}' +
+  'h1{font-size:1.5rem}button{font:inherit;padding:.5rem 1rem}';
+
+/** Allows the style of these pages by its hash, and a form that is sent back to where the page came from. */
+const PAGE_POLICY = [
+  "default-src 'none'",
+  `style-src 'sha256-${hash('sha256', STYLE, 'base64')}'`,
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** For answers that are no page. */
+const BARE_POLICY = "default-src 'none'; frame-ancestors 'none'";
+
+/** Its button sends a POST to the address of the page itself, in the words of RFC 8058. */
+const ASK_PAGE = page(
+  'Stop reminders by e-mail?',
+  `<form method="post">
+<input type="hidden" name="List-Unsubscribe" value="One-Click">
+<button>Stop reminders by e-mail</button>
+</form>`,
+);
+
+const DONE_PAGE = page(
+  'Reminders by e-mail are off',
+  '<p>You will get no more of them. You can switch them on again where you set your reminders.</p>',
+);
+
+function page(title: string, body: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<meta name="robots" content="noindex">
+<title>${title}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<main>
+<h1>${title}</h1>
+${body}
+</main>
+</body>
+</html>
+`;
+}
