@@ -19,8 +19,8 @@ const ALL_SHARDS: Readonly<Record<string, string>> = {
   countMaterials: 'npm run verify, of everyone',
   readHistories: 'npm run verify, of everyone',
 };
-/** Planned by Citus without its planner for joins: the cheapest way. */
-const FAST_PATH = ['findMaterials', 'listDueMaterials', 'listMaterials'];
+/** Planned by Citus without its planner for joins: the cheapest way. Lists are cut by a sum over a subquery, which it plans twice. */
+const FAST_PATH = ['findMaterials'];
 
 let database: Awaited<ReturnType<typeof createCitusDatabase>>;
 let sql: Client;
@@ -92,7 +92,7 @@ test.skipIf(!hasCitus)(
   },
 );
 
-test.skipIf(!hasCitus)('the reads of a review, a due list and a list take the fast path', async () => {
+test.skipIf(!hasCitus)('the read of a review takes the fast path', async () => {
   const reads = statements.filter(({ functionName }) => FAST_PATH.includes(functionName));
   expect(new Set(reads.map(({ functionName }) => functionName))).toEqual(new Set(FAST_PATH));
   for (const statement of reads)

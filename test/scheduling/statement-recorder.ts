@@ -135,8 +135,8 @@ const anyRow: unknown = new Proxy({}, { get: (_, name) => likelyValue(String(nam
 
 function likelyValue(name: string): unknown {
   if (/time$|^(first|last)$/i.test(name)) return time;
-  if (/_ids$/.test(name)) return [id];
-  if (/_id$/.test(name)) return id;
+  if (/Ids$|_ids$/.test(name)) return [id];
+  if (/Id$|_id$/.test(name)) return id;
   if (name === 'days') return noDays;
   return name === 'date' ? '2026-01-01' : 1;
 }
