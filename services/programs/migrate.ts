@@ -1,9 +1,7 @@
 // npm run migrate: migrates the schemas of all services in DATABASE_URL, and reports the result.
 import { accountsSchema } from '../accounts/service.ts';
 import { createLogger } from '../platform/logging/logger.ts';
-import { withConnection } from '../platform/postgres/connection.ts';
 import { migrate } from '../platform/postgres/migrate.ts';
-import { grantServiceRole } from '../platform/postgres/service-role.ts';
 import { counted, runCommand, secondsSince } from '../platform/process/command.ts';
 import { readSessionUrl } from '../platform/process/common-config.ts';
 import { readEnvironment } from '../platform/process/config.ts';
@@ -14,9 +12,6 @@ import { schedulingSchema } from '../scheduling/service.ts';
 const HELP = `Migrates the schemas of accounts, scheduling and reminders in DATABASE_URL. Several migrations at once are safe.
 
   npm run migrate [-- --distribute]
-
-  With SERVICE_DATABASE_URL set, its role may then read and write rows, and not change the schemas. The role is created if
-  there is none. Let the services use that URL as their DATABASE_URL.
 
   --distribute   then distributes the scheduling tables over a Citus cluster by user_id, all of them or none. DATABASE_URL
                  must name the coordinator. Writes wait meanwhile. Tables that are distributed already are left alone.
@@ -29,9 +24,8 @@ nothing is distributed.
 const options = { distribute: { type: 'boolean' } } as const;
 
 await runCommand({ name: 'npm run migrate', help: HELP, options }, async (values) => {
-  const { databaseUrl, serviceUrl, logLevel } = readEnvironment(process.env, (reader) => ({
+  const { databaseUrl, logLevel } = readEnvironment(process.env, (reader) => ({
     databaseUrl: readSessionUrl(reader),
-    serviceUrl: reader.text('SERVICE_DATABASE_URL'),
     logLevel: reader.oneOf('LOG_LEVEL', 'warn'),
   }));
   const logger = createLogger('migrate', logLevel);
@@ -48,16 +42,8 @@ await runCommand({ name: 'npm run migrate', help: HELP, options }, async (values
   process.stdout.write(
     `Applied ${counted(applied, 'migration')} in ${secondsSince(beganMs)}. The services can start on this database.\n`,
   );
-  if (serviceUrl !== undefined) await grant(databaseUrl, serviceUrl, schemas);
   return values.distribute ? distribute(databaseUrl) : 0;
 });
-
-async function grant(databaseUrl: string, serviceUrl: string, schemas: { schema: string }[]): Promise<void> {
-  await withConnection({ connectionString: databaseUrl, application_name: 'migrate' }, (owner) =>
-    grantServiceRole(owner, { serviceUrl, schemas: schemas.map(({ schema }) => schema) }),
-  );
-  process.stdout.write('The role of SERVICE_DATABASE_URL may read and write rows.\n');
-}
 
 /** @returns the exit code. */
 async function distribute(databaseUrl: string): Promise<number> {

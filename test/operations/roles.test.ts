@@ -24,14 +24,29 @@ const sql = async (text: string): Promise<unknown[]> => {
   const results = await client.query(text).finally(() => client.end());
   return [results].flat().at(-1)?.rows ?? [];
 };
+const as = async (user: string, work: (client: Client) => Promise<unknown>): Promise<void> => {
+  const client = new Client({ connectionString: urlOf(user) });
+  await client.connect();
+  await work(client).finally(() => client.end());
+};
 const urlOf = (user: string) =>
   Object.assign(new URL(database.databaseUrl), { username: user, password: PASSWORD }).href;
 
+/** The statements of the page for the owner, with the names of this test. */
+const grants = () => {
+  const page = readFileSync(join(root, 'docs/operations/database-roles.md'), 'utf8');
+  const [, statements = ''] = [...page.matchAll(/```sql\n([^`]*)```/g)].map(([, text]) => text);
+  const name = new URL(database.databaseUrl).pathname.slice(1);
+  return statements.replaceAll('srs_service', services).replaceAll('spaced_repetition', name);
+};
+
 /** As `user`, which then lets `services` read and write. */
 async function migrateAs(user: string): Promise<void> {
-  const env = { DATABASE_URL: urlOf(user), SERVICE_DATABASE_URL: urlOf(services) };
-  const migration = startProcess(process.execPath, ['services/programs/migrate.ts'], { env });
-  expect([await migration.ended, migration.output()]).toEqual([0, expect.stringContaining('may read')]);
+  const migration = startProcess(process.execPath, ['services/programs/migrate.ts'], {
+    env: { DATABASE_URL: urlOf(user) },
+  });
+  expect([await migration.ended, migration.output()]).toEqual([0, expect.stringContaining('can start')]);
+  await as(user, (client) => client.query(grants()));
 }
 
 /** Through a scheduling process that runs as `services`. */
@@ -71,7 +86,7 @@ async function deleteReminders(): Promise<unknown> {
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  for (const role of [old, owner]) await sql(`CREATE ROLE ${role} LOGIN CREATEROLE PASSWORD '${PASSWORD}'`);
+  for (const role of [old, owner, services]) await sql(`CREATE ROLE ${role} LOGIN PASSWORD '${PASSWORD}'`);
 });
 afterAll(async () => {
   await database.drop();
@@ -86,10 +101,49 @@ test('the role of the services works in a database that is closed to everybody e
     REVOKE ALL ON DATABASE ${name} FROM PUBLIC;
     ALTER DEFAULT PRIVILEGES FOR ROLE ${old} REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC`);
   await migrateAs(old);
-  // A second time it logs in as the role.
+  // A second time does no harm.
   await migrateAs(old);
   expect(await createMaterial()).toBe('T');
   expect(await deleteReminders()).toEqual({ reminders: 0, pushSubscriptions: 0, deliveries: 0 });
+});
+
+test('the role of the services reads and writes rows, also of later tables, and cannot change the schema', async () => {
+  await as(old, (client) => client.query('CREATE TABLE scheduling.later (id bigserial)'));
+  await as(services, async (client) => {
+    await client.query('INSERT INTO scheduling.later DEFAULT VALUES');
+    for (const statement of [
+      'CREATE TABLE scheduling.mine (id int)',
+      'ALTER TABLE scheduling.materials ADD COLUMN x int',
+      'DROP TABLE scheduling.materials',
+      'TRUNCATE scheduling.materials',
+      'CREATE SCHEMA mine',
+      'DELETE FROM scheduling.schema_migrations',
+      'CREATE ROLE other',
+    ])
+      await expect(client.query(statement), statement).rejects.toMatchObject({ code: '42501' });
+  });
+  await as(old, (client) => client.query('DROP TABLE scheduling.later'));
+});
+
+test('a service whose schema is older than its code says what to run', async () => {
+  const [row] = (await sql(
+    "DELETE FROM scheduling.schema_migrations WHERE name LIKE '0001%' RETURNING id, name, run_on",
+  )) as {
+    id: number;
+    name: string;
+    run_on: Date;
+  }[];
+  const service = startProcess(process.execPath, ['services/scheduling/main.ts'], {
+    env: { DATABASE_URL: urlOf(services), SCHEDULING_PORT: '0' },
+  });
+  expect(await service.ended).toBe(1);
+  expect(service.output()).toContain(
+    'the schema scheduling is older than this code, and the role of DATABASE_URL may not change it. Run npm run migrate as the owner',
+  );
+  await sql(
+    `INSERT INTO scheduling.schema_migrations (id, name, run_on)
+     VALUES (${row?.id}, '${row?.name}', '${row?.run_on.toISOString()}')`,
+  );
 });
 
 test('a role that is replaced as the page of secrets says leaves every table, also if it owned them', async () => {

@@ -291,8 +291,8 @@ describe('a database that cannot be reached', () => {
   ])(
     'for its encryption, %s: %s, is helped by another sslmode, in the variable that names it',
     (code, message) => {
-      expect(howToReach(withCode(code, message), 'SERVICE_DATABASE_URL')).toBe(
-        'correct sslmode and its files in SERVICE_DATABASE_URL',
+      expect(howToReach(withCode(code, message), 'DATABASE_SESSION_URL')).toBe(
+        'correct sslmode and its files in DATABASE_SESSION_URL',
       );
     },
   );

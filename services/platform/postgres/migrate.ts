@@ -172,7 +172,7 @@ export async function migrate({
     if (!mayNot) throw error;
     throw new Error(
       `the schema ${schema} is older than this code, and the role of DATABASE_URL may not change it. ` +
-        'Run npm run migrate as the owner of the schema, with SERVICE_DATABASE_URL set to the DATABASE_URL of the services',
+        'Run npm run migrate as the owner of the schema',
       { cause: error },
     );
   } finally {

@@ -380,15 +380,6 @@ export const VARIABLES = {
     readBy: DATABASES,
     says: 'The same database without the pooler, if DATABASE_URL goes through one in transaction mode. See [PgBouncer](operations/pgbouncer.md).',
   },
-  SERVICE_DATABASE_URL: {
-    section: 'data',
-    type: TEXT,
-    isSecret: true,
-    example: 'postgres://service:password@127.0.0.1:5432/name',
-    without: 'none: no role is made',
-    readBy: ['migrate'],
-    says: 'For `npm run migrate`: the DATABASE_URL of the services. [Its role](operations/containers.md#roles-of-the-database) may then read and write rows.',
-  },
   DATA_DIR: {
     section: 'data',
     type: text('.data'),
