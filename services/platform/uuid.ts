@@ -1,4 +1,5 @@
 // UUIDs as this system writes them: lower case, with hyphens. PostgreSQL orders them as their texts.
+import { invalidField } from './errors.ts';
 
 /** The lowest and the highest, which no row has (RFC 9562, sections 5.9 and 5.10). */
 export const NIL_UUID = '00000000-0000-0000-0000-000000000000';
@@ -8,4 +9,10 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 export function isUuid(text: string): boolean {
   return UUID.test(text);
+}
+
+/** The user_id of a request. @throws INVALID_REQUEST if it is not a UUID. */
+export function requireUserId(userId: string): string {
+  if (!isUuid(userId)) throw invalidField('user_id', 'must be a UUID.');
+  return userId;
 }

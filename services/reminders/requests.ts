@@ -1,11 +1,6 @@
 // Validates fields that all rpcs share, as the proto files document; each error names its field.
-import { invalidField, ServiceError } from '../platform/errors.ts';
+import { ServiceError } from '../platform/errors.ts';
 import { isUuid } from '../platform/uuid.ts';
-
-export function requireUserId(userId: string): string {
-  if (!isUuid(userId)) throw invalidField('user_id', 'must be a UUID.');
-  return userId;
-}
 
 export function userNotFound(): ServiceError {
   return new ServiceError('NOT_FOUND', { field: 'user_id', message: 'user_id is not that of a user.' });

@@ -22,11 +22,6 @@ const MAX_MATERIAL_IDS = 100;
 
 const MAX_REQUEST_ID_CHARACTERS = 255;
 
-export function requireUserId(userId: string): string {
-  if (!isUuid(userId)) throw invalidField('user_id', 'must be a UUID.');
-  return userId;
-}
-
 export function materialNotFound(materialId: string): ServiceError {
   const shown = materialId.slice(0, 64);
   return new ServiceError('NOT_FOUND', { message: `There is no material ${JSON.stringify(shown)}.` });

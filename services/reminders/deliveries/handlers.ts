@@ -13,6 +13,7 @@ import {
   toPage,
 } from '../../platform/page-token.ts';
 import { toTimestamp } from '../../platform/protobuf/timestamps.ts';
+import { requireUserId } from '../../platform/uuid.ts';
 import {
   ANY_CHANNEL,
   CHANNELS,
@@ -24,7 +25,6 @@ import {
 import { findReachability } from '../channels/sql.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { localDate } from '../reminders/next-occurrence.ts';
-import { requireUserId } from '../requests.ts';
 import { writeForUser } from '../users/locked-user.ts';
 import { type Delivery, type DeliveryState, idBelow, type SkipReason } from './delivery.ts';
 import { findTestTimes, insertDeliveries, listDeliveries } from './sql.ts';

@@ -7,6 +7,7 @@ import { invalidField, ServiceError } from '../../platform/errors.ts';
 import { readFieldMask } from '../../platform/field-mask.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import { fromTimestamp, toOptionalTimestamp, toTimestamp } from '../../platform/protobuf/timestamps.ts';
+import { requireUserId } from '../../platform/uuid.ts';
 import {
   ANY_CHANNEL,
   CHANNEL_NAMES,
@@ -15,7 +16,7 @@ import {
   toChannelMessage,
 } from '../channels/registry.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { notFound, requireId, requireUserId } from '../requests.ts';
+import { notFound, requireId } from '../requests.ts';
 import { writeForUser } from '../users/locked-user.ts';
 import { nextTurn, type Reminder, type ReminderSettings } from './reminder.ts';
 import {

@@ -2,6 +2,7 @@
 import type { ReminderServiceHandlers } from '../../../generated/reminders/v1/ReminderService.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
+import { requireUserId } from '../../platform/uuid.ts';
 import { toChannelsMessage, toSubscriptionMessage } from '../channels/handlers.ts';
 import { findUser, listSubscriptions } from '../channels/sql.ts';
 import { toDeliveryMessage } from '../deliveries/handlers.ts';
@@ -9,7 +10,6 @@ import { listDeliveries } from '../deliveries/sql.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { toReminderMessage } from '../reminders/handlers.ts';
 import { listReminders } from '../reminders/sql.ts';
-import { requireUserId } from '../requests.ts';
 import { deleteUserData } from './delete-user-data.ts';
 
 const ROWS_AT_A_TIME = 500;

@@ -15,7 +15,7 @@ import {
 } from '../../platform/page-token.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { codePointLength, isUri } from '../../platform/text.ts';
-import { isUuid } from '../../platform/uuid.ts';
+import { isUuid, requireUserId } from '../../platform/uuid.ts';
 import { type Answer, deleteRecordsOfMaterial, writeOnce } from '../idempotency.ts';
 import { enumReader, readMaterialType, readMaterialView, toMaterialMessage } from '../messages.ts';
 import {
@@ -25,7 +25,6 @@ import {
   readRequestId,
   requireMaterialId,
   requireStorable,
-  requireUserId,
 } from '../requests.ts';
 import { findMaterials, lockMaterials } from '../rows.ts';
 import { type Material, type MaterialFilter, type MaterialSort, newMaterial } from './material.ts';

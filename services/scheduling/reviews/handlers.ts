@@ -11,7 +11,7 @@ import {
   readTimePosition,
   toPage,
 } from '../../platform/page-token.ts';
-import { isUuid, NIL_UUID } from '../../platform/uuid.ts';
+import { isUuid, NIL_UUID, requireUserId } from '../../platform/uuid.ts';
 import { writeOnce } from '../idempotency.ts';
 import type { Material } from '../materials/material.ts';
 import { enumReader, toMaterialMessage, toReviewMessage, toScheduleMessage } from '../messages.ts';
@@ -23,7 +23,6 @@ import {
   readRequestId,
   refuseStart,
   requireMaterialId,
-  requireUserId,
 } from '../requests.ts';
 import { findMaterials, lockMaterials } from '../rows.ts';
 import { type Review, type ReviewGrade, type ReviewSummary, reviewMaterial } from './review.ts';

@@ -15,7 +15,7 @@ import type { Queryable } from '../../platform/postgres/database.ts';
 import { fromTimestamp, type Timestamp } from '../../platform/protobuf/timestamps.ts';
 import { codePointLength } from '../../platform/text.ts';
 import { isTimeZone } from '../../platform/time-zone.ts';
-import { isUuid } from '../../platform/uuid.ts';
+import { isUuid, requireUserId } from '../../platform/uuid.ts';
 import { writeOnce } from '../idempotency.ts';
 import type { Material } from '../materials/material.ts';
 import { enumReader, toSnoozeMessage } from '../messages.ts';
@@ -27,7 +27,6 @@ import {
   refuseStart,
   requireMaterialId,
   requireStorable,
-  requireUserId,
 } from '../requests.ts';
 import { findMaterials, lockMaterials } from '../rows.ts';
 import {

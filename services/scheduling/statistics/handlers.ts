@@ -11,9 +11,9 @@ import { decodePageToken, readPageSize, toPage } from '../../platform/page-token
 import { partsOf } from '../../platform/parts.ts';
 import { fromTimestamp, type Timestamp } from '../../platform/protobuf/timestamps.ts';
 import { requireTimeZone } from '../../platform/time-zone.ts';
-import { isUuid } from '../../platform/uuid.ts';
+import { isUuid, requireUserId } from '../../platform/uuid.ts';
 import { readMaterialView, toMaterialMessage } from '../messages.ts';
-import { type HandlerDependencies, requireUserId } from '../requests.ts';
+import type { HandlerDependencies } from '../requests.ts';
 import { QUALITIES } from '../reviews/sm2.ts';
 import { type CalendarDays, lastDays, nextDays } from './calendar.ts';
 import {

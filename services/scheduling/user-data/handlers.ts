@@ -3,9 +3,9 @@ import type { UserDataServiceHandlers } from '../../../generated/scheduling/v1/U
 import { createFairQueue } from '../../platform/concurrency.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
-import { NIL_UUID } from '../../platform/uuid.ts';
+import { NIL_UUID, requireUserId } from '../../platform/uuid.ts';
 import { toMaterialMessage, toReviewMessage, toSnoozeMessage } from '../messages.ts';
-import { type HandlerDependencies, requireUserId } from '../requests.ts';
+import type { HandlerDependencies } from '../requests.ts';
 import type { Review } from '../reviews/review.ts';
 import type { ListedSnooze } from '../snoozes/rules.ts';
 import { deleteUserData, readMaterials, readReviews, readSnoozes } from './sql.ts';
