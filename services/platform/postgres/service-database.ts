@@ -72,9 +72,8 @@ function addDatabaseChecks(readiness: Pick<Readiness, 'add'>, database: Database
   readiness.add({
     name: `${schema.schema}/migrations`,
     async find() {
-      const pending = await pendingMigrations(database, schema);
-      if (pending.length === 0) return { state: 'ok' };
-      return { state: 'failed', reason: `not applied: ${pending.join(', ')}` };
+      const { found, remedy } = await migrationsCheck(schema).run(database);
+      return remedy === undefined ? { state: 'ok' } : { state: 'failed', reason: found };
     },
   });
 }
@@ -158,6 +157,19 @@ export const DATABASE_CHECKS: readonly DatabaseCheck[] = [
     },
   },
 ];
+
+/** Asked again by GET /ready, and by npm run doctor. */
+export const migrationsCheck = (schema: Schema): DatabaseCheck => ({
+  name: `migrations ${schema.schema}`,
+  async run(db) {
+    const pending = await pendingMigrations(db, schema);
+    if (pending.length === 0) return { found: 'up to date' };
+    return {
+      found: `not applied: ${pending.join(', ')}`,
+      remedy: 'run npm run migrate, or start the service, which migrates first',
+    };
+  },
+});
 
 async function rowOf<R>(db: Queryable, text: string): Promise<R> {
   const [row] = await db.query<R>({ text, values: [] });

@@ -1,16 +1,15 @@
-// Checks PostgreSQL: reachable, suitable, migrated, with enough connections.
-
+// Checks PostgreSQL: reachable, suitable, migrated, with enough connections; and KEY_PEPPER against the peppers of its keys.
 import { Client } from 'pg';
+import { type Pepper, pepperCheckValue } from '../../accounts/keys/rules.ts';
 import { accountsSchema } from '../../accounts/service.ts';
 import { CONNECTION_OPTIONS, howToReach, withConnection } from '../../platform/postgres/connection.ts';
 import { type Queryable, queryableOf } from '../../platform/postgres/database.ts';
-import { pendingMigrations, type Schema } from '../../platform/postgres/migrate.ts';
-import { DATABASE_CHECKS } from '../../platform/postgres/service-database.ts';
+import type { Schema } from '../../platform/postgres/migrate.ts';
+import { DATABASE_CHECKS, migrationsCheck } from '../../platform/postgres/service-database.ts';
 import { oneLine } from '../../platform/thrown.ts';
 import { remindersSchema } from '../../reminders/service.ts';
 import { schedulingSchema } from '../../scheduling/service.ts';
 import { clusterFolder, runningUrl } from '../program-database.ts';
-import { checkPeppers } from './check-peppers.ts';
 import { checkNamed, type Finding } from './finding.ts';
 import type { Settings } from './settings.ts';
 
@@ -63,18 +62,15 @@ async function checkConnected(client: Client, settings: Settings): Promise<Findi
   const db = queryableOf(client);
   const schemas = [accountsSchema, schedulingSchema, ...(settings.reminders ? [remindersSchema] : [])];
   const findings: Finding[] = [];
-  for (const { name, run } of DATABASE_CHECKS) {
+  for (const { name, run } of [...DATABASE_CHECKS, ...schemas.map(migrationsCheck)]) {
     const { found, remedy } = await run(db);
     findings.push(remedy === undefined ? checkNamed(name).ok(found) : checkNamed(name).bad(found, remedy));
   }
-  const migrations: Finding[] = [];
-  for (const schema of schemas) migrations.push(await checkMigrations(db, schema));
   return [
     await checkWrites(db, `${client.host}:${client.port}/${client.database}`),
     ...findings,
     await checkSession(settings.databaseSessionUrl),
     await checkSlots(db, schemas),
-    ...migrations,
     ...(await checkPeppers(db, settings.peppers)),
   ];
 }
@@ -125,12 +121,52 @@ async function checkSlots(db: Queryable, schemas: readonly Schema[]): Promise<Fi
   return warning(found, 'raise max_connections, or find out in pg_stat_activity which clients hold them');
 }
 
-async function checkMigrations(db: Queryable, schema: Schema): Promise<Finding> {
-  const { ok, bad } = checkNamed(`migrations ${schema.schema}`);
-  const pending = await pendingMigrations(db, schema);
-  if (pending.length === 0) return ok('up to date');
+/** `peppers` is undefined in the environment of programs other than accounts. */
+export async function checkPeppers(
+  db: Queryable,
+  peppers: readonly Pepper[] | undefined,
+): Promise<Finding[]> {
+  const { warning } = checkNamed('pepper');
+  const [table] = await db.query<{ exists: boolean }>({
+    text: "SELECT to_regclass('accounts.pepper_checks') IS NOT NULL AS exists",
+    values: [],
+  });
+  if (table?.exists !== true) return [];
+  if (peppers === undefined) {
+    return [warning('KEY_PEPPER is not set here', 'run this with the environment of the accounts service')];
+  }
+  const stored = await db.query<{ version: string; value: Buffer; keys: number }>({
+    text: `SELECT c.pepper_version AS version, c.check_value AS value,
+             (SELECT count(*) FROM accounts.api_keys k
+              WHERE k.pepper_version = c.pepper_version AND k.revoke_time IS NULL)::int AS keys
+           FROM accounts.pepper_checks c ORDER BY 1`,
+    values: [],
+  });
+  const given = new Set(peppers.map(({ version }) => version));
+  const lost = stored.filter(({ version, keys }) => keys > 0 && !given.has(version));
+  return [
+    ...peppers.map((pepper) => checkOne(pepper, stored)),
+    ...lost.map(({ version, keys }) =>
+      checkNamed(`pepper ${version}`).bad(
+        `missing in KEY_PEPPER, but ${keys} valid keys are hashed with it and are refused`,
+        `add ${version}:SECRET to the end of KEY_PEPPER, with the original secret`,
+      ),
+    ),
+  ];
+}
+
+function checkOne(pepper: Pepper, stored: readonly { version: string; value: Buffer }[]): Finding {
+  const { ok, warning, bad } = checkNamed(`pepper ${pepper.version}`);
+  const known = stored.find(({ version }) => version === pepper.version);
+  if (known === undefined) {
+    return warning(
+      'new to this database',
+      'nothing to do if this is intended: accounts stores it at its next start',
+    );
+  }
+  if (known.value.equals(pepperCheckValue(pepper))) return ok('matches the secret in the database');
   return bad(
-    `not applied: ${pending.join(', ')}`,
-    'run npm run migrate, or start the service, which migrates first',
+    'does not match the secret that this database has for that version: accounts will not start',
+    'restore the original secret in KEY_PEPPER, or put a new secret with a new version in front of it',
   );
 }

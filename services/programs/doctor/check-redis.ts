@@ -5,13 +5,14 @@ import { Cluster, type Redis } from 'ioredis';
 import { oneLine } from '../../platform/thrown.ts';
 import { connectRedis } from '../../rest/write-limit/redis-client.ts';
 import { checkNamed, type Finding } from './finding.ts';
+import type { Settings } from './settings.ts';
 
 /** A larger difference means a wrong clock; the limiter itself uses only Redis's clock. */
 const MAX_CLOCK_DIFFERENCE_MS = 1000;
 const ATTEMPTS = 3;
 const PAUSE_MS = 300;
 
-export async function checkRedis(redisUrl: string | undefined): Promise<Finding[]> {
+export async function checkRedis({ redisUrl }: Settings): Promise<Finding[]> {
   const { ok, bad } = checkNamed('redis');
   if (redisUrl === undefined) {
     return [

@@ -2,15 +2,26 @@
 import { runCommand } from '../../platform/process/command.ts';
 import { oneLine } from '../../platform/thrown.ts';
 import { checkDatabase } from './check-database.ts';
-import { checkOidc } from './check-oidc.ts';
+import { checkOidc, checkTokens } from './check-gateway.ts';
 import { checkPeers } from './check-peers.ts';
 import { checkPorts } from './check-ports.ts';
 import { checkRedis } from './check-redis.ts';
 import { checkReminders } from './check-reminders.ts';
 import { checkTls } from './check-tls.ts';
-import { checkTokens } from './check-tokens.ts';
 import { checkNamed, type Finding, showFindings } from './finding.ts';
-import { readSettings } from './settings.ts';
+import { readSettings, type Settings } from './settings.ts';
+
+/** In the order of the output; those of the database are the ones of a service's start and of GET /ready, and more. */
+const CHECKS: { name: string; run(settings: Settings): Finding[] | Promise<Finding[]> }[] = [
+  { name: 'database', run: checkDatabase },
+  { name: 'redis', run: checkRedis },
+  { name: 'services', run: checkPeers },
+  { name: 'tls', run: ({ trust }) => checkTls(trust.tls, new Date()) },
+  { name: 'gateway tokens', run: checkTokens },
+  { name: 'openid provider', run: checkOidc },
+  { name: 'reminders', run: checkReminders },
+  { name: 'ports', run: checkPorts },
+];
 
 const HELP = `Checks a deployment from its environment and changes nothing.
 
@@ -36,23 +47,17 @@ await runCommand({ name: 'npm run doctor', help: HELP, options, failureCode: 2 }
 
 async function examine(isStart: boolean | undefined): Promise<Finding[]> {
   const { settings, findings } = readSettings(process.env, isStart);
-  const found = await Promise.all([
-    findings,
-    finish('database', checkDatabase(settings)),
-    finish('redis', checkRedis(settings.redisUrl)),
-    finish('services', checkPeers(settings)),
-    checkTls(settings.trust.tls, new Date()),
-    checkTokens(settings),
-    finish('openid provider', checkOidc(settings)),
-    finish('reminders', checkReminders(settings)),
-    finish('ports', checkPorts(settings)),
-  ]);
-  return found.flat();
-}
-
-/** A check that throws becomes a finding, so that the others still report. */
-function finish(check: string, findings: Promise<Finding[]>): Promise<Finding[]> {
-  return findings.catch((error: unknown) => [
-    checkNamed(check).bad(`could not be checked: ${oneLine(error)}`, 'report this as a bug of doctor'),
-  ]);
+  const found = await Promise.all(
+    CHECKS.map(async ({ name, run }) => {
+      try {
+        return await run(settings);
+      } catch (error) {
+        // The others still report.
+        return [
+          checkNamed(name).bad(`could not be checked: ${oneLine(error)}`, 'report this as a bug of doctor'),
+        ];
+      }
+    }),
+  );
+  return [...findings, ...found.flat()];
 }

@@ -1,10 +1,19 @@
-// Checks GATEWAY_TOKENS: distinct tokens and names, so that the audit log distinguishes people.
+// Checks who may use the gateway: GATEWAY_TOKENS, with distinct tokens and names, so that the audit log distinguishes people; and
+// the OpenID provider, which must answer with what sign-in needs.
+
+import { createOidcProvider } from '../../../gateway/access/oidc/provider.ts';
+import { createLogger } from '../../platform/logging/logger.ts';
 import { counted } from '../../platform/process/command.ts';
+import { oneLine } from '../../platform/thrown.ts';
 import { checkNamed, type Finding } from './finding.ts';
 import type { Settings } from './settings.ts';
 
 /** `isStart`: the environment of npm start, which generates a token if none is set. */
-export function checkTokens({ gatewayTokens: tokens, gatewayOn, oidc, isStart }: Settings): Finding {
+export function checkTokens(settings: Settings): Finding[] {
+  return [findingOfTokens(settings)];
+}
+
+function findingOfTokens({ gatewayTokens: tokens, gatewayOn, oidc, isStart }: Settings): Finding {
   const { ok, warning, bad } = checkNamed('gateway tokens');
   if (!gatewayOn) return ok('GATEWAY is off');
   if (tokens === undefined && isStart) return ok('npm start will create one');
@@ -26,4 +35,17 @@ export function checkTokens({ gatewayTokens: tokens, gatewayOn, oidc, isStart }:
     return warning(`two entries are named ${name}`, 'the audit log cannot distinguish them: rename one');
   const count = (role: string) => counted(tokens.filter((token) => token.role === role).length, role);
   return ok(`${count('operator')}, ${count('viewer')}`);
+}
+
+export async function checkOidc({ oidc, gatewayOn }: Settings): Promise<Finding[]> {
+  if (oidc === undefined || !gatewayOn) return [];
+  const { ok, bad } = checkNamed('openid provider');
+  const provider = createOidcProvider(oidc.issuer, createLogger('doctor', 'silent'));
+  try {
+    await provider.addresses();
+    return [ok(`people sign in at ${oidc.issuer}, with roles in the claim ${oidc.roleClaim}`)];
+  } catch (error) {
+    const cause = error instanceof Error ? error.cause : undefined;
+    return [bad(oneLine(cause ?? error), 'correct OIDC_ISSUER, or open the network path to the provider')];
+  }
 }
