@@ -1,28 +1,24 @@
-// Builds the REST application: hooks and routes in the order that the checks require. Does not listen.
+// Builds the REST application: Fastify's settings, hooks and routes in the order that the checks require. Does not listen.
 import compress from '@fastify/compress';
 import cors, { type FastifyCorsOptions } from '@fastify/cors';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { invalidRequest } from '../platform/errors.ts';
 import { registerAdmission } from '../platform/http/admission.ts';
 import { registerJsonBody } from '../platform/http/json.ts';
-import { type ErrorFormat, registerMalformed } from '../platform/http/malformed.ts';
-import { registerShutdown } from '../platform/http/server.ts';
+import { type ErrorFormat, malformedOptions, registerMalformed } from '../platform/http/malformed.ts';
+import { createRequestLog, type RequestLog, setCommonHeaders } from '../platform/http/request-log.ts';
+import { registerShutdown, SERVER_OPTIONS } from '../platform/http/server.ts';
 import type { Logger } from '../platform/logging/logger.ts';
 import { observeHttp } from '../platform/observability/observe.ts';
 import type { Telemetry } from '../platform/observability/telemetry.ts';
 import type { Clients } from './clients.ts';
-import { type App, createFastify } from './fastify.ts';
-import { registerAuthentication } from './hooks/authenticate.ts';
-import { registerHeadBounds } from './hooks/bad-heads.ts';
-import { registerErrors, sendError, toErrorResponse, UNAVAILABLE_BODY } from './hooks/errors.ts';
-import { beginAnswer, createRestLog, registerRequestLog } from './hooks/request-log.ts';
-import { registerWriteLimit } from './hooks/write-limit.ts';
-import type { KeyVerifier } from './key-verifier.ts';
-import { registerDocument } from './openapi/document.ts';
-import { registerDocsPage } from './openapi/page/page.ts';
-import { registerMaterials } from './routes/v1/materials.ts';
-import { registerMe } from './routes/v1/me.ts';
-import { registerReviews } from './routes/v1/reviews.ts';
-import { registerSnoozes } from './routes/v1/snoozes.ts';
-import type { WriteLimiter } from './write-limit/write-limiter.ts';
+import { registerErrors, sendError, toErrorResponse, UNAVAILABLE_BODY } from './errors.ts';
+import { type KeyVerifier, registerAuthentication } from './keys.ts';
+import { registerDocsPage, registerDocument } from './openapi/document.ts';
+import { registerRoutes } from './routes.ts';
+import { type App, FORMATS, hasTooManyParameters, MAX_PARAMETERS, parseQuery } from './schemas.ts';
+import { registerWriteLimit, type WriteLimiter } from './write-limit/limiter.ts';
 
 type AppDependencies = {
   clients: Clients;
@@ -42,7 +38,10 @@ const READ_CAPACITY = 96;
 
 export async function buildApp(dependencies: AppDependencies): Promise<App> {
   const { clients, verifier, limiter, logger, docs, corsOrigins, drainMs, telemetry } = dependencies;
-  const log = createRestLog(logger);
+  const log = createRequestLog(logger, 'rest', ({ principal }) => ({
+    userId: principal?.userId,
+    apiKeyId: principal?.apiKeyId,
+  }));
   const format: ErrorFormat = {
     toJson: (error) => JSON.stringify(toErrorResponse(error)),
     send: sendError,
@@ -54,7 +53,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   app.setSerializerCompiler(() => (answer) => JSON.stringify(answer));
   observeHttp(app, 'rest', telemetry.metrics);
   registerJsonBody(app, 'remove');
-  registerRequestLog(app, log);
+  app.addHook('onRequest', async (request, reply) => format.begin(request, reply));
   if (corsOrigins.size > 0) await app.register(cors, corsOptions(corsOrigins));
   registerMalformed(app, format);
   registerHeadBounds(app);
@@ -78,10 +77,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
       });
       registerWriteLimit(v1, limiter, telemetry.metrics);
       await v1.register(compress, { global: false });
-      registerMe(v1);
-      registerMaterials(v1, clients);
-      registerReviews(v1, clients);
-      registerSnoozes(v1, clients);
+      registerRoutes(v1, clients);
     },
     { prefix: '/v1' },
   );
@@ -100,3 +96,37 @@ const corsOptions = (origins: ReadonlySet<string>): FastifyCorsOptions => ({
   // Its own refusal would not have the documented error format.
   strictPreflight: false,
 });
+
+/** Query parameters, like all other fields, are checked after authentication. */
+function registerHeadBounds(app: FastifyInstance): void {
+  app.addHook('preValidation', (request, _reply, done) => {
+    // Not named query, as scheduling names q.
+    const message = `The query must not have more than ${MAX_PARAMETERS} parameters.`;
+    done(hasTooManyParameters(request.query) ? invalidRequest('parameters', message) : undefined);
+  });
+}
+
+/** Runs first for every request, even if no hook runs. */
+function beginAnswer(log: RequestLog, request: FastifyRequest, reply: FastifyReply): void {
+  setCommonHeaders(request, reply);
+  if (!request.url.startsWith('/docs')) reply.header('cache-control', 'no-store');
+  log.begin(request, reply);
+}
+
+const MAX_HEAD_BYTES = 16 * 1024;
+const MAX_BODY_BYTES = 256 * 1024;
+
+function createFastify(format: ErrorFormat): App {
+  return Fastify({
+    ...SERVER_OPTIONS,
+    ...malformedOptions(format),
+    bodyLimit: MAX_BODY_BYTES,
+    routerOptions: { maxParamLength: MAX_HEAD_BYTES, querystringParser: parseQuery },
+    ajv: {
+      customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false },
+      onCreate: (ajv) => {
+        for (const [name, validate] of Object.entries(FORMATS)) ajv.addFormat(name, validate);
+      },
+    },
+  }).withTypeProvider<TypeBoxTypeProvider>();
+}

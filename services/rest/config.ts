@@ -7,7 +7,7 @@ import {
 } from '../platform/process/common-config.ts';
 import type { EnvironmentReader } from '../platform/process/config.ts';
 import { toError } from '../platform/thrown.ts';
-import { parseRedisUrls } from './write-limit/redis-client.ts';
+import { parseRedisUrls } from './write-limit/redis.ts';
 
 export type RestConfig = CommonConfig &
   Peers & {

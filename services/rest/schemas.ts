@@ -1,12 +1,17 @@
 // The schemas of the public API: they validate requests, type the routes and generate the OpenAPI document, which names those
 // with a title.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify';
 import { type Static, Type } from 'typebox';
+import { parseDateTime } from '../platform/date-time.ts';
+import { isUri } from '../platform/text.ts';
 
 /**
  * No U+0000 and no lone surrogate: PostgreSQL cannot store them in UTF-8. Means the same with and without the flag `u`, since
  * Swagger UI compiles it without.
  */
-export const STORABLE = '^(?:[^\\u0000\\ud800-\\udfff]|[\\ud800-\\udbff][\\udc00-\\udfff])*$';
+const STORABLE = '^(?:[^\\u0000\\ud800-\\udfff]|[\\ud800-\\udbff][\\udc00-\\udfff])*$';
 
 const literals = <T extends string>(...values: T[]) => Type.Unsafe<T>({ type: 'string', enum: values });
 const dateTime = (description: string) => Type.String({ format: 'date-time', description });
@@ -176,3 +181,97 @@ export const ErrorResponseSchema = Type.Object(
   { title: 'ErrorResponse' },
 );
 export type ErrorResponse = Static<typeof ErrorResponseSchema>;
+
+/** Materials of a list whose limit is not given. */
+export const DEFAULT_LIMIT = 20;
+const LimitSchema = Type.Integer({
+  minimum: 1,
+  maximum: 100,
+  default: DEFAULT_LIMIT,
+  description: 'How many at most.',
+});
+const QuerySchema = Type.String({
+  pattern: STORABLE,
+  description:
+    'Text to find as a whole in the title, the content or the source URL; case does not matter. At most 1,024 bytes in UTF-8.',
+  examples: ['forgetting'],
+});
+export const LimitQuerySchema = Type.Object({ limit: Type.Optional(LimitSchema) });
+export const MaterialsQuerySchema = Type.Object({
+  limit: Type.Optional(LimitSchema),
+  q: Type.Optional(QuerySchema),
+});
+export const SearchQuerySchema = Type.Object({
+  q: Type.String({ ...QuerySchema, minLength: 1 }),
+  limit: Type.Optional(LimitSchema),
+});
+export const MaterialParamsSchema = Type.Object({
+  materialId: Type.String({ description: 'Id of the material; upper and lower case are the same.' }),
+});
+
+export const WriteHeadersSchema = Type.Object({
+  'idempotency-key': Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 255,
+      pattern: '^[\\x20-\\x7e]*$',
+      description:
+        'A new value for each write, such as a UUID. Makes a repetition of this write harmless for 24 hours: it is answered as the first was, with the header Idempotent-Replayed: true.',
+    }),
+  ),
+});
+
+export const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
+  uri: isUri,
+  'date-time': (text) => parseDateTime(text) !== undefined,
+};
+
+/** More than any route defines, and cheap to parse before authentication. */
+export const MAX_PARAMETERS = 32;
+const TOO_MANY = Symbol('too many parameters');
+
+/**
+ * A repeated parameter becomes an array and invalid percent-encoding becomes null, which no schema accepts. A decimal `limit`
+ * becomes a number. Only the first 32 parameters are parsed.
+ */
+export function parseQuery(text: string): Record<string, unknown> {
+  const query: Record<string | symbol, unknown> = Object.create(null);
+  const pairs = text.split('&', MAX_PARAMETERS + 1);
+  if (pairs.length > MAX_PARAMETERS) query[TOO_MANY] = true;
+  for (const pair of pairs.slice(0, MAX_PARAMETERS)) {
+    const equals = pair.indexOf('=');
+    const name = decode(equals < 0 ? pair : pair.slice(0, equals));
+    if (name === null || name === '') continue;
+    const raw = equals < 0 ? '' : decode(pair.slice(equals + 1));
+    const value = name === 'limit' && raw !== null && /^\d+$/.test(raw) ? Number(raw) : raw;
+    query[name] = name in query ? [value] : value;
+  }
+  return query;
+}
+
+/** Whether a query has too many parameters. */
+export function hasTooManyParameters(query: unknown): boolean {
+  return typeof query === 'object' && query !== null && TOO_MANY in query;
+}
+
+function decode(text: string): string | null {
+  // No stack: it costs ten times as much as the rest, and nobody reads it.
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return null;
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
+}
+
+/** An application whose routes are typed by these schemas. */
+export type App = FastifyInstance<
+  RawServerDefault,
+  IncomingMessage,
+  ServerResponse,
+  FastifyBaseLogger,
+  TypeBoxTypeProvider
+>;

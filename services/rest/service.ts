@@ -1,14 +1,14 @@
-// Assembles the REST facade: gRPC clients, key verifier, write limiter, application.
+// Assembles the REST facade: gRPC clients, key verifier, write limiter, application, readiness.
 import type { LocalServers } from '../platform/grpc/client.ts';
+import { addPeerChecks } from '../platform/grpc/peer-checks.ts';
 import { type HttpServer, startHttp } from '../platform/http/server.ts';
 import type { Logger } from '../platform/logging/logger.ts';
 import { createTelemetry, type Telemetry } from '../platform/observability/telemetry.ts';
 import { buildApp } from './app.ts';
 import { createClients } from './clients.ts';
 import type { RestConfig } from './config.ts';
-import { createKeyVerifier } from './key-verifier.ts';
-import { watchParts } from './readiness.ts';
-import { createWriteLimiter } from './write-limit/write-limiter.ts';
+import { createKeyVerifier, type KeyVerifier } from './keys.ts';
+import { createWriteLimiter, type WriteLimiter } from './write-limit/limiter.ts';
 
 export type RestServer = HttpServer & {
   /** Why this process limits writes although REDIS_URL is set; undefined if Redis did at the start. */
@@ -43,4 +43,41 @@ export async function startRest(options: {
   const parts = { clients, verifier, limiter, logger, telemetry };
   const server = await startHttp(() => buildApp({ ...config, ...parts }), config, closeParts);
   return { ...server, redisFault: await limiter.check() };
+}
+
+/** @returns a function that stops the checks. */
+function watchParts(parts: {
+  config: RestConfig;
+  verifier: KeyVerifier;
+  limiter: WriteLimiter;
+  telemetry: Telemetry;
+}): () => void {
+  const { config, verifier, limiter, telemetry } = parts;
+  const { metrics, readiness } = telemetry;
+  const usesRedis = config.redisUrl !== undefined;
+  if (usesRedis) {
+    readiness.add({
+      name: 'rest/redis',
+      find: () =>
+        limiter.mode() === 'redis'
+          ? { state: 'ok' }
+          : { state: 'degraded', reason: 'Redis is unavailable: this process limits writes by itself' },
+    });
+  }
+  readiness.add({
+    name: 'rest/revocations',
+    find: () =>
+      verifier.isStreamAlive()
+        ? { state: 'ok' }
+        : { state: 'degraded', reason: 'no revocation stream: every key is checked with accounts' },
+  });
+  metrics.gauge('srs_write_limit_mode', () =>
+    (['redis', 'process'] as const).map((mode) => ({
+      labels: { mode },
+      value: limiter.mode() === mode ? 1 : 0,
+    })),
+  );
+  metrics.gauge('srs_write_limit_redis_configured', () => [{ labels: {}, value: usesRedis ? 1 : 0 }]);
+  metrics.gauge('srs_revocation_stream_up', () => [{ labels: {}, value: verifier.isStreamAlive() ? 1 : 0 }]);
+  return addPeerChecks('rest', config, telemetry);
 }

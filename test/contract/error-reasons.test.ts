@@ -22,7 +22,7 @@ import {
 } from '../../services/platform/errors.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { loadProto, serviceDefinition } from '../../services/platform/protobuf/load.ts';
-import { registerErrors } from '../../services/rest/hooks/errors.ts';
+import { registerErrors } from '../../services/rest/errors.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { newStubKey, startFacade, startStubAccounts, startStubScheduling } from '../support/stub-services.ts';
 

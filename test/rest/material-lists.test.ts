@@ -1,7 +1,7 @@
 // Lists with over 1 MiB of texts, which are read page by page: what changes between two pages, and who stops reading.
 import Fastify, { type FastifyInstance } from 'fastify';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { sendMaterials } from '../../services/rest/material-lists.ts';
+import { sendMaterials } from '../../services/rest/routes.ts';
 import { CALL, newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 
 let here: TestScheduling;

@@ -1,6 +1,6 @@
 // How a query string is taken apart, and at which cost.
 import { expect, onTestFinished, test } from 'vitest';
-import { parseQuery } from '../../services/rest/formats.ts';
+import { parseQuery } from '../../services/rest/schemas.ts';
 import { newStubKey, startFacade, startStubAccounts, startStubScheduling } from '../support/stub-services.ts';
 
 test('a value that is not percent-encoded UTF-8 is null, and another is what it stands for', () => {

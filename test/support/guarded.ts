@@ -6,7 +6,7 @@ import { type Admission, registerAdmission } from '../../services/platform/http/
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { createMetrics } from '../../services/platform/observability/metrics.ts';
 import { observeHttp } from '../../services/platform/observability/observe.ts';
-import { registerErrors } from '../../services/rest/hooks/errors.ts';
+import { registerErrors } from '../../services/rest/errors.ts';
 
 /** Turns of the event loop, a second of them: beyond it something hangs. */
 const MAX_TURNS = 300_000;

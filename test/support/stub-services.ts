@@ -18,8 +18,7 @@ import type {
   SnoozeServiceHandlers,
 } from '../../generated/scheduling/v1/SnoozeService.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
-import type { CallContext } from '../../services/platform/grpc/handlers.ts';
-import { type AsyncHandlers, implement } from '../../services/platform/grpc/handlers.ts';
+import { type AsyncHandlers, type CallContext, implement } from '../../services/platform/grpc/handlers.ts';
 import { startGrpcServer } from '../../services/platform/grpc/server.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { createTelemetry } from '../../services/platform/observability/telemetry.ts';

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { UNAVAILABLE_BODY } from '../../services/rest/hooks/errors.ts';
+import { UNAVAILABLE_BODY } from '../../services/rest/errors.ts';
 import { argumentsOf } from '../support/services.ts';
 
 const read = (file: string) => readFileSync(join(import.meta.dirname, '../..', file), 'utf8');

@@ -1,9 +1,8 @@
 // Checks Redis, on every master of a Cluster: reachable, version, clock, eviction policy.
-
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Cluster, type Redis } from 'ioredis';
 import { oneLine } from '../../platform/thrown.ts';
-import { connectRedis } from '../../rest/write-limit/redis-client.ts';
+import { connectRedis } from '../../rest/write-limit/redis.ts';
 import { checkNamed, type Finding } from './finding.ts';
 import type { Settings } from './settings.ts';
 

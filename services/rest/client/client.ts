@@ -11,8 +11,7 @@ import type {
   SnoozeResponse,
 } from './types.ts';
 
-export * from './errors.ts';
-export type { ClientOptions, ReadOptions, WriteOptions } from './send.ts';
+export * from './send.ts';
 export type * from './types.ts';
 
 export type Client = {

@@ -1,8 +1,10 @@
-// Serves the OpenAPI document, generated from the validation schemas, at /openapi.json.
+// Serves the OpenAPI document, generated from the validation schemas, at /openapi.json, and Swagger UI at /docs, without a CDN.
+
+import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import swagger from '@fastify/swagger';
 import type { FastifyInstance } from 'fastify';
-import { servePages } from '../../platform/http/pages.ts';
-import { nameSchemas } from './named-schemas.ts';
+import { packageFile, servePages } from '../../platform/http/pages.ts';
 
 /** Register before the routes. It describes those that have tags. */
 export async function registerDocument(app: FastifyInstance): Promise<void> {
@@ -43,4 +45,60 @@ export async function registerDocument(app: FastifyInstance): Promise<void> {
     { '/openapi.json': { type: 'application/json; charset=utf-8', text } },
     { 'cache-control': 'no-cache' },
   );
+}
+
+/** No other hosts and no inline scripts. No upgrade to HTTPS, since the service itself speaks plain HTTP. */
+const CONTENT_SECURITY_POLICY =
+  "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const own = (file: string) => join(import.meta.dirname, 'page', file);
+/** The package contains what Swagger UI's authors build; its Fastify plugin has routes of its own, and is not used. */
+const swaggerUi = (file: string) => packageFile('@fastify/swagger-ui', `static/${file}`);
+
+export function registerDocsPage(app: FastifyInstance): void {
+  const page = own('index.html');
+  const files = {
+    '/docs': page,
+    '/docs/': page,
+    '/docs/static/page.js': own('page.js'),
+    '/docs/static/page.css': own('page.css'),
+    '/docs/static/swagger-ui-bundle.js': swaggerUi('swagger-ui-bundle.js'),
+    '/docs/static/swagger-ui.css': swaggerUi('swagger-ui.css'),
+  };
+  servePages(app, files, {
+    'content-security-policy': CONTENT_SECURITY_POLICY,
+    'cache-control': 'no-cache',
+  });
+}
+
+type Json = Record<string, unknown>;
+
+/**
+ * Replaces each schema that has a `title` by a reference to its definition under that name. Changes nothing in `document`.
+ * @throws Error if two different schemas have one title.
+ */
+function nameSchemas<T extends object>(document: T): T {
+  const schemas: Json = {};
+  const rewrite = (node: unknown): unknown => {
+    if (Array.isArray(node)) return node.map(rewrite);
+    if (!isObject(node)) return node;
+    const entries = Object.entries(node).map(([key, value]) => [
+      key,
+      // Data, in which a title is only text.
+      key === 'example' || key === 'examples' ? value : rewrite(value),
+    ]);
+    const { title, ...schema } = Object.fromEntries(entries);
+    if (typeof title !== 'string' || schema.type === undefined) return Object.fromEntries(entries);
+    schemas[title] ??= schema;
+    if (!isDeepStrictEqual(schemas[title], schema)) throw new Error(`two schemas are named ${title}`);
+    return { $ref: `#/components/schemas/${title}` };
+  };
+  // An object stays an object, with the same parts.
+  const { components, ...rest } = rewrite(document) as Json;
+  const sorted = Object.fromEntries(Object.entries(schemas).sort(([a], [b]) => a.localeCompare(b, 'en')));
+  return { ...rest, components: { ...(components as Json), schemas: sorted } } as unknown as T;
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null;
 }

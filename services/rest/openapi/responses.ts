@@ -1,6 +1,6 @@
 // Declares the responses of routes for the OpenAPI document: headers, examples, and the errors that each kind documents.
 import { invalidRequest, ServiceError } from '../../platform/errors.ts';
-import { toErrorResponse } from '../hooks/errors.ts';
+import { toErrorResponse } from '../errors.ts';
 import { ErrorResponseSchema, type Scope } from '../schemas.ts';
 
 const text = (description: string, example: string) => ({ type: 'string', description, examples: [example] });

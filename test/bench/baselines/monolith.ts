@@ -2,20 +2,19 @@
 // schemas as the service. How keys are looked up and statements are run is what A and A+ differ in.
 import Fastify, { type FastifyRequest } from 'fastify';
 import { ERROR_CATALOGUE, ServiceError } from '../../../services/platform/errors.ts';
-import { FORMATS, parseQuery } from '../../../services/rest/formats.ts';
 import {
+  FORMATS,
   LimitQuerySchema,
   MaterialParamsSchema,
   MaterialsQuerySchema,
-  WriteHeadersSchema,
-} from '../../../services/rest/parameters.ts';
-import {
   MaterialsResponseSchema,
+  parseQuery,
   ReviewRequestSchema,
   ReviewResponseSchema,
   type Scope,
+  WriteHeadersSchema,
 } from '../../../services/rest/schemas.ts';
-import { createRedisLog } from '../../../services/rest/write-limit/redis-log.ts';
+import { createRedisLog } from '../../../services/rest/write-limit/redis.ts';
 import type { Quality } from '../../../services/scheduling/reviews/sm2.ts';
 import { type MaterialJson, UUID } from './rows.ts';
 

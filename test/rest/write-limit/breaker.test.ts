@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { freePort } from '../../../services/platform/process/ports.ts';
-import { createWriteLimiter, type WriteLimiter } from '../../../services/rest/write-limit/write-limiter.ts';
+import { createWriteLimiter, type WriteLimiter } from '../../../services/rest/write-limit/limiter.ts';
 import { describeWithRedis, type RedisServer, startRedis } from '../../support/redis.ts';
 
 const AWAY = 'Redis is unavailable: this process limits writes, at the same rate';

@@ -1,7 +1,7 @@
 // One of several processes that take from the same bucket as fast as they can, for a time given.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createLogger } from '../../../services/platform/logging/logger.ts';
-import { createWriteLimiter } from '../../../services/rest/write-limit/write-limiter.ts';
+import { createWriteLimiter } from '../../../services/rest/write-limit/limiter.ts';
 
 const [redisUrl = '', limit = '', windowMs = '', durationMs = ''] = process.argv.slice(2);
 const limiter = createWriteLimiter({

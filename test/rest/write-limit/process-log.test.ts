@@ -1,7 +1,6 @@
 // What a process remembers of the writes it decides, and of those that Redis accepted through it.
 import { describe, expect, test } from 'vitest';
-import { createProcessLog } from '../../../services/rest/write-limit/process-log.ts';
-import { recordInLog } from '../../../services/rest/write-limit/sliding-log.ts';
+import { createProcessLog, recordInLog } from '../../../services/rest/write-limit/process-log.ts';
 
 /** Two writes in a minute, by a clock that the test sets. */
 function startLog(startMs = 0) {

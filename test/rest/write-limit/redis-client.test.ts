@@ -1,8 +1,8 @@
 // Which servers REDIS_URL names, and how a fault of the connection is told.
 import { expect, test } from 'vitest';
 import { createLogger } from '../../../services/platform/logging/logger.ts';
-import { parseRedisUrls, reasonOf } from '../../../services/rest/write-limit/redis-client.ts';
-import { createWriteLimiter } from '../../../services/rest/write-limit/write-limiter.ts';
+import { createWriteLimiter } from '../../../services/rest/write-limit/limiter.ts';
+import { parseRedisUrls, reasonOf } from '../../../services/rest/write-limit/redis.ts';
 
 const logger = createLogger('test', 'silent');
 const hrefs = (text: string) => parseRedisUrls(text).map(({ href }) => href);

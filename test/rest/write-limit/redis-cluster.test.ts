@@ -1,6 +1,6 @@
 // The write limit on a real Redis Cluster: three masters, each with a replica that takes over when it dies.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createWriteLimiter, type WriteLimiter } from '../../../services/rest/write-limit/write-limiter.ts';
+import { createWriteLimiter, type WriteLimiter } from '../../../services/rest/write-limit/limiter.ts';
 import { describeWithRedis, type RedisCluster, startRedisCluster } from '../../support/redis.ts';
 import { watchOutages } from '../../support/redis-outages.ts';
 

@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
-import { SCRIPT } from '../../../services/rest/write-limit/redis-log.ts';
-import { takeFromLog } from '../../../services/rest/write-limit/sliding-log.ts';
+import { takeFromLog } from '../../../services/rest/write-limit/process-log.ts';
+import { SCRIPT } from '../../../services/rest/write-limit/redis.ts';
 import { describeWithRedis, startRedis } from '../../support/redis.ts';
 
 /** The script as it is; only TIME, which no test can set, answers ARGV[4] and ARGV[5]. */

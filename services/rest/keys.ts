@@ -1,11 +1,59 @@
-// Verifies API keys with accounts and caches the result briefly, only while the revocation stream works.
+// API keys: authenticates requests (401, 403), verifies keys with accounts, and caches the result briefly, only while the
+// revocation stream works.
+import { hash } from 'node:crypto';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
+import type { VerifyApiKeyResponse } from '../../generated/accounts/v1/VerifyApiKeyResponse.ts';
 import type { WatchRevocationsResponse } from '../../generated/accounts/v1/WatchRevocationsResponse.ts';
 import { hasReason, ServiceError } from '../platform/errors.ts';
 import type { CallOptions } from '../platform/grpc/client.ts';
 import type { Metrics } from '../platform/observability/metrics.ts';
-import type { Clients } from './clients.ts';
-import { type Principal, toPrincipal } from './mapper.ts';
+import { type Clients, callOf } from './clients.ts';
+import type { MeResponse, Scope } from './schemas.ts';
+
+/** The authenticated caller and the scopes of the key. */
+type Principal = Omit<MeResponse, 'id'> & { userId: string; timeZone: string };
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    principal: Principal | null;
+  }
+  interface FastifyContextConfig {
+    /** One of these scopes is enough; empty: any valid key. */
+    scopes?: readonly Scope[];
+    /** Whether the route counts against the write limit. */
+    isWrite?: boolean;
+  }
+}
+
+/** Runs before the body is read, so that anonymous requests are refused before any work. */
+export function registerAuthentication(app: FastifyInstance, verifier: KeyVerifier): void {
+  app.decorateRequest('principal', null);
+  app.addHook('onRequest', async (request) => {
+    const key = keyOf(request);
+    if (key === undefined) throw new ServiceError('UNAUTHORIZED');
+    const principal = await verifier.verify({ key, digest: hash('sha256', key, 'base64') }, callOf(request));
+    request.principal = principal;
+    const { scopes = [] } = request.routeOptions.config;
+    if (scopes.length > 0 && !scopes.some((scope) => principal.scopes.includes(scope))) {
+      throw new ServiceError('INSUFFICIENT_SCOPE', { requiredScopes: scopes });
+    }
+  });
+}
+
+/** The authenticated caller. */
+export function principalOf(request: FastifyRequest): Principal {
+  if (request.principal === null) throw new Error('the route is not behind authentication');
+  return request.principal;
+}
+
+/** A Bearer token wins and never falls back to the key header, even if it is not an API key. */
+function keyOf({ headers }: FastifyRequest): string | undefined {
+  const bearer = /^bearer(?: +(.*))?$/i.exec(headers.authorization ?? '');
+  if (bearer !== null) return bearer[1] ?? '';
+  const key = headers['x-service-api-key'];
+  return typeof key === 'string' ? key : undefined;
+}
 
 /** A key as it was sent, and its SHA-256 in base64, the cache key. */
 type PresentedKey = { key: string; digest: string };
@@ -154,5 +202,21 @@ function watchRevocations(
       clearTimeout(silence);
       stream?.cancel();
     },
+  };
+}
+
+function toPrincipal({ user, apiKey }: VerifyApiKeyResponse): Principal {
+  if (user === null || apiKey === null)
+    throw new Error('accounts verified a key but returned no user or key');
+  return {
+    userId: user.userId,
+    email: user.email,
+    firstName: user.firstName ?? null,
+    lastName: user.lastName ?? null,
+    plan: user.plan === 'PLAN_PREMIUM' ? 'premium' : 'free',
+    timeZone: user.timeZone,
+    apiKeyId: apiKey.apiKeyId,
+    // accounts returns only the six scopes.
+    scopes: apiKey.scopes as Scope[],
   };
 }

@@ -1,10 +1,30 @@
-// Limits writes through Redis, or with the same arithmetic in this process while Redis is unavailable.
+// The write limit (429): through Redis, or with the same arithmetic in this process while Redis is unavailable.
+import type { FastifyInstance } from 'fastify';
+import { ServiceError } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/logging/logger.ts';
+import type { Metrics } from '../../platform/observability/metrics.ts';
 import { toError } from '../../platform/thrown.ts';
-import { createBreaker } from './breaker.ts';
-import { createProcessLog } from './process-log.ts';
-import { createRedisLog } from './redis-log.ts';
-import type { LogDecision } from './sliding-log.ts';
+import { principalOf } from '../keys.ts';
+import { createProcessLog, type LogDecision } from './process-log.ts';
+import { createRedisLog } from './redis.ts';
+
+/**
+ * Headers as of draft-ietf-httpapi-ratelimit-headers-10. Register after authentication, since it counts per key, and
+ * after admission, so that excess requests never reach the limiter.
+ */
+export function registerWriteLimit(app: FastifyInstance, limiter: WriteLimiter, metrics: Metrics): void {
+  app.addHook('onRequest', async (request, reply) => {
+    if (request.routeOptions.config.isWrite !== true) return;
+    const { userId, apiKeyId } = principalOf(request);
+    const decision = await limiter.take(`${userId}:${apiKeyId}`);
+    reply.header('ratelimit-policy', `"write";q=${decision.limit};w=${decision.windowSeconds}`);
+    reply.header('ratelimit', `"write";r=${decision.remaining};t=${decision.resetSeconds}`);
+    metrics.count('srs_write_limit_decisions_total', { outcome: decision.allowed ? 'allowed' : 'refused' });
+    if (decision.allowed) return;
+    reply.header('retry-after', decision.resetSeconds);
+    throw new ServiceError('RATE_LIMITED');
+  });
+}
 
 type WriteDecision = {
   allowed: boolean;
@@ -88,6 +108,51 @@ export function createWriteLimiter(options: {
     close() {
       breaker.close();
       redisLog.close();
+    },
+  };
+}
+
+type Breaker = {
+  /** Whether Redis counts as unavailable. */
+  isOpen(): boolean;
+  /** Opens the breaker after a failed decision for this bucket; logs once per outage. */
+  open(bucket: string, error: unknown): void;
+  close(): void;
+};
+
+/** Probe interval; Redis must be in use again within two seconds. */
+const PROBE_MS = 500;
+
+/** `probe` does what a write of the bucket does, and rejects if Redis fails. */
+function createBreaker(options: { probe: (bucket: string) => Promise<void>; logger: Logger }): Breaker {
+  const { probe, logger } = options;
+  let probing: NodeJS.Timeout | undefined;
+  let closed = false;
+  const stop = () => {
+    clearInterval(probing);
+    probing = undefined;
+  };
+  const ask = async (bucket: string) => {
+    try {
+      await probe(bucket);
+    } catch {
+      return;
+    }
+    if (probing === undefined) return;
+    stop();
+    logger.info('Redis is available again and limits writes');
+  };
+  return {
+    isOpen: () => probing !== undefined,
+    open(bucket, error) {
+      if (closed || probing !== undefined) return;
+      const reason = toError(error).message;
+      logger.warn({ reason }, 'Redis is unavailable: this process limits writes, at the same rate');
+      probing = setInterval(() => void ask(bucket), PROBE_MS).unref();
+    },
+    close() {
+      closed = true;
+      stop();
     },
   };
 }

@@ -6,12 +6,20 @@ import {
   messageNaming,
   ServiceError,
   toServiceError,
-} from '../../platform/errors.ts';
-import { causeOf, noteRefusal } from '../../platform/http/request-log.ts';
-import type { Logger } from '../../platform/logging/logger.ts';
-import { API_FIELDS } from '../mapper.ts';
-import type { ErrorResponse, Scope } from '../schemas.ts';
-import { fromViolation } from './violations.ts';
+} from '../platform/errors.ts';
+import { causeOf, noteRefusal } from '../platform/http/request-log.ts';
+import type { Logger } from '../platform/logging/logger.ts';
+import type { ErrorResponse, Scope } from './schemas.ts';
+
+/** API names of gRPC request fields, for errors. */
+const API_FIELDS: Readonly<Record<string, string>> = {
+  source_url: 'sourceUrl',
+  snooze_until_time: 'snoozeUntil',
+  query: 'q',
+  request_id: 'Idempotency-Key',
+  'idempotency-key': 'Idempotency-Key',
+  page_size: 'limit',
+};
 
 export function toErrorResponse(error: ServiceError): ErrorResponse {
   const field = error.field === undefined ? undefined : (API_FIELDS[error.field] ?? error.field);
@@ -82,4 +90,35 @@ function fromFastifyError(error: FastifyError): ServiceError {
       if (error.statusCode === 400) return invalidRequest('body', 'The body must be a JSON object in UTF-8.');
       return toServiceError(error);
   }
+}
+
+const KEY_TEXT = 'must have 1 to 255 printable ASCII characters';
+const STORABLE_TEXT = 'must not hold U+0000 or half of a surrogate pair';
+/** Replacements for unclear validator messages, by part of the request, keyword, and format, type or name. */
+const EXPLANATIONS: Readonly<Record<string, string>> = {
+  'body pattern ': STORABLE_TEXT,
+  'querystring pattern ': STORABLE_TEXT,
+  'querystring type string': 'must be given once, in percent-encoded UTF-8',
+  'querystring type integer': 'must be one whole number from 1 to 100',
+  'body format date-time': 'must be a time with an offset, such as 2026-12-01T10:00:00Z',
+  'body required snoozeUntil': 'must have snoozeUntil or preset',
+  'headers minLength ': KEY_TEXT,
+  'headers maxLength ': KEY_TEXT,
+  'headers pattern ': KEY_TEXT,
+  'body format uri': 'must be a URI with a scheme, with everything beyond ASCII percent-encoded',
+};
+
+type Violation = NonNullable<FastifyError['validation']>[number];
+
+/** `part`: body, querystring, params or headers. */
+function fromViolation(violation: Violation, part: string): ServiceError {
+  const { format, type, missingProperty } = violation.params;
+  const path = violation.instancePath.split('/')[1];
+  const field = path ?? (typeof missingProperty === 'string' ? missingProperty : 'body');
+  const subject = field === missingProperty ? '' : `${field} `;
+  const place = `${part} ${violation.keyword} ${format ?? type ?? missingProperty ?? ''}`;
+  return invalidRequest(
+    field,
+    `The request is not valid: ${subject}${EXPLANATIONS[place] ?? violation.message ?? 'is wrong'}.`,
+  );
 }

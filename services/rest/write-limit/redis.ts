@@ -1,6 +1,101 @@
-// Connects to Redis or Redis Cluster. Commands fail fast if it is unavailable, since the caller has a fallback.
+// The write limit in Redis: one atomic script on Redis's own clock, one key a bucket, so that it fits Redis Cluster.
+import { hash, randomBytes } from 'node:crypto';
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
+import { within } from '../../platform/concurrency.ts';
 import { errorCode } from '../../platform/thrown.ts';
+import type { LogDecision } from './process-log.ts';
+
+/**
+ * KEYS[1] the log, a sorted set of accepted writes by their microsecond; ARGV: limit, window in microseconds, a member
+ * never used before. Same steps as advanceLog and takeFromLog. Replies allowed, remaining, untilReset.
+ *
+ * Exact: Redis runs scripts atomically, on one clock for all replicas, and accepts a write only if fewer than `limit` others
+ * are less than a window old. The reset time is sufficient: the write that frees the next place leaves at its score + window
+ * by the same clock, and the caller reads the reply later than that clock. Another client of the key can still take the
+ * place first. The key expires a second after its last write has left the window.
+ */
+export const SCRIPT = `
+local key, limit, window = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
+local lead = tonumber(redis.call('ZRANGE', key, -1, -1, 'WITHSCORES')[2] or now) - now
+if lead > 0 then
+  for _, member in ipairs(redis.call('ZRANGE', key, 0, -1)) do redis.call('ZINCRBY', key, -lead, member) end
+end
+redis.call('ZREMRANGEBYSCORE', key, '-inf', now - window)
+local count, allowed = redis.call('ZCARD', key), 0
+if count < limit then
+  redis.call('ZADD', key, now, ARGV[3])
+  redis.call('PEXPIRE', key, math.ceil(window / 1000) + 1000)
+  count, allowed = count + 1, 1
+end
+local at = math.max(0, count - limit)
+local leavesNext = tonumber(redis.call('ZRANGE', key, at, at, 'WITHSCORES')[2])
+return { allowed, math.max(0, limit - count), leavesNext + window - now }`;
+const SCRIPT_SHA = hash('sha1', SCRIPT);
+
+const ANSWER_MS = 100;
+const PROBE_WINDOW_US = 1000;
+
+type RedisLog = {
+  /** Times in milliseconds. @throws Error with the reason if Redis does not respond within 100 ms. */
+  take(bucket: string): Promise<LogDecision>;
+  /** Runs the script on a separate key in the slot and node of the bucket. @throws as `take` does. */
+  probe(bucket: string): Promise<void>;
+  close(): void;
+};
+
+/** `redisUrl` and errors as for connectRedis. */
+export function createRedisLog(options: { redisUrl: string; limit: number; windowMs: number }): RedisLog {
+  const { commands, firstContact, fault } = connectRedis(options.redisUrl);
+  const prefix = randomBytes(9).toString('base64url');
+  let count = 0;
+  let contact: Promise<void> | undefined = firstContact.then(() => {
+    contact = undefined;
+  });
+  const execute = async (key: string, windowUs: number): Promise<unknown> => {
+    count += 1;
+    const args = [`${options.limit}`, `${windowUs}`, `${prefix}${count.toString(36)}`];
+    try {
+      return await answered(commands.evalsha(SCRIPT_SHA, 1, key, ...args));
+    } catch (error) {
+      if (error instanceof Error && error.message.startsWith('NOSCRIPT'))
+        return await answered(commands.eval(SCRIPT, 1, key, ...args));
+      throw error;
+    }
+  };
+  const decide = async (key: string, windowUs: number): Promise<LogDecision> => {
+    if (contact !== undefined) await contact;
+    try {
+      return readReply(await execute(key, windowUs));
+    } catch (error) {
+      throw new Error(fault() ?? reasonOf(error), { cause: error });
+    }
+  };
+  return {
+    take: (bucket) => decide(`write-limit:{${bucket}}`, options.windowMs * 1000),
+    async probe(bucket) {
+      await decide(`write-limit-probe:{${bucket}}`, PROBE_WINDOW_US);
+    },
+    close: () => commands.disconnect(),
+  };
+}
+
+/**
+ * Times out after 100 ms, but first reads replies that have arrived: after a blocked event loop, the process would otherwise
+ * treat Redis as unavailable and count a write twice.
+ */
+function answered<T>(reply: Promise<T>): Promise<T> {
+  return within(reply, ANSWER_MS, () => {
+    throw new Error(`no answer within ${ANSWER_MS} ms`);
+  });
+}
+
+function readReply(reply: unknown): LogDecision {
+  if (!Array.isArray(reply) || reply.length !== 3) throw new Error('Redis returned an unexpected result');
+  const [allowed, remaining, untilResetUs] = reply.map(Number);
+  return { allowed: allowed === 1, remaining: remaining ?? 0, untilReset: (untilResetUs ?? 0) / 1000 };
+}
 
 type RedisClient = {
   commands: Redis | Cluster;
