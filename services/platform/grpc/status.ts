@@ -7,8 +7,8 @@ import { TokenRefusedError } from './service-token.ts';
 
 const DETAILS_KEY = 'grpc-status-details-bin';
 const TYPE_PREFIX = 'type.googleapis.com/google.rpc.';
-/** What grpc-js says of a call that is cut, where it does not say UNAVAILABLE. */
-const CUT = [status.INTERNAL, /^Received RST_STREAM with code/] as const;
+/** What grpc-js says of a call that is cut, where it does not say UNAVAILABLE but INTERNAL. */
+const CUT = /^Received RST_STREAM with code/;
 /** Long trailers stall a shared connection in grpc-js. */
 const MAX_MESSAGE_CHARACTERS = 1000;
 
@@ -56,11 +56,15 @@ function pack(name: string, value: Buffer): PackedDetail {
  */
 export function fromGrpcError(error: GrpcError): ServiceError {
   const packed = error.metadata?.get(DETAILS_KEY)[0];
-  const decoded = packed instanceof Uint8Array ? decodeDetails(Buffer.from(packed)) : undefined;
-  if (decoded !== undefined) return decoded;
+  try {
+    const decoded = packed instanceof Buffer && fromRpcStatus(rpcStatusType.deserialize(packed));
+    if (decoded) return decoded;
+  } catch {
+    // Another server's: what follows goes by the code.
+  }
   if (isTokenRefusal(error)) return new TokenRefusedError(error);
   const passing = [status.UNAVAILABLE, status.DEADLINE_EXCEEDED, status.CANCELLED, status.RESOURCE_EXHAUSTED];
-  const mayPass = passing.includes(error.code) || says(error, ...CUT);
+  const mayPass = passing.includes(error.code) || says(error, status.INTERNAL, CUT);
   return new ServiceError(mayPass ? 'UNAVAILABLE' : 'INTERNAL_ERROR', { cause: error });
 }
 
@@ -71,15 +75,9 @@ export function isTokenRefusal({ code, metadata }: Pick<StatusObject, 'code' | '
 
 /** Whether a call failed because its response exceeds the client's limit. */
 export function isMessageTooLarge(error: unknown): boolean {
-  return says(causeOf(error), status.RESOURCE_EXHAUSTED, /^Received message larger than max/);
+  const cause = error instanceof ServiceError ? error.cause : undefined;
+  return says(cause, status.RESOURCE_EXHAUSTED, /^Received message larger than max/);
 }
-
-/** Whether a dying process or connection has cut a call. */
-export function isCut(error: unknown): boolean {
-  return says(causeOf(error), ...CUT);
-}
-
-const causeOf = (error: unknown) => (error instanceof ServiceError ? error.cause : undefined);
 
 /** Whether `error` is one of grpc-js with this code and text. */
 function says(error: unknown, code: status, details: RegExp): boolean {
@@ -87,15 +85,7 @@ function says(error: unknown, code: status, details: RegExp): boolean {
   return error.code === code && details.test(`${error.details}`);
 }
 
-/** undefined if the details are not ours or cannot be decoded. */
-function decodeDetails(packed: Buffer): ServiceError | undefined {
-  try {
-    return fromRpcStatus(rpcStatusType.deserialize(packed));
-  } catch {
-    return undefined;
-  }
-}
-
+/** undefined if the details are not ours. @throws Error if they cannot be decoded. */
 function fromRpcStatus(rpcStatus: RpcStatus): ServiceError | undefined {
   const find = (name: string) => {
     const detail = rpcStatus.details.find(({ type_url }) => type_url === TYPE_PREFIX + name);

@@ -11,7 +11,7 @@ import { type ErrorDetails, type ErrorReason, ServiceError } from '../../../serv
 import { type CallOptions, clientsOf, createGrpcClient } from '../../../services/platform/grpc/client.ts';
 import type { CallContext, ServiceImplementation } from '../../../services/platform/grpc/handlers.ts';
 import { type GrpcServer, startGrpcServer } from '../../../services/platform/grpc/server.ts';
-import { isCut, isMessageTooLarge } from '../../../services/platform/grpc/status.ts';
+import { isMessageTooLarge } from '../../../services/platform/grpc/status.ts';
 import { createMetrics } from '../../../services/platform/observability/metrics.ts';
 import { createTelemetry, type Telemetry } from '../../../services/platform/observability/telemetry.ts';
 import { loadProto, serviceDefinition } from '../../../services/platform/protobuf/load.ts';
@@ -174,9 +174,9 @@ function describe(error: unknown) {
   if (!(error instanceof ServiceError)) return `${error}`;
   const { reason, message, field, problem, requiredScopes, retryAfterSeconds, cause } = error;
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
-  const [isLarge, wasCut] = [isMessageTooLarge(error), isCut(error)];
+  const isLarge = isMessageTooLarge(error);
   const said = isLarge ? `${cause}` : undefined;
-  return { reason, message, field, problem, requiredScopes, retryAfterSeconds, code, said, isLarge, wasCut };
+  return { reason, message, field, problem, requiredScopes, retryAfterSeconds, code, said, isLarge };
 }
 
 // Lone surrogates are only in requests: what a service answers has been in a database.
