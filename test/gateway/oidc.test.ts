@@ -1,7 +1,7 @@
 // Sign-in with OpenID Connect, against a real provider: who comes in, as whom, and who does not.
 import { generateKeyPair, SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { createEndedSessions } from '../../gateway/access/oidc/ended-sessions.ts';
+import { createEndedSessions } from '../../gateway/access/oidc/verifier.ts';
 import { startGateway } from '../../gateway/app.ts';
 import { readGatewayConfig } from '../../gateway/config.ts';
 import type { HttpServer } from '../../services/platform/http/server.ts';

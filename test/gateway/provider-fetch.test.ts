@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, expect, test } from 'vitest';
-import { fetchFromProvider } from '../../gateway/access/oidc/provider-fetch.ts';
+import { fetchFromProvider } from '../../gateway/access/oidc/provider.ts';
 
 let server: Server;
 afterEach(async () => {

@@ -1,4 +1,4 @@
-// The OpenID provider as the gateway sees it: its addresses, found by discovery, and its public keys.
+// The OpenID provider as the gateway sees it: its addresses, found by discovery, its public keys, and requests bounded in time and bytes.
 import {
   createLocalJWKSet,
   createRemoteJWKSet,
@@ -10,8 +10,7 @@ import {
 import { ServiceError } from '../../../services/platform/errors.ts';
 import type { Logger } from '../../../services/platform/logging/logger.ts';
 import { toError } from '../../../services/platform/thrown.ts';
-import { fetchFromProvider } from './provider-fetch.ts';
-import { isProviderUrl } from './settings.ts';
+import { isProviderUrl } from '../../config.ts';
 
 /** After a failure the provider is left alone for this long. */
 const PAUSE_MS = 5000;
@@ -136,4 +135,32 @@ async function discover(issuer: string): Promise<ProviderAddresses> {
     if (!isProviderUrl(address)) throw new Error('discovery names an address without https');
   }
   return found;
+}
+
+/** Of a request to the provider, which is never redirected. */
+const TIMEOUT_MS = 5000;
+/** Of an answer, decompressed. The keys of large providers take 20 KB. */
+const MAX_BYTES = 256 * 1024;
+
+/** @throws Error, or the body does, if the provider does not answer, answers too much, or redirects. */
+export async function fetchFromProvider(
+  address: string,
+  { signal = providerTimeout(), ...init }: RequestInit = {},
+): Promise<Response> {
+  const response = await fetch(address, { ...init, redirect: 'error', signal });
+  return new Response(response.body?.pipeThrough(atMostBytes(MAX_BYTES)) ?? null, response);
+}
+
+/** Aborts when a request that begins now has taken too long. */
+export const providerTimeout = (): AbortSignal => AbortSignal.timeout(TIMEOUT_MS);
+
+function atMostBytes(max: number): TransformStream<Uint8Array, Uint8Array> {
+  let bytes = 0;
+  return new TransformStream({
+    transform(chunk, controller) {
+      bytes += chunk.byteLength;
+      if (bytes <= max) controller.enqueue(chunk);
+      else controller.error(new Error(`the answer has more than ${max} bytes`));
+    },
+  });
 }

@@ -2,8 +2,8 @@
 import type { FastifyInstance } from 'fastify';
 import { atMost } from '../../../services/platform/concurrency.ts';
 import { invalidField, ServiceError } from '../../../services/platform/errors.ts';
-import { fetchFromProvider, providerTimeout } from './provider-fetch.ts';
-import type { SignIn } from './sign-in.ts';
+import { fetchFromProvider, providerTimeout } from './provider.ts';
+import type { SignIn } from './verifier.ts';
 
 const BODY_BYTES = 16_384;
 /** Exchanges at once; anybody can ask for one. Others wait, within the time that an exchange may take. */

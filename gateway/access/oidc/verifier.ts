@@ -1,12 +1,12 @@
-// Turns a person's token from the OpenID provider into an identity: name and role.
+// Turns a person's token from the OpenID provider into an identity, name and role, until the provider ends the session.
 import { hash } from 'node:crypto';
 import { errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
 import { ServiceError } from '../../../services/platform/errors.ts';
+import type { Logger } from '../../../services/platform/logging/logger.ts';
+import type { OidcSettings } from '../../config.ts';
 import type { Identity, Role } from '../tokens.ts';
-import type { EndedSessions } from './ended-sessions.ts';
-import type { OidcProvider } from './provider.ts';
-import type { OidcSettings } from './settings.ts';
+import { createOidcProvider, type OidcProvider } from './provider.ts';
 
 /** Only signatures whose verifier holds no secret: neither `none` nor the HMAC family. */
 const ALGORITHMS = [
@@ -115,4 +115,45 @@ function unauthorized(error?: unknown): ServiceError {
 function invalidLogout(): ServiceError {
   const message = 'logout_token must be a logout token of the provider in OIDC_ISSUER.';
   return new ServiceError('INVALID_REQUEST', { field: 'logout_token', message });
+}
+
+/** Longer than any token should live; the provider's own limit is usually an hour. */
+const KEPT_MS = 24 * 3_600_000;
+const MOST_SESSIONS = 100_000;
+
+/** Which sessions the OpenID provider has ended (OpenID Connect Back-Channel Logout 1.0). */
+export type EndedSessions = {
+  /**
+   * Ends the session `sid`; if there is none, every session of the person `sub` that began by `iat`, in seconds since 1970. A
+   * notice that comes late or again therefore leaves the sessions alone that began after it.
+   */
+  end(logout: { sid?: string; sub?: string; iat: number }): void;
+  /** Whether the session of a token has ended since the token was issued. */
+  hasEnded(token: JWTPayload): boolean;
+};
+
+export function createEndedSessions(): EndedSessions {
+  /** When each was ended, in seconds since 1970. */
+  const endedAt = new LRUCache<string, number>({ max: MOST_SESSIONS, ttl: KEPT_MS });
+  return {
+    end({ sid, sub, iat }) {
+      const key = sid === undefined ? `sub ${sub}` : `sid ${sid}`;
+      endedAt.set(key, Math.max(iat, endedAt.get(key) ?? 0));
+    },
+    hasEnded({ sid, sub, iat = 0 }) {
+      if (typeof sid === 'string' && endedAt.has(`sid ${sid}`)) return true;
+      const ended = endedAt.get(`sub ${sub}`);
+      return ended !== undefined && iat <= ended;
+    },
+  };
+}
+
+export type SignIn = { clientId: string; provider: OidcProvider; verifier: OidcVerifier };
+
+/** Assembles sign-in with OpenID Connect. */
+export function createSignIn(settings: OidcSettings, logger: Logger): SignIn {
+  const provider = createOidcProvider(settings.issuer, logger);
+  const sessions = createEndedSessions();
+  const verifier = createOidcVerifier(settings, provider, sessions);
+  return { clientId: settings.audience, provider, verifier };
 }
