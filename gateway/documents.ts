@@ -17,6 +17,7 @@ import {
 import { LRUCache } from 'lru-cache';
 import { createFairQueue } from '../services/platform/concurrency.ts';
 import { invalidField, invalidRequest } from '../services/platform/errors.ts';
+import { LIMITS } from './budget.ts';
 
 /** Documented in docs/gateway.md. */
 export const DOCUMENT_LIMITS = {
@@ -28,8 +29,6 @@ export const DOCUMENT_LIMITS = {
   aliasCharacters: 64,
   /** Validation errors that are reported. */
   errors: 5,
-  /** Of one caller, beside the one at work. */
-  waiting: 48,
   /** Of the valid documents that are kept, estimated. */
   keptBytes: 16 * 1024 * 1024,
 } as const;
@@ -47,7 +46,7 @@ export type Prepared = {
 };
 
 export function createDocuments(schema: GraphQLSchema) {
-  const turns = createFairQueue({ maxRunning: 1, maxWaiting: DOCUMENT_LIMITS.waiting });
+  const turns = createFairQueue({ maxRunning: 1, maxWaiting: LIMITS.requestsAtOnce });
   const valid = new LRUCache<string, DocumentNode>({
     maxSize: DOCUMENT_LIMITS.keptBytes,
     sizeCalculation: ({ tokenCount = DOCUMENT_LIMITS.tokens, loc }) =>
@@ -80,7 +79,7 @@ export function createDocuments(schema: GraphQLSchema) {
   return {
     /** Apollo's: it neither parses nor validates what stands in it. */
     store,
-    /** @throws UNAVAILABLE where too many documents of the caller wait, or `end` aborts. */
+    /** @throws UNAVAILABLE where `end` aborts before the caller's turn. */
     async prepare(caller: string, query: string, end: () => AbortSignal): Promise<Prepared> {
       const known = valid.get(hash('sha256', query));
       if (known !== undefined) return { operations: operationsOf(known), errors: [] };
