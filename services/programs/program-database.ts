@@ -5,7 +5,7 @@ import { InUseError } from '../embedded-postgres/cluster.ts';
 import { startEmbeddedPostgres } from '../embedded-postgres/embedded-postgres.ts';
 import { readSessionUrl } from '../platform/process/common-config.ts';
 import { type Environment, readEnvironment } from '../platform/process/config.ts';
-import { createNarrator } from '../platform/process/narrator.ts';
+import { createNarrator } from '../platform/process/terminal.ts';
 
 /** `place` names it without its password. */
 type ProgramDatabase = { databaseUrl: string; place: string; close(): Promise<void> };

@@ -4,7 +4,7 @@ import { type Database, openDatabase } from '../platform/postgres/database.ts';
 import { requireReachable } from '../platform/postgres/service-database.ts';
 import { counted, runCommand, secondsSince, UsageError } from '../platform/process/command.ts';
 import { readEnvironment } from '../platform/process/config.ts';
-import { createProgress } from '../platform/process/progress.ts';
+import { createProgress } from '../platform/process/terminal.ts';
 import { isUuid, NIL_UUID } from '../platform/uuid.ts';
 import {
   findReminderDrift,

@@ -2,7 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { startEmbeddedPostgres } from '../../services/embedded-postgres/embedded-postgres.ts';
-import type { Say } from '../../services/platform/process/narrator.ts';
+import type { Say } from '../../services/platform/process/terminal.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { createDatabases, type Databases, sweep } from './dataset/databases.ts';
 import { type LoadGenerator, startLoadGenerator } from './load/load.ts';

@@ -2,7 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { runCommand, UsageError, wholeNumber } from '../../services/platform/process/command.ts';
-import { createNarrator, type Narrator } from '../../services/platform/process/narrator.ts';
+import { createNarrator, type Narrator } from '../../services/platform/process/terminal.ts';
 import { openBench } from './bench.ts';
 import type { Figure } from './figure.ts';
 import type { Rounds } from './measure.ts';

@@ -2,8 +2,8 @@
 import { writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { runCommand } from '../../services/platform/process/command.ts';
-import { createNarrator } from '../../services/platform/process/narrator.ts';
 import { freePort } from '../../services/platform/process/ports.ts';
+import { createNarrator } from '../../services/platform/process/terminal.ts';
 import { type Bench, openBench } from './bench.ts';
 import { openCore, SMALL } from './dataset/core.ts';
 import { PEPPER } from './dataset/people.ts';

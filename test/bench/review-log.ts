@@ -1,7 +1,7 @@
 // Measures the review log at a size: what it costs to write, to read and to shorten, as it is and parted by month.
 import { writeFileSync } from 'node:fs';
 import { runCommand, wholeNumber } from '../../services/platform/process/command.ts';
-import { createNarrator, type Say } from '../../services/platform/process/narrator.ts';
+import { createNarrator, type Say } from '../../services/platform/process/terminal.ts';
 import { copyRows, TABLES } from './dataset/copy.ts';
 import { buildParted, deleteMonth, dropMonth, sizesOf, swapIn } from './review-log/forms.ts';
 import { type Learner, learnersFor, materialRows, REVIEWS, reviewRows } from './review-log/history.ts';

@@ -2,7 +2,7 @@
 import { globSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { runCommand, UsageError, wholeNumber } from '../../services/platform/process/command.ts';
-import { createProgress } from '../../services/platform/process/progress.ts';
+import { createProgress } from '../../services/platform/process/terminal.ts';
 import { runCode } from './code.ts';
 import {
   type MutantResult,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { closeInReverse } from '../../services/platform/process/lifecycle.ts';
+import { closeInReverse } from '../../services/platform/process/run-service.ts';
 
 test('parts close from the last to the first, also after one that fails, and the first error is told', async () => {
   const closed: string[] = [];

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { SCOPES } from '../../services/accounts/keys/rules.ts';
 import { runCommand, wholeNumber } from '../../services/platform/process/command.ts';
-import { createProgress } from '../../services/platform/process/progress.ts';
+import { createProgress } from '../../services/platform/process/terminal.ts';
 import { type LoadGenerator, startLoadGenerator } from '../bench/load/load.ts';
 import { httpRequest, type LoadResult } from '../bench/load/plan.ts';
 import { type Panel, plotSvg } from './plot.ts';

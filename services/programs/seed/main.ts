@@ -14,7 +14,7 @@ import {
   UsageError,
   wholeNumber,
 } from '../../platform/process/command.ts';
-import { createProgress } from '../../platform/process/progress.ts';
+import { createProgress } from '../../platform/process/terminal.ts';
 import { countLearners } from '../../scheduling/count-learners.ts';
 import { schedulingSchema } from '../../scheduling/service.ts';
 import { givenDatabaseUrl, openProgramDatabase } from '../program-database.ts';

@@ -1,6 +1,6 @@
 // npm start: the command line. It says that it is loading before it loads the services.
 import { runCommand } from '../../platform/process/command.ts';
-import { createNarrator } from '../../platform/process/narrator.ts';
+import { createNarrator } from '../../platform/process/terminal.ts';
 
 const HELP = `Starts the whole system on this machine: PostgreSQL, the services, the REST API and the GraphQL gateway.
 

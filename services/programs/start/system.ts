@@ -13,14 +13,14 @@ import {
   type Telemetry,
 } from '../../platform/observability/telemetry.ts';
 import type { GrpcTrust, Peers } from '../../platform/process/common-config.ts';
+import { requireFreePorts } from '../../platform/process/ports.ts';
 import {
   closeInReverse,
   type RunningProcess,
   runProcess,
   signalsHeard,
-} from '../../platform/process/lifecycle.ts';
-import type { Narrator } from '../../platform/process/narrator.ts';
-import { requireFreePorts } from '../../platform/process/ports.ts';
+} from '../../platform/process/run-service.ts';
+import type { Narrator } from '../../platform/process/terminal.ts';
 import { misspelled } from '../../platform/process/variables.ts';
 import { startRest } from '../../rest/service.ts';
 import { startScheduling } from '../../scheduling/service.ts';

@@ -193,7 +193,8 @@ function connectCluster(urls: [URL, ...URL[]]): Cluster {
 
 function firstContact(client: Redis | Cluster): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  setTimeout(resolve, FIRST_CONTACT_MS).unref();
+  // After a blocked event loop, the timer comes before the reason for which the connection failed; an immediate comes after it.
+  setTimeout(() => setImmediate(resolve), FIRST_CONTACT_MS).unref();
   client.once('close', resolve);
   client.once('ready', async () => {
     // A Cluster client is ready before its nodes are connected.
