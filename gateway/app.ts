@@ -8,7 +8,7 @@ import type { LocalServers } from '../services/platform/grpc/client.ts';
 import { addPeerChecks } from '../services/platform/grpc/peer-checks.ts';
 import { registerAdmission } from '../services/platform/http/admission.ts';
 import { malformedOptions } from '../services/platform/http/malformed.ts';
-import { noteRefusal } from '../services/platform/http/request-log.ts';
+import { markRefused } from '../services/platform/http/request-log.ts';
 import {
   type HttpServer,
   registerShutdown,
@@ -183,7 +183,7 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
             budget,
             loaders: createLoaders(clients, budget),
             mutations: 0,
-            refused: (refusal) => noteRefusal(request, refusal),
+            refused: (refusal) => markRefused(request, refusal),
             record: (action, targets) => recordEvent(action, targets, call),
             logger,
             audit: (action, outcome, targets) => writeAudit(request, action, outcome, targets),
@@ -224,7 +224,7 @@ function endOf(reply: FastifyReply): AbortSignal {
 /** Refuses a document, with all that is wrong about it. */
 function sendErrors(reply: FastifyReply, errors: readonly GraphQLError[]): FastifyReply {
   const answers = errors.map((error) => formatError(error.toJSON(), error));
-  if (answers[0] !== undefined) noteRefusal(reply.request, refusalOf(answers[0]));
+  if (answers[0] !== undefined) markRefused(reply.request, refusalOf(answers[0]));
   return reply
     .code(400)
     .type(`${responseTypeOf(reply.request.headers.accept)}; charset=utf-8`)

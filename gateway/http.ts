@@ -11,7 +11,7 @@ import { type ErrorFormat, registerMalformed } from '../services/platform/http/m
 import {
   causeOf,
   createRequestLog,
-  noteRefusal,
+  markRefused,
   type RequestLog,
   setCommonHeaders,
 } from '../services/platform/http/request-log.ts';
@@ -78,7 +78,7 @@ function sendError(
 ): FastifyReply {
   const answer = toGraphQLError(error);
   if (error.reason === 'UNAUTHORIZED') reply.header('www-authenticate', 'Bearer');
-  noteRefusal(reply.request, { ...refusalOf(answer), cause: causeOf(error) });
+  markRefused(reply.request, { ...refusalOf(answer), cause: causeOf(error) });
   return reply
     .code(status)
     .type(`${responseTypeOf(reply.request.headers.accept)}; charset=utf-8`)

@@ -13,7 +13,7 @@ import type { Logger } from '../platform/logging/logger.ts';
 import { observeHttp } from '../platform/observability/observe.ts';
 import type { Telemetry } from '../platform/observability/telemetry.ts';
 import type { Clients } from './clients.ts';
-import { registerErrors, sendError, toErrorResponse, UNAVAILABLE_BODY } from './errors.ts';
+import { noSuchRoute, registerErrors, sendError, toErrorResponse, UNAVAILABLE_BODY } from './errors.ts';
 import { type KeyVerifier, registerAuthentication } from './keys.ts';
 import { registerDocsPage, registerDocument } from './openapi/document.ts';
 import { registerRoutes } from './routes.ts';
@@ -57,6 +57,10 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   if (corsOrigins.size > 0) await app.register(cors, corsOptions(corsOrigins));
   registerMalformed(app, format);
   registerHeadBounds(app);
+  // Runs before the body is parsed, so an unknown route is 404 whatever its body; the handler serves OPTIONS without CORS.
+  app.addHook('onRequest', (request, _reply, done) => {
+    done(request.is404 || lacksParameter(request) ? noSuchRoute(request) : undefined);
+  });
   registerErrors(app, logger);
   registerShutdown(app, drainMs);
   if (docs) {
@@ -83,6 +87,9 @@ export async function buildApp(dependencies: AppDependencies): Promise<App> {
   );
   return app;
 }
+
+/** The router takes an empty segment of a path for a parameter. */
+const lacksParameter = ({ params }: FastifyRequest) => Object.values(params as object).includes('');
 
 /** Register before hooks that refuse, so that a page can read refusals, too. No credentials: keys are in headers. */
 const corsOptions = (origins: ReadonlySet<string>): FastifyCorsOptions => ({

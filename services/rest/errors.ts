@@ -7,7 +7,7 @@ import {
   ServiceError,
   toServiceError,
 } from '../platform/errors.ts';
-import { causeOf, noteRefusal } from '../platform/http/request-log.ts';
+import { causeOf, markRefused } from '../platform/http/request-log.ts';
 import type { Logger } from '../platform/logging/logger.ts';
 import type { ErrorResponse, Scope } from './schemas.ts';
 
@@ -46,7 +46,7 @@ export function sendError(reply: FastifyReply, error: ServiceError): FastifyRepl
   if (error.reason === 'UNAUTHORIZED') reply.header('www-authenticate', 'Bearer');
   if (error.reason === 'UNAVAILABLE') reply.header('retry-after', error.retryAfterSeconds ?? 1);
   const { field } = answer.error.details ?? {};
-  noteRefusal(reply.request, { reason: error.reason, field, cause: causeOf(error) });
+  markRefused(reply.request, { reason: error.reason, field, cause: causeOf(error) });
   return reply
     .code(ERROR_CATALOGUE[error.reason].httpStatus)
     .type('application/json; charset=utf-8')
@@ -55,10 +55,6 @@ export function sendError(reply: FastifyReply, error: ServiceError): FastifyRepl
 }
 
 export function registerErrors(app: FastifyInstance, logger: Logger): void {
-  // Runs before the body is parsed, so an unknown route is 404 whatever its body; the handler serves OPTIONS without CORS.
-  app.addHook('onRequest', (request, _reply, done) => {
-    done(request.is404 || lacksParameter(request) ? noSuchRoute(request) : undefined);
-  });
   app.setNotFoundHandler((request, reply) => sendError(reply, noSuchRoute(request)));
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const known = fromFastifyError(error);
@@ -69,10 +65,7 @@ export function registerErrors(app: FastifyInstance, logger: Logger): void {
   });
 }
 
-/** The router takes an empty segment of a path for a parameter. */
-const lacksParameter = ({ params }: FastifyRequest) => Object.values(params as object).includes('');
-
-function noSuchRoute({ method, url }: FastifyRequest): ServiceError {
+export function noSuchRoute({ method, url }: FastifyRequest): ServiceError {
   const message = `There is no ${method} ${url.split('?')[0]?.slice(0, 200)} in this API.`;
   return new ServiceError('NOT_FOUND', { message });
 }

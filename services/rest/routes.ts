@@ -9,7 +9,7 @@ import type { SnoozeMaterialsResponse } from '../../generated/scheduling/v1/Snoo
 import type { SubmitReviewResponse } from '../../generated/scheduling/v1/SubmitReviewResponse.ts';
 import { parseDateTime } from '../platform/date-time.ts';
 import { hasReason, invalidField, ServiceError, toServiceError } from '../platform/errors.ts';
-import { noteRefusal } from '../platform/http/request-log.ts';
+import { markRefused } from '../platform/http/request-log.ts';
 import { toIsoText } from '../platform/instants.ts';
 import { epochMsOf, type Timestamp, toTimestamp } from '../platform/protobuf/timestamps.ts';
 import { type Clients, callOf } from './clients.ts';
@@ -328,7 +328,7 @@ async function* streamPages(
     yield ']}';
   } catch (error) {
     const { reason, message } = toServiceError(error);
-    noteRefusal(request, { reason, cause: `within a list: ${message}` });
+    markRefused(request, { reason, cause: `within a list: ${message}` });
     throw error;
   }
 }

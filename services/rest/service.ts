@@ -31,7 +31,6 @@ export async function startRest(options: {
     limit: config.writeLimitPerMinute,
     windowMs: 60_000,
     logger,
-    now: () => performance.now(),
   });
   const closeWatch = watchParts({ config, verifier, limiter, telemetry });
   const closeParts = () => {

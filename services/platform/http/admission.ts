@@ -2,7 +2,7 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { createMetrics, type Metrics } from '../observability/metrics.ts';
-import { noteShed } from './request-log.ts';
+import { markShed } from './request-log.ts';
 
 /** Of the capacity, for one key at most. */
 const KEY_SHARE = 1 / 3;
@@ -51,7 +51,7 @@ export function registerAdmission(app: FastifyInstance, admission: Admission): v
     const reason = reasonToRefuse(kind, key);
     if (reason !== undefined) {
       metrics.count('srs_overload_refusals_total', { why: reason });
-      noteShed(request, reason);
+      markShed(request, reason);
       refuse(request, reply, refusal);
       return;
     }

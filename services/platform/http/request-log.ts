@@ -9,15 +9,15 @@ export type Refusal = { reason: ErrorReason; field?: string | undefined; cause?:
 const refusals = new WeakMap<FastifyRequest, Refusal>();
 const shed = new WeakSet<FastifyRequest>();
 
-/** Notes why the request is refused, for its log line. */
-export function noteRefusal(request: FastifyRequest, refusal: Refusal): void {
+/** Says why the request is refused, for its log line. */
+export function markRefused(request: FastifyRequest, refusal: Refusal): void {
   refusals.set(request, refusal);
 }
 
-/** Notes a refusal for overload: it is not timed, and beyond a rate such refusals are only counted. */
-export function noteShed(request: FastifyRequest, why: string): void {
+/** Says that the request is refused for overload: it is not timed, and beyond a rate such refusals are only counted. */
+export function markShed(request: FastifyRequest, why: string): void {
   shed.add(request);
-  noteRefusal(request, { reason: 'UNAVAILABLE', cause: `overload: ${why}` });
+  markRefused(request, { reason: 'UNAVAILABLE', cause: `overload: ${why}` });
 }
 
 export function wasShed(request: FastifyRequest): boolean {

@@ -61,11 +61,11 @@ export function createWriteLimiter(options: {
   limit: number;
   windowMs: number;
   logger: Logger;
-  /** Milliseconds; preferably a monotonic clock. */
-  now: () => number;
+  /** In milliseconds. Default: a monotonic clock. */
+  now?: () => number;
 }): WriteLimiter {
-  const { redisUrl, limit, windowMs, logger } = options;
-  const processLog = createProcessLog(options);
+  const { redisUrl, limit, windowMs, logger, now = () => performance.now() } = options;
+  const processLog = createProcessLog({ limit, windowMs, now });
   const toDecision = ({ allowed, remaining, untilReset }: LogDecision): WriteDecision => ({
     allowed,
     limit,
