@@ -2,6 +2,7 @@
 import { getEventListeners, once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
 import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type {
@@ -204,6 +205,35 @@ test('a handler that asks only afterwards is told that its caller has gone', asy
   gate.resolve();
   caller.close();
   await slow.close(500);
+});
+
+test('a stream goes on beyond the age at which its connection takes no more calls', async () => {
+  const ageing = await startGrpcServer({
+    ...options,
+    maxConnectionAgeMs: 300,
+    services: [
+      implement<UserDataServiceHandlers>('UserDataService', {
+        async ExportUserData(_request, { signal }, send) {
+          for (let count = 0; count < 12; count += 1) {
+            await send({ material: { title: signal.aborted ? 'cut' : 'whole' } });
+            await sleep(100);
+          }
+        },
+        DeleteUserData: async () => ({}),
+      }),
+    ],
+  });
+  const to = { target: `127.0.0.1:${ageing.port}`, trust, caller: 'test', deadlineMs: 5000 };
+  const clientOf = clientsOf('scheduling.v1', to)<UserDataServiceDefinition, 'ExportUserData'>;
+  const caller = clientOf('UserDataService');
+  const titles: unknown[] = [];
+  for await (const { material } of caller.exportUserData({ userId: 'somebody' }, CALL)) {
+    titles.push(material?.title);
+    await caller.deleteUserData({ userId: 'somebody' }, CALL);
+  }
+  expect(titles).toEqual(Array(12).fill('whole'));
+  caller.close();
+  await ageing.close(500);
 });
 
 test('while tokens are exchanged, a server takes each of its own and no other', async () => {

@@ -124,7 +124,7 @@ describe('the port for machines that watch', () => {
 });
 
 test.each([
-  ['srs_overload_refusals_total', ['room', 'key_share', 'flood']],
+  ['srs_overload_refusals_total', ['room', 'key_share']],
   ['srs_key_lookups_total', ['hit', 'renewal', 'miss', 'shared', 'malformed', 'overloaded']],
   ['srs_write_limit_decisions_total', ['allowed', 'refused']],
   ['srs_write_limit_mode', ['redis', 'process']],
