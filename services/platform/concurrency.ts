@@ -21,6 +21,22 @@ export function atMost(max: number): <T>(work: () => Promise<T>) => Promise<T> {
   };
 }
 
+/** The same for each key: work of one key does not wait for that of another. Keys without work are forgotten. */
+export function atMostPerKey<K>(max: number): <T>(key: K, work: () => Promise<T>) => Promise<T> {
+  const limits = new Map<K, { run: ReturnType<typeof atMost>; users: number }>();
+  return async (key, work) => {
+    const limit = limits.get(key) ?? { run: atMost(max), users: 0 };
+    limits.set(key, limit);
+    limit.users += 1;
+    try {
+      return await limit.run(work);
+    } finally {
+      limit.users -= 1;
+      if (limit.users === 0) limits.delete(key);
+    }
+  };
+}
+
 /** After each work, the next one of its key waits for as long as that took, at most this; other keys do not wait for it. */
 const MAX_PAUSE_MS = 250;
 

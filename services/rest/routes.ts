@@ -340,12 +340,6 @@ const TYPES = {
   card: 'MATERIAL_TYPE_CARD',
 } as const satisfies Record<Material['type'], CreateMaterialRequestInput['type']>;
 
-const PRESETS = {
-  '1h': 'SNOOZE_PRESET_ONE_HOUR',
-  tonight: 'SNOOZE_PRESET_TONIGHT',
-  tomorrow: 'SNOOZE_PRESET_TOMORROW',
-} as const satisfies Record<Preset, SnoozeMaterialsRequestInput['preset']>;
-
 const TYPE_OF_MESSAGE: Partial<Record<MaterialMessage['type'], Material['type']>> = {
   MATERIAL_TYPE_SIMPLE: 'simple',
   MATERIAL_TYPE_MATERIAL: 'material',
@@ -354,7 +348,12 @@ const TYPE_OF_MESSAGE: Partial<Record<MaterialMessage['type'], Material['type']>
 };
 
 const toTypeMessage = (type: Material['type']) => TYPES[type];
-const toPresetMessage = (preset: Preset) => PRESETS[preset];
+/** By its name, but for 1h, which no enumeration can have. */
+function toPresetMessage(preset: Preset): NonNullable<SnoozeMaterialsRequestInput['preset']> {
+  if (preset === '1h') return 'SNOOZE_PRESET_ONE_HOUR';
+  // toUpperCase of a name is its upper case.
+  return `SNOOZE_PRESET_${preset.toUpperCase() as Uppercase<typeof preset>}`;
+}
 
 const toIso = (timestamp: Timestamp | null, field: string) => toIsoText(epochMsOf(timestamp, field));
 const toOptionalIso = (timestamp: Timestamp | null) => (timestamp === null ? null : toIso(timestamp, ''));
