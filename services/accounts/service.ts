@@ -1,7 +1,7 @@
 // Assembles the accounts service: database, migrations, peppers, revocations, handlers, gRPC.
+
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { v7 as uuidV7 } from 'uuid';
 import type { ApiKeyServiceHandlers } from '../../generated/accounts/v1/ApiKeyService.ts';
 import type { UserEventServiceHandlers } from '../../generated/accounts/v1/UserEventService.ts';
 import type { UserServiceHandlers } from '../../generated/accounts/v1/UserService.ts';
@@ -15,6 +15,7 @@ import {
   sweepRegularly,
   watchDatabase,
 } from '../platform/postgres/service-database.ts';
+import { newUuid } from '../platform/uuid.ts';
 import type { AccountsConfig } from './config.ts';
 import { createUserEventHandlers } from './events/handlers.ts';
 import { deleteOldUserEvents } from './events/sql.ts';
@@ -67,8 +68,7 @@ export async function startAccounts(options: {
           ? { state: 'ok' }
           : { state: 'degraded', reason: 'no revocation stream: rest checks every key with accounts' },
     });
-    const newId = (time: Date) => uuidV7({ msecs: time.getTime() });
-    const users = { database, now, newId };
+    const users = { database, now, newId: newUuid };
     const keys = { ...users, peppers, keysPerHour, randomBytes, revocations, audit, logger };
     const server = await startGrpcServer({
       domain: 'accounts.v1',

@@ -1,4 +1,5 @@
 // UUIDs as this system writes them: lower case, with hyphens. PostgreSQL orders them as their texts.
+import { v7 } from 'uuid';
 import { invalidField } from './errors.ts';
 
 /** The lowest and the highest, which no row has (RFC 9562, sections 5.9 and 5.10). */
@@ -6,6 +7,11 @@ export const NIL_UUID = '00000000-0000-0000-0000-000000000000';
 export const MAX_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** A new one of version 7, made at `time`. */
+export function newUuid(time: Date): string {
+  return v7({ msecs: time.getTime() });
+}
 
 export function isUuid(text: string): boolean {
   return UUID.test(text);

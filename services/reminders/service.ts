@@ -1,7 +1,7 @@
 // Assembles the service: database, migrations, channels, handlers, gRPC, the loops, and the HTTP end for links.
+
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { v7 as uuidV7 } from 'uuid';
 import type { ReminderServiceHandlers } from '../../generated/reminders/v1/ReminderService.ts';
 import { endsWithin } from '../platform/concurrency.ts';
 import type { LocalServers } from '../platform/grpc/client.ts';
@@ -11,6 +11,7 @@ import { type GrpcServer, startGrpcServer } from '../platform/grpc/server.ts';
 import type { Logger } from '../platform/logging/logger.ts';
 import { createTelemetry, type Telemetry } from '../platform/observability/telemetry.ts';
 import { openServiceDatabase, watchDatabase } from '../platform/postgres/service-database.ts';
+import { newUuid } from '../platform/uuid.ts';
 import { createChannelHandlers, type PushSetUp } from './channels/handlers.ts';
 import { createLinks, type Links } from './channels/links.ts';
 import { subscriptionProblem } from './channels/push.ts';
@@ -135,8 +136,7 @@ export async function startCore(options: CoreOptions): Promise<RemindersCore> {
     await database.close();
   };
   try {
-    const newId = (time: Date) => uuidV7({ msecs: time.getTime() });
-    const dependencies = { ...options, telemetry, database, peers, newId, random, randomBytes };
+    const dependencies = { ...options, telemetry, database, peers, newId: newUuid, random, randomBytes };
     const server = await startGrpcServer({
       domain: 'reminders.v1',
       host: config.host,

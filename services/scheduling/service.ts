@@ -1,6 +1,6 @@
 // Assembles the scheduling service: database, migrations, handlers, gRPC.
+
 import { join } from 'node:path';
-import { v7 as uuidV7 } from 'uuid';
 import type { LearnerServiceHandlers } from '../../generated/scheduling/v1/LearnerService.ts';
 import type { MaterialServiceHandlers } from '../../generated/scheduling/v1/MaterialService.ts';
 import type { ReviewServiceHandlers } from '../../generated/scheduling/v1/ReviewService.ts';
@@ -13,6 +13,7 @@ import type { Logger } from '../platform/logging/logger.ts';
 import { createTelemetry, type Telemetry } from '../platform/observability/telemetry.ts';
 import { openServiceDatabase, sweepRegularly, watchDatabase } from '../platform/postgres/service-database.ts';
 import type { DatabaseServiceConfig } from '../platform/process/common-config.ts';
+import { newUuid } from '../platform/uuid.ts';
 import { countRegularly } from './count-learners.ts';
 import { isDistributed } from './distribute.ts';
 import { gatheredOn } from './gathered.ts';
@@ -54,9 +55,8 @@ export async function startScheduling(options: {
     stopping,
   });
   try {
-    const newId = (time: Date) => uuidV7({ msecs: time.getTime() });
     const shape = { isDistributed: await isDistributed(database) };
-    const dependencies = { database, gathered: gatheredOn(database, shape), now, newId, ...shape };
+    const dependencies = { database, gathered: gatheredOn(database, shape), now, newId: newUuid, ...shape };
     const server = await startGrpcServer({
       domain: 'scheduling.v1',
       host: config.host,
