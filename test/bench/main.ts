@@ -25,7 +25,7 @@ const HELP = `Measures this service against two monoliths with the same function
                       .map(({ name }) => name)
                       .join(', ')} and dashboard
   --rounds N        how often each system has its turn; default 5, with --quick 3
-  --seconds S       how long a turn is; default 5, with --quick 2
+  --seconds S       how long a turn is, and the warm-up; default 5 and 6, with --quick 2 and 1
   --json FILE       file for the figures; default .bench/results.json
   --profile FOLDER  folder for CPU profiles of every Node process; prints their most expensive functions
 
@@ -54,9 +54,10 @@ await runCommand({ name: 'npm run bench', help: HELP, options }, async (values) 
   const profileFolder = values.profile === undefined ? undefined : resolve(values.profile);
   if (profileFolder !== undefined) mkdirSync(profileFolder, { recursive: true });
   const { seconds, against } = values;
+  const turnMs = seconds && 1000 * wholeNumber('--seconds', seconds, 1, 100);
   const pace = {
     ...(values.rounds !== undefined && { rounds: wholeNumber('--rounds', values.rounds, 1, 100) }),
-    ...(seconds !== undefined && { durationMs: 1000 * wholeNumber('--seconds', seconds, 1, 100) }),
+    ...(turnMs && { warmUpMs: turnMs, durationMs: turnMs }),
   };
   const jsonFile = values.json ?? join(CACHE, 'results.json');
   const keep = (outcomes: readonly RowOutcome[]) => writeFigures(jsonFile, { ...collected(outcomes), quick });
