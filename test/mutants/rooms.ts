@@ -35,11 +35,7 @@ export const ROOMS: readonly Room[] = [
     name: 'gateway',
     bar: 90,
     texts: false,
-    sources: [
-      'gateway/**/*.ts',
-      '!gateway/dashboard/**',
-      ...PROGRAMS.map((program) => `!gateway/${program}.ts`),
-    ],
+    sources: ['gateway/**/*.ts', '!gateway/dashboard/**', '!gateway/main.ts', '!gateway/config.ts'],
     tests: ['test/gateway/*.test.ts'],
   },
   {

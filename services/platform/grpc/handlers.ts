@@ -141,6 +141,10 @@ function contextOf(call: ServerUnaryCall<unknown, unknown> | ServerWritableStrea
   return context;
 }
 
+/** In characters; what is longer is cut. */
+const MAX_REQUEST_ID = 128;
+const MAX_CALLER = 200;
+
 /** A shared abort reason: an Error per call would cost more than the rest of its context. */
 const ENDED = new ServiceError('UNAVAILABLE');
 /** A class, since a getter in an object literal would retain the call until the next full garbage collection. */
@@ -154,14 +158,14 @@ export class ServedCall implements CallContext {
   #controller: AbortController | undefined;
 
   constructor(metadata: Metadata) {
-    const read = (key: string) => {
+    const read = (key: string, maxCharacters?: number) => {
       const [value] = metadata.get(key);
-      return typeof value === 'string' ? value : undefined;
+      return typeof value === 'string' ? value.slice(0, maxCharacters) : undefined;
     };
     this.metadata = metadata;
-    this.requestId = loggable(read('x-request-id')) ?? crypto.randomUUID();
+    this.requestId = loggable(read('x-request-id', MAX_REQUEST_ID)) ?? crypto.randomUUID();
     this.traceparent = readTraceparent(read('traceparent'));
-    this.caller = loggable(read('x-caller')) ?? 'unknown';
+    this.caller = loggable(read('x-caller', MAX_CALLER)) ?? 'unknown';
   }
 
   end(): void {

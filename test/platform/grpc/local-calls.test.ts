@@ -15,6 +15,7 @@ import { isMessageTooLarge } from '../../../services/platform/grpc/status.ts';
 import { createMetrics } from '../../../services/platform/observability/metrics.ts';
 import { createTelemetry, type Telemetry } from '../../../services/platform/observability/telemetry.ts';
 import { loadProto, serviceDefinition } from '../../../services/platform/protobuf/load.ts';
+import { registerAlone } from '../../support/spans.ts';
 
 type Method = MethodDefinition<object, object>;
 type Field = { name: string; type: string; label: string; typeName: string };
@@ -58,20 +59,22 @@ const watching = (side: string): Telemetry => ({
 });
 /** Names of spans by their IDs, so that a span can say in which one it was. */
 const spanNames = new Map<string, string>();
-new NodeTracerProvider({
-  spanProcessors: [
-    {
-      onStart: (span) => void spanNames.set(span.spanContext().spanId, `${span.kind} ${span.name}`),
-      onEnd({ kind, name, attributes, status, parentSpanContext }) {
-        const { 'srs.request_id': id, ...others } = attributes;
-        const parent = spanNames.get(parentSpanContext?.spanId ?? '');
-        seen.push(['span', kind, name, others, status, { parent, requestId: knownId(id) }]);
+registerAlone(
+  new NodeTracerProvider({
+    spanProcessors: [
+      {
+        onStart: (span) => void spanNames.set(span.spanContext().spanId, `${span.kind} ${span.name}`),
+        onEnd({ kind, name, attributes, status, parentSpanContext }) {
+          const { 'srs.request_id': id, ...others } = attributes;
+          const parent = spanNames.get(parentSpanContext?.spanId ?? '');
+          seen.push(['span', kind, name, others, status, { parent, requestId: knownId(id) }]);
+        },
+        forceFlush: async () => {},
+        shutdown: async () => {},
       },
-      forceFlush: async () => {},
-      shutdown: async () => {},
-    },
-  ],
-}).register();
+    ],
+  }),
+);
 const logger = pino(
   { level: 'info' },
   {
