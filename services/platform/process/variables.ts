@@ -279,7 +279,7 @@ export const VARIABLES = {
     section: 'mail',
     type: onOrOff('off'),
     readBy: ['reminders'],
-    says: '`on` allows push services over http and at private addresses. For tests.',
+    says: '`on` allows push services at IP addresses and at private addresses. For tests.',
   },
   HOST: {
     section: 'addresses',
