@@ -76,8 +76,6 @@ test('holds the code, its types, a page to read, and nothing to depend on', () =
   expect(readdirSync(join(packed(), 'dist')).toSorted()).toEqual([
     'client.d.ts',
     'client.js',
-    'errors.d.ts',
-    'errors.js',
     'send.d.ts',
     'send.js',
     'types.d.ts',
@@ -93,7 +91,7 @@ test(`has at most ${MAX_GZIP_BYTES} bytes of code after gzip`, () => {
 });
 
 test('imports with explicit extensions only, as Deno and browsers need', () => {
-  for (const file of ['client.js', 'errors.js', 'send.js']) {
+  for (const file of ['client.js', 'send.js']) {
     const source = readFileSync(join(packed(), 'dist', file), 'utf8');
     for (const [, from = ''] of source.matchAll(/\bfrom '([^']+)'/g)) expect(from).toMatch(/^\.\/\w+\.js$/);
   }

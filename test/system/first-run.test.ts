@@ -181,7 +181,7 @@ describe('before it makes anything, npm start', () => {
       ),
     );
     expect(await refused('postgres//ada:geheim@host')).toBe(
-      'The configuration is not usable:\n  - DATABASE_URL must be a URL such as postgres://user:password@host:5432/name, special characters in the password percent-encoded\n',
+      'The configuration is not usable:\n  - DATABASE_URL must be a URL of one host, such as postgres://user:password@host:5432/name, special characters in the password percent-encoded\n',
     );
     const client = new Client({ connectionString: database.databaseUrl });
     await client.connect();

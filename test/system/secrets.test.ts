@@ -37,7 +37,13 @@ let sql: Client;
 let closeCollector = () => {};
 const secrets = new Set([PEPPER, SERVICE_TOKEN, OPERATOR, VIEWER, REDIS_PASSWORD, UNKNOWN_KEY]);
 /** Everything that a caller, an operator or another account of this machine could read. */
-const seen: Record<string, string> = { errors: '', activity: '', processes: '', traces: '' };
+const seen: Record<string, string> = {
+  errors: '',
+  graphqlErrors: '',
+  activity: '',
+  processes: '',
+  traces: '',
+};
 
 describeWithRedis('after everything was done, right and wrong', () => {
   beforeAll(async () => {
@@ -110,6 +116,7 @@ describeWithRedis('after everything was done, right and wrong', () => {
     // What was looked through is what there was: each place holds something that it must.
     expect(places.tables).toContain(MARKER);
     expect(places.errors).toContain('invalid_request');
+    expect(places.graphqlErrors).toContain('INVALID_REQUEST');
     expect(places.activity).toContain('LISTEN accounts_revocations');
     expect(places.processes).toContain('services/rest/main.ts');
     expect(places['log of rest']).toContain('/v1/reviews/:materialId');
@@ -234,7 +241,8 @@ async function useGraphql(): Promise<void> {
     });
     // biome-ignore lint/suspicious/noExplicitAny: the shape is that of each query
     const answer = (await response.json()) as { data: any; errors?: object[] };
-    seen.errors += JSON.stringify(answer.errors ?? '');
+    // GraphQL quotes to the caller what they have sent themselves, but no key.
+    seen.graphqlErrors += JSON.stringify(answer.errors ?? '');
     return answer.data;
   };
   const { user } = await send('{ user(email: "a@example.com") { id materials { nodes { id title } } } }');
