@@ -243,6 +243,7 @@ test('the dashboard’s files are compressed, kept by the browser, and bound by 
     'cache-control': 'no-cache',
     'referrer-policy': 'no-referrer',
     'x-content-type-options': 'nosniff',
+    vary: 'accept-encoding',
   });
   expect(plain.headers).not.toHaveProperty('content-encoding');
   expect(html).not.toMatch(/https?:\/\/|style=|<script>|\son\w+=/);

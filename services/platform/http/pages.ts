@@ -7,7 +7,7 @@ import files from '@fastify/static';
 import type { FastifyInstance } from 'fastify';
 
 /** A file on disk by its absolute path, or a text that is made once. */
-export type PageFile = string | { type: string; text: () => string };
+type PageFile = string | { type: string; text: () => string };
 
 /** The path of a file that an npm package contains, whether or not it exports it. @throws Error if it is not installed. */
 export function packageFile(name: string, file: string): string {
@@ -27,6 +27,12 @@ export function servePages(
     await scope.register(etag, { weak: true });
     await scope.register(compress, { encodings: ['br', 'gzip'], globalDecompression: false });
     await scope.register(files, { serve: false, root: dirname(import.meta.dirname) });
+    // Also where nothing is compressed: a shared cache must know that the encoding was chosen.
+    scope.addHook('onRequest', (_request, reply, done) => {
+      const vary = reply.getHeader('vary');
+      reply.header('vary', vary === undefined ? 'accept-encoding' : `${vary}, accept-encoding`);
+      done();
+    });
     for (const [path, file] of Object.entries(pages)) {
       if (typeof file !== 'string') {
         scope.get(path, { schema: { hide: true } }, (_request, reply) =>
