@@ -116,7 +116,8 @@ function registerHeadBounds(app: FastifyInstance): void {
 /** Runs first for every request, even if no hook runs. */
 function beginAnswer(log: RequestLog, request: FastifyRequest, reply: FastifyReply): void {
   setCommonHeaders(request, reply);
-  if (!request.url.startsWith('/docs')) reply.header('cache-control', 'no-store');
+  // The pages of the documentation override this.
+  reply.header('cache-control', 'no-store');
   log.begin(request, reply);
 }
 

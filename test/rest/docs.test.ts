@@ -139,7 +139,7 @@ describe('the page at /docs', () => {
     ['nothing.js', {}, 404],
   ])('answers a request for %s with %j in the documented shape', async (file, headers, status) => {
     const answer = await fetch(`${origin}/docs/static/${file}`, { headers });
-    expect(answer.status).toBe(status);
+    expect([answer.status, answer.headers.get('cache-control')]).toEqual([status, 'no-store']);
     expect(await answer.json()).toHaveProperty('error.code');
   });
 
