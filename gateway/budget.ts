@@ -39,7 +39,7 @@ export type Budget = {
   answer(text: string): string;
 };
 
-export type CallerLimits = ReturnType<typeof createCallerLimits>;
+type CallerLimits = ReturnType<typeof createCallerLimits>;
 
 /** What all requests of a caller share, by the caller's name. */
 export function createCallerLimits() {

@@ -36,9 +36,9 @@ export const DOCUMENT_LIMITS = {
 /** Measured: at most 510 bytes. */
 const BYTES_OF_TOKEN = 600;
 
-export type GraphqlBody = { query: string; operationName: string | undefined };
+type GraphqlBody = { query: string; operationName: string | undefined };
 export type DocumentStore = NonNullable<ApolloServerOptions<never>['documentStore']>;
-export type Prepared = {
+type Prepared = {
   /** Of the document if it can be parsed. */
   operations: readonly OperationDefinitionNode[];
   /** Empty for a valid document. */

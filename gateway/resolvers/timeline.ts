@@ -193,10 +193,10 @@ function readCursor(cursor: string | null | undefined): TimelinePosition | undef
 export const TimelineEvent: TimelineEventResolvers = {
   at: ({ timeMs }) => timeMs,
   material: ({ userId, materialId }, _arguments, context) =>
-    materialId === undefined ? null : materialOf(context, { userId, materialId }).catch(nullIfAway),
+    materialId === undefined ? null : materialOf(context, { userId, materialId }).catch(nullIfUnavailable),
 };
 
-function nullIfAway(error: unknown): null {
+function nullIfUnavailable(error: unknown): null {
   if (hasReason(error, 'UNAVAILABLE')) return null;
   throw error;
 }

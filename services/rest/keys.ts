@@ -84,7 +84,7 @@ const MAX_KEY_CHARACTERS = 100;
 
 /** The cache stores SHA-256 hashes, never the keys themselves. */
 export function createKeyVerifier(apiKeys: Clients['apiKeys'], metrics: Metrics): KeyVerifier {
-  const note = (outcome: string) => metrics.count('srs_key_lookups_total', { outcome });
+  const countLookup = (outcome: string) => metrics.count('srs_key_lookups_total', { outcome });
   const cache = new LRUCache<string, Principal>({ max: MAX_KEYS, ttl: MAX_AGE_MS });
   const inFlight = new Map<string, Promise<Principal>>();
   // Counts revocations and stream breaks: a result requested before the latest one must not be cached.
@@ -121,7 +121,7 @@ export function createKeyVerifier(apiKeys: Clients['apiKeys'], metrics: Metrics)
     const { digest } = presented;
     if (cache.getRemainingTTL(digest) > MAX_AGE_MS - RENEWAL_AGE_MS) return;
     if (inFlight.has(callKeyOf(digest)) || inFlight.size >= MAX_IN_FLIGHT_TO_RENEW) return;
-    note('renewal');
+    countLookup('renewal');
     begin(presented, call).catch((error: unknown) => {
       if (hasReason(error, 'UNAUTHORIZED')) cache.delete(digest);
     });
@@ -130,25 +130,25 @@ export function createKeyVerifier(apiKeys: Clients['apiKeys'], metrics: Metrics)
     async verify(presented, call) {
       const { key, digest } = presented;
       if (key.length > MAX_KEY_CHARACTERS || !key.startsWith('rmk_live_')) {
-        note('malformed');
+        countLookup('malformed');
         throw new ServiceError('UNAUTHORIZED');
       }
       const known = watch.isAlive() ? cache.get(digest) : undefined;
       if (known !== undefined) {
-        note('hit');
+        countLookup('hit');
         renewIfOld(presented, call);
         return known;
       }
       const running = inFlight.get(callKeyOf(digest));
       if (running !== undefined) {
-        note('shared');
+        countLookup('shared');
         return running;
       }
       if (inFlight.size >= MAX_IN_FLIGHT) {
-        note('overloaded');
+        countLookup('overloaded');
         throw new ServiceError('UNAVAILABLE', { cause: new Error('too many keys are being verified') });
       }
-      note('miss');
+      countLookup('miss');
       return begin(presented, call);
     },
     isStreamAlive: watch.isAlive,

@@ -40,7 +40,7 @@ export function createOidcProvider(issuer: string, logger: Logger): OidcProvider
   let lastKeys: JSONWebKeySet | undefined;
   let askAgainAtMs = Number.NEGATIVE_INFINITY;
 
-  const tell = (error: unknown) =>
+  const logFailure = (error: unknown) =>
     logger.error(
       { reason: toError(error).message },
       'the OpenID provider of OIDC_ISSUER does not answer as expected',
@@ -56,7 +56,7 @@ export function createOidcProvider(issuer: string, logger: Logger): OidcProvider
         askAgainAtMs = performance.now() + PAUSE_MS;
         // The provider may have moved.
         discoverAgainAtMs = askAgainAtMs;
-        tell(error);
+        logFailure(error);
       }
       throw new ServiceError('UNAVAILABLE', { cause: error });
     }
@@ -77,7 +77,7 @@ export function createOidcProvider(issuer: string, logger: Logger): OidcProvider
       if (known === undefined) throw error;
       if (performance.now() >= discoverAgainAtMs) {
         discoverAgainAtMs = performance.now() + PAUSE_MS;
-        tell(error);
+        logFailure(error);
       }
     }
     return known;

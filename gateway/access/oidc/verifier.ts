@@ -39,7 +39,7 @@ export type OidcVerifier = {
 /** Whether a bearer token has the form of a JWT; a gateway token has no dots in these places. */
 export const looksLikeJwt = (token: string): boolean => /^[\w-]+\.[\w-]+\.[\w-]*$/.test(token);
 
-export function createOidcVerifier(
+function createOidcVerifier(
   { issuer, audience, roleClaim }: OidcSettings,
   provider: OidcProvider,
   sessions: EndedSessions,
@@ -122,7 +122,7 @@ const KEPT_MS = 24 * 3_600_000;
 const MOST_SESSIONS = 100_000;
 
 /** Which sessions the OpenID provider has ended (OpenID Connect Back-Channel Logout 1.0). */
-export type EndedSessions = {
+type EndedSessions = {
   /**
    * Ends the session `sid`; if there is none, every session of the person `sub` that began by `iat`, in seconds since 1970. A
    * notice that comes late or again therefore leaves the sessions alone that began after it.

@@ -169,7 +169,7 @@ export class ClientError extends Error {
 export class ConnectionError extends ClientError {}
 
 /** Details of an error response. */
-export type ErrorResponseFacts = {
+export type ErrorResponseParts = {
   status: number;
   body: Partial<ApiErrorBody>;
   requestId: string | undefined;
@@ -188,7 +188,7 @@ export class ApiError extends ClientError {
   readonly retryAfterSeconds: number | undefined;
   readonly details: NonNullable<ApiErrorBody['details']>;
 
-  constructor({ status, body, requestId, retryAfterSeconds }: ErrorResponseFacts) {
+  constructor({ status, body, requestId, retryAfterSeconds }: ErrorResponseParts) {
     super(body.message ?? `HTTP status ${status}`);
     this.status = status;
     this.code = body.code;
@@ -235,7 +235,7 @@ const CLASSES: Readonly<Record<number, typeof ApiError>> = {
 };
 
 /** The error of the class for its status. */
-export function toApiError(facts: ErrorResponseFacts): ApiError {
-  const Class = CLASSES[facts.status] ?? (facts.status >= 500 ? UnavailableError : ApiError);
-  return new Class(facts);
+function toApiError(response: ErrorResponseParts): ApiError {
+  const Class = CLASSES[response.status] ?? (response.status >= 500 ? UnavailableError : ApiError);
+  return new Class(response);
 }

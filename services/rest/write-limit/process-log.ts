@@ -71,7 +71,7 @@ export type LogDecision = {
 };
 
 /** One instant, the window's length and the largest number of writes in it. Times in one unit, any. */
-export type LogRule = { now: number; window: number; limit: number };
+type LogRule = { now: number; window: number; limit: number };
 
 /**
  * Removes the writes that have left the window: those at least `window` old, so the window is half-open.
