@@ -112,7 +112,7 @@ const OPTIONS = {
   enableOfflineQueue: false,
   // Nor are commands of a lost connection sent again: Redis may have counted them.
   maxRetriesPerRequest: 0,
-  // For the handshake; redis-log.ts has a shorter time-out for commands.
+  // For the handshake; commands have ANSWER_MS.
   commandTimeout: 500,
   connectTimeout: 500,
   disconnectTimeout: 100,
