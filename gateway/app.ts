@@ -152,6 +152,8 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
             auditWhole(request, asked, toServiceError(error).reason);
             throw error;
           }
+          // The deletion of a user's data can take longer than a connection may otherwise be silent.
+          if (request.operation.operation === 'mutation') request.raw.setTimeout(MUTATION_SILENCE_MS);
         },
         // Variables can be refused before any resolver runs.
         onResponse: async (request) => {
@@ -197,6 +199,9 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
   registerDashboard(app);
   return app;
 }
+
+/** Longer than the calls of any mutation together. */
+const MUTATION_SILENCE_MS = 150_000;
 
 /** What a request counts against. */
 const nameOf = ({ identity }: FastifyRequest): string => identity?.name ?? 'nobody';

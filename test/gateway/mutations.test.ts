@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { EventEmitter } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { deleteUser } from '../../gateway/resolvers/user-deletion.ts';
@@ -386,6 +387,19 @@ describe('deleting a user', () => {
       expect(left.materials).toEqual([]);
     },
   );
+});
+
+test('a deletion that takes longer than a connection may be silent is answered', async () => {
+  const slow = await startTestGateway(system, undefined, async (rpc, make) => {
+    if (rpc === 'deleteUserData' || rpc === 'batchGetUsers') await sleep(500);
+    return make();
+  });
+  slow.server.setTimeout(100);
+  const remove = `mutation { deleteUser(input: {userId: "${UNKNOWN}"}) { deleted } }`;
+  expect((await slow.query(remove)).data.deleteUser).toEqual({ deleted: false });
+  // What follows on the connection has the ordinary time again.
+  await expect(slow.query(`{ user(id: "${UNKNOWN}") { id } }`)).rejects.toThrow('fetch failed');
+  await slow.stop();
 });
 
 describe('the keys of a user who is deleted', () => {

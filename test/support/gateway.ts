@@ -73,6 +73,7 @@ export async function startTestGateway(
   return {
     origin,
     clients: real,
+    server: app.server,
     audited,
     send,
     query: (query: string, variables: object = {}, token = OPERATOR) =>
