@@ -5,8 +5,6 @@ import {
   ApolloServerPluginCacheControlDisabled,
   ApolloServerPluginLandingPageDisabled,
 } from '@apollo/server/plugin/disabled';
-import { fastifyApolloDrainPlugin } from '@as-integrations/fastify';
-import type { FastifyInstance } from 'fastify';
 import { GraphQLError, type GraphQLSchema } from 'graphql';
 import { toServiceError } from '../services/platform/errors.ts';
 import type { Logger } from '../services/platform/logging/logger.ts';
@@ -16,13 +14,12 @@ import { DOCUMENT_LIMITS, type DocumentStore } from './documents.ts';
 import { formatError, refusalOf } from './errors.ts';
 
 export async function startApollo(parts: {
-  app: FastifyInstance;
   schema: GraphQLSchema;
   documentStore: DocumentStore;
   logger: Logger;
   metrics: Metrics;
 }): Promise<ApolloServer<GatewayContext>> {
-  const { app, schema, documentStore, logger, metrics } = parts;
+  const { schema, documentStore, logger, metrics } = parts;
   const apollo = new ApolloServer<GatewayContext>({
     schema,
     documentStore,
@@ -42,7 +39,6 @@ export async function startApollo(parts: {
       ApolloServerPluginLandingPageDisabled(),
       // Responses are never cached, and the cache-control plugin visits every field.
       ApolloServerPluginCacheControlDisabled(),
-      fastifyApolloDrainPlugin(app),
       watchOperations(logger, metrics),
     ],
   });

@@ -84,7 +84,6 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
   registerHttp(app, logger, format);
   registerShutdown(app, drainMs);
   const apollo = await startApollo({
-    app,
     schema,
     documentStore: documents.store,
     logger,
