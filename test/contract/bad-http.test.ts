@@ -177,6 +177,8 @@ describe('headers', () => {
         details: { field: 'headers' },
       },
     ]);
+    const [many] = await exchange(system.port, get('/v1/me', lines(200)));
+    expect([many?.status, many && errorOf(many)]).toMatchObject([400, { details: { field: 'headers' } }]);
   });
 });
 

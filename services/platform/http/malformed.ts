@@ -7,15 +7,19 @@ import { ERROR_CATALOGUE, invalidRequest, ServiceError } from '../errors.ts';
 import type { RequestLog } from './request-log.ts';
 
 const BAD_PATH = invalidRequest('path', 'The path and the query must be percent-encoded UTF-8.');
+const MAX_HEADER_LINES = 100;
 const UNREADABLE: Readonly<Record<string, ServiceError>> = {
-  HPE_HEADER_OVERFLOW: refusal('The head of the request must not exceed 16 KiB.'),
+  // Of too many bytes, or of more lines than Node keeps.
+  HPE_HEADER_OVERFLOW: invalidRequest(
+    'headers',
+    `The head of the request must not exceed 16 KiB, nor ${MAX_HEADER_LINES} header lines.`,
+  ),
   HPE_INVALID_URL: BAD_PATH,
   ERR_HTTP_REQUEST_TIMEOUT: refusal(
     'The request did not arrive in time: 5 seconds for its head, 10 for all of it.',
   ),
 };
 const NOT_HTTP = refusal('This is not a valid HTTP request.');
-const MAX_HEADER_LINES = 100;
 /** Time for a client to read the response and close its side. */
 const CLOSING_MS = 1000;
 
