@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import type { FastifyInstance } from 'fastify';
+import Fastify, { type FastifyInstance } from 'fastify';
 import { afterEach, expect, test, vi } from 'vitest';
+import { registerAdmission } from '../../services/platform/http/admission.ts';
 import { createMetrics } from '../../services/platform/observability/metrics.ts';
 import { startGuarded } from '../support/guarded.ts';
 
@@ -155,6 +156,24 @@ test('a response that its client does not read keeps its place', async () => {
   await expect.poll(() => connectionsOf(app), { timeout: 20_000 }).toBe(0);
   expect(await send('GET', 'slow', 3)).toBe(1);
   release();
+  await app.close();
+});
+
+test('a client that hangs up before its key is known takes no place', async () => {
+  const app = Fastify();
+  const known = Promise.withResolvers<void>();
+  app.addHook('onRequest', () => known.promise);
+  registerAdmission(app, { tier: 'rest', capacity: 3, keyOf: () => 'the only one', refusal: '{}' });
+  app.post('/', async () => ({}));
+  const { port } = new URL(await app.listen({ port: 0, host: '127.0.0.1' }));
+  const socket = connect(Number(port), '127.0.0.1');
+  socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{');
+  const [, response] = await once(app.server, 'request');
+  socket.destroy();
+  await once(response, 'close');
+  known.resolve();
+  await new Promise(setImmediate);
+  expect((await app.inject({ method: 'POST', url: '/', payload: {} })).statusCode).toBe(200);
   await app.close();
 });
 

@@ -46,6 +46,8 @@ export function registerAdmission(app: FastifyInstance, admission: Admission): v
   };
 
   app.addHook('onRequest', (request, reply, done) => {
+    // Who has hung up during authentication gets no place: Fastify would wait without end for the rest of their body.
+    if (reply.raw.destroyed) return;
     const kind = request.routeOptions.config.isWrite === true ? 'write' : 'read';
     const key = keyOf(request);
     const reason = reasonToRefuse(kind, key);
