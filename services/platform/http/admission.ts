@@ -6,7 +6,7 @@ import { markShed } from './request-log.ts';
 
 /** Of the capacity, for one key at most. */
 const KEY_SHARE = 1 / 3;
-/** After this time a request of a client who has disconnected counts as ended: longer than any call that it makes. */
+/** After this time a request of a client who has disconnected counts as ended: longer than any read that it makes. */
 const ABANDONED_MS = 10_000;
 
 export type Admission = {

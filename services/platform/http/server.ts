@@ -8,7 +8,7 @@ import { requestIdOf } from '../redaction.ts';
 
 /** The shortest drain of a server with connections: busy clients need an answer that says "connection: close". */
 const MIN_DRAIN_MS = 250;
-/** Longer than any response takes; a request whose body is still incomplete then gets none. */
+/** Longer than a response takes, but for the deletion of a user, which can be repeated; a request whose body is still incomplete then gets none. */
 const GRACE_MS = 4000;
 const CHECK_MS = 50;
 
