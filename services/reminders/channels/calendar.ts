@@ -16,6 +16,17 @@ export const CALENDAR_DAYS = 30;
 /** 09:00. */
 const DEFAULT_MINUTE_OF_DAY = 540;
 const EVENT_MS = 15 * 60_000;
+/** RFC 5545, section 3.6: a calendar has at least one component. It stands where no day has an event. */
+const UTC_ZONE = [
+  'BEGIN:VTIMEZONE',
+  'TZID:UTC',
+  'BEGIN:STANDARD',
+  'DTSTART:19700101T000000',
+  'TZOFFSETFROM:+0000',
+  'TZOFFSETTO:+0000',
+  'END:STANDARD',
+  'END:VTIMEZONE',
+];
 const HEAD = [
   'VERSION:2.0',
   'PRODID:-//Spaced repetition service//Reminders//EN',
@@ -57,6 +68,7 @@ export function calendarFeed(asked: {
   const text = toContent([
     'BEGIN:VCALENDAR',
     ...HEAD,
+    ...(events.length > 0 ? [] : UTC_ZONE),
     ...events.flatMap((event) => ['BEGIN:VEVENT', `DTSTAMP:${toUtc(now)}`, ...event, 'END:VEVENT']),
     'END:VCALENDAR',
   ]);

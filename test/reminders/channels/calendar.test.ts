@@ -69,13 +69,21 @@ test('a feed is this text, line by line', () => {
   ]);
 });
 
-test('days on which nothing is due have no event, and a calendar without any is still whole', () => {
-  const { text } = feed({ days: [day('2030-03-30', 0), day('2030-03-31', 0)] });
-  expect(readEvents(text)).toEqual([]);
+/** The names of the components of a calendar. */
+const componentsOf = (text: string) =>
+  new ICAL.Component(ICAL.parse(text)).getAllSubcomponents().map(({ name }) => name);
+
+test('days on which nothing is due have no event', () => {
+  const { text } = feed({ days: [day('2030-03-30', 0), day('2030-03-31', 1)] });
+  expect(componentsOf(text)).toEqual(['vevent']);
 });
 
-test('a calendar of no days is whole, too', () => {
-  const { text } = feed({});
+test.each([
+  ['whose days have none', [day('2030-03-30', 0), day('2030-03-31', 0)]],
+  ['of no days', []],
+])('a calendar %s has a component all the same, as RFC 5545 demands', (_, days) => {
+  const { text } = feed({ days });
+  expect(componentsOf(text)).toEqual(['vtimezone']);
   expect(readEvents(text)).toEqual([]);
 });
 
