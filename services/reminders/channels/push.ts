@@ -151,6 +151,8 @@ function answerOf(
       signal: AbortSignal.timeout(timeoutMs),
     });
     request.on('error', reject);
+    // After 101 and an upgrade, which nobody has asked for, there is neither a response nor an error.
+    request.once('close', () => reject(new Error('closed without a response')));
     request.once('response', (response) => {
       resolve({ status: response.statusCode ?? 0, retryAfter: response.headers['retry-after'] });
       // A short body passes, so that the connection can be used again; a long one is cut off.

@@ -189,6 +189,15 @@ describe('a push service that answers', () => {
     expect(victim.connections()).toBe(0);
   });
 
+  test('with an upgrade to another protocol is asked again', async () => {
+    const upgrade: RequestListener = ({ socket }) =>
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n');
+    expect(await ask(upgrade)).toEqual({
+      result: 'retry',
+      reason: 'The push service could not be reached (unknown).',
+    });
+  });
+
   test('nothing is asked again', async () => {
     expect(await ask(() => {}, { timeoutMs: 200 })).toEqual({
       result: 'retry',
