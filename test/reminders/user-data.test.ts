@@ -125,7 +125,7 @@ describe('push subscriptions', () => {
     await here.untilDeliveries(userId, ['2026-07-01 SENT']);
     const pushed = here.push.handed.filter(({ message }) => message.userId === userId);
     expect(pushed.map(({ address }) => address.subscription)).toEqual([
-      { endpoint: 'https://push.example.net/one', ...renewed },
+      { endpoint: 'https://push.example.net/one', ...renewed, vapidKey: 'public-key' },
     ]);
     const { subscriptions } = await here.reminders.listPushSubscriptions({ userId }, CALL);
     expect(subscriptions).toEqual([first]);
@@ -140,6 +140,26 @@ describe('push subscriptions', () => {
     for (let made = 1; made <= 10; made += 1) await subscribe(userId, `${made}`);
     expect(await refusal(subscribe(userId, '11'))).toBe('INVALID_REQUEST');
     expect(await refusal(subscribe(userId, '10'))).toBe('no error');
+  });
+
+  test('keep the key of ours that the browser subscribed with', async () => {
+    const userId = await here.newUser();
+    const keyAfter = async (change: string) => {
+      await here.sql.query(
+        `UPDATE reminders.push_subscriptions SET vapid_key = ${change} WHERE user_id = $1`,
+        [userId],
+      );
+      await subscribe(userId, 'one');
+      const { rows } = await here.sql.query(
+        'SELECT vapid_key FROM reminders.push_subscriptions WHERE user_id = $1',
+        [userId],
+      );
+      return rows.map(({ vapid_key }) => vapid_key);
+    };
+    expect(await keyAfter('NULL')).toEqual(['public-key']);
+    expect(await keyAfter(`'before'`)).toEqual(['before']);
+    // As a version before stored it.
+    expect(await keyAfter('NULL')).toEqual(['public-key']);
   });
 
   test('are refused for a bad endpoint and an unknown user', async () => {

@@ -16,7 +16,13 @@ export type ReminderMessage = {
   sendTime: Date;
 };
 
-export type PushAddress = { endpoint: string; p256dh: string; auth: string };
+export type PushAddress = {
+  endpoint: string;
+  p256dh: string;
+  auth: string;
+  /** Our public key when the browser subscribed; absent or null where that is not known. */
+  vapidKey?: string | null;
+};
 
 /** Where a message goes to, by whatever channel. */
 export type Recipient = {

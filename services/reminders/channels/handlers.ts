@@ -115,8 +115,15 @@ export function createChannelHandlers(
         const isNew = others.every((other) => other.endpoint !== endpoint);
         if (isNew && others.length >= MAX_SUBSCRIPTIONS) throw tooMany();
         const createTime = user.now;
-        const subscriptionId = newId(createTime);
-        return saveSubscription(transaction, { userId, subscriptionId, endpoint, p256dh, auth, createTime });
+        return saveSubscription(transaction, {
+          userId,
+          subscriptionId: newId(createTime),
+          endpoint,
+          p256dh,
+          auth,
+          vapidKey: push.publicKey,
+          createTime,
+        });
       });
       return { subscription: toSubscriptionMessage(subscription) };
     },

@@ -101,7 +101,9 @@ export function createPushChannel(options: PushOptions): Channel {
       try {
         const { status, retryAfter } = await post(message, subscription, payload);
         failing.delete(host);
-        return toSendResult(status, retryAfter, message.sendTime);
+        const { vapidKey = null } = subscription;
+        const hasOtherKeys = vapidKey !== null && vapidKey !== keys.publicKey;
+        return toSendResult(status, { retryAfter, now: message.sendTime, hasOtherKeys });
       } catch (error) {
         const failure = toFailure(error);
         if (failure.result === 'retry') addFailure(host);
@@ -182,20 +184,26 @@ function toFailure(error: unknown): SendResult {
 const MAX_RETRY_AFTER_MS = 24 * 3_600_000;
 
 /**
- * RFC 8030, sections 5 and 7.3. `retryAfter`: the header Retry-After. 404 and 410 end the subscription, and so does 403, the answer
- * to one that was made with other keys than ours; 429 and 5xx are temporary.
+ * RFC 8030, sections 5 and 7.3. `retryAfter`: the header Retry-After. 404 and 410 end the subscription, and so does 403 for one that was
+ * made with other keys than ours; for any other it is about us, such as a clock that is wrong. 429 and 5xx are temporary.
  */
-export function toSendResult(status: number, retryAfter: string | undefined, now: Date): SendResult {
+export function toSendResult(
+  status: number,
+  {
+    retryAfter,
+    now,
+    hasOtherKeys = false,
+  }: { retryAfter?: string | undefined; now: Date; hasOtherKeys?: boolean },
+): SendResult {
   if (status >= 200 && status < 300) return { result: 'sent' };
-  if (status === 404 || status === 410 || status === 403)
-    return {
-      result: 'failed',
-      reason:
-        status === 403
-          ? 'The push service refused our keys for this browser (403).'
-          : `The push service no longer knows this browser (${status}).`,
-      cause: 'gone',
-    };
+  if (status === 404 || status === 410) {
+    const reason = `The push service no longer knows this browser (${status}).`;
+    return { result: 'failed', reason, cause: 'gone' };
+  }
+  if (status === 403 && hasOtherKeys) {
+    const reason = 'The push service refused our keys for this browser (403).';
+    return { result: 'failed', reason, cause: 'gone' };
+  }
   if (status === 429 || status >= 500) {
     const retryAfterMs = readRetryAfter(retryAfter, now);
     const reason = `The push service refused for now (${status}).`;

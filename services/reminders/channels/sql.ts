@@ -163,11 +163,13 @@ export type Subscription = {
   endpoint: string;
   p256dh: string;
   auth: string;
+  /** Our public key when the browser subscribed; null where that is not known. */
+  vapidKey: string | null;
   createTime: Date;
 };
 
 const COLUMNS = `s.user_id AS "userId", s.subscription_id AS "subscriptionId", s.endpoint, s.p256dh, s.auth,
-  s.create_time AS "createTime"`;
+  s.vapid_key AS "vapidKey", s.create_time AS "createTime"`;
 
 /** In the order in which they were registered. */
 export function listSubscriptions(db: Queryable, userId: string): Promise<Subscription[]> {
@@ -179,19 +181,23 @@ export function listSubscriptions(db: Queryable, userId: string): Promise<Subscr
   });
 }
 
-/** Stores the subscription; one with the same endpoint keeps its ID and gets the new keys. @returns what is stored. */
+/**
+ * Stores the subscription; one with the same endpoint keeps its ID and our key, which an endpoint is bound to, and gets the
+ * browser's new keys. @returns what is stored.
+ */
 export async function saveSubscription(
   transaction: Queryable,
-  { userId, subscriptionId, endpoint, p256dh, auth, createTime }: Subscription,
+  { userId, subscriptionId, endpoint, p256dh, auth, vapidKey, createTime }: Subscription,
 ): Promise<Subscription> {
   const [saved] = await transaction.query<Subscription>({
     name: 'save-subscription',
     text: `INSERT INTO reminders.push_subscriptions AS s
-             (user_id, subscription_id, endpoint, p256dh, auth, create_time)
-           VALUES ($1, $2, $3, $4, $5, $6)
-           ON CONFLICT (user_id, endpoint) DO UPDATE SET p256dh = excluded.p256dh, auth = excluded.auth
+             (user_id, subscription_id, endpoint, p256dh, auth, vapid_key, create_time)
+           VALUES ($1, $2, $3, $4, $5, $6, $7)
+           ON CONFLICT (user_id, endpoint) DO UPDATE
+           SET p256dh = excluded.p256dh, auth = excluded.auth, vapid_key = coalesce(s.vapid_key, excluded.vapid_key)
            RETURNING ${COLUMNS}`,
-    values: [userId, subscriptionId, endpoint, p256dh, auth, createTime],
+    values: [userId, subscriptionId, endpoint, p256dh, auth, vapidKey, createTime],
   });
   if (saved === undefined) throw new Error('the upsert of a push subscription returned no row');
   return saved;

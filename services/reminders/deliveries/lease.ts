@@ -30,7 +30,7 @@ export const LEASE = `
     r.enabled AND d.channel = ANY(r.channels) AS "isEnabled", r.paused_until_time AS "pausedUntilTime",
     r.min_due AS "minDue", r.only_if_not_reviewed_today AS "onlyIfNotReviewedToday", r.time_zone AS "timeZone",
     u.email_off_reason IS NULL AS "emailIsOn", u.unsubscribe_token AS "unsubscribeToken",
-    s.endpoint, s.p256dh, s.auth, ${nowIn('$4')} AS now
+    s.endpoint, s.p256dh, s.auth, s.vapid_key AS "vapidKey", ${nowIn('$4')} AS now
   FROM leased d
   JOIN reminders.users u ON u.user_id = d.user_id
   LEFT JOIN reminders.reminders r ON r.user_id = d.user_id AND r.reminder_id = d.reminder_id
@@ -45,6 +45,7 @@ type LeaseRow = Omit<LeasedDelivery, 'reminder' | 'subscription'> & {
   endpoint: string | null;
   p256dh: string;
   auth: string;
+  vapidKey: string | null;
   now: Date;
 };
 
@@ -61,12 +62,12 @@ export async function leaseDeliveries(
   });
   const deliveries = rows.map((row) => {
     const { isEnabled, pausedUntilTime, minDue, onlyIfNotReviewedToday, timeZone } = row;
-    const { endpoint, p256dh, auth, now: _, ...delivery } = row;
+    const { endpoint, p256dh, auth, vapidKey, now: _, ...delivery } = row;
     const settings = { pausedUntilTime, minDue, onlyIfNotReviewedToday, timeZone };
     return {
       ...delivery,
       reminder: isEnabled === null ? null : { isEnabled, ...settings },
-      subscription: endpoint === null ? null : { endpoint, p256dh, auth },
+      subscription: endpoint === null ? null : { endpoint, p256dh, auth, vapidKey },
     };
   });
   return { deliveries, now: rows[0]?.now };

@@ -99,7 +99,7 @@ describe('a push service that answers', () => {
     [299, SENT],
     [300, refused(300)],
     [402, refused(402)],
-    [403, failed('The push service refused our keys for this browser (403).', 'gone')],
+    [403, refused(403)],
     [404, gone(404)],
     [405, refused(405)],
     [409, refused(409)],
@@ -112,7 +112,13 @@ describe('a push service that answers', () => {
     [500, busy(500)],
     [599, busy(599)],
   ])('%i has taken the message, refused it, or is asked again', (status, result) => {
-    expect(ofPush(status, undefined, NOW)).toEqual(result);
+    expect(ofPush(status, { now: NOW })).toEqual(result);
+  });
+
+  test('403 to a browser that subscribed with other keys ends its subscription, and no other answer changes', () => {
+    const answer = (status: number) => ofPush(status, { now: NOW, hasOtherKeys: true });
+    expect(answer(403)).toEqual(failed('The push service refused our keys for this browser (403).', 'gone'));
+    expect([201, 401, 410, 429].map(answer)).toEqual([SENT, refused(401), gone(410), busy(429)]);
   });
 
   test.each([
@@ -131,6 +137,6 @@ describe('a push service that answers', () => {
     ['', undefined],
   ])('503 and the time %j is asked again, and not before that', (retryAfter, retryAfterMs) => {
     const told = retryAfterMs === undefined ? {} : { retryAfterMs };
-    expect(ofPush(503, retryAfter, NOW)).toStrictEqual({ ...busy(503), ...told });
+    expect(ofPush(503, { retryAfter, now: NOW })).toStrictEqual({ ...busy(503), ...told });
   });
 });

@@ -132,9 +132,14 @@ describe('a push message', () => {
 });
 
 describe('a push service that answers', () => {
-  const ask = async (answer: RequestListener, options: Partial<PushOptions> = {}) => {
+  const ask = async (
+    answer: RequestListener,
+    options: Partial<PushOptions> = {},
+    address: Partial<PushAddress> = {},
+  ) => {
     const end = await pushEnd(answer);
-    return channel(options).send(message(), { endpoint: `${end.origin}/a`, ...createBrowser().keys });
+    const browser = { endpoint: `${end.origin}/a`, ...createBrowser().keys };
+    return channel(options).send(message(), { ...browser, ...address });
   };
 
   test.each([404, 410])('%i has lost the subscription for ever', async (status) => {
@@ -146,10 +151,22 @@ describe('a push service that answers', () => {
   });
 
   test('403 was subscribed with other keys than ours, and has lost the subscription', async () => {
-    expect(await ask(answering(403))).toEqual({
+    const [, vapidKey = ''] = /^(.+):/.exec(makeVapidKeys()) ?? [];
+    expect(await ask(answering(403), {}, { vapidKey })).toEqual({
       result: 'failed',
       reason: 'The push service refused our keys for this browser (403).',
       cause: 'gone',
+    });
+  });
+
+  test.each([
+    ['our keys', keys.publicKey],
+    ['keys that are not known', null],
+  ])('403 keeps a subscription with %s: the clock or the sender may be wrong', async (_, vapidKey) => {
+    expect(await ask(answering(403), {}, { vapidKey })).toEqual({
+      result: 'failed',
+      reason: 'The push service refused the message (403).',
+      cause: 'refused',
     });
   });
 
