@@ -445,6 +445,30 @@ test('a reminder is deleted with what it has not sent; what it has sent, and oth
   expect(await sorted()).toEqual(['2026-07-01 SENT', '2026-07-02 PENDING Try again.']);
 });
 
+test('a mail that is being sent while its reminder is deleted stays, and counts', async () => {
+  const answers = [{ result: 'sent' }, { result: 'retry', reason: 'Try again.' }] as const;
+  const endings = [['2026-07-01 SENT'], ['2026-07-01 PENDING Try again.']] as const;
+  const userIds: string[] = [];
+  for (const [index, answer] of answers.entries()) {
+    here.setClock('2026-07-01T06:00:00Z');
+    const userId = await here.newUser();
+    userIds.push(userId);
+    const reminderId = await remind(userId);
+    const free = Promise.withResolvers<void>();
+    here.mail.answer = () => free.promise.then(() => answer);
+    here.setClock('2026-07-01T09:00:00Z');
+    await expect.poll(() => mailsTo(userId).length, { timeout: 20_000 }).toBe(1);
+    await here.reminders.deleteReminder({ userId, reminderId }, CALL);
+    expect(await here.deliveries(userId)).toEqual(['2026-07-01 PENDING']);
+    free.resolve();
+    await here.untilDeliveries(userId, endings[index] ?? []);
+  }
+  const [, userId = ''] = userIds;
+  await here.endBackoff(userId);
+  await here.untilDeliveries(userId, ['2026-07-01 SKIPPED PAUSED Try again.']);
+  expect(mailsTo(userId)).toHaveLength(1);
+});
+
 test('thousands of deliveries that are too old are all forgotten when a process starts', async () => {
   const userId = await here.newUser({ due: 0 });
   await here.sql.query(
@@ -486,8 +510,12 @@ test('a user gets 20 mails a local date, whatever reminders are made and deleted
   await here.reminders.sendTestReminder({ userId, channel: 'CHANNEL_EMAIL' }, CALL);
   const tooMany = '2026-07-01 failed At most 20 mails a day are sent.';
   await expect.poll(states, SOON).toEqual({ '2026-07-01 sent': 20, [tooMany]: 2 });
+  // Its delivery is older than theirs where the clock is set back.
+  here.setClock('2026-07-01T08:00:00Z');
+  await here.reminders.sendTestReminder({ userId, channel: 'CHANNEL_EMAIL' }, CALL);
+  await expect.poll(states, SOON).toEqual({ '2026-07-01 sent': 20, [tooMany]: 3 });
   here.setClock('2026-07-02T10:00:00Z');
-  await expect.poll(states, SOON).toEqual({ '2026-07-01 sent': 20, [tooMany]: 2, '2026-07-02 sent': 1 });
+  await expect.poll(states, SOON).toEqual({ '2026-07-01 sent': 20, [tooMany]: 3, '2026-07-02 sent': 1 });
   expect(mailsTo(userId)).toHaveLength(21);
 }, 60_000);
 

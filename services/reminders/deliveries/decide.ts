@@ -31,7 +31,7 @@ export type LeasedDelivery = {
   failure: string | null;
   /** Made so far. */
   attempts: number;
-  /** Mails for the same user and local date that were made before this one, and are sent or to be sent. 0 by other channels. */
+  /** Mails for the same user and local date that are sent, or were made before this one and are to be sent. 0 by other channels. */
   mailsBefore: number;
   /** null: deleted since. */
   reminder: {

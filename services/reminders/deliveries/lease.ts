@@ -18,15 +18,15 @@ export const LEASE = `
     FOR UPDATE SKIP LOCKED),
   leased AS (
     UPDATE reminders.deliveries d
-    SET attempt_time = clock_timestamp() + $3 * interval '1 ms', lease = d.lease + 1
+    SET attempt_time = clock_timestamp() + $3 * interval '1 ms', lease = d.lease + 1, is_leased = true
     FROM taken WHERE d.user_id = taken.user_id AND d.delivery_id = taken.delivery_id
     RETURNING d.*)
   SELECT d.user_id AS "userId", d.delivery_id AS "deliveryId", d.lease, d.is_test AS "isTest",
     d.local_date::text AS "localDate", d.due_time AS "dueTime", d.failure, d.attempts,
     CASE WHEN d.channel <> 'email' THEN 0 ELSE (
       SELECT count(*) FROM reminders.deliveries e
-      WHERE e.user_id = d.user_id AND e.delivery_id < d.delivery_id
-        AND e.channel = 'email' AND e.local_date = d.local_date AND e.state IN ('pending', 'sent')) END AS "mailsBefore",
+      WHERE e.user_id = d.user_id AND e.channel = 'email' AND e.local_date = d.local_date
+        AND (e.state = 'sent' OR e.state = 'pending' AND e.delivery_id < d.delivery_id)) END AS "mailsBefore",
     r.enabled AND d.channel = ANY(r.channels) AS "isEnabled", r.paused_until_time AS "pausedUntilTime",
     r.min_due AS "minDue", r.only_if_not_reviewed_today AS "onlyIfNotReviewedToday", r.time_zone AS "timeZone",
     u.email_off_reason IS NULL AS "emailIsOn", u.unsubscribe_token AS "unsubscribeToken",
@@ -78,7 +78,7 @@ export async function releaseLeases(db: Queryable, deliveries: readonly LeasedDe
   if (deliveries.length === 0) return;
   await db.query({
     name: 'release-leases',
-    text: `UPDATE reminders.deliveries d SET attempt_time = clock_timestamp()
+    text: `UPDATE reminders.deliveries d SET attempt_time = clock_timestamp(), is_leased = false
            FROM (SELECT d.user_id, d.delivery_id
                  FROM unnest($1::uuid[], $2::uuid[], $3::integer[]) AS given (user_id, delivery_id, lease)
                  JOIN reminders.deliveries d ON d.user_id = given.user_id AND d.delivery_id = given.delivery_id
@@ -164,7 +164,7 @@ async function storeOutcomes(
            UPDATE reminders.deliveries d
            SET state = o.state, skip_reason = o.skip_reason, failure = coalesce(o.failure, d.failure),
                attempts = o.attempts, attempt_time = clock_timestamp() + o.retry_in_ms * interval '1 ms',
-               update_time = ${nowIn('$9')}
+               is_leased = false, update_time = ${nowIn('$9')}
            FROM o JOIN ours ON ours.user_id = o.user_id AND ours.delivery_id = o.delivery_id
            WHERE d.user_id = o.user_id AND d.delivery_id = o.delivery_id
            RETURNING d.delivery_id AS "deliveryId", d.update_time AS time`,

@@ -125,7 +125,10 @@ export async function updateReminder(transaction: Queryable, reminder: Reminder)
   });
 }
 
-/** Deletes the reminder with its pending deliveries. @returns whether it existed. */
+/**
+ * Deletes the reminder with its pending deliveries, but for those that are being sent: their outcomes are stored, and their mails
+ * count. @returns whether it existed.
+ */
 export async function deleteReminder(
   transaction: Queryable,
   userId: string,
@@ -142,6 +145,7 @@ export async function deleteReminder(
     text: `WITH locked AS MATERIALIZED (
              SELECT d.user_id, d.delivery_id FROM reminders.deliveries d
              WHERE d.user_id = $1 AND d.reminder_id = $2 AND d.state = 'pending'
+               AND NOT (d.is_leased AND d.attempt_time > clock_timestamp())
              ORDER BY d.delivery_id FOR UPDATE)
            DELETE FROM reminders.deliveries d USING locked
            WHERE d.user_id = locked.user_id AND d.delivery_id = locked.delivery_id`,
