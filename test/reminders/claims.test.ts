@@ -21,15 +21,15 @@ afterAll(async () => {
   await database.drop();
 });
 
-const store = (time: string) =>
+const store = (time: string, channels = '{email}') =>
   pool.query({
     text: `WITH stored AS (
              INSERT INTO reminders.users (user_id, unsubscribe_token) VALUES ($1::uuid, '\\x00'))
            INSERT INTO reminders.reminders (user_id, reminder_id, minute_of_day, weekdays, channels, min_due,
              only_if_not_reviewed_today, enabled, time_zone, next_date, next_time, create_time, update_time)
-           VALUES ($1::uuid, $1::uuid, 540, '{1,2,3,4,5,6,7}', '{email}', 1, false, true, 'UTC', '2026-07-02', $2,
+           VALUES ($1::uuid, $1::uuid, 540, '{1,2,3,4,5,6,7}', $3, 1, false, true, 'UTC', '2026-07-02', $2,
              '2026-07-01', '2026-07-01')`,
-    values: [randomUUID(), time],
+    values: [randomUUID(), time, channels],
   });
 
 /** The turn of each delivery that a claim of at most two has made, with its state. */
@@ -50,5 +50,12 @@ test('after an outage, those that can still be sent are claimed before those tha
   expect(await claimTwo()).toEqual(['07:00:00.000 pending', '08:59:00.000 pending']);
   expect(await claimTwo()).toEqual(['05:00:00.000 skipped', '09:00:00.000 pending']);
   expect(await claimTwo()).toEqual(['06:59:59.999 skipped']);
+  expect(await claimTwo()).toEqual([]);
+});
+
+test('a reminder by a channel that only a later version knows is left to that, and holds up nobody', async () => {
+  await store('2026-07-02T08:00:00Z', '{email,webhook}');
+  await store('2026-07-02T08:30:00Z', '{push,email}');
+  expect(await claimTwo()).toEqual(['08:30:00.000 pending']);
   expect(await claimTwo()).toEqual([]);
 });

@@ -2,7 +2,7 @@
 import type { Logger } from '../../platform/logging/logger.ts';
 import type { Metrics } from '../../platform/observability/metrics.ts';
 import type { Database, Queryable } from '../../platform/postgres/database.ts';
-import { CHANNELS, NO_SUBSCRIPTION, type Reachability } from '../channels/registry.ts';
+import { CHANNEL_NAMES, CHANNELS, NO_SUBSCRIPTION, type Reachability } from '../channels/registry.ts';
 import { findReachability } from '../channels/sql.ts';
 import { type Now, nowIn, nowParameter } from '../now.ts';
 import type { Occurrence } from '../reminders/next-occurrence.ts';
@@ -23,12 +23,13 @@ type Claim = Pick<
   | 'isEnabled'
 > & { date: string; time: Date; now: Date };
 
+/** Reminders by a channel that this version does not know are left to the processes that do. */
 const claimWhere = (condition: string) => `
   SELECT r.user_id AS "userId", r.reminder_id AS "reminderId", r.minute_of_day AS "minuteOfDay", r.weekdays, r.channels,
     r.paused_until_time AS "pausedUntilTime", r.time_zone AS "timeZone", r.enabled AS "isEnabled",
     r.next_date::text AS date, r.next_time AS time, ${nowIn('$2')} AS now
   FROM reminders.reminders r
-  WHERE ${condition}
+  WHERE ${condition} AND r.channels <@ '{${CHANNEL_NAMES.join()}}'
   ORDER BY r.next_time
   LIMIT $1
   FOR UPDATE SKIP LOCKED`;
