@@ -32,7 +32,7 @@ export type SendOptions = {
   now?: Now;
   name: ChannelName;
   channel: Channel;
-  /** Milliseconds between two looks for work, of all loops together, where there was none and nobody woke them. */
+  /** Milliseconds between two looks for work where there was none and nobody woke the loops. */
   lookMs: number;
   /** What links begin with, without a slash at the end. */
   publicUrl: string;
@@ -47,8 +47,14 @@ export function startSending(options: SendOptions): Loop {
   const { name, channel, lookMs, logger } = options;
   const sender = createSender(options);
   const count = Math.ceil(channel.parallel / BATCH) + 1;
-  const loops = Array.from({ length: count }, () =>
-    startLoop({ name: `send ${name}`, idleMs: lookMs * count, work: sender.sendBatch, logger }),
+  // One looks often; the others, for when it is at work, seldom.
+  const loops = Array.from({ length: count }, (_, index) =>
+    startLoop({
+      name: `send ${name}`,
+      idleMs: index === 0 ? lookMs : lookMs * count,
+      work: sender.sendBatch,
+      logger,
+    }),
   );
   return {
     wake() {
