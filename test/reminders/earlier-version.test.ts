@@ -1,8 +1,14 @@
 // A process of the version before beside a new one: it knows by_email and by_push, the new one channels, and each follows the other.
 import { randomUUID } from 'node:crypto';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createMigratedDatabase, type TestDatabase } from '../support/database.ts';
+import { createLogger } from '../../services/platform/logging/logger.ts';
+import { migrate } from '../../services/platform/postgres/migrate.ts';
+import { remindersSchema } from '../../services/reminders/service.ts';
+import { createMigratedDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 let database: TestDatabase;
 let sql: Client;
@@ -55,4 +61,34 @@ test('what the new version stores is read by the one before, and a channel that 
   await update(`channels = '{webhook}'`);
   expect(await read()).toEqual([['webhook'], false, false]);
   await expect(update(`channels = '{}'`)).rejects.toMatchObject({ code: '23514' });
+});
+
+test('what was stored before there were channels has them after the migration', async () => {
+  const old = await createTestDatabase();
+  const { databaseUrl } = old;
+  const logger = createLogger('test', 'silent');
+  const directory = mkdtempSync(join(tmpdir(), 'reminders-'));
+  for (const name of ['0001_reminders.sql', '0002_email-off.sql'])
+    cpSync(join(remindersSchema.directory, name), join(directory, name));
+  await migrate({ ...remindersSchema, databaseUrl, logger, directory });
+  const client = new Client({ connectionString: databaseUrl });
+  await client.connect();
+  await client.query(
+    `INSERT INTO reminders.reminders (user_id, reminder_id, minute_of_day, weekdays, by_email, by_push, min_due,
+       only_if_not_reviewed_today, enabled, time_zone, create_time, update_time)
+     SELECT gen_random_uuid(), gen_random_uuid(), 540, '{1}', email, push, 1, false, false, 'UTC', now(), now()
+     FROM (VALUES (true, false), (false, true), (true, true)) AS by (email, push)`,
+  );
+  await migrate({ ...remindersSchema, databaseUrl, logger });
+  const { rows } = await client.query(
+    'SELECT channels, by_email, by_push FROM reminders.reminders ORDER BY channels',
+  );
+  expect(rows.map((row) => Object.values(row))).toEqual([
+    [['email'], true, false],
+    [['email', 'push'], true, true],
+    [['push'], false, true],
+  ]);
+  await client.end();
+  await old.drop();
+  rmSync(directory, { recursive: true });
 });
