@@ -24,7 +24,7 @@ import { observeHttp } from '../platform/observability/observe.ts';
 import { createTelemetry, type Telemetry } from '../platform/observability/telemetry.ts';
 import type { CalendarFeed } from './channels/calendar.ts';
 
-export type HttpDependencies = {
+type HttpDependencies = {
   /** The calendar of the user with this secret; undefined without one. */
   findCalendar(secret: string): Promise<CalendarFeed | undefined>;
   /** Whether a mail holds this token; changes nothing. */

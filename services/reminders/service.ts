@@ -57,7 +57,7 @@ type CoreOptions = {
   locals?: LocalServers | undefined;
 };
 
-export type RemindersCore = GrpcServer & { links: Links; peers: Peers };
+type RemindersCore = GrpcServer & { links: Links; peers: Peers };
 
 /** Starts the service, its schema migrated. @throws Error if the database is unsuitable or a port is in use. */
 export async function startReminders(options: {

@@ -152,7 +152,7 @@ function domainOf(mailFrom: string): string {
 }
 
 /** What nodemailer's errors say. `command` is the SMTP command that was answered or waited for. */
-export type SmtpFailure = {
+type SmtpFailure = {
   code?: string | undefined;
   command?: string | undefined;
   responseCode?: number | undefined;

@@ -25,7 +25,7 @@ const STORE_AGAIN_MS = 1000;
 /** From one line in the log about refusals to the next. */
 const LOG_AGAIN_MS = 60_000;
 
-export type SendOptions = {
+type SendOptions = {
   database: Database;
   peers: Peers;
   /** Default: the database's clock. */

@@ -6,7 +6,7 @@ import { nextTurn, type Reminder } from '../reminders/reminder.ts';
  * `latestDate`: the latest local date, YYYY-MM-DD, of which a delivery is stored; null without one. `readTime`: when it was read, by
  * the database's clock.
  */
-export type StoredReminder = Pick<
+type StoredReminder = Pick<
   Reminder,
   'userId' | 'reminderId' | 'minuteOfDay' | 'weekdays' | 'isEnabled' | 'timeZone' | 'lastDate' | 'next'
 > & { latestDate: string | null; readTime: Date };
