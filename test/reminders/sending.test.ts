@@ -289,6 +289,27 @@ test('a process that stops sends what it has begun and gives the rest to others 
   expect([begun, ready]).toEqual([1, 2]);
 });
 
+test('a process that stops stores what has ended at once, though another message is slow', async () => {
+  const known = await storeTests(4);
+  const [slow, quick] = [Promise.withResolvers<SendResult>(), Promise.withResolvers<SendResult>()];
+  const answers = [slow.promise, quick.promise, SENT, SENT];
+  let begun = 0;
+  const send = async () => {
+    begun += 1;
+    return answers[begun - 1] ?? SENT;
+  };
+  const process = startProcess({ peers: peersOf(known), channel: { parallel: 4, send } });
+  await expect.poll(() => begun, SOON).toBe(4);
+  expect(await outcomes()).toEqual(Array(4).fill('pending'));
+  const stopped = process.stop();
+  await expect.poll(outcomes, SOON).toEqual(['pending', 'pending', 'sent', 'sent']);
+  quick.resolve(SENT);
+  await expect.poll(outcomes, SOON).toEqual(['pending', 'sent', 'sent', 'sent']);
+  slow.resolve(SENT);
+  await stopped;
+  expect(await outcomes()).toEqual(Array(4).fill('sent'));
+});
+
 test('outcomes are stored once the database is back, and nothing is sent twice meanwhile', async () => {
   const known = await storeTests(3);
   let begun = 0;

@@ -76,6 +76,8 @@ function createSender(options: SendOptions) {
   const ask = createAsk(options);
   const store = createStore(options);
   let isStopping = false;
+  /** Of each batch in progress: stores what has ended since, and gives back the leases of what is not sent. */
+  const batches = new Set<() => Promise<void>>();
 
   /** undefined: not sent, since the process stops or the lease would end meanwhile. */
   const send = (delivery: LeasedDelivery, { account, due }: Answered, time: Date, endMs: number) =>
@@ -112,27 +114,44 @@ function createSender(options: SendOptions) {
       const { deliveries, now: time } = leased;
       if (time === undefined) return false;
       const answers = await ask(deliveries, time);
-      const endings = await Promise.all(
-        deliveries.map(async (delivery) => {
-          const found = answers?.get(delivery.deliveryId);
-          const known = found && { isKnown: found.account !== undefined, due: found.due };
-          const decided = decide(delivery, known, time);
-          const { attempts } = delivery;
-          if (decided !== 'send') return { delivery, outcome: decided, attempts };
-          const unreachable = CHANNELS[name].unreachable(delivery);
-          if (unreachable !== undefined)
-            return { delivery, outcome: { state: 'failed' as const, ...unreachable }, attempts };
-          return found && send(delivery, found, time, endMs);
-        }),
-      );
-      const ended = endings.filter((ending) => ending !== undefined);
-      const left = deliveries.filter((_, index) => endings[index] === undefined);
-      await store(ended, endMs);
-      await releaseLeases(database, left);
+      const ended: Ending[] = [];
+      const left: LeasedDelivery[] = [];
+      const storeEnded = async () => {
+        await store(ended.splice(0), endMs);
+        await releaseLeases(database, left.splice(0));
+      };
+      const end = async (delivery: LeasedDelivery): Promise<Ending | undefined> => {
+        const found = answers?.get(delivery.deliveryId);
+        const known = found && { isKnown: found.account !== undefined, due: found.due };
+        const decided = decide(delivery, known, time);
+        const { attempts } = delivery;
+        if (decided !== 'send') return { delivery, outcome: decided, attempts };
+        const unreachable = CHANNELS[name].unreachable(delivery);
+        if (unreachable !== undefined)
+          return { delivery, outcome: { state: 'failed', ...unreachable }, attempts };
+        return found && send(delivery, found, time, endMs);
+      };
+      batches.add(storeEnded);
+      try {
+        await Promise.all(
+          deliveries.map(async (delivery) => {
+            const ending = await end(delivery);
+            if (ending === undefined) left.push(delivery);
+            else ended.push(ending);
+            if (isStopping) await storeEnded();
+          }),
+        );
+        await storeEnded();
+      } finally {
+        batches.delete(storeEnded);
+      }
       return deliveries.length === BATCH && answers !== undefined;
     },
+    /** From now on nothing waits to be stored for a message that is slow: the process may not live as long. */
     stop() {
       isStopping = true;
+      // A failure has been logged by then.
+      for (const storeEnded of batches) storeEnded().catch(() => {});
     },
   };
 }
