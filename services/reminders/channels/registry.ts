@@ -9,7 +9,7 @@ import { createPushChannel } from './push.ts';
 export const NO_SUBSCRIPTION = '00000000-0000-0000-0000-000000000000';
 
 /** What is known of a user where deliveries are made. */
-export type Reachability = { emailIsOn: boolean; subscriptionIds: readonly string[] };
+export type UserAddresses = { emailIsOn: boolean; subscriptionIds: readonly string[] };
 
 /** What is left of an address when a delivery's turn comes. */
 type Address = { emailIsOn: boolean; subscription: PushAddress | null };
@@ -20,7 +20,7 @@ type Kind = {
   /** What it needs to be set up, said of the field `channel`. */
   needs: string;
   /** One delivery is made for each: a subscription, or NO_SUBSCRIPTION where there is a single address. */
-  addresses(user: Reachability): readonly string[];
+  addresses(user: UserAddresses): readonly string[];
   /** Why there is none, said of the field `channel`. */
   withoutAddress: string;
   /** Why a delivery cannot be sent any more, since its address went after it was made; undefined if it can. */

@@ -2,7 +2,7 @@
 import type { TimePage } from '../../platform/page-token.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { type Now, nowIn, nowParameter } from '../now.ts';
-import type { Reachability } from './registry.ts';
+import type { UserAddresses } from './registry.ts';
 
 export type EmailOffReason = 'switched off' | 'unsubscribed' | 'refused';
 export type UserRow = {
@@ -142,12 +142,12 @@ export async function countEmailOff(db: Queryable, now: Now): Promise<number> {
 }
 
 /** Where messages of these users may go, by user ID. */
-export async function findReachability(
+export async function findAddresses(
   transaction: Queryable,
   userIds: readonly string[],
-): Promise<Map<string, Reachability>> {
-  const rows = await transaction.query<Reachability & { userId: string }>({
-    name: 'find-reachability',
+): Promise<Map<string, UserAddresses>> {
+  const rows = await transaction.query<UserAddresses & { userId: string }>({
+    name: 'find-addresses',
     text: `SELECT u.user_id AS "userId", u.email_off_reason IS NULL AS "emailIsOn",
              ARRAY(SELECT s.subscription_id FROM reminders.push_subscriptions s
                    WHERE s.user_id = u.user_id ORDER BY s.subscription_id) AS "subscriptionIds"

@@ -2,8 +2,8 @@
 import type { Logger } from '../../platform/logging/logger.ts';
 import type { Metrics } from '../../platform/observability/metrics.ts';
 import type { Database, Queryable } from '../../platform/postgres/database.ts';
-import { CHANNEL_NAMES, CHANNELS, NO_SUBSCRIPTION, type Reachability } from '../channels/registry.ts';
-import { findReachability } from '../channels/sql.ts';
+import { CHANNEL_NAMES, CHANNELS, NO_SUBSCRIPTION, type UserAddresses } from '../channels/registry.ts';
+import { findAddresses } from '../channels/sql.ts';
 import { type Now, nowIn, nowParameter } from '../now.ts';
 import type { Occurrence } from '../reminders/next-occurrence.ts';
 import { lateBefore, nextTurn, type Reminder } from '../reminders/reminder.ts';
@@ -67,12 +67,8 @@ export async function claimDue(
     if (claims.length < limit)
       claims.push(...(await lock('claim-late-reminders', CLAIM_LATE, limit - claims.length)));
     if (claims.length === 0) return { claims, deliveries: [] };
-    const reachabilityOf = await findReachability(transaction, [
-      ...new Set(claims.map(({ userId }) => userId)),
-    ]);
-    const deliveries = claims.flatMap((claim) =>
-      deliveriesOf(claim, reachabilityOf.get(claim.userId), newId),
-    );
+    const addressesOf = await findAddresses(transaction, [...new Set(claims.map(({ userId }) => userId))]);
+    const deliveries = claims.flatMap((claim) => deliveriesOf(claim, addressesOf.get(claim.userId), newId));
     await insertDeliveries(transaction, deliveries);
     await advanceReminders(
       transaction,
@@ -89,7 +85,7 @@ export async function claimDue(
 
 function deliveriesOf(
   claim: Claim,
-  { emailIsOn, subscriptionIds }: Reachability = { emailIsOn: false, subscriptionIds: [] },
+  { emailIsOn, subscriptionIds }: UserAddresses = { emailIsOn: false, subscriptionIds: [] },
   newId: (time: Date) => string,
 ): Delivery[] {
   const { userId, reminderId, channels, date, time, now } = claim;
@@ -114,10 +110,10 @@ function deliveriesOf(
     attempts: 0,
   });
   const skipReason = skipReasonOf(claim);
-  const reached = channels.flatMap((channel) =>
+  const deliveries = channels.flatMap((channel) =>
     CHANNELS[channel].addresses({ emailIsOn, subscriptionIds }).map((id) => deliver(channel, id, skipReason)),
   );
-  if (reached.length > 0) return reached;
+  if (deliveries.length > 0) return deliveries;
   // So that support sees why nothing came.
   return channels.map((channel) => deliver(channel, NO_SUBSCRIPTION, 'paused'));
 }

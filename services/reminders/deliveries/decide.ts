@@ -56,7 +56,7 @@ export type Answers = {
 };
 
 /** Nothing was tried. */
-const PEERS_AWAY: Outcome = { state: 'pending', retryInMs: 10_000 };
+const PEERS_UNAVAILABLE: Outcome = { state: 'pending', retryInMs: 10_000 };
 /** A user and local date get no more, whatever reminders are made and deleted; tests count. */
 const MAX_MAILS = 20;
 
@@ -75,10 +75,10 @@ export function decide(
     return { state: 'skipped', skipReason: 'paused' };
   if (mailsBefore >= MAX_MAILS)
     return { state: 'failed', cause: 'too many', failure: `At most ${MAX_MAILS} mails a day are sent.` };
-  if (answers === undefined) return PEERS_AWAY;
+  if (answers === undefined) return PEERS_UNAVAILABLE;
   if (!answers.isKnown) return { state: 'failed', cause: 'no user', failure: 'This user no longer exists.' };
   const { due } = answers;
-  if (due === undefined) return PEERS_AWAY;
+  if (due === undefined) return PEERS_UNAVAILABLE;
   if (isTest || reminder === null) return 'send';
   if (due.dueCount < reminder.minDue) return { state: 'skipped', skipReason: 'nothing due' };
   if (reminder.onlyIfNotReviewedToday && due.reviewedToday)

@@ -22,7 +22,7 @@ import {
   NO_SUBSCRIPTION,
   toChannelMessage,
 } from '../channels/registry.ts';
-import { findReachability } from '../channels/sql.ts';
+import { findAddresses } from '../channels/sql.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { localDate } from '../reminders/next-occurrence.ts';
 import { writeForUser } from '../users/locked-user.ts';
@@ -61,8 +61,8 @@ export function createDeliveryHandlers(
       const { addresses, needs, withoutAddress } = CHANNELS[channel];
       if (channels[channel] === undefined) throw invalidField('channel', needs);
       const deliveries = await writeForUser(dependencies, userId, async (transaction, { now }, account) => {
-        const reachability = (await findReachability(transaction, [userId])).get(userId);
-        const subscriptionIds = reachability === undefined ? [] : addresses(reachability);
+        const user = (await findAddresses(transaction, [userId])).get(userId);
+        const subscriptionIds = user === undefined ? [] : addresses(user);
         if (subscriptionIds.length === 0) throw invalidField('channel', withoutAddress);
         requireFewer(await findTestTimes(transaction, userId, new Date(now.getTime() - HOUR_MS)), now);
         const reminderId = newId(now);

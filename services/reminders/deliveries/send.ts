@@ -158,7 +158,7 @@ function createSender(options: SendOptions) {
 
 /** A function that asks who the users are and what is due, by delivery; undefined while scheduling or accounts is away. */
 function createAsk({ database, peers, now, name, logger }: SendOptions) {
-  let areAway = false;
+  let areUnavailable = false;
   /** Scheduling refuses all for one, such as one whose time zone it does not know; who is refused alone is left out. */
   const countDue = async (accounts: readonly Account[], asOf: Date): Promise<Map<string, DueCount>> => {
     try {
@@ -171,7 +171,7 @@ function createAsk({ database, peers, now, name, logger }: SendOptions) {
     }
   };
   /** Following changes can miss one whose time lies before that of others. */
-  const moveElsewhere = ({ reminder, userId }: LeasedDelivery, account: Account | undefined) => {
+  const followZone = ({ reminder, userId }: LeasedDelivery, account: Account | undefined) => {
     if (account === undefined || reminder === null || account.timeZone === reminder.timeZone) return;
     moveReminders({ database, now }, account).catch((error: unknown) =>
       logger.warn({ err: error, userId }, 'reminders not moved to the new time zone'),
@@ -187,7 +187,7 @@ function createAsk({ database, peers, now, name, logger }: SendOptions) {
       const due = await countDue(asked, new Date(asOfMs));
       for (const delivery of some) {
         const account = accounts.get(delivery.userId);
-        moveElsewhere(delivery, account);
+        followZone(delivery, account);
         answers.set(delivery.deliveryId, { account, due: due.get(delivery.userId) });
       }
     }
@@ -196,14 +196,14 @@ function createAsk({ database, peers, now, name, logger }: SendOptions) {
   return async (deliveries: readonly LeasedDelivery[], time: Date) => {
     try {
       const answers = await askAll(deliveries, time);
-      if (areAway)
+      if (areUnavailable)
         logger.info({ channel: name }, 'scheduling and accounts are back: reminders are sent again');
-      areAway = false;
+      areUnavailable = false;
       return answers;
     } catch (error) {
-      if (!areAway)
+      if (!areUnavailable)
         logger.warn({ err: error, channel: name }, 'scheduling or accounts is away: reminders wait');
-      areAway = true;
+      areUnavailable = true;
       return undefined;
     }
   };

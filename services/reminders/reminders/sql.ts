@@ -56,13 +56,13 @@ export async function lockReminder(
 }
 
 /** Locks those of a user's reminders that follow another time zone. */
-export async function lockRemindersElsewhere(
+export async function lockRemindersOfOtherZone(
   transaction: Queryable,
   { userId, timeZone }: { userId: string; timeZone: string },
   now: Now,
 ): Promise<LockedReminder[]> {
   const rows = await transaction.query<ReminderRow & { now: Date }>({
-    name: 'lock-reminders-elsewhere',
+    name: 'lock-reminders-of-other-zone',
     text: `SELECT ${REMINDER_COLUMNS}, ${nowIn('$3')} AS now FROM reminders.reminders r
            WHERE r.user_id = $1 AND r.time_zone <> $2 ORDER BY r.reminder_id FOR UPDATE`,
     values: [userId, timeZone, nowParameter(now)],
@@ -71,12 +71,12 @@ export async function lockRemindersElsewhere(
 }
 
 /** Those of the users, with their time zones, of whom a reminder follows another one. */
-export async function findUsersElsewhere(
+export async function findUsersOfOtherZone(
   db: Queryable,
   users: readonly { userId: string; timeZone: string }[],
 ): Promise<string[]> {
   const rows = await db.query<{ userId: string }>({
-    name: 'find-users-elsewhere',
+    name: 'find-users-of-other-zone',
     text: `SELECT DISTINCT r.user_id AS "userId"
            FROM unnest($1::uuid[], $2::text[]) AS known (user_id, time_zone)
            JOIN reminders.reminders r ON r.user_id = known.user_id AND r.time_zone <> known.time_zone`,

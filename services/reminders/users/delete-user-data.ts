@@ -10,7 +10,7 @@ type DeletedData = { reminders: number; pushSubscriptions: number; deliveries: n
 /** Longer than the default: a claim in progress is waited for. */
 const WAIT_FOR_CLAIMS = `SET LOCAL lock_timeout = '5s'`;
 /** Keeps nothing but the ID; a token of no bytes is in no link. */
-const BURY = `
+const LEAVE_TOMBSTONE = `
   INSERT INTO reminders.users AS u (user_id, unsubscribe_token, delete_time) VALUES ($1, '', ${nowIn('$2')})
   ON CONFLICT (user_id) DO UPDATE
   SET unsubscribe_token = '', feed_hash = NULL, feed_create_time = NULL, email_off_reason = NULL,
@@ -46,7 +46,7 @@ async function deleteRows(transaction: Queryable, userId: string, now: Now): Pro
     return rows[0]?.count ?? 0;
   };
   await transaction.query({ text: WAIT_FOR_CLAIMS, values: [] });
-  await transaction.query({ text: BURY, values: [userId, nowParameter(now)] });
+  await transaction.query({ text: LEAVE_TOMBSTONE, values: [userId, nowParameter(now)] });
   // All writers lock in this order. Reminders before deliveries: a claim in progress ends before, and none begins after.
   const reminders = await remove('reminders', 'reminder_id');
   const deliveries = await remove('deliveries', 'delivery_id');

@@ -6,7 +6,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { type Now, nowIn, nowParameter } from '../now.ts';
 import type { Account } from '../peers.ts';
 import { LATE_AFTER_MS, nextTurn } from '../reminders/reminder.ts';
-import { findUsersElsewhere, lockRemindersElsewhere, updateReminder } from '../reminders/sql.ts';
+import { findUsersOfOtherZone, lockRemindersOfOtherZone, updateReminder } from '../reminders/sql.ts';
 
 /** A change can become visible this much later than its time says: transactions end, and clocks differ. */
 const OVERLAP_MS = 60_000;
@@ -20,9 +20,9 @@ export async function followTimeZones(dependencies: FollowDependencies): Promise
   // A clock that was set back leaves a time in the future.
   const since = new Date(Math.min(readUntilTime.getTime(), start.getTime()) - OVERLAP_MS);
   for await (const accounts of peers.changedAccounts(since)) {
-    const elsewhere = new Set(await findUsersElsewhere(database, accounts));
+    const moved = new Set(await findUsersOfOtherZone(database, accounts));
     for (const account of accounts)
-      if (elsewhere.has(account.userId)) await moveIfZoneIsKnown(dependencies, account);
+      if (moved.has(account.userId)) await moveIfZoneIsKnown(dependencies, account);
   }
   await setReadUntil(database, start);
 }
@@ -47,7 +47,7 @@ export async function moveReminders(
   { userId, timeZone, updateTime }: Account,
 ): Promise<void> {
   await database.transaction(async (transaction) => {
-    for (const { now: time, ...reminder } of await lockRemindersElsewhere(
+    for (const { now: time, ...reminder } of await lockRemindersOfOtherZone(
       transaction,
       { userId, timeZone },
       now,
