@@ -1,6 +1,7 @@
 // Items of the same moment share a statement. Nothing else gathers: whoever calls writes for one item.
 import { hasReason } from '../platform/errors.ts';
 import type { Queryable } from '../platform/postgres/database.ts';
+import { isEnded } from '../platform/postgres/faults.ts';
 
 type OfUser = { userId: string };
 
@@ -18,8 +19,9 @@ const SLOW_MS = 25;
 
 /**
  * On `database`. While fewer than three statements run nobody waits longer than a turn of the event loop. Where more have gathered
- * than a statement holds, the first of each user goes before anyone's second. A statement that fails is tried again for each item
- * alone, unless the database is unavailable: then its outcome may be unknown. `isDistributed`: each goes alone, to the node of its user.
+ * than a statement holds, the first of each user goes before anyone's second. A statement that fails, or that the server ends since one
+ * item makes it slow, is tried again for each item alone, unless the database is unavailable: then its outcome may be unknown.
+ * `isDistributed`: each goes alone, to the node of its user.
  */
 export function gatheredOn(database: Queryable, { isDistributed }: { isDistributed: boolean }): Gathered {
   return <Q extends OfUser, R>(run: (db: Queryable, items: readonly Q[]) => Promise<readonly R[]>) => {
@@ -61,7 +63,8 @@ function gather<Q extends OfUser, R>(
     const timer = setTimeout(leave, SLOW_MS);
     const items = batch.map(({ item }) => item);
     const results = together(items).catch((error: unknown) => {
-      if (items.length === 1 || hasReason(error, 'UNAVAILABLE')) throw error;
+      const isUnknown = hasReason(error, 'UNAVAILABLE') && !isEnded(error);
+      if (items.length === 1 || isUnknown) throw error;
     });
     for (const [index, { item, resolve }] of batch.entries())
       resolve(results.then((found) => (found === undefined ? alone(item) : resultAt(found, index))));

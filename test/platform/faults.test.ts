@@ -4,7 +4,9 @@ import { ServiceError } from '../../services/platform/errors.ts';
 import {
   asServiceError,
   connectionFault,
+  isEnded,
   isForeignKeyViolation,
+  isTooSlow,
   isUnavailable,
   isUniqueViolation,
   StatementTimeout,
@@ -86,6 +88,16 @@ describe('a connection', () => {
     expect(connectionFault(withCode('08006'))).toBeUndefined();
     expect(connectionFault(new Error('slip', { cause: withCode('08006') }))).toBeUndefined();
   });
+});
+
+test('a statement that the server has ended did nothing, and was too slow where its time-out ended it', () => {
+  const failures = ['57014', '55P03', '40P01', '08006', '57P01', ''].map(
+    (code) => new ServiceError('UNAVAILABLE', { cause: withCode(code) }),
+  );
+  expect(failures.map(isEnded)).toEqual([true, true, true, false, false, false]);
+  expect(failures.map(isTooSlow)).toEqual([true, false, false, false, false, false]);
+  const others = [withCode('57014'), new ServiceError('UNAVAILABLE', { cause: new StatementTimeout() })];
+  expect([...others.map(isEnded), ...others.map(isTooSlow)]).toEqual([false, false, false, false]);
 });
 
 test('an error that can pass by itself is UNAVAILABLE to the caller, any other stays what it is', () => {

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ServiceError } from '../../services/platform/errors.ts';
 import type { Queryable } from '../../services/platform/postgres/database.ts';
+import { StatementTimeout } from '../../services/platform/postgres/faults.ts';
 import { gatheredOn } from '../../services/scheduling/gathered.ts';
 import type { MaterialFilter } from '../../services/scheduling/materials/material.ts';
 import { listDueMaterials, listMaterials, SHARED_BYTES } from '../../services/scheduling/materials/sql.ts';
@@ -44,11 +45,29 @@ describe('items', () => {
   });
 
   test('are not tried again where the database is unavailable', async () => {
-    const { statements, run } = listen(() => Promise.reject(new ServiceError('UNAVAILABLE')));
-    const outcomes = await Promise.allSettled([1, 2].map((value) => run(item(value))));
-    expect(outcomes).toMatchObject(Array(2).fill({ status: 'rejected', reason: { reason: 'UNAVAILABLE' } }));
-    expect(statements).toEqual([[1, 2]]);
+    const lost = Object.assign(new Error('lost'), { code: '08006' });
+    for (const cause of [undefined, lost, new StatementTimeout()]) {
+      const { statements, run } = listen(() => Promise.reject(new ServiceError('UNAVAILABLE', { cause })));
+      const outcomes = await Promise.allSettled([1, 2].map((value) => run(item(value))));
+      const refused = { status: 'rejected', reason: { reason: 'UNAVAILABLE' } };
+      expect(outcomes).toMatchObject([refused, refused]);
+      expect(statements).toEqual([[1, 2]]);
+    }
   });
+
+  test.each(['57014', '40P01'])(
+    'are tried alone where the server has ended their statement by %s',
+    async (code) => {
+      const cause = Object.assign(new Error('ended'), { code });
+      const { statements, run } = listen(async (items) => {
+        if (items.some(({ value }) => value === 2)) throw new ServiceError('UNAVAILABLE', { cause });
+        return doubled(items);
+      });
+      const outcomes = await Promise.allSettled([1, 2, 3].map((value) => run(item(value))));
+      expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+      expect(statements).toEqual([[1, 2, 3], [1], [2], [3]]);
+    },
+  );
 
   test('go alone and at once on a database that is distributed', async () => {
     const { statements, run } = listen(doubled, true);

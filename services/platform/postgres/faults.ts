@@ -47,12 +47,19 @@ export function asServiceError(error: unknown): unknown {
   return isUnavailable(error) ? new ServiceError('UNAVAILABLE', { cause: error }) : error;
 }
 
+/** Whether the server has ended the statement of this UNAVAILABLE, which then did nothing, and left the connection usable. */
+export function isEnded(error: unknown): boolean {
+  return error instanceof ServiceError && ENDED_STATEMENTS.test(codeOf(error.cause));
+}
+
+/** Whether that was because the statement took longer than its time-out. */
+export function isTooSlow(error: unknown): boolean {
+  return error instanceof ServiceError && codeOf(error.cause) === '57014';
+}
+
 /** The fault of the connection on which a statement failed; undefined if the connection is still usable. */
 export function connectionFault(error: unknown): unknown {
-  if (!(error instanceof ServiceError)) return undefined;
-  const { cause } = error;
-  if (!(cause instanceof Error)) return cause;
-  return ENDED_STATEMENTS.test(codeOf(cause)) ? undefined : cause;
+  return error instanceof ServiceError && !isEnded(error) ? error.cause : undefined;
 }
 
 /** The error of an idle connection, to which pg adds its client with the text of every statement that it has prepared. */
