@@ -4,6 +4,7 @@ import type { Logger } from '../platform/logging/logger.ts';
 import type { Telemetry } from '../platform/observability/telemetry.ts';
 import { watchLag } from '../platform/observability/telemetry.ts';
 import type { Database, Queryable } from '../platform/postgres/database.ts';
+import { isTooSlow } from '../platform/postgres/faults.ts';
 import { MAX_UUID, NIL_UUID } from '../platform/uuid.ts';
 import { addTo, dayOf, daysAsOf, emptySummary, figuresOf, KEPT_DAYS, startOf } from './learners/rules.ts';
 import {
@@ -20,8 +21,9 @@ import {
   storeProgress,
 } from './learners/sql.ts';
 
-/** Users in one transaction, so that each of its statements takes far less than its time-out. */
+/** Users in one transaction at most. */
 const USERS_AT_A_TIME = 500;
+/** A statement that takes longer has too many users for what they have studied. */
 const STATEMENT_TIMEOUT_MS = 5000;
 /** Each wait is so many times as long as the work before it: 1 % of a core. */
 const IDLE_SHARE = 99;
@@ -36,29 +38,38 @@ const RETRY_MS = 20;
 /** `busy`: another process counts; `early`: nothing was done. `waitMs`: after which to call again. */
 type Turn = { state: 'busy' | 'early' | 'counted' | 'complete'; waitMs: number };
 
+/** `users`: how many the next transaction counts. */
+type Pace = { users: number };
+
 /**
- * Counts the next 500 users as of `asOf`, or the first, unless another process does or it is too early. One transaction, so that a
- * failure repeats them. The overview is replaced when all users are counted. `isPatient`: keeps to 1 % of a core; `isAnew`: begins
- * with the first, whatever is in progress.
+ * Counts the next users, 500 at most, as of `asOf`, or the first, unless another process does or it is too early. One transaction, so
+ * that a failure repeats them; where one of its statements takes too long, fewer at once. The overview is replaced when all users are
+ * counted. `isPatient`: keeps to 1 % of a core; `isAnew`: begins with the first, whatever is in progress; `pace`: of the turn before;
+ * `signal`: once aborted, fewer are not tried.
  */
-export function countSomeLearners(
+export async function countSomeLearners(
   database: Database,
   asOf: Date,
-  { isPatient = true, isAnew = false } = {},
+  {
+    isPatient = true,
+    isAnew = false,
+    pace = { users: USERS_AT_A_TIME },
+    signal,
+  }: { isPatient?: boolean; isAnew?: boolean; pace?: Pace; signal?: AbortSignal } = {},
 ): Promise<Turn> {
+  const beganMs = performance.now();
   const work = async (transaction: Queryable): Promise<Turn> => {
     const lockTime = await lockCount(transaction);
     if (lockTime === undefined) return { state: 'busy', waitMs: BUSY_MS };
     const { progress, nextTime } = await readProgress(transaction);
     const earlyMs = (nextTime?.getTime() ?? 0) - lockTime.getTime();
     if (isPatient && earlyMs > 0) return { state: 'early', waitMs: earlyMs };
-    const beganMs = performance.now();
     const { beginTime, afterUserId, summary } = (isAnew ? undefined : progress) ?? {
       beginTime: asOf,
       afterUserId: NIL_UUID,
       summary: emptySummary(dayOf(asOf), (await readOverview(transaction))?.summary),
     };
-    const { learners, lastUserId } = await countAfter(transaction, afterUserId, asOf);
+    const { learners, lastUserId } = await countAfter(transaction, afterUserId, { asOf, limit: pace.users });
     for (const learner of learners) addTo(summary, dayOf(beginTime), learner, learner.figures);
     const isComplete = lastUserId === MAX_UUID;
     if (isComplete) await storeOverview(transaction, beginTime, summary);
@@ -68,17 +79,27 @@ export function countSomeLearners(
     await storeProgress(transaction, next, new Date(lockTime.getTime() + workMs + waitMs));
     return { state: isComplete ? 'complete' : 'counted', waitMs };
   };
-  return database.transaction(work, { statementTimeoutMs: STATEMENT_TIMEOUT_MS });
+  for (;;) {
+    try {
+      const turn = await database.transaction(work, { statementTimeoutMs: STATEMENT_TIMEOUT_MS });
+      const hasCounted = turn.state === 'counted' || turn.state === 'complete';
+      if (hasCounted) pace.users = Math.min(2 * pace.users, USERS_AT_A_TIME);
+      return turn;
+    } catch (error) {
+      if (pace.users === 1 || !isTooSlow(error) || signal?.aborted) throw error;
+      pace.users = Math.ceil(pace.users / 4);
+    }
+  }
 }
 
-/** @returns the learners among the next 500 users, and the last of these; MAX_UUID if no other follows. */
+/** @returns the learners among the next `limit` users, and the last of these; MAX_UUID if no other follows. */
 async function countAfter(
   transaction: Queryable,
   afterUserId: string,
-  asOf: Date,
+  { asOf, limit }: { asOf: Date; limit: number },
 ): Promise<{ learners: readonly NewLearner[]; lastUserId: string }> {
   const today = dayOf(asOf);
-  const users = await listScheduled(transaction, afterUserId, { asOf, limit: USERS_AT_A_TIME });
+  const users = await listScheduled(transaction, afterUserId, { asOf, limit });
   const userIds = users.map(({ userId }) => userId);
   const fromTime = startOf(today + 1 - KEPT_DAYS);
   const reviewed = await readReviewed(transaction, userIds, { fromTime, asOf });
@@ -91,7 +112,7 @@ async function countAfter(
       return { ...counted, userId, figures: figuresOf(counted) };
     });
   if (learners.length > 0) await storeLearners(transaction, learners, asOf);
-  const lastUserId = users.length < USERS_AT_A_TIME ? MAX_UUID : (userIds.at(-1) ?? MAX_UUID);
+  const lastUserId = users.length < limit ? MAX_UUID : (userIds.at(-1) ?? MAX_UUID);
   const learnerIds = learners.map(({ userId }) => userId);
   await deleteOtherLearners(transaction, { afterUserId, lastUserId }, learnerIds);
   return { learners, lastUserId };
@@ -99,8 +120,9 @@ async function countAfter(
 
 /** Counts all learners at once and anew, as of `asOf`, without the waits. */
 export async function countLearners(database: Database, asOf: Date): Promise<void> {
+  const pace = { users: USERS_AT_A_TIME };
   for (let isAnew = true; ; ) {
-    const { state } = await countSomeLearners(database, asOf, { isPatient: false, isAnew });
+    const { state } = await countSomeLearners(database, asOf, { isPatient: false, isAnew, pace });
     if (state === 'complete') return;
     if (state === 'busy') await sleep(RETRY_MS);
     else isAnew = false;
@@ -114,12 +136,13 @@ export function countRegularly(
 ): () => void {
   const stopping = new AbortController();
   const { signal } = stopping;
-  const noteDone = watchLag(telemetry, 'count-learners', PAUSE_MS);
+  const pace = { users: USERS_AT_A_TIME };
+  const markDone = watchLag(telemetry, 'count-learners', PAUSE_MS);
   const count = async () => {
     while (!signal.aborted) {
-      const waitMs = await countSomeLearners(database, now()).then(
+      const waitMs = await countSomeLearners(database, now(), { pace, signal }).then(
         (turn) => {
-          noteDone();
+          markDone();
           return turn.waitMs;
         },
         (error: unknown) => {

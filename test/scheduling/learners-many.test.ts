@@ -71,6 +71,31 @@ test('a count that a process began is completed by the next, after waits of 99 t
   expect((await here.learners.getOverview({}, CALL)).learners).toBe(1001);
 });
 
+test('where statements over 500 learners take too long, fewer are counted at once, and each of them once', async () => {
+  await here.sql.query('TRUNCATE scheduling.overview, scheduling.learners, scheduling.learner_count');
+  const limits: number[] = [];
+  const slowBeyond100: Database = {
+    ...database,
+    transaction: (work) =>
+      database.transaction(
+        (transaction) =>
+          work({
+            query(statement) {
+              const [, limit] = /LIMIT (\d+)$/.exec(statement.text) ?? [];
+              if (limit === undefined) return transaction.query(statement);
+              limits.push(Number(limit));
+              const isSlow = Number(limit) > 100;
+              return transaction.query(isSlow ? { text: 'SELECT pg_sleep(60)', values: [] } : statement);
+            },
+          }),
+        { statementTimeoutMs: 300 },
+      ),
+  };
+  await countLearners(slowBeyond100, new Date('2026-03-31T12:12:00Z'));
+  expect(limits.slice(0, 5)).toEqual([500, 125, 32, 64, 128]);
+  expect((await here.learners.getOverview({}, CALL)).learners).toBe(1001);
+});
+
 test('a page of learners reads itself and the one that tells whether another follows', async () => {
   for (const order of [
     'LEARNER_ORDER_DUE',
