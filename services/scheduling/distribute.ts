@@ -17,21 +17,15 @@ export const DISTRIBUTED_TABLES = [
 ] as const;
 
 /** Functions are created on every node first, since indexes can use them. */
-const TELL_FUNCTIONS = `
+const CREATE_FUNCTIONS = `
   SELECT create_distributed_function(oid::regprocedure) FROM (
     SELECT oid FROM pg_proc WHERE pronamespace = 'scheduling'::regnamespace AND prokind = 'f' ORDER BY oid) AS ours`;
 
 /** Functions about one user, which is their first argument: Citus runs them on the node with the user's rows. */
-const OF_USER = `
-  SELECT oid, proargnames[1] AS user_id FROM pg_proc
-  WHERE pronamespace = 'scheduling'::regnamespace AND proname IN ('apply_review', 'insert_material')`;
 const DELEGATE = `
-  SELECT create_distributed_function(oid::regprocedure, user_id, colocate_with => '${DISTRIBUTED_TABLES[0]}')
-  FROM (${OF_USER}) AS ours`;
-const ARE_DELEGATED = `
-  SELECT bool_and(EXISTS (SELECT FROM pg_dist_object
-                          WHERE objid = ours.oid AND distribution_argument_index IS NOT NULL)) AS delegated
-  FROM (${OF_USER}) AS ours`;
+  SELECT create_distributed_function(oid::regprocedure, proargnames[1], colocate_with => '${DISTRIBUTED_TABLES[0]}')
+  FROM pg_proc
+  WHERE pronamespace = 'scheduling'::regnamespace AND proname IN ('apply_review', 'insert_material')`;
 
 type Distribution = { state: 'no-citus' } | { state: 'distributed'; tables: string[] };
 
@@ -65,22 +59,16 @@ async function distribute(client: Client): Promise<string[]> {
   // A migration that makes a table later distributes it.
   const existing = new Set(rows.map(({ name }) => name));
   const missing = DISTRIBUTED_TABLES.filter((table) => existing.has(table));
-  if (missing.length > 0) await client.query(TELL_FUNCTIONS);
+  if (missing.length > 0) await client.query(CREATE_FUNCTIONS);
   const [first] = DISTRIBUTED_TABLES;
   for (const table of missing) {
-    const beside = table === first ? 'none' : first;
+    const colocateWith = table === first ? 'none' : first;
     await client.query(`SELECT create_distributed_table($1, 'user_id', colocate_with => $2)`, [
       table,
-      beside,
+      colocateWith,
     ]);
   }
   return missing;
-}
-
-/** Whether Citus runs our functions on the nodes of their users; false until --distribute has run with this version. */
-export async function areFunctionsDelegated(db: Queryable): Promise<boolean> {
-  const [row] = await db.query<{ delegated: boolean }>({ text: ARE_DELEGATED, values: [] });
-  return row?.delegated === true;
 }
 
 /** Whether the materials table is distributed. */

@@ -135,7 +135,7 @@ export function createGrpcClient<D extends ServiceDefinition, Streams extends Me
         : local.call(path, request, { metadata, deadlineMs, maxMessageBytes, refuse });
     const response = await sent.catch((error: GrpcError) => {
       observed.end(error.code);
-      noteRefusal(error, options);
+      reportRefusal(error, options);
       throw fromGrpcError(error);
     });
     observed.end(status.OK);
@@ -152,7 +152,7 @@ export function createGrpcClient<D extends ServiceDefinition, Streams extends Me
         request,
         metadataOf(call, options),
       )
-      .on('status', (end: StatusObject) => noteRefusal(end, options));
+      .on('status', (end: StatusObject) => reportRefusal(end, options));
 
   const methods: Record<string, unknown> = { close: () => client.close() };
   for (const [name, method] of Object.entries(definition)) {
@@ -224,7 +224,7 @@ function refuserOf(receive: (bytes: number) => void): (bytes: number) => Error |
   };
 }
 
-function noteRefusal(end: StatusObject, { tokenWatch }: GrpcClientOptions): void {
+function reportRefusal(end: StatusObject, { tokenWatch }: GrpcClientOptions): void {
   if (isTokenRefusal(end)) tokenWatch?.refused();
 }
 

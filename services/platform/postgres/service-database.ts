@@ -231,13 +231,13 @@ export function sweepRegularly(
   deleteSome: (before: Date) => Promise<boolean>,
 ): () => void {
   const { task, failure, everyMs, lifetimeMs } = sweep;
-  const noteDone = watchLag(telemetry, task, everyMs);
+  const markDone = watchLag(telemetry, task, everyMs);
   let isStopped = false;
   const run = async () => {
     try {
       const before = new Date(now().getTime() - lifetimeMs);
       while (!isStopped && (await deleteSome(before)));
-      noteDone();
+      markDone();
     } catch (error) {
       if (!isStopped) logger.warn({ err: error }, failure);
     }

@@ -59,19 +59,19 @@ async function checkNode(node: Redis, isOneOfMany: boolean): Promise<Finding[]> 
   const asked = Date.now();
   const [seconds, microseconds] = await node.time();
   const ourTime = (asked + Date.now()) / 2;
-  const facts = new Map(
+  const info = new Map(
     (await node.info())
       .split('\r\n')
       .map((line): [string, string] => [line.split(':')[0] ?? '', line.split(':').slice(1).join(':')]),
   );
   const { ok, bad } = checkNamed('redis');
   const findings = [
-    facts.get('role') === 'slave'
+    info.get('role') === 'slave'
       ? bad(`${place} is a replica, which accepts no writes`, 'name the primary in REDIS_URL')
       : ok(`reachable at ${place}`),
-    checkVersion(facts.get('redis_version') ?? ''),
+    checkVersion(info.get('redis_version') ?? ''),
     checkClock(Number(seconds) * 1000 + Number(microseconds) / 1000 - ourTime),
-    checkEviction(facts),
+    checkEviction(info),
   ];
   return isOneOfMany
     ? findings.map((finding) => ({ ...finding, check: `${finding.check} ${place}` }))
@@ -94,9 +94,9 @@ function checkClock(differenceMs: number): Finding {
   return warning(found, 'synchronise the clocks of both machines with NTP');
 }
 
-function checkEviction(facts: ReadonlyMap<string, string>): Finding {
+function checkEviction(info: ReadonlyMap<string, string>): Finding {
   const { ok, warning } = checkNamed('redis eviction');
-  const [policy = '', most] = [facts.get('maxmemory_policy'), Number(facts.get('maxmemory'))];
+  const [policy = '', most] = [info.get('maxmemory_policy'), Number(info.get('maxmemory'))];
   if (policy === 'noeviction' || most === 0) return ok(most === 0 ? 'no memory limit' : policy);
   return warning(
     `${policy}: when its memory is full, Redis evicts writes that still count in the limit`,

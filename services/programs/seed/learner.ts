@@ -117,7 +117,9 @@ export function drawHabit(options: {
       breakDays = Math.random() < 0.1 ? 10 : 1 + Math.floor(3 * Math.random());
   }
   return {
-    ...{ nowMs, recall, longestWaitDays },
+    nowMs,
+    recall,
+    longestWaitDays,
     nextDay(from) {
       for (let day = Math.floor(Math.min(from, days)); day >= 0; day -= 1)
         if (studied[day] && Math.random() < diligence) return day;
@@ -160,9 +162,15 @@ export function makePastEvents(
   const between = (from: Date) =>
     new Date(from.getTime() + Math.floor(Math.random() * (now.getTime() - from.getTime())));
   const byOperator = (eventTime: Date, action: string, subjectIds: string[]): UserEvent => ({
-    ...{ userId, eventTime, eventId: newId(eventTime), action, subjectIds },
-    ...{ actor: OPERATORS[Math.floor(Math.random() * OPERATORS.length)] ?? '', requestId: newId(eventTime) },
-    ...{ isOfKey: false, isOfPerson: true },
+    userId,
+    eventTime,
+    eventId: newId(eventTime),
+    action,
+    subjectIds,
+    actor: OPERATORS[Math.floor(Math.random() * OPERATORS.length)] ?? '',
+    requestId: newId(eventTime),
+    isOfKey: false,
+    isOfPerson: true,
   });
   const snoozeTime = between(latest(snoozed.material.updateTime, new Date(now.getTime() - DAY_MS / 4)));
   const archiveTime = between(latest(archived.material.updateTime, new Date(now.getTime() - 20 * DAY_MS)));
@@ -191,12 +199,18 @@ function snoozeOf(
   const after = { nextReviewTime: afterNextReviewTime, revision: revision + 1, updateTime: createTime };
   return {
     snooze: {
-      ...{ snoozeId: newId(createTime), snoozeUntilTime, reason: 'Not today', createTime },
-      ...{ actor: 'rest', requestId: newId(createTime) },
+      snoozeId: newId(createTime),
+      snoozeUntilTime,
+      reason: 'Not today',
+      createTime,
+      actor: 'rest',
+      requestId: newId(createTime),
     },
     material: {
-      ...{ materialId, revision: revision + 1 },
-      ...{ beforeNextReviewTime: nextReviewTime, afterNextReviewTime },
+      materialId,
+      revision: revision + 1,
+      beforeNextReviewTime: nextReviewTime,
+      afterNextReviewTime,
     },
     after: { ...of, material: { ...of.material, ...after } },
   };

@@ -6,7 +6,7 @@ import type { StartSettings } from './settings.ts';
 
 export const DEMO_EMAIL = 'demo@example.com';
 
-type ScreenFacts = {
+type ScreenContent = {
   rows: readonly AddressRow[];
   /** Of the REST API, ends with /v1. */
   baseUrl: string;
@@ -19,22 +19,22 @@ type ScreenFacts = {
 };
 
 /** Ends with the line "Ready. Press Ctrl-C to stop." */
-export function toScreen(facts: ScreenFacts): string {
-  const table = facts.rows.flatMap(([name, value]) => (!value ? [] : `  ${name.padEnd(18)} ${value}`));
+export function toScreen(content: ScreenContent): string {
+  const table = content.rows.flatMap(([name, value]) => (!value ? [] : `  ${name.padEnd(18)} ${value}`));
   return [
     '',
     ...table,
     '',
-    ...firstKey(facts),
+    ...firstKey(content),
     'Next, in another terminal:',
-    ...nextSteps(facts),
+    ...nextSteps(content),
     '',
     'Ready. Press Ctrl-C to stop.',
     '',
   ].join('\n');
 }
 
-function firstKey({ key, baseUrl }: ScreenFacts): string[] {
+function firstKey({ key, baseUrl }: ScreenContent): string[] {
   if (key === undefined) return [];
   return [
     `First run: created the user ${DEMO_EMAIL} with this API key, which is shown only once:`,
@@ -46,7 +46,7 @@ function firstKey({ key, baseUrl }: ScreenFacts): string[] {
 }
 
 /** Commands that work as they are pasted, in this folder. */
-function nextSteps({ key, accountsPort, hasGateway, dataDir }: ScreenFacts): string[] {
+function nextSteps({ key, accountsPort, hasGateway, dataDir }: ScreenContent): string[] {
   const port = accountsPort === VARIABLES.ACCOUNTS_PORT.type.default ? '' : `ACCOUNTS_PORT=${accountsPort} `;
   const email = dataDir === undefined ? 'you@example.com' : DEMO_EMAIL;
   const seed =
@@ -63,7 +63,7 @@ function nextSteps({ key, accountsPort, hasGateway, dataDir }: ScreenFacts): str
   ];
 }
 
-type AddressFacts = {
+type AddressSource = {
   settings: StartSettings;
   /** Of the gateway. */
   token: string;
@@ -82,21 +82,21 @@ type AddressFacts = {
 export type AddressRow = readonly [string, string | 0 | undefined];
 
 /** `baseUrl`: of the REST API, ends with /v1. */
-export function toAddresses(facts: AddressFacts): { rows: AddressRow[]; baseUrl: string } {
-  const { settings, gatewayPort, opsPort } = facts;
+export function toAddresses(source: AddressSource): { rows: AddressRow[]; baseUrl: string } {
+  const { settings, gatewayPort, opsPort } = source;
   const { rest, reminders } = settings;
   const url = (port: number) => `http://${reachable(rest.host)}:${port}`;
-  const baseUrl = `${url(facts.restPort)}/v1`;
+  const baseUrl = `${url(source.restPort)}/v1`;
   const rows: AddressRow[] = [
     ['REST API', baseUrl],
-    ['API docs', rest.docs ? `${url(facts.restPort)}/docs` : undefined],
+    ['API docs', rest.docs ? `${url(source.restPort)}/docs` : undefined],
     ['GraphQL', gatewayPort && `${url(gatewayPort)}/graphql`],
     ['GraphiQL', gatewayPort && `${url(gatewayPort)}/`],
     ['dashboard', gatewayPort && `${url(gatewayPort)}/dashboard`],
-    ['gateway token', gatewayPort && whereTokenIs(settings, facts.token)],
-    ['scheduling (gRPC)', facts.schedulingTarget],
-    ['accounts (gRPC)', facts.accountsTarget],
-    ['reminders (gRPC)', facts.remindersTarget],
+    ['gateway token', gatewayPort && whereTokenIs(settings, source.token)],
+    ['scheduling (gRPC)', source.schedulingTarget],
+    ['accounts (gRPC)', source.accountsTarget],
+    ['reminders (gRPC)', source.remindersTarget],
     ['reminders’ links', reminders?.publicUrl],
     ['mails', reminders && whereMailsGo(reminders)],
     ['health, metrics', opsPort && `${opsUrl(settings, opsPort)}/ready, /metrics`],
@@ -104,8 +104,8 @@ export function toAddresses(facts: AddressFacts): { rows: AddressRow[]; baseUrl:
       'database',
       settings.databaseUrl === undefined ? `embedded PostgreSQL in ${settings.dataDir}` : 'DATABASE_URL',
     ],
-    ['write limit', whereWritesCount(rest.redisUrl, facts.redisFault)],
-    ['log', facts.logFile],
+    ['write limit', whereWritesCount(rest.redisUrl, source.redisFault)],
+    ['log', source.logFile],
   ];
   return { rows, baseUrl };
 }

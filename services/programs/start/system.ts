@@ -174,7 +174,10 @@ async function startAll(
   return {
     failed: exited,
     screen: toScreen({
-      ...{ rows, baseUrl, key, dataDir },
+      rows,
+      baseUrl,
+      key,
+      dataDir,
       accountsPort: accounts.port,
       hasGateway: gateway !== undefined,
     }),

@@ -70,7 +70,10 @@ export function createSnoozeHandlers(
         const createTime = now();
         const snoozeUntilTime = readSnoozeUntil(request, createTime);
         const snooze: Snooze = {
-          ...{ snoozeId: newId(createTime), snoozeUntilTime, reason, createTime },
+          snoozeId: newId(createTime),
+          snoozeUntilTime,
+          reason,
+          createTime,
           actor: context.caller.slice(0, MAX_ACTOR_CHARACTERS),
           requestId: context.requestId.slice(0, MAX_X_REQUEST_ID_CHARACTERS),
         };

@@ -31,7 +31,7 @@ const LOCK_MATERIALS = `
   SELECT count(*) FROM (
     SELECT FROM scheduling.materials WHERE user_id = $1 ORDER BY material_id FOR UPDATE) AS locked`;
 const deleteFrom = (table: string) =>
-  `WITH gone AS (DELETE FROM scheduling.${table} WHERE user_id = $1 RETURNING 1) SELECT count(*) AS count FROM gone`;
+  `WITH deleted AS (DELETE FROM scheduling.${table} WHERE user_id = $1 RETURNING 1) SELECT count(*) AS count FROM deleted`;
 
 type DeletedData = { materials: number; reviews: number; snoozes: number };
 
