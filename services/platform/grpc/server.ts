@@ -54,10 +54,8 @@ export async function startGrpcServer(
   const server = new Server({
     interceptors: serviceTokens.length > 0 ? [requireToken(serviceTokens, logRefusal)] : [],
     'grpc.max_receive_message_length': MAX_REQUEST_BYTES,
-    'grpc.keepalive_permit_without_calls': 1,
     // An old connection takes no new calls, and ends with the last of its own: streams live on.
     'grpc.max_connection_age_ms': options.maxConnectionAgeMs ?? 30_000,
-    'grpc-node.flow_control_window': 4 * 1024 * 1024,
     // A facade has at most 128 requests in progress; a client queues calls beyond the limit.
     'grpc.max_concurrent_streams': 512,
   });
