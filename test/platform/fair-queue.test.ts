@@ -8,16 +8,16 @@ afterEach(() => void vi.useRealTimers());
 
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
-/** A lane whose work is held until it is let go, by name. */
+/** A queue whose work is held until it is let go, by name. */
 function startLane(options: { maxRunning: number; maxWaiting: number }) {
-  const lane = createFairQueue(options);
+  const queue = createFairQueue(options);
   const begun: string[] = [];
   const gates = new Map<string, PromiseWithResolvers<void>>();
   const run = (name: string, signal = NEVER) => {
     const gate = Promise.withResolvers<void>();
     gates.set(name, gate);
     const [key = ''] = name;
-    return lane.run(key, signal, async () => {
+    return queue.run(key, signal, async () => {
       begun.push(name);
       await gate.promise;
       return name;
@@ -107,11 +107,11 @@ test('work of a caller who has gone is not begun, though there is room', async (
 });
 
 test('work that fails gives its turn to the next', async () => {
-  const lane = createFairQueue({ maxRunning: 1, maxWaiting: 3 });
-  const failed = lane.run('a', NEVER, async () => {
+  const queue = createFairQueue({ maxRunning: 1, maxWaiting: 3 });
+  const failed = queue.run('a', NEVER, async () => {
     throw new Error('failed');
   });
-  const next = lane.run('a', NEVER, async () => 'done');
+  const next = queue.run('a', NEVER, async () => 'done');
   await expect(failed).rejects.toThrow('failed');
   await pass(0);
   expect(await next).toBe('done');

@@ -202,16 +202,13 @@ function messageOf(
   // The descriptor that proto-loader keeps with every message: google.protobuf.DescriptorProto.
   const { field: fields } = type as unknown as { field: Field[] };
   const values = Object.fromEntries(
-    fields
-      // A map, whose keys become others on the wire if they are no numbers; no handler makes such.
-      .filter(({ name }) => name !== 'failedRequests')
-      .map((field) => {
-        const one = anyValueOf(field, domain, isRequest);
-        const right = field.label === 'LABEL_REPEATED' ? fc.array(one, { maxLength: 3 }) : one;
-        // An enum's number that is no whole number goes over the wire cut; no handler makes such.
-        const isSafe = isRequest || field.type !== 'TYPE_ENUM';
-        return [field.name, isSafe ? fc.oneof({ weight: 12, arbitrary: right }, wrong) : right] as const;
-      }),
+    fields.map((field) => {
+      const one = anyValueOf(field, domain, isRequest);
+      const right = field.label === 'LABEL_REPEATED' ? fc.array(one, { maxLength: 3 }) : one;
+      // An enum's number that is no whole number goes over the wire cut; no handler makes such.
+      const isSafe = isRequest || field.type !== 'TYPE_ENUM';
+      return [field.name, isSafe ? fc.oneof({ weight: 12, arbitrary: right }, wrong) : right] as const;
+    }),
   );
   return fc.record({ ...values, unknownField: anyText }, { requiredKeys: [] });
 }
