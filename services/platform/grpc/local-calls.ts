@@ -63,8 +63,10 @@ export function createLocalServer(
         const { response, refusal } = await Promise.race([served, failed]);
         if (refusal !== undefined) throw toGrpcError(refusal);
         const { copy, size } = tryTo('serialize the response', () => rpc.copyResponse(response));
-        if (maxMessageBytes !== undefined) refuseLarger(size(), maxMessageBytes);
-        return refuse?.(size()) ?? copy;
+        if (maxMessageBytes === undefined && refuse === undefined) return copy;
+        const responseBytes = size();
+        if (maxMessageBytes !== undefined) refuseLarger(responseBytes, maxMessageBytes);
+        return refuse?.(responseBytes) ?? copy;
       } finally {
         running.delete(fail);
         clearTimeout(timer);
