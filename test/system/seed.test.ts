@@ -1,8 +1,13 @@
 import { execFile } from 'node:child_process';
-import { dirname } from 'node:path';
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createLogger } from '../../services/platform/logging/logger.ts';
+import { migrate } from '../../services/platform/postgres/migrate.ts';
+import { remindersSchema } from '../../services/reminders/service.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 let database: TestDatabase;
@@ -116,8 +121,18 @@ test('npm run seed makes learners who look like people: steady volume, retention
   expect(withBreaks).toBeGreaterThan(10);
 });
 
-test('npm run seed makes reminders where their tables are, each with the next time that follows', async () => {
-  expect((await run('migrate')).code).toBe(0);
+test('npm run seed makes reminders where their tables are, of a version before too, each with the next time that follows', async () => {
+  const before = mkdtempSync(join(tmpdir(), 'srs-seed-'));
+  for (const name of ['0001_reminders.sql', '0002_email-off.sql'])
+    copyFileSync(join(remindersSchema.directory, name), join(before, name));
+  const { databaseUrl } = database;
+  await migrate({
+    databaseUrl,
+    schema: 'reminders',
+    directory: before,
+    logger: createLogger('test', 'silent'),
+  });
+  rmSync(before, { recursive: true });
   const { code, stderr } = await run('seed', '--users', '100', '--materials', '1', '--reviews', '0', '--yes');
   expect([code, stderr]).toEqual([0, '']);
   expect((await run('verify')).stdout).toMatch(/^[1-9]\d reminders: 0 drifted; 0 occurrences: 0 twice$/m);

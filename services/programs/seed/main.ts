@@ -15,6 +15,7 @@ import {
   wholeNumber,
 } from '../../platform/process/command.ts';
 import { createProgress } from '../../platform/process/terminal.ts';
+import { remindersSchema } from '../../reminders/service.ts';
 import { countLearners } from '../../scheduling/count-learners.ts';
 import { schedulingSchema } from '../../scheduling/service.ts';
 import { givenDatabaseUrl, openProgramDatabase } from '../program-database.ts';
@@ -67,7 +68,11 @@ await runCommand({ name: 'npm run seed', help: HELP, options }, async (values) =
     const logger = createLogger('seed', 'warn');
     for (const schema of [accountsSchema, schedulingSchema])
       await migrate({ databaseUrl, ...schema, logger });
-    const { email, reviews } = await withConnection(connection, (client) => seed(client, size));
+    const withReminders = await withConnection(connection, hasReminders);
+    if (withReminders) await migrate({ databaseUrl, ...remindersSchema, logger });
+    const { email, reviews } = await withConnection(connection, (client) =>
+      seed(client, { ...size, withReminders }),
+    );
     // The dashboard's home shows the new learners at once.
     const database = openDatabase({ databaseUrl, applicationName: 'seed', maxConnections: 1, logger });
     await countLearners(database, new Date()).finally(() => database.close());
@@ -84,9 +89,8 @@ await runCommand({ name: 'npm run seed', help: HELP, options }, async (values) =
 /** @returns the address of one of the learners, and how many reviews all of them have. */
 async function seed(
   client: Client,
-  { users, materials, reviews }: { users: number; materials: number; reviews: number },
+  { users, materials, reviews, withReminders }: LearnerSize & { users: number },
 ): Promise<{ email: string; reviews: number }> {
-  const withReminders = await hasReminders(client);
   const run = randomBytes(3).toString('hex');
   let written = 0;
   const progress = createProgress('learners', users);
