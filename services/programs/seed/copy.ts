@@ -78,25 +78,50 @@ function userRows({ userId, email, timeZone, createTime }: Learner): Cell[][] {
 
 function materialRows({ userId, materials }: Learner): Cell[][] {
   return materials.map(({ material }) => [
-    ...[userId, material.materialId, material.title, material.type],
-    ...[material.easeFactorHundredths, material.intervalDays, material.repetitions],
-    ...[material.nextReviewTime, material.lastReviewedTime, material.revision],
-    ...[material.createTime, material.updateTime, material.archiveTime],
+    userId,
+    material.materialId,
+    material.title,
+    material.type,
+    material.easeFactorHundredths,
+    material.intervalDays,
+    material.repetitions,
+    material.nextReviewTime,
+    material.lastReviewedTime,
+    material.revision,
+    material.createTime,
+    material.updateTime,
+    material.archiveTime,
   ]);
 }
 
 function searchRows({ userId, materials }: Learner): Cell[][] {
   return materials.map(({ material: { materialId, createTime, title } }) => [
-    ...[userId, materialId, createTime, title.toLowerCase(), '', ''],
+    userId,
+    materialId,
+    createTime,
+    title.toLowerCase(),
+    '',
+    '',
   ]);
 }
 
 function reviewRows({ userId, materials }: Learner): Cell[][] {
   return materials.flatMap(({ reviews }) =>
     reviews.map(({ before, after, ...review }) => [
-      ...[userId, review.materialId, review.revision, review.reviewId, review.quality, review.reviewTime],
-      ...[before.easeFactorHundredths, before.intervalDays, before.repetitions, before.nextReviewTime],
-      ...[after.easeFactorHundredths, after.intervalDays, after.repetitions, after.nextReviewTime],
+      userId,
+      review.materialId,
+      review.revision,
+      review.reviewId,
+      review.quality,
+      review.reviewTime,
+      before.easeFactorHundredths,
+      before.intervalDays,
+      before.repetitions,
+      before.nextReviewTime,
+      after.easeFactorHundredths,
+      after.intervalDays,
+      after.repetitions,
+      after.nextReviewTime,
       review.requestId,
     ]),
   );
@@ -104,22 +129,39 @@ function reviewRows({ userId, materials }: Learner): Cell[][] {
 
 function snoozeRows({ userId, snoozes }: Learner): Cell[][] {
   return snoozes.map(({ snooze }) => [
-    ...[userId, snooze.snoozeId, snooze.snoozeUntilTime, snooze.reason, snooze.createTime],
-    ...[snooze.actor, snooze.requestId],
+    userId,
+    snooze.snoozeId,
+    snooze.snoozeUntilTime,
+    snooze.reason,
+    snooze.createTime,
+    snooze.actor,
+    snooze.requestId,
   ]);
 }
 
 function snoozedMaterialRows({ userId, snoozes }: Learner): Cell[][] {
   return snoozes.map(({ snooze: { snoozeId }, material }) => [
-    ...[userId, snoozeId, material.materialId, material.revision, 1],
-    ...[material.beforeNextReviewTime, material.afterNextReviewTime],
+    userId,
+    snoozeId,
+    material.materialId,
+    material.revision,
+    1,
+    material.beforeNextReviewTime,
+    material.afterNextReviewTime,
   ]);
 }
 
 function eventRows({ userEvents }: Learner): Cell[][] {
   return userEvents.map((event) => [
-    ...[event.userId, event.eventTime, event.eventId, event.action, event.actor, event.requestId],
-    ...[`{${event.subjectIds.join(',')}}`, event.isOfKey, event.isOfPerson],
+    event.userId,
+    event.eventTime,
+    event.eventId,
+    event.action,
+    event.actor,
+    event.requestId,
+    `{${event.subjectIds.join(',')}}`,
+    event.isOfKey,
+    event.isOfPerson,
   ]);
 }
 
@@ -129,10 +171,20 @@ function reminderUserRows({ userId, reminders, unsubscribeToken }: Learner): Cel
 
 function reminderRows({ reminders }: Learner): Cell[][] {
   return reminders.map(({ next, ...reminder }) => [
-    ...[reminder.userId, reminder.reminderId, reminder.minuteOfDay, `{${reminder.weekdays.join(',')}}`],
-    ...[`{${reminder.channels.join(',')}}`, reminder.minDue, reminder.onlyIfNotReviewedToday],
-    ...[reminder.pausedUntilTime, reminder.isEnabled, reminder.timeZone],
-    ...[next?.date ?? null, next?.time ?? null, reminder.createTime, reminder.updateTime],
+    reminder.userId,
+    reminder.reminderId,
+    reminder.minuteOfDay,
+    `{${reminder.weekdays.join(',')}}`,
+    `{${reminder.channels.join(',')}}`,
+    reminder.minDue,
+    reminder.onlyIfNotReviewedToday,
+    reminder.pausedUntilTime,
+    reminder.isEnabled,
+    reminder.timeZone,
+    next?.date ?? null,
+    next?.time ?? null,
+    reminder.createTime,
+    reminder.updateTime,
   ]);
 }
 
