@@ -300,7 +300,6 @@ test('a process that stops stores what has ended at once, though another message
   };
   const process = startProcess({ peers: peersOf(known), channel: { parallel: 4, send } });
   await expect.poll(() => begun, SOON).toBe(4);
-  expect(await outcomes()).toEqual(Array(4).fill('pending'));
   const stopped = process.stop();
   await expect.poll(outcomes, SOON).toEqual(['pending', 'pending', 'sent', 'sent']);
   quick.resolve(SENT);
