@@ -207,7 +207,7 @@ test('a handler that asks only afterwards is told that its caller has gone', asy
   await slow.close(500);
 });
 
-test('a stream goes on beyond the age at which its connection takes no more calls', async () => {
+test('a stream goes on beyond the age at which its connection takes no more calls, and beyond the pings of 10 s', async () => {
   const ageing = await startGrpcServer({
     ...options,
     maxConnectionAgeMs: 300,
@@ -216,7 +216,7 @@ test('a stream goes on beyond the age at which its connection takes no more call
         async ExportUserData(_request, { signal }, send) {
           for (let count = 0; count < 12; count += 1) {
             await send({ material: { title: signal.aborted ? 'cut' : 'whole' } });
-            await sleep(100);
+            await sleep(1000);
           }
         },
         DeleteUserData: async () => ({}),

@@ -32,10 +32,17 @@ const CHANNEL_OPTIONS: ClientOptions = {
   'grpc.dns_min_time_between_resolutions_ms': 1_000,
   // No TXT record for each resolution.
   'grpc.service_config_disable_resolution': 1,
+  'grpc-node.flow_control_window': 4 * 1024 * 1024,
+};
+
+/**
+ * Finds out in 12 s that a connection leads nowhere. Not for streams: a connection that has reached its age serves them on, and
+ * grpc-js takes the first ping on it for a lost one.
+ */
+const KEEPALIVE: ClientOptions = {
   'grpc.keepalive_time_ms': 10_000,
   'grpc.keepalive_timeout_ms': 2_000,
   'grpc.keepalive_permit_without_calls': 1,
-  'grpc-node.flow_control_window': 4 * 1024 * 1024,
 };
 
 export type CallOptions = {
@@ -117,11 +124,13 @@ export function createGrpcClient<D extends ServiceDefinition, Streams extends Me
     tls === undefined
       ? credentials.createInsecure()
       : credentials.createSsl(tls.authority, tls.key, tls.certificate);
-  const client = new Client(options.target, channelCredentials, {
+  const channelOptions: ClientOptions = {
     ...CHANNEL_OPTIONS,
     'grpc.service_config': serviceConfigOf(definition),
     'grpc.max_receive_message_length': maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES,
-  });
+  };
+  const client = new Client(options.target, channelCredentials, { ...channelOptions, ...KEEPALIVE });
+  let streams: Client | undefined;
 
   const callUnary = async (method: UnknownMethod, request: unknown, call: CallOptions) => {
     const { path } = method;
@@ -143,8 +152,9 @@ export function createGrpcClient<D extends ServiceDefinition, Streams extends Me
     return response;
   };
 
-  const openStream = (method: UnknownMethod, request: unknown, call: CallOptions) =>
-    client
+  const openStream = (method: UnknownMethod, request: unknown, call: CallOptions) => {
+    streams ??= new Client(options.target, channelCredentials, channelOptions);
+    return streams
       .makeServerStreamRequest(
         method.path,
         method.requestSerialize,
@@ -153,8 +163,14 @@ export function createGrpcClient<D extends ServiceDefinition, Streams extends Me
         metadataOf(call, options),
       )
       .on('status', (end: StatusObject) => reportRefusal(end, options));
+  };
 
-  const methods: Record<string, unknown> = { close: () => client.close() };
+  const methods: Record<string, unknown> = {
+    close() {
+      client.close();
+      streams?.close();
+    },
+  };
   for (const [name, method] of Object.entries(definition)) {
     const camelName = name.charAt(0).toLowerCase() + name.slice(1);
     const send = method.responseStream ? openStream : callUnary;
