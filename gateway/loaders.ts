@@ -5,7 +5,6 @@ import type { User } from '../generated/accounts/v1/User.ts';
 import type { UserKeyInput } from '../generated/accounts/v1/UserKey.ts';
 import type { Material } from '../generated/scheduling/v1/Material.ts';
 import type { Review } from '../generated/scheduling/v1/Review.ts';
-import type { ReviewView } from '../generated/scheduling/v1/ReviewView.ts';
 import { partsOf } from '../services/platform/parts.ts';
 import { toError } from '../services/platform/thrown.ts';
 import { isUuid } from '../services/platform/uuid.ts';
@@ -23,7 +22,7 @@ const MAX_REVIEWS = 1000;
 export const MAX_EMAIL_CHARACTERS = 254;
 
 type MaterialKey = { userId: string; materialId: string };
-type FirstReviewsKey = MaterialKey & { pageSize: number; view: ReviewView };
+type FirstReviewsKey = MaterialKey & { pageSize: number };
 
 /** Of one request: what it has read once, it has. */
 export function createLoaders(clients: Clients, budget: Budget) {
@@ -58,12 +57,12 @@ export function createLoaders(clients: Clients, budget: Budget) {
   const [basicMaterials, wholeMaterials] = [materialsOf(false), materialsOf(true)];
   const firstReviews = new DataLoader<FirstReviewsKey, Page<Review>, string>(
     inGroups(
-      ({ userId, pageSize, view }) => `${userId} ${pageSize} ${view}`,
+      ({ userId, pageSize }) => `${userId} ${pageSize}`,
       ({ pageSize }) => Math.min(MAX_KEYS, Math.floor(MAX_REVIEWS / (pageSize + 1))),
       async (keys) => {
-        const [{ userId, pageSize, view }] = keys;
+        const [{ userId, pageSize }] = keys;
         const materialIds = keys.map(({ materialId }) => materialId);
-        const request = { userId, materialIds, pageSize, view };
+        const request = { userId, materialIds, pageSize, view: 'REVIEW_VIEW_FULL' } as const;
         const answer = await budget.read(reviews.batchListReviews, request);
         const found = new Map(answer.materials.map((each) => [each.materialId, each]));
         return materialIds.map((id) => {
@@ -72,9 +71,7 @@ export function createLoaders(clients: Clients, budget: Budget) {
         });
       },
     ),
-    {
-      cacheKeyFn: ({ userId, materialId, pageSize, view }) => `${userId} ${materialId} ${pageSize} ${view}`,
-    },
+    { cacheKeyFn: ({ userId, materialId, pageSize }) => `${userId} ${materialId} ${pageSize}` },
   );
   return {
     /** By id or e-mail address; null where there is no such user. Impossible keys need no call. */

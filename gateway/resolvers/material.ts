@@ -1,11 +1,9 @@
 // A material, its schedule, and its history: reviews and snoozes.
-import { type FieldNode, type GraphQLResolveInfo, Kind, type SelectionSetNode } from 'graphql';
 import type {
   MaterialResolvers,
   ReviewResolvers,
   SnoozeResolvers,
 } from '../../generated/gateway/resolvers.ts';
-import type { ReviewView } from '../../generated/scheduling/v1/ReviewView.ts';
 import type { Schedule as ScheduleMessage } from '../../generated/scheduling/v1/Schedule.ts';
 import { hasReason } from '../../services/platform/errors.ts';
 import { countOf, type Page, type PageRequest, readConnection, toConnection } from '../connections.ts';
@@ -91,7 +89,7 @@ export const Material: MaterialResolvers = {
   archivedAt: ({ message }) => toOptionalTime(message.archiveTime),
   revision: ({ message }) => message.revision,
   isDue: ({ message }) => isDue(toOptionalTime(message.nextReviewTime), Date.now()),
-  reviews: async (material, { first, after }, context, info) => {
+  reviews: async (material, { first, after }, context) => {
     const { userId, message } = material;
     const { materialId } = message;
     const ofMaterial = ({ rows, nextPageToken }: Page<ReviewNode>): Page<ReviewNode> => ({
@@ -99,8 +97,7 @@ export const Material: MaterialResolvers = {
       nextPageToken,
     });
     if ((after ?? null) === null) {
-      const key = { userId, materialId, pageSize: countOf(first), view: viewOf(info) };
-      const page = await context.loaders.firstReviews(key);
+      const page = await context.loaders.firstReviews({ userId, materialId, pageSize: countOf(first) });
       return toConnection(ofMaterial({ ...page, rows: toNodes(page.rows, userId) }), ID_OF.review);
     }
     return readConnection({ first, after }, ID_OF.review, async (page) =>
@@ -117,45 +114,6 @@ export const Material: MaterialResolvers = {
     }));
   },
 };
-
-/** By the nodes of a field, which are one array for all of its rows. */
-const views = new WeakMap<readonly FieldNode[], ReviewView>();
-
-/**
- * What is read of the reviews of each material: schedules and IDs only where they are asked for. A history is most of what a
- * dashboard reads, and a grade is a tenth of a whole review.
- */
-function viewOf({ fieldNodes, fragments }: GraphQLResolveInfo): ReviewView {
-  const known = views.get(fieldNodes);
-  if (known !== undefined) return known;
-  const lists = fieldsBelow(fieldNodes, fragments);
-  const rows = fieldsBelow(
-    lists.filter(({ name }) => name.value === 'nodes'),
-    fragments,
-  );
-  const names = [...lists.filter(({ name }) => name.value !== 'nodes'), ...rows].map(
-    ({ name }) => name.value,
-  );
-  const isWhole = names.includes('before') || names.includes('after');
-  const isOfGrades = names.every((name) => name === 'quality' || name === 'reviewedAt');
-  const view = isWhole ? 'REVIEW_VIEW_FULL' : isOfGrades ? 'REVIEW_VIEW_GRADE' : 'REVIEW_VIEW_BASIC';
-  views.set(fieldNodes, view);
-  return view;
-}
-
-/** What a document asks for right below `nodes`. Each fragment is visited once: they can be nested without end. */
-function fieldsBelow(nodes: readonly FieldNode[], fragments: GraphQLResolveInfo['fragments']): FieldNode[] {
-  const visited = new Set<string>();
-  const fieldsOf = (set: SelectionSetNode | undefined): FieldNode[] =>
-    (set?.selections ?? []).flatMap((each) => {
-      if (each.kind === Kind.FIELD) return [each];
-      if (each.kind === Kind.INLINE_FRAGMENT) return fieldsOf(each.selectionSet);
-      if (visited.has(each.name.value)) return [];
-      visited.add(each.name.value);
-      return fieldsOf(fragments[each.name.value]?.selectionSet);
-    });
-  return nodes.flatMap(({ selectionSet }) => fieldsOf(selectionSet));
-}
 
 export const Review: ReviewResolvers = {
   id: ({ message }) => message.reviewId,
