@@ -1,6 +1,7 @@
 // Serves the files of pages without a CDN: compressed, and not again to who has them.
 import { findPackageJSON } from 'node:module';
 import { basename, dirname, join } from 'node:path';
+import { constants } from 'node:zlib';
 import compress from '@fastify/compress';
 import etag from '@fastify/etag';
 import files from '@fastify/static';
@@ -25,7 +26,13 @@ export function servePages(
   void app.register(async (scope) => {
     // The tag is weak, since it is the same for each compression.
     await scope.register(etag, { weak: true });
-    await scope.register(compress, { encodings: ['br', 'gzip'], globalDecompression: false });
+    await scope.register(compress, {
+      encodings: ['br', 'gzip'],
+      // The largest file, of 1.7 MB, takes 8 or 14 ms this way, and 25 or 33 by default; it comes 15 % larger.
+      brotliOptions: { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } },
+      zlibOptions: { level: constants.Z_BEST_SPEED },
+      globalDecompression: false,
+    });
     await scope.register(files, { serve: false, root: dirname(import.meta.dirname) });
     // Also where nothing is compressed: a shared cache must know that the encoding was chosen.
     scope.addHook('onRequest', (_request, reply, done) => {
