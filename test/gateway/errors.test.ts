@@ -7,7 +7,7 @@ import { createGatewayLog, errorFormat, registerHttp } from '../../gateway/http.
 import { invalidField, ServiceError } from '../../services/platform/errors.ts';
 import { createMetrics } from '../../services/platform/observability/metrics.ts';
 import { createTelemetry } from '../../services/platform/observability/telemetry.ts';
-import { OPERATOR, startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 
 let system: TestSystem;
@@ -210,52 +210,6 @@ describe('the log', () => {
     fault = thrown;
     expect((await failing.query(query)).errors).toHaveLength(1);
     expect(lines).toEqual([]);
-  });
-});
-
-describe('the time that a refusal takes grows with its text and no faster', () => {
-  const TEXTS: [name: string, text: string][] = [
-    ['what is looked for, again and again', 'got invalid value '.repeat(5000)],
-    ['quotes', '"'.repeat(45_000)],
-    ['quotes and words of errors', '" at "a"; Expected value of type "a", found '.repeat(2000)],
-    ['representing', 'cannot represent '.repeat(5000)],
-    ['Value', 'Value "'.repeat(9000)],
-    ['colons', ': '.repeat(40_000)],
-    ['keys', 'rmk_live_'.repeat(9000)],
-    ['line ends', '\n'.repeat(45_000)],
-  ];
-
-  /** CPU of this process, client and services among it, the least of three. */
-  async function cpuMs(work: () => Promise<unknown>): Promise<number> {
-    const taken: number[] = [];
-    for (let time = 0; time < 3; time += 1) {
-      const before = process.cpuUsage();
-      await work();
-      const { user, system: kernel } = process.cpuUsage(before);
-      taken.push((user + kernel) / 1000);
-    }
-    return Math.min(...taken);
-  }
-  const ask = (variables: string, query: string) =>
-    fetch(`${gateway.origin}/graphql`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${OPERATOR}` },
-      body: `{"query":${JSON.stringify(query)},"variables":${variables}}`,
-    }).then((response) => response.text());
-
-  test.each(TEXTS)('%s', async (_name, text) => {
-    const ordinary = await cpuMs(() => ask('{}', '{ users { nodes { id email } } }'));
-    const quoted = JSON.stringify(text);
-    for (const [variables, query] of [
-      [`{"a":[${quoted}]}`, 'query ($a: ID!) { user(id: $a) { id } }'],
-      [`{"a":{"b":${quoted}}}`, 'query ($a: ID!) { user(id: $a) { id } }'],
-      [`{"a":{${quoted}:1}}`, 'query ($a: ID!) { user(id: $a) { id } }'],
-      [`{"a":${quoted}}`, 'query ($a: MaterialInput!) { user(id: "x") { id } }'],
-      ['{}', `{ user(id: [${quoted.replaceAll('\\n', ' ')}]) { id } }`],
-    ] as const) {
-      const taken = await cpuMs(() => ask(variables, query));
-      expect(taken / ordinary, query.slice(0, 50)).toBeLessThan(15);
-    }
   });
 });
 
