@@ -38,7 +38,9 @@ export function askSnooze(context, user, materials) {
   const dueMs = earliestDueMs(materials);
   const tomorrow = tomorrowIn(timeZone);
   const afterDue = nextDay(localOf(dueMs, timeZone).slice(0, 10), 1);
-  const presets = Object.entries(PRESETS).filter(([preset]) => presetMs(preset, timeZone) > dueMs);
+  const presets = /** @type {SnoozePreset[]} */ (Object.keys(PRESETS))
+    .filter((preset) => PRESET_MS[preset](timeZone) > dueMs)
+    .map((preset) => [preset, PRESETS[preset]]);
   const choices = [...presets, ['DATE', 'Until a date']].map(([value, label], index) =>
     h(
       'label',
@@ -94,14 +96,16 @@ export function askSnooze(context, user, materials) {
 const earliestDueMs = (materials) =>
   Math.min(...materials.map(({ nextReview }) => (nextReview === null ? 0 : Date.parse(nextReview))));
 
-/** The instant of a preset, were it chosen now. @param {string} preset @param {string} timeZone */
-function presetMs(preset, timeZone) {
-  if (preset === 'ONE_HOUR') return Date.now() + 3_600_000;
-  const tomorrow = tomorrowIn(timeZone);
-  if (preset === 'TOMORROW') return instantOf(`${tomorrow}T09:00`, timeZone).getTime();
-  const tonight = instantOf(`${nextDay(tomorrow, -1)}T20:00`, timeZone).getTime();
-  return tonight > Date.now() ? tonight : instantOf(`${tomorrow}T20:00`, timeZone).getTime();
-}
+/** The instant of each preset, were it chosen now. @type {Readonly<Record<SnoozePreset, (timeZone: string) => number>>} */
+const PRESET_MS = {
+  ONE_HOUR: () => Date.now() + 3_600_000,
+  TONIGHT(timeZone) {
+    const tomorrow = tomorrowIn(timeZone);
+    const tonight = instantOf(`${nextDay(tomorrow, -1)}T20:00`, timeZone).getTime();
+    return tonight > Date.now() ? tonight : instantOf(`${tomorrow}T20:00`, timeZone).getTime();
+  },
+  TOMORROW: (timeZone) => instantOf(`${tomorrowIn(timeZone)}T09:00`, timeZone).getTime(),
+};
 
 /**
  * A snooze never brings a review forward.
