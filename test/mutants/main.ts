@@ -1,19 +1,14 @@
-// npm run mutants: changes the code in small ways, one at a time, and tells which changes no test notices.
-import { globSync, mkdirSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+// npm run mutants: StrykerJS changes the code in small ways, one at a time, and tells which changes no test notices.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, globSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startEmbeddedPostgres } from '../../services/embedded-postgres/embedded-postgres.ts';
 import { runCommand, UsageError, wholeNumber } from '../../services/platform/process/command.ts';
-import { createProgress } from '../../services/platform/process/terminal.ts';
-import { runCode } from './code.ts';
-import {
-  type MutantResult,
-  percentOf,
-  readEquivalents,
-  type Score,
-  scoreOf,
-  survivorLine,
-} from './report.ts';
+import { createMigratedTemplate } from '../support/migrated-template.ts';
+import { root } from '../support/processes.ts';
 import { ROOMS, type Room } from './rooms.ts';
-import { openWorkplace, type Workplace } from './workplace.ts';
 
 const HELP = `Changes the code in small ways, one at a time, and tells which changes no test notices.
 
@@ -24,11 +19,9 @@ const HELP = `Changes the code in small ways, one at a time, and tells which cha
   --lanes N      how many mutants are tried at once; default 2
   --list         tells the rooms and what is in them, and tries nothing
 
-Prints a score for each room and every survivor, and ends with 1 where a room is below its bar. All mutants of a room also
-go to .bench/mutants. Takes hours for all rooms. Those that change nothing are in test/mutants/equivalents.json.
+Prints StrykerJS's report of each room with every survivor, and ends with 1 where a room is below its bar. All mutants of a
+room also go to .bench/mutants. Takes hours for all rooms.
 `;
-
-const root = dirname(dirname(import.meta.dirname));
 
 const options = {
   room: { type: 'string', multiple: true },
@@ -38,105 +31,95 @@ const options = {
 } as const;
 
 await runCommand({ name: 'npm run mutants', help: HELP, options }, async (values) => {
-  const rooms = chosen(values.room);
+  const unknown = values.room?.find((name) => !ROOMS.some((room) => room.name === name));
+  if (unknown !== undefined) throw new UsageError(`There is no room "${unknown}": --list tells them.`);
+  const rooms = ROOMS.filter(({ name }) => values.room?.includes(name) ?? true);
   if (values.list) return void process.stdout.write(rooms.map(described).join('\n'));
   const lanes = wholeNumber('--lanes', values.lanes, 1, 100);
-  const opening = openWorkplace(root);
-  let signalled: NodeJS.Signals | undefined;
-  const interrupt = (signal: NodeJS.Signals) => {
-    signalled = signal;
-    void opening.then((workplace) => workplace.close());
-  };
-  process.on('SIGINT', interrupt);
-  process.on('SIGTERM', interrupt);
-  const workplace = await opening;
+  const folder = mkdtempSync(join(tmpdir(), 'srs-mutants-'));
+  // As root the server runs as another account, which has to pass this folder.
+  chmodSync(folder, 0o755);
+  const postgres = await startEmbeddedPostgres({ directory: join(folder, 'postgres'), durable: false });
   try {
-    const scores: { room: Room; score: Score }[] = [];
-    for (const [index, room] of rooms.entries()) {
-      if (signalled !== undefined) return;
-      const results = await run(room, {
-        workplace,
-        lanes,
-        number: index + 1,
-        files: filesOf(room, values.source),
+    await createMigratedTemplate(postgres.databaseUrl);
+    const below: string[] = [];
+    for (const room of rooms) {
+      process.stdout.write(`${room.name}\n`);
+      const config = join(folder, 'stryker.json');
+      writeFileSync(config, JSON.stringify(configOf(room, { lanes, folder, texts: values.source })));
+      const code = await runStryker(config, folder, {
+        MUTANTS_TESTS: JSON.stringify(room.tests),
+        MUTANTS_POSTGRES_URL: postgres.databaseUrl,
       });
-      const score = scoreOf(results, readEquivalents());
-      keep(room, results);
-      tell(room, score);
-      scores.push({ room, score });
+      if (code !== 0) below.push(room.name);
     }
-    const below = scores
-      .filter(({ room, score }) => percentOf(score) < room.bar)
-      .map(({ room }) => room.name);
-    if (below.length > 0) throw new Error(`Below the bar: ${below.join(', ')}`);
-  } catch (error) {
-    if (signalled === undefined) throw error;
+    if (below.length > 0) throw new Error(`Below the bar, or ended: ${below.join(', ')}`);
   } finally {
-    await workplace.close();
-    process.off('SIGINT', interrupt);
-    process.off('SIGTERM', interrupt);
-    if (signalled !== undefined) process.exitCode = signalled === 'SIGINT' ? 130 : 143;
+    await postgres.stop();
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   }
 });
-
-function chosen(names: readonly string[] | undefined): readonly Room[] {
-  const unknown = names?.find((name) => !ROOMS.some((room) => room.name === name));
-  if (unknown !== undefined) throw new UsageError(`There is no room "${unknown}": --list tells them.`);
-  return ROOMS.filter(({ name }) => names?.includes(name) ?? true);
-}
-
-/** The room's files whose path contains one of `texts`; all of them without `texts`. */
-function filesOf({ sources }: Room, texts: readonly string[] = ['']): string[] {
-  const [dropped, taken] = [true, false].map((isDropped) =>
-    sources.filter((glob) => glob.startsWith('!') === isDropped),
-  );
-  return globSync(taken ?? [], { cwd: root, exclude: dropped?.map((glob) => glob.slice(1)) ?? [] })
-    .filter((file) => texts.some((text) => file.includes(text)))
-    .toSorted();
-}
 
 function described({ name, bar, sources, tests }: Room): string {
   const indent = '\n           ';
   return `${name} (${bar} %)\n  mutated  ${sources.join(indent)}\n  by       ${tests.join(indent)}\n`;
 }
 
-async function run(
-  room: Room,
-  run: { workplace: Workplace; lanes: number; number: number; files: readonly string[] },
-): Promise<MutantResult[]> {
-  const { workplace, lanes, number, files } = run;
-  process.stderr.write(`${room.name}\n`);
-  let progress: ReturnType<typeof createProgress> | undefined;
-  let before = 0;
-  const told = (done: number, total: number) => {
-    progress ??= createProgress('mutants', total);
-    progress.advance(done - before);
-    before = done;
+/** `texts`: of which the path of a file must contain one. */
+function configOf(room: Room, run: { lanes: number; folder: string; texts: string[] | undefined }): object {
+  const exclude = room.sources.flatMap((glob) => (glob.startsWith('!') ? [glob.slice(1)] : []));
+  const files = globSync(
+    room.sources.filter((glob) => !glob.startsWith('!')),
+    { cwd: root, exclude },
+  );
+  return {
+    mutate: files.filter((file) => run.texts?.some((text) => file.includes(text)) ?? true),
+    testRunner: 'vitest',
+    vitest: { configFile: 'test/mutants/vitest.config.ts', related: false },
+    coverageAnalysis: 'perTest',
+    // There is none: TypeScript 7 has no API for StrykerJS to read it by.
+    tsconfigFile: 'none.json',
+    mutator: { excludedMutations: room.texts ? [] : ['StringLiteral'] },
+    concurrency: run.lanes,
+    timeoutMS: 20_000,
+    thresholds: { high: 100, low: room.bar, break: room.bar },
+    // What each holds: nothing that the tests of a room read.
+    ignorePatterns: ['/.*', '!/.env.example', '/coverage', '/docs/**/*.png', '/screenshots'],
+    tempDirName: join(run.folder, 'sandboxes'),
+    cleanTempDir: 'always',
+    reporters: ['clear-text', 'json', 'progress-append-only'],
+    clearTextReporter: { allowColor: false, logTests: false, reportTests: false },
+    jsonReporter: { fileName: join(root, '.bench/mutants', `${room.name.replaceAll(/\W+/g, '-')}.json`) },
+    allowConsoleColors: false,
+    logLevel: 'warn',
   };
-  const folder = join(workplace.folder, `room-${number}`);
-  const runChild = (args: readonly string[], env: NodeJS.ProcessEnv) => workplace.run(args, env, told);
-  try {
-    return await runCode(room, { files, folder, lanes, runChild });
-  } finally {
-    progress?.end();
-  }
 }
 
-/** All mutants of the room, for whoever wants more than the survivors. */
-function keep(room: Room, results: readonly MutantResult[]): void {
-  const folder = join(root, '.bench', 'mutants');
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(
-    join(folder, `${room.name.replaceAll(/\W+/g, '-')}.json`),
-    `${JSON.stringify(results, null, 1)}\n`,
+/**
+ * Its exit code. What a hanging mutant has started is in its process group, and ends with it.
+ * @throws Error where this program is told to end.
+ */
+async function runStryker(config: string, folder: string, env: NodeJS.ProcessEnv): Promise<number | null> {
+  const temporary = join(folder, 'tmp');
+  mkdirSync(temporary, { recursive: true, mode: 0o755 });
+  const program = spawn(
+    process.execPath,
+    ['node_modules/@stryker-mutator/core/bin/stryker.js', 'run', config],
+    { cwd: root, detached: true, stdio: 'inherit', env: { ...process.env, ...env, TMPDIR: temporary } },
   );
-}
-
-function tell(room: Room, score: Score): void {
-  const { killed, counted, equivalent, survivors } = score;
-  const verdict = percentOf(score) < room.bar ? 'below' : 'at';
-  process.stdout.write(
-    `${room.name}: ${percentOf(score).toFixed(1)} % (${killed} of ${counted}; ${equivalent} change nothing), ` +
-      `${verdict} its bar of ${room.bar} %\n${survivors.map((result) => `  ${survivorLine(result)}\n`).join('')}`,
-  );
+  let told: NodeJS.Signals | undefined;
+  const signal = (name: NodeJS.Signals) => {
+    told ??= name;
+    try {
+      process.kill(-(program.pid ?? 0), name);
+    } catch {
+      // All of it has ended.
+    }
+  };
+  process.on('SIGINT', signal).on('SIGTERM', signal);
+  const [code] = await once(program, 'exit');
+  process.off('SIGINT', signal).off('SIGTERM', signal);
+  if (told !== undefined) throw new Error(`Ended by ${told}.`);
+  signal('SIGKILL');
+  return code;
 }

@@ -6,7 +6,6 @@ import { runCommand, wholeNumber } from '../../services/platform/process/command
 import { createProgress } from '../../services/platform/process/terminal.ts';
 import { type LoadGenerator, startLoadGenerator } from '../bench/load/load.ts';
 import { httpRequest, type LoadResult } from '../bench/load/plan.ts';
-import { type Panel, plotSvg } from './plot.ts';
 import type { Held } from './probe.ts';
 import { type Soaked, startSoaked } from './services.ts';
 
@@ -16,8 +15,7 @@ const HELP = `Runs all services at 70 % of their capacity, and checks that their
 
 Every minute each process collects its garbage and reports what is left. The run exits with 1 if, in its last two thirds,
 the heap of a process grew by 3 MB or more (by 15 MB in runs under 30 minutes, which end while caches still fill), or its
-open handles grew. Needs redis-server. Writes .soak/soak.json and .soak/soak.svg; a run of 30 minutes or more also writes
-docs/data/soak.svg.
+open handles grew. Needs redis-server. Writes .soak/soak.json.
 `;
 const root = dirname(dirname(import.meta.dirname));
 const USERS = 50;
@@ -115,11 +113,10 @@ function report(
   run: { ratePerSecond: number; minutes: number },
 ): number {
   const { ratePerSecond, minutes } = run;
-  const isFull = minutes >= 30;
   const settled = samples.find(({ minute }) => minute >= minutes / 3) ?? samples[0];
   const last = samples.at(-1);
   const names = Object.keys(last?.held ?? {});
-  const limit = isFull ? 3e6 : 15e6;
+  const limit = minutes >= 30 ? 3e6 : 15e6;
   let failed = 0;
   for (const name of names) {
     const [before, after] = [settled?.held[name], last?.held[name]];
@@ -138,49 +135,16 @@ function report(
       statuses[status] = (statuses[status] ?? 0) + count;
   }
   process.stdout.write(`answers at ${ratePerSecond} a second: ${JSON.stringify(statuses)}\n`);
-  save(samples, slices, { ...run, names, isFull });
+  const folder = join(root, '.soak');
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(
+    join(folder, 'soak.json'),
+    `${JSON.stringify({ ratePerSecond, samples, slices }, null, 1)}\n`,
+  );
   const wrong = Object.keys(statuses).filter((status) => status !== '200' && status !== '503');
   return failed > 0 || wrong.length > 0 ? 1 : 0;
 }
 
 function mb(bytes: number): string {
   return (bytes / 1e6).toFixed(1);
-}
-
-function save(
-  samples: readonly Sample[],
-  slices: readonly Slice[],
-  {
-    ratePerSecond,
-    minutes,
-    names,
-    isFull,
-  }: { ratePerSecond: number; minutes: number; names: readonly string[]; isFull: boolean },
-): void {
-  const heap: Panel = {
-    title: 'Heap after a forced collection',
-    unit: 'MB',
-    series: names.map((name) => ({
-      name,
-      points: samples.map(({ minute, held }) => ({ minute, value: (held[name]?.heapBytes ?? 0) / 1e6 })),
-    })),
-  };
-  const latency: Panel = {
-    title: 'Latency from when a request was due',
-    unit: 'ms',
-    series: [
-      { name: 'p50', points: slices.map(({ minute, p50Ms }) => ({ minute, value: p50Ms })) },
-      { name: 'p99', points: slices.map(({ minute, p99Ms }) => ({ minute, value: p99Ms })) },
-    ],
-  };
-  const title = `${minutes} minutes at ${ratePerSecond} requests a second, 70 % of capacity`;
-  const folder = join(root, '.soak');
-  mkdirSync(folder, { recursive: true });
-  const svg = plotSvg(title, [heap, latency]);
-  writeFileSync(join(folder, 'soak.svg'), svg);
-  writeFileSync(
-    join(folder, 'soak.json'),
-    `${JSON.stringify({ ratePerSecond, samples, slices }, null, 1)}\n`,
-  );
-  if (isFull) writeFileSync(join(root, 'docs/data/soak.svg'), svg);
 }

@@ -1,19 +1,16 @@
-// What a run leaves behind: JSON, and of a whole run the chart and the tables of docs/performance.md and
-// docs/data/performance.md.
+// What a run leaves behind: JSON, and of a whole run the tables of docs/performance.md and docs/data/performance.md.
 import { writeFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 import { join, relative } from 'node:path';
 import { type Figure, isMet } from '../figure.ts';
 import type { Rounds } from '../measure.ts';
 import { ROOT } from '../root.ts';
-import { toChart } from './chart.ts';
 import { fillFile } from './page.ts';
 import { figureRows, loadRows, notes, toMarkdown, verdict } from './table.ts';
 
 export type Figures = { figures: readonly Figure[]; loads: Readonly<Record<string, Rounds>> };
 
 const PAGE = join(ROOT, 'docs/performance.md');
-const CHART = join(ROOT, 'docs/data/performance.svg');
 /** What is too long for the page. */
 const DATA = join(ROOT, 'docs/data/performance.md');
 
@@ -29,17 +26,13 @@ export function writeFigures(file: string, { figures, loads, quick }: Figures & 
 export function writePages({ figures, loads }: Figures): void {
   const date = new Date().toISOString().slice(0, 10);
   const measured = `Measured on ${date} with ${describeMachine()}.`;
-  writeFileSync(CHART, toChart(figures));
   fillFile(PAGE, {
     verdict: verdict(figures, date),
     measured: `${measured}\n\n${toMarkdown(figureRows(figures))}`,
   });
   const lines = notes(figures).map((note) => `- ${note}`);
   fillFile(DATA, { loads: [measured, toMarkdown(loadRows(loads)), lines.join('\n')].join('\n\n') });
-  const written = [CHART, PAGE, DATA].map((file) => relative(ROOT, file));
-  process.stdout.write(
-    `Written: ${written.join(', ')}\nNow run "node test/bench/growth.ts": docs/scaling.md counts with these figures.\n`,
-  );
+  process.stdout.write(`Written: ${relative(ROOT, PAGE)}, ${relative(ROOT, DATA)}\n`);
 }
 
 function describeMachine(): string {

@@ -1,9 +1,7 @@
 // What a row is: a name to pick it by, and how its figures are measured.
 import type { Bench } from '../bench.ts';
-import type { Core } from '../dataset/core.ts';
 import { type Bar, type Figure, median, ratioOf } from '../figure.ts';
-import { httpRequest } from '../load/plan.ts';
-import { interleave, pick, type Rounds } from '../measure.ts';
+import { pick, type Rounds } from '../measure.ts';
 import { digits } from '../report/table.ts';
 import type { Comparison } from '../systems/comparison.ts';
 import type { SystemName } from '../systems/systems.ts';
@@ -16,21 +14,6 @@ export type Row = { name: string; title: string; isQuick?: true } & (
 );
 
 export const CONNECTIONS = 32;
-
-export const dueRequests = ({ readers }: Core) =>
-  readers.map(({ key }) => httpRequest('/v1/reviews/due', key));
-
-/** The closed loop of 32 connections over `requests`, for all systems. */
-export function saturate(
-  bench: Bench,
-  { systems }: Comparison,
-  label: string,
-  requests: readonly string[],
-): Promise<Rounds> {
-  const { rounds, warmUpMs, durationMs } = bench.pace;
-  const plan = { connections: CONNECTIONS, requests, durationMs };
-  return interleave(bench, { systems, rounds, warmUpMs, plan, label });
-}
 
 type Measured = { row: string; label: string; figure: 'cpuMs' | 'perSecond' | 'p50Ms' };
 

@@ -5,7 +5,7 @@ import { withClient } from '../dataset/databases.ts';
 import { type Figure, median, ratioOf, type Spread } from '../figure.ts';
 import { interleave } from '../measure.ts';
 import { type System, startSystem } from '../systems/systems.ts';
-import { reviewRequests } from './review.ts';
+import { reviewRequests } from './http.ts';
 import { CONNECTIONS, type Row } from './row.ts';
 
 const WITH = 'with the index';
