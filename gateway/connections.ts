@@ -1,5 +1,6 @@
 // Forward connections, a page of rows and where it lies, on top of the services' page tokens.
 import { invalidField } from '../services/platform/errors.ts';
+import { withinBounds } from './mapper.ts';
 
 export type Page<T> = { rows: readonly T[]; nextPageToken: string };
 export type PageArguments = { first?: number | null; after?: string | null | undefined };
@@ -36,9 +37,7 @@ const MAX_CURSOR_CHARACTERS = 400;
 
 /** The requested number of rows. @throws INVALID_REQUEST, field first. */
 export function countOf(first: number | null | undefined): number {
-  const count = first ?? DEFAULT_ROWS;
-  if (count < 1 || count > MAX_ROWS) throw invalidField('first', `must be from 1 to ${MAX_ROWS}.`);
-  return count;
+  return withinBounds('first', first ?? DEFAULT_ROWS, MAX_ROWS);
 }
 
 /**

@@ -9,6 +9,7 @@ import type {
   ReminderSkipReason,
   Weekday,
 } from '../generated/gateway/resolvers.ts';
+import { invalidField } from '../services/platform/errors.ts';
 import { epochMsOf, type Timestamp } from '../services/platform/protobuf/timestamps.ts';
 
 // Proto enum values are GraphQL's with the type name as a prefix.
@@ -45,6 +46,15 @@ export const toOptionalTime = (timestamp: Timestamp | null): number | null =>
 /** The same rule as in scheduling's SQL, in milliseconds: a material without a next review is due. */
 export function isDue(nextReviewMs: number | null, nowMs: number): boolean {
   return nextReviewMs === null || nextReviewMs <= nowMs;
+}
+
+/**
+ * `count`, from 1 to `max`. Asked here, since the services take a 0 for an absent number.
+ * @throws INVALID_REQUEST with the field
+ */
+export function withinBounds(field: string, count: number, max: number): number {
+  if (count >= 1 && count <= max) return count;
+  throw invalidField(field, `must be from 1 to ${max}.`);
 }
 
 /** The mask of an update, from values by the paths of the protocol: an explicit null removes the value. */

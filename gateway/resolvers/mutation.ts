@@ -8,6 +8,8 @@ import { deleteUser } from './user-deletion.ts';
 export const Mutation: MutationResolvers = {
   async createUser(_parent, { input }, { clients, call }) {
     const { firstName, lastName } = input;
+    // Over gRPC an empty time zone is an absent one.
+    if (input.timeZone === '') throw invalidField('timeZone', 'must be an IANA time zone.');
     const { user } = await clients.users.createUser(
       {
         email: input.email,

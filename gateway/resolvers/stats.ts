@@ -1,8 +1,10 @@
 // Statistics of a user: one RPC per requested kind.
 import type { StatsResolvers } from '../../generated/gateway/resolvers.ts';
 import { readConnection } from '../connections.ts';
-import { fromIntervalBand, required } from '../mapper.ts';
+import { fromIntervalBand, required, withinBounds } from '../mapper.ts';
 import { type HardMaterialNode, ID_OF } from '../nodes.ts';
+
+const MAX_MIN_REVIEWS = 1000;
 
 export const Stats: StatsResolvers = {
   forecast: (request, _arguments, { clients, budget }) => budget.read(clients.stats.getForecast, request),
@@ -33,7 +35,7 @@ export const Stats: StatsResolvers = {
       const { materials, nextPageToken } = await budget.read(clients.stats.listHardestMaterials, {
         ...request,
         ...pageRequest,
-        minReviews: minReviews ?? 3,
+        minReviews: withinBounds('minReviews', minReviews ?? 3, MAX_MIN_REVIEWS),
         view,
       });
       const rows = materials.map(

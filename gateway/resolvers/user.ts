@@ -5,7 +5,14 @@ import { hasReason } from '../../services/platform/errors.ts';
 import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
 import { readConnection } from '../connections.ts';
 import type { GatewayContext } from '../context.ts';
-import { fromPlan, toMaterialState, toMaterialType, toOptionalTime, toTime } from '../mapper.ts';
+import {
+  fromPlan,
+  toMaterialState,
+  toMaterialType,
+  toOptionalTime,
+  toTime,
+  withinBounds,
+} from '../mapper.ts';
 import { ID_OF, toNodes } from '../nodes.ts';
 import { listReviews, listSnoozes } from './material.ts';
 import { timeline } from './timeline.ts';
@@ -38,6 +45,8 @@ const ACCOUNT_FIELDS: readonly (keyof UserMessage)[] = [
 
 /** Long texts are read where a field asks for them. */
 const VIEW = 'MATERIAL_VIEW_BASIC';
+
+const MAX_DAYS = 366;
 
 export const User: UserResolvers = {
   id: ({ userId }) => userId,
@@ -95,7 +104,7 @@ export const User: UserResolvers = {
     userId: user.userId,
     window: {
       timeZone: timeZone ?? user.timeZone,
-      days: days ?? 30,
+      days: withinBounds('days', days ?? 30, MAX_DAYS),
       asOfTime: toTimestamp(asOf ?? beginTime),
     },
   }),

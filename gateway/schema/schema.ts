@@ -3,8 +3,13 @@ import { makeExecutableSchema } from '@graphql-tools/schema';
 import {
   defaultFieldResolver,
   GraphQLError,
+  GraphQLID,
+  type GraphQLInputType,
   GraphQLScalarType,
   type GraphQLSchema,
+  getNullableType,
+  isInputObjectType,
+  isListType,
   isObjectType,
   Kind,
 } from 'graphql';
@@ -13,6 +18,7 @@ import { parseDateTime } from '../../services/platform/date-time.ts';
 import { invalidField } from '../../services/platform/errors.ts';
 import { toIsoText } from '../../services/platform/instants.ts';
 import { isStorable } from '../../services/platform/text.ts';
+import { readUuid } from '../../services/platform/uuid.ts';
 import { auditMutations } from '../access/audit.ts';
 import type { GatewayContext } from '../context.ts';
 import { Material, Review, Snooze } from '../resolvers/material.ts';
@@ -62,8 +68,8 @@ export function buildGatewaySchema(): GraphQLSchema {
 }
 
 /**
- * Modifies `schema` in place: counts each field of an answer, and refuses text in arguments that PostgreSQL cannot store in UTF-8,
- * as REST does, in literals and variables.
+ * Modifies `schema` in place: counts each field of an answer; refuses text in arguments that PostgreSQL cannot store in UTF-8, as REST
+ * does, in literals and variables; and takes an ID in either case, so that it equals those of the services.
  */
 function guardFields(schema: GraphQLSchema): void {
   for (const type of Object.values(schema.getTypeMap()).filter(isObjectType)) {
@@ -73,7 +79,8 @@ function guardFields(schema: GraphQLSchema): void {
       field.resolve = (parent, input: Record<string, unknown>, context: GatewayContext, info) => {
         const excess = context.budget.countField();
         if (excess !== undefined) return excess;
-        for (const name in input) requireStorable(name, input[name]);
+        for (const { name, type } of field.args)
+          if (name in input) input[name] = readInput(name, type, input[name]);
         return resolve(parent, input, context, info);
       };
     }
@@ -81,14 +88,19 @@ function guardFields(schema: GraphQLSchema): void {
 }
 
 /** `name`: the argument or the innermost input field. @throws INVALID_REQUEST with it as the field. */
-function requireStorable(name: string, value: unknown): void {
+function readInput(name: string, type: GraphQLInputType, value: unknown): unknown {
+  const ofValue = getNullableType(type);
   if (typeof value === 'string') {
     if (!isStorable(value)) throw invalidField(name, 'must not hold U+0000 or half of a surrogate pair.');
-  } else if (Array.isArray(value)) {
-    for (const item of value) requireStorable(name, item);
-  } else if (typeof value === 'object' && value !== null && !(value instanceof Date)) {
-    for (const [field, part] of Object.entries(value)) requireStorable(field, part);
+    return ofValue === GraphQLID ? (readUuid(value) ?? value) : value;
   }
+  if (Array.isArray(value) && isListType(ofValue))
+    return value.map((item) => readInput(name, ofValue.ofType, item));
+  if (typeof value !== 'object' || value === null || !isInputObjectType(ofValue)) return value;
+  const parts: Record<string, unknown> = { ...value };
+  for (const [field, { type: ofField }] of Object.entries(ofValue.getFields()))
+    if (field in parts) parts[field] = readInput(field, ofField, parts[field]);
+  return parts;
 }
 
 /** Output values are milliseconds since 1970, input values are Dates. */

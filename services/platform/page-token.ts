@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import { invalidField } from './errors.ts';
 import { fromTimestamp, type Timestamp } from './protobuf/timestamps.ts';
-import { isUuid } from './uuid.ts';
+import { isUuid, readUuid } from './uuid.ts';
 
 /** The sort keys of a page's last row, then its ID. Instants are in milliseconds. */
 export type Position = { keys: readonly (number | null)[]; id: string };
@@ -81,10 +81,11 @@ export function readTimePosition(
   filter: readonly unknown[],
 ): TimePosition | undefined {
   if (beforeTime === null && beforeId === '') return decodeTimePosition(pageToken, filter);
-  if (beforeTime === null || !isUuid(beforeId))
+  const id = readUuid(beforeId);
+  if (beforeTime === null || id === undefined)
     throw invalidField('before_id', 'must be a UUID, given together with before_time.');
   if (pageToken !== '') throw invalidField('page_token', 'must be absent where before_time is given.');
-  return { time: fromTimestamp(beforeTime, 'before_time'), id: beforeId };
+  return { time: fromTimestamp(beforeTime, 'before_time'), id };
 }
 
 /** Splits `rows`, read with a limit of one more than the page size, into the page and the next token. */

@@ -13,12 +13,20 @@ export function newUuid(time: Date): string {
   return v7({ msecs: time.getTime() });
 }
 
+/** Whether the text is a UUID as this system writes it. */
 export function isUuid(text: string): boolean {
   return UUID.test(text);
 }
 
-/** The user_id of a request. @throws INVALID_REQUEST if it is not a UUID. */
-export function requireUserId(userId: string): string {
-  if (!isUuid(userId)) throw invalidField('user_id', 'must be a UUID.');
+/** The UUID that somebody sent, in either case (RFC 9562, section 4), as this system writes it; undefined for other text. */
+export function readUuid(text: string): string | undefined {
+  const uuid = text.toLowerCase();
+  return isUuid(uuid) ? uuid : undefined;
+}
+
+/** The user_id of a request, in lower case. @throws INVALID_REQUEST if it is not a UUID. */
+export function requireUserId(text: string): string {
+  const userId = readUuid(text);
+  if (userId === undefined) throw invalidField('user_id', 'must be a UUID.');
   return userId;
 }

@@ -5,7 +5,7 @@ import { requireReachable } from '../platform/postgres/service-database.ts';
 import { counted, runCommand, secondsSince, UsageError } from '../platform/process/command.ts';
 import { readEnvironment } from '../platform/process/config.ts';
 import { createProgress } from '../platform/process/terminal.ts';
-import { isUuid, NIL_UUID } from '../platform/uuid.ts';
+import { NIL_UUID, readUuid } from '../platform/uuid.ts';
 import {
   findReminderDrift,
   hasReminders,
@@ -39,7 +39,8 @@ const ONE_SNAPSHOT = { text: 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, R
 const options = { user: { type: 'string' } } as const;
 
 await runCommand({ name: 'npm run verify', help: HELP, options, failureCode: 2 }, async ({ user }) => {
-  if (user !== undefined && !isUuid(user)) throw new UsageError('--user must be the id of a user.');
+  const userId = user && readUuid(user);
+  if (user !== undefined && userId === undefined) throw new UsageError('--user must be the id of a user.');
   if (!hasDatabase(process.env))
     throw new Error(
       'There is no data to verify: DATABASE_URL is not set, and DATA_DIR has no database. Run npm start first.',
@@ -52,7 +53,7 @@ await runCommand({ name: 'npm run verify', help: HELP, options, failureCode: 2 }
   try {
     await requireReachable(database, databaseUrl);
     await requireMaterials(database, place);
-    const drifted = await verifyMaterials(database, user);
+    const drifted = await verifyMaterials(database, userId);
     const faults = await verifyReminders(database, user);
     const isSound = drifted + faults === 0;
     const outcome = isSound

@@ -3,7 +3,7 @@ import { invalidField, ServiceError } from '../platform/errors.ts';
 import type { Database } from '../platform/postgres/database.ts';
 import { isStorable } from '../platform/text.ts';
 import { requireTimeZone } from '../platform/time-zone.ts';
-import { isUuid } from '../platform/uuid.ts';
+import { readUuid } from '../platform/uuid.ts';
 import type { Gathered } from './gathered.ts';
 import { spanOf } from './statistics/calendar.ts';
 
@@ -27,9 +27,10 @@ export function materialNotFound(materialId: string): ServiceError {
   return new ServiceError('NOT_FOUND', { message: `There is no material ${JSON.stringify(shown)}.` });
 }
 
-/** @throws NOT_FOUND for an ID that is not a UUID, like for an unknown one. */
-export function requireMaterialId(materialId: string): string {
-  if (!isUuid(materialId)) throw materialNotFound(materialId);
+/** In lower case. @throws NOT_FOUND for an ID that is not a UUID, like for an unknown one. */
+export function requireMaterialId(text: string): string {
+  const materialId = readUuid(text);
+  if (materialId === undefined) throw materialNotFound(text);
   return materialId;
 }
 
@@ -47,12 +48,12 @@ export function readDay(date: string, timeZone: string): { startTime: Date; endT
   return span;
 }
 
-/** 1 to 100 distinct IDs, duplicates removed; malformed IDs are kept and match no material. */
+/** 1 to 100 distinct IDs in lower case, duplicates removed; malformed IDs are kept and match no material. */
 export function readMaterialIds(materialIds: readonly string[]): readonly string[] {
   if (materialIds.length < 1 || materialIds.length > MAX_MATERIAL_IDS) {
     throw invalidField('material_ids', `must name 1 to ${MAX_MATERIAL_IDS} materials.`);
   }
-  return [...new Set(materialIds)];
+  return [...new Set(materialIds.map((id) => readUuid(id) ?? id))];
 }
 
 /** @throws INVALID_REQUEST for a start by time: the list of one material is in the order of revisions. */

@@ -19,10 +19,15 @@ afterAll(async () => {
 
 test.each([
   ['first', 'materials(first: 101) { nodes { id } }'],
+  ['first', 'materials(first: 0) { nodes { id } }'],
+  ['first', 'timeline(first: 0) { nodes { id } }'],
+  ['first', 'stats { hardestMaterials(first: 0) { nodes { material { id } } } }'],
   ['after', 'materials(after: "x") { nodes { id } }'],
   ['timeZone', 'stats(timeZone: "Mars/Olympus") { activity { currentStreakDays } }'],
   ['days', 'stats(days: 367) { activity { currentStreakDays } }'],
+  ['days', 'stats(days: 0) { activity { currentStreakDays } }'],
   ['asOf', 'stats(asOf: "1969-12-31T23:59:59Z") { activity { currentStreakDays } }'],
+  ['minReviews', 'stats { hardestMaterials(minReviews: 0) { nodes { material { id } } } }'],
   ['minReviews', 'stats { hardestMaterials(minReviews: 1001) { nodes { material { id } } } }'],
 ])('a refused %s of a user is named: %s', async (field, selection) => {
   const { errors } = await gateway.query(`{ user(id: "${user.userId}") { ${selection} } }`);

@@ -7,7 +7,7 @@ import type { AsyncHandlers, CallContext } from '../../platform/grpc/handlers.ts
 import { byTime, readPageSize, readTimePosition, toPage } from '../../platform/page-token.ts';
 import { isForeignKeyViolation } from '../../platform/postgres/faults.ts';
 import { toTimestamp } from '../../platform/protobuf/timestamps.ts';
-import { isUuid } from '../../platform/uuid.ts';
+import { readUuid } from '../../platform/uuid.ts';
 import { requireUserId, type UserDependencies, userNotFound } from '../users/handlers.ts';
 import { insertUserEvent, listUserEvents, type UserEvent } from './sql.ts';
 
@@ -80,7 +80,8 @@ function requireAction(action: string): string {
 }
 
 function requireSubjectIds(subjectIds: readonly string[]): readonly string[] {
-  if (subjectIds.length <= MAX_SUBJECTS && subjectIds.every(isUuid)) return subjectIds;
+  const ids = subjectIds.flatMap((text) => readUuid(text) ?? []);
+  if (subjectIds.length <= MAX_SUBJECTS && ids.length === subjectIds.length) return ids;
   throw invalidField('subject_ids', `must be at most ${MAX_SUBJECTS} UUIDs.`);
 }
 

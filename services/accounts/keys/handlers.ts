@@ -7,7 +7,7 @@ import type { Audit, Logger } from '../../platform/logging/logger.ts';
 import { byTime, decodeTimePosition, readPageSize, toPage } from '../../platform/page-token.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { toOptionalTimestamp, toTimestamp } from '../../platform/protobuf/timestamps.ts';
-import { isUuid } from '../../platform/uuid.ts';
+import { readUuid } from '../../platform/uuid.ts';
 import { originOf } from '../events/handlers.ts';
 import { insertUserEvent } from '../events/sql.ts';
 import { announce, type Revocations } from '../revocations.ts';
@@ -153,7 +153,8 @@ export function createApiKeyHandlers(dependencies: ApiKeyDependencies): AsyncHan
     async FindApiKeys(request) {
       const limit = readPageSize(request.pageSize);
       if (request.apiKeyId !== undefined) {
-        const key = isUuid(request.apiKeyId) ? await findApiKey(database, request.apiKeyId) : undefined;
+        const id = readUuid(request.apiKeyId);
+        const key = id === undefined ? undefined : await findApiKey(database, id);
         return { apiKeys: key === undefined ? [] : [toApiKeyMessage(key)] };
       }
       const prefix = request.keyPrefix ?? '';
@@ -267,8 +268,10 @@ function keyNotFound(): ServiceError {
   return new ServiceError('NOT_FOUND', { message: 'There is no such valid API key.' });
 }
 
-function requireApiKeyId(apiKeyId: string): string {
-  if (!isUuid(apiKeyId)) throw keyNotFound();
+/** In lower case. @throws NOT_FOUND for an ID that is not a UUID, as for an unknown one. */
+function requireApiKeyId(text: string): string {
+  const apiKeyId = readUuid(text);
+  if (apiKeyId === undefined) throw keyNotFound();
   return apiKeyId;
 }
 

@@ -12,7 +12,7 @@ import { isUniqueViolation } from '../../platform/postgres/faults.ts';
 import { fromTimestamp, toTimestamp } from '../../platform/protobuf/timestamps.ts';
 import { codePointLength, isStorable } from '../../platform/text.ts';
 import { requireTimeZone } from '../../platform/time-zone.ts';
-import { isUuid } from '../../platform/uuid.ts';
+import { readUuid } from '../../platform/uuid.ts';
 import { announce } from '../revocations.ts';
 import {
   deleteUser,
@@ -81,7 +81,7 @@ export function createUserHandlers({
       if (keys.length < 1 || keys.length > MAX_KEYS) {
         throw invalidField('keys', `must hold 1 to ${MAX_KEYS}.`);
       }
-      const ids = keys.flatMap(({ userId }) => (userId !== undefined && isUuid(userId) ? [userId] : []));
+      const ids = keys.flatMap(({ userId }) => readUuid(userId ?? '') ?? []);
       const emails = keys.flatMap(({ email }) => (email !== undefined && isStorable(email) ? [email] : []));
       const [found, byEmail] = await Promise.all([
         ids.length > 0 ? findUsers(database, ids) : [],
@@ -89,7 +89,7 @@ export function createUserHandlers({
       ]);
       const byId = new Map(found.map((user) => [user.userId, user]));
       const users = keys.map(({ userId, email }) => {
-        const user = userId === undefined ? byEmail.get(email ?? '') : byId.get(userId);
+        const user = userId === undefined ? byEmail.get(email ?? '') : byId.get(userId.toLowerCase());
         return { user: user === undefined ? null : toUserMessage(user) };
       });
       return { users };
@@ -202,9 +202,10 @@ export function userNotFound(): ServiceError {
   return new ServiceError('NOT_FOUND', { message: 'There is no such user.' });
 }
 
-/** @throws NOT_FOUND for an ID that is not a UUID, as for an unknown one. */
-export function requireUserId(userId: string): string {
-  if (!isUuid(userId)) throw userNotFound();
+/** In lower case. @throws NOT_FOUND for an ID that is not a UUID, as for an unknown one. */
+export function requireUserId(text: string): string {
+  const userId = readUuid(text);
+  if (userId === undefined) throw userNotFound();
   return userId;
 }
 

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ServiceError } from '../errors.ts';
 import { wasShed } from '../http/request-log.ts';
 import type { Logger } from '../logging/logger.ts';
-import { isUuid } from '../uuid.ts';
+import { readUuid } from '../uuid.ts';
 import type { Metrics } from './metrics.ts';
 import { beginSpan, type Span } from './tracing.ts';
 
@@ -143,5 +143,5 @@ function nameOf(code: number): string {
 /** The userId of a request, if it is a UUID; other values are not logged. */
 function userOf(request: unknown): string | undefined {
   if (typeof request !== 'object' || request === null || !('userId' in request)) return undefined;
-  return typeof request.userId === 'string' && isUuid(request.userId) ? request.userId : undefined;
+  return typeof request.userId === 'string' ? readUuid(request.userId) : undefined;
 }

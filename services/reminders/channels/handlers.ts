@@ -104,8 +104,8 @@ export function createChannelHandlers(
       return { deleted: await deleteFeed(database, requireUserId(request.userId)) };
     },
 
-    async RegisterPushSubscription({ userId, endpoint, p256dh, auth }) {
-      requireUserId(userId);
+    async RegisterPushSubscription({ userId: text, endpoint, p256dh, auth }) {
+      const userId = requireUserId(text);
       if (push === undefined)
         throw new ServiceError('INVALID_REQUEST', { message: 'Push is not set up: it needs VAPID_KEYS.' });
       const wrong = push.problemOf({ endpoint, p256dh, auth });

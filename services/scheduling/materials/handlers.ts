@@ -207,8 +207,9 @@ export function createMaterialHandlers(
     },
 
     async FindMaterialOwner(request) {
-      const userId = await findMaterialOwner(database, requireMaterialId(request.materialId));
-      if (userId === undefined) throw materialNotFound(request.materialId);
+      const materialId = requireMaterialId(request.materialId);
+      const userId = await findMaterialOwner(database, materialId);
+      if (userId === undefined) throw materialNotFound(materialId);
       return { userId };
     },
 

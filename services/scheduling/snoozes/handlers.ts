@@ -15,7 +15,7 @@ import type { Queryable } from '../../platform/postgres/database.ts';
 import { fromTimestamp, type Timestamp } from '../../platform/protobuf/timestamps.ts';
 import { codePointLength } from '../../platform/text.ts';
 import { isTimeZone } from '../../platform/time-zone.ts';
-import { isUuid, requireUserId } from '../../platform/uuid.ts';
+import { isUuid, readUuid, requireUserId } from '../../platform/uuid.ts';
 import { writeOnce } from '../idempotency.ts';
 import type { Material } from '../materials/material.ts';
 import { enumReader, toSnoozeMessage } from '../messages.ts';
@@ -115,9 +115,10 @@ export function createSnoozeHandlers(
       return { snoozes: page.map(toSnoozeMessage), nextPageToken };
     },
 
-    async CancelSnooze({ userId, snoozeId }) {
-      requireUserId(userId);
-      if (!isUuid(snoozeId)) throw snoozeNotFound();
+    async CancelSnooze(request) {
+      const userId = requireUserId(request.userId);
+      const snoozeId = readUuid(request.snoozeId);
+      if (snoozeId === undefined) throw snoozeNotFound();
       const materialIds = await database.transaction((tx) => putBack(tx, { userId, snoozeId, now }));
       return { materialIds };
     },

@@ -11,7 +11,7 @@ import { decodePageToken, readPageSize, toPage } from '../../platform/page-token
 import { partsOf } from '../../platform/parts.ts';
 import { fromTimestamp, type Timestamp } from '../../platform/protobuf/timestamps.ts';
 import { requireTimeZone } from '../../platform/time-zone.ts';
-import { isUuid, requireUserId } from '../../platform/uuid.ts';
+import { readUuid, requireUserId } from '../../platform/uuid.ts';
 import { readMaterialView, toMaterialMessage } from '../messages.ts';
 import type { HandlerDependencies } from '../requests.ts';
 import { QUALITIES } from '../reviews/sm2.ts';
@@ -182,14 +182,16 @@ function readZonesOfUsers(
 ): { userId: string; timeZone: string }[] {
   if (userIds.length < 1 || userIds.length > MAX_USERS)
     throw invalidField('user_ids', `must name 1 to ${MAX_USERS} users.`);
-  for (const userId of userIds) {
-    if (!isUuid(userId)) throw invalidField('user_ids', 'must be UUIDs.');
-  }
-  if (new Set(userIds).size < userIds.length) throw invalidField('user_ids', 'must not name a user twice.');
+  const ids = userIds.map((text) => {
+    const userId = readUuid(text);
+    if (userId === undefined) throw invalidField('user_ids', 'must be UUIDs.');
+    return userId;
+  });
+  if (new Set(ids).size < ids.length) throw invalidField('user_ids', 'must not name a user twice.');
   if (timeZones.length !== userIds.length)
     throw invalidField('time_zones', 'must have one entry for each of user_ids.');
   for (const timeZone of new Set(timeZones)) requireTimeZone('time_zones', timeZone);
-  return userIds.map((userId, index) => ({ userId, timeZone: timeZones[index] ?? '' }));
+  return ids.map((userId, index) => ({ userId, timeZone: timeZones[index] ?? '' }));
 }
 
 const MESSAGE_OF_BAND: Record<Band, IntervalBand> = {
