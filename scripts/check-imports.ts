@@ -41,6 +41,17 @@ const LAWS: readonly Law[] = [
   { of: SHARED, may: [SHARED, SHARED_SQL, RULES, PLATFORM, GENERATED] },
   ...OF_CAPABILITIES,
   { of: TIMES, may: [TIMES, CHANNELS], packages: ['temporal-polyfill'] },
+  {
+    of: /^services\/rest\/client\/mcp\.ts$/,
+    may: [CLIENT],
+    packages: [
+      'node:crypto',
+      'node:util',
+      '@modelcontextprotocol/sdk/server/mcp.js',
+      '@modelcontextprotocol/sdk/server/stdio.js',
+      'zod',
+    ],
+  },
   // A package of its own, for other people's programs.
   { of: CLIENT, may: [CLIENT], packages: [] },
   ...['scheduling', 'accounts', 'reminders', 'rest'].map((service) => ({

@@ -1,6 +1,14 @@
 // The package that `npm pack` makes of the client, installed and used as other people do.
 import { execFile, execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -34,7 +42,11 @@ beforeAll(async () => {
   npm(['pack', '--pack-destination', folder], join(root, 'services/rest/client'));
   const [tarball = ''] = readdirSync(folder);
   writeFileSync(join(folder, 'package.json'), '{ "type": "module", "private": true }');
-  npm(['install', '--offline', '--no-audit', '--no-fund', `./${tarball}`], folder);
+  // What only the MCP server needs is that of this project, so that the test needs no registry.
+  npm(['install', '--offline', '--omit=optional', '--no-audit', '--no-fund', `./${tarball}`], folder);
+  mkdirSync(join(folder, 'node_modules/@modelcontextprotocol'));
+  for (const name of ['zod', '@modelcontextprotocol/sdk'])
+    symlinkSync(join(root, 'node_modules', name), join(folder, 'node_modules', name));
 });
 afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
@@ -71,11 +83,13 @@ function olderNode(): string {
   }
 }
 
-test('holds the code, its types, a page to read, and nothing to depend on', () => {
+test('holds the code, its types, a page to read, and nothing that the client depends on', () => {
   expect(readdirSync(packed()).toSorted()).toEqual(['README.md', 'dist', 'package.json']);
   expect(readdirSync(join(packed(), 'dist')).toSorted()).toEqual([
     'client.d.ts',
     'client.js',
+    'mcp.d.ts',
+    'mcp.js',
     'send.d.ts',
     'send.js',
     'types.d.ts',
@@ -84,9 +98,10 @@ test('holds the code, its types, a page to read, and nothing to depend on', () =
   expect(JSON.parse(readFileSync(join(packed(), 'package.json'), 'utf8')).dependencies).toBeUndefined();
 });
 
-test(`has at most ${MAX_GZIP_BYTES} bytes of code after gzip`, () => {
-  const files = readdirSync(join(packed(), 'dist')).filter((file) => file.endsWith('.js'));
-  const code = files.map((file) => readFileSync(join(packed(), 'dist', file), 'utf8')).join('');
+test(`has at most ${MAX_GZIP_BYTES} bytes of code of the client after gzip`, () => {
+  const code = ['client.js', 'send.js', 'types.js']
+    .map((file) => readFileSync(join(packed(), 'dist', file), 'utf8'))
+    .join('');
   expect(gzipSync(code).length).toBeLessThanOrEqual(MAX_GZIP_BYTES);
 });
 
@@ -120,6 +135,11 @@ ${USE}console.log(JSON.stringify(result));\n`,
     expect(JSON.parse(stdout)).toEqual([5, 1, true, 'quality']);
   });
 }
+
+test('starts its MCP server by its name, as npx does', async () => {
+  const { stdout } = await run('npx', ['--no', '--', 'spaced-repetition-client', '--help'], { cwd: folder });
+  expect(stdout).toMatch(/^Offers the spaced-repetition API to an AI agent as tools/);
+});
 
 test('tells TypeScript what is sent and received', async () => {
   const check = async (line: string) => {

@@ -1,0 +1,209 @@
+#!/usr/bin/env node
+// The API as tools for an AI agent: a server of the Model Context Protocol over standard input and output.
+import { randomUUID } from 'node:crypto';
+import { parseArgs } from 'node:util';
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
+import { z } from 'zod';
+import {
+  ApiError,
+  type Client,
+  ConnectionError,
+  createClient,
+  InsufficientScopeError,
+  InvalidRequestError,
+  NotFoundError,
+  RateLimitedError,
+  UnauthorizedError,
+} from './client.ts';
+
+const HELP = `Offers the spaced-repetition API to an AI agent as tools: due, search, create, review and snooze. Speaks the Model Context
+Protocol over standard input and output, so that an agent's program starts it.
+
+  API_URL=http://127.0.0.1:8080/v1 API_KEY=rmk_live_... npm run --silent mcp
+  API_URL=... API_KEY=... npx spaced-repetition-client
+
+  API_URL  the API, ending with /v1; default http://127.0.0.1:8080/v1
+  API_KEY  the key, with the scopes of the tools that the agent is to use
+
+Ends when its standard input ends. Exits with 1 if it cannot start.
+`;
+
+/** An agent's program gives a call up after 60 s by default, so that waiting for a limit and repeating end before. */
+const PATIENCE = { maxRetries: 3, timeoutMs: 8_000, maxWaitMs: 40_000 };
+
+const INSTRUCTIONS = `Tools of a spaced-repetition service. To study: call due, ask the person about one material at a time without
+showing its content, let them answer, then call review with how well they recalled it. Grades: 5 immediate and confident, 4 correct
+after some thought, 3 correct with effort, 2 wrong but it felt easy once seen, 1 wrong but remembered once seen, 0 total blackout.`;
+
+const materialId = z.string().describe('The id of a material, as due, search and create answer it.');
+const limit = z.int().min(1).max(100).optional().describe('How many at most; default 20.');
+const idempotencyKey = z
+  .string()
+  .optional()
+  .describe('Only to repeat a call whose outcome is unknown: the key that its error message names.');
+
+await main();
+
+/** The tools, over `client`. A failed call answers in words that say what to do. */
+function createMcpServer(client: Client): McpServer {
+  const server = new McpServer(
+    { name: 'spaced-repetition', version: '1.0.0' },
+    { instructions: INSTRUCTIONS },
+  );
+  server.registerTool(
+    'due',
+    {
+      description: 'Lists the materials that are due for review, the longest due first.',
+      inputSchema: { limit },
+      annotations: { readOnlyHint: true },
+    },
+    ({ limit }, { signal }) => read(client.listDueMaterials({ ...(limit && { limit }) }, { signal })),
+  );
+  server.registerTool(
+    'search',
+    {
+      description: 'Finds materials whose title or content holds a text; those with it in the title first.',
+      inputSchema: { q: z.string().describe('The text, as a whole; case does not matter.'), limit },
+      annotations: { readOnlyHint: true },
+    },
+    ({ q, limit }, { signal }) => read(client.searchMaterials({ q, ...(limit && { limit }) }, { signal })),
+  );
+  server.registerTool(
+    'create',
+    {
+      description: 'Creates a material, which is due at once.',
+      inputSchema: {
+        title: z.string().describe('What is asked, or what it is about: 1 to 240 characters.'),
+        content: z.string().optional().describe('The answer or the text.'),
+        sourceUrl: z.string().optional().describe('Where it comes from: a URI with a scheme.'),
+        type: z.enum(['simple', 'material', 'flashcard', 'card']).optional().describe('Default: simple.'),
+        idempotencyKey,
+      },
+      annotations: { destructiveHint: false },
+    },
+    ({ title, content, sourceUrl, type, idempotencyKey }, { signal }) => {
+      const optional = {
+        ...(content !== undefined && { content }),
+        ...(sourceUrl !== undefined && { sourceUrl }),
+      };
+      const material = { title, ...optional, ...(type && { type }) };
+      return write(idempotencyKey, (key) => client.createMaterial(material, { signal, idempotencyKey: key }));
+    },
+  );
+  server.registerTool(
+    'review',
+    {
+      description: 'Grades how well the person recalled a material, which sets when it is due next.',
+      inputSchema: {
+        materialId,
+        quality: z
+          .int()
+          .min(0)
+          .max(5)
+          .describe('0 total blackout, 3 correct with effort, 5 immediate and confident.'),
+        idempotencyKey,
+      },
+      annotations: { destructiveHint: false },
+    },
+    ({ materialId, quality, idempotencyKey }, { signal }) =>
+      write(idempotencyKey, (key) =>
+        client.submitReview(materialId, { quality }, { signal, idempotencyKey: key }),
+      ),
+  );
+  server.registerTool(
+    'snooze',
+    {
+      description: 'Puts a material off: give either preset or snoozeUntil.',
+      inputSchema: {
+        materialId,
+        preset: z
+          .enum(['1h', 'tonight', 'tomorrow'])
+          .optional()
+          .describe("On the clock of the person's account."),
+        snoozeUntil: z.string().optional().describe('A later instant, such as 2027-01-31T09:00:00+01:00.'),
+        reason: z.string().optional().describe('Up to 500 characters.'),
+        idempotencyKey,
+      },
+      annotations: { destructiveHint: false },
+    },
+    ({ materialId, preset, snoozeUntil, reason, idempotencyKey }, { signal }) => {
+      const text = reason === undefined ? {} : { reason };
+      if (snoozeUntil === undefined && preset === undefined)
+        return failed('Give either preset or snoozeUntil.');
+      const snooze =
+        snoozeUntil === undefined ? { preset: preset ?? '1h', ...text } : { snoozeUntil, ...text };
+      return write(idempotencyKey, (key) =>
+        client.snoozeMaterial(materialId, snooze, { signal, idempotencyKey: key }),
+      );
+    },
+  );
+  return server;
+}
+
+function succeeded(result: object) {
+  return {
+    content: [{ type: 'text' as const, text: JSON.stringify(result) }],
+    structuredContent: { ...result },
+  };
+}
+
+function failed(text: string) {
+  return { content: [{ type: 'text' as const, text }], isError: true };
+}
+
+async function read(call: Promise<object>) {
+  try {
+    return succeeded(await call);
+  } catch (error) {
+    return failed(adviceOn(error) ?? `${messageOf(error)} Call again in a minute.`);
+  }
+}
+
+/** All attempts of `call` have one key, an agent's own among them. */
+async function write(given: string | undefined, call: (idempotencyKey: string) => Promise<object>) {
+  const idempotencyKey = given ?? randomUUID();
+  try {
+    return succeeded(await call(idempotencyKey));
+  } catch (error) {
+    const repeat = `It may have been done or not. To find out, make the same call with idempotencyKey "${idempotencyKey}": then it is done once.`;
+    return failed(adviceOn(error) ?? `${messageOf(error)} ${repeat}`);
+  }
+}
+
+/** What an agent can do about an error; undefined if the outcome of the call is unknown. */
+function adviceOn(error: unknown): string | undefined {
+  if (error instanceof InvalidRequestError) {
+    const field = error.field === undefined ? '' : ` The field at fault is ${error.field}.`;
+    return `${error.message}${field} Correct it and call again.`;
+  }
+  if (error instanceof UnauthorizedError)
+    return 'The API key is not valid: it is unknown, revoked or expired. Ask the person to set API_KEY to a valid one and to start this server again.';
+  if (error instanceof InsufficientScopeError)
+    return `The API key lacks a scope: this tool needs ${error.requiredScopes.join(' or ')}. Ask the person for a key that has it.`;
+  if (error instanceof NotFoundError) return 'There is no such material. Take its id from due or search.';
+  if (error instanceof RateLimitedError)
+    return `The key has used up its writes of a minute, and nothing was done. Call again in ${error.retryAfterSeconds ?? 60} seconds.`;
+  if (error instanceof ConnectionError || (error instanceof ApiError && error.status >= 500))
+    return undefined;
+  return messageOf(error);
+}
+
+function messageOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return message.endsWith('.') ? message : `${message}.`;
+}
+
+async function main(): Promise<void> {
+  try {
+    const { values } = parseArgs({ options: { help: { type: 'boolean', short: 'h' } } });
+    if (values.help) return void process.stdout.write(HELP);
+    const { API_URL: baseUrl = 'http://127.0.0.1:8080/v1', API_KEY: apiKey = '' } = process.env;
+    if (apiKey === '') throw new Error('API_KEY is not set. It takes a key of the API; --help says more.');
+    const server = createMcpServer(createClient({ baseUrl, apiKey, ...PATIENCE }));
+    await server.connect(new StdioServerTransport());
+  } catch (error) {
+    process.stderr.write(`${messageOf(error)}\n`);
+    process.exitCode = 1;
+  }
+}

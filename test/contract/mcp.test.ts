@@ -1,0 +1,127 @@
+// The MCP server: an agent's client from npm calls its tools against the real service.
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Forwarder, startForwarder } from '../support/http-forwarder.ts';
+import { root } from '../support/processes.ts';
+import { startSystem, type TestSystem, type TestUser } from '../support/system.ts';
+
+let system: TestSystem;
+let forwarder: Forwarder;
+let user: TestUser;
+beforeAll(async () => {
+  system = await startSystem({ writeLimit: 8 });
+  forwarder = await startForwarder(system.origins[0] ?? '');
+  user = await system.createUser();
+});
+afterAll(async () => {
+  await forwarder.stop();
+  await system.stop();
+});
+
+/** An agent's connection to a server of its own; `call` resolves to the result, or to the text of the error. */
+async function startAgent(apiKey: string) {
+  const transport = new StdioClientTransport({
+    command: 'npm',
+    args: ['run', '--silent', 'mcp'],
+    cwd: root,
+    env: { PATH: process.env.PATH ?? '', API_URL: `${forwarder.origin}/v1`, API_KEY: apiKey },
+    stderr: 'pipe',
+  });
+  const client = new Client({ name: 'agent', version: '1' });
+  await client.connect(transport);
+  return {
+    client,
+    async call(name: string, args: Record<string, unknown> = {}) {
+      const result = await client.callTool({ name, arguments: args });
+      const [{ text } = { text: '' }] = result.content as { text: string }[];
+      // biome-ignore lint/suspicious/noExplicitAny: the shapes of the API, which each test compares.
+      return result.isError === true ? text : (result.structuredContent as any);
+    },
+    [Symbol.asyncDispose]: () => client.close(),
+  };
+}
+
+test('an agent learns the five tools and which of them only read', async () => {
+  await using agent = await startAgent(user.key);
+  const { tools } = await agent.client.listTools();
+  expect(tools.map(({ name, annotations }) => [name, annotations?.readOnlyHint ?? false])).toEqual([
+    ['due', true],
+    ['search', true],
+    ['create', false],
+    ['review', false],
+    ['snooze', false],
+  ]);
+});
+
+test('an agent studies: it finds what is due, reviews it, and puts another one off', async () => {
+  await using agent = await startAgent(user.key);
+  const { material } = await agent.call('create', {
+    title: 'Capital of Peru',
+    content: 'Lima',
+    type: 'flashcard',
+  });
+  const { material: other } = await agent.call('create', { title: 'Capital of Chile' });
+  expect((await agent.call('search', { q: 'peru', limit: 1 })).materials).toEqual([material]);
+  expect((await agent.call('due')).materials).toEqual([material, other]);
+  const { review } = await agent.call('review', { materialId: material.id, quality: 5 });
+  expect(review).toMatchObject({ quality: 5, previousDueAt: material.nextReview });
+  const { snooze } = await agent.call('snooze', { materialId: other.id, preset: '1h', reason: 'Lunch' });
+  expect(snooze).toMatchObject({ materialIds: [other.id], reason: 'Lunch' });
+  expect((await agent.call('due')).materials).toEqual([]);
+});
+
+test.each([
+  [
+    'review',
+    { materialId: '01900000-0000-7000-8000-000000000000', quality: 4 },
+    /^There is no such material\./,
+  ],
+  ['review', { materialId: '01900000-0000-7000-8000-000000000000', quality: 6 }, /quality/],
+  [
+    'create',
+    { title: 'A', sourceUrl: 'no URI' },
+    /The field at fault is sourceUrl\. Correct it and call again\.$/,
+  ],
+  ['snooze', { materialId: '01900000-0000-7000-8000-000000000000' }, /^Give either preset or snoozeUntil\.$/],
+  ['search', { q: '' }, /The field at fault is q\./],
+])('%s with %j answers what to correct', async (tool, args, advice) => {
+  const { key } = await system.createUser();
+  await using agent = await startAgent(key);
+  expect(await agent.call(tool, args)).toMatch(advice);
+});
+
+test('a key without the scope, and one that is not valid, are named without being shown', async () => {
+  const { key } = await system.createUser(['materials:read']);
+  await using agent = await startAgent(key);
+  expect(await agent.call('review', { materialId: 'a', quality: 4 })).toBe(
+    'The API key lacks a scope: this tool needs reviews:write. Ask the person for a key that has it.',
+  );
+  await using stranger = await startAgent(`${key.slice(0, -1)}${key.endsWith('0') ? '1' : '0'}`);
+  expect(await stranger.call('due')).toBe(
+    'The API key is not valid: it is unknown, revoked or expired. Ask the person to set API_KEY to a valid one and to start this server again.',
+  );
+});
+
+test('a limit that passes soon is waited for; a long one is told', async () => {
+  const { key } = await system.createUser();
+  await using agent = await startAgent(key);
+  forwarder.fail({ status: 429, headers: { 'retry-after': '1' }, body: '{}' });
+  expect((await agent.call('create', { title: 'Waited' })).material.title).toBe('Waited');
+  for (let written = 1; written < 8; written += 1) await agent.call('create', { title: `${written}` });
+  expect(await agent.call('create', { title: 'One too many' })).toMatch(
+    /^The key has used up its writes of a minute, and nothing was done\. Call again in \d+ seconds\.$/,
+  );
+});
+
+test('a write of unknown outcome is done once when it is repeated as its message says', async () => {
+  const { key } = await system.createUser();
+  await using agent = await startAgent(key);
+  const unavailable = { status: 503, headers: { 'retry-after': '99' }, body: '{}' };
+  forwarder.fail(unavailable);
+  const message = await agent.call('create', { title: 'Once' });
+  const [, idempotencyKey] = /with idempotencyKey "([^"]+)": then it is done once\.$/.exec(message) ?? [];
+  const first = await agent.call('create', { title: 'Once', idempotencyKey });
+  expect(await agent.call('create', { title: 'Once', idempotencyKey })).toEqual(first);
+  expect((await agent.call('due')).materials).toEqual([first.material]);
+});
