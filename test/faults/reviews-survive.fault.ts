@@ -63,8 +63,7 @@ describe('kill -9 of scheduling', () => {
     const database = await createTestDatabase();
     const scheduling = await startService('scheduling', { DATABASE_URL: database.databaseUrl });
     const system = await startSystem({
-      schedulingTarget: scheduling.target,
-      databaseUrl: database.databaseUrl,
+      scheduling: { target: scheduling.target, databaseUrl: database.databaseUrl },
     });
     const [origin] = system.origins;
     let unanswered = 0;

@@ -1,14 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createApi, errorOf } from '../support/api.ts';
-import { startSystem, type TestSystem } from '../support/system.ts';
+import { expect } from 'vitest';
+import { test } from '../fixtures.ts';
+import { errorOf } from '../support/api.ts';
 
-let here: TestSystem;
-beforeAll(async () => {
-  here = await startSystem();
-});
-afterAll(() => here.stop());
-
-test.each([
+test.for<[string, string, object | undefined, string]>([
   ['GET', '/search?q=a&q=b', undefined, 'q must be given once, in percent-encoded UTF-8'],
   ['GET', '/search?q=%00', undefined, 'q must not hold U+0000 or half of a surrogate pair'],
   ['GET', '/search', undefined, "must have required property 'q'"],
@@ -29,17 +23,12 @@ test.each([
   ],
   ['POST', '/materials/x/snooze', {}, 'must have snoozeUntil or preset'],
   ['GET', '/materials?limit=x', undefined, 'limit must be one whole number from 1 to 100'],
-])('%s %s %j says what to do', async (method, path, json, text) => {
-  const { key } = await here.createUser();
-  const answer = await createApi(`${here.origins[0]}/v1`, key).request(
-    method,
-    path,
-    json === undefined ? {} : { json },
-  );
+])('%s %s %j says what to do', async ([method, path, json, text], { rest }) => {
+  const answer = await rest.request(method, path, json && { json });
   expect(errorOf(answer).message).toBe(`The request is not valid: ${text}.`);
 });
 
-test.each([
+test.for<[string, object, string]>([
   ['that is too large', { body: `{"title":"${'x'.repeat(262_144)}"}` }, 'The body must not exceed 256 KiB.'],
   [
     'of another media type',
@@ -48,31 +37,27 @@ test.each([
   ],
   ['that is no JSON', { body: '{' }, 'The body must be a JSON object in UTF-8.'],
   ['that is missing', {}, 'The request is not valid: body must be object.'],
-])('a body %s is told what it must be', async (_what, options, message) => {
-  const { key } = await here.createUser();
-  const answer = await createApi(`${here.origins[0]}/v1`, key).request('POST', '/materials', options);
+])('a body %s is told what it must be', async ([, options, message], { rest }) => {
+  const answer = await rest.request('POST', '/materials', options);
   expect([answer.status, errorOf(answer)]).toEqual([
     400,
     { code: 'invalid_request', message, details: { field: 'body' } },
   ]);
 });
 
-test('a path that there is not is named with its method, without its query, and cut', async () => {
-  const api = createApi(`${here.origins[0]}/v1`);
-  const { status, body } = await api.request('GET', '/nothing?key=secret');
+test('a path that there is not is named with its method, without its query, and cut', async ({ rest }) => {
+  const { status, body } = await rest.request('GET', '/nothing?key=secret');
   expect([status, body]).toEqual([
     404,
     { error: { code: 'not_found', message: 'There is no GET /v1/nothing in this API.' } },
   ]);
-  const long = await api.request('POST', `/${'x'.repeat(500)}`);
+  const long = await rest.request('POST', `/${'x'.repeat(500)}`);
   expect(errorOf(long).message).toBe(`There is no POST /v1/${'x'.repeat(196)} in this API.`);
 });
 
-test('a text of a service uses the names of the API', async () => {
-  const { key } = await here.createUser();
-  const api = createApi(`${here.origins[0]}/v1`, key);
-  const { id } = await api.create({ title: 'T' });
-  const past = await api.post(`/materials/${id}/snooze`, { snoozeUntil: '2020-01-01T00:00:00Z' });
+test('a text of a service uses the names of the API', async ({ rest }) => {
+  const { id } = await rest.create({ title: 'T' });
+  const past = await rest.post(`/materials/${id}/snooze`, { snoozeUntil: '2020-01-01T00:00:00Z' });
   expect(errorOf(past)).toMatchObject({
     message: 'snoozeUntil must be later than now.',
     details: { field: 'snoozeUntil' },

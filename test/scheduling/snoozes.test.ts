@@ -1,30 +1,20 @@
 // Until when a snooze puts off, what it answers and lists, and what a request for one may hold.
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+import { expect } from 'vitest';
+import { test as base } from '../fixtures.ts';
+import { at, CALL, refusal } from '../support/scheduling.ts';
 
 const NOW = '2026-12-07T10:00:00Z';
-let here: TestScheduling;
-beforeAll(async () => {
-  here = await startTestScheduling();
+const test = base.extend('now', NOW).extend('snooze', ({ scheduling, material }) => {
+  const { userId, materialId } = material;
+  return async (request: object) => {
+    const asked = { userId, materialIds: [materialId], ...request };
+    return (await scheduling.snoozes.snoozeMaterials(asked, { ...CALL, caller: 'gateway/olga' })).snooze;
+  };
 });
-beforeEach(() => here.setClock(NOW));
-afterEach(() => here.setClock(undefined));
-afterAll(() => here.stop());
-
-const at = (time: string) => ({ seconds: Date.parse(time) / 1000, nanos: 0 });
-async function createOwned() {
-  const userId = newUserId();
-  return { userId, materialId: await here.create(userId) };
-}
-/** Of a material; tells the snooze that is answered. */
-async function snooze({ userId, materialId }: { userId: string; materialId: string }, request: object) {
-  const asked = { userId, materialIds: [materialId], ...request };
-  return (await here.snoozes.snoozeMaterials(asked, { ...CALL, caller: 'gateway/olga' })).snooze;
-}
 
 // In New York it is five in the morning.
 const timeZone = 'America/New_York';
-test.each([
+test.for<[string, object, string]>([
   ['an hour', { preset: 'SNOOZE_PRESET_ONE_HOUR', timeZone }, '2026-12-07T11:00:00Z'],
   ['tonight', { preset: 'SNOOZE_PRESET_TONIGHT', timeZone }, '2026-12-08T01:00:00Z'],
   ['tomorrow', { preset: 'SNOOZE_PRESET_TOMORROW', timeZone }, '2026-12-08T14:00:00Z'],
@@ -34,47 +24,54 @@ test.each([
     { snoozeUntilTime: at('2026-12-09T10:00:00Z'), preset: 'SNOOZE_PRESET_ONE_HOUR', timeZone },
     '2026-12-09T10:00:00Z',
   ],
-])('a snooze until %s answers what the material and the list then say', async (_, request, until) => {
-  const owned = await createOwned();
-  const answered = await snooze(owned, { ...request, reason: 'tired' });
-  expect(answered).toEqual({
-    snoozeId: answered?.snoozeId,
-    materialIds: [owned.materialId],
-    snoozeUntilTime: at(until),
-    reason: 'tired',
-    createTime: at(NOW),
-    actor: 'gateway/olga',
-    requestId: 'test',
-    cancelTime: null,
-    cancellableMaterials: 1,
-  });
-  const { material } = await here.materials.getMaterial(owned, CALL);
-  expect(material).toMatchObject({ nextReviewTime: at(until), updateTime: at(NOW), revision: 1 });
-  const { snoozes } = await here.snoozes.listSnoozes({ userId: owned.userId }, CALL);
-  expect(snoozes).toEqual([answered]);
+])(
+  'a snooze until %s answers what the material and the list then say',
+  async ([, request, until], { scheduling, material, snooze }) => {
+    const answered = await snooze({ ...request, reason: 'tired' });
+    expect(answered).toEqual({
+      snoozeId: answered?.snoozeId,
+      materialIds: [material.materialId],
+      snoozeUntilTime: at(until),
+      reason: 'tired',
+      createTime: at(NOW),
+      actor: 'gateway/olga',
+      requestId: 'test',
+      cancelTime: null,
+      cancellableMaterials: 1,
+    });
+    const found = await scheduling.materials.getMaterial(material, CALL);
+    expect(found.material).toMatchObject({ nextReviewTime: at(until), updateTime: at(NOW), revision: 1 });
+    const { snoozes } = await scheduling.snoozes.listSnoozes({ userId: material.userId }, CALL);
+    expect(snoozes).toEqual([answered]);
+  },
+);
+
+test('a snooze that ends before the next review leaves its time', async ({
+  scheduling,
+  material,
+  snooze,
+}) => {
+  await scheduling.reviews.submitReview({ ...material, quality: 4 }, CALL);
+  await snooze({ preset: 'SNOOZE_PRESET_ONE_HOUR', timeZone });
+  const found = await scheduling.materials.getMaterial(material, CALL);
+  expect(found.material).toMatchObject({ nextReviewTime: at('2026-12-08T10:00:00Z'), revision: 2 });
 });
 
-test('a snooze that ends before the next review leaves its time', async () => {
-  const owned = await createOwned();
-  await here.reviews.submitReview({ ...owned, quality: 4 }, CALL);
-  await snooze(owned, { preset: 'SNOOZE_PRESET_ONE_HOUR', timeZone });
-  const { material } = await here.materials.getMaterial(owned, CALL);
-  expect(material).toMatchObject({ nextReviewTime: at('2026-12-08T10:00:00Z'), revision: 2 });
-});
-
-test('a reason has at most 500 characters, whatever their size, and no U+0000', async () => {
-  const owned = await createOwned();
+test('a reason has at most 500 characters, whatever their size, and no U+0000', async ({ snooze }) => {
   const preset = { preset: 'SNOOZE_PRESET_ONE_HOUR', timeZone };
   const reason = '🙂'.repeat(500);
-  expect((await snooze(owned, { ...preset, reason }))?.reason).toBe(reason);
+  expect((await snooze({ ...preset, reason }))?.reason).toBe(reason);
   for (const wrong of [`${reason}x`, 'x'.repeat(501), 'a\0'])
-    expect(await refusal(snooze(owned, { ...preset, reason: wrong }))).toBe('INVALID_REQUEST reason');
+    expect(await refusal(snooze({ ...preset, reason: wrong }))).toBe('INVALID_REQUEST reason');
 });
 
-test('a snooze needs an instant after now or a preset with a time zone, and whatever is given must be sound', async () => {
-  const owned = await createOwned();
+test('a snooze needs an instant after now or a preset with a time zone, and whatever is given must be sound', async ({
+  scheduling,
+  material,
+  snooze,
+}) => {
   const [instant, preset] = [at('2026-12-09T10:00:00Z'), 'SNOOZE_PRESET_ONE_HOUR'];
-  const refused = (request: object) => refusal(snooze(owned, request));
+  const refused = (request: object) => refusal(snooze(request));
   expect(await refused({})).toBe('INVALID_REQUEST snooze_until_time');
   expect(await refused({ timeZone })).toBe('INVALID_REQUEST snooze_until_time');
   expect(await refused({ snoozeUntilTime: at(NOW) })).toBe('INVALID_REQUEST snooze_until_time');
@@ -90,15 +87,18 @@ test('a snooze needs an instant after now or a preset with a time zone, and what
   expect(await refused({ snoozeUntilTime: instant, requestId: 'x'.repeat(256) })).toBe(
     'INVALID_REQUEST request_id',
   );
-  const { material } = await here.materials.getMaterial(owned, CALL);
-  expect(material).toMatchObject({ nextReviewTime: at(NOW), revision: 0 });
+  const found = await scheduling.materials.getMaterial(material, CALL);
+  expect(found.material).toMatchObject({ nextReviewTime: at(NOW), revision: 0 });
 });
 
-test('twenty snoozes of a material at the same moment are all made', async () => {
-  const owned = await createOwned();
+test('twenty snoozes of a material at the same moment are all made', async ({
+  scheduling,
+  material,
+  snooze,
+}) => {
   const request = { preset: 'SNOOZE_PRESET_ONE_HOUR', timeZone };
-  const made = await Promise.all(Array.from({ length: 20 }, () => snooze(owned, request)));
+  const made = await Promise.all(Array.from({ length: 20 }, () => snooze(request)));
   expect(new Set(made.map((each) => each?.snoozeId)).size).toBe(20);
-  const { material } = await here.materials.getMaterial(owned, CALL);
-  expect(material?.revision).toBe(20);
+  const found = await scheduling.materials.getMaterial(material, CALL);
+  expect(found.material?.revision).toBe(20);
 });

@@ -9,7 +9,7 @@ import { createAccountsClients } from '../../services/programs/keys/clients.ts';
 import { createMigratedDatabase } from './database.ts';
 
 type Options = Partial<Omit<Parameters<typeof startAccounts>[0], 'config'>> &
-  Partial<Pick<AccountsConfig, 'peppers' | 'keysPerHour' | 'databaseSessionUrl'>>;
+  Partial<Pick<AccountsConfig, 'peppers' | 'keysPerHour' | 'databaseSessionUrl' | 'port'>>;
 export type TestAccounts = Awaited<ReturnType<typeof startTestAccounts>>;
 
 const trust = { serviceTokens: [], tls: undefined };
@@ -18,9 +18,9 @@ const PEPPERS = [{ version: '1', secret: 'o'.repeat(32) }];
 /** A process of the service over a database that exists, and clients of it. */
 export async function startAccountsOn(
   databaseUrl: string,
-  { peppers = PEPPERS, keysPerHour = 100, databaseSessionUrl, ...options }: Options = {},
+  { peppers = PEPPERS, keysPerHour = 100, databaseSessionUrl, port = 0, ...options }: Options = {},
 ) {
-  const common = { logLevel: 'silent', shutdownTimeoutMs: 1000, trust, host: '127.0.0.1', port: 0 } as const;
+  const common = { logLevel: 'silent', shutdownTimeoutMs: 1000, trust, host: '127.0.0.1', port } as const;
   const server = await startAccounts({
     config: { ...common, databaseUrl, databaseSessionUrl, peppers, keysPerHour },
     logger: createLogger('test', 'silent'),

@@ -11,6 +11,7 @@ import type { UserDataServiceDefinition } from '../../generated/scheduling/v1/Us
 import { ServiceError } from '../../services/platform/errors.ts';
 import { clientsOf } from '../../services/platform/grpc/client.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
+import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
 import { startScheduling } from '../../services/scheduling/service.ts';
 import { createMigratedDatabase } from './database.ts';
 
@@ -44,6 +45,7 @@ export async function startTestScheduling() {
     ...clients,
     sql,
     port: service.port,
+    target: `127.0.0.1:${service.port}`,
     startAnother,
     /** What the service takes for now. */
     now,
@@ -84,6 +86,9 @@ export function closeClients(clients: SchedulingClients): void {
 }
 
 export const newUserId = () => randomUUID();
+
+/** An instant of RFC 3339 as messages have it. */
+export const at = (time: string) => toTimestamp(new Date(time));
 
 /** "REASON field" of the error that a call fails with. */
 export async function refusal(call: Promise<unknown>): Promise<string> {

@@ -1,13 +1,11 @@
 // The whole system in this process, over real gRPC, on a database of its own and free ports.
 import { randomBytes } from 'node:crypto';
 import { SCOPES } from '../../services/accounts/keys/rules.ts';
-import { startAccounts } from '../../services/accounts/service.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
 import { createLogger, type Logger } from '../../services/platform/logging/logger.ts';
-import { createAccountsClients } from '../../services/programs/keys/clients.ts';
 import { type RestServer, startRest } from '../../services/rest/service.ts';
-import { startScheduling } from '../../services/scheduling/service.ts';
-import { createMigratedDatabase } from './database.ts';
+import { startAccountsOn } from './accounts.ts';
+import { startTestScheduling, type TestScheduling } from './scheduling.ts';
 
 export type TestUser = { userId: string; apiKeyId: string; key: string };
 export type TestSystem = Awaited<ReturnType<typeof startSystem>>;
@@ -21,35 +19,26 @@ export async function startSystem(
     redisUrl?: string;
     facades?: number;
     corsOrigins?: readonly string[];
-    /** A scheduling service that the test runs itself, and the database that it is on. */
-    schedulingTarget?: string;
-    databaseUrl?: string;
+    /** Runs already, on a database that accounts then uses too; default: the system's own. */
+    scheduling?: Pick<TestScheduling, 'databaseUrl' | 'target'>;
     /** Of the facades; default: nothing is logged. */
     facadeLogger?: Logger;
   } = {},
 ) {
-  const database = await createMigratedDatabase();
-  const logger = createLogger('test', 'silent');
-  const now = () => new Date();
+  const own = settings.scheduling === undefined ? await startTestScheduling() : undefined;
+  const { databaseUrl, target: schedulingTarget } = (settings.scheduling ?? own) as TestScheduling;
   const trust = { serviceTokens: [], tls: undefined };
-  const common = { logLevel: 'silent', shutdownTimeoutMs: 2000, trust, host: '127.0.0.1', port: 0 } as const;
-  const databaseUrl = settings.databaseUrl ?? database.databaseUrl;
   const peppers = [{ version: '1', secret: randomBytes(32).toString('hex') }];
-  const startAccountsOn = (port: number) =>
-    startAccounts({
-      config: { ...common, port, databaseUrl, peppers, keysPerHour: 10_000 },
-      logger,
-      audit: () => {},
-      now,
-    });
-  let accounts = await startAccountsOn(0);
-  const scheduling = await startScheduling({ config: { ...common, databaseUrl }, logger, now });
-  const accountsTarget = `127.0.0.1:${accounts.port}`;
-  const schedulingTarget = settings.schedulingTarget ?? `127.0.0.1:${scheduling.port}`;
+  const startAccounts = (port?: number) =>
+    startAccountsOn(databaseUrl, { peppers, keysPerHour: 10_000, ...(port !== undefined && { port }) });
+  const { clients, events, ...accounts } = await startAccounts();
+  let { server } = accounts;
+  const { port } = server;
+  const accountsTarget = `127.0.0.1:${port}`;
   const facades: RestServer[] = [];
   for (let index = 0; index < (settings.facades ?? 1); index += 1) {
     const config = {
-      ...common,
+      ...({ logLevel: 'silent', shutdownTimeoutMs: 2000, trust, host: '127.0.0.1', port: 0 } as const),
       accountsTarget,
       schedulingTarget,
       redisUrl: settings.redisUrl,
@@ -57,16 +46,18 @@ export async function startSystem(
       docs: true,
       corsOrigins: new Set(settings.corsOrigins),
     };
-    facades.push(await startRest({ config, logger: settings.facadeLogger ?? logger }));
+    facades.push(
+      await startRest({ config, logger: settings.facadeLogger ?? createLogger('test', 'silent') }),
+    );
   }
-  const clients = createAccountsClients({ target: accountsTarget, trust });
   return {
     databaseUrl,
     schedulingTarget,
     accountsTarget,
     trust,
     accounts: clients,
-    origins: facades.map(({ port }) => `http://127.0.0.1:${port}`),
+    events,
+    origins: facades.map((facade) => `http://127.0.0.1:${facade.port}`),
     port: facades[0]?.port ?? 0,
     /** A user of their own with one key. */
     async createUser(scopes: readonly string[] = ALL_SCOPES, timeZone = 'UTC'): Promise<TestUser> {
@@ -82,17 +73,20 @@ export async function startSystem(
       );
       return { userId, apiKeyId: made.apiKey?.apiKeyId ?? '', key: made.key };
     },
-    stopAccounts: () => accounts.close(100),
+    stopAccounts: () => server.close(100),
     /** On the port it had. */
     async restartAccounts(): Promise<void> {
-      accounts = await startAccountsOn(accounts.port);
+      const again = await startAccounts(port);
+      again.events.close();
+      again.clients.close();
+      server = again.server;
     },
     async stop(): Promise<void> {
       for (const facade of facades) await facade.close();
+      events.close();
       clients.close();
-      await scheduling.close(1000);
-      await accounts.close(1000);
-      await database.drop();
+      await server.close(500);
+      await own?.stop();
     },
   };
 }
