@@ -47,7 +47,11 @@ beforeAll(async () => {
   server = await startGrpcServer({
     ...options,
     services: [
-      implement<UserDataServiceHandlers>('UserDataService', { ExportUserData: fail, DeleteUserData: fail }),
+      implement<UserDataServiceHandlers>('UserDataService', {
+        ExportUserData: fail,
+        ImportUserData: fail,
+        DeleteUserData: fail,
+      }),
     ],
     logger: pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) }),
   });
@@ -122,6 +126,7 @@ test('a stream of many messages leaves nothing behind for each', async () => {
           for (let index = 0; index < 3; index += 1) await send({ material: { title: 'x' } });
           left = getEventListeners(signal, 'abort').length;
         },
+        ImportUserData: async () => ({}),
         DeleteUserData: async () => ({}),
       }),
     ],
@@ -186,6 +191,7 @@ test('a handler that asks only afterwards is told that its caller has gone', asy
     services: [
       implement<UserDataServiceHandlers>('UserDataService', {
         ExportUserData: async () => {},
+        ImportUserData: async () => ({}),
         async DeleteUserData({ userId }, ownContext) {
           if (userId === 'next') return {};
           context = ownContext;
@@ -219,6 +225,7 @@ test('a stream goes on beyond the age at which its connection takes no more call
             await sleep(1000);
           }
         },
+        ImportUserData: async () => ({}),
         DeleteUserData: async () => ({}),
       }),
     ],
@@ -244,6 +251,7 @@ test('while tokens are exchanged, a server takes each of its own and no other', 
     services: [
       implement<UserDataServiceHandlers>('UserDataService', {
         ExportUserData: async () => {},
+        ImportUserData: async () => ({}),
         DeleteUserData: async () => ({}),
       }),
     ],

@@ -142,7 +142,7 @@ describe('the lists of several users', () => {
       view: 'MATERIAL_VIEW_UNSPECIFIED',
       order: 'MATERIAL_ORDER_UNSPECIFIED',
     } as const;
-    const requests = users.map((userId) => ({ ...common, ...states, userId, query: '' }));
+    const requests = users.map((userId) => ({ ...common, ...states, userId, query: '', labels: [] }));
     const context = {
       requestId: 'test',
       traceparent: undefined,

@@ -25,7 +25,7 @@ function counts() {
   });
   const count = async (...names: string[]) => {
     const userIds = names.map((name) => `${PREFIX}${name}`);
-    const request = { userIds, timeZones: names.map(() => 'UTC'), asOfTime: null };
+    const request = { userIds, timeZones: names.map(() => 'UTC'), asOfTime: null, labelFilters: [] };
     const { dueCounts } = await BatchGetDueCounts(request, {} as never);
     return dueCounts?.map(({ userId }) => userId?.slice(-1));
   };

@@ -188,7 +188,7 @@ test('on a cluster each user is asked for by a statement of their own, with the 
       gathered: gatheredOn(database, { isDistributed: true }),
     };
     const { BatchGetDueCounts } = createStatsHandlers({ ...dependencies, database: listening });
-    const request = { userIds, timeZones: ['UTC', 'UTC', 'UTC'], asOfTime };
+    const request = { userIds, timeZones: ['UTC', 'UTC', 'UTC'], asOfTime, labelFilters: [] };
     const { dueCounts } = (await BatchGetDueCounts(request, {} as never)) as { dueCounts: object[] };
     expect(dueCounts).toEqual(await ask(userIds));
     expect(asked.toSorted()).toEqual(userIds.toSorted());
@@ -208,7 +208,8 @@ test('a count leaves its connection as it was: a search that follows on it needs
       gathered: gatheredOn(database, { isDistributed: false }),
     };
     const { BatchGetDueCounts } = createStatsHandlers({ ...dependencies, database });
-    await BatchGetDueCounts({ userIds: [newUserId()], timeZones: ['UTC'], asOfTime }, {} as never);
+    const request = { userIds: [newUserId()], timeZones: ['UTC'], asOfTime, labelFilters: [] };
+    await BatchGetDueCounts(request, {} as never);
     expect(await database.query({ text: 'SHOW enable_bitmapscan', values: [] })).toEqual([
       { enable_bitmapscan: 'on' },
     ]);

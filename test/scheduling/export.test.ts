@@ -172,7 +172,7 @@ describe('an export', () => {
       ...{ isDistributed: false, gathered: gatheredOn(counting, { isDistributed: false }) },
     });
     const call = { ...CALL, caller: 'test', traceparent: undefined, signal: client.signal };
-    await ExportUserData({ userId }, call, async () => client.abort());
+    await ExportUserData({ userId, whole: false }, call, async () => client.abort());
     expect(statements).toBe(1);
     await database.close();
   });

@@ -77,7 +77,7 @@ export function connectScheduling(port: number) {
     snoozes: connect<SnoozeServiceDefinition>('SnoozeService'),
     learners: connect<LearnerServiceDefinition>('LearnerService'),
     stats: connect<StatsServiceDefinition>('StatsService'),
-    userData: connect<UserDataServiceDefinition, 'ExportUserData'>('UserDataService'),
+    userData: connect<UserDataServiceDefinition, 'ExportUserData', 'ImportUserData'>('UserDataService'),
   };
 }
 

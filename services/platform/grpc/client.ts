@@ -64,9 +64,12 @@ type MethodNames<D> = keyof {
 type InputOf<M> = M extends MethodDefinition<infer Q, infer _R, infer _Q, infer _O> ? Q : never;
 type OutputOf<M> = M extends MethodDefinition<infer _Q, infer _R, infer _I, infer O> ? O : never;
 
-/** The rpcs of definition D as functions in camelCase; those named in Streams return a stream. */
-export type GrpcClient<D, Streams extends MethodNames<D> = never> = {
-  [M in Exclude<MethodNames<D>, Streams> as Uncapitalize<M>]: (
+/**
+ * The rpcs of definition D as functions in camelCase. Those named in Streams return a stream. Those named in Uploads send messages, each
+ * when the server has taken the one before, and resolve to its response.
+ */
+export type GrpcClient<D, Streams extends MethodNames<D> = never, Uploads extends MethodNames<D> = never> = {
+  [M in Exclude<MethodNames<D>, Streams | Uploads> as Uncapitalize<M>]: (
     request: InputOf<D[M]>,
     options: CallOptions,
   ) => Promise<OutputOf<D[M]>>;
@@ -75,6 +78,11 @@ export type GrpcClient<D, Streams extends MethodNames<D> = never> = {
     request: InputOf<D[M]>,
     options: CallOptions,
   ) => ClientReadableStream<OutputOf<D[M]>>;
+} & {
+  [M in Uploads as Uncapitalize<M>]: (
+    messages: AsyncIterable<InputOf<D[M]>> | Iterable<InputOf<D[M]>>,
+    options: Omit<CallOptions, 'receive'>,
+  ) => Promise<OutputOf<D[M]>>;
 } & { close(): void };
 
 type GrpcClientOptions = {
@@ -106,18 +114,28 @@ export function clientsOf(
 ) {
   const proto = loadProto(packageName);
   const local = locals?.[packageName];
-  return <D extends ServiceDefinition, Streams extends MethodNames<D> = never>(service: string) =>
-    createGrpcClient<D, Streams>(serviceDefinition<D>(proto, `${packageName}.${service}`), {
+  return <
+    D extends ServiceDefinition,
+    Streams extends MethodNames<D> = never,
+    Uploads extends MethodNames<D> = never,
+  >(
+    service: string,
+  ) =>
+    createGrpcClient<D, Streams, Uploads>(serviceDefinition<D>(proto, `${packageName}.${service}`), {
       ...options,
       local,
     });
 }
 
-/** Unary calls reject with ServiceError; a read whose replica dies is sent to another one first; a stream emits grpc-js's own 'error' event. A stream has no deadline. */
-export function createGrpcClient<D extends ServiceDefinition, Streams extends MethodNames<D> = never>(
-  definition: D,
-  options: GrpcClientOptions,
-): GrpcClient<D, Streams> {
+/**
+ * Unary calls and uploads reject with ServiceError; a read whose replica dies is sent to another one first; a stream emits grpc-js's own
+ * 'error' event. A stream has no deadline, and an upload only one that it is given.
+ */
+export function createGrpcClient<
+  D extends ServiceDefinition,
+  Streams extends MethodNames<D> = never,
+  Uploads extends MethodNames<D> = never,
+>(definition: D, options: GrpcClientOptions): GrpcClient<D, Streams, Uploads> {
   const { caller, local, maxMessageBytes, telemetry } = options;
   const { tls } = options.trust;
   const channelCredentials =
@@ -152,9 +170,13 @@ export function createGrpcClient<D extends ServiceDefinition, Streams extends Me
     return response;
   };
 
-  const openStream = (method: UnknownMethod, request: unknown, call: CallOptions) => {
+  const streamClient = () => {
     streams ??= new Client(options.target, channelCredentials, channelOptions);
-    return streams
+    return streams;
+  };
+
+  const openStream = (method: UnknownMethod, request: unknown, call: CallOptions) => {
+    return streamClient()
       .makeServerStreamRequest(
         method.path,
         method.requestSerialize,
@@ -163,6 +185,21 @@ export function createGrpcClient<D extends ServiceDefinition, Streams extends Me
         metadataOf(call, options),
       )
       .on('status', (end: StatusObject) => reportRefusal(end, options));
+  };
+
+  const upload = async (method: UnknownMethod, messages: AsyncIterable<unknown>, call: CallOptions) => {
+    const observed = observeSentCall(telemetry?.metrics, { path: method.path, caller });
+    const metadata = observed.run(() => metadataOf(call, options));
+    const response = await sendStream(streamClient(), method, messages, { metadata, ...call }).catch(
+      (error: unknown) => {
+        if (!isGrpcError(error)) throw error;
+        observed.end(error.code);
+        reportRefusal(error, options);
+        throw fromGrpcError(error);
+      },
+    );
+    observed.end(status.OK);
+    return response;
   };
 
   const methods: Record<string, unknown> = {
@@ -174,10 +211,12 @@ export function createGrpcClient<D extends ServiceDefinition, Streams extends Me
   for (const [name, method] of Object.entries(definition)) {
     const camelName = name.charAt(0).toLowerCase() + name.slice(1);
     const send = method.responseStream ? openStream : callUnary;
-    methods[camelName] = (request: unknown, call: CallOptions) => send(method, request, call);
+    methods[camelName] = method.requestStream
+      ? (messages: AsyncIterable<unknown>, call: CallOptions) => upload(method, messages, call)
+      : (request: unknown, call: CallOptions) => send(method, request, call);
   }
   // The methods are built by name from the definition, as the mapped type states.
-  return methods as GrpcClient<D, Streams>;
+  return methods as GrpcClient<D, Streams, Uploads>;
 }
 
 /** Rpcs without an effect that matters twice. */
@@ -226,6 +265,52 @@ function sendUnary(
     };
     client.makeUnaryRequest(path, requestSerialize, deserialize, request, call.metadata, { deadline }, done);
   });
+}
+
+/**
+ * Sends messages as fast as the server takes them. @throws GrpcError, also one that the server answers before the last message; and what
+ * `messages` throws, the call cancelled.
+ */
+async function sendStream(
+  client: Client,
+  { path, requestSerialize, responseDeserialize }: UnknownMethod,
+  messages: AsyncIterable<unknown> | Iterable<unknown>,
+  { metadata, deadlineMs }: { metadata: Metadata; deadlineMs?: number },
+): Promise<unknown> {
+  const { promise: answered, resolve, reject } = Promise.withResolvers<unknown>();
+  let isAnswered = false;
+  const done = (error: GrpcError | null, response?: unknown) => {
+    isAnswered = true;
+    if (error === null) resolve(response);
+    else reject(error);
+  };
+  const deadline = deadlineMs === undefined ? {} : { deadline: Date.now() + deadlineMs };
+  const call = client.makeClientStreamRequest(
+    path,
+    requestSerialize,
+    responseDeserialize,
+    metadata,
+    deadline,
+    done,
+  );
+  // Handled below, or superseded by what `messages` throws.
+  answered.catch(() => {});
+  try {
+    for await (const message of messages) {
+      const written = new Promise<void>((taken) => call.write(message, () => taken()));
+      await Promise.race([written, answered]);
+      if (isAnswered) break;
+    }
+  } catch (error) {
+    call.cancel();
+    throw error;
+  }
+  call.end();
+  return answered;
+}
+
+function isGrpcError(error: unknown): error is GrpcError {
+  return error instanceof Error && 'code' in error && typeof error.code === 'number' && 'metadata' in error;
 }
 
 /** A function that returns what `receive` throws for a response of that size. */

@@ -1,8 +1,11 @@
 // Adapts async functions to grpc-js handlers: the context of a call, error encoding, metrics, traces and logs.
+import type { EventEmitter } from 'node:events';
 import {
+  type handleClientStreamingCall,
   type handleServerStreamingCall,
   type handleUnaryCall,
   type Metadata,
+  type ServerReadableStream,
   type ServerUnaryCall,
   type ServerWritableStream,
   type ServiceDefinition,
@@ -31,13 +34,18 @@ export type CallContext = {
 
 type Named<T> = { [K in keyof T as string extends K ? never : number extends K ? never : K]: T[K] };
 
-/** A generated XxxHandlers interface as async functions; a streaming one gets `send`, which resolves when it can send more. */
+/**
+ * A generated XxxHandlers interface as async functions. One that streams responses gets `send`, which resolves when it can send more.
+ * One that takes a stream reads it message by message; the client waits meanwhile.
+ */
 export type AsyncHandlers<H> = {
   [M in keyof Named<H>]: Named<H>[M] extends handleUnaryCall<infer Q, infer R>
     ? (request: Q, context: CallContext) => Promise<R>
     : Named<H>[M] extends handleServerStreamingCall<infer Q, infer R>
       ? (request: Q, context: CallContext, send: (message: R) => Promise<void>) => Promise<void>
-      : never;
+      : Named<H>[M] extends handleClientStreamingCall<infer Q, infer R>
+        ? (requests: AsyncIterable<Q>, context: CallContext) => Promise<R>
+        : never;
 };
 
 /** A service with its handlers. Create it with `implement`, which checks that they match. */
@@ -99,11 +107,17 @@ export function serveCalls(
 /** The same as grpc-js calls them. */
 export function wrapForGrpc(rpcs: readonly ServedRpc[]): UntypedServiceImplementation {
   return Object.fromEntries(
-    rpcs.map(({ name, method, serveCall }) => [
-      name,
-      method.responseStream ? wrapStream(serveCall) : wrapUnary(serveCall),
-    ]),
+    rpcs.map(({ name, method, serveCall }) => {
+      if (method.requestStream) return [name, wrapClientStream(serveCall)];
+      return [name, method.responseStream ? wrapStream(serveCall) : wrapUnary(serveCall)];
+    }),
   );
+}
+
+function wrapClientStream(serveCall: ServeCall): handleClientStreamingCall<unknown, unknown> {
+  return (call, callback) => {
+    void serveCall(call, contextOf(call)).then(({ response, refusal = null }) => callback(refusal, response));
+  };
 }
 
 function wrapUnary(serveCall: ServeCall): handleUnaryCall<unknown, unknown> {
@@ -134,7 +148,12 @@ function wrapStream(serveCall: ServeCall): handleServerStreamingCall<unknown, un
   };
 }
 
-function contextOf(call: ServerUnaryCall<unknown, unknown> | ServerWritableStream<unknown, unknown>) {
+type ServerCall =
+  | ServerUnaryCall<unknown, unknown>
+  | ServerReadableStream<unknown, unknown>
+  | ServerWritableStream<unknown, unknown>;
+
+function contextOf(call: Pick<ServerCall, 'metadata' | 'cancelled'> & EventEmitter) {
   const context = new ServedCall(call.metadata);
   if (call.cancelled) context.end();
   call.on('cancelled', () => context.end());

@@ -66,7 +66,7 @@ export async function startGrpcServer(
     const definition = serviceDefinition(proto, nameOf(service));
     const served = serveCalls(definition, service, { ...options, running });
     server.addService(definition, wrapForGrpc(served));
-    return served.filter(({ method }) => !method.responseStream);
+    return served.filter(({ method }) => !method.requestStream && !method.responseStream);
   });
   const local = createLocalServer(unaryRpcs, { maxRequestBytes: MAX_REQUEST_BYTES });
   const names = options.services.map(nameOf);

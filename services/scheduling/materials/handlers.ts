@@ -225,6 +225,11 @@ export function createMaterialHandlers(
 
     CountMaterials: ({ userId }) => countMaterialsOfUser(database, requireUserId(userId), now()),
 
+    async CountLabels({ userId }) {
+      requireUserId(userId);
+      return { labels: [] };
+    },
+
     async ListMaterials(request, { signal }) {
       const userId = requireUserId(request.userId);
       const pageSize = readPageSize(request.pageSize);

@@ -1,6 +1,7 @@
 // The rpcs of scheduling.v1.UserDataService: export and deletion of a user's data.
 import type { UserDataServiceHandlers } from '../../../generated/scheduling/v1/UserDataService.ts';
 import { createFairQueue } from '../../platform/concurrency.ts';
+import { ServiceError } from '../../platform/errors.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { NIL_UUID, requireUserId } from '../../platform/uuid.ts';
@@ -35,6 +36,10 @@ export function createUserDataHandlers({
         if (signal.aborted) return;
         await send(message);
       }
+    },
+
+    async ImportUserData() {
+      throw new ServiceError('UNAVAILABLE', { cause: new Error('imports are not there yet') });
     },
 
     async DeleteUserData(request) {
