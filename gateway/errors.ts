@@ -49,9 +49,9 @@ function fieldOfVariable(message: string): string | undefined {
 
 /** The error for the caller. */
 export function toGraphQLError(error: ServiceError): GraphQLFormattedError {
-  const field = error.field && (ARGUMENTS[error.field] ?? toCamelCase(error.field));
+  const field = error.field && argumentOf(error.field);
   return {
-    message: messageNaming(field, error),
+    message: messageNaming(field, error, reword),
     extensions: {
       code: error.reason,
       ...(field && { field }),
@@ -72,6 +72,20 @@ export function refusalOf({ extensions }: GraphQLFormattedError): Refusal {
 /** For example, if a resolver returns a value that does not fit its type. */
 function isOurFault({ extensions }: GraphQLFormattedError): boolean {
   return extensions?.code === 'INTERNAL_SERVER_ERROR';
+}
+
+/** Prefixes that values have in the protocol alone: CHANNEL_EMAIL is EMAIL here. */
+const PREFIX =
+  /\b(?:CHANNEL|MATERIAL_(?:ORDER|STATE|TYPE)|PLAN|SNOOZE_PRESET|USER_EVENT_KIND|WEEKDAY)_(?=[A-Z])/g;
+const FIELD = /\b[a-z]+(?:_[a-z]+)+\b/g;
+
+/** A problem holds no text of a caller. */
+function reword(problem: string): string {
+  return problem.replace(PREFIX, '').replace(FIELD, argumentOf);
+}
+
+function argumentOf(field: string): string {
+  return ARGUMENTS[field] ?? toCamelCase(field);
 }
 
 function toCamelCase(field: string): string {

@@ -96,10 +96,17 @@ export function invalidField(field: string, problem: string): ServiceError {
   return new ServiceError('INVALID_REQUEST', { field, message: `${field} ${problem}`, problem });
 }
 
-/** What the caller is told; of our own faults, a fixed text. `name`: the field's, in the caller's interface. */
-export function messageNaming(name: string | undefined, { reason, message, problem }: ServiceError): string {
+/**
+ * What the caller is told; of our own faults, a fixed text. `name`: the field's, in the caller's interface. `reword` says a problem with
+ * the names that the interface has for fields and values of the protocol.
+ */
+export function messageNaming(
+  name: string | undefined,
+  { reason, message, problem }: ServiceError,
+  reword: (problem: string) => string = (text) => text,
+): string {
   if (reason === 'INTERNAL_ERROR' || reason === 'UNAVAILABLE') return ERROR_CATALOGUE[reason].text;
-  return problem === undefined ? message : `${name} ${problem}`;
+  return problem === undefined ? message : `${name} ${reword(problem)}`;
 }
 
 /** Returns a ServiceError unchanged; any other error becomes the cause of an INTERNAL_ERROR. */

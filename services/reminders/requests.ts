@@ -3,7 +3,8 @@ import { ServiceError } from '../platform/errors.ts';
 import { readUuid } from '../platform/uuid.ts';
 
 export function userNotFound(): ServiceError {
-  return new ServiceError('NOT_FOUND', { field: 'user_id', message: 'user_id is not that of a user.' });
+  const problem = 'is not that of a user.';
+  return new ServiceError('NOT_FOUND', { field: 'user_id', message: `user_id ${problem}`, problem });
 }
 
 /** `what`: "reminder" or "push subscription". */

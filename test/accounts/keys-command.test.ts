@@ -1,5 +1,6 @@
 // npm run keys, against accounts: what a command leaves behind where it fails, and what it shows all the same.
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { explain } from '../../services/programs/explain.ts';
 import type { AccountsClients } from '../../services/programs/keys/clients.ts';
 import { COMMANDS, type Options } from '../../services/programs/keys/commands.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
@@ -31,6 +32,23 @@ test.each<[string, Partial<Options>, string]>([
   await expect(run('create', options)).rejects.toMatchObject({ reason });
   const { user } = await system.accounts.users.findUserByEmail({ email }, CALL);
   expect(user?.firstName).toBeUndefined();
+});
+
+test.each<[Partial<Options>, string]>([
+  [
+    { 'time-zone': 'Mars/Olympus' },
+    'invalid_request: --time-zone must be an IANA time zone such as "Europe/Berlin".',
+  ],
+  [
+    { 'first-name': 'x'.repeat(101) },
+    'invalid_request: --first-name must have at most 100 characters and no U+0000.',
+  ],
+  [{ email: 'ada' }, 'invalid_request: --email must be an address such as ada@example.com.'],
+])('create with %j names the option', async (wrong, text) => {
+  const error: unknown = await run('create', { email: 'new@example.com', ...wrong }).catch(
+    (thrown) => thrown,
+  );
+  expect(explain(error)).toBe(text);
 });
 
 test('rotate shows the new key even if its user cannot be read after it', async () => {

@@ -2,18 +2,23 @@
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { startRemindersBeside } from '../support/reminders-beside.ts';
 import { startSystem, type TestSystem, type TestUser } from '../support/system.ts';
 
+const NOBODY = '01900000-0000-7000-8000-000000000000';
 let system: TestSystem;
+let reminders: Awaited<ReturnType<typeof startRemindersBeside>>;
 let gateway: TestGateway;
 let user: TestUser;
 beforeAll(async () => {
   system = await startSystem();
-  gateway = await startTestGateway(system);
+  reminders = await startRemindersBeside(system);
+  gateway = await startTestGateway({ ...system, remindersTarget: reminders.target });
   user = await system.createUser();
 });
 afterAll(async () => {
   await gateway.stop();
+  await reminders.stop();
   await system.stop();
 });
 
@@ -32,6 +37,27 @@ test.each([
 ])('a refused %s of a user is named: %s', async (field, selection) => {
   const { errors } = await gateway.query(`{ user(id: "${user.userId}") { ${selection} } }`);
   expect(errors?.map(({ extensions }) => extensions)).toEqual([{ code: 'INVALID_REQUEST', field }]);
+});
+
+test.each([
+  ['createReminder', { time: '09:00', channels: [] }, 'channels must hold one or more of EMAIL or PUSH.'],
+  ['createReminder', { userId: NOBODY, time: '09:00', channels: ['EMAIL'] }, 'userId is not that of a user.'],
+  ['snoozeMaterials', { materialIds: [NOBODY] }, 'snoozeUntil or preset must be given.'],
+  ['updateUser', { timeZone: '' }, 'timeZone must be an IANA time zone such as "Europe/Berlin".'],
+])('%s with %j names fields and values as this schema does', async (name, input, message) => {
+  const type = `${name.charAt(0).toUpperCase()}${name.slice(1)}Input`;
+  const { errors } = await gateway.query(
+    `mutation ($input: ${type}!) { ${name}(input: $input) { __typename } }`,
+    { input: { userId: user.userId, ...input } },
+  );
+  expect(errors?.map((error) => error.message)).toEqual([message]);
+});
+
+test('a user is not made with an empty time zone', async () => {
+  const input = { email: 'ada@example.com', timeZone: '' };
+  const MAKE = 'mutation ($input: CreateUserInput!) { createUser(input: $input) { user { id } } }';
+  const { errors } = await gateway.query(MAKE, { input });
+  expect(errors).toMatchObject([{ extensions: { code: 'INVALID_REQUEST', field: 'timeZone' } }]);
 });
 
 test('a refused instant of a snooze is named', async () => {

@@ -1,9 +1,10 @@
 // npm run keys: creates, lists, rotates and revokes API keys through the accounts service.
-import { hasReason, ServiceError, toServiceError } from '../../platform/errors.ts';
+import { hasReason, ServiceError } from '../../platform/errors.ts';
 import { TokenRefusedError } from '../../platform/grpc/service-token.ts';
 import { runCommand, UsageError } from '../../platform/process/command.ts';
 import { readCommonConfig, readTarget } from '../../platform/process/common-config.ts';
-import { ConfigError, readEnvironment } from '../../platform/process/config.ts';
+import { readEnvironment } from '../../platform/process/config.ts';
+import { explain } from '../explain.ts';
 import { createAccountsClients } from './clients.ts';
 import { COMMANDS, OPTIONS, type Options } from './commands.ts';
 
@@ -37,15 +38,6 @@ await runCommand(
     process.stdout.write(operands.length === 0 ? HELP : await run(operands, values));
   },
 );
-
-/** "CODE: message", where CODE is one of the API's error codes. */
-function explain(error: unknown): string {
-  const isInvalid = error instanceof ConfigError || error instanceof UsageError;
-  const { reason, message } = isInvalid
-    ? new ServiceError('INVALID_REQUEST', { message: error.message })
-    : toServiceError(error);
-  return `${reason.toLowerCase()}: ${message}`;
-}
 
 async function run([name = '', ...operands]: readonly string[], options: Options): Promise<string> {
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
