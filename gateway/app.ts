@@ -32,6 +32,7 @@ import type { GatewayContext, Targets } from './context.ts';
 import { registerDashboard } from './dashboard/dashboard.ts';
 import { createDocuments, readBody, selectOperation } from './documents.ts';
 import { formatError, refusalOf } from './errors.ts';
+import { registerExports } from './exports/routes.ts';
 import { registerGraphiql } from './graphiql/graphiql.ts';
 import { createGatewayLog, errorFormat, registerHttp, responseTypeOf, UNAVAILABLE_BODY } from './http.ts';
 import { createLoaders } from './loaders.ts';
@@ -104,6 +105,36 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
       writeAudit(request, withoutKeys(mutation.name?.value ?? 'mutation').slice(0, 64), outcome, {});
   };
 
+  const contextOf = (request: FastifyRequest): GatewayContext => {
+    const identity = request.identity ?? { name: 'nobody', role: 'viewer' };
+    const call = {
+      requestId: request.id,
+      traceparent: readTraceparent(request.headers.traceparent),
+      caller: callerOf(request),
+    };
+    const budget = createBudget({
+      call,
+      caller: identity.name,
+      limits: callerLimits,
+      isAbandoned: () => request.raw.socket.destroyed,
+      // A mutation always returns its result, even after the time limit.
+      endMs: request.operation?.operation === 'query' ? performance.now() + LIMITS.queryMs : Infinity,
+    });
+    return {
+      identity,
+      call,
+      beginTime: new Date(),
+      clients,
+      budget,
+      loaders: createLoaders(clients, budget),
+      mutations: 0,
+      refused: (refusal) => markRefused(request, refusal),
+      record: (action, targets) => recordEvent(action, targets, call),
+      logger,
+      audit: (action, outcome, targets) => writeAudit(request, action, outcome, targets),
+    };
+  };
+
   app.decorateRequest('identity', null);
   app.decorateRequest('operation', null);
   app.decorateRequest('isAudited', false);
@@ -160,38 +191,9 @@ export async function buildGateway(dependencies: GatewayDependencies): Promise<F
             auditWhole(request, [request.operation], 'not executed');
         },
       },
-      fastifyApolloHandler(apollo, {
-        context: async (request): Promise<GatewayContext> => {
-          const identity = request.identity ?? { name: 'nobody', role: 'viewer' };
-          const call = {
-            requestId: request.id,
-            traceparent: readTraceparent(request.headers.traceparent),
-            caller: callerOf(request),
-          };
-          const budget = createBudget({
-            call,
-            caller: identity.name,
-            limits: callerLimits,
-            isAbandoned: () => request.raw.socket.destroyed,
-            // A mutation always returns its result, even after the time limit.
-            endMs: request.operation?.operation === 'query' ? performance.now() + LIMITS.queryMs : Infinity,
-          });
-          return {
-            identity,
-            call,
-            beginTime: new Date(),
-            clients,
-            budget,
-            loaders: createLoaders(clients, budget),
-            mutations: 0,
-            refused: (refusal) => markRefused(request, refusal),
-            record: (action, targets) => recordEvent(action, targets, call),
-            logger,
-            audit: (action, outcome, targets) => writeAudit(request, action, outcome, targets),
-          };
-        },
-      }),
+      fastifyApolloHandler(apollo, { context: async (request) => contextOf(request) }),
     );
+    registerExports(graphql, { contextOf });
   });
   registerOidcRoutes(app, signIn);
   registerGraphiql(app);

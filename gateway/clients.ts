@@ -23,14 +23,19 @@ export type Clients = ReturnType<typeof createClients>;
 export const DEADLINE_MS = 5000;
 
 export function createClients(
-  config: Peers & { remindersTarget?: string | undefined; trust: GrpcTrust },
+  config: Peers & {
+    remindersTarget?: string | undefined;
+    trust: GrpcTrust;
+    /** The program's name, for the services' audit logs. Default: gateway. */
+    caller?: string;
+  },
   telemetry: Telemetry = createTelemetry(),
   logger?: Logger,
   locals?: LocalServers,
 ) {
   const common = {
     trust: config.trust,
-    caller: 'gateway',
+    caller: config.caller ?? 'gateway',
     deadlineMs: DEADLINE_MS,
     maxMessageBytes: LIMITS.answerBytes,
     telemetry,

@@ -122,6 +122,11 @@ describe.runIf(hasBrowser('the looks of the dashboard'))(
       await goTo(`users/${userId}/timeline`);
       await page.getByRole('region', { name: 'Timeline: table' }).waitFor();
       await look('timeline');
+      await goTo(`users/${userId}/profile`);
+      await page.getByRole('button', { name: 'Delete …' }).click();
+      await look('delete-learner');
+      await page.keyboard.press('Escape');
+      await look('profile');
       await page.getByRole('button', { name: 'Log out' }).click();
       await page.getByLabel('Gateway token').waitFor();
       await look('login');

@@ -28,10 +28,11 @@ export class FailedCallError extends Error {
  */
 export async function request(name, variables) {
   const query = DOCUMENTS[name];
+  const timeoutMs = name === 'DELETE_USER' ? DELETE_TIMEOUT_MS : TIMEOUT_MS;
   for (const delayMs of query.startsWith('mutation') ? [] : RETRY_DELAYS_MS) {
     const beginMs = performance.now();
     try {
-      return await requestOnce(query, variables);
+      return await requestOnce(query, variables, timeoutMs);
     } catch (error) {
       if (!(error instanceof FailedCallError) || error.code !== 'UNAVAILABLE') throw error;
       // A service that hangs is asked once: the rest of the page waits for it.
@@ -39,17 +40,20 @@ export async function request(name, variables) {
     }
     await new Promise((resolve) => setTimeout(resolve, delayMs));
   }
-  return requestOnce(query, variables);
+  return requestOnce(query, variables, timeoutMs);
 }
 
 const RETRY_DELAYS_MS = [400, 1600];
 /** Less than the gateway gives a service. */
 const HANGS_MS = 2000;
+const TIMEOUT_MS = 15_000;
+/** A learner can have many materials. */
+const DELETE_TIMEOUT_MS = 150_000;
 
-/** @param {string} query @param {object} variables */
-async function requestOnce(query, variables) {
+/** @param {string} query @param {object} variables @param {number} timeoutMs */
+async function requestOnce(query, variables, timeoutMs) {
   const token = session.token();
-  const response = await send(token, JSON.stringify({ query, variables }));
+  const response = await send(token, JSON.stringify({ query, variables }), timeoutMs);
   if (response.status === 401) throw toRefusal(token);
   const { data, errors } = await response.json().catch(() => ({}));
   if (errors?.[0]) throw toFailure(errors[0], response.headers.get('x-request-id'));
@@ -67,15 +71,45 @@ function toRefusal(token) {
     : new FailedCallError('The login had expired, and is another one now.', 'Try again.');
 }
 
-/** @param {string | null} token @param {string} body */
-async function send(token, body) {
+/**
+ * Saves what the gateway answers at a path as a file. It is streamed, so its length is not known before.
+ * @param {string} path
+ * @param {string} name Of the file.
+ * @throws {UnauthorizedError | FailedCallError}
+ */
+export async function download(path, name) {
+  const token = session.token();
+  const response = await reach(path, { headers: { authorization: `Bearer ${token ?? ''}` } });
+  if (response.status === 401) throw toRefusal(token);
+  if (!response.ok) {
+    const { errors } = await response.json().catch(() => ({}));
+    if (errors?.[0]) throw toFailure(errors[0], response.headers.get('x-request-id'));
+    throw new FailedCallError(`The gateway answered HTTP ${response.status}.`, TRY_AGAIN);
+  }
+  const file = await response.blob().catch(() => {
+    throw new FailedCallError('The answer broke off, so no file was saved.', TRY_AGAIN);
+  });
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(file);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}
+
+/** @param {string | null} token @param {string} body @param {number} timeoutMs */
+function send(token, body, timeoutMs) {
+  return reach('/graphql', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${token ?? ''}` },
+    body,
+    signal: AbortSignal.timeout(timeoutMs),
+  });
+}
+
+/** @param {string} path @param {RequestInit} options */
+async function reach(path, options) {
   try {
-    return await fetch('/graphql', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${token ?? ''}` },
-      body,
-      signal: AbortSignal.timeout(15_000),
-    });
+    return await fetch(path, options);
   } catch {
     throw new FailedCallError(
       'The gateway cannot be reached.',

@@ -19,6 +19,7 @@ import { materialView } from './views/material.js';
 import { materialsView } from './views/materials.js';
 import { notThere } from './views/not-there.js';
 import { overviewView } from './views/overview.js';
+import { profileView } from './views/profile.js';
 import { remindersView } from './views/reminders.js';
 import { focusSearch, searchBox } from './views/search.js';
 
@@ -35,6 +36,7 @@ const VIEWS = new Map([
   ['users/*/keys', keysView],
   ['users/*/reminders', remindersView],
   ['users/*/timeline', timelineView],
+  ['users/*/profile', profileView],
 ]);
 
 const main = byId('main');

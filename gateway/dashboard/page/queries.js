@@ -134,6 +134,11 @@ export const DOCUMENTS = {
   }
 }`,
 
+  CREATE_USER:
+    'mutation CreateUser($input: CreateUserInput!) { createUser(input: $input) { user { id email } } }',
+  UPDATE_USER: 'mutation UpdateUser($input: UpdateUserInput!) { updateUser(input: $input) { user { id } } }',
+  DELETE_USER: `mutation DeleteUser($input: DeleteUserInput!) {
+  deleteUser(input: $input) { apiKeys materials reviews } }`,
   ARCHIVE: 'mutation Archive($input: MaterialInput!) { archiveMaterial(input: $input) { material { id } } }',
   RESTORE: 'mutation Restore($input: MaterialInput!) { restoreMaterial(input: $input) { material { id } } }',
   SNOOZE:

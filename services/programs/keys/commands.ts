@@ -5,9 +5,9 @@ import type { ListApiKeysResponse } from '../../../generated/accounts/v1/ListApi
 import type { User } from '../../../generated/accounts/v1/User.ts';
 import { scopesForNewKey } from '../../accounts/keys/rules.ts';
 import { requireShort } from '../../accounts/users/handlers.ts';
-import { hasReason, invalidRequest, ServiceError } from '../../platform/errors.ts';
-import { requireTimestamp, type Timestamp } from '../../platform/protobuf/timestamps.ts';
+import { hasReason, ServiceError } from '../../platform/errors.ts';
 import { printable } from '../../platform/text.ts';
+import { isoOf, optionalIsoOf, present, readPlan, requireEmail, table, toJson } from '../subcommands.ts';
 import type { AccountsClients } from './clients.ts';
 
 export const OPTIONS = {
@@ -24,14 +24,14 @@ export const OPTIONS = {
 export type Options = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>['values'];
 
 type Command = (clients: AccountsClients, operands: readonly string[], options: Options) => Promise<string>;
+const PROGRAM = 'npm run keys';
 
 const CALL = { requestId: crypto.randomUUID() };
-const PLANS = { free: 'PLAN_FREE', premium: 'PLAN_PREMIUM' } as const;
 
 const create: Command = async (clients, operands, options) => {
   requireOperands(operands, 0);
   const { name = '' } = options;
-  const [email, profile, scopes] = [requireEmail(options), profileOf(options), scopesOf(options)];
+  const [email, profile, scopes] = [requireEmail(options, PROGRAM), profileOf(options), scopesOf(options)];
   // Accounts checks the same, but only after there is a user.
   scopesForNewKey(scopes);
   requireShort('name', name);
@@ -42,9 +42,9 @@ const create: Command = async (clients, operands, options) => {
 
 const list: Command = async (clients, operands, options) => {
   requireOperands(operands, 0);
-  const { user } = await clients.users.findUserByEmail({ email: requireEmail(options) }, CALL);
+  const { user } = await clients.users.findUserByEmail({ email: requireEmail(options, PROGRAM) }, CALL);
   const apiKeys = await listAllKeys(clients, present(user).userId);
-  if (options.json) return `${JSON.stringify(apiKeys.map(describe), null, 2)}\n`;
+  if (options.json) return toJson(apiKeys.map(describe));
   if (apiKeys.length === 0) return 'No keys yet. Create one with "npm run keys -- create --email E".\n';
   const header = ['ID', 'NAME', 'STATE', 'CREATED', 'LAST USED', 'SCOPES'];
   const rows = apiKeys
@@ -73,7 +73,7 @@ const revoke: Command = async (clients, operands, options) => {
   const [apiKeyId = ''] = requireOperands(operands, 1);
   const { apiKey } = await clients.apiKeys.revokeApiKey({ apiKeyId }, CALL);
   const revoked = describe(present(apiKey));
-  return options.json ? `${JSON.stringify(revoked, null, 2)}\n` : `Revoked ${revoked.id}.\n`;
+  return options.json ? toJson(revoked) : `Revoked ${revoked.id}.\n`;
 };
 
 const PROFILE = ['plan', 'time-zone', 'first-name', 'last-name'] as const;
@@ -100,11 +100,8 @@ type Profile = ReturnType<typeof profileOf>;
 
 function profileOf(options: Options) {
   const { plan } = options;
-  if (plan !== undefined && plan !== 'free' && plan !== 'premium') {
-    throw invalidRequest('plan', '--plan must be free or premium.');
-  }
   return {
-    ...(plan !== undefined && { plan: PLANS[plan] }),
+    ...(plan !== undefined && { plan: readPlan(plan) }),
     ...(options['time-zone'] !== undefined && { timeZone: options['time-zone'] }),
     ...(options['first-name'] !== undefined && { firstName: options['first-name'] }),
     ...(options['last-name'] !== undefined && { lastName: options['last-name'] }),
@@ -125,7 +122,7 @@ async function findOrMakeUser({ users }: AccountsClients, email: string, profile
 
 function showNewKey(made: { apiKey: ApiKey | null; key: string }, email: string, { json }: Options): string {
   const { id, userId, scopes, createdAt } = describe(present(made.apiKey));
-  if (json) return `${JSON.stringify({ id, key: made.key, userId, email, scopes, createdAt }, null, 2)}\n`;
+  if (json) return toJson({ id, key: made.key, userId, email, scopes, createdAt });
   const lines: [string, string][] = [
     ['Key', made.key],
     ['Id', id],
@@ -141,20 +138,10 @@ function describe(key: ApiKey) {
     userId: key.userId,
     name: key.name,
     scopes: key.scopes,
-    createdAt: requireTimestamp(key.createTime, 'create_time').toISOString(),
-    lastUsedAt: optionalIso(key.lastUsedTime),
-    revokedAt: optionalIso(key.revokeTime),
+    createdAt: isoOf(key.createTime),
+    lastUsedAt: optionalIsoOf(key.lastUsedTime),
+    revokedAt: optionalIsoOf(key.revokeTime),
   };
-}
-
-function optionalIso(timestamp: Timestamp | null): string | null {
-  return timestamp === null ? null : requireTimestamp(timestamp, '').toISOString();
-}
-
-function requireEmail({ email }: Options): string {
-  if (email === undefined)
-    throw invalidRequest('email', '--email is required. See "npm run keys -- --help".');
-  return email;
 }
 
 function requireOperands(operands: readonly string[], count: number): readonly string[] {
@@ -167,16 +154,4 @@ function requireOperands(operands: readonly string[], count: number): readonly s
 
 function scopesOf({ scopes }: Options): string[] {
   return scopes === undefined ? [] : scopes.split(',').map((scope) => scope.trim());
-}
-
-function present<T>(value: T | null): T {
-  if (value === null) throw new Error('accounts sent an incomplete response');
-  return value;
-}
-
-function table(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  const line = (row: readonly string[]) =>
-    row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ');
-  return `${rows.map((row) => line(row).trimEnd()).join('\n')}\n`;
 }

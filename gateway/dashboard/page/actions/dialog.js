@@ -29,22 +29,34 @@ export function ask({ refresh }, { title, body, submit, isDangerous = false, onS
     ),
   );
   const dialog = open(title, form);
+  submits(form, { send, problem }, async (data) => {
+    const done = await onSubmit(data);
+    if (done) {
+      announce(done);
+      await refresh();
+    }
+    dialog.close();
+  });
+}
+
+/**
+ * Lets a form do its work when it is sent, once at a time. What goes wrong is shown in it, or in a notice if it is gone by then.
+ * @param {HTMLFormElement} form
+ * @param {{ send: HTMLButtonElement, problem: HTMLElement }} parts
+ * @param {(data: FormData) => Promise<void>} work
+ */
+export function submits(form, { send, problem }, work) {
   form.addEventListener('submit', async (event) => {
     event.preventDefault();
     send.disabled = true;
     problem.textContent = '';
     try {
-      const done = await onSubmit(new FormData(form));
-      if (done) {
-        announce(done);
-        await refresh();
-      }
-      dialog.close();
+      await work(new FormData(form));
     } catch (error) {
       // After a 401, explain closes the dialog.
-      const isOpen = dialog.open;
+      const isShown = form.isConnected;
       const told = explain(error);
-      if (isOpen) problem.textContent = told;
+      if (isShown) problem.textContent = told;
       else announce(told);
     } finally {
       send.disabled = false;

@@ -30,6 +30,7 @@ const DONE_TO_MATERIALS = {
 const DONE = {
   createUser: 'Created the learner',
   updateUser: 'Changed the learner’s account',
+  exportUser: 'Exported everything that is held of the learner',
   createReminder: 'Added a reminder',
   updateReminder: 'Changed a reminder',
   deleteReminder: 'Deleted a reminder',
@@ -84,7 +85,7 @@ function materials(user, { material, subjectIds, action }) {
 }
 
 /** @type {Readonly<Record<string, string>>} */
-const PROGRAMS = { rest: 'API', keys: 'npm run keys', start: 'npm start' };
+const PROGRAMS = { rest: 'API', keys: 'npm run keys', users: 'npm run users', start: 'npm start' };
 
 /** A person without the program that names them, or else the program; empty where it is not known. @param {string | null} actor */
 export function actorName(actor) {

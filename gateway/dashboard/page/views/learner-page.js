@@ -73,6 +73,7 @@ function userHeader({ refresh }, learner, current) {
     ['Keys', '/keys'],
     ['Reminders', '/reminders'],
     ['Timeline', '/timeline'],
+    ['Profile', '/profile'],
   ];
   return [
     h('h1', { tabindex: '-1' }, email),

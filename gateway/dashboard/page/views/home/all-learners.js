@@ -1,13 +1,15 @@
 // All learners, newest first.
 /** @import { Context, View } from '../../types.d.ts' */
 
+import { addButton } from '../../actions/profile-actions.js';
 import { request } from '../../api.js';
 import { h } from '../../dom.js';
 import { instant } from '../../format.js';
 import { empty, pager, table } from '../../ui.js';
 
 /** @param {Context} context @returns {Promise<View>} */
-export async function allLearnersView({ route: { params } }) {
+export async function allLearnersView(context) {
+  const { params } = context.route;
   const { users } = await request('USERS', { after: params.get('after') });
   const rows = users.nodes.map((user) => [
     h('a', { href: `#/users/${user.id}` }, user.email),
@@ -19,7 +21,12 @@ export async function allLearnersView({ route: { params } }) {
   return {
     title: 'All learners',
     content: [
-      h('h1', { tabindex: '-1' }, 'All learners'),
+      h(
+        'div',
+        { class: 'heading' },
+        h('h1', { tabindex: '-1' }, 'All learners'),
+        context.mayChange && addButton(context),
+      ),
       rows.length > 0
         ? h(
             'section',

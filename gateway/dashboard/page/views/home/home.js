@@ -1,5 +1,6 @@
 // The home: how all learners are doing, beside who needs attention and the list of learners.
 /** @import { AllLearners, Context, Variables, View } from '../../types.d.ts' */
+import { addButton } from '../../actions/profile-actions.js';
 import { FailedCallError, request } from '../../api.js';
 import { bars, chart } from '../../charts/charts.js';
 import { figure } from '../../charts/figure.js';
@@ -15,8 +16,15 @@ import { learnerList } from './learner-list.js';
 const WINDOW = 30;
 
 /** @param {Context} context @returns {Promise<View>} */
-export async function homeView({ route: { params }, refresh }) {
-  const heading = h('h1', { tabindex: '-1' }, 'Learners');
+export async function homeView(context) {
+  const { route, refresh } = context;
+  const { params } = route;
+  const heading = h(
+    'div',
+    { class: 'heading' },
+    h('h1', { tabindex: '-1' }, 'Learners'),
+    context.mayChange && addButton(context),
+  );
   const all = h('p', {}, h('a', { href: '#/users' }, 'All learners, newest first'));
   const asked = request('LEARNERS', {
     after: params.get('after'),

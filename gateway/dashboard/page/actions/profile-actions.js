@@ -1,0 +1,157 @@
+// Operator actions on a learner’s account: add, change, export, delete.
+/** @import { Child, Context, User, Variables } from '../types.d.ts' */
+import { download, FailedCallError, request } from '../api.js';
+import { h } from '../dom.js';
+import { counted } from '../format.js';
+import { announce, button, explain } from '../ui.js';
+import { ask, field, submits } from './dialog.js';
+
+/** @typedef {Pick<User, 'email' | 'firstName' | 'lastName' | 'plan' | 'timeZone'>} Profile */
+
+/** @type {Profile} */
+const NEW = { email: '', firstName: null, lastName: null, plan: 'FREE', timeZone: 'UTC' };
+
+/** The fields of a profile. @param {Profile} profile @returns {Child[]} */
+function fields({ email, firstName, lastName, plan, timeZone }) {
+  const zones = h(
+    'datalist',
+    { id: 'time-zones' },
+    Intl.supportedValuesOf('timeZone').map((value) => h('option', { value })),
+  );
+  const text = (/** @type {string} */ name, /** @type {string | null} */ value, attributes = {}) =>
+    h('input', {
+      name,
+      id: `profile-${name}`,
+      value,
+      autocomplete: 'off',
+      spellcheck: 'false',
+      ...attributes,
+    });
+  return [
+    field('E-mail address', text('email', email, { type: 'email', required: true, maxlength: '254' })),
+    field('First name', text('firstName', firstName, { maxlength: '100' })),
+    field('Last name', text('lastName', lastName, { maxlength: '100' })),
+    field(
+      'Plan',
+      h(
+        'select',
+        { name: 'plan', id: 'profile-plan' },
+        ['FREE', 'PREMIUM'].map((value) =>
+          h('option', { value, selected: value === plan }, value.toLowerCase()),
+        ),
+      ),
+    ),
+    field(
+      'Time zone',
+      text('timeZone', timeZone, { list: 'time-zones', required: true }),
+      'Such as Europe/Berlin. Reminders, snoozes and statistics follow it.',
+    ),
+    zones,
+  ];
+}
+
+/** @param {FormData} data */
+function readProfile(data) {
+  const text = (/** @type {string} */ name) => String(data.get(name)).trim();
+  return {
+    ...{ email: text('email'), firstName: text('firstName') || null, lastName: text('lastName') || null },
+    // The value of an option.
+    plan: /** @type {User['plan']} */ (data.get('plan')),
+    timeZone: text('timeZone'),
+  };
+}
+
+/** @param {Context} context */
+function askAdd(context) {
+  ask(context, {
+    title: 'Add a learner',
+    body: fields(NEW),
+    submit: 'Add',
+    onSubmit: async (data) => {
+      const { createUser } = await request('CREATE_USER', { input: readProfile(data) });
+      location.hash = `#/users/${createUser.user.id}`;
+      announce(`Added: ${createUser.user.email}`);
+    },
+  });
+}
+
+/** @param {Context} context */
+export const addButton = (context) => button('Add a learner', () => askAdd(context), { id: 'add-learner' });
+
+/** A form that changes the account; it sends only what is new. @param {Context} context @param {User} user */
+export function profileForm(context, user) {
+  const send = h('button', { type: 'submit', class: 'primary', id: 'save-profile' }, 'Save');
+  const problem = h('p', { class: 'problem', role: 'alert' });
+  const form = h(
+    'form',
+    { class: 'fields', 'aria-label': 'Profile' },
+    fields(user),
+    problem,
+    h('div', {}, send),
+  );
+  submits(form, { send, problem }, async (data) => {
+    const profile = readProfile(data);
+    const names = /** @type {(keyof Profile)[]} */ (Object.keys(profile));
+    const changes = Object.fromEntries(
+      names.filter((name) => profile[name] !== user[name]).map((name) => [name, profile[name]]),
+    );
+    if (Object.keys(changes).length === 0) return announce('Nothing has changed.');
+    /** @type {Variables<'UPDATE_USER'>['input']} */
+    const input = { userId: user.id, ...changes };
+    await request('UPDATE_USER', { input });
+    announce('Saved.');
+    await context.refresh();
+  });
+  return form;
+}
+
+/** Saves everything that is held of a learner as a file. @param {User} user */
+export function exportButton(user) {
+  const save = button(
+    'Export',
+    async () => {
+      save.disabled = true;
+      try {
+        announce('The export is being read …');
+        await download(`/exports/users/${user.id}`, `${user.email}.json`);
+        announce(`Exported: ${user.email}`);
+      } catch (error) {
+        announce(explain(error));
+      } finally {
+        save.disabled = false;
+      }
+    },
+    { id: 'export-user' },
+  );
+  return save;
+}
+
+/** @param {Context} context @param {User} user */
+export function askDelete(context, user) {
+  ask(context, {
+    title: 'Delete the learner',
+    body: [
+      h(
+        'p',
+        {},
+        `Deletes ${user.email} with all keys, materials, reviews and reminders, for good. Apps lose access immediately. Nobody can bring it back; export it first if it may be needed.`,
+      ),
+      field(
+        `Type the e-mail address to go on`,
+        h('input', { name: 'email', required: true, autocomplete: 'off', spellcheck: 'false' }),
+      ),
+    ],
+    submit: 'Delete for good',
+    isDangerous: true,
+    onSubmit: async (data) => {
+      if (String(data.get('email')).trim().toLowerCase() !== user.email.toLowerCase())
+        throw new FailedCallError('That is another address.', 'Nothing was deleted.');
+      const { deleteUser } = await request('DELETE_USER', { input: { userId: user.id } });
+      location.hash = '#/users';
+      const { apiKeys, materials, reviews } = deleteUser;
+      announce(
+        `Deleted ${user.email}: ${counted(apiKeys, 'key')}, ${counted(materials, 'material')}, ${counted(reviews, 'review')}.`,
+      );
+    },
+  });
+}

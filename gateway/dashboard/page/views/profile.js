@@ -1,0 +1,65 @@
+// A learner’s account: what it holds, how it is changed, exported and deleted.
+/** @import { Context, User, View } from '../types.d.ts' */
+import { askDelete, exportButton, profileForm } from '../actions/profile-actions.js';
+import { h } from '../dom.js';
+import { instant } from '../format.js';
+import { actions, button, card } from '../ui.js';
+import { learnerPage } from './learner-page.js';
+
+/** @param {Context} context @returns {Promise<View>} */
+export function profileView(context) {
+  return learnerPage(context, {
+    tab: 'Profile',
+    title: ({ email }) => `Profile of ${email}`,
+    ask: async () => true,
+    show: (user) =>
+      !user.away && h('div', { class: 'grid' }, profileCard(context, user), dataCards(context, user)),
+    missing: 'The profile is not available.',
+  });
+}
+
+/** @param {Context} context @param {User} user */
+function profileCard(context, user) {
+  const since = h('p', { class: 'muted' }, `Since ${instant(user.createdAt, user.timeZone)}`);
+  return card('Profile', context.mayChange ? profileForm(context, user) : facts(user), since);
+}
+
+/** @param {User} user */
+function facts({ email, firstName, lastName, plan, timeZone }) {
+  const all = [
+    ['E-mail address', email],
+    ['First name', firstName ?? '–'],
+    ['Last name', lastName ?? '–'],
+    ['Plan', plan.toLowerCase()],
+    ['Time zone', timeZone],
+  ];
+  return h(
+    'dl',
+    { class: 'facts' },
+    all.map(([name, value]) => [h('dt', {}, name), h('dd', {}, h('bdi', {}, value))]),
+  );
+}
+
+/** @param {Context} context @param {User} user */
+function dataCards(context, user) {
+  if (!context.mayChange)
+    return card('Data', h('p', {}, 'Exporting and deleting a learner need a token with the role operator.'));
+  return h(
+    'div',
+    { class: 'stack' },
+    card(
+      'Export',
+      h(
+        'p',
+        {},
+        'Everything that is held of the learner, as one JSON file: profile, keys without the keys themselves, what was done in the last 90 days, materials, reviews, snoozes, reminders and their deliveries.',
+      ),
+      actions(exportButton(user)),
+    ),
+    card(
+      'Delete',
+      h('p', {}, 'Removes the learner and all of that for good.'),
+      actions(button('Delete …', () => askDelete(context, user), { class: 'danger', id: 'delete-user' })),
+    ),
+  );
+}

@@ -1,0 +1,111 @@
+// Programs with commands of their own that call the services, such as npm run keys: how they are called, how they fail, and what
+// they print.
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { ParseArgsOptionsConfig, parseArgs } from 'node:util';
+import { hasReason, invalidRequest, ServiceError } from '../platform/errors.ts';
+import { TokenRefusedError } from '../platform/grpc/service-token.ts';
+import { runCommand, UsageError } from '../platform/process/command.ts';
+import { requireTimestamp, type Timestamp } from '../platform/protobuf/timestamps.ts';
+import { errorCode } from '../platform/thrown.ts';
+import { explain } from './explain.ts';
+
+type Values<O extends ParseArgsOptionsConfig> = ReturnType<typeof parseArgs<{ options: O }>>['values'];
+
+/** A text, or the parts of a long one. */
+export type Output = string | AsyncIterable<string>;
+
+export type Subcommand<Clients, Options> = {
+  run(clients: Clients, operands: readonly string[], options: Options): Promise<Output>;
+  /** The options beside --json. */
+  takes: readonly (keyof Options)[];
+};
+
+/**
+ * Runs the command that the command line names, and prints what it returns; the help where none is named. On any failure it prints
+ * "CODE: message", where CODE is one of the API's error codes, and exits with 1. `connect`: is called once the command line is known
+ * to be right. `whenAway`: what to do if a service does not answer.
+ */
+export async function runSubcommands<const O extends ParseArgsOptionsConfig, Clients>(program: {
+  name: string;
+  help: string;
+  options: O;
+  commands: Readonly<Record<string, Subcommand<Clients, Values<O>>>>;
+  connect(): { clients: Clients; close(): void; whenAway: string };
+}): Promise<void> {
+  const { name, help, options, commands, connect } = program;
+  await runCommand({ name, help, options, takesOperands: true, explain }, async (values, all) => {
+    const [asked, ...operands] = all;
+    if (asked === undefined) return print(help);
+    // The type of `values` is that of `options`, and of --help, which is not set here.
+    const command = commandOf(commands, asked, values as Values<O>);
+    const { clients, close, whenAway } = connect();
+    try {
+      await print(await command.run(clients, operands, values as Values<O>));
+    } catch (error) {
+      // With a refused token the service responds, and its error explains the problem.
+      const isAway = hasReason(error, 'UNAVAILABLE') && !(error instanceof TokenRefusedError);
+      throw isAway ? new ServiceError('UNAVAILABLE', { message: whenAway }) : error;
+    } finally {
+      close();
+    }
+  });
+}
+
+/** @throws UsageError if there is no such command, or it takes none of an option that is given. */
+function commandOf<Clients, Options extends object>(
+  commands: Readonly<Record<string, Subcommand<Clients, Options>>>,
+  name: string,
+  given: Options,
+): Subcommand<Clients, Options> {
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (command === undefined) throw new UsageError(`There is no command ${JSON.stringify(name)}.`);
+  const unknown = Object.keys(given).find(
+    (option) => option !== 'json' && !command.takes.some((taken) => taken === option),
+  );
+  if (unknown !== undefined) throw new UsageError(`"${name}" takes no --${unknown}.`);
+  return command;
+}
+
+async function print(output: Output): Promise<void> {
+  const parts = Readable.from(typeof output === 'string' ? [output] : output);
+  await pipeline(parts, process.stdout, { end: false }).catch((error: unknown) => {
+    // The reader wants no more of it, as "| head" does.
+    if (errorCode(error) !== 'EPIPE') throw error;
+  });
+}
+
+/** @throws INVALID_REQUEST that names the program. */
+export function requireEmail({ email }: { email?: string | undefined }, program: string): string {
+  if (email !== undefined) return email;
+  throw invalidRequest('email', `--email is required. See "${program} -- --help".`);
+}
+
+/** @throws INVALID_REQUEST for another plan. */
+export function readPlan(plan: string): 'PLAN_FREE' | 'PLAN_PREMIUM' {
+  if (plan === 'free') return 'PLAN_FREE';
+  if (plan === 'premium') return 'PLAN_PREMIUM';
+  throw invalidRequest('plan', '--plan must be free or premium.');
+}
+
+/** A message that the contract promises. @throws Error without it. */
+export function present<T>(value: T | null): T {
+  if (value === null) throw new Error('a service sent an incomplete response');
+  return value;
+}
+
+export const isoOf = (timestamp: Timestamp | null): string =>
+  requireTimestamp(timestamp, 'a time').toISOString();
+
+export const optionalIsoOf = (timestamp: Timestamp | null): string | null =>
+  timestamp === null ? null : isoOf(timestamp);
+
+export const toJson = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
+
+/** Columns as wide as their widest cell. */
+export function table(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const line = (row: readonly string[]) =>
+    row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ');
+  return `${rows.map((row) => line(row).trimEnd()).join('\n')}\n`;
+}

@@ -1,0 +1,180 @@
+// The four commands of npm run users; each returns what to print.
+import type { parseArgs } from 'node:util';
+import type { Clients } from '../../../gateway/clients.ts';
+import { exportUser } from '../../../gateway/exports/user-export.ts';
+import { deleteUser } from '../../../gateway/resolvers/user-deletion.ts';
+import type { ListUsersResponse } from '../../../generated/accounts/v1/ListUsersResponse.ts';
+import type { User } from '../../../generated/accounts/v1/User.ts';
+import { invalidRequest, ServiceError } from '../../platform/errors.ts';
+import { counted } from '../../platform/process/command.ts';
+import { printable } from '../../platform/text.ts';
+import {
+  isoOf,
+  type Output,
+  present,
+  readPlan,
+  requireEmail,
+  type Subcommand,
+  toJson,
+} from '../subcommands.ts';
+
+export const OPTIONS = {
+  email: { type: 'string' },
+  'new-email': { type: 'string' },
+  'first-name': { type: 'string' },
+  'last-name': { type: 'string' },
+  plan: { type: 'string' },
+  'time-zone': { type: 'string' },
+  yes: { type: 'boolean' },
+  json: { type: 'boolean', default: false },
+} as const;
+
+export type Options = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>['values'];
+
+export type UsersPrograms = {
+  clients: Clients;
+  /** The answer of whoever sits at the terminal; undefined where nobody does. */
+  ask(question: string): Promise<string | undefined>;
+};
+type Command = (parts: UsersPrograms, options: Options) => Promise<Output>;
+
+const PROGRAM = 'npm run users';
+const CALL = { requestId: crypto.randomUUID() };
+
+const list: Command = async ({ clients }, options) => {
+  const users = options.email === undefined ? allUsers(clients) : [await findUser(clients, options)];
+  return options.json ? jsonList(users) : lines(users);
+};
+
+const edit: Command = async ({ clients }, options) => {
+  const changes = changesOf(options);
+  if (Object.keys(changes).length === 0)
+    throw new ServiceError('INVALID_REQUEST', {
+      message: 'Nothing to change. Give --new-email, --first-name, --last-name, --plan or --time-zone.',
+    });
+  const { userId } = await findUser(clients, options);
+  const user = present((await clients.users.updateUser({ userId, ...changes }, CALL)).user);
+  await clients.userEvents.recordUserEvent({ userId, action: 'updateUser' }, CALL);
+  return options.json ? toJson(describe(user)) : lines([user]);
+};
+
+const exportAll: Command = async ({ clients }, options) => {
+  const user = await findUser(clients, options);
+  await clients.userEvents.recordUserEvent({ userId: user.userId, action: 'exportUser' }, CALL);
+  return exportUser(clients, user, CALL);
+};
+
+const remove: Command = async ({ clients, ask }, options) => {
+  const { userId, email } = await findUser(clients, options);
+  if (!options.yes) {
+    const question = `This deletes ${printable(email)} with all keys, materials, reviews and reminders, for good.\nType the e-mail address to go on: `;
+    const typed = await ask(question);
+    if (typed === undefined)
+      throw new ServiceError('INVALID_REQUEST', {
+        message: 'Nobody can be asked here. Add --yes to delete.',
+      });
+    if (typed.trim().toLowerCase() !== email.toLowerCase())
+      throw new ServiceError('INVALID_REQUEST', { message: 'That is another address. Nothing was deleted.' });
+  }
+  const deleted = await deleteUser(clients, userId, CALL);
+  if (options.json) return toJson({ id: userId, email, ...deleted });
+  const counts = (['apiKeys', 'materials', 'reviews', 'snoozes', 'reminders'] as const).map((of) =>
+    counted(deleted[of], NOUNS[of]),
+  );
+  return `Deleted ${printable(email)}: ${counts.join(', ')}.\n`;
+};
+
+const NOUNS = {
+  apiKeys: 'key',
+  materials: 'material',
+  reviews: 'review',
+  snoozes: 'snooze',
+  reminders: 'reminder',
+};
+
+const withoutOperands =
+  (command: Command): Subcommand<UsersPrograms, Options>['run'] =>
+  (parts, operands, options) => {
+    if (operands.length === 0) return command(parts, options);
+    throw new ServiceError('INVALID_REQUEST', {
+      message: `The command takes no arguments. See "${PROGRAM} -- --help".`,
+    });
+  };
+
+export const COMMANDS: Readonly<Record<string, Subcommand<UsersPrograms, Options>>> = {
+  list: { run: withoutOperands(list), takes: ['email'] },
+  edit: {
+    run: withoutOperands(edit),
+    takes: ['email', 'new-email', 'first-name', 'last-name', 'plan', 'time-zone'],
+  },
+  export: { run: withoutOperands(exportAll), takes: ['email'] },
+  delete: { run: withoutOperands(remove), takes: ['email', 'yes'] },
+};
+
+/** @throws INVALID_REQUEST without --email; NOT_FOUND. */
+async function findUser({ users }: Clients, options: Options): Promise<User> {
+  const email = requireEmail(options, PROGRAM);
+  return present((await users.findUserByEmail({ email }, CALL)).user);
+}
+
+/** Newest first. */
+async function* allUsers({ users }: Clients): AsyncGenerator<User> {
+  for (let pageToken: string | undefined = ''; pageToken !== undefined; ) {
+    const page: ListUsersResponse = await users.listUsers({ pageSize: 100, pageToken }, CALL);
+    yield* page.users;
+    pageToken = page.nextPageToken || undefined;
+  }
+}
+
+function changesOf(options: Options) {
+  const {
+    'new-email': email,
+    'first-name': firstName,
+    'last-name': lastName,
+    'time-zone': timeZone,
+  } = options;
+  if (email === '') throw invalidRequest('new-email', '--new-email must not be empty.');
+  return {
+    ...(email !== undefined && { email }),
+    ...(firstName !== undefined && { firstName }),
+    ...(lastName !== undefined && { lastName }),
+    ...(options.plan !== undefined && { plan: readPlan(options.plan) }),
+    ...(timeZone !== undefined && { timeZone }),
+  };
+}
+
+function describe(user: User) {
+  return {
+    id: user.userId,
+    email: user.email,
+    firstName: user.firstName ?? null,
+    lastName: user.lastName ?? null,
+    plan: user.plan === 'PLAN_PREMIUM' ? 'premium' : 'free',
+    timeZone: user.timeZone,
+    createdAt: isoOf(user.createTime),
+    updatedAt: isoOf(user.updateTime),
+  };
+}
+
+type Users = AsyncIterable<User> | Iterable<User>;
+
+/** What varies in length stands last, so that the columns hold without all users in memory. */
+async function* lines(users: Users): AsyncGenerator<string> {
+  const line = (id: string, since: string, plan: string, zone: string, email: string, name: string) =>
+    `${id.padEnd(36)}  ${since.padEnd(24)}  ${plan.padEnd(7)}  ${zone.padEnd(20)}  ${email.padEnd(32)}  ${name}`.trimEnd();
+  yield `${line('ID', 'SINCE', 'PLAN', 'TIME ZONE', 'E-MAIL', 'NAME')}\n`;
+  for await (const user of users) {
+    const { id, createdAt, plan, timeZone, email, firstName, lastName } = describe(user);
+    const name = [firstName, lastName].filter(Boolean).join(' ');
+    yield `${line(id, createdAt, plan, timeZone, printable(email), printable(name))}\n`;
+  }
+}
+
+async function* jsonList(users: Users): AsyncGenerator<string> {
+  let before = '[';
+  for await (const user of users) {
+    yield `${before}\n  ${JSON.stringify(describe(user))}`;
+    before = ',';
+  }
+  yield before === '[' ? '[]\n' : '\n]\n';
+}

@@ -1,0 +1,61 @@
+// npm run users: lists, edits, exports and deletes users through the services.
+import { createInterface } from 'node:readline/promises';
+import { closeClients, createClients } from '../../../gateway/clients.ts';
+import { readCommonConfig, readPeers, readTarget } from '../../platform/process/common-config.ts';
+import { readEnvironment } from '../../platform/process/config.ts';
+import { runSubcommands } from '../subcommands.ts';
+import { COMMANDS, OPTIONS } from './commands.ts';
+
+const HELP = `List, edit, export and delete users.
+
+  npm run users -- list [--email E] [--json]
+      Lists all users, newest first, or the one with this address.
+  npm run users -- edit --email E [--new-email N] [--first-name F] [--last-name L] [--plan free|premium]
+                        [--time-zone Z] [--json]
+      Changes what is given. An empty name removes it. Reminders follow another time zone within a minute.
+  npm run users -- export --email E [--json]
+      Prints everything that is held of the user as JSON: profile, keys without the keys themselves, what was done in the
+      last 90 days, materials, reviews, snoozes, reminders and their deliveries.
+  npm run users -- delete --email E [--yes] [--json]
+      Deletes the user and everything that is held of them, for good. Asks for the address first, unless --yes is given.
+      After a failure it may be repeated, and then goes on.
+
+Examples
+  npm run --silent users -- export --email ada@example.com > ada.json
+  npm run users -- edit --email ada@example.com --time-zone Europe/Berlin
+
+The command calls ACCOUNTS_URL, SCHEDULING_URL and, unless REMINDERS=off, REMINDERS_URL, which "npm start" serves. On failure it
+exits with 1 and prints "CODE: message", where CODE is one of the API's error codes.
+`;
+
+await runSubcommands({
+  name: 'npm run users',
+  help: HELP,
+  options: OPTIONS,
+  commands: COMMANDS,
+  connect() {
+    const settings = readEnvironment(process.env, (reader) => ({
+      trust: readCommonConfig(reader).trust,
+      ...readPeers(reader),
+      remindersTarget: reader.isOn('REMINDERS') ? readTarget(reader, 'REMINDERS') : undefined,
+    }));
+    const clients = createClients({ ...settings, caller: 'users' });
+    const { accountsTarget, schedulingTarget, remindersTarget } = settings;
+    const targets = [accountsTarget, schedulingTarget, remindersTarget].filter(Boolean).join(', ');
+    return {
+      clients: { clients, ask },
+      close: () => closeClients(clients),
+      whenAway: `A service does not answer, of ${targets}. Start them ("npm start"), or set ACCOUNTS_URL, SCHEDULING_URL and REMINDERS_URL (or REMINDERS=off).`,
+    };
+  },
+});
+
+async function ask(question: string): Promise<string | undefined> {
+  if (!process.stdin.isTTY) return undefined;
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return await terminal.question(question);
+  } finally {
+    terminal.close();
+  }
+}

@@ -1,0 +1,154 @@
+// A learner's profile in Chromium: added, changed, exported, deleted; what a viewer may, and what is refused.
+import { readFile } from 'node:fs/promises';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { hasBrowser } from '../support/browser.ts';
+import { startEmptyDashboard, type TestDashboard } from '../support/dashboard.ts';
+import { OPERATOR, VIEWER } from '../support/gateway.ts';
+
+describe.runIf(hasBrowser('profiles'))('the profile of a learner', { timeout: 60_000 }, () => {
+  let dashboard: Omit<TestDashboard, 'seeded'>;
+  beforeAll(async () => {
+    dashboard = await startEmptyDashboard({});
+  });
+  afterAll(() => dashboard.stop());
+
+  const ask = async (query: string, variables: object) =>
+    (await dashboard.gateway.query(query, variables)).data;
+  const accountOf = async (userId: string) =>
+    (
+      await ask('query ($id: ID!) { user(id: $id) { email firstName lastName plan timeZone } }', {
+        id: userId,
+      })
+    ).user;
+  async function learner() {
+    const { userId } = await dashboard.system.createUser();
+    const input = { userId, title: 'Ohm’s law' };
+    const query =
+      'mutation ($input: CreateMaterialInput!) { createMaterial(input: $input) { material { id } } }';
+    const materialId = (await ask(query, { input })).createMaterial.material.id;
+    return { userId, materialId, email: (await accountOf(userId)).email as string };
+  }
+  const openProfile = (userId: string, options = {}) =>
+    dashboard.openAt(`#/users/${userId}/profile`, options).then(({ page }) => page);
+  const told = (page: Page, text: string | RegExp) => page.getByRole('status').getByText(text).waitFor();
+
+  test('is changed in the page, and only what is new is sent', async () => {
+    const { userId, email } = await learner();
+    const page = await openProfile(userId);
+    await page.getByLabel('First name').fill('Grace');
+    await page.getByLabel('Plan').selectOption('premium');
+    await page.getByLabel('Time zone').fill('Asia/Tokyo');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await told(page, 'Saved.');
+    await page.getByText('Grace · premium plan · times in Asia/Tokyo').waitFor();
+    const changed = { firstName: 'Grace', lastName: null, plan: 'PREMIUM', timeZone: 'Asia/Tokyo' };
+    expect(await accountOf(userId)).toEqual({ email, ...changed });
+    await page.getByLabel('First name').fill('');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.locator('h1 + p', { hasText: /^premium plan/ }).waitFor();
+    expect(await accountOf(userId)).toEqual({ email, ...changed, firstName: null });
+    const before = dashboard.gateway.audited.length;
+    await page.getByRole('button', { name: 'Save' }).click();
+    await told(page, 'Nothing has changed.');
+    expect(dashboard.gateway.audited).toHaveLength(before);
+    await page.close();
+  });
+
+  test.each([
+    ['Time zone', 'Mars/Olympus', /time zone|IANA/i],
+    ['E-mail address', 'taken', /taken|in use|already/i],
+  ])('says beside the form that a %s is refused, and keeps what was typed', async (label, value, said) => {
+    const { userId, email } = await learner();
+    const typed = value === 'taken' ? (await learner()).email : value;
+    const page = await openProfile(userId);
+    await page.getByLabel(label).fill(typed);
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('form', { name: 'Profile' }).getByText(said).first().waitFor();
+    await expect.poll(() => page.getByRole('alert').innerText()).toMatch(said);
+    expect(await page.getByLabel(label).inputValue()).toBe(typed);
+    expect(await accountOf(userId)).toMatchObject({ email, timeZone: 'UTC' });
+    await page.close();
+  });
+
+  test('is exported as a file with everything, which the audit and the timeline tell', async () => {
+    const { userId, materialId, email } = await learner();
+    const page = await openProfile(userId);
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Export' }).click(),
+    ]);
+    expect(file.suggestedFilename()).toBe(`${email}.json`);
+    const held = JSON.parse(await readFile(await file.path(), 'utf8'));
+    expect(held.user).toMatchObject({ userId, email });
+    expect(held.materials).toMatchObject([{ materialId, title: 'Ohm’s law' }]);
+    const last = dashboard.gateway.audited.at(-1);
+    expect(last).toMatchObject({
+      action: 'exportUser',
+      outcome: 'ok',
+      caller: 'gateway/olga',
+      targets: { userId },
+    });
+    await page.getByRole('link', { name: 'Timeline' }).click();
+    await page.getByText('Exported everything that is held of the learner').waitFor();
+    await page.close();
+  });
+
+  test('is deleted once the address is typed, and nothing is for another address', async () => {
+    const { userId, email } = await learner();
+    const page = await openProfile(userId);
+    await page.getByRole('button', { name: 'Delete …' }).press('Enter');
+    const dialog = page.getByRole('dialog', { name: 'Delete the learner' });
+    await dialog.getByLabel('Type the e-mail address').fill('someone@example.com');
+    await dialog.getByRole('button', { name: 'Delete for good' }).click();
+    await dialog.getByText('That is another address. Nothing was deleted.').waitFor();
+    expect(await accountOf(userId)).not.toBeNull();
+    await dialog.getByLabel('Type the e-mail address').fill(email.toUpperCase());
+    await dialog.getByRole('button', { name: 'Delete for good' }).click();
+    await told(page, `Deleted ${email}: 1 key, 1 material, 0 reviews.`);
+    await page.getByRole('heading', { name: 'All learners' }).waitFor();
+    expect(await accountOf(userId)).toBeNull();
+    await page.close();
+  });
+
+  test('is made in the page, which then shows the new learner', async () => {
+    const { page } = await dashboard.openAt('#/users');
+    await page.getByRole('button', { name: 'Add a learner' }).press('Enter');
+    const dialog = page.getByRole('dialog', { name: 'Add a learner' });
+    await dialog.getByLabel('E-mail address').fill('ada@example.com');
+    await dialog.getByLabel('First name').fill('Ada');
+    await dialog.getByLabel('Time zone').fill('Europe/London');
+    await dialog.getByRole('button', { name: 'Add', exact: true }).click();
+    await page.getByRole('heading', { name: 'ada@example.com' }).waitFor();
+    const userId = new URL(page.url()).hash.split('/')[2] ?? '';
+    expect(await accountOf(userId)).toEqual({
+      ...{ email: 'ada@example.com', firstName: 'Ada', lastName: null, plan: 'FREE' },
+      timeZone: 'Europe/London',
+    });
+    await page.close();
+  });
+
+  test('is read only for a viewer, and neither exported nor told apart from nobody without the role', async () => {
+    const { userId, email } = await learner();
+    const page = await openProfile(userId, { token: VIEWER });
+    await page.locator('dd', { hasText: email }).waitFor();
+    expect(await page.locator('main').getByRole('button').allInnerTexts()).toEqual([`…${userId.slice(-8)}`]);
+    await page.close();
+    const get = async (id: string, token: string) => {
+      const headers = { authorization: `Bearer ${token}` };
+      const response = await fetch(`${dashboard.gateway.origin}/exports/users/${id}`, { headers });
+      const { errors } = (await response.json()) as { errors: { extensions: { code: string } }[] };
+      return [response.status, errors[0]?.extensions.code];
+    };
+    expect(await get(userId, VIEWER)).toEqual([403, 'INSUFFICIENT_SCOPE']);
+    expect(await get(userId, 'x'.repeat(32))).toEqual([401, 'UNAUTHORIZED']);
+    expect(await get('01900000-0000-7000-8000-000000000000', OPERATOR)).toEqual([404, 'NOT_FOUND']);
+    expect(await get('nobody', OPERATOR)).toEqual([404, 'NOT_FOUND']);
+    const outcomes = dashboard.gateway.audited.slice(-3).map(({ action, outcome }) => `${action} ${outcome}`);
+    expect(outcomes).toEqual([
+      'exportUser INSUFFICIENT_SCOPE',
+      'exportUser NOT_FOUND',
+      'exportUser NOT_FOUND',
+    ]);
+  });
+});

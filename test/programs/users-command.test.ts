@@ -1,0 +1,116 @@
+// npm run users, against the services: what each command shows and leaves behind, and how it refuses.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Clients, closeClients, createClients } from '../../gateway/clients.ts';
+import type { Output } from '../../services/programs/subcommands.ts';
+import { COMMANDS, type Options } from '../../services/programs/users/commands.ts';
+import { startSystem, type TestSystem } from '../support/system.ts';
+
+const CALL = { requestId: 'test' };
+let system: TestSystem;
+let clients: Clients;
+beforeAll(async () => {
+  system = await startSystem();
+  clients = createClients({ ...system, caller: 'users' });
+});
+afterAll(async () => {
+  closeClients(clients);
+  await system.stop();
+});
+
+async function textOf(output: Output | undefined): Promise<string> {
+  if (output === undefined || typeof output === 'string') return output ?? '';
+  let text = '';
+  for await (const part of output) text += part;
+  return text;
+}
+const run = async (name: string, options: Partial<Options>, typed?: string) =>
+  textOf(await COMMANDS[name]?.run({ clients, ask: async () => typed }, [], { json: true, ...options }));
+async function newUser() {
+  const { userId, apiKeyId } = await system.createUser();
+  const { material } = await clients.materials.createMaterial(
+    { userId, title: 'Ohm’s law', type: 'MATERIAL_TYPE_SIMPLE' },
+    CALL,
+  );
+  const materialId = material?.materialId ?? '';
+  await clients.reviews.submitReview({ userId, materialId, quality: 4 }, CALL);
+  const email = (await clients.users.getUser({ userId }, CALL)).user?.email ?? '';
+  return { userId, apiKeyId, materialId, email };
+}
+
+test('list shows all users, newest first, or the one with an address, in JSON and in columns', async () => {
+  const [older, newer] = [await newUser(), await newUser()];
+  const all = JSON.parse(await run('list', {}));
+  expect(all.slice(0, 2).map(({ id }: { id: string }) => id)).toEqual([newer.userId, older.userId]);
+  expect(JSON.parse(await run('list', { email: older.email.toUpperCase() }))).toEqual([
+    {
+      ...{ id: older.userId, email: older.email, firstName: null, lastName: null, plan: 'free' },
+      ...{ timeZone: 'UTC', createdAt: expect.any(String), updatedAt: expect.any(String) },
+    },
+  ]);
+  const [head, row] = (await run('list', { email: older.email, json: false })).split('\n');
+  expect(head).toMatch(/^ID +SINCE +PLAN +TIME ZONE +E-MAIL +NAME$/);
+  expect(row).toMatch(new RegExp(`^${older.userId}  \\S{24}  free     UTC +${older.email}$`));
+});
+
+test('edit changes what is given, removes an empty name, and stands in the timeline', async () => {
+  const { userId, email } = await newUser();
+  const name = { 'first-name': 'Grace', 'last-name': 'Hopper' };
+  await run('edit', { email, ...name, plan: 'premium', 'time-zone': 'Asia/Tokyo' });
+  const changed = { 'new-email': `grace.${email}`, 'last-name': '' };
+  expect(JSON.parse(await run('edit', { email, ...changed }))).toMatchObject({
+    ...{ id: userId, email: `grace.${email}`, firstName: 'Grace', lastName: null },
+    ...{ plan: 'premium', timeZone: 'Asia/Tokyo' },
+  });
+  const { events } = await clients.userEvents.listUserEvents({ userId }, CALL);
+  const of = ({ action, actor }: { action: string; actor: string }) => `${action} by ${actor}`;
+  expect(events.slice(0, 2).map(of)).toEqual(['updateUser by users', 'updateUser by users']);
+});
+
+test('export prints everything that is held of the user as one JSON object, and no key', async () => {
+  const { userId, email, apiKeyId, materialId } = await newUser();
+  const text = await run('export', { email });
+  expect(JSON.parse(text)).toEqual({
+    user: expect.objectContaining({ userId, email, createTime: expect.stringMatching(/^20.*Z$/) }),
+    apiKeys: [expect.objectContaining({ apiKeyId })],
+    events: [
+      expect.objectContaining({ action: 'exportUser' }),
+      expect.objectContaining({ action: 'createApiKey' }),
+    ],
+    materials: [expect.objectContaining({ materialId, title: 'Ohm’s law', intervalDays: 1 })],
+    reviews: [expect.objectContaining({ materialId, quality: 4 })],
+    snoozes: [],
+  });
+  expect(text).not.toMatch(/rmk_live_\w{9}/);
+});
+
+test('delete asks for the address, and removes nothing for another one or where nobody can be asked', async () => {
+  const { email } = await newUser();
+  await expect(run('delete', { email }, 'someone@example.com')).rejects.toMatchObject({
+    message: 'That is another address. Nothing was deleted.',
+  });
+  await expect(run('delete', { email })).rejects.toMatchObject({
+    message: 'Nobody can be asked here. Add --yes to delete.',
+  });
+  expect(JSON.parse(await run('list', { email }))).toHaveLength(1);
+  expect(await run('delete', { email, json: false }, ` ${email.toUpperCase()}\n`)).toBe(
+    `Deleted ${email}: 1 key, 1 material, 1 review, 0 snoozes, 0 reminders.\n`,
+  );
+  await expect(run('list', { email })).rejects.toMatchObject({ reason: 'NOT_FOUND' });
+});
+
+test.each<[string, string, Partial<Options>, string, string | undefined]>([
+  ['edit', 'without --email', {}, 'INVALID_REQUEST', undefined],
+  ['edit', 'without a change', { email: 'a@example.com' }, 'INVALID_REQUEST', undefined],
+  [
+    'edit',
+    'with an empty address',
+    { email: 'a@example.com', 'new-email': '' },
+    'INVALID_REQUEST',
+    'new-email',
+  ],
+  ['edit', 'with another plan', { email: 'a@example.com', plan: 'gold' }, 'INVALID_REQUEST', 'plan'],
+  ['export', 'of nobody', { email: 'nobody@example.com' }, 'NOT_FOUND', undefined],
+  ['delete', 'of nobody', { email: 'nobody@example.com', yes: true }, 'NOT_FOUND', undefined],
+])('%s %s is refused', async (name, _how, given, reason, field) => {
+  await expect(run(name, given)).rejects.toMatchObject({ reason, ...(field !== undefined && { field }) });
+});
