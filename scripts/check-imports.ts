@@ -15,6 +15,7 @@ const CAPABILITIES = ['learners', 'materials', 'reviews', 'snoozes', 'statistics
 const room = (name: string) => `^services/scheduling/${name}/`;
 const SQL_FILE = '(sql|search)\\.ts$';
 const RULES = new RegExp(`${room(`(${CAPABILITIES.join('|')})`)}(?!([a-z-]+-)?handlers\\.ts$|${SQL_FILE})`);
+const FSRS = new RegExp(`${room('reviews')}fsrs\\.ts$`);
 /** Above the capabilities: how items share statements, and the rows that several capabilities read. */
 const SHARED_SQL = /^services\/scheduling\/(gathered|rows)\.ts$/;
 /** And what their handlers share: messages, the checks of requests, idempotency. */
@@ -36,6 +37,7 @@ const CHANNELS = /^services\/reminders\/channels\/(channel|registry)\.ts$/;
 /** From specific to general; the first match applies. */
 const LAWS: readonly Law[] = [
   { of: PLATFORM, may: [PLATFORM] },
+  { of: FSRS, may: [RULES], packages: ['ts-fsrs'] },
   { of: RULES, may: [RULES], packages: ['temporal-polyfill'] },
   { of: SHARED_SQL, may: [SHARED_SQL, RULES, PLATFORM] },
   { of: SHARED, may: [SHARED, SHARED_SQL, RULES, PLATFORM, GENERATED] },

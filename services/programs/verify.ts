@@ -81,11 +81,12 @@ async function verifyMaterials(database: Database, userId: string | undefined): 
   const count = await database.transaction((transaction) => countMaterials(transaction, userId), PATIENT);
   const progress = createProgress('materials', count);
   const counts = { materials: 0, reviews: 0, snoozes: 0, drifted: 0 };
-  for await (const { userId: owner, material, reviews, snoozes } of allHistories(database, userId)) {
+  for await (const history of allHistories(database, userId)) {
+    const { userId: owner, material, reviews, snoozes, settings } = history;
     counts.materials += 1;
     counts.reviews += reviews.length;
     counts.snoozes += snoozes.length;
-    const drift = findDrift(material, reviews, snoozes);
+    const drift = findDrift(material, reviews, snoozes, settings);
     if (drift.length > 0) {
       counts.drifted += 1;
       process.stdout.write(`user ${owner} material ${material.materialId}: ${drift.join('; ')}\n`);

@@ -14,6 +14,7 @@ export const DISTRIBUTED_TABLES = [
   'scheduling.deleted_users',
   'scheduling.changed_learners',
   'scheduling.learners',
+  'scheduling.learner_settings',
 ] as const;
 
 /** Functions are created on every node first, since indexes can use them. */

@@ -3,11 +3,14 @@ import type { MaterialInput } from '../../generated/scheduling/v1/Material.ts';
 import type { MaterialType as MaterialTypeMessage } from '../../generated/scheduling/v1/MaterialType.ts';
 import type { ReviewInput } from '../../generated/scheduling/v1/Review.ts';
 import type { ScheduleInput } from '../../generated/scheduling/v1/Schedule.ts';
+import type { Scheduler as SchedulerMessage } from '../../generated/scheduling/v1/Scheduler.ts';
 import type { SnoozeInput } from '../../generated/scheduling/v1/Snooze.ts';
 import { invalidField } from '../platform/errors.ts';
 import { toOptionalTimestamp, toTimestamp } from '../platform/protobuf/timestamps.ts';
 import { MATERIAL_TYPES, type Material, type MaterialSummary } from './materials/material.ts';
-import type { Review, ReviewGrade, ReviewSummary, ScheduleAt } from './reviews/review.ts';
+import type { Review, ReviewGrade, ReviewSummary } from './reviews/review.ts';
+import type { ScheduleAt } from './reviews/schedule.ts';
+import { SCHEDULERS, type SchedulerName } from './reviews/scheduler.ts';
 import type { ListedSnooze } from './snoozes/rules.ts';
 
 /** The name in the proto of a value: ('DUE_STATE', 'notDue') is DUE_STATE_NOT_DUE. */
@@ -40,6 +43,16 @@ export const readMaterialView = (message: string) => readView(message) ?? 'full'
 const NAME_OF_TYPE = new Map(
   MATERIAL_TYPES.map((type) => [type, nameIn('MATERIAL_TYPE', type) as MaterialTypeMessage]),
 );
+
+const NAME_OF_SCHEDULER = new Map(
+  SCHEDULERS.map((scheduler) => [scheduler, nameIn('SCHEDULER', scheduler) as SchedulerMessage]),
+);
+
+export const readScheduler = enumReader('scheduler', 'SCHEDULER', SCHEDULERS);
+
+export function toSchedulerMessage(scheduler: SchedulerName): SchedulerMessage {
+  return NAME_OF_SCHEDULER.get(scheduler) ?? 'SCHEDULER_UNSPECIFIED';
+}
 
 export function toMaterialMessage(material: Material | MaterialSummary): MaterialInput {
   const { materialId, title, type } = material;
@@ -85,6 +98,8 @@ export function toReviewMessage(review: Review | ReviewSummary | ReviewGrade): R
     message.requestId = review.requestId ?? '';
     message.before = toScheduleMessage(review.before);
     message.after = toScheduleMessage(review.after);
+    message.scheduler = toSchedulerMessage(review.scheduler);
+    message.settingsVersion = review.settingsVersion;
   }
   return message;
 }

@@ -4,7 +4,8 @@ import type { Queryable } from '../platform/postgres/database.ts';
 import { rowsOfItems } from './gathered.ts';
 import type { Material } from './materials/material.ts';
 import type { Review } from './reviews/review.ts';
-import type { Quality } from './reviews/sm2.ts';
+import type { Quality } from './reviews/schedule.ts';
+import { DEFAULT_SETTINGS, type SchedulerName, type Settings } from './reviews/scheduler.ts';
 
 /** Columns of the alias `m`, snake_case, under the names that they have in messages. `toSql` makes the expression of each. */
 export const named = (columns: readonly string[], toSql = (column: string) => `m.${column}`) =>
@@ -70,6 +71,35 @@ export async function lockMaterials(
   return transaction.query({ name: 'lock-materials', text: LOCK, values: [userId, materialIds] });
 }
 
+/** A Settings, of the alias s of scheduling.learner_settings; NULL where there is none. */
+export const SETTINGS_COLUMNS = [
+  's.version',
+  's.scheduler',
+  's.desired_retention AS "desiredRetention"',
+  's.time_zone AS "timeZone"',
+  's.parameters',
+].join(', ');
+
+/** The settings of a user that count, under the alias s; `user` is an SQL expression. */
+export const latestSettings = (user: string) =>
+  `SELECT s.* FROM scheduling.learner_settings s WHERE s.user_id = ${user} ORDER BY s.version DESC LIMIT 1`;
+
+/** A row of SETTINGS_COLUMNS by an outer join. */
+export type SettingsRow = { [name in keyof Settings]: Settings[name] | null };
+
+/** The default settings where the user has none. */
+export function toSettings(row: SettingsRow | undefined): Settings {
+  if (row === undefined || row.version === null) return DEFAULT_SETTINGS;
+  const { version, scheduler, desiredRetention, timeZone, parameters } = row;
+  return {
+    version,
+    scheduler: scheduler ?? DEFAULT_SETTINGS.scheduler,
+    desiredRetention: desiredRetention ?? DEFAULT_SETTINGS.desiredRetention,
+    timeZone: timeZone ?? DEFAULT_SETTINGS.timeZone,
+    parameters,
+  };
+}
+
 export type GradeRow = { materialId: string; quality: Quality; reviewTime: Date };
 export type ReviewSummaryRow = GradeRow & { revision: number; reviewId: string };
 export type ReviewRow = ReviewSummaryRow & {
@@ -82,6 +112,8 @@ export type ReviewRow = ReviewSummaryRow & {
   afterIntervalDays: number;
   afterRepetitions: number;
   afterNextReviewTime: Date;
+  scheduler: SchedulerName;
+  settingsVersion: number;
 };
 
 export const GRADE_COLUMNS = named(['material_id', 'revision', 'quality', 'review_time']);
@@ -96,6 +128,8 @@ export const REVIEW_COLUMNS = `${REVIEW_SUMMARY_COLUMNS}, m.x_request_id AS "req
   'after_interval_days',
   'after_repetitions',
   'after_next_review_time',
+  'scheduler',
+  'settings_version',
 ])}`;
 
 export function toReview(row: ReviewRow): Review {
@@ -118,6 +152,8 @@ export function toReview(row: ReviewRow): Review {
       repetitions: row.afterRepetitions,
       nextReviewTime: row.afterNextReviewTime,
     },
+    scheduler: row.scheduler,
+    settingsVersion: row.settingsVersion,
   };
 }
 

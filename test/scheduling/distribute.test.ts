@@ -93,11 +93,11 @@ describe('--distribute', () => {
     expect(said).toEqual([
       'scheduling: already distributed',
       'scheduling: distributed scheduling.materials, scheduling.material_search, scheduling.reviews, scheduling.snoozes, ' +
-        'scheduling.snoozed_materials, scheduling.answered_requests, scheduling.deleted_users, scheduling.changed_learners, scheduling.learners',
+        'scheduling.snoozed_materials, scheduling.answered_requests, scheduling.deleted_users, scheduling.changed_learners, scheduling.learners, scheduling.learner_settings',
     ]);
     expect(await read('SELECT beside FROM pg_dist_partition')).toEqual([
       'user_id beside none',
-      ...Array.from({ length: 8 }, () => 'user_id beside scheduling.materials'),
+      ...Array.from({ length: 9 }, () => 'user_id beside scheduling.materials'),
     ]);
     const functions = await read('SELECT name FROM told_functions');
     expect(functions).toEqual(expect.arrayContaining(['scheduling.user_lock', 'scheduling.insert_material']));

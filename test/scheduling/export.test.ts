@@ -47,6 +47,7 @@ describe('an export', () => {
     const start = { easeFactor: 2.5, intervalDays: 0, repetitions: 0 };
     const afterFirst = { easeFactor: 2.6, intervalDays: 1, repetitions: 1 };
     const afterSecond = { easeFactor: 2.28, intervalDays: 1, repetitions: 0 };
+    const byDefault = { scheduler: 'SCHEDULER_SM2', settingsVersion: 0 };
     const told = (await exported(userId)).map((record) => record.material ?? record.review ?? record.snooze);
     expect(told).toEqual([
       {
@@ -58,13 +59,27 @@ describe('an export', () => {
         archiveTime: at('2030-01-01T00:00:00.005Z'),
       },
       {
-        ...{ reviewId: review?.reviewId, materialId, quality: 5, revision: 1, requestId: 'test' },
+        ...{
+          reviewId: review?.reviewId,
+          materialId,
+          quality: 5,
+          revision: 1,
+          requestId: 'test',
+          ...byDefault,
+        },
         reviewTime: at('2030-01-01T00:00:00.002Z'),
         before: { ...start, nextReviewTime: at('2030-01-01T00:00:00.001Z') },
         after: { ...afterFirst, nextReviewTime: at('2030-01-02T00:00:00.002Z') },
       },
       {
-        ...{ reviewId: second?.reviewId, materialId, quality: 2, revision: 3, requestId: 'test' },
+        ...{
+          reviewId: second?.reviewId,
+          materialId,
+          quality: 2,
+          revision: 3,
+          requestId: 'test',
+          ...byDefault,
+        },
         reviewTime: at('2030-01-01T00:00:00.004Z'),
         before: { ...afterFirst, nextReviewTime: at('2030-01-05T00:00:00.999Z') },
         after: { ...afterSecond, nextReviewTime: at('2030-01-02T00:00:00.004Z') },

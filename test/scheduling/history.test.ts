@@ -265,7 +265,7 @@ describe('the latest reviews of several materials', () => {
       ...{ materialId: id, nextPageToken: '' },
       reviews: reviews.map(({ quality, reviewTime }) => ({
         ...{ quality, reviewTime, reviewId: '', materialId: '', revision: 0, requestId: '' },
-        ...{ before: null, after: null },
+        ...{ before: null, after: null, scheduler: 'SCHEDULER_UNSPECIFIED', settingsVersion: 0 },
       })),
     }));
     expect(expected.map(({ reviews }) => reviews.map(({ quality }) => quality))).toEqual([[3, 2], []]);

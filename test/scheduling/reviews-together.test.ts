@@ -7,8 +7,7 @@ import { openDatabase } from '../../services/platform/postgres/database.ts';
 import { gatheredOn } from '../../services/scheduling/gathered.ts';
 import { createReviewHandlers } from '../../services/scheduling/reviews/handlers.ts';
 import { reviewMaterial } from '../../services/scheduling/reviews/review.ts';
-import { applyReviews } from '../../services/scheduling/reviews/sql.ts';
-import { findMaterials } from '../../services/scheduling/rows.ts';
+import { applyReviews, findMaterialsToReview } from '../../services/scheduling/reviews/sql.ts';
 import { inTime, openLock } from '../support/row-locks.ts';
 import {
   CALL,
@@ -180,7 +179,7 @@ describe('reviews of one and of several', () => {
     const graded = async (together: boolean) => {
       const { names, database } = listen();
       const learners = await makeLearners(grades.length);
-      const materials = await findMaterials(database, learners);
+      const materials = await findMaterialsToReview(database, learners);
       const reviews = learners.map(({ userId, materialId }, index) => {
         const material = materials[index];
         if (material === undefined) throw new Error(`no material ${materialId}`);
@@ -213,7 +212,7 @@ describe('reviews of one and of several', () => {
       [4, 250, 1],
       [5, 260, 1],
     ]);
-    const find = 'find-material-several';
+    const find = 'find-material-to-review-several';
     expect(several.names).toEqual([find, 'apply-review-several']);
     expect(one.names).toEqual([find, ...Array.from({ length: 6 }, () => 'apply-review')]);
   });
@@ -221,7 +220,7 @@ describe('reviews of one and of several', () => {
   test('apply nothing of a review whose material has changed since, and all of its neighbours', async () => {
     const { database } = listen();
     const learners = await makeLearners(3);
-    const materials = await findMaterials(database, learners);
+    const materials = await findMaterialsToReview(database, learners);
     await here.reviews.submitReview({ ...learners[1], quality: 0 }, CALL);
     const reviews = learners.flatMap(({ userId }, index) => {
       const material = materials[index];
@@ -266,12 +265,12 @@ describe('the statements of reviews of one moment', () => {
     const learners = await makeLearners(5);
     const together = handlersOf(false);
     await Promise.all(learners.map((learner) => together.submit(learner)));
-    expect(together.names).toEqual(['find-material-several', 'apply-review-several']);
+    expect(together.names).toEqual(['find-material-to-review-several', 'apply-review-several']);
     const apart = handlersOf(true);
     await Promise.all(learners.map((learner) => apart.submit(learner)));
     expect(apart.names.toSorted()).toEqual([
       ...Array.from({ length: 5 }, () => 'apply-review'),
-      ...Array.from({ length: 5 }, () => 'find-material'),
+      ...Array.from({ length: 5 }, () => 'find-material-to-review'),
     ]);
     await together.close();
     await apart.close();

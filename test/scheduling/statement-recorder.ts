@@ -23,7 +23,7 @@ const material: Material = {
 const at = { ...schedule, nextReviewTime: time };
 const review: Review = {
   ...{ reviewId: id, materialId: id, quality: 4, reviewTime: time, requestId: 'r' },
-  ...{ before: at, after: at, revision: 2 },
+  ...{ before: at, after: at, revision: 2, scheduler: 'sm2', settingsVersion: 0 },
 };
 const snooze = {
   snoozeId: id,
@@ -84,6 +84,8 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   findMaterialOwner: [[id]],
   findMaterialsOfUser: [[userId, [id], true]],
   lockMaterials: [[userId, [id]]],
+  findMaterialsToReview: oneAndTwo({ userId, materialId: id }).map((all) => [all]),
+  lockMaterialToReview: [[userId, id]],
   updateMaterial: [[userId, material]],
   deleteMaterial: [[userId, id]],
   applyReviews: oneAndTwo({ userId, review, traceparent: undefined }).map((all) => [all]),
@@ -138,6 +140,8 @@ function likelyValue(name: string): unknown {
   if (/Ids$|_ids$/.test(name)) return [id];
   if (/Id$|_id$/.test(name)) return id;
   if (name === 'days') return noDays;
+  if (name === 'scheduler') return 'fsrs';
+  if (name === 'history') return [[4, 0]];
   return name === 'date' ? '2026-01-01' : 1;
 }
 

@@ -11,6 +11,7 @@ const SEVERAL: Readonly<Record<string, string>> = {
   listDueMaterials: 'each branch is bound to the user of its request',
   listMaterials: 'as listDueMaterials',
   findMaterials: 'as listDueMaterials',
+  findMaterialsToReview: 'as listDueMaterials',
   readDueCounts: 'as listDueMaterials',
 };
 /** Functions with a statement that is not bound to one user by a parameter, and why that is right. */

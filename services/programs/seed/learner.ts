@@ -1,9 +1,10 @@
-// What a learner does: when they study, the history of each material, scheduled by our SM-2, and what support did for them.
+// What a learner does: when they study, the history of each material, scheduled as by default, and what support did for them.
 
 import type { UserEvent } from '../../accounts/events/sql.ts';
 import { MATERIAL_TYPES, type Material, newMaterial } from '../../scheduling/materials/material.ts';
 import { type Review, reviewMaterial } from '../../scheduling/reviews/review.ts';
-import type { Quality } from '../../scheduling/reviews/sm2.ts';
+import type { Quality } from '../../scheduling/reviews/schedule.ts';
+import { DEFAULT_SETTINGS } from '../../scheduling/reviews/scheduler.ts';
 import { type Snooze, type SnoozedMaterial, snoozedNextReviewTime } from '../../scheduling/snoozes/rules.ts';
 
 const DAY_MS = 86_400_000;
@@ -57,7 +58,7 @@ export function makeMaterial(options: {
     if (reviewTime.getTime() >= habit.nowMs) break;
     const quality = drawGrade(recallOf(habit.recall + ease, intervalDays, dueDay - day));
     const grade = { reviewId: newId(reviewTime), quality, reviewTime, requestId: newId(reviewTime) };
-    const outcome = reviewMaterial(material, grade);
+    const outcome = reviewMaterial({ material, settings: DEFAULT_SETTINGS, history: reviews }, grade);
     material = outcome.material;
     reviews.push(outcome.review);
     dueDay = day - Math.min(material.intervalDays, habit.longestWaitDays);

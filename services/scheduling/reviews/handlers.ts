@@ -24,16 +24,25 @@ import {
   refuseStart,
   requireMaterialId,
 } from '../requests.ts';
-import { findMaterials, lockMaterials } from '../rows.ts';
-import { type Review, type ReviewGrade, type ReviewSummary, reviewMaterial } from './review.ts';
-import { applyReview, isQuality, QUALITIES, type Quality } from './sm2.ts';
+import { findMaterials } from '../rows.ts';
+import {
+  type MaterialToReview,
+  previewReview,
+  type Review,
+  type ReviewGrade,
+  type ReviewSummary,
+  reviewMaterial,
+} from './review.ts';
+import { isQuality, QUALITIES, type Quality } from './schedule.ts';
 import {
   ANY_REVISION,
   applyReviews,
+  findMaterialsToReview,
   listGradesOfMaterials,
   listReviewSummariesOfMaterials,
   listReviews,
   listReviewsOfMaterials,
+  lockMaterialToReview,
 } from './sql.ts';
 
 const readView = enumReader('view', 'REVIEW_VIEW', ['basic', 'full', 'grade']);
@@ -43,6 +52,7 @@ export function createReviewHandlers(
 ): AsyncHandlers<ReviewServiceHandlers> {
   const { database, gathered, now, newId } = dependencies;
   const find = gathered(findMaterials);
+  const findToReview = gathered(findMaterialsToReview);
   const swap = gathered(applyReviews);
 
   return {
@@ -52,23 +62,23 @@ export function createReviewHandlers(
       const requestId = readRequestId(request.requestId);
       const quality = requireQuality(request.quality);
       const materialId = requireMaterialId(request.materialId);
-      const grade = (material: Material | undefined) => {
-        if (material === undefined) throw materialNotFound(materialId);
+      const grade = (toReview: MaterialToReview | undefined) => {
+        if (toReview === undefined) throw materialNotFound(materialId);
         const reviewTime = now();
         const reviewId = newId(reviewTime);
-        return reviewMaterial(material, { reviewId, quality, reviewTime, requestId: call.requestId });
+        return reviewMaterial(toReview, { reviewId, quality, reviewTime, requestId: call.requestId });
       };
       if (requestId === '') {
-        const graded = grade(await find({ userId, materialId }));
+        const graded = grade(await findToReview({ userId, materialId }));
         if (await swap({ userId, review: graded.review, traceparent })) return toResponse(graded);
       }
       // The material has changed since it was read, or the response is stored with the review.
       const key = { userId, rpc: 'SubmitReview', requestId };
       return writeOnce(dependencies, key, { materialId, quality }, async (transaction) => {
-        const [material] = await lockMaterials(transaction, userId, [materialId]);
+        const toReview = await lockMaterialToReview(transaction, userId, materialId);
         // A caller who has gone while this waited would not see the response, and would repeat the review.
         call.signal.throwIfAborted();
-        const graded = grade(material);
+        const graded = grade(toReview);
         const [isApplied] = await applyReviews(transaction, [{ userId, review: graded.review, traceparent }]);
         if (!isApplied) throw new Error(`material ${materialId} changed under its lock`);
         return { response: toResponse(graded), materialIds: [materialId] };
@@ -78,12 +88,12 @@ export function createReviewHandlers(
     async PreviewReview(request) {
       const userId = requireUserId(request.userId);
       const materialId = requireMaterialId(request.materialId);
-      const material = await find({ userId, materialId });
-      if (material === undefined) throw materialNotFound(materialId);
+      const toReview = await findToReview({ userId, materialId });
+      if (toReview === undefined) throw materialNotFound(materialId);
       const reviewTime = now();
       const preview = (quality: Quality) => ({
         quality,
-        schedule: toScheduleMessage(applyReview(material, quality, reviewTime)),
+        schedule: toScheduleMessage(previewReview(toReview, quality, reviewTime)),
       });
       return { previews: QUALITIES.map(preview) };
     },

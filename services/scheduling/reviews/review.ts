@@ -1,9 +1,7 @@
 // Applies a grade to a material: returns the new material and its history entry.
 import type { Material } from '../materials/material.ts';
-import { applyReview, type Quality, type Schedule } from './sm2.ts';
-
-/** A schedule and the next review time; null: due now. */
-export type ScheduleAt = Schedule & { nextReviewTime: Date | null };
+import type { Quality, Schedule, ScheduleAt } from './schedule.ts';
+import { nextSchedule, type PastReview, type SchedulerName, type Settings } from './scheduler.ts';
 
 /** A review without the schedules before and after, which `Review` has. */
 export type ReviewSummary = {
@@ -23,20 +21,42 @@ export type Review = ReviewSummary & {
   requestId: string | null;
   before: ScheduleAt;
   after: Schedule & { nextReviewTime: Date };
+  /** What scheduled it, and with which version of the learner's settings. */
+  scheduler: SchedulerName;
+  settingsVersion: number;
 };
 
-/** Grades `material` at `reviewTime`; does not modify its arguments. */
+/** A material with all that its next schedule depends on. */
+export type MaterialToReview = {
+  material: Material;
+  settings: Settings;
+  /** Earliest first; empty where the scheduler does not need it. */
+  history: readonly PastReview[];
+};
+
+/** The schedule that a grade at `reviewTime` would give. */
+export function previewReview(
+  { material, ...scheduledBy }: MaterialToReview,
+  quality: Quality,
+  reviewTime: Date,
+): Schedule & { nextReviewTime: Date } {
+  return nextSchedule(material, scheduledBy, quality, reviewTime);
+}
+
+/** Grades a material at `reviewTime`; does not modify its arguments. */
 export function reviewMaterial(
-  material: Material,
+  toReview: MaterialToReview,
   grade: Pick<Review, 'reviewId' | 'quality' | 'reviewTime' | 'requestId'>,
 ): { material: Material; review: Review } {
+  const { material, settings } = toReview;
   const { materialId, easeFactorHundredths, intervalDays, repetitions, nextReviewTime } = material;
   const { reviewTime } = grade;
   const before = { easeFactorHundredths, intervalDays, repetitions, nextReviewTime };
-  const after = applyReview(before, grade.quality, reviewTime);
+  const after = previewReview(toReview, grade.quality, reviewTime);
   const revision = material.revision + 1;
+  const { scheduler, version: settingsVersion } = settings;
   return {
     material: { ...material, ...after, lastReviewedTime: reviewTime, updateTime: reviewTime, revision },
-    review: { ...grade, materialId, before, after, revision },
+    review: { ...grade, materialId, before, after, revision, scheduler, settingsVersion },
   };
 }

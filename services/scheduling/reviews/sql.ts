@@ -2,8 +2,86 @@
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { MAX_UUID } from '../../platform/uuid.ts';
 import { rowsOfItems } from '../gathered.ts';
-import { GRADE_COLUMNS, REVIEW_COLUMNS, REVIEW_SUMMARY_COLUMNS, type ReviewRow, toReview } from '../rows.ts';
-import type { Review, ReviewGrade, ReviewSummary } from './review.ts';
+import type { Material } from '../materials/material.ts';
+import {
+  GRADE_COLUMNS,
+  latestSettings,
+  MATERIAL_COLUMNS,
+  REVIEW_COLUMNS,
+  REVIEW_SUMMARY_COLUMNS,
+  type ReviewRow,
+  SETTINGS_COLUMNS,
+  type SettingsRow,
+  toReview,
+  toSettings,
+} from '../rows.ts';
+import type { MaterialToReview, Review, ReviewGrade, ReviewSummary } from './review.ts';
+import type { Quality } from './schedule.ts';
+import { needsHistory, SCHEDULERS } from './scheduler.ts';
+
+/** The columns of a row of `toMaterialToReview`; m is the material, s the settings. */
+const TO_REVIEW = `${MATERIAL_COLUMNS}, ${SETTINGS_COLUMNS}`;
+
+/** Of a material, in order: [quality, milliseconds since 1970]. */
+type HistoryRow = readonly (readonly [Quality, number])[];
+type ToReviewRow = Material & SettingsRow & { history?: HistoryRow | null };
+
+/** Schedulers that need what this reads for them. */
+const WITH_HISTORY = SCHEDULERS.filter((scheduler) => needsHistory({ scheduler }))
+  .map((scheduler) => `'${scheduler}'`)
+  .join(', ');
+
+const find = rowsOfItems<{ userId: string; materialId: string }, ToReviewRow>({
+  name: 'find-material-to-review',
+  types: { userId: 'uuid', materialId: 'uuid' },
+  select: (item) => `
+    SELECT ${TO_REVIEW}, CASE WHEN s.scheduler IN (${WITH_HISTORY}) THEN (
+      SELECT json_agg(json_build_array(r.quality, (extract(epoch FROM r.review_time) * 1000)::bigint) ORDER BY r.revision)
+      FROM scheduling.reviews r WHERE r.user_id = ${item.userId} AND r.material_id = ${item.materialId}) END AS history
+    FROM scheduling.materials m
+    LEFT JOIN LATERAL (${latestSettings(item.userId)}) s ON true
+    WHERE m.user_id = ${item.userId} AND m.material_id = ${item.materialId}`,
+});
+
+/** Each user's material with what its next schedule depends on, in the order of `items`; undefined if it does not exist. */
+export async function findMaterialsToReview(
+  db: Queryable,
+  items: readonly { userId: string; materialId: string }[],
+): Promise<(MaterialToReview | undefined)[]> {
+  const rowsOf = await find(db, items);
+  return rowsOf.map(([row]) => row && toMaterialToReview(row));
+}
+
+const LOCK = `
+  SELECT ${TO_REVIEW} FROM scheduling.materials m
+  LEFT JOIN LATERAL (${latestSettings('$1')}) s ON true
+  WHERE m.user_id = $1 AND m.material_id = $2
+  FOR UPDATE OF m`;
+
+/** Reads a material as findMaterialsToReview does, and locks it until the transaction ends. */
+export async function lockMaterialToReview(
+  transaction: Queryable,
+  userId: string,
+  materialId: string,
+): Promise<MaterialToReview | undefined> {
+  const values = [userId, materialId];
+  const [row] = await transaction.query<ToReviewRow>({ name: 'lock-material-to-review', text: LOCK, values });
+  if (row === undefined) return undefined;
+  const locked = toMaterialToReview(row);
+  if (!needsHistory(locked.settings)) return locked;
+  // By a statement that begins under the lock, and so sees the reviews that it waited for.
+  const [found] = await findMaterialsToReview(transaction, [{ userId, materialId }]);
+  return found;
+}
+
+function toMaterialToReview(row: ToReviewRow): MaterialToReview {
+  const { version, scheduler, desiredRetention, timeZone, parameters, history, ...material } = row;
+  return {
+    material,
+    settings: toSettings({ version, scheduler, desiredRetention, timeZone, parameters }),
+    history: (history ?? []).map(([quality, timeMs]) => ({ quality, reviewTime: new Date(timeMs) })),
+  };
+}
 
 /** With the W3C trace that it belongs to, if any. */
 type ReviewOfUser = { userId: string; review: Review; traceparent: string | undefined };
@@ -26,6 +104,8 @@ const TYPES = {
   afterNextReviewTime: 'timestamptz',
   requestId: 'text',
   traceparent: 'text',
+  scheduler: 'text',
+  settingsVersion: 'integer',
 };
 
 /** The function call stands alone where it is one review: so Citus delegates it to the node with the user's rows. */
@@ -63,6 +143,8 @@ function toValues({ userId, review, traceparent }: ReviewOfUser) {
     afterNextReviewTime: after.nextReviewTime,
     requestId: review.requestId,
     traceparent,
+    scheduler: review.scheduler,
+    settingsVersion: review.settingsVersion,
   };
 }
 

@@ -14,7 +14,7 @@ import { requireTimeZone } from '../../platform/time-zone.ts';
 import { readUuid, requireUserId } from '../../platform/uuid.ts';
 import { readMaterialView, toMaterialMessage } from '../messages.ts';
 import type { HandlerDependencies } from '../requests.ts';
-import { QUALITIES } from '../reviews/sm2.ts';
+import { QUALITIES } from '../reviews/schedule.ts';
 import { type CalendarDays, lastDays, nextDays } from './calendar.ts';
 import {
   BANDS,

@@ -1,8 +1,9 @@
 // Replays a material's history and reports inconsistencies.
 
 import type { Material } from '../materials/material.ts';
-import type { Review, ScheduleAt } from '../reviews/review.ts';
-import { applyReview, INITIAL_SCHEDULE } from '../reviews/sm2.ts';
+import type { Review } from '../reviews/review.ts';
+import { INITIAL_SCHEDULE, type ScheduleAt } from '../reviews/schedule.ts';
+import { DEFAULT_SETTINGS, nextSchedule, type PastReview, type Settings } from '../reviews/scheduler.ts';
 import { snoozedNextReviewTime } from '../snoozes/rules.ts';
 
 /** The effect of a snooze on one material; `revision` is the material's after it. */
@@ -18,16 +19,19 @@ export type SnoozeOfMaterial = {
 
 /**
  * One sentence per inconsistency. A material must begin with the initial schedule, due at its creation; each review, snooze and
- * cancellation must start from its predecessor's result and match a recomputation; the last result must match the material.
+ * cancellation must start from its predecessor's result and match a recomputation, a review's by the version of the settings that it
+ * names; the last result must match the material. `settings`: the learner's versions, in any order.
  */
 export function findDrift(
   material: Material,
   reviews: readonly Review[],
   snoozes: readonly SnoozeOfMaterial[],
+  settings: readonly Settings[] = [],
 ): string[] {
   const drift: string[] = [];
   let state: ScheduleAt = { ...INITIAL_SCHEDULE, nextReviewTime: material.createTime };
   let lastReviewedTime: Date | null = null;
+  const history: PastReview[] = [];
   const expectSame = (what: string, wanted: ScheduleAt, found: ScheduleAt) => {
     if (show(wanted) !== show(found)) drift.push(`${what} is ${show(found)} where ${show(wanted)} follows`);
   };
@@ -47,7 +51,13 @@ export function findDrift(
     if (event.kind === 'review') {
       const { before, after, quality, reviewTime } = event.review;
       expectSame(`before review ${revision}, the schedule`, state, before);
-      expectSame(`after review ${revision}, the schedule`, applyReview(before, quality, reviewTime), after);
+      const named = settingsOf(event.review, settings);
+      if (named === undefined) drift.push(missingSettings(event.review));
+      else {
+        const wanted = nextSchedule(before, { history, settings: named }, quality, reviewTime);
+        expectSame(`after review ${revision}, the schedule`, wanted, after);
+      }
+      history.push(event.review);
       state = after;
       lastReviewedTime = reviewTime;
     } else if (event.kind === 'cancellation') {
@@ -76,6 +86,17 @@ export function findDrift(
   if (material.revision < revision)
     drift.push(`revision is ${material.revision} where ${revision} was written`);
   return drift;
+}
+
+/** What the review names, unless there is no such version or it has another scheduler. */
+function settingsOf(review: Review, settings: readonly Settings[]): Settings | undefined {
+  return [DEFAULT_SETTINGS, ...settings].find(
+    ({ version, scheduler }) => version === review.settingsVersion && scheduler === review.scheduler,
+  );
+}
+
+function missingSettings({ revision, settingsVersion, scheduler }: Review): string {
+  return `review ${revision} names version ${settingsVersion} of the settings, with ${scheduler}, which there is not`;
 }
 
 function show({ easeFactorHundredths, intervalDays, repetitions, nextReviewTime }: ScheduleAt): string {

@@ -3,7 +3,15 @@ import type { Queryable } from '../../platform/postgres/database.ts';
 import { NIL_UUID } from '../../platform/uuid.ts';
 import type { Material } from '../materials/material.ts';
 import type { Review } from '../reviews/review.ts';
-import { MATERIAL_COLUMNS, REVIEW_COLUMNS, type ReviewRow, SNOOZE_COLUMNS, toReview } from '../rows.ts';
+import type { Settings } from '../reviews/scheduler.ts';
+import {
+  MATERIAL_COLUMNS,
+  REVIEW_COLUMNS,
+  type ReviewRow,
+  SETTINGS_COLUMNS,
+  SNOOZE_COLUMNS,
+  toReview,
+} from '../rows.ts';
 import type { ListedSnooze } from '../snoozes/rules.ts';
 import type { SnoozeOfMaterial } from './replay.ts';
 
@@ -98,7 +106,8 @@ export async function deleteUserData(
   const snoozes = await remove('snoozes');
   const materials = await remove('materials');
   // A count in progress can store the learner once more; the next one deletes it.
-  for (const table of ['answered_requests', 'changed_learners', 'learners']) await remove(table);
+  for (const table of ['answered_requests', 'changed_learners', 'learners', 'learner_settings'])
+    await remove(table);
   return { materials, reviews, snoozes };
 }
 
@@ -107,6 +116,8 @@ export type History = {
   material: Material;
   reviews: Review[];
   snoozes: SnoozeOfMaterial[];
+  /** The owner's, all versions. */
+  settings: Settings[];
 };
 
 type Key = { userId: string; materialId: string };
@@ -134,6 +145,9 @@ const SNOOZES = `
   JOIN scheduling.snoozed_materials p ON p.user_id = asked.user_id AND p.material_id = asked.material_id
   JOIN scheduling.snoozes s ON s.user_id = p.user_id AND s.snooze_id = p.snooze_id`;
 
+const SETTINGS = `
+  SELECT s.user_id AS "userId", ${SETTINGS_COLUMNS} FROM scheduling.learner_settings s WHERE s.user_id = ANY($1::uuid[])`;
+
 /** Materials of one user, or of all. */
 export async function countMaterials(db: Queryable, userId: string | undefined): Promise<number> {
   const [row] = await db.query<{ count: number }>({ text: COUNT_MATERIALS, values: [userId ?? null] });
@@ -153,6 +167,12 @@ export async function readHistories(
   const values = [rows.map((row) => row.userId), rows.map((row) => row.materialId)];
   const reviews = await transaction.query<ReviewRow & Key>({ text: REVIEWS, values });
   const snoozes = await transaction.query<SnoozeOfMaterial & Key>({ text: SNOOZES, values });
+  const owners = [...new Set(rows.map((row) => row.userId))];
+  const settings = await transaction.query<Settings & { userId: string }>({
+    text: SETTINGS,
+    values: [owners],
+  });
+  const settingsByUser = Map.groupBy(settings, ({ userId }) => userId);
   const keyOf = ({ userId, materialId }: Key) => `${userId} ${materialId}`;
   const reviewsByKey = Map.groupBy(reviews, keyOf);
   const snoozesByKey = Map.groupBy(snoozes, keyOf);
@@ -161,5 +181,6 @@ export async function readHistories(
     material,
     reviews: (reviewsByKey.get(keyOf(material)) ?? []).map(toReview),
     snoozes: snoozesByKey.get(keyOf(material)) ?? [],
+    settings: settingsByUser.get(material.userId) ?? [],
   }));
 }

@@ -2,7 +2,8 @@
 // is a transaction of five trips.
 import { v7 as uuidV7 } from 'uuid';
 import { hashKey, isWellFormedKey } from '../../../services/accounts/keys/rules.ts';
-import { applyReview, type Quality } from '../../../services/scheduling/reviews/sm2.ts';
+import type { Quality } from '../../../services/scheduling/reviews/schedule.ts';
+import { DEFAULT_SETTINGS, nextSchedule } from '../../../services/scheduling/reviews/scheduler.ts';
 import { PEPPER } from '../dataset/people.ts';
 import { type ReviewJson, type Store, startMonolith } from './monolith.ts';
 import {
@@ -58,7 +59,12 @@ async function review(userId: string, materialId: string, quality: Quality): Pro
       return undefined;
     }
     const reviewTime = new Date();
-    const after = applyReview(scheduleOf(row), quality, reviewTime);
+    const after = nextSchedule(
+      scheduleOf(row),
+      { settings: DEFAULT_SETTINGS, history: [] },
+      quality,
+      reviewTime,
+    );
     const schedule = [
       after.easeFactorHundredths,
       after.intervalDays,

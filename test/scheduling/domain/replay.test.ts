@@ -31,6 +31,8 @@ const gradeOf3: Review = {
   reviewTime: firstReview,
   requestId: 'first',
   revision: 2,
+  scheduler: 'sm2',
+  settingsVersion: 0,
   before: { ...initial, nextReviewTime: snoozedUntil },
   after: { ...once, nextReviewTime: firstDue },
 };
@@ -41,6 +43,8 @@ const gradeOf5: Review = {
   reviewTime: secondReview,
   requestId: 'second',
   revision: 4,
+  scheduler: 'sm2',
+  settingsVersion: 0,
   before: { ...once, nextReviewTime: firstDue },
   after: { ...twice, nextReviewTime: secondDue },
 };

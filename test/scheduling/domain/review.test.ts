@@ -2,8 +2,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Material } from '../../../services/scheduling/materials/material.ts';
-import { reviewMaterial } from '../../../services/scheduling/reviews/review.ts';
-import { applyReview, QUALITIES } from '../../../services/scheduling/reviews/sm2.ts';
+import { previewReview, reviewMaterial } from '../../../services/scheduling/reviews/review.ts';
+import { QUALITIES } from '../../../services/scheduling/reviews/schedule.ts';
+import { DEFAULT_SETTINGS } from '../../../services/scheduling/reviews/scheduler.ts';
 
 const createTime = new Date('2026-12-01T10:00:00.000Z');
 const fresh: Material = Object.freeze({
@@ -23,14 +24,19 @@ const fresh: Material = Object.freeze({
   revision: 7,
 });
 
+const byDefault = { settings: DEFAULT_SETTINGS, history: [] };
+
 test('a first grade of 3 moves the schedule by a day, the times to the review, the revision by one', () => {
   const reviewTime = new Date('2026-12-02T08:30:00.123Z');
-  const { material, review } = reviewMaterial(fresh, {
-    reviewId: 'r',
-    quality: 3,
-    reviewTime,
-    requestId: 'q',
-  });
+  const { material, review } = reviewMaterial(
+    { material: fresh, ...byDefault },
+    {
+      reviewId: 'r',
+      quality: 3,
+      reviewTime,
+      requestId: 'q',
+    },
+  );
   const nextReviewTime = new Date('2026-12-03T08:30:00.123Z');
   const schedule = { easeFactorHundredths: 236, intervalDays: 1, repetitions: 1 };
   expect(material).toEqual({
@@ -50,6 +56,8 @@ test('a first grade of 3 moves the schedule by a day, the times to the review, t
     before: { easeFactorHundredths: 250, intervalDays: 0, repetitions: 0, nextReviewTime: createTime },
     after: { ...schedule, nextReviewTime },
     revision: 8,
+    scheduler: 'sm2',
+    settingsVersion: 0,
   });
 });
 
@@ -62,11 +70,10 @@ test('a preview equals what the review at the same instant then does, for every 
   const anyTime = fc.date({ min: new Date('2020-01-01'), max: new Date('2040-01-01'), noInvalidDate: true });
   fc.assert(
     fc.property(anySchedule, fc.constantFrom(...QUALITIES), anyTime, (schedule, quality, reviewTime) => {
-      const preview = applyReview(schedule, quality, reviewTime);
-      const { material, review } = reviewMaterial(
-        { ...fresh, ...schedule },
-        { reviewId: 'r', quality, reviewTime, requestId: null },
-      );
+      const toReview = { material: { ...fresh, ...schedule }, ...byDefault };
+      const preview = previewReview(toReview, quality, reviewTime);
+      const grade = { reviewId: 'r', quality, reviewTime, requestId: null };
+      const { material, review } = reviewMaterial(toReview, grade);
       expect(review.after).toEqual(preview);
       expect(material).toMatchObject(preview);
       expect(preview.nextReviewTime.getTime()).toBe(reviewTime.getTime() + preview.intervalDays * 86_400_000);

@@ -5,9 +5,9 @@ import {
   INITIAL_SCHEDULE,
   QUALITIES,
   type Quality,
-  reviewSchedule,
   type Schedule,
-} from '../../../services/scheduling/reviews/sm2.ts';
+} from '../../../services/scheduling/reviews/schedule.ts';
+import { reviewSchedule } from '../../../services/scheduling/reviews/sm2.ts';
 
 /** SM-2 in fractions as the paper writes it, sharing neither code nor units with the service. */
 type Exact = { interval: bigint; repetition: bigint; ef: { over: bigint; under: bigint } };

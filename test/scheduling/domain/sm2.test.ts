@@ -2,14 +2,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
-  applyReview,
   INITIAL_SCHEDULE,
   isQuality,
   QUALITIES,
   type Quality,
-  reviewSchedule,
   type Schedule,
-} from '../../../services/scheduling/reviews/sm2.ts';
+} from '../../../services/scheduling/reviews/schedule.ts';
+import { DEFAULT_SETTINGS, nextSchedule } from '../../../services/scheduling/reviews/scheduler.ts';
+import { reviewSchedule } from '../../../services/scheduling/reviews/sm2.ts';
 
 function replay(grades: readonly Quality[]): { intervals: number[]; last: Schedule } {
   let last = INITIAL_SCHEDULE;
@@ -103,7 +103,13 @@ describe('SM-2', () => {
   test('makes the material due after whole days of 86,400 seconds', () => {
     const reviewTime = new Date('2026-03-28T12:00:00.123Z');
     const third: Schedule = { easeFactorHundredths: 250, intervalDays: 6, repetitions: 2 };
-    expect(applyReview(third, 4, reviewTime).nextReviewTime.toISOString()).toBe('2026-04-12T12:00:00.123Z');
+    const { nextReviewTime } = nextSchedule(
+      third,
+      { settings: DEFAULT_SETTINGS, history: [] },
+      4,
+      reviewTime,
+    );
+    expect(nextReviewTime.toISOString()).toBe('2026-04-12T12:00:00.123Z');
   });
 
   test('takes 0 to 5 as grades and nothing else', () => {

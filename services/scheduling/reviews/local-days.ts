@@ -1,0 +1,45 @@
+// The calendar day of an instant in a time zone, as a number, fast enough for whole histories.
+// The package exports the runtime's Temporal if it exists, else its polyfill.
+import { Temporal } from 'temporal-polyfill';
+
+const DAY_MS = 86_400_000;
+
+/** Whole days since 1970-01-01 of the calendar day in a zone. */
+export type DayOf = (time: Date) => number;
+
+/** A time between two changes of a zone's UTC offset, from its first millisecond up to `endMs`. */
+type Period = { startMs: number; endMs: number; offsetMs: number };
+
+/** Of each zone that was asked for; there are a few hundred, and each has two periods a year of those asked for. */
+const knownZones = new Map<string, DayOf>();
+
+/** The days of a zone. `timeZone` is an IANA name. @throws RangeError for another. */
+export function localDays(timeZone: string): DayOf {
+  const known = knownZones.get(timeZone);
+  if (known !== undefined) return known;
+  const periods: Period[] = [periodAt(0, timeZone)];
+  const dayOf: DayOf = (time) => {
+    const timeMs = time.getTime();
+    let period = periods.find(({ startMs, endMs }) => timeMs >= startMs && timeMs < endMs);
+    if (period === undefined) {
+      period = periodAt(timeMs, timeZone);
+      // Looked through from the first on, and what is asked for is mostly recent.
+      periods.unshift(period);
+    }
+    return Math.floor((timeMs + period.offsetMs) / DAY_MS);
+  };
+  knownZones.set(timeZone, dayOf);
+  return dayOf;
+}
+
+function periodAt(timeMs: number, timeZone: string): Period {
+  const time = Temporal.Instant.fromEpochMilliseconds(timeMs).toZonedDateTimeISO(timeZone);
+  // The transition before an instant that is one itself is an earlier one.
+  const start = time.add({ nanoseconds: 1 }).getTimeZoneTransition('previous');
+  const end = time.getTimeZoneTransition('next');
+  return {
+    startMs: start?.epochMilliseconds ?? Number.NEGATIVE_INFINITY,
+    endMs: end?.epochMilliseconds ?? Number.POSITIVE_INFINITY,
+    offsetMs: time.offsetNanoseconds / 1e6,
+  };
+}

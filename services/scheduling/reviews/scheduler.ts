@@ -1,0 +1,127 @@
+// The seam of schedulers: from a material's state, a grade, an instant and the learner's settings to the next state. Only this file
+// knows which schedulers there are.
+import { createFsrs, DEFAULT_PARAMETERS, type Fsrs, type Memory } from './fsrs.ts';
+import { localDays } from './local-days.ts';
+import type { Quality, Schedule } from './schedule.ts';
+import { reviewSchedule } from './sm2.ts';
+
+export const SCHEDULERS = ['sm2', 'fsrs'] as const;
+export type SchedulerName = (typeof SCHEDULERS)[number];
+
+/** A learner's settings. Each change makes a new version, and the old ones are kept: reviews name theirs. */
+export type Settings = {
+  /** Counts the changes; 0: never changed. */
+  version: number;
+  scheduler: SchedulerName;
+  /** The chance to recall at which FSRS asks, 0.70 to 0.97. */
+  desiredRetention: number;
+  /** IANA zone of the calendar days of FSRS. */
+  timeZone: string;
+  /** The 21 numbers of FSRS-6; null: its defaults. */
+  parameters: readonly number[] | null;
+};
+
+export const DEFAULT_SETTINGS: Settings = {
+  version: 0,
+  scheduler: 'sm2',
+  desiredRetention: 0.9,
+  timeZone: 'UTC',
+  parameters: null,
+};
+
+/** A review in the memory of a material. */
+export type PastReview = { quality: Quality; reviewTime: Date };
+
+/** What a scheduler starts from. `memory`: what the material's reviews have left, for schedulers that need it. */
+export type State = Schedule & { memory?: Memory | undefined };
+
+type NextState = Schedule & { nextReviewTime: Date; memory?: Memory };
+
+type Scheduler = {
+  /** Whether a state has a memory, so that the material's reviews have to be read. */
+  needsHistory: boolean;
+  memoryOf(history: readonly PastReview[], settings: Settings): Memory | undefined;
+  next(state: State, quality: Quality, reviewTime: Date, settings: Settings): NextState;
+};
+
+const DAY_MS = 86_400_000;
+
+/** A day is always 86,400 s: changes to and from daylight-saving time do not move a review. */
+function dueAfter(intervalDays: number, reviewTime: Date): Date {
+  return new Date(reviewTime.getTime() + intervalDays * DAY_MS);
+}
+
+const sm2: Scheduler = {
+  needsHistory: false,
+  memoryOf: () => undefined,
+  next(state, quality, reviewTime) {
+    const schedule = reviewSchedule(state, quality);
+    return { ...schedule, nextReviewTime: dueAfter(schedule.intervalDays, reviewTime) };
+  },
+};
+
+/** Ease factor and repetitions go on by SM-2, so that they stay true and a way back loses nothing; the interval is that of FSRS. */
+const fsrs: Scheduler = {
+  needsHistory: true,
+  memoryOf(history, settings) {
+    const dayOf = localDays(settings.timeZone);
+    return fsrsOf(settings).replay(
+      history.map(({ quality, reviewTime }) => ({ quality, day: dayOf(reviewTime) })),
+    );
+  },
+  next(state, quality, reviewTime, settings) {
+    const algorithm = fsrsOf(settings);
+    const day = localDays(settings.timeZone)(reviewTime);
+    const memory = algorithm.advance(state.memory, { quality, day });
+    const intervalDays = algorithm.intervalDays(memory);
+    const { easeFactorHundredths, repetitions } = reviewSchedule(state, quality);
+    return {
+      ...{ easeFactorHundredths, intervalDays, repetitions },
+      nextReviewTime: dueAfter(intervalDays, reviewTime),
+      memory,
+    };
+  },
+};
+
+const REGISTRY: Record<SchedulerName, Scheduler> = { sm2, fsrs };
+
+/** FSRS with a learner's parameters. */
+export function fsrsOf({ parameters, desiredRetention }: Settings): Fsrs {
+  return createFsrs(parameters ?? DEFAULT_PARAMETERS, desiredRetention);
+}
+
+/** Whether the learner's scheduler needs a material's reviews. */
+export function needsHistory({ scheduler }: Pick<Settings, 'scheduler'>): boolean {
+  return REGISTRY[scheduler].needsHistory;
+}
+
+/** The state of a material with these reviews, in their order. */
+export function stateOf(
+  { easeFactorHundredths, intervalDays, repetitions }: Schedule,
+  history: readonly PastReview[],
+  settings: Settings,
+): State {
+  const memory = REGISTRY[settings.scheduler].memoryOf(history, settings);
+  return { easeFactorHundredths, intervalDays, repetitions, ...(memory && { memory }) };
+}
+
+/** The state after a grade at `reviewTime`. */
+export function nextState(state: State, quality: Quality, reviewTime: Date, settings: Settings): NextState {
+  return REGISTRY[settings.scheduler].next(state, quality, reviewTime, settings);
+}
+
+/** The schedule after a grade at `reviewTime` of a material with these reviews. */
+export function nextSchedule(
+  schedule: Schedule,
+  { history, settings }: { history: readonly PastReview[]; settings: Settings },
+  quality: Quality,
+  reviewTime: Date,
+): Schedule & { nextReviewTime: Date } {
+  const { memory: _, ...next } = nextState(
+    stateOf(schedule, history, settings),
+    quality,
+    reviewTime,
+    settings,
+  );
+  return next;
+}

@@ -1,0 +1,97 @@
+// Proves what the seam gives for each scheduler, and that a history over any switches between them is replayed exactly.
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { newMaterial } from '../../../services/scheduling/materials/material.ts';
+import { DEFAULT_PARAMETERS } from '../../../services/scheduling/reviews/fsrs.ts';
+import { previewReview, type Review, reviewMaterial } from '../../../services/scheduling/reviews/review.ts';
+import { INITIAL_SCHEDULE, QUALITIES } from '../../../services/scheduling/reviews/schedule.ts';
+import {
+  DEFAULT_SETTINGS,
+  nextSchedule,
+  SCHEDULERS,
+  type Settings,
+} from '../../../services/scheduling/reviews/scheduler.ts';
+import { findDrift } from '../../../services/scheduling/user-data/replay.ts';
+
+const DAY_MS = 86_400_000;
+const FSRS: Settings = { ...DEFAULT_SETTINGS, version: 1, scheduler: 'fsrs' };
+const at = (time: string) => new Date(time);
+
+test('FSRS sets the interval; ease factor and repetitions are those of SM-2', () => {
+  const reviewTime = at('2026-12-02T08:30:00.123Z');
+  const schedules = QUALITIES.map((quality) =>
+    nextSchedule(INITIAL_SCHEDULE, { history: [], settings: FSRS }, quality, reviewTime),
+  );
+  expect(schedules.map((each) => [each.intervalDays, each.easeFactorHundredths, each.repetitions])).toEqual([
+    [1, 170, 0],
+    [1, 196, 0],
+    [1, 218, 0],
+    [1, 236, 1],
+    [2, 250, 1],
+    [8, 260, 1],
+  ]);
+  expect(schedules.at(-1)?.nextReviewTime).toEqual(at('2026-12-10T08:30:00.123Z'));
+});
+
+test('two reviews on one day of the settings’ zone count once, whatever day it is in UTC', () => {
+  const evening = at('2026-12-02T22:30:00Z');
+  const later = at('2026-12-03T01:00:00Z');
+  const intervalIn = (timeZone: string) => {
+    const history = [{ quality: 4 as const, reviewTime: evening }];
+    const settings = { ...FSRS, timeZone };
+    return nextSchedule(INITIAL_SCHEDULE, { history, settings }, 0, later).intervalDays;
+  };
+  expect([intervalIn('UTC'), intervalIn('America/New_York')]).toEqual([1, 2]);
+});
+
+const anySettings = fc.record({
+  scheduler: fc.constantFrom(...SCHEDULERS),
+  desiredRetention: fc.double({ min: 0.7, max: 0.97, noNaN: true }),
+  timeZone: fc.constantFrom('UTC', 'Europe/Berlin', 'America/New_York'),
+  parameters: fc.constantFrom(
+    null,
+    DEFAULT_PARAMETERS.map((value) => value * 1.05),
+  ),
+});
+const anyGrade = fc.record({ quality: fc.constantFrom(...QUALITIES), lateMs: fc.nat(5 * DAY_MS) });
+
+test('500 reviews over 50 random switches replay without drift, and each preview is what the review does', () => {
+  fc.assert(
+    fc.property(
+      fc.array(anySettings, { minLength: 50, maxLength: 50 }),
+      fc.array(anyGrade, { minLength: 500, maxLength: 500 }),
+      (switches, grades) => {
+        const versions = [
+          DEFAULT_SETTINGS,
+          ...switches.map((each, index) => ({ ...each, version: index + 1 })),
+        ];
+        let material = newMaterial(
+          { title: 'T', content: null, sourceUrl: null, type: 'card' },
+          at('2000-01-01T10:00:00Z'),
+          'm',
+        );
+        const reviews: Review[] = [];
+        for (const [index, { quality, lateMs }] of grades.entries()) {
+          const settings = versions[Math.floor(index / 10)] ?? FSRS;
+          // Not all of a long interval, so that the years suffice.
+          const waitMs = Math.min(material.intervalDays, 9) * DAY_MS;
+          const reviewTime = new Date(
+            (material.lastReviewedTime ?? material.createTime).getTime() + waitMs + lateMs,
+          );
+          const toReview = { material, settings, history: reviews };
+          const preview = previewReview(toReview, quality, reviewTime);
+          const outcome = reviewMaterial(toReview, { reviewId: 'r', quality, reviewTime, requestId: null });
+          expect(outcome.review.after).toEqual(preview);
+          material = outcome.material;
+          reviews.push(outcome.review);
+        }
+        expect(findDrift(material, reviews, [], versions)).toEqual([]);
+        // Named by the wrong version, a review of FSRS no longer follows.
+        const [last] = reviews.slice(-1);
+        const lost = versions.filter(({ version }) => version !== last?.settingsVersion);
+        expect(findDrift(material, reviews, [], lost)).not.toEqual([]);
+      },
+    ),
+    { numRuns: 10 },
+  );
+});
