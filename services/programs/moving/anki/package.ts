@@ -1,0 +1,111 @@
+// Anki's packages, .apkg and .colpkg: zip files with a collection, in three versions.
+import { createWriteStream } from 'node:fs';
+import { copyFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { constants, createZstdDecompress } from 'node:zlib';
+import protobuf from 'protobufjs';
+import { type Entry, openPromise, type ZipFile } from 'yauzl';
+import { isSqlite } from '../sqlite.ts';
+import { orUnreadable, unreadable } from '../unreadable.ts';
+
+/** Of a collection, unpacked. The largest known ones have some 500 MB. */
+const MAX_COLLECTION_BYTES = 4 * 1024 ** 3;
+/** A collection is packed to a fifth or so; what grows more, and to more than this, is no collection. */
+const MAX_RATIO = 100;
+const RATIO_FROM_BYTES = 64 * 1024 * 1024;
+const MAX_META_BYTES = 1024;
+const MAX_ENTRIES = 2_000_000;
+/** Of the window of zstd, as a power of two: 32 MiB. Anki uses at most 8. */
+const MAX_WINDOW_LOG = 25;
+
+const COLLECTIONS = ['collection.anki21b', 'collection.anki21', 'collection.anki2'] as const;
+const DAMAGED = 'The package is damaged or incomplete';
+
+/**
+ * Unpacks the collection of the package at `path` into `folder`. Nothing else of it is unpacked, and no name of it is used.
+ * @returns the path of the collection. @throws INVALID_REQUEST if there is none, or it is damaged or too large.
+ */
+export async function unpackCollection(path: string, folder: string): Promise<string> {
+  const zip = await orUnreadable(DAMAGED, () => openPromise(path, { lazyEntries: true, autoClose: false }));
+  try {
+    const entries = await orUnreadable(DAMAGED, () => findEntries(zip));
+    const version = await orUnreadable(DAMAGED, () => versionOf(zip, entries));
+    const name = COLLECTIONS[3 - version];
+    const entry = name === undefined ? undefined : entries.get(name);
+    if (entry === undefined) throw unreadable(`The package is of version ${version}, but has no ${name}.`);
+    const target = join(folder, 'collection.anki2');
+    await orUnreadable(DAMAGED, () => unpack(zip, entry, target, version === 3));
+    return target;
+  } finally {
+    zip.close();
+  }
+}
+
+/** Copies the collection at `path`, which Anki keeps outside of packages, into `folder`. */
+export async function copyCollection(path: string, folder: string): Promise<string> {
+  const target = join(folder, 'collection.anki2');
+  await copyFile(path, target);
+  return target;
+}
+
+async function findEntries(zip: ZipFile): Promise<Map<string, Entry>> {
+  if (zip.entryCount > MAX_ENTRIES) throw unreadable(`The package has ${zip.entryCount} entries.`);
+  const wanted = new Set<string>(['meta', ...COLLECTIONS]);
+  const found = new Map<string, Entry>();
+  for await (const entry of zip.eachEntry()) {
+    if (!wanted.has(entry.fileName)) continue;
+    if (found.has(entry.fileName)) throw unreadable(`The package has "${entry.fileName}" twice.`);
+    found.set(entry.fileName, entry);
+  }
+  return found;
+}
+
+/** Of the file meta, a protobuf message with the version as field 1; packages without it are of version 1 or 2. */
+async function versionOf(zip: ZipFile, entries: ReadonlyMap<string, Entry>): Promise<number> {
+  const meta = entries.get('meta');
+  if (meta === undefined) return entries.has('collection.anki21') ? 2 : 1;
+  if (meta.uncompressedSize > MAX_META_BYTES) throw unreadable('The package has a "meta" that is none.');
+  const chunks: Buffer[] = [];
+  for await (const chunk of await zip.openReadStreamPromise(meta)) chunks.push(chunk);
+  const reader = protobuf.Reader.create(Buffer.concat(chunks));
+  let version = 0;
+  while (reader.pos < reader.len) {
+    const tag = reader.uint32();
+    if (tag === 8) version = reader.uint32();
+    else reader.skipType(tag & 7);
+  }
+  if (version < 1 || version > 3)
+    throw unreadable(`The package is of version ${version}; versions 1, 2 and 3 can be imported.`);
+  return version;
+}
+
+async function unpack(zip: ZipFile, entry: Entry, target: string, isZstd: boolean): Promise<void> {
+  if (entry.uncompressedSize > MAX_COLLECTION_BYTES) throw tooLarge();
+  const limit = limitedBytes(entry.compressedSize);
+  const from = await zip.openReadStreamPromise(entry);
+  const to = createWriteStream(target, { mode: 0o600 });
+  if (!isZstd) return pipeline(from, limit, to);
+  const zstd = createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: MAX_WINDOW_LOG } });
+  return pipeline(from, zstd, limit, to);
+}
+
+/** Passes on a database, and fails where it is none, too large, or larger than anything of `packedBytes`. */
+function limitedBytes(packedBytes: number): Transform {
+  let bytes = 0;
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      if (bytes === 0 && !isSqlite(chunk))
+        return done(unreadable('The collection in the package is not a SQLite database.'));
+      bytes += chunk.length;
+      const isBomb = bytes > RATIO_FROM_BYTES && bytes > packedBytes * MAX_RATIO;
+      if (isBomb || bytes > MAX_COLLECTION_BYTES) return done(tooLarge());
+      return done(null, chunk);
+    },
+  });
+}
+
+function tooLarge() {
+  return unreadable('The collection in the package is larger than any real one. Nothing was imported.');
+}

@@ -1,0 +1,304 @@
+// Reads the cards of an Anki collection, one at a time, each with its reviews.
+import { type Card, cleaned, isPast, toContent, toTitle } from '../card.ts';
+import type { Findings } from '../findings.ts';
+import { toLabels } from '../labels.ts';
+import { integer, openTables, type Row, type Tables, text } from '../sqlite.ts';
+import { htmlToLine, htmlToText } from '../text/html-text.ts';
+import { unreadable } from '../unreadable.ts';
+import {
+  type Deck,
+  type NoteType,
+  pathOf,
+  readDecks,
+  readNoteTypes,
+  readSettings,
+  type Settings,
+} from './note-types.ts';
+import { type LogRow, readLog } from './reviews.ts';
+import { type CardState, createDays, type Days, scheduleOf } from './schedule.ts';
+import { type Rendering, renderTemplate } from './template.ts';
+
+export const ANKI_TABLES = ['col', 'notes', 'cards', 'revlog'];
+
+/** Of a note's fields together, in bytes. */
+const MAX_NOTE_BYTES = 1024 * 1024;
+/** Of a rendered side, in UTF-16 units; a material's content has at most 262,144 bytes. */
+const MAX_SIDE = 1024 * 1024;
+const MAX_TEXT = 300_000;
+/** The reviews of a card that come over. The oldest beyond these stay behind. */
+const MAX_REVIEWS = 50_000;
+const MAX_GUID_BYTES = 400;
+
+export type Collection = {
+  counts: { cards: number; reviews: number };
+  cards(findings: Findings): Generator<Card>;
+  close(): void;
+};
+
+type Context = {
+  noteTypes: ReadonlyMap<number, NoteType>;
+  decks: ReadonlyMap<number, Deck>;
+  settings: Settings;
+  days: Days;
+  nowMs: number;
+  findings: Findings;
+};
+
+/**
+ * Opens the collection at `path`, a copy of ours, and reads all of it once, so that a damaged one is refused before anything of it is
+ * imported. `timeZone`: where its owner learns. @throws INVALID_REQUEST if it is damaged or none.
+ */
+export async function openCollection(
+  path: string,
+  { timeZone, nowMs }: { timeZone: string; nowMs: number },
+): Promise<Collection> {
+  const tables = await openTables(path, ANKI_TABLES);
+  try {
+    const noteTypes = readNoteTypes(tables);
+    const decks = readDecks(tables);
+    const settings = readSettings(tables);
+    const days = createDays({ createdSeconds: createdSecondsOf(tables, nowMs), ...settings, timeZone });
+    const counts = readEverything(tables);
+    return {
+      counts,
+      cards: (findings) => readCards(tables, { noteTypes, decks, settings, days, nowMs, findings }),
+      close: tables.close,
+    };
+  } catch (error) {
+    tables.close();
+    throw error;
+  }
+}
+
+function createdSecondsOf(tables: Tables, nowMs: number): number {
+  const [row] = tables.rows(`SELECT ${integer('crt')} AS crt FROM col LIMIT 1`);
+  const seconds = Number(row?.crt);
+  if (!isPast(seconds * 1000, nowMs))
+    throw unreadable('The collection was made before 1970, or in the future.');
+  return seconds;
+}
+
+/** Reads each row of the three tables, so that damage is found now. */
+function readEverything(tables: Tables): Collection['counts'] {
+  const read = (table: string, columns: string[]) => {
+    const lengths = columns.map((column) => `total(length(${text(column, MAX_NOTE_BYTES)}))`).join(', ');
+    const [row] = tables.rows(`SELECT count(*) AS count, ${lengths} FROM ${table}`);
+    return Number(row?.count);
+  };
+  read('notes', ['id', 'guid', 'mid', 'mod', 'tags', 'flds']);
+  return {
+    cards: read('cards', [
+      'id',
+      'nid',
+      'did',
+      'ord',
+      'queue',
+      'type',
+      'due',
+      'ivl',
+      'factor',
+      'odue',
+      'odid',
+    ]),
+    reviews: read('revlog', ['id', 'cid', 'ease', 'ivl', 'lastIvl', 'factor', 'type']),
+  };
+}
+
+const CARDS = `SELECT ${[
+  'id',
+  'nid',
+  'did',
+  'ord',
+  'mod',
+  'type',
+  'queue',
+  'due',
+  'ivl',
+  'factor',
+  'odue',
+  'odid',
+]
+  .map((column) => `${integer(`c.${column}`)} AS ${column}`)
+  .join(', ')},
+  n.id IS NOT NULL AS has_note, ${integer('n.mid')} AS mid, ${integer('n.mod')} AS note_mod,
+  ${text('n.guid', MAX_GUID_BYTES)} AS guid, ${text('n.tags', 10_000)} AS tags, ${text('n.flds', MAX_NOTE_BYTES)} AS flds
+  FROM cards c LEFT JOIN notes n ON n.id = c.nid ORDER BY c.id`;
+
+const LOG = `SELECT ${['cid', 'id', 'ease', 'ivl', 'lastIvl', 'factor', 'type']
+  .map((column) => `${integer(column)} AS ${column}`)
+  .join(', ')} FROM revlog ORDER BY cid, id`;
+
+function* readCards(tables: Tables, context: Context): Generator<Card> {
+  const logs = createLogs(tables.rows(LOG), context.findings);
+  const sources = new Set<string>();
+  for (const row of tables.rows(CARDS)) {
+    const rows = logs.of(Number(row.id));
+    const leave = (reason: string) => {
+      context.findings.add('material', reason, `card ${row.id}`);
+      context.findings.add('review', `${reason} (its reviews)`, `card ${row.id}`, rows.length);
+    };
+    if (row.has_note === 0) leave('the card has no note');
+    else if (row.guid === null || row.flds === null) leave('the note has more than 1 MiB of text');
+    else if (row.guid === '') leave('the note has no GUID');
+    else {
+      const source = `anki:${cleaned(`${row.guid}`)}:${row.ord}`;
+      if (sources.has(source)) leave('the note has a card of this kind already');
+      else yield readCard(row, rows, source, context);
+      sources.add(source);
+    }
+  }
+  logs.end();
+}
+
+/** Steps through the log beside the cards, both in order of the card's id. */
+function createLogs(log: Generator<Row>, findings: Findings) {
+  let next = log.next();
+  const cardOf = () => (next.done ? Number.POSITIVE_INFINITY : Number(next.value.cid));
+  const skipTo = (cardId: number) => {
+    let skipped = 0;
+    for (; cardOf() < cardId; skipped += 1) next = log.next();
+    if (skipped > 0) findings.add('review', 'its card is deleted', '', skipped);
+  };
+  return {
+    of(cardId: number): LogRow[] {
+      skipTo(cardId);
+      let rows: LogRow[] = [];
+      let cut = 0;
+      for (; !next.done && cardOf() === cardId; next = log.next()) {
+        rows.push(toLogRow(next.value));
+        if (rows.length < 2 * MAX_REVIEWS) continue;
+        cut += MAX_REVIEWS;
+        rows = rows.slice(MAX_REVIEWS);
+      }
+      cut += Math.max(0, rows.length - MAX_REVIEWS);
+      if (cut > 0) findings.add('review', 'more than 50,000 reviews of a card', `card ${cardId}`, cut);
+      return rows.slice(-MAX_REVIEWS);
+    },
+    end: () => skipTo(Number.POSITIVE_INFINITY),
+  };
+}
+
+function toLogRow(row: Row): LogRow {
+  return {
+    id: Number(row.id),
+    ease: Number(row.ease),
+    interval: Number(row.ivl),
+    lastInterval: Number(row.lastIvl),
+    factor: Number(row.factor),
+    type: Number(row.type),
+  };
+}
+
+function readCard(row: Row, rows: readonly LogRow[], source: string, context: Context): Card {
+  const { settings, nowMs, findings } = context;
+  const log = readLog(rows, { schedulerVersion: settings.schedulerVersion, nowMs });
+  for (const [reason, count] of log.leftOut) findings.add('review', reason, `card ${row.id}`, count);
+  const { schedule, hasBadDue } = scheduleOf(toState(row), log, context);
+  const note = (reason: string) => findings.add('note', reason, `card ${row.id}`);
+  if (hasBadDue) note('the due date is impossible: due at once');
+  const { title, content, isCut } = renderCard(row, context, note);
+  if (isCut) note('the text is cut at 256 KiB');
+  const { labels, dropped } = toLabels(labelPaths(row, context));
+  if (dropped > 0) note('more than 20 labels: the first 20 are kept');
+  const past = (ms: number) => (isPast(ms, nowMs) ? ms : undefined);
+  return {
+    source,
+    title,
+    content,
+    type: 'flashcard',
+    labels,
+    archiveMs: row.queue === SUSPENDED ? (past(Number(row.mod) * 1000) ?? nowMs) : undefined,
+    createMs: past(Number(row.id)) ?? past(Number(row.nid)),
+    textMs: past(Number(row.note_mod) * 1000),
+    schedule,
+    lastReviewMs: log.lastReviewMs,
+    reviews: log.reviews,
+  };
+}
+
+const SUSPENDED = -1;
+
+function toState(row: Row): CardState {
+  return {
+    type: Number(row.type),
+    queue: Number(row.queue),
+    due: Number(row.due),
+    intervalDays: Number(row.ivl),
+    factor: Number(row.factor),
+    originalDeckId: Number(row.odid),
+    originalDue: Number(row.odue),
+  };
+}
+
+/** The deck, of a card in a filtered one the deck that it came from, then the tags. */
+function labelPaths(row: Row, { decks }: Context): (readonly string[])[] {
+  const deck = decks.get(Number(row.odid)) ?? decks.get(Number(row.did));
+  const tags = `${row.tags ?? ''}`.split(/[\s\u3000]+/).filter((tag) => tag !== '');
+  return [...(deck === undefined ? [] : [deck.path]), ...tags.map(pathOf)];
+}
+
+function renderCard(row: Row, context: Context, note: (reason: string) => void) {
+  const values = `${row.flds}`.split('\u001f');
+  const noteType = context.noteTypes.get(Number(row.mid));
+  const ord = Number(row.ord);
+  const template = noteType?.templates[noteType.isCloze ? 0 : ord];
+  if (noteType === undefined || template === undefined) {
+    note('its note type or template is missing: the first field is the title, the others the content');
+    return plainCard(values);
+  }
+  const fields = fieldsOf(row, values, { noteType, cardName: template.name }, context);
+  const base: Rendering = {
+    fields,
+    side: 'question',
+    clozeNumber: ord + 1,
+    frontSide: '',
+    showsHints: false,
+  };
+  const question = renderTemplate(template.question, base, MAX_SIDE);
+  const title = htmlToLine(question, { maxLength: MAX_TEXT });
+  if (title === '') return plainCard(values);
+  const frontSide = renderTemplate(template.question, { ...base, showsHints: true }, MAX_SIDE);
+  const answer = renderTemplate(
+    template.answer,
+    { ...base, side: 'answer', frontSide, showsHints: true },
+    MAX_SIDE,
+  );
+  return withTitle(title, htmlToText(answer, { maxLength: MAX_TEXT }));
+}
+
+/** What nothing shows how to show. */
+function plainCard(values: readonly string[]) {
+  const texts = values
+    .map((value) => htmlToText(value, { maxLength: MAX_TEXT }))
+    .filter((value) => value !== '');
+  const [first = '(empty)', ...others] = texts;
+  return withTitle(first, others.join('\n\n'));
+}
+
+/** A title that does not hold all of the question leaves it to the content. */
+function withTitle(question: string, answer: string) {
+  const title = toTitle(question);
+  const isWhole = title === question.replace(/\s+/g, ' ').trim();
+  const isRepeated = isWhole || answer.replace(/\s+/g, ' ').includes(question.replace(/\s+/g, ' '));
+  return { title, ...toContent(isRepeated ? answer : `${question}\n\n${answer}`) };
+}
+
+function fieldsOf(
+  row: Row,
+  values: readonly string[],
+  { noteType, cardName }: { noteType: NoteType; cardName: string },
+  { decks }: Context,
+): ReadonlyMap<string, string> {
+  const path = (decks.get(Number(row.odid)) ?? decks.get(Number(row.did)))?.path ?? [];
+  return new Map([
+    ['Tags', `${row.tags ?? ''}`.trim()],
+    ['Type', noteType.name],
+    ['Deck', path.join('::')],
+    ['Subdeck', path.at(-1) ?? ''],
+    ['Card', cardName],
+    ['CardID', `${row.id}`],
+    ['CardFlag', ''],
+    // A field of the note takes precedence.
+    ...noteType.fields.map((name, at) => [name, values[at] ?? ''] as const),
+  ]);
+}

@@ -1,0 +1,103 @@
+// A card of any program's collection, as the import takes it.
+import { codePointLength } from '../../platform/text.ts';
+
+export type MaterialType = 'simple' | 'material' | 'flashcard' | 'card';
+
+export type CardSchedule = {
+  easeFactor: number;
+  intervalDays: number;
+  repetitions: number;
+  /** Absent: due at once. */
+  dueMs?: number | undefined;
+};
+
+export type CardReview = {
+  /** Tells it from the card's other reviews, in every export of the collection. */
+  id: string;
+  timeMs: number;
+  quality: number;
+  before?: CardSchedule;
+  after?: CardSchedule;
+};
+
+/** Instants are in milliseconds since 1970. */
+export type Card = {
+  /** The same for this card in every export of the collection, such as "anki:GUID:0". At most 500 bytes. */
+  source: string;
+  title: string;
+  content?: string | undefined;
+  sourceUrl?: string | undefined;
+  type: MaterialType;
+  labels: readonly string[];
+  archiveMs?: number | undefined;
+  createMs?: number | undefined;
+  /** When the text last changed. */
+  textMs?: number | undefined;
+  schedule?: CardSchedule | undefined;
+  lastReviewMs?: number | undefined;
+  /** Oldest first. */
+  reviews: readonly CardReview[];
+};
+
+/** A part of a collection in memory at a time. */
+export type Cards = Iterable<Card> | AsyncIterable<Card>;
+
+export const MAX_TITLE = 240;
+export const MAX_CONTENT_BYTES = 262_144;
+export const MAX_INTERVAL_DAYS = 36_500;
+export const DEFAULT_EASE_FACTOR = 2.5;
+/** A review or a creation in the future is a wrong clock; a day of it is a time zone. */
+export const MS_OF_DAY = 86_400_000;
+
+const ELLIPSIS = '…';
+
+/** One line of at most 240 code points; empty where `text` is blank. */
+export function toTitle(text: string): string {
+  const line = cleaned(text).replace(/\s+/g, ' ').trim();
+  // A code point is at most two units.
+  if (line.length <= MAX_TITLE || codePointLength(line) <= MAX_TITLE) return line;
+  return (
+    [...line.slice(0, 2 * MAX_TITLE)]
+      .slice(0, MAX_TITLE - 1)
+      .join('')
+      .trimEnd() + ELLIPSIS
+  );
+}
+
+/** `text` without what cannot be stored, cut at 262,144 bytes of UTF-8; undefined where it is empty. */
+export function toContent(text: string): { content: string | undefined; isCut: boolean } {
+  const clean = cleaned(text);
+  if (clean === '') return { content: undefined, isCut: false };
+  if (3 * clean.length <= MAX_CONTENT_BYTES) return { content: clean, isCut: false };
+  const bytes = Buffer.from(clean);
+  if (bytes.length <= MAX_CONTENT_BYTES) return { content: clean, isCut: false };
+  let end = MAX_CONTENT_BYTES;
+  // Not within a character.
+  while (((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  return { content: bytes.toString('utf8', 0, end), isCut: true };
+}
+
+/** Without U+0000 and lone surrogates, which cannot be stored. */
+export function cleaned(text: string): string {
+  return (text.includes('\0') ? text.replaceAll('\0', '') : text).toWellFormed();
+}
+
+/** Two decimals, from 1.30. */
+export function toEaseFactor(factor: number): number {
+  return Math.max(130, Math.min(100_000, Math.round(factor * 100))) / 100;
+}
+
+/** Whole days, 0 to 36,500. */
+export function toIntervalDays(days: number): number {
+  return Math.max(0, Math.min(MAX_INTERVAL_DAYS, Math.round(days)));
+}
+
+/** Whether a review, a creation or an edit can have been then: from 1970 to a day from now. */
+export function isPast(ms: number, nowMs: number): boolean {
+  return ms >= 0 && ms <= nowMs + MS_OF_DAY;
+}
+
+/** Whether a card can be due then: from 1970 to the longest interval from now. */
+export function isDueTime(ms: number, nowMs: number): boolean {
+  return ms >= 0 && ms <= nowMs + (MAX_INTERVAL_DAYS + 1) * MS_OF_DAY;
+}

@@ -1,0 +1,30 @@
+// What a file's reader leaves out or changes, and why.
+
+type Kind = 'material' | 'review' | 'note';
+
+/** One reason, how often, and the first five it applies to. */
+export type Reason = { reason: string; count: number; examples: string[] };
+
+export type Findings = ReturnType<typeof createFindings>;
+
+const MAX_EXAMPLES = 5;
+const MAX_EXAMPLE_LENGTH = 120;
+
+/** Counts by reason. A `note` is of something that comes over all the same, changed. */
+export function createFindings() {
+  const reasons = new Map<string, Reason>();
+  const left = { material: 0, review: 0, note: 0 };
+  return {
+    left,
+    add(kind: Kind, reason: string, example = '', count = 1) {
+      left[kind] += count;
+      const known = reasons.get(reason) ?? { reason, count: 0, examples: [] };
+      reasons.set(reason, known);
+      known.count += count;
+      if (example !== '' && known.examples.length < MAX_EXAMPLES)
+        known.examples.push(example.slice(0, MAX_EXAMPLE_LENGTH).toWellFormed());
+    },
+    /** The most frequent first. */
+    reasons: () => [...reasons.values()].sort((a, b) => b.count - a.count),
+  };
+}

@@ -1,0 +1,206 @@
+// HTML as plain text, in one pass: scripts and styles vanish, blocks become lines, images are named.
+import { Tokenizer, type TokenizerCallbacks } from 'htmlparser2';
+
+/** Their content is not for a reader. */
+const HIDDEN = new Set(['script', 'style', 'template', 'svg', 'rp']);
+/** Blocks with an empty line around them; the others only begin a new line. */
+const APART = ['p', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'hr', 'table', 'ul', 'ol', 'dl', 'blockquote', 'pre'];
+const TOGETHER = [
+  'div',
+  'li',
+  'tr',
+  'dt',
+  'dd',
+  'section',
+  'article',
+  'header',
+  'footer',
+  'main',
+  'aside',
+  'nav',
+];
+const OTHERS = ['center', 'figure', 'figcaption', 'form', 'fieldset', 'details', 'summary', 'caption'];
+/** How many line breaks each has around it. */
+const BLOCKS = new Map([
+  ...APART.map((name) => [name, 2] as const),
+  ...[...TOGETHER, ...OTHERS].map((name) => [name, 1] as const),
+]);
+const MEDIA = new Map([
+  ['img', 'image'],
+  ['audio', 'sound'],
+  ['video', 'video'],
+]);
+const ATTRIBUTES = new Set(['src', 'alt', 'href']);
+/** Of a name in brackets. A longer one is data, not a name. */
+const MAX_NAME_LENGTH = 200;
+const MAX_LINK_LENGTH = 2000;
+
+const RAISED = translation('0123456789+-−()n', '⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁽⁾ⁿ');
+const LOWERED = translation('0123456789+-−()', '₀₁₂₃₄₅₆₇₈₉₊₋₋₍₎');
+
+/**
+ * The text that a reader of `html` sees. An image is `[image: NAME]`, a link has its address behind it, digits above and below the
+ * line stay there (10⁵), a reading stands in brackets behind its characters. Anything is accepted as HTML, in linear time. At most
+ * `maxLength` UTF-16 units.
+ */
+export function htmlToText(html: string, { maxLength = Number.POSITIVE_INFINITY } = {}): string {
+  if (!/[<&\s\u00a0]/.test(html)) return html.slice(0, maxLength);
+  const page = createPage(createLines(maxLength));
+  let tag = '';
+  let attribute = '';
+  let attributes: Record<string, string> = {};
+  const add = (value: string) => {
+    if (ATTRIBUTES.has(attribute)) attributes[attribute] = (attributes[attribute] ?? '') + value;
+  };
+  const callbacks: TokenizerCallbacks = {
+    onopentagname(start, end) {
+      tag = html.slice(start, end).toLowerCase();
+      attributes = {};
+    },
+    onattribname(start, end) {
+      attribute = html.slice(start, end).toLowerCase();
+    },
+    onattribdata: (start, end) => add(html.slice(start, Math.min(end, start + MAX_LINK_LENGTH + 1))),
+    onattribentity: (codePoint) => add(String.fromCodePoint(codePoint)),
+    onattribend() {},
+    onopentagend: () => page.open(tag, attributes),
+    onselfclosingtag() {
+      page.open(tag, attributes);
+      page.close(tag);
+    },
+    onclosetag: (start, end) => page.close(html.slice(start, end).toLowerCase()),
+    ontext: (start, end) => page.text(html.slice(start, end)),
+    ontextentity: (codePoint) => page.text(String.fromCodePoint(codePoint)),
+    oncdata() {},
+    oncomment() {},
+    ondeclaration() {},
+    onprocessinginstruction() {},
+    onend() {},
+  };
+  const tokenizer = new Tokenizer({ recognizeSelfClosing: true }, callbacks);
+  tokenizer.write(html);
+  tokenizer.end();
+  return page.finish();
+}
+
+/** The same on one line. */
+export function htmlToLine(html: string, limits: { maxLength?: number } = {}): string {
+  return htmlToText(html, limits).replace(/\s+/g, ' ');
+}
+
+type Lines = ReturnType<typeof createLines>;
+
+/** What each tag does to the lines. */
+function createPage(lines: Lines) {
+  let hidden = 0;
+  let preformatted = 0;
+  let shift: ReadonlyMap<string, string> | undefined;
+  let link: { href: string; from: number } | undefined;
+  return {
+    open(name: string, attributes: Readonly<Record<string, string>>) {
+      if (HIDDEN.has(name)) hidden += 1;
+      if (hidden > 0) return;
+      const media = MEDIA.get(name);
+      const distance = BLOCKS.get(name);
+      if (media !== undefined) lines.text(mediaName(media, attributes));
+      else if (name === 'br') lines.lineBreak();
+      else if (name === 'td' || name === 'th') lines.text(' ');
+      else if (name === 'rt') lines.text('(');
+      else if (name === 'sup') shift = RAISED;
+      else if (name === 'sub') shift = LOWERED;
+      else if (name === 'a') link = { href: attributes.href ?? '', from: lines.mark() };
+      if (distance !== undefined) lines.block(distance);
+      if (name === 'li') lines.text('- ');
+      if (name === 'pre') preformatted += 1;
+    },
+    text(text: string) {
+      if (hidden > 0) return;
+      if (preformatted > 0) lines.preformatted(text);
+      else lines.text(shift === undefined ? text : shifted(text, shift));
+    },
+    close(name: string) {
+      if (HIDDEN.has(name)) hidden = Math.max(0, hidden - 1);
+      if (hidden > 0) return;
+      const distance = BLOCKS.get(name);
+      if (distance !== undefined) lines.block(distance);
+      if (name === 'pre') preformatted = Math.max(0, preformatted - 1);
+      else if (name === 'rt') lines.text(')');
+      else if (name === 'sup' || name === 'sub') shift = undefined;
+      else if (name === 'a' && link !== undefined) {
+        const { href, from } = link;
+        link = undefined;
+        const isShown = href.length > MAX_LINK_LENGTH || lines.since(from).includes(href);
+        if (/^https?:/i.test(href) && !isShown) lines.text(` (${href})`);
+      }
+    },
+    finish: () => lines.finish(),
+  };
+}
+
+function mediaName(kind: string, { src = '', alt = '' }: Readonly<Record<string, string>>): string {
+  const name = src.length <= MAX_NAME_LENGTH && !src.startsWith('data:') ? decoded(src) : alt;
+  return name === '' ? `[${kind}]` : `[${kind}: ${name.slice(0, MAX_NAME_LENGTH)}]`;
+}
+
+function decoded(name: string): string {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
+}
+
+function translation(from: string, to: string): ReadonlyMap<string, string> {
+  const targets = [...to];
+  return new Map([...from].map((character, at) => [character, targets[at] ?? character]));
+}
+
+function shifted(text: string, map: ReadonlyMap<string, string>): string {
+  let all = '';
+  for (const character of text) {
+    const to = map.get(character);
+    if (to === undefined) return text;
+    all += to;
+  }
+  return all;
+}
+
+/** Collects text as lines: blanks run together, and at most one empty line stays between two others. */
+function createLines(maxLength: number) {
+  const parts: string[] = [];
+  let length = 0;
+  let breaks = 0;
+  let needsBlank = false;
+  const push = (text: string) => {
+    if (text === '' || length >= maxLength) return;
+    const before = breaks > 0 ? '\n'.repeat(Math.min(breaks, 2)) : needsBlank ? ' ' : '';
+    const part = (length === 0 ? '' : before) + text;
+    breaks = 0;
+    needsBlank = false;
+    parts.push(part.slice(0, maxLength - length));
+    length += part.length;
+  };
+  return {
+    text(text: string) {
+      const words = text.replace(/[\s\u00a0]+/g, ' ');
+      if (words.startsWith(' ')) needsBlank = true;
+      push(words.trim());
+      if (words.length > 1 && words.endsWith(' ')) needsBlank = true;
+    },
+    preformatted(text: string) {
+      for (const [at, line] of text.split(/\r?\n/).entries()) {
+        if (at > 0) breaks += 1;
+        push(line.replaceAll('\u00a0', ' '));
+      }
+    },
+    lineBreak() {
+      breaks += 1;
+    },
+    block(distance: number) {
+      breaks = Math.max(breaks, distance);
+    },
+    mark: () => parts.length,
+    since: (mark: number) => parts.slice(mark).join(''),
+    finish: () => parts.join('').trim(),
+  };
+}
