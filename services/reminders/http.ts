@@ -31,6 +31,8 @@ type HttpDependencies = {
   isUnsubscribeToken(token: string): Promise<boolean>;
   /** @returns whether there is a user with this token, however often it is asked. */
   switchEmailOff(token: string): Promise<boolean>;
+  /** @returns whether it is on then, however often it is asked; undefined without such a user. */
+  switchEmailOn(token: string): Promise<boolean | undefined>;
   logger: Logger;
   /** Default: 0. */
   drainMs?: number | undefined;
@@ -127,8 +129,16 @@ export async function buildHttpApp(dependencies: HttpDependencies): Promise<Fast
   });
   app.post<{ Params: { token: string } }>('/unsubscribe/:token', async ({ params: { token } }, reply) => {
     const isKnown = await limitLookups(() => dependencies.switchEmailOff(token));
-    return isKnown ? sendPage(reply, DONE_PAGE) : sendText(reply, 404, 'Not found.');
+    return isKnown ? sendPage(reply, donePage(token)) : sendText(reply, 404, 'Not found.');
   });
+  app.post<{ Params: { token: string } }>(
+    '/unsubscribe/:token/undo',
+    async ({ params: { token } }, reply) => {
+      const isOn = await limitLookups(() => dependencies.switchEmailOn(token));
+      if (isOn === undefined) return sendText(reply, 404, 'Not found.');
+      return sendPage(reply, isOn ? ON_PAGE : STILL_OFF_PAGE);
+    },
+  );
   return app;
 }
 
@@ -138,7 +148,7 @@ const sendText = (reply: FastifyReply, status: number, text: string) =>
 const sendPage = (reply: FastifyReply, page: string) =>
   reply.header('content-security-policy', PAGE_POLICY).type(HTML).send(page);
 
-// The two small pages of the unsubscribe link. They load nothing, run nothing, and hold nothing of the user's.
+// The small pages of the unsubscribe link. They load nothing, run nothing, and hold nothing of the user's but the link's own token.
 
 const STYLE =
   'body{font:1.125rem/1.5 system-ui,sans-serif;max-width:32rem;margin:4rem auto;padding:0 1rem;color-scheme:light dark}' +
@@ -165,9 +175,23 @@ const ASK_PAGE = page(
 </form>`,
 );
 
-const DONE_PAGE = page(
-  'Reminders by e-mail are off',
-  '<p>You will get no more of them. You can switch them on again where you set your reminders.</p>',
+/** Its button leads to the address of the page itself with /undo. */
+const donePage = (token: string) =>
+  page(
+    'Reminders by e-mail are off',
+    `<p>You will get no more of them.</p>
+<form method="post" action="${encodeURIComponent(token)}/undo">
+<button>Switch them on again</button>
+</form>
+<p>The link in an earlier mail leads back here.</p>`,
+  );
+
+const ON_PAGE = page('Reminders by e-mail are on', '<p>They come again at the times that are set.</p>');
+
+/** Off in the settings, or since the mail server refuses the address: whoever may change that sees why. */
+const STILL_OFF_PAGE = page(
+  'Reminders by e-mail are still off',
+  '<p>They were not switched off here. Ask the support team of your learning app.</p>',
 );
 
 function page(title: string, body: string): string {

@@ -18,6 +18,8 @@ const settings = (fields: Partial<NonNullable<LeasedDelivery['reminder']>> = {})
   minDue: 3,
   onlyIfNotReviewedToday: false,
   timeZone: 'Europe/Berlin',
+  minuteOfDay: 660,
+  weekdays: [1, 2, 3, 4, 5, 6, 7],
   ...fields,
 });
 const work = (fields: Partial<LeasedDelivery> = {}): LeasedDelivery => ({

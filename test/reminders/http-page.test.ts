@@ -5,13 +5,14 @@ import { startHttpEnd } from '../../services/reminders/http.ts';
 import { hasBrowser, screenshot, startBrowser, watch } from '../support/browser.ts';
 
 describe.runIf(hasBrowser('the unsubscribe page'))('the unsubscribe page in Chromium', () => {
-  test('switches e-mail off by its button, asks no other host, and breaks no policy', async () => {
+  test('switches e-mail off by its button, on again by the next, asks no other host, and breaks no policy', async () => {
     const switchedOff: string[] = [];
     const end = await startHttpEnd({
       ...{ host: '127.0.0.1', port: 0, logger: pino({ level: 'silent' }), nowMs: () => performance.now() },
       findCalendar: async () => undefined,
       isUnsubscribeToken: async (token) => token === 'token-of-ada',
       switchEmailOff: async (token) => switchedOff.push(token) > 0,
+      switchEmailOn: async (token) => token === switchedOff.pop(),
     });
     const browser = await startBrowser();
     try {
@@ -25,6 +26,10 @@ describe.runIf(hasBrowser('the unsubscribe page'))('the unsubscribe page in Chro
       await page.getByRole('button', { name: 'Stop reminders by e-mail' }).click();
       await page.getByRole('heading', { name: 'Reminders by e-mail are off' }).waitFor();
       expect(switchedOff).toEqual(['token-of-ada']);
+      await screenshot(page, 'unsubscribed');
+      await page.getByRole('button', { name: 'Switch them on again' }).click();
+      await page.getByRole('heading', { name: 'Reminders by e-mail are on' }).waitFor();
+      expect(switchedOff).toEqual([]);
       expect([...hosts]).toEqual([`127.0.0.1:${end.port}`]);
       expect(complaints).toEqual([]);
     } finally {

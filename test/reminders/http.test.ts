@@ -22,6 +22,8 @@ let origin: string;
 let tests = 0;
 let fault: Error | undefined;
 let switchedOff: string[] = [];
+/** E-mail stays off for another reason. */
+let stays = false;
 const log: string[] = [];
 
 beforeAll(async () => {
@@ -34,6 +36,10 @@ beforeAll(async () => {
     switchEmailOff: (token) => {
       if (token === TOKEN) switchedOff.push(token);
       return answer(token === TOKEN);
+    },
+    switchEmailOn: (token) => {
+      if (token === TOKEN) switchedOff.pop();
+      return answer(token === TOKEN ? !stays : undefined);
     },
     logger: pino({ level: 'trace' }, { write: (line: string) => void log.push(line) }),
   });
@@ -129,6 +135,22 @@ describe('the link to end reminders by e-mail', () => {
     expect(switchedOff).toEqual([TOKEN, TOKEN]);
   });
 
+  test('leads to a page whose button switches them on again, however often it is pressed', async () => {
+    const off = await (await ask(`/unsubscribe/${TOKEN}`, { method: 'POST' })).text();
+    const [, action = ''] = /<form method="post" action="([^"]+)">/.exec(off) ?? [];
+    const { pathname } = new URL(action, `${origin}/unsubscribe/${TOKEN}`);
+    for (const _again of [1, 2]) {
+      const response = await ask(pathname, { method: 'POST' });
+      expect(response.status).toBe(200);
+      expect(await response.text()).toContain('Reminders by e-mail are on');
+    }
+    expect(switchedOff).toEqual([]);
+    stays = true;
+    const still = await (await ask(pathname, { method: 'POST' })).text();
+    expect(still).toContain('Reminders by e-mail are still off');
+    stays = false;
+  });
+
   test('works without a body, and refuses one over 4 KiB', async () => {
     expect((await ask(`/unsubscribe/${TOKEN}`, { method: 'POST' })).status).toBe(200);
     const body = 'x'.repeat(4097);
@@ -145,6 +167,8 @@ test.each([
   ['POST', `/calendar/${SECRET}.ics`],
   ['GET', `/unsubscribe/${OTHER}`],
   ['POST', `/unsubscribe/${OTHER}`],
+  ['GET', `/unsubscribe/${TOKEN}/undo`],
+  ['POST', `/unsubscribe/${OTHER}/undo`],
   ['PUT', `/unsubscribe/${TOKEN}`],
   ['DELETE', `/unsubscribe/${TOKEN}`],
   ['OPTIONS', `/unsubscribe/${TOKEN}`],
@@ -207,6 +231,7 @@ test.each(['10.0.0.5', '172.18.0.2', '192.168.1.2', '169.254.1.1', 'fd00::5', ':
       findCalendar: async () => undefined,
       isUnsubscribeToken: async () => false,
       switchEmailOff: async () => false,
+      switchEmailOn: async () => undefined,
       logger: pino({ level: 'silent' }),
     });
     const statusFor = async (client: string, remoteAddress: string) => {
@@ -229,6 +254,7 @@ test('while a service is away the answer is 503, to be asked again', async () =>
     ['GET', `/calendar/${SECRET}.ics`],
     ['GET', `/unsubscribe/${TOKEN}`],
     ['POST', `/unsubscribe/${TOKEN}`],
+    ['POST', `/unsubscribe/${TOKEN}/undo`],
   ] as const) {
     const response = await ask(path, { method });
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5']);

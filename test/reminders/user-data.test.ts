@@ -48,6 +48,24 @@ describe('e-mail', () => {
       expect(await here.links.switchEmailOff(wrong)).toBe(false);
   });
 
+  test('that the link switched off is on again by the same token, however often, and not what is off otherwise', async () => {
+    const userId = await here.newUser();
+    await here.reminders.setEmailEnabled({ userId, enabled: true }, CALL);
+    const { rows } = await here.sql.query<{ token: Buffer }>(
+      'SELECT unsubscribe_token AS token FROM reminders.users WHERE user_id = $1',
+      [userId],
+    );
+    const token = rows[0]?.token.toString('base64url') ?? '';
+    await here.links.switchEmailOff(token);
+    expect(await here.links.switchEmailOn(token)).toBe(true);
+    expect(await here.links.switchEmailOn(token)).toBe(true);
+    expect(await emailOf(userId)).toMatchObject({ enabled: true, offTime: null });
+    await here.reminders.setEmailEnabled({ userId, enabled: false }, CALL);
+    expect(await here.links.switchEmailOn(token)).toBe(false);
+    expect(await emailOf(userId)).toMatchObject({ offReason: 'EMAIL_OFF_REASON_SWITCHED_OFF' });
+    expect(await here.links.switchEmailOn('A'.repeat(43))).toBeUndefined();
+  });
+
   test.each(['refused', 'switched off'])(
     'that is off (%s) is off by the wish of the user who follows the link, since then, and stays so',
     async (reason) => {

@@ -10,6 +10,8 @@ export type ReminderMessage = {
   /** One-click link that switches the user's e-mail off. */
   unsubscribeUrl: string;
   isTest: boolean;
+  /** When the reminder comes, on the user's clock; undefined for a test. */
+  schedule: { minuteOfDay: number; weekdays: readonly number[]; timeZone: string } | undefined;
   /** From then on it would come at the wrong time of day. */
   expireTime: Date;
   /** Now, by the database's clock. */

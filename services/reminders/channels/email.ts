@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream';
 import { createTransport, type SendMailOptions } from 'nodemailer';
 import { errorCode } from '../../platform/thrown.ts';
 import type { Channel, ReminderMessage, SendResult } from './channel.ts';
-import { dueSentence, toLine, toTitle } from './message-text.ts';
+import { dueSentence, toLine, toTimeAndDays, toTitle } from './message-text.ts';
 
 export type EmailOptions = {
   /** The learning app; undefined for a mail without a link to it. */
@@ -210,7 +210,7 @@ function toEmailText(
     : [];
   const more = message.dueCount - titles.length;
   const others = titles.length > 0 && more > 0 ? 'and more' : undefined;
-  const footer = 'You get this e-mail because you set a reminder.';
+  const footer = whyItComes(message);
   return {
     subject: `${message.isTest ? 'Test: ' : ''}${sentence} for review`,
     text: [
@@ -232,12 +232,25 @@ function toEmailText(
         ? ['<ul>', ...titles.map((title) => `<li dir="auto">${escapeHtml(title)}</li>`), '</ul>']
         : []),
       ...(others ? [`<p>${others}</p>`] : []),
-      ...(appUrl === undefined ? [] : [`<p><a href="${escapeHtml(appUrl)}">Review now</a></p>`]),
-      `<p><small>${footer} <a href="${escapeHtml(message.unsubscribeUrl)}">Stop reminders by e-mail</a></small></p>`,
+      ...(appUrl === undefined
+        ? []
+        : [`<p><a href="${escapeHtml(appUrl)}" style="${BUTTON}">Review now</a></p>`]),
+      `<p><small>${escapeHtml(footer)} <a href="${escapeHtml(message.unsubscribeUrl)}">Stop reminders by e-mail</a></small></p>`,
       '</body></html>',
       '',
     ].join('\n'),
   };
+}
+
+const BUTTON =
+  'display:inline-block;padding:10px 18px;border-radius:6px;background:#2f5fd0;color:#ffffff;text-decoration:none';
+
+/** Whoever reads it may not have set the reminder, and may see it in no app. */
+function whyItComes({ schedule }: ReminderMessage): string {
+  const who = 'you or the support team of your learning app';
+  if (schedule === undefined) return `You get this e-mail because ${who} asked for a test.`;
+  const { minuteOfDay, weekdays, timeZone } = schedule;
+  return `You get this e-mail because ${who} set a reminder for ${toTimeAndDays(minuteOfDay, weekdays)} (${timeZone}).`;
 }
 
 const ENTITIES: Readonly<Record<string, string>> = {

@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto';
 import type { Dependencies } from '../dependencies.ts';
 import { CALENDAR_DAYS, type CalendarFeed, calendarFeed, toCalendarDays } from './calendar.ts';
-import { findFeedOwner, findUserByUnsubscribeToken, setEmailOff } from './sql.ts';
+import { endUnsubscription, findFeedOwner, findUserByUnsubscribeToken, setEmailOff } from './sql.ts';
 
 /** Bytes of an unsubscribe token and of a feed's secret. */
 export const SECRET_BYTES = 32;
@@ -19,6 +19,11 @@ export type Links = {
   isUnsubscribeToken(token: string): Promise<boolean>;
   /** Switches off the e-mail of the user with this token, again and again alike. @returns whether there is one. */
   switchEmailOff(token: string): Promise<boolean>;
+  /**
+   * Switches the e-mail of the user with this token on again, if it is off by `switchEmailOff`; again and again alike.
+   * @returns whether it is on then; undefined if there is no such user.
+   */
+  switchEmailOn(token: string): Promise<boolean | undefined>;
 };
 
 export function createLinks({
@@ -48,6 +53,12 @@ export function createLinks({
       const userId = await findByToken(token);
       if (userId === undefined) return false;
       return (await setEmailOff(database, userId, 'unsubscribed', now)) !== undefined;
+    },
+    async switchEmailOn(token) {
+      const userId = await findByToken(token);
+      if (userId === undefined) return undefined;
+      const user = await endUnsubscription(database, userId);
+      return user && user.emailOffReason === null;
     },
   };
 }

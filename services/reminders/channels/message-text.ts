@@ -31,6 +31,22 @@ export function toTitle(title: string, maxGraphemes: number): string {
   return SHOWS_NOTHING.test(title.toWellFormed()) ? '(no title)' : toLine(title, maxGraphemes);
 }
 
+const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
+
+/** Such as "08:00 every day" or "18:30 on Mon–Fri". `weekdays`: 1 (Monday) to 7, in order. */
+export function toTimeAndDays(minuteOfDay: number, weekdays: readonly number[]): string {
+  const two = (value: number) => `${value}`.padStart(2, '0');
+  const time = `${two(Math.floor(minuteOfDay / 60))}:${two(minuteOfDay % 60)}`;
+  if (weekdays.length === WEEKDAYS.length) return `${time} every day`;
+  const runs: string[][] = [[]];
+  for (const [index, name] of WEEKDAYS.entries()) {
+    if (weekdays.includes(index + 1)) runs.at(-1)?.push(name);
+    else runs.push([]);
+  }
+  const days = runs.flatMap((run) => (run.length > 2 ? [`${run[0]}–${run.at(-1)}`] : run));
+  return `${time} on ${days.join(', ')}`;
+}
+
 /** The number at which counting ends (BatchGetDueCounts): it stands for this many or more. */
 const MAX_COUNTED = 1000;
 

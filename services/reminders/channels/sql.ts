@@ -52,6 +52,17 @@ export async function setEmailOff(
   return user;
 }
 
+/** Switches e-mail on again where the user had unsubscribed; off for another reason it stays. @returns the user as they are then. */
+export async function endUnsubscription(db: Queryable, userId: string): Promise<UserRow | undefined> {
+  await db.query({
+    name: 'end-unsubscription',
+    text: `UPDATE reminders.users u SET email_off_time = NULL, email_off_reason = NULL, email_refusals = 0
+           WHERE u.user_id = $1 AND u.email_off_reason = 'unsubscribed'`,
+    values: [userId],
+  });
+  return findUser(db, userId);
+}
+
 /** The user whose mails hold this unsubscribe token, given as its SHA-256. */
 export async function findUserByUnsubscribeToken(
   db: Queryable,

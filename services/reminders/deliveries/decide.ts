@@ -41,6 +41,9 @@ export type LeasedDelivery = {
     minDue: number;
     onlyIfNotReviewedToday: boolean;
     timeZone: string;
+    minuteOfDay: number;
+    /** 1 (Monday) to 7. */
+    weekdays: readonly number[];
   } | null;
   emailIsOn: boolean;
   unsubscribeToken: Buffer;

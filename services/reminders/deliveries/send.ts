@@ -91,6 +91,7 @@ function createSender(options: SendOptions) {
         titles: due?.titles ?? [],
         unsubscribeUrl: `${options.publicUrl}/unsubscribe/${delivery.unsubscribeToken.toString('base64url')}`,
         isTest: delivery.isTest,
+        schedule: delivery.reminder ?? undefined,
         expireTime: new Date(dueTime.getTime() + LATE_AFTER_MS),
         sendTime: time,
       };

@@ -8,6 +8,7 @@ export const message = (fields: Partial<ReminderMessage> = {}): ReminderMessage 
   titles: ['Photosynthesis', 'Mitosis'],
   unsubscribeUrl: 'https://reminders.example.com/unsubscribe/token-of-ada',
   isTest: false,
+  schedule: { minuteOfDay: 12 * 60, weekdays: [1, 2, 3, 4, 5], timeZone: 'Europe/Berlin' },
   expireTime: new Date('2030-03-31T12:00:00Z'),
   sendTime: new Date('2030-03-31T10:00:00Z'),
   ...fields,
