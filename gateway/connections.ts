@@ -27,8 +27,8 @@ export type IdOf<T> = (row: T) => string;
  * and go before it.
  */
 type Place = { pageToken: string; rows: number; mark: string };
-/** A row, and the place after it. */
-type Placed<T> = { row: T; place: Place };
+/** A page, and the token at which it was read. */
+type ReadAt<T> = { page: Page<T>; pageToken: string };
 
 const MAX_ROWS = 100;
 const DEFAULT_ROWS = 20;
@@ -54,46 +54,61 @@ export async function readConnection<T>(
 ): Promise<Connection<T>> {
   const count = countOf(first);
   const { pageToken, rows, mark } = readCursor(after);
-  const seen: Placed<T>[] = [];
-  let [begin, end, isMore] = [0, rows + count, false];
-  for (let token: string | undefined = pageToken; token !== undefined && seen.length < end; ) {
-    const page: Page<T> = await read({ pageSize: Math.min(MAX_ROWS, end - seen.length), pageToken: token });
+  const pages: ReadAt<T>[] = [];
+  let [seen, begin, end] = [0, 0, rows + count];
+  for (let token: string | undefined = pageToken; token !== undefined && seen < end; ) {
+    const page: Page<T> = await read({ pageSize: Math.min(MAX_ROWS, end - seen), pageToken: token });
     const at = mark === '' ? -1 : page.rows.findIndex((row) => markOf(idOf(row)) === mark);
-    if (at >= 0) begin = seen.length + at + 1;
+    if (at >= 0) begin = seen + at + 1;
     if (at >= 0) end = begin + count;
-    seen.push(...placed(page, token, idOf));
-    isMore = page.nextPageToken !== '';
+    pages.push({ page, pageToken: token });
+    seen += page.rows.length;
     token = page.nextPageToken || undefined;
   }
-  return toConnectionOf(seen.slice(begin, begin + count), isMore || seen.length > begin + count);
+  return connectionOf(pages, idOf, begin, begin + count);
 }
 
 /** A first page that has been read. */
 export function toConnection<T>(page: Page<T>, idOf: IdOf<T>): Connection<T> {
-  return toConnectionOf(placed(page, '', idOf), page.nextPageToken !== '');
+  return connectionOf([{ page, pageToken: '' }], idOf, 0, page.rows.length);
 }
 
-function placed<T>({ rows, nextPageToken }: Page<T>, pageToken: string, idOf: IdOf<T>): Placed<T>[] {
-  return rows.map((row, index) => {
-    const isEnd = index === rows.length - 1 && nextPageToken !== '';
-    const place = isEnd
-      ? { pageToken: nextPageToken, rows: 0, mark: '' }
-      : { pageToken, rows: index + 1, mark: markOf(idOf(row)) };
-    return { row, place };
-  });
-}
-
-function toConnectionOf<T>(rows: readonly Placed<T>[], hasNextPage: boolean): Connection<T> {
-  const [first, last] = [rows[0], rows.at(-1)];
+/** The rows of `pages` from `begin` on, before `end`. Cursors are made where they are asked for. */
+function connectionOf<T>(
+  pages: readonly ReadAt<T>[],
+  idOf: IdOf<T>,
+  begin: number,
+  end: number,
+): Connection<T> {
+  const rows = pages.flatMap(({ page }) => page.rows);
+  const nodes = rows.slice(begin, end);
+  const cursorOf = (index: number) =>
+    nodes.length === 0 ? null : toCursor(placeAfter(pages, idOf, begin + index));
   return {
-    nodes: rows.map(({ row }) => row),
-    pageInfo: {
-      hasNextPage,
-      hasPreviousPage: false,
-      startCursor: first === undefined ? null : toCursor(first.place),
-      endCursor: last === undefined ? null : toCursor(last.place),
+    nodes,
+    get pageInfo() {
+      return {
+        hasNextPage: rows.length > end || pages.at(-1)?.page.nextPageToken !== '',
+        hasPreviousPage: false as const,
+        startCursor: cursorOf(0),
+        endCursor: cursorOf(nodes.length - 1),
+      };
     },
   };
+}
+
+/** The place after the row with that index in all `pages`. */
+function placeAfter<T>(pages: readonly ReadAt<T>[], idOf: IdOf<T>, index: number): Place {
+  let before = 0;
+  for (const { page, pageToken } of pages) {
+    const { rows, nextPageToken } = page;
+    const row = rows[index - before];
+    const isEnd = index - before === rows.length - 1 && nextPageToken !== '';
+    if (isEnd) return { pageToken: nextPageToken, rows: 0, mark: '' };
+    if (row !== undefined) return { pageToken, rows: index - before + 1, mark: markOf(idOf(row)) };
+    before += rows.length;
+  }
+  throw new Error(`no page has row ${index}`);
 }
 
 /** The random end of a UUID, which tells the rows of a page apart. */

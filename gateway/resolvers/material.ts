@@ -92,17 +92,15 @@ export const Material: MaterialResolvers = {
   reviews: async (material, { first, after }, context) => {
     const { userId, message } = material;
     const { materialId } = message;
-    const ofMaterial = ({ rows, nextPageToken }: Page<ReviewNode>): Page<ReviewNode> => ({
-      rows: rows.map((row) => ({ ...row, material })),
-      nextPageToken,
-    });
     if ((after ?? null) === null) {
       const page = await context.loaders.firstReviews({ userId, materialId, pageSize: countOf(first) });
-      return toConnection(ofMaterial({ ...page, rows: toNodes(page.rows, userId) }), ID_OF.review);
+      const rows = page.rows.map((message): ReviewNode => ({ userId, message, material }));
+      return toConnection({ ...page, rows }, ID_OF.review);
     }
-    return readConnection({ first, after }, ID_OF.review, async (page) =>
-      ofMaterial(await listReviews(context, userId, { ...page, materialId })),
-    );
+    return readConnection({ first, after }, ID_OF.review, async (request) => {
+      const page = await listReviews(context, userId, { ...request, materialId });
+      return { ...page, rows: page.rows.map((row) => ({ ...row, material })) };
+    });
   },
   snoozes: ({ userId, message: { materialId } }, page, context) =>
     readConnection(page, ID_OF.snooze, (request) => listSnoozes(context, userId, { ...request, materialId })),
