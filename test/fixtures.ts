@@ -19,6 +19,12 @@ const gateway = shared(async () => startTestGateway(await system.started()));
  */
 export const test = base
   .extend('scheduling', { scope: 'worker' }, scheduling.fixture)
+  /** A second process of it. */
+  .extend('otherScheduling', { scope: 'file' }, async ({ scheduling }, { onCleanup }) => {
+    const other = await scheduling.startAnother();
+    onCleanup(other.stop);
+    return other;
+  })
   /** The same scheduling service with accounts and a REST facade. */
   .extend('system', { scope: 'worker' }, system.fixture)
   /** Clients of accounts. */
@@ -31,18 +37,10 @@ export const test = base
     onCleanup(own.stop);
     return own;
   })
-  /** Where a file's clock stands when a test begins: `base.extend('now', '2026-12-07T10:00:00Z')`. Default: it goes. */
-  .extend('now', undefined as string | undefined)
-  /** Sets the clock of `scheduling` until the end of the test; `now` stands where a test takes this or `material`. */
-  .extend('setClock', ({ scheduling, now }, { onCleanup }) => {
-    scheduling.setClock(now);
-    onCleanup(() => scheduling.setClock(undefined));
-    return (time: string) => scheduling.setClock(time);
-  })
   /** Scheduling takes any id for a user. */
   .extend('userId', () => randomUUID())
   /** The ids of a material of `userId`, as requests take them. */
-  .extend('material', async ({ scheduling, setClock: _, userId }) => ({
+  .extend('material', async ({ scheduling, userId }) => ({
     userId,
     materialId: await scheduling.create(userId),
   }))

@@ -11,8 +11,12 @@ beforeAll(async () => {
   system = await startSystem();
 });
 afterAll(() => system.stop());
-const run = (name: string, options: Partial<Options>, operands: string[] = [], clients = system.accounts) =>
-  COMMANDS[name]?.run(clients, operands, { json: true, ...options }) ?? Promise.reject(new Error(name));
+const run = (
+  name: string,
+  options: Partial<Options>,
+  operands: string[] = [],
+  clients: AccountsClients = system.accounts,
+) => COMMANDS[name]?.run(clients, operands, { json: true, ...options }) ?? Promise.reject(new Error(name));
 
 test.each<[string, Partial<Options>, string]>([
   ['scopes', { scopes: 'materials:read,bogus' }, 'INVALID_SCOPE'],

@@ -62,9 +62,7 @@ describe('a write with an Idempotency-Key', () => {
     // In Tokyo 09:00 is midnight in UTC: the facade knows of the move.
     await expect
       .poll(async () => (await snooze(bodies.preset, crypto.randomUUID())).body)
-      .toMatchObject({
-        snooze: { snoozeUntil: expect.stringMatching(/T00:00:00.000Z$/) },
-      });
+      .toMatchObject({ snooze: { snoozeUntil: expect.stringMatching(/T00:00:00.000Z$/) } });
     const seconds = [await snooze(bodies.preset, 'preset'), await snooze(bodies.instant, 'instant')];
     expect(seconds.map(replayed)).toEqual(['true', 'true']);
     expect(seconds.map(({ body }) => body)).toEqual(firsts.map(({ body }) => body));

@@ -1,50 +1,16 @@
 // A snooze that is ended early: which materials come back, when to, and what the lists say of it.
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
+import { test } from '../fixtures.ts';
 import { inTime, queueOn } from '../support/row-locks.ts';
-import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+import { at, newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 
 let here: TestScheduling;
-beforeAll(async () => {
-  here = await startTestScheduling();
+test.beforeAll(({ scheduling }) => {
+  here = scheduling;
 });
-afterAll(() => here.stop());
-afterEach(() => here.setClock(undefined));
 
 const [MONDAY, TUESDAY, WEDNESDAY] = ['2026-12-07T10:00:00Z', '2026-12-08T10:00:00Z', '2026-12-09T10:00:00Z'];
-const at = (time: string) => ({ seconds: Date.parse(time) / 1000, nanos: 0 });
-
-/** Materials of one user, due since Monday, which is now. */
-async function dueMaterials(count: number): Promise<{ userId: string; ids: string[] }> {
-  here.setClock(MONDAY);
-  const userId = newUserId();
-  const ids: string[] = [];
-  while (ids.length < count) ids.push(await here.create(userId));
-  return { userId, ids };
-}
-async function snooze(userId: string, materialIds: string[], until: string, call: object = {}) {
-  const request = { userId, materialIds, snoozeUntilTime: at(until) };
-  const { snooze } = await here.snoozes.snoozeMaterials(request, { ...CALL, ...call });
-  return snooze?.snoozeId ?? '';
-}
-async function cancel(userId: string, snoozeId: string) {
-  return (await here.snoozes.cancelSnooze({ userId, snoozeId }, CALL)).materialIds;
-}
-async function dueTimes(userId: string, ids: string[]): Promise<unknown[]> {
-  const { rows } = await here.sql.query(
-    'SELECT next_review_time FROM scheduling.materials WHERE user_id = $1 ORDER BY array_position($2, material_id)',
-    [userId, ids],
-  );
-  return rows.map(({ next_review_time }) => next_review_time?.toISOString().slice(0, 10) ?? null);
-}
-/** When each snooze was cancelled, and of how many materials one still can be: of all, or of one material. */
-async function listed(userId: string, materialId = '') {
-  const { snoozes } = await here.snoozes.listSnoozes({ userId, materialId }, CALL);
-  return snoozes.map(({ cancelTime, cancellableMaterials }) => [
-    cancelTime && new Date(cancelTime.seconds * 1000).toISOString().slice(0, 10),
-    cancellableMaterials,
-  ]);
-}
 
 describe('cancelling a snooze', () => {
   test('gives each material back the time that it had, once', async () => {
@@ -57,7 +23,7 @@ describe('cancelling a snooze', () => {
     expect(await dueTimes(userId, ids)).toEqual(['2026-12-07', '2026-12-07']);
     expect(await listed(userId)).toEqual([['2026-12-08', 0]]);
     expect(await cancel(userId, snoozeId)).toEqual([]);
-    const { material } = await here.materials.getMaterial({ userId, materialId: ids[0] ?? '' }, CALL);
+    const { material } = await here.materials.getMaterial({ userId, materialId: ids[0] ?? '' });
     expect(material?.revision).toBe(2);
   });
 
@@ -65,11 +31,11 @@ describe('cancelling a snooze', () => {
     const { userId, ids } = await dueMaterials(4);
     const [reviewed = '', snoozed = '', edited = '', archived = ''] = ids;
     const snoozeId = await snooze(userId, ids, WEDNESDAY);
-    await here.reviews.submitReview({ userId, materialId: reviewed, quality: 4 }, CALL);
+    await here.reviews.submitReview({ userId, materialId: reviewed, quality: 4 });
     here.setClock('2026-12-07T10:00:01Z');
     await snooze(userId, [snoozed], '2026-12-10T10:00:00Z');
-    await here.materials.updateMaterial({ userId, materialId: edited, title: 'Edited' }, CALL);
-    await here.materials.archiveMaterial({ userId, materialId: archived }, CALL);
+    await here.materials.updateMaterial({ userId, materialId: edited, title: 'Edited' });
+    await here.materials.archiveMaterial({ userId, materialId: archived });
     expect(await listed(userId)).toEqual([
       [null, 1],
       [null, 2],
@@ -91,9 +57,9 @@ describe('cancelling a snooze', () => {
   test('is possible where a review came before it, and tells the materials in the order of the snooze', async () => {
     const { userId, ids } = await dueMaterials(3);
     const asked = ids.toReversed();
-    for (const materialId of ids) await here.reviews.submitReview({ userId, materialId, quality: 4 }, CALL);
+    for (const materialId of ids) await here.reviews.submitReview({ userId, materialId, quality: 4 });
     const snoozeId = await snooze(userId, asked, WEDNESDAY);
-    const { snoozes } = await here.snoozes.listSnoozes({ userId }, CALL);
+    const { snoozes } = await here.snoozes.listSnoozes({ userId });
     expect(
       snoozes.map(({ materialIds, cancellableMaterials }) => [materialIds, cancellableMaterials]),
     ).toEqual([[asked, 3]]);
@@ -142,7 +108,7 @@ describe('cancelling a snooze', () => {
       const snoozeId = await snooze(userId, ids, WEDNESDAY);
       let putBack: string[] = [];
       await queueOn(here.databaseUrl, materialId, [
-        () => here.reviews.submitReview({ userId, materialId, quality: 4, requestId: 'r' }, CALL),
+        () => here.reviews.submitReview({ userId, materialId, quality: 4, requestId: 'r' }),
         async () => {
           putBack = await cancel(userId, snoozeId);
         },
@@ -160,8 +126,8 @@ describe('cancelling a snooze', () => {
       { userId, snoozeId: randomUUID() },
       { userId, snoozeId: 'x' },
     ])
-      expect(await refusal(here.snoozes.cancelSnooze(request, CALL))).toBe('NOT_FOUND');
-    const nobody = here.snoozes.cancelSnooze({ userId: 'x', snoozeId }, CALL);
+      expect(await refusal(here.snoozes.cancelSnooze(request))).toBe('NOT_FOUND');
+    const nobody = here.snoozes.cancelSnooze({ userId: 'x', snoozeId });
     expect(await refusal(nobody)).toBe('INVALID_REQUEST user_id');
     expect(await dueTimes(userId, ids)).toEqual(['2026-12-08']);
   });
@@ -173,7 +139,7 @@ describe('cancelling a snooze', () => {
       const snoozeId = await snooze(userId, ids, '2027-12-09T10:00:00Z');
       await Promise.all([
         cancel(userId, snoozeId),
-        here.reviews.submitReview({ userId, materialId, quality: 2 }, CALL),
+        here.reviews.submitReview({ userId, materialId, quality: 2 }),
       ]);
     }
     const { rows } = await here.sql.query(
@@ -183,7 +149,7 @@ describe('cancelling a snooze', () => {
        ORDER BY revision`,
       [userId],
     );
-    const { material } = await here.materials.getMaterial({ userId, materialId }, CALL);
+    const { material } = await here.materials.getMaterial({ userId, materialId });
     expect(rows.map(({ revision }) => revision)).toEqual(
       Array.from({ length: material?.revision ?? 0 }, (_, index) => index + 1),
     );
@@ -195,7 +161,7 @@ test('a snooze says who made it and in which request, bounded', async () => {
   const { userId, ids } = await dueMaterials(1);
   await snooze(userId, ids, TUESDAY, { caller: 'gateway/olga', requestId: 'r-1' });
   await snooze(userId, ids, TUESDAY, { caller: `gateway/${'o'.repeat(300)}`, requestId: 'r'.repeat(300) });
-  const { snoozes } = await here.snoozes.listSnoozes({ userId }, CALL);
+  const { snoozes } = await here.snoozes.listSnoozes({ userId });
   const origins = snoozes.map(({ actor, requestId }) => [actor.slice(0, 12), actor.length, requestId.length]);
   expect(origins.toSorted((a, b) => Number(a[1]) - Number(b[1]))).toEqual([
     ['gateway/olga', 12, 3],
@@ -207,22 +173,22 @@ describe('lists by time', () => {
   test('begin after a given time and id, those of that time included', async () => {
     const { userId, ids } = await dueMaterials(3);
     for (const materialId of ids) {
-      await here.reviews.submitReview({ userId, materialId, quality: 4 }, CALL);
+      await here.reviews.submitReview({ userId, materialId, quality: 4 });
       await snooze(userId, [materialId], WEDNESDAY);
     }
-    const { reviews } = await here.reviews.listReviews({ userId }, CALL);
-    const { snoozes } = await here.snoozes.listSnoozes({ userId }, CALL);
+    const { reviews } = await here.reviews.listReviews({ userId });
+    const { snoozes } = await here.snoozes.listSnoozes({ userId });
     const [reviewIds, snoozeIds] = [
       reviews.map(({ reviewId }) => reviewId),
       snoozes.map(({ snoozeId }) => snoozeId),
     ];
     const beforeTime = at(MONDAY);
     const reviewsFrom = async (beforeId: string) => {
-      const page = await here.reviews.listReviews({ userId, beforeTime, beforeId }, CALL);
+      const page = await here.reviews.listReviews({ userId, beforeTime, beforeId });
       return page.reviews.map(({ reviewId }) => reviewId);
     };
     const snoozesFrom = async (beforeId: string) => {
-      const page = await here.snoozes.listSnoozes({ userId, beforeTime, beforeId }, CALL);
+      const page = await here.snoozes.listSnoozes({ userId, beforeTime, beforeId });
       return page.snoozes.map(({ snoozeId }) => snoozeId);
     };
     expect(await reviewsFrom(reviewIds[0] ?? '')).toEqual(reviewIds.slice(1));
@@ -231,17 +197,55 @@ describe('lists by time', () => {
     expect(await snoozesFrom('00000000-0000-0000-0000-000000000000')).toEqual([]);
   });
 
-  test.each(['listReviews', 'listSnoozes'] as const)('%s refuses half a position, and two', async (rpc) => {
-    const userId = newUserId();
-    const client = rpc === 'listReviews' ? here.reviews.listReviews : here.snoozes.listSnoozes;
-    const [beforeTime, beforeId] = [at(MONDAY), randomUUID()];
-    expect(await refusal(client({ userId, beforeId }, CALL))).toBe('INVALID_REQUEST before_id');
-    expect(await refusal(client({ userId, beforeTime }, CALL))).toBe('INVALID_REQUEST before_id');
-    expect(await refusal(client({ userId, beforeTime, beforeId, pageToken: 'x' }, CALL))).toBe(
-      'INVALID_REQUEST page_token',
-    );
-    const materialId = randomUUID();
-    for (const start of [{ beforeTime, beforeId }, { beforeTime }, { beforeId }])
-      expect(await refusal(client({ userId, materialId, ...start }, CALL))).toBe('INVALID_REQUEST before_id');
-  });
+  test.for(['listReviews', 'listSnoozes'] as const)(
+    '%s refuses half a position, and two',
+    async (rpc, { userId }) => {
+      const client = rpc === 'listReviews' ? here.reviews.listReviews : here.snoozes.listSnoozes;
+      const [beforeTime, beforeId] = [at(MONDAY), randomUUID()];
+      expect(await refusal(client({ userId, beforeId }))).toBe('INVALID_REQUEST before_id');
+      expect(await refusal(client({ userId, beforeTime }))).toBe('INVALID_REQUEST before_id');
+      expect(await refusal(client({ userId, beforeTime, beforeId, pageToken: 'x' }))).toBe(
+        'INVALID_REQUEST page_token',
+      );
+      const materialId = randomUUID();
+      for (const start of [{ beforeTime, beforeId }, { beforeTime }, { beforeId }])
+        expect(await refusal(client({ userId, materialId, ...start }))).toBe('INVALID_REQUEST before_id');
+    },
+  );
 });
+
+/** Materials of one user, due since Monday, which is now. */
+async function dueMaterials(count: number): Promise<{ userId: string; ids: string[] }> {
+  here.setClock(MONDAY);
+  const userId = newUserId();
+  const ids: string[] = [];
+  while (ids.length < count) ids.push(await here.create(userId));
+  return { userId, ids };
+}
+
+async function snooze(userId: string, materialIds: string[], until: string, call: object = {}) {
+  const request = { userId, materialIds, snoozeUntilTime: at(until) };
+  const { snooze } = await here.snoozes.snoozeMaterials(request, call);
+  return snooze?.snoozeId ?? '';
+}
+
+async function cancel(userId: string, snoozeId: string) {
+  return (await here.snoozes.cancelSnooze({ userId, snoozeId })).materialIds;
+}
+
+async function dueTimes(userId: string, ids: string[]): Promise<unknown[]> {
+  const { rows } = await here.sql.query(
+    'SELECT next_review_time FROM scheduling.materials WHERE user_id = $1 ORDER BY array_position($2, material_id)',
+    [userId, ids],
+  );
+  return rows.map(({ next_review_time }) => next_review_time?.toISOString().slice(0, 10) ?? null);
+}
+
+/** When each snooze was cancelled, and of how many materials one still can be: of all, or of one material. */
+async function listed(userId: string, materialId = '') {
+  const { snoozes } = await here.snoozes.listSnoozes({ userId, materialId });
+  return snoozes.map(({ cancelTime, cancellableMaterials }) => [
+    cancelTime && new Date(cancelTime.seconds * 1000).toISOString().slice(0, 10),
+    cancellableMaterials,
+  ]);
+}

@@ -1,33 +1,17 @@
 // Deleting a user's data beside another user and while writes are under way: nothing is left, and nothing else is lost.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
+import { test } from '../fixtures.ts';
 import { countLearnersNow } from '../support/count-learners.ts';
 import { inTime, lockMaterial, openLock } from '../support/row-locks.ts';
-import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+import { newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 import { rowsOf } from './rows-of.ts';
 
 let here: TestScheduling;
-beforeAll(async () => {
-  here = await startTestScheduling();
+test.beforeAll(({ ownScheduling }) => {
+  here = ownScheduling;
 });
-afterAll(() => here.stop());
 
 const PRESET = { preset: 'SNOOZE_PRESET_ONE_HOUR', timeZone: 'UTC' } as const;
-
-/** A user with two materials and rows in every table. */
-async function createLearner() {
-  const userId = newUserId();
-  const materialIds = [await here.create(userId, 'first'), await here.create(userId, 'second')];
-  const [materialId = ''] = materialIds;
-  for (const requestId of ['', 'r'])
-    await here.reviews.submitReview({ userId, materialId, quality: 4, requestId }, CALL);
-  await here.snoozes.snoozeMaterials({ userId, materialIds, ...PRESET, requestId: 's' }, CALL);
-  return { userId, materialId, materialIds };
-}
-
-const countsOf = async (userId: string) =>
-  Object.fromEntries(
-    Object.entries(await rowsOf(here.sql, userId)).map(([name, rows]) => [name, rows.length]),
-  );
 
 /** What a deletion leaves: that it was. */
 const NOTHING = {
@@ -45,7 +29,7 @@ describe('deleting a user’s data', () => {
       ...{ answered_requests: 2, deleted_users: 0, material_search: 2, materials: 2, reviews: 2 },
       ...{ snoozed_materials: 2, snoozes: 1, learners: 1, changed_learners: 0 },
     });
-    await here.userData.deleteUserData({ userId: leaver.userId }, CALL);
+    await here.userData.deleteUserData({ userId: leaver.userId });
     expect(await countsOf(leaver.userId)).toEqual(NOTHING);
     expect(await rowsOf(here.sql, stayer.userId)).toEqual(before);
   });
@@ -56,7 +40,7 @@ describe('deleting a user’s data', () => {
       CREATE FUNCTION hesitate() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(2.1); RETURN OLD; END';
       CREATE TRIGGER hesitate BEFORE DELETE ON scheduling.snoozes
       FOR EACH ROW WHEN (OLD.user_id = '${userId}') EXECUTE FUNCTION hesitate()`);
-    expect(await here.userData.deleteUserData({ userId }, CALL)).toEqual({
+    expect(await here.userData.deleteUserData({ userId })).toEqual({
       ...{ materials: 2, reviews: 2, snoozes: 1 },
     });
   });
@@ -72,10 +56,10 @@ describe('deleting a user’s data', () => {
       try {
         const put = { userId: learner.userId, materialIds: [learner.materialId], ...PRESET, requestId: 't' };
         const review = { userId: learner.userId, materialId: secondId, quality: 4, requestId: 't' };
-        const sent: Promise<unknown>[] = [here.snoozes.snoozeMaterials(put, CALL)];
-        sent.push(here.reviews.submitReview(review, CALL));
+        const sent: Promise<unknown>[] = [here.snoozes.snoozeMaterials(put)];
+        sent.push(here.reviews.submitReview(review));
         await locks[0].untilWaiting(2, Promise.all(sent));
-        const deletion = here.userData.deleteUserData({ userId: learner.userId }, CALL);
+        const deletion = here.userData.deleteUserData({ userId: learner.userId });
         await locks[0].untilWaiting(3, Promise.all([...sent, deletion]));
         await Promise.all(locks.map((lock) => lock.release()));
         await Promise.all(sent);
@@ -98,9 +82,9 @@ describe('deleting a user’s data', () => {
           `SELECT scheduling.insert_material($1, $2, 'T', NULL, NULL, 'simple', 250, 0, 0, NULL, now())`,
           [userId, newUserId()],
         );
-        const deletion = here.userData.deleteUserData({ userId }, CALL);
+        const deletion = here.userData.deleteUserData({ userId });
         await lock.untilWaiting(1, deletion);
-        const creation = refusal(here.materials.createMaterial({ userId, title: 'Late' }, CALL));
+        const creation = refusal(here.materials.createMaterial({ userId, title: 'Late' }));
         await lock.untilWaiting(2, Promise.all([deletion, creation]));
         await lock.release();
         const [counts, reason] = [await deletion, await creation];
@@ -118,7 +102,7 @@ describe('deleting a user’s data', () => {
     const { userId } = await createLearner();
     for (const time of ['2030-01-01T00:00:00Z', '2030-01-02T00:00:00Z']) {
       here.setClock(time);
-      await here.userData.deleteUserData({ userId }, CALL);
+      await here.userData.deleteUserData({ userId });
     }
     here.setClock(undefined);
     const { rows } = await here.sql.query(
@@ -128,3 +112,19 @@ describe('deleting a user’s data', () => {
     expect(rows).toEqual([{ delete_time: new Date('2030-01-01T00:00:00Z') }]);
   });
 });
+
+/** A user with two materials and rows in every table. */
+async function createLearner() {
+  const userId = newUserId();
+  const materialIds = [await here.create(userId, 'first'), await here.create(userId, 'second')];
+  const [materialId = ''] = materialIds;
+  for (const requestId of ['', 'r'])
+    await here.reviews.submitReview({ userId, materialId, quality: 4, requestId });
+  await here.snoozes.snoozeMaterials({ userId, materialIds, ...PRESET, requestId: 's' });
+  return { userId, materialId, materialIds };
+}
+
+const countsOf = async (userId: string) =>
+  Object.fromEntries(
+    Object.entries(await rowsOf(here.sql, userId)).map(([name, rows]) => [name, rows.length]),
+  );

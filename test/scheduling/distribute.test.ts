@@ -44,9 +44,7 @@ const run = async (...args: string[]): Promise<{ code: number; stdout: string; s
     stdout,
     stderr,
     code = 0,
-  } = await promisify(execFile)(process.execPath, [script, ...args], {
-    env,
-  }).catch((error) => error);
+  } = await promisify(execFile)(process.execPath, [script, ...args], { env }).catch((error) => error);
   return { code, stdout, stderr };
 };
 
@@ -111,7 +109,7 @@ describe('--distribute', () => {
     );
     await database.close();
     // A service that starts now finds it out by itself.
-    await (await here.startAnother()).close(1000);
+    await (await here.startAnother()).stop();
   });
 });
 

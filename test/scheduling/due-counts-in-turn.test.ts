@@ -1,12 +1,37 @@
 // On a cluster, what is due is counted user by user, at most two at once.
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { ServiceError } from '../../services/platform/errors.ts';
 import type { Database } from '../../services/platform/postgres/database.ts';
 import { gatheredOn } from '../../services/scheduling/gathered.ts';
 import { createStatsHandlers } from '../../services/scheduling/statistics/handlers.ts';
+import { test } from '../fixtures.ts';
 
 const PREFIX = '00000000-0000-7000-8000-00000000000';
 const NOTHING = { dueCount: 0, titles: [], reviewedToday: false };
+
+test('two users are counted at once, and the next follows the first that ends', async () => {
+  const { running, count } = counts();
+  const first = count('1', '2', '3');
+  const second = count('4');
+  expect(running.length).toBe(2);
+  running[1]?.resolve([NOTHING]);
+  await settled();
+  expect(running.length).toBe(3);
+  for (const index of [0, 2]) running[index]?.resolve([NOTHING]);
+  expect(await first).toEqual(['1', '2', '3']);
+  running[3]?.resolve([NOTHING]);
+  expect(await second).toEqual(['4']);
+});
+
+test('a count that fails leaves out its own user alone, and gives its place to the next', async () => {
+  const { running, count } = counts();
+  const all = count('1', '2', '3');
+  running[0]?.reject(new ServiceError('UNAVAILABLE'));
+  await settled();
+  for (const index of [1, 2]) running[index]?.resolve([NOTHING]);
+  expect(await all).toEqual(['2', '3']);
+});
+
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 /** Counts that end when told to, in the order in which they began. */
@@ -31,26 +56,3 @@ function counts() {
   };
   return { running, count };
 }
-
-test('two users are counted at once, and the next follows the first that ends', async () => {
-  const { running, count } = counts();
-  const first = count('1', '2', '3');
-  const second = count('4');
-  expect(running.length).toBe(2);
-  running[1]?.resolve([NOTHING]);
-  await settled();
-  expect(running.length).toBe(3);
-  for (const index of [0, 2]) running[index]?.resolve([NOTHING]);
-  expect(await first).toEqual(['1', '2', '3']);
-  running[3]?.resolve([NOTHING]);
-  expect(await second).toEqual(['4']);
-});
-
-test('a count that fails leaves out its own user alone, and gives its place to the next', async () => {
-  const { running, count } = counts();
-  const all = count('1', '2', '3');
-  running[0]?.reject(new ServiceError('UNAVAILABLE'));
-  await settled();
-  for (const index of [1, 2]) running[index]?.resolve([NOTHING]);
-  expect(await all).toEqual(['2', '3']);
-});

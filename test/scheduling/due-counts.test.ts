@@ -1,47 +1,46 @@
 // How many materials of many users are due, with the first titles, and who reviewed today.
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { type Database, openDatabase, type Statement } from '../../services/platform/postgres/database.ts';
 import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
 import { gatheredOn } from '../../services/scheduling/gathered.ts';
 import { createStatsHandlers } from '../../services/scheduling/statistics/handlers.ts';
-import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+import { test } from '../fixtures.ts';
+import { newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 import { due, material, review, storeFacts } from './stats-facts.ts';
 
 const NOW = '2030-03-31T10:00:00.000Z';
 
 let here: TestScheduling;
-beforeAll(async () => {
-  here = await startTestScheduling();
+test.beforeAll(async ({ scheduling }) => {
+  here = scheduling;
   here.setClock(NOW);
 });
-afterAll(() => here.stop());
 
 const asOfTime = toTimestamp(new Date(NOW));
-const ask = async (userIds: string[], timeZones = userIds.map(() => 'UTC')) =>
-  (await here.stats.batchGetDueCounts({ userIds, timeZones, asOfTime }, CALL)).dueCounts;
 
-test('what is due from this millisecond on counts, and what is due in the next one does not', async () => {
-  const userId = newUserId();
+test('what is due from this millisecond on counts, and what is due in the next one does not', async ({
+  userId,
+}) => {
   const materials = [due(NOW), due('2030-03-31T10:00:00.001Z')];
   await storeFacts(here.sql, userId, { materials, reviews: [] });
   expect(await ask([userId])).toEqual([{ userId, dueCount: 1, titles: ['T'], reviewedToday: false }]);
 });
 
-test('archived and snoozed materials do not count, and those without a next review do', async () => {
-  const userId = newUserId();
+test('archived and snoozed materials do not count, and those without a next review do', async ({
+  userId,
+}) => {
   const snoozed = await here.create(userId, 'Snoozed');
   await here.create(userId, 'Due');
   const archived = await here.create(userId, 'Archived');
-  await here.materials.archiveMaterial({ userId, materialId: archived }, CALL);
+  await here.materials.archiveMaterial({ userId, materialId: archived });
   const snoozeUntilTime = toTimestamp(new Date('2030-03-31T11:00:00Z'));
-  await here.snoozes.snoozeMaterials({ userId, materialIds: [snoozed], snoozeUntilTime }, CALL);
+  await here.snoozes.snoozeMaterials({ userId, materialIds: [snoozed], snoozeUntilTime });
   expect(await ask([userId])).toEqual([{ userId, dueCount: 1, titles: ['Due'], reviewedToday: false }]);
 });
 
-test('the titles are the first five of the list of due materials, in its order', async () => {
-  const userId = newUserId();
+test('the titles are the first five of the list of due materials, in its order', async ({ userId }) => {
   for (const title of ['G', 'F', 'E', 'D', 'C', 'B', 'A']) await here.create(userId, title);
   // A became due on 1 March, B on the 2nd, and so on; C without a next review is first.
   await here.sql.query(
@@ -51,15 +50,14 @@ test('the titles are the first five of the list of due materials, in its order',
      WHERE user_id = $1`,
     [userId],
   );
-  const { materials } = await here.materials.listDueMaterials({ userId, pageSize: 5 }, CALL);
+  const { materials } = await here.materials.listDueMaterials({ userId, pageSize: 5 });
   const [found] = await ask([userId]);
   expect(found?.dueCount).toBe(7);
   expect(found?.titles).toEqual(['C', 'A', 'B', 'D', 'E']);
   expect(materials.map(({ title }) => title)).toEqual(found?.titles);
 });
 
-test('of materials that became due together, the titles are those of the lowest ids', async () => {
-  const userId = newUserId();
+test('of materials that became due together, the titles are those of the lowest ids', async ({ userId }) => {
   const materials = [7, 6, 1, 2, 3, 5, 4].map((digit) => ({
     ...due(NOW),
     materialId: `00000000-0000-7000-8000-00000000000${digit}`,
@@ -145,7 +143,7 @@ test('500 users may be asked for; 501, none, one twice, and bad zones and instan
   const ids = Array.from({ length: 501 }, newUserId);
   const zones = ids.map(() => 'UTC');
   const refused = (request: Parameters<typeof here.stats.batchGetDueCounts>[0]) =>
-    refusal(here.stats.batchGetDueCounts(request, CALL));
+    refusal(here.stats.batchGetDueCounts(request));
   expect((await ask(ids.slice(1))).map((count) => count.userId)).toEqual(ids.slice(1));
   expect(await refused({ userIds: ids, timeZones: zones })).toBe('INVALID_REQUEST user_ids');
   expect(await refused({})).toBe('INVALID_REQUEST user_ids');
@@ -217,3 +215,6 @@ test('a count leaves its connection as it was: a search that follows on it needs
     await database.close();
   }
 });
+
+const ask = async (userIds: string[], timeZones = userIds.map(() => 'UTC')) =>
+  (await here.stats.batchGetDueCounts({ userIds, timeZones, asOfTime })).dueCounts;

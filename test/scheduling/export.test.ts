@@ -1,48 +1,34 @@
 // An export: exact to the millisecond, complete at every border of what is read at a time, and while others write.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { ExportUserDataResponse } from '../../generated/scheduling/v1/ExportUserDataResponse.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { type Database, openDatabase } from '../../services/platform/postgres/database.ts';
-import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
 import { gatheredOn } from '../../services/scheduling/gathered.ts';
 import { createUserDataHandlers } from '../../services/scheduling/user-data/handlers.ts';
+import { test } from '../fixtures.ts';
 import { mostRowsDuring } from '../support/rows-read.ts';
-import { CALL, newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+import { at, newUserId, type TestScheduling } from '../support/scheduling.ts';
 
 let here: TestScheduling;
-beforeAll(async () => {
-  here = await startTestScheduling();
+test.beforeAll(({ scheduling }) => {
+  here = scheduling;
 });
-afterAll(() => here.stop());
-
-const at = (time: string) => toTimestamp(new Date(time));
-
-async function exported(userId: string, afterFirst = async () => {}): Promise<ExportUserDataResponse[]> {
-  const records: ExportUserDataResponse[] = [];
-  for await (const record of here.userData.exportUserData({ userId }, CALL))
-    if (records.push(record) === 1) await afterFirst();
-  return records;
-}
 
 describe('an export', () => {
-  test('tells revisions, schedules and instants to the millisecond', async () => {
+  test('tells revisions, schedules and instants to the millisecond', async ({ userId }) => {
     here.setClock('2030-01-01T00:00:00.001Z');
-    const userId = newUserId();
     const fields = { title: 'T', content: 'C', sourceUrl: 'a:b', type: 'MATERIAL_TYPE_CARD' } as const;
-    const { material } = await here.materials.createMaterial({ userId, ...fields }, CALL);
+    const { material } = await here.materials.createMaterial({ userId, ...fields });
     const materialId = material?.materialId ?? '';
     here.setClock('2030-01-01T00:00:00.002Z');
-    const { review } = await here.reviews.submitReview({ userId, materialId, quality: 5 }, CALL);
+    const { review } = await here.reviews.submitReview({ userId, materialId, quality: 5 });
     here.setClock('2030-01-01T00:00:00.003Z');
     const until = { snoozeUntilTime: at('2030-01-05T00:00:00.999Z'), reason: 'R' };
-    const { snooze } = await here.snoozes.snoozeMaterials(
-      { userId, materialIds: [materialId], ...until },
-      CALL,
-    );
+    const { snooze } = await here.snoozes.snoozeMaterials({ userId, materialIds: [materialId], ...until });
     here.setClock('2030-01-01T00:00:00.004Z');
-    const { review: second } = await here.reviews.submitReview({ userId, materialId, quality: 2 }, CALL);
+    const { review: second } = await here.reviews.submitReview({ userId, materialId, quality: 2 });
     here.setClock('2030-01-01T00:00:00.005Z');
-    await here.materials.archiveMaterial({ userId, materialId }, CALL);
+    await here.materials.archiveMaterial({ userId, materialId });
     here.setClock(undefined);
     const start = { easeFactor: 2.5, intervalDays: 0, repetitions: 0 };
     const afterFirst = { easeFactor: 2.6, intervalDays: 1, repetitions: 1 };
@@ -93,7 +79,7 @@ describe('an export', () => {
     ]);
   });
 
-  test.each([
+  test.for([
     { count: 0, bytes: 0 },
     { count: 1, bytes: 0 },
     { count: 500, bytes: 0 },
@@ -103,42 +89,45 @@ describe('an export', () => {
     { count: 6, bytes: 200_000 },
     { count: 11, bytes: 200_000 },
     { count: 4, bytes: 260_000 },
-  ])('of $count materials of $bytes bytes holds each once, in the order of their ids', async (materials) => {
-    const userId = newUserId();
-    await here.sql.query(
-      `INSERT INTO scheduling.materials (user_id, material_id, title, content, type, ease_factor_hundredths, interval_days,
+  ] as const)(
+    'of $count materials of $bytes bytes holds each once, in the order of their ids',
+    async (materials, { userId }) => {
+      await here.sql.query(
+        `INSERT INTO scheduling.materials (user_id, material_id, title, content, type, ease_factor_hundredths, interval_days,
          repetitions, create_time, update_time)
        SELECT $1, gen_random_uuid(), 'T', repeat('x', $3), 'simple', 250, 1, 1, '2030-01-01Z', '2030-01-01Z'
        FROM generate_series(1, $2)`,
-      [userId, materials.count, materials.bytes],
-    );
-    const ids = (await exported(userId)).map(({ material }) => material?.materialId ?? '');
-    expect(ids).toEqual(ids.toSorted());
-    expect([ids.length, new Set(ids).size]).toEqual([materials.count, materials.count]);
-  });
+        [userId, materials.count, materials.bytes],
+      );
+      const ids = (await exported(userId)).map(({ material }) => material?.materialId ?? '');
+      expect(ids).toEqual(ids.toSorted());
+      expect([ids.length, new Set(ids).size]).toEqual([materials.count, materials.count]);
+    },
+  );
 
-  test.each([
+  test.for([
     // 500 rows or a megabyte of texts, whichever is less, and one material at least.
     { count: 1001, bytes: 0, atOnce: 500 },
     { count: 6, bytes: 262_144, atOnce: 4 },
     { count: 6, bytes: 200_000, atOnce: 5 },
     { count: 3, bytes: 1_000_000, atOnce: 1 },
-  ])('of $count materials of $bytes bytes reads $atOnce at once', async ({ count, bytes, atOnce }) => {
-    const userId = newUserId();
-    // Half of the bytes are in the content, half in the source.
-    await here.sql.query(
-      `INSERT INTO scheduling.materials (user_id, material_id, title, content, source_url, type, ease_factor_hundredths,
+  ] as const)(
+    'of $count materials of $bytes bytes reads $atOnce at once',
+    async ({ count, bytes, atOnce }, { userId }) => {
+      // Half of the bytes are in the content, half in the source.
+      await here.sql.query(
+        `INSERT INTO scheduling.materials (user_id, material_id, title, content, source_url, type, ease_factor_hundredths,
          interval_days, repetitions, create_time, update_time)
        SELECT $1, gen_random_uuid(), 'T', repeat('x', $3 / 2), repeat('x', $3 / 2), 'simple', 250, 1, 1, '2030-01-01Z',
          '2030-01-01Z'
        FROM generate_series(1, $2)`,
-      [userId, count, bytes],
-    );
-    expect(await mostRowsDuring(() => exported(userId))).toBe(atOnce);
-  });
+        [userId, count, bytes],
+      );
+      expect(await mostRowsDuring(() => exported(userId))).toBe(atOnce);
+    },
+  );
 
-  test('of more snoozes of one millisecond than are read at a time holds each once', async () => {
-    const userId = newUserId();
+  test('of more snoozes of one millisecond than are read at a time holds each once', async ({ userId }) => {
     await here.sql.query(
       `INSERT INTO scheduling.snoozes
        SELECT $1, gen_random_uuid(), '2030-01-02Z', 'R', '2030-01-01Z' FROM generate_series(1, 1001)`,
@@ -148,28 +137,26 @@ describe('an export', () => {
     expect([ids.length, new Set(ids).size]).toEqual([1001, 1001]);
   });
 
-  test('tells once what was there when it began, whatever is written while it runs', async () => {
-    const userId = newUserId();
+  test('tells once what was there when it began, whatever is written while it runs', async ({ userId }) => {
     const ids: string[] = [];
     for (let index = 0; index < 45; index += 1) ids.push(await here.create(userId, 'early'));
     const [materialId = ''] = ids;
-    await here.reviews.submitReview({ userId, materialId, quality: 5 }, CALL);
+    await here.reviews.submitReview({ userId, materialId, quality: 5 });
     // More than is on its way to a client that does not read on.
     await here.sql.query(`UPDATE scheduling.materials SET content = repeat('x', 200000) WHERE user_id = $1`, [
       userId,
     ]);
     const records = await exported(userId, async () => {
       await here.create(userId, 'late');
-      await here.reviews.submitReview({ userId, materialId, quality: 3 }, CALL);
-      await here.materials.archiveMaterial({ userId, materialId: ids.at(-1) ?? '' }, CALL);
+      await here.reviews.submitReview({ userId, materialId, quality: 3 });
+      await here.materials.archiveMaterial({ userId, materialId: ids.at(-1) ?? '' });
     });
     const told = records.flatMap(({ material }) => (material?.title === 'early' ? material.materialId : []));
     expect(told).toEqual(ids.toSorted());
     expect(records.flatMap(({ review }) => review?.quality ?? []).slice(0, 1)).toEqual([5]);
   });
 
-  test('reads nothing more for a client who has hung up', async () => {
-    const userId = newUserId();
+  test('reads nothing more for a client who has hung up', async ({ userId }) => {
     for (let index = 0; index < 3; index += 1) await here.create(userId);
     const options = { databaseUrl: here.databaseUrl, applicationName: 'test', maxConnections: 1 };
     const database = openDatabase({ ...options, logger: createLogger('test', 'silent') });
@@ -186,9 +173,16 @@ describe('an export', () => {
       ...{ database: counting, now: here.now, newId: () => newUserId() },
       ...{ isDistributed: false, gathered: gatheredOn(counting, { isDistributed: false }) },
     });
-    const call = { ...CALL, caller: 'test', traceparent: undefined, signal: client.signal };
+    const call = { requestId: 'test', caller: 'test', traceparent: undefined, signal: client.signal };
     await ExportUserData({ userId, whole: false }, call, async () => client.abort());
     expect(statements).toBe(1);
     await database.close();
   });
 });
+
+async function exported(userId: string, afterFirst = async () => {}): Promise<ExportUserDataResponse[]> {
+  const records: ExportUserDataResponse[] = [];
+  for await (const record of here.userData.exportUserData({ userId }))
+    if (records.push(record) === 1) await afterFirst();
+  return records;
+}

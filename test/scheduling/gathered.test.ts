@@ -1,6 +1,6 @@
 // Items of one moment share a statement, each with an outcome of its own, and no row crosses from one user to another.
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { ServiceError } from '../../services/platform/errors.ts';
 import type { Queryable } from '../../services/platform/postgres/database.ts';
 import { StatementTimeout } from '../../services/platform/postgres/faults.ts';
@@ -8,23 +8,11 @@ import { gatheredOn } from '../../services/scheduling/gathered.ts';
 import type { MaterialFilter } from '../../services/scheduling/materials/material.ts';
 import { listDueMaterials, listMaterials, SHARED_BYTES } from '../../services/scheduling/materials/sql.ts';
 import { findMaterials } from '../../services/scheduling/rows.ts';
-import { CALL, newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+import { test } from '../fixtures.ts';
+import { newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
 
 type Item = { userId: string; value: number };
-const item = (value: number, userId = `user ${value}`): Item => ({ userId, value });
 const NO_DATABASE: Queryable = { query: () => Promise.reject(new Error('no statement is expected')) };
-
-/** A function whose statements end as `end` says, and the values of each statement. */
-function listen(end: (items: readonly Item[]) => Promise<readonly number[]>, isDistributed = false) {
-  const statements: number[][] = [];
-  const run = gatheredOn(NO_DATABASE, { isDistributed })((_db, items: readonly Item[]) => {
-    statements.push(items.map(({ value }) => value));
-    return end(items);
-  });
-  return { statements, run };
-}
-const doubled = async (items: readonly Item[]) => items.map(({ value }) => value * 2);
-const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('items', () => {
   test('of one turn of the event loop share a statement, and each gets its own result', async () => {
@@ -119,10 +107,10 @@ describe('statements of several users', () => {
         // Two of these texts fill what a shared statement reads of a page.
         const content = 'é'.repeat(index % 3 === 1 ? SHARED_BYTES / 4 : 10);
         const request = { userId, title: `${count} of ${index}`, content };
-        materialIds.push((await here.materials.createMaterial(request, CALL)).material?.materialId ?? '');
+        materialIds.push((await here.materials.createMaterial(request)).material?.materialId ?? '');
       }
       for (const materialId of materialIds.slice(4))
-        await here.reviews.submitReview({ userId, materialId, quality: 4 }, CALL);
+        await here.reviews.submitReview({ userId, materialId, quality: 4 });
       users.push({ userId, materialIds });
     }
   });
@@ -200,3 +188,19 @@ describe('statements of several users', () => {
     );
   });
 });
+
+const item = (value: number, userId = `user ${value}`): Item => ({ userId, value });
+
+/** A function whose statements end as `end` says, and the values of each statement. */
+function listen(end: (items: readonly Item[]) => Promise<readonly number[]>, isDistributed = false) {
+  const statements: number[][] = [];
+  const run = gatheredOn(NO_DATABASE, { isDistributed })((_db, items: readonly Item[]) => {
+    statements.push(items.map(({ value }) => value));
+    return end(items);
+  });
+  return { statements, run };
+}
+
+const doubled = async (items: readonly Item[]) => items.map(({ value }) => value * 2);
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));

@@ -1,19 +1,20 @@
 // What npm run verify reads: the histories of materials, page by page, each with its own reviews and snoozes.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect } from 'vitest';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { type Database, openDatabase } from '../../services/platform/postgres/database.ts';
 import { type History, readHistories } from '../../services/scheduling/user-data/sql.ts';
-import { CALL, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+import { test } from '../fixtures.ts';
+import type { TestScheduling } from '../support/scheduling.ts';
 import { material, storeFacts } from './stats-facts.ts';
 
-const idOf = (digit: string) => `00000000-0000-7000-8000-00000000000${digit}`;
 const NOBODY = '00000000-0000-0000-0000-000000000000';
+const idOf = (digit: string) => `00000000-0000-7000-8000-00000000000${digit}`;
 const [ONE, TWO] = [idOf('e'), idOf('f')];
 
 let here: TestScheduling;
 let database: Database;
-beforeAll(async () => {
-  here = await startTestScheduling();
+test.beforeAll(async ({ ownScheduling }) => {
+  here = ownScheduling;
   const { databaseUrl } = here;
   const logger = createLogger('test', 'silent');
   database = openDatabase({ databaseUrl, applicationName: 'verify', maxConnections: 1, logger });
@@ -31,27 +32,12 @@ beforeAll(async () => {
     ['3', [3]],
   ] as const)
     for (const quality of qualities)
-      await here.reviews.submitReview({ userId: ONE, materialId: idOf(digit), quality }, CALL);
-  await here.snoozes.snoozeMaterials({ ...of, materialIds: [idOf('3'), idOf('1')] }, CALL);
-  await here.snoozes.snoozeMaterials({ ...of, materialIds: [idOf('3')] }, CALL);
+      await here.reviews.submitReview({ userId: ONE, materialId: idOf(digit), quality });
+  await here.snoozes.snoozeMaterials({ ...of, materialIds: [idOf('3'), idOf('1')] });
+  await here.snoozes.snoozeMaterials({ ...of, materialIds: [idOf('3')] });
 });
-afterAll(async () => {
-  await database.close();
-  await here.stop();
-});
+afterAll(() => database.close());
 
-/** Of each material in a page: whose it is, its last digit, the grades of its reviews, and the revisions of its snoozes. */
-async function page(userId: string | undefined, limit: number, [owner, digit]: readonly [string, string]) {
-  const histories = await readHistories(database, userId, {
-    limit,
-    after: { userId: owner, materialId: digit === '' ? NOBODY : idOf(digit) },
-  });
-  return histories.map(({ userId: of, material: { materialId }, reviews, snoozes }: History) => [
-    of.slice(-1) + materialId.slice(-1),
-    reviews.map(({ quality }) => quality).toSorted(),
-    snoozes.map(({ revision }) => revision).toSorted(),
-  ]);
-}
 const [E1, E3, E4, F2] = [
   ['e1', [4, 5], [3]],
   ['e3', [3], [2, 3]],
@@ -70,3 +56,16 @@ test('of one user go on after a material of that user', async () => {
   expect(await page(ONE, 2, [NOBODY, ''])).toEqual([E1, E3]);
   expect(await page(ONE, 2, [ONE, '3'])).toEqual([E4]);
 });
+
+/** Of each material in a page: whose it is, its last digit, the grades of its reviews, and the revisions of its snoozes. */
+async function page(userId: string | undefined, limit: number, [owner, digit]: readonly [string, string]) {
+  const histories = await readHistories(database, userId, {
+    limit,
+    after: { userId: owner, materialId: digit === '' ? NOBODY : idOf(digit) },
+  });
+  return histories.map(({ userId: of, material: { materialId }, reviews, snoozes }: History) => [
+    of.slice(-1) + materialId.slice(-1),
+    reviews.map(({ quality }) => quality).toSorted(),
+    snoozes.map(({ revision }) => revision).toSorted(),
+  ]);
+}

@@ -1,18 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+import { describe, expect } from 'vitest';
+import { test } from '../fixtures.ts';
+import { newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 
 let here: TestScheduling;
-beforeAll(async () => {
-  here = await startTestScheduling();
+test.beforeAll(({ scheduling }) => {
+  here = scheduling;
 });
-afterAll(() => here.stop());
-
-const review = (userId: string, materialId: string, quality: number) =>
-  here.reviews.submitReview({ userId, materialId, quality }, CALL);
 
 describe('the review history', () => {
-  test('is read page by page, of all materials and of one, while reviews are added', async () => {
-    const userId = newUserId();
+  test('is read page by page, of all materials and of one, while reviews are added', async ({ userId }) => {
     const [a, b] = [await here.create(userId), await here.create(userId)];
     for (const quality of [0, 1, 2]) {
       await review(userId, a, quality);
@@ -21,7 +17,7 @@ describe('the review history', () => {
     const read = async (materialId: string) => {
       const qualities: (number | undefined)[] = [];
       for (let pageToken = ''; ; ) {
-        const page = await here.reviews.listReviews({ userId, materialId, pageSize: 2, pageToken }, CALL);
+        const page = await here.reviews.listReviews({ userId, materialId, pageSize: 2, pageToken });
         qualities.push(...page.reviews.map(({ quality }) => quality));
         if (page.nextPageToken === '') return qualities;
         pageToken = page.nextPageToken;
@@ -30,13 +26,14 @@ describe('the review history', () => {
     };
     expect(await read('')).toEqual([5, 2, 4, 1, 3, 0]);
     expect((await read(b)).slice(0, 3)).toEqual([5, 4, 3]);
-    expect(await refusal(here.reviews.listReviews({ userId, materialId: 'x' }, CALL))).toBe('NOT_FOUND');
-    const foreign = here.reviews.listReviews({ userId: newUserId(), materialId: a }, CALL);
+    expect(await refusal(here.reviews.listReviews({ userId, materialId: 'x' }))).toBe('NOT_FOUND');
+    const foreign = here.reviews.listReviews({ userId: newUserId(), materialId: a });
     expect(await refusal(foreign)).toBe('NOT_FOUND');
   });
 
-  test('of one day begins and ends with that day in its time zone, also where clocks change', async () => {
-    const userId = newUserId();
+  test('of one day begins and ends with that day in its time zone, also where clocks change', async ({
+    userId,
+  }) => {
     const a = await here.create(userId);
     // 25 October 2026 has 25 hours in Berlin: from 22:00 UTC on, until 23:00 UTC of the next day.
     const times = [
@@ -51,7 +48,7 @@ describe('the review history', () => {
       await review(userId, a, quality);
     }
     here.setClock(undefined);
-    const list = (request: object) => here.reviews.listReviews({ userId, pageSize: 2, ...request }, CALL);
+    const list = (request: object) => here.reviews.listReviews({ userId, pageSize: 2, ...request });
     const day = { date: '2026-10-25', timeZone: 'Europe/Berlin' };
     const first = await list(day);
     expect(first.reviews.map(({ quality }) => quality)).toEqual([3, 2]);
@@ -73,8 +70,9 @@ describe('the review history', () => {
       expect(await refusal(list({ ...day, timeZone }))).toBe('INVALID_REQUEST time_zone');
   });
 
-  test('of one day goes on after a position in it, and begins with its last review after any later position', async () => {
-    const userId = newUserId();
+  test('of one day goes on after a position in it, and begins with its last review after any later position', async ({
+    userId,
+  }) => {
     const a = await here.create(userId);
     const times = [
       '2026-12-07T10:00:00Z',
@@ -91,7 +89,7 @@ describe('the review history', () => {
       const beforeTime = { seconds: Date.parse(time) / 1000, nanos: 0 };
       const beforeId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
       const request = { userId, date: '2026-12-07', timeZone: 'UTC', beforeTime, beforeId };
-      return (await here.reviews.listReviews(request, CALL)).reviews.map(({ quality }) => quality);
+      return (await here.reviews.listReviews(request)).reviews.map(({ quality }) => quality);
     };
     expect(await from('2026-12-09T00:00:00Z')).toEqual([1, 0]);
     expect(await from('2026-12-08T00:00:00Z')).toEqual([1, 0]);
@@ -100,15 +98,15 @@ describe('the review history', () => {
     expect(await from('2026-12-06T10:00:00Z')).toEqual([]);
   });
 
-  test('of several materials comes at once, each with where to go on', async () => {
-    const userId = newUserId();
+  test('of several materials comes at once, each with where to go on', async ({ userId }) => {
     const [a, b, c] = [await here.create(userId), await here.create(userId), await here.create(userId)];
     for (const quality of [1, 2, 3]) await review(userId, a, quality);
     await review(userId, b, 4);
-    const { materials } = await here.reviews.batchListReviews(
-      { userId, materialIds: [b, 'x', a, c, b], pageSize: 2 },
-      CALL,
-    );
+    const { materials } = await here.reviews.batchListReviews({
+      userId,
+      materialIds: [b, 'x', a, c, b],
+      pageSize: 2,
+    });
     expect(
       materials.map(({ materialId, reviews, nextPageToken }) => [
         materialId,
@@ -124,12 +122,13 @@ describe('the review history', () => {
     // In full, unless a view is asked for.
     expect(materials[0]?.reviews[0]).toMatchObject({ before: { repetitions: 0 }, after: { repetitions: 1 } });
     const pageToken = materials[2]?.nextPageToken ?? '';
-    const rest = await here.reviews.listReviews({ userId, materialId: a, pageToken }, CALL);
+    const rest = await here.reviews.listReviews({ userId, materialId: a, pageToken });
     expect(rest.reviews.map(({ quality }) => quality)).toEqual([1]);
   });
 
-  test('of several materials is latest first for each, however long and in whatever order they are asked for', async () => {
-    const userId = newUserId();
+  test('of several materials is latest first for each, however long and in whatever order they are asked for', async ({
+    userId,
+  }) => {
     const ids = [await here.create(userId), await here.create(userId), await here.create(userId)];
     await here.sql.query(
       `INSERT INTO scheduling.reviews
@@ -146,7 +145,7 @@ describe('the review history', () => {
       ['REVIEW_VIEW_FULL', 2],
     ] as const) {
       const request = { userId, materialIds: ids.toReversed(), pageSize, view };
-      const alone = await here.reviews.batchListReviews(request, CALL);
+      const alone = await here.reviews.batchListReviews(request);
       expect(alone.materials.map(({ reviews }) => reviews.map(({ revision }) => revision))).toEqual(
         Array(3).fill(latest.slice(0, pageSize)),
       );
@@ -154,14 +153,13 @@ describe('the review history', () => {
   });
 });
 
-test('the previews tell what a review at this moment would leave, grade by grade', async () => {
-  const userId = newUserId();
+test('the previews tell what a review at this moment would leave, grade by grade', async ({ userId }) => {
   here.setClock('2026-12-07T10:00:00Z');
   const of = { userId, materialId: await here.create(userId) };
   here.setClock('2026-12-07T11:00:00Z');
   const reviewed = await review(userId, of.materialId, 4);
   here.setClock('2026-12-08T12:00:00Z');
-  const { previews } = await here.reviews.previewReview(of, CALL);
+  const { previews } = await here.reviews.previewReview(of);
   const [soon, later] = ['2026-12-09T12:00:00Z', '2026-12-14T12:00:00Z'].map(
     (time) => Date.parse(time) / 1000,
   );
@@ -179,42 +177,40 @@ test('the previews tell what a review at this moment would leave, grade by grade
     [5, 2.6, 6, 2, later],
   ]);
   here.setClock(undefined);
-  const { material } = await here.materials.getMaterial(of, CALL);
+  const { material } = await here.materials.getMaterial(of);
   expect(material).toEqual(reviewed.material);
   for (const missing of [{ materialId: newUserId() }, { materialId: 'x' }, { userId: newUserId() }])
-    expect(await refusal(here.reviews.previewReview({ ...of, ...missing }, CALL))).toBe('NOT_FOUND');
-  expect(await refusal(here.reviews.previewReview({ ...of, userId: 'x' }, CALL))).toBe(
-    'INVALID_REQUEST user_id',
-  );
+    expect(await refusal(here.reviews.previewReview({ ...of, ...missing }))).toBe('NOT_FOUND');
+  expect(await refusal(here.reviews.previewReview({ ...of, userId: 'x' }))).toBe('INVALID_REQUEST user_id');
 });
 
-test.each([{}, { quality: -1 }, { quality: 6 }])('a review with %j for a grade is refused', async (grade) => {
-  const userId = newUserId();
-  const of = { userId, materialId: await here.create(userId) };
-  expect(await refusal(here.reviews.submitReview({ ...of, ...grade }, CALL))).toBe('INVALID_REQUEST quality');
-});
+test.for([{}, { quality: -1 }, { quality: 6 }] as const)(
+  'a review with %j for a grade is refused',
+  async (grade, { userId }) => {
+    const of = { userId, materialId: await here.create(userId) };
+    expect(await refusal(here.reviews.submitReview({ ...of, ...grade }))).toBe('INVALID_REQUEST quality');
+  },
+);
 
 describe('snoozes', () => {
   const preset = 'SNOOZE_PRESET_ONE_HOUR';
   const snooze = (userId: string, materialIds: string[], reason: string) =>
-    here.snoozes.snoozeMaterials({ userId, materialIds, preset, timeZone: 'UTC', reason }, CALL);
+    here.snoozes.snoozeMaterials({ userId, materialIds, preset, timeZone: 'UTC', reason });
 
-  test('put off all or none, and name the first that is missing', async () => {
-    const userId = newUserId();
+  test('put off all or none, and name the first that is missing', async ({ userId }) => {
     const [a, foreign] = [await here.create(userId), await here.create(newUserId())];
     const failed = await snooze(userId, [a, foreign, 'x'], '').catch((error: Error) => error.message);
     expect(failed).toBe(`There is no material "${foreign}".`);
     const long = await snooze(userId, ['x'.repeat(65)], '').catch((error: Error) => error.message);
     expect(long).toBe(`There is no material "${'x'.repeat(64)}".`);
-    expect((await here.snoozes.listSnoozes({ userId }, CALL)).snoozes).toEqual([]);
+    expect((await here.snoozes.listSnoozes({ userId })).snoozes).toEqual([]);
     expect(await refusal(snooze(userId, [a, a], ''))).toBe('INVALID_REQUEST material_ids');
     expect(await refusal(snooze(userId, [], ''))).toBe('INVALID_REQUEST material_ids');
-    const { material } = await here.materials.getMaterial({ userId, materialId: a }, CALL);
+    const { material } = await here.materials.getMaterial({ userId, materialId: a });
     expect(material?.revision).toBe(0);
   });
 
-  test('are listed latest first, of all materials and of one, in the order sent', async () => {
-    const userId = newUserId();
+  test('are listed latest first, of all materials and of one, in the order sent', async ({ userId }) => {
     const [a, b] = [await here.create(userId), await here.create(userId)];
     await snooze(userId, [b, a], 'first');
     await snooze(userId, [a], 'second');
@@ -222,7 +218,7 @@ describe('snoozes', () => {
     const list = async (materialId: string) => {
       const reasons: string[] = [];
       for (let pageToken = ''; ; ) {
-        const page = await here.snoozes.listSnoozes({ userId, materialId, pageSize: 1, pageToken }, CALL);
+        const page = await here.snoozes.listSnoozes({ userId, materialId, pageSize: 1, pageToken });
         reasons.push(...page.snoozes.map(({ reason }) => reason));
         if (page.nextPageToken === '') return reasons;
         pageToken = page.nextPageToken;
@@ -230,22 +226,21 @@ describe('snoozes', () => {
     };
     expect(await list('')).toEqual(['third', 'second', 'first']);
     expect(await list(a)).toEqual(['second', 'first']);
-    const { snoozes } = await here.snoozes.listSnoozes({ userId, materialId: b }, CALL);
+    const { snoozes } = await here.snoozes.listSnoozes({ userId, materialId: b });
     expect(snoozes[1]?.materialIds).toEqual([b, a]);
-    expect(await refusal(here.snoozes.listSnoozes({ userId: newUserId(), materialId: a }, CALL))).toBe(
-      'NOT_FOUND',
-    );
+    expect(await refusal(here.snoozes.listSnoozes({ userId: newUserId(), materialId: a }))).toBe('NOT_FOUND');
   });
 });
 
-test('a material that was neither reviewed nor snoozed has an empty history, and one that is not there has none', async () => {
-  const userId = newUserId();
+test('a material that was neither reviewed nor snoozed has an empty history, and one that is not there has none', async ({
+  userId,
+}) => {
   const of = { userId, materialId: await here.create(userId) };
-  expect(await here.reviews.listReviews(of, CALL)).toEqual({ reviews: [], nextPageToken: '' });
-  expect(await here.snoozes.listSnoozes(of, CALL)).toEqual({ snoozes: [], nextPageToken: '' });
+  expect(await here.reviews.listReviews(of)).toEqual({ reviews: [], nextPageToken: '' });
+  expect(await here.snoozes.listSnoozes(of)).toEqual({ snoozes: [], nextPageToken: '' });
   const none = { userId, materialId: newUserId() };
-  expect(await refusal(here.reviews.listReviews(none, CALL))).toBe('NOT_FOUND');
-  expect(await refusal(here.snoozes.listSnoozes(none, CALL))).toBe('NOT_FOUND');
+  expect(await refusal(here.reviews.listReviews(none))).toBe('NOT_FOUND');
+  expect(await refusal(here.snoozes.listSnoozes(none))).toBe('NOT_FOUND');
 });
 
 describe('the latest reviews of several materials', () => {
@@ -260,7 +255,7 @@ describe('the latest reviews of several materials', () => {
     const { userId, materialId } = await graded([1, 2, 3]);
     const other = await graded([4]);
     const request = { userId, materialIds: [materialId, other.materialId], pageSize: 2 };
-    const whole = await here.reviews.batchListReviews(request, CALL);
+    const whole = await here.reviews.batchListReviews(request);
     const expected = whole.materials.map(({ materialId: id, reviews }) => ({
       ...{ materialId: id, nextPageToken: '' },
       reviews: reviews.map(({ quality, reviewTime }) => ({
@@ -270,6 +265,9 @@ describe('the latest reviews of several materials', () => {
     }));
     expect(expected.map(({ reviews }) => reviews.map(({ quality }) => quality))).toEqual([[3, 2], []]);
     const grades = { ...request, view: 'REVIEW_VIEW_GRADE' as const };
-    expect((await here.reviews.batchListReviews(grades, CALL)).materials).toEqual(expected);
+    expect((await here.reviews.batchListReviews(grades)).materials).toEqual(expected);
   });
 });
+
+const review = (userId: string, materialId: string, quality: number) =>
+  here.reviews.submitReview({ userId, materialId, quality });

@@ -1,47 +1,27 @@
 // Who is counted as a learner, where each figure begins and ends, and where a page of the list does.
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeEach, expect } from 'vitest';
 import type { Database } from '../../services/platform/postgres/database.ts';
 import { countLearners } from '../../services/scheduling/count-learners.ts';
+import { test } from '../fixtures.ts';
 import { openForOwnCounts } from '../support/count-learners.ts';
-import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+import { newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 import { material, review, storeFacts } from './stats-facts.ts';
 
 const NOON = '2026-03-31T12:00:00.000Z';
 const DAY_MS = 86_400_000;
-/** `seconds` later than `days` before NOON. */
-const daysBefore = (days: number, seconds = 0) =>
-  new Date(Date.parse(NOON) - days * DAY_MS + seconds * 1000).toISOString();
 
 let here: TestScheduling;
 let database: Database;
-beforeAll(async () => {
-  here = await startTestScheduling();
+test.beforeAll(async ({ ownScheduling }) => {
+  here = ownScheduling;
   database = await openForOwnCounts(here.databaseUrl);
 });
 beforeEach(() =>
   here.sql.query('TRUNCATE scheduling.materials, scheduling.overview, scheduling.learners CASCADE'),
 );
-afterEach(() => here.setClock(undefined));
 afterAll(async () => {
   await database.close();
-  await here.stop();
 });
-const count = (asOf: string) => countLearners(database, new Date(asOf));
-const list = async (request: object = {}) => (await here.learners.listLearners(request, CALL)).learners;
-const idsOf = async (request: object = {}) => (await list(request)).map(({ userId }) => userId);
-
-/** A learner with a material for each number of days for which it has been due, and one that was reviewed on `reviews`. */
-async function createLearner(due: readonly number[], reviews: readonly string[] = [], quality = 4) {
-  const userId = newUserId();
-  const reviewed = material({ nextReviewTime: Date.parse(daysBefore(-9)) });
-  const materials = due.map((days) => material({ nextReviewTime: Date.parse(daysBefore(days)) }));
-  await storeFacts(here.sql, userId, {
-    materials: reviews.length > 0 ? [...materials, reviewed] : materials,
-    reviews: reviews.map((time) => review(reviewed, time, quality)),
-  });
-  return userId;
-}
-const dues = (long: number, lately: number) => [...Array(long).fill(9), ...Array(lately).fill(3)];
 
 test('a backlog grows from 20 due on, if they are more than half as many again as a week ago', async () => {
   const [growing, few, half] = [
@@ -75,7 +55,7 @@ test('a backlog that stood still for longer than days are kept is compared with 
   expect((await list())[0]).toMatchObject({ userId, due: 20, dueBefore: 20, backlogGrowing: false });
   await count(NOON);
   expect((await list())[0]).toMatchObject({ userId, due: 31, dueBefore: 20, backlogGrowing: true });
-  const { backlogGrowing } = await here.learners.getOverview({}, CALL);
+  const { backlogGrowing } = await here.learners.getOverview({});
   expect(backlogGrowing).toBe(1);
 });
 
@@ -88,7 +68,7 @@ test('a review that became visible 19 seconds after its time is counted by the n
 });
 
 const daysOf = async () =>
-  new Map((await here.learners.getOverview({}, CALL)).days.map(({ date, ...day }) => [date, day]));
+  new Map((await here.learners.getOverview({})).days.map(({ date, ...day }) => [date, day]));
 
 test('a review of the evening before, which became visible after midnight, is counted on its day', async () => {
   await createLearner([], ['2026-03-30T20:00:00Z']);
@@ -140,7 +120,7 @@ test('the first learner there is has the figures of the day, also where nobody w
 });
 
 test('before the first count, callers are told that it is not done', async () => {
-  await expect(here.learners.getOverview({}, CALL)).rejects.toMatchObject({
+  await expect(here.learners.getOverview({})).rejects.toMatchObject({
     ...{ reason: 'UNAVAILABLE', message: 'The learners are being counted for the first time.' },
   });
 });
@@ -150,8 +130,8 @@ test('reviews of a material that was deleted are taken out of every day', async 
   await createLearner([], [daysBefore(10)]);
   await count(NOON);
   expect((await daysOf()).get('2026-03-21')).toMatchObject({ learners: 2, reviews: 2 });
-  const { materials } = await here.materials.listMaterials({ userId }, CALL);
-  await here.materials.deleteMaterial({ userId, materialId: materials[0]?.materialId ?? '' }, CALL);
+  const { materials } = await here.materials.listMaterials({ userId });
+  await here.materials.deleteMaterial({ userId, materialId: materials[0]?.materialId ?? '' });
   await count(daysBefore(0, 240));
   const days = await daysOf();
   expect([days.get('2026-03-21'), days.get('2026-03-31')]).toMatchObject([
@@ -201,16 +181,17 @@ test('a day is forgotten after 60 days', async () => {
   expect(await list()).toMatchObject([{ userId, reviewsMonthBefore: 0, lastReviewDate: '' }]);
 });
 
-test('who has neither an active material nor a review in 60 days is no learner any more', async () => {
-  const userId = newUserId();
+test('who has neither an active material nor a review in 60 days is no learner any more', async ({
+  userId,
+}) => {
   const materialId = await here.create(userId);
   await count('2000-01-01T00:01:00Z');
   expect(await idsOf()).toEqual([userId]);
-  await here.materials.archiveMaterial({ userId, materialId }, CALL);
+  await here.materials.archiveMaterial({ userId, materialId });
   await count('2000-01-01T00:05:00Z');
   expect(await idsOf()).toEqual([]);
-  expect((await here.learners.getOverview({}, CALL)).learners).toBe(0);
-  await here.materials.restoreMaterial({ userId, materialId }, CALL);
+  expect((await here.learners.getOverview({})).learners).toBe(0);
+  await here.materials.restoreMaterial({ userId, materialId });
   await count('2000-01-01T00:09:00Z');
   expect(await idsOf()).toEqual([userId]);
 });
@@ -245,10 +226,10 @@ test('those longest without a review come first, and those without one in 60 day
   await createLearner([0], [daysBefore(60)]);
   await count(NOON);
   expect(await idsOf({ order: 'LEARNER_ORDER_LAST_REVIEW' })).toEqual([long, lately]);
-  const { learners, nextPageToken } = await here.learners.listLearners(
-    { order: 'LEARNER_ORDER_LAST_REVIEW', pageSize: 1 },
-    CALL,
-  );
+  const { learners, nextPageToken } = await here.learners.listLearners({
+    order: 'LEARNER_ORDER_LAST_REVIEW',
+    pageSize: 1,
+  });
   expect(learners).toMatchObject([{ userId: long, lastReviewDate: '2026-01-31' }]);
   expect(await idsOf({ order: 'LEARNER_ORDER_LAST_REVIEW', pageToken: nextPageToken })).toEqual([lately]);
 });
@@ -260,7 +241,7 @@ test('learners of the same figure are on one page or the other, and those with t
   for (const order of ['LEARNER_ORDER_DUE', 'LEARNER_ORDER_REVIEWS'] as const) {
     const all = await idsOf({ order });
     expect(all).toHaveLength(3);
-    const first = await here.learners.listLearners({ order, pageSize: 2 }, CALL);
+    const first = await here.learners.listLearners({ order, pageSize: 2 });
     const rest = await idsOf({ order, pageToken: first.nextPageToken });
     expect([...first.learners.map(({ userId }) => userId), ...rest]).toEqual(all);
   }
@@ -277,9 +258,9 @@ test('a page token is that of its order and filter alone', async () => {
     { filter: 'LEARNER_FILTER_STREAK_BROKEN' as const },
   ];
   for (const from of requests) {
-    const { nextPageToken: pageToken } = await here.learners.listLearners({ ...from, pageSize: 1 }, CALL);
+    const { nextPageToken: pageToken } = await here.learners.listLearners({ ...from, pageSize: 1 });
     for (const to of requests) {
-      const outcome = await refusal(here.learners.listLearners({ ...to, pageToken }, CALL));
+      const outcome = await refusal(here.learners.listLearners({ ...to, pageToken }));
       expect([from, to, outcome]).toEqual([
         from,
         to,
@@ -334,7 +315,7 @@ test('a count by a clock that is years behind or ahead is replaced by the next',
 test('each learner has the time of their own count, at or after the begin of the whole', async () => {
   await createLearner([1]);
   await count(NOON);
-  const { asOfTime, learners } = await here.learners.listLearners({}, CALL);
+  const { asOfTime, learners } = await here.learners.listLearners({});
   expect([asOfTime, learners[0]?.countTime].map((time) => time?.seconds)).toEqual(
     Array(2).fill(Date.parse(NOON) / 1000),
   );
@@ -351,9 +332,9 @@ test('a material, a snooze and a review of the very moment of a count are in it'
   const maker = newUserId();
   await here.create(maker);
   const anHour = { preset: 'SNOOZE_PRESET_ONE_HOUR', timeZone: 'UTC' } as const;
-  await here.snoozes.snoozeMaterials({ userId: snoozer, materialIds: [materialId], ...anHour }, CALL);
+  await here.snoozes.snoozeMaterials({ userId: snoozer, materialIds: [materialId], ...anHour });
   here.setClock(undefined);
-  const { materials } = await here.materials.listMaterials({ userId: reviewer }, CALL);
+  const { materials } = await here.materials.listMaterials({ userId: reviewer });
   const of = { ...material(), materialId: materials[0]?.materialId ?? '' };
   await storeFacts(here.sql, reviewer, { materials: [], reviews: [review(of, LATER)] });
   await count(LATER);
@@ -364,3 +345,27 @@ test('a material, a snooze and a review of the very moment of a count are in it'
     [1, 0],
   ]);
 });
+
+/** `seconds` later than `days` before NOON. */
+const daysBefore = (days: number, seconds = 0) =>
+  new Date(Date.parse(NOON) - days * DAY_MS + seconds * 1000).toISOString();
+
+const count = (asOf: string) => countLearners(database, new Date(asOf));
+
+const list = async (request: object = {}) => (await here.learners.listLearners(request)).learners;
+
+const idsOf = async (request: object = {}) => (await list(request)).map(({ userId }) => userId);
+
+/** A learner with a material for each number of days for which it has been due, and one that was reviewed on `reviews`. */
+async function createLearner(due: readonly number[], reviews: readonly string[] = [], quality = 4) {
+  const userId = newUserId();
+  const reviewed = material({ nextReviewTime: Date.parse(daysBefore(-9)) });
+  const materials = due.map((days) => material({ nextReviewTime: Date.parse(daysBefore(days)) }));
+  await storeFacts(here.sql, userId, {
+    materials: reviews.length > 0 ? [...materials, reviewed] : materials,
+    reviews: reviews.map((time) => review(reviewed, time, quality)),
+  });
+  return userId;
+}
+
+const dues = (long: number, lately: number) => [...Array(long).fill(9), ...Array(lately).fill(3)];

@@ -1,15 +1,16 @@
 // More learners than one statement counts: none is left out, and none counted twice, at first and in a later count.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect } from 'vitest';
 import type { Database } from '../../services/platform/postgres/database.ts';
 import { countLearners, countSomeLearners } from '../../services/scheduling/count-learners.ts';
+import { test } from '../fixtures.ts';
 import { openForOwnCounts } from '../support/count-learners.ts';
 import { mostRowsDuring } from '../support/rows-read.ts';
-import { CALL, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+import type { TestScheduling } from '../support/scheduling.ts';
 
 let here: TestScheduling;
 let database: Database;
-beforeAll(async () => {
-  here = await startTestScheduling();
+test.beforeAll(async ({ ownScheduling }) => {
+  here = ownScheduling;
   database = await openForOwnCounts(here.databaseUrl);
   await here.sql.query('TRUNCATE scheduling.overview');
   await here.sql.query(
@@ -21,22 +22,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await database.close();
-  await here.stop();
 });
-
-/** One review of each material. */
-const reviewAll = (revision: number, time: string) =>
-  here.sql.query(
-    `INSERT INTO scheduling.reviews
-     SELECT user_id, material_id, $1, gen_random_uuid(), 4, $2, 250, 1, 1, NULL, 250, 1, 1, $2::timestamptz
-     FROM scheduling.materials`,
-    [revision, time],
-  );
-async function countAsOf(time: string) {
-  await countLearners(database, new Date(time));
-  const { learners, activeWeek, due, days } = await here.learners.getOverview({}, CALL);
-  return { learners, activeWeek, due, today: days.at(-1) };
-}
 
 test('1,001 learners are each counted once, at first and after all of them have reviewed', async () => {
   await reviewAll(1, '2026-03-31T11:00:00Z');
@@ -68,7 +54,7 @@ test('a count that a process began is completed by the next, after waits of 99 t
     await here.sql.query("UPDATE scheduling.learner_count SET next_time = now() - interval '1 second'");
   }
   expect(states).toEqual(['counted', 'counted', 'complete', 'counted']);
-  expect((await here.learners.getOverview({}, CALL)).learners).toBe(1001);
+  expect((await here.learners.getOverview({})).learners).toBe(1001);
 });
 
 test('where statements over 500 learners take too long, fewer are counted at once, and each of them once', async () => {
@@ -93,7 +79,7 @@ test('where statements over 500 learners take too long, fewer are counted at onc
   };
   await countLearners(slowBeyond100, new Date('2026-03-31T12:12:00Z'));
   expect(limits.slice(0, 5)).toEqual([500, 125, 32, 64, 128]);
-  expect((await here.learners.getOverview({}, CALL)).learners).toBe(1001);
+  expect((await here.learners.getOverview({})).learners).toBe(1001);
 });
 
 test('a page of learners reads itself and the one that tells whether another follows', async () => {
@@ -104,6 +90,21 @@ test('a page of learners reads itself and the one that tells whether another fol
     'LEARNER_ORDER_LAST_REVIEW',
   ] as const)
     expect(
-      await mostRowsDuring(() => here.learners.listLearners({ order, pageSize: 2 }, CALL)),
+      await mostRowsDuring(() => here.learners.listLearners({ order, pageSize: 2 })),
     ).toBeLessThanOrEqual(3);
 });
+
+/** One review of each material. */
+const reviewAll = (revision: number, time: string) =>
+  here.sql.query(
+    `INSERT INTO scheduling.reviews
+     SELECT user_id, material_id, $1, gen_random_uuid(), 4, $2, 250, 1, 1, NULL, 250, 1, 1, $2::timestamptz
+     FROM scheduling.materials`,
+    [revision, time],
+  );
+
+async function countAsOf(time: string) {
+  await countLearners(database, new Date(time));
+  const { learners, activeWeek, due, days } = await here.learners.getOverview({});
+  return { learners, activeWeek, due, today: days.at(-1) };
+}

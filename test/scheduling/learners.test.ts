@@ -1,26 +1,196 @@
 // Figures of all learners that are kept: held against a recount of every row, and found through indexes.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect } from 'vitest';
 import type { Database } from '../../services/platform/postgres/database.ts';
 import { countLearners, countSomeLearners } from '../../services/scheduling/count-learners.ts';
 import { listLearners } from '../../services/scheduling/learners/sql.ts';
+import { test } from '../fixtures.ts';
 import { openForCounts, openForOwnCounts } from '../support/count-learners.ts';
-import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+import { newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 import { material, review, storeFacts } from './stats-facts.ts';
 
 const NOON = '2026-03-31T12:00:00.000Z';
 const DAY_MS = 86_400_000;
-const daysBefore = (days: number) => new Date(Date.parse(NOON) - days * DAY_MS).toISOString();
 
 let here: TestScheduling;
 let database: Database;
-beforeAll(async () => {
-  here = await startTestScheduling();
+test.beforeAll(async ({ ownScheduling }) => {
+  here = ownScheduling;
   database = await openForOwnCounts(here.databaseUrl);
 });
 afterAll(async () => {
   await database.close();
-  await here.stop();
 });
+
+describe('the figures of all learners', () => {
+  test('are what a recount of all rows finds, at first and after every kind of change', async () => {
+    const learners: string[] = [];
+    for (let index = 0; index < 12; index += 1)
+      learners.push(await createLearner([index, index * 2 + 1, index * 5 + 2], index % 3 === 0 ? 2 : 4));
+    await countAnew(NOON);
+    const before = await recount(NOON);
+    expect(before.length).toBe(12);
+    expect(figuresOf(await listAll({ pageSize: 5 }))).toEqual(before);
+    expect(await overview()).toEqual(await recountOverview(NOON));
+
+    const LATER = '2026-03-31T12:10:00.000Z';
+    const NEXT_DAY = '2026-04-01T13:00:00.000Z';
+    here.setClock(LATER);
+    const [one = '', two = '', three = '', four = '', five = '', six = ''] = learners;
+    const idOf = async (userId: string) =>
+      (await here.materials.listMaterials({ userId })).materials[0]?.materialId ?? '';
+    const changed = { userId: one, materialId: await here.create(one) };
+    await here.reviews.submitReview({ ...changed, quality: 1 });
+    await here.materials.archiveMaterial({ userId: two, materialId: await idOf(two) });
+    await here.materials.deleteMaterial({ userId: three, materialId: await idOf(three) });
+    await here.create(three);
+    const fresh = await here.create(five);
+    await here.snoozes.snoozeMaterials({
+      userId: five,
+      materialIds: [fresh],
+      preset: 'SNOOZE_PRESET_ONE_HOUR',
+      timeZone: 'UTC',
+    });
+    await here.create(newUserId());
+    await count(LATER);
+    expect(figuresOf(await listAll())).toEqual(await recount(LATER));
+    expect(await overview()).toEqual(await recountOverview(LATER));
+
+    await here.userData.deleteUserData({ userId: four });
+    await count(LATER);
+    const after = await recount(LATER);
+    expect(after.map(({ userId }) => userId)).not.toContain(four);
+    expect(figuresOf(await listAll())).toEqual(after);
+    expect(await overview()).toEqual(await recountOverview(LATER));
+
+    // The next day, by which the materials of all have become due without a write.
+    await count(NEXT_DAY);
+    const nextDay = await recount(NEXT_DAY);
+    expect(nextDay.find(({ userId }) => userId === six)?.due).toBe(1);
+    expect(figuresOf(await listAll())).toEqual(nextDay);
+    expect(await overview()).toEqual(await recountOverview(NEXT_DAY));
+    here.setClock(undefined);
+  });
+
+  test('add up to the overview, which says as of when', async () => {
+    await here.sql.query('TRUNCATE scheduling.materials CASCADE');
+    await createLearner([0, 1, 2, 3]);
+    await createLearner([8, 9], 2);
+    await createLearner([31]);
+    await countAnew(NOON);
+    const { days, asOfTime, ...overview } = await here.learners.getOverview({});
+    expect(asOfTime?.seconds).toBe(Date.parse(NOON) / 1000);
+    expect(overview).toEqual({
+      ...{ learners: 3, activeWeek: 1, activeWeekBefore: 1, activeMonth: 2, activeMonthBefore: 1 },
+      ...{ due: 0, backlogGrowing: 0, streakBroken: 0 },
+    });
+    expect(days.length).toBe(60);
+    expect(days.at(-1)).toEqual({ date: '2026-03-31', learners: 1, reviews: 1, recalled: 1, due: 0 });
+    expect(days.at(-9)).toEqual({ date: '2026-03-23', learners: 1, reviews: 1, recalled: 0 });
+    expect(days.reduce((sum, { reviews }) => sum + reviews, 0)).toBe(7);
+  });
+
+  test('tell whose streak has just broken, and whose backlog grows', async () => {
+    await here.sql.query('TRUNCATE scheduling.materials CASCADE');
+    const broken = await createLearner([2, 3, 4, 5, 6, 7, 8]);
+    const short = await createLearner([2, 3, 4, 5, 6, 7]);
+    const kept = await createLearner([1, 2, 3, 4, 5, 6, 7]);
+    const growing = newUserId();
+    const due = (days: number) => material({ nextReviewTime: Date.parse(daysBefore(days)) });
+    const materials = [
+      ...Array.from({ length: 20 }, () => due(9)),
+      ...Array.from({ length: 11 }, () => due(3)),
+    ];
+    await storeFacts(here.sql, growing, { materials, reviews: [] });
+    await countAnew(daysBefore(8));
+    await count(NOON);
+    const found = async (filter: 'LEARNER_FILTER_STREAK_BROKEN' | 'LEARNER_FILTER_BACKLOG_GROWING') =>
+      (await here.learners.listLearners({ filter })).learners;
+    expect(await found('LEARNER_FILTER_STREAK_BROKEN')).toMatchObject([
+      { userId: broken, brokenStreakDays: 7, streakDays: 0, lastReviewDate: '2026-03-29' },
+    ]);
+    expect(await found('LEARNER_FILTER_BACKLOG_GROWING')).toMatchObject([
+      { userId: growing, due: 31, dueBefore: 20, backlogGrowing: true, lastReviewDate: '' },
+    ]);
+    const streaks = new Map((await listAll()).map(({ userId, streakDays }) => [userId, streakDays]));
+    expect([streaks.get(kept), streaks.get(short)]).toEqual([7, 0]);
+    const { backlogGrowing, streakBroken } = await here.learners.getOverview({});
+    expect({ backlogGrowing, streakBroken }).toEqual({ backlogGrowing: 1, streakBroken: 1 });
+  });
+
+  test('are counted by one process at a time, again a minute after the end at the earliest', async () => {
+    await clear();
+    const turn = async (of: Database) => {
+      const { state, waitMs } = await countSomeLearners(of, new Date(NOON));
+      return [state, waitMs > 50_000];
+    };
+    // As while a process counts, the lock is held: by the session of `database`.
+    const other = openForCounts(here.databaseUrl);
+    expect((await countSomeLearners(other, new Date(NOON))).state).toBe('busy');
+    await other.close();
+    expect(await turn(database)).toEqual(['complete', true]);
+    expect(await turn(database)).toEqual(['early', true]);
+    await here.sql.query('UPDATE scheduling.learner_count SET next_time = now()');
+    expect(await turn(database)).toEqual(['complete', true]);
+  });
+
+  test('of a user whose data are deleted go at once', async () => {
+    const userId = await createLearner([1]);
+    await countAnew(NOON);
+    const has = async () => (await listAll()).some((learner) => learner.userId === userId);
+    expect(await has()).toBe(true);
+    await here.userData.deleteUserData({ userId });
+    expect(await has()).toBe(false);
+  });
+
+  test('may take longer to count than a request', async () => {
+    const userId = await createLearner([1]);
+    await here.sql.query(`
+      CREATE FUNCTION hesitate() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(2.1); RETURN NEW; END';
+      CREATE TRIGGER hesitate BEFORE INSERT ON scheduling.learners
+      FOR EACH ROW WHEN (NEW.user_id = '${userId}') EXECUTE FUNCTION hesitate()`);
+    await countAnew(NOON);
+    expect(await listAll()).toContainEqual(expect.objectContaining({ userId, reviewsWeek: 1 }));
+  });
+
+  test('refuse an order, a filter and a page token that are none', async () => {
+    await countAnew(NOON);
+    const list = (request: object) => refusal(here.learners.listLearners(request));
+    expect(await list({ order: 9 })).toBe('INVALID_REQUEST order');
+    expect(await list({ filter: 9 })).toBe('INVALID_REQUEST filter');
+    expect(await list({ pageToken: 'x' })).toBe('INVALID_REQUEST page_token');
+    expect(await list({ pageSize: 101 })).toBe('INVALID_REQUEST page_size');
+    await here.sql.query('TRUNCATE scheduling.overview');
+    expect(await refusal(here.learners.getOverview({}))).toBe('UNAVAILABLE');
+  });
+
+  test('are found through an index, in every order and with every filter', async () => {
+    await here.sql.query('SET enable_seqscan = off; SET enable_sort = off');
+    const indexes: Record<string, string> = {};
+    const explaining = {
+      async query<R>({ text, values }: { text: string; values: readonly unknown[] }): Promise<R[]> {
+        const { rows } = await here.sql.query(`EXPLAIN ${text}`, [...values]);
+        const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+        expect(plan).not.toContain('Sort');
+        name = /Index Scan using (\w+)/.exec(plan)?.[1] ?? plan;
+        return [];
+      },
+    };
+    let name = '';
+    for (const order of ['due', 'reviews', 'retention', 'lastReview'] as const) {
+      await listLearners(explaining, { order, filter: 'all' }, { limit: 26, after: undefined });
+      indexes[order] = name;
+    }
+    expect(indexes).toEqual({
+      due: 'learners_by_due',
+      reviews: 'learners_by_reviews',
+      retention: 'learners_by_retention',
+      lastReview: 'learners_by_last_review',
+    });
+    await here.sql.query('RESET ALL');
+  });
+});
+
+const daysBefore = (days: number) => new Date(Date.parse(NOON) - days * DAY_MS).toISOString();
 
 const clear = () =>
   here.sql.query('TRUNCATE scheduling.overview, scheduling.learners, scheduling.learner_count');
@@ -30,6 +200,7 @@ async function countAnew(asOf: string): Promise<void> {
   await clear();
   await countLearners(database, new Date(asOf));
 }
+
 const count = (asOf: string) => countLearners(database, new Date(asOf));
 
 /** Every learner by a scan of all rows, in words of the proto. */
@@ -87,7 +258,7 @@ async function overview() {
     backlogGrowing: _1,
     streakBroken: _2,
     ...sums
-  } = await here.learners.getOverview({}, CALL);
+  } = await here.learners.getOverview({});
   return {
     ...sums,
     days: days.filter(({ reviews }) => reviews > 0).map(({ due: _due, ...day }) => day),
@@ -98,7 +269,7 @@ async function overview() {
 async function listAll(request: { order?: 'LEARNER_ORDER_REVIEWS'; pageSize?: number } = {}) {
   const learners = [];
   for (let pageToken = ''; ; ) {
-    const page = await here.learners.listLearners({ ...request, pageToken }, CALL);
+    const page = await here.learners.listLearners({ ...request, pageToken });
     learners.push(...page.learners);
     pageToken = page.nextPageToken;
     if (pageToken === '') return learners;
@@ -121,170 +292,3 @@ async function createLearner(days: readonly number[], quality: 2 | 4 = 4): Promi
   await storeFacts(here.sql, userId, { materials: [of], reviews });
   return userId;
 }
-
-describe('the figures of all learners', () => {
-  test('are what a recount of all rows finds, at first and after every kind of change', async () => {
-    const learners: string[] = [];
-    for (let index = 0; index < 12; index += 1)
-      learners.push(await createLearner([index, index * 2 + 1, index * 5 + 2], index % 3 === 0 ? 2 : 4));
-    await countAnew(NOON);
-    const before = await recount(NOON);
-    expect(before.length).toBe(12);
-    expect(figuresOf(await listAll({ pageSize: 5 }))).toEqual(before);
-    expect(await overview()).toEqual(await recountOverview(NOON));
-
-    const LATER = '2026-03-31T12:10:00.000Z';
-    const NEXT_DAY = '2026-04-01T13:00:00.000Z';
-    here.setClock(LATER);
-    const [one = '', two = '', three = '', four = '', five = '', six = ''] = learners;
-    const idOf = async (userId: string) =>
-      (await here.materials.listMaterials({ userId }, CALL)).materials[0]?.materialId ?? '';
-    const changed = { userId: one, materialId: await here.create(one) };
-    await here.reviews.submitReview({ ...changed, quality: 1 }, CALL);
-    await here.materials.archiveMaterial({ userId: two, materialId: await idOf(two) }, CALL);
-    await here.materials.deleteMaterial({ userId: three, materialId: await idOf(three) }, CALL);
-    await here.create(three);
-    const fresh = await here.create(five);
-    await here.snoozes.snoozeMaterials(
-      { userId: five, materialIds: [fresh], preset: 'SNOOZE_PRESET_ONE_HOUR', timeZone: 'UTC' },
-      CALL,
-    );
-    await here.create(newUserId());
-    await count(LATER);
-    expect(figuresOf(await listAll())).toEqual(await recount(LATER));
-    expect(await overview()).toEqual(await recountOverview(LATER));
-
-    await here.userData.deleteUserData({ userId: four }, CALL);
-    await count(LATER);
-    const after = await recount(LATER);
-    expect(after.map(({ userId }) => userId)).not.toContain(four);
-    expect(figuresOf(await listAll())).toEqual(after);
-    expect(await overview()).toEqual(await recountOverview(LATER));
-
-    // The next day, by which the materials of all have become due without a write.
-    await count(NEXT_DAY);
-    const nextDay = await recount(NEXT_DAY);
-    expect(nextDay.find(({ userId }) => userId === six)?.due).toBe(1);
-    expect(figuresOf(await listAll())).toEqual(nextDay);
-    expect(await overview()).toEqual(await recountOverview(NEXT_DAY));
-    here.setClock(undefined);
-  });
-
-  test('add up to the overview, which says as of when', async () => {
-    await here.sql.query('TRUNCATE scheduling.materials CASCADE');
-    await createLearner([0, 1, 2, 3]);
-    await createLearner([8, 9], 2);
-    await createLearner([31]);
-    await countAnew(NOON);
-    const { days, asOfTime, ...overview } = await here.learners.getOverview({}, CALL);
-    expect(asOfTime?.seconds).toBe(Date.parse(NOON) / 1000);
-    expect(overview).toEqual({
-      ...{ learners: 3, activeWeek: 1, activeWeekBefore: 1, activeMonth: 2, activeMonthBefore: 1 },
-      ...{ due: 0, backlogGrowing: 0, streakBroken: 0 },
-    });
-    expect(days.length).toBe(60);
-    expect(days.at(-1)).toEqual({ date: '2026-03-31', learners: 1, reviews: 1, recalled: 1, due: 0 });
-    expect(days.at(-9)).toEqual({ date: '2026-03-23', learners: 1, reviews: 1, recalled: 0 });
-    expect(days.reduce((sum, { reviews }) => sum + reviews, 0)).toBe(7);
-  });
-
-  test('tell whose streak has just broken, and whose backlog grows', async () => {
-    await here.sql.query('TRUNCATE scheduling.materials CASCADE');
-    const broken = await createLearner([2, 3, 4, 5, 6, 7, 8]);
-    const short = await createLearner([2, 3, 4, 5, 6, 7]);
-    const kept = await createLearner([1, 2, 3, 4, 5, 6, 7]);
-    const growing = newUserId();
-    const due = (days: number) => material({ nextReviewTime: Date.parse(daysBefore(days)) });
-    const materials = [
-      ...Array.from({ length: 20 }, () => due(9)),
-      ...Array.from({ length: 11 }, () => due(3)),
-    ];
-    await storeFacts(here.sql, growing, { materials, reviews: [] });
-    await countAnew(daysBefore(8));
-    await count(NOON);
-    const found = async (filter: 'LEARNER_FILTER_STREAK_BROKEN' | 'LEARNER_FILTER_BACKLOG_GROWING') =>
-      (await here.learners.listLearners({ filter }, CALL)).learners;
-    expect(await found('LEARNER_FILTER_STREAK_BROKEN')).toMatchObject([
-      { userId: broken, brokenStreakDays: 7, streakDays: 0, lastReviewDate: '2026-03-29' },
-    ]);
-    expect(await found('LEARNER_FILTER_BACKLOG_GROWING')).toMatchObject([
-      { userId: growing, due: 31, dueBefore: 20, backlogGrowing: true, lastReviewDate: '' },
-    ]);
-    const streaks = new Map((await listAll()).map(({ userId, streakDays }) => [userId, streakDays]));
-    expect([streaks.get(kept), streaks.get(short)]).toEqual([7, 0]);
-    const { backlogGrowing, streakBroken } = await here.learners.getOverview({}, CALL);
-    expect({ backlogGrowing, streakBroken }).toEqual({ backlogGrowing: 1, streakBroken: 1 });
-  });
-
-  test('are counted by one process at a time, again a minute after the end at the earliest', async () => {
-    await clear();
-    const turn = async (of: Database) => {
-      const { state, waitMs } = await countSomeLearners(of, new Date(NOON));
-      return [state, waitMs > 50_000];
-    };
-    // As while a process counts, the lock is held: by the session of `database`.
-    const other = openForCounts(here.databaseUrl);
-    expect((await countSomeLearners(other, new Date(NOON))).state).toBe('busy');
-    await other.close();
-    expect(await turn(database)).toEqual(['complete', true]);
-    expect(await turn(database)).toEqual(['early', true]);
-    await here.sql.query('UPDATE scheduling.learner_count SET next_time = now()');
-    expect(await turn(database)).toEqual(['complete', true]);
-  });
-
-  test('of a user whose data are deleted go at once', async () => {
-    const userId = await createLearner([1]);
-    await countAnew(NOON);
-    const has = async () => (await listAll()).some((learner) => learner.userId === userId);
-    expect(await has()).toBe(true);
-    await here.userData.deleteUserData({ userId }, CALL);
-    expect(await has()).toBe(false);
-  });
-
-  test('may take longer to count than a request', async () => {
-    const userId = await createLearner([1]);
-    await here.sql.query(`
-      CREATE FUNCTION hesitate() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(2.1); RETURN NEW; END';
-      CREATE TRIGGER hesitate BEFORE INSERT ON scheduling.learners
-      FOR EACH ROW WHEN (NEW.user_id = '${userId}') EXECUTE FUNCTION hesitate()`);
-    await countAnew(NOON);
-    expect(await listAll()).toContainEqual(expect.objectContaining({ userId, reviewsWeek: 1 }));
-  });
-
-  test('refuse an order, a filter and a page token that are none', async () => {
-    await countAnew(NOON);
-    const list = (request: object) => refusal(here.learners.listLearners(request, CALL));
-    expect(await list({ order: 9 })).toBe('INVALID_REQUEST order');
-    expect(await list({ filter: 9 })).toBe('INVALID_REQUEST filter');
-    expect(await list({ pageToken: 'x' })).toBe('INVALID_REQUEST page_token');
-    expect(await list({ pageSize: 101 })).toBe('INVALID_REQUEST page_size');
-    await here.sql.query('TRUNCATE scheduling.overview');
-    expect(await refusal(here.learners.getOverview({}, CALL))).toBe('UNAVAILABLE');
-  });
-
-  test('are found through an index, in every order and with every filter', async () => {
-    await here.sql.query('SET enable_seqscan = off; SET enable_sort = off');
-    const indexes: Record<string, string> = {};
-    const explaining = {
-      async query<R>({ text, values }: { text: string; values: readonly unknown[] }): Promise<R[]> {
-        const { rows } = await here.sql.query(`EXPLAIN ${text}`, [...values]);
-        const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
-        expect(plan).not.toContain('Sort');
-        name = /Index Scan using (\w+)/.exec(plan)?.[1] ?? plan;
-        return [];
-      },
-    };
-    let name = '';
-    for (const order of ['due', 'reviews', 'retention', 'lastReview'] as const) {
-      await listLearners(explaining, { order, filter: 'all' }, { limit: 26, after: undefined });
-      indexes[order] = name;
-    }
-    expect(indexes).toEqual({
-      due: 'learners_by_due',
-      reviews: 'learners_by_reviews',
-      retention: 'learners_by_retention',
-      lastReview: 'learners_by_last_review',
-    });
-    await here.sql.query('RESET ALL');
-  });
-});

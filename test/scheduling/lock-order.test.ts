@@ -1,61 +1,36 @@
 // Writers that lock several rows of a learner do so in one order: none waits for another that waits for it.
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect } from 'vitest';
 import type { Queryable } from '../../services/platform/postgres/database.ts';
 import { deleteMaterial } from '../../services/scheduling/materials/sql.ts';
 import { lockMaterials } from '../../services/scheduling/rows.ts';
+import { test } from '../fixtures.ts';
 import { inTime, openLock } from '../support/row-locks.ts';
-import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+import { newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 import { material, storeFacts } from './stats-facts.ts';
 
 let here: TestScheduling;
-beforeAll(async () => {
-  here = await startTestScheduling();
+test.beforeAll(({ scheduling }) => {
+  here = scheduling;
 });
 beforeEach(() => here.setClock('2030-01-01T00:00:00Z'));
-afterAll(() => here.stop());
 
 type Owned = { userId: string; materialId: string };
 const DELETIONS = {
-  'of the material': (owned: Owned) => here.materials.deleteMaterial(owned, CALL),
-  'of all data of the user': ({ userId }: Owned) => here.userData.deleteUserData({ userId }, CALL),
+  'of the material': (owned: Owned) => here.materials.deleteMaterial(owned),
+  'of all data of the user': ({ userId }: Owned) => here.userData.deleteUserData({ userId }),
 };
 const SNOOZED_UNTIL = { seconds: Date.parse('2030-02-01T00:00:00Z') / 1000, nanos: 0 };
 const REPEATABLE = {
-  'a review': (owned: Owned) => here.reviews.submitReview({ ...owned, quality: 4, requestId: 'r' }, CALL),
+  'a review': (owned: Owned) => here.reviews.submitReview({ ...owned, quality: 4, requestId: 'r' }),
   'a snooze': ({ userId, materialId }: Owned) => {
     const asked = { userId, materialIds: [materialId], snoozeUntilTime: SNOOZED_UNTIL };
-    return here.snoozes.snoozeMaterials({ ...asked, requestId: 'r' }, CALL);
+    return here.snoozes.snoozeMaterials({ ...asked, requestId: 'r' });
   },
-  'an archiving': (owned: Owned) => here.materials.archiveMaterial({ ...owned, requestId: 'r' }, CALL),
+  'an archiving': (owned: Owned) => here.materials.archiveMaterial({ ...owned, requestId: 'r' }),
 };
 const pairs = Object.entries(REPEATABLE).flatMap(([name, write]) =>
   Object.entries(DELETIONS).map(([deletion, remove]) => [name, deletion, write, remove] as const),
 );
-
-/** Holds what `sql` locks until both wait, the first one first. @returns how the second ended. @throws what the first throws. */
-async function inOrder(
-  sql: string,
-  id: string,
-  first: () => Promise<unknown>,
-  second: () => Promise<unknown>,
-): Promise<string> {
-  const lock = await openLock(here.databaseUrl);
-  const sent: Promise<unknown>[] = [];
-  try {
-    await lock.sql.query(sql, [id]);
-    for (const send of [first, second]) {
-      sent.push(send());
-      await lock.untilWaiting(sent.length, Promise.all(sent));
-    }
-  } finally {
-    await lock.close();
-    await Promise.allSettled(sent);
-  }
-  await sent[0];
-  const reason = await refusal(sent[1] ?? Promise.resolve());
-  if (reason === 'UNAVAILABLE') await sent[1];
-  return reason;
-}
 
 const HOLD = 'SELECT FROM scheduling.materials WHERE material_id = $1 FOR UPDATE';
 const HOLD_USER = 'SELECT pg_advisory_xact_lock(scheduling.user_lock($1))';
@@ -84,25 +59,24 @@ test.each(pairs)(
 
 test('a creation under such a key waits for the deletion of the data of its user, which does not wait for it', async () => {
   const outcome = await inTime(async () => {
-    here.setClock('2030-01-01T00:00:00Z');
     const userId = newUserId();
-    const create = () => here.materials.createMaterial({ userId, title: 'T', requestId: 'r' }, CALL);
+    here.setClock('2030-01-01T00:00:00Z');
+    const create = () => here.materials.createMaterial({ userId, title: 'T', requestId: 'r' });
     await create();
     here.setClock('2030-01-03T00:00:00Z');
-    return inOrder(HOLD_USER, userId, () => here.userData.deleteUserData({ userId }, CALL), create);
+    return inOrder(HOLD_USER, userId, () => here.userData.deleteUserData({ userId }), create);
   });
   expect(outcome).toBe('NOT_FOUND user_id');
 });
 
-test('a creation does not wait for another one of its user that is under way', async () => {
-  const userId = newUserId();
+test('a creation does not wait for another one of its user that is under way', async ({ userId }) => {
   const underWay = await openLock(here.databaseUrl);
   try {
     await underWay.sql.query(
       `SELECT scheduling.insert_material($1, $2, 'First', NULL, NULL, 'simple', 250, 0, 0, NULL, now())`,
       [userId, newUserId()],
     );
-    const { material } = await here.materials.createMaterial({ userId, title: 'Second' }, CALL);
+    const { material } = await here.materials.createMaterial({ userId, title: 'Second' });
     expect(material?.title).toBe('Second');
   } finally {
     await underWay.close();
@@ -115,12 +89,12 @@ test('a snooze of two materials and the deletion of all take them in the same or
     const materialIds = [await here.create(userId), await here.create(userId)];
     const [first = '', last = ''] = materialIds.toSorted();
     // Now its row lies behind that of the other.
-    await here.reviews.submitReview({ userId, materialId: first, quality: 4 }, CALL);
+    await here.reviews.submitReview({ userId, materialId: first, quality: 4 });
     return inOrder(
       HOLD,
       last,
-      () => here.userData.deleteUserData({ userId }, CALL),
-      () => here.snoozes.snoozeMaterials({ userId, materialIds, snoozeUntilTime: SNOOZED_UNTIL }, CALL),
+      () => here.userData.deleteUserData({ userId }),
+      () => here.snoozes.snoozeMaterials({ userId, materialIds, snoozeUntilTime: SNOOZED_UNTIL }),
     );
   });
   expect(outcome).toBe('NOT_FOUND');
@@ -131,7 +105,7 @@ test('two deletions at the same moment leave nothing of a snooze of both materia
     const userId = newUserId();
     const [first, second] = [await here.create(userId), await here.create(userId)];
     const asked = { userId, materialIds: [first, second], snoozeUntilTime: SNOOZED_UNTIL };
-    await here.snoozes.snoozeMaterials(asked, CALL);
+    await here.snoozes.snoozeMaterials(asked);
     const lock = await openLock(here.databaseUrl);
     let deletion: Promise<unknown> | undefined;
     try {
@@ -141,7 +115,7 @@ test('two deletions at the same moment leave nothing of a snooze of both materia
       await lockMaterials(transaction, userId, [first]);
       await deleteMaterial(transaction, userId, first);
       // The other deletion, while this one is not committed.
-      deletion = here.materials.deleteMaterial({ userId, materialId: second }, CALL);
+      deletion = here.materials.deleteMaterial({ userId, materialId: second });
       await lock.untilWaiting(1, deletion);
     } finally {
       await lock.close();
@@ -186,8 +160,9 @@ async function leftBy(
   }
 }
 
-test('materials and snoozes are locked from the lowest id on, however they lie and whatever the plan', async () => {
-  const userId = newUserId();
+test('materials and snoozes are locked from the lowest id on, however they lie and whatever the plan', async ({
+  userId,
+}) => {
   const materials = STORED.map((materialId) => ({ ...material(), materialId }));
   await storeFacts(here.sql, userId, { materials, reviews: [] });
   await here.sql.query(
@@ -204,3 +179,28 @@ test('materials and snoozes are locked from the lowest id on, however they lie a
   const remove = (transaction: Queryable) => deleteMaterial(transaction, userId, IDS[0] ?? '');
   expect(await leftBy(['snoozes', 'snooze_id'], userId, remove)).toEqual(IDS.slice(6));
 });
+
+/** Holds what `sql` locks until both wait, the first one first. @returns how the second ended. @throws what the first throws. */
+async function inOrder(
+  sql: string,
+  id: string,
+  first: () => Promise<unknown>,
+  second: () => Promise<unknown>,
+): Promise<string> {
+  const lock = await openLock(here.databaseUrl);
+  const sent: Promise<unknown>[] = [];
+  try {
+    await lock.sql.query(sql, [id]);
+    for (const send of [first, second]) {
+      sent.push(send());
+      await lock.untilWaiting(sent.length, Promise.all(sent));
+    }
+  } finally {
+    await lock.close();
+    await Promise.allSettled(sent);
+  }
+  await sent[0];
+  const reason = await refusal(sent[1] ?? Promise.resolve());
+  if (reason === 'UNAVAILABLE') await sent[1];
+  return reason;
+}

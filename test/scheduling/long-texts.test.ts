@@ -1,30 +1,16 @@
 // Every legal text is stored at a bounded cost and found again as a whole, also one that an older version stored.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
+import { test } from '../fixtures.ts';
 import { backendCpuMs } from '../support/backend-cpu.ts';
 import { randomAscii, randomChinese } from '../support/random-text.ts';
-import { CALL, newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+import { newUserId, type TestScheduling } from '../support/scheduling.ts';
 
 const MAX_BYTES = 262_144;
 
 let here: TestScheduling;
-beforeAll(async () => {
-  here = await startTestScheduling();
+test.beforeAll(({ scheduling }) => {
+  here = scheduling;
 });
-afterAll(() => here.stop());
-
-const find = async (userId: string, query: string) =>
-  (await here.materials.listMaterials({ userId, query, pageSize: 100 }, CALL)).materials.map(
-    ({ materialId }) => materialId,
-  );
-
-/** Makes the search look beyond the newest, in the index. */
-async function addNewer(userId: string): Promise<void> {
-  await here.sql.query(
-    `SELECT scheduling.insert_material($1, gen_random_uuid(), 'Newer', NULL, NULL, 'simple', 250, 0, 0, now(),
-       now() + interval '1 hour') FROM generate_series(1, 600)`,
-    [userId],
-  );
-}
 
 describe('a text of 262,144 bytes', () => {
   const texts = {
@@ -32,13 +18,9 @@ describe('a text of 262,144 bytes', () => {
     'of random Chinese': randomChinese(MAX_BYTES, 2),
     'of one letter': 'a'.repeat(MAX_BYTES),
   };
-  test.each(Object.entries(texts))('%s is stored, changed and found', async (_, text) => {
-    const userId = newUserId();
+  test.for(Object.entries(texts))('%s is stored, changed and found', async ([, text], { userId }) => {
     const sourceUrl = `https://x/${randomAscii(MAX_BYTES - 10, 3).replace(/[^a-z0-9]/g, '-')}`;
-    const created = await here.materials.createMaterial(
-      { userId, title: 'T', content: text, sourceUrl },
-      CALL,
-    );
+    const created = await here.materials.createMaterial({ userId, title: 'T', content: text, sourceUrl });
     const materialId = created.material?.materialId ?? '';
     await addNewer(userId);
     const middle = text.length / 2;
@@ -47,7 +29,7 @@ describe('a text of 262,144 bytes', () => {
     expect(await find(userId, sourceUrl.slice(-300))).toEqual([materialId]);
     expect(await find(userId, `${text.slice(-10)}${sourceUrl.slice(0, 10)}`)).toEqual([]);
     const content = `${text.slice(10)}\u00e9quinoxe!`.slice(-200_000);
-    await here.materials.updateMaterial({ userId, materialId, content }, CALL);
+    await here.materials.updateMaterial({ userId, materialId, content });
     expect(await find(userId, '\u00c9QUINOXE')).toEqual([materialId]);
   });
 
@@ -68,3 +50,17 @@ describe('a text of 262,144 bytes', () => {
     }
   });
 });
+
+const find = async (userId: string, query: string) =>
+  (await here.materials.listMaterials({ userId, query, pageSize: 100 })).materials.map(
+    ({ materialId }) => materialId,
+  );
+
+/** Makes the search look beyond the newest, in the index. */
+async function addNewer(userId: string): Promise<void> {
+  await here.sql.query(
+    `SELECT scheduling.insert_material($1, gen_random_uuid(), 'Newer', NULL, NULL, 'simple', 250, 0, 0, now(),
+       now() + interval '1 hour') FROM generate_series(1, 600)`,
+    [userId],
+  );
+}

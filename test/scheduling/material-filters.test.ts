@@ -1,7 +1,8 @@
 // Every combination of state, type and due state, in each order and in a search, against a filter over what there is.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { ListMaterialsRequestInput } from '../../generated/scheduling/v1/ListMaterialsRequest.ts';
-import { CALL, newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+import { test } from '../fixtures.ts';
+import { newUserId, type TestScheduling } from '../support/scheduling.ts';
 
 const TYPES = ['SIMPLE', 'MATERIAL', 'FLASHCARD', 'CARD'] as const;
 const NOW = '2026-05-03T12:00:00Z';
@@ -16,29 +17,28 @@ type Made = { title: string; type: string; isDue: boolean; isArchived: boolean }
 const userId = newUserId();
 const all: Made[] = [];
 let here: TestScheduling;
-beforeAll(async () => {
-  here = await startTestScheduling();
+test.beforeAll(async ({ scheduling }) => {
+  here = scheduling;
   here.setClock('2026-05-01T12:00:00Z');
   for (const type of TYPES) {
     for (const [when, time] of Object.entries(REVIEWS)) {
       for (const isArchived of [false, true]) {
         const title = `${type} ${when}${isArchived ? ' archived' : ''}`;
         const request = { userId, title, type: `MATERIAL_TYPE_${type}` } as const;
-        const { material } = await here.materials.createMaterial(request, CALL);
+        const { material } = await here.materials.createMaterial(request);
         const materialId = material?.materialId ?? '';
         if (time !== undefined) {
           here.setClock(time);
-          await here.reviews.submitReview({ userId, materialId, quality: 5 }, CALL);
+          await here.reviews.submitReview({ userId, materialId, quality: 5 });
           here.setClock('2026-05-01T12:00:00Z');
         }
-        if (isArchived) await here.materials.archiveMaterial({ userId, materialId }, CALL);
+        if (isArchived) await here.materials.archiveMaterial({ userId, materialId });
         all.push({ title, type, isDue: when !== 'later', isArchived });
       }
     }
   }
   here.setClock(NOW);
 });
-afterAll(() => here.stop());
 
 const STATES = {
   MATERIAL_STATE_UNSPECIFIED: ({ isArchived }: Made) => !isArchived,
@@ -70,7 +70,7 @@ describe.each([
 ] as const)('%s', (_name, how) => {
   test.each(combinations)('$request.state, $request.due, $request.type', async ({ request, isListed }) => {
     const asked = { userId, pageSize: 100, ...how, ...request };
-    const { materials } = await here.materials.listMaterials(asked, CALL);
+    const { materials } = await here.materials.listMaterials(asked);
     const expected = all.filter(isListed);
     expect(materials.map(({ title }) => title).toSorted()).toEqual(
       expected.map(({ title }) => title).toSorted(),
@@ -81,10 +81,7 @@ describe.each([
 // A full page is found among the newest, without the index that finds the rest.
 describe('the first of a search', () => {
   test.each(combinations)('$request.state, $request.due, $request.type', async ({ request, isListed }) => {
-    const { materials } = await here.materials.listMaterials(
-      { userId, pageSize: 1, query: 'e', ...request },
-      CALL,
-    );
+    const { materials } = await here.materials.listMaterials({ userId, pageSize: 1, query: 'e', ...request });
     expect(all.filter(isListed).map(({ title }) => title)).toContain(materials[0]?.title);
   });
 });

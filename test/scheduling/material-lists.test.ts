@@ -1,42 +1,26 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { ListMaterialsRequestInput } from '../../generated/scheduling/v1/ListMaterialsRequest.ts';
-import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+import { test } from '../fixtures.ts';
+import { newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 
 let here: TestScheduling;
-beforeAll(async () => {
-  here = await startTestScheduling();
+test.beforeAll(({ scheduling }) => {
+  here = scheduling;
 });
-afterAll(() => here.stop());
-
-const titles = (list: { materials: { title: string }[] }) => list.materials.map(({ title }) => title);
-
-/** Reads a list to its end, calling `between` after each page. */
-async function readAll(request: ListMaterialsRequestInput, between = async () => {}): Promise<string[]> {
-  const read: string[] = [];
-  for (let pageToken = ''; ; ) {
-    const page = await here.materials.listMaterials({ ...request, pageToken }, CALL);
-    read.push(...titles(page));
-    if (page.nextPageToken === '') return read;
-    pageToken = page.nextPageToken;
-    await between();
-  }
-}
 
 describe('pages of materials', () => {
-  test('neither repeat nor hide a row while others are written and removed', async () => {
-    const userId = newUserId();
+  test('neither repeat nor hide a row while others are written and removed', async ({ userId }) => {
     const ids: string[] = [];
     for (let index = 0; index < 10; index += 1) ids.push(await here.create(userId, `old ${index}`));
     const read = await readAll({ userId, pageSize: 3 }, async () => {
       await here.create(userId, 'new');
-      await here.materials.deleteMaterial({ userId, materialId: ids.pop() ?? '' }, CALL);
+      await here.materials.deleteMaterial({ userId, materialId: ids.pop() ?? '' });
     });
     // Newest first; what is removed behind the reader's back was read before, and nothing new appears.
     expect(read).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1, 0].map((index) => `old ${index}`));
   });
 
-  test('come in each order, with a total order among equals', async () => {
-    const userId = newUserId();
+  test('come in each order, with a total order among equals', async ({ userId }) => {
     const ids = new Map<string, string>();
     for (const [index, title] of ['a', 'b', 'c', 'd', 'e'].entries()) {
       here.setClock(`2026-04-0${index + 1}T12:00:00Z`);
@@ -45,7 +29,7 @@ describe('pages of materials', () => {
     const review = async (title: string, quality: number, time: string) => {
       here.setClock(time);
       const materialId = ids.get(title) ?? '';
-      await here.reviews.submitReview({ userId, materialId, quality }, CALL);
+      await here.reviews.submitReview({ userId, materialId, quality });
     };
     // Then a has 2.60 and is due on 8 May, b 1.70 on 4 May, c 2.36 on 3 May; d and e were never reviewed.
     await review('a', 5, '2026-05-01T12:00:00Z');
@@ -61,16 +45,16 @@ describe('pages of materials', () => {
     expect(await read('MATERIAL_ORDER_EASE', { due: 'DUE_STATE_DUE', type: 'MATERIAL_TYPE_SIMPLE' })).toEqual(
       ['c', 'd', 'e'],
     );
-    await here.materials.archiveMaterial({ userId, materialId: ids.get('c') ?? '' }, CALL);
+    await here.materials.archiveMaterial({ userId, materialId: ids.get('c') ?? '' });
     expect(await read('MATERIAL_ORDER_EASE')).toEqual(['b', 'd', 'e', 'a']);
     expect(await read('MATERIAL_ORDER_EASE', { state: 'MATERIAL_STATE_ARCHIVED' })).toEqual(['c']);
-    expect(await here.materials.countMaterials({ userId }, CALL)).toEqual({ active: 4, due: 2, archived: 1 });
+    expect(await here.materials.countMaterials({ userId })).toEqual({ active: 4, due: 2, archived: 1 });
     here.setClock(undefined);
 
     const order = 'MATERIAL_ORDER_EASE' as const;
-    const { nextPageToken } = await here.materials.listMaterials({ userId, pageSize: 1, order }, CALL);
+    const { nextPageToken } = await here.materials.listMaterials({ userId, pageSize: 1, order });
     const list = (request: object) =>
-      refusal(here.materials.listMaterials({ userId, pageToken: nextPageToken, ...request }, CALL));
+      refusal(here.materials.listMaterials({ userId, pageToken: nextPageToken, ...request }));
     expect(await list({ order })).toBe('no error');
     expect(await list({})).toBe('INVALID_REQUEST page_token');
     expect(await list({ order: 'MATERIAL_ORDER_NEXT_REVIEW' })).toBe('INVALID_REQUEST page_token');
@@ -78,19 +62,21 @@ describe('pages of materials', () => {
     expect(await list({ order: 9 })).toBe('INVALID_REQUEST order');
   });
 
-  test('of materials without a time for their order come first, whatever the page size', async () => {
-    const userId = newUserId();
+  test('of materials without a time for their order come first, whatever the page size', async ({
+    userId,
+  }) => {
     const ids = [];
     for (const title of ['a', 'b', 'c', 'd']) ids.push(await here.create(userId, title));
     const noInstant = 'UPDATE scheduling.materials SET next_review_time = NULL WHERE material_id = ANY($1)';
     await here.sql.query(noInstant, [ids.slice(0, 2)]);
-    await here.reviews.submitReview({ userId, materialId: ids[3] ?? '', quality: 5 }, CALL);
+    await here.reviews.submitReview({ userId, materialId: ids[3] ?? '', quality: 5 });
     for (const order of ['MATERIAL_ORDER_NEXT_REVIEW', 'MATERIAL_ORDER_LAST_REVIEW'] as const)
       expect([order, await readAll({ userId, order, pageSize: 1 })]).toEqual([order, ['a', 'b', 'c', 'd']]);
   });
 
-  test('by next review go on after a material that is snoozed to the end of the year 9999', async () => {
-    const userId = newUserId();
+  test('by next review go on after a material that is snoozed to the end of the year 9999', async ({
+    userId,
+  }) => {
     const snoozes = [
       ['a', '9999-12-31T23:59:59.999Z'],
       ['b', '9998-01-01T00:00:00.000Z'],
@@ -99,49 +85,48 @@ describe('pages of materials', () => {
     for (const [title, until] of snoozes) {
       const snoozeUntilTime = { seconds: Math.floor(Date.parse(until) / 1000), nanos: 999_000_000 };
       const materialIds = [await here.create(userId, title)];
-      await here.snoozes.snoozeMaterials({ userId, materialIds, snoozeUntilTime }, CALL);
+      await here.snoozes.snoozeMaterials({ userId, materialIds, snoozeUntilTime });
     }
     const order = 'MATERIAL_ORDER_NEXT_REVIEW';
     expect(await readAll({ userId, order, pageSize: 1 })).toEqual(['b', 'a', 'c']);
   });
 
-  test('that are sorted hold each text whole, and none in the basic view', async () => {
-    const userId = newUserId();
+  test('that are sorted hold each text whole, and none in the basic view', async ({ userId }) => {
     const content = 'x'.repeat(4097);
-    await here.materials.createMaterial({ userId, title: 'long', content }, CALL);
+    await here.materials.createMaterial({ userId, title: 'long', content });
     const list = async (view: 'MATERIAL_VIEW_FULL' | 'MATERIAL_VIEW_BASIC') => {
       const request = { userId, order: 'MATERIAL_ORDER_EASE', view } as const;
-      const { materials } = await here.materials.listMaterials(request, CALL);
+      const { materials } = await here.materials.listMaterials(request);
       return materials.map((material) => material.content);
     };
     expect(await list('MATERIAL_VIEW_FULL')).toEqual([content]);
     expect(await list('MATERIAL_VIEW_BASIC')).toEqual([undefined]);
   });
 
-  test('by ease refuse a token that holds no ease', async () => {
-    const userId = newUserId();
+  test('by ease refuse a token that holds no ease', async ({ userId }) => {
     await here.create(userId);
     await here.create(userId);
     const request = { userId, order: 'MATERIAL_ORDER_EASE', pageSize: 1 } as const;
-    const { nextPageToken } = await here.materials.listMaterials(request, CALL);
+    const { nextPageToken } = await here.materials.listMaterials(request);
     const [fingerprint, ease, id] = JSON.parse(Buffer.from(nextPageToken, 'base64url').toString());
     expect(ease).toBe(250);
     for (const forged of [null, 2 ** 31, -1]) {
       const pageToken = Buffer.from(JSON.stringify([fingerprint, forged, id])).toString('base64url');
-      expect(await refusal(here.materials.listMaterials({ ...request, pageToken }, CALL))).toBe(
+      expect(await refusal(here.materials.listMaterials({ ...request, pageToken }))).toBe(
         'INVALID_REQUEST page_token',
       );
     }
   });
 
-  test('that are sorted are read one at a time for a learner, since each reads all that there is', async () => {
-    const userId = newUserId();
+  test('that are sorted are read one at a time for a learner, since each reads all that there is', async ({
+    userId,
+  }) => {
     await here.create(userId);
     await here.sql.query('BEGIN');
     await here.sql.query('LOCK TABLE scheduling.materials IN ACCESS EXCLUSIVE MODE');
     const order = 'MATERIAL_ORDER_EASE' as const;
     const list = (request: object) =>
-      here.materials.listMaterials({ userId, ...request }, CALL).catch(() => undefined);
+      here.materials.listMaterials({ userId, ...request }).catch(() => undefined);
     const lists = [1, 2, 3, 4].map(() => list({ order }));
     // Each has what the other lacks within the 1,024 bytes that PostgreSQL shows of a statement.
     const waiting = `
@@ -163,18 +148,14 @@ describe('pages of materials', () => {
     }
   });
 
-  test('of a search go from title matches to the others without a gap', async () => {
-    const userId = newUserId();
+  test('of a search go from title matches to the others without a gap', async ({ userId }) => {
     for (let index = 0; index < 7; index += 1) {
       const inTitle = index % 2 === 0;
-      await here.materials.createMaterial(
-        {
-          userId,
-          title: inTitle ? `Ünicode ${index}` : `plain ${index}`,
-          content: inTitle ? 'x' : 'about üNICODE',
-        },
-        CALL,
-      );
+      await here.materials.createMaterial({
+        userId,
+        title: inTitle ? `Ünicode ${index}` : `plain ${index}`,
+        content: inTitle ? 'x' : 'about üNICODE',
+      });
     }
     expect(await readAll({ userId, query: 'ünicode', pageSize: 2 })).toEqual([
       'Ünicode 6',
@@ -187,16 +168,18 @@ describe('pages of materials', () => {
     ]);
   });
 
-  test('end early where their texts exceed 1 MiB, are read on to the same end, and hold each text whole', async () => {
-    const userId = newUserId();
+  test('end early where their texts exceed 1 MiB, are read on to the same end, and hold each text whole', async ({
+    userId,
+  }) => {
     const sizes = [
       10, 260_000, 5_000, 260_000, 260_000, 260_000, 260_000, 0, 260_000, 260_000, 260_000, 260_000,
     ];
     for (const [index, size] of sizes.entries())
-      await here.materials.createMaterial(
-        { userId, title: `m${index}`, ...(size > 0 && { content: 'long '.repeat(size / 5) }) },
-        CALL,
-      );
+      await here.materials.createMaterial({
+        userId,
+        title: `m${index}`,
+        ...(size > 0 && { content: 'long '.repeat(size / 5) }),
+      });
     const newest = [11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0];
     const due = newest.toReversed();
     const matches = newest.filter((index) => index !== 7);
@@ -208,7 +191,7 @@ describe('pages of materials', () => {
     for (const { read, query = '', order, lengths } of lists) {
       const pages: { title: string; content?: string }[][] = [];
       for (let pageToken: string | undefined = ''; pageToken !== undefined; ) {
-        const page = await read({ userId, query, pageSize: 100, pageToken }, CALL);
+        const page = await read({ userId, query, pageSize: 100, pageToken });
         pages.push(page.materials);
         pageToken = page.nextPageToken || undefined;
       }
@@ -220,8 +203,7 @@ describe('pages of materials', () => {
     }
   });
 
-  test('of due materials begin with those that have no instant, and keep their "now"', async () => {
-    const userId = newUserId();
+  test('of due materials begin with those that have no instant, and keep their "now"', async ({ userId }) => {
     for (let index = 0; index < 6; index += 1) await here.create(userId, `due ${index}`);
     await here.sql.query(
       "UPDATE scheduling.materials SET next_review_time = NULL WHERE user_id = $1 AND title IN ('due 4', 'due 5')",
@@ -229,7 +211,7 @@ describe('pages of materials', () => {
     );
     const read: string[] = [];
     for (let pageToken = ''; ; ) {
-      const page = await here.materials.listDueMaterials({ userId, pageSize: 1, pageToken }, CALL);
+      const page = await here.materials.listDueMaterials({ userId, pageSize: 1, pageToken });
       read.push(...titles(page));
       pageToken = page.nextPageToken;
       if (pageToken === '') break;
@@ -238,10 +220,9 @@ describe('pages of materials', () => {
     expect(read).toEqual(['due 4', 'due 5', 'due 0', 'due 1', 'due 2', 'due 3']);
   });
 
-  test('refuse a token of another filter or another user, and a forged one', async () => {
-    const userId = newUserId();
+  test('refuse a token of another filter or another user, and a forged one', async ({ userId }) => {
     for (let index = 0; index < 3; index += 1) await here.create(userId);
-    const first = await here.materials.listMaterials({ userId, pageSize: 1 }, CALL);
+    const first = await here.materials.listMaterials({ userId, pageSize: 1 });
     const pageToken = first.nextPageToken;
     expect(pageToken).not.toBe('');
     for (const request of [
@@ -253,30 +234,28 @@ describe('pages of materials', () => {
       { userId, pageToken: `${pageToken}x` },
       { userId, pageToken: Buffer.from('["a",1e300,"b"]').toString('base64url') },
     ] satisfies ListMaterialsRequestInput[]) {
-      expect(await refusal(here.materials.listMaterials(request, CALL))).toBe('INVALID_REQUEST page_token');
+      expect(await refusal(here.materials.listMaterials(request))).toBe('INVALID_REQUEST page_token');
     }
-    const due = here.materials.listDueMaterials({ userId, pageToken }, CALL);
+    const due = here.materials.listDueMaterials({ userId, pageToken });
     expect(await refusal(due)).toBe('INVALID_REQUEST page_token');
     // The size of a page is no part of the filter.
-    expect(
-      (await here.materials.listMaterials({ userId, pageSize: 2, pageToken }, CALL)).materials,
-    ).toHaveLength(2);
+    expect((await here.materials.listMaterials({ userId, pageSize: 2, pageToken })).materials).toHaveLength(
+      2,
+    );
   });
 });
 
 describe('a list', () => {
-  test('is narrowed by state, type and due, and an archived material leaves every active one', async () => {
-    const userId = newUserId();
-    const card = await here.materials.createMaterial(
-      { userId, title: 'card', type: 'MATERIAL_TYPE_CARD' },
-      CALL,
-    );
+  test('is narrowed by state, type and due, and an archived material leaves every active one', async ({
+    userId,
+  }) => {
+    const card = await here.materials.createMaterial({ userId, title: 'card', type: 'MATERIAL_TYPE_CARD' });
     const archived = await here.create(userId, 'archived');
     const later = await here.create(userId, 'later');
-    await here.materials.archiveMaterial({ userId, materialId: archived }, CALL);
-    await here.reviews.submitReview({ userId, materialId: later, quality: 4 }, CALL);
+    await here.materials.archiveMaterial({ userId, materialId: archived });
+    await here.reviews.submitReview({ userId, materialId: later, quality: 4 });
     const list = async (request: Omit<ListMaterialsRequestInput, 'userId'>) =>
-      titles(await here.materials.listMaterials({ userId, ...request }, CALL));
+      titles(await here.materials.listMaterials({ userId, ...request }));
     expect(await list({})).toEqual(['later', 'card']);
     expect(await list({ query: 'a' })).toEqual(['later', 'card']);
     expect(await list({ state: 'MATERIAL_STATE_ARCHIVED' })).toEqual(['archived']);
@@ -284,36 +263,36 @@ describe('a list', () => {
     expect(await list({ type: 'MATERIAL_TYPE_CARD' })).toEqual(['card']);
     expect(await list({ due: 'DUE_STATE_DUE' })).toEqual(['card']);
     expect(await list({ due: 'DUE_STATE_NOT_DUE' })).toEqual(['later']);
-    const due = await here.materials.listDueMaterials({ userId }, CALL);
+    const due = await here.materials.listDueMaterials({ userId });
     expect(due.materials.map(({ materialId }) => materialId)).toEqual([card.material?.materialId]);
     const request = { userId, state: 9 as unknown as 'MATERIAL_STATE_ANY' };
-    expect(await refusal(here.materials.listMaterials(request, CALL))).toBe('INVALID_REQUEST state');
+    expect(await refusal(here.materials.listMaterials(request))).toBe('INVALID_REQUEST state');
   });
 });
 
 describe('a batch', () => {
-  test('of materials by id keeps the order and leaves out what is not the user’s', async () => {
-    const userId = newUserId();
+  test('of materials by id keeps the order and leaves out what is not the user’s', async ({ userId }) => {
     const [first, second] = [await here.create(userId), await here.create(userId)];
     const foreign = await here.create(newUserId());
     const materialIds = [second, foreign, 'x', first, second];
-    const { materials } = await here.materials.batchGetMaterials({ userId, materialIds }, CALL);
+    const { materials } = await here.materials.batchGetMaterials({ userId, materialIds });
     expect(materials.map(({ materialId }) => materialId)).toEqual([second, first]);
-    expect(await refusal(here.materials.batchGetMaterials({ userId, materialIds: [] }, CALL))).toBe(
+    expect(await refusal(here.materials.batchGetMaterials({ userId, materialIds: [] }))).toBe(
       'INVALID_REQUEST material_ids',
     );
   });
 });
 
-test('a summary has the ID, the title and the next review, and the lists have no more of it', async () => {
-  const userId = newUserId();
+test('a summary has the ID, the title and the next review, and the lists have no more of it', async ({
+  userId,
+}) => {
   await here.create(userId, 'a');
   const reviewed = await here.create(userId, 'b');
-  await here.reviews.submitReview({ userId, materialId: reviewed, quality: 4 }, CALL);
+  await here.reviews.submitReview({ userId, materialId: reviewed, quality: 4 });
   const view = 'MATERIAL_VIEW_SUMMARY' as const;
   for (const list of [here.materials.listMaterials, here.materials.listDueMaterials]) {
-    const full = await list({ userId, pageSize: 1 }, CALL);
-    const summary = await list({ userId, pageSize: 1, view }, CALL);
+    const full = await list({ userId, pageSize: 1 });
+    const summary = await list({ userId, pageSize: 1, view });
     expect(summary.nextPageToken).toBe(full.nextPageToken);
     expect(summary.materials).toEqual(
       full.materials.map(({ materialId, title, nextReviewTime }) => ({
@@ -326,10 +305,11 @@ test('a summary has the ID, the title and the next review, and the lists have no
 });
 
 describe('the basic view', () => {
-  test('leaves out content and source URL, in every kind of list, and changes nothing else', async () => {
-    const userId = newUserId();
+  test('leaves out content and source URL, in every kind of list, and changes nothing else', async ({
+    userId,
+  }) => {
     const sourceUrl = 'https://example.com/';
-    await here.materials.createMaterial({ userId, title: 'long', content: 'text', sourceUrl }, CALL);
+    await here.materials.createMaterial({ userId, title: 'long', content: 'text', sourceUrl });
     await here.create(userId, 'short');
     const view = 'MATERIAL_VIEW_BASIC' as const;
     const withoutTexts = ({ content, sourceUrl: _, ...rest }: { content?: string; sourceUrl?: string }) =>
@@ -339,18 +319,18 @@ describe('the basic view', () => {
       { userId, query: 'o' },
       { userId, state: 'MATERIAL_STATE_ANY' as const },
     ]) {
-      const full = await here.materials.listMaterials({ ...request, view: 'MATERIAL_VIEW_FULL' }, CALL);
+      const full = await here.materials.listMaterials({ ...request, view: 'MATERIAL_VIEW_FULL' });
       expect(full.materials.map(({ content, sourceUrl: url }) => [content, url])).toContainEqual([
         'text',
         sourceUrl,
       ]);
-      const basic = await here.materials.listMaterials({ ...request, view }, CALL);
+      const basic = await here.materials.listMaterials({ ...request, view });
       expect(basic.materials).toEqual(full.materials.map(withoutTexts));
     }
-    const due = await here.materials.listDueMaterials({ userId, view }, CALL);
+    const due = await here.materials.listDueMaterials({ userId, view });
     const materialIds = due.materials.map(({ materialId }) => materialId);
     const byId = async (asked: 'MATERIAL_VIEW_BASIC' | 'MATERIAL_VIEW_FULL') => {
-      const found = await here.materials.batchGetMaterials({ userId, materialIds, view: asked }, CALL);
+      const found = await here.materials.batchGetMaterials({ userId, materialIds, view: asked });
       return found.materials.map(({ content }) => content);
     };
     expect(await byId('MATERIAL_VIEW_BASIC')).toEqual([undefined, undefined]);
@@ -361,15 +341,25 @@ describe('the basic view', () => {
     ]);
   });
 
-  test('and the full one may take turns from page to page', async () => {
-    const userId = newUserId();
+  test('and the full one may take turns from page to page', async ({ userId }) => {
     for (const title of ['a', 'b', 'c'])
-      await here.materials.createMaterial({ userId, title, content: title }, CALL);
-    const first = await here.materials.listMaterials(
-      { userId, pageSize: 2, view: 'MATERIAL_VIEW_BASIC' },
-      CALL,
-    );
-    const rest = await here.materials.listMaterials({ userId, pageToken: first.nextPageToken }, CALL);
+      await here.materials.createMaterial({ userId, title, content: title });
+    const first = await here.materials.listMaterials({ userId, pageSize: 2, view: 'MATERIAL_VIEW_BASIC' });
+    const rest = await here.materials.listMaterials({ userId, pageToken: first.nextPageToken });
     expect(rest.materials.map(({ content }) => content)).toEqual(['a']);
   });
 });
+
+const titles = (list: { materials: { title: string }[] }) => list.materials.map(({ title }) => title);
+
+/** Reads a list to its end, calling `between` after each page. */
+async function readAll(request: ListMaterialsRequestInput, between = async () => {}): Promise<string[]> {
+  const read: string[] = [];
+  for (let pageToken = ''; ; ) {
+    const page = await here.materials.listMaterials({ ...request, pageToken });
+    read.push(...titles(page));
+    if (page.nextPageToken === '') return read;
+    pageToken = page.nextPageToken;
+    await between();
+  }
+}

@@ -1,23 +1,15 @@
 // A list keeps its order to the last key whatever plan PostgreSQL makes: here it may read no index, or not sort.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
+import { test } from '../fixtures.ts';
 import { IDS, pages, STORED, turnOff } from '../support/orders.ts';
-import {
-  CALL,
-  closeClients,
-  connectScheduling,
-  newUserId,
-  type SchedulingClients,
-  startTestScheduling,
-  type TestScheduling,
-} from '../support/scheduling.ts';
+import { newUserId, type SchedulingClients, type TestScheduling } from '../support/scheduling.ts';
 import { material, review, storeFacts, window } from './stats-facts.ts';
 
 const userId = newUserId();
 let here: TestScheduling;
 let clients: SchedulingClients;
-const stops: (() => Promise<void>)[] = [];
-beforeAll(async () => {
-  here = await startTestScheduling();
+test.beforeAll(async ({ ownScheduling }) => {
+  here = ownScheduling;
   // All are alike but for their ids.
   const materials = STORED.map((materialId) => ({ ...material(), materialId }));
   const reviews = materials.map((of) => review(of, '2026-03-30T09:00:00Z', 1));
@@ -40,55 +32,31 @@ beforeAll(async () => {
   );
   clients = await startWithout('indexscan', 'indexonlyscan', 'bitmapscan', 'nestloop');
 });
-afterAll(async () => {
-  for (const stop of stops) await stop();
-  await here.stop();
-});
-
-/** A process whose connections begin with these ways of PostgreSQL turned off, and no others. */
-async function startWithout(...ways: string[]): Promise<SchedulingClients> {
-  await turnOff(here.sql, ways);
-  const service = await here.startAnother();
-  const connected = connectScheduling(service.port);
-  stops.push(async () => {
-    closeClients(connected);
-    await service.close(1000);
-  });
-  return connected;
-}
-
-const firstOf = async <P>(answers: Promise<P>[]): Promise<P> => {
-  const [first] = await Promise.all(answers);
-  if (first === undefined) throw new Error('there is no answer');
-  return first;
-};
-const idsOf = ({ materials }: { materials: { materialId: string }[] }) =>
-  materials.map(({ materialId }) => materialId);
 
 test.each(['MATERIAL_ORDER_NEXT_REVIEW', 'MATERIAL_ORDER_LAST_REVIEW', 'MATERIAL_ORDER_EASE'] as const)(
   'materials by %s, of equals the lowest id first',
   async (order) => {
-    const list = (page: object) => clients.materials.listMaterials({ userId, order, ...page }, CALL);
+    const list = (page: object) => clients.materials.listMaterials({ userId, order, ...page });
     expect(await pages(list, idsOf)).toEqual(IDS);
   },
 );
 
 test('materials of the same moment, the highest id first, alone and with others', async () => {
-  const list = (page: object) => clients.materials.listMaterials({ userId, ...page }, CALL);
+  const list = (page: object) => clients.materials.listMaterials({ userId, ...page });
   expect(await pages(list, idsOf)).toEqual(IDS.toReversed());
   const together = async (page: object) => {
     const requests = [{ userId, ...page }, { userId: newUserId() }];
-    return firstOf(requests.map((request) => clients.materials.listMaterials(request, CALL)));
+    return firstOf(requests.map((request) => clients.materials.listMaterials(request)));
   };
   expect(await pages(together, idsOf)).toEqual(IDS.toReversed());
 });
 
 test('due materials of the same moment, the lowest id first, alone and with others', async () => {
-  const list = (page: object) => clients.materials.listDueMaterials({ userId, ...page }, CALL);
+  const list = (page: object) => clients.materials.listDueMaterials({ userId, ...page });
   expect(await pages(list, idsOf)).toEqual(IDS);
   const together = async (page: object) => {
     const requests = [{ userId, ...page }, { userId: newUserId() }];
-    return firstOf(requests.map((request) => clients.materials.listDueMaterials(request, CALL)));
+    return firstOf(requests.map((request) => clients.materials.listDueMaterials(request)));
   };
   expect(await pages(together, idsOf)).toEqual(IDS);
 });
@@ -96,7 +64,7 @@ test('due materials of the same moment, the lowest id first, alone and with othe
 test('the first titles of what is due, the lowest id first', async () => {
   const ask = async (userIds: string[]) => {
     const timeZones = userIds.map(() => 'UTC');
-    const { dueCounts } = await clients.stats.batchGetDueCounts({ userIds, timeZones }, CALL);
+    const { dueCounts } = await clients.stats.batchGetDueCounts({ userIds, timeZones });
     return dueCounts.at(-1)?.titles;
   };
   expect(await ask([userId])).toEqual(['00', '01', '02', '03', '04']);
@@ -104,20 +72,20 @@ test('the first titles of what is due, the lowest id first', async () => {
 });
 
 test('reviews of the same moment, the highest id first', async () => {
-  const list = (page: object) => clients.reviews.listReviews({ userId, ...page }, CALL);
+  const list = (page: object) => clients.reviews.listReviews({ userId, ...page });
   const found = await pages(list, ({ reviews }) => reviews.map(({ reviewId }) => reviewId));
   expect(found).toEqual(IDS.toReversed());
 });
 
 test('snoozes of the same moment, the highest id first', async () => {
-  const list = (page: object) => clients.snoozes.listSnoozes({ userId, ...page }, CALL);
+  const list = (page: object) => clients.snoozes.listSnoozes({ userId, ...page });
   const found = await pages(list, ({ snoozes }) => snoozes.map(({ snoozeId }) => snoozeId));
   expect(found).toEqual(IDS.toReversed());
 });
 
 test('equally hard materials, the lowest id first', async () => {
   const list = (page: object) =>
-    clients.stats.listHardestMaterials({ userId, window: window(1), minReviews: 1, ...page }, CALL);
+    clients.stats.listHardestMaterials({ userId, window: window(1), minReviews: 1, ...page });
   const found = await pages(list, ({ materials }) => materials.map((row) => row.material?.materialId));
   expect(found).toEqual(IDS);
 });
@@ -128,13 +96,13 @@ test.each([
   ['LEARNER_ORDER_RETENTION', IDS],
   ['LEARNER_ORDER_LAST_REVIEW', IDS],
 ] as const)('learners by %s, of equals by their ids', async (order, ids) => {
-  const list = (page: object) => clients.learners.listLearners({ order, ...page }, CALL);
+  const list = (page: object) => clients.learners.listLearners({ order, ...page });
   expect(await pages(list, ({ learners }) => learners.map((row) => row.userId))).toEqual(ids);
 });
 
 test('an export, the lowest ids first', async () => {
   const told = { material: [] as string[], review: [] as string[], snooze: [] as string[] };
-  for await (const { material, review, snooze } of clients.userData.exportUserData({ userId }, CALL)) {
+  for await (const { material, review, snooze } of clients.userData.exportUserData({ userId })) {
     if (material) told.material.push(material.materialId);
     if (review) told.review.push(review.reviewId);
     if (snooze) told.snooze.push(snooze.snoozeId);
@@ -151,7 +119,7 @@ test('a streak is counted by days in their order', async () => {
   const request = { userId: learner, window: window(1, '2026-01-31T11:00:00Z') };
   // So that the days come out of a hash.
   const { stats } = await startWithout('sort');
-  expect(await stats.getActivity(request, CALL)).toEqual({
+  expect(await stats.getActivity(request)).toEqual({
     ...{ days: [{ date: '2026-01-31', count: 1 }], currentStreakDays: 31, longestStreakDays: 31 },
   });
 });
@@ -162,7 +130,7 @@ test('materials of a snooze come in their places, in the list and from its cance
   await storeFacts(here.sql, sleeper, { materials, reviews: [] });
   const anHour = { preset: 'SNOOZE_PRESET_ONE_HOUR', timeZone: 'UTC' } as const;
   const put = { userId: sleeper, materialIds: [...IDS], ...anHour };
-  const { snooze } = await clients.snoozes.snoozeMaterials(put, CALL);
+  const { snooze } = await clients.snoozes.snoozeMaterials(put);
   // So that neither their ids nor how they are stored give the order.
   await here.sql.query(
     'UPDATE scheduling.snoozed_materials SET position = (position * 7) % 20 + 1 WHERE user_id = $1',
@@ -170,8 +138,23 @@ test('materials of a snooze come in their places, in the list and from its cance
   );
   const places = IDS.map((id, index) => ({ id, place: (((index + 1) * 7) % 20) + 1 }));
   const inOrder = places.toSorted((a, b) => a.place - b.place).map(({ id }) => id);
-  const { snoozes } = await clients.snoozes.listSnoozes({ userId: sleeper }, CALL);
+  const { snoozes } = await clients.snoozes.listSnoozes({ userId: sleeper });
   expect(snoozes[0]?.materialIds).toEqual(inOrder);
   const cancelled = { userId: sleeper, snoozeId: snooze?.snoozeId ?? '' };
-  expect((await clients.snoozes.cancelSnooze(cancelled, CALL)).materialIds).toEqual(inOrder);
+  expect((await clients.snoozes.cancelSnooze(cancelled)).materialIds).toEqual(inOrder);
 });
+
+/** A process whose connections begin with these ways of PostgreSQL turned off, and no others. */
+async function startWithout(...ways: string[]): Promise<SchedulingClients> {
+  await turnOff(here.sql, ways);
+  return here.startAnother();
+}
+
+const firstOf = async <P>(answers: Promise<P>[]): Promise<P> => {
+  const [first] = await Promise.all(answers);
+  if (first === undefined) throw new Error('there is no answer');
+  return first;
+};
+
+const idsOf = ({ materials }: { materials: { materialId: string }[] }) =>
+  materials.map(({ materialId }) => materialId);

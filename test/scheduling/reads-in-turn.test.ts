@@ -1,51 +1,26 @@
 // Reads that may take all rows of a user wait their turn, so that they leave the database to reviews and lists.
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { CALL, newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+import { expect } from 'vitest';
+import { test } from '../fixtures.ts';
+import { newUserId, type TestScheduling } from '../support/scheduling.ts';
 import { window } from './stats-facts.ts';
 
 let here: TestScheduling;
-beforeAll(async () => {
-  here = await startTestScheduling();
+test.beforeAll(({ scheduling }) => {
+  here = scheduling;
 });
-afterAll(() => here.stop());
-
-/**
- * Passes if `expected` statements wait for the held table, and no more once another request has been answered. Fewer do where one has
- * just given up.
- */
-async function expectWaiting(expected: number): Promise<void> {
-  const count = async () => {
-    const { rows } = await here.sql.query<{ count: number }>(
-      // Other tests wait for locks in databases of their own.
-      `SELECT count(*)::int FROM pg_locks JOIN pg_database ON pg_database.oid = database
-       WHERE NOT granted AND relation IS NOT NULL AND datname = current_database()`,
-    );
-    return rows[0]?.count ?? 0;
-  };
-  await expect.poll(count, { timeout: 20_000 }).toBe(expected);
-  await here.materials.listMaterials({ userId: newUserId() }, CALL);
-  expect(await count()).toBeLessThanOrEqual(expected);
-}
-
-async function whileHeld(table: string, work: () => Promise<void>): Promise<void> {
-  await here.sql.query('BEGIN');
-  await here.sql.query(`LOCK TABLE scheduling.${table}`);
-  await work().finally(() => here.sql.query('ROLLBACK'));
-}
 
 /**
  * Enough to be waiting for as long as this test looks: each gives up on the held table after half a second, and the next begins
  * a quarter of a second later.
  */
 const MANY = Array.from({ length: 30 }, () => newUserId());
-const PATIENT = { ...CALL, deadlineMs: 60_000 };
+const PATIENT = { deadlineMs: 60_000 };
 
-test('statistics are read three at a time, and each of a user one at a time', async () => {
+test('statistics are read three at a time, and each of a user one at a time', async ({ userId }) => {
   const asked: Promise<unknown>[] = [];
   const ask = (userId: string) =>
     asked.push(here.stats.getActivity({ userId, window: window(1) }, PATIENT).catch(() => {}));
   await whileHeld('reviews', async () => {
-    const userId = newUserId();
     for (const _ of MANY) ask(userId);
     await expectWaiting(1);
     for (const _ of MANY)
@@ -65,44 +40,39 @@ test.each(['getActivity', 'listHardestMaterials'] as const)(
   async (rpc) => {
     const asked: Promise<unknown>[] = [];
     await whileHeld('reviews', async () => {
-      for (const userId of MANY)
-        asked.push(here.stats[rpc]({ userId, window: window(1) }, CALL).catch(() => {}));
+      for (const userId of MANY) asked.push(here.stats[rpc]({ userId, window: window(1) }).catch(() => {}));
       await expectWaiting(3);
     });
     await Promise.all(asked);
   },
 );
 
-test.each(['getActivity', 'listHardestMaterials'] as const)(
+test.for(['getActivity', 'listHardestMaterials'] as const)(
   '%s for callers who have gone keeps nobody from a place in the queue',
-  async (rpc) => {
-    const userId = newUserId();
+  async (rpc, { userId }) => {
     // Each user has 64 places.
     const ask = (deadlineMs: number) =>
-      Array.from({ length: 60 }, () =>
-        here.stats[rpc]({ userId, window: window(1) }, { ...CALL, deadlineMs }),
-      );
+      Array.from({ length: 60 }, () => here.stats[rpc]({ userId, window: window(1) }, { deadlineMs }));
     let asked: Promise<unknown>[] = [];
     await whileHeld('reviews', async () => {
       await Promise.allSettled(ask(300));
-      await here.materials.listMaterials({ userId }, CALL);
+      await here.materials.listMaterials({ userId });
       asked = ask(PATIENT.deadlineMs);
     });
     expect(await Promise.all(asked)).toHaveLength(60);
   },
 );
 
-test('exports read two at a time, and those of a user one at a time', async () => {
+test('exports read two at a time, and those of a user one at a time', async ({ userId }) => {
   const asked: Promise<unknown>[] = [];
   const ask = (userId: string) =>
     asked.push(
       here.userData
-        .exportUserData({ userId }, CALL)
+        .exportUserData({ userId })
         .toArray()
         .catch(() => {}),
     );
   await whileHeld('reviews', async () => {
-    const userId = newUserId();
     for (const _ of MANY) ask(userId);
     await expectWaiting(1);
     for (const otherId of MANY) ask(otherId);
@@ -110,3 +80,27 @@ test('exports read two at a time, and those of a user one at a time', async () =
   });
   await Promise.all(asked);
 });
+
+/**
+ * Passes if `expected` statements wait for the held table, and no more once another request has been answered. Fewer do where one has
+ * just given up.
+ */
+async function expectWaiting(expected: number): Promise<void> {
+  const count = async () => {
+    const { rows } = await here.sql.query<{ count: number }>(
+      // Other tests wait for locks in databases of their own.
+      `SELECT count(*)::int FROM pg_locks JOIN pg_database ON pg_database.oid = database
+       WHERE NOT granted AND relation IS NOT NULL AND datname = current_database()`,
+    );
+    return rows[0]?.count ?? 0;
+  };
+  await expect.poll(count, { timeout: 20_000 }).toBe(expected);
+  await here.materials.listMaterials({ userId: newUserId() });
+  expect(await count()).toBeLessThanOrEqual(expected);
+}
+
+async function whileHeld(table: string, work: () => Promise<void>): Promise<void> {
+  await here.sql.query('BEGIN');
+  await here.sql.query(`LOCK TABLE scheduling.${table}`);
+  await work().finally(() => here.sql.query('ROLLBACK'));
+}

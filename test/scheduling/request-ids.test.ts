@@ -1,52 +1,47 @@
 // What a request_id does: a write is done once under it, for one user, one rpc and the same fields, for 24 hours.
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+import { describe, expect } from 'vitest';
+import { test } from '../fixtures.ts';
+import { newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 
 let here: TestScheduling;
-beforeAll(async () => {
-  here = await startTestScheduling();
+test.beforeAll(({ scheduling }) => {
+  here = scheduling;
 });
-afterEach(() => here.setClock(undefined));
-afterAll(() => here.stop());
 
 describe('a request_id', () => {
-  test('applies a write once, among ten at the same moment, and answers all alike', async () => {
-    const userId = newUserId();
+  test('applies a write once, among ten at the same moment, and answers all alike', async ({ userId }) => {
     const materialId = await here.create(userId);
     const request = { userId, materialId, quality: 4, requestId: 'once' };
-    const answers = await Promise.all(
-      Array.from({ length: 10 }, () => here.reviews.submitReview(request, CALL)),
-    );
+    const answers = await Promise.all(Array.from({ length: 10 }, () => here.reviews.submitReview(request)));
     expect(answers.map(({ replayed }) => replayed).toSorted()).toEqual([false, ...Array(9).fill(true)]);
     for (const { material, review } of answers) {
       expect([material, review]).toEqual([answers[0]?.material, answers[0]?.review]);
     }
-    expect((await here.reviews.listReviews({ userId }, CALL)).reviews).toHaveLength(1);
+    expect((await here.reviews.listReviews({ userId })).reviews).toHaveLength(1);
     const create = { userId, title: 'T', content: 'C', sourceUrl: 'https://x.example/', requestId: 'once' };
-    const made = await here.materials.createMaterial(create, CALL);
-    expect(await here.materials.createMaterial(create, CALL)).toEqual({ ...made, replayed: true });
+    const made = await here.materials.createMaterial(create);
+    expect(await here.materials.createMaterial(create)).toEqual({ ...made, replayed: true });
   });
 
-  test('is refused with other fields, and is another for each user and each rpc', async () => {
-    const userId = newUserId();
+  test('is refused with other fields, and is another for each user and each rpc', async ({ userId }) => {
     const materialId = await here.create(userId);
     const requestId = 'k';
-    await here.reviews.submitReview({ userId, materialId, quality: 4, requestId }, CALL);
-    const other = here.reviews.submitReview({ userId, materialId, quality: 5, requestId }, CALL);
+    await here.reviews.submitReview({ userId, materialId, quality: 4, requestId });
+    const other = here.reviews.submitReview({ userId, materialId, quality: 5, requestId });
     expect(await refusal(other)).toBe('INVALID_REQUEST request_id');
-    await here.materials.createMaterial({ userId, title: 'T', requestId }, CALL);
-    await here.materials.createMaterial({ userId: newUserId(), title: 'U', requestId }, CALL);
-    await here.materials.createMaterial({ userId, title: 'T', requestId: 'x'.repeat(255) }, CALL);
+    await here.materials.createMaterial({ userId, title: 'T', requestId });
+    await here.materials.createMaterial({ userId: newUserId(), title: 'U', requestId });
+    await here.materials.createMaterial({ userId, title: 'T', requestId: 'x'.repeat(255) });
     for (const bad of ['x'.repeat(256), 'é', 'a\nb']) {
-      const call = here.materials.createMaterial({ userId, title: 'T', requestId: bad }, CALL);
+      const call = here.materials.createMaterial({ userId, title: 'T', requestId: bad });
       expect(await refusal(call)).toBe('INVALID_REQUEST request_id');
     }
   });
 
-  test('is erased with its answer once it is a day old, and not before, when the service starts', async () => {
-    const userId = newUserId();
-    const write = (requestId: string) =>
-      here.materials.createMaterial({ userId, title: 'T', requestId }, CALL);
+  test('is erased with its answer once it is a day old, and not before, when the service starts', async ({
+    userId,
+  }) => {
+    const write = (requestId: string) => here.materials.createMaterial({ userId, title: 'T', requestId });
     here.setClock('2030-02-01T00:00:00Z');
     await write('old');
     here.setClock('2030-02-01T00:00:30Z');
@@ -64,35 +59,33 @@ describe('a request_id', () => {
       await expect.poll(kept, { timeout: 20_000 }).toEqual(['young']);
       expect(await write('young')).toEqual({ ...made, replayed: true });
     } finally {
-      await another.close(2000);
+      await another.stop();
     }
   });
 
-  test('remembers only what succeeded, a snooze until what has passed since, and nothing after 24 hours', async () => {
-    const userId = newUserId();
+  test('remembers only what succeeded, a snooze until what has passed since, and nothing after 24 hours', async ({
+    userId,
+  }) => {
     const materialId = await here.create(userId);
     const missing = '01900000-0000-7000-8000-000000000000';
     const review = { userId, materialId: missing, quality: 3, requestId: 'r' };
-    expect(await refusal(here.reviews.submitReview(review, CALL))).toBe('NOT_FOUND');
-    expect(await refusal(here.reviews.submitReview({ ...review, materialId }, CALL))).toBe('no error');
+    expect(await refusal(here.reviews.submitReview(review))).toBe('NOT_FOUND');
+    expect(await refusal(here.reviews.submitReview({ ...review, materialId }))).toBe('no error');
     try {
       here.setClock('2030-01-01T00:00:00Z');
       const until = { seconds: Date.UTC(2030, 0, 1, 1) / 1000, nanos: 0 };
       const snooze = { userId, materialIds: [materialId], snoozeUntilTime: until, requestId: 's' };
-      const first = await here.snoozes.snoozeMaterials(snooze, CALL);
+      const first = await here.snoozes.snoozeMaterials(snooze);
       here.setClock('2030-01-01T12:00:00Z');
-      expect(await here.snoozes.snoozeMaterials(snooze, CALL)).toEqual({ ...first, replayed: true });
+      expect(await here.snoozes.snoozeMaterials(snooze)).toEqual({ ...first, replayed: true });
       here.setClock('2030-01-02T00:00:00.001Z');
-      expect(await refusal(here.snoozes.snoozeMaterials(snooze, CALL))).toBe(
-        'INVALID_REQUEST snooze_until_time',
-      );
+      expect(await refusal(here.snoozes.snoozeMaterials(snooze))).toBe('INVALID_REQUEST snooze_until_time');
     } finally {
       here.setClock(undefined);
     }
   });
 
-  test('is erased from the database a day later, and not a second sooner', async () => {
-    const userId = newUserId();
+  test('is erased from the database a day later, and not a second sooner', async ({ userId }) => {
     const kept = async () => {
       const { rows } = await here.sql.query<{ request_id: string }>(
         'SELECT request_id FROM scheduling.answered_requests WHERE user_id = $1 ORDER BY request_id',
@@ -107,13 +100,13 @@ describe('a request_id', () => {
       ['now', '2030-01-02T00:00:00.001Z'],
     ] as const) {
       here.setClock(time);
-      await here.materials.createMaterial({ userId, title: 'T', requestId }, CALL);
+      await here.materials.createMaterial({ userId, title: 'T', requestId });
     }
     // Each process erases when it starts, and now and then.
     const later = await here.startAnother();
     await expect.poll(kept, { timeout: 20_000 }).not.toContain('a day and a moment ago');
     expect(await kept()).toEqual(['a day ago', 'now']);
-    await later.close(100);
+    await later.stop();
   });
 });
 
@@ -124,17 +117,20 @@ const inAnHour = { seconds: Date.UTC(2030, 0, 1, 1) / 1000, nanos: 0 };
 /** Every rpc that takes a request_id, with the material that it makes or changes. */
 const WRITES: Record<string, Write> = {
   CreateMaterial: ({ userId, requestId }, change) =>
-    here.materials.createMaterial({ userId, requestId, title: 'T', ...change }, CALL),
-  UpdateMaterial: (owned, change) => here.materials.updateMaterial({ ...owned, title: 'T', ...change }, CALL),
-  ArchiveMaterial: (owned, change) => here.materials.archiveMaterial({ ...owned, ...change }, CALL),
-  RestoreMaterial: (owned, change) => here.materials.restoreMaterial({ ...owned, ...change }, CALL),
-  SubmitReview: (owned, change) => here.reviews.submitReview({ ...owned, quality: 4, ...change }, CALL),
+    here.materials.createMaterial({ userId, requestId, title: 'T', ...change }),
+  UpdateMaterial: (owned, change) => here.materials.updateMaterial({ ...owned, title: 'T', ...change }),
+  ArchiveMaterial: (owned, change) => here.materials.archiveMaterial({ ...owned, ...change }),
+  RestoreMaterial: (owned, change) => here.materials.restoreMaterial({ ...owned, ...change }),
+  SubmitReview: (owned, change) => here.reviews.submitReview({ ...owned, quality: 4, ...change }),
   SnoozeMaterials: ({ userId, materialId, requestId }, change) =>
-    here.snoozes.snoozeMaterials(
-      { userId, requestId, materialIds: [materialId], snoozeUntilTime: inAnHour, ...change },
-      CALL,
-    ),
-  DeleteMaterial: (owned, change) => here.materials.deleteMaterial({ ...owned, ...change }, CALL),
+    here.snoozes.snoozeMaterials({
+      userId,
+      requestId,
+      materialIds: [materialId],
+      snoozeUntilTime: inAnHour,
+      ...change,
+    }),
+  DeleteMaterial: (owned, change) => here.materials.deleteMaterial({ ...owned, ...change }),
 };
 const rpcs = Object.entries(WRITES);
 
@@ -174,9 +170,8 @@ const CHANGES: Record<string, (another: string) => object[]> = {
 };
 
 describe.each(rpcs)('the request_id of %s', (rpc, write) => {
-  test('is refused with any other field, and answered again with the same', async () => {
+  test('is refused with any other field, and answered again with the same', async ({ userId }) => {
     here.setClock('2030-01-01T00:00:00Z');
-    const userId = newUserId();
     const owned = { userId, materialId: await here.create(userId), requestId: 'k' };
     const another = await here.create(userId);
     const first = await write(owned);
@@ -206,9 +201,8 @@ describe.each(rpcs)('the request_id of %s', (rpc, write) => {
       );
   });
 
-  test('is remembered for 24 hours and not longer, and then as that of another write', async () => {
+  test('is remembered for 24 hours and not longer, and then as that of another write', async ({ userId }) => {
     here.setClock('2030-01-01T00:00:00Z');
-    const userId = newUserId();
     const owned = { userId, materialId: await here.create(userId), requestId: 'k' };
     const second = { ...owned, materialId: await here.create(userId) };
     const until = { snoozeUntilTime: { seconds: Date.UTC(2031, 0) / 1000, nanos: 0 } };
@@ -227,23 +221,24 @@ describe.each(rpcs)('the request_id of %s', (rpc, write) => {
   });
 });
 
-test('a snooze is answered again after its user has moved to another time zone', async () => {
+test('a snooze is answered again after its user has moved to another time zone', async ({ userId }) => {
   here.setClock('2030-01-01T00:00:00Z');
-  const userId = newUserId();
   const tomorrowIn = async (timeZone: string, materialId: string) =>
-    here.snoozes.snoozeMaterials(
-      { userId, requestId: 'k', materialIds: [materialId], preset: 'SNOOZE_PRESET_TOMORROW', timeZone },
-      CALL,
-    );
+    here.snoozes.snoozeMaterials({
+      userId,
+      requestId: 'k',
+      materialIds: [materialId],
+      preset: 'SNOOZE_PRESET_TOMORROW',
+      timeZone,
+    });
   const materialId = await here.create(userId);
   const first = await tomorrowIn('UTC', materialId);
   expect(await tomorrowIn('Europe/Berlin', materialId)).toEqual({ ...first, replayed: true });
   expect(first.snooze?.snoozeUntilTime).toEqual({ seconds: Date.UTC(2030, 0, 2, 9) / 1000, nanos: 0 });
 });
 
-test('one request_id serves every rpc once, and each is answered again as it was', async () => {
+test('one request_id serves every rpc once, and each is answered again as it was', async ({ userId }) => {
   here.setClock('2030-01-01T00:00:00Z');
-  const userId = newUserId();
   const owned = { userId, materialId: await here.create(userId), requestId: 'k' };
   const answers = new Map<Write, object>();
   // The last one deletes the material, and with it what was answered about it.
@@ -257,19 +252,20 @@ test('one request_id serves every rpc once, and each is answered again as it was
   }
 });
 
-test('the material that an expired request_id was taken over for takes the record along when it is deleted', async () => {
+test('the material that an expired request_id was taken over for takes the record along when it is deleted', async ({
+  userId,
+}) => {
   here.setClock('2030-01-01T00:00:00Z');
-  const userId = newUserId();
   const [old, young] = [await here.create(userId), await here.create(userId)];
   const review = { userId, quality: 4, requestId: 'k' };
-  await here.reviews.submitReview({ ...review, materialId: old }, CALL);
+  await here.reviews.submitReview({ ...review, materialId: old });
   here.setClock('2030-01-03T00:00:00Z');
-  await here.reviews.submitReview({ ...review, materialId: young }, CALL);
+  await here.reviews.submitReview({ ...review, materialId: young });
   const records = async () =>
     (await here.sql.query('SELECT FROM scheduling.answered_requests WHERE user_id = $1', [userId])).rowCount;
-  await here.materials.deleteMaterial({ userId, materialId: old }, CALL);
+  await here.materials.deleteMaterial({ userId, materialId: old });
   expect(await records()).toBe(1);
-  await here.materials.deleteMaterial({ userId, materialId: young }, CALL);
+  await here.materials.deleteMaterial({ userId, materialId: young });
   expect(await records()).toBe(0);
 });
 
@@ -288,9 +284,8 @@ const FINGERPRINTS: Record<string, [string, string]> = {
 };
 
 describe.each(rpcs)('the fingerprint of %s', (rpc, write) => {
-  test('is that of its named fields, and one that version 1.0 stored is honoured', async () => {
+  test('is that of its named fields, and one that version 1.0 stored is honoured', async ({ userId }) => {
     here.setClock('2030-01-01T00:00:00Z');
-    const userId = newUserId();
     const materialId = await here.create(userId);
     const owned = { userId, materialId, requestId: 'r' };
     const first = await write(owned);
@@ -311,10 +306,9 @@ describe.each(rpcs)('the fingerprint of %s', (rpc, write) => {
   });
 });
 
-test('what is at its default says the same as what is left out', async () => {
-  const userId = newUserId();
+test('what is at its default says the same as what is left out', async ({ userId }) => {
   const create = { userId, title: 'T', requestId: 'r' };
-  await here.materials.createMaterial(create, CALL);
-  const again = await here.materials.createMaterial({ ...create, type: 'MATERIAL_TYPE_SIMPLE' }, CALL);
+  await here.materials.createMaterial(create);
+  const again = await here.materials.createMaterial({ ...create, type: 'MATERIAL_TYPE_SIMPLE' });
   expect(again.replayed).toBe(true);
 });

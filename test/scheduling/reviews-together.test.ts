@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { SubmitReviewRequest } from '../../generated/scheduling/v1/SubmitReviewRequest.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
 import type { CallContext } from '../../services/platform/grpc/handlers.ts';
@@ -8,42 +8,16 @@ import { gatheredOn } from '../../services/scheduling/gathered.ts';
 import { createReviewHandlers } from '../../services/scheduling/reviews/handlers.ts';
 import { reviewMaterial } from '../../services/scheduling/reviews/review.ts';
 import { applyReviews, findMaterialsToReview } from '../../services/scheduling/reviews/sql.ts';
+import { test } from '../fixtures.ts';
 import { inTime, openLock } from '../support/row-locks.ts';
-import {
-  CALL,
-  closeClients,
-  connectScheduling,
-  newUserId,
-  startTestScheduling,
-  type TestScheduling,
-} from '../support/scheduling.ts';
+import { newUserId, type TestScheduling } from '../support/scheduling.ts';
 
 let here: TestScheduling;
-beforeAll(async () => {
-  here = await startTestScheduling();
+test.beforeAll(({ scheduling }) => {
+  here = scheduling;
 });
-afterAll(() => here.stop());
-
-const times = <T>(count: number, make: (index: number) => Promise<T>) =>
-  Promise.all(Array.from({ length: count }, (_, index) => make(index)));
-
-/** One by one: so many at once may not all find a connection in time. */
-async function makeLearners(count: number) {
-  const learners: { userId: string; materialId: string }[] = [];
-  for (let index = 0; index < count; index += 1) {
-    const userId = newUserId();
-    learners.push({ userId, materialId: await here.create(userId, `Of learner ${index}`) });
-  }
-  return learners;
-}
 
 type Submit = TestScheduling['reviews']['submitReview'];
-/** Again where a crowd leaves no connection, or no lock, in time. */
-const submitted = (submit: Submit, request: Parameters<Submit>[0]): ReturnType<Submit> =>
-  submit(request, CALL).catch((error: unknown) => {
-    if (error instanceof ServiceError && error.reason === 'UNAVAILABLE') return submitted(submit, request);
-    throw error;
-  });
 
 const REVIEW_TIME = new Date('2026-12-01T10:00:00Z');
 
@@ -61,9 +35,9 @@ describe('reviews at the same moment', () => {
       const told = { materialId, title: `Of learner ${index}`, easeFactor: eases[index % 6], revision: 1 };
       expect(material).toMatchObject(told);
       expect(review).toMatchObject({ materialId, quality: index % 6, revision: 1 });
-      const kept = await here.materials.getMaterial({ userId, materialId }, CALL);
+      const kept = await here.materials.getMaterial({ userId, materialId });
       expect(kept.material).toEqual(material);
-      const { reviews } = await here.reviews.listReviews({ userId }, CALL);
+      const { reviews } = await here.reviews.listReviews({ userId });
       expect(reviews).toEqual([review]);
     }
     here.setClock(undefined);
@@ -74,7 +48,7 @@ describe('reviews at the same moment', () => {
     for (const { userId } of learners) await here.create(userId, 'Another');
     const found: { userId: string; materialId: string; title: string }[] = [];
     for (const { userId } of learners) {
-      const { materials } = await here.materials.listMaterials({ userId }, CALL);
+      const { materials } = await here.materials.listMaterials({ userId });
       found.push(...materials.map(({ materialId, title }) => ({ userId, materialId, title })));
     }
     const answers = await Promise.all(
@@ -87,12 +61,12 @@ describe('reviews at the same moment', () => {
     ).toEqual(found.map(({ materialId, title }) => [materialId, title, 1]));
   });
 
-  test('through two processes, ten of each of twenty materials, leave ten revisions each in a row', async () => {
-    const other = await here.startAnother();
-    const otherClients = connectScheduling(other.port);
+  test('through two processes, ten of each of twenty materials, leave ten revisions each in a row', async ({
+    otherScheduling,
+  }) => {
     const learners = await makeLearners(20);
     const answers = await times(200, (index) => {
-      const client = index % 2 === 0 ? here.reviews : otherClients.reviews;
+      const client = index % 2 === 0 ? here.reviews : otherScheduling.reviews;
       return submitted(client.submitReview, { ...learners[index % 20], quality: 4 });
     });
     for (const [index, { materialId }] of learners.entries()) {
@@ -107,8 +81,6 @@ describe('reviews at the same moment', () => {
       for (const [position, review] of inOrder.entries())
         if (position > 0) expect(review?.before).toEqual(inOrder[position - 1]?.after);
     }
-    closeClients(otherClients);
-    await other.close(1000);
   });
 
   test('of unknown materials and of other users’ materials are refused one by one', async () => {
@@ -120,7 +92,7 @@ describe('reviews at the same moment', () => {
       { userId, materialId: newUserId() },
     ];
     const outcomes = await Promise.allSettled(
-      asked.map((request) => here.reviews.submitReview({ ...request, quality: 4 }, CALL)),
+      asked.map((request) => here.reviews.submitReview({ ...request, quality: 4 })),
     );
     expect(outcomes.map((outcome) => (outcome.status === 'rejected' ? outcome.reason.reason : 'ok'))).toEqual(
       ['ok', 'NOT_FOUND', 'NOT_FOUND'],
@@ -128,7 +100,7 @@ describe('reviews at the same moment', () => {
   });
 
   test('do not wait for a material that somebody else holds; its own review does', async () => {
-    const submit = (learner: object) => here.reviews.submitReview({ ...learner, quality: 4 }, CALL);
+    const submit = (learner: object) => here.reviews.submitReview({ ...learner, quality: 4 });
     const heldIsFirst = await inTime(async () => {
       const [first, ...others] = await makeLearners(5);
       const lock = await openLock(here.databaseUrl);
@@ -221,7 +193,7 @@ describe('reviews of one and of several', () => {
     const { database } = listen();
     const learners = await makeLearners(3);
     const materials = await findMaterialsToReview(database, learners);
-    await here.reviews.submitReview({ ...learners[1], quality: 0 }, CALL);
+    await here.reviews.submitReview({ ...learners[1], quality: 0 });
     const reviews = learners.flatMap(({ userId }, index) => {
       const material = materials[index];
       if (material === undefined) return [];
@@ -310,3 +282,23 @@ describe('the statements of reviews of one moment', () => {
     await close();
   });
 });
+
+const times = <T>(count: number, make: (index: number) => Promise<T>) =>
+  Promise.all(Array.from({ length: count }, (_, index) => make(index)));
+
+/** One by one: so many at once may not all find a connection in time. */
+async function makeLearners(count: number) {
+  const learners: { userId: string; materialId: string }[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const userId = newUserId();
+    learners.push({ userId, materialId: await here.create(userId, `Of learner ${index}`) });
+  }
+  return learners;
+}
+
+/** Again where a crowd leaves no connection, or no lock, in time. */
+const submitted = (submit: Submit, request: Parameters<Submit>[0]): ReturnType<Submit> =>
+  submit(request).catch((error: unknown) => {
+    if (error instanceof ServiceError && error.reason === 'UNAVAILABLE') return submitted(submit, request);
+    throw error;
+  });

@@ -1,19 +1,19 @@
 // Two users whose rows have the same ids, as a key of (user_id, id) allows: neither sees nor changes the other's.
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect } from 'vitest';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { openDatabase } from '../../services/platform/postgres/database.ts';
 import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
 import { countMaterials, type History, readHistories } from '../../services/scheduling/user-data/sql.ts';
+import { test } from '../fixtures.ts';
 import { openLock } from '../support/row-locks.ts';
-import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+import { newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 import { rowsOf } from './rows-of.ts';
 
 let here: TestScheduling;
-beforeAll(async () => {
-  here = await startTestScheduling();
+test.beforeAll(async ({ ownScheduling }) => {
+  here = ownScheduling;
   here.setClock('2030-01-01T00:00:00Z');
 });
-afterAll(() => here.stop());
 
 const NOBODY = '00000000-0000-0000-0000-000000000000';
 let [mine, yours, materialId, snoozeId] = ['', '', '', ''];
@@ -30,12 +30,12 @@ beforeEach(async () => {
     [mine, 5],
     [yours, 1],
   ] as const)
-    await here.reviews.submitReview({ userId, materialId, quality, requestId: 'r' }, CALL);
+    await here.reviews.submitReview({ userId, materialId, quality, requestId: 'r' });
   const until = { snoozeUntilTime: toTimestamp(new Date('2030-01-20T00:00:00Z')), requestId: 's' };
   const put = { userId: mine, materialIds: [materialId], reason: 'mine', ...until };
-  const { snooze } = await here.snoozes.snoozeMaterials(put, CALL);
+  const { snooze } = await here.snoozes.snoozeMaterials(put);
   snoozeId = snooze?.snoozeId ?? '';
-  await here.snoozes.snoozeMaterials({ ...put, userId: yours, reason: 'yours' }, CALL);
+  await here.snoozes.snoozeMaterials({ ...put, userId: yours, reason: 'yours' });
   await here.sql.query('BEGIN');
   await here.sql.query('SET LOCAL session_replication_role = replica');
   for (const table of ['snoozes', 'snoozed_materials'])
@@ -48,32 +48,32 @@ beforeEach(async () => {
 
 test('lists, searches and counts hold the own alone', async () => {
   const titles = async (request: object) => {
-    const { materials } = await here.materials.listMaterials({ userId: mine, ...request }, CALL);
+    const { materials } = await here.materials.listMaterials({ userId: mine, ...request });
     return materials.map(({ title }) => title);
   };
   expect(await titles({})).toEqual(['quokka']);
   expect(await titles({ state: 'MATERIAL_STATE_ANY' })).toEqual(['quokka']);
   expect(await titles({ query: 'quokka' })).toEqual(['quokka']);
   for (const query of ['wombat', 'wallaby', 'wo']) expect(await titles({ query })).toEqual([]);
-  const { reviews } = await here.reviews.listReviews({ userId: mine }, CALL);
-  const { reviews: ofMaterial } = await here.reviews.listReviews({ userId: mine, materialId }, CALL);
+  const { reviews } = await here.reviews.listReviews({ userId: mine });
+  const { reviews: ofMaterial } = await here.reviews.listReviews({ userId: mine, materialId });
   const request = { userId: mine, materialIds: [materialId], view: 'REVIEW_VIEW_BASIC' as const };
-  const { materials } = await here.reviews.batchListReviews(request, CALL);
+  const { materials } = await here.reviews.batchListReviews(request);
   for (const list of [reviews, ofMaterial, materials[0]?.reviews ?? []])
     expect(list.map(({ quality }) => quality)).toEqual([5]);
-  const { snoozes } = await here.snoozes.listSnoozes({ userId: mine }, CALL);
-  const { snoozes: ofOne } = await here.snoozes.listSnoozes({ userId: mine, materialId }, CALL);
+  const { snoozes } = await here.snoozes.listSnoozes({ userId: mine });
+  const { snoozes: ofOne } = await here.snoozes.listSnoozes({ userId: mine, materialId });
   for (const list of [snoozes, ofOne])
     expect(list.map(({ reason, materialIds }) => [reason, materialIds])).toEqual([['mine', [materialId]]]);
-  const found = await here.materials.batchGetMaterials({ userId: mine, materialIds: [materialId] }, CALL);
+  const found = await here.materials.batchGetMaterials({ userId: mine, materialIds: [materialId] });
   expect(found.materials.map(({ title }) => title)).toEqual(['quokka']);
   const window = { timeZone: 'UTC', days: 30 };
-  const hardest = await here.stats.listHardestMaterials({ userId: mine, window, minReviews: 1 }, CALL);
+  const hardest = await here.stats.listHardestMaterials({ userId: mine, window, minReviews: 1 });
   expect(hardest.materials.map(({ material, count }) => [material?.title, count?.recalled])).toEqual([
     ['quokka', 1],
   ]);
   const exported: string[] = [];
-  for await (const { material, review, snooze } of here.userData.exportUserData({ userId: mine }, CALL))
+  for await (const { material, review, snooze } of here.userData.exportUserData({ userId: mine }))
     exported.push(material?.title ?? snooze?.reason ?? String(review?.quality));
   expect(exported).toEqual(['quokka', '5', 'mine']);
 });
@@ -84,9 +84,9 @@ test('a search whose first page is full has looked through the own alone', async
   // The other way round than the first pair, so that no order of the rows hides whose they are.
   await here.sql.query(INSERT, [yours, second, 'wombat', 'wallaby', '2030-01-01T00:00:00Z']);
   await here.sql.query(INSERT, [mine, second, 'quokka', 'kangaroo', '2030-01-01T00:00:00Z']);
-  await here.materials.updateMaterial({ ...owned(), title: 'quokka', content: 'kangaroo' }, CALL);
+  await here.materials.updateMaterial({ ...owned(), title: 'quokka', content: 'kangaroo' });
   const search = async (userId: string, query: string, pageSize: number) => {
-    const { materials } = await here.materials.listMaterials({ userId, query, pageSize }, CALL);
+    const { materials } = await here.materials.listMaterials({ userId, query, pageSize });
     return materials.map(({ title }) => title);
   };
   expect(await search(mine, 'wombat', 1)).toEqual([]);
@@ -149,18 +149,19 @@ test('histories that are verified hold the own alone, page by page and whether o
 
 const owned = () => ({ userId: mine, materialId });
 const WRITES: Record<string, () => Promise<unknown>> = {
-  'a review': () => here.reviews.submitReview({ ...owned(), quality: 4 }, CALL),
-  'a repeatable review': () =>
-    here.reviews.submitReview({ ...owned(), quality: 4, requestId: 'another' }, CALL),
+  'a review': () => here.reviews.submitReview({ ...owned(), quality: 4 }),
+  'a repeatable review': () => here.reviews.submitReview({ ...owned(), quality: 4, requestId: 'another' }),
   'a snooze': () =>
-    here.snoozes.snoozeMaterials(
-      { userId: mine, materialIds: [materialId], preset: 'SNOOZE_PRESET_TONIGHT', timeZone: 'UTC' },
-      CALL,
-    ),
-  'an edit': () => here.materials.updateMaterial({ ...owned(), title: 'New', content: 'C' }, CALL),
-  'an archiving': () => here.materials.archiveMaterial(owned(), CALL),
-  'a deletion': () => here.materials.deleteMaterial(owned(), CALL),
-  'the deletion of all': () => here.userData.deleteUserData({ userId: mine }, CALL),
+    here.snoozes.snoozeMaterials({
+      userId: mine,
+      materialIds: [materialId],
+      preset: 'SNOOZE_PRESET_TONIGHT',
+      timeZone: 'UTC',
+    }),
+  'an edit': () => here.materials.updateMaterial({ ...owned(), title: 'New', content: 'C' }),
+  'an archiving': () => here.materials.archiveMaterial(owned()),
+  'a deletion': () => here.materials.deleteMaterial(owned()),
+  'the deletion of all': () => here.userData.deleteUserData({ userId: mine }),
 };
 
 test.each(Object.entries(WRITES))('%s leaves every row of the other as it was', async (_, write) => {
@@ -185,7 +186,7 @@ test.each(Object.entries(WRITES))(
 );
 
 test('a deletion takes the snooze that holds nothing else, and what was answered about the material', async () => {
-  await here.materials.deleteMaterial(owned(), CALL);
+  await here.materials.deleteMaterial(owned());
   const {
     snoozes,
     answered_requests: answers,

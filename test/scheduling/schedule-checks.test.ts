@@ -2,8 +2,9 @@
 import { readdirSync } from 'node:fs';
 import { runner } from 'node-pg-migrate';
 import { Client } from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect } from 'vitest';
 import { schedulingSchema } from '../../services/scheduling/service.ts';
+import { test } from '../fixtures.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 const USER = '00000000-0000-7000-8000-000000000001';
@@ -32,54 +33,8 @@ afterAll(async () => {
   await database.drop();
 });
 
-const migrate = (count: number) =>
-  runner({
-    dbClient: sql,
-    dir: schedulingSchema.directory,
-    direction: 'up',
-    count,
-    migrationsTable: 'schema_migrations',
-    schema: 'scheduling',
-    createSchema: true,
-    migrationsSchema: 'scheduling',
-    createMigrationsSchema: true,
-    noLock: true,
-    log: () => {},
-  });
-
 /** From a sound review of a new material; resolves to the name of the constraint in the way. */
 let revision = 0;
-async function insert(change: Record<string, number> = {}): Promise<string | undefined> {
-  revision += 1;
-  const row = {
-    quality: 4,
-    before_ease_factor_hundredths: 250,
-    before_interval_days: 0,
-    before_repetitions: 0,
-    after_ease_factor_hundredths: 250,
-    after_interval_days: 1,
-    after_repetitions: 1,
-    ...change,
-  };
-  return sql
-    .query(
-      `INSERT INTO scheduling.reviews (user_id, material_id, revision, review_id, review_time, after_next_review_time,
-         ${Object.keys(row).join(', ')})
-       VALUES ($1, $2, $3, gen_random_uuid(), now(), now(), ${Object.values(row).join(', ')})`,
-      [USER, MATERIAL, revision],
-    )
-    .then(
-      () => undefined,
-      ({ constraint }: { constraint: string }) => constraint,
-    );
-}
-
-const isValid = async () =>
-  (
-    await sql.query(
-      "SELECT convalidated AS valid FROM pg_constraint WHERE conname = 'reviews_schedules_check'",
-    )
-  ).rows;
 
 test('rows from before are let be at first, and new ones checked at once', async () => {
   expect(await insert({ after_ease_factor_hundredths: 129 })).toBeUndefined();
@@ -130,3 +85,50 @@ test('the edges are taken, and no grade beside 0 to 5', async () => {
   expect(await insert({ quality: 6 })).toBe('reviews_quality_check');
   expect(await insert({ quality: -1 })).toBe('reviews_quality_check');
 });
+
+const migrate = (count: number) =>
+  runner({
+    dbClient: sql,
+    dir: schedulingSchema.directory,
+    direction: 'up',
+    count,
+    migrationsTable: 'schema_migrations',
+    schema: 'scheduling',
+    createSchema: true,
+    migrationsSchema: 'scheduling',
+    createMigrationsSchema: true,
+    noLock: true,
+    log: () => {},
+  });
+
+async function insert(change: Record<string, number> = {}): Promise<string | undefined> {
+  revision += 1;
+  const row = {
+    quality: 4,
+    before_ease_factor_hundredths: 250,
+    before_interval_days: 0,
+    before_repetitions: 0,
+    after_ease_factor_hundredths: 250,
+    after_interval_days: 1,
+    after_repetitions: 1,
+    ...change,
+  };
+  return sql
+    .query(
+      `INSERT INTO scheduling.reviews (user_id, material_id, revision, review_id, review_time, after_next_review_time,
+         ${Object.keys(row).join(', ')})
+       VALUES ($1, $2, $3, gen_random_uuid(), now(), now(), ${Object.values(row).join(', ')})`,
+      [USER, MATERIAL, revision],
+    )
+    .then(
+      () => undefined,
+      ({ constraint }: { constraint: string }) => constraint,
+    );
+}
+
+const isValid = async () =>
+  (
+    await sql.query(
+      "SELECT convalidated AS valid FROM pg_constraint WHERE conname = 'reviews_schedules_check'",
+    )
+  ).rows;

@@ -1,10 +1,11 @@
 // Search against its oracle: a plain scan, in JavaScript, of all that was stored.
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { ListMaterialsRequestInput } from '../../generated/scheduling/v1/ListMaterialsRequest.ts';
 import type { Queryable } from '../../services/platform/postgres/database.ts';
 import { searchMaterials } from '../../services/scheduling/materials/search.ts';
-import { CALL, newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+import { test } from '../fixtures.ts';
+import { newUserId, type TestScheduling } from '../support/scheduling.ts';
 
 /** Few characters, so that most patterns are found: LIKE's signs, one to four bytes of UTF-8, and folding pairs. */
 const ALPHABET = ['a', 'B', 'z', '%', '_', '\\', ' ', 'É', 'é', 'ß', 'Ø', '漢', '😀', 'İ', 'Σ', '1'];
@@ -27,8 +28,8 @@ let here: TestScheduling;
 const userId = newUserId();
 let stored: Stored[];
 
-beforeAll(async () => {
-  here = await startTestScheduling();
+test.beforeAll(async ({ scheduling }) => {
+  here = scheduling;
   here.setClock(NOW);
   await store(userId, STORED, 1);
   await store(newUserId(), STORED, 2);
@@ -42,7 +43,90 @@ beforeAll(async () => {
   );
   stored = rows;
 });
-afterAll(() => here.stop());
+
+type Asked = Pick<ListMaterialsRequestInput, 'state' | 'type' | 'due'> & { query: string; pageSize: number };
+
+const asked: fc.Arbitrary<Asked> = fc.record({
+  query: fc
+    .array(fc.constantFrom(...ALPHABET, 'jj', 'ø', 'σ'), { minLength: 1, maxLength: 5 })
+    .map((characters) => characters.join('')),
+  pageSize: fc.integer({ min: 1, max: 7 }),
+  state: fc.constantFrom('MATERIAL_STATE_ACTIVE', 'MATERIAL_STATE_ARCHIVED', 'MATERIAL_STATE_ANY'),
+  type: fc.constantFrom('MATERIAL_TYPE_UNSPECIFIED', 'MATERIAL_TYPE_CARD'),
+  due: fc.constantFrom('DUE_STATE_UNSPECIFIED', 'DUE_STATE_DUE', 'DUE_STATE_NOT_DUE'),
+});
+
+describe('search', () => {
+  test('finds the same materials in the same order as a plain scan of all of them', async () => {
+    await fc.assert(
+      fc.asyncProperty(asked, async (request) => {
+        const pages = 4;
+        const whole = [...(await scan(request)), 'end'];
+        const found = await read(request, pages);
+        const isWhole = found.at(-1) === 'end';
+        expect(isWhole).toBe(whole.length - 1 <= pages * request.pageSize);
+        expect(found).toEqual(isWhole ? whole : whole.slice(0, pages * request.pageSize));
+      }),
+      { numRuns: 200, seed: 7 },
+    );
+  });
+
+  test('goes on from any place of a long answer, also past the newest', async () => {
+    const everything = { query: 'a', pageSize: 100, state: 'MATERIAL_STATE_ANY' } as const;
+    const request = {
+      ...everything,
+      type: 'MATERIAL_TYPE_UNSPECIFIED',
+      due: 'DUE_STATE_UNSPECIFIED',
+    } as const;
+    const whole = await scan(request);
+    expect(whole.length).toBeGreaterThan(500);
+    expect(await read(request, 20)).toEqual([...whole, 'end']);
+  });
+
+  test('finds what an edit has written, and no longer what it has replaced', async () => {
+    const owner = newUserId();
+    const materialId = await here.create(owner, 'Quokka');
+    await here.materials.updateMaterial({ userId: owner, materialId, title: 'Wombat', content: 'zq' });
+    const count = async (query: string) =>
+      (await here.materials.listMaterials({ userId: owner, query })).materials.length;
+    expect([await count('quokka'), await count('WOMBAT'), await count('zq'), await count('tz')]).toEqual([
+      0, 1, 1, 0,
+    ]);
+  });
+
+  test('waits for its turn among all that one key may ask for at once, as a list with long texts does', async () => {
+    const owner = newUserId();
+    await here.materials.createMaterial({ userId: owner, title: 'Numbat', content: 'x'.repeat(5000) });
+    const lists = Array.from({ length: 72 }, (_, index) =>
+      here.materials.listMaterials({ userId: owner, ...(index % 2 === 0 && { query: 'numbat' }) }),
+    );
+    const counts = (await Promise.all(lists)).map(({ materials }) => materials.length);
+    expect(counts).toEqual(Array(72).fill(1));
+  });
+
+  test('asks at most two named statements, each for one user, and both through an index', async () => {
+    const plans = new Map<string, string>();
+    const explaining: Queryable = {
+      async query({ name = '', text, values }) {
+        expect(text).toContain('user_id = $1');
+        const { rows } = await here.sql.query(`EXPLAIN ${text}`, [...values]);
+        plans.set(name, rows.map((row) => row['QUERY PLAN']).join('\n'));
+        return (await here.sql.query(text, [...values])).rows;
+      },
+    };
+    const filter = { state: 'active', type: undefined, isDue: undefined, now: new Date(NOW) } as const;
+    for (const text of ['quokka', 'jj', 'q'])
+      await searchMaterials(
+        explaining,
+        userId,
+        { ...filter, text },
+        { maxBytes: 4096, maxRows: 21, after: undefined, isDistributed: false },
+      );
+    expect([...plans.keys()]).toEqual(['search-near-500-active', 'search-deep-active']);
+    expect(plans.get('search-deep-active')).toContain('Bitmap Index Scan on material_search_pieces');
+    for (const plan of plans.values()) expect(plan).not.toContain('Seq Scan');
+  });
+});
 
 /** Through the function by which every material is stored; some made at the same instant, some archived, some not due. */
 async function store(owner: string, count: number, seed: number): Promise<void> {
@@ -75,18 +159,6 @@ async function store(owner: string, count: number, seed: number): Promise<void> 
   );
 }
 
-type Asked = Pick<ListMaterialsRequestInput, 'state' | 'type' | 'due'> & { query: string; pageSize: number };
-
-const asked: fc.Arbitrary<Asked> = fc.record({
-  query: fc
-    .array(fc.constantFrom(...ALPHABET, 'jj', 'ø', 'σ'), { minLength: 1, maxLength: 5 })
-    .map((characters) => characters.join('')),
-  pageSize: fc.integer({ min: 1, max: 7 }),
-  state: fc.constantFrom('MATERIAL_STATE_ACTIVE', 'MATERIAL_STATE_ARCHIVED', 'MATERIAL_STATE_ANY'),
-  type: fc.constantFrom('MATERIAL_TYPE_UNSPECIFIED', 'MATERIAL_TYPE_CARD'),
-  due: fc.constantFrom('DUE_STATE_UNSPECIFIED', 'DUE_STATE_DUE', 'DUE_STATE_NOT_DUE'),
-});
-
 /** The slow way. Patterns are folded by the database too. */
 async function scan({ query, state, type, due }: Asked): Promise<string[]> {
   const { rows } = await here.sql.query<{ folded: string }>('SELECT lower($1) AS folded', [query]);
@@ -108,82 +180,10 @@ async function scan({ query, state, type, due }: Asked): Promise<string[]> {
 async function read(request: Asked, pages: number): Promise<string[]> {
   const ids: string[] = [];
   for (let pageToken = ''; pages > 0; pages -= 1) {
-    const answer = await here.materials.listMaterials({ ...request, userId, pageToken }, CALL);
+    const answer = await here.materials.listMaterials({ ...request, userId, pageToken });
     ids.push(...answer.materials.map(({ materialId }) => materialId));
     pageToken = answer.nextPageToken;
     if (pageToken === '') return [...ids, 'end'];
   }
   return ids;
 }
-
-describe('search', () => {
-  test('finds the same materials in the same order as a plain scan of all of them', async () => {
-    await fc.assert(
-      fc.asyncProperty(asked, async (request) => {
-        const pages = 4;
-        const whole = [...(await scan(request)), 'end'];
-        const found = await read(request, pages);
-        const isWhole = found.at(-1) === 'end';
-        expect(isWhole).toBe(whole.length - 1 <= pages * request.pageSize);
-        expect(found).toEqual(isWhole ? whole : whole.slice(0, pages * request.pageSize));
-      }),
-      { numRuns: 200, seed: 7 },
-    );
-  });
-
-  test('goes on from any place of a long answer, also past the newest', async () => {
-    const everything = { query: 'a', pageSize: 100, state: 'MATERIAL_STATE_ANY' } as const;
-    const request = {
-      ...everything,
-      type: 'MATERIAL_TYPE_UNSPECIFIED',
-      due: 'DUE_STATE_UNSPECIFIED',
-    } as const;
-    const whole = await scan(request);
-    expect(whole.length).toBeGreaterThan(500);
-    expect(await read(request, 20)).toEqual([...whole, 'end']);
-  });
-
-  test('finds what an edit has written, and no longer what it has replaced', async () => {
-    const owner = newUserId();
-    const materialId = await here.create(owner, 'Quokka');
-    await here.materials.updateMaterial({ userId: owner, materialId, title: 'Wombat', content: 'zq' }, CALL);
-    const count = async (query: string) =>
-      (await here.materials.listMaterials({ userId: owner, query }, CALL)).materials.length;
-    expect([await count('quokka'), await count('WOMBAT'), await count('zq'), await count('tz')]).toEqual([
-      0, 1, 1, 0,
-    ]);
-  });
-
-  test('waits for its turn among all that one key may ask for at once, as a list with long texts does', async () => {
-    const owner = newUserId();
-    await here.materials.createMaterial({ userId: owner, title: 'Numbat', content: 'x'.repeat(5000) }, CALL);
-    const lists = Array.from({ length: 72 }, (_, index) =>
-      here.materials.listMaterials({ userId: owner, ...(index % 2 === 0 && { query: 'numbat' }) }, CALL),
-    );
-    const counts = (await Promise.all(lists)).map(({ materials }) => materials.length);
-    expect(counts).toEqual(Array(72).fill(1));
-  });
-
-  test('asks at most two named statements, each for one user, and both through an index', async () => {
-    const plans = new Map<string, string>();
-    const explaining: Queryable = {
-      async query({ name = '', text, values }) {
-        expect(text).toContain('user_id = $1');
-        const { rows } = await here.sql.query(`EXPLAIN ${text}`, [...values]);
-        plans.set(name, rows.map((row) => row['QUERY PLAN']).join('\n'));
-        return (await here.sql.query(text, [...values])).rows;
-      },
-    };
-    const filter = { state: 'active', type: undefined, isDue: undefined, now: new Date(NOW) } as const;
-    for (const text of ['quokka', 'jj', 'q'])
-      await searchMaterials(
-        explaining,
-        userId,
-        { ...filter, text },
-        { maxBytes: 4096, maxRows: 21, after: undefined, isDistributed: false },
-      );
-    expect([...plans.keys()]).toEqual(['search-near-500-active', 'search-deep-active']);
-    expect(plans.get('search-deep-active')).toContain('Bitmap Index Scan on material_search_pieces');
-    for (const plan of plans.values()) expect(plan).not.toContain('Seq Scan');
-  });
-});

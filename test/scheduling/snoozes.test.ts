@@ -1,16 +1,18 @@
 // Until when a snooze puts off, what it answers and lists, and what a request for one may hold.
 import { expect } from 'vitest';
 import { test as base } from '../fixtures.ts';
-import { at, CALL, refusal } from '../support/scheduling.ts';
+import { at, refusal } from '../support/scheduling.ts';
 
 const NOW = '2026-12-07T10:00:00Z';
-const test = base.extend('now', NOW).extend('snooze', ({ scheduling, material }) => {
+const test = base.extend('snooze', ({ scheduling, material }) => {
   const { userId, materialId } = material;
   return async (request: object) => {
     const asked = { userId, materialIds: [materialId], ...request };
-    return (await scheduling.snoozes.snoozeMaterials(asked, { ...CALL, caller: 'gateway/olga' })).snooze;
+    return (await scheduling.snoozes.snoozeMaterials(asked, { caller: 'gateway/olga' })).snooze;
   };
 });
+
+test.beforeEach(({ scheduling }) => scheduling.setClock(NOW));
 
 // In New York it is five in the morning.
 const timeZone = 'America/New_York';
@@ -39,9 +41,9 @@ test.for<[string, object, string]>([
       cancelTime: null,
       cancellableMaterials: 1,
     });
-    const found = await scheduling.materials.getMaterial(material, CALL);
+    const found = await scheduling.materials.getMaterial(material);
     expect(found.material).toMatchObject({ nextReviewTime: at(until), updateTime: at(NOW), revision: 1 });
-    const { snoozes } = await scheduling.snoozes.listSnoozes({ userId: material.userId }, CALL);
+    const { snoozes } = await scheduling.snoozes.listSnoozes({ userId: material.userId });
     expect(snoozes).toEqual([answered]);
   },
 );
@@ -51,9 +53,9 @@ test('a snooze that ends before the next review leaves its time', async ({
   material,
   snooze,
 }) => {
-  await scheduling.reviews.submitReview({ ...material, quality: 4 }, CALL);
+  await scheduling.reviews.submitReview({ ...material, quality: 4 });
   await snooze({ preset: 'SNOOZE_PRESET_ONE_HOUR', timeZone });
-  const found = await scheduling.materials.getMaterial(material, CALL);
+  const found = await scheduling.materials.getMaterial(material);
   expect(found.material).toMatchObject({ nextReviewTime: at('2026-12-08T10:00:00Z'), revision: 2 });
 });
 
@@ -87,7 +89,7 @@ test('a snooze needs an instant after now or a preset with a time zone, and what
   expect(await refused({ snoozeUntilTime: instant, requestId: 'x'.repeat(256) })).toBe(
     'INVALID_REQUEST request_id',
   );
-  const found = await scheduling.materials.getMaterial(material, CALL);
+  const found = await scheduling.materials.getMaterial(material);
   expect(found.material).toMatchObject({ nextReviewTime: at(NOW), revision: 0 });
 });
 
@@ -99,6 +101,6 @@ test('twenty snoozes of a material at the same moment are all made', async ({
   const request = { preset: 'SNOOZE_PRESET_ONE_HOUR', timeZone };
   const made = await Promise.all(Array.from({ length: 20 }, () => snooze(request)));
   expect(new Set(made.map((each) => each?.snoozeId)).size).toBe(20);
-  const found = await scheduling.materials.getMaterial(material, CALL);
+  const found = await scheduling.materials.getMaterial(material);
   expect(found.material?.revision).toBe(20);
 });

@@ -1,17 +1,11 @@
 // Each statistic by examples that can be counted by hand.
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+import { expect } from 'vitest';
+import { test } from '../fixtures.ts';
+import { refusal } from '../support/scheduling.ts';
 import { due, material, review, storeFacts, window } from './stats-facts.ts';
 import type { MaterialFact } from './stats-recount.ts';
 
-let here: TestScheduling;
-beforeAll(async () => {
-  here = await startTestScheduling();
-});
-afterAll(() => here.stop());
-
-test('the forecast sets overdue apart and counts by local days', async () => {
-  const userId = newUserId();
+test('the forecast sets overdue apart and counts by local days', async ({ scheduling, userId }) => {
   const materials = [
     material(),
     due('2026-03-29T21:59:59Z'),
@@ -21,8 +15,8 @@ test('the forecast sets overdue apart and counts by local days', async () => {
     due('2026-04-01T22:00:00Z'),
     material({ isArchived: true }),
   ];
-  await storeFacts(here.sql, userId, { materials, reviews: [] });
-  expect(await here.stats.getForecast({ userId, window: window(3) }, CALL)).toEqual({
+  await storeFacts(scheduling.sql, userId, { materials, reviews: [] });
+  expect(await scheduling.stats.getForecast({ userId, window: window(3) })).toEqual({
     overdue: 1,
     dueNow: 3,
     days: [
@@ -33,23 +27,27 @@ test('the forecast sets overdue apart and counts by local days', async () => {
   });
 });
 
-test('what becomes due at this very moment is due now, and what was due when today began is not overdue', async () => {
-  const userId = newUserId();
+test('what becomes due at this very moment is due now, and what was due when today began is not overdue', async ({
+  scheduling,
+  userId,
+}) => {
   const materials = [
     due('2026-03-29T22:00:00Z'),
     due('2026-03-30T10:00:00Z'),
     due('2026-03-30T10:00:00.001Z'),
   ];
-  await storeFacts(here.sql, userId, { materials, reviews: [] });
-  expect(await here.stats.getForecast({ userId, window: window(1) }, CALL)).toEqual({
+  await storeFacts(scheduling.sql, userId, { materials, reviews: [] });
+  expect(await scheduling.stats.getForecast({ userId, window: window(1) })).toEqual({
     overdue: 0,
     dueNow: 2,
     days: [{ date: '2026-03-30', count: 3 }],
   });
 });
 
-test('a streak goes on until a day is missed, and today may still be empty', async () => {
-  const userId = newUserId();
+test('a streak goes on until a day is missed, and today may still be empty', async ({
+  scheduling,
+  userId,
+}) => {
   const m = material();
   const reviews = [
     review(m, '2026-03-01T10:00:00Z'),
@@ -58,8 +56,8 @@ test('a streak goes on until a day is missed, and today may still be empty', asy
     review(m, '2026-03-28T22:30:00Z'),
     review(m, '2026-03-29T21:30:00Z'),
   ];
-  await storeFacts(here.sql, userId, { materials: [m], reviews });
-  const activity = await here.stats.getActivity({ userId, window: window(2) }, CALL);
+  await storeFacts(scheduling.sql, userId, { materials: [m], reviews });
+  const activity = await scheduling.stats.getActivity({ userId, window: window(2) });
   expect(activity).toEqual({
     days: [
       { date: '2026-03-29', count: 1 },
@@ -68,24 +66,28 @@ test('a streak goes on until a day is missed, and today may still be empty', asy
     currentStreakDays: 2,
     longestStreakDays: 3,
   });
-  const later = await here.stats.getActivity({ userId, window: window(2, '2026-03-31T10:00:00Z') }, CALL);
+  const later = await scheduling.stats.getActivity({ userId, window: window(2, '2026-03-31T10:00:00Z') });
   expect(later.currentStreakDays).toBe(0);
 });
 
-test('the longest streak is told though it ended before the days that are asked for', async () => {
-  const userId = newUserId();
+test('the longest streak is told though it ended before the days that are asked for', async ({
+  scheduling,
+  userId,
+}) => {
   const m = material();
   const reviews = [review(m, '2026-02-01T10:00:00Z'), review(m, '2026-02-02T10:00:00Z')];
-  await storeFacts(here.sql, userId, { materials: [m], reviews });
-  expect(await here.stats.getActivity({ userId, window: window(1) }, CALL)).toEqual({
+  await storeFacts(scheduling.sql, userId, { materials: [m], reviews });
+  expect(await scheduling.stats.getActivity({ userId, window: window(1) })).toEqual({
     days: [{ date: '2026-03-30', count: 0 }],
     currentStreakDays: 0,
     longestStreakDays: 2,
   });
 });
 
-test('of a moment that has passed, activity counts the reviews up to then', async () => {
-  const userId = newUserId();
+test('of a moment that has passed, activity counts the reviews up to then', async ({
+  scheduling,
+  userId,
+}) => {
   const m = material();
   const reviews = [
     review(m, '2026-03-29T10:00:00Z'),
@@ -93,8 +95,8 @@ test('of a moment that has passed, activity counts the reviews up to then', asyn
     review(m, '2026-03-30T10:00:00.001Z'),
     review(m, '2026-03-31T10:00:00Z'),
   ];
-  await storeFacts(here.sql, userId, { materials: [m], reviews });
-  expect(await here.stats.getActivity({ userId, window: window(2) }, CALL)).toEqual({
+  await storeFacts(scheduling.sql, userId, { materials: [m], reviews });
+  expect(await scheduling.stats.getActivity({ userId, window: window(2) })).toEqual({
     days: [
       { date: '2026-03-29', count: 1 },
       { date: '2026-03-30', count: 1 },
@@ -102,12 +104,14 @@ test('of a moment that has passed, activity counts the reviews up to then', asyn
     currentStreakDays: 2,
     longestStreakDays: 2,
   });
-  const before = await here.stats.getActivity({ userId, window: window(1, '2026-03-28T10:00:00Z') }, CALL);
+  const before = await scheduling.stats.getActivity({ userId, window: window(1, '2026-03-28T10:00:00Z') });
   expect([before.currentStreakDays, before.longestStreakDays]).toEqual([0, 0]);
 });
 
-test('retention is told in all, by how long a material had been away, and by local day', async () => {
-  const userId = newUserId();
+test('retention is told in all, by how long a material had been away, and by local day', async ({
+  scheduling,
+  userId,
+}) => {
   const m = material();
   const reviews = [
     review(m, '2026-03-28T22:59:59Z', 5, 1),
@@ -117,8 +121,8 @@ test('retention is told in all, by how long a material had been away, and by loc
     review(m, '2026-03-30T10:00:00Z', 0, 89),
     review(m, '2026-03-30T10:00:00.001Z', 5, 89),
   ];
-  await storeFacts(here.sql, userId, { materials: [m], reviews });
-  const { total, bands, days } = await here.stats.getRetention({ userId, window: window(2) }, CALL);
+  await storeFacts(scheduling.sql, userId, { materials: [m], reviews });
+  const { total, bands, days } = await scheduling.stats.getRetention({ userId, window: window(2) });
   expect(total).toEqual({ reviews: 4, recalled: 2, retention: 0.5 });
   expect(bands).toEqual([
     { band: 'INTERVAL_BAND_NEW', count: { reviews: 1, recalled: 1, retention: 1 } },
@@ -133,8 +137,10 @@ test('retention is told in all, by how long a material had been away, and by loc
   ]);
 });
 
-test('distributions count active materials, but reviews of archived ones too', async () => {
-  const userId = newUserId();
+test('distributions count active materials, but reviews of archived ones too', async ({
+  scheduling,
+  userId,
+}) => {
   const archived = material({ easeFactorHundredths: 130, intervalDays: 0, isArchived: true });
   const materials = [
     archived,
@@ -143,8 +149,8 @@ test('distributions count active materials, but reviews of archived ones too', a
     material({ easeFactorHundredths: 270, intervalDays: 21 }),
   ];
   const reviews = [review(archived, '2026-03-30T09:00:00Z', 5), review(archived, '2026-03-30T09:01:00Z', 0)];
-  await storeFacts(here.sql, userId, { materials, reviews });
-  const answer = await here.stats.getDistributions({ userId, window: window(1) }, CALL);
+  await storeFacts(scheduling.sql, userId, { materials, reviews });
+  const answer = await scheduling.stats.getDistributions({ userId, window: window(1) });
   expect(answer.easeFactors).toEqual([
     { easeFactor: 2.5, count: 2 },
     { easeFactor: 2.6, count: 0 },
@@ -161,8 +167,10 @@ test('distributions count active materials, but reviews of archived ones too', a
   ]);
 });
 
-test('grades and hard materials count reviews from the start of the first day up to this moment', async () => {
-  const userId = newUserId();
+test('grades and hard materials count reviews from the start of the first day up to this moment', async ({
+  scheduling,
+  userId,
+}) => {
   const m = material();
   const reviews = [
     review(m, '2026-03-29T21:59:59.999Z', 5),
@@ -170,20 +178,22 @@ test('grades and hard materials count reviews from the start of the first day up
     review(m, '2026-03-30T10:00:00Z', 3),
     review(m, '2026-03-30T10:00:00.001Z', 4),
   ];
-  await storeFacts(here.sql, userId, { materials: [m], reviews });
+  await storeFacts(scheduling.sql, userId, { materials: [m], reviews });
   const request = { userId, window: window(1), minReviews: 1 };
-  const { grades } = await here.stats.getDistributions(request, CALL);
+  const { grades } = await scheduling.stats.getDistributions(request);
   expect(grades.map(({ count }) => count)).toEqual([0, 0, 1, 1, 0, 0]);
-  const { materials } = await here.stats.listHardestMaterials(request, CALL);
+  const { materials } = await scheduling.stats.listHardestMaterials(request);
   expect(materials.map(({ count }) => count)).toEqual([{ reviews: 2, recalled: 1, retention: 0.5 }]);
 });
 
-test('distributions have at most 100 steps of ease, the last of which counts what lies above it', async () => {
-  const userId = newUserId();
+test('distributions have at most 100 steps of ease, the last of which counts what lies above it', async ({
+  scheduling,
+  userId,
+}) => {
   const ease = [130, 250, 1129, 1130, 86_400, 1_000_000];
   const materials = ease.map((easeFactorHundredths) => material({ easeFactorHundredths, intervalDays: 1 }));
-  await storeFacts(here.sql, userId, { materials, reviews: [] });
-  const { easeFactors } = await here.stats.getDistributions({ userId, window: window(1) }, CALL);
+  await storeFacts(scheduling.sql, userId, { materials, reviews: [] });
+  const { easeFactors } = await scheduling.stats.getDistributions({ userId, window: window(1) });
   expect(easeFactors).toHaveLength(100);
   expect(easeFactors.filter(({ count }) => count > 0)).toEqual([
     { easeFactor: 1.3, count: 1 },
@@ -192,29 +202,31 @@ test('distributions have at most 100 steps of ease, the last of which counts wha
   ]);
 });
 
-test('materials come without long texts where those are not asked for', async () => {
-  const userId = newUserId();
-  const { material: made } = await here.materials.createMaterial(
-    { userId, title: 'm', content: 'of m' },
-    CALL,
-  );
+test('materials come without long texts where those are not asked for', async ({ scheduling, userId }) => {
+  const { material: made } = await scheduling.materials.createMaterial({
+    userId,
+    title: 'm',
+    content: 'of m',
+  });
   const materialId = made?.materialId ?? '';
-  await here.reviews.submitReview({ userId, materialId, quality: 0 }, CALL);
+  await scheduling.reviews.submitReview({ userId, materialId, quality: 0 });
   for (const [view, content] of [
     ['MATERIAL_VIEW_BASIC', undefined],
     ['MATERIAL_VIEW_FULL', 'of m'],
     ['MATERIAL_VIEW_UNSPECIFIED', 'of m'],
   ] as const) {
     const hardest = { userId, window: { timeZone: 'UTC' }, minReviews: 1, view };
-    const [row] = (await here.stats.listHardestMaterials(hardest, CALL)).materials;
+    const [row] = (await scheduling.stats.listHardestMaterials(hardest)).materials;
     expect(row?.material?.content).toBe(content);
-    const found = await here.materials.batchGetMaterials({ userId, materialIds: [materialId], view }, CALL);
+    const found = await scheduling.materials.batchGetMaterials({ userId, materialIds: [materialId], view });
     expect(found.materials[0]?.content).toBe(content);
   }
 });
 
-test('the hardest material is the one least recalled, of equals the most reviewed', async () => {
-  const userId = newUserId();
+test('the hardest material is the one least recalled, of equals the most reviewed', async ({
+  scheduling,
+  userId,
+}) => {
   const graded = (qualities: number[], fields: Partial<MaterialFact> = {}) => {
     const of = material(fields);
     return { of, reviews: qualities.map((quality) => review(of, '2026-03-30T09:00:00Z', quality)) };
@@ -223,30 +235,32 @@ test('the hardest material is the one least recalled, of equals the most reviewe
   const left = [graded([0]), graded([0, 0], { isArchived: true })];
   const all = [half, twiceHalf, third, ...left];
   const facts = { materials: all.map(({ of }) => of), reviews: all.flatMap(({ reviews }) => reviews) };
-  await storeFacts(here.sql, userId, facts);
+  await storeFacts(scheduling.sql, userId, facts);
   const request = { userId, window: window(1), minReviews: 2, pageSize: 2 };
-  const first = await here.stats.listHardestMaterials(request, CALL);
+  const first = await scheduling.stats.listHardestMaterials(request);
   const next = { ...request, pageToken: first.nextPageToken };
-  const second = await here.stats.listHardestMaterials(next, CALL);
+  const second = await scheduling.stats.listHardestMaterials(next);
   expect(
     [first, second].map(({ materials }) => materials.map(({ material }) => material?.materialId)),
   ).toEqual([[third.of.materialId, twiceHalf.of.materialId], [half.of.materialId]]);
   expect(first.materials[1]?.count).toEqual({ reviews: 4, recalled: 2, retention: 0.5 });
   expect(second.nextPageToken).toBe('');
-  const other = here.stats.listHardestMaterials({ ...next, minReviews: 1 }, CALL);
+  const other = scheduling.stats.listHardestMaterials({ ...next, minReviews: 1 });
   expect(await refusal(other)).toBe('INVALID_REQUEST page_token');
 });
 
-test('materials that are equally hard come by their ids, each on one page', async () => {
-  const userId = newUserId();
+test('materials that are equally hard come by their ids, each on one page', async ({
+  scheduling,
+  userId,
+}) => {
   const ids = ['c', 'a', 'd', 'b'].map((digit) => `00000000-0000-7000-8000-00000000000${digit}`);
   const materials = ids.map((materialId) => ({ ...material(), materialId }));
   const reviews = materials.map((of) => review(of, '2026-03-30T09:00:00Z', 1));
-  await storeFacts(here.sql, userId, { materials, reviews });
+  await storeFacts(scheduling.sql, userId, { materials, reviews });
   const found: (string | undefined)[] = [];
   for (let pageToken = ''; ; ) {
     const request = { userId, window: window(1), minReviews: 1, pageSize: 1, pageToken };
-    const page = await here.stats.listHardestMaterials(request, CALL);
+    const page = await scheduling.stats.listHardestMaterials(request);
     found.push(...page.materials.map(({ material }) => material?.materialId));
     pageToken = page.nextPageToken;
     if (pageToken === '') break;
@@ -254,10 +268,9 @@ test('materials that are equally hard come by their ids, each on one page', asyn
   expect(found).toEqual(ids.toSorted());
 });
 
-test('a user without anything has zeros and no retention', async () => {
-  const userId = newUserId();
-  const retention = await here.stats.getRetention({ userId, window: window(1) }, CALL);
+test('a user without anything has zeros and no retention', async ({ scheduling, userId }) => {
+  const retention = await scheduling.stats.getRetention({ userId, window: window(1) });
   expect(retention.total).toEqual({ reviews: 0, recalled: 0 });
-  const distributions = await here.stats.getDistributions({ userId, window: window(1) }, CALL);
+  const distributions = await scheduling.stats.getDistributions({ userId, window: window(1) });
   expect(distributions.easeFactors).toEqual([]);
 });

@@ -1,5 +1,5 @@
 // Proves that each statistic is found through an index, and within one user's rows.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import type { Queryable } from '../../services/platform/postgres/database.ts';
 import { lastDays, nextDays } from '../../services/scheduling/statistics/calendar.ts';
 import {
@@ -10,32 +10,18 @@ import {
   readForecast,
   readRetention,
 } from '../../services/scheduling/statistics/sql.ts';
-import { newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+import { test } from '../fixtures.ts';
+import { newUserId, type TestScheduling } from '../support/scheduling.ts';
 import { material, review, storeFacts } from './stats-facts.ts';
 
 let here: TestScheduling;
-beforeAll(async () => {
-  here = await startTestScheduling();
+test.beforeAll(({ ownScheduling }) => {
+  here = ownScheduling;
 });
-afterAll(() => here.stop());
 
-/** 50,000 materials and as many reviews, of 500 users. */
-async function storeOthers(): Promise<void> {
-  await here.sql.query(
-    `INSERT INTO scheduling.materials (user_id, material_id, title, type, ease_factor_hundredths, interval_days,
-       repetitions, next_review_time, create_time, update_time)
-     SELECT u, gen_random_uuid(), 'T', 'simple', 250, 1, 1, now(), now(), now()
-     FROM (SELECT gen_random_uuid() AS u FROM generate_series(1, 500)) AS users, generate_series(1, 100)`,
-  );
-  await here.sql.query(
-    `INSERT INTO scheduling.reviews
-     SELECT user_id, material_id, 1, gen_random_uuid(), 4, now(), 250, 1, 1, NULL, 250, 1, 1, now()
-     FROM scheduling.materials`,
-  );
-}
-
-test('each statement of a statistic is named, asks for one user, and reads no whole table', async () => {
-  const userId = newUserId();
+test('each statement of a statistic is named, asks for one user, and reads no whole table', async ({
+  userId,
+}) => {
   const asOf = new Date();
   const materials = Array.from({ length: 100 }, () => material());
   const reviews = materials.map((of) => review(of, asOf.toISOString()));
@@ -117,3 +103,18 @@ test('what is due for 100 users is found through the due index, and of one who h
   const readOfMaterials = /Scan using materials_due .*\(actual rows=1000(\.00)? loops=1\)/;
   expect(explained[1]).toMatch(readOfMaterials);
 });
+
+/** 50,000 materials and as many reviews, of 500 users. */
+async function storeOthers(): Promise<void> {
+  await here.sql.query(
+    `INSERT INTO scheduling.materials (user_id, material_id, title, type, ease_factor_hundredths, interval_days,
+       repetitions, next_review_time, create_time, update_time)
+     SELECT u, gen_random_uuid(), 'T', 'simple', 250, 1, 1, now(), now(), now()
+     FROM (SELECT gen_random_uuid() AS u FROM generate_series(1, 500)) AS users, generate_series(1, 100)`,
+  );
+  await here.sql.query(
+    `INSERT INTO scheduling.reviews
+     SELECT user_id, material_id, 1, gen_random_uuid(), 4, now(), 250, 1, 1, NULL, 250, 1, 1, now()
+     FROM scheduling.materials`,
+  );
+}

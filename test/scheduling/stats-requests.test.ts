@@ -1,14 +1,14 @@
 // What a request for a statistic may ask, and whose rows it never sees.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
-import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+import { test } from '../fixtures.ts';
+import { newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 import { due, material, review, storeFacts, window } from './stats-facts.ts';
 
 let here: TestScheduling;
-beforeAll(async () => {
-  here = await startTestScheduling();
+test.beforeAll(({ scheduling }) => {
+  here = scheduling;
 });
-afterAll(() => here.stop());
 
 test("another user's rows never count, even under the same material ids", async () => {
   const [userId, otherId] = [newUserId(), newUserId()];
@@ -24,27 +24,26 @@ test("another user's rows never count, even under the same material ids", async 
   });
   const request = { userId, window: window(1), minReviews: 1 };
   const one = [{ date: '2026-03-30', count: 1 }];
-  expect(await here.stats.getForecast(request, CALL)).toEqual({ overdue: 0, dueNow: 1, days: one });
-  expect(await here.stats.getActivity(request, CALL)).toEqual({
+  expect(await here.stats.getForecast(request)).toEqual({ overdue: 0, dueNow: 1, days: one });
+  expect(await here.stats.getActivity(request)).toEqual({
     days: one,
     currentStreakDays: 1,
     longestStreakDays: 1,
   });
-  const { total } = await here.stats.getRetention(request, CALL);
+  const { total } = await here.stats.getRetention(request);
   expect(total).toEqual({ reviews: 1, recalled: 1, retention: 1 });
-  const { easeFactors, grades } = await here.stats.getDistributions(request, CALL);
+  const { easeFactors, grades } = await here.stats.getDistributions(request);
   expect(easeFactors).toEqual([{ easeFactor: 2.5, count: 1 }]);
   expect(grades.map(({ count }) => count)).toEqual([0, 0, 0, 0, 0, 1]);
-  const { materials } = await here.stats.listHardestMaterials(request, CALL);
+  const { materials } = await here.stats.listHardestMaterials(request);
   expect(materials.map(({ material, count }) => [material?.easeFactor, count?.retention])).toEqual([
     [2.5, 1],
   ]);
 });
 
-test('a bad request names its field', async () => {
-  const userId = newUserId();
+test('a bad request names its field', async ({ userId }) => {
   const forecast = (request: Parameters<typeof here.stats.getForecast>[0]) =>
-    refusal(here.stats.getForecast(request, CALL));
+    refusal(here.stats.getForecast(request));
   expect(await forecast({ userId: 'x' })).toBe('INVALID_REQUEST user_id');
   expect(await forecast({ userId })).toBe('INVALID_REQUEST window');
   expect(await forecast({ userId, window: {} })).toBe('INVALID_REQUEST window.time_zone');
@@ -62,7 +61,7 @@ test('a bad request names its field', async () => {
     );
   }
   const hardest = (fields: { minReviews?: number; pageSize?: number; pageToken?: string }) =>
-    refusal(here.stats.listHardestMaterials({ userId, window: { timeZone: 'UTC' }, ...fields }, CALL));
+    refusal(here.stats.listHardestMaterials({ userId, window: { timeZone: 'UTC' }, ...fields }));
   for (const minReviews of [-1, 1001])
     expect(await hardest({ minReviews })).toBe('INVALID_REQUEST min_reviews');
   expect(await hardest({ minReviews: 1000 })).toBe('no error');
@@ -72,10 +71,10 @@ test('a bad request names its field', async () => {
 
 test('by default the window has 30 days and ends now', async () => {
   here.setClock('2026-03-31T22:30:00Z');
-  const { days } = await here.stats.getActivity(
-    { userId: newUserId(), window: { timeZone: 'Europe/Berlin' } },
-    CALL,
-  );
+  const { days } = await here.stats.getActivity({
+    userId: newUserId(),
+    window: { timeZone: 'Europe/Berlin' },
+  });
   expect([days.length, days[0]?.date, days.at(-1)?.date]).toEqual([30, '2026-03-03', '2026-04-01']);
   here.setClock(undefined);
 });
@@ -83,7 +82,7 @@ test('by default the window has 30 days and ends now', async () => {
 test('the last window that can be asked about is answered', async () => {
   const asOfTime = toTimestamp(new Date('9997-12-31T23:59:59.999Z'));
   const request = { userId: newUserId(), window: { timeZone: 'America/New_York', asOfTime, days: 366 } };
-  const { days } = await here.stats.getForecast(request, CALL);
+  const { days } = await here.stats.getForecast(request);
   expect(days.at(-1)?.date).toBe('9998-12-31');
 });
 
@@ -92,24 +91,24 @@ test('the first instant that can be asked about is answered', async () => {
     userId: newUserId(),
     window: { timeZone: 'UTC', asOfTime: toTimestamp(new Date(0)), days: 2 },
   };
-  const { days } = await here.stats.getActivity(request, CALL);
+  const { days } = await here.stats.getActivity(request);
   expect(days.map(({ date }) => date)).toEqual(['1969-12-31', '1970-01-01']);
 });
 
-test('by default a hardest material has at least 3 reviews', async () => {
-  const userId = newUserId();
+test('by default a hardest material has at least 3 reviews', async ({ userId }) => {
   const [two, three] = [material(), material()];
   const time = '2026-03-30T09:00:00Z';
   const reviews = [two, two, three, three, three].map((of) => review(of, time, 0));
   await storeFacts(here.sql, userId, { materials: [two, three], reviews });
-  const { materials } = await here.stats.listHardestMaterials({ userId, window: window(1) }, CALL);
+  const { materials } = await here.stats.listHardestMaterials({ userId, window: window(1) });
   expect(materials.map(({ material, count }) => [material?.materialId, count?.reviews])).toEqual([
     [three.materialId, 3],
   ]);
 });
 
-test('the pages of the hardest materials all count what the first has counted, whenever they are read', async () => {
-  const userId = newUserId();
+test('the pages of the hardest materials all count what the first has counted, whenever they are read', async ({
+  userId,
+}) => {
   const [never, always] = [material(), material()];
   const time = '2026-03-30T09:00:00Z';
   await storeFacts(here.sql, userId, {
@@ -118,9 +117,9 @@ test('the pages of the hardest materials all count what the first has counted, w
   });
   const request = { userId, window: { timeZone: 'UTC', days: 1 }, minReviews: 1, pageSize: 1 };
   here.setClock('2026-03-30T23:59:59Z');
-  const first = await here.stats.listHardestMaterials(request, CALL);
+  const first = await here.stats.listHardestMaterials(request);
   here.setClock('2026-03-31T00:00:01Z');
-  const second = await here.stats.listHardestMaterials({ ...request, pageToken: first.nextPageToken }, CALL);
+  const second = await here.stats.listHardestMaterials({ ...request, pageToken: first.nextPageToken });
   here.setClock(undefined);
   const idsOf = ({ materials }: typeof first) => materials.map(({ material }) => material?.materialId);
   expect([idsOf(first), idsOf(second)]).toEqual([[never.materialId], [always.materialId]]);

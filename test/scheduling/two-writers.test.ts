@@ -1,40 +1,29 @@
 // Two writers of one material, the second sent while the first waits: neither undoes what the other did.
 import { Client, credentials } from '@grpc/grpc-js';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect } from 'vitest';
 import type { ReviewServiceDefinition } from '../../generated/scheduling/v1/ReviewService.ts';
 import type { SnoozeMaterialsRequestInput } from '../../generated/scheduling/v1/SnoozeMaterialsRequest.ts';
 import type { SnoozeServiceDefinition } from '../../generated/scheduling/v1/SnoozeService.ts';
 import type { SubmitReviewRequestInput } from '../../generated/scheduling/v1/SubmitReviewRequest.ts';
 import { loadProto, serviceDefinition } from '../../services/platform/protobuf/load.ts';
+import { test } from '../fixtures.ts';
 import { inTime, lockMaterial, openLock, queueOn } from '../support/row-locks.ts';
 import {
-  CALL,
-  closeClients,
-  connectScheduling,
+  at,
   newUserId,
   refusal,
   type SchedulingClients,
-  startTestScheduling,
   type TestScheduling,
 } from '../support/scheduling.ts';
 
 let here: TestScheduling;
-let other: Awaited<ReturnType<TestScheduling['startAnother']>>;
 let there: SchedulingClients;
-beforeAll(async () => {
-  here = await startTestScheduling();
-  other = await here.startAnother();
-  there = connectScheduling(other.port);
-  here.setClock('2030-01-01T00:00:00Z');
+test.beforeAll(({ scheduling, otherScheduling }) => {
+  [here, there] = [scheduling, otherScheduling];
 });
-afterAll(async () => {
-  closeClients(there);
-  await other.close(1000);
-  await here.stop();
-});
+beforeEach(() => here.setClock('2030-01-01T00:00:00Z'));
 
 type Owned = { userId: string; materialId: string };
-const at = (time: string) => ({ seconds: Date.parse(time) / 1000, nanos: 0 });
 const NOW = at('2030-01-01T00:00:00Z');
 const SNOOZED_UNTIL = at('2030-01-20T00:00:00Z');
 const GRADED = {
@@ -52,32 +41,32 @@ const GRADED_TWICE = {
 const WRITERS: Record<string, { write(to: SchedulingClients, of: Owned): Promise<unknown>; leaves: object }> =
   {
     'a review': {
-      write: ({ reviews }, of) => reviews.submitReview({ ...of, quality: 5 }, CALL),
+      write: ({ reviews }, of) => reviews.submitReview({ ...of, quality: 5 }),
       leaves: GRADED,
     },
     'a repeatable review': {
-      write: ({ reviews }, of) => reviews.submitReview({ ...of, quality: 5, requestId: 'r' }, CALL),
+      write: ({ reviews }, of) => reviews.submitReview({ ...of, quality: 5, requestId: 'r' }),
       leaves: GRADED,
     },
     'a snooze': {
       write: ({ snoozes }, { userId, materialId }) =>
-        snoozes.snoozeMaterials({ userId, materialIds: [materialId], snoozeUntilTime: SNOOZED_UNTIL }, CALL),
+        snoozes.snoozeMaterials({ userId, materialIds: [materialId], snoozeUntilTime: SNOOZED_UNTIL }),
       leaves: { nextReviewTime: SNOOZED_UNTIL },
     },
     'an edit of the title': {
-      write: ({ materials }, of) => materials.updateMaterial({ ...of, title: 'New' }, CALL),
+      write: ({ materials }, of) => materials.updateMaterial({ ...of, title: 'New' }),
       leaves: { title: 'New' },
     },
     'an edit of the content': {
-      write: ({ materials }, of) => materials.updateMaterial({ ...of, content: 'C' }, CALL),
+      write: ({ materials }, of) => materials.updateMaterial({ ...of, content: 'C' }),
       leaves: { content: 'C' },
     },
     'an edit of the type': {
-      write: ({ materials }, of) => materials.updateMaterial({ ...of, type: 'MATERIAL_TYPE_CARD' }, CALL),
+      write: ({ materials }, of) => materials.updateMaterial({ ...of, type: 'MATERIAL_TYPE_CARD' }),
       leaves: { type: 'MATERIAL_TYPE_CARD' },
     },
     'an archiving': {
-      write: ({ materials }, of) => materials.archiveMaterial(of, CALL),
+      write: ({ materials }, of) => materials.archiveMaterial(of),
       leaves: { archiveTime: NOW },
     },
   };
@@ -85,31 +74,12 @@ const names = Object.keys(WRITERS);
 const pairs = names.flatMap((first) =>
   names.filter((second) => second !== first).map((second) => [first, second]),
 );
-const timeOf = (left: { nextReviewTime?: object } = {}) =>
-  left.nextReviewTime && { nextReviewTime: left.nextReviewTime };
-const writer = (name: string) => {
-  const found = WRITERS[name];
-  if (found === undefined) throw new Error(name);
-  return found;
-};
-
-/** A new material, and both writes of it, the second sent to another process while the first waits. */
-const writeBoth = (first: string, second: string) =>
-  inTime(async () => {
-    const userId = newUserId();
-    const owned = { userId, materialId: await here.create(userId, 'Old') };
-    await queueOn(here.databaseUrl, owned.materialId, [
-      () => writer(first).write(here, owned),
-      () => writer(second).write(there, owned),
-    ]);
-    return owned;
-  });
 
 describe('of two writers that wait for one material', () => {
   test.each(pairs)('%s and then %s both stand', async (first = '', second = '') => {
     const owned = await writeBoth(first, second);
     const leaves = [writer(first).leaves, writer(second).leaves];
-    const { material } = await here.materials.getMaterial(owned, CALL);
+    const { material } = await here.materials.getMaterial(owned);
     expect(material).toMatchObject({
       ...{ title: 'Old', type: 'MATERIAL_TYPE_SIMPLE', archiveTime: null, revision: 2 },
       ...{ easeFactor: 2.5, repetitions: 0, intervalDays: 0, nextReviewTime: NOW },
@@ -117,7 +87,7 @@ describe('of two writers that wait for one material', () => {
       ...leaves[1],
       ...(leaves.every((left) => left === GRADED) && GRADED_TWICE),
     });
-    const { reviews } = await here.reviews.listReviews(owned, CALL);
+    const { reviews } = await here.reviews.listReviews(owned);
     expect(reviews).toHaveLength(leaves.filter((left) => left === GRADED).length);
     // A review tells what it has found: what the one before it has left.
     if (leaves[1] === GRADED)
@@ -130,7 +100,7 @@ describe('of two writers that wait for one material', () => {
   test.each(names)(
     'a deletion after %s takes all of it, and before it leaves nothing to write to',
     async (name) => {
-      const remove = ({ materials }: SchedulingClients, of: Owned) => materials.deleteMaterial(of, CALL);
+      const remove = ({ materials }: SchedulingClients, of: Owned) => materials.deleteMaterial(of);
       const outcome = await inTime(async () => {
         const owned = [newUserId(), newUserId()].map(async (userId) => ({
           userId,
@@ -172,7 +142,7 @@ const updatedAfterWaiting = (prepare: (of: Owned) => Promise<() => Promise<unkno
       here.setClock('2030-01-01T00:00:00Z');
       await lock.close();
     }
-    return (await here.materials.getMaterial(owned, CALL)).material?.updateTime;
+    return (await here.materials.getMaterial(owned)).material?.updateTime;
   });
 
 describe('the time of an update is that at which the writer got the material, not that at which it began to wait', () => {
@@ -185,8 +155,8 @@ describe('the time of an update is that at which the writer got the material, no
     const updateTime = await updatedAfterWaiting(async (owned) => {
       const { userId, materialId } = owned;
       const asked = { userId, materialIds: [materialId], snoozeUntilTime: SNOOZED_UNTIL };
-      const { snooze } = await here.snoozes.snoozeMaterials(asked, CALL);
-      return () => here.snoozes.cancelSnooze({ userId, snoozeId: snooze?.snoozeId ?? '' }, CALL);
+      const { snooze } = await here.snoozes.snoozeMaterials(asked);
+      return () => here.snoozes.cancelSnooze({ userId, snoozeId: snooze?.snoozeId ?? '' });
     });
     expect(updateTime).toEqual(at('2030-01-01T00:00:05Z'));
   });
@@ -200,10 +170,10 @@ test('a writer of a material that is held for too long says to try again later, 
     }),
   );
   const outcomes = made.map(async ({ name, owned }) => {
-    const { material } = await here.materials.getMaterial(owned, CALL);
+    const { material } = await here.materials.getMaterial(owned);
     const lock = await lockMaterial(here.databaseUrl, owned.materialId);
     const outcome = await refusal(writer(name).write(here, owned)).finally(() => lock.close());
-    expect((await here.materials.getMaterial(owned, CALL)).material).toEqual(material);
+    expect((await here.materials.getMaterial(owned)).material).toEqual(material);
     return outcome;
   });
   expect(await Promise.all(outcomes)).toEqual(names.map(() => 'UNAVAILABLE'));
@@ -234,7 +204,7 @@ describe('reviews of several learners in one statement', () => {
         // Lets read, and lets nobody lock or write.
         await lock.sql.query('LOCK TABLE scheduling.materials IN EXCLUSIVE MODE');
         const answers = Promise.all(
-          learners.map((learner) => here.reviews.submitReview({ ...learner, quality: 5 }, CALL)),
+          learners.map((learner) => here.reviews.submitReview({ ...learner, quality: 5 })),
         );
         await lock.untilWaiting(1, answers);
         await lock.sql.query(
@@ -288,19 +258,19 @@ const whileOneGoes = (
 describe('a caller who goes', () => {
   test.each(['', 'r'])('before it is their turn is not graded (request_id "%s")', async (requestId) => {
     const owned = await whileOneGoes(
-      (of, quality) => here.reviews.submitReview(reviewOf(of, quality), CALL),
+      (of, quality) => here.reviews.submitReview(reviewOf(of, quality)),
       (caller, of, quality) => caller.submitReview(reviewOf({ ...of, requestId }, quality)),
     );
-    const { reviews } = await here.reviews.listReviews(owned, CALL);
+    const { reviews } = await here.reviews.listReviews(owned);
     expect(reviews.map(({ quality }) => quality).toSorted()).toEqual([3, 5]);
   });
 
   test.each(['', 'r'])('before it is their turn snoozes nothing (request_id "%s")', async (requestId) => {
     const owned = await whileOneGoes(
-      (of, number) => here.snoozes.snoozeMaterials(snoozeOf(of, number), CALL),
+      (of, number) => here.snoozes.snoozeMaterials(snoozeOf(of, number)),
       (caller, of, number) => caller.snoozeMaterials(snoozeOf({ ...of, requestId }, number)),
     );
-    const { snoozes } = await here.snoozes.listSnoozes(owned, CALL);
+    const { snoozes } = await here.snoozes.listSnoozes(owned);
     expect(snoozes.map(({ reason }) => reason).toSorted()).toEqual(['3', '5']);
   });
 });
@@ -334,3 +304,24 @@ function openCaller(port: number) {
     close: () => client.close(),
   };
 }
+
+const timeOf = (left: { nextReviewTime?: object } = {}) =>
+  left.nextReviewTime && { nextReviewTime: left.nextReviewTime };
+
+const writer = (name: string) => {
+  const found = WRITERS[name];
+  if (found === undefined) throw new Error(name);
+  return found;
+};
+
+/** A new material, and both writes of it, the second sent to another process while the first waits. */
+const writeBoth = (first: string, second: string) =>
+  inTime(async () => {
+    const userId = newUserId();
+    const owned = { userId, materialId: await here.create(userId, 'Old') };
+    await queueOn(here.databaseUrl, owned.materialId, [
+      () => writer(first).write(here, owned),
+      () => writer(second).write(there, owned),
+    ]);
+    return owned;
+  });

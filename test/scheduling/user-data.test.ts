@@ -1,22 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { ExportUserDataResponse } from '../../generated/scheduling/v1/ExportUserDataResponse.ts';
-import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+import { test } from '../fixtures.ts';
+import { newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 
 let here: TestScheduling;
-beforeAll(async () => {
-  here = await startTestScheduling();
+test.beforeAll(({ scheduling }) => {
+  here = scheduling;
 });
-afterAll(() => here.stop());
-
-async function exported(userId: string): Promise<ExportUserDataResponse[]> {
-  const records: ExportUserDataResponse[] = [];
-  for await (const record of here.userData.exportUserData({ userId }, CALL)) records.push(record);
-  return records;
-}
 
 describe('an export', () => {
-  test('holds every material, review and snooze of the user alone, in that order, oldest first', async () => {
-    const userId = newUserId();
+  test('holds every material, review and snooze of the user alone, in that order, oldest first', async ({
+    userId,
+  }) => {
     await here.create(newUserId(), 'foreign');
     const ids: string[] = [];
     for (let index = 0; index < 45; index += 1) ids.push(await here.create(userId, `m${index}`));
@@ -27,14 +22,16 @@ describe('an export', () => {
       [userId, ids],
     );
     const [first = '', second = ''] = ids;
-    await here.materials.archiveMaterial({ userId, materialId: second }, CALL);
+    await here.materials.archiveMaterial({ userId, materialId: second });
     for (const quality of [3, 4]) {
-      await here.reviews.submitReview({ userId, materialId: first, quality }, CALL);
+      await here.reviews.submitReview({ userId, materialId: first, quality });
     }
-    await here.snoozes.snoozeMaterials(
-      { userId, materialIds: [second, first], preset: 'SNOOZE_PRESET_ONE_HOUR', timeZone: 'UTC' },
-      CALL,
-    );
+    await here.snoozes.snoozeMaterials({
+      userId,
+      materialIds: [second, first],
+      preset: 'SNOOZE_PRESET_ONE_HOUR',
+      timeZone: 'UTC',
+    });
     const records = await exported(userId);
     const told = records.map(
       ({ material, review, snooze }) => material?.title ?? review?.quality ?? snooze?.materialIds,
@@ -42,8 +39,7 @@ describe('an export', () => {
     expect(told).toEqual([...ids.map((_, index) => `m${index}`), 3, 4, [second, first]]);
   });
 
-  test('of many reviews goes through them all', async () => {
-    const userId = newUserId();
+  test('of many reviews goes through them all', async ({ userId }) => {
     const materialId = await here.create(userId);
     await here.sql.query(
       `INSERT INTO scheduling.reviews
@@ -59,37 +55,36 @@ describe('an export', () => {
 /** In such a crowd there may be no connection in time, which is said, and then it is asked for again. */
 async function untilDeleted(userId: string): Promise<void> {
   for (;;) {
-    if ((await refusal(here.userData.deleteUserData({ userId }, CALL))) !== 'UNAVAILABLE') return;
+    if ((await refusal(here.userData.deleteUserData({ userId }))) !== 'UNAVAILABLE') return;
   }
 }
 
 describe('deleting a user’s data', () => {
-  test('counts what it removed, removes it once, and refuses later writes', async () => {
-    const userId = newUserId();
+  test('counts what it removed, removes it once, and refuses later writes', async ({ userId }) => {
     const materialId = await here.create(userId);
     await here.create(userId);
-    await here.reviews.submitReview({ userId, materialId, quality: 3, requestId: 'r' }, CALL);
-    await here.snoozes.snoozeMaterials(
-      { userId, materialIds: [materialId], preset: 'SNOOZE_PRESET_ONE_HOUR', timeZone: 'UTC' },
-      CALL,
-    );
+    await here.reviews.submitReview({ userId, materialId, quality: 3, requestId: 'r' });
+    await here.snoozes.snoozeMaterials({
+      userId,
+      materialIds: [materialId],
+      preset: 'SNOOZE_PRESET_ONE_HOUR',
+      timeZone: 'UTC',
+    });
     const bystander = newUserId();
     await here.create(bystander);
     const deletion = { userId };
-    expect(await here.userData.deleteUserData(deletion, CALL)).toEqual({
+    expect(await here.userData.deleteUserData(deletion)).toEqual({
       materials: 2,
       reviews: 1,
       snoozes: 1,
     });
-    expect(await here.userData.deleteUserData(deletion, CALL)).toEqual({
+    expect(await here.userData.deleteUserData(deletion)).toEqual({
       materials: 0,
       reviews: 0,
       snoozes: 0,
     });
-    expect(await refusal(here.materials.createMaterial({ userId, title: 'T' }, CALL))).toBe(
-      'NOT_FOUND user_id',
-    );
-    const again = here.reviews.submitReview({ userId, materialId, quality: 3, requestId: 'r' }, CALL);
+    expect(await refusal(here.materials.createMaterial({ userId, title: 'T' }))).toBe('NOT_FOUND user_id');
+    const again = here.reviews.submitReview({ userId, materialId, quality: 3, requestId: 'r' });
     expect(await refusal(again)).toBe('NOT_FOUND');
     expect(await exported(userId)).toEqual([]);
     expect(await exported(bystander)).toHaveLength(1);
@@ -105,9 +100,9 @@ describe('deleting a user’s data', () => {
       const materialId = await here.create(userId);
       const writes = Array.from({ length: 100 }, (_, index) => {
         const requestId = `w${index}`;
-        if (index % 3 === 0) return here.materials.createMaterial({ userId, title: 'T', requestId }, CALL);
-        if (index % 3 === 1) return here.materials.createMaterial({ userId, title: 'T' }, CALL);
-        return here.reviews.submitReview({ userId, materialId, quality: 4, requestId }, CALL);
+        if (index % 3 === 0) return here.materials.createMaterial({ userId, title: 'T', requestId });
+        if (index % 3 === 1) return here.materials.createMaterial({ userId, title: 'T' });
+        return here.reviews.submitReview({ userId, materialId, quality: 4, requestId });
       });
       await Promise.all([untilDeleted(userId), Promise.allSettled(writes)]);
       expect(await exported(userId)).toEqual([]);
@@ -118,3 +113,9 @@ describe('deleting a user’s data', () => {
     }
   });
 });
+
+async function exported(userId: string): Promise<ExportUserDataResponse[]> {
+  const records: ExportUserDataResponse[] = [];
+  for await (const record of here.userData.exportUserData({ userId })) records.push(record);
+  return records;
+}

@@ -1,44 +1,17 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { ServiceError } from '../../services/platform/errors.ts';
+import { test } from '../fixtures.ts';
 import { ask, createMigratedDatabase, createTestDatabase } from '../support/database.ts';
 import { inTime, openLock } from '../support/row-locks.ts';
-import { CALL, newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+import { newUserId, type TestScheduling } from '../support/scheduling.ts';
 import { runVerify } from '../support/verify.ts';
 
 let here: TestScheduling;
-beforeAll(async () => {
-  here = await startTestScheduling();
+test.beforeAll(({ ownScheduling }) => {
+  here = ownScheduling;
 });
-afterAll(() => here.stop());
 
-const verify = (...args: string[]) => runVerify(here.databaseUrl, ...args);
-
-/** A material with everything that can happen to one; returns its id. */
-async function busyMaterial(userId: string): Promise<string> {
-  const materialId = await here.create(userId);
-  const review = (quality: number) => here.reviews.submitReview({ userId, materialId, quality }, CALL);
-  const snooze = (timeZone: string) =>
-    here.snoozes.snoozeMaterials(
-      { userId, materialIds: [materialId], preset: 'SNOOZE_PRESET_TOMORROW', timeZone },
-      CALL,
-    );
-  await snooze('UTC');
-  for (const quality of [4, 5, 3]) await review(quality);
-  await here.materials.updateMaterial({ userId, materialId, title: 'Edited' }, CALL);
-  await snooze('Asia/Tokyo');
-  await Promise.all([0, 1, 2, 3, 4, 5].map(review));
-  // Whatever the order of those was, this leaves an interval of one day.
-  await review(2);
-  const far = { seconds: Math.floor(Date.now() / 1000) + 30 * 86_400, nanos: 0 };
-  const request = { userId, materialIds: [materialId], snoozeUntilTime: far };
-  const { snooze: last } = await here.snoozes.snoozeMaterials(request, CALL);
-  await here.snoozes.cancelSnooze({ userId, snoozeId: last?.snoozeId ?? '' }, CALL);
-  await here.materials.archiveMaterial({ userId, materialId }, CALL);
-  return materialId;
-}
-
-test('finds no drift in what the service wrote, also while reviews race', async () => {
-  const userId = newUserId();
+test('finds no drift in what the service wrote, also while reviews race', async ({ userId }) => {
   for (let index = 0; index < 3; index += 1) await busyMaterial(userId);
   await here.create(newUserId());
   const { code, stdout } = await verify();
@@ -53,7 +26,7 @@ test('finds no drift in what the service wrote, also while reviews race', async 
   );
 });
 
-test.each([
+test.for([
   [
     'UPDATE scheduling.materials SET interval_days = interval_days + 1 WHERE material_id = $1',
     /the schedule is .*interval 2/,
@@ -79,8 +52,7 @@ test.each([
     'UPDATE scheduling.reviews SET after_ease_factor_hundredths = 131 WHERE material_id = $1 AND revision = 4',
     /after review 4, the schedule is .*ease factor 1\.31/,
   ],
-])('finds drift planted by %s', async (statement, expected) => {
-  const userId = newUserId();
+] as const)('finds drift planted by %s', async ([statement, expected], { userId }) => {
   const materialId = await busyMaterial(userId);
   expect((await verify('--user', userId)).code).toBe(0);
   await here.sql.query(statement, [materialId]);
@@ -93,8 +65,7 @@ test.each([
   );
 });
 
-test('finds drift in the last of more materials than it reads at once', async () => {
-  const userId = newUserId();
+test('finds drift in the last of more materials than it reads at once', async ({ userId }) => {
   await here.sql.query(
     `INSERT INTO scheduling.materials
        (user_id, material_id, title, type, ease_factor_hundredths, interval_days, repetitions, next_review_time,
@@ -112,10 +83,9 @@ test('finds drift in the last of more materials than it reads at once', async ()
   expect(stdout).toContain('501 materials, 0 reviews, 0 snoozes: 1 drifted\n');
 });
 
-test('takes no change that is made while it reads for drift', async () => {
-  const userId = newUserId();
+test('takes no change that is made while it reads for drift', async ({ userId }) => {
   const materialId = await here.create(userId);
-  await here.reviews.submitReview({ userId, materialId, quality: 5 }, CALL);
+  await here.reviews.submitReview({ userId, materialId, quality: 5 });
   const read = async () => {
     const lock = await openLock(here.databaseUrl);
     try {
@@ -166,3 +136,31 @@ test('says of a database that is not ours what it lacks, and exits with 2', asyn
     'The database of DATABASE_URL lacks the schema scheduling. Name another one, or run npm run migrate.\n',
   ]);
 });
+
+const verify = (...args: string[]) => runVerify(here.databaseUrl, ...args);
+
+/** A material with everything that can happen to one; returns its id. */
+async function busyMaterial(userId: string): Promise<string> {
+  const materialId = await here.create(userId);
+  const review = (quality: number) => here.reviews.submitReview({ userId, materialId, quality });
+  const snooze = (timeZone: string) =>
+    here.snoozes.snoozeMaterials({
+      userId,
+      materialIds: [materialId],
+      preset: 'SNOOZE_PRESET_TOMORROW',
+      timeZone,
+    });
+  await snooze('UTC');
+  for (const quality of [4, 5, 3]) await review(quality);
+  await here.materials.updateMaterial({ userId, materialId, title: 'Edited' });
+  await snooze('Asia/Tokyo');
+  await Promise.all([0, 1, 2, 3, 4, 5].map(review));
+  // Whatever the order of those was, this leaves an interval of one day.
+  await review(2);
+  const far = { seconds: Math.floor(Date.now() / 1000) + 30 * 86_400, nanos: 0 };
+  const request = { userId, materialIds: [materialId], snoozeUntilTime: far };
+  const { snooze: last } = await here.snoozes.snoozeMaterials(request);
+  await here.snoozes.cancelSnooze({ userId, snoozeId: last?.snoozeId ?? '' });
+  await here.materials.archiveMaterial({ userId, materialId });
+  return materialId;
+}

@@ -6,6 +6,7 @@ import { startAccounts } from '../../services/accounts/service.ts';
 import { clientsOf } from '../../services/platform/grpc/client.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { createAccountsClients } from '../../services/programs/keys/clients.ts';
+import { eased } from './calls.ts';
 import { createMigratedDatabase } from './database.ts';
 
 type Options = Partial<Omit<Parameters<typeof startAccounts>[0], 'config'>> &
@@ -29,13 +30,10 @@ export async function startAccountsOn(
     ...options,
   });
   const target = `127.0.0.1:${server.port}`;
-  const clients = createAccountsClients({ target, trust });
-  const events = clientsOf('accounts.v1', {
-    target,
-    trust,
-    caller: 'test',
-    deadlineMs: 5000,
-  })<UserEventServiceDefinition>('UserEventService');
+  const { users, apiKeys, close } = createAccountsClients({ target, trust });
+  const clients = { users: eased(users), apiKeys: eased(apiKeys), close };
+  const connect = clientsOf('accounts.v1', { target, trust, caller: 'test', deadlineMs: 5000 });
+  const events = eased(connect<UserEventServiceDefinition>('UserEventService'));
   return {
     clients,
     events,

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { Client } from 'pg';
+import { onTestFinished, TestRunner } from 'vitest';
 import type { LearnerServiceDefinition } from '../../generated/scheduling/v1/LearnerService.ts';
 import type { MaterialServiceDefinition } from '../../generated/scheduling/v1/MaterialService.ts';
 import type { ReviewServiceDefinition } from '../../generated/scheduling/v1/ReviewService.ts';
@@ -13,9 +14,11 @@ import { clientsOf } from '../../services/platform/grpc/client.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
 import { startScheduling } from '../../services/scheduling/service.ts';
+import { CALL, eased } from './calls.ts';
 import { createMigratedDatabase } from './database.ts';
 
-export const CALL = { requestId: 'test' };
+export { CALL };
+
 const NO_TRUST = { serviceTokens: [], tls: undefined };
 export type SchedulingClients = ReturnType<typeof connectScheduling>;
 export type TestScheduling = Awaited<ReturnType<typeof startTestScheduling>>;
@@ -23,18 +26,29 @@ export type TestScheduling = Awaited<ReturnType<typeof startTestScheduling>>;
 export async function startTestScheduling() {
   const database = await createMigratedDatabase();
   let clockMs: number | undefined;
+  let testWithClock: object | undefined;
   const common = { logLevel: 'silent', shutdownTimeoutMs: 2000, host: '127.0.0.1', port: 0 } as const;
   const config = { ...common, trust: NO_TRUST };
   const now = () => new Date(clockMs ?? Date.now());
-  /** One more process's worth of the service on the same database. */
-  const startAnother = () =>
-    startScheduling({
+  const stops: (() => Promise<void>)[] = [];
+  /** One more process's worth of the service on the same database, and clients of it; ends with the first at the latest. */
+  const startAnother = async () => {
+    const service = await startScheduling({
       config: { ...config, databaseUrl: database.databaseUrl },
       logger: createLogger('test', 'silent'),
       now,
     });
-  const service = await startAnother();
-  const clients = connectScheduling(service.port);
+    const clients = connectScheduling(service.port);
+    let stopped: Promise<void> | undefined;
+    const stop = () => {
+      closeClients(clients);
+      stopped ??= service.close(1000);
+      return stopped;
+    };
+    stops.push(stop);
+    return { ...clients, port: service.port, stop };
+  };
+  const { stop: _, port, ...clients } = await startAnother();
   const { materials } = clients;
   const sql = new Client({ connectionString: database.databaseUrl });
   sql.on('error', () => {});
@@ -44,24 +58,32 @@ export async function startTestScheduling() {
   return {
     ...clients,
     sql,
-    port: service.port,
-    target: `127.0.0.1:${service.port}`,
+    port,
+    target: `127.0.0.1:${port}`,
     startAnother,
     /** What the service takes for now. */
     now,
     databaseUrl: database.databaseUrl,
+    /** In a test until its end, since other tests use the service too; outside for good. */
     setClock(time: string | undefined) {
+      const test = TestRunner.getCurrentTest();
+      if (test !== undefined && test !== testWithClock) {
+        testWithClock = test;
+        const before = clockMs;
+        onTestFinished(() => {
+          clockMs = before;
+        });
+      }
       clockMs = time === undefined ? undefined : Date.parse(time);
     },
     /** A material of `userId`; returns its id. */
     async create(userId: string, title = 'A material'): Promise<string> {
-      const { material } = await materials.createMaterial({ userId, title }, CALL);
+      const { material } = await materials.createMaterial({ userId, title });
       return material?.materialId ?? '';
     },
     async stop() {
-      closeClients(clients);
       await sql.end();
-      await service.close(1000);
+      for (const stop of stops) await stop();
       await database.drop();
     },
   };
@@ -72,12 +94,14 @@ export function connectScheduling(port: number) {
   const target = `127.0.0.1:${port}`;
   const connect = clientsOf('scheduling.v1', { target, trust: NO_TRUST, caller: 'test', deadlineMs: 10_000 });
   return {
-    materials: connect<MaterialServiceDefinition>('MaterialService'),
-    reviews: connect<ReviewServiceDefinition>('ReviewService'),
-    snoozes: connect<SnoozeServiceDefinition>('SnoozeService'),
-    learners: connect<LearnerServiceDefinition>('LearnerService'),
-    stats: connect<StatsServiceDefinition>('StatsService'),
-    userData: connect<UserDataServiceDefinition, 'ExportUserData', 'ImportUserData'>('UserDataService'),
+    materials: eased(connect<MaterialServiceDefinition>('MaterialService')),
+    reviews: eased(connect<ReviewServiceDefinition>('ReviewService')),
+    snoozes: eased(connect<SnoozeServiceDefinition>('SnoozeService')),
+    learners: eased(connect<LearnerServiceDefinition>('LearnerService')),
+    stats: eased(connect<StatsServiceDefinition>('StatsService')),
+    userData: eased(
+      connect<UserDataServiceDefinition, 'ExportUserData', 'ImportUserData'>('UserDataService'),
+    ),
   };
 }
 

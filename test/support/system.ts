@@ -10,7 +10,6 @@ import { startTestScheduling, type TestScheduling } from './scheduling.ts';
 export type TestUser = { userId: string; apiKeyId: string; key: string };
 export type TestSystem = Awaited<ReturnType<typeof startSystem>>;
 
-const CALL = { requestId: 'test' };
 export const ALL_SCOPES: string[] = [...SCOPES];
 
 export async function startSystem(
@@ -63,14 +62,12 @@ export async function startSystem(
     async createUser(scopes: readonly string[] = ALL_SCOPES, timeZone = 'UTC'): Promise<TestUser> {
       const { user } = await untilAvailable(() => {
         const email = `${randomBytes(8).toString('hex')}@example.com`;
-        return clients.users.createUser({ email, timeZone }, CALL);
+        return clients.users.createUser({ email, timeZone });
       });
       return this.createKey(user?.userId ?? '', scopes);
     },
     async createKey(userId: string, scopes: readonly string[]): Promise<TestUser> {
-      const made = await untilAvailable(() =>
-        clients.apiKeys.createApiKey({ userId, scopes: [...scopes] }, CALL),
-      );
+      const made = await untilAvailable(() => clients.apiKeys.createApiKey({ userId, scopes: [...scopes] }));
       return { userId, apiKeyId: made.apiKey?.apiKeyId ?? '', key: made.key };
     },
     stopAccounts: () => server.close(100),
