@@ -1,6 +1,7 @@
 // Joins the reads of one request that ask for single things into the rpcs that answer many: what a list names, and what its rows
 // hold, is read in one call for all rows.
 import DataLoader from 'dataloader';
+import type { ApiKey } from '../generated/accounts/v1/ApiKey.ts';
 import type { User } from '../generated/accounts/v1/User.ts';
 import type { UserKeyInput } from '../generated/accounts/v1/UserKey.ts';
 import type { Material } from '../generated/scheduling/v1/Material.ts';
@@ -26,7 +27,7 @@ type FirstReviewsKey = MaterialKey & { pageSize: number };
 
 /** Of one request: what it has read once, it has. */
 export function createLoaders(clients: Clients, budget: Budget) {
-  const { users, materials, reviews } = clients;
+  const { users, apiKeys, materials, reviews } = clients;
   const materialsOf = (isWhole: boolean) =>
     new DataLoader<MaterialKey, Material | null, string>(
       inGroups(
@@ -73,7 +74,17 @@ export function createLoaders(clients: Clients, budget: Budget) {
     ),
     { cacheKeyFn: ({ userId, materialId, pageSize }) => `${userId} ${materialId} ${pageSize}` },
   );
+  const apiKeysById = new DataLoader<string, ApiKey | null>(
+    async (apiKeyIds) => {
+      const answer = await budget.read(apiKeys.batchGetApiKeys, { apiKeyIds: [...apiKeyIds] });
+      const found = new Map(answer.apiKeys.map((key) => [key.apiKeyId, key]));
+      return apiKeyIds.map((id) => found.get(id) ?? null);
+    },
+    { maxBatchSize: MAX_KEYS },
+  );
   return {
+    /** null where there is no such key. */
+    apiKey: (apiKeyId: string) => apiKeysById.load(apiKeyId),
     /** By id or e-mail address; null where there is no such user. Impossible keys need no call. */
     async user(key: UserKeyInput): Promise<User | null> {
       const isPossible =

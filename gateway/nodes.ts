@@ -37,7 +37,10 @@ export type TimelineEventNode = {
   action?: string;
   actor?: string | null;
   requestId?: string | null;
+  /** The key whose request it was. */
+  apiKeyId?: string | undefined;
   subjectIds: readonly string[];
+  snoozeId?: string | undefined;
   materialId?: string | undefined;
   review?: ReviewNode;
   snooze?: SnoozeNode;

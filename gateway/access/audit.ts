@@ -4,7 +4,7 @@ import type { UserEventServiceDefinition } from '../../generated/accounts/v1/Use
 import { invalidRequest, toServiceError } from '../../services/platform/errors.ts';
 import type { CallOptions, GrpcClient } from '../../services/platform/grpc/client.ts';
 import type { Logger } from '../../services/platform/logging/logger.ts';
-import { isUuid } from '../../services/platform/uuid.ts';
+import { readUuid } from '../../services/platform/uuid.ts';
 import { LIMITS } from '../budget.ts';
 import type { GatewayContext, Targets } from '../context.ts';
 import { createLoaders } from '../loaders.ts';
@@ -24,7 +24,7 @@ export function auditMutations(schema: GraphQLSchema): void {
         const result: unknown = await resolve(parent, input, context, info);
         const all = { ...targets, ...targetsOfResult(result) };
         context.audit(field.name, 'ok', all);
-        await context.record(field.name, all);
+        if (!changedNothing(result)) await context.record(field.name, all);
         // What was read before it may have changed.
         context.loaders = createLoaders(context.clients, context.budget);
         return result;
@@ -53,11 +53,11 @@ const MAX_IDS = 100;
 function targetsOf(input: unknown): Targets {
   const targets: Targets = {};
   if (typeof input !== 'object' || input === null) return targets;
-  const idOf = (value: unknown) => (typeof value === 'string' && isUuid(value) ? value : 'not an id');
+  const idOf = (value: unknown) => (typeof value === 'string' && readUuid(value)) || 'not an id';
   for (const [name, value] of Object.entries(input)) {
     if (!TARGETS.includes(name)) continue;
     if (Array.isArray(value)) targets[name] = value.slice(0, MAX_IDS).map(idOf);
-    else if (typeof value === 'string') targets[name] = idOf(value);
+    else if (typeof value === 'string' && value !== '') targets[name] = idOf(value);
   }
   return targets;
 }
@@ -70,6 +70,14 @@ function targetsOfResult(result: unknown): Targets {
     return [targetsOf(message)];
   });
   return Object.assign(targetsOf(result), ...parts);
+}
+
+/** Whether a mutation says that it found nothing to change, such as a cancelled snooze without materials. */
+function changedNothing(result: unknown): boolean {
+  if (typeof result !== 'object' || result === null) return false;
+  if ('materialIds' in result && Array.isArray(result.materialIds)) return result.materialIds.length === 0;
+  if ('deleted' in result) return result.deleted === false;
+  return 'replayed' in result && result.replayed === true;
 }
 
 /** Accounts records changes of keys itself; a deleted user has no timeline. */
@@ -86,11 +94,12 @@ const DEADLINE_MS = 1000;
 /** The returned function records a mutation that succeeded. It never throws: a failure is logged. */
 export function createEventRecorder(userEvents: GrpcClient<UserEventServiceDefinition>, logger: Logger) {
   return async (action: string, targets: Targets, call: CallOptions): Promise<void> => {
-    const { userId, materialId, materialIds, ...others } = targets;
+    const { userId, materialId, materialIds, snoozeId, ...others } = targets;
     if (NOT_RECORDED.has(action) || typeof userId !== 'string') return;
     // Materials first, since a timeline shows the first subject.
     const subjects = [materialId ?? [], materialIds ?? [], ...Object.values(others)].flat();
-    const event = { userId, action, subjectIds: [...new Set(subjects)].slice(0, MAX_SUBJECTS) };
+    const subjectIds = [...new Set(subjects)].slice(0, MAX_SUBJECTS);
+    const event = { userId, action, subjectIds, ...(typeof snoozeId === 'string' && { snoozeId }) };
     await userEvents
       .recordUserEvent(event, { ...call, deadlineMs: DEADLINE_MS })
       .catch((error: unknown) =>

@@ -48,7 +48,7 @@ export const Mutation: MutationResolvers = {
     const { userId, title, content, sourceUrl, requestId } = input;
     // Scheduling accepts any user ID, so check with accounts that the user exists.
     await clients.users.getUser({ userId }, call);
-    const { material } = await clients.materials.createMaterial(
+    const { material, replayed } = await clients.materials.createMaterial(
       {
         userId,
         title,
@@ -59,12 +59,12 @@ export const Mutation: MutationResolvers = {
       },
       call,
     );
-    return { material: { userId, message: required(material), isWhole: true } };
+    return { material: { userId, message: required(material), isWhole: true }, ...unlessNew(replayed) };
   },
 
   async updateMaterial(_parent, { input }, { clients, call }) {
     const { userId, materialId, title, content, sourceUrl, type, requestId } = input;
-    const { material } = await clients.materials.updateMaterial(
+    const { material, replayed } = await clients.materials.updateMaterial(
       {
         userId,
         materialId,
@@ -77,17 +77,23 @@ export const Mutation: MutationResolvers = {
       },
       call,
     );
-    return { material: { userId, message: required(material), isWhole: true } };
+    return { material: { userId, message: required(material), isWhole: true }, ...unlessNew(replayed) };
   },
 
   async archiveMaterial(_parent, { input }, { clients, call }) {
-    const { material } = await clients.materials.archiveMaterial(toWrite(input), call);
-    return { material: { userId: input.userId, message: required(material), isWhole: true } };
+    const { material, replayed } = await clients.materials.archiveMaterial(toWrite(input), call);
+    return {
+      material: { userId: input.userId, message: required(material), isWhole: true },
+      ...unlessNew(replayed),
+    };
   },
 
   async restoreMaterial(_parent, { input }, { clients, call }) {
-    const { material } = await clients.materials.restoreMaterial(toWrite(input), call);
-    return { material: { userId: input.userId, message: required(material), isWhole: true } };
+    const { material, replayed } = await clients.materials.restoreMaterial(toWrite(input), call);
+    return {
+      material: { userId: input.userId, message: required(material), isWhole: true },
+      ...unlessNew(replayed),
+    };
   },
 
   async deleteMaterial(_parent, { input }, { clients, call }) {
@@ -101,13 +107,14 @@ export const Mutation: MutationResolvers = {
     return {
       material: { userId, message: required(answer.material), isWhole: true },
       review: { userId, message: required(answer.review) },
+      ...unlessNew(answer.replayed),
     };
   },
 
   async snoozeMaterials(_parent, { input }, { clients, call }) {
     const { userId, materialIds, snoozeUntil, preset, reason, requestId } = input;
     const user = preset ? (await clients.users.getUser({ userId }, call)).user : null;
-    const { snooze } = await clients.snoozes.snoozeMaterials(
+    const { snooze, replayed } = await clients.snoozes.snoozeMaterials(
       {
         userId,
         materialIds: [...materialIds],
@@ -118,7 +125,7 @@ export const Mutation: MutationResolvers = {
       },
       call,
     );
-    return { snooze: { userId, message: required(snooze) } };
+    return { snooze: { userId, message: required(snooze) }, ...unlessNew(replayed) };
   },
 
   async cancelSnooze(_parent, { input: { userId, snoozeId } }, { clients, call }) {
@@ -147,6 +154,9 @@ export const Mutation: MutationResolvers = {
     return { apiKey: required(apiKey) };
   },
 };
+
+/** For the audit, which records no event of a write that was answered before. */
+const unlessNew = (replayed: boolean) => replayed && { replayed };
 
 function toWrite(input: { userId: string; materialId: string; requestId?: string | null }) {
   return { userId: input.userId, materialId: input.materialId, requestId: input.requestId ?? '' };

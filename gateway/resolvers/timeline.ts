@@ -48,6 +48,7 @@ async function readReviews({ budget, clients }: GatewayContext, { userId, pageSi
       kind: 'REVIEW',
       timeMs: toTime(message.reviewTime),
       requestId: message.requestId || null,
+      apiKeyId: message.apiKeyId || undefined,
       subjectIds: [message.materialId],
       materialId: message.materialId,
       review: { userId, message },
@@ -66,7 +67,9 @@ async function readSnoozes({ budget, clients }: GatewayContext, { userId, pageSi
       timeMs: toTime(message.createTime),
       actor: message.actor || null,
       requestId: message.requestId || null,
+      apiKeyId: message.apiKeyId || undefined,
       subjectIds: message.materialIds,
+      snoozeId: message.snoozeId,
       materialId: message.materialIds[0],
       snooze: { userId, message },
     }),
@@ -109,7 +112,7 @@ async function readEvents({ budget, clients }: GatewayContext, asked: Asked) {
     excludedActions: asked.kinds.includes('SNOOZE') ? ['snoozeMaterials'] : [],
   });
   const rows = answer.events.map(
-    ({ eventId, eventTime, kind, action, actor, requestId, subjectIds }): TimelineEventNode => ({
+    ({ eventId, eventTime, kind, action, actor, requestId, subjectIds, snoozeId }): TimelineEventNode => ({
       userId,
       id: eventId,
       timeMs: toTime(eventTime),
@@ -117,6 +120,7 @@ async function readEvents({ budget, clients }: GatewayContext, asked: Asked) {
       actor,
       requestId,
       subjectIds,
+      snoozeId: snoozeId || undefined,
       kind: kind === 'USER_EVENT_KIND_KEY' ? 'KEY' : 'OPERATOR',
       materialId: OF_MATERIALS.test(action) ? subjectIds[0] : undefined,
     }),
@@ -192,6 +196,13 @@ function readCursor(cursor: string | null | undefined): TimelinePosition | undef
 
 export const TimelineEvent: TimelineEventResolvers = {
   at: ({ timeMs }) => timeMs,
+  apiKey: ({ apiKeyId }, _arguments, { loaders }) =>
+    apiKeyId === undefined ? null : loaders.apiKey(apiKeyId).catch(nullIfUnavailable),
+  apiKeys: async ({ kind, subjectIds }, _arguments, { loaders }) => {
+    if (kind !== 'KEY') return [];
+    const found = await Promise.all(subjectIds.map((id) => loaders.apiKey(id).catch(nullIfUnavailable)));
+    return found.filter((key) => key !== null);
+  },
   material: ({ userId, materialId }, _arguments, context) =>
     materialId === undefined ? null : materialOf(context, { userId, materialId }).catch(nullIfUnavailable),
 };

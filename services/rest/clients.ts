@@ -47,6 +47,7 @@ export function createClients(
   return { materials, reviews, snoozes, apiKeys, close };
 }
 
-export function callOf({ id, headers }: FastifyRequest): CallOptions {
-  return { requestId: id, traceparent: readTraceparent(headers.traceparent) };
+export function callOf({ id, headers, principal }: FastifyRequest): CallOptions {
+  const apiKeyId = principal?.apiKeyId;
+  return { requestId: id, traceparent: readTraceparent(headers.traceparent), apiKeyId };
 }

@@ -96,6 +96,7 @@ export function toReviewMessage(review: Review | ReviewSummary | ReviewGrade): R
   const message: ReviewInput = { reviewId, materialId, quality, reviewTime, revision };
   if ('before' in review) {
     message.requestId = review.requestId ?? '';
+    message.apiKeyId = review.apiKeyId ?? '';
     message.before = toScheduleMessage(review.before);
     message.after = toScheduleMessage(review.after);
     message.scheduler = toSchedulerMessage(review.scheduler);
@@ -112,6 +113,7 @@ export function toSnoozeMessage(snooze: Omit<ListedSnooze, 'revision'>): SnoozeI
     reason: snooze.reason,
     createTime: toTimestamp(snooze.createTime),
     actor: snooze.actor,
+    apiKeyId: snooze.apiKeyId ?? '',
     requestId: snooze.requestId,
     cancelTime: toOptionalTimestamp(snooze.cancelTime),
     cancellableMaterials: snooze.cancellableMaterials,

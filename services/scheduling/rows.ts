@@ -104,6 +104,7 @@ export type GradeRow = { materialId: string; quality: Quality; reviewTime: Date 
 export type ReviewSummaryRow = GradeRow & { revision: number; reviewId: string };
 export type ReviewRow = ReviewSummaryRow & {
   requestId: string | null;
+  apiKeyId: string | null;
   beforeEaseFactorHundredths: number;
   beforeIntervalDays: number;
   beforeRepetitions: number;
@@ -130,6 +131,7 @@ export const REVIEW_COLUMNS = `${REVIEW_SUMMARY_COLUMNS}, m.x_request_id AS "req
   'after_next_review_time',
   'scheduler',
   'settings_version',
+  'api_key_id',
 ])}`;
 
 export function toReview(row: ReviewRow): Review {
@@ -140,6 +142,7 @@ export function toReview(row: ReviewRow): Review {
     reviewTime: row.reviewTime,
     revision: row.revision,
     requestId: row.requestId,
+    apiKeyId: row.apiKeyId,
     before: {
       easeFactorHundredths: row.beforeEaseFactorHundredths,
       intervalDays: row.beforeIntervalDays,
@@ -168,7 +171,7 @@ export const IS_CANCELLABLE = `p.cancel_revision IS NULL
 /** A ListedSnooze but for its revision, of the alias s; $5 is now. */
 export const SNOOZE_COLUMNS = `s.snooze_id AS "snoozeId", s.snooze_until_time AS "snoozeUntilTime", s.reason,
   s.create_time AS "createTime", coalesce(s.actor, '') AS actor, coalesce(s.x_request_id, '') AS "requestId",
-  s.cancel_time AS "cancelTime",
+  s.cancel_time AS "cancelTime", s.api_key_id AS "apiKeyId",
   CASE WHEN s.snooze_until_time <= $5 THEN 0 ELSE (
     SELECT count(*) FROM scheduling.snoozed_materials p
     WHERE p.user_id = $1 AND p.snooze_id = s.snooze_id AND ${IS_CANCELLABLE}) END AS "cancellableMaterials",

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createEventRecorder } from '../../gateway/access/audit.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
+import { createApi } from '../support/api.ts';
 import { startTestGateway, type TestGateway, VIEWER } from '../support/gateway.ts';
 import {
   type StubReminders,
@@ -66,7 +67,7 @@ const TIMELINE = `query ($id: ID!, $kinds: [TimelineKind!], $first: Int, $after:
   user(id: $id) {
     timeline(kinds: $kinds, first: $first, after: $after) {
       nodes {
-        id kind at action actor requestId subjectIds material { title }
+        id kind at action actor requestId subjectIds snoozeId material { title } apiKey { id name } apiKeys { id name }
         review { quality } snooze { id cancelledAt cancellableMaterials } delivery { state }
       }
       pageInfo { hasNextPage startCursor endCursor }
@@ -79,6 +80,7 @@ async function timeline(id: string, variables: object = {}) {
   if (errors !== undefined) throw new Error(JSON.stringify(errors));
   return data.user.timeline;
 }
+const KEY = 'key apiKey { id name }';
 const brief = ({ kind, action }: Event) => (action === null ? kind : `${kind} ${action}`);
 
 /** A learner with one of everything; the reminder is the newest by far. */
@@ -233,14 +235,14 @@ describe('a timeline', () => {
     expect((await timeline(userId, { kinds })).nodes.map(brief)).toEqual(found);
   });
 
-  test('takes six calls at most, and is open to viewers', async () => {
+  test('takes seven calls at most, and is open to viewers', async () => {
     const { userId } = await busyLearner();
     const rpcs = await gateway.rpcsOf(async () => {
       const { data } = await gateway.query(TIMELINE, { id: userId }, VIEWER);
       expect(data.user.timeline.nodes).toHaveLength(8);
     });
     expect(rpcs.toSorted()).toEqual([
-      ...['batchGetMaterials', 'batchGetUsers', 'listDeliveries'],
+      ...['batchGetApiKeys', 'batchGetMaterials', 'batchGetUsers', 'listDeliveries'],
       ...['listReviews', 'listSnoozes', 'listUserEvents'],
     ]);
   });
@@ -265,8 +267,41 @@ describe('a timeline', () => {
     const targets = { userId, snoozeId: randomUUID(), materialIds };
     await record('cancelSnooze', targets, { requestId: 'test' });
     const { nodes } = await timeline(userId, { kinds: ['OPERATOR'] });
-    expect(nodes.map(({ action, subjectIds }: Event) => [action, subjectIds])).toEqual([
-      ['cancelSnooze', materialIds],
+    expect(nodes).toMatchObject([
+      { action: 'cancelSnooze', subjectIds: materialIds, snoozeId: targets.snoozeId },
+    ]);
+  });
+
+  test('has no event of what changed nothing: a second cancellation, a repeated request', async () => {
+    const { userId, materialId, snoozeId } = await busyLearner();
+    const requestId = randomUUID();
+    const title = 'Repeated';
+    for (const _ of ['first', 'again']) {
+      await change('cancelSnooze', { userId, snoozeId }, 'materialIds');
+      await change('createMaterial', { userId, title, requestId }, 'material { id }');
+    }
+    const { nodes } = await timeline(userId, { kinds: ['OPERATOR'], first: 2 });
+    expect(nodes.map(brief)).toEqual(['OPERATOR createMaterial', 'OPERATOR cancelSnooze']);
+    expect(nodes[1]).toMatchObject({ subjectIds: [materialId], snoozeId });
+  });
+
+  test('names the key whose request it was, and the keys that were acted on', async () => {
+    const { userId, materialId } = await busyLearner();
+    const phone = await change(
+      'createApiKey',
+      { userId, name: 'Phone', scopes: ['snooze:write', 'reviews:write'] },
+      KEY,
+    );
+    const next = await change('rotateApiKey', { apiKeyId: phone.apiKey.id }, KEY);
+    const api = createApi(`${system.origins[0]}/v1`, phone.key);
+    await api.post(`/reviews/${materialId}`, { quality: 3 });
+    await api.post(`/materials/${materialId}/snooze`, { preset: 'tomorrow' });
+    const { nodes } = await timeline(userId, { kinds: ['REVIEW', 'SNOOZE', 'KEY'], first: 4 });
+    expect(nodes).toMatchObject([
+      { kind: 'SNOOZE', actor: 'rest', apiKey: phone.apiKey, apiKeys: [] },
+      { kind: 'REVIEW', apiKey: phone.apiKey },
+      { action: 'rotateApiKey', apiKey: null, apiKeys: [next.apiKey, phone.apiKey] },
+      { action: 'createApiKey', apiKeys: [{ name: 'Phone' }] },
     ]);
   });
 
@@ -391,7 +426,7 @@ describe('a snooze that is cancelled', () => {
     const { nodes } = await timeline(userId, { kinds: ['SNOOZE', 'OPERATOR'], first: 4 });
     expect(nodes.map(brief).slice(0, 1)).toEqual(['OPERATOR cancelSnooze']);
     expect(nodes[0]).toMatchObject({
-      ...{ actor: 'gateway/olga', subjectIds: [materialId, snoozeId], material: { title: 'Ohm’s law' } },
+      ...{ actor: 'gateway/olga', subjectIds: [materialId], snoozeId, material: { title: 'Ohm’s law' } },
     });
     const { snooze } = nodes.find(({ kind }: Event) => kind === 'SNOOZE');
     expect(snooze).toEqual({

@@ -37,6 +37,7 @@ test.for<[string, object, string]>([
       reason: 'tired',
       createTime: at(NOW),
       actor: 'gateway/olga',
+      apiKeyId: '',
       requestId: 'test',
       cancelTime: null,
       cancellableMaterials: 1,

@@ -32,6 +32,7 @@ export function createUserEventHandlers({
         eventId: newId(eventTime),
         action: requireAction(request.action),
         subjectIds: requireSubjectIds(request.subjectIds),
+        snoozeId: readSnoozeId(request.snoozeId),
         ...originOf(context),
         isOfKey: false,
         isOfPerson: true,
@@ -85,6 +86,14 @@ function requireSubjectIds(subjectIds: readonly string[]): readonly string[] {
   throw invalidField('subject_ids', `must be at most ${MAX_SUBJECTS} UUIDs.`);
 }
 
+/** null where none is given. */
+function readSnoozeId(text: string): string | null {
+  if (text === '') return null;
+  const snoozeId = readUuid(text);
+  if (snoozeId === undefined) throw invalidField('snooze_id', 'must be a UUID.');
+  return snoozeId;
+}
+
 function requireExcludedActions(actions: readonly string[]): readonly string[] {
   if (actions.length <= MAX_EXCLUDED_ACTIONS && actions.every((action) => ACTION.test(action)))
     return actions;
@@ -99,6 +108,7 @@ function toUserEventMessage(event: UserEvent): UserEventInput {
     actor: event.actor,
     requestId: event.requestId,
     subjectIds: [...event.subjectIds],
+    snoozeId: event.snoozeId ?? '',
     kind: event.isOfKey ? 'USER_EVENT_KIND_KEY' : 'USER_EVENT_KIND_OPERATOR',
   };
 }

@@ -12,6 +12,8 @@ export type UserEvent = {
   actor: string;
   requestId: string;
   subjectIds: readonly string[];
+  /** null: it is not about a snooze. */
+  snoozeId: string | null;
   isOfKey: boolean;
   /** Whether a person did it, whom the calling program names. */
   isOfPerson: boolean;
@@ -22,8 +24,8 @@ export async function insertUserEvent(db: Queryable, event: UserEvent): Promise<
   await db.query({
     name: 'insert-user-event',
     text: `INSERT INTO accounts.user_events
-             (user_id, event_time, event_id, action, actor, request_id, subject_ids, is_of_key, is_of_person)
-           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+             (user_id, event_time, event_id, action, actor, request_id, subject_ids, is_of_key, is_of_person, snooze_id)
+           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
     values: [
       event.userId,
       event.eventTime,
@@ -34,6 +36,7 @@ export async function insertUserEvent(db: Queryable, event: UserEvent): Promise<
       event.subjectIds,
       event.isOfKey,
       event.isOfPerson,
+      event.snoozeId,
     ],
   });
 }
@@ -50,7 +53,7 @@ export function listUserEvents(
     name: 'list-user-events',
     text: `SELECT e.user_id AS "userId", e.event_time AS "eventTime", e.event_id AS "eventId", e.action, e.actor,
              e.request_id AS "requestId", e.subject_ids AS "subjectIds", e.is_of_key AS "isOfKey",
-             e.is_of_person AS "isOfPerson"
+             e.is_of_person AS "isOfPerson", e.snooze_id AS "snoozeId"
            FROM accounts.user_events e
            WHERE e.user_id = $1 AND (e.event_time, e.event_id) < ($3, $4)
              AND (e.is_of_key AND $5 OR e.is_of_person AND $6) AND e.action <> ALL ($7::text[])

@@ -34,6 +34,7 @@ import {
   type ApiKey,
   countRefusedApiKeys,
   findApiKey,
+  findApiKeys,
   findApiKeysByPrefix,
   findByHash,
   insertApiKey,
@@ -60,6 +61,7 @@ const HOUR_MS = 3_600_000;
 const RESOLUTION_MS = 60_000;
 /** How long a refused key is listed. */
 const LISTED_MS = 7 * 86_400_000;
+const MAX_API_KEY_IDS = 100;
 const REFUSED_LIST = ['ListRefusedApiKeys'];
 
 export function createApiKeyHandlers(dependencies: ApiKeyDependencies): AsyncHandlers<ApiKeyServiceHandlers> {
@@ -76,6 +78,7 @@ export function createApiKeyHandlers(dependencies: ApiKeyDependencies): AsyncHan
       ...change,
       ...originOf(context),
       eventId: newId(change.eventTime),
+      snoozeId: null,
       isOfKey: true,
     });
   return {
@@ -162,6 +165,14 @@ export function createApiKeyHandlers(dependencies: ApiKeyDependencies): AsyncHan
         throw invalidField('key_prefix', 'must be rmk_live_ and at most 8 letters and digits.');
       const keys = await findApiKeysByPrefix(database, prefix, limit);
       return { apiKeys: keys.map(toApiKeyMessage) };
+    },
+
+    async BatchGetApiKeys({ apiKeyIds }) {
+      if (apiKeyIds.length < 1 || apiKeyIds.length > MAX_API_KEY_IDS)
+        throw invalidField('api_key_ids', `must name 1 to ${MAX_API_KEY_IDS} keys.`);
+      const ids = apiKeyIds.flatMap((text) => readUuid(text) ?? []);
+      const byId = new Map((await findApiKeys(database, ids)).map((key) => [key.apiKeyId, key]));
+      return { apiKeys: [...new Set(ids)].flatMap((id) => byId.get(id) ?? []).map(toApiKeyMessage) };
     },
 
     async VerifyApiKey({ key }) {

@@ -69,12 +69,16 @@ export async function readRecentKeys(
 }
 
 export async function findApiKey(db: Queryable, apiKeyId: string): Promise<ApiKey | undefined> {
-  const [key] = await db.query<ApiKey>({
-    name: 'find-api-key',
-    text: `SELECT ${KEY_COLUMNS} FROM accounts.api_keys k WHERE k.api_key_id = $1`,
-    values: [apiKeyId],
+  return (await findApiKeys(db, [apiKeyId]))[0];
+}
+
+/** Of any users; in no order, unknown ones omitted. */
+export function findApiKeys(db: Queryable, apiKeyIds: readonly string[]): Promise<ApiKey[]> {
+  return db.query<ApiKey>({
+    name: 'find-api-keys',
+    text: `SELECT ${KEY_COLUMNS} FROM accounts.api_keys k WHERE k.api_key_id = ANY($1::uuid[])`,
+    values: [apiKeyIds],
   });
-  return key;
 }
 
 /** Keys of any user that begin with `prefix`, by prefix and ID, at most `limit`. */

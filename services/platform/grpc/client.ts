@@ -55,6 +55,8 @@ export type CallOptions = {
   deadlineMs?: number;
   /** The caller in the server's audit log; default: the client's name. */
   caller?: string;
+  /** The key that the request came with, if any: what is written is recorded as its. */
+  apiKeyId?: string | undefined;
   /** Called with the size of the response before it is decoded. The call fails with what it throws. */
   receive?: ((bytes: number) => void) | undefined;
 };
@@ -335,6 +337,7 @@ function metadataOf(call: CallOptions, { caller, trust }: GrpcClientOptions): Me
   const metadata = new Metadata();
   metadata.set('x-request-id', call.requestId);
   metadata.set('x-caller', call.caller ?? caller);
+  if (call.apiKeyId !== undefined) metadata.set('x-api-key-id', call.apiKeyId);
   if (call.traceparent !== undefined) metadata.set('traceparent', call.traceparent);
   for (const [name, value] of Object.entries(outgoingTraceHeaders())) metadata.set(name, value);
   const token = trust.serviceTokens[0];

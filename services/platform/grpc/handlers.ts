@@ -19,6 +19,7 @@ import { observeServedCall } from '../observability/observe.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
 import { readTraceparent } from '../observability/tracing.ts';
 import { loggable } from '../redaction.ts';
+import { readUuid } from '../uuid.ts';
 import { toGrpcStatus } from './status.ts';
 
 /** The context of a call for its handler, beside the request. */
@@ -28,6 +29,8 @@ export type CallContext = {
   traceparent: string | undefined;
   /** The calling program's name as it states it; not authenticated. */
   caller: string;
+  /** The ID of the key that the caller's own request came with, if any. */
+  apiKeyId?: string | undefined;
   /** Aborted when the caller disconnects or its deadline passes, and when the call has ended. */
   signal: AbortSignal;
 };
@@ -171,6 +174,7 @@ export class ServedCall implements CallContext {
   readonly requestId: string;
   readonly traceparent: string | undefined;
   readonly caller: string;
+  readonly apiKeyId: string | undefined;
   readonly metadata: Metadata;
   #hasEnded = false;
   /** Created on demand: most handlers never read the signal. */
@@ -185,6 +189,7 @@ export class ServedCall implements CallContext {
     this.requestId = loggable(read('x-request-id', MAX_REQUEST_ID)) ?? crypto.randomUUID();
     this.traceparent = readTraceparent(read('traceparent'));
     this.caller = loggable(read('x-caller', MAX_CALLER)) ?? 'unknown';
+    this.apiKeyId = readUuid(read('x-api-key-id') ?? '');
   }
 
   end(): void {

@@ -57,7 +57,13 @@ export function makeMaterial(options: {
     const reviewTime = new Date(Math.max(habit.timeOf(day), createTime.getTime() + 60_000));
     if (reviewTime.getTime() >= habit.nowMs) break;
     const quality = drawGrade(recallOf(habit.recall + ease, intervalDays, dueDay - day));
-    const grade = { reviewId: newId(reviewTime), quality, reviewTime, requestId: newId(reviewTime) };
+    const grade = {
+      reviewId: newId(reviewTime),
+      quality,
+      reviewTime,
+      requestId: newId(reviewTime),
+      apiKeyId: null,
+    };
     const outcome = reviewMaterial({ material, settings: DEFAULT_SETTINGS, history: reviews }, grade);
     material = outcome.material;
     reviews.push(outcome.review);
@@ -168,6 +174,7 @@ export function makePastEvents(
     eventId: newId(eventTime),
     action,
     subjectIds,
+    snoozeId: null,
     actor: OPERATORS[Math.floor(Math.random() * OPERATORS.length)] ?? '',
     requestId: newId(eventTime),
     isOfKey: false,
@@ -205,6 +212,7 @@ function snoozeOf(
       reason: 'Not today',
       createTime,
       actor: 'rest',
+      apiKeyId: null,
       requestId: newId(createTime),
     },
     material: {

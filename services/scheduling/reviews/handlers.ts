@@ -66,7 +66,8 @@ export function createReviewHandlers(
         if (toReview === undefined) throw materialNotFound(materialId);
         const reviewTime = now();
         const reviewId = newId(reviewTime);
-        return reviewMaterial(toReview, { reviewId, quality, reviewTime, requestId: call.requestId });
+        const { requestId, apiKeyId = null } = call;
+        return reviewMaterial(toReview, { reviewId, quality, reviewTime, requestId, apiKeyId });
       };
       if (requestId === '') {
         const graded = grade(await findToReview({ userId, materialId }));

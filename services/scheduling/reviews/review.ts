@@ -19,6 +19,8 @@ export type ReviewGrade = Pick<ReviewSummary, 'materialId' | 'quality' | 'review
 export type Review = ReviewSummary & {
   /** Of the request that made it; null where it is not known. */
   requestId: string | null;
+  /** Of the key that the request came with; null where there was none. */
+  apiKeyId?: string | null;
   before: ScheduleAt;
   after: Schedule & { nextReviewTime: Date };
   /** What scheduled it, and with which version of the learner's settings. */
@@ -46,7 +48,7 @@ export function previewReview(
 /** Grades a material at `reviewTime`; does not modify its arguments. */
 export function reviewMaterial(
   toReview: MaterialToReview,
-  grade: Pick<Review, 'reviewId' | 'quality' | 'reviewTime' | 'requestId'>,
+  grade: Pick<Review, 'reviewId' | 'quality' | 'reviewTime' | 'requestId' | 'apiKeyId'>,
 ): { material: Material; review: Review } {
   const { material, settings } = toReview;
   const { materialId, easeFactorHundredths, intervalDays, repetitions, nextReviewTime } = material;

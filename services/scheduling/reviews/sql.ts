@@ -106,6 +106,7 @@ const TYPES = {
   traceparent: 'text',
   scheduler: 'text',
   settingsVersion: 'integer',
+  apiKeyId: 'uuid',
 };
 
 /** The function call stands alone where it is one review: so Citus delegates it to the node with the user's rows. */
@@ -145,6 +146,7 @@ function toValues({ userId, review, traceparent }: ReviewOfUser) {
     traceparent,
     scheduler: review.scheduler,
     settingsVersion: review.settingsVersion,
+    apiKeyId: review.apiKeyId,
   };
 }
 

@@ -75,6 +75,7 @@ export function createSnoozeHandlers(
           reason,
           createTime,
           actor: context.caller.slice(0, MAX_ACTOR_CHARACTERS),
+          apiKeyId: context.apiKeyId ?? null,
           requestId: context.requestId.slice(0, MAX_X_REQUEST_ID_CHARACTERS),
         };
         await insertSnooze(transaction, userId, snooze, postpone(locked, materialIds, snooze));

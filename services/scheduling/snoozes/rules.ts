@@ -52,6 +52,8 @@ export type Snooze = {
   createTime: Date;
   /** A program, or a program and a person; empty in snoozes from before it was stored. */
   actor: string;
+  /** Of the key that the request came with; null where there was none. */
+  apiKeyId: string | null;
   requestId: string;
 };
 

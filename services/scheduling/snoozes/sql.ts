@@ -5,8 +5,8 @@ import { IS_CANCELLABLE, SNOOZE_COLUMNS } from '../rows.ts';
 import type { ListedSnooze, Snooze, SnoozedMaterial } from './rules.ts';
 
 const INSERT_SNOOZE = `
-  INSERT INTO scheduling.snoozes (user_id, snooze_id, snooze_until_time, reason, create_time, actor, x_request_id)
-  VALUES ($1, $2, $3, $4, $5, $6, $7)`;
+  INSERT INTO scheduling.snoozes (user_id, snooze_id, snooze_until_time, reason, create_time, actor, x_request_id, api_key_id)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`;
 
 const POSTPONE = `
   UPDATE scheduling.materials m
@@ -32,11 +32,11 @@ export async function insertSnooze(
   snooze: Snooze,
   materials: readonly SnoozedMaterial[],
 ): Promise<void> {
-  const { snoozeId, snoozeUntilTime, reason, createTime, actor, requestId } = snooze;
+  const { snoozeId, snoozeUntilTime, reason, createTime, actor, requestId, apiKeyId } = snooze;
   await transaction.query({
     name: 'insert-snooze',
     text: INSERT_SNOOZE,
-    values: [userId, snoozeId, snoozeUntilTime, reason, createTime, actor, requestId],
+    values: [userId, snoozeId, snoozeUntilTime, reason, createTime, actor, requestId, apiKeyId],
   });
   await transaction.query({
     name: 'postpone-materials',

@@ -74,10 +74,8 @@ export function wordsOf(user, event) {
 }
 
 /** A link to the first material, and how many others there are. @param {User} user @param {TimelineEvent} event @returns {Child} */
-function materials(user, { material, subjectIds, action }) {
-  // The last ID of these actions is the snooze’s.
-  const isOfSnooze = action === 'snoozeMaterials' || action === 'cancelSnooze';
-  const others = subjectIds.length - (isOfSnooze ? 2 : 1);
+function materials(user, { material, subjectIds }) {
+  const others = subjectIds.length - 1;
   const first = material
     ? h('a', { href: `#/users/${user.id}/materials/${material.id}` }, titleOf(material.title))
     : ['the material ', shortId(subjectIds[0] ?? '')];
