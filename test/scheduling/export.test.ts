@@ -33,7 +33,7 @@ describe('an export', () => {
     const start = { easeFactor: 2.5, intervalDays: 0, repetitions: 0 };
     const afterFirst = { easeFactor: 2.6, intervalDays: 1, repetitions: 1 };
     const afterSecond = { easeFactor: 2.28, intervalDays: 1, repetitions: 0 };
-    const byDefault = { scheduler: 'SCHEDULER_SM2', settingsVersion: 0 };
+    const byDefault = { scheduler: 'SCHEDULER_SM2', settingsVersion: 0, apiKeyId: '' };
     const told = (await exported(userId)).map((record) => record.material ?? record.review ?? record.snooze);
     expect(told).toEqual([
       {

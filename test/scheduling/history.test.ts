@@ -259,7 +259,7 @@ describe('the latest reviews of several materials', () => {
     const expected = whole.materials.map(({ materialId: id, reviews }) => ({
       ...{ materialId: id, nextPageToken: '' },
       reviews: reviews.map(({ quality, reviewTime }) => ({
-        ...{ quality, reviewTime, reviewId: '', materialId: '', revision: 0, requestId: '' },
+        ...{ quality, reviewTime, reviewId: '', materialId: '', revision: 0, requestId: '', apiKeyId: '' },
         ...{ before: null, after: null, scheduler: 'SCHEDULER_UNSPECIFIED', settingsVersion: 0 },
       })),
     }));
