@@ -1,6 +1,5 @@
 // How the fault tests run (npm run faults): one after the other, since each kills what it runs on.
 import { defineConfig } from 'vitest/config';
-import { ROUNDS } from './test/faults/support/rounds.ts';
 import config from './vitest.config.ts';
 
 export default defineConfig({
@@ -11,8 +10,6 @@ export default defineConfig({
     globalSetup: ['test/faults/support/global-setup.ts'],
     fileParallelism: false,
     isolate: true,
-    // The short form runs on machines that may be busy with other things: what fails there is tried once more.
-    retry: ROUNDS < 20 ? 1 : 0,
     testTimeout: 1_200_000,
     hookTimeout: 120_000,
   },

@@ -1,54 +1,49 @@
 // Reads vitest's JSON reports for .ci/run.
-//   failed FILE   prints the test files with failures, and on stderr each failed test with its first line
-//   count FOLDER  prints what needed a second run or failed in it, then "N passed, N failed"; exits with 1 if any failed
-import { readdirSync, readFileSync } from 'node:fs';
+//   failed FILE   prints the test files with failures
+//   count FOLDER  prints each failed test, and whether it failed again, then "N passed, N failed"; exits with 1 if any failed
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 
 const [command, path] = process.argv.slice(2);
-const read = (file) => JSON.parse(readFileSync(file, 'utf8'));
+const read = (file) => (existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined);
+
+/** Each failed test as `{file, name, reason}`; a file that could not be loaded is one without a name. */
 const failuresOf = ({ testResults }) =>
   testResults
     .filter(({ status }) => status === 'failed')
-    .map(({ name, message, assertionResults }) => ({
-      file: relative(process.cwd(), name),
-      tests: assertionResults.filter(({ status }) => status === 'failed'),
-      message,
-    }));
-const describe = ({ file, tests, message }) =>
-  tests.length === 0
-    ? [`${file}: ${message}`]
-    : tests.map(
-        ({ fullName, failureMessages: [reason = ''] }) => `${file}: ${fullName}: ${reason.split('\n')[0]}`,
-      );
+    .flatMap(({ name: path, message, assertionResults }) => {
+      const file = relative(process.cwd(), path);
+      const tests = assertionResults.filter(({ status }) => status === 'failed');
+      if (tests.length === 0) return [{ file, name: '', reason: message }];
+      return tests.map(({ fullName, failureMessages: [reason = ''] }) => ({ file, name: fullName, reason }));
+    });
 
 if (command === 'failed') {
-  const failures = failuresOf(read(path));
-  for (const line of failures.flatMap(describe)) process.stderr.write(`failed: ${line}\n`);
-  process.stdout.write(`${failures.map(({ file }) => file).join(' ')}\n`);
+  const report = read(path);
+  const files = report === undefined ? [] : failuresOf(report).map(({ file }) => file);
+  process.stdout.write(`${[...new Set(files)].join(' ')}\n`);
 } else {
-  const files = readdirSync(path);
-  const reports = files.filter((name) => name.endsWith('.json'));
-  const names = new Set(reports.map((name) => name.replace('.again.json', '.json')));
   let [passed, failed] = [0, 0];
-  for (const name of names) {
-    // A run that did not begin has only its repetition.
-    const runs = [name, name.replace('.json', '.again.json')].filter((each) => reports.includes(each));
-    const [first, again = first] = runs.map((each) => read(join(path, each)));
-    if (again !== first)
-      for (const line of failuresOf(first).flatMap(describe))
-        process.stdout.write(`failed at first: ${line}\n`);
-    for (const line of failuresOf(again).flatMap(describe)) process.stdout.write(`failed: ${line}\n`);
-    const ran = first.numTotalTests - first.numPendingTests - (first.numTodoTests ?? 0);
-    const failures = Math.max(again.numFailedTests, again.success && ran > 0 ? 0 : 1);
-    passed += ran - Math.min(failures, ran);
-    failed += failures;
-  }
-  for (const name of files.filter((name) => /\.outside(-again)?$/.test(name))) {
-    const isAgain = name.endsWith('-again');
-    const when = isAgain ? 'failed twice' : 'failed at first';
-    process.stdout.write(`${when}, outside of all tests:\n${readFileSync(join(path, name), 'utf8')}\n`);
-    failed += isAgain ? 1 : 0;
+  // Each run has a log, also one that did not come to a report.
+  const logs = readdirSync(path).filter((name) => name.endsWith('.log'));
+  for (const name of logs.map((log) => log.replace('.log', ''))) {
+    const report = read(join(path, `${name}.json`));
+    const failures = report === undefined ? [] : failuresOf(report);
+    const again = read(join(path, `${name}.again.json`));
+    for (const { file, name: test, reason } of failures) {
+      const isFlaky =
+        again !== undefined && !failuresOf(again).some((each) => each.file === file && each.name === test);
+      const [line] = reason.split('\n');
+      process.stdout.write(`${isFlaky ? 'flaky' : 'failed'}: ${file}: ${test}: ${line}\n`);
+    }
+    if (report !== undefined) passed += report.numPassedTests;
+    failed += failures.length;
+    // An error outside of all tests, or a runner that ended before.
+    if (failures.length > 0 || (report?.success && report.numPassedTests > 0)) continue;
+    const words = readFileSync(join(path, `${name}.log`), 'utf8').split('\n');
+    process.stdout.write(`failed: ${name}, outside of all tests:\n${words.slice(-40).join('\n')}\n`);
+    failed += 1;
   }
   process.stdout.write(`${passed} passed, ${failed} failed\n`);
-  process.exitCode = failed > 0 || names.size === 0 ? 1 : 0;
+  process.exitCode = failed > 0 || logs.length === 0 ? 1 : 0;
 }

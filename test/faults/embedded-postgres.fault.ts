@@ -1,30 +1,38 @@
-// The embedded PostgreSQL as its owners and their accidents meet it: real processes, killed for real.
-import { spawn } from 'node:child_process';
+// Promise: the embedded PostgreSQL loses no data, whoever starts, kills or disturbs it: real processes, killed for real.
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
-  appendFileSync,
+  chmodSync,
   existsSync,
+  lstatSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
+  realpathSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
+  accountNamed,
   commandOf,
   copyCheckout,
   createPlace,
   giveTo,
   isAlive,
+  isRoot,
   type Owner,
   type Place,
   query,
   readNotes,
   writeNote,
 } from '../platform/fixtures/postgres-owner.ts';
+import { holdServerStart } from '../support/held-server.ts';
 
 let place: Place;
 let directory: string;
@@ -133,14 +141,6 @@ describe('an owner', () => {
     expect(again.notices).toEqual([]);
   });
 
-  test('keeps a second one out and is not disturbed by it', async () => {
-    const first = place.own(directory);
-    const { databaseUrl } = await first.when('ready');
-    await writeNote(databaseUrl);
-    expect(await place.own(directory).when('refused')).toEqual({ event: 'refused', message: inUse(first) });
-    expect(await readNotes(databaseUrl)).toEqual([{ note: 'kept' }]);
-  });
-
   test('killed at once leaves a server that the next start ends before it starts its own', async () => {
     const first = place.own(directory);
     const orphan = await first.when('ready');
@@ -160,44 +160,328 @@ describe('an owner', () => {
     await when('interrupted');
     expect(await query(databaseUrl, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
+});
 
-  test('is told when its server dies, and a new start recovers the data', async () => {
-    const owner = place.own(directory);
-    const { databaseUrl, pid } = await owner.when('ready');
-    await writeNote(databaseUrl);
+describe('a server that is kept up', () => {
+  const makeUnstartable = () =>
+    writeFileSync(join(directory, 'data/postgresql.conf'), 'no_such_setting = 1\n');
+
+  // Elsewhere such a statement is waited for: those of the services have 1.5 s.
+  test.runIf(process.platform === 'linux')(
+    'a server killed with kill -9 is back at its address with its data, though a statement of it spins on',
+    async () => {
+      const owner = place.own(directory, { keeps: true });
+      const { databaseUrl, pid } = await owner.when('ready');
+      await writeNote(databaseUrl);
+      const spinning = await spin(databaseUrl);
+      process.kill(pid, 'SIGKILL');
+      expect(await owner.when('restart')).toEqual({
+        event: 'restart',
+        text: expect.stringMatching(
+          /^The embedded PostgreSQL is being restarted: it ended by signal SIGKILL/,
+        ),
+      });
+      await expect
+        .poll(() => readNotes(databaseUrl).catch(() => 'down'), { timeout: 30_000 })
+        .toEqual([{ note: 'kept' }]);
+      expect(isAlive(spinning)).toBe(false);
+      expect(serverPid()).not.toBe(pid);
+      await owner.end('SIGTERM');
+      expect([owner.child.exitCode, existsSync(join(directory, 'data/postmaster.pid'))]).toEqual([0, false]);
+    },
+  );
+
+  test('one that does not come back is given up after five starts, with its last words and what to do', async () => {
+    const owner = place.own(directory, { keeps: true });
+    const { pid } = await owner.when('ready');
+    makeUnstartable();
     process.kill(pid, 'SIGKILL');
-    expect((await owner.when('exited')).reason).toContain('it ended by signal SIGKILL');
-    const next = await place.own(directory).when('ready');
-    expect(await readNotes(next.databaseUrl)).toEqual([{ note: 'kept' }]);
+    const { reason } = await owner.when('exited');
+    const log = join(directory, 'postgres.log');
+    expect(reason).toMatch(
+      new RegExp(
+        `^The embedded PostgreSQL in ${directory} keeps failing \\(restarted 5 times\\): ` +
+          `PostgreSQL does not start, see ${log}: FATAL: .* contains errors\\. ` +
+          `Fix this \\(details in ${log}\\), then start again: acknowledged writes are kept\\.$`,
+      ),
+    );
+    // Nobody keeps the folder any more.
+    expect((await place.own(directory).when('refused')).message).toMatch(/^PostgreSQL does not start/);
   });
 
-  test('whose server refuses its settings gets its last words', async () => {
+  test('one that was restarted five times is restarted five times more after five minutes, and then given up', async () => {
+    const owner = place.own(directory, { keeps: true });
+    const ready = await owner.when('ready');
+    const { databaseUrl } = ready;
+    let { pid } = ready;
+    const endAndWait = async () => {
+      process.kill(pid, 'SIGKILL');
+      await expect
+        .poll(() => query(databaseUrl, 'SELECT 1 AS one').catch(() => 'down'), { timeout: 30_000 })
+        .toEqual([{ one: 1 }]);
+      pid = serverPid();
+    };
+    for (let count = 1; count <= 5; count += 1) await endAndWait();
+    owner.child.kill('SIGUSR2');
+    for (let count = 1; count <= 5; count += 1) await endAndWait();
+    process.kill(pid, 'SIGKILL');
+    expect((await owner.when('exited')).reason).toMatch(
+      /keeps failing \(restarted 5 times\): it ended by signal SIGKILL/,
+    );
+  });
+
+  test('one whose folder was removed is given up in the same way', async () => {
+    const owner = place.own(directory, { keeps: true });
+    const { pid } = await owner.when('ready');
+    renameSync(directory, `${directory}-removed`);
+    process.kill(pid, 'SIGKILL');
+    expect((await owner.when('exited')).reason).toMatch(/keeps failing .*ENOENT/);
+  });
+
+  test('one that is told to stop between two starts is not started again', async () => {
+    const owner = place.own(directory, { keeps: true });
+    const { pid } = await owner.when('ready');
+    makeUnstartable();
+    process.kill(pid, 'SIGKILL');
+    await owner.when('restart');
+    await owner.end('SIGTERM');
+    expect(owner.child.exitCode).toBe(0);
+  });
+
+  test('one that is told to stop while a start is under way leaves no server behind', async () => {
+    const owner = place.own(directory, { keeps: true });
+    const { pid } = await owner.when('ready');
+    holdServerStart(join(directory, 'data'));
+    process.kill(pid, 'SIGKILL');
+    await owner.when('restart');
+    await expect.poll(serversThere).toBe(1);
+    await owner.end('SIGTERM');
+    expect([owner.child.exitCode, serversThere()]).toEqual([0, 0]);
+  });
+
+  test('what users wrote is not in what is told of its end', async () => {
+    const owner = place.own(directory, { keeps: true });
+    const { databaseUrl, pid } = await owner.when('ready');
+    await query(databaseUrl, `SELECT 'a private word'::int`).catch(() => {});
+    expect(readFileSync(join(directory, 'postgres.log'), 'utf8')).toContain('a private word');
+    process.kill(pid, 'SIGKILL');
+    expect((await owner.when('restart')).text).not.toContain('a private word');
+  });
+
+  const serversThere = () => {
+    const commands = execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' }).split('\n');
+    return commands.filter((command) => command.includes(` -D ${directory}/data `)).length;
+  };
+
+  const serverPid = () => Number(readFileSync(join(directory, 'data/postmaster.pid'), 'utf8').split('\n')[0]);
+
+  /** Begins a statement that computes for hours, and returns its backend's process id once it does. */
+  async function spin(databaseUrl: string): Promise<number> {
+    const client = new Client({ connectionString: databaseUrl });
+    client.on('error', () => {});
+    await client.connect();
+    const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+    const [{ pid = 0 } = {}] = rows;
+    client
+      .query('SELECT count(*) FROM generate_series(1, 1000000) a, generate_series(1, 1000000) b')
+      .catch(() => {});
+    await expect
+      .poll(() => query(databaseUrl, `SELECT state FROM pg_stat_activity WHERE pid = ${pid}`))
+      .toEqual([{ state: 'active' }]);
+    return pid;
+  }
+});
+
+describe('what lies in the way in its folder', () => {
+  const AGAIN = 'Fix this, or set DATA_DIR to a writable folder';
+
+  test('a postmaster.pid that is empty, zeros or garbage does not stop a start', async () => {
+    const directory = join(place.folder, 'postgres');
+    const pidFile = join(directory, 'data/postmaster.pid');
+    const first = place.own(directory);
+    await writeNote((await first.when('ready')).databaseUrl);
+    await first.end('SIGTERM');
+    for (const content of ['', '\0'.repeat(64), 'garbage\n']) {
+      writeFileSync(pidFile, content, { mode: 0o644 });
+      const next = place.own(directory);
+      expect(await readNotes((await next.when('ready')).databaseUrl)).toEqual([{ note: 'kept' }]);
+      await next.end('SIGTERM');
+      expect(existsSync(pidFile)).toBe(false);
+    }
+  });
+
+  test.runIf(process.platform === 'linux')(
+    'one that was emptied under a server whose owner was killed leads to no second server beside it',
+    async () => {
+      const directory = join(place.folder, 'postgres');
+      const first = place.own(directory);
+      const orphan = await first.when('ready');
+      await writeNote(orphan.databaseUrl);
+      await first.end('SIGKILL');
+      writeFileSync(join(directory, 'data/postmaster.pid'), '');
+      const next = await place.own(directory).when('ready');
+      expect(await readNotes(next.databaseUrl)).toEqual([{ note: 'kept' }]);
+      expect(isAlive(orphan.pid)).toBe(false);
+    },
+  );
+
+  test('a file in the place of the folder, or above it, is named', async () => {
+    const file = join(place.folder, 'file');
+    writeFileSync(file, 'a note\n');
+    expect((await place.own(file).when('refused')).message).toBe(
+      `${file} cannot be used: a file is in its place. ${AGAIN}`,
+    );
+    expect((await place.own(join(file, 'postgres')).when('refused')).message).toBe(
+      `${file} cannot be used: a file is in its place. ${AGAIN}`,
+    );
+    expect((await place.own(join(file, 'data/postgres')).when('refused')).message).toBe(
+      `${join(file, 'data')} cannot be used: a file is in its place (${file}). ${AGAIN}`,
+    );
+    expect(readFileSync(file, 'utf8')).toBe('a note\n');
+  });
+
+  test('a folder that this user may not write is named', async () => {
+    const folder = join(place.folder, 'read-only');
+    mkdirSync(folder);
+    chmodSync(folder, 0o555);
+    // Root may write anywhere: there an ordinary user tries.
+    const options = isRoot
+      ? { account: accountNamed('nobody'), checkout: copyCheckout(join(place.folder, 'checkout')) }
+      : {};
+    const owner = (directory: string) => place.own(directory, options).when('refused');
+    expect((await owner(join(folder, 'postgres'))).message).toBe(
+      `${folder} cannot be used: this user may not write there. ${AGAIN}`,
+    );
+    expect((await owner(join(folder, 'data/postgres'))).message).toBe(
+      `${join(folder, 'data')} cannot be used: this user may not write there (${folder}). ${AGAIN}`,
+    );
+  });
+
+  test('a lock file whose process id now belongs to another program does not stop a start, nor that program', async () => {
     const first = place.own(directory);
     await first.when('ready');
+    const file = join(directory, 'data/postmaster.pid');
+    const lines = readFileSync(file, 'utf8').split('\n');
     await first.end('SIGTERM');
-    appendFileSync(join(directory, 'data/postgresql.conf'), '\nno_such_setting = 1\n');
-    const { message } = await place.own(directory).when('refused');
-    expect(message).toMatch(/^PostgreSQL does not start, see .*postgres\.log: FATAL: .*errors/);
+    // Of the same account, or the server itself would see that it cannot be its predecessor.
+    const { uid, gid } = statSync(join(directory, 'data'));
+    const other = spawn('sleep', ['600'], { cwd: join(directory, 'data'), uid, gid, stdio: 'ignore' });
+    try {
+      await once(other, 'spawn');
+      writeFileSync(file, [other.pid, ...lines.slice(1)].join('\n'), { mode: 0o600 });
+      giveTo({ uid, gid }, file);
+      const { notices } = await place.own(directory).when('ready');
+      expect(notices).toEqual([]);
+      expect(other.signalCode).toBeNull();
+    } finally {
+      other.kill();
+    }
   });
 });
 
-test('a lock file whose process id now belongs to another program does not stop a start, nor that program', async () => {
-  const first = place.own(directory);
-  await first.when('ready');
-  const file = join(directory, 'data/postmaster.pid');
-  const lines = readFileSync(file, 'utf8').split('\n');
-  await first.end('SIGTERM');
-  // Of the same account, or the server itself would see that it cannot be its predecessor.
-  const { uid, gid } = statSync(join(directory, 'data'));
-  const other = spawn('sleep', ['600'], { cwd: join(directory, 'data'), uid, gid, stdio: 'ignore' });
-  try {
-    await once(other, 'spawn');
-    writeFileSync(file, [other.pid, ...lines.slice(1)].join('\n'), { mode: 0o600 });
-    giveTo({ uid, gid }, file);
-    const { notices } = await place.own(directory).when('ready');
-    expect(notices).toEqual([]);
-    expect(other.signalCode).toBeNull();
-  } finally {
-    other.kill();
-  }
+describe.runIf(isRoot)('as root, which PostgreSQL itself refuses', () => {
+  test('the server runs as another account', async () => {
+    const { pid } = await place.own(directory).when('ready');
+    expect(statSync(`/proc/${pid}`).uid).not.toBe(0);
+  });
+
+  test('that may not look into other processes, as in a container, still recognises its orphan', async (context) => {
+    if (!existsSync('/usr/bin/setpriv')) context.skip('setpriv (util-linux) is not installed');
+    const wrapper = ['/usr/bin/setpriv', '--bounding-set=-sys_ptrace'];
+    const first = place.own(directory, { wrapper });
+    const orphan = await first.when('ready');
+    await writeNote(orphan.databaseUrl);
+    await first.end('SIGKILL');
+    const next = await place.own(directory, { wrapper }).when('ready');
+    expect(next.notices).toEqual([`Stopped the database that a killed process left in ${directory}.`]);
+    expect(isAlive(orphan.pid)).toBe(false);
+    expect(await readNotes(next.databaseUrl)).toEqual([{ note: 'kept' }]);
+  });
+
+  test('a checkout under a private folder, installed without scripts, works from a copy, the only one', async () => {
+    const home = join(place.folder, 'home');
+    mkdirSync(home, { mode: 0o700 });
+    // Of an older version, and what a kill leaves.
+    for (const name of ['18.3.0', '18.4.0-beta.17.partial-aB3dE6'])
+      mkdirSync(join(directory, 'binaries', name, 'bin'), { recursive: true });
+    const checkout = copyCheckout(join(home, 'checkout'));
+    const { databaseUrl, pid } = await place.own(directory, { checkout }).when('ready');
+    expect(await query(databaseUrl, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+    expect(commandOf(pid)).toContain(join(directory, 'binaries'));
+    expect(readdirSync(join(directory, 'binaries'))).toEqual(['18.4.0-beta.17']);
+  });
+
+  test('data under a private folder lie elsewhere behind a link, and stay there', async () => {
+    directory = join(place.folder, 'home/.data/postgres');
+    mkdirSync(join(place.folder, 'home'), { mode: 0o700 });
+    const first = place.own(directory);
+    const { databaseUrl, notices } = await first.when('ready');
+    await writeNote(databaseUrl);
+    await first.end('SIGTERM');
+    const elsewhere = realpathSync(directory);
+    expect(lstatSync(directory).isSymbolicLink()).toBe(true);
+    expect(dirname(elsewhere)).toBe(place.systemDirectory);
+    expect(notices).toEqual([
+      `The database lies in ${elsewhere}: the account that runs it cannot reach ${directory}.`,
+    ]);
+    const again = await place.own(directory).when('ready');
+    expect(again.notices).toEqual([]);
+    expect(await readNotes(again.databaseUrl)).toEqual([{ note: 'kept' }]);
+  });
+
+  test('removing that link begins anew and says where the old data are', async () => {
+    directory = join(place.folder, 'home/postgres');
+    mkdirSync(join(place.folder, 'home'), { mode: 0o700 });
+    const first = place.own(directory);
+    await writeNote((await first.when('ready')).databaseUrl);
+    await first.end('SIGTERM');
+    const old = realpathSync(directory);
+    rmSync(directory);
+    const { databaseUrl, notices } = await place.own(directory).when('ready');
+    expect(notices[1]).toBe(`Older data of ${directory} remain in ${old}.`);
+    await expect(readNotes(databaseUrl)).rejects.toMatchObject({ code: '42P01' });
+    expect(existsSync(join(old, 'data'))).toBe(true);
+  });
+
+  test('starts at one moment under a private folder agree on one place', async () => {
+    directory = join(place.folder, 'home/postgres');
+    mkdirSync(join(place.folder, 'home'), { mode: 0o700 });
+    const owners = Array.from({ length: 4 }, () => place.own(directory));
+    const outcomes = await Promise.all(owners.map(({ outcome }) => outcome));
+    expect(outcomes.map(({ event }) => event).sort()).toEqual(['ready', 'refused', 'refused', 'refused']);
+    expect(readdirSync(place.systemDirectory)).toHaveLength(1);
+  });
+
+  test('data of an ordinary user are served as that user, who can go on with them', async () => {
+    const account = accountNamed('nobody');
+    const mine = join(place.folder, 'mine');
+    mkdirSync(mine);
+    giveTo(account, mine);
+    directory = join(mine, 'postgres');
+    const user = place.own(directory, { account });
+    await writeNote((await user.when('ready')).databaseUrl);
+    await user.end('SIGTERM');
+    const root = place.own(directory);
+    expect(statSync(`/proc/${(await root.when('ready')).pid}`).uid).toBe(account.uid);
+    await root.end('SIGTERM');
+    const { databaseUrl } = await place.own(directory, { account }).when('ready');
+    expect(await readNotes(databaseUrl)).toEqual([{ note: 'kept' }]);
+  });
+
+  test("an ordinary user without rights in the checkout works from a copy, and not on others' data", async () => {
+    const account = accountNamed('nobody');
+    const checkout = copyCheckout(join(place.folder, 'checkout'));
+    const mine = join(place.folder, 'mine');
+    mkdirSync(mine);
+    giveTo(account, mine);
+    const { pid } = await place.own(join(mine, 'postgres'), { checkout, account }).when('ready');
+    expect(commandOf(pid)).toContain(join(mine, 'postgres/binaries'));
+
+    const roots = place.own(directory);
+    await roots.when('ready');
+    await roots.end('SIGTERM');
+    chmodSync(directory, 0o755);
+    const { message } = await place.own(directory, { account }).when('refused');
+    expect(message).toMatch(/belongs? to another user \(uid \d+\): run as that user, or set DATA_DIR/);
+  });
 });

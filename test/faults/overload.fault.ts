@@ -1,13 +1,22 @@
-// Promise: twice what can be done leaves nearly all of it done, and one greedy key leaves the others nearly what they had.
+// Promises: twice what can be done leaves nearly all of it done; one greedy key, or a flood of unknown ones, leaves the others nearly
+// what they had; and what HAProxy itself says has a status of v1.
+
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { generateKey } from '../../services/accounts/keys/rules.ts';
+import { portOf } from '../../services/platform/process/ports.ts';
 import { type LoadGenerator, startLoadGenerator } from '../bench/load/load.ts';
 import { httpRequest } from '../bench/load/plan.ts';
 import { percentile } from '../support/statistics.ts';
 import { type Deployment, startDeployment } from './support/deployment.ts';
 import { recordFigure } from './support/figures.ts';
-import { createClient } from './support/load.ts';
+import { createClient, startLoad } from './support/load.ts';
 import { type StoppablePostgres, startStoppablePostgres } from './support/postgres.ts';
+import { startProxy } from './support/proxy.ts';
 import { ROUNDS, sized } from './support/rounds.ts';
 
 const KEYS = 40;
@@ -155,5 +164,104 @@ describe.each([
       unit: '%',
       over: `${limit}; ${Math.round(others.ratePerSecond)} a second`,
     });
+  });
+});
+
+describe('a flood of unknown keys of 64 clients', () => {
+  let here: Deployment;
+  beforeAll(async () => {
+    here = await startDeployment({ replicas: { accounts: 1, scheduling: 1, rest: 1 } });
+  });
+  afterAll(() => here.stop());
+
+  /** The known key's latencies, while `during` goes on. */
+  async function latencies(key: string, count: number): Promise<number[]> {
+    const found: number[] = [];
+    const load = startLoad({
+      origins: here.origins,
+      workers: 4,
+      pauseMs: 5,
+      next: () => ({ method: 'GET', path: '/me', key }),
+      onOutcome: ({ ms }) => found.push(ms),
+    });
+    while (found.length < count) await sleep(20);
+    expect(await load.stop()).toEqual([]);
+    return found;
+  }
+
+  test('leaves a known key its answers, none of them refused', async () => {
+    const { key } = await here.createKey();
+    const count = sized(4000);
+    await latencies(key, 200);
+    const calm = percentile(await latencies(key, count), 0.99);
+    const unknown = Array.from({ length: 5000 }, () => generateKey(randomBytes));
+    let turn = 0;
+    const statuses = new Map<number, number>();
+    const flood = startLoad({
+      origins: here.origins,
+      workers: 64,
+      pauseMs: 50,
+      next: () => {
+        turn += 1;
+        return { method: 'GET', path: '/me', key: unknown[turn % unknown.length] ?? '' };
+      },
+      isExpected: ({ status }) => status === 401 || status === 503,
+      onOutcome: ({ status }) => statuses.set(status, (statuses.get(status) ?? 0) + 1),
+    });
+    const flooded = percentile(await latencies(key, count), 0.99);
+    expect(await flood.stop()).toEqual([]);
+    expect(statuses.get(401)).toBeGreaterThan(0);
+    const over = `${count} requests; the flood: ${flood.answered()} keys at once with them`;
+    recordFigure({
+      promise: 'p99 of a known key without a flood',
+      measured: calm,
+      bar: 50,
+      unit: 'ms',
+      over,
+    });
+    recordFigure({
+      promise: 'p99 of a known key during a flood of unknown keys from 64 clients',
+      measured: flooded,
+      bar: 100,
+      unit: 'ms',
+      over,
+    });
+  });
+});
+
+describe('what HAProxy itself says of a v1 request, in the documented shape', () => {
+  /** A replica that dies once it has a request. */
+  const replica = createServer((socket) => socket.once('data', () => socket.destroy()));
+  let proxy: Awaited<ReturnType<typeof startProxy>>;
+  beforeAll(async () => {
+    replica.listen(0, '127.0.0.1');
+    await once(replica, 'listening');
+    const port = portOf(replica);
+    proxy = await startProxy({ rest: port, gateway: port, opsPort: port });
+  });
+  afterAll(async () => {
+    await proxy.stop();
+    replica.close();
+  });
+
+  test('a replica that dies over a request is 503, which may be tried again', async () => {
+    const answer = await fetch(`http://127.0.0.1:${proxy.ports.rest}/v1/me`);
+    expect([answer.status, answer.headers.get('retry-after'), await answer.json()]).toEqual([
+      503,
+      '1',
+      {
+        error: {
+          code: 'unavailable',
+          message: 'The service cannot answer right now. Try again in a moment.',
+        },
+      },
+    ]);
+  });
+
+  test('a body that does not come is 400', async () => {
+    const socket = connect(proxy.ports.rest, '127.0.0.1');
+    socket.write('POST /v1/materials HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{');
+    const answer = await text(socket);
+    expect(answer).toMatch(/^HTTP\/1\.1 400 .*"code":"invalid_request"/s);
   });
 });

@@ -1,7 +1,13 @@
-// Promise: services restart one after the other, and secrets are exchanged, while 50 clients notice nothing.
+// Promise: services restart one after the other, secrets are exchanged, and a new version with a migration comes beside the old one,
+// while 50 clients notice nothing.
+
+import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { newSecret, type ServiceProcess } from '../support/services.ts';
+import { root } from '../support/processes.ts';
+import { newSecret, type ServiceProcess, startService } from '../support/services.ts';
 import { type Deployment, startDeployment } from './support/deployment.ts';
 import { type Load, startLoad, type Use } from './support/load.ts';
 import { ROUNDS } from './support/rounds.ts';
@@ -9,11 +15,21 @@ import { ROUNDS } from './support/rounds.ts';
 const [OLD_TOKEN, NEW_TOKEN] = [newSecret(), newSecret()];
 const [OLD_PEPPER, NEW_PEPPER] = [`1:${newSecret()}`, `2:${newSecret()}`];
 
+/** What a later version may bring: a column and a table more, both of which the old code knows nothing of. */
+const MIGRATION = `-- Up Migration
+ALTER TABLE scheduling.reviews ADD COLUMN device text;
+ALTER TABLE scheduling.materials ADD COLUMN language text NOT NULL DEFAULT 'und';
+CREATE TABLE scheduling.notes (user_id uuid NOT NULL, note_id uuid NOT NULL, PRIMARY KEY (user_id, note_id));
+-- Down Migration
+`;
+
 let here: Deployment;
 let load: Load;
+let newVersion: string;
 let keys: { key: string; materialId: string }[];
 
 beforeAll(async () => {
+  newVersion = copyWith(MIGRATION);
   here = await startDeployment({
     replicas: { accounts: 2, scheduling: 2, rest: 2 },
     environment: { SERVICE_TOKEN: OLD_TOKEN, KEY_PEPPER: OLD_PEPPER },
@@ -30,7 +46,18 @@ beforeAll(async () => {
 afterAll(async () => {
   await load?.stop();
   await here?.stop();
+  rmSync(newVersion, { recursive: true, force: true });
 });
+
+/** This version with one migration more. */
+function copyWith(migration: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'srs-upgrade-'));
+  for (const name of ['services', 'proto', 'generated', 'package.json'])
+    cpSync(join(root, name), join(folder, name), { recursive: true });
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  writeFileSync(join(folder, 'services/scheduling/migrations/9999_next-version.sql'), migration);
+  return folder;
+}
 
 let turn = 0;
 function anyUse(): Use {
@@ -89,5 +116,19 @@ describe('under 50 clients no request fails', () => {
       .toEqual([]);
     await restartEach(here.accounts, { KEY_PEPPER: NEW_PEPPER });
     expect(await expectNothingFailed()).toBeGreaterThan(100);
+  });
+
+  test('while a new version with a migration comes beside the old one, and an old one returns to the new schema', async () => {
+    const upgraded = await startService(
+      'scheduling',
+      { DATABASE_URL: here.databaseUrl, SERVICE_TOKEN: OLD_TOKEN },
+      { folder: newVersion },
+    );
+    expect(await here.sql('SELECT name FROM scheduling.schema_migrations ORDER BY id DESC LIMIT 1')).toEqual([
+      { name: '9999_next-version' },
+    ]);
+    await restartEach(here.scheduling.slice(0, 1));
+    expect(await expectNothingFailed()).toBeGreaterThan(100);
+    expect(await upgraded.stop()).toBe(0);
   });
 });

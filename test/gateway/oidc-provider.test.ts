@@ -66,6 +66,23 @@ describe('discovery', () => {
     expect(logged()).toEqual([]);
   });
 
+  test('that names a new address of keys, which is down, keeps in who is in, and lets others in once it is up', async () => {
+    vi.useFakeTimers({ toFake: ['performance', 'Date'] });
+    const exp = Math.floor(Date.now() / 1000) + 7200;
+    const inside = await provider.sign({ exp });
+    expect(await gateway.who(inside)).toBe('oidc:vic VIEWER');
+    provider.answer(DISCOVERY, json({ ...provider.discovery, jwks_uri: `${provider.origin}/moved` }));
+    provider.answer('/moved', json({}, 503));
+    vi.advanceTimersByTime(601_000);
+    const outside = await provider.sign({ sub: 'olga', exp });
+    expect(await gateway.who(outside)).toBe(AWAY);
+    expect(provider.asked).toEqual([DISCOVERY, '/keys', DISCOVERY, '/moved']);
+    expect(await gateway.who(inside)).toBe('oidc:vic VIEWER');
+    provider.answer('/moved', json({ keys: [provider.key.jwk] }));
+    vi.advanceTimersByTime(5000);
+    expect(await gateway.who(outside)).toBe('oidc:olga VIEWER');
+  });
+
   test('happens again after keys that cannot be fetched', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     provider.answer('/keys', json({}, 404));

@@ -21,6 +21,7 @@ import { startOpenIdProvider } from '../support/openid-provider.ts';
 import { root } from '../support/processes.ts';
 import { describeWithRedis, startRedis } from '../support/redis.ts';
 import { argumentsOf, type ServiceProcess, startService } from '../support/services.ts';
+import { shiftedClock } from '../support/shifted-clock.ts';
 
 type Finding = { check: string; state: string; found: string; remedy?: string };
 
@@ -615,6 +616,20 @@ describeWithRedis('npm run doctor and Redis', () => {
       admin.disconnect();
       await redis.stop();
     }
+  });
+
+  test.for([
+    [60_000, 'behind'],
+    [-60_000, 'ahead of'],
+  ] as const)('finds a clock that differs by a minute: %i ms, %s this machine’s', async ([aheadMs, side]) => {
+    const redis = await startRedis();
+    const { of } = await examine({ REDIS_URL: redis.url, NODE_OPTIONS: shiftedClock(aheadMs) });
+    await redis.stop();
+    expect(of('redis clock')).toMatchObject({
+      state: 'warning',
+      found: expect.stringMatching(new RegExp(`^(59|60)\\.\\d\\d s ${side} this machine's$`)),
+      remedy: 'synchronise the clocks of both machines with NTP',
+    });
   });
 });
 

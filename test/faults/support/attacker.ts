@@ -9,7 +9,7 @@ import { type Attack, type Facts, toMessage, toRequest } from './attack.ts';
 export type AttackOrder = { attack: Attack; facts: Facts; connections: number } | 'stop';
 
 /** Requests that differ are made before the attack begins, so many: to make one costs more than to send it. */
-const VARIANTS = 50;
+const VARIANTS = 500;
 let isRunning = false;
 const ending: (() => void)[] = [];
 

@@ -20,18 +20,18 @@ import { createHostileData, createOrdinaryData, createTestData } from './test-da
 const ORDINARY_KEYS = 10;
 const CONNECTIONS = 32;
 
-/** What the neighbours had in a while. */
-export type Experience = { failures: string[]; p99Ms: number; requests: number };
+/** What the neighbours had in a while. `gatewayMs`: the median of another caller of the gateway. */
+export type Experience = { failures: string[]; p99Ms: number; requests: number; gatewayMs: number };
 export type Neighbourhood = Awaited<ReturnType<typeof startNeighbourhood>>;
 
 /** Services behind HAProxy, as they are deployed, or all of it in one process without a proxy. */
 export type Form = 'behind HAProxy' | 'npm start';
 
 export async function startNeighbourhood(form: Form) {
-  const [viewerToken, operatorToken] = [newSecret(), newSecret()];
+  const [viewerToken, operatorToken, neighbourToken] = [newSecret(), newSecret(), newSecret()];
   const environment = {
     WRITE_LIMIT_PER_MINUTE: '600',
-    GATEWAY_TOKENS: `vic:viewer:${viewerToken},olga:operator:${operatorToken}`,
+    GATEWAY_TOKENS: `vic:viewer:${viewerToken},olga:operator:${operatorToken},ann:viewer:${neighbourToken}`,
   };
   const here = await (form === 'npm start' ? startAlone(environment) : startBehindProxy(environment));
   const hostile = await here.createKey();
@@ -75,11 +75,12 @@ export async function startNeighbourhood(form: Form) {
         },
         onOutcome: (outcome) => latencies.push(outcome.ms),
       });
-      await sleep(ms);
+      const gateway = await askGateway(`http://127.0.0.1:${here.ports.gateway}`, neighbourToken, ms);
       return {
-        failures: await load.stop(),
+        failures: [...(await load.stop()), ...gateway.failures],
         p99Ms: percentile(latencies, 0.99),
         requests: latencies.length,
+        gatewayMs: percentile(gateway.latencies, 0.5),
       };
     },
     begin: (attack: Attack) => tell({ attack, facts, connections: CONNECTIONS }),
@@ -165,6 +166,27 @@ async function startAlone(environment: Environment) {
       await place.clear();
     },
   };
+}
+
+/** What a caller of the gateway has for `forMs`, one request after the other. */
+async function askGateway(origin: string, token: string, forMs: number) {
+  const [latencies, failures]: [number[], string[]] = [[], []];
+  const endMs = performance.now() + forMs;
+  while (performance.now() < endMs) {
+    const begunMs = performance.now();
+    const said = await fetch(`${origin}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+      body: JSON.stringify({ query: '{ users(first: 5) { nodes { id email } } }' }),
+    }).then(
+      async (response) => `${response.status} ${await response.text()}`,
+      (error: unknown) => `0 ${String(error)}`,
+    );
+    latencies.push(performance.now() - begunMs);
+    if (!/^200 \{"data":\{"users"/.test(said)) failures.push(`gateway: ${said.slice(0, 200)}`);
+    await sleep(50);
+  }
+  return { latencies, failures };
 }
 
 /** One in eight is a write, so that each key stays within its limit. */

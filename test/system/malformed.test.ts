@@ -1,18 +1,17 @@
-// Promise: 100,000 malformed requests of all kinds meet no 5xx, end no process, and get nothing but documented answers.
+// Malformed requests meet no 5xx, end no process, and get nothing but documented answers. FACTOR=40 sends 40 times as many.
 import { Client, credentials, type ServiceError as GrpcError, status } from '@grpc/grpc-js';
 import type { MethodDefinition } from '@grpc/proto-loader';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadProto } from '../../services/platform/protobuf/load.ts';
-import { generateRequests, sendAll } from '../contract/generated-requests.ts';
 import { isErrorBody } from '../contract/spec.ts';
 import { createApi } from '../support/api.ts';
+import { generateBroken, sendBroken } from '../support/broken-http.ts';
+import { anyMessage } from '../support/extreme-messages.ts';
 import { OPERATOR, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startSystem, type TestSystem, type TestUser } from '../support/system.ts';
-import { generateBroken, sendBroken } from './support/broken-http.ts';
-import { anyMessage } from './support/extreme-messages.ts';
-import { sized } from './support/rounds.ts';
 
+const FACTOR = Number(process.env.FACTOR ?? 1);
 /** Another one each day of the year, printed with every failure: what is found can be found again. */
 const SEED = Number(process.env.SEED ?? Math.floor(Date.now() / 86_400_000));
 let here: TestSystem;
@@ -39,25 +38,10 @@ async function each<T>(items: T[], work: (item: T) => Promise<void>): Promise<vo
   await Promise.all(Array.from({ length: 32 }, worker));
 }
 
-/** How often each answer came, as a line of the run's output. */
-const tell = (what: string, counts: ReadonlyMap<string | number, number>) =>
-  process.stdout.write(
-    `${what}: ${[...counts].map(([answer, times]) => `${times} x ${answer}`).join(', ')}\n`,
-  );
-
-const count = (full: number) => sized(full).toLocaleString('en');
-
 describe(`malformed requests, seed ${SEED}`, () => {
-  test(`${count(60_000)} over HTTP get documented answers`, async () => {
-    const api = createApi(`${here.origins[0]}/v1`, user.key);
-    const statuses = await sendAll(api, generateRequests(materialId, sized(60_000), SEED));
-    tell('HTTP', statuses);
-    expect([...statuses.keys()].toSorted()).toEqual([200, 201, 400, 404]);
-  });
-
-  test(`${count(20_000)} on a bare socket get documented answers, or none where they never ended`, async () => {
+  test('on a bare socket get documented answers, or none where they never ended', async () => {
     const statuses = new Map<string, number>();
-    await each(generateBroken(user.key, materialId, sized(20_000), SEED), async (broken) => {
+    await each(generateBroken(user.key, materialId, 500 * FACTOR, SEED), async (broken) => {
       const answer = await sendBroken(here.port, broken);
       const code = /^HTTP\/1\.1 (\d{3}) /.exec(answer)?.[1] ?? (answer === '' ? 'none' : 'not HTTP');
       statuses.set(code, (statuses.get(code) ?? 0) + 1);
@@ -70,17 +54,16 @@ describe(`malformed requests, seed ${SEED}`, () => {
       const [, length = '0'] = /content-length: (\d+)/i.exec(answer) ?? [];
       expect(isErrorBody(Number(code), JSON.parse(body.slice(0, Number(length))))).toBe(true);
     });
-    tell('bare socket', statuses);
     expect(statuses.get('400')).toBeGreaterThan(0);
   });
 
-  test(`${count(15_000)} gRPC messages with every field out of range are refused in words, not failed on`, async () => {
+  test('as gRPC messages with every field out of range are refused in words, not failed on', async () => {
     const methods = [
       ...methodsOf('scheduling.v1', here.schedulingTarget),
       ...methodsOf('accounts.v1', here.accountsTarget),
     ];
     expect(methods.length).toBeGreaterThan(30);
-    const perMethod = Math.ceil(sized(15_000) / methods.length);
+    const perMethod = Math.ceil((400 * FACTOR) / methods.length);
     const codes = new Map<string, number>();
     const calls = methods.flatMap(({ method, client }) =>
       fc
@@ -96,11 +79,10 @@ describe(`malformed requests, seed ${SEED}`, () => {
       ).toContain(code);
     });
     for (const { client } of methods) client.close();
-    tell('gRPC', codes);
     expect(codes.get('INVALID_ARGUMENT')).toBeGreaterThan(0);
   });
 
-  test(`${count(5000)} GraphQL bodies get answers with documented codes`, async () => {
+  test('as GraphQL bodies get answers with documented codes', async () => {
     const words = fc.constantFrom(
       ...'{ } ( ) : $ ! [ ] ... on query mutation fragment user materials id email title first after node edges __typename @skip @include if true null 1 -1 1e400 "x" """x""" $v # \u0000 é'.split(
         ' ',
@@ -118,7 +100,7 @@ describe(`malformed requests, seed ${SEED}`, () => {
         }),
       ),
     );
-    await each(fc.sample(anyBody, { numRuns: sized(5000), seed: SEED }), async (body) => {
+    await each(fc.sample(anyBody, { numRuns: 125 * FACTOR, seed: SEED }), async (body) => {
       const answer = await gateway.send(body, { authorization: `Bearer ${OPERATOR}` });
       expect([200, 400], body).toContain(answer.status);
       for (const { extensions } of answer.errors ?? []) {
