@@ -12,6 +12,11 @@ type Cleanup = { onCleanup(stop: () => Promise<void>): void };
 const scheduling = shared(startTestScheduling);
 const system = shared(async () => startSystem({ scheduling: await scheduling.started() }));
 const gateway = shared(async () => startTestGateway(await system.started()));
+const dashboard = shared(async () => {
+  // Only files of pages need a browser.
+  const { startSharedDashboard } = await import('./support/dashboard.ts');
+  return startSharedDashboard(await system.started());
+});
 
 /**
  * A test names what it needs: `test('…', async ({ scheduling, userId }) => …)`; with a table, `test.for(cases)('…', async (each, { rest }) => …)`.
@@ -30,6 +35,8 @@ export const test = base
   /** Clients of accounts. */
   .extend('accounts', { scope: 'worker' }, ({ system }) => ({ ...system.accounts, events: system.events }))
   .extend('gateway', { scope: 'worker' }, gateway.fixture)
+  /** A browser at the dashboard of a gateway of its own over the same system, with seeded learners. */
+  .extend('dashboard', { scope: 'worker' }, dashboard.fixture)
   /** A scheduling service with a database of the file's own. */
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads from it that nothing else is needed
   .extend('ownScheduling', { scope: 'file' }, async ({}, { onCleanup }) => {

@@ -1,26 +1,17 @@
 // What the dashboard keeps of a page that a person comes back to, and of what they type meanwhile.
 import type { Page, Request, Route } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
+import { test } from '../fixtures.ts';
 import { hasBrowser } from '../support/browser.ts';
-import { startEmptyDashboard } from '../support/dashboard.ts';
+import type { SharedDashboard } from '../support/dashboard.ts';
 
 describe.runIf(hasBrowser('the way back'))('in the dashboard', { timeout: 60_000 }, () => {
-  let dashboard: Awaited<ReturnType<typeof startEmptyDashboard>>;
-  beforeAll(async () => {
-    dashboard = await startEmptyDashboard({});
+  let dashboard: SharedDashboard;
+  test.beforeAll(({ dashboard: shared }) => {
+    dashboard = shared;
   });
-  afterAll(() => dashboard.stop());
 
   const call = { requestId: 'test' };
-  const newLearner = async (titles: readonly string[]) => {
-    const { userId } = await dashboard.system.createUser(['profile:read']);
-    const ids: string[] = [];
-    for (const title of titles) {
-      const { material } = await dashboard.gateway.clients.materials.createMaterial({ userId, title }, call);
-      ids.push(material?.materialId ?? '');
-    }
-    return { userId, ids };
-  };
   const review = async (userId: string, materialId: string, count: number) => {
     for (let done = 0; done < count; done += 1)
       await dashboard.gateway.clients.reviews.submitReview({ userId, materialId, quality: 1 }, call);
@@ -29,7 +20,7 @@ describe.runIf(hasBrowser('the way back'))('in the dashboard', { timeout: 60_000
   const scrolled = async (page: Page) => Math.round(Number(await page.evaluate('scrollY')));
 
   test('goes back and forward to where a list was scrolled to, also after a reload', async () => {
-    const { userId, ids } = await newLearner(Array.from({ length: 20 }, (_, index) => `m${index}`));
+    const { userId, ids } = await dashboard.newLearner(Array.from({ length: 20 }, (_, index) => `m${index}`));
     const { page } = await dashboard.openAt(`#/users/${userId}/materials`, small);
     await page.getByRole('link', { name: 'm7', exact: true }).waitFor();
     await page.evaluate('scrollTo(0, 500)');
@@ -52,7 +43,7 @@ describe.runIf(hasBrowser('the way back'))('in the dashboard', { timeout: 60_000
   });
 
   test('goes back to the page of a list that it came from, where it was', async () => {
-    const { userId } = await newLearner(Array.from({ length: 30 }, (_, index) => `m${index}`));
+    const { userId } = await dashboard.newLearner(Array.from({ length: 30 }, (_, index) => `m${index}`));
     const { page } = await dashboard.openAt(`#/users/${userId}/materials`, small);
     const next = page.getByRole('link', { name: 'Next page' });
     await next.waitFor();
@@ -68,7 +59,7 @@ describe.runIf(hasBrowser('the way back'))('in the dashboard', { timeout: 60_000
   });
 
   test('goes back to all the events that were loaded', async () => {
-    const { userId, ids } = await newLearner(['First']);
+    const { userId, ids } = await dashboard.newLearner(['First']);
     await review(userId, ids[0] ?? '', 60);
     const { page } = await dashboard.openAt(`#/users/${userId}/timeline`, small);
     await page.getByRole('button', { name: 'Load older events' }).click();
@@ -86,7 +77,7 @@ describe.runIf(hasBrowser('the way back'))('in the dashboard', { timeout: 60_000
   });
 
   test('goes back to all the reviews that were loaded', async () => {
-    const { userId, ids } = await newLearner(['First']);
+    const { userId, ids } = await dashboard.newLearner(['First']);
     await review(userId, ids[0] ?? '', 102);
     const { page } = await dashboard.openAt(`#/users/${userId}/materials/${ids[0]}`);
     await page.getByRole('button', { name: 'Load older reviews' }).click();
@@ -104,7 +95,7 @@ describe.runIf(hasBrowser('the way back'))('in the dashboard', { timeout: 60_000
     ['comes', (route: Route) => route.continue()],
     ['fails', (route: Route) => route.abort()],
   ])('a page that %s after another was opened does not take its place', async (_, end) => {
-    const { userId } = await newLearner(['a']);
+    const { userId } = await dashboard.newLearner(['a']);
     const { page } = await dashboard.openAt(`#/users/${userId}/keys`);
     const isLate = (request: Request) => request.postData()?.includes('query Materials') ?? false;
     const held = Promise.withResolvers<void>();
@@ -127,7 +118,7 @@ describe.runIf(hasBrowser('the way back'))('in the dashboard', { timeout: 60_000
   });
 
   test('what is typed into a filter while the list loads stays, and is not taken for what was sent', async () => {
-    const { userId } = await newLearner(['photosynthesis', 'phonetics']);
+    const { userId } = await dashboard.newLearner(['photosynthesis', 'phonetics']);
     const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
     const text = page.getByLabel('Title, content or source');
     const held = Promise.withResolvers<void>();

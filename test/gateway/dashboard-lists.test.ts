@@ -1,27 +1,17 @@
 // Lists of materials and keys in the dashboard: actions on several, filters that stay, services that do not answer, paper.
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
+import { test } from '../fixtures.ts';
 import { hasBrowser, screenshot } from '../support/browser.ts';
-import { startEmptyDashboard } from '../support/dashboard.ts';
+import type { SharedDashboard } from '../support/dashboard.ts';
 
 describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () => {
-  let dashboard: Awaited<ReturnType<typeof startEmptyDashboard>>;
-  beforeAll(async () => {
-    dashboard = await startEmptyDashboard({});
+  let dashboard: SharedDashboard;
+  test.beforeAll(({ dashboard: shared }) => {
+    dashboard = shared;
   });
-  afterAll(() => dashboard.stop());
 
   const call = { requestId: 'test' };
-  const newLearner = async (titles: readonly string[]) => {
-    const user = await dashboard.system.createUser(['profile:read']);
-    const ids: string[] = [];
-    for (const title of titles) {
-      const { materials } = dashboard.gateway.clients;
-      const { material } = await materials.createMaterial({ userId: user.userId, title }, call);
-      ids.push(material?.materialId ?? '');
-    }
-    return { ...user, ids };
-  };
   const stateOf = async (userId: string) => {
     const query = `query ($id: ID) { user(id: $id) { materials(state: ANY) { nodes { title archivedAt isDue } } } }`;
     const { nodes } = (await dashboard.gateway.query(query, { id: userId })).data.user.materials;
@@ -34,7 +24,7 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     page.getByRole('checkbox', { name: `Select ${title}` }).check();
 
   test('an operator snoozes and archives several materials together', async () => {
-    const { userId } = await newLearner(['a', 'b', 'c', 'd']);
+    const { userId } = await dashboard.newLearner(['a', 'b', 'c', 'd']);
     const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
     await page.getByRole('button', { name: 'Archive selected' }).click();
     await page.getByText('Select active materials first.').waitFor();
@@ -55,7 +45,7 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
   });
 
   test('what is done to all that is shown leaves out what is archived, and a second press selects nothing', async () => {
-    const { userId } = await newLearner(['a', 'b', 'c']);
+    const { userId } = await dashboard.newLearner(['a', 'b', 'c']);
     const { materials } = dashboard.gateway.clients;
     const [{ materialId = '' } = {}] = (await materials.listMaterials({ userId }, call)).materials;
     await materials.archiveMaterial({ userId, materialId }, call);
@@ -73,7 +63,7 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
   });
 
   test('several archives that fail midway show which were done', async () => {
-    const { userId } = await newLearner(['a', 'b']);
+    const { userId } = await dashboard.newLearner(['a', 'b']);
     const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
     let sent = 0;
     await page.route('**/graphql', (route) => {
@@ -100,7 +90,7 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
   });
 
   test('a snooze of what is due in six days offers later times only, and an earlier date is refused', async () => {
-    const { userId, ids } = await newLearner(['a']);
+    const { userId, ids } = await dashboard.newLearner(['a']);
     const [materialId = ''] = ids;
     for (let review = 0; review < 2; review += 1)
       await dashboard.gateway.clients.reviews.submitReview({ userId, materialId, quality: 4 }, call);
@@ -120,7 +110,7 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
   });
 
   test('a title of invisible characters is shown as "(no title)", wherever it is a link', async () => {
-    const { userId } = await newLearner(['\u200b ']);
+    const { userId } = await dashboard.newLearner(['\u200b ']);
     const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
     await page.getByRole('link', { name: '(no title)' }).click();
     await page.getByRole('heading', { name: '(no title)' }).waitFor();
@@ -128,7 +118,7 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
   });
 
   test('a notice that comes again stays as long as the first did', async () => {
-    const { userId } = await newLearner(['a']);
+    const { userId } = await dashboard.newLearner(['a']);
     const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
     await page.clock.install();
     const isShown = () => page.locator('#status').evaluate(({ classList }) => classList.contains('shown'));
@@ -152,7 +142,7 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
   });
 
   test('a date with a year of five digits is refused by its field, and so is none', async () => {
-    const { userId } = await newLearner(['a']);
+    const { userId } = await dashboard.newLearner(['a']);
     const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
     await page.getByRole('button', { name: 'Snooze a' }).click();
     await page.getByLabel('Date and time').fill('20266-01-01T09:00');
@@ -165,7 +155,7 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
   });
 
   test('a learner’s text turns none of the words around it, and begins where its script does', async () => {
-    const { userId } = await newLearner([]);
+    const { userId } = await dashboard.newLearner([]);
     const { materials, reviews, snoozes } = dashboard.gateway.clients;
     const made = { userId, title: 'photo\u202Egpj.exe', content: '\u0645\u0627!' };
     const { material } = await materials.createMaterial(made, call);
@@ -200,7 +190,7 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
   });
 
   test('another page of a list begins with its first row, and an action leaves the page and the focus where they were', async () => {
-    const { userId } = await newLearner(Array.from({ length: 30 }, (_, index) => `m${index}`));
+    const { userId } = await dashboard.newLearner(Array.from({ length: 30 }, (_, index) => `m${index}`));
     const { page } = await dashboard.openAt(`#/users/${userId}/materials`, {
       viewport: { width: 1280, height: 300 },
     });
@@ -225,7 +215,7 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
   });
 
   test('an action that fails after its dialog was closed says so', async () => {
-    const { userId } = await newLearner(['a']);
+    const { userId } = await dashboard.newLearner(['a']);
     const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
     const held = Promise.withResolvers<void>();
     await page.getByRole('button', { name: 'Snooze a' }).click();
@@ -243,7 +233,7 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
   });
 
   test('a page whose last row is archived leads to the first page with the same filters', async () => {
-    const { userId } = await newLearner(Array.from({ length: 26 }, (_, index) => `m${index}`));
+    const { userId } = await dashboard.newLearner(Array.from({ length: 26 }, (_, index) => `m${index}`));
     const { page } = await dashboard.openAt(`#/users/${userId}/materials?q=m&type=SIMPLE`);
     await page.getByRole('link', { name: 'Next page' }).click();
     await page.getByRole('button', { name: 'Archive m0' }).click();
@@ -255,7 +245,7 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
   });
 
   test('a login that expires amid several actions says so at the login', async () => {
-    const { userId } = await newLearner(['a', 'b']);
+    const { userId } = await dashboard.newLearner(['a', 'b']);
     const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
     await page.getByRole('button', { name: 'Select all' }).click();
     await page.evaluate(`sessionStorage.setItem('gateway-token', '${'e'.repeat(40)}')`);
@@ -269,7 +259,7 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
   });
 
   test('an action that was refused for an expired login leaves the one that another tab gave meanwhile', async () => {
-    const { userId } = await newLearner(['a']);
+    const { userId } = await dashboard.newLearner(['a']);
     const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
     const other = await page.context().newPage();
     await other.goto(new URL('/dashboard', page.url()).href);
@@ -292,7 +282,7 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
   });
 
   test('the filters of the materials are there again after a look at another page', async () => {
-    const { userId } = await newLearner(['kept']);
+    const { userId } = await dashboard.newLearner(['kept']);
     const { page } = await dashboard.openAt(`#/users/${userId}/materials?q=kep&state=due`);
     await page.getByRole('link', { name: 'kept' }).click();
     await page.getByText('If graded now').waitFor();
@@ -304,7 +294,7 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
   });
 
   test('the old rows dim while a filter loads, and long words wrap', async () => {
-    const { userId } = await newLearner(['w'.repeat(240)]);
+    const { userId } = await dashboard.newLearner(['w'.repeat(240)]);
     const name = 'mutation ($input: UpdateUserInput!) { updateUser(input: $input) { user { id } } }';
     await dashboard.gateway.query(name, { input: { userId, firstName: 'W'.repeat(100) } });
     const { page } = await dashboard.openAt(`#/users/${userId}/materials`, {
@@ -328,7 +318,7 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
   ])(
     'one service that does not answer leaves the rest of the page %s, and says which part',
     async (path, query, told) => {
-      const { userId } = await newLearner([]);
+      const { userId } = await dashboard.newLearner([]);
       const { data } = await dashboard.gateway.query('query ($id: ID) { user(id: $id) { email } }', {
         id: userId,
       });
@@ -350,7 +340,7 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
   );
 
   test('a material that cannot be read leaves the pages of its learner', async () => {
-    const { userId } = await newLearner(['away']);
+    const { userId } = await dashboard.newLearner(['away']);
     const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
     const away = { errors: [{ message: 'Away.', extensions: { code: 'UNAVAILABLE' } }] };
     await page.route('**/graphql', (route) =>
@@ -382,7 +372,7 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
   });
 
   test('a search that is too long is refused beside its field', async () => {
-    const { userId } = await newLearner(['short']);
+    const { userId } = await dashboard.newLearner(['short']);
     const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
     const search = page.getByLabel('Title, content or source');
     await search.fill('é'.repeat(513));
@@ -395,7 +385,7 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
   });
 
   test('a search says that it has an order of its own', async () => {
-    const { userId } = await newLearner(['a']);
+    const { userId } = await dashboard.newLearner(['a']);
     const { page } = await dashboard.openAt(`#/users/${userId}/materials?q=a&order=EASE`);
     await page.getByRole('link', { name: 'a', exact: true }).waitFor();
     expect(await page.getByLabel('Sort').locator('option').allInnerTexts()).toEqual([
@@ -405,7 +395,7 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
   });
 
   test('a new key is shown at once, also while the list of keys is slow', async () => {
-    const { userId } = await newLearner([]);
+    const { userId } = await dashboard.newLearner([]);
     const { page } = await dashboard.openAt(`#/users/${userId}/keys`);
     const held = Promise.withResolvers<void>();
     await page.getByRole('button', { name: 'Create a key' }).click();
@@ -425,7 +415,7 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
   });
 
   test('a revoked key looks revoked, and to revoke or rotate one shows its last use', async () => {
-    const { userId, apiKeyId } = await newLearner([]);
+    const { userId, apiKeyId } = await dashboard.newLearner([]);
     const other = await dashboard.system.createKey(userId, ['profile:read']);
     await dashboard.system.accounts.apiKeys.verifyApiKey({ key: other.key }, call);
     await dashboard.system.accounts.apiKeys.revokeApiKey({ apiKeyId }, call);
@@ -445,7 +435,7 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
   });
 
   test('a new key stays in sight when another tab logs out', async () => {
-    const { userId } = await newLearner([]);
+    const { userId } = await dashboard.newLearner([]);
     const { page } = await dashboard.openAt(`#/users/${userId}/keys`);
     await page.getByRole('button', { name: 'Create a key' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
@@ -460,7 +450,7 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
   });
 
   test('on paper a long text and a long table are whole', async () => {
-    const { userId } = await newLearner([]);
+    const { userId } = await dashboard.newLearner([]);
     const { material } = await dashboard.gateway.clients.materials.createMaterial(
       { userId, title: 'long', content: 'line\n'.repeat(100) },
       call,
@@ -477,7 +467,7 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
   });
 
   test('on paper a page is without what can be pressed', async () => {
-    const { userId } = await newLearner(['on paper']);
+    const { userId } = await dashboard.newLearner(['on paper']);
     const { page } = await dashboard.openAt(`#/users/${userId}/materials`);
     await page.getByRole('link', { name: 'on paper' }).waitFor();
     await page.emulateMedia({ media: 'print' });

@@ -1,37 +1,25 @@
 // What the dashboard says of a learner's reminders, in a real browser. The stub holds states that would take days to come.
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { DeliveryInput } from '../../generated/reminders/v1/Delivery.ts';
+import { test } from '../fixtures.ts';
 import { hasBrowser } from '../support/browser.ts';
-import { startEmptyDashboard } from '../support/dashboard.ts';
+import type { SharedDashboard } from '../support/dashboard.ts';
 import { startTestGateway, VIEWER } from '../support/gateway.ts';
-import {
-  MADE,
-  type StubReminders,
-  startStubReminders,
-  stubDelivery,
-  stubReminder,
-  timestamp,
-} from '../support/stub-reminders.ts';
+import { MADE, stubDelivery, stubReminder, timestamp } from '../support/stub-reminders.ts';
 
 describe.runIf(hasBrowser('what the dashboard says of reminders'))(
   'the tab Reminders',
   { timeout: 60_000 },
   () => {
-    let stub: StubReminders;
-    let dashboard: Awaited<ReturnType<typeof startEmptyDashboard>>;
-    beforeAll(async () => {
-      stub = await startStubReminders();
-      dashboard = await startEmptyDashboard({ remindersTarget: stub.target });
-    });
-    afterAll(async () => {
-      await dashboard.stop();
-      await stub.stop();
+    let dashboard: SharedDashboard;
+    test.beforeAll(({ dashboard: shared }) => {
+      dashboard = shared;
     });
 
     const newUser = async (timeZone = 'UTC') => {
       const { userId } = await dashboard.system.createUser([], timeZone);
-      return { userId, held: stub.of(userId), hash: `#/users/${userId}/reminders` };
+      return { userId, held: dashboard.reminders.of(userId), hash: `#/users/${userId}/reminders` };
     };
     const open = async (hash: string, options: Parameters<typeof dashboard.openAt>[1] = {}) => {
       const opened = await dashboard.openAt(hash, options);
@@ -243,12 +231,12 @@ describe.runIf(hasBrowser('what the dashboard says of reminders'))(
         endpointHost: 'push.example.net',
         createTime: timestamp(MADE),
       });
-      stub.setPushSetUp(false);
+      dashboard.reminders.setPushSetUp(false);
       const { page } = await open(hash);
       await card(page, 'Push').getByText('Push is not set up on this server.').waitFor();
       expect(await next(page)).toBe('No reminder comes: push is not set up on this server.');
       expect(await page.getByRole('button', { name: 'Send a test by push' }).count()).toBe(0);
-      stub.setPushSetUp(true);
+      dashboard.reminders.setPushSetUp(true);
       await page.reload();
       await page.getByRole('button', { name: 'Send a test by push' }).waitFor();
       await page.close();
@@ -267,7 +255,7 @@ describe.runIf(hasBrowser('what the dashboard says of reminders'))(
       await page.close();
       await without.stop();
 
-      stub.setAway(true);
+      dashboard.reminders.setAway(true);
       const second = await dashboard.openAt(hash);
       await second.page.getByRole('alert').getByText('The reminders service does not answer.').waitFor();
       await second.page.getByRole('link', { name: 'Overview' }).click();
@@ -275,7 +263,7 @@ describe.runIf(hasBrowser('what the dashboard says of reminders'))(
       await second.page.getByRole('link', { name: 'Reminders' }).click();
       const again = second.page.getByRole('button', { name: 'Try again' });
       await again.waitFor();
-      stub.setAway(false);
+      dashboard.reminders.setAway(false);
       await again.click();
       await second.page.getByText('This learner has no reminder.').waitFor();
       await second.page.close();

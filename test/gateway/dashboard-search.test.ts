@@ -1,16 +1,16 @@
 // Search and login across the tabs of a browser, in Chromium against the real system.
 import type { Page, Request } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
+import { test } from '../fixtures.ts';
 import { hasBrowser, screenshot } from '../support/browser.ts';
-import { logIn, startEmptyDashboard } from '../support/dashboard.ts';
+import { logIn, type SharedDashboard } from '../support/dashboard.ts';
 import { OPERATOR } from '../support/gateway.ts';
 
 describe.runIf(hasBrowser('search and login'))('in Chromium', { timeout: 60_000 }, () => {
-  let dashboard: Awaited<ReturnType<typeof startEmptyDashboard>>;
-  beforeAll(async () => {
-    dashboard = await startEmptyDashboard({});
+  let dashboard: SharedDashboard;
+  test.beforeAll(({ dashboard: shared }) => {
+    dashboard = shared;
   });
-  afterAll(() => dashboard.stop());
 
   const results = (page: Page) => page.locator('#search-results li');
   const newLearner = async () => {

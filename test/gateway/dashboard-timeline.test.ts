@@ -1,26 +1,16 @@
 // The timeline of a learner in Chromium: what it says, its filters, older events, and what operators can undo.
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
+import { test } from '../fixtures.ts';
 import { hasBrowser } from '../support/browser.ts';
-import { startEmptyDashboard, type TestDashboard } from '../support/dashboard.ts';
+import type { SharedDashboard } from '../support/dashboard.ts';
 import { VIEWER } from '../support/gateway.ts';
-import {
-  type StubReminders,
-  startStubReminders,
-  stubDelivery,
-  timestamp,
-} from '../support/stub-reminders.ts';
+import { stubDelivery, timestamp } from '../support/stub-reminders.ts';
 
 describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', { timeout: 60_000 }, () => {
-  let reminders: StubReminders;
-  let dashboard: Omit<TestDashboard, 'seeded'>;
-  beforeAll(async () => {
-    reminders = await startStubReminders();
-    dashboard = await startEmptyDashboard({ remindersTarget: reminders.target });
-  });
-  afterAll(async () => {
-    await dashboard.stop();
-    await reminders.stop();
+  let dashboard: SharedDashboard;
+  test.beforeAll(({ dashboard: shared }) => {
+    dashboard = shared;
   });
 
   async function change(name: string, type: string, input: object, fields: string) {
@@ -45,7 +35,7 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', { timeou
     await change('archiveMaterial', 'MaterialInput', { userId, materialId }, 'material { id }');
     const createTime = timestamp('2098-12-31T23:00:00Z');
     const sent = { state: 'DELIVERY_STATE_SENT' as const, updateTime: createTime, createTime };
-    reminders.of(userId).deliveries.push(stubDelivery(sent));
+    dashboard.reminders.of(userId).deliveries.push(stubDelivery(sent));
     return { userId, apiKeyId, materialId };
   }
   const openTimeline = async (userId: string, query = '', options: { token?: string } = {}) => {
@@ -197,11 +187,11 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', { timeou
     for (let index = 0; index < 50; index += 1)
       await change('updateMaterial', 'UpdateMaterialInput', input, 'material { id }');
     const page = await openTimeline(userId);
-    reminders.setAway(true);
+    dashboard.reminders.setAway(true);
     await page.getByRole('button', { name: 'Load older events' }).click();
     await page.getByText('Reminders: not available. Wait a moment, then try again.').waitFor();
     expect(await events(page)).toHaveLength(50);
-    reminders.setAway(false);
+    dashboard.reminders.setAway(false);
     await page.getByRole('button', { name: 'Load older events' }).click();
     await page.locator('tbody tr').nth(51).waitFor();
     expect(await events(page)).toHaveLength(52);
@@ -215,7 +205,7 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', { timeou
     await page.getByText('Nothing has happened to this learner yet.').waitFor();
     await page.getByLabel('Reviews').check();
     await page.getByText('There is no such event.').waitFor();
-    reminders.of(user?.userId ?? '').deliveries.push(stubDelivery({ isTest: true }));
+    dashboard.reminders.of(user?.userId ?? '').deliveries.push(stubDelivery({ isTest: true }));
     await page.getByLabel('Reviews').uncheck();
     await page.getByText('Test reminder by e-mail. Waiting to be sent.').waitFor();
     await page.close();
@@ -223,14 +213,14 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', { timeou
 
   test('says which part is missing, under which request the logs have it, and shows the rest', async () => {
     const { userId } = await busyLearner();
-    reminders.setAway(true);
+    dashboard.reminders.setAway(true);
     const page = await openTimeline(userId);
     const alert = page.getByRole('alert');
     expect(await alert.innerText()).toMatch(
       /^Reminders: not available\.\s+.*The rest is shown\.\s+Request ID [\w-]{36}/,
     );
     expect(await events(page)).toHaveLength(6);
-    reminders.setAway(false);
+    dashboard.reminders.setAway(false);
     await alert.getByRole('button', { name: 'Try again' }).click();
     await page.getByText('Reminder by e-mail.').waitFor();
     expect(await events(page)).toHaveLength(7);

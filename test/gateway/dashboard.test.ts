@@ -1,9 +1,10 @@
 // What people do with the dashboard, in a real browser against the real system with seeded learners.
 import { Client } from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
+import { test } from '../fixtures.ts';
 import { createApi } from '../support/api.ts';
 import { hasBrowser } from '../support/browser.ts';
-import { logIn, startTestDashboard, type TestDashboard } from '../support/dashboard.ts';
+import { logIn, type SharedDashboard } from '../support/dashboard.ts';
 import { OPERATOR, VIEWER } from '../support/gateway.ts';
 
 const FIGURES = `query ($id: ID) { user(id: $id) {
@@ -15,11 +16,10 @@ const FIGURES = `query ($id: ID) { user(id: $id) {
   year: stats(days: 365) { activity { days { date count } currentStreakDays longestStreakDays } } } }`;
 
 describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeout: 60_000 }, () => {
-  let dashboard: TestDashboard;
-  beforeAll(async () => {
-    dashboard = await startTestDashboard();
+  let dashboard: SharedDashboard;
+  test.beforeAll(({ dashboard: shared }) => {
+    dashboard = shared;
   });
-  afterAll(() => dashboard.stop());
 
   const call = { requestId: 'test' };
   const path = (userId: string, rest = '') => `#/users/${userId}${rest}`;

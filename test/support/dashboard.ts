@@ -1,25 +1,54 @@
 // The dashboard of a gateway over a system with seeded learners, and a browser to look at it with.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import type { BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { startBrowser, watch } from './browser.ts';
 import { countLearnersNow } from './count-learners.ts';
 import { OPERATOR, startTestGateway } from './gateway.ts';
 import { root } from './processes.ts';
 import { startStubReminders } from './stub-reminders.ts';
-import type { TestSystem } from './system.ts';
+import { startSystem, type TestSystem } from './system.ts';
 
-export type TestDashboard = Awaited<ReturnType<typeof startTestDashboard>>;
 const CALL = { requestId: 'test' };
+export type TestDashboard = Awaited<ReturnType<typeof startTestDashboard>>;
+export type SharedDashboard = Awaited<ReturnType<typeof startSharedDashboard>>;
 
-/** Reminders are held by a stub. */
-export async function startTestDashboard(system: TestSystem) {
+/** `system`: runs already; default: one of its own. `remindersTarget`: where the reminders service is; without it reminders are off. */
+export type DashboardSettings = { system?: TestSystem; remindersTarget?: string };
+
+/** With seeded learners. */
+export async function startTestDashboard(settings: DashboardSettings = {}) {
+  const dashboard = await startEmptyDashboard(settings);
+  const email = await seed(dashboard.system.databaseUrl);
+  await countLearnersNow(dashboard.system.databaseUrl);
+  const { data } = await dashboard.gateway.query('query ($email: String) { user(email: $email) { id } }', {
+    email,
+  });
+  return {
+    ...dashboard,
+    /** A seeded learner. */
+    seeded: { email, userId: data.user.id as string },
+  };
+}
+
+/** What all files of pages share: seeded learners in `system`, and reminders that a stub holds. */
+export async function startSharedDashboard(system: TestSystem) {
   const reminders = await startStubReminders();
-  const gateway = await startTestGateway({ ...system, remindersTarget: reminders.target });
-  const browser = await startBrowser();
-  const email = await seed(system.databaseUrl);
-  await countLearnersNow(system.databaseUrl);
-  const { user } = await gateway.clients.users.findUserByEmail({ email }, CALL);
+  const dashboard = await startTestDashboard({ system, remindersTarget: reminders.target });
+  return {
+    ...dashboard,
+    reminders,
+    async stop() {
+      await dashboard.stop();
+      await reminders.stop();
+    },
+  };
+}
+
+export async function startEmptyDashboard(settings: DashboardSettings) {
+  const { system = await startSystem(), remindersTarget } = settings;
+  const gateway = await startTestGateway({ ...system, ...(remindersTarget && { remindersTarget }) });
+  const browser: Browser = await startBrowser();
   const open = async (options: BrowserContextOptions = {}) => {
     const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
     const page = await context.newPage();
@@ -31,10 +60,7 @@ export async function startTestDashboard(system: TestSystem) {
   return {
     system,
     gateway,
-    reminders,
     browser,
-    /** A seeded learner. */
-    seeded: { email, userId: user?.userId ?? '' },
     open,
     /** At an address behind the #, logged in; of another gateway where `origin` is given. */
     async openAt(
@@ -51,23 +77,20 @@ export async function startTestDashboard(system: TestSystem) {
       await opened.page.locator('header').getByText('Log out').waitFor();
       return opened;
     },
-    /** A learner with a key, and due materials with these titles, the first of which is the oldest. */
+    /** A user with a key, and with materials of these titles, the oldest first. */
     async newLearner(titles: readonly string[] = [], timeZone = 'UTC') {
       const user = await system.createUser(['profile:read'], timeZone);
       const ids: string[] = [];
       for (const title of titles) {
-        const { material } = await gateway.clients.materials.createMaterial(
-          { userId: user.userId, title },
-          CALL,
-        );
-        ids.push(material?.materialId ?? '');
+        const made = await gateway.clients.materials.createMaterial({ userId: user.userId, title }, CALL);
+        ids.push(made.material?.materialId ?? '');
       }
       return { ...user, ids };
     },
     async stop() {
       await browser.close();
       await gateway.stop();
-      await reminders.stop();
+      if (settings.system === undefined) await system.stop();
     },
   };
 }

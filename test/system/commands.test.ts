@@ -13,7 +13,7 @@ const { scripts }: { scripts: Record<string, string> } = JSON.parse(
 );
 
 /** Those that run a program of another project, which has a --help of its own, or several programs. */
-const OTHERS = ['test', 'test:system', 'faults', 'prepare', 'generate', 'format', 'check'];
+const OTHERS = ['test', 'test:system', 'test:pages', 'faults', 'prepare', 'generate', 'format', 'check'];
 const ours = Object.keys(scripts).filter((name) => !OTHERS.includes(name));
 
 async function run(name: string, argument: string) {
