@@ -21,6 +21,7 @@ const ARGUMENTS: Readonly<Record<string, string>> = {
   update_mask: 'input',
   time_of_day: 'time',
   paused_until_time: 'pausedUntil',
+  expire_time: 'expiresAt',
 };
 
 const MAX_CHARACTERS = 1000;

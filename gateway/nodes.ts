@@ -49,6 +49,7 @@ export type TimelineEventNode = {
 export type OverviewNode = GetOverviewResponse;
 export type LearnerNode = Learner;
 export type RefusedApiKeyNode = { apiKey: ApiKeyNode };
+export type ExpiringApiKeyNode = { apiKey: ApiKeyNode };
 export type EmailOffUserNode = EmailOffUser;
 /** What a search found of a user; without key and material, the user. */
 export type SearchHitNode = { user: UserNode; apiKey?: ApiKeyNode; material?: MaterialNode };
@@ -66,6 +67,7 @@ export const ID_OF = {
   learner: ({ userId }: LearnerNode) => userId,
   hardMaterial: ({ material }: HardMaterialNode) => material.message.materialId,
   refusedApiKey: ({ apiKey }: RefusedApiKeyNode) => apiKey.apiKeyId,
+  expiringApiKey: ({ apiKey }: ExpiringApiKeyNode) => apiKey.apiKeyId,
   emailOffUser: ({ userId }: EmailOffUserNode) => userId,
 };
 

@@ -1,5 +1,9 @@
 // The mutations. Roles are handled in app.ts, the audit log in access/audit.ts.
-import type { MutationResolvers } from '../../generated/gateway/resolvers.ts';
+import type {
+  CreateApiKeyInput,
+  MutationResolvers,
+  RotateApiKeyInput,
+} from '../../generated/gateway/resolvers.ts';
 import { invalidField } from '../../services/platform/errors.ts';
 import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
 import { maskOf, required, toMaterialType, toPlan, toSnoozePreset } from '../mapper.ts';
@@ -135,7 +139,7 @@ export const Mutation: MutationResolvers = {
 
   async createApiKey(_parent, { input }, { clients, call }) {
     const { key, apiKey } = await clients.apiKeys.createApiKey(
-      { userId: input.userId, name: input.name ?? '', scopes: [...(input.scopes ?? [])] },
+      { userId: input.userId, name: input.name ?? '', ...toKeyRequest(input) },
       call,
     );
     return { key, apiKey: required(apiKey) };
@@ -143,7 +147,7 @@ export const Mutation: MutationResolvers = {
 
   async rotateApiKey(_parent, { input }, { clients, call }) {
     const { key, apiKey } = await clients.apiKeys.rotateApiKey(
-      { apiKeyId: input.apiKeyId, scopes: [...(input.scopes ?? [])] },
+      { apiKeyId: input.apiKeyId, ...toKeyRequest(input) },
       call,
     );
     return { key, apiKey: required(apiKey) };
@@ -160,4 +164,12 @@ const unlessNew = (replayed: boolean) => replayed && { replayed };
 
 function toWrite(input: { userId: string; materialId: string; requestId?: string | null }) {
   return { userId: input.userId, materialId: input.materialId, requestId: input.requestId ?? '' };
+}
+
+function toKeyRequest({ scopes, expiresAt, allowedAddresses }: CreateApiKeyInput | RotateApiKeyInput) {
+  return {
+    scopes: [...(scopes ?? [])],
+    allowedAddresses: [...(allowedAddresses ?? [])],
+    ...(expiresAt && { expireTime: toTimestamp(expiresAt) }),
+  };
 }

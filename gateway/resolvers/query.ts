@@ -1,6 +1,7 @@
 // The root fields of queries: users, materials, a search, all learners, and what needs attention.
 import type {
   EmailOffUserResolvers,
+  ExpiringApiKeyResolvers,
   LearnerResolvers,
   OverviewResolvers,
   QueryResolvers,
@@ -59,6 +60,12 @@ export const Query: QueryResolvers = {
         ...(filter && { filter: `LEARNER_FILTER_${filter}` as const }),
       });
       return { rows: learners, nextPageToken };
+    }),
+
+  expiringApiKeys: (_parent, page, { budget, clients }) =>
+    readCounted(page, ID_OF.expiringApiKey, async (request) => {
+      const { apiKeys, ...rest } = await budget.read(clients.apiKeys.listExpiringApiKeys, request);
+      return { ...rest, rows: apiKeys.map((apiKey) => ({ apiKey })) };
     }),
 
   refusedApiKeys: (_parent, page, { budget, clients }) =>
@@ -173,6 +180,10 @@ export const Learner: LearnerResolvers = {
   monthBefore: ({ reviewsMonthBefore, recalledMonthBefore }) =>
     retentionOf(reviewsMonthBefore, recalledMonthBefore),
   lastReviewOn: ({ lastReviewDate }) => lastReviewDate || null,
+};
+
+export const ExpiringApiKey: ExpiringApiKeyResolvers = {
+  user: ({ apiKey }, _arguments, context) => userOf(apiKey.userId, context),
 };
 
 export const RefusedApiKey: RefusedApiKeyResolvers = {

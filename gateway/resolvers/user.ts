@@ -116,5 +116,6 @@ export const ApiKey: ApiKeyResolvers = {
   createdAt: ({ createTime }) => toTime(createTime),
   lastUsedAt: ({ lastUsedTime }) => toOptionalTime(lastUsedTime),
   revokedAt: ({ revokeTime }) => toOptionalTime(revokeTime),
+  expiresAt: ({ expireTime }) => toOptionalTime(expireTime),
   lastRefusedAt: ({ lastRefusedTime }) => toOptionalTime(lastRefusedTime),
 };

@@ -23,7 +23,7 @@ import { auditMutations } from '../access/audit.ts';
 import type { GatewayContext } from '../context.ts';
 import { Material, Review, Snooze } from '../resolvers/material.ts';
 import { Mutation } from '../resolvers/mutation.ts';
-import { EmailOffUser, Learner, Overview, Query, RefusedApiKey } from '../resolvers/query.ts';
+import { EmailOffUser, ExpiringApiKey, Learner, Overview, Query, RefusedApiKey } from '../resolvers/query.ts';
 import {
   CalendarFeed,
   EmailReminders,
@@ -53,6 +53,7 @@ export function buildGatewaySchema(): GraphQLSchema {
     Stats,
     Overview,
     Learner,
+    ExpiringApiKey,
     RefusedApiKey,
     EmailOffUser,
     Reminder,

@@ -1,13 +1,16 @@
 // API keys: authenticates requests (401, 403), verifies keys with accounts, and caches the result briefly, only while the
 // revocation stream works.
 import { hash } from 'node:crypto';
+import { BlockList, isIPv4 } from 'node:net';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { VerifyApiKeyResponse } from '../../generated/accounts/v1/VerifyApiKeyResponse.ts';
 import type { WatchRevocationsResponse } from '../../generated/accounts/v1/WatchRevocationsResponse.ts';
 import { hasReason, ServiceError } from '../platform/errors.ts';
 import type { CallOptions } from '../platform/grpc/client.ts';
+import { addressOf } from '../platform/http/server.ts';
 import type { Metrics } from '../platform/observability/metrics.ts';
+import { epochMsOf } from '../platform/protobuf/timestamps.ts';
 import { type Clients, callOf } from './clients.ts';
 import type { MeResponse, Scope } from './schemas.ts';
 
@@ -32,7 +35,8 @@ export function registerAuthentication(app: FastifyInstance, verifier: KeyVerifi
   app.addHook('onRequest', async (request) => {
     const key = keyOf(request);
     if (key === undefined) throw new ServiceError('UNAUTHORIZED');
-    const principal = await verifier.verify({ key, digest: hash('sha256', key, 'base64') }, callOf(request));
+    const presented = { key, digest: hash('sha256', key, 'base64'), address: addressOf(request) };
+    const principal = await verifier.verify(presented, callOf(request));
     request.principal = principal;
     const { scopes = [] } = request.routeOptions.config;
     if (scopes.length > 0 && !scopes.some((scope) => principal.scopes.includes(scope))) {
@@ -55,11 +59,14 @@ function keyOf({ headers }: FastifyRequest): string | undefined {
   return typeof key === 'string' ? key : undefined;
 }
 
-/** A key as it was sent, and its SHA-256 in base64, the cache key. */
-type PresentedKey = { key: string; digest: string };
+/** A key as it was sent, its SHA-256 in base64, which is the cache key, and the client's address. */
+type PresentedKey = { key: string; digest: string; address: string };
+
+/** What is cached of a key. It is checked again for each request: when it ends, and from where it may be used. */
+type VerifiedKey = { principal: Principal; expireMs: number; allowed: BlockList | undefined };
 
 export type KeyVerifier = {
-  /** @throws ServiceError UNAUTHORIZED for an invalid key, UNAVAILABLE if it cannot be verified now. */
+  /** @throws ServiceError UNAUTHORIZED for a key that is invalid now or from there, UNAVAILABLE if it cannot be verified now. */
   verify(presented: PresentedKey, call: CallOptions): Promise<Principal>;
   /** Whether the revocation stream works; if not, no key is cached. */
   isStreamAlive(): boolean;
@@ -82,11 +89,15 @@ const RECONNECT_MS = 200;
 /** Longer than any valid key; a longer one is refused without a call. */
 const MAX_KEY_CHARACTERS = 100;
 
-/** The cache stores SHA-256 hashes, never the keys themselves. */
-export function createKeyVerifier(apiKeys: Clients['apiKeys'], metrics: Metrics): KeyVerifier {
+/** The cache stores SHA-256 hashes, never the keys themselves. `now`: Unix milliseconds. */
+export function createKeyVerifier(
+  apiKeys: Clients['apiKeys'],
+  metrics: Metrics,
+  now: () => number,
+): KeyVerifier {
   const countLookup = (outcome: string) => metrics.count('srs_key_lookups_total', { outcome });
-  const cache = new LRUCache<string, Principal>({ max: MAX_KEYS, ttl: MAX_AGE_MS });
-  const inFlight = new Map<string, Promise<Principal>>();
+  const cache = new LRUCache<string, VerifiedKey>({ max: MAX_KEYS, ttl: MAX_AGE_MS });
+  const inFlight = new Map<string, Promise<VerifiedKey>>();
   // Counts revocations and stream breaks: a result requested before the latest one must not be cached.
   let epoch = 0;
   const watch = watchRevocations(apiKeys, {
@@ -96,7 +107,7 @@ export function createKeyVerifier(apiKeys: Clients['apiKeys'], metrics: Metrics)
     },
     onEvent({ revokedApiKeyId, changedUserId }) {
       epoch += 1;
-      for (const [digest, principal] of cache.entries()) {
+      for (const [digest, { principal }] of cache.entries()) {
         if (principal.apiKeyId === revokedApiKeyId || principal.userId === changedUserId)
           cache.delete(digest);
       }
@@ -104,9 +115,9 @@ export function createKeyVerifier(apiKeys: Clients['apiKeys'], metrics: Metrics)
   });
   const ask = async (key: string, digest: string, call: CallOptions) => {
     const askedIn = epoch;
-    const principal = toPrincipal(await apiKeys.verifyApiKey({ key }, call));
-    if (askedIn === epoch && watch.isAlive()) cache.set(digest, principal);
-    return principal;
+    const verified = toVerifiedKey(await apiKeys.verifyApiKey({ key }, call));
+    if (askedIn === epoch && watch.isAlive()) cache.set(digest, verified);
+    return verified;
   };
   // Concurrent requests with one key share a call only within an epoch: an earlier call may still return "valid".
   const callKeyOf = (digest: string) => `${epoch}:${digest}`;
@@ -126,30 +137,40 @@ export function createKeyVerifier(apiKeys: Clients['apiKeys'], metrics: Metrics)
       if (hasReason(error, 'UNAUTHORIZED')) cache.delete(digest);
     });
   };
+  const find = async (presented: PresentedKey, call: CallOptions) => {
+    const { key, digest } = presented;
+    if (key.length > MAX_KEY_CHARACTERS || !key.startsWith('rmk_live_')) {
+      countLookup('malformed');
+      throw new ServiceError('UNAUTHORIZED');
+    }
+    const known = watch.isAlive() ? cache.get(digest) : undefined;
+    if (known !== undefined) {
+      countLookup('hit');
+      renewIfOld(presented, call);
+      return known;
+    }
+    const running = inFlight.get(callKeyOf(digest));
+    if (running !== undefined) {
+      countLookup('shared');
+      return running;
+    }
+    if (inFlight.size >= MAX_IN_FLIGHT) {
+      countLookup('overloaded');
+      throw new ServiceError('UNAVAILABLE', { cause: new Error('too many keys are being verified') });
+    }
+    countLookup('miss');
+    return begin(presented, call);
+  };
   return {
     async verify(presented, call) {
-      const { key, digest } = presented;
-      if (key.length > MAX_KEY_CHARACTERS || !key.startsWith('rmk_live_')) {
-        countLookup('malformed');
+      const { principal, expireMs, allowed } = await find(presented, call);
+      if (now() >= expireMs) {
+        // So that accounts is asked next time, which counts the refusals of an ended key.
+        cache.delete(presented.digest);
         throw new ServiceError('UNAUTHORIZED');
       }
-      const known = watch.isAlive() ? cache.get(digest) : undefined;
-      if (known !== undefined) {
-        countLookup('hit');
-        renewIfOld(presented, call);
-        return known;
-      }
-      const running = inFlight.get(callKeyOf(digest));
-      if (running !== undefined) {
-        countLookup('shared');
-        return running;
-      }
-      if (inFlight.size >= MAX_IN_FLIGHT) {
-        countLookup('overloaded');
-        throw new ServiceError('UNAVAILABLE', { cause: new Error('too many keys are being verified') });
-      }
-      countLookup('miss');
-      return begin(presented, call);
+      if (allowed !== undefined && !isIn(allowed, presented.address)) throw new ServiceError('UNAUTHORIZED');
+      return principal;
     },
     isStreamAlive: watch.isAlive,
     close: watch.close,
@@ -205,18 +226,39 @@ function watchRevocations(
   };
 }
 
-function toPrincipal({ user, apiKey }: VerifyApiKeyResponse): Principal {
+function toVerifiedKey({ user, apiKey }: VerifyApiKeyResponse): VerifiedKey {
   if (user === null || apiKey === null)
     throw new Error('accounts verified a key but returned no user or key');
-  return {
+  const principal = {
     userId: user.userId,
     email: user.email,
     firstName: user.firstName ?? null,
     lastName: user.lastName ?? null,
-    plan: user.plan === 'PLAN_PREMIUM' ? 'premium' : 'free',
+    plan: user.plan === 'PLAN_PREMIUM' ? ('premium' as const) : ('free' as const),
     timeZone: user.timeZone,
     apiKeyId: apiKey.apiKeyId,
     // accounts returns only the six scopes.
     scopes: apiKey.scopes as Scope[],
   };
+  const { expireTime, allowedAddresses } = apiKey;
+  return {
+    principal,
+    expireMs: expireTime === null ? Number.POSITIVE_INFINITY : epochMsOf(expireTime, 'expire_time'),
+    allowed: allowedAddresses.length === 0 ? undefined : toBlockList(allowedAddresses),
+  };
 }
+
+/** `ranges`: in CIDR notation. */
+function toBlockList(ranges: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const range of ranges) {
+    const [address = '', prefix] = range.split('/');
+    list.addSubnet(address, Number(prefix), familyOf(address));
+  }
+  return list;
+}
+
+/** An IPv4 address that comes in IPv6 notation matches ranges of IPv4, too. */
+const isIn = (list: BlockList, address: string) => list.check(address, familyOf(address));
+
+const familyOf = (address: string) => (isIPv4(address) ? 'ipv4' : 'ipv6');

@@ -25,7 +25,7 @@ export async function startRest(options: {
 }): Promise<RestServer> {
   const { config, logger, telemetry = createTelemetry(), locals } = options;
   const clients = createClients(config, telemetry, logger, locals);
-  const verifier = createKeyVerifier(clients.apiKeys, telemetry.metrics);
+  const verifier = createKeyVerifier(clients.apiKeys, telemetry.metrics, () => Date.now());
   const limiter = createWriteLimiter({
     redisUrl: config.redisUrl,
     limit: config.writeLimitPerMinute,

@@ -120,8 +120,10 @@ test('list shows all keys however many there are, which are revoked, and no cont
   await system.accounts.apiKeys.createApiKey(named, CALL);
   const { user } = await system.accounts.users.getUser({ userId }, CALL);
   const [head, ...lines] = (await run('list', { email: user?.email ?? '', json: false })).trim().split('\n');
-  expect(head).toMatch(/^ID +NAME +STATE +CREATED +LAST USED +SCOPES$/);
+  expect(head).toMatch(/^ID +NAME +STATE +CREATED +LAST USED +FROM +SCOPES$/);
   expect(lines).toHaveLength(102);
-  expect(lines[0]).toMatch(/^\S{36} {2}red \?\[31m {2}valid {4}\S{24} {2}never {5} materials:read/);
+  expect(lines[0]).toMatch(
+    /^\S{36} {2}red \?\[31m {2}valid {4}\S{24} {2}never {6}anywhere {2}materials:read/,
+  );
   expect(lines.filter((line) => line.includes(' revoked '))).toEqual([expect.stringContaining(apiKeyId)]);
 });

@@ -183,8 +183,8 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', { timeout: 60
       nodes: [{ apiKey: { id: apiKeyId, refusedMinutes: 1 }, user: { id: userId } }],
     });
     await page.reload();
-    await page.getByRole('link', { name: '1 revoked key still in use' }).click();
-    await page.getByRole('heading', { name: 'Revoked keys still in use' }).waitFor();
+    await page.getByRole('link', { name: '1 ended key still in use' }).click();
+    await page.getByRole('heading', { name: 'Ended keys still in use' }).waitFor();
     await page.getByRole('link', { name: (await asked()).nodes[0].user.email }).click();
     await page.getByText(/still in use, refused/).waitFor();
     expect(complaints).toEqual([]);
@@ -193,10 +193,7 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', { timeout: 60
 
   test('leaves out what reminders would know where they are switched off', async () => {
     const { page } = await dashboard.openAt('#/');
-    await page
-      .getByText('revoked keys still in use')
-      .or(page.getByText('revoked key still in use'))
-      .waitFor();
+    await page.getByText('ended keys still in use').or(page.getByText('ended key still in use')).waitFor();
     expect(await page.getByText('with e-mail switched off').count()).toBe(0);
     await page.close();
   });

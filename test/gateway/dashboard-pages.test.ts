@@ -82,7 +82,7 @@ describe.runIf(hasBrowser('the looks of the dashboard'))(
       await page.getByRole('region', { name: 'Needs attention' }).waitFor();
       await look('home');
       await goTo('refused-keys');
-      await page.getByRole('heading', { name: 'Revoked keys still in use' }).waitFor();
+      await page.getByRole('heading', { name: 'Ended keys still in use' }).waitFor();
       await look('refused-keys');
       await goTo('users');
       await page.getByText('All, newest first').waitFor();

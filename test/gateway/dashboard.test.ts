@@ -436,6 +436,28 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     await page.close();
   });
 
+  test('gives a key an end and addresses, and says on the page and on the home that it ends soon', async () => {
+    const { userId } = await dashboard.system.createUser(['profile:read']);
+    const { page } = await dashboard.openAt(path(userId, '/keys'));
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'Create a key' }).click();
+    await dialog.getByLabel('Name').fill('batch job');
+    const end = new Date(Date.now() + 3 * 86_400_000).toISOString().slice(0, 16);
+    await dialog.getByLabel('Ends').fill(end);
+    await dialog.getByLabel('Allowed addresses').fill('10.0.0.0/8,  nowhere');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await dialog.getByText('"nowhere" is none').waitFor();
+    await dialog.getByLabel('Allowed addresses').fill('10.0.0.0/8, 2001:db8::1');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    await page.getByText(/^ends in (2|3) days$/).waitFor();
+    await page.getByText('from 10.0.0.0/8, 2001:db8::1/128').waitFor();
+    await page.goto(`${dashboard.gateway.origin}/dashboard#/`);
+    await page.getByRole('link', { name: /^\d+ keys? about to end$/ }).click();
+    await page.getByRole('row', { name: /batch job/ }).waitFor();
+    await page.close();
+  });
+
   test('makes a key and shows it once, rotates it for use on REST, and revokes it', async () => {
     const { userId } = await dashboard.system.createUser(['profile:read']);
     const { page } = await dashboard.openAt(path(userId, '/keys'), {

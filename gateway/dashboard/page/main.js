@@ -11,7 +11,7 @@ import { timelineView } from './timeline/timeline.js';
 import { button, failure, skeleton } from './ui.js';
 import { dayView } from './views/day.js';
 import { allLearnersView } from './views/home/all-learners.js';
-import { emailOffView, refusedKeysView } from './views/home/attention.js';
+import { emailOffView, expiringKeysView, refusedKeysView } from './views/home/attention.js';
 import { homeView } from './views/home/home.js';
 import { keysView } from './views/keys.js';
 import { loginView } from './views/login.js';
@@ -27,6 +27,7 @@ import { focusSearch, searchBox } from './views/search.js';
 const VIEWS = new Map([
   ['', homeView],
   ['refused-keys', refusedKeysView],
+  ['expiring-keys', expiringKeysView],
   ['email-off', emailOffView],
   ['users', allLearnersView],
   ['users/*', overviewView],

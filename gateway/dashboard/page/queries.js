@@ -4,7 +4,7 @@ const USER = 'id email firstName lastName plan timeZone createdAt';
 const COUNT = 'count { reviews recalled retention }';
 const SCHEDULE = 'ef interval repetitions nextReview';
 const ROW = `id title type isDue lastReviewed archivedAt ${SCHEDULE}`;
-const KEY = 'id name prefix scopes createdAt lastUsedAt revokedAt lastRefusedAt';
+const KEY = 'id name prefix scopes createdAt lastUsedAt revokedAt lastRefusedAt expiresAt allowedAddresses';
 const PAGE = 'pageInfo { hasNextPage endCursor }';
 const REMINDER =
   'id time weekdays channels minDue onlyIfNotReviewedToday pausedUntil enabled nextAt updatedAt';
@@ -35,7 +35,13 @@ export const DOCUMENTS = {
   REFUSED_KEYS: `query RefusedKeys($first: Int!, $after: String) {
   refusedApiKeys(first: $first, after: $after) {
     totalCount ${PAGE}
-    nodes { apiKey { id name prefix revokedAt lastRefusedAt refusedMinutes } user { id email } }
+    nodes { apiKey { id name prefix revokedAt expiresAt lastRefusedAt refusedMinutes } user { id email } }
+  }
+}`,
+  EXPIRING_KEYS: `query ExpiringKeys($first: Int!, $after: String) {
+  expiringApiKeys(first: $first, after: $after) {
+    totalCount ${PAGE}
+    nodes { apiKey { id name prefix expiresAt lastUsedAt } user { id email } }
   }
 }`,
   EMAIL_OFF: `query EmailOff($first: Int!, $after: String) {

@@ -6,7 +6,12 @@ import type { AsyncHandlers, CallContext } from '../../platform/grpc/handlers.ts
 import type { Audit, Logger } from '../../platform/logging/logger.ts';
 import { byTime, decodeTimePosition, readPageSize, toPage } from '../../platform/page-token.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
-import { toOptionalTimestamp, toTimestamp } from '../../platform/protobuf/timestamps.ts';
+import {
+  fromTimestamp,
+  type Timestamp,
+  toOptionalTimestamp,
+  toTimestamp,
+} from '../../platform/protobuf/timestamps.ts';
 import { readUuid } from '../../platform/uuid.ts';
 import { originOf } from '../events/handlers.ts';
 import { insertUserEvent } from '../events/sql.ts';
@@ -20,18 +25,20 @@ import {
 } from '../users/handlers.ts';
 import { findUser, lockUser } from '../users/sql.ts';
 import {
+  expireTimeOfReplacement,
   generateKey,
   hashKey,
   isKeyPrefix,
   isWellFormedKey,
   type Pepper,
   prefixOf,
-  type Scope,
+  readAllowedAddresses,
   scopesForNewKey,
   scopesForRotation,
 } from './rules.ts';
 import {
   type ApiKey,
+  countExpiringApiKeys,
   countRefusedApiKeys,
   findApiKey,
   findApiKeys,
@@ -39,6 +46,7 @@ import {
   findByHash,
   insertApiKey,
   listApiKeys,
+  listExpiringApiKeys,
   listRefusedApiKeys,
   readRecentKeys,
   recordRefusal,
@@ -63,6 +71,9 @@ const RESOLUTION_MS = 60_000;
 const LISTED_MS = 7 * 86_400_000;
 const MAX_API_KEY_IDS = 100;
 const REFUSED_LIST = ['ListRefusedApiKeys'];
+/** How long before its end a key is listed. */
+const WARNED_MS = 14 * 86_400_000;
+const EXPIRING_LIST = ['ListExpiringApiKeys'];
 
 export function createApiKeyHandlers(dependencies: ApiKeyDependencies): AsyncHandlers<ApiKeyServiceHandlers> {
   const { database, peppers, revocations, now, newId, logger } = dependencies;
@@ -86,9 +97,12 @@ export function createApiKeyHandlers(dependencies: ApiKeyDependencies): AsyncHan
       const userId = requireUserId(request.userId);
       const name = requireShort('name', request.name);
       const scopes = scopesForNewKey(request.scopes);
+      const expireTime = readExpireTime(request.expireTime, now());
+      const allowedAddresses = readAllowedAddresses(request.allowedAddresses);
+      const wanted = { userId, name, scopes, allowedAddresses, expireTimeFrom: () => expireTime };
       const made = await database.transaction(async (tx) => {
         if ((await lockUser(tx, userId)) === undefined) throw userNotFound();
-        const { apiKey, key } = await makeKey(dependencies, tx, { userId, name, scopes });
+        const { apiKey, key } = await makeKey(dependencies, tx, wanted);
         const { createTime: eventTime, apiKeyId } = apiKey;
         await recordEvent(tx, context, { action: 'createApiKey', userId, eventTime, subjectIds: [apiKeyId] });
         return { apiKey, key };
@@ -99,6 +113,8 @@ export function createApiKeyHandlers(dependencies: ApiKeyDependencies): AsyncHan
 
     async RotateApiKey(request, context) {
       const oldId = requireApiKeyId(request.apiKeyId);
+      const expireTime = readExpireTime(request.expireTime, now());
+      const named = readAllowedAddresses(request.allowedAddresses);
       const made = await database.transaction(async (tx) => {
         const found = await findApiKey(tx, oldId);
         // Read again under the lock of its user, which a revocation takes too.
@@ -106,7 +122,13 @@ export function createApiKeyHandlers(dependencies: ApiKeyDependencies): AsyncHan
         if (old === undefined || old.revokeTime !== null) throw keyNotFound();
         const { userId, name } = old;
         const scopes = scopesForRotation(request.scopes, old.scopes);
-        const { apiKey, key } = await makeKey(dependencies, tx, { userId, name, scopes });
+        const { apiKey, key } = await makeKey(dependencies, tx, {
+          userId,
+          name,
+          scopes,
+          allowedAddresses: named.length > 0 ? named : old.allowedAddresses,
+          expireTimeFrom: (createTime) => expireTime ?? expireTimeOfReplacement(old, createTime),
+        });
         const subjectIds = [apiKey.apiKeyId, oldId];
         const eventTime = apiKey.createTime;
         await recordEvent(tx, context, { action: 'rotateApiKey', userId, eventTime, subjectIds });
@@ -180,16 +202,16 @@ export function createApiKeyHandlers(dependencies: ApiKeyDependencies): AsyncHan
       const hashes = peppers.map((pepper) => hashKey(key, pepper));
       const found = await findByHash(database, hashes);
       if (found === undefined) throw new ServiceError('UNAUTHORIZED');
-      const { apiKeyId, revokeTime } = found.key;
-      const recorded =
-        revokeTime === null
-          ? recordUseIfOld(dependencies, found, key)
-          : recordRefusalIfOld(dependencies, found);
+      const { apiKeyId, revokeTime, expireTime } = found.key;
+      const isValid = revokeTime === null && (expireTime === null || now() < expireTime);
+      const recorded = isValid
+        ? recordUseIfOld(dependencies, found, key)
+        : recordRefusalIfOld(dependencies, found);
       // In the background: a failure changes no answer.
       recorded?.catch((error: unknown) =>
         logger.warn({ err: error, apiKeyId }, 'could not record the use of a key'),
       );
-      if (revokeTime !== null) throw new ServiceError('UNAUTHORIZED');
+      if (!isValid) throw new ServiceError('UNAUTHORIZED');
       return { user: toUserMessage(found.user), apiKey: toApiKeyMessage(found.key) };
     },
 
@@ -207,6 +229,21 @@ export function createApiKeyHandlers(dependencies: ApiKeyDependencies): AsyncHan
       return { apiKeys: page.map(toApiKeyMessage), nextPageToken, totalSize };
     },
 
+    async ListExpiringApiKeys(request) {
+      const pageSize = readPageSize(request.pageSize);
+      const after = decodeTimePosition(request.pageToken, EXPIRING_LIST);
+      const from = now();
+      const soon = { from, until: new Date(from.getTime() + WARNED_MS) };
+      const [keys, totalSize] = await Promise.all([
+        listExpiringApiKeys(database, soon, { limit: pageSize + 1, after }),
+        countExpiringApiKeys(database, soon),
+      ]);
+      const { page, nextPageToken } = toPage(keys, pageSize, EXPIRING_LIST, (key) =>
+        byTime(key.expireTime ?? from, key.apiKeyId),
+      );
+      return { apiKeys: page.map(toApiKeyMessage), nextPageToken, totalSize };
+    },
+
     WatchRevocations: (_request, { signal }, send) => revocations.watch(send, signal),
   };
 }
@@ -215,9 +252,15 @@ export function createApiKeyHandlers(dependencies: ApiKeyDependencies): AsyncHan
 async function makeKey(
   { peppers, keysPerHour, randomBytes, newId }: ApiKeyDependencies,
   tx: Queryable,
-  { userId, name, scopes }: { userId: string; name: string; scopes: readonly Scope[] },
+  {
+    expireTimeFrom,
+    ...wanted
+  }: Pick<ApiKey, 'userId' | 'name' | 'scopes' | 'allowedAddresses'> & {
+    /** The end of a key that is made at `createTime`; null: none. */
+    expireTimeFrom: (createTime: Date) => Date | null;
+  },
 ): Promise<{ apiKey: ApiKey; key: string }> {
-  const { time: createTime, createTimes } = await readRecentKeys(tx, userId, keysPerHour);
+  const { time: createTime, createTimes } = await readRecentKeys(tx, wanted.userId, keysPerHour);
   const oldest = createTimes[keysPerHour - 1];
   if (oldest !== undefined) {
     throw new ServiceError('RATE_LIMITED', {
@@ -228,11 +271,10 @@ async function makeKey(
   const key = generateKey(randomBytes);
   const [pepper] = peppers;
   const apiKey: ApiKey = {
+    ...wanted,
     apiKeyId: newId(createTime),
-    userId,
-    name,
-    scopes,
     createTime,
+    expireTime: expireTimeFrom(createTime),
     keyPrefix: prefixOf(key),
     lastUsedTime: null,
     revokeTime: null,
@@ -275,6 +317,14 @@ function recordRefusalIfOld(
 const isRecent = (recorded: Date | null, time: Date) =>
   recorded !== null && time.getTime() - recorded.getTime() < RESOLUTION_MS;
 
+/** null: not given. @throws INVALID_REQUEST with the field if it is not in the future. */
+function readExpireTime(timestamp: Timestamp | null, now: Date): Date | null {
+  if (timestamp === null) return null;
+  const expireTime = fromTimestamp(timestamp, 'expire_time');
+  if (expireTime <= now) throw invalidField('expire_time', 'must be in the future.');
+  return expireTime;
+}
+
 function keyNotFound(): ServiceError {
   return new ServiceError('NOT_FOUND', { message: 'There is no such valid API key.' });
 }
@@ -298,5 +348,7 @@ function toApiKeyMessage(key: ApiKey): ApiKeyInput {
     keyPrefix: key.keyPrefix ?? '',
     lastRefusedTime: toOptionalTimestamp(key.lastRefusedTime),
     refusedMinutes: key.refusedMinutes,
+    expireTime: toOptionalTimestamp(key.expireTime),
+    allowedAddresses: [...key.allowedAddresses],
   };
 }

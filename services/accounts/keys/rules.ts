@@ -1,7 +1,8 @@
 // What an API key is: 256 random bits with a checksum, stored only as an HMAC; and what its scopes allow.
 import { createHmac } from 'node:crypto';
+import { isIP } from 'node:net';
 import { crc32 } from 'node:zlib';
-import { ServiceError } from '../../platform/errors.ts';
+import { invalidField, ServiceError } from '../../platform/errors.ts';
 
 const PREFIX = 'rmk_live_';
 const SECRET_CHARACTERS = 43;
@@ -95,4 +96,40 @@ function knownScopes(named: readonly string[]): readonly Scope[] {
   throw new ServiceError('INVALID_SCOPE', {
     message: `${JSON.stringify(unknown.slice(0, 64))} is not a scope. Scopes: ${SCOPES.join(', ')}.`,
   });
+}
+
+const MAX_ALLOWED_ADDRESSES = 20;
+
+/**
+ * From where a key may be used, as ranges in CIDR notation, in lower case and without duplicates. An address alone is a range of one.
+ * @throws INVALID_REQUEST with the field.
+ */
+export function readAllowedAddresses(named: readonly string[]): readonly string[] {
+  if (named.length > MAX_ALLOWED_ADDRESSES)
+    throw invalidField(
+      'allowed_addresses',
+      `must have at most ${MAX_ALLOWED_ADDRESSES} addresses or ranges.`,
+    );
+  return [...new Set(named.map(toRange))];
+}
+
+function toRange(text: string): string {
+  const [, address = '', prefix] = /^([0-9a-f.:]+)(?:\/(\d{1,3}))?$/i.exec(text.trim()) ?? [];
+  const version = isIP(address);
+  const bits = version === 4 ? 32 : 128;
+  if (version === 0 || Number(prefix ?? bits) > bits)
+    throw invalidField(
+      'allowed_addresses',
+      `must hold IP addresses or ranges such as 203.0.113.0/24 or 2001:db8::/32; ${JSON.stringify(text.slice(0, 64))} is none.`,
+    );
+  return `${address.toLowerCase()}/${Number(prefix ?? bits)}`;
+}
+
+/** The end of a replacement that is given none: it lasts as long as the old key was made to last. Milliseconds are exact. */
+export function expireTimeOfReplacement(
+  old: { createTime: Date; expireTime: Date | null },
+  createTime: Date,
+): Date | null {
+  if (old.expireTime === null) return null;
+  return new Date(createTime.getTime() + old.expireTime.getTime() - old.createTime.getTime());
 }

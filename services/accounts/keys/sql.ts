@@ -14,7 +14,11 @@ export type ApiKey = {
   revokeTime: Date | null;
   /** null: made before prefixes were stored, and not used since. */
   keyPrefix: string | null;
-  /** When the key was last sent after its revocation, and in how many minutes it was. */
+  /** When it ends, exclusive; null: never. */
+  expireTime: Date | null;
+  /** From where it may be used, in CIDR notation; empty: from anywhere. */
+  allowedAddresses: readonly string[];
+  /** When the key was last sent after its end, and in how many minutes it was. */
   lastRefusedTime: Date | null;
   refusedMinutes: number;
 };
@@ -22,7 +26,8 @@ export type ApiKey = {
 /** Columns aliased to the fields of ApiKey. */
 const KEY_COLUMNS = `k.api_key_id AS "apiKeyId", k.user_id AS "userId", k.name, k.scopes, k.create_time AS "createTime",
   k.last_used_time AS "lastUsedTime", k.revoke_time AS "revokeTime", k.key_prefix AS "keyPrefix",
-  k.last_refused_time AS "lastRefusedTime", k.refused_minutes AS "refusedMinutes"`;
+  k.last_refused_time AS "lastRefusedTime", k.refused_minutes AS "refusedMinutes", k.expire_time AS "expireTime",
+  k.allowed_addresses AS "allowedAddresses"`;
 
 export async function insertApiKey(
   transaction: Queryable,
@@ -32,8 +37,9 @@ export async function insertApiKey(
   await transaction.query({
     name: 'insert-api-key',
     text: `INSERT INTO accounts.api_keys
-             (api_key_id, user_id, name, scopes, key_hash, pepper_version, create_time, key_prefix)
-           VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+             (api_key_id, user_id, name, scopes, key_hash, pepper_version, create_time, key_prefix, expire_time,
+              allowed_addresses)
+           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
     values: [
       key.apiKeyId,
       key.userId,
@@ -43,6 +49,8 @@ export async function insertApiKey(
       hash.pepperVersion,
       key.createTime,
       key.keyPrefix,
+      key.expireTime,
+      key.allowedAddresses,
     ],
   });
 }
@@ -185,6 +193,36 @@ export async function countRefusedApiKeys(db: Queryable, since: Date): Promise<n
     name: 'count-refused-api-keys',
     text: 'SELECT count(*)::integer AS count FROM accounts.api_keys k WHERE k.last_refused_time > $1',
     values: [since],
+  });
+  return row?.count ?? 0;
+}
+
+/** Valid keys that end between two instants, the first to end first. A position's time is that of the end. */
+export function listExpiringApiKeys(
+  db: Queryable,
+  { from, until }: { from: Date; until: Date },
+  { limit, after }: TimePage,
+): Promise<ApiKey[]> {
+  return db.query<ApiKey>({
+    name: 'list-expiring-api-keys',
+    text: `SELECT ${KEY_COLUMNS} FROM accounts.api_keys k
+           WHERE k.revoke_time IS NULL AND k.expire_time > $1 AND k.expire_time <= $2
+             AND ($4::timestamptz IS NULL OR (k.expire_time, k.api_key_id) > ($4, $5))
+           ORDER BY k.expire_time, k.api_key_id
+           LIMIT $3`,
+    values: [from, until, limit, after?.time ?? null, after?.id ?? null],
+  });
+}
+
+export async function countExpiringApiKeys(
+  db: Queryable,
+  { from, until }: { from: Date; until: Date },
+): Promise<number> {
+  const [row] = await db.query<{ count: number }>({
+    name: 'count-expiring-api-keys',
+    text: `SELECT count(*)::integer AS count FROM accounts.api_keys k
+           WHERE k.revoke_time IS NULL AND k.expire_time > $1 AND k.expire_time <= $2`,
+    values: [from, until],
   });
   return row?.count ?? 0;
 }

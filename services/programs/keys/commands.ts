@@ -5,7 +5,9 @@ import type { ListApiKeysResponse } from '../../../generated/accounts/v1/ListApi
 import type { User } from '../../../generated/accounts/v1/User.ts';
 import { scopesForNewKey } from '../../accounts/keys/rules.ts';
 import { requireShort } from '../../accounts/users/handlers.ts';
-import { hasReason, ServiceError } from '../../platform/errors.ts';
+import { parseDateTime } from '../../platform/date-time.ts';
+import { hasReason, invalidField, ServiceError } from '../../platform/errors.ts';
+import { toTimestamp } from '../../platform/protobuf/timestamps.ts';
 import { printable } from '../../platform/text.ts';
 import { isoOf, optionalIsoOf, present, readPlan, requireEmail, table, toJson } from '../subcommands.ts';
 import type { AccountsClients } from './clients.ts';
@@ -14,6 +16,8 @@ export const OPTIONS = {
   email: { type: 'string' },
   scopes: { type: 'string' },
   name: { type: 'string' },
+  'expire-time': { type: 'string' },
+  'allowed-addresses': { type: 'string' },
   plan: { type: 'string' },
   'time-zone': { type: 'string' },
   'first-name': { type: 'string' },
@@ -32,11 +36,12 @@ const create: Command = async (clients, operands, options) => {
   requireOperands(operands, 0);
   const { name = '' } = options;
   const [email, profile, scopes] = [requireEmail(options, PROGRAM), profileOf(options), scopesOf(options)];
+  const limits = limitsOf(options);
   // Accounts checks the same, but only after there is a user.
   scopesForNewKey(scopes);
   requireShort('name', name);
   const user = await findOrMakeUser(clients, email, profile);
-  const request = { userId: user.userId, name, scopes };
+  const request = { userId: user.userId, name, scopes, ...limits };
   return showNewKey(await clients.apiKeys.createApiKey(request, CALL), user.email, options);
 };
 
@@ -46,15 +51,16 @@ const list: Command = async (clients, operands, options) => {
   const apiKeys = await listAllKeys(clients, present(user).userId);
   if (options.json) return toJson(apiKeys.map(describe));
   if (apiKeys.length === 0) return 'No keys yet. Create one with "npm run keys -- create --email E".\n';
-  const header = ['ID', 'NAME', 'STATE', 'CREATED', 'LAST USED', 'SCOPES'];
+  const header = ['ID', 'NAME', 'STATE', 'CREATED', 'LAST USED', 'FROM', 'SCOPES'];
   const rows = apiKeys
     .map(describe)
     .map((key) => [
       key.id,
       printable(key.name) || '-',
-      key.revokedAt === null ? 'valid' : 'revoked',
+      stateOf(key, Date.now()),
       key.createdAt,
       key.lastUsedAt ?? 'never',
+      key.allowedAddresses.join(' ') || 'anywhere',
       key.scopes.join(' '),
     ]);
   return table([header, ...rows]);
@@ -65,7 +71,10 @@ const rotate: Command = async (clients, operands, options) => {
   // Before it, since the key is shown only once, and nothing may fail after it.
   const [old] = (await clients.apiKeys.findApiKeys({ apiKeyId }, CALL)).apiKeys;
   const user = old && (await clients.users.getUser({ userId: old.userId }, CALL)).user;
-  const made = await clients.apiKeys.rotateApiKey({ apiKeyId, scopes: scopesOf(options) }, CALL);
+  const made = await clients.apiKeys.rotateApiKey(
+    { apiKeyId, scopes: scopesOf(options), ...limitsOf(options) },
+    CALL,
+  );
   return showNewKey(made, user?.email ?? '', options);
 };
 
@@ -80,9 +89,9 @@ const PROFILE = ['plan', 'time-zone', 'first-name', 'last-name'] as const;
 
 /** `takes`: the options beside --json. */
 export const COMMANDS: Readonly<Record<string, { run: Command; takes: readonly (keyof Options)[] }>> = {
-  create: { run: create, takes: ['email', 'scopes', 'name', ...PROFILE] },
+  create: { run: create, takes: ['email', 'scopes', 'name', 'expire-time', 'allowed-addresses', ...PROFILE] },
   list: { run: list, takes: ['email'] },
-  rotate: { run: rotate, takes: ['scopes'] },
+  rotate: { run: rotate, takes: ['scopes', 'expire-time', 'allowed-addresses'] },
   revoke: { run: revoke, takes: [] },
 };
 
@@ -121,13 +130,15 @@ async function findOrMakeUser({ users }: AccountsClients, email: string, profile
 }
 
 function showNewKey(made: { apiKey: ApiKey | null; key: string }, email: string, { json }: Options): string {
-  const { id, userId, scopes, createdAt } = describe(present(made.apiKey));
+  const { id, userId, scopes, createdAt, expiresAt, allowedAddresses } = describe(present(made.apiKey));
   if (json) return toJson({ id, key: made.key, userId, email, scopes, createdAt });
   const lines: [string, string][] = [
     ['Key', made.key],
     ['Id', id],
     ['User', `${email} (${userId})`],
     ['Scopes', scopes.join(' ')],
+    ['Ends', expiresAt ?? 'never'],
+    ['From', allowedAddresses.join(' ') || 'anywhere'],
   ];
   return `${table(lines)}\nThe key is shown only once. Store it in a safe place.\n`;
 }
@@ -141,6 +152,8 @@ function describe(key: ApiKey) {
     createdAt: isoOf(key.createTime),
     lastUsedAt: optionalIsoOf(key.lastUsedTime),
     revokedAt: optionalIsoOf(key.revokeTime),
+    expiresAt: optionalIsoOf(key.expireTime),
+    allowedAddresses: key.allowedAddresses,
   };
 }
 
@@ -150,6 +163,41 @@ function requireOperands(operands: readonly string[], count: number): readonly s
   throw new ServiceError('INVALID_REQUEST', {
     message: `The command ${expected}. See "npm run keys -- --help".`,
   });
+}
+
+const DAY_MS = 86_400_000;
+/** How long before its end a key's state says so. */
+const WARNED_DAYS = 14;
+
+/** `now`: Unix milliseconds. */
+function stateOf({ revokedAt, expiresAt }: ReturnType<typeof describe>, now: number): string {
+  if (revokedAt !== null) return 'revoked';
+  if (expiresAt === null) return 'valid';
+  const leftMs = Date.parse(expiresAt) - now;
+  if (leftMs <= 0) return 'expired';
+  const days = Math.floor(leftMs / DAY_MS);
+  if (days >= WARNED_DAYS) return `valid until ${expiresAt}`;
+  return days === 0 ? 'ENDS TODAY' : `ENDS IN ${days} DAY${days === 1 ? '' : 'S'}`;
+}
+
+/** --expire-time takes an instant or a number of days; --allowed-addresses a list. @throws INVALID_REQUEST. */
+function limitsOf(options: Options) {
+  const { 'expire-time': expireTime, 'allowed-addresses': addresses } = options;
+  return {
+    ...(expireTime !== undefined && { expireTime: toTimestamp(readExpireTime(expireTime)) }),
+    ...(addresses !== undefined && { allowedAddresses: addresses.split(',').map((text) => text.trim()) }),
+  };
+}
+
+function readExpireTime(text: string): Date {
+  const [, days] = /^(\d{1,5})d$/.exec(text) ?? [];
+  const time = days === undefined ? parseDateTime(text) : new Date(Date.now() + Number(days) * DAY_MS);
+  if (time === undefined)
+    throw invalidField(
+      'expire_time',
+      'must be days such as 90d, or an instant such as 2027-01-31T09:00:00Z.',
+    );
+  return time;
 }
 
 function scopesOf({ scopes }: Options): string[] {

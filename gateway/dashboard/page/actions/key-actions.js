@@ -5,6 +5,7 @@ import { h } from '../dom.js';
 import { distance, instant } from '../format.js';
 import { actions, button } from '../ui.js';
 import { ask, checkboxes, field, tellOnce } from './dialog.js';
+import { LATEST, readInstant } from './read-instant.js';
 import { SCOPES, USUAL_SCOPES } from './scopes.js';
 
 /** @param {ApiKey} key */
@@ -35,6 +36,7 @@ export function askCreate(context, user) {
         'A name to recognise it by, such as the app that uses it',
       ),
       scopes(SCOPES, USUAL_SCOPES),
+      ...limits(user, 'Never', 'Anywhere'),
     ],
     submit: 'Create',
     onSubmit: async (data) => {
@@ -42,6 +44,7 @@ export function askCreate(context, user) {
         userId: user.id,
         name: String(data.get('name')),
         scopes: data.getAll('scope').map(String),
+        ...limitsOf(data, user),
       };
       const { createApiKey } = await request('CREATE_KEY', { input });
       showOnce(context, createApiKey, 'The new key');
@@ -71,10 +74,19 @@ function askRotate(context, user, key) {
       ),
       lastUse(user, key),
       scopes(key.scopes, key.scopes),
+      ...limits(
+        user,
+        key.expiresAt === null ? 'Never' : 'As long after its creation as the old key',
+        key.allowedAddresses.join(', ') || 'Anywhere',
+      ),
     ],
     submit: 'Rotate',
     onSubmit: async (data) => {
-      const input = { apiKeyId: key.id, scopes: data.getAll('scope').map(String) };
+      const input = {
+        apiKeyId: key.id,
+        scopes: data.getAll('scope').map(String),
+        ...limitsOf(data, user),
+      };
       const { rotateApiKey } = await request('ROTATE_KEY', { input });
       showOnce(context, rotateApiKey, 'The replacement');
     },
@@ -100,6 +112,29 @@ function askRevoke(context, user, key) {
       return `Revoked: ${nameOf(key)}`;
     },
   });
+}
+
+/** The fields of when a key ends and from where it may be used. @param {User} user @param {string} end Without an end. @param {string} from Without addresses. */
+const limits = ({ timeZone }, end, from) => [
+  field(
+    'Ends',
+    h('input', { type: 'datetime-local', name: 'end', max: LATEST }),
+    `On the learner’s clock (${timeZone}). Left empty: ${end.toLowerCase()}.`,
+  ),
+  field(
+    'Allowed addresses',
+    h('input', { name: 'addresses', autocomplete: 'off', placeholder: '203.0.113.0/24, 2001:db8::/32' }),
+    `Addresses or ranges, separated by commas. Left empty: ${from.toLowerCase()}.`,
+  ),
+];
+
+/** @param {FormData} data @param {User} user */
+function limitsOf(data, { timeZone }) {
+  const addresses = String(data.get('addresses'))
+    .split(/[\s,]+/)
+    .filter(Boolean);
+  const end = data.get('end');
+  return { allowedAddresses: addresses, ...(end && { expiresAt: readInstant(end, timeZone) }) };
 }
 
 /** At least one, since an empty list means the default scopes. @param {readonly string[]} all @param {readonly string[]} chosen */

@@ -1,10 +1,10 @@
 // The list of a learner's API keys, without the keys themselves.
-/** @import { ApiKey, ApiKeys, Context, User, View } from '../types.d.ts' */
+/** @import { ApiKey, ApiKeys, Child, Context, User, View } from '../types.d.ts' */
 
 import { askCreate, keyActions, nameOf } from '../actions/key-actions.js';
 import { request } from '../api.js';
 import { h } from '../dom.js';
-import { instant } from '../format.js';
+import { distance, instant } from '../format.js';
 import { button, empty, pager, shortId, table } from '../ui.js';
 import { learnerPage } from './learner-page.js';
 
@@ -62,17 +62,34 @@ function list(context, user, apiKeys) {
       ),
       instant(key.createdAt, timeZone),
       key.lastUsedAt === null ? 'never' : instant(key.lastUsedAt, timeZone),
-      key.revokedAt === null
-        ? 'valid'
-        : [
-            h('span', { class: 'badge' }, `revoked ${instant(key.revokedAt, timeZone)}`),
-            key.lastRefusedAt && [
-              h('br'),
-              h('small', {}, `still in use, refused ${instant(key.lastRefusedAt, timeZone)}`),
-            ],
-          ],
+      [
+        state(key, timeZone),
+        key.lastRefusedAt && [
+          h('br'),
+          h('small', {}, `still in use, refused ${instant(key.lastRefusedAt, timeZone)}`),
+        ],
+        key.allowedAddresses.length > 0 && [
+          h('br'),
+          h('small', { class: 'muted' }, `from ${key.allowedAddresses.join(', ')}`),
+        ],
+      ],
     ]),
     'stacks',
     context.mayChange && apiKeys.map((key) => keyActions(context, user, key)),
   );
+}
+
+const DAY_MS = 86_400_000;
+/** How long before its end a key is marked. */
+const WARNED_DAYS = 14;
+
+/** @param {ApiKey} key @param {string} timeZone @returns {Child} */
+function state({ revokedAt, expiresAt }, timeZone) {
+  if (revokedAt !== null) return h('span', { class: 'badge' }, `revoked ${instant(revokedAt, timeZone)}`);
+  if (expiresAt === null) return 'valid';
+  const leftMs = Date.parse(expiresAt) - Date.now();
+  const end = instant(expiresAt, timeZone);
+  if (leftMs <= 0) return h('span', { class: 'badge' }, `expired ${end}`);
+  if (leftMs > WARNED_DAYS * DAY_MS) return `valid until ${end}`;
+  return [h('span', { class: 'badge due' }, `ends ${distance(expiresAt)}`), ' ', h('small', {}, end)];
 }

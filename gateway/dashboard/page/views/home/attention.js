@@ -1,5 +1,6 @@
-// Who needs attention: the card of the home, and the lists of revoked keys that are still sent and of e-mail switched off.
-/** @import { AllLearners, Child, Context, View } from '../../types.d.ts' */
+// Who needs attention: the card of the home, and the lists of keys that end soon, of ended keys that are still sent, and of e-mail
+// switched off.
+/** @import { AllLearners, ApiKey, Child, Context, View } from '../../types.d.ts' */
 import { FailedCallError, request } from '../../api.js';
 import { h } from '../../dom.js';
 import { counted, distance, instant, whole } from '../../format.js';
@@ -22,12 +23,15 @@ export function askAttention() {
   const keys = request('REFUSED_KEYS', { first: 1, after: null }).then(
     ({ refusedApiKeys }) => refusedApiKeys,
   );
+  const expiring = request('EXPIRING_KEYS', { first: 1, after: null }).then(
+    ({ expiringApiKeys }) => expiringApiKeys,
+  );
   const email = request('EMAIL_OFF', { first: 1, after: null }).then(({ emailOffUsers }) => emailOffUsers);
-  return Promise.all([countOf(keys), countOf(email)]);
+  return Promise.all([countOf(keys), countOf(expiring), countOf(email)]);
 }
 
 /** @param {AllLearners} overview @param {Awaited<ReturnType<typeof askAttention>>} counts */
-export function attention({ backlogGrowing, streakBroken }, [refusedKeys, emailOff]) {
+export function attention({ backlogGrowing, streakBroken }, [refusedKeys, expiringKeys, emailOff]) {
   return card(
     'Needs attention',
     h(
@@ -39,7 +43,10 @@ export function attention({ backlogGrowing, streakBroken }, [refusedKeys, emailO
       item(streakBroken, '#/?filter=STREAK_BROKEN', 'learner', 'whose streak has just broken', [
         '7 days or more in a row, then none yesterday and today',
       ]),
-      item(refusedKeys, '#/refused-keys', 'revoked key', 'still in use', ['Refused in the last 7 days']),
+      item(refusedKeys, '#/refused-keys', 'ended key', 'still in use', [
+        'Revoked or expired, and refused in the last 7 days',
+      ]),
+      item(expiringKeys, '#/expiring-keys', 'key', 'about to end', ['Within 14 days: rotate them in time']),
       item(emailOff, '#/email-off', 'learner', 'with e-mail switched off', [
         'In the last 7 days: in the settings, by the link in a mail, or by the mail server',
       ]),
@@ -63,25 +70,49 @@ export async function refusedKeysView({ route: { params } }) {
   const { refusedApiKeys } = await request('REFUSED_KEYS', { first: 25, after: params.get('after') });
   const rows = refusedApiKeys.nodes.map(({ apiKey, user }) => [
     user === null ? '–' : h('a', { href: `#/users/${user.id}/keys` }, user.email),
-    [
-      ...[apiKey.name || 'no name', ' '],
-      h('small', { class: 'muted mono' }, apiKey.prefix === null ? '' : `${apiKey.prefix}… `),
-      shortId(apiKey.id),
-    ],
-    instant(apiKey.revokedAt, 'UTC'),
+    keyCell(apiKey),
+    instant(apiKey.revokedAt ?? apiKey.expiresAt, 'UTC'),
     lately(apiKey.lastRefusedAt),
     whole(apiKey.refusedMinutes),
   ]);
-  const columns = ['Learner', 'Key', 'Revoked', 'Last refused', 'Minutes with refusals'];
-  return page('Revoked keys still in use', {
-    note: 'Keys that a program sent in the last 7 days, although they are revoked. The program needs another key. Times are in UTC.',
+  const columns = ['Learner', 'Key', 'Ended', 'Last refused', 'Minutes with refusals'];
+  const title = 'Ended keys still in use';
+  return page(title, {
+    note: 'Keys that a program sent in the last 7 days, although they are revoked or expired. The program needs another key. Times are in UTC.',
     shown:
       rows.length > 0
-        ? table('Revoked keys still in use', columns, rows, 'stacks')
-        : empty('No revoked key was sent in the last 7 days.'),
+        ? table(title, columns, rows, 'stacks')
+        : empty('No ended key was sent in the last 7 days.'),
     pages: pager(refusedApiKeys.pageInfo, params, (next) => `#/refused-keys?${next}`),
   });
 }
+
+/** @param {Context} context @returns {Promise<View>} */
+export async function expiringKeysView({ route: { params } }) {
+  const { expiringApiKeys } = await request('EXPIRING_KEYS', { first: 25, after: params.get('after') });
+  const rows = expiringApiKeys.nodes.map(({ apiKey, user }) => [
+    user === null ? '–' : h('a', { href: `#/users/${user.id}/keys` }, user.email),
+    keyCell(apiKey),
+    lately(apiKey.expiresAt),
+    lately(apiKey.lastUsedAt),
+  ]);
+  const title = 'Keys about to end';
+  return page(title, {
+    note: 'Keys that end within 14 days. Rotate a key, and give its program the replacement before. Times are in UTC.',
+    shown:
+      rows.length > 0
+        ? table(title, ['Learner', 'Key', 'Ends', 'Last used'], rows, 'stacks')
+        : empty('No key ends within 14 days.'),
+    pages: pager(expiringApiKeys.pageInfo, params, (next) => `#/expiring-keys?${next}`),
+  });
+}
+
+/** @param {Pick<ApiKey, 'id' | 'name' | 'prefix'>} key @returns {Child} */
+const keyCell = ({ id, name, prefix }) => [
+  ...[name || 'no name', ' '],
+  h('small', { class: 'muted mono' }, prefix === null ? '' : `${prefix}… `),
+  shortId(id),
+];
 
 /** @param {Context} context @returns {Promise<View>} */
 export async function emailOffView({ route: { params }, refresh }) {
