@@ -7,6 +7,8 @@ import type { Queryable } from '../platform/postgres/database.ts';
 export const DISTRIBUTED_TABLES = [
   'scheduling.materials',
   'scheduling.material_search',
+  'scheduling.material_labels',
+  'scheduling.imported_materials',
   'scheduling.reviews',
   'scheduling.snoozes',
   'scheduling.snoozed_materials',

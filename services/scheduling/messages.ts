@@ -72,6 +72,7 @@ export function toMaterialMessage(material: Material | MaterialSummary): Materia
     updateTime: toTimestamp(material.updateTime),
     archiveTime: toOptionalTimestamp(material.archiveTime),
     revision: material.revision,
+    ...(material.labels !== null && { labels: [...material.labels] }),
   };
   if (material.content !== null) message.content = material.content;
   if (material.sourceUrl !== null) message.sourceUrl = material.sourceUrl;

@@ -29,6 +29,7 @@ export const DETAIL_COLUMNS = [
   'revision',
   'update_time',
   'archive_time',
+  'labels',
 ];
 export const TEXT_COLUMNS = ['content', 'source_url'];
 

@@ -18,6 +18,7 @@ const NOTHING = {
   ...{ answered_requests: 0, deleted_users: 1, material_search: 0, materials: 0, reviews: 0 },
   ...{ snoozed_materials: 0, snoozes: 0, learners: 0 },
   changed_learners: 0,
+  ...{ material_labels: 0, imported_materials: 0 },
 };
 
 describe('deleting a user’s data', () => {
@@ -28,6 +29,7 @@ describe('deleting a user’s data', () => {
     expect(await countsOf(leaver.userId)).toEqual({
       ...{ answered_requests: 2, deleted_users: 0, material_search: 2, materials: 2, reviews: 2 },
       ...{ snoozed_materials: 2, snoozes: 1, learners: 1, changed_learners: 0 },
+      ...{ material_labels: 0, imported_materials: 0 },
     });
     await here.userData.deleteUserData({ userId: leaver.userId });
     expect(await countsOf(leaver.userId)).toEqual(NOTHING);

@@ -128,7 +128,13 @@ describe('statements of several users', () => {
 
   test('return to each what it gets alone: no row crosses', async () => {
     const asOf = new Date();
-    const active: MaterialFilter = { state: 'active', type: undefined, isDue: undefined, now: asOf };
+    const active: MaterialFilter = {
+      state: 'active',
+      type: undefined,
+      isDue: undefined,
+      labels: undefined,
+      now: asOf,
+    };
     const alone = async <Q, R>(run: (items: readonly Q[]) => Promise<R[]>, items: readonly Q[]) => {
       const results: R[] = [];
       for (const each of items) results.push(...(await run([each])));

@@ -113,7 +113,7 @@ test('two deletions at the same moment leave nothing of a snooze of both materia
         query: async ({ text, values }) => (await lock.sql.query(text, [...values])).rows,
       };
       await lockMaterials(transaction, userId, [first]);
-      await deleteMaterial(transaction, userId, first);
+      await deleteMaterial(transaction, userId, { materialId: first, labels: null });
       // The other deletion, while this one is not committed.
       deletion = here.materials.deleteMaterial({ userId, materialId: second });
       await lock.untilWaiting(1, deletion);
@@ -176,7 +176,8 @@ test('materials and snoozes are locked from the lowest id on, however they lie a
   );
   const lock = (transaction: Queryable) => lockMaterials(transaction, userId, STORED);
   expect(await leftBy(['materials', 'material_id'], userId, lock)).toEqual(IDS.slice(6));
-  const remove = (transaction: Queryable) => deleteMaterial(transaction, userId, IDS[0] ?? '');
+  const remove = (transaction: Queryable) =>
+    deleteMaterial(transaction, userId, { materialId: IDS[0] ?? '', labels: null });
   expect(await leftBy(['snoozes', 'snooze_id'], userId, remove)).toEqual(IDS.slice(6));
 });
 

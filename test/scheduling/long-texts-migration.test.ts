@@ -59,7 +59,14 @@ async function find(text: string): Promise<string[]> {
   const db: Queryable = {
     query: async ({ text: statement, values }) => (await sql.query(statement, [...values])).rows,
   };
-  const filter = { state: 'active', type: undefined, isDue: undefined, now: new Date(), text } as const;
+  const filter = {
+    state: 'active',
+    type: undefined,
+    isDue: undefined,
+    labels: undefined,
+    now: new Date(),
+    text,
+  } as const;
   const found = await searchMaterials(db, userId, filter, {
     maxRows: 5,
     maxBytes: -1,

@@ -298,7 +298,7 @@ test('a summary has the ID, the title and the next review, and the lists have no
       full.materials.map(({ materialId, title, nextReviewTime }) => ({
         ...{ materialId, title, nextReviewTime },
         ...{ type: 'MATERIAL_TYPE_UNSPECIFIED', easeFactor: 0, intervalDays: 0, repetitions: 0, revision: 0 },
-        ...{ lastReviewedTime: null, createTime: null, updateTime: null, archiveTime: null },
+        ...{ lastReviewedTime: null, createTime: null, updateTime: null, archiveTime: null, labels: [] },
       })),
     );
   }

@@ -55,7 +55,14 @@ async function searchCpuMs(userId: string, text: string): Promise<number> {
   const db: Queryable = {
     query: async ({ text: sql, values }) => (await here.sql.query(sql, [...values])).rows,
   };
-  const filter = { state: 'active', type: undefined, isDue: undefined, now: new Date(), text } as const;
+  const filter = {
+    state: 'active',
+    type: undefined,
+    isDue: undefined,
+    labels: undefined,
+    now: new Date(),
+    text,
+  } as const;
   const page = { maxBytes: -1, maxRows: 21, after: undefined, isDistributed: false };
   const search = () => searchMaterials(db, userId, filter, page);
   await search();

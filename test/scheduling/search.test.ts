@@ -114,7 +114,13 @@ describe('search', () => {
         return (await here.sql.query(text, [...values])).rows;
       },
     };
-    const filter = { state: 'active', type: undefined, isDue: undefined, now: new Date(NOW) } as const;
+    const filter = {
+      state: 'active',
+      type: undefined,
+      isDue: undefined,
+      labels: undefined,
+      now: new Date(NOW),
+    } as const;
     for (const text of ['quokka', 'jj', 'q'])
       await searchMaterials(
         explaining,

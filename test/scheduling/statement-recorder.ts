@@ -19,6 +19,7 @@ const schedule = { easeFactorHundredths: 250, intervalDays: 1, repetitions: 1 };
 const material: Material = {
   ...{ materialId: id, title: 'T', content: null, sourceUrl: null, type: 'simple', ...schedule, revision: 1 },
   ...{ nextReviewTime: time, lastReviewedTime: null, createTime: time, updateTime: time, archiveTime: null },
+  labels: null,
 };
 const at = { ...schedule, nextReviewTime: time };
 const review: Review = {
@@ -36,9 +37,10 @@ const snooze = {
 const snoozed = { beforeNextReviewTime: null, afterNextReviewTime: time, revision: 2 };
 const filters = (['active', 'archived', 'any'] as const).flatMap((state) =>
   [undefined, 'card' as const].flatMap((type) =>
-    [undefined, true, false].map((isDue) => ({ state, type, isDue, now: time })),
+    [undefined, true, false].map((isDue) => ({ state, type, isDue, labels: undefined, now: time })),
   ),
 );
+const labelled = { state: 'active', type: 'card', isDue: true, labels: ['Spanish'], now: time } as const;
 const newest = { maxRows: 5, maxBytes: 4096, isSummary: false, after: { createTime: time, materialId: id } };
 const ofMaterials = { materialIds: [id], maxRows: 5, beforeRevision: 9 };
 /** A batch of one request, and one of two. */
@@ -55,9 +57,17 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   deleteOldIdempotencyRecords: [[time]],
   countMaterials: [[userId], [undefined]],
   readHistories: [[userId, { limit: 5, after: { userId, materialId: id } }]],
-  listMaterials: filters.flatMap((filter) => oneAndTwo({ userId, ...newest }).map((all) => [filter, all])),
+  listMaterials: [
+    ...filters.flatMap((filter) => oneAndTwo({ userId, ...newest }).map((all) => [filter, all])),
+    [labelled, [{ userId, ...newest }]],
+  ],
+  countLabelledMaterials: [[userId, time]],
+  replaceLabels: [[userId, id, { before: ['French'], labels: ['Spanish'] }]],
+  listLabelledDueMaterials: [
+    [{ userId, asOf: time, maxRows: 5, maxBytes: 4096, isSummary: false, after: undefined }, ['Spanish']],
+  ],
   listSortedMaterials: ['nextReview', 'lastReview', 'ease'].flatMap((sort) =>
-    filters.map((filter) => [
+    [...filters, labelled].map((filter) => [
       { sort, filter },
       { userId, maxRows: 5, maxBytes: 4096, after: undefined },
     ]),
@@ -68,7 +78,7 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
       all,
     ]),
   ),
-  searchMaterials: filters.flatMap((filter) =>
+  searchMaterials: [...filters, labelled].flatMap((filter) =>
     ['e', 'th', 'word', 'two words', 'ß', '%_'].flatMap((text) =>
       [undefined, { ...newest.after, inTitle: true }, { ...newest.after, inTitle: false }].flatMap((after) =>
         [false, true].map((isDistributed) => [
@@ -87,7 +97,7 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   findMaterialsToReview: oneAndTwo({ userId, materialId: id }).map((all) => [all]),
   lockMaterialToReview: [[userId, id]],
   updateMaterial: [[userId, material]],
-  deleteMaterial: [[userId, id]],
+  deleteMaterial: [[userId, { ...material, labels: ['Spanish'] }]],
   applyReviews: oneAndTwo({ userId, review, traceparent: undefined }).map((all) => [all]),
   listReviews: [[userId, { limit: 5, after: undefined, since: undefined }]],
   listReviewsOfMaterials: [[userId, ofMaterials]],

@@ -45,7 +45,11 @@ export function makeMaterial(options: {
   const createTime = new Date(habit.timeOf(startDay));
   const title = titleOf();
   const type = MATERIAL_TYPES[Math.floor(Math.random() * MATERIAL_TYPES.length)] ?? 'simple';
-  let material = newMaterial({ title, type, content: null, sourceUrl: null }, createTime, newId(createTime));
+  let material = newMaterial(
+    { title, type, content: null, sourceUrl: null, labels: null },
+    createTime,
+    newId(createTime),
+  );
   const ease = 0.06 * (Math.random() - 0.5);
   const reviews: Review[] = [];
   for (

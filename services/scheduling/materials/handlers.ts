@@ -27,9 +27,11 @@ import {
   requireStorable,
 } from '../requests.ts';
 import { findMaterials, lockMaterials } from '../rows.ts';
+import { countByLabel, MAX_LABEL_CODE_POINTS, MAX_LABELS, toLabel } from './labels.ts';
 import { type Material, type MaterialFilter, type MaterialSort, newMaterial } from './material.ts';
 import { searchMaterials } from './search.ts';
 import {
+  countLabelledMaterials,
   countMaterialsOfUser,
   deleteMaterial,
   findMaterialOwner,
@@ -37,18 +39,22 @@ import {
   insertMaterial,
   type ListedMaterial,
   listDueMaterials,
+  listLabelledDueMaterials,
   listMaterials,
   listSortedMaterials,
   MAX_BYTES,
   type NewestRequest,
   NO_TEXTS,
   type PageLimits,
+  replaceLabels,
   SHARED_BYTES,
   updateMaterial,
 } from './sql.ts';
 
 const MAX_TITLE_CODE_POINTS = 240;
 const MAX_TEXT_BYTES = 262_144;
+/** Of a response. */
+const MAX_LABEL_COUNTS = 10_000;
 /** Fits a title of maximum length in four-byte characters. */
 const MAX_QUERY_BYTES = 1024;
 
@@ -89,6 +95,9 @@ export function createMaterialHandlers(
       if (changed === material) return answer(material);
       const stored = { ...changed, updateTime, revision: material.revision + 1 };
       await updateMaterial(transaction, userId, stored);
+      const { labels } = stored;
+      if (labels !== material.labels)
+        await replaceLabels(transaction, userId, materialId, { before: material.labels, labels });
       return answer(stored);
     };
     const positional = text === undefined ? [materialId] : [materialId, text];
@@ -115,7 +124,8 @@ export function createMaterialHandlers(
     const position = decodeTimePosition(request.pageToken, bound);
     const after = position && { createTime: position.time, materialId: position.id };
     const alone = (items: readonly NewestRequest[]) => listMaterials(database, filter, items);
-    const isPlain = filter.state === 'active' && filter.type === undefined && filter.isDue === undefined;
+    const { state, type, isDue, labels } = filter;
+    const isPlain = state === 'active' && type === undefined && isDue === undefined && labels === undefined;
     const list = isPlain ? listActive : async (each: NewestRequest) => (await alone([each]))[0] ?? [];
     const rows = await readPage({ ...item, after }, signal, list, alone);
     return toListResponse(rows, item, bound, ({ createTime, materialId }) => byTime(createTime, materialId));
@@ -176,6 +186,7 @@ export function createMaterialHandlers(
         content: readContent(request.content),
         sourceUrl: readSourceUrl(request.sourceUrl),
         type: readMaterialType(request.type) ?? 'simple',
+        labels: readLabels(request.labels),
       };
       const write = async (db: Queryable) => {
         const createTime = now();
@@ -187,12 +198,13 @@ export function createMaterialHandlers(
         });
       };
       if (requestId === '') return (await write(database)).response;
-      const { title, content, sourceUrl, type } = text;
+      const { title, content, sourceUrl, type, labels } = text;
       const fields = {
         title,
         content: content ?? undefined,
         sourceUrl: sourceUrl ?? undefined,
         type: type === 'simple' ? undefined : type,
+        labels: labels ?? undefined,
       };
       const key = { userId, rpc: 'CreateMaterial', requestId };
       return writeOnce(dependencies, key, fields, write, [title, content, sourceUrl, type]);
@@ -225,9 +237,10 @@ export function createMaterialHandlers(
 
     CountMaterials: ({ userId }) => countMaterialsOfUser(database, requireUserId(userId), now()),
 
-    async CountLabels({ userId }) {
-      requireUserId(userId);
-      return { labels: [] };
+    async CountLabels(request, { signal }) {
+      const userId = requireUserId(request.userId);
+      const counted = await costly.run(userId, signal, () => countLabelledMaterials(database, userId, now()));
+      return { labels: countByLabel(counted).slice(0, MAX_LABEL_COUNTS) };
     },
 
     async ListMaterials(request, { signal }) {
@@ -242,8 +255,10 @@ export function createMaterialHandlers(
       const order = readOrder(request.order) ?? 'newest';
       if (order !== 'newest' && query !== '')
         throw invalidField('order', 'must not be given together with query.');
-      const filter = { state, type, isDue, now: now() };
-      const asked = { filter, query, bound: ['ListMaterials', userId, query, state, type, isDue], request };
+      const labels = readLabelFilter(request.labels);
+      const filter = { state, type, isDue, labels, now: now() };
+      const bound = ['ListMaterials', userId, query, state, type, isDue, ...boundBy(labels)];
+      const asked = { filter, query, bound, request };
       if (query !== '') return search(item, asked, signal);
       return order === 'newest' ? listNewest(item, asked, signal) : listSorted(order, item, asked, signal);
     },
@@ -251,7 +266,8 @@ export function createMaterialHandlers(
     async ListDueMaterials(request, { signal }) {
       const userId = requireUserId(request.userId);
       const pageSize = readPageSize(request.pageSize);
-      const bound = ['ListDueMaterials', userId];
+      const labels = readLabelFilter(request.labels);
+      const bound = ['ListDueMaterials', userId, ...boundBy(labels)];
       // The token contains "now", so that materials that become due between pages do not shift them.
       const position = decodePageToken(request.pageToken, bound, ['instant', 'instant or null']);
       const [asOfMs, nextReviewMs = null] = position?.keys ?? [];
@@ -261,7 +277,10 @@ export function createMaterialHandlers(
         materialId: position.id,
       };
       const item = { userId, asOf, ...readLimits(pageSize, request.view), after };
-      const rows = await readPage(item, signal, listDue, (items) => listDueMaterials(database, items));
+      const rows =
+        labels === undefined
+          ? await readPage(item, signal, listDue, (items) => listDueMaterials(database, items))
+          : await costly.run(userId, signal, () => listLabelledDueMaterials(database, item, labels));
       return toListResponse(rows, item, bound, ({ nextReviewTime, materialId }) => ({
         keys: [asOf.getTime(), nextReviewTime?.getTime() ?? null],
         id: materialId,
@@ -290,8 +309,8 @@ export function createMaterialHandlers(
       const write = async (transaction: Queryable) => {
         // Records first, since a write locks its expired record before the material; then those that were stored meanwhile.
         await deleteRecordsOfMaterial(transaction, userId, materialId);
-        await requireLocked(transaction, userId, materialId);
-        await deleteMaterial(transaction, userId, materialId);
+        const material = await requireLocked(transaction, userId, materialId);
+        await deleteMaterial(transaction, userId, material);
         await deleteRecordsOfMaterial(transaction, userId, materialId);
         return { response: {}, materialIds: [] };
       };
@@ -310,7 +329,10 @@ async function requireLocked(transaction: Queryable, userId: string, materialId:
   return material;
 }
 
-const ACTIVE: MaterialFilter = { state: 'active', type: undefined, isDue: undefined, now: new Date(0) };
+const ACTIVE: MaterialFilter = {
+  ...{ state: 'active', type: undefined, isDue: undefined, labels: undefined },
+  now: new Date(0),
+};
 
 type AskedList = {
   filter: MaterialFilter;
@@ -362,6 +384,30 @@ function readSourceUrl(sourceUrl: string | undefined): string | null {
   return sourceUrl;
 }
 
+/** Distinct ones, in order; null where there are none. */
+function readLabels(texts: readonly string[]): string[] | null {
+  const labels = new Set(texts.map(requireLabel));
+  if (labels.size > MAX_LABELS) throw invalidField('labels', `must be at most ${MAX_LABELS}.`);
+  return labels.size === 0 ? null : [...labels];
+}
+
+/** undefined: all materials. */
+function readLabelFilter(texts: readonly string[]): string[] | undefined {
+  return readLabels(texts) ?? undefined;
+}
+
+function requireLabel(text: string): string {
+  const label = toLabel(text);
+  if (label !== undefined) return label;
+  throw invalidField(
+    'labels',
+    `must each have 1 to ${MAX_LABEL_CODE_POINTS} characters, none a control character, and no blank part between slashes.`,
+  );
+}
+
+/** Tokens of pages without labels stay as they were. */
+const boundBy = (labels: readonly string[] | undefined) => (labels === undefined ? [] : [labels]);
+
 /** Empty counts as absent. */
 function readQuery(query: string): string {
   return requireShortText('query', query, MAX_QUERY_BYTES);
@@ -378,7 +424,8 @@ function requireShortText(field: string, text: string, maxBytes = MAX_TEXT_BYTES
 function readNewText(request: UpdateMaterialRequest): Partial<Material> {
   const type = readMaterialType(request.type);
   const { title, content, sourceUrl } = request;
-  const present = { title, content, source_url: sourceUrl, type };
+  const labels = request.labels.length === 0 ? undefined : request.labels;
+  const present = { title, content, source_url: sourceUrl, type, labels };
   const paths = readFieldMask(request.updateMask, present, ['title', 'type']);
   if (paths.size === 0) throw invalidRequest('update_mask', 'Nothing to change was given.');
   return {
@@ -386,5 +433,6 @@ function readNewText(request: UpdateMaterialRequest): Partial<Material> {
     ...(paths.has('content') && { content: readContent(request.content) }),
     ...(paths.has('source_url') && { sourceUrl: readSourceUrl(request.sourceUrl) }),
     ...(paths.has('type') && { type: type ?? 'simple' }),
+    ...(paths.has('labels') && { labels: readLabels(request.labels) }),
   };
 }

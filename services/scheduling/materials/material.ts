@@ -20,6 +20,8 @@ export type Material = Schedule & {
   archiveTime: Date | null;
   /** +1 on every review, snooze and edit. */
   revision: number;
+  /** In the order they were given; null: none. */
+  labels: readonly string[] | null;
 };
 
 /** What a summary has of a material; `type` tells the two apart. */
@@ -29,7 +31,7 @@ export type MaterialSummary = Pick<Material, 'materialId' | 'title' | 'nextRevie
 
 /** A material that is due at once. */
 export function newMaterial(
-  text: Pick<Material, 'title' | 'content' | 'sourceUrl' | 'type'>,
+  text: Pick<Material, 'title' | 'content' | 'sourceUrl' | 'type' | 'labels'>,
   createTime: Date,
   materialId: string,
 ): Material {
@@ -49,9 +51,10 @@ export function newMaterial(
 export type MaterialState = 'active' | 'archived' | 'any';
 export type MaterialSort = 'nextReview' | 'lastReview' | 'ease';
 
-/** The filter of a list; undefined: any. `isDue` is evaluated at `now`. */
+/** The filter of a list; undefined: any. `isDue` is evaluated at `now`. `labels`: one of them, or of those below. */
 export type MaterialFilter = {
   state: MaterialState;
+  labels: readonly string[] | undefined;
   type: MaterialType | undefined;
   isDue: boolean | undefined;
   now: Date;

@@ -87,7 +87,7 @@ const LEFT = '$2 - (SELECT count(*) FROM titles)';
 /** The conditions of `filter`, and their values, numbered from $`from`. */
 function numberedConditions(filter: MaterialFilter, from: number) {
   const values: unknown[] = [];
-  const sql = filterConditions(filter, (name) => `$${from + values.push(filter[name]) - 1}`);
+  const sql = filterConditions(filter, '$1', (name) => `$${from + values.push(filter[name]) - 1}`);
   return { sql, values };
 }
 

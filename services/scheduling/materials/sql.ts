@@ -10,6 +10,7 @@ import {
   SUMMARY_COLUMNS,
   TEXT_COLUMNS,
 } from '../rows.ts';
+import type { LabelledMaterials } from './labels.ts';
 import type {
   Material,
   MaterialFilter,
@@ -19,7 +20,7 @@ import type {
   MaterialType,
 } from './material.ts';
 
-const INSERT = `SELECT scheduling.insert_material($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) AS inserted`;
+const INSERT = `SELECT scheduling.insert_material($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) AS inserted`;
 
 const FIND_OF_USER = `
   SELECT ${materialColumnsWithTextsIf('$3')} FROM scheduling.materials m
@@ -35,7 +36,7 @@ const UPDATE = `
     WHERE user_id = $1 AND material_id = $2
   )
   UPDATE scheduling.materials
-  SET title = $3, content = $4, source_url = $5, type = $6, revision = $7, update_time = $8, archive_time = $9
+  SET title = $3, content = $4, source_url = $5, type = $6, revision = $7, update_time = $8, archive_time = $9, labels = $10
   WHERE user_id = $1 AND material_id = $2`;
 
 /** Cascades to the search text, the reviews, and the entries in snoozes. */
@@ -71,6 +72,7 @@ export async function insertMaterial(db: Queryable, userId: string, material: Ma
       material.repetitions,
       material.nextReviewTime,
       material.createTime,
+      material.labels,
     ],
   });
   return row?.inserted ?? false;
@@ -119,16 +121,34 @@ export async function updateMaterial(
       material.revision,
       material.updateTime,
       material.archiveTime,
+      material.labels,
     ],
   });
+}
+
+const DELETE_LABELS = `
+  DELETE FROM scheduling.material_labels l WHERE l.user_id = $1 AND l.material_id = $2 AND l.label = ANY($3::text[])`;
+const INSERT_LABELS = `
+  INSERT INTO scheduling.material_labels (user_id, label, material_id) SELECT $1, label, $2 FROM unnest($3::text[]) AS label`;
+
+/** Stores by label that a locked material has `labels` instead of those `before`. */
+export async function replaceLabels(
+  transaction: Queryable,
+  userId: string,
+  materialId: string,
+  { before, labels }: { before: readonly string[] | null; labels: readonly string[] | null },
+): Promise<void> {
+  if (before !== null) await transaction.query({ text: DELETE_LABELS, values: [userId, materialId, before] });
+  if (labels !== null) await transaction.query({ text: INSERT_LABELS, values: [userId, materialId, labels] });
 }
 
 /** Deletes a locked material and its dependent rows. */
 export async function deleteMaterial(
   transaction: Queryable,
   userId: string,
-  materialId: string,
+  { materialId, labels }: Pick<Material, 'materialId' | 'labels'>,
 ): Promise<void> {
+  await replaceLabels(transaction, userId, materialId, { before: labels, labels: null });
   const snoozes = await transaction.query<{ snooze_id: string }>({
     text: LOCK_SNOOZES,
     values: [userId, materialId],
@@ -187,24 +207,37 @@ const STATE_CONDITIONS: Record<MaterialState, string> = {
 };
 
 /** A statement name suffix per set of conditions that `filterConditions` generates. */
-export function kindOf({ state, type, isDue }: MaterialFilter): string {
+export function kindOf({ state, type, isDue, labels }: MaterialFilter): string {
   const kinds = [
     state,
+    labels === undefined ? '' : '-labelled',
     type === undefined ? '' : '-typed',
     isDue === undefined ? '' : isDue ? '-due' : '-later',
   ];
   return kinds.join('');
 }
 
+/** Whether m has one of `labels`, or one below them: a range of the index for each. Both are SQL expressions. */
+export const hasLabel = (userId: string, labels: string) => `m.material_id IN (
+    SELECT l.material_id FROM unnest(${labels}::text[]) AS asked (label)
+    CROSS JOIN LATERAL (
+      SELECT l.material_id FROM scheduling.material_labels l WHERE l.user_id = ${userId} AND l.label = asked.label
+      UNION ALL
+      SELECT l.material_id FROM scheduling.material_labels l
+      WHERE l.user_id = ${userId} AND l.label > asked.label || '/' AND l.label < asked.label || '0'
+    ) l)`;
+
 /**
- * Conditions on m for the set filters only, so that each combination has its own plan. `sqlOf` returns the SQL expression of a
- * value, and is called only for values that the conditions use.
+ * Conditions on m for the set filters only, so that each combination has its own plan. `userId` is the SQL expression of the user.
+ * `sqlOf` returns that of a value, and is called only for values that the conditions use.
  */
 export function filterConditions(
-  { state, type, isDue }: MaterialFilter,
-  sqlOf: (name: 'type' | 'now') => string,
+  { state, type, isDue, labels }: MaterialFilter,
+  userId: string,
+  sqlOf: (name: 'type' | 'now' | 'labels') => string,
 ): string {
   const conditions = [STATE_CONDITIONS[state]];
+  if (labels !== undefined) conditions.push(`AND ${hasLabel(userId, sqlOf('labels'))}`);
   if (type !== undefined) conditions.push(`AND m.type = ${sqlOf('type')}`);
   if (isDue !== undefined) conditions.push(`AND ${DUE_TIME} ${isDue ? '<=' : '>'} ${sqlOf('now')}`);
   return conditions.join(' ');
@@ -217,7 +250,8 @@ const START_TYPES = { afterTime: 'timestamptz', afterId: 'uuid' };
 
 /** A page of a user's materials, newest first. */
 export type NewestRequest = Page & { after: { createTime: Date; materialId: string } | undefined };
-type NewestValues = Page & Start & { type?: MaterialType | undefined; now?: Date };
+type NewestValues = Page &
+  Start & { type?: MaterialType | undefined; now?: Date; labels?: readonly string[] | undefined };
 
 const newestStatement = (filter: MaterialFilter) =>
   rowsOfItems<NewestValues, ListedMaterial>({
@@ -228,10 +262,11 @@ const newestStatement = (filter: MaterialFilter) =>
       ...START_TYPES,
       ...(filter.type !== undefined && { type: 'text' }),
       ...(filter.isDue !== undefined && { now: 'timestamptz' }),
+      ...(filter.labels !== undefined && { labels: 'text[]' }),
     },
     select: (item) => `
       SELECT m.* FROM scheduling.materials m
-      WHERE m.user_id = ${item.userId} ${filterConditions(filter, (name) => item[name] ?? '')}
+      WHERE m.user_id = ${item.userId} ${filterConditions(filter, item.userId, (name) => item[name] ?? '')}
         AND (m.create_time, m.material_id) < (${item.afterTime}, ${item.afterId})`,
     order: 'm.create_time DESC, m.material_id DESC',
     limit: 'maxRows',
@@ -239,7 +274,7 @@ const newestStatement = (filter: MaterialFilter) =>
   });
 const newestStatements = new Map<string, ReturnType<typeof newestStatement>>();
 
-/** Each user's materials that match `filter`, newest first, after `after`; in the order of the requests. */
+/** Each user's materials that match `filter`, newest first, after `after`; in the order of the requests. With labels, of one request. */
 export async function listMaterials(
   db: Queryable,
   filter: MaterialFilter,
@@ -254,6 +289,7 @@ export async function listMaterials(
     afterId: after?.materialId ?? MAX_UUID,
     type: filter.type,
     now: filter.now,
+    labels: filter.labels,
   }));
   return run(db, items);
 }
@@ -292,6 +328,29 @@ const listFirstDue = rowsOfItems<DueValues, ListedMaterial>({
   select: selectDue,
 });
 
+const listLabelledDue = rowsOfItems<DueValues & Start & { labels: readonly string[] }, ListedMaterial>({
+  ...DUE_PAGE,
+  name: 'list-labelled-due',
+  types: { ...PAGE_TYPES, ...START_TYPES, asOf: 'timestamptz', labels: 'text[]' },
+  select: (item) => `${selectDue(item)} AND (${DUE_ORDER}) > (${item.afterTime}, ${item.afterId})
+    AND ${hasLabel(item.userId, item.labels)}`,
+});
+
+const startOf = (after: DueRequest['after']) => ({
+  afterTime: after?.nextReviewTime ?? '-infinity',
+  afterId: after?.materialId ?? NIL_UUID,
+});
+
+/** The same of one user, with one of `labels`, or one below them. */
+export async function listLabelledDueMaterials(
+  db: Queryable,
+  { after, ...request }: DueRequest,
+  labels: readonly string[],
+): Promise<ListedMaterial[]> {
+  const [rows = []] = await listLabelledDue(db, [{ ...request, ...startOf(after), labels }]);
+  return rows;
+}
+
 /** Each user's active materials due at `asOf`: NULL instants first, then the longest overdue. */
 export async function listDueMaterials(
   db: Queryable,
@@ -300,12 +359,10 @@ export async function listDueMaterials(
   const [only] = requests;
   if (only !== undefined && requests.length === 1 && only.after === undefined)
     return listFirstDue(db, [only]);
-  const items = requests.map(({ after, ...request }) => ({
-    ...request,
-    afterTime: after?.nextReviewTime ?? '-infinity',
-    afterId: after?.materialId ?? NIL_UUID,
-  }));
-  return listDue(db, items);
+  return listDue(
+    db,
+    requests.map(({ after, ...request }) => ({ ...request, ...startOf(after) })),
+  );
 }
 
 /** What each order sorts by, lowest first; materials without a time come first. */
@@ -329,7 +386,7 @@ export async function listSortedMaterials(
 ): Promise<Listed[]> {
   const { key, type, start } = ORDERS[sort];
   const values: unknown[] = [userId, maxRows, maxBytes, after?.value ?? start, after?.materialId ?? NIL_UUID];
-  const conditions = filterConditions(filter, (name) => `$${values.push(filter[name])}`);
+  const conditions = filterConditions(filter, '$1', (name) => `$${values.push(filter[name])}`);
   const order = 'ORDER BY m.sort_key, m.material_id';
   return db.query({
     name: `list-${sort}-${kindOf(filter)}`,
@@ -364,4 +421,19 @@ export async function countMaterialsOfUser(
     values: [userId, asOf],
   });
   return counts ?? { active: 0, due: 0, archived: 0 };
+}
+
+const COUNT_LABELS = `
+  SELECT m.labels, count(*) AS active, count(*) FILTER (WHERE ${DUE_TIME} <= $2) AS due
+  FROM scheduling.materials m
+  WHERE m.user_id = $1 AND m.archive_time IS NULL AND m.labels IS NOT NULL
+  GROUP BY m.labels`;
+
+/** Active materials by their labels, those of them due at `asOf`. */
+export async function countLabelledMaterials(
+  db: Queryable,
+  userId: string,
+  asOf: Date,
+): Promise<LabelledMaterials[]> {
+  return db.query({ name: 'count-labels', text: COUNT_LABELS, values: [userId, asOf] });
 }

@@ -104,6 +104,7 @@ export async function deleteUserData(
   await run(LOCK_MATERIALS);
   const reviews = await remove('reviews');
   const snoozes = await remove('snoozes');
+  await remove('material_labels');
   const materials = await remove('materials');
   // A count in progress can store the learner once more; the next one deletes it.
   for (const table of ['answered_requests', 'changed_learners', 'learners', 'learner_settings'])

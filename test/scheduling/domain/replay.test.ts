@@ -60,6 +60,7 @@ const reviewed: Material = {
   createTime: created,
   updateTime: secondReview,
   archiveTime: null,
+  labels: null,
   revision: 4,
 };
 const fresh: Material = {

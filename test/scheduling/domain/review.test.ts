@@ -21,6 +21,7 @@ const fresh: Material = Object.freeze({
   createTime,
   updateTime: createTime,
   archiveTime: null,
+  labels: null,
   revision: 7,
 });
 

@@ -1,0 +1,128 @@
+// Labels of materials: given, changed, found by, counted.
+import { expect } from 'vitest';
+import { test as base } from '../fixtures.ts';
+import { CALL, newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
+
+const titlesOf = ({ materials }: { materials: { title: string }[] }) => materials.map(({ title }) => title);
+const labelling = ({ materials }: TestScheduling) => ({
+  create: async (userId: string, title: string, labels: string[]) =>
+    (await materials.createMaterial({ userId, title, labels }, CALL)).material?.materialId ?? '',
+  list: async (userId: string, ...labels: string[]) =>
+    titlesOf(await materials.listMaterials({ userId, labels }, CALL)),
+});
+
+/** A user with materials of several labels. */
+async function newLearner({ create }: ReturnType<typeof labelling>): Promise<string> {
+  const userId = newUserId();
+  await create(userId, 'tener', ['Spanish/Verbs', 'irregular']);
+  await create(userId, 'casa', ['Spanish']);
+  await create(userId, 'mix', ['Spanish-like', 'Spanish0']);
+  await create(userId, 'none', []);
+  return userId;
+}
+
+const test = base
+  .extend('labelled', ({ scheduling }) => labelling(scheduling))
+  .extend('learner', ({ labelled }) => newLearner(labelled));
+
+test('are stored in NFC, in order, doubles once, and are read with the material', async ({
+  scheduling: here,
+  userId,
+}) => {
+  const labels = ['b', 'Cafe\u0301', 'a', 'Caf\u00e9', 'b'];
+  const { material } = await here.materials.createMaterial({ userId, title: 'T', labels }, CALL);
+  expect(material?.labels).toEqual(['b', 'Caf\u00e9', 'a']);
+  const { materials } = await here.materials.listMaterials({ userId }, CALL);
+  expect(materials[0]?.labels).toEqual(['b', 'Caf\u00e9', 'a']);
+});
+
+test("find what has one of them, and what lies below; no other user's", async ({
+  scheduling: here,
+  labelled,
+  learner: userId,
+}) => {
+  const { list } = labelled;
+  await newLearner(labelled);
+  expect(await list(userId, 'Spanish')).toEqual(['casa', 'tener']);
+  expect(await list(userId, 'Spanish/Verbs')).toEqual(['tener']);
+  expect(await list(userId, 'irregular', 'Spanish0')).toEqual(['mix', 'tener']);
+  expect(await list(userId, 'spanish')).toEqual([]);
+  const find = { userId, labels: ['Spanish'], query: 'cas' };
+  expect(titlesOf(await here.materials.listMaterials(find, CALL))).toEqual(['casa']);
+  const sorted = { userId, labels: ['Spanish'], order: 'MATERIAL_ORDER_EASE' as const };
+  expect(titlesOf(await here.materials.listMaterials(sorted, CALL))).toEqual(['tener', 'casa']);
+});
+
+test('narrow what is due, page by page', async ({ scheduling: here, learner: userId }) => {
+  const first = await here.materials.listDueMaterials({ userId, labels: ['Spanish'], pageSize: 1 }, CALL);
+  expect(titlesOf(first)).toEqual(['tener']);
+  const pageToken = first.nextPageToken;
+  const next = { userId, labels: ['Spanish'], pageSize: 1, pageToken };
+  expect(titlesOf(await here.materials.listDueMaterials(next, CALL))).toEqual(['casa']);
+  const other = here.materials.listDueMaterials({ userId, labels: ['irregular'], pageToken }, CALL);
+  expect(await refusal(other)).toBe('INVALID_REQUEST page_token');
+});
+
+test('are counted with those above them, due ones apart, archived ones not', async ({
+  scheduling: here,
+  labelled: { create },
+  learner: userId,
+}) => {
+  const materialId = await create(userId, 'old', ['Spanish/Nouns']);
+  await here.materials.archiveMaterial({ userId, materialId }, CALL);
+  const later = await create(userId, 'later', ['Spanish/Verbs']);
+  await here.reviews.submitReview({ userId, materialId: later, quality: 5 }, CALL);
+  const { labels } = await here.materials.countLabels({ userId }, CALL);
+  expect(labels).toEqual([
+    { label: 'Spanish', active: 3, due: 2 },
+    { label: 'Spanish-like', active: 1, due: 1 },
+    { label: 'Spanish/Verbs', active: 2, due: 1 },
+    { label: 'Spanish0', active: 1, due: 1 },
+    { label: 'irregular', active: 1, due: 1 },
+  ]);
+});
+
+test('are changed by an edit, removed by a mask, and stay where it names others', async ({
+  scheduling: here,
+  labelled: { create, list },
+  userId,
+}) => {
+  const materialId = await create(userId, 'T', ['a', 'b']);
+  const edit = async (change: object) =>
+    (await here.materials.updateMaterial({ userId, materialId, ...change }, CALL)).material?.labels;
+  expect(await edit({ title: 'U' })).toEqual(['a', 'b']);
+  expect(await edit({ labels: ['b', 'c'] })).toEqual(['b', 'c']);
+  expect([await list(userId, 'a'), await list(userId, 'c')]).toEqual([[], ['U']]);
+  expect(await edit({ updateMask: { paths: ['labels'] } })).toEqual([]);
+  expect(await list(userId, 'c')).toEqual([]);
+});
+
+test('go with their material, and with their user', async ({ scheduling: here, learner: userId }) => {
+  const rows = async () =>
+    (await here.sql.query('SELECT label FROM scheduling.material_labels WHERE user_id = $1', [userId]))
+      .rowCount;
+  const { materials } = await here.materials.listMaterials({ userId, labels: ['irregular'] }, CALL);
+  await here.materials.deleteMaterial({ userId, materialId: materials[0]?.materialId ?? '' }, CALL);
+  expect(await rows()).toBe(3);
+  await here.userData.deleteUserData({ userId }, CALL);
+  expect(await rows()).toBe(0);
+});
+
+test.for([
+  [['a\tb']],
+  [['x'.repeat(61)]],
+  [['Spanish/']],
+  [Array.from({ length: 21 }, (_, index) => `label ${index}`)],
+])(
+  '%j are refused by name, in writes and in filters',
+  async ([labels = []], { scheduling: here, userId }) => {
+    const { materials } = here;
+    expect(await refusal(materials.createMaterial({ userId, title: 'T', labels }, CALL))).toBe(
+      'INVALID_REQUEST labels',
+    );
+    expect(await refusal(materials.listMaterials({ userId, labels }, CALL))).toBe('INVALID_REQUEST labels');
+    expect(await refusal(materials.listDueMaterials({ userId, labels }, CALL))).toBe(
+      'INVALID_REQUEST labels',
+    );
+  },
+);
