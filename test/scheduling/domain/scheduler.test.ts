@@ -66,7 +66,7 @@ test('500 reviews over 50 random switches replay without drift, and each preview
           ...switches.map((each, index) => ({ ...each, version: index + 1 })),
         ];
         let material = newMaterial(
-          { title: 'T', content: null, sourceUrl: null, type: 'card' },
+          { title: 'T', content: null, sourceUrl: null, type: 'card', labels: null },
           at('2000-01-01T10:00:00Z'),
           'm',
         );
