@@ -1,22 +1,15 @@
 // npm run keys, against accounts: what a command leaves behind where it fails, and what it shows all the same.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { explain } from '../../services/programs/explain.ts';
 import type { AccountsClients } from '../../services/programs/keys/clients.ts';
 import { COMMANDS, type Options } from '../../services/programs/keys/commands.ts';
-import { startSystem, type TestSystem } from '../support/system.ts';
+import { test } from '../fixtures.ts';
+import type { TestSystem } from '../support/system.ts';
 
-const CALL = { requestId: 'test' };
 let system: TestSystem;
-beforeAll(async () => {
-  system = await startSystem();
+test.beforeAll(({ system: shared }) => {
+  system = shared;
 });
-afterAll(() => system.stop());
-const run = (
-  name: string,
-  options: Partial<Options>,
-  operands: string[] = [],
-  clients: AccountsClients = system.accounts,
-) => COMMANDS[name]?.run(clients, operands, { json: true, ...options }) ?? Promise.reject(new Error(name));
 
 test.each<[string, Partial<Options>, string]>([
   ['scopes', { scopes: 'materials:read,bogus' }, 'INVALID_SCOPE'],
@@ -29,12 +22,12 @@ test.each<[string, Partial<Options>, string]>([
   const email = `new-${Math.random().toString(36).slice(2)}@example.com`;
   const options = { email, 'first-name': 'Grace', ...wrong };
   await expect(run('create', options)).rejects.toMatchObject({ reason });
-  await expect(system.accounts.users.findUserByEmail({ email }, CALL)).rejects.toMatchObject({
+  await expect(system.accounts.users.findUserByEmail({ email })).rejects.toMatchObject({
     reason: 'NOT_FOUND',
   });
-  await system.accounts.users.createUser({ email }, CALL);
+  await system.accounts.users.createUser({ email });
   await expect(run('create', options)).rejects.toMatchObject({ reason });
-  const { user } = await system.accounts.users.findUserByEmail({ email }, CALL);
+  const { user } = await system.accounts.users.findUserByEmail({ email });
   expect(user?.firstName).toBeUndefined();
 });
 
@@ -84,9 +77,10 @@ test('rotate shows the new key even if its user cannot be read after it', async 
     await expect(run('rotate', {}, [unknown])).rejects.toMatchObject({ reason: 'NOT_FOUND' });
 });
 
-test('create takes scopes with blanks after the commas, and gives a user who is there the new profile, and the key its name', async () => {
-  const { userId } = await system.createUser();
-  const { user } = await system.accounts.users.getUser({ userId }, CALL);
+test('create takes scopes with blanks after the commas, and gives a user who is there the new profile, and the key its name', async ({
+  user: { userId },
+}) => {
+  const { user } = await system.accounts.users.getUser({ userId });
   const email = user?.email ?? '';
   const profile = {
     plan: 'premium',
@@ -99,7 +93,7 @@ test('create takes scopes with blanks after the commas, and gives a user who is 
     userId,
     scopes: ['materials:read', 'reviews:read'],
   });
-  expect((await system.accounts.users.getUser({ userId }, CALL)).user).toMatchObject({
+  expect((await system.accounts.users.getUser({ userId })).user).toMatchObject({
     email,
     plan: 'PLAN_PREMIUM',
     firstName: 'Grace',
@@ -115,10 +109,10 @@ test('create takes scopes with blanks after the commas, and gives a user who is 
 test('list shows all keys however many there are, which are revoked, and no control characters of a name', async () => {
   const { userId, apiKeyId } = await system.createUser();
   for (let index = 0; index < 100; index += 1) await system.createKey(userId, ['profile:read']);
-  await system.accounts.apiKeys.revokeApiKey({ apiKeyId }, CALL);
+  await system.accounts.apiKeys.revokeApiKey({ apiKeyId });
   const named = { userId, name: 'red \u001b[31m' };
-  await system.accounts.apiKeys.createApiKey(named, CALL);
-  const { user } = await system.accounts.users.getUser({ userId }, CALL);
+  await system.accounts.apiKeys.createApiKey(named);
+  const { user } = await system.accounts.users.getUser({ userId });
   const [head, ...lines] = (await run('list', { email: user?.email ?? '', json: false })).trim().split('\n');
   expect(head).toMatch(/^ID +NAME +STATE +CREATED +LAST USED +FROM +SCOPES$/);
   expect(lines).toHaveLength(102);
@@ -127,3 +121,10 @@ test('list shows all keys however many there are, which are revoked, and no cont
   );
   expect(lines.filter((line) => line.includes(' revoked '))).toEqual([expect.stringContaining(apiKeyId)]);
 });
+
+const run = (
+  name: string,
+  options: Partial<Options>,
+  operands: string[] = [],
+  clients: AccountsClients = system.accounts,
+) => COMMANDS[name]?.run(clients, operands, { json: true, ...options }) ?? Promise.reject(new Error(name));

@@ -1,26 +1,16 @@
-import { Client } from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Client } from 'pg';
+import { expect } from 'vitest';
 import { findApiKeysByPrefix } from '../../services/accounts/keys/sql.ts';
 import { searchUsers } from '../../services/accounts/users/sql.ts';
-import { startSystem, type TestSystem } from '../support/system.ts';
+import { test } from '../fixtures.ts';
+import type { TestSystem } from '../support/system.ts';
 
-const CALL = { requestId: 'test' };
 let here: TestSystem;
 let sql: Client;
-beforeAll(async () => {
-  here = await startSystem();
-  sql = new Client({ connectionString: here.databaseUrl });
-  await sql.connect();
+test.beforeAll(({ system, scheduling }) => {
+  here = system;
+  ({ sql } = scheduling);
 });
-afterAll(async () => {
-  await sql.end();
-  await here.stop();
-});
-
-const createUser = async (email: string) =>
-  (await here.accounts.users.createUser({ email }, CALL)).user?.userId ?? '';
-const search = async (emailPrefix: string, pageSize = 0) =>
-  (await here.accounts.users.searchUsers({ emailPrefix, pageSize }, CALL)).users.map(({ email }) => email);
 
 test('users are found by the beginning of their address in any case, in the order of their bytes', async () => {
   for (const email of [
@@ -51,22 +41,22 @@ test('users are found by the beginning of their address in any case, in the orde
 
 test('keys are found by ID and by their visible beginning, the revoked ones too', async () => {
   const { apiKeyId, key } = await here.createUser();
-  await here.accounts.apiKeys.revokeApiKey({ apiKeyId }, CALL);
+  await here.accounts.apiKeys.revokeApiKey({ apiKeyId });
   const find = async (request: object) =>
-    (await here.accounts.apiKeys.findApiKeys(request, CALL)).apiKeys.map((found) => found.apiKeyId);
+    (await here.accounts.apiKeys.findApiKeys(request)).apiKeys.map((found) => found.apiKeyId);
   expect(await find({ apiKeyId })).toEqual([apiKeyId]);
   expect(await find({ apiKeyId: 'no id' })).toEqual([]);
   expect(await find({ keyPrefix: key.slice(0, 17) })).toEqual([apiKeyId]);
   expect(await find({ keyPrefix: key.slice(0, 14) })).toEqual([apiKeyId]);
   await here.createUser();
-  const { apiKeys: all } = await here.accounts.apiKeys.findApiKeys({ keyPrefix: 'rmk_live_' }, CALL);
+  const { apiKeys: all } = await here.accounts.apiKeys.findApiKeys({ keyPrefix: 'rmk_live_' });
   const prefixes = all.map(({ keyPrefix }) => keyPrefix);
   expect(prefixes.length).toBeGreaterThan(1);
   expect(prefixes).toEqual(prefixes.toSorted());
   expect(await find({ keyPrefix: 'rmk_live_', pageSize: 1 })).toEqual([all[0]?.apiKeyId]);
   for (const keyPrefix of [key, key.slice(0, 18), 'sk_live_', 'rmk_live_%', ''])
     await expect(find({ keyPrefix })).rejects.toMatchObject({ field: 'key_prefix' });
-  const { apiKeys } = await here.accounts.apiKeys.findApiKeys({ apiKeyId }, CALL);
+  const { apiKeys } = await here.accounts.apiKeys.findApiKeys({ apiKeyId });
   expect(apiKeys[0]?.keyPrefix).toBe(key.slice(0, 17));
   // Of one beginning, in the order of their IDs, whichever was stored first.
   const three = [apiKeyId, (await here.createUser()).apiKeyId, (await here.createUser()).apiKeyId];
@@ -83,11 +73,11 @@ test('a key of an older version shows its beginning once it was used', async () 
   const { userId, apiKeyId, key } = await here.createUser();
   await sql.query('UPDATE accounts.api_keys SET key_prefix = NULL WHERE api_key_id = $1', [apiKeyId]);
   const prefix = async () => {
-    const { apiKeys } = await here.accounts.apiKeys.listApiKeys({ userId }, CALL);
+    const { apiKeys } = await here.accounts.apiKeys.listApiKeys({ userId });
     return apiKeys[0]?.keyPrefix;
   };
   expect(await prefix()).toBe('');
-  await here.accounts.apiKeys.verifyApiKey({ key }, CALL);
+  await here.accounts.apiKeys.verifyApiKey({ key });
   await expect.poll(prefix).toBe(key.slice(0, 17));
 });
 
@@ -111,3 +101,9 @@ test('both searches read a range of an index', async () => {
   expect(plans[1]).toMatch(/Index Scan using api_keys_by_prefix .*\n +Index Cond:.*>=.*</);
   for (const plan of plans) expect(plan).not.toContain('Sort');
 });
+
+const createUser = async (email: string) =>
+  (await here.accounts.users.createUser({ email })).user?.userId ?? '';
+
+const search = async (emailPrefix: string, pageSize = 0) =>
+  (await here.accounts.users.searchUsers({ emailPrefix, pageSize })).users.map(({ email }) => email);

@@ -1,16 +1,16 @@
 import { connect } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
+import { test } from '../fixtures.ts';
 import { errorOf } from '../support/api.ts';
-import { startSystem, type TestSystem } from '../support/system.ts';
+import type { TestSystem } from '../support/system.ts';
 import { exchange } from './raw-http.ts';
 
 let system: TestSystem;
 let key: string;
-beforeAll(async () => {
-  system = await startSystem();
+test.beforeAll(async ({ system: shared }) => {
+  system = shared;
   ({ key } = await system.createUser());
 });
-afterAll(() => system.stop());
 
 describe('bytes that are not HTTP', () => {
   const close = 'Connection: close\r\n\r\n';

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
+import { test } from '../fixtures.ts';
 import { type Api, createApi, errorOf, materialsOf } from '../support/api.ts';
-import { startSystem, type TestSystem, type TestUser } from '../support/system.ts';
+import type { TestSystem, TestUser } from '../support/system.ts';
 import {
   BAD_INSTANTS,
   BAD_LIMITS,
@@ -21,30 +22,11 @@ let user: TestUser;
 let api: Api;
 let materialId: string;
 
-beforeAll(async () => {
-  system = await startSystem();
+test.beforeAll(async ({ system: shared }) => {
+  system = shared;
   user = await system.createUser();
   api = createApi(`${system.origins[0]}/v1`, user.key);
   materialId = (await api.create({ title: 'Target' })).id;
-});
-afterAll(() => system.stop());
-
-async function expectField(
-  path: string,
-  field: string,
-  options: Parameters<Api['request']>[2],
-  method = 'POST',
-) {
-  const answer = await api.request(method, path, options);
-  const context = `${method} ${path.slice(0, 80)} ${String(options?.body).slice(0, 120)}`;
-  expect(answer.status, context).toBe(400);
-  expect(errorOf(answer).code, context).toBe('invalid_request');
-  expect(errorOf(answer).details?.field, context).toBe(field);
-}
-
-const jsonIn = (encoding: string) => ({
-  'content-type': 'application/json',
-  'content-encoding': encoding,
 });
 
 describe('bad input is 400 and names the field', () => {
@@ -199,4 +181,22 @@ describe('unusual but legal input is taken', () => {
     const headers = { 'content-encoding': 'gzip' };
     expect((await api.request('GET', '/materials', { headers })).status).toBe(200);
   });
+});
+
+async function expectField(
+  path: string,
+  field: string,
+  options: Parameters<Api['request']>[2],
+  method = 'POST',
+) {
+  const answer = await api.request(method, path, options);
+  const context = `${method} ${path.slice(0, 80)} ${String(options?.body).slice(0, 120)}`;
+  expect(answer.status, context).toBe(400);
+  expect(errorOf(answer).code, context).toBe('invalid_request');
+  expect(errorOf(answer).details?.field, context).toBe(field);
+}
+
+const jsonIn = (encoding: string) => ({
+  'content-type': 'application/json',
+  'content-encoding': encoding,
 });

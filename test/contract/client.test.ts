@@ -245,6 +245,13 @@ describe('a call that is never answered', () => {
     expect(refused).toMatchObject({ message: 'GET /me: no connection, or it broke' });
   });
 
+  test('fails after timeoutMs beside a signal that does not end it', { timeout: 9_000 }, async () => {
+    const { signal } = new AbortController();
+    expect(await failureOf(mute(50).getMe({ signal }))).toMatchObject({
+      message: 'GET /me: no response within 50 ms',
+    });
+  });
+
   test('ends with the reason of its signal', async () => {
     const controller = new AbortController();
     const call = failureOf(mute(600_000).getMe({ signal: controller.signal }));

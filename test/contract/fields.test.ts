@@ -1,30 +1,15 @@
 // The value of each field of each response, and what a list has where its limit is not given.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { Material, ReviewResponse, SnoozeResponse } from '../../services/rest/client/types.ts';
+import { test } from '../fixtures.ts';
 import { type Api, createApi, materialsOf } from '../support/api.ts';
-import { ALL_SCOPES, startSystem, type TestSystem } from '../support/system.ts';
+import { ALL_SCOPES, type TestSystem } from '../support/system.ts';
 
 const UUID_7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 let system: TestSystem;
-beforeAll(async () => {
-  system = await startSystem();
+test.beforeAll(({ system: shared }) => {
+  system = shared;
 });
-afterAll(() => system.stop());
-
-const apiOf = (key: string) => createApi(`${system.origins[0]}/v1`, key);
-/** Of a new user, in Kathmandu (UTC+05:45). */
-const newApi = async () => apiOf((await system.createUser(ALL_SCOPES, 'Asia/Kathmandu')).key);
-async function onlyMaterial(api: Api): Promise<Material | undefined> {
-  const [material] = materialsOf(await api.get('/materials'));
-  return material;
-}
-async function review(api: Api, materialId: string, quality: number): Promise<ReviewResponse> {
-  return (await api.post(`/reviews/${materialId}`, { quality })).body as ReviewResponse;
-}
-async function snooze(api: Api, materialId: string, json: object): Promise<SnoozeResponse['snooze']> {
-  return ((await api.post(`/materials/${materialId}/snooze`, json)).body as SnoozeResponse).snooze;
-}
-const msBetween = (from: string, to: string | null) => Date.parse(to ?? '') - Date.parse(from);
 
 describe('the account', () => {
   test('is that of the key, with the scopes of this key alone', async () => {
@@ -172,3 +157,23 @@ test('each list has 20 materials where its limit is not given, and up to 100 whe
     expect(materialsOf(await api.get(`${path}&limit=1`)), path).toHaveLength(1);
   }
 });
+
+const apiOf = (key: string) => createApi(`${system.origins[0]}/v1`, key);
+
+/** Of a new user, in Kathmandu (UTC+05:45). */
+const newApi = async () => apiOf((await system.createUser(ALL_SCOPES, 'Asia/Kathmandu')).key);
+
+async function onlyMaterial(api: Api): Promise<Material | undefined> {
+  const [material] = materialsOf(await api.get('/materials'));
+  return material;
+}
+
+async function review(api: Api, materialId: string, quality: number): Promise<ReviewResponse> {
+  return (await api.post(`/reviews/${materialId}`, { quality })).body as ReviewResponse;
+}
+
+async function snooze(api: Api, materialId: string, json: object): Promise<SnoozeResponse['snooze']> {
+  return ((await api.post(`/materials/${materialId}/snooze`, json)).body as SnoozeResponse).snooze;
+}
+
+const msBetween = (from: string, to: string | null) => Date.parse(to ?? '') - Date.parse(from);

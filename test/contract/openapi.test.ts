@@ -2,27 +2,20 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { clientTypes } from '../../scripts/client-types.ts';
+import { test } from '../fixtures.ts';
 import { createApi } from '../support/api.ts';
 import { root } from '../support/processes.ts';
-import { startSystem, type TestSystem } from '../support/system.ts';
 import { breakingChanges } from './openapi-changes.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: the tests read and change the document freely
 type Document = any;
-const readJson = (file: string): Document => JSON.parse(readFileSync(join(root, file), 'utf8'));
 const checkedIn = readJson('docs/openapi.json');
 const released = readJson('test/contract/openapi-1.0.0.json');
 
-let system: TestSystem;
-beforeAll(async () => {
-  system = await startSystem();
-});
-afterAll(() => system.stop());
-
 describe('the checked-in document', () => {
-  test('is what the service serves; npm run openapi writes it', async () => {
+  test('is what the service serves; npm run openapi writes it', async ({ system }) => {
     expect(await (await fetch(`${system.origins[0]}/openapi.json`)).json()).toEqual(checkedIn);
   });
 
@@ -95,8 +88,7 @@ describe('the checked-in document', () => {
     ]);
   });
 
-  test('has examples of requests that succeed as they are', async () => {
-    const { key } = await system.createUser();
+  test('has examples of requests that succeed as they are', async ({ system, key }) => {
     const api = createApi(`${system.origins[0]}/v1`, key);
     const exampleOf = (path: string) =>
       checkedIn.paths[path].post.requestBody.content['application/json'].example;
@@ -174,3 +166,7 @@ describe('compared with the released document', () => {
     expect(breakingChanges(checkedIn, changed)).toEqual(expected);
   });
 });
+
+function readJson(file: string): Document {
+  return JSON.parse(readFileSync(join(root, file), 'utf8'));
+}

@@ -1,18 +1,14 @@
 // A row that somebody holds for longer than a request may wait: 503 and when to come again, and the write is done once.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
+import { test } from '../fixtures.ts';
 import { createApi, errorOf, materialsOf } from '../support/api.ts';
 import { lockMaterial } from '../support/row-locks.ts';
-import { startSystem, type TestSystem } from '../support/system.ts';
 
-let here: TestSystem;
-beforeAll(async () => {
-  here = await startSystem();
-});
-afterAll(() => here.stop());
-
-test('a write of a material that is held is 503, and the same request is done once it is free', async () => {
-  const { key } = await here.createUser();
-  const api = createApi(`${here.origins[0]}/v1`, key, { mayBeUnavailable: true });
+test('a write of a material that is held is 503, and the same request is done once it is free', async ({
+  system,
+  key,
+}) => {
+  const api = createApi(`${system.origins[0]}/v1`, key, { mayBeUnavailable: true });
   const made = await Promise.all([
     api.create({ title: 'A' }),
     api.create({ title: 'B' }),
@@ -25,7 +21,7 @@ test('a write of a material that is held is 503, and the same request is done on
     () => api.post(`/reviews/${b}`, { quality: 4 }, once),
     () => api.post(`/materials/${c}/snooze`, { preset: 'tomorrow' }, once),
   ];
-  const locks = await Promise.all([a, b, c].map((id = '') => lockMaterial(here.databaseUrl, id)));
+  const locks = await Promise.all([a, b, c].map((id = '') => lockMaterial(system.databaseUrl, id)));
   try {
     const held = await Promise.all(writes.map((write) => write()));
     expect(held.map(({ status }) => status)).toEqual([503, 503, 503]);

@@ -1,55 +1,20 @@
 // Lists with over 1 MiB of texts, which are read page by page: what changes between two pages, and who stops reading.
 import Fastify, { type FastifyInstance } from 'fastify';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterEach, expect } from 'vitest';
 import { sendMaterials } from '../../services/rest/routes.ts';
-import { CALL, newUserId, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
+import { test } from '../fixtures.ts';
+import { newUserId, type TestScheduling } from '../support/scheduling.ts';
 
 let here: TestScheduling;
-let app: FastifyInstance;
-beforeAll(async () => {
-  here = await startTestScheduling();
+test.beforeAll(({ scheduling }) => {
+  here = scheduling;
 });
+let app: FastifyInstance;
 afterEach(() => app?.close());
-afterAll(() => here.stop());
 
 const TITLES = ['A', 'B', 'C', 'D', 'E', 'F'];
 
-/** A user with six materials of 260,000 bytes, A to F. */
-async function createLong() {
-  const userId = newUserId();
-  const materialIds: string[] = [];
-  for (const title of TITLES) {
-    const request = { userId, title, content: 'x'.repeat(260_000) };
-    const { material } = await here.materials.createMaterial(request, CALL);
-    materialIds.push(material?.materialId ?? '');
-  }
-  return { userId, materialIds };
-}
-
 type Page = { pageSize: number; pageToken: string };
-
-/** Serves a list at /, where `before` runs before each page after the first. */
-async function serve(
-  list: 'listMaterials' | 'listDueMaterials',
-  { userId, limit = 100 }: { userId: string; limit?: number },
-  before: () => Promise<unknown> = async () => undefined,
-): Promise<{ url: string; pages: Page[] }> {
-  const pages: Page[] = [];
-  app = Fastify();
-  app.get('/', (_request, reply) =>
-    sendMaterials(reply, limit, async (page) => {
-      if (pages.length > 0) await before();
-      pages.push(page);
-      return here.materials[list]({ userId, ...page }, CALL);
-    }),
-  );
-  return { url: await app.listen(), pages };
-}
-
-async function titlesOf(url: string): Promise<string[]> {
-  const body = (await (await fetch(url)).json()) as { materials: { title: string }[] };
-  return body.materials.map(({ title }) => title);
-}
 
 test('a list is complete, and no material of it is read twice', async () => {
   const { userId } = await createLong();
@@ -68,10 +33,10 @@ test('a due list leaves out what is reviewed, snoozed or archived before its pag
   const { userId, materialIds } = await createLong();
   const [d = '', e = '', f = ''] = materialIds.slice(3);
   const change = async () => {
-    await here.reviews.submitReview({ userId, materialId: e, quality: 5 }, CALL);
+    await here.reviews.submitReview({ userId, materialId: e, quality: 5 });
     const snoozeUntilTime = { seconds: Math.floor(Date.now() / 1000) + 86_400, nanos: 0 };
-    await here.snoozes.snoozeMaterials({ userId, materialIds: [f], snoozeUntilTime }, CALL);
-    await here.materials.archiveMaterial({ userId, materialId: d }, CALL);
+    await here.snoozes.snoozeMaterials({ userId, materialIds: [f], snoozeUntilTime });
+    await here.materials.archiveMaterial({ userId, materialId: d });
   };
   const { url } = await serve('listDueMaterials', { userId }, change);
   expect(await titlesOf(url)).toEqual(['A', 'B', 'C', 'D']);
@@ -86,3 +51,38 @@ test('where a later page fails, the client sees a broken response, not a short l
   expect(response.status).toBe(200);
   await expect(response.text()).rejects.toThrow('terminated');
 });
+
+/** A user with six materials of 260,000 bytes, A to F. */
+async function createLong() {
+  const userId = newUserId();
+  const materialIds: string[] = [];
+  for (const title of TITLES) {
+    const request = { userId, title, content: 'x'.repeat(260_000) };
+    const { material } = await here.materials.createMaterial(request);
+    materialIds.push(material?.materialId ?? '');
+  }
+  return { userId, materialIds };
+}
+
+/** Serves a list at /, where `before` runs before each page after the first. */
+async function serve(
+  list: 'listMaterials' | 'listDueMaterials',
+  { userId, limit = 100 }: { userId: string; limit?: number },
+  before: () => Promise<unknown> = async () => undefined,
+): Promise<{ url: string; pages: Page[] }> {
+  const pages: Page[] = [];
+  app = Fastify();
+  app.get('/', (_request, reply) =>
+    sendMaterials(reply, limit, async (page) => {
+      if (pages.length > 0) await before();
+      pages.push(page);
+      return here.materials[list]({ userId, ...page });
+    }),
+  );
+  return { url: await app.listen(), pages };
+}
+
+async function titlesOf(url: string): Promise<string[]> {
+  const body = (await (await fetch(url)).json()) as { materials: { title: string }[] };
+  return body.materials.map(({ title }) => title);
+}

@@ -1,3 +1,4 @@
+import { pino } from 'pino';
 import { describe, expect } from 'vitest';
 import type { SubmitReviewRequest } from '../../generated/scheduling/v1/SubmitReviewRequest.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
@@ -10,7 +11,7 @@ import { reviewMaterial } from '../../services/scheduling/reviews/review.ts';
 import { applyReviews, findMaterialsToReview } from '../../services/scheduling/reviews/sql.ts';
 import { test } from '../fixtures.ts';
 import { inTime, openLock } from '../support/row-locks.ts';
-import { newUserId, type TestScheduling } from '../support/scheduling.ts';
+import { newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 
 let here: TestScheduling;
 test.beforeAll(({ scheduling }) => {
@@ -257,6 +258,23 @@ describe('the statements of reviews of one moment', () => {
     await Promise.all(reviews.map((review) => submit(review)));
     expect(users[0]).toEqual([busy, other, ...Array<string>(14).fill(busy)]);
     await close();
+  });
+
+  test('that come too late are logged for each request by its own id', async () => {
+    const lines: { msg: string; requestId?: string }[] = [];
+    const logger = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
+    const { reviews, stop } = await here.startAnother({ logger });
+    const learners = await makeLearners(3);
+    const lock = await openLock(here.databaseUrl);
+    await lock.sql.query('LOCK TABLE scheduling.materials');
+    const late = learners.map((learner, index) =>
+      refusal(reviews.submitReview({ ...learner, quality: 4 }, { requestId: `late ${index}` })),
+    );
+    expect(await Promise.all(late)).toEqual(Array(3).fill('UNAVAILABLE'));
+    await lock.close();
+    await stop();
+    const told = lines.filter(({ msg }) => msg === 'call failed: unavailable');
+    expect(told.map(({ requestId }) => requestId).toSorted()).toEqual(['late 0', 'late 1', 'late 2']);
   });
 
   test('that fail for one fail for that one alone', async () => {

@@ -32,10 +32,10 @@ export async function startTestScheduling() {
   const now = () => new Date(clockMs ?? Date.now());
   const stops: (() => Promise<void>)[] = [];
   /** One more process's worth of the service on the same database, and clients of it; ends with the first at the latest. */
-  const startAnother = async () => {
+  const startAnother = async ({ logger = createLogger('test', 'silent') } = {}) => {
     const service = await startScheduling({
       config: { ...config, databaseUrl: database.databaseUrl },
-      logger: createLogger('test', 'silent'),
+      logger,
       now,
     });
     const clients = connectScheduling(service.port);

@@ -6,11 +6,12 @@ import { promisify } from 'node:util';
 import { status } from '@grpc/grpc-js';
 import type { MethodDefinition } from '@grpc/proto-loader';
 import { service as healthDefinition } from 'grpc-health-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { BUF, buildDescriptors } from '../../../scripts/build-descriptors.ts';
 import { createGrpcClient } from '../../../services/platform/grpc/client.ts';
+import { test } from '../../fixtures.ts';
 import { root } from '../../support/processes.ts';
-import { startSystem, type TestSystem } from '../../support/system.ts';
+import type { TestSystem } from '../../support/system.ts';
 
 const run = promisify(execFile);
 const HEALTH = ['Check', 'List', 'Watch'].map((method) => `grpc.health.v1.Health/${method}`);
@@ -72,10 +73,9 @@ print(len(response.materials), Request.DESCRIPTOR.fields_by_name["view"].enum_ty
 `;
 
 let system: TestSystem;
-beforeAll(async () => {
-  system = await startSystem();
+test.beforeAll(({ system: shared }) => {
+  system = shared;
 });
-afterAll(() => system.stop());
 
 test('the descriptors that are checked in are those that buf builds; npm run generate writes them', () => {
   expect(readFileSync(join(root, 'proto/descriptors.binpb')).equals(buildDescriptors())).toBe(true);
@@ -107,8 +107,7 @@ describe.each(['v1', 'v1alpha'])('reflection %s', (version) => {
     expect(JSON.parse((await curl(method, ...data)).join(''))).toEqual({ status: 'SERVING' });
   });
 
-  test('lets buf curl call a method', async () => {
-    const { userId } = await system.createUser();
+  test('lets buf curl call a method', async ({ user: { userId } }) => {
     const data = ['-d', JSON.stringify({ userId })];
     const method = `http://${system.accountsTarget}/accounts.v1.ApiKeyService/ListApiKeys`;
     expect(JSON.parse((await curl(method, ...data)).join(''))).toMatchObject({ apiKeys: [{ userId }] });
