@@ -106,8 +106,8 @@ async function countAfter(
   const before = await readLearners(transaction, userIds);
   const learners = users
     .filter(({ userId, active }) => active > 0 || reviewed.has(userId))
-    .map(({ userId, due }): NewLearner => {
-      const of = { before: before.get(userId), reviewed: reviewed.get(userId) ?? [], due };
+    .map(({ userId, due, overdue }): NewLearner => {
+      const of = { before: before.get(userId), reviewed: reviewed.get(userId) ?? [], due, overdue };
       const counted = { countedDay: today, days: daysAsOf(today, of) };
       return { ...counted, userId, figures: figuresOf(counted) };
     });

@@ -122,7 +122,35 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', { timeout: 60
     });
     await page.getByRole('link', { name: data.user.email }).waitFor();
     await page.getByText('20 (10 a week ago)').waitFor();
-    await expect.poll(() => page.getByLabel('Show', { exact: true }).inputValue()).toBe('BACKLOG_GROWING');
+    const shown = page.getByRole('navigation', { name: 'Show' }).locator('[aria-current]');
+    expect(await shown.innerText()).toBe('Backlog growing');
+    await page.getByLabel('Sort').selectOption('Most reviews in 30 days');
+    await expect.poll(() => page.evaluate('location.hash')).toBe('#/?order=REVIEWS&filter=BACKLOG_GROWING');
+    await page.close();
+  });
+
+  test('leads to who went quiet with a backlog, and tells what is overdue in all', async () => {
+    const { userId } = dashboard.seeded;
+    const { Client } = await import('pg');
+    const sql = new Client({ connectionString: dashboard.system.databaseUrl });
+    await sql.connect();
+    const days = { reviews: [0, 0, 0, 0, 0, 0, 40], recalled: [], dues: [41], overdue: 40 };
+    await sql.query(
+      'UPDATE scheduling.learners SET days = $2, went_quiet = true, due = 41 WHERE user_id = $1',
+      [userId, JSON.stringify(days)],
+    );
+    await sql.query(
+      `UPDATE scheduling.overview SET summary = summary::jsonb || '{"overdue": 1040, "wentQuiet": 1}'`,
+    );
+    await sql.end();
+    const { page } = await dashboard.openAt('#/');
+    await page.locator('.tile', { hasText: 'Overdue' }).getByText('1,040').waitFor();
+    await page.getByRole('link', { name: '1 learner who went quiet' }).click();
+    const cell = page
+      .getByRole('row')
+      .filter({ hasText: dashboard.seeded.email })
+      .locator('[data-column=Due]');
+    expect(await cell.innerText()).toBe('41 (40 overdue)');
     await page.close();
   });
 
@@ -159,10 +187,11 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', { timeout: 60
       expect.stringMatching(/^\d+ in the 30 before$/),
       expect.stringMatching(/^of [\d,]+ reviews; \d+\u00a0% of [\d,]+ before$/),
       '1,234 a week ago',
+      'of those due: since before today',
     ]);
     const row = page.getByRole('table', { name: 'Learners' }).locator('tbody tr').first();
     expect(await row.locator('td[data-column="Streak"]').innerText()).toBe('60 days or more');
-    await page.getByLabel('Show', { exact: true }).selectOption('Streak just broken');
+    await page.getByRole('link', { name: 'Streak just broken' }).click();
     await page.getByRole('cell', { name: 'broken after 7 days' }).waitFor();
     await page.close();
   });

@@ -69,7 +69,7 @@ async function store(): Promise<void> {
 const nodesOf = async (rest: string, fields: string) =>
   (await gateway.query(`{ learners${rest} { nodes { ${fields} } } }`)).data.learners.nodes;
 const ALL = `userId user { email } reviewsWeek reviewsWeekBefore month { reviews recalled retention }
-  monthBefore { reviews recalled retention } lastReviewOn streakDays brokenStreakDays due dueBefore backlogGrowing`;
+  monthBefore { reviews recalled retention } lastReviewOn streakDays brokenStreakDays due overdue dueBefore backlogGrowing wentQuiet`;
 
 describe('a learner', () => {
   test('has each figure under its name, and what is not known is null', async () => {
@@ -86,8 +86,10 @@ describe('a learner', () => {
       streakDays: 13,
       brokenStreakDays: 0,
       due: 25,
+      overdue: 0,
       dueBefore: 16,
       backlogGrowing: true,
+      wentQuiet: false,
     });
     expect(bea).toMatchObject({
       user: { email: emails[1] },
@@ -157,7 +159,7 @@ test('the overview counts all, as of when they were counted, and its last day is
 test('the overview has each figure under its name, and what was due on a day is 0, or null where it was not counted', async () => {
   const figures = {
     ...{ learners: 9, activeWeek: 2, activeWeekBefore: 3, activeMonth: 4, activeMonthBefore: 5 },
-    ...{ due: 60, backlogGrowing: 7, streakBroken: 8 },
+    ...{ due: 60, overdue: 50, backlogGrowing: 7, streakBroken: 8, wentQuiet: 6 },
   };
   const days = [
     { date: '2026-03-30', learners: 1, reviews: 12, recalled: 11, due: null },

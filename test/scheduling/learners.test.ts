@@ -81,7 +81,7 @@ describe('the figures of all learners', () => {
     expect(asOfTime?.seconds).toBe(Date.parse(NOON) / 1000);
     expect(overview).toEqual({
       ...{ learners: 3, activeWeek: 1, activeWeekBefore: 1, activeMonth: 2, activeMonthBefore: 1 },
-      ...{ due: 0, backlogGrowing: 0, streakBroken: 0 },
+      ...{ due: 0, overdue: 0, backlogGrowing: 0, streakBroken: 0, wentQuiet: 0 },
     });
     expect(days.length).toBe(60);
     expect(days.at(-1)).toEqual({ date: '2026-03-31', learners: 1, reviews: 1, recalled: 1, due: 0 });
@@ -115,6 +115,24 @@ describe('the figures of all learners', () => {
     expect([streaks.get(kept), streaks.get(short)]).toEqual([7, 0]);
     const { backlogGrowing, streakBroken } = await here.learners.getOverview({});
     expect({ backlogGrowing, streakBroken }).toEqual({ backlogGrowing: 1, streakBroken: 1 });
+  });
+
+  test('tell who went quiet with a backlog, and how much of what is due is overdue', async () => {
+    await here.sql.query('TRUNCATE scheduling.materials CASCADE');
+    const quiet = newUserId();
+    const due = (time: string) => material({ nextReviewTime: Date.parse(time) });
+    const late = Array.from({ length: 40 }, () => due(daysBefore(1)));
+    const materials = [...late, due('2026-03-31T00:00:00.000Z'), due(daysBefore(-1))];
+    const reviews = late.slice(0, 10).map((of) => review(of, daysBefore(6), 4));
+    await storeFacts(here.sql, quiet, { materials, reviews });
+    await createLearner([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    await countAnew(NOON);
+    const filter = 'LEARNER_FILTER_WENT_QUIET';
+    expect((await here.learners.listLearners({ filter })).learners).toMatchObject([
+      { userId: quiet, due: 41, overdue: 40, wentQuiet: true, lastReviewDate: '2026-03-25' },
+    ]);
+    const { due: all, overdue, wentQuiet } = await here.learners.getOverview({});
+    expect({ all, overdue, wentQuiet }).toEqual({ all: 41, overdue: 40, wentQuiet: 1 });
   });
 
   test('are counted by one process at a time, again a minute after the end at the earliest', async () => {
@@ -257,6 +275,8 @@ async function overview() {
     asOfTime: _,
     backlogGrowing: _1,
     streakBroken: _2,
+    overdue: _3,
+    wentQuiet: _4,
     ...sums
   } = await here.learners.getOverview({});
   return {

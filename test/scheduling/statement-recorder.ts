@@ -131,7 +131,7 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   storeLearners: [[[{ userId, countedDay: 1, days: noDays, figures: {} }], time]],
   deleteOtherLearners: [[{ afterUserId: userId, lastUserId: id }, [userId]]],
   listLearners: ['due', 'reviews', 'retention', 'lastReview'].flatMap((order) =>
-    ['all', 'backlogGrowing', 'streakBroken'].map((filter) => [
+    ['all', 'backlogGrowing', 'streakBroken', 'wentQuiet'].map((filter) => [
       { order, filter },
       { limit: 5, after: undefined },
     ]),

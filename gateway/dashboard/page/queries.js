@@ -19,7 +19,8 @@ export const DOCUMENTS = {
 }`,
   HOME: `query Home {
   overview {
-    asOf learners activeWeek activeWeekBefore activeMonth activeMonthBefore due backlogGrowing streakBroken
+    asOf learners activeWeek activeWeekBefore activeMonth activeMonthBefore due overdue backlogGrowing streakBroken
+    wentQuiet
     days { date learners reviews recalled due }
   }
 }`,
@@ -27,7 +28,7 @@ export const DOCUMENTS = {
   learners(first: 25, after: $after, order: $order, filter: $filter) {
     nodes {
       userId user { email } month { reviews recalled retention } monthBefore { reviews recalled retention }
-      lastReviewOn streakDays brokenStreakDays due dueBefore
+      lastReviewOn streakDays brokenStreakDays due overdue dueBefore
     }
     ${PAGE}
   }

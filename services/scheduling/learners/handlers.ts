@@ -11,7 +11,7 @@ import { dateOf } from './rules.ts';
 import { type Learner, listLearners, readOverview } from './sql.ts';
 
 const readOrder = enumReader('order', 'LEARNER_ORDER', ['due', 'reviews', 'retention', 'lastReview']);
-const readFilter = enumReader('filter', 'LEARNER_FILTER', ['backlogGrowing', 'streakBroken']);
+const readFilter = enumReader('filter', 'LEARNER_FILTER', ['backlogGrowing', 'streakBroken', 'wentQuiet']);
 
 export function createLearnerHandlers({
   database,

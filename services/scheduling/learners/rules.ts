@@ -10,6 +10,8 @@ const KEPT_DUES = WEEK + 1;
 const MIN_REVIEWS = 10;
 const MIN_GROWING = 20;
 const MIN_BROKEN_STREAK = 7;
+/** Days without a review: fewer are a break, more are an end. */
+const QUIET_DAYS = [5, 30] as const;
 const DAY_MS = 86_400_000;
 
 /** Whole days since 1970-01-01, UTC. */
@@ -35,6 +37,8 @@ export type Days = {
   recalled: readonly number[];
   /** Eight days: what was due at the last count of the day or before it; null: there was none. */
   dues: readonly (number | null)[];
+  /** Of what is due, what was due before the day of the count; absent in a row of a version that did not count it. */
+  overdue?: number;
 };
 
 /** `countedDay`: whole days since 1970-01-01, UTC. */
@@ -44,12 +48,17 @@ export type Counted = { countedDay: number; days: Days };
 export type Reviewed = readonly [day: number, reviews: number, recalled: number];
 
 /**
- * The days as of `today`, when `due` are due. `reviewed`: the days of the last 60 with reviews. `before`: the count before, which
+ * The days as of `today`, when `due` are due, `overdue` of them since before today. `reviewed`: the days of the last 60 with reviews. `before`: the count before, which
  * alone knows what was due then; one of a later day, by a wrong clock, knows nothing.
  */
 export function daysAsOf(
   today: number,
-  { before, reviewed, due }: { before: Counted | undefined; reviewed: readonly Reviewed[]; due: number },
+  {
+    before,
+    reviewed,
+    due,
+    overdue,
+  }: { before: Counted | undefined; reviewed: readonly Reviewed[]; due: number; overdue: number },
 ): Days {
   const reviews = Array<number>(KEPT_DAYS).fill(0);
   const recalled = Array<number>(KEPT_DAYS).fill(0);
@@ -61,7 +70,7 @@ export function daysAsOf(
   const earlier = passed < 0 ? undefined : before;
   const dueOf = (age: number) => earlier?.days.dues[Math.max(age - passed, 0)] ?? null;
   const dues = Array.from({ length: KEPT_DUES }, (_, age) => (age === 0 ? due : dueOf(age)));
-  return { reviews, recalled, dues };
+  return { reviews, recalled, dues, overdue };
 }
 
 export type Figures = {
@@ -79,13 +88,18 @@ export type Figures = {
   /** Of a streak of 7 days or more that ended the day before yesterday; else 0. */
   brokenStreakDays: number;
   due: number;
+  /** Those of them that were due before the day of the count. */
+  overdue: number;
   /** Seven days ago; null where it was not counted by then. */
   dueBefore: number | null;
   /** At least 20 are due, and half as many again as a week ago. */
   backlogGrowing: boolean;
+  /** At least 10 reviews in 60 days, and none in the last 5; not 30 days ago or more. */
+  wentQuiet: boolean;
 };
 
-export function figuresOf({ countedDay, days: { reviews, recalled, dues } }: Counted): Figures {
+export function figuresOf({ countedDay, days }: Counted): Figures {
+  const { reviews, recalled, dues, overdue = 0 } = days;
   const reviewsMonth = sum(reviews, 0, MONTH);
   const recalledMonth = sum(recalled, 0, MONTH);
   const lastAge = reviews.findIndex((count) => count > 0);
@@ -105,8 +119,11 @@ export function figuresOf({ countedDay, days: { reviews, recalled, dues } }: Cou
     streakDays: lastAge <= 1 ? streak : 0,
     brokenStreakDays: lastAge === 2 && streak >= MIN_BROKEN_STREAK ? streak : 0,
     due,
+    overdue,
     dueBefore,
     backlogGrowing: due >= MIN_GROWING && dueBefore !== null && due > 1.5 * dueBefore,
+    wentQuiet:
+      lastAge >= QUIET_DAYS[0] && lastAge < QUIET_DAYS[1] && sum(reviews, 0, KEPT_DAYS) >= MIN_REVIEWS,
   };
 }
 
@@ -127,8 +144,10 @@ export type Summary = {
   activeMonth: number;
   activeMonthBefore: number;
   due: number;
+  overdue: number;
   backlogGrowing: number;
   streakBroken: number;
+  wentQuiet: number;
   /** The last 60 UTC days, oldest first, today included. */
   days: DayTotals[];
 };
@@ -143,8 +162,10 @@ export function emptySummary(today: number, earlier: Summary | undefined): Summa
     activeMonth: 0,
     activeMonthBefore: 0,
     due: 0,
+    overdue: 0,
     backlogGrowing: 0,
     streakBroken: 0,
+    wentQuiet: 0,
     days: Array.from({ length: KEPT_DAYS }, (_, index) => {
       const date = dateOf(today - KEPT_DAYS + 1 + index);
       const due = index === KEPT_DAYS - 1 ? 0 : (dues.get(date) ?? null);
@@ -161,6 +182,9 @@ export function addTo(summary: Summary, today: number, learner: Counted, figures
   summary.activeMonth += figures.reviewsMonth > 0 ? 1 : 0;
   summary.activeMonthBefore += figures.reviewsMonthBefore > 0 ? 1 : 0;
   summary.due += figures.due;
+  // A count that a version without these began goes on without its first learners.
+  summary.overdue = (summary.overdue ?? 0) + figures.overdue;
+  summary.wentQuiet = (summary.wentQuiet ?? 0) + (figures.wentQuiet ? 1 : 0);
   summary.backlogGrowing += figures.backlogGrowing ? 1 : 0;
   summary.streakBroken += figures.brokenStreakDays > 0 ? 1 : 0;
   const newest = KEPT_DAYS - 1 + learner.countedDay - today;

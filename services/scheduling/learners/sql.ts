@@ -10,6 +10,7 @@ import {
   figuresOf,
   type Reviewed,
   type Summary,
+  startOf,
 } from './rules.ts';
 
 /** `value`: by which the list is ordered. */
@@ -28,6 +29,7 @@ const FILTERS = {
   all: '',
   backlogGrowing: 'AND l.backlog_growing',
   streakBroken: 'AND l.streak_broken',
+  wentQuiet: 'AND l.went_quiet',
 } as const;
 export type LearnerFilter = keyof typeof FILTERS;
 
@@ -134,7 +136,8 @@ export async function storeProgress(
 
 const SCHEDULED = `
   SELECT m.user_id AS "userId", count(*) FILTER (WHERE m.archive_time IS NULL) AS active, count(*) FILTER (
-    WHERE m.archive_time IS NULL AND (m.next_review_time IS NULL OR m.next_review_time <= $2)) AS due
+    WHERE m.archive_time IS NULL AND (m.next_review_time IS NULL OR m.next_review_time <= $2)) AS due,
+    count(*) FILTER (WHERE m.archive_time IS NULL AND m.next_review_time < $3) AS overdue
   FROM scheduling.materials m WHERE m.user_id > $1 GROUP BY m.user_id ORDER BY m.user_id LIMIT`;
 const REVIEWED = `
   SELECT d."userId", json_agg(json_build_array(d.day, d.reviews, d.recalled)) AS reviewed FROM (
@@ -148,17 +151,17 @@ const LEARNERS_OF = `
   SELECT l.user_id AS "userId", l.count_time AS "countTime", l.days FROM scheduling.learners l
   WHERE l.user_id = ANY($1::uuid[])`;
 const COLUMNS =
-  'days, due, reviews_month, retention_permille, last_review_day, backlog_growing, streak_broken';
+  'days, due, reviews_month, retention_permille, last_review_day, backlog_growing, streak_broken, went_quiet';
 const STORE_LEARNERS = `
   INSERT INTO scheduling.learners (user_id, count_time, ${COLUMNS})
   SELECT user_id, $1, ${COLUMNS} FROM unnest($2::uuid[], $3::json[], $4::integer[], $5::integer[], $6::integer[], $7::integer[],
-    $8::boolean[], $9::boolean[]) AS counted (user_id, ${COLUMNS})
+    $8::boolean[], $9::boolean[], $10::boolean[]) AS counted (user_id, ${COLUMNS})
   ON CONFLICT (user_id) DO UPDATE SET (count_time, ${COLUMNS}) = (excluded.count_time, ${COLUMNS.replace(/\w+/g, 'excluded.$&')})`;
 const DELETE_OTHERS = `
   DELETE FROM scheduling.learners l WHERE l.user_id > $1 AND l.user_id <= $2 AND l.user_id <> ALL($3::uuid[])`;
 
-/** Of a user with materials: how many are not archived, and how many of these are due. */
-export type Scheduled = { userId: string; active: number; due: number };
+/** Of a user with materials: how many are not archived, how many of these are due, and since before the day of the count. */
+export type Scheduled = { userId: string; active: number; due: number; overdue: number };
 
 /** Users with materials, by ID, and their materials as of `asOf`. Unnamed, since a plan for any `limit` could read all users. */
 export async function listScheduled(
@@ -166,7 +169,10 @@ export async function listScheduled(
   afterUserId: string,
   { asOf, limit }: { asOf: Date; limit: number },
 ): Promise<Scheduled[]> {
-  return transaction.query<Scheduled>({ text: `${SCHEDULED} ${limit}`, values: [afterUserId, asOf] });
+  return transaction.query<Scheduled>({
+    text: `${SCHEDULED} ${limit}`,
+    values: [afterUserId, asOf, startOf(dayOf(asOf))],
+  });
 }
 
 /** Days with reviews from `fromTime` up to `asOf`, by user. */
@@ -215,6 +221,7 @@ export async function storeLearners(
     figures.map(({ lastReviewDay }) => lastReviewDay),
     figures.map(({ backlogGrowing }) => backlogGrowing),
     figures.map(({ brokenStreakDays }) => brokenStreakDays > 0),
+    figures.map(({ wentQuiet }) => wentQuiet),
   ];
   await transaction.query({ name: 'store-learners', text: STORE_LEARNERS, values });
 }

@@ -22,20 +22,22 @@ describe('the days as of today', () => {
       [TODAY, 9, 8],
       [TODAY - 59, 2, 1],
     ] as const;
-    expect(daysAsOf(TODAY, { before, reviewed, due: 10 })).toEqual({
+    expect(daysAsOf(TODAY, { before, reviewed, due: 10, overdue: 4 })).toEqual({
       reviews: [9, ...Array(58).fill(0), 2],
       recalled: [8, ...Array(58).fill(0), 1],
       dues: [10, 4, 4, 4, 3, 2, 1, 0],
+      overdue: 4,
     });
   });
 
   test.each([undefined, { countedDay: TODAY + 1, days: days([]) }])(
     'of a learner who is counted for the first time, or was by a clock ahead, have no backlog before',
     (before) => {
-      expect(daysAsOf(TODAY, { before, reviewed: [], due: 2 })).toEqual({
+      expect(daysAsOf(TODAY, { before, reviewed: [], due: 2, overdue: 1 })).toEqual({
         reviews: sixty(),
         recalled: sixty(),
         dues: [2, null, null, null, null, null, null, null],
+        overdue: 1,
       });
     },
   );
@@ -75,5 +77,21 @@ describe('the figures', () => {
     expect(isGrowing(19, 0, 0, 0, 0, 0, 0, 1)).toBe(false);
     expect(isGrowing(30, 0, 0, 0, 0, 0, 0, 20)).toBe(false);
     expect(isGrowing(30, 0, 0, 0, 0, 0, 0, null)).toBe(false);
+  });
+
+  test.each([
+    ['ten reviews, the last five days ago', [0, 0, 0, 0, 0, 10], true],
+    ['ten, the last four days ago', [0, 0, 0, 0, 10], false],
+    ['nine', [0, 0, 0, 0, 0, 9], false],
+    ['ten in all, the last 29 days ago', [...Array(29).fill(0), 1, ...Array(29).fill(0), 9], true],
+    ['ten, the last 30 days ago', [...Array(30).fill(0), 10], false],
+    ['none', [], false],
+  ])('of who has %s, went quiet: %j', (_which, reviews, expected) => {
+    expect(figures(reviews).wentQuiet).toBe(expected);
+  });
+
+  test('have what is overdue, and none in a row of a version that did not count it', () => {
+    expect(figures([], { overdue: 3 }).overdue).toBe(3);
+    expect(figures([]).overdue).toBe(0);
   });
 });

@@ -31,7 +31,10 @@ export function askAttention() {
 }
 
 /** @param {AllLearners} overview @param {Awaited<ReturnType<typeof askAttention>>} counts */
-export function attention({ backlogGrowing, streakBroken }, [refusedKeys, expiringKeys, emailOff]) {
+export function attention(
+  { backlogGrowing, streakBroken, wentQuiet },
+  [refusedKeys, expiringKeys, emailOff],
+) {
   return card(
     'Needs attention',
     h(
@@ -42,6 +45,9 @@ export function attention({ backlogGrowing, streakBroken }, [refusedKeys, expiri
       ]),
       item(streakBroken, '#/?filter=STREAK_BROKEN', 'learner', 'whose streak has just broken', [
         '7 days or more in a row, then none yesterday and today',
+      ]),
+      item(wentQuiet, '#/?filter=WENT_QUIET', 'learner', 'who went quiet', [
+        'Active before, none for 5 days: 10 reviews or more in 60 days, the last 5 to 29 days ago',
       ]),
       item(refusedKeys, '#/refused-keys', 'ended key', 'still in use', [
         'Revoked or expired, and refused in the last 7 days',

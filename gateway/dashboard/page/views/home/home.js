@@ -89,6 +89,7 @@ function totals(overview) {
       `of ${counted(month.reviews, 'review')}; ${percent(before.retention)} of ${whole(before.reviews)} before`,
     ),
     tile('Due now', whole(overview.due), dueBefore === null ? 'materials' : `${whole(dueBefore)} a week ago`),
+    tile('Overdue', whole(overview.overdue), 'of those due: since before today'),
   );
 }
 

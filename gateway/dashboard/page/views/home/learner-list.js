@@ -16,6 +16,7 @@ const FILTERS = [
   ['', 'All'],
   ['BACKLOG_GROWING', 'Backlog growing'],
   ['STREAK_BROKEN', 'Streak just broken'],
+  ['WENT_QUIET', 'Went quiet'],
 ];
 
 /** @param {Learners} learners @param {URLSearchParams} params */
@@ -24,13 +25,14 @@ export function learnerList({ nodes, pageInfo }, params) {
     '#/',
     'bar',
     choice('Sort', 'order', ORDERS, params.get('order') ?? 'DUE'),
-    choice('Show', 'filter', FILTERS, params.get('filter') ?? ''),
+    h('input', { type: 'hidden', name: 'filter', value: params.get('filter') ?? '' }),
   );
   const columns = ['E-mail', 'Due', 'Reviews, 30 days', 'Retention, 30 days', 'Last review', 'Streak'];
   return h(
     'section',
     { class: 'card', 'aria-label': 'Learners' },
     h('div', { class: 'heading' }, h('h2', {}, 'Learners'), form),
+    filterLinks(params),
     nodes.length > 0
       ? table('Learners', columns, nodes.map(row), 'stacks')
       : empty('No learner matches.', h('a', { href: '#/' }, 'Show all')),
@@ -38,13 +40,31 @@ export function learnerList({ nodes, pageInfo }, params) {
   );
 }
 
+/** A link for each filter, which keeps the order. @param {URLSearchParams} params */
+function filterLinks(params) {
+  const link = (/** @type {readonly string[]} */ [value = '', text = '']) => {
+    const others = new URLSearchParams(params);
+    others.delete('after');
+    if (value === '') others.delete('filter');
+    else others.set('filter', value);
+    const isChosen = value === (params.get('filter') ?? '');
+    const href = others.size > 0 ? `#/?${others}` : '#/';
+    return h('a', { href, 'aria-current': isChosen && 'true', id: `show-${value || 'ALL'}` }, text);
+  };
+  return h('nav', { class: 'links', 'aria-label': 'Show' }, FILTERS.map(link));
+}
+
 /** @param {LearnerRow} learner */
-function row({ userId, user, due, dueBefore, month, monthBefore, ...learner }) {
+function row({ userId, user, due, overdue, dueBefore, month, monthBefore, ...learner }) {
   const before = (/** @type {string | number} */ value) =>
     h('small', { class: 'muted' }, ` (${value} before)`);
   return [
     h('a', { href: `#/users/${userId}` }, user?.email ?? userId),
-    [whole(due), dueBefore !== null && h('small', { class: 'muted' }, ` (${whole(dueBefore)} a week ago)`)],
+    [
+      whole(due),
+      overdue > 0 && h('small', {}, ` (${whole(overdue)} overdue)`),
+      dueBefore !== null && h('small', { class: 'muted' }, ` (${whole(dueBefore)} a week ago)`),
+    ],
     [whole(month.reviews), before(whole(monthBefore.reviews))],
     [
       percent(month.retention),
