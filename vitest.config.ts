@@ -1,7 +1,7 @@
 // How the tests run: in four processes, against one PostgreSQL that test/support/global-setup.ts starts.
 import { defineConfig } from 'vitest/config';
 
-/** Whole systems and browsers, which take as long as all the rest: npm run test:system runs them. */
+/** Whole systems and pages, which take as long as all the rest: npm run test:system and test:pages run them. */
 const SYSTEM = [
   'test/system/**',
   'test/gateway/{dashboard,graphiql}*',

@@ -2,20 +2,17 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
+import { test } from '../fixtures.ts';
 import { OPERATOR, startTestGateway, type TestGateway, VIEWER } from '../support/gateway.ts';
 import { root, startProcess } from '../support/processes.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 
 let system: TestSystem;
 let gateway: TestGateway;
-beforeAll(async () => {
-  system = await startSystem();
-  gateway = await startTestGateway(system);
-});
-afterAll(async () => {
-  await gateway.stop();
-  await system.stop();
+test.beforeAll(({ system: shared, gateway: own }) => {
+  system = shared;
+  gateway = own;
 });
 
 describe('the gateway', () => {
@@ -39,7 +36,7 @@ describe('the gateway', () => {
       {},
       VIEWER,
     );
-    expect(data).toEqual({ __schema: { queryType: { name: 'Query' } }, users: { nodes: [] } });
+    expect(data).toEqual({ __schema: { queryType: { name: 'Query' } }, users: { nodes: expect.any(Array) } });
   });
 
   test('tells each token its name and what it may do', async () => {

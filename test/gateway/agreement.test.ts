@@ -1,22 +1,19 @@
 // REST and GraphQL over the same services: SEQUENCES sequences of random operations, 50 by default, 2,000 in full
 // (SEQUENCES=2000 npm test -- test/gateway/agreement.test.ts).
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect } from 'vitest';
+import { test } from '../fixtures.ts';
 import { type Api, createApi } from '../support/api.ts';
-import { startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { startSystem, type TestSystem } from '../support/system.ts';
+import type { TestGateway } from '../support/gateway.ts';
+import type { TestSystem } from '../support/system.ts';
 
 const SEQUENCES = Number(process.env.SEQUENCES ?? 50);
 const STEPS = 6;
 
 let system: TestSystem;
 let gateway: TestGateway;
-beforeAll(async () => {
-  system = await startSystem();
-  gateway = await startTestGateway(system);
-});
-afterAll(async () => {
-  await gateway.stop();
-  await system.stop();
+test.beforeAll(({ system: shared, gateway: own }) => {
+  system = shared;
+  gateway = own;
 });
 
 const FIELDS =

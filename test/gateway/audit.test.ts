@@ -1,22 +1,19 @@
 // The lines of the audit log at their edges: which mutations of a document, with which IDs, and no line twice.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect } from 'vitest';
+import { test } from '../fixtures.ts';
 import { OPERATOR, startTestGateway, type TestGateway, VIEWER } from '../support/gateway.ts';
-import { startSystem, type TestSystem } from '../support/system.ts';
+import type { TestSystem } from '../support/system.ts';
 
 const ID = '01900000-0000-7000-8000-000000000000';
 let system: TestSystem;
 let gateway: TestGateway;
 let userId: string;
-beforeAll(async () => {
-  system = await startSystem();
-  gateway = await startTestGateway(system);
-  userId = (await system.createUser()).userId;
+test.beforeAll(async ({ system: shared, gateway: own }) => {
+  system = shared;
+  gateway = own;
+  ({ userId } = await system.createUser());
 });
 beforeEach(() => void gateway.audited.splice(0));
-afterAll(async () => {
-  await gateway.stop();
-  await system.stop();
-});
 const lines = () => gateway.audited.map(({ action, outcome, targets }) => ({ action, outcome, targets }));
 
 describe('a document that is refused whole has one line, by the name of its operation,', () => {

@@ -1,19 +1,13 @@
 // What documents leave behind in the gateway's memory, in bytes that V8 counts.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { startSystem, type TestSystem } from '../support/system.ts';
+import { expect } from 'vitest';
+import { test } from '../fixtures.ts';
+import type { TestGateway } from '../support/gateway.ts';
 
-let system: TestSystem;
 let gateway: TestGateway;
-beforeAll(async () => {
-  system = await startSystem();
-  gateway = await startTestGateway(system);
-});
-afterAll(async () => {
-  await gateway.stop();
-  await system.stop();
+test.beforeAll(({ gateway: own }) => {
+  gateway = own;
 });
 
 const MIB = 1024 * 1024;

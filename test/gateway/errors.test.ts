@@ -2,23 +2,20 @@
 import { connect } from 'node:net';
 import Fastify from 'fastify';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { createGatewayLog, errorFormat, registerHttp } from '../../gateway/http.ts';
 import { invalidField, ServiceError } from '../../services/platform/errors.ts';
 import { createMetrics } from '../../services/platform/observability/metrics.ts';
 import { createTelemetry } from '../../services/platform/observability/telemetry.ts';
+import { test } from '../fixtures.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { startSystem, type TestSystem } from '../support/system.ts';
+import type { TestSystem } from '../support/system.ts';
 
 let system: TestSystem;
 let gateway: TestGateway;
-beforeAll(async () => {
-  system = await startSystem();
-  gateway = await startTestGateway(system);
-});
-afterAll(async () => {
-  await gateway.stop();
-  await system.stop();
+test.beforeAll(({ system: shared, gateway: own }) => {
+  system = shared;
+  gateway = own;
 });
 
 const CREATE =

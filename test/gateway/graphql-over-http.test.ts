@@ -1,8 +1,8 @@
 // The gateway against the specification "GraphQL over HTTP", by the audits of graphql-http, and what they leave out.
 import { serverAudits } from 'graphql-http';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { OPERATOR, startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { startSystem, type TestSystem } from '../support/system.ts';
+import { describe, expect } from 'vitest';
+import { test } from '../fixtures.ts';
+import { OPERATOR, type TestGateway } from '../support/gateway.ts';
 
 const GRAPHQL = 'application/graphql-response+json';
 /** Audits that the gateway does not pass, and why. All others must pass. */
@@ -15,15 +15,9 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   '7B9B': 'a refusal is 400 since 1.0.0',
 };
 
-let system: TestSystem;
 let gateway: TestGateway;
-beforeAll(async () => {
-  system = await startSystem();
-  gateway = await startTestGateway(system);
-});
-afterAll(async () => {
-  await gateway.stop();
-  await system.stop();
+test.beforeAll(({ gateway: own }) => {
+  gateway = own;
 });
 
 const ask = (init: RequestInit & { headers?: Record<string, string> } = {}) =>

@@ -1,17 +1,14 @@
 // What a caller may send: text that cannot be stored, instants that do not exist, bodies that are no request.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { OPERATOR, startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { startSystem, type TestSystem } from '../support/system.ts';
+import { describe, expect } from 'vitest';
+import { test } from '../fixtures.ts';
+import { OPERATOR, type TestGateway } from '../support/gateway.ts';
+import type { TestSystem } from '../support/system.ts';
 
 let system: TestSystem;
 let gateway: TestGateway;
-beforeAll(async () => {
-  system = await startSystem();
-  gateway = await startTestGateway(system);
-});
-afterAll(async () => {
-  await gateway.stop();
-  await system.stop();
+test.beforeAll(({ system: shared, gateway: own }) => {
+  system = shared;
+  gateway = own;
 });
 
 const UNKNOWN = '01900000-0000-7000-8000-000000000000';

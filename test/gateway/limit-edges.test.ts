@@ -1,19 +1,16 @@
 // Each limit of a document at its edge: what is exactly as much as is allowed is answered, one more is refused.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
+import { test } from '../fixtures.ts';
 import { OPERATOR, startTestGateway, type TestGateway, VIEWER } from '../support/gateway.ts';
-import { startSystem, type TestSystem } from '../support/system.ts';
+import type { TestSystem } from '../support/system.ts';
 
 let system: TestSystem;
 let gateway: TestGateway;
 let userId: string;
-beforeAll(async () => {
-  system = await startSystem();
-  gateway = await startTestGateway(system);
+test.beforeAll(async ({ system: shared, gateway: own }) => {
+  system = shared;
+  gateway = own;
   ({ userId } = await system.createUser());
-});
-afterAll(async () => {
-  await gateway.stop();
-  await system.stop();
 });
 
 const times = (count: number, make: (index: number) => string, separator = ' ') =>

@@ -4,22 +4,19 @@ import { connect } from 'node:net';
 import { getIntrospectionQuery } from 'graphql';
 import { Client } from 'pg';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { beforeAll, describe, expect, vi } from 'vitest';
 import { createBudget, createCallerLimits } from '../../gateway/budget.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
 import { isMessageTooLarge } from '../../services/platform/grpc/status.ts';
+import { test } from '../fixtures.ts';
 import { OPERATOR, startTestGateway, type TestGateway, VIEWER } from '../support/gateway.ts';
-import { startSystem, type TestSystem } from '../support/system.ts';
+import type { TestSystem } from '../support/system.ts';
 
 let system: TestSystem;
 let gateway: TestGateway;
-beforeAll(async () => {
-  system = await startSystem();
-  gateway = await startTestGateway(system);
-});
-afterAll(async () => {
-  await gateway.stop();
-  await system.stop();
+test.beforeAll(({ system: shared, gateway: own }) => {
+  system = shared;
+  gateway = own;
 });
 
 const CALL = { requestId: 'test' };

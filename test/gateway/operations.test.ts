@@ -1,19 +1,16 @@
 // Which operation of a document is run, who may run it, and what the audit says of it.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { OPERATOR, startTestGateway, type TestGateway, VIEWER } from '../support/gateway.ts';
-import { startSystem, type TestSystem } from '../support/system.ts';
+import { beforeEach, describe, expect } from 'vitest';
+import { test } from '../fixtures.ts';
+import { OPERATOR, type TestGateway, VIEWER } from '../support/gateway.ts';
+import type { TestSystem } from '../support/system.ts';
 
 let system: TestSystem;
 let gateway: TestGateway;
 let userId: string;
 let before: number;
-beforeAll(async () => {
-  system = await startSystem();
-  gateway = await startTestGateway(system);
-});
-afterAll(async () => {
-  await gateway.stop();
-  await system.stop();
+test.beforeAll(({ system: shared, gateway: own }) => {
+  system = shared;
+  gateway = own;
 });
 beforeEach(async () => {
   ({ userId } = await system.createUser());

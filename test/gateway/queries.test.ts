@@ -1,21 +1,18 @@
 import { getNamedType, isLeafType, isObjectType } from 'graphql';
 import { Client } from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { buildGatewaySchema } from '../../gateway/schema/schema.ts';
 import { ServiceError } from '../../services/platform/errors.ts';
+import { test } from '../fixtures.ts';
 import { createApi } from '../support/api.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { startSystem, type TestSystem } from '../support/system.ts';
+import type { TestSystem } from '../support/system.ts';
 
 let system: TestSystem;
 let gateway: TestGateway;
-beforeAll(async () => {
-  system = await startSystem();
-  gateway = await startTestGateway(system);
-});
-afterAll(async () => {
-  await gateway.stop();
-  await system.stop();
+test.beforeAll(({ system: shared, gateway: own }) => {
+  system = shared;
+  gateway = own;
 });
 
 const REVIEW = 'mutation ($input: SubmitReviewInput!) { submitReview(input: $input) { review { id } } }';

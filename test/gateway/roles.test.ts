@@ -1,24 +1,24 @@
 // Who a caller is and what they may do, told by the token alone: from GATEWAY_TOKENS to the answer.
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect } from 'vitest';
 import { startGateway } from '../../gateway/app.ts';
 import { readGatewayConfig } from '../../gateway/config.ts';
 import type { HttpServer } from '../../services/platform/http/server.ts';
 import { type AuditEntry, createLogger } from '../../services/platform/logging/logger.ts';
 import { readEnvironment } from '../../services/platform/process/config.ts';
-import { startSystem, type TestSystem } from '../support/system.ts';
+import { test } from '../fixtures.ts';
+import type { TestSystem } from '../support/system.ts';
 
 let system: TestSystem;
 let gateway: HttpServer | undefined;
 const audited: AuditEntry[] = [];
-beforeAll(async () => {
-  system = await startSystem();
+test.beforeAll(async ({ system: shared }) => {
+  system = shared;
 });
 afterEach(async () => {
   await gateway?.close();
   gateway = undefined;
   audited.length = 0;
 });
-afterAll(() => system.stop());
 
 async function start(tokens: string): Promise<void> {
   const environment = {

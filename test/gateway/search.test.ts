@@ -1,9 +1,10 @@
 // What the search of support staff leads to, over GraphQL: from an ID, a key or the beginning of an e-mail address.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect } from 'vitest';
 import { ServiceError } from '../../services/platform/errors.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
+import { test } from '../fixtures.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { startSystem, type TestSystem, type TestUser } from '../support/system.ts';
+import type { TestSystem, TestUser } from '../support/system.ts';
 
 const CALL = { requestId: 'test' };
 const UNKNOWN = '01900000-0000-7000-8000-000000000000';
@@ -14,8 +15,8 @@ let email: string;
 let materialId: string;
 /** An rpc that fails, and how. */
 let failing: { rpc: string; error: ServiceError } | undefined;
-beforeAll(async () => {
-  system = await startSystem();
+test.beforeAll(async ({ system: shared }) => {
+  system = shared;
   gateway = await startTestGateway(system, createLogger('test', 'silent'), (rpc, make) => {
     if (rpc === failing?.rpc) throw failing.error;
     return make();
@@ -26,10 +27,6 @@ beforeAll(async () => {
 });
 beforeEach(() => {
   failing = undefined;
-});
-afterAll(async () => {
-  await gateway.stop();
-  await system.stop();
 });
 
 async function createMaterial(userId: string): Promise<string> {
