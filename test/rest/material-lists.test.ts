@@ -1,4 +1,4 @@
-// Lists with over 1 MiB of texts, which are read page by page: what changes between two pages, and who stops reading.
+// Lists with long texts, which are read page by page: what changes between two pages, and who stops reading.
 import Fastify, { type FastifyInstance } from 'fastify';
 import { afterEach, expect } from 'vitest';
 import { sendMaterials } from '../../services/rest/routes.ts';
@@ -20,7 +20,7 @@ test('a list is complete, and no material of it is read twice', async () => {
   const { userId } = await createLong();
   const { url, pages } = await serve('listMaterials', { userId });
   expect(await titlesOf(url)).toEqual([...TITLES].reverse());
-  expect(pages.map(({ pageSize }) => pageSize)).toEqual([100, 96]);
+  expect(pages.map(({ pageSize }) => pageSize)).toEqual([100, 99, 95]);
 });
 
 test('a list ends at its limit, however many pages that takes', async () => {
@@ -39,7 +39,7 @@ test('a due list leaves out what is reviewed, snoozed or archived before its pag
     await here.materials.archiveMaterial({ userId, materialId: d });
   };
   const { url } = await serve('listDueMaterials', { userId }, change);
-  expect(await titlesOf(url)).toEqual(['A', 'B', 'C', 'D']);
+  expect(await titlesOf(url)).toEqual(['A', 'B', 'C']);
 });
 
 test('where a later page fails, the client sees a broken response, not a short list', async () => {

@@ -58,7 +58,7 @@ const MAX_LABEL_COUNTS = 10_000;
 /** Fits a title of maximum length in four-byte characters. */
 const MAX_QUERY_BYTES = 1024;
 
-/** Concurrent expensive reads (searches, sorted lists, pages with long texts), for a pool of 16 connections and two CPUs. */
+/** Concurrent expensive reads (searches, sorted lists, further pages with texts), for a pool of 16 connections and two CPUs. */
 const COSTLY_AT_ONCE = 3;
 /** Of one user: more than a facade admits of a key, since who is refused asks again at once. */
 const COSTLY_WAITING = 96;
@@ -105,17 +105,17 @@ export function createMaterialHandlers(
   };
 
   /**
-   * A page of `list`, which may share a statement. Where the texts are longer than it reads, the page is read by `alone`, in the queue
-   * of expensive reads.
+   * A page. The first one shares a statement with others of the moment, and has fewer bytes of texts; where a list of full materials
+   * goes on, its texts are long, and each further page is read by itself, in the queue of expensive reads.
    */
-  const readPage = async <Q extends PageLimits & { userId: string }>(
+  const readPage = async <Q extends PageLimits & { userId: string; after: object | undefined }>(
     item: Q,
     signal: AbortSignal,
     list: (item: Q) => Promise<readonly ListedMaterial[]>,
     alone: (items: readonly Q[]) => Promise<readonly (readonly ListedMaterial[])[]>,
   ): Promise<readonly ListedMaterial[]> => {
-    const rows = await list({ ...item, maxBytes: Math.min(item.maxBytes, SHARED_BYTES) });
-    if (!rows.slice(0, item.maxRows - 1).some(({ isCut }) => isCut)) return rows;
+    if (item.after === undefined || item.maxBytes === NO_TEXTS)
+      return list({ ...item, maxBytes: Math.min(item.maxBytes, SHARED_BYTES) });
     return costly.run(item.userId, signal, async () => (await alone([item]))[0] ?? []);
   };
 
