@@ -7,8 +7,8 @@ import type { Scheduler as SchedulerMessage } from '../../generated/scheduling/v
 import type { SnoozeInput } from '../../generated/scheduling/v1/Snooze.ts';
 import { invalidField } from '../platform/errors.ts';
 import { toOptionalTimestamp, toTimestamp } from '../platform/protobuf/timestamps.ts';
-import { MATERIAL_TYPES, type Material, type MaterialSummary } from './materials/material.ts';
-import type { Review, ReviewGrade, ReviewSummary } from './reviews/review.ts';
+import { MATERIAL_TYPES, type Material } from './materials/material.ts';
+import type { Review, ReviewSummary } from './reviews/review.ts';
 import type { ScheduleAt } from './reviews/schedule.ts';
 import { SCHEDULERS, type SchedulerName } from './reviews/scheduler.ts';
 import type { ListedSnooze } from './snoozes/rules.ts';
@@ -35,7 +35,7 @@ export function enumReader<const V extends string>(
 }
 
 export const readMaterialType = enumReader('type', 'MATERIAL_TYPE', MATERIAL_TYPES);
-const readView = enumReader('view', 'MATERIAL_VIEW', ['basic', 'full', 'summary']);
+const readView = enumReader('view', 'MATERIAL_VIEW', ['basic', 'full']);
 /** How much of each material; all where it is not given. */
 export const readMaterialView = (message: string) => readView(message) ?? 'full';
 
@@ -54,19 +54,16 @@ export function toSchedulerMessage(scheduler: SchedulerName): SchedulerMessage {
   return NAME_OF_SCHEDULER.get(scheduler) ?? 'SCHEDULER_UNSPECIFIED';
 }
 
-export function toMaterialMessage(material: Material | MaterialSummary): MaterialInput {
-  const { materialId, title, type } = material;
-  const nextReviewTime = toOptionalTimestamp(material.nextReviewTime);
-  if (type === null) return { materialId, title, nextReviewTime };
+export function toMaterialMessage(material: Material): MaterialInput {
   const message: MaterialInput = {
-    materialId,
-    title,
-    type: NAME_OF_TYPE.get(type) ?? 'MATERIAL_TYPE_UNSPECIFIED',
+    materialId: material.materialId,
+    title: material.title,
+    type: NAME_OF_TYPE.get(material.type) ?? 'MATERIAL_TYPE_UNSPECIFIED',
     // An integer divided by 100 is the double nearest to the decimal, so 236 becomes 2.36 exactly as printed.
     easeFactor: material.easeFactorHundredths / 100,
     intervalDays: material.intervalDays,
     repetitions: material.repetitions,
-    nextReviewTime,
+    nextReviewTime: toOptionalTimestamp(material.nextReviewTime),
     lastReviewedTime: toOptionalTimestamp(material.lastReviewedTime),
     createTime: toTimestamp(material.createTime),
     updateTime: toTimestamp(material.updateTime),
@@ -88,13 +85,16 @@ export function toScheduleMessage(schedule: ScheduleAt): ScheduleInput {
   };
 }
 
-/** A summary has no schedules and no request ID; a grade has its time and nothing else. */
-export function toReviewMessage(review: Review | ReviewSummary | ReviewGrade): ReviewInput {
-  const { quality } = review;
-  const reviewTime = toTimestamp(review.reviewTime);
-  if (!('reviewId' in review)) return { quality, reviewTime };
-  const { reviewId, materialId, revision } = review;
-  const message: ReviewInput = { reviewId, materialId, quality, reviewTime, revision };
+/** A summary has no schedules and no request ID. */
+export function toReviewMessage(review: Review | ReviewSummary): ReviewInput {
+  const { reviewId, materialId, quality, revision } = review;
+  const message: ReviewInput = {
+    reviewId,
+    materialId,
+    quality,
+    reviewTime: toTimestamp(review.reviewTime),
+    revision,
+  };
   if ('before' in review) {
     message.requestId = review.requestId ?? '';
     message.apiKeyId = review.apiKeyId ?? '';

@@ -3,8 +3,7 @@
 import type { Queryable } from '../platform/postgres/database.ts';
 import { rowsOfItems } from './gathered.ts';
 import type { Material } from './materials/material.ts';
-import type { Review } from './reviews/review.ts';
-import type { Quality } from './reviews/schedule.ts';
+import type { Review, ReviewSummary } from './reviews/review.ts';
 import { DEFAULT_SETTINGS, type SchedulerName, type Settings } from './reviews/scheduler.ts';
 
 /** Columns of the alias `m`, snake_case, under the names that they have in messages. `toSql` makes the expression of each. */
@@ -17,10 +16,12 @@ const camelCase = (column: string) =>
 /** When m is due, as the index of due materials has it: without a next review time, always. */
 export const DUE_TIME = "coalesce(m.next_review_time, '-infinity')";
 
-/** What tells a material from the others of a list, and where it is in one by creation or by next review. */
-export const SUMMARY_COLUMNS = ['material_id', 'title', 'next_review_time', 'create_time'];
-/** The other columns of a material, without its texts. */
+/** The columns of a material, without its texts. */
 export const DETAIL_COLUMNS = [
+  'material_id',
+  'title',
+  'next_review_time',
+  'create_time',
   'type',
   'ease_factor_hundredths',
   'interval_days',
@@ -34,11 +35,11 @@ export const DETAIL_COLUMNS = [
 export const TEXT_COLUMNS = ['content', 'source_url'];
 
 /** A Material. */
-export const MATERIAL_COLUMNS = named([...SUMMARY_COLUMNS, ...DETAIL_COLUMNS, ...TEXT_COLUMNS]);
+export const MATERIAL_COLUMNS = named([...DETAIL_COLUMNS, ...TEXT_COLUMNS]);
 
 /** The same, with texts that are NULL, and not read, unless the SQL `condition` is true. */
 export const materialColumnsWithTextsIf = (condition: string) =>
-  `${named([...SUMMARY_COLUMNS, ...DETAIL_COLUMNS])}, ${named(TEXT_COLUMNS, (column) => `CASE WHEN ${condition} THEN m.${column} END`)}`;
+  `${named(DETAIL_COLUMNS)}, ${named(TEXT_COLUMNS, (column) => `CASE WHEN ${condition} THEN m.${column} END`)}`;
 
 /** Each user's material, in the order of `items`; undefined if it does not exist. */
 export async function findMaterials(
@@ -101,9 +102,7 @@ export function toSettings(row: SettingsRow | undefined): Settings {
   };
 }
 
-export type GradeRow = { materialId: string; quality: Quality; reviewTime: Date };
-export type ReviewSummaryRow = GradeRow & { revision: number; reviewId: string };
-export type ReviewRow = ReviewSummaryRow & {
+export type ReviewRow = ReviewSummary & {
   requestId: string | null;
   apiKeyId: string | null;
   beforeEaseFactorHundredths: number;
@@ -118,8 +117,14 @@ export type ReviewRow = ReviewSummaryRow & {
   settingsVersion: number;
 };
 
-export const GRADE_COLUMNS = named(['material_id', 'revision', 'quality', 'review_time']);
-export const REVIEW_SUMMARY_COLUMNS = `${GRADE_COLUMNS}, ${named(['review_id'])}`;
+/** A ReviewSummary. */
+export const REVIEW_SUMMARY_COLUMNS = named([
+  'material_id',
+  'revision',
+  'quality',
+  'review_time',
+  'review_id',
+]);
 /** A ReviewRow. */
 export const REVIEW_COLUMNS = `${REVIEW_SUMMARY_COLUMNS}, m.x_request_id AS "requestId", ${named([
   'before_ease_factor_hundredths',

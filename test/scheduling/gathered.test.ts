@@ -122,7 +122,6 @@ describe('statements of several users', () => {
     place: fc.nat(6),
     maxRows: fc.integer({ min: 1, max: 8 }),
     maxBytes: fc.constantFrom(-1, 0, 20, SHARED_BYTES),
-    isSummary: fc.boolean(),
     isLater: fc.boolean(),
   });
 
@@ -143,9 +142,9 @@ describe('statements of several users', () => {
     const withNumber = (rows: readonly object[]) => rows.map((row) => ({ ...row, number: undefined }));
     await fc.assert(
       fc.asyncProperty(fc.array(drawn, { minLength: 2, maxLength: 16 }), async (draws) => {
-        const pages = draws.map(({ user, maxRows, maxBytes, isSummary, isLater, place }) => {
+        const pages = draws.map(({ user, maxRows, maxBytes, isLater, place }) => {
           const { userId = '', materialIds = [] } = users[user] ?? {};
-          return { userId, maxRows, maxBytes, isSummary, from: isLater ? materialIds[place] : undefined };
+          return { userId, maxRows, maxBytes, from: isLater ? materialIds[place] : undefined };
         });
         const newest = pages.map(({ from, ...page }) => ({
           ...page,

@@ -243,31 +243,5 @@ test('a material that was neither reviewed nor snoozed has an empty history, and
   expect(await refusal(here.snoozes.listSnoozes(none))).toBe('NOT_FOUND');
 });
 
-describe('the latest reviews of several materials', () => {
-  const graded = async (qualities: number[]) => {
-    const userId = newUserId();
-    const materialId = await here.create(userId);
-    for (const quality of qualities) await review(userId, materialId, quality);
-    return { userId, materialId };
-  };
-
-  test('are what was graded when, and nothing else, where only the grades are asked for', async () => {
-    const { userId, materialId } = await graded([1, 2, 3]);
-    const other = await graded([4]);
-    const request = { userId, materialIds: [materialId, other.materialId], pageSize: 2 };
-    const whole = await here.reviews.batchListReviews(request);
-    const expected = whole.materials.map(({ materialId: id, reviews }) => ({
-      ...{ materialId: id, nextPageToken: '' },
-      reviews: reviews.map(({ quality, reviewTime }) => ({
-        ...{ quality, reviewTime, reviewId: '', materialId: '', revision: 0, requestId: '', apiKeyId: '' },
-        ...{ before: null, after: null, scheduler: 'SCHEDULER_UNSPECIFIED', settingsVersion: 0 },
-      })),
-    }));
-    expect(expected.map(({ reviews }) => reviews.map(({ quality }) => quality))).toEqual([[3, 2], []]);
-    const grades = { ...request, view: 'REVIEW_VIEW_GRADE' as const };
-    expect((await here.reviews.batchListReviews(grades)).materials).toEqual(expected);
-  });
-});
-
 const review = (userId: string, materialId: string, quality: number) =>
   here.reviews.submitReview({ userId, materialId, quality });

@@ -41,7 +41,7 @@ const filters = (['active', 'archived', 'any'] as const).flatMap((state) =>
   ),
 );
 const labelled = { state: 'active', type: 'card', isDue: true, labels: ['Spanish'], now: time } as const;
-const newest = { maxRows: 5, maxBytes: 4096, isSummary: false, after: { createTime: time, materialId: id } };
+const newest = { maxRows: 5, maxBytes: 4096, after: { createTime: time, materialId: id } };
 const ofMaterials = { materialIds: [id], maxRows: 5, beforeRevision: 9 };
 /** A batch of one request, and one of two. */
 const oneAndTwo = <Q>(request: Q) => [[request], [request, request]];
@@ -64,7 +64,7 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   countLabelledMaterials: [[userId, time]],
   replaceLabels: [[userId, id, { before: ['French'], labels: ['Spanish'] }]],
   listLabelledDueMaterials: [
-    [{ userId, asOf: time, maxRows: 5, maxBytes: 4096, isSummary: false, after: undefined }, ['Spanish']],
+    [{ userId, asOf: time, maxRows: 5, maxBytes: 4096, after: undefined }, ['Spanish']],
   ],
   listSortedMaterials: ['nextReview', 'lastReview', 'ease'].flatMap((sort) =>
     [...filters, labelled].map((filter) => [
@@ -74,9 +74,7 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   ),
   countMaterialsOfUser: [[userId, time]],
   listDueMaterials: [undefined, { nextReviewTime: time, materialId: id }].flatMap((after) =>
-    oneAndTwo({ userId, asOf: time, maxRows: 5, maxBytes: 4096, isSummary: false, after }).map((all) => [
-      all,
-    ]),
+    oneAndTwo({ userId, asOf: time, maxRows: 5, maxBytes: 4096, after }).map((all) => [all]),
   ),
   searchMaterials: [...filters, labelled].flatMap((filter) =>
     ['e', 'th', 'word', 'two words', 'ß', '%_'].flatMap((text) =>
@@ -102,7 +100,6 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   listReviews: [[userId, { limit: 5, after: undefined, since: undefined }]],
   listReviewsOfMaterials: [[userId, ofMaterials]],
   listReviewSummariesOfMaterials: [[userId, ofMaterials]],
-  listGradesOfMaterials: [[userId, ofMaterials]],
   listSnoozes: [[userId, { limit: 5, after: undefined, now: time }]],
   readReviews: [[userId, { after: undefined, maxRows: 5 }]],
   readSnoozes: [[userId, { after: undefined, maxRows: 5, now: time }]],

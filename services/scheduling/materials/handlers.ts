@@ -343,11 +343,9 @@ type AskedList = {
 };
 
 function readLimits(pageSize: number, viewMessage: string) {
-  const view = readMaterialView(viewMessage);
   return {
     maxRows: pageSize + 1,
-    maxBytes: view === 'full' ? MAX_BYTES : NO_TEXTS,
-    isSummary: view === 'summary',
+    maxBytes: readMaterialView(viewMessage) === 'full' ? MAX_BYTES : NO_TEXTS,
   };
 }
 

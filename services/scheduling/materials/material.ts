@@ -24,11 +24,6 @@ export type Material = Schedule & {
   labels: readonly string[] | null;
 };
 
-/** What a summary has of a material; `type` tells the two apart. */
-export type MaterialSummary = Pick<Material, 'materialId' | 'title' | 'nextReviewTime' | 'createTime'> & {
-  type: null;
-};
-
 /** A material that is due at once. */
 export function newMaterial(
   text: Pick<Material, 'title' | 'content' | 'sourceUrl' | 'type' | 'labels'>,

@@ -2,23 +2,9 @@
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { MAX_UUID, NIL_UUID } from '../../platform/uuid.ts';
 import { rowsOfItems } from '../gathered.ts';
-import {
-  DETAIL_COLUMNS,
-  DUE_TIME,
-  materialColumnsWithTextsIf,
-  named,
-  SUMMARY_COLUMNS,
-  TEXT_COLUMNS,
-} from '../rows.ts';
+import { DETAIL_COLUMNS, DUE_TIME, materialColumnsWithTextsIf, named, TEXT_COLUMNS } from '../rows.ts';
 import type { LabelledMaterials } from './labels.ts';
-import type {
-  Material,
-  MaterialFilter,
-  MaterialSort,
-  MaterialState,
-  MaterialSummary,
-  MaterialType,
-} from './material.ts';
+import type { Material, MaterialFilter, MaterialSort, MaterialState, MaterialType } from './material.ts';
 
 const INSERT = `SELECT scheduling.insert_material($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) AS inserted`;
 
@@ -168,8 +154,7 @@ export const MAX_BYTES = 1024 * 1024;
 /** A page: its rows, and the bytes of texts after which it ends. */
 export type PageLimits = { maxRows: number; maxBytes: number };
 /** From the first row with `isCut` on, texts are missing. */
-export type ListedMaterial = (Material | MaterialSummary) & { isCut: boolean };
-type Listed = Material & { isCut: boolean };
+export type ListedMaterial = Material & { isCut: boolean };
 
 /**
  * Texts are NULL, and not read, from the row on with which they would exceed the SQL integer `maxBytes`; the first row has its texts
@@ -187,17 +172,9 @@ function cutTexts(maxBytes: string, window: string): string {
   return `${texts}, ${maxBytes} >= 0 AND NOT ${fits} AS "isCut"`;
 }
 
-/** The columns of a Listed. */
+/** The columns of a ListedMaterial. */
 export const listedColumns = (maxBytes: string, window: string) =>
-  `${named([...SUMMARY_COLUMNS, ...DETAIL_COLUMNS])}, ${cutTexts(maxBytes, window)}`;
-
-/** The same, with NULL in all that a summary lacks where the SQL boolean `isSummary` is true. */
-const listedOrSummarized = (maxBytes: string, isSummary: string, window: string) =>
-  [
-    named(SUMMARY_COLUMNS),
-    named(DETAIL_COLUMNS, (column) => `CASE WHEN NOT ${isSummary} THEN m.${column} END`),
-    cutTexts(maxBytes, window),
-  ].join(', ');
+  `${named(DETAIL_COLUMNS)}, ${cutTexts(maxBytes, window)}`;
 
 /** SQL literals, since they match the predicates of partial indexes. */
 const STATE_CONDITIONS: Record<MaterialState, string> = {
@@ -243,8 +220,8 @@ export function filterConditions(
   return conditions.join(' ');
 }
 
-type Page = PageLimits & { userId: string; isSummary: boolean };
-const PAGE_TYPES = { userId: 'uuid', maxRows: 'integer', maxBytes: 'integer', isSummary: 'boolean' };
+type Page = PageLimits & { userId: string };
+const PAGE_TYPES = { userId: 'uuid', maxRows: 'integer', maxBytes: 'integer' };
 type Start = { afterTime: Date | string; afterId: string };
 const START_TYPES = { afterTime: 'timestamptz', afterId: 'uuid' };
 
@@ -270,7 +247,7 @@ const newestStatement = (filter: MaterialFilter) =>
         AND (m.create_time, m.material_id) < (${item.afterTime}, ${item.afterId})`,
     order: 'm.create_time DESC, m.material_id DESC',
     limit: 'maxRows',
-    columns: (item, window) => listedOrSummarized(item.maxBytes, item.isSummary, window),
+    columns: (item, window) => listedColumns(item.maxBytes, window),
   });
 const newestStatements = new Map<string, ReturnType<typeof newestStatement>>();
 
@@ -309,8 +286,7 @@ const selectDue = (item: Record<'userId' | 'asOf', string>) => `
 const DUE_PAGE = {
   order: DUE_ORDER,
   limit: 'maxRows',
-  columns: (item: Record<'maxBytes' | 'isSummary', string>, window: string) =>
-    listedOrSummarized(item.maxBytes, item.isSummary, window),
+  columns: (item: Record<'maxBytes', string>, window: string) => listedColumns(item.maxBytes, window),
 } as const;
 
 const listDue = rowsOfItems<DueValues & Start, ListedMaterial>({
@@ -383,7 +359,7 @@ export async function listSortedMaterials(
   db: Queryable,
   { sort, filter }: { sort: MaterialSort; filter: MaterialFilter },
   { userId, maxRows, maxBytes, after }: SortedRequest,
-): Promise<Listed[]> {
+): Promise<ListedMaterial[]> {
   const { key, type, start } = ORDERS[sort];
   const values: unknown[] = [userId, maxRows, maxBytes, after?.value ?? start, after?.materialId ?? NIL_UUID];
   const conditions = filterConditions(filter, '$1', (name) => `$${values.push(filter[name])}`);

@@ -29,7 +29,6 @@ import {
   type MaterialToReview,
   previewReview,
   type Review,
-  type ReviewGrade,
   type ReviewSummary,
   reviewMaterial,
 } from './review.ts';
@@ -38,14 +37,13 @@ import {
   ANY_REVISION,
   applyReviews,
   findMaterialsToReview,
-  listGradesOfMaterials,
   listReviewSummariesOfMaterials,
   listReviews,
   listReviewsOfMaterials,
   lockMaterialToReview,
 } from './sql.ts';
 
-const readView = enumReader('view', 'REVIEW_VIEW', ['basic', 'full', 'grade']);
+const readView = enumReader('view', 'REVIEW_VIEW', ['basic', 'full']);
 
 export function createReviewHandlers(
   dependencies: HandlerDependencies,
@@ -123,16 +121,13 @@ export function createReviewHandlers(
       const userId = requireUserId(request.userId);
       const pageSize = readPageSize(request.pageSize);
       const ids = readMaterialIds(request.materialIds);
-      const view = readView(request.view) ?? 'full';
-      const list = {
-        full: listReviewsOfMaterials,
-        basic: listReviewSummariesOfMaterials,
-        grade: listGradesOfMaterials,
-      }[view];
-      // Of grades there is no next page.
-      const maxRows = view === 'grade' ? pageSize : pageSize + 1;
-      const of = { materialIds: ids.filter(isUuid), maxRows, beforeRevision: ANY_REVISION };
-      const listed: readonly Listed[] = await list(database, userId, of);
+      const list =
+        readView(request.view) === 'basic' ? listReviewSummariesOfMaterials : listReviewsOfMaterials;
+      const listed: readonly ReviewSummary[] = await list(database, userId, {
+        materialIds: ids.filter(isUuid),
+        maxRows: pageSize + 1,
+        beforeRevision: ANY_REVISION,
+      });
       const reviewsOf = Map.groupBy(listed, ({ materialId }) => materialId);
       const materials = ids.map((materialId) => {
         const reviews = reviewsOf.get(materialId) ?? [];
@@ -157,12 +152,7 @@ export function createReviewHandlers(
   }
 }
 
-type Listed = Review | ReviewSummary | ReviewGrade;
-
-function byRevision(review: Listed): Position {
-  if (!('reviewId' in review)) throw new Error('there is no page after a list of grades');
-  return { keys: [review.revision], id: review.reviewId };
-}
+const byRevision = ({ revision, reviewId }: ReviewSummary): Position => ({ keys: [revision], id: reviewId });
 
 const boundTo = (userId: string, materialId: string): readonly string[] => [
   'ListReviews',

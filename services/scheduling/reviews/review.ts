@@ -13,9 +13,6 @@ export type ReviewSummary = {
   revision: number;
 };
 
-/** What was graded when. */
-export type ReviewGrade = Pick<ReviewSummary, 'materialId' | 'quality' | 'reviewTime'>;
-
 export type Review = ReviewSummary & {
   /** Of the request that made it; null where it is not known. */
   requestId: string | null;

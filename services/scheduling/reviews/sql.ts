@@ -4,7 +4,6 @@ import { MAX_UUID } from '../../platform/uuid.ts';
 import { rowsOfItems } from '../gathered.ts';
 import type { Material } from '../materials/material.ts';
 import {
-  GRADE_COLUMNS,
   latestSettings,
   MATERIAL_COLUMNS,
   REVIEW_COLUMNS,
@@ -15,7 +14,7 @@ import {
   toReview,
   toSettings,
 } from '../rows.ts';
-import type { MaterialToReview, Review, ReviewGrade, ReviewSummary } from './review.ts';
+import type { MaterialToReview, Review, ReviewSummary } from './review.ts';
 import type { Quality } from './schedule.ts';
 import { needsHistory, SCHEDULERS } from './scheduler.ts';
 
@@ -222,19 +221,6 @@ export async function listReviewSummariesOfMaterials(
   return db.query({
     name: 'list-review-summaries',
     text: latestOfMaterials(REVIEW_SUMMARY_COLUMNS),
-    values: valuesOf(userId, of),
-  });
-}
-
-/** The same with the grades alone. */
-export async function listGradesOfMaterials(
-  db: Queryable,
-  userId: string,
-  of: OfMaterials,
-): Promise<ReviewGrade[]> {
-  return db.query({
-    name: 'list-review-grades',
-    text: latestOfMaterials(GRADE_COLUMNS),
     values: valuesOf(userId, of),
   });
 }

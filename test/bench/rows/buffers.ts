@@ -51,7 +51,6 @@ async function dueStatement({ userId }: Person): Promise<Statement> {
       userId,
       asOf: new Date(),
       maxBytes: SHARED_BYTES,
-      isSummary: false,
       maxRows: PAGE_SIZE + 1,
       after: undefined,
     },
