@@ -10,11 +10,13 @@ type Law = { of: RegExp; may: readonly RegExp[]; packages?: readonly string[] };
 const PLATFORM = /^services\/platform\//;
 const CLIENT = /^services\/rest\/client\//;
 const GENERATED = /^generated\//;
-/** A capability's files by their names: handlers.ts, sql.ts and other SQL, and rules, which compute and nothing else. */
+/** A capability's files by their names: handlers and their messages, SQL, and rules, which compute and nothing else. */
 const CAPABILITIES = ['learners', 'materials', 'reviews', 'snoozes', 'statistics', 'user-data'];
 const room = (name: string) => `^services/scheduling/${name}/`;
-const SQL_FILE = '(sql|search)\\.ts$';
-const RULES = new RegExp(`${room(`(${CAPABILITIES.join('|')})`)}(?!([a-z-]+-)?handlers\\.ts$|${SQL_FILE})`);
+const SQL_FILE = '(([a-z-]+-)?sql|search)\\.ts$';
+const RULES = new RegExp(
+  `${room(`(${CAPABILITIES.join('|')})`)}(?!([a-z-]+-)?(handlers|messages)\\.ts$|${SQL_FILE})`,
+);
 const FSRS = new RegExp(`${room('reviews')}fsrs\\.ts$`);
 /** Above the capabilities: how items share statements, and the rows that several capabilities read. */
 const SHARED_SQL = /^services\/scheduling\/(gathered|rows)\.ts$/;
@@ -22,9 +24,10 @@ const SHARED_SQL = /^services\/scheduling\/(gathered|rows)\.ts$/;
 const SHARED = /^services\/scheduling\/(messages|requests|idempotency)\.ts$/;
 const OF_CAPABILITIES: readonly Law[] = CAPABILITIES.flatMap((name) => {
   const sql = new RegExp(`${room(name)}${SQL_FILE}`);
+  const messages = new RegExp(`${room(name)}([a-z-]+-)?messages\\.ts$`);
   return [
     { of: sql, may: [sql, RULES, SHARED_SQL, PLATFORM] },
-    { of: new RegExp(room(name)), may: [sql, RULES, SHARED_SQL, SHARED, PLATFORM, GENERATED] },
+    { of: new RegExp(room(name)), may: [sql, messages, RULES, SHARED_SQL, SHARED, PLATFORM, GENERATED] },
   ];
 });
 

@@ -1,4 +1,5 @@
 // UUIDs as this system writes them: lower case, with hyphens. PostgreSQL orders them as their texts.
+import { hash } from 'node:crypto';
 import { v7 } from 'uuid';
 import { invalidField } from './errors.ts';
 
@@ -11,6 +12,14 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 /** A new one of version 7, made at `time`. */
 export function newUuid(time: Date): string {
   return v7({ msecs: time.getTime() });
+}
+
+/** One of version 7, made at `time` from 1970 on, whose other bits follow from `name`: the same for the same. */
+export function namedUuid(time: Date, name: string): string {
+  const ms = time.getTime().toString(16).padStart(12, '0');
+  const bits = hash('sha256', name);
+  const variant = ((Number.parseInt(bits.charAt(3), 16) & 3) | 8).toString(16);
+  return `${ms.slice(0, 8)}-${ms.slice(8)}-7${bits.slice(0, 3)}-${variant}${bits.slice(4, 7)}-${bits.slice(7, 19)}`;
 }
 
 /** Whether the text is a UUID as this system writes it. */

@@ -82,11 +82,11 @@ async function verifyMaterials(database: Database, userId: string | undefined): 
   const progress = createProgress('materials', count);
   const counts = { materials: 0, reviews: 0, snoozes: 0, drifted: 0 };
   for await (const history of allHistories(database, userId)) {
-    const { userId: owner, material, reviews, snoozes, settings } = history;
+    const { userId: owner, material, baseline, reviews, snoozes, settings } = history;
     counts.materials += 1;
     counts.reviews += reviews.length;
     counts.snoozes += snoozes.length;
-    const drift = findDrift(material, reviews, snoozes, settings);
+    const drift = findDrift(material, reviews, snoozes, settings, baseline);
     if (drift.length > 0) {
       counts.drifted += 1;
       process.stdout.write(`user ${owner} material ${material.materialId}: ${drift.join('; ')}\n`);

@@ -168,6 +168,8 @@ export function toReview(row: ReviewRow): Review {
 
 /** Whether the material of the row `p` of snoozed_materials still waits because of that snooze; $1 is the user. */
 export const IS_CANCELLABLE = `p.cancel_revision IS NULL
+  AND NOT EXISTS (SELECT FROM scheduling.imported_materials b
+                  WHERE b.user_id = $1 AND b.material_id = p.material_id AND b.revision > p.revision)
   AND NOT EXISTS (SELECT FROM scheduling.reviews r
                   WHERE r.user_id = $1 AND r.material_id = p.material_id AND r.revision > p.revision)
   AND NOT EXISTS (SELECT FROM scheduling.snoozed_materials later

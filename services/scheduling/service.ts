@@ -24,6 +24,7 @@ import { createReviewHandlers } from './reviews/handlers.ts';
 import { createSnoozeHandlers } from './snoozes/handlers.ts';
 import { createStatsHandlers } from './statistics/handlers.ts';
 import { createUserDataHandlers } from './user-data/handlers.ts';
+import { createImportHandlers } from './user-data/import-handlers.ts';
 
 const SWEEP = {
   task: 'erase-request-ids',
@@ -70,7 +71,10 @@ export async function startScheduling(options: {
         implement<SnoozeServiceHandlers>('SnoozeService', createSnoozeHandlers(dependencies)),
         implement<StatsServiceHandlers>('StatsService', createStatsHandlers(dependencies)),
         implement<LearnerServiceHandlers>('LearnerService', createLearnerHandlers(dependencies)),
-        implement<UserDataServiceHandlers>('UserDataService', createUserDataHandlers(dependencies)),
+        implement<UserDataServiceHandlers>('UserDataService', {
+          ...createUserDataHandlers(dependencies),
+          ...createImportHandlers(dependencies),
+        }),
       ],
     });
     const stopWatching = watchDatabase(database, server.setServing);

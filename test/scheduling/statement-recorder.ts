@@ -4,11 +4,12 @@ import { dirname, join } from 'node:path';
 import type { Queryable, Statement } from '../../services/platform/postgres/database.ts';
 import type { Material } from '../../services/scheduling/materials/material.ts';
 import type { Review } from '../../services/scheduling/reviews/review.ts';
+import { DEFAULT_SETTINGS } from '../../services/scheduling/reviews/scheduler.ts';
 import { lastDays } from '../../services/scheduling/statistics/calendar.ts';
 
 const root = dirname(dirname(import.meta.dirname));
 const folder = join(root, 'services/scheduling');
-const files = globSync('{rows,idempotency,**/{sql,search}}.ts', { cwd: folder });
+const files = globSync('{rows,idempotency,**/{sql,*-sql,search}}.ts', { cwd: folder });
 
 const userId = '00000000-0000-7000-8000-000000000001';
 const id = '00000000-0000-7000-8000-000000000002';
@@ -33,6 +34,20 @@ const snooze = {
   createTime: time,
   actor: '',
   requestId: '',
+};
+const baseline = {
+  ...{ ...material, lastReviewedTime: time, sourceUpdateTime: time },
+  ...{ importTime: time, textDigest: '00' },
+};
+const whole = {
+  ...{ isOwn: true, source: 'anki:1:0', baseline, reviews: [review] },
+  material: { ...material, labels: ['Spanish'] },
+  snoozes: [
+    {
+      ...{ ...snooze, apiKeyId: null, cancelTime: null, position: 1, revision: 2, cancelRevision: null },
+      ...{ beforeNextReviewTime: null, afterNextReviewTime: time },
+    },
+  ],
 };
 const snoozed = { beforeNextReviewTime: null, afterNextReviewTime: time, revision: 2 };
 const filters = (['active', 'archived', 'any'] as const).flatMap((state) =>
@@ -135,6 +150,17 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   ),
   readMaterials: [[userId, { afterId: id, maxRows: 5, maxBytes: 1000 }]],
   deleteUserData: [[userId, time]],
+  readSettingsOf: [[userId]],
+  insertSettings: [[userId, [{ ...DEFAULT_SETTINGS, createTime: time }]]],
+  readBelongings: [[userId, [id]]],
+  readReviewsByMaterial: [
+    [userId, { after: { materialId: id, revision: 1 }, lastMaterialId: id, maxRows: 5 }],
+  ],
+  lockForImport: [[userId]],
+  findKnown: [[userId, { materialIds: [id], sources: ['anki:1:0'] }]],
+  readHistoriesOf: [[userId, [id]]],
+  insertWhole: [[userId, [whole]]],
+  updateWhole: [[userId, [{ ...whole, before: whole.material, pastReviews: [review] }]]],
 };
 
 export type RecordedStatement = Omit<Statement, 'name'> & { functionName: string };
@@ -144,6 +170,7 @@ const anyRow: unknown = new Proxy({}, { get: (_, name) => likelyValue(String(nam
 
 function likelyValue(name: string): unknown {
   if (/time$|^(first|last)$/i.test(name)) return time;
+  if (name === 'reviewIds') return id;
   if (/Ids$|_ids$/.test(name)) return [id];
   if (/Id$|_id$/.test(name)) return id;
   if (name === 'days') return noDays;

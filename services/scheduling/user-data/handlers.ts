@@ -1,7 +1,8 @@
 // The rpcs of scheduling.v1.UserDataService: export and deletion of a user's data.
+import type { ExportUserDataResponseInput } from '../../../generated/scheduling/v1/ExportUserDataResponse.ts';
+import type { MaterialRecordInput } from '../../../generated/scheduling/v1/MaterialRecord.ts';
 import type { UserDataServiceHandlers } from '../../../generated/scheduling/v1/UserDataService.ts';
 import { createFairQueue } from '../../platform/concurrency.ts';
-import { ServiceError } from '../../platform/errors.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { NIL_UUID, requireUserId } from '../../platform/uuid.ts';
@@ -9,11 +10,28 @@ import { toMaterialMessage, toReviewMessage, toSnoozeMessage } from '../messages
 import type { HandlerDependencies } from '../requests.ts';
 import type { Review } from '../reviews/review.ts';
 import type { ListedSnooze } from '../snoozes/rules.ts';
-import { deleteUserData, readMaterials, readReviews, readSnoozes } from './sql.ts';
+import { toRecordMessage, toSettingsMessage } from './record-messages.ts';
+import {
+  deleteUserData,
+  readBelongings,
+  readMaterials,
+  readReviews,
+  readReviewsByMaterial,
+  readSettingsOf,
+  readSnoozes,
+} from './sql.ts';
 
 const ROWS_AT_A_TIME = 500;
 /** Of texts: an export holds what it has read until its client takes it. */
 const BYTES_AT_A_TIME = 1024 * 1024;
+/** Of whole materials, and of their reviews. */
+const WHOLE_AT_A_TIME = 100;
+const REVIEWS_AT_A_TIME = 2000;
+/** Of a message, beside 512 KiB of texts. */
+const REVIEWS_OF_PART = 1000;
+const SNOOZES_OF_PART = 100;
+/** Above the revision of every review. */
+const MAX_REVISION = 2_147_483_647;
 /** Reads for exports at once; one at a time of each user. */
 const READS_AT_ONCE = 2;
 /** Exports of one user beyond these get UNAVAILABLE. */
@@ -24,7 +42,7 @@ const DELETE_TIMEOUT_MS = 60_000;
 export function createUserDataHandlers({
   database,
   now,
-}: HandlerDependencies): AsyncHandlers<UserDataServiceHandlers> {
+}: HandlerDependencies): Omit<AsyncHandlers<UserDataServiceHandlers>, 'ImportUserData'> {
   const queue = createFairQueue({ maxRunning: READS_AT_ONCE, maxWaiting: MAX_WAITING });
   return {
     async ExportUserData(request, { signal }, send) {
@@ -32,14 +50,11 @@ export function createUserDataHandlers({
       const limited: Queryable = {
         query: (statement) => queue.run(userId, signal, () => database.query(statement)),
       };
-      for await (const message of allMessages(limited, userId, now)) {
+      const messages = request.whole ? wholeMessages(limited, userId) : allMessages(limited, userId, now);
+      for await (const message of messages) {
         if (signal.aborted) return;
         await send(message);
       }
-    },
-
-    async ImportUserData() {
-      throw new ServiceError('UNAVAILABLE', { cause: new Error('imports are not there yet') });
     },
 
     async DeleteUserData(request) {
@@ -66,6 +81,78 @@ async function* allMessages(db: Queryable, userId: string, now: () => Date) {
     readSnoozes(db, userId, { after, maxRows, now: now() }),
   );
   for await (const snooze of snoozes) yield { snooze: toSnoozeMessage(snooze) };
+}
+
+/** Settings, then whole materials. */
+async function* wholeMessages(db: Queryable, userId: string): AsyncGenerator<ExportUserDataResponseInput> {
+  for (const settings of await readSettingsOf(db, userId)) yield { settings: toSettingsMessage(settings) };
+  for (let afterId = NIL_UUID; ; ) {
+    const page = { afterId, maxRows: WHOLE_AT_A_TIME, maxBytes: BYTES_AT_A_TIME };
+    const materials = await readMaterials(db, userId, page);
+    const last = materials.at(-1);
+    if (last === undefined) return;
+    const ids = materials.map(({ materialId }) => materialId);
+    const { imported, snoozes } = await readBelongings(db, userId, ids);
+    const reviewsOf = reviewsByMaterial(db, userId, { afterId, lastMaterialId: last.materialId });
+    for (const material of materials) {
+      const { materialId } = material;
+      const { source = '', ...baseline } = imported.get(materialId) ?? {};
+      const reviews = await reviewsOf(materialId);
+      const isOwn = true;
+      const record = { isOwn, material, source, reviews, snoozes: snoozes.get(materialId) ?? [] };
+      const begun = 'textDigest' in baseline ? baseline : null;
+      for (const part of partsOfRecord(toRecordMessage({ ...record, baseline: begun })))
+        yield { wholeMaterial: part };
+    }
+    afterId = last.materialId;
+  }
+}
+
+/** Returns a function that gives the reviews of each material in order, which it reads page by page. */
+function reviewsByMaterial(
+  db: Queryable,
+  userId: string,
+  { afterId, lastMaterialId }: { afterId: string; lastMaterialId: string },
+): (materialId: string) => Promise<Review[]> {
+  let after = { materialId: afterId, revision: MAX_REVISION };
+  let read: Review[] = [];
+  let isLast = false;
+  return async (materialId) => {
+    for (;;) {
+      const next = read.findIndex((review) => review.materialId > materialId);
+      if (next >= 0) return read.splice(0, next);
+      if (isLast) return read.splice(0);
+      const page = await readReviewsByMaterial(db, userId, {
+        after,
+        lastMaterialId,
+        maxRows: REVIEWS_AT_A_TIME,
+      });
+      isLast = page.length < REVIEWS_AT_A_TIME;
+      after = page.at(-1) ?? after;
+      read = read.concat(page);
+    }
+  };
+}
+
+/** A record in messages below the limit of 1 MiB for requests. */
+function* partsOfRecord({
+  reviews = [],
+  snoozes = [],
+  ...rest
+}: MaterialRecordInput): Generator<MaterialRecordInput> {
+  const count = Math.max(
+    1,
+    Math.ceil(reviews.length / REVIEWS_OF_PART),
+    Math.ceil(snoozes.length / SNOOZES_OF_PART),
+  );
+  for (let index = 0; index < count; index += 1) {
+    yield {
+      ...(index === 0 && rest),
+      reviews: reviews.slice(index * REVIEWS_OF_PART, (index + 1) * REVIEWS_OF_PART),
+      snoozes: snoozes.slice(index * SNOOZES_OF_PART, (index + 1) * SNOOZES_OF_PART),
+      continues: index + 1 < count,
+    };
+  }
 }
 
 /** `read` returns the rows after one of its own, or the first ones. */

@@ -17,21 +17,32 @@ export type SnoozeOfMaterial = {
   cancelRevision: number | null;
 };
 
+/** Where the history of a material begins that was made elsewhere. Reviews before it count in memory alone. */
+export type HistoryStart = ScheduleAt & {
+  /** The material's: what is replayed has higher ones. */
+  revision: number;
+  lastReviewedTime: Date | null;
+};
+
 /**
  * One sentence per inconsistency. A material must begin with the initial schedule, due at its creation; each review, snooze and
  * cancellation must start from its predecessor's result and match a recomputation, a review's by the version of the settings that it
- * names; the last result must match the material. `settings`: the learner's versions, in any order.
+ * names; the last result must match the material. `settings`: the learner's versions, in any order. With `start`, the
+ * material begins there, and what came before is not replayed.
  */
 export function findDrift(
   material: Material,
   reviews: readonly Review[],
   snoozes: readonly SnoozeOfMaterial[],
   settings: readonly Settings[] = [],
+  start: HistoryStart | null = null,
 ): string[] {
   const drift: string[] = [];
-  let state: ScheduleAt = { ...INITIAL_SCHEDULE, nextReviewTime: material.createTime };
-  let lastReviewedTime: Date | null = null;
-  const history: PastReview[] = [];
+  let state: ScheduleAt = start ?? { ...INITIAL_SCHEDULE, nextReviewTime: material.createTime };
+  let lastReviewedTime = start?.lastReviewedTime ?? null;
+  let revision = start?.revision ?? 0;
+  const isBefore = (event: { revision: number }) => start !== null && event.revision <= start.revision;
+  const history: PastReview[] = reviews.filter(isBefore).toSorted((a, b) => a.revision - b.revision);
   const expectSame = (what: string, wanted: ScheduleAt, found: ScheduleAt) => {
     if (show(wanted) !== show(found)) drift.push(`${what} is ${show(found)} where ${show(wanted)} follows`);
   };
@@ -44,8 +55,8 @@ export function findDrift(
         : [{ revision: snooze.cancelRevision, kind: 'cancellation' as const, snooze }],
     ),
   ].toSorted((a, b) => a.revision - b.revision);
-  let revision = 0;
   for (const event of events) {
+    if (isBefore(event)) continue;
     if (event.revision <= revision) drift.push(`revision ${event.revision} comes after revision ${revision}`);
     revision = event.revision;
     if (event.kind === 'review') {

@@ -13,6 +13,7 @@ import {
   toReview,
 } from '../rows.ts';
 import type { ListedSnooze } from '../snoozes/rules.ts';
+import type { Baseline, WholeSnooze } from './record.ts';
 import type { SnoozeOfMaterial } from './replay.ts';
 
 /** In the order of the primary key; UUIDv7 makes this oldest first. At least one row, then as many as have $4 bytes of texts. */
@@ -115,6 +116,8 @@ export async function deleteUserData(
 export type History = {
   userId: string;
   material: Material;
+  /** Where the history begins; null: with the creation. */
+  baseline: Baseline | null;
   reviews: Review[];
   snoozes: SnoozeOfMaterial[];
   /** The owner's, all versions. */
@@ -146,8 +149,33 @@ const SNOOZES = `
   JOIN scheduling.snoozed_materials p ON p.user_id = asked.user_id AND p.material_id = asked.material_id
   JOIN scheduling.snoozes s ON s.user_id = p.user_id AND s.snooze_id = p.snooze_id`;
 
+/** A Baseline, of the alias b of imported_materials. */
+export const BASELINE_COLUMNS = `b.import_time AS "importTime", b.source_update_time AS "sourceUpdateTime",
+  encode(b.text_digest, 'hex') AS "textDigest", b.revision AS revision, b.ease_factor_hundredths AS "easeFactorHundredths",
+  b.interval_days AS "intervalDays", b.repetitions, b.next_review_time AS "nextReviewTime",
+  b.last_reviewed_time AS "lastReviewedTime"`;
+
+const BASELINES = `
+  SELECT b.user_id AS "userId", b.material_id AS "materialId", b.source, ${BASELINE_COLUMNS}
+  FROM unnest($1::uuid[], $2::uuid[]) AS asked (user_id, material_id)
+  JOIN scheduling.imported_materials b ON b.user_id = asked.user_id AND b.material_id = asked.material_id`;
+
 const SETTINGS = `
   SELECT s.user_id AS "userId", ${SETTINGS_COLUMNS} FROM scheduling.learner_settings s WHERE s.user_id = ANY($1::uuid[])`;
+
+const keyOf = ({ userId, materialId }: Key) => `${userId} ${materialId}`;
+
+const SETTINGS_OF_USER = `
+  SELECT ${SETTINGS_COLUMNS}, s.create_time AS "createTime"
+  FROM scheduling.learner_settings s WHERE s.user_id = $1 ORDER BY s.version`;
+
+/** All versions of a user's settings. */
+export async function readSettingsOf(
+  db: Queryable,
+  userId: string,
+): Promise<(Settings & { createTime: Date })[]> {
+  return db.query({ text: SETTINGS_OF_USER, values: [userId] });
+}
 
 /** Materials of one user, or of all. */
 export async function countMaterials(db: Queryable, userId: string | undefined): Promise<number> {
@@ -168,20 +196,100 @@ export async function readHistories(
   const values = [rows.map((row) => row.userId), rows.map((row) => row.materialId)];
   const reviews = await transaction.query<ReviewRow & Key>({ text: REVIEWS, values });
   const snoozes = await transaction.query<SnoozeOfMaterial & Key>({ text: SNOOZES, values });
-  const owners = [...new Set(rows.map((row) => row.userId))];
+  const baselines = await transaction.query<Baseline & Key>({ text: BASELINES, values });
+  const baselineByKey = new Map(baselines.map((baseline) => [keyOf(baseline), baseline]));
   const settings = await transaction.query<Settings & { userId: string }>({
     text: SETTINGS,
-    values: [owners],
+    values: [[...new Set(rows.map((row) => row.userId))]],
   });
   const settingsByUser = Map.groupBy(settings, ({ userId }) => userId);
-  const keyOf = ({ userId, materialId }: Key) => `${userId} ${materialId}`;
   const reviewsByKey = Map.groupBy(reviews, keyOf);
   const snoozesByKey = Map.groupBy(snoozes, keyOf);
   return rows.map((material) => ({
     userId: material.userId,
     material,
+    baseline: baselineByKey.get(keyOf(material)) ?? null,
     reviews: (reviewsByKey.get(keyOf(material)) ?? []).map(toReview),
     snoozes: snoozesByKey.get(keyOf(material)) ?? [],
     settings: settingsByUser.get(material.userId) ?? [],
   }));
+}
+
+const WHOLE_SNOOZES = `
+  SELECT p.material_id AS "materialId", p.revision, p.position, p.snooze_id AS "snoozeId",
+         s.snooze_until_time AS "snoozeUntilTime", s.reason, s.create_time AS "createTime", coalesce(s.actor, '') AS actor,
+         coalesce(s.x_request_id, '') AS "requestId", s.api_key_id AS "apiKeyId",
+         s.cancel_time AS "cancelTime", p.before_next_review_time AS "beforeNextReviewTime", p.after_next_review_time AS "afterNextReviewTime",
+         p.cancel_revision AS "cancelRevision"
+  FROM scheduling.snoozed_materials p
+  JOIN scheduling.snoozes s ON s.user_id = $1 AND s.snooze_id = p.snooze_id
+  WHERE p.user_id = $1 AND p.material_id = ANY($2::uuid[])
+  ORDER BY p.material_id, p.revision`;
+
+const IMPORTED = `
+  SELECT b.material_id AS "materialId", b.source, ${BASELINE_COLUMNS}
+  FROM scheduling.imported_materials b WHERE b.user_id = $1 AND b.material_id = ANY($2::uuid[])`;
+
+type Imported = Baseline & { materialId: string; source: string };
+
+/** What belongs to materials of a user beside their reviews, by material. */
+export async function readBelongings(
+  db: Queryable,
+  userId: string,
+  materialIds: readonly string[],
+): Promise<{ imported: Map<string, Imported>; snoozes: Map<string, WholeSnooze[]> }> {
+  const values = [userId, materialIds];
+  const imported = await db.query<Imported>({ text: IMPORTED, values });
+  const snoozes = await db.query<WholeSnooze & { materialId: string }>({ text: WHOLE_SNOOZES, values });
+  return {
+    imported: new Map(imported.map((each) => [each.materialId, each])),
+    snoozes: Map.groupBy(snoozes, ({ materialId }) => materialId),
+  };
+}
+
+const REVIEWS_BY_MATERIAL = `
+  SELECT ${REVIEW_COLUMNS} FROM scheduling.reviews m
+  WHERE m.user_id = $1 AND (m.material_id, m.revision) > ($2, $3) AND m.material_id <= $4
+  ORDER BY m.material_id, m.revision
+  LIMIT $5`;
+
+/** Up to `maxRows` reviews by material and revision: after a position, and of materials up to `lastMaterialId`. */
+export async function readReviewsByMaterial(
+  db: Queryable,
+  userId: string,
+  page: { after: { materialId: string; revision: number }; lastMaterialId: string; maxRows: number },
+): Promise<Review[]> {
+  const { after, lastMaterialId, maxRows } = page;
+  const values = [userId, after.materialId, after.revision, lastMaterialId, maxRows];
+  const rows = await db.query<ReviewRow>({
+    name: 'read-reviews-by-material',
+    text: REVIEWS_BY_MATERIAL,
+    values,
+  });
+  return rows.map(toReview);
+}
+
+const STORE_SETTINGS = `
+  INSERT INTO scheduling.learner_settings (user_id, version, scheduler, desired_retention, time_zone, parameters, create_time)
+  SELECT $1, version, scheduler, desired_retention, time_zone,
+         CASE WHEN parameters IS NOT NULL THEN ARRAY(SELECT json_array_elements_text(parameters)::double precision) END, create_time
+  FROM unnest($2::integer[], $3::text[], $4::double precision[], $5::text[], $6::json[], $7::timestamptz[])
+    AS given (version, scheduler, desired_retention, time_zone, parameters, create_time)`;
+
+/** Stores versions of a user who has none. */
+export async function insertSettings(
+  transaction: Queryable,
+  userId: string,
+  settings: readonly (Settings & { createTime: Date })[],
+): Promise<void> {
+  const values = [
+    userId,
+    settings.map(({ version }) => version),
+    settings.map(({ scheduler }) => scheduler),
+    settings.map(({ desiredRetention }) => desiredRetention),
+    settings.map(({ timeZone }) => timeZone),
+    settings.map(({ parameters }) => (parameters === null ? null : JSON.stringify(parameters))),
+    settings.map(({ createTime }) => createTime.toISOString()),
+  ];
+  await transaction.query({ text: STORE_SETTINGS, values });
 }

@@ -1,0 +1,127 @@
+// What an import does with a material that the user may have already.
+import type { Material } from '../materials/material.ts';
+import type { Review } from '../reviews/review.ts';
+import type { ScheduleAt } from '../reviews/schedule.ts';
+import { type Baseline, inOrder, textOf, type WholeMaterial } from './record.ts';
+
+/** A material that is there, as far as a first look tells. */
+export type Known = {
+  materialId: string;
+  source: string;
+  baseline: Baseline | null;
+  updateTime: Date;
+  reviewIds: ReadonlySet<string>;
+};
+
+/** Reviews of `incoming` that are not there. */
+export function newReviews(incoming: WholeMaterial, { reviewIds }: Known): Review[] {
+  return incoming.reviews.filter(({ reviewId }) => !reviewIds.has(reviewId));
+}
+
+/** Whether a record may change a material that is there: then this has to be locked and read whole. */
+export function mayChange(incoming: WholeMaterial, known: Known): boolean {
+  if (incoming.isOwn) return incoming.material.updateTime > known.updateTime;
+  if (known.baseline === null || incoming.baseline === null) return false;
+  return (
+    incoming.baseline.textDigest !== known.baseline.textDigest ||
+    !isSameSchedule(incoming.material, known.baseline) ||
+    newReviews(incoming, known).length > 0
+  );
+}
+
+/** A material under its lock. */
+export type Locked = {
+  material: Material;
+  baseline: Baseline | null;
+  /** Those that were made elsewhere. */
+  pastReviews: readonly Review[];
+  /** Whether it was reviewed here after the baseline. */
+  wasReviewedSince: boolean;
+};
+
+/** What is to be stored of a material that has changed. */
+export type Changed = {
+  material: Material;
+  baseline: Baseline | null;
+  /** Takes the place of the reviews that were made elsewhere; undefined: they stay. */
+  pastReviews: readonly Review[] | undefined;
+};
+
+/**
+ * A material of another program that is there: its text is taken where it has changed there, unless it was edited here later; its
+ * schedule unless it was reviewed here since; its new reviews always. undefined: nothing changes. `digestOf`: SHA-256 in hexadecimal.
+ */
+export function takeForeign(
+  incoming: WholeMaterial,
+  { material, baseline, pastReviews, wasReviewedSince }: Locked,
+  { added, now, digestOf }: { added: readonly Review[]; now: Date; digestOf: (text: string) => string },
+): Changed | undefined {
+  const theirs = incoming.baseline;
+  if (baseline === null || theirs === null) return undefined;
+  const takesText =
+    theirs.textDigest !== baseline.textDigest && isNewerText(theirs, { material, baseline, digestOf });
+  const takesSchedule = !wasReviewedSince && !isSameSchedule(incoming.material, baseline);
+  if (!takesText && !takesSchedule && added.length === 0) return undefined;
+  const revision = material.revision + 1;
+  const changed = {
+    ...material,
+    ...(takesText && textFields(incoming.material)),
+    ...(takesSchedule && scheduleFields(incoming.material)),
+    updateTime: now,
+    revision,
+  };
+  // Reviews that come late change what FSRS remembers, so that the history begins anew with them.
+  const beginsAnew = takesSchedule || added.length > 0;
+  const { textDigest, sourceUpdateTime } = takesText ? theirs : baseline;
+  const begun = beginsAnew ? { ...scheduleFields(changed), revision } : {};
+  const materialId = material.materialId;
+  return {
+    material: changed,
+    baseline: { ...baseline, ...begun, textDigest, sourceUpdateTime, importTime: now },
+    pastReviews:
+      added.length === 0
+        ? undefined
+        : inOrder([...pastReviews, ...added.map((each) => ({ ...each, materialId }))]),
+  };
+}
+
+/** Whether the text of their program goes before ours. Without an edit here, it does unless it is older than what was imported. */
+function isNewerText(
+  theirs: Baseline,
+  {
+    material,
+    baseline,
+    digestOf,
+  }: { material: Material; baseline: Baseline; digestOf: (text: string) => string },
+): boolean {
+  const { sourceUpdateTime } = theirs;
+  if (digestOf(textOf(material)) !== baseline.textDigest)
+    return sourceUpdateTime !== null && sourceUpdateTime > material.updateTime;
+  if (sourceUpdateTime === null || baseline.sourceUpdateTime === null) return true;
+  return sourceUpdateTime >= baseline.sourceUpdateTime;
+}
+
+/** A material of this service that is there: its text is taken where it was changed later. undefined: nothing changes. */
+export function takeOwn(incoming: WholeMaterial, { material, baseline }: Locked): Changed | undefined {
+  const theirs = incoming.material;
+  if (theirs.updateTime <= material.updateTime || textOf(theirs) === textOf(material)) return undefined;
+  const { updateTime } = theirs;
+  const changed = { ...material, ...textFields(theirs), updateTime, revision: material.revision + 1 };
+  return { material: changed, baseline, pastReviews: undefined };
+}
+
+function textFields({ title, content, sourceUrl, type, labels, archiveTime }: Material) {
+  return { title, content, sourceUrl, type, labels, archiveTime };
+}
+
+function scheduleFields(from: ScheduleAt & { lastReviewedTime: Date | null }) {
+  const { easeFactorHundredths, intervalDays, repetitions, nextReviewTime, lastReviewedTime } = from;
+  return { easeFactorHundredths, intervalDays, repetitions, nextReviewTime, lastReviewedTime };
+}
+
+function isSameSchedule(
+  a: ScheduleAt & { lastReviewedTime: Date | null },
+  b: ScheduleAt & { lastReviewedTime: Date | null },
+): boolean {
+  return JSON.stringify(scheduleFields(a)) === JSON.stringify(scheduleFields(b));
+}

@@ -1,0 +1,371 @@
+// The rpc ImportUserData of scheduling.v1.UserDataService: a collection is stored in batches, each in a short transaction of its own.
+import type { ImportUserDataRequest } from '../../../generated/scheduling/v1/ImportUserDataRequest.ts';
+import type { MaterialRecord } from '../../../generated/scheduling/v1/MaterialRecord.ts';
+import type { SettingsVersion } from '../../../generated/scheduling/v1/SettingsVersion.ts';
+import type { UserDataServiceHandlers } from '../../../generated/scheduling/v1/UserDataService.ts';
+import { atMost, atMostPerKey } from '../../platform/concurrency.ts';
+import { invalidField, ServiceError } from '../../platform/errors.ts';
+import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
+import type { Queryable } from '../../platform/postgres/database.ts';
+import { requireUserId } from '../../platform/uuid.ts';
+import type { HandlerDependencies } from '../requests.ts';
+import type { Settings } from '../reviews/scheduler.ts';
+import { lockMaterials } from '../rows.ts';
+import {
+  type Changed,
+  type Known,
+  type Locked,
+  mayChange,
+  newReviews,
+  takeForeign,
+  takeOwn,
+} from './decide.ts';
+import { findKnown, insertWhole, lockForImport, readHistoriesOf, updateWhole } from './import-sql.ts';
+import { textOf, type WholeMaterial } from './record.ts';
+import {
+  digestOf,
+  nameOf,
+  type Problem,
+  type ProblemKind,
+  readRecord,
+  readSettingsVersions,
+} from './record-messages.ts';
+import { findDrift } from './replay.ts';
+import { insertSettings, readSettingsOf } from './sql.ts';
+
+/** A batch ends with the first of these, so that a transaction takes some 100 ms. */
+const MATERIALS_AT_A_TIME = 200;
+const REVIEWS_AT_A_TIME = 2000;
+const BYTES_AT_A_TIME = 256 * 1024;
+/** Batches stored at once, of all users; and of one. Others keep the rest of the connections and of the CPU. */
+const AT_ONCE = 2;
+/** Imports of a user at once beyond these are refused. */
+const MAX_OF_USER = 4;
+/** For another import of the same user, in another process. */
+const LOCK_TIMEOUT = { text: `SET LOCAL lock_timeout = '10s'`, values: [] };
+const STATEMENT_TIMEOUT_MS = 20_000;
+const MAX_EXAMPLES = 5;
+
+export function createImportHandlers({
+  database,
+  now,
+  newId,
+}: HandlerDependencies): Pick<AsyncHandlers<UserDataServiceHandlers>, 'ImportUserData'> {
+  const limit = atMost(AT_ONCE);
+  const limitOfUser = atMostPerKey<string>(1);
+  const running = new Map<string, number>();
+
+  /** Runs `work` in a short transaction in which nobody else imports for the user. */
+  const inTurn = <T>({ userId, signal }: Asked, work: (transaction: Queryable) => Promise<T>) =>
+    limitOfUser(userId, () =>
+      limit(async () => {
+        signal.throwIfAborted();
+        const lockAndWork = async (transaction: Queryable) => {
+          await transaction.query(LOCK_TIMEOUT);
+          if (!(await lockForImport(transaction, userId))) throw userDeleted();
+          return work(transaction);
+        };
+        return database.transaction(lockAndWork, { statementTimeoutMs: STATEMENT_TIMEOUT_MS });
+      }),
+    );
+
+  const storeSettings = async (asked: Asked, messages: readonly SettingsVersion[]) => {
+    const settings = readSettingsVersions(messages);
+    if (settings.length === 0 || asked.isDryRun) return;
+    await inTurn(asked, async (transaction) => {
+      const { length } = await readSettingsOf(transaction, asked.userId);
+      if (length === 0) await insertSettings(transaction, asked.userId, settings);
+    });
+  };
+
+  const importAll = async (asked: Asked, messages: AsyncIterable<ImportUserDataRequest>) => {
+    const { userId } = asked;
+    const report = createReport();
+    const seen = new Set<string>();
+    const records = wholeRecords(messages, (settings) => storeSettings(asked, settings));
+    const store = (batch: readonly WholeMaterial[]) =>
+      inTurn(asked, async (transaction) => {
+        const outcome = await decide(transaction, userId, batch, now());
+        if (asked.isDryRun) return outcome;
+        await insertWhole(transaction, userId, outcome.inserts);
+        await updateWhole(transaction, userId, outcome.updates);
+        return outcome;
+      });
+    for await (const batch of batchesOf(records)) {
+      const storable: WholeMaterial[] = [];
+      for (const message of batch) {
+        const { record, reviews, problems } = readRecord(message, { now: now(), newId });
+        for (const problem of problems) report.tell(problem);
+        const key = record && (record.source || record.material.materialId);
+        if (key !== undefined && seen.has(key))
+          report.tell({ kind: 'DUPLICATE', example: `${nameOf(message)}: it came before` });
+        if (record === undefined || key === undefined || seen.has(key)) {
+          report.count({ materials: { leftOut: 1 }, reviews: { leftOut: reviews } });
+          continue;
+        }
+        seen.add(key);
+        report.count({ reviews: { leftOut: reviews - record.reviews.length } });
+        storable.push(record);
+      }
+      if (storable.length === 0) continue;
+      const { counts, problems } = await store(storable);
+      report.count(counts);
+      for (const problem of problems) report.tell(problem);
+    }
+    return report.toMessage();
+  };
+
+  return {
+    async ImportUserData(requests, { signal }) {
+      const messages = requests[Symbol.asyncIterator]();
+      const { userId, isDryRun } = readOptions((await messages.next()).value);
+      const rest = { [Symbol.asyncIterator]: () => messages };
+      const others = running.get(userId) ?? 0;
+      if (others >= MAX_OF_USER)
+        throw new ServiceError('UNAVAILABLE', {
+          cause: new Error('too many imports of this user are under way'),
+        });
+      running.set(userId, others + 1);
+      try {
+        return await importAll({ userId, isDryRun, signal }, rest);
+      } finally {
+        const left = (running.get(userId) ?? 1) - 1;
+        if (left === 0) running.delete(userId);
+        else running.set(userId, left);
+      }
+    },
+  };
+}
+
+type Asked = { userId: string; isDryRun: boolean; signal: AbortSignal };
+
+function userDeleted(): ServiceError {
+  return new ServiceError('NOT_FOUND', { field: 'user_id', message: 'The data of this user were deleted.' });
+}
+
+function readOptions(first: ImportUserDataRequest | undefined): { userId: string; isDryRun: boolean } {
+  const options = first?.options ?? null;
+  if (options === null) throw invalidField('options', 'must be given in the first message.');
+  if ((first?.materials.length ?? 0) > 0) throw invalidField('materials', 'must follow in other messages.');
+  return { userId: requireUserId(options.userId), isDryRun: options.dryRun };
+}
+
+/** The records of the messages, each with all its parts. */
+async function* wholeRecords(
+  messages: AsyncIterable<ImportUserDataRequest>,
+  storeSettings: (settings: readonly SettingsVersion[]) => Promise<void>,
+): AsyncGenerator<MaterialRecord> {
+  let begun: MaterialRecord | undefined;
+  for await (const { options, settings, materials } of messages) {
+    if (options !== null) throw invalidField('options', 'must be given in the first message alone.');
+    await storeSettings(settings);
+    for (const part of materials) {
+      const record: MaterialRecord = begun === undefined ? part : joined(begun, part);
+      begun = part.continues ? record : undefined;
+      if (begun === undefined) yield record;
+    }
+  }
+  if (begun !== undefined)
+    throw invalidField('materials', 'must hold the rest of the last one, which continues.');
+}
+
+/** Of reviews and snoozes of a material, so that what it continues with stays within memory. */
+const MAX_PARTS = 250_000;
+
+function joined(begun: MaterialRecord, part: MaterialRecord): MaterialRecord {
+  if (part.material !== null)
+    throw invalidField('materials', 'must not name a material where one continues.');
+  if (begun.reviews.length + begun.snoozes.length > MAX_PARTS)
+    throw invalidField('materials', `must have at most ${MAX_PARTS} reviews and snoozes each.`);
+  for (const review of part.reviews) begun.reviews.push(review);
+  for (const snooze of part.snoozes) begun.snoozes.push(snooze);
+  return begun;
+}
+
+async function* batchesOf(records: AsyncIterable<MaterialRecord>): AsyncGenerator<MaterialRecord[]> {
+  let batch: MaterialRecord[] = [];
+  let [reviews, bytes] = [0, 0];
+  for await (const record of records) {
+    batch.push(record);
+    reviews += record.reviews.length + record.snoozes.length;
+    bytes += record.material?.content?.length ?? 0;
+    if (batch.length < MATERIALS_AT_A_TIME && reviews < REVIEWS_AT_A_TIME && bytes < BYTES_AT_A_TIME)
+      continue;
+    yield batch;
+    [batch, reviews, bytes] = [[], 0, 0];
+  }
+  if (batch.length > 0) yield batch;
+}
+
+type Outcome = {
+  inserts: WholeMaterial[];
+  updates: (Changed & { before: Locked['material']; source: string })[];
+  counts: Counts;
+  problems: Problem[];
+};
+
+/** What becomes of materials with distinct IDs and sources. The transaction has the lock of the user's imports. */
+async function decide(
+  transaction: Queryable,
+  userId: string,
+  batch: readonly WholeMaterial[],
+  time: Date,
+): Promise<Outcome> {
+  const known = await findKnown(transaction, userId, {
+    materialIds: batch.filter((record) => record.isOwn).map(({ material }) => material.materialId),
+    sources: batch.map(({ source }) => source).filter((source) => source !== ''),
+  });
+  const byId = new Map(known.map((each) => [each.materialId, each]));
+  const bySource = new Map(known.map((each) => [each.source, each]));
+  const outcome: Outcome = { inserts: [], updates: [], counts: {}, problems: [] };
+  const fresh: WholeMaterial[] = [];
+  const candidates: { incoming: WholeMaterial; there: Known }[] = [];
+  for (const incoming of batch) {
+    const there = incoming.isOwn ? byId.get(incoming.material.materialId) : bySource.get(incoming.source);
+    const isTaken = there === undefined && incoming.source !== '' && bySource.has(incoming.source);
+    if (isTaken) leaveOut(outcome, incoming, 'DUPLICATE', 'the user has another material of this source');
+    else if (there === undefined) fresh.push(incoming);
+    else if (mayChange(incoming, there)) candidates.push({ incoming, there });
+    else count(outcome, { materials: { unchanged: 1 }, reviews: knownReviews(outcome, incoming, there) });
+  }
+  await insertAll(transaction, userId, fresh, { outcome, time });
+  await changeAll(transaction, userId, candidates, { outcome, time });
+  return outcome;
+}
+
+function leaveOut(
+  outcome: Outcome,
+  { material, source, reviews }: WholeMaterial,
+  kind: ProblemKind,
+  what: string,
+): void {
+  outcome.problems.push({ kind, example: `${nameOf({ source, material })}: ${what}` });
+  count(outcome, { materials: { leftOut: 1 }, reviews: { leftOut: reviews.length } });
+}
+
+type Options = { outcome: Outcome; time: Date };
+
+/** Materials that the user does not have. */
+async function insertAll(
+  transaction: Queryable,
+  userId: string,
+  fresh: readonly WholeMaterial[],
+  { outcome, time }: Options,
+): Promise<void> {
+  const settings = fresh.some((record) => record.isOwn) ? await readSettingsOf(transaction, userId) : [];
+  for (const record of fresh) {
+    outcome.inserts.push(record.isOwn ? checked(record, settings, { outcome, time }) : record);
+    count(outcome, { materials: { new: 1 }, reviews: { new: record.reviews.length } });
+  }
+}
+
+/** A record of this service; where its schedule does not follow from its history, this begins anew with the schedule. */
+function checked(
+  record: WholeMaterial,
+  settings: readonly Settings[],
+  { outcome, time }: Options,
+): WholeMaterial {
+  const { material, source, baseline, reviews, snoozes } = record;
+  const [drift] = findDrift(material, reviews, snoozes, settings, baseline);
+  if (drift === undefined) return record;
+  outcome.problems.push({ kind: 'DRIFT', example: `${nameOf({ source, material })}: ${drift}` });
+  const { easeFactorHundredths, intervalDays, repetitions, nextReviewTime, lastReviewedTime, revision } =
+    material;
+  return {
+    ...record,
+    source: source || `export:${material.materialId}`,
+    baseline: {
+      ...{ easeFactorHundredths, intervalDays, repetitions, nextReviewTime, lastReviewedTime, revision },
+      ...{ importTime: time, sourceUpdateTime: baseline?.sourceUpdateTime ?? null },
+      textDigest: baseline?.textDigest ?? digestOf(textOf(material)),
+    },
+  };
+}
+
+/** Materials that the user has, and that may change. */
+async function changeAll(
+  transaction: Queryable,
+  userId: string,
+  candidates: readonly { incoming: WholeMaterial; there: Known }[],
+  { outcome, time }: Options,
+): Promise<void> {
+  if (candidates.length === 0) return;
+  const materialIds = candidates.map(({ there }) => there.materialId);
+  const locked = new Map(
+    (await lockMaterials(transaction, userId, materialIds)).map((each) => [each.materialId, each]),
+  );
+  const { pastReviews, reviewedSince } = await readHistoriesOf(transaction, userId, materialIds);
+  for (const { incoming, there } of candidates) {
+    const material = locked.get(there.materialId);
+    // Deleted in this moment.
+    if (material === undefined) {
+      leaveOut(outcome, incoming, 'HISTORY', 'the material was deleted meanwhile');
+      continue;
+    }
+    const lockedThere: Locked = {
+      ...{ material, baseline: there.baseline, pastReviews: pastReviews.get(there.materialId) ?? [] },
+      wasReviewedSince: reviewedSince.has(there.materialId),
+    };
+    const added = incoming.isOwn ? [] : newReviews(incoming, there);
+    const change = incoming.isOwn
+      ? takeOwn(incoming, lockedThere)
+      : takeForeign(incoming, lockedThere, { added, now: time, digestOf });
+    if (change !== undefined) outcome.updates.push({ ...change, before: material, source: there.source });
+    count(outcome, {
+      materials: change === undefined ? { unchanged: 1 } : { changed: 1 },
+      reviews: knownReviews(outcome, incoming, there),
+    });
+  }
+}
+
+/** What becomes of the reviews of a material that is there. */
+function knownReviews(outcome: Outcome, incoming: WholeMaterial, there: Known): Partial<Count> {
+  const added = newReviews(incoming, there).length;
+  const unchanged = incoming.reviews.length - added;
+  if (!incoming.isOwn || added === 0) return { new: added, unchanged };
+  const { source, material } = incoming;
+  const example = `${nameOf({ source, material })}: ${added} reviews are not in its history here`;
+  for (let index = 0; index < added; index += 1) outcome.problems.push({ kind: 'HISTORY', example });
+  return { leftOut: added, unchanged };
+}
+
+type Count = { new: number; changed: number; unchanged: number; leftOut: number };
+type Counts = { materials?: Partial<Count>; reviews?: Partial<Count> };
+
+function count(outcome: Outcome, counted: Counts): void {
+  outcome.counts = {
+    materials: sum(outcome.counts.materials, counted.materials),
+    reviews: sum(outcome.counts.reviews, counted.reviews),
+  };
+}
+
+function sum(a: Partial<Count> = {}, b: Partial<Count> = {}): Count {
+  const of = (name: keyof Count) => (a[name] ?? 0) + (b[name] ?? 0);
+  return { new: of('new'), changed: of('changed'), unchanged: of('unchanged'), leftOut: of('leftOut') };
+}
+
+/** What an import did, over all batches. */
+function createReport() {
+  let materials = sum();
+  let reviews = sum();
+  const problems = new Map<ProblemKind, { count: number; examples: string[] }>();
+  return {
+    count(counted: Counts) {
+      materials = sum(materials, counted.materials);
+      reviews = sum(reviews, counted.reviews);
+    },
+    tell({ kind, example }: Problem) {
+      const told = problems.get(kind) ?? { count: 0, examples: [] };
+      told.count += 1;
+      if (told.examples.length < MAX_EXAMPLES && !told.examples.includes(example))
+        told.examples.push(example);
+      problems.set(kind, told);
+    },
+    toMessage: () => ({
+      ...{ materials, reviews },
+      problems: [...problems]
+        .sort(([, a], [, b]) => b.count - a.count)
+        .map(([kind, told]) => ({ kind: `IMPORT_PROBLEM_KIND_${kind}` as const, ...told })),
+    }),
+  };
+}

@@ -1,0 +1,296 @@
+// The SQL of imports: what is there, and writes of many materials with all that belongs to them.
+import type { Queryable } from '../../platform/postgres/database.ts';
+import type { Material } from '../materials/material.ts';
+import type { Review } from '../reviews/review.ts';
+import type { ScheduleAt } from '../reviews/schedule.ts';
+import { REVIEW_COLUMNS, type ReviewRow, toReview } from '../rows.ts';
+import type { Changed, Known } from './decide.ts';
+import type { Baseline, WholeMaterial, WholeSnooze } from './record.ts';
+import { BASELINE_COLUMNS } from './sql.ts';
+
+/** Reads a table of the user, so that Citus takes the locks on the node with the user's rows. One import of a user at a time. */
+const LOCK = `
+  SELECT pg_advisory_xact_lock_shared(scheduling.user_lock($1)), pg_advisory_xact_lock(scheduling.user_lock($1) # 1), count(*)
+  FROM scheduling.deleted_users WHERE user_id = $1`;
+const IS_DELETED = 'SELECT user_id FROM scheduling.deleted_users WHERE user_id = $1';
+
+/** Until the end of the transaction: no other import of the user, and no deletion. @returns false if the user's data were deleted. */
+export async function lockForImport(transaction: Queryable, userId: string): Promise<boolean> {
+  await transaction.query({ text: LOCK, values: [userId] });
+  // A statement of its own, which sees what was committed before the lock was taken.
+  return (await transaction.query({ text: IS_DELETED, values: [userId] })).length === 0;
+}
+
+type KnownRow = Pick<Known, 'materialId' | 'source' | 'updateTime'> & Baseline & { reviewIds: string | null };
+
+/** With the reviews that were made elsewhere; where the material was asked for by its ID, with all. */
+const KNOWN = `
+  SELECT m.material_id AS "materialId", m.update_time AS "updateTime", coalesce(b.source, '') AS source,
+         ${BASELINE_COLUMNS},
+         (SELECT string_agg(r.review_id::text, ',') FROM scheduling.reviews r
+          WHERE r.user_id = $1 AND r.material_id = m.material_id
+            AND r.revision <= CASE WHEN asked.is_own THEN 2147483647 ELSE 0 END) AS "reviewIds"
+  FROM (
+    SELECT own.material_id, true AS is_own FROM unnest($2::uuid[]) AS own (material_id)
+    UNION ALL
+    SELECT i.material_id, false FROM scheduling.imported_materials i WHERE i.user_id = $1 AND i.source = ANY($3::text[])
+  ) AS asked
+  JOIN scheduling.materials m ON m.user_id = $1 AND m.material_id = asked.material_id
+  LEFT JOIN scheduling.imported_materials b ON b.user_id = $1 AND b.material_id = m.material_id
+  ORDER BY asked.is_own`;
+
+/** The user's materials of these IDs or sources. */
+export async function findKnown(
+  transaction: Queryable,
+  userId: string,
+  { materialIds, sources }: { materialIds: readonly string[]; sources: readonly string[] },
+): Promise<Known[]> {
+  const values = [userId, materialIds, sources];
+  const rows = await transaction.query<KnownRow>({ name: 'find-known', text: KNOWN, values });
+  return rows.map(({ materialId, source, updateTime, reviewIds, ...baseline }) => ({
+    ...{ materialId, source, updateTime },
+    baseline: source === '' ? null : baseline,
+    reviewIds: new Set(reviewIds?.split(',')),
+  }));
+}
+
+const PAST_REVIEWS = `
+  SELECT ${REVIEW_COLUMNS} FROM scheduling.reviews m
+  WHERE m.user_id = $1 AND m.material_id = ANY($2::uuid[]) AND m.revision <= 0`;
+const REVIEWED_SINCE = `
+  SELECT DISTINCT r.material_id AS "materialId" FROM scheduling.reviews r
+  JOIN scheduling.imported_materials b ON b.user_id = $1 AND b.material_id = r.material_id
+  WHERE r.user_id = $1 AND r.material_id = ANY($2::uuid[]) AND r.revision > b.revision`;
+
+/** Of locked materials: the reviews that were made elsewhere, and which were reviewed here after their baseline. */
+export async function readHistoriesOf(
+  transaction: Queryable,
+  userId: string,
+  materialIds: readonly string[],
+): Promise<{ pastReviews: Map<string, Review[]>; reviewedSince: Set<string> }> {
+  const values = [userId, materialIds];
+  const past = await transaction.query<ReviewRow>({ name: 'read-past-reviews', text: PAST_REVIEWS, values });
+  const since = await transaction.query<{ materialId: string }>({
+    name: 'find-reviewed-since',
+    text: REVIEWED_SINCE,
+    values,
+  });
+  return {
+    pastReviews: Map.groupBy(past.map(toReview), ({ materialId }) => materialId),
+    reviewedSince: new Set(since.map(({ materialId }) => materialId)),
+  };
+}
+
+/** A column of new rows: its name, its type, and its value of a row. */
+type Column<R> = readonly [name: string, type: string, cell: (row: R) => unknown];
+
+/**
+ * Makes a function that inserts rows of a user, as one array a column. `select` has the columns in an order of `columns`, or
+ * expressions of them. Citus reads the arrays on the coordinator, and writes the rows to the node of the user.
+ */
+function inserter<R>(table: string, columns: readonly Column<R>[], { conflict = '', select = '' } = {}) {
+  const names = columns.map(([name]) => name).join(', ');
+  const arrays = columns.map(([, type], index) => `$${index + 2}::${type}[]`).join(', ');
+  const text = `
+    INSERT INTO scheduling.${table} (user_id, ${names}) SELECT $1, ${select || names}
+    FROM unnest(${arrays}) AS given (${names}) ${conflict}`;
+  return async (transaction: Queryable, userId: string, rows: readonly R[]): Promise<void> => {
+    if (rows.length === 0) return;
+    const values = [userId, ...columns.map(([, , cell]) => rows.map(cell))];
+    await transaction.query({ name: `import-${table}`, text, values });
+  };
+}
+
+/** Arrays of arrays must have as many elements each, so that labels come as JSON. */
+const LABELS = 'CASE WHEN labels IS NOT NULL THEN ARRAY(SELECT json_array_elements_text(labels)) END';
+const toJson = (labels: readonly string[] | null) => (labels === null ? null : JSON.stringify(labels));
+const iso = (time: Date | null) => time?.toISOString() ?? null;
+
+const SCHEDULE: readonly Column<ScheduleAt>[] = [
+  ['ease_factor_hundredths', 'integer', (schedule) => schedule.easeFactorHundredths],
+  ['interval_days', 'integer', (schedule) => schedule.intervalDays],
+  ['repetitions', 'integer', (schedule) => schedule.repetitions],
+  ['next_review_time', 'timestamptz', (schedule) => iso(schedule.nextReviewTime)],
+];
+const scheduleOf = <R>(of: (row: R) => ScheduleAt, prefix = ''): Column<R>[] =>
+  SCHEDULE.map(([name, type, cell]) => [`${prefix}${name}`, type, (row: R) => cell(of(row))]);
+
+const MATERIAL: readonly Column<Material>[] = [
+  ['material_id', 'uuid', ({ materialId }) => materialId],
+  ['title', 'text', ({ title }) => title],
+  ['content', 'text', ({ content }) => content],
+  ['source_url', 'text', ({ sourceUrl }) => sourceUrl],
+  ['type', 'text', ({ type }) => type],
+  ...scheduleOf((material: Material) => material),
+  ['last_reviewed_time', 'timestamptz', ({ lastReviewedTime }) => iso(lastReviewedTime)],
+  ['revision', 'integer', ({ revision }) => revision],
+  ['update_time', 'timestamptz', ({ updateTime }) => iso(updateTime)],
+  ['archive_time', 'timestamptz', ({ archiveTime }) => iso(archiveTime)],
+  ['labels', 'json', ({ labels }) => toJson(labels)],
+];
+const CREATED: Column<Material> = ['create_time', 'timestamptz', ({ createTime }) => iso(createTime)];
+
+const NAMES = MATERIAL.map(([name]) => name);
+const insertMaterials = inserter('materials', [CREATED, ...MATERIAL], {
+  select: ['create_time', ...NAMES].map((name) => (name === 'labels' ? LABELS : name)).join(', '),
+});
+
+const insertSearch = inserter<Material>(
+  'material_search',
+  [
+    ['material_id', 'uuid', ({ materialId }) => materialId],
+    CREATED,
+    ['title', 'text', ({ title }) => title],
+    ['content', 'text', ({ content }) => content ?? ''],
+    ['source_url', 'text', ({ sourceUrl }) => sourceUrl ?? ''],
+  ],
+  { select: 'material_id, create_time, lower(title), lower(content), lower(source_url)' },
+);
+
+type Labelled = { materialId: string; label: string };
+const insertLabels = inserter<Labelled>('material_labels', [
+  ['material_id', 'uuid', ({ materialId }) => materialId],
+  ['label', 'text', ({ label }) => label],
+]);
+
+type BaselineOf = { materialId: string; source: string; baseline: Baseline };
+const BASELINE: readonly Column<BaselineOf>[] = [
+  ['material_id', 'uuid', ({ materialId }) => materialId],
+  ['source', 'text', ({ source }) => source],
+  ['import_time', 'timestamptz', ({ baseline }) => iso(baseline.importTime)],
+  ['source_update_time', 'timestamptz', ({ baseline }) => iso(baseline.sourceUpdateTime)],
+  ['text_digest', 'text', ({ baseline }) => baseline.textDigest],
+  ['revision', 'integer', ({ baseline }) => baseline.revision],
+  ...scheduleOf(({ baseline }: BaselineOf) => baseline),
+  ['last_reviewed_time', 'timestamptz', ({ baseline }) => iso(baseline.lastReviewedTime)],
+];
+const BASELINE_NAMES = BASELINE.map(([name]) => name);
+const asGiven = (name: string) => (name === 'text_digest' ? "decode(text_digest, 'hex')" : name);
+const storeBaselines = inserter('imported_materials', BASELINE, {
+  select: BASELINE_NAMES.map(asGiven).join(', '),
+  conflict: `ON CONFLICT (user_id, source) DO UPDATE SET
+    ${BASELINE_NAMES.filter((name) => name !== 'source').map((name) => `${name} = excluded.${name}`)}`,
+});
+
+const insertReviews = inserter<Review>('reviews', [
+  ['material_id', 'uuid', ({ materialId }) => materialId],
+  ['revision', 'integer', ({ revision }) => revision],
+  ['review_id', 'uuid', ({ reviewId }) => reviewId],
+  ['quality', 'smallint', ({ quality }) => quality],
+  ['review_time', 'timestamptz', ({ reviewTime }) => iso(reviewTime)],
+  ...scheduleOf(({ before }: Review) => before, 'before_'),
+  ...scheduleOf(({ after }: Review) => after, 'after_'),
+  ['x_request_id', 'text', ({ requestId }) => requestId],
+  ['api_key_id', 'uuid', ({ apiKeyId = null }) => apiKeyId],
+  ['scheduler', 'text', ({ scheduler }) => scheduler],
+  ['settings_version', 'integer', ({ settingsVersion }) => settingsVersion],
+]);
+
+const insertSnoozes = inserter<WholeSnooze>(
+  'snoozes',
+  [
+    ['snooze_id', 'uuid', ({ snoozeId }) => snoozeId],
+    ['snooze_until_time', 'timestamptz', ({ snoozeUntilTime }) => iso(snoozeUntilTime)],
+    ['reason', 'text', ({ reason }) => reason],
+    ['create_time', 'timestamptz', ({ createTime }) => iso(createTime)],
+    ['actor', 'text', ({ actor }) => actor],
+    ['x_request_id', 'text', ({ requestId }) => requestId],
+    ['api_key_id', 'uuid', ({ apiKeyId }) => apiKeyId],
+    ['cancel_time', 'timestamptz', ({ cancelTime }) => iso(cancelTime)],
+  ],
+  { conflict: 'ON CONFLICT (user_id, snooze_id) DO NOTHING' },
+);
+
+type Snoozed = WholeSnooze & { materialId: string };
+const insertSnoozed = inserter<Snoozed>('snoozed_materials', [
+  ['material_id', 'uuid', ({ materialId }) => materialId],
+  ['revision', 'integer', ({ revision }) => revision],
+  ['snooze_id', 'uuid', ({ snoozeId }) => snoozeId],
+  ['position', 'smallint', ({ position }) => position],
+  ['before_next_review_time', 'timestamptz', ({ beforeNextReviewTime }) => iso(beforeNextReviewTime)],
+  ['after_next_review_time', 'timestamptz', ({ afterNextReviewTime }) => iso(afterNextReviewTime)],
+  ['cancel_revision', 'integer', ({ cancelRevision }) => cancelRevision],
+]);
+
+/** Stores materials that the user does not have, with all that belongs to them. */
+export async function insertWhole(
+  transaction: Queryable,
+  userId: string,
+  records: readonly WholeMaterial[],
+): Promise<void> {
+  const materials = records.map(({ material }) => material);
+  await insertMaterials(transaction, userId, materials);
+  await insertSearch(transaction, userId, materials);
+  await insertLabels(transaction, userId, materials.flatMap(labelsOf));
+  await storeBaselines(transaction, userId, records.flatMap(baselineOf));
+  await insertReviews(
+    transaction,
+    userId,
+    records.flatMap(({ reviews }) => reviews),
+  );
+  const snoozed = records.flatMap(({ material: { materialId }, snoozes }) =>
+    snoozes.map((snooze) => ({ ...snooze, materialId })),
+  );
+  await insertSnoozes(transaction, userId, [
+    ...new Map(snoozed.map((each) => [each.snoozeId, each])).values(),
+  ]);
+  await insertSnoozed(transaction, userId, snoozed);
+}
+
+const labelsOf = ({ materialId, labels }: Material): Labelled[] =>
+  (labels ?? []).map((label) => ({ materialId, label }));
+
+const baselineOf = ({
+  material,
+  source,
+  baseline,
+}: Pick<WholeMaterial, 'material' | 'source' | 'baseline'>): BaselineOf[] =>
+  baseline === null ? [] : [{ materialId: material.materialId, source, baseline }];
+
+const SET = NAMES.filter((name) => name !== 'material_id')
+  .map(
+    (name) =>
+      `${name} = ${name === 'labels' ? LABELS.replaceAll('labels', 'given.labels') : `given.${name}`}`,
+  )
+  .join(', ');
+const ARRAYS = MATERIAL.map(([, type], index) => `$${index + 2}::${type}[]`).join(', ');
+const UPDATE = `
+  UPDATE scheduling.materials m SET ${SET}
+  FROM unnest(${ARRAYS}) AS given (${NAMES.join(', ')})
+  WHERE m.user_id = $1 AND m.material_id = given.material_id`;
+const UPDATE_SEARCH = `
+  UPDATE scheduling.material_search s
+  SET title = lower(given.title), content = lower(coalesce(given.content, '')), source_url = lower(coalesce(given.source_url, ''))
+  FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[]) AS given (material_id, title, content, source_url)
+  WHERE s.user_id = $1 AND s.material_id = given.material_id`;
+const DELETE_LABELS = `
+  DELETE FROM scheduling.material_labels l USING unnest($2::uuid[], $3::text[]) AS gone (material_id, label)
+  WHERE l.user_id = $1 AND l.label = gone.label AND l.material_id = gone.material_id`;
+const DELETE_PAST_REVIEWS = `
+  DELETE FROM scheduling.reviews r WHERE r.user_id = $1 AND r.material_id = ANY($2::uuid[]) AND r.revision <= 0`;
+
+/** Stores what has changed of locked materials. `source` empty: it was made here. */
+export async function updateWhole(
+  transaction: Queryable,
+  userId: string,
+  changes: readonly (Changed & { before: Material; source: string })[],
+): Promise<void> {
+  if (changes.length === 0) return;
+  const materials = changes.map(({ material }) => material);
+  const columns = MATERIAL.map(([, , cell]) => materials.map(cell));
+  await transaction.query({ name: 'import-changes', text: UPDATE, values: [userId, ...columns] });
+  await transaction.query({ text: UPDATE_SEARCH, values: [userId, ...columns.slice(0, 4)] });
+  const before = changes.flatMap((change) => labelsOf(change.before));
+  const gone = [before.map(({ materialId }) => materialId), before.map(({ label }) => label)];
+  await transaction.query({ text: DELETE_LABELS, values: [userId, ...gone] });
+  await insertLabels(transaction, userId, materials.flatMap(labelsOf));
+  await storeBaselines(transaction, userId, changes.flatMap(baselineOf));
+  const replaced = changes.filter(({ pastReviews }) => pastReviews !== undefined);
+  const replacedIds = replaced.map(({ material }) => material.materialId);
+  await transaction.query({ text: DELETE_PAST_REVIEWS, values: [userId, replacedIds] });
+  await insertReviews(
+    transaction,
+    userId,
+    replaced.flatMap(({ pastReviews }) => pastReviews ?? []),
+  );
+}

@@ -1,0 +1,448 @@
+// Records of an import: read from their messages and checked, and named where they are left out.
+import { hash } from 'node:crypto';
+import type { ImportBaseline } from '../../../generated/scheduling/v1/ImportBaseline.ts';
+import type { ImportProblemKind } from '../../../generated/scheduling/v1/ImportProblemKind.ts';
+import type { Material as MaterialMessage } from '../../../generated/scheduling/v1/Material.ts';
+import type { MaterialRecord, MaterialRecordInput } from '../../../generated/scheduling/v1/MaterialRecord.ts';
+import type { Review as ReviewMessage } from '../../../generated/scheduling/v1/Review.ts';
+import type { Schedule as ScheduleMessage } from '../../../generated/scheduling/v1/Schedule.ts';
+import type {
+  SettingsVersion,
+  SettingsVersionInput,
+} from '../../../generated/scheduling/v1/SettingsVersion.ts';
+import type { SnoozeOfMaterial as SnoozeMessage } from '../../../generated/scheduling/v1/SnoozeOfMaterial.ts';
+import { invalidField } from '../../platform/errors.ts';
+import {
+  fromTimestamp,
+  type Timestamp,
+  toOptionalTimestamp,
+  toTimestamp,
+} from '../../platform/protobuf/timestamps.ts';
+import { codePointLength, isStorable, isUri, printable } from '../../platform/text.ts';
+import { isTimeZone } from '../../platform/time-zone.ts';
+import { isUuid, namedUuid } from '../../platform/uuid.ts';
+import { MAX_LABELS, toLabel } from '../materials/labels.ts';
+import type { Material } from '../materials/material.ts';
+import {
+  readMaterialType,
+  readScheduler,
+  toMaterialMessage,
+  toReviewMessage,
+  toScheduleMessage,
+  toSchedulerMessage,
+} from '../messages.ts';
+import type { Review } from '../reviews/review.ts';
+import { INITIAL_SCHEDULE, isQuality, MAX_INTERVAL_DAYS, type ScheduleAt } from '../reviews/schedule.ts';
+import { DEFAULT_SETTINGS, type Settings } from '../reviews/scheduler.ts';
+import {
+  type Baseline,
+  type ForeignReview,
+  textOf,
+  toPastReviews,
+  type WholeMaterial,
+  type WholeSnooze,
+} from './record.ts';
+
+const MAX_TITLE_CODE_POINTS = 240;
+const MAX_TEXT_BYTES = 262_144;
+const MAX_SOURCE_BYTES = 500;
+const MAX_REVIEW_ID_BYTES = 100;
+const MAX_REVIEWS = 100_000;
+const MIN_EASE_FACTOR_HUNDREDTHS = 130;
+const MAX_EASE_FACTOR_HUNDREDTHS = 10_000_000;
+const MAX_REPETITIONS = 2_147_483_647;
+/** Years 1970 to 9997. */
+const TIMES_MS = { min: 0, max: Date.UTC(9998, 0, 1) - 1 };
+
+/** The names in the proto, without their prefix. */
+export type ProblemKind = ImportProblemKind extends `IMPORT_PROBLEM_KIND_${infer Name}` ? Name : never;
+export type Problem = { kind: ProblemKind; example: string };
+
+/** A record as it is to be stored, and what was wrong with it. `record` undefined: the material was left out. */
+export type ReadRecord = {
+  record: WholeMaterial | undefined;
+  /** All that came with it. */
+  reviews: number;
+  problems: Problem[];
+};
+
+/** Thrown where the material is left out. */
+class LeftOut extends Error {
+  readonly kind: ProblemKind;
+  constructor(kind: ProblemKind, message: string) {
+    super(message);
+    this.kind = kind;
+  }
+}
+
+/** SHA-256 in hexadecimal. */
+export const digestOf = (text: string) => hash('sha256', text);
+
+/** `newId` makes the ID of a material that was made at that time. */
+export function readRecord(
+  message: MaterialRecord,
+  { now, newId }: { now: Date; newId: (time: Date) => string },
+): ReadRecord {
+  const problems: Problem[] = [];
+  const name = nameOf(message);
+  const tell = (kind: ProblemKind, problem: string) => {
+    problems.push({ kind, example: printable(`${name}: ${problem}`).slice(0, 300) });
+  };
+  const reviews = message.reviews.length;
+  try {
+    if (message.material === null) throw new LeftOut('ID', 'the record has no material');
+    const isOwn = message.material.materialId !== '';
+    const record = isOwn
+      ? readOwn(message, message.material, tell)
+      : readForeign(message, message.material, { now, newId, tell });
+    return { record, reviews, problems };
+  } catch (error) {
+    if (!(error instanceof LeftOut)) throw error;
+    tell(error.kind, error.message);
+    return { record: undefined, reviews, problems };
+  }
+}
+
+/** How a problem names a material. */
+export function nameOf({
+  source,
+  material,
+}: {
+  source: string;
+  material: { materialId: string; title: string } | null;
+}): string {
+  const id = source || material?.materialId || 'no ID';
+  return `${id.slice(0, 100)} ${JSON.stringify((material?.title ?? '').slice(0, 60))}`;
+}
+
+type Tell = (kind: ProblemKind, problem: string) => void;
+
+function readForeign(
+  message: MaterialRecord,
+  material: MaterialMessage,
+  { now, newId, tell }: { now: Date; newId: (time: Date) => string; tell: Tell },
+): WholeMaterial {
+  const source = requireSource(message.source);
+  const schedule = readSchedule({
+    ...material,
+    easeFactor: material.easeFactor || INITIAL_SCHEDULE.easeFactorHundredths / 100,
+  });
+  const createTime = readTime(material.createTime, 'create_time') ?? now;
+  const sourceUpdateTime = readTime(material.updateTime, 'update_time');
+  const read: Material = {
+    ...readText(material, tell),
+    ...schedule,
+    materialId: newId(createTime),
+    lastReviewedTime: readTime(material.lastReviewedTime, 'last_reviewed_time'),
+    ...{ createTime, updateTime: now, revision: 0 },
+    archiveTime: readTime(material.archiveTime, 'archive_time'),
+  };
+  const baseline: Baseline = {
+    ...{ ...schedule, lastReviewedTime: read.lastReviewedTime },
+    ...{ importTime: now, sourceUpdateTime, textDigest: digestOf(textOf(read)), revision: 0 },
+  };
+  const kept = new Map<string, ForeignReview>();
+  for (const [index, review] of withinLimit(message.reviews, tell).entries()) {
+    attempt(tell, `review ${index + 1}`, () => {
+      const foreign = readForeignReview(review, source);
+      if (kept.has(foreign.reviewId)) throw new LeftOut('DUPLICATE', 'its review_id came before');
+      kept.set(foreign.reviewId, foreign);
+    });
+  }
+  const inTime = [...kept.values()].sort((a, b) => a.reviewTime.getTime() - b.reviewTime.getTime());
+  return {
+    isOwn: false,
+    material: read,
+    source,
+    baseline,
+    reviews: toPastReviews(read.materialId, inTime),
+    snoozes: [],
+  };
+}
+
+function readForeignReview(message: ReviewMessage, source: string): ForeignReview {
+  const { reviewId: idThere, before, after } = message;
+  if (idThere === '' || Buffer.byteLength(idThere) > MAX_REVIEW_ID_BYTES)
+    throw new LeftOut('ID', `its review_id must have 1 to ${MAX_REVIEW_ID_BYTES} bytes`);
+  const reviewTime = requireTime(message.reviewTime, 'review_time');
+  return {
+    reviewId: namedUuid(reviewTime, `${source}\n${idThere}`),
+    ...{ quality: readQuality(message), reviewTime },
+    before: before === null ? undefined : readSchedule(before),
+    after: after === null ? undefined : readSchedule(after),
+  };
+}
+
+function readOwn(message: MaterialRecord, material: MaterialMessage, tell: Tell): WholeMaterial {
+  const { materialId, revision } = material;
+  if (!isUuid(materialId)) throw new LeftOut('ID', 'material_id is not a UUID in lower case');
+  const source = message.source === '' ? '' : requireSource(message.source);
+  if (revision < 0) throw new LeftOut('ID', 'revision is negative');
+  if (source === '' && message.baseline !== null) throw new LeftOut('ID', 'it has a baseline and no source');
+  const read: Material = {
+    ...readText(material, tell),
+    ...readSchedule(material),
+    ...{ materialId, revision },
+    lastReviewedTime: readTime(material.lastReviewedTime, 'last_reviewed_time'),
+    createTime: requireTime(material.createTime, 'create_time'),
+    updateTime: requireTime(material.updateTime, 'update_time'),
+    archiveTime: readTime(material.archiveTime, 'archive_time'),
+  };
+  const baseline = message.baseline === null ? null : readBaseline(message.baseline);
+  const reviews = new Map<number, Review>();
+  const ids = new Set<string>();
+  for (const [index, review] of withinLimit(message.reviews, tell).entries()) {
+    attempt(tell, `review ${index + 1}`, () => {
+      const own = readOwnReview(review, materialId);
+      if (ids.has(own.reviewId) || reviews.has(own.revision))
+        throw new LeftOut('DUPLICATE', 'its review_id or revision came before');
+      ids.add(own.reviewId);
+      reviews.set(own.revision, own);
+    });
+  }
+  const snoozes = new Map<number, WholeSnooze>();
+  for (const [index, snooze] of message.snoozes.entries()) {
+    attempt(tell, `snooze ${index + 1}`, () => {
+      const read = readSnooze(snooze);
+      if (snoozes.has(read.revision)) throw new LeftOut('DUPLICATE', 'its revision came before');
+      snoozes.set(read.revision, read);
+    });
+  }
+  const byRevision = [...reviews.values()].sort((a, b) => a.revision - b.revision);
+  return {
+    isOwn: true,
+    material: read,
+    source,
+    baseline,
+    reviews: byRevision,
+    snoozes: [...snoozes.values()],
+  };
+}
+
+function readOwnReview(message: ReviewMessage, materialId: string): Review {
+  const { reviewId, revision, settingsVersion } = message;
+  if (!isUuid(reviewId)) throw new LeftOut('ID', 'its review_id is not a UUID in lower case');
+  const { before, after } = message;
+  if (before === null || after === null) throw new LeftOut('SCHEDULE', 'it lacks before or after');
+  const left = readSchedule(after);
+  const requestId = readShort(message.requestId, 'request_id');
+  return {
+    ...{ reviewId, materialId, revision, quality: readQuality(message) },
+    reviewTime: requireTime(message.reviewTime, 'review_time'),
+    requestId: requestId === '' ? null : requestId,
+    apiKeyId: isUuid(message.apiKeyId) ? message.apiKeyId : null,
+    before: readSchedule(before),
+    after: { ...left, nextReviewTime: left.nextReviewTime ?? requireTime(null, 'after.next_review_time') },
+    scheduler: readScheduler(message.scheduler) ?? DEFAULT_SETTINGS.scheduler,
+    settingsVersion,
+  };
+}
+
+function readSnooze(message: SnoozeMessage): WholeSnooze {
+  const { snooze, position, revision, cancelRevision } = message;
+  if (snooze === null || !isUuid(snooze.snoozeId))
+    throw new LeftOut('ID', 'its snooze_id is not a UUID in lower case');
+  if (position < 1 || position > 32_767) throw new LeftOut('ID', 'its position is out of range');
+  return {
+    ...{ snoozeId: snooze.snoozeId, position, revision, cancelRevision: cancelRevision ?? null },
+    reason: readShort(snooze.reason, 'reason'),
+    actor: readShort(snooze.actor, 'actor'),
+    requestId: readShort(snooze.requestId, 'request_id'),
+    apiKeyId: isUuid(snooze.apiKeyId) ? snooze.apiKeyId : null,
+    snoozeUntilTime: requireTime(snooze.snoozeUntilTime, 'snooze_until_time'),
+    createTime: requireTime(snooze.createTime, 'create_time'),
+    cancelTime: readTime(snooze.cancelTime, 'cancel_time'),
+    beforeNextReviewTime: readTime(message.beforeNextReviewTime, 'before_next_review_time'),
+    afterNextReviewTime: requireTime(message.afterNextReviewTime, 'after_next_review_time'),
+  };
+}
+
+function readBaseline(message: ImportBaseline): Baseline {
+  const { revision, schedule, textDigest } = message;
+  if (schedule === null || revision < 0 || !/^[0-9a-f]{64}$/.test(textDigest))
+    throw new LeftOut('SCHEDULE', 'its baseline is not whole');
+  return {
+    ...readSchedule(schedule),
+    ...{ revision, textDigest },
+    importTime: requireTime(message.importTime, 'baseline.import_time'),
+    sourceUpdateTime: readTime(message.sourceUpdateTime, 'baseline.source_update_time'),
+    lastReviewedTime: readTime(message.lastReviewedTime, 'baseline.last_reviewed_time'),
+  };
+}
+
+/** Leaves out what `read` refuses. */
+function attempt(tell: Tell, what: string, read: () => void): void {
+  try {
+    read();
+  } catch (error) {
+    if (!(error instanceof LeftOut)) throw error;
+    tell(error.kind, `${what}: ${error.message}`);
+  }
+}
+
+function withinLimit(reviews: readonly ReviewMessage[], tell: Tell): readonly ReviewMessage[] {
+  for (let index = MAX_REVIEWS; index < reviews.length; index += 1)
+    tell('TOO_MANY', `review ${index + 1}: a material has at most ${MAX_REVIEWS}`);
+  return reviews.slice(0, MAX_REVIEWS);
+}
+
+function readText(message: MaterialMessage, tell: Tell) {
+  const { title, content = null, sourceUrl } = message;
+  const length = codePointLength(title);
+  if (length < 1 || length > MAX_TITLE_CODE_POINTS)
+    throw new LeftOut('TITLE', `the title has ${length} characters instead of 1 to ${MAX_TITLE_CODE_POINTS}`);
+  for (const text of [title, content ?? '']) {
+    if (!isStorable(text)) throw new LeftOut('TEXT', 'a text holds U+0000');
+    if (Buffer.byteLength(text) > MAX_TEXT_BYTES)
+      throw new LeftOut('TEXT', `the content has more than ${MAX_TEXT_BYTES} bytes`);
+  }
+  const isSource = sourceUrl !== undefined && sourceUrl.length <= MAX_TEXT_BYTES && isUri(sourceUrl);
+  if (sourceUrl !== undefined && !isSource) tell('SOURCE_URL', 'source_url is not a URI');
+  const type = readMaterialType(message.type) ?? 'simple';
+  return {
+    title,
+    content,
+    sourceUrl: isSource ? sourceUrl : null,
+    type,
+    labels: readLabels(message.labels, tell),
+  };
+}
+
+function readLabels(texts: readonly string[], tell: Tell): string[] | null {
+  const labels = new Set<string>();
+  for (const text of texts) {
+    const label = toLabel(text);
+    if (label === undefined) tell('LABEL', `${JSON.stringify(text.slice(0, 80))} is no label`);
+    else if (labels.size === MAX_LABELS && !labels.has(label))
+      tell('LABEL', `it has more than ${MAX_LABELS} labels`);
+    else labels.add(label);
+  }
+  return labels.size === 0 ? null : [...labels];
+}
+
+function readSchedule(message: ScheduleMessage | MaterialMessage): ScheduleAt {
+  const { easeFactor, intervalDays, repetitions } = message;
+  const easeFactorHundredths = Math.round(easeFactor * 100);
+  const isEase =
+    easeFactorHundredths >= MIN_EASE_FACTOR_HUNDREDTHS && easeFactorHundredths <= MAX_EASE_FACTOR_HUNDREDTHS;
+  if (!isEase) throw new LeftOut('SCHEDULE', `the ease factor is ${easeFactor}`);
+  if (intervalDays < 0 || intervalDays > MAX_INTERVAL_DAYS)
+    throw new LeftOut('SCHEDULE', `the interval is ${intervalDays} days`);
+  if (repetitions < 0 || repetitions > MAX_REPETITIONS)
+    throw new LeftOut('SCHEDULE', `the repetitions are ${repetitions}`);
+  const nextReviewTime = readTime(message.nextReviewTime, 'next_review_time');
+  return { easeFactorHundredths, intervalDays, repetitions, nextReviewTime };
+}
+
+function readQuality({ quality }: ReviewMessage) {
+  if (quality === undefined || !isQuality(quality)) throw new LeftOut('QUALITY', `the quality is ${quality}`);
+  return quality;
+}
+
+function readTime(timestamp: Timestamp | null, field: string): Date | null {
+  if (timestamp === null) return null;
+  const ms = timestamp.seconds * 1000 + Math.floor(timestamp.nanos / 1_000_000);
+  if (ms >= TIMES_MS.min && ms <= TIMES_MS.max) return new Date(ms);
+  throw new LeftOut('TIME', `${field} lies outside the years 1970 to 9997`);
+}
+
+function requireTime(timestamp: Timestamp | null, field: string): Date {
+  const time = readTime(timestamp, field);
+  if (time === null) throw new LeftOut('TIME', `${field} is absent`);
+  return time;
+}
+
+function requireSource(source: string): string {
+  if (source !== '' && isStorable(source) && Buffer.byteLength(source) <= MAX_SOURCE_BYTES) return source;
+  throw new LeftOut('ID', `the source must have 1 to ${MAX_SOURCE_BYTES} bytes`);
+}
+
+/** Of a snooze or a request. */
+function readShort(text: string, field: string): string {
+  if (isStorable(text) && text.length <= 1000) return text;
+  throw new LeftOut('TEXT', `${field} holds U+0000 or is too long`);
+}
+
+/** The message that an export hands out, and an import takes. */
+export function toRecordMessage({
+  material,
+  source,
+  baseline,
+  reviews,
+  snoozes,
+}: WholeMaterial): MaterialRecordInput {
+  return {
+    material: toMaterialMessage(material),
+    source,
+    baseline: baseline && {
+      importTime: toTimestamp(baseline.importTime),
+      sourceUpdateTime: toOptionalTimestamp(baseline.sourceUpdateTime),
+      textDigest: baseline.textDigest,
+      revision: baseline.revision,
+      schedule: toScheduleMessage(baseline),
+      lastReviewedTime: toOptionalTimestamp(baseline.lastReviewedTime),
+    },
+    reviews: reviews.map(toReviewMessage),
+    snoozes: snoozes.map(toSnoozeOfMaterialMessage),
+  };
+}
+
+function toSnoozeOfMaterialMessage(snooze: WholeSnooze) {
+  const { snoozeId, reason, actor, requestId, position, revision, cancelRevision } = snooze;
+  return {
+    snooze: {
+      ...{ snoozeId, reason, actor, requestId, apiKeyId: snooze.apiKeyId ?? '' },
+      snoozeUntilTime: toTimestamp(snooze.snoozeUntilTime),
+      createTime: toTimestamp(snooze.createTime),
+      cancelTime: toOptionalTimestamp(snooze.cancelTime),
+    },
+    ...{ position, revision },
+    ...(cancelRevision !== null && { cancelRevision }),
+    beforeNextReviewTime: toOptionalTimestamp(snooze.beforeNextReviewTime),
+    afterNextReviewTime: toTimestamp(snooze.afterNextReviewTime),
+  };
+}
+
+type SettingsOf = Settings & { createTime: Date };
+
+export function toSettingsMessage({
+  parameters,
+  scheduler,
+  createTime,
+  ...settings
+}: SettingsOf): SettingsVersionInput {
+  const { version, desiredRetention, timeZone } = settings;
+  return {
+    ...{ version, desiredRetention, timeZone, parameters: [...(parameters ?? [])] },
+    scheduler: toSchedulerMessage(scheduler),
+    createTime: toTimestamp(createTime),
+  };
+}
+
+const PARAMETERS = 21;
+
+/** All versions of a learner's settings. @throws INVALID_REQUEST, field settings */
+export function readSettingsVersions(messages: readonly SettingsVersion[]): SettingsOf[] {
+  const settings = messages.map(readSettingsVersion);
+  if (new Set(settings.map(({ version }) => version)).size < settings.length)
+    throw invalidField('settings', 'must not have a version twice.');
+  return settings;
+}
+
+function readSettingsVersion({ createTime, ...message }: SettingsVersion): SettingsOf {
+  const { version, desiredRetention, timeZone, parameters } = message;
+  const scheduler = readScheduler(message.scheduler);
+  const isWhole =
+    version >= 1 &&
+    desiredRetention >= 0.7 &&
+    desiredRetention <= 0.97 &&
+    isTimeZone(timeZone) &&
+    (parameters.length === 0 || (parameters.length === PARAMETERS && parameters.every(Number.isFinite)));
+  if (scheduler === undefined || createTime === null || !isWhole)
+    throw invalidField('settings', 'must be as ExportUserData handed them out.');
+  return {
+    ...{ version, scheduler, desiredRetention, timeZone },
+    parameters: parameters.length === 0 ? null : parameters,
+    createTime: fromTimestamp(createTime, 'settings'),
+  };
+}

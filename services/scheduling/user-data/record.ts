@@ -1,0 +1,84 @@
+// A material with all that belongs to it, as an import stores it.
+import type { Material } from '../materials/material.ts';
+import type { Review } from '../reviews/review.ts';
+import { INITIAL_SCHEDULE, type Quality, type ScheduleAt } from '../reviews/schedule.ts';
+import { DEFAULT_SETTINGS, nextSchedule } from '../reviews/scheduler.ts';
+import type { HistoryStart, SnoozeOfMaterial } from './replay.ts';
+
+/** Where the history of a material begins that was made elsewhere. */
+export type Baseline = HistoryStart & {
+  importTime: Date;
+  /** When the text was last changed there; null: not known. */
+  sourceUpdateTime: Date | null;
+  /** SHA-256 of the text that came with the import, in hexadecimal. */
+  textDigest: string;
+};
+
+/** What a snooze did to a material, with all of the snooze. */
+export type WholeSnooze = SnoozeOfMaterial & {
+  snoozeId: string;
+  reason: string;
+  actor: string;
+  requestId: string;
+  apiKeyId: string | null;
+  cancelTime: Date | null;
+  position: number;
+};
+
+/** All that is stored of a material. */
+export type WholeMaterial = {
+  /** Whether it is, or was exported as, a material of this service. */
+  isOwn: boolean;
+  material: Material;
+  /** What it is in another program; empty: it was made here. */
+  source: string;
+  baseline: Baseline | null;
+  /** By revision. */
+  reviews: readonly Review[];
+  snoozes: readonly WholeSnooze[];
+};
+
+/** What a second import compares: the text, type and labels, and whether it is archived. */
+export function textOf({ title, content, sourceUrl, type, labels, archiveTime }: Material): string {
+  return JSON.stringify([title, content, sourceUrl, type, labels ?? [], archiveTime !== null]);
+}
+
+/** A review that another program made. */
+export type ForeignReview = {
+  reviewId: string;
+  quality: Quality;
+  reviewTime: Date;
+  /** undefined: not known. */
+  before: ScheduleAt | undefined;
+  after: ScheduleAt | undefined;
+};
+
+const DAY_MS = 86_400_000;
+
+/**
+ * The reviews of a material that were made elsewhere, earliest first, as its history before the first revision: the latest has 0. Where
+ * a schedule is not known, it is the one that SM-2 would have left.
+ */
+export function toPastReviews(materialId: string, reviews: readonly ForeignReview[]): Review[] {
+  let state: ScheduleAt = { ...INITIAL_SCHEDULE, nextReviewTime: null };
+  const past = reviews.map(({ reviewId, quality, reviewTime, before = state, after }): Review => {
+    const left =
+      after ?? nextSchedule(before, { history: [], settings: DEFAULT_SETTINGS }, quality, reviewTime);
+    const dueTime = new Date(reviewTime.getTime() + left.intervalDays * DAY_MS);
+    state = { ...left, nextReviewTime: left.nextReviewTime ?? dueTime };
+    return {
+      ...{ reviewId, materialId, quality, reviewTime, before },
+      after: { ...left, nextReviewTime: left.nextReviewTime ?? dueTime },
+      ...{ revision: 0, requestId: null, scheduler: DEFAULT_SETTINGS.scheduler, settingsVersion: 0 },
+    };
+  });
+  return inOrder(past);
+}
+
+/** Past reviews by time, numbered so that the latest has the revision 0. */
+export function inOrder(past: readonly Review[]): Review[] {
+  const byTime = past.toSorted(
+    (a, b) => a.reviewTime.getTime() - b.reviewTime.getTime() || (a.reviewId < b.reviewId ? -1 : 1),
+  );
+  return byTime.map((review, index) => ({ ...review, revision: index + 1 - byTime.length }));
+}

@@ -1,0 +1,341 @@
+// Collections of other programs: what is stored, what a second import does, and what is left out.
+import { expect } from 'vitest';
+import type { ImportUserDataRequestInput } from '../../generated/scheduling/v1/ImportUserDataRequest.ts';
+import type { MaterialRecordInput } from '../../generated/scheduling/v1/MaterialRecord.ts';
+import { test } from '../fixtures.ts';
+import { card, importAll, past, shown } from '../support/imports.ts';
+import { at, CALL, newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
+import { runVerify } from '../support/verify.ts';
+
+const REVIEWS = [
+  past('1', 2, '2029-12-01T08:00:00Z', 0),
+  past('2', 4, '2029-12-20T08:00:00Z', 3),
+  past('3', 5, '2030-01-01T00:00:00Z', 4),
+];
+
+/** The only material of a user. */
+async function only({ materials }: TestScheduling, userId: string) {
+  const { materials: all } = await materials.listMaterials({ userId, state: 'MATERIAL_STATE_ANY' }, CALL);
+  expect(all).toHaveLength(1);
+  return all[0] ?? expect.unreachable();
+}
+const historyOf = async ({ reviews }: TestScheduling, userId: string, materialId: string) =>
+  (await reviews.listReviews({ userId, materialId }, CALL)).reviews;
+const isSound = async ({ databaseUrl }: TestScheduling, userId: string) => {
+  const { code, stdout } = await runVerify(databaseUrl, '--user', userId);
+  return code === 0 || stdout;
+};
+
+test('a card comes with its schedule, its labels and its reviews, and is found', async ({
+  scheduling,
+  userId,
+}) => {
+  const result = await importAll(scheduling, userId, [card('anki:a:0', { reviews: REVIEWS })]);
+  expect(shown(result)).toEqual(['new 1', 'new 3']);
+  const material = await only(scheduling, userId);
+  expect(material).toMatchObject({
+    ...{
+      title: 'Card anki:a:0',
+      content: 'Back',
+      type: 'MATERIAL_TYPE_FLASHCARD',
+      labels: ['Spanish/Verbs'],
+    },
+    ...{ easeFactor: 2.36, intervalDays: 10, repetitions: 2, revision: 0 },
+    ...{ createTime: at('2020-01-01T00:00:00Z'), nextReviewTime: at('2030-01-11T00:00:00Z') },
+    lastReviewedTime: at('2030-01-01T00:00:00Z'),
+  });
+  const history = await historyOf(scheduling, userId, material.materialId);
+  expect(history.map(({ revision, quality }) => [revision, quality])).toEqual([
+    [0, 5],
+    [-1, 4],
+    [-2, 2],
+  ]);
+  expect(history.map(({ before }) => before?.intervalDays)).toEqual([4, 3, 0]);
+  const { materials } = await scheduling.materials.listMaterials({ userId, query: 'ANKI:A' }, CALL);
+  expect(materials).toHaveLength(1);
+  expect(await isSound(scheduling, userId)).toBe(true);
+});
+
+test('what a program does not say of a schedule is a new card that is due at once', async ({
+  scheduling,
+  userId,
+}) => {
+  const source = 'csv:1';
+  const reviews = [past('1', 5, '2029-12-01T08:00:00Z'), past('2', 5, '2029-12-02T08:00:00Z')];
+  await importAll(scheduling, userId, [{ source, material: { title: 'T' }, reviews }]);
+  const material = await only(scheduling, userId);
+  expect(material).toMatchObject({
+    easeFactor: 2.5,
+    intervalDays: 0,
+    nextReviewTime: null,
+    type: 'MATERIAL_TYPE_SIMPLE',
+  });
+  const [second, first] = await historyOf(scheduling, userId, material.materialId);
+  expect(first).toMatchObject({ before: { intervalDays: 0 }, after: { intervalDays: 1, easeFactor: 2.6 } });
+  expect(second).toMatchObject({ before: { intervalDays: 1 }, after: { intervalDays: 6, easeFactor: 2.7 } });
+});
+
+test('reviews here go on from the imported schedule, and verify is clean', async ({ scheduling, userId }) => {
+  await importAll(scheduling, userId, [card('anki:a:0', { reviews: REVIEWS })]);
+  const { materialId } = await only(scheduling, userId);
+  const { material, review } = await scheduling.reviews.submitReview(
+    { userId, materialId, quality: 4 },
+    CALL,
+  );
+  // 10 days by 2.36.
+  expect(material).toMatchObject({ intervalDays: 24, repetitions: 3, revision: 1 });
+  expect(review?.before).toMatchObject({ intervalDays: 10, easeFactor: 2.36 });
+  expect(await historyOf(scheduling, userId, materialId)).toHaveLength(4);
+  expect(await isSound(scheduling, userId)).toBe(true);
+});
+
+test('imported reviews count in statistics', async ({ scheduling, userId }) => {
+  await importAll(scheduling, userId, [card('anki:a:0', { reviews: REVIEWS })]);
+  const window = { timeZone: 'UTC', days: 60, asOfTime: at('2030-01-01T12:00:00Z') };
+  const { days } = await scheduling.stats.getActivity({ userId, window }, CALL);
+  expect(days.filter(({ count }) => count > 0).map(({ date }) => date)).toEqual([
+    '2029-12-01',
+    '2029-12-20',
+    '2030-01-01',
+  ]);
+  const { total, bands } = await scheduling.stats.getRetention({ userId, window }, CALL);
+  expect(total).toMatchObject({ reviews: 3, recalled: 2 });
+  expect(bands.map(({ count }) => count?.reviews)).toEqual([1, 2, 0, 0, 0]);
+});
+
+test('the same again changes nothing, in the database either', async ({ scheduling, userId }) => {
+  const cards = ['a', 'b'].map((name) => card(`anki:${name}:0`, { reviews: REVIEWS }));
+  await importAll(scheduling, userId, cards);
+  const rows = async () =>
+    (
+      await scheduling.sql.query('SELECT m.ctid, m.xmin FROM scheduling.materials m WHERE user_id = $1', [
+        userId,
+      ])
+    ).rows;
+  const before = await rows();
+  expect(shown(await importAll(scheduling, userId, cards))).toEqual(['unchanged 2', 'unchanged 6']);
+  expect(await rows()).toEqual(before);
+});
+
+test('a dry run tells the same and stores nothing', async ({ scheduling, userId }) => {
+  const cards = [card('anki:a:0', { reviews: REVIEWS }), card('anki:b:0', { title: '' })];
+  const dry = await importAll(scheduling, userId, cards, { dryRun: true });
+  const { materials } = await scheduling.materials.listMaterials({ userId }, CALL);
+  expect(materials).toEqual([]);
+  expect(dry).toEqual(await importAll(scheduling, userId, cards));
+});
+
+test('a second import adds reviews, and takes schedule and text where they have changed there', async ({
+  scheduling,
+  userId,
+}) => {
+  await importAll(scheduling, userId, [card('anki:a:0', { reviews: REVIEWS.slice(0, 2) })]);
+  const { materialId } = await only(scheduling, userId);
+  const later = card('anki:a:0', {
+    ...{ title: 'New', intervalDays: 30, labels: ['French'], updateTime: at('2022-01-01T00:00:00Z') },
+    reviews: REVIEWS,
+  });
+  expect(shown(await importAll(scheduling, userId, [later]))).toEqual(['changed 1', 'new 1, unchanged 2']);
+  expect(await only(scheduling, userId)).toMatchObject({
+    materialId,
+    title: 'New',
+    intervalDays: 30,
+    labels: ['French'],
+    revision: 1,
+  });
+  const revisions = (await historyOf(scheduling, userId, materialId)).map(({ revision }) => revision);
+  expect(revisions).toEqual([0, -1, -2]);
+  const labelled = async (label: string) =>
+    (await scheduling.materials.listMaterials({ userId, labels: [label] }, CALL)).materials.length;
+  expect([await labelled('French'), await labelled('Spanish')]).toEqual([1, 0]);
+  expect(shown(await importAll(scheduling, userId, [later]))).toEqual(['unchanged 1', 'unchanged 3']);
+  expect(await isSound(scheduling, userId)).toBe(true);
+});
+
+test('a material that was reviewed here keeps its schedule, and gets their new reviews', async ({
+  scheduling,
+  userId,
+}) => {
+  await importAll(scheduling, userId, [card('anki:a:0', { reviews: REVIEWS.slice(0, 2) })]);
+  const { materialId } = await only(scheduling, userId);
+  await scheduling.reviews.submitReview({ userId, materialId, quality: 4 }, CALL);
+  const later = card('anki:a:0', { intervalDays: 300, reviews: REVIEWS });
+  expect(shown(await importAll(scheduling, userId, [later]))).toEqual(['changed 1', 'new 1, unchanged 2']);
+  expect(await only(scheduling, userId)).toMatchObject({ intervalDays: 24, revision: 2 });
+  await scheduling.reviews.submitReview({ userId, materialId, quality: 4 }, CALL);
+  expect(await historyOf(scheduling, userId, materialId)).toHaveLength(5);
+  expect(await isSound(scheduling, userId)).toBe(true);
+});
+
+test('a text that was edited here stays, unless theirs is newer', async ({ scheduling, userId }) => {
+  await importAll(scheduling, userId, [card('anki:a:0')]);
+  const { materialId } = await only(scheduling, userId);
+  await scheduling.materials.updateMaterial({ userId, materialId, title: 'Mine' }, CALL);
+  const theirs = (title: string, time: string) => card('anki:a:0', { title, updateTime: at(time) });
+  expect(shown(await importAll(scheduling, userId, [theirs('Theirs', '2022-01-01T00:00:00Z')]))).toEqual([
+    'unchanged 1',
+    '',
+  ]);
+  expect((await only(scheduling, userId)).title).toBe('Mine');
+  expect(shown(await importAll(scheduling, userId, [theirs('Newest', '2200-01-01T00:00:00Z')]))).toEqual([
+    'changed 1',
+    '',
+  ]);
+  expect((await only(scheduling, userId)).title).toBe('Newest');
+});
+
+test('a schedule that is taken ends what a snooze could give back', async ({ scheduling, userId }) => {
+  await importAll(scheduling, userId, [card('anki:a:0')]);
+  const { materialId } = await only(scheduling, userId);
+  const snoozeUntilTime = at('2040-01-01T00:00:00Z');
+  await scheduling.snoozes.snoozeMaterials({ userId, materialIds: [materialId], snoozeUntilTime }, CALL);
+  expect(shown(await importAll(scheduling, userId, [card('anki:a:0')]))).toEqual(['unchanged 1', '']);
+  expect((await only(scheduling, userId)).nextReviewTime).toEqual(snoozeUntilTime);
+  await importAll(scheduling, userId, [card('anki:a:0', { intervalDays: 11 })]);
+  const { snoozes } = await scheduling.snoozes.listSnoozes({ userId }, CALL);
+  expect(snoozes[0]?.cancellableMaterials).toBe(0);
+  expect(await isSound(scheduling, userId)).toBe(true);
+});
+
+test('a material that was deleted here comes back as new; one of another user is not touched', async ({
+  scheduling,
+  userId,
+}) => {
+  const other = newUserId();
+  await importAll(scheduling, other, [card('anki:a:0', { reviews: REVIEWS })]);
+  await importAll(scheduling, userId, [card('anki:a:0', { reviews: REVIEWS })]);
+  const { materialId } = await only(scheduling, userId);
+  await scheduling.materials.deleteMaterial({ userId, materialId }, CALL);
+  expect(shown(await importAll(scheduling, userId, [card('anki:a:0', { reviews: REVIEWS })]))).toEqual([
+    'new 1',
+    'new 3',
+  ]);
+  expect((await only(scheduling, other)).materialId).not.toBe(materialId);
+});
+
+test('after the deletion of the user nothing of it is left, and an import is refused', async ({
+  scheduling,
+  userId,
+}) => {
+  await importAll(scheduling, userId, [card('anki:a:0', { reviews: REVIEWS })]);
+  await scheduling.userData.deleteUserData({ userId }, CALL);
+  const { rowCount } = await scheduling.sql.query(
+    'SELECT FROM scheduling.imported_materials WHERE user_id = $1',
+    [userId],
+  );
+  expect(rowCount).toBe(0);
+  expect(await refusal(importAll(scheduling, userId, [card('anki:a:0')]))).toBe('NOT_FOUND user_id');
+});
+
+const BAD: readonly [string, MaterialRecordInput, string[]][] = [
+  ['an empty title', card('s', { title: '' }), ['leftOut 1', '', 'TITLE 1']],
+  ['a title of 241 characters', card('s', { title: 'x'.repeat(241) }), ['leftOut 1', '', 'TITLE 1']],
+  ['a content of 262,145 bytes', card('s', { content: 'x'.repeat(262_145) }), ['leftOut 1', '', 'TEXT 1']],
+  ['U+0000 in the content', card('s', { content: 'a\u0000' }), ['leftOut 1', '', 'TEXT 1']],
+  ['a source URL that is none', card('s', { sourceUrl: 'no' }), ['new 1', '', 'SOURCE_URL 1']],
+  ['a label that is none', card('s', { labels: ['a', 'b/'] }), ['new 1', '', 'LABEL 1']],
+  ['an ease factor of 1.29', card('s', { easeFactor: 1.29 }), ['leftOut 1', '', 'SCHEDULE 1']],
+  ['an interval of 36,501 days', card('s', { intervalDays: 36_501 }), ['leftOut 1', '', 'SCHEDULE 1']],
+  ['a negative interval', card('s', { intervalDays: -1 }), ['leftOut 1', '', 'SCHEDULE 1']],
+  ['negative repetitions', card('s', { repetitions: -1 }), ['leftOut 1', '', 'SCHEDULE 1']],
+  [
+    'a review time of 1900',
+    card('s', { reviews: [past('1', 4, '1900-01-01T00:00:00Z'), past('2', 4, '2000-01-01T00:00:00Z')] }),
+    ['new 1', 'new 1, leftOut 1', 'TIME 1'],
+  ],
+  [
+    'a next review in 9998',
+    card('s', { nextReviewTime: at('9998-01-01T00:00:00Z'), reviews: REVIEWS }),
+    ['leftOut 1', 'leftOut 3', 'TIME 1'],
+  ],
+  [
+    'a quality of 6',
+    card('s', { reviews: [past('1', 6, '2000-01-01T00:00:00Z')] }),
+    ['new 1', 'leftOut 1', 'QUALITY 1'],
+  ],
+  [
+    'a review twice',
+    card('s', { reviews: [REVIEWS[0] ?? {}, REVIEWS[0] ?? {}] }),
+    ['new 1', 'new 1, leftOut 1', 'DUPLICATE 1'],
+  ],
+  [
+    'a review without an ID',
+    card('s', { reviews: [past('', 4, '2000-01-01T00:00:00Z')] }),
+    ['new 1', 'leftOut 1', 'ID 1'],
+  ],
+  ['no source', card(''), ['leftOut 1', '', 'ID 1']],
+  ['a source of 501 bytes', card('s'.repeat(501)), ['leftOut 1', '', 'ID 1']],
+  ['a material ID that is none', { material: { materialId: 'x', title: 'T' } }, ['leftOut 1', '', 'ID 1']],
+  ['no material', { source: 's' }, ['leftOut 1', '', 'ID 1']],
+];
+
+test.for(BAD)(
+  '%s is named, and the other card is stored',
+  async ([, bad, [materials, ...rest]], { scheduling, userId }) => {
+    const alone = await importAll(scheduling, userId, [bad]);
+    expect(shown(alone)).toEqual([materials, ...rest]);
+    const { materials: counts } = await importAll(scheduling, userId, [bad, card('good')]);
+    expect(counts?.new).toBe(1);
+  },
+);
+
+test('a problem names the first five, without control characters', async ({ scheduling, userId }) => {
+  const cards = Array.from({ length: 7 }, (_, index) =>
+    card(`s${index}`, { title: 'a\u001b[31m', easeFactor: 1 }),
+  );
+  const { problems } = await importAll(scheduling, userId, cards);
+  expect(problems).toMatchObject([{ kind: 'IMPORT_PROBLEM_KIND_SCHEDULE', count: 7 }]);
+  expect(problems[0]?.examples).toHaveLength(5);
+  expect(problems[0]?.examples[0]).toBe('s0 "a\\u001b[31m": the ease factor is 1');
+});
+
+test('a source twice in one call is stored once', async ({ scheduling, userId }) => {
+  const result = await importAll(scheduling, userId, [
+    card('s', { reviews: REVIEWS }),
+    card('s', { title: 'Other' }),
+  ]);
+  expect(shown(result)).toEqual(['new 1, leftOut 1', 'new 3', 'DUPLICATE 1']);
+});
+
+test('a material may go on in the next messages, and is stored whole', async ({ scheduling, userId }) => {
+  const [first, ...rest] = REVIEWS;
+  const begun = { ...card('s'), reviews: first ? [first] : [], continues: true };
+  expect(shown(await importAll(scheduling, userId, [begun, { reviews: rest }, card('t')]))).toEqual([
+    'new 2',
+    'new 3',
+  ]);
+});
+
+test.for([
+  ['options', [{ materials: [card('s')] }]],
+  ['options', [{ options: { userId: newUserId() } }, { options: { userId: newUserId() } }]],
+  ['options', []],
+  ['user_id', [{ options: { userId: 'x' } }]],
+  ['materials', [{ options: { userId: newUserId() } }, { materials: [{ ...card('s'), continues: true }] }]],
+  [
+    'materials',
+    [{ options: { userId: newUserId() } }, { materials: [{ ...card('s'), continues: true }, card('t')] }],
+  ],
+  ['settings', [{ options: { userId: newUserId() } }, { settings: [{ version: 0 }] }]],
+] satisfies [string, ImportUserDataRequestInput[]][])(
+  'messages out of order are refused by name: %s',
+  async ([field, messages], { scheduling }) => {
+    expect(await refusal(scheduling.userData.importUserData(messages, CALL))).toBe(
+      `INVALID_REQUEST ${field}`,
+    );
+  },
+);
+
+test('two imports of one user at once store each card once', async ({ scheduling, userId }) => {
+  const cards = Array.from({ length: 500 }, (_, index) => card(`s${index}`, { reviews: REVIEWS }));
+  const [one, two] = await Promise.all([
+    importAll(scheduling, userId, cards),
+    importAll(scheduling, userId, cards),
+  ]);
+  expect([one, two].map(({ materials }) => (materials?.new ?? 0) + (materials?.unchanged ?? 0))).toEqual([
+    500, 500,
+  ]);
+  expect((one.materials?.new ?? 0) + (two.materials?.new ?? 0)).toBe(500);
+  const { active } = await scheduling.materials.countMaterials({ userId }, CALL);
+  expect(active).toBe(500);
+});

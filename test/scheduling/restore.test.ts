@@ -1,0 +1,151 @@
+// What this service hands out whole, it takes back whole: export, import into another user, export.
+import fc from 'fast-check';
+import { expect } from 'vitest';
+import type { ExportUserDataResponse } from '../../generated/scheduling/v1/ExportUserDataResponse.ts';
+import type { MaterialRecord } from '../../generated/scheduling/v1/MaterialRecord.ts';
+import { test } from '../fixtures.ts';
+import { card, exportWhole, importAll, past, shown } from '../support/imports.ts';
+import { at, CALL, newUserId, type TestScheduling } from '../support/scheduling.ts';
+import { runVerify } from '../support/verify.ts';
+
+const recordsOf = (messages: ExportUserDataResponse[]): MaterialRecord[] =>
+  messages.flatMap(({ wholeMaterial }) => wholeMaterial ?? []);
+const settingsOf = (messages: ExportUserDataResponse[]) => messages.flatMap(({ settings }) => settings ?? []);
+
+async function restore(here: TestScheduling, from: string, to: string) {
+  const messages = await exportWhole(here, from);
+  const result = await importAll(here, to, recordsOf(messages), { settings: settingsOf(messages) });
+  return { messages, result };
+}
+const isSound = async ({ databaseUrl }: TestScheduling, userId: string) => {
+  const { code, stdout } = await runVerify(databaseUrl, '--user', userId);
+  return code === 0 || stdout;
+};
+
+/** What a learner can do with a material. */
+const STEPS = {
+  review: ({ reviews }: TestScheduling, ids: Ids) => reviews.submitReview({ ...ids, quality: 4 }, CALL),
+  lapse: ({ reviews }: TestScheduling, ids: Ids) => reviews.submitReview({ ...ids, quality: 1 }, CALL),
+  edit: ({ materials }: TestScheduling, ids: Ids) =>
+    materials.updateMaterial({ ...ids, title: 'Ä\u{1F1EA}', content: 'C', labels: ['a/b'] }, CALL),
+  archive: ({ materials }: TestScheduling, ids: Ids) => materials.archiveMaterial(ids, CALL),
+  snooze: ({ snoozes }: TestScheduling, { userId, materialId }: Ids) =>
+    snoozes.snoozeMaterials(
+      { userId, materialIds: [materialId], snoozeUntilTime: at('2090-01-01T00:00:00Z'), reason: 'later' },
+      CALL,
+    ),
+  async cancel({ snoozes }: TestScheduling, { userId }: Ids) {
+    const { snoozes: all } = await snoozes.listSnoozes({ userId }, CALL);
+    const snoozeId = all.find(({ cancellableMaterials }) => cancellableMaterials > 0)?.snoozeId;
+    if (snoozeId !== undefined) await snoozes.cancelSnooze({ userId, snoozeId }, CALL);
+  },
+  import: ({ userData }: TestScheduling, { userId }: Ids) =>
+    importAll({ userData }, userId, [
+      card('anki:x:0', { reviews: [past('1', 3, '2020-01-01T00:00:00Z', 2)] }),
+    ]),
+  importMore: ({ userData }: TestScheduling, { userId }: Ids) =>
+    importAll({ userData }, userId, [
+      card('anki:x:0', { intervalDays: 12, reviews: [past('2', 5, '2020-02-01T00:00:00Z', 2)] }),
+    ]),
+};
+type Ids = { userId: string; materialId: string };
+
+test('any history comes back as it was, and verify is clean', async ({ scheduling: here }) => {
+  const steps = fc.array(fc.constantFrom(...(Object.keys(STEPS) as (keyof typeof STEPS)[])), {
+    maxLength: 12,
+  });
+  const plans = fc.array(steps, { minLength: 1, maxLength: 3 });
+  await fc.assert(
+    fc.asyncProperty(plans, async (plan) => {
+      const [from, to] = [newUserId(), newUserId()];
+      for (const names of plan) {
+        const materialId = await here.create(from);
+        for (const name of names) await STEPS[name](here, { userId: from, materialId });
+      }
+      const { messages, result } = await restore(here, from, to);
+      expect(result.problems).toEqual([]);
+      expect(await exportWhole(here, to)).toEqual(messages);
+      const again = await importAll(here, to, recordsOf(messages));
+      expect([again.materials?.new, again.materials?.changed, again.reviews?.new]).toEqual([0, 0, 0]);
+    }),
+    { numRuns: 25 },
+  );
+}, 120_000);
+
+test('a restored material goes on: reviewed, imported again from its program', async ({
+  scheduling: here,
+  userId,
+}) => {
+  const to = newUserId();
+  const cards = [card('anki:x:0', { reviews: [past('1', 3, '2020-01-01T00:00:00Z', 2)] })];
+  await importAll(here, userId, cards);
+  await restore(here, userId, to);
+  expect(shown(await importAll(here, to, cards))).toEqual(['unchanged 1', 'unchanged 1']);
+  const [record] = recordsOf(await exportWhole(here, to));
+  const materialId = record?.material?.materialId ?? '';
+  const { material } = await here.reviews.submitReview({ userId: to, materialId, quality: 4 }, CALL);
+  expect(material).toMatchObject({ intervalDays: 24, revision: 1 });
+  expect(await isSound(here, to)).toBe(true);
+});
+
+test('settings come with the reviews that name them', async ({ scheduling: here, userId }) => {
+  const to = newUserId();
+  await here.sql.query(
+    `INSERT INTO scheduling.learner_settings (user_id, version, scheduler, desired_retention, time_zone, create_time)
+     VALUES ($1, 1, 'fsrs', 0.85, 'Europe/Berlin', '2026-01-01')`,
+    [userId],
+  );
+  const materialId = await here.create(userId);
+  for (const quality of [4, 5]) await here.reviews.submitReview({ userId, materialId, quality }, CALL);
+  const { messages, result } = await restore(here, userId, to);
+  expect([settingsOf(messages).length, result.problems]).toEqual([1, []]);
+  expect(await exportWhole(here, to)).toEqual(messages);
+  expect(await isSound(here, to)).toBe(true);
+});
+
+test('a schedule that does not follow from its history is kept, named, and begins anew', async ({
+  scheduling: here,
+  userId,
+}) => {
+  const from = newUserId();
+  const materialId = await here.create(from);
+  await here.reviews.submitReview({ userId: from, materialId, quality: 5 }, CALL);
+  const [record] = recordsOf(await exportWhole(here, from));
+  const material = { ...record?.material, intervalDays: 99 };
+  const result = await importAll(here, userId, [{ ...record, material }]);
+  expect(shown(result)).toEqual(['new 1', 'new 1', 'DRIFT 1']);
+  const { material: stored } = await here.materials.getMaterial({ userId, materialId }, CALL);
+  expect(stored?.intervalDays).toBe(99);
+  expect(await isSound(here, userId)).toBe(true);
+});
+
+test('a material that is there keeps its history; a later text is taken', async ({
+  scheduling: here,
+  userId,
+}) => {
+  const materialId = await here.create(userId);
+  const [record] = recordsOf(await exportWhole(here, userId));
+  await here.reviews.submitReview({ userId, materialId, quality: 5 }, CALL);
+  const [reviewed] = recordsOf(await exportWhole(here, userId));
+  expect(shown(await importAll(here, userId, [record ?? {}]))).toEqual(['unchanged 1', '']);
+  const later = { ...record?.material, title: 'Later', updateTime: at('2200-01-01T00:00:00Z') };
+  const foreignReview = { ...reviewed?.reviews[0], reviewId: newUserId(), revision: 7 };
+  const result = await importAll(here, userId, [{ material: later, reviews: [foreignReview] }]);
+  expect(shown(result)).toEqual(['changed 1', 'leftOut 1', 'HISTORY 1']);
+  const { material } = await here.materials.getMaterial({ userId, materialId }, CALL);
+  expect(material).toMatchObject({ title: 'Later', intervalDays: 1, repetitions: 1 });
+  expect(await isSound(here, userId)).toBe(true);
+});
+
+test('a material with more reviews than fit a message comes in parts, and goes in again', async ({
+  scheduling: here,
+  userId,
+}) => {
+  const to = newUserId();
+  const day = (index: number) => new Date(Date.UTC(2010, 0, 1 + index)).toISOString();
+  const reviews = Array.from({ length: 2500 }, (_, index) => past(`${index}`, 4, day(index), 1));
+  await importAll(here, userId, [card('a', { reviews })]);
+  const { messages } = await restore(here, userId, to);
+  expect(recordsOf(messages).map(({ continues }) => continues)).toEqual([true, true, false]);
+  expect(await exportWhole(here, to)).toEqual(messages);
+});
