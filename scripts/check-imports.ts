@@ -8,6 +8,8 @@ const root = dirname(import.meta.dirname);
 type Law = { of: RegExp; may: readonly RegExp[]; packages?: readonly string[] };
 
 const PLATFORM = /^services\/platform\//;
+/** The forms in which collections come and go. */
+const MOVING = /^services\/moving\//;
 const CLIENT = /^services\/rest\/client\//;
 const GENERATED = /^generated\//;
 /** A capability's files by their names: handlers and their messages, SQL, and rules, which compute and nothing else. */
@@ -63,6 +65,7 @@ const LAWS: readonly Law[] = [
     of: new RegExp(`^services/${service}/`),
     may: [new RegExp(`^services/${service}/`), PLATFORM, GENERATED],
   })),
+  { of: MOVING, may: [MOVING, PLATFORM, GENERATED] },
   { of: /^services\/embedded-postgres\//, may: [/^services\/embedded-postgres\//, PLATFORM] },
   // Browser code; what is generated is types alone.
   {

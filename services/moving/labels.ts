@@ -1,5 +1,5 @@
 // Decks and tags as labels.
-import { codePointLength } from '../../platform/text.ts';
+import { codePointLength } from '../platform/text.ts';
 
 const MAX_LABELS = 20;
 const MAX_LENGTH = 60;

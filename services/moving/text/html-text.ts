@@ -170,12 +170,15 @@ function createLines(maxLength: number) {
   const parts: string[] = [];
   let length = 0;
   let breaks = 0;
+  let exactBreaks = 0;
   let needsBlank = false;
   const push = (text: string) => {
     if (text === '' || length >= maxLength) return;
-    const before = breaks > 0 ? '\n'.repeat(Math.min(breaks, 2)) : needsBlank ? ' ' : '';
+    const newLines = Math.max(Math.min(breaks, 2), exactBreaks);
+    const before = newLines > 0 ? '\n'.repeat(newLines) : needsBlank ? ' ' : '';
     const part = (length === 0 ? '' : before) + text;
     breaks = 0;
+    exactBreaks = 0;
     needsBlank = false;
     parts.push(part.slice(0, maxLength - length));
     length += part.length;
@@ -189,7 +192,7 @@ function createLines(maxLength: number) {
     },
     preformatted(text: string) {
       for (const [at, line] of text.split(/\r?\n/).entries()) {
-        if (at > 0) breaks += 1;
+        if (at > 0) exactBreaks += 1;
         push(line.replaceAll('\u00a0', ' '));
       }
     },

@@ -1,7 +1,7 @@
 // Opens a stranger's SQLite database so that nothing in it runs: no trigger, no view, no virtual table, no index of its own.
 import { open } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
-import { toError } from '../../platform/thrown.ts';
+import { toError } from '../platform/thrown.ts';
 import { unreadable } from './unreadable.ts';
 
 export type Row = Record<string, string | number | bigint | null | Uint8Array>;

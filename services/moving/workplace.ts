@@ -10,7 +10,7 @@ export type Workplace = { folder: string; remove(): void };
 export async function openWorkplace(): Promise<Workplace> {
   const folder = await mkdtemp(join(tmpdir(), 'moving-'));
   // SQLite sorts there what does not fit into its cache.
-  process.env.SQLITE_TMPDIR = folder;
+  Object.assign(process.env, { SQLITE_TMPDIR: folder });
   const remove = () => rmSync(folder, { recursive: true, force: true });
   process.on('exit', remove);
   return {

@@ -1,5 +1,5 @@
 // A card of any program's collection, as the import takes it.
-import { codePointLength } from '../../platform/text.ts';
+import { codePointLength } from '../platform/text.ts';
 
 export type MaterialType = 'simple' | 'material' | 'flashcard' | 'card';
 

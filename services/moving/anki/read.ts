@@ -1,4 +1,5 @@
 // Reads the cards of an Anki collection, one at a time, each with its reviews.
+import { createBeside } from '../beside.ts';
 import { type Card, cleaned, isPast, toContent, toTitle } from '../card.ts';
 import type { Findings } from '../findings.ts';
 import { toLabels } from '../labels.ts';
@@ -129,13 +130,18 @@ const LOG = `SELECT ${['cid', 'id', 'ease', 'ivl', 'lastIvl', 'factor', 'type']
   .join(', ')} FROM revlog ORDER BY cid, id`;
 
 function* readCards(tables: Tables, context: Context): Generator<Card> {
-  const logs = createLogs(tables.rows(LOG), context.findings);
+  const { findings } = context;
+  const logs = createBeside(tables.rows(LOG), 'cid', {
+    max: MAX_REVIEWS,
+    cut: (id, count) => findings.add('review', 'more than 50,000 reviews of a card', `card ${id}`, count),
+    skipped: (count) => findings.add('review', 'its card is deleted', '', count),
+  });
   const sources = new Set<string>();
   for (const row of tables.rows(CARDS)) {
-    const rows = logs.of(Number(row.id));
+    const rows = logs.of(Number(row.id)).map(toLogRow);
     const leave = (reason: string) => {
-      context.findings.add('material', reason, `card ${row.id}`);
-      context.findings.add('review', `${reason} (its reviews)`, `card ${row.id}`, rows.length);
+      findings.add('material', reason, `card ${row.id}`);
+      findings.add('review', `${reason} (its reviews)`, `card ${row.id}`, rows.length);
     };
     if (row.has_note === 0) leave('the card has no note');
     else if (row.guid === null || row.flds === null) leave('the note has more than 1 MiB of text');
@@ -148,34 +154,6 @@ function* readCards(tables: Tables, context: Context): Generator<Card> {
     }
   }
   logs.end();
-}
-
-/** Steps through the log beside the cards, both in order of the card's id. */
-function createLogs(log: Generator<Row>, findings: Findings) {
-  let next = log.next();
-  const cardOf = () => (next.done ? Number.POSITIVE_INFINITY : Number(next.value.cid));
-  const skipTo = (cardId: number) => {
-    let skipped = 0;
-    for (; cardOf() < cardId; skipped += 1) next = log.next();
-    if (skipped > 0) findings.add('review', 'its card is deleted', '', skipped);
-  };
-  return {
-    of(cardId: number): LogRow[] {
-      skipTo(cardId);
-      let rows: LogRow[] = [];
-      let cut = 0;
-      for (; !next.done && cardOf() === cardId; next = log.next()) {
-        rows.push(toLogRow(next.value));
-        if (rows.length < 2 * MAX_REVIEWS) continue;
-        cut += MAX_REVIEWS;
-        rows = rows.slice(MAX_REVIEWS);
-      }
-      cut += Math.max(0, rows.length - MAX_REVIEWS);
-      if (cut > 0) findings.add('review', 'more than 50,000 reviews of a card', `card ${cardId}`, cut);
-      return rows.slice(-MAX_REVIEWS);
-    },
-    end: () => skipTo(Number.POSITIVE_INFINITY),
-  };
 }
 
 function toLogRow(row: Row): LogRow {

@@ -1,6 +1,6 @@
 // Why a file cannot be imported.
-import { ServiceError } from '../../platform/errors.ts';
-import { toError } from '../../platform/thrown.ts';
+import { ServiceError } from '../platform/errors.ts';
+import { toError } from '../platform/thrown.ts';
 
 /** An INVALID_REQUEST that says what is wrong with the file, or how to go on. */
 export function unreadable(message: string, cause?: unknown): ServiceError {

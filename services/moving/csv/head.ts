@@ -1,0 +1,131 @@
+// What the head of a CSV file says of the rest: Anki's "#name:value" lines, the separator, the names of the columns.
+
+export type Column =
+  | 'id'
+  | 'source'
+  | 'guid'
+  | 'title'
+  | 'content'
+  | 'sourceUrl'
+  | 'type'
+  | 'labels'
+  | 'tags'
+  | 'deck'
+  | 'notetype'
+  | 'ef'
+  | 'interval'
+  | 'repetitions'
+  | 'nextReview'
+  | 'lastReviewed'
+  | 'createdAt'
+  | 'updatedAt'
+  | 'archivedAt';
+
+export type Head = {
+  separator: string;
+  /** Undefined: it does not say. */
+  isHtml: boolean | undefined;
+  /** By index, from 0; a column without a name has text. Undefined: the first row may have the names. */
+  columns: ReadonlyMap<number, Column> | undefined;
+  /** What "#tags:" and "#deck:" give to every row. */
+  tags: readonly string[];
+  deck: string | undefined;
+  /** By index: what Anki's "#tags column:3" and the like say. */
+  special: ReadonlyMap<number, Column>;
+};
+
+/** Other names for a column, without blanks, in lower case. */
+const NAMES: Readonly<Record<string, Column>> = {
+  id: 'id',
+  source: 'source',
+  guid: 'guid',
+  title: 'title',
+  front: 'title',
+  question: 'title',
+  content: 'content',
+  back: 'content',
+  answer: 'content',
+  sourceurl: 'sourceUrl',
+  url: 'sourceUrl',
+  type: 'type',
+  labels: 'labels',
+  tags: 'tags',
+  deck: 'deck',
+  notetype: 'notetype',
+  ef: 'ef',
+  easefactor: 'ef',
+  interval: 'interval',
+  repetitions: 'repetitions',
+  nextreview: 'nextReview',
+  due: 'nextReview',
+  lastreviewed: 'lastReviewed',
+  createdat: 'createdAt',
+  updatedat: 'updatedAt',
+  archivedat: 'archivedAt',
+};
+
+const SEPARATORS: Readonly<Record<string, string>> = {
+  tab: '\t',
+  comma: ',',
+  semicolon: ';',
+  colon: ':',
+  pipe: '|',
+  space: ' ',
+};
+/** In the order in which they are tried. */
+const GUESSES = ['\t', '|', ';', ','];
+
+/** Reads the first lines of a file. Without a separator, it is the first of tab, pipe, semicolon and comma in the first row. */
+export function readHead(lines: readonly string[]): Head {
+  const values = new Map<string, string>();
+  const special = new Map<number, Column>();
+  let firstRow = '';
+  for (const line of lines) {
+    if (!line.startsWith('#')) {
+      firstRow = line;
+      break;
+    }
+    const [, name = '', value = ''] = /^#([^:]*):(.*)$/.exec(line) ?? [];
+    const key = name.trim().toLowerCase();
+    const column = /^(guid|notetype|deck|tags) column$/.exec(key)?.[1];
+    if (column === undefined) values.set(key, value);
+    else special.set(Number.parseInt(value, 10) - 1, NAMES[column] ?? 'tags');
+  }
+  const separator =
+    separatorOf(values.get('separator')) ?? GUESSES.find((each) => firstRow.includes(each)) ?? ',';
+  const html = /^(true|false)/i.exec(values.get('html')?.trim() ?? '')?.[0];
+  const names = values.get('columns');
+  const deck = values.get('deck')?.trim();
+  return {
+    separator,
+    isHtml: html === undefined ? undefined : html.toLowerCase() === 'true',
+    columns: names === undefined ? undefined : namedColumns(names.split(separator)),
+    tags: (values.get('tags') ?? '').split(/\s+/).filter(Boolean),
+    deck: deck === '' ? undefined : deck,
+    special,
+  };
+}
+
+function separatorOf(value: string | undefined): string | undefined {
+  if (value === undefined) return undefined;
+  const name = /^[a-z]+/i.exec(value)?.[0].toLowerCase() ?? '';
+  return SEPARATORS[name] ?? (value === '' ? undefined : value === '\\t' ? '\t' : value[0]);
+}
+
+/** The columns of a row that names them; undefined for a row that does not. */
+export function columnsOfHeader(row: readonly string[]): ReadonlyMap<number, Column> | undefined {
+  const columns = namedColumns(row);
+  return [...columns.values()].includes('title') && columns.size > row.length / 3 ? columns : undefined;
+}
+
+function namedColumns(names: readonly string[]): Map<number, Column> {
+  const columns = new Map<number, Column>();
+  const taken = new Set<Column>();
+  for (const [index, name] of names.entries()) {
+    const column = NAMES[name.toLowerCase().replace(/[^a-z]/g, '')];
+    if (column === undefined || taken.has(column)) continue;
+    columns.set(index, column);
+    taken.add(column);
+  }
+  return columns;
+}

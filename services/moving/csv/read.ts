@@ -1,0 +1,312 @@
+// Reads CSV and TSV files: with Anki's head, with columns named as our fields, or two columns of plain text.
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { open, stat } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { CsvError, parse } from 'csv-parse';
+import { Temporal } from 'temporal-polyfill';
+import type { MaterialRecordInput } from '../../../generated/scheduling/v1/MaterialRecord.ts';
+import { isUuid } from '../../platform/uuid.ts';
+import { clozeNumbers, showCloze } from '../anki/cloze.ts';
+import { pathOf } from '../anki/note-types.ts';
+import {
+  type Card,
+  type CardSchedule,
+  cleaned,
+  DEFAULT_EASE_FACTOR,
+  isDueTime,
+  isPast,
+  type MaterialType,
+  toContent,
+  toEaseFactor,
+  toIntervalDays,
+  toTitle,
+} from '../card.ts';
+import type { Findings } from '../findings.ts';
+import { toLabels } from '../labels.ts';
+import { TYPE_MESSAGES, toRecords } from '../record.ts';
+import { htmlToText } from '../text/html-text.ts';
+import { unreadable } from '../unreadable.ts';
+import { type Column, columnsOfHeader, type Head, readHead } from './head.ts';
+
+const MAX_ROW_BYTES = 1024 * 1024;
+const HEAD_BYTES = 64 * 1024;
+/** The rows from which it is told whether texts are HTML. */
+const ROWS_TRIED = 5;
+const TAG = /<\/?[a-z][^<>]*>/i;
+
+export type CsvContext = { timeZone: string; nowMs: number; findings: Findings };
+
+/** The records of the file at `path`. @throws INVALID_REQUEST with the row where it cannot be read. */
+export async function* readCsv(path: string, context: CsvContext): AsyncGenerator<MaterialRecordInput> {
+  const encoding = await encodingOf(path);
+  const head = readHead(await firstLines(path, encoding));
+  const savedMs = Math.min((await stat(path)).mtimeMs, context.nowMs);
+  const seen = createSeen();
+  for await (const { row, number, columns, isHtml } of readRows(path, encoding, head)) {
+    const cells = cellsOf(row, columns, head);
+    const example = `row ${number}`;
+    const reason = reasonToLeave(cells, isHtml);
+    if (reason !== undefined) context.findings.add('material', reason, example);
+    else
+      for (const card of cardsOf(cells, { ...context, head, isHtml, example })) {
+        const source = seen.sourceOf(card, cells);
+        if (source === undefined) context.findings.add('material', 'it is there twice', example);
+        else yield* recordsOf({ ...card, source }, cells.named.get('id'), savedMs);
+      }
+  }
+}
+
+/** A material that has an ID of ours is the one of that ID; its texts are as new as the file. */
+async function* recordsOf(card: Card, id: string | undefined, savedMs: number) {
+  if (id === undefined || !isUuid(id.trim().toLowerCase())) yield* toRecords([card]);
+  else
+    for await (const record of toRecords([{ ...card, textMs: Math.max(card.textMs ?? 0, savedMs) }]))
+      yield {
+        ...record,
+        material: { ...record.material, materialId: id.trim().toLowerCase() },
+        source: card.source.startsWith('csv:') ? '' : card.source,
+      };
+}
+
+/** Gives each card its source: the GUID of its note, else a hash of its title, and of its content where the title comes again. */
+function createSeen() {
+  const sources = new Set<string>();
+  return {
+    sourceOf(card: Card, { named }: Cells): string | undefined {
+      const given = card.source || named.get('source') || '';
+      const key = (...texts: (string | undefined)[]) =>
+        `csv:${createHash('sha256').update(texts.join('\0')).digest('hex').slice(0, 32)}`;
+      const own = named.get('id');
+      const candidates = given
+        ? [given]
+        : own
+          ? [`csv:${own}`]
+          : [key(card.title), key(card.title, card.content)];
+      // The same title and content twice are the same card.
+      const full = given || own || key(card.title, card.content);
+      const source = sources.has(`full ${full}`) ? undefined : candidates.find((each) => !sources.has(each));
+      sources.add(`full ${full}`);
+      if (source !== undefined) sources.add(source);
+      return source;
+    },
+  };
+}
+
+type Cells = { named: ReadonlyMap<Column, string>; texts: readonly string[] };
+
+/** The cells by the names of their columns; those without one are texts, behind title and content. */
+function cellsOf(row: readonly string[], columns: ReadonlyMap<number, Column>, head: Head): Cells {
+  const named = new Map<Column, string>();
+  const others: string[] = [];
+  for (const [index, cell] of row.entries()) {
+    const column = head.special.get(index) ?? columns.get(index);
+    if (column === undefined) others.push(cleaned(cell));
+    else if (cell !== '') named.set(column, cleaned(cell));
+  }
+  const isNamed = [...columns.values()].includes('title');
+  const texts = isNamed ? [named.get('title') ?? '', named.get('content') ?? '', ...others] : others;
+  return { named, texts };
+}
+
+function reasonToLeave({ texts }: Cells, isHtml: boolean): string | undefined {
+  const [first = ''] = texts;
+  return (isHtml ? htmlToText(first) : first).trim() === '' ? 'its first field is empty' : undefined;
+}
+
+type CardContext = CsvContext & { head: Head; isHtml: boolean; example: string };
+
+/** One card, or one for each number of a cloze deletion in the first text. `source` is empty where the row has no GUID. */
+function* cardsOf(cells: Cells, context: CardContext): Generator<Card> {
+  const { named, texts } = cells;
+  const [first = '', ...others] = texts;
+  const toText = (text: string) => (context.isHtml ? htmlToText(text) : text.trim());
+  const guid = named.get('guid')?.slice(0, 400);
+  const common = commonOf(cells, context);
+  const numbers = first.includes('{{c') ? clozeNumbers(first) : [];
+  for (const number of numbers.length === 0 ? [undefined] : numbers) {
+    const question = number === undefined ? first : showCloze(first, { number, side: 'question' });
+    const answer = number === undefined ? [] : [showCloze(first, { number, side: 'answer' })];
+    const title = toTitle(toText(question));
+    const rest = [...answer, ...others].map(toText).filter((text) => text !== '');
+    const isWhole = title === toText(question).replace(/\s+/g, ' ').trim();
+    const { content, isCut } = toContent([...(isWhole ? [] : [toText(question)]), ...rest].join('\n\n'));
+    if (isCut) context.findings.add('note', 'the text is cut at 256 KiB', context.example);
+    const source = guid === undefined ? '' : `anki:${guid}:${(number ?? 1) - 1}`;
+    yield { ...common, source, title, content };
+  }
+}
+
+function commonOf({ named }: Cells, context: CardContext): Omit<Card, 'source' | 'title' | 'content'> {
+  const { findings, example, head, nowMs } = context;
+  const note = (reason: string) => findings.add('note', reason, example);
+  const instant = (column: Column, isValid: (ms: number, nowMs: number) => boolean) => {
+    const text = named.get(column);
+    const ms = text === undefined ? undefined : toInstant(text, context.timeZone);
+    if (text === undefined || (ms !== undefined && isValid(ms, nowMs))) return ms;
+    return void note(`${column} is no possible date: left out`);
+  };
+  const { labels, dropped } = toLabels(labelPaths(named, head));
+  if (dropped > 0) note('more than 20 labels: the first 20 are kept');
+  return {
+    type: typeOf(named.get('type')),
+    labels,
+    sourceUrl: named.get('sourceUrl'),
+    archiveMs: instant('archivedAt', isPast),
+    createMs: instant('createdAt', isPast),
+    textMs: instant('updatedAt', isPast),
+    schedule: scheduleOf(named, instant('nextReview', isDueTime)),
+    lastReviewMs: instant('lastReviewed', isPast),
+    reviews: [],
+  };
+}
+
+function typeOf(text: string | undefined): MaterialType {
+  const type = text?.trim().toLowerCase() ?? '';
+  return Object.hasOwn(TYPE_MESSAGES, type) ? (type as MaterialType) : 'flashcard';
+}
+
+function labelPaths(named: Cells['named'], head: Head): string[][] {
+  const deck = named.get('deck') ?? head.deck;
+  const labels = (named.get('labels') ?? '').split(/[\n;]/);
+  const tags = [...head.tags, ...(named.get('tags') ?? '').split(/\s+/)];
+  return [
+    ...(deck === undefined ? [] : [pathOf(deck)]),
+    ...labels.map((label) => label.split('/')),
+    ...tags.map(pathOf),
+  ];
+}
+
+/** Undefined where no column of the schedule has a value: then the card is new. */
+function scheduleOf(named: Cells['named'], dueMs: number | undefined): CardSchedule | undefined {
+  const number = (column: Column) => {
+    // Spreadsheets write a decimal comma in many countries.
+    const value = Number.parseFloat((named.get(column) ?? '').replace(',', '.'));
+    return Number.isFinite(value) ? value : undefined;
+  };
+  const [easeFactor, days, repetitions] = [number('ef'), number('interval'), number('repetitions')];
+  if (easeFactor === undefined && days === undefined && repetitions === undefined && dueMs === undefined)
+    return undefined;
+  const intervalDays = toIntervalDays(days ?? 0);
+  const passes =
+    repetitions === undefined ? (intervalDays > 0 ? 2 : 0) : Math.max(0, Math.trunc(repetitions));
+  return {
+    easeFactor: toEaseFactor(easeFactor ?? DEFAULT_EASE_FACTOR),
+    intervalDays,
+    repetitions: Math.min(passes, 1_000_000),
+    dueMs,
+  };
+}
+
+const LOCAL = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?))?$/;
+const INSTANT = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/i;
+
+/** Of an instant, or of a date, with or without a time of day, in `timeZone`. */
+function toInstant(text: string, timeZone: string): number | undefined {
+  const trimmed = text.trim();
+  if (INSTANT.test(trimmed)) {
+    const ms = Date.parse(trimmed.replace(' ', 'T').toUpperCase());
+    return Number.isNaN(ms) ? undefined : ms;
+  }
+  const [, date, time = '00:00'] = LOCAL.exec(trimmed) ?? [];
+  if (date === undefined) return undefined;
+  try {
+    return Temporal.PlainDateTime.from(`${date}T${time}`).toZonedDateTime(timeZone).epochMilliseconds;
+  } catch {
+    return undefined;
+  }
+}
+
+type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be';
+
+async function encodingOf(path: string): Promise<Encoding> {
+  const [a, b] = await firstBytes(path, 2);
+  if (a === 0xff && b === 0xfe) return 'utf-16le';
+  return a === 0xfe && b === 0xff ? 'utf-16be' : 'utf-8';
+}
+
+async function firstBytes(path: string, length: number): Promise<Buffer> {
+  const file = await open(path);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, 0);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
+
+async function firstLines(path: string, encoding: Encoding): Promise<string[]> {
+  const bytes = await firstBytes(path, HEAD_BYTES);
+  return new TextDecoder(encoding).decode(bytes).split(/\r\n|\n|\r/);
+}
+
+/** Each row behind the names of the columns, with its number in the file. */
+async function* readRows(path: string, encoding: Encoding, head: Head) {
+  const parser = parse({
+    delimiter: head.separator,
+    comment: '#',
+    comment_no_infix: true,
+    relax_column_count: true,
+    relax_quotes: true,
+    skip_empty_lines: true,
+    max_record_size: MAX_ROW_BYTES,
+    bom: true,
+  });
+  const input = Readable.from(decoded(path, encoding));
+  input.on('error', (error) => parser.destroy(error));
+  input.pipe(parser);
+  let number = 0;
+  let columns = head.columns;
+  const waiting: string[][] = [];
+  let isHtml = head.isHtml;
+  const ready = (row: string[]) => ({ row, number, columns: columns ?? NO_COLUMNS, isHtml: isHtml ?? false });
+  try {
+    for await (const row of parser as AsyncIterable<string[]>) {
+      number += 1;
+      if (number === 1 && columns === undefined) {
+        columns = columnsOfHeader(row) ?? NO_COLUMNS;
+        if (columns !== NO_COLUMNS) continue;
+      }
+      if (isHtml !== undefined) {
+        yield ready(row);
+        continue;
+      }
+      waiting.push(row);
+      if (waiting.length < ROWS_TRIED) continue;
+      isHtml = isAnyHtml(waiting);
+      for (const [at, each] of waiting.splice(0).entries())
+        yield { ...ready(each), number: number - ROWS_TRIED + 1 + at };
+    }
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    throw unreadable(`The file cannot be read as CSV after row ${number}: ${error.message}`, error);
+  } finally {
+    input.destroy();
+  }
+  isHtml ??= isAnyHtml(waiting);
+  for (const [at, each] of waiting.entries())
+    yield { ...ready(each), number: number - waiting.length + 1 + at };
+}
+
+const NO_COLUMNS: ReadonlyMap<number, Column> = new Map();
+const isAnyHtml = (rows: readonly (readonly string[])[]) =>
+  rows.some((row) => row.some((cell) => TAG.test(cell)));
+
+async function* decoded(path: string, encoding: Encoding): AsyncGenerator<string> {
+  const decoder = new TextDecoder(encoding, { fatal: true });
+  let lines = 1;
+  try {
+    for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+      const text = decoder.decode(chunk, { stream: true });
+      for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines += 1;
+      if (text !== '') yield text;
+    }
+    yield decoder.decode();
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw unreadable(
+      `The file is not ${encoding.toUpperCase()} after line ${lines}. Save it as UTF-8, then import it again.`,
+      error,
+    );
+  }
+}

@@ -1,0 +1,31 @@
+// Materials as CSV for a spreadsheet: a row each, columns named as the fields of the API. Reviews and snoozes are not in it.
+import type { Material } from '../../../generated/scheduling/v1/Material.ts';
+import type { MaterialRecord } from '../../../generated/scheduling/v1/MaterialRecord.ts';
+import { MATERIAL, toLine } from '../jsonl/fields.ts';
+
+const COLUMNS = ['id', 'title', 'content', 'sourceUrl', 'type', 'labels', 'ef', 'interval', 'repetitions'];
+const DATES = ['nextReview', 'lastReviewed', 'createdAt', 'updatedAt', 'archivedAt', 'source'];
+const ALL = [...COLUMNS, ...DATES];
+/** Without it, Excel reads UTF-8 as something else. */
+const BYTE_ORDER_MARK = '\ufeff';
+
+/** The head and a row for each record of an export, each with its end (RFC 4180). */
+export async function* writeCsv(records: AsyncIterable<MaterialRecord>): AsyncGenerator<string> {
+  yield BYTE_ORDER_MARK + rowOf(ALL);
+  let isContinued = false;
+  for await (const { material, source, continues } of records) {
+    if (material !== null && !isContinued) yield toRow(material, source);
+    isContinued = continues;
+  }
+}
+
+/** Labels stand under each other in their cell. */
+function toRow(material: Material, source: string): string {
+  const line = toLine(MATERIAL, material);
+  const cells = { ...line, labels: material.labels.join('\n'), source } as Readonly<Record<string, unknown>>;
+  return rowOf(ALL.map((column) => `${cells[column] ?? ''}`));
+}
+
+function rowOf(cells: readonly string[]): string {
+  return `${cells.map((cell) => (/[",\r\n]|^\s|\s$|^#/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(',')}\r\n`;
+}

@@ -1,0 +1,142 @@
+// The lines of our JSONL form: which field of a message has which name there. A test holds that none is missing.
+import { isStorable } from '../../platform/text.ts';
+import type { MaterialType } from '../card.ts';
+import { TYPE_MESSAGES } from '../record.ts';
+
+type Type = 'text' | 'texts' | 'number' | 'whole' | 'time' | 'type' | 'enum' | Shape;
+/** By the name in the line: the name in the message, and the type. */
+export type Shape = Readonly<Record<string, readonly [field: string, type: Type]>>;
+
+export const SCHEDULE: Shape = {
+  ef: ['easeFactor', 'number'],
+  interval: ['intervalDays', 'whole'],
+  repetitions: ['repetitions', 'whole'],
+  nextReview: ['nextReviewTime', 'time'],
+};
+
+export const MATERIAL: Shape = {
+  id: ['materialId', 'text'],
+  title: ['title', 'text'],
+  content: ['content', 'text'],
+  sourceUrl: ['sourceUrl', 'text'],
+  type: ['type', 'type'],
+  labels: ['labels', 'texts'],
+  ...SCHEDULE,
+  lastReviewed: ['lastReviewedTime', 'time'],
+  createdAt: ['createTime', 'time'],
+  updatedAt: ['updateTime', 'time'],
+  archivedAt: ['archiveTime', 'time'],
+  revision: ['revision', 'whole'],
+};
+
+export const BASELINE: Shape = {
+  importedAt: ['importTime', 'time'],
+  sourceUpdatedAt: ['sourceUpdateTime', 'time'],
+  textDigest: ['textDigest', 'text'],
+  revision: ['revision', 'whole'],
+  schedule: ['schedule', SCHEDULE],
+  lastReviewed: ['lastReviewedTime', 'time'],
+};
+
+export const REVIEW: Shape = {
+  id: ['reviewId', 'text'],
+  materialId: ['materialId', 'text'],
+  quality: ['quality', 'whole'],
+  reviewedAt: ['reviewTime', 'time'],
+  before: ['before', SCHEDULE],
+  after: ['after', SCHEDULE],
+  revision: ['revision', 'whole'],
+  requestId: ['requestId', 'text'],
+  scheduler: ['scheduler', 'enum'],
+  settingsVersion: ['settingsVersion', 'whole'],
+};
+
+export const SNOOZE: Shape = {
+  id: ['snoozeId', 'text'],
+  snoozeUntil: ['snoozeUntilTime', 'time'],
+  reason: ['reason', 'text'],
+  createdAt: ['createTime', 'time'],
+  actor: ['actor', 'text'],
+  requestId: ['requestId', 'text'],
+  cancelledAt: ['cancelTime', 'time'],
+};
+
+export const SNOOZE_OF_MATERIAL: Shape = {
+  snooze: ['snooze', SNOOZE],
+  position: ['position', 'whole'],
+  revision: ['revision', 'whole'],
+  beforeNextReview: ['beforeNextReviewTime', 'time'],
+  afterNextReview: ['afterNextReviewTime', 'time'],
+  cancelRevision: ['cancelRevision', 'whole'],
+};
+
+type Values = Readonly<Record<string, unknown>>;
+const TYPES = Object.entries(TYPE_MESSAGES) as [MaterialType, string][];
+
+/** A message as the fields of a line. What is absent, and an empty text that stands for it, is left out. */
+export function toLine(shape: Shape, message: object): Record<string, unknown> {
+  const line: Record<string, unknown> = {};
+  for (const [name, [field, type]] of Object.entries(shape)) {
+    const value = (message as Values)[field];
+    if (value === null || value === undefined) continue;
+    const shown = toJson(type, value);
+    // Only these two can be there and empty.
+    const isOptional = field === 'content' || field === 'sourceUrl';
+    if (shown !== undefined && (shown !== '' || isOptional)) line[name] = shown;
+  }
+  return line;
+}
+
+function toJson(type: Type, value: unknown): unknown {
+  if (typeof type === 'object') return toLine(type, value as object);
+  if (type === 'texts') return Array.isArray(value) && value.length > 0 ? value : undefined;
+  if (type === 'enum') return `${value}`.endsWith('_UNSPECIFIED') ? undefined : value;
+  if (type === 'type') return TYPES.find(([, message]) => message === value)?.[0];
+  if (type !== 'time') return value;
+  const { seconds, nanos } = value as { seconds: number; nanos: number };
+  return new Date(seconds * 1000 + nanos / 1_000_000).toISOString();
+}
+
+/** The message of a line's fields. @throws Error that says which field is wrong, and how. */
+export function fromLine(shape: Shape, line: Values): Record<string, unknown> {
+  const message: Record<string, unknown> = {};
+  for (const [name, [field, type]] of Object.entries(shape)) {
+    const value = line[name];
+    if (value !== null && value !== undefined) message[field] = fromJson(name, type, value);
+  }
+  return message;
+}
+
+function fromJson(name: string, type: Type, value: unknown): unknown {
+  if (typeof type === 'object') {
+    if (typeof value !== 'object' || value === null) throw new Error(`${name} must be an object`);
+    return fromLine(type, value as Values);
+  }
+  if (type === 'number' || type === 'whole') {
+    const isRight = typeof value === 'number' && (type === 'number' || isInt32(value));
+    if (!isRight) throw new Error(`${name} must be a ${type === 'whole' ? 'whole ' : ''}number`);
+    return value;
+  }
+  if (type === 'texts') {
+    if (!Array.isArray(value) || !value.every(isText)) throw new Error(`${name} must be an array of texts`);
+    return value;
+  }
+  if (!isText(value)) throw new Error(`${name} must be a text without U+0000`);
+  if (type === 'time') return toTimestamp(name, value);
+  if (type !== 'type') return value;
+  const found = TYPES.find(([known]) => known === value);
+  if (found === undefined)
+    throw new Error(`${name} must be one of ${TYPES.map(([known]) => known).join(', ')}`);
+  return found[1];
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string' && isStorable(value);
+const isInt32 = (value: number) => Number.isInteger(value) && Math.abs(value) < 2 ** 31;
+const INSTANT = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
+
+function toTimestamp(name: string, text: string) {
+  const ms = INSTANT.test(text) ? Date.parse(text.replace(' ', 'T')) : Number.NaN;
+  if (Number.isNaN(ms)) throw new Error(`${name} must be an instant such as "2026-12-01T10:00:00.000Z"`);
+  const seconds = Math.floor(ms / 1000);
+  return { seconds, nanos: (ms - seconds * 1000) * 1_000_000 };
+}

@@ -1,0 +1,100 @@
+// Reads our JSONL form, as an export writes it or as a script does: then a material needs no more than a title.
+import { createHash } from 'node:crypto';
+import type { MaterialRecordInput } from '../../../generated/scheduling/v1/MaterialRecord.ts';
+import { toError } from '../../platform/thrown.ts';
+import { readLines } from '../lines.ts';
+import { REVIEWS_OF_RECORD } from '../record.ts';
+import { unreadable } from '../unreadable.ts';
+import { BASELINE, fromLine, MATERIAL, REVIEW, type Shape, SNOOZE_OF_MATERIAL } from './fields.ts';
+import { FORMAT_VERSION } from './write.ts';
+
+/** A material's texts have 768 KiB at most; JSON may need several characters for one. */
+const MAX_LINE_BYTES = 8 * 1024 * 1024;
+const CUT_OFF = 'The file is cut off: its last line is missing. Export it again.';
+
+type Line = Readonly<Record<string, unknown>> & { kind?: unknown };
+
+/**
+ * The records of the file at `path`. @throws INVALID_REQUEST with the line's number for a line that is none, and for a file without
+ * its end.
+ */
+export async function* readJsonl(path: string): AsyncGenerator<MaterialRecordInput> {
+  let number = 0;
+  let current: MaterialRecordInput | undefined;
+  let end: 'none' | 'expected' | 'seen' = 'none';
+  const counts = { materials: 0, reviews: 0, snoozes: 0 };
+  for await (const text of readLines(path, MAX_LINE_BYTES)) {
+    number += 1;
+    if (text.trim() === '') continue;
+    if (end === 'seen') throw unreadable(`Line ${number} comes after the end of the collection.`);
+    const line = parsed(text, number);
+    const read = (shape: Shape, values: Line = line) => {
+      try {
+        return fromLine(shape, values);
+      } catch (error) {
+        throw unreadable(`Line ${number}: ${toError(error).message}.`);
+      }
+    };
+    if (line.kind === 'collection') {
+      if (number > 1 || line.version !== FORMAT_VERSION)
+        throw unreadable(`Line ${number} begins a collection of a version that this program does not know.`);
+      end = 'expected';
+    } else if (line.kind === 'material') {
+      if (current !== undefined) yield current;
+      counts.materials += 1;
+      current = materialOf(line, read);
+    } else if (line.kind === 'review' || line.kind === 'snooze') {
+      if (current === undefined)
+        throw unreadable(`Line ${number}: a ${line.kind} comes before its material.`);
+      if ((current.reviews?.length ?? 0) + (current.snoozes?.length ?? 0) >= REVIEWS_OF_RECORD) {
+        yield { ...current, continues: true };
+        current = { reviews: [], snoozes: [] };
+      }
+      counts[line.kind === 'review' ? 'reviews' : 'snoozes'] += 1;
+      if (line.kind === 'review') current.reviews?.push(reviewOf(read(REVIEW)));
+      else current.snoozes?.push(read(SNOOZE_OF_MATERIAL));
+    } else if (line.kind === 'end') {
+      end = 'seen';
+      for (const [name, count] of Object.entries(counts))
+        if (line[name] !== count)
+          throw unreadable(`The file lacks ${name}: ${count} of ${line[name]} are there.`);
+    } else
+      throw unreadable(`Line ${number} has an unknown kind: ${JSON.stringify(line.kind)?.slice(0, 50)}.`);
+  }
+  if (end === 'expected') throw unreadable(CUT_OFF);
+  if (current !== undefined) yield current;
+}
+
+function parsed(text: string, number: number): Line {
+  try {
+    const value = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  } catch {
+    // Said below.
+  }
+  throw unreadable(`Line ${number} is not a JSON object. Nothing was imported.`);
+}
+
+function materialOf(line: Line, read: (shape: Shape, values?: Line) => object): MaterialRecordInput {
+  const material = read(MATERIAL) as NonNullable<MaterialRecordInput['material']>;
+  const { source, baseline } = line;
+  const isOurs = material.materialId !== undefined;
+  return {
+    material,
+    source: typeof source === 'string' ? source : isOurs ? '' : sourceOf(material.title ?? ''),
+    ...(typeof baseline === 'object' && baseline !== null && { baseline: read(BASELINE, baseline as Line) }),
+    reviews: [],
+    snoozes: [],
+  };
+}
+
+/** Of a material that says nothing else that would tell it from others. */
+function sourceOf(title: string): string {
+  return `jsonl:${createHash('sha256').update(title).digest('hex').slice(0, 32)}`;
+}
+
+/** Without an ID, the instant tells a review from the material's others. */
+function reviewOf(review: Record<string, unknown>) {
+  const { seconds = 0, nanos = 0 } = (review.reviewTime ?? {}) as { seconds?: number; nanos?: number };
+  return { reviewId: `${seconds}.${nanos}`, ...review };
+}

@@ -1,0 +1,34 @@
+// Our own form, JSONL: a line an object, `kind` first. It holds all that scheduling has of a user, and nothing that names the user.
+import type { MaterialRecord } from '../../../generated/scheduling/v1/MaterialRecord.ts';
+import { BASELINE, MATERIAL, REVIEW, type Shape, SNOOZE_OF_MATERIAL, toLine } from './fields.ts';
+
+export const FORMAT_VERSION = 1;
+
+/**
+ * The lines of the records of an export, each with its end. A material stands before its reviews and snoozes; the first line names the
+ * form, and the last says how many there are, so that a file that was cut off is noticed.
+ */
+export async function* writeJsonl(records: AsyncIterable<MaterialRecord>): AsyncGenerator<string> {
+  const counts = { materials: 0, reviews: 0, snoozes: 0 };
+  yield line({ kind: 'collection', version: FORMAT_VERSION });
+  let isContinued = false;
+  for await (const { material, source, baseline, reviews, snoozes, continues } of records) {
+    let lines = '';
+    if (material !== null && !isContinued) {
+      counts.materials += 1;
+      const from = source === '' ? {} : { source };
+      const begun = baseline === null ? {} : { baseline: toLine(BASELINE, baseline) };
+      lines += line({ kind: 'material', ...toLine(MATERIAL, material), ...from, ...begun });
+    }
+    isContinued = continues;
+    counts.reviews += reviews.length;
+    counts.snoozes += snoozes.length;
+    lines += reviews.map((review) => lineOf('review', REVIEW, review)).join('');
+    lines += snoozes.map((snooze) => lineOf('snooze', SNOOZE_OF_MATERIAL, snooze)).join('');
+    yield lines;
+  }
+  yield line({ kind: 'end', ...counts });
+}
+
+const line = (value: object) => `${JSON.stringify(value)}\n`;
+const lineOf = (kind: string, shape: Shape, message: object) => line({ kind, ...toLine(shape, message) });

@@ -1,0 +1,198 @@
+// Reads the cards of a Mnemosyne 2 database, one at a time, each with its reviews.
+import { pathOf } from '../anki/note-types.ts';
+import { createBeside } from '../beside.ts';
+import {
+  type Card,
+  type CardReview,
+  type CardSchedule,
+  cleaned,
+  DEFAULT_EASE_FACTOR,
+  isDueTime,
+  isPast,
+  MS_OF_DAY,
+  toContent,
+  toEaseFactor,
+  toIntervalDays,
+  toTitle,
+} from '../card.ts';
+import type { Findings } from '../findings.ts';
+import { toLabels } from '../labels.ts';
+import { integer, openTables, type Row, type Tables, text } from '../sqlite.ts';
+import { htmlToLine, htmlToText } from '../text/html-text.ts';
+
+const REQUIRED = ['cards', 'facts', 'data_for_fact', 'log', 'tags', 'tags_for_card'];
+const MAX_TEXT_BYTES = 1024 * 1024;
+const MAX_TEXT = 300_000;
+const MAX_REVIEWS = 50_000;
+const MAX_TAGS = 1000;
+/** A row of the log that is an answer. */
+const REPETITION = 9;
+/** Below this, a card is still to be learnt. */
+const LOWEST_PASS = 2;
+const UNTAGGED = '__UNTAGGED__';
+
+/** @throws INVALID_REQUEST if the database, a copy of ours, is damaged or none. */
+export async function openMnemosyne(path: string, { nowMs }: { nowMs: number }) {
+  const tables = await openTables(path, REQUIRED);
+  try {
+    return {
+      materials: readEverything(tables),
+      cards: (findings: Findings) => readCards(tables, nowMs, findings),
+      close: tables.close,
+    };
+  } catch (error) {
+    tables.close();
+    throw error;
+  }
+}
+
+function readEverything(tables: Tables): number {
+  const [row] = tables.rows(`SELECT count(*) AS count, total(length(${text('question', MAX_TEXT_BYTES)})),
+    total(length(${text('answer', MAX_TEXT_BYTES)})) FROM cards`);
+  for (const table of REQUIRED) [...tables.rows(`SELECT count(*), total(rowid) FROM ${table}`)];
+  return Number(row?.count);
+}
+
+const NUMBERS = [
+  'next_rep',
+  'last_rep',
+  'grade',
+  'ret_reps_since_lapse',
+  'creation_time',
+  'modification_time',
+];
+const CARDS = `SELECT ${integer('c._id')} AS number, ${text('c.id', 400)} AS id, c.easiness, c.active,
+  ${NUMBERS.map((column) => `${integer(`c.${column}`)} AS ${column}`).join(', ')},
+  ${text('c.question', MAX_TEXT_BYTES)} AS question, ${text('c.answer', MAX_TEXT_BYTES)} AS answer,
+  ${integer('c._fact_id')} AS fact FROM cards c ORDER BY c._id`;
+const LOG = `SELECT c._id AS number, ${integer('l.timestamp')} AS time, ${integer('l.grade')} AS grade, l.easiness,
+  ${integer('l.ret_reps_since_lapse')} AS passes, ${integer('l.scheduled_interval')} AS interval, ${integer('l.next_rep')} AS next
+  FROM log l JOIN cards c ON c.id = l.object_id WHERE l.event_type = ${REPETITION} ORDER BY c._id, l.timestamp, l._id`;
+const DELETED = `SELECT count(*) AS count FROM log WHERE event_type = ${REPETITION}
+  AND object_id NOT IN (SELECT id FROM cards WHERE id IS NOT NULL)`;
+const TAGS = `SELECT t._card_id AS number, ${text('n.name', 1000)} AS name
+  FROM tags_for_card t JOIN tags n ON n._id = t._tag_id ORDER BY t._card_id, n._id`;
+const FACTS = `SELECT c._id AS number, ${text('f.key', 100)} AS key, ${text('f.value', MAX_TEXT_BYTES)} AS value
+  FROM cards c JOIN data_for_fact f ON f._fact_id = c._fact_id WHERE c.question IS NULL OR c.question = '' ORDER BY c._id`;
+
+function* readCards(tables: Tables, nowMs: number, findings: Findings): Generator<Card> {
+  const ignore = { cut() {}, skipped() {} };
+  const logs = createBeside(tables.rows(LOG), 'number', { ...ignore, max: MAX_REVIEWS });
+  const tags = createBeside(tables.rows(TAGS), 'number', { ...ignore, max: MAX_TAGS });
+  const facts = createBeside(tables.rows(FACTS), 'number', { ...ignore, max: MAX_TAGS });
+  const seen = new Set<string>();
+  const [deleted] = tables.rows(DELETED);
+  if (Number(deleted?.count) > 0) findings.add('review', 'its card is deleted', '', Number(deleted?.count));
+  for (const row of tables.rows(CARDS)) {
+    const number = Number(row.number);
+    const [log, names, fact] = [logs.of(number), tags.of(number), facts.of(number)];
+    const leave = (reason: string) => {
+      findings.add('material', reason, `card ${number}`);
+      findings.add('review', `${reason} (its reviews)`, `card ${number}`, log.length);
+    };
+    const id = cleaned(`${row.id ?? ''}`);
+    if (id === '') leave('the card has no ID');
+    else if (row.answer === null && row.question === null && fact.length === 0)
+      leave('the card has no text, or more than 1 MiB');
+    else if (seen.has(id)) leave('the card is there twice');
+    else yield readCard(row, { id, log, names, fact }, { nowMs, findings });
+    seen.add(id);
+  }
+}
+
+type Parts = { id: string; log: readonly Row[]; names: readonly Row[]; fact: readonly Row[] };
+
+function readCard(row: Row, parts: Parts, { nowMs, findings }: { nowMs: number; findings: Findings }): Card {
+  const note = (reason: string, count = 1) => findings.add('note', reason, `card ${row.number}`, count);
+  const { question, answer } = textsOf(row, parts.fact);
+  const title = toTitle(htmlToLine(question, { maxLength: MAX_TEXT }));
+  const answerText = htmlToText(answer, { maxLength: MAX_TEXT });
+  const full = htmlToText(question, { maxLength: MAX_TEXT });
+  const isWhole = title === full.replace(/\s+/g, ' ').trim();
+  const { content, isCut } = toContent(isWhole ? answerText : `${full}\n\n${answerText}`);
+  if (isCut) note('the text is cut at 256 KiB');
+  const names = parts.names.map(({ name }) => `${name ?? ''}`).filter((name) => name !== UNTAGGED);
+  const { labels, dropped } = toLabels(names.map(pathOf));
+  if (dropped > 0) note('more than 20 labels: the first 20 are kept');
+  const past = (seconds: number) => (isPast(seconds * 1000, nowMs) ? seconds * 1000 : undefined);
+  const reviews = reviewsOf(parts.log, nowMs);
+  if (reviews.length < parts.log.length)
+    findings.add(
+      'review',
+      'its time or grade is impossible',
+      `card ${row.number}`,
+      parts.log.length - reviews.length,
+    );
+  return {
+    source: `mnemosyne:${parts.id}`,
+    title: title === '' ? toTitle(answerText) || '(empty)' : title,
+    content,
+    type: 'flashcard',
+    labels,
+    archiveMs: row.active === 0 ? (past(Number(row.modification_time)) ?? nowMs) : undefined,
+    createMs: past(Number(row.creation_time)),
+    textMs: past(Number(row.modification_time)),
+    schedule: scheduleOf(row, nowMs),
+    lastReviewMs: Number(row.grade) >= 0 ? past(Number(row.last_rep)) : undefined,
+    reviews,
+  };
+}
+
+/** As Mnemosyne last showed it; a database that keeps no such texts has the fields of the fact. */
+function textsOf({ question, answer }: Row, fact: readonly Row[]): { question: string; answer: string } {
+  if (`${question ?? ''}` !== '' || fact.length === 0)
+    return { question: `${question ?? ''}`, answer: `${answer ?? ''}` };
+  const fields = new Map(fact.map(({ key, value }) => [`${key}`, `${value ?? ''}`]));
+  const first = fields.get('f') ?? fields.get('text') ?? [...fields.values()][0] ?? '';
+  const others = [...fields].filter(([, value]) => value !== first).map(([, value]) => value);
+  return { question: first, answer: others.join('<br>') };
+}
+
+/** A grade of -1: never seen. Of 0 and 1: still to be learnt. Times are in seconds. */
+function scheduleOf(row: Row, nowMs: number): CardSchedule {
+  const [grade, next, last] = [Number(row.grade), Number(row.next_rep), Number(row.last_rep)];
+  const easeFactor = easeOf(row.easiness);
+  if (grade < 0) return { easeFactor, intervalDays: 0, repetitions: 0 };
+  const isLearnt = grade >= LOWEST_PASS;
+  return {
+    easeFactor,
+    intervalDays: isLearnt && last > 0 ? toIntervalDays((next - last) / SECONDS_OF_DAY) : 0,
+    repetitions: isLearnt ? Math.max(0, Math.min(1_000_000, Number(row.ret_reps_since_lapse))) + 1 : 0,
+    dueMs: next > 0 && isDueTime(next * 1000, nowMs) ? next * 1000 : undefined,
+  };
+}
+
+const SECONDS_OF_DAY = MS_OF_DAY / 1000;
+
+const easeOf = (easiness: unknown) =>
+  typeof easiness === 'number' && easiness > 0 ? toEaseFactor(easiness) : DEFAULT_EASE_FACTOR;
+
+/** Mnemosyne's grades are those of SM-2. Two answers within a second are told apart by their order. */
+function reviewsOf(log: readonly Row[], nowMs: number): CardReview[] {
+  const reviews: CardReview[] = [];
+  let before: CardSchedule = { easeFactor: DEFAULT_EASE_FACTOR, intervalDays: 0, repetitions: 0 };
+  const seen = new Map<number, number>();
+  for (const row of log) {
+    const [seconds, quality, next] = [Number(row.time), Number(row.grade), Number(row.next)];
+    if (!isPast(seconds * 1000, nowMs) || quality < 0 || quality > 5) continue;
+    const times = (seen.get(seconds) ?? 0) + 1;
+    seen.set(seconds, times);
+    const isPassed = quality >= LOWEST_PASS;
+    const after = {
+      easeFactor: easeOf(row.easiness),
+      intervalDays: isPassed ? toIntervalDays((next - seconds) / SECONDS_OF_DAY) : 0,
+      repetitions: isPassed ? Math.max(0, Math.min(1_000_000, Number(row.passes))) + 1 : 0,
+      dueMs: next > seconds && isDueTime(next * 1000, nowMs) ? next * 1000 : seconds * 1000,
+    };
+    const id = times === 1 ? `${seconds}` : `${seconds}-${times}`;
+    reviews.push({
+      id,
+      timeMs: seconds * 1000,
+      quality,
+      before: { ...before, intervalDays: toIntervalDays(Number(row.interval) / SECONDS_OF_DAY) },
+      after,
+    });
+    before = after;
+  }
+  return reviews;
+}

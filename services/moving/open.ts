@@ -1,0 +1,160 @@
+// Opens a file of any form that can be imported. The form is told by the content, never by the name.
+import { open, stat } from 'node:fs/promises';
+import { DatabaseSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
+import type { MaterialRecordInput } from '../../generated/scheduling/v1/MaterialRecord.ts';
+import { toError } from '../platform/thrown.ts';
+import { copyCollection, unpackCollection } from './anki/package.ts';
+import { openCollection } from './anki/read.ts';
+import { readCsv } from './csv/read.ts';
+import { createFindings, type Findings } from './findings.ts';
+import { readJsonl } from './jsonl/read.ts';
+import { openMnemosyne } from './mnemosyne/read.ts';
+import { toRecords } from './record.ts';
+import { isSqlite } from './sqlite.ts';
+import { readSmconv } from './supermemo/read.ts';
+import { unreadable } from './unreadable.ts';
+import type { Workplace } from './workplace.ts';
+
+export const FORMS = ['apkg', 'csv', 'jsonl', 'mnemosyne'] as const;
+export type Form = (typeof FORMS)[number] | 'supermemo';
+
+/** A file that has been read through once: what can be refused as a whole has been. */
+export type Collection = {
+  form: Form;
+  /** About how many records there are. */
+  materials: number;
+  /** Reads them, and tells `findings` what stays behind. */
+  records(findings: Findings): AsyncIterable<MaterialRecordInput>;
+  close(): void;
+};
+
+type OpenContext = {
+  workplace: Workplace;
+  /** Where the collection's owner learns: of dates without one. */
+  timeZone: string;
+  nowMs: number;
+  /** What the file must be; undefined: any form. */
+  as: Form | undefined;
+};
+
+/** @throws INVALID_REQUEST that says why it cannot be imported. */
+export async function openCollectionFile(path: string, context: OpenContext): Promise<Collection> {
+  const { workplace, as } = context;
+  const kind = await kindOf(path);
+  const form = FORM_OF[kind];
+  if (as !== undefined && as !== form)
+    throw unreadable(`The file is no ${as}: by its content it is ${NAME_OF[kind]}.`);
+  if (kind === 'anki package' || kind === 'anki collection') {
+    const unpack = kind === 'anki package' ? unpackCollection : copyCollection;
+    if (kind === 'anki collection') await requireNoLog(path);
+    const collection = await openCollection(await unpack(path, workplace.folder), context);
+    const { counts, cards, close } = collection;
+    return { form, materials: counts.cards, records: (findings) => toRecords(cards(findings)), close };
+  }
+  if (kind === 'mnemosyne') {
+    const collection = await openMnemosyne(await copyCollection(path, workplace.folder), context);
+    return { ...collection, form, records: (findings) => toRecords(collection.cards(findings)) };
+  }
+  const read = { csv: readCsv, jsonl: readJsonl, supermemo: readSmconv }[kind];
+  const records = (findings: Findings) => read(path, { ...context, findings });
+  // Read once before anything of it is sent: damage is at the end of most files that have some.
+  let materials = 0;
+  for await (const { material } of records(createFindings())) if (material) materials += 1;
+  return { form, materials, records, close() {} };
+}
+
+type Kind = 'anki package' | 'anki collection' | 'mnemosyne' | 'csv' | 'jsonl' | 'supermemo';
+
+const FORM_OF = {
+  'anki package': 'apkg',
+  'anki collection': 'apkg',
+  mnemosyne: 'mnemosyne',
+  csv: 'csv',
+  jsonl: 'jsonl',
+  supermemo: 'supermemo',
+} as const satisfies Record<Kind, Form>;
+
+const NAME_OF: Readonly<Record<Kind, string>> = {
+  'anki package': 'a package of Anki',
+  'anki collection': 'a collection of Anki',
+  mnemosyne: 'a database of Mnemosyne',
+  csv: 'a text, taken as CSV',
+  jsonl: 'JSONL',
+  supermemo: 'XML of smconv',
+};
+
+const KNOWN =
+  'It is none of the forms that can be imported: a package or collection of Anki (.apkg, .colpkg, .anki2), CSV or TSV, ' +
+  'JSONL of this service, a database of Mnemosyne, XML of smconv.';
+const HEAD_BYTES = 16 * 1024;
+
+async function kindOf(path: string): Promise<Kind> {
+  const head = await readHead(path);
+  if (head.length === 0) throw unreadable('The file is empty.');
+  if (head.subarray(0, 4).equals(ZIP)) return 'anki package';
+  if (isSqlite(head)) return kindOfDatabase(path);
+  const hasUtf16Mark = /^(\xff\xfe|\xfe\xff)/.test(head.toString('latin1', 0, 2));
+  const text = head
+    .toString('utf8')
+    .replace(/^\ufeff/, '')
+    .trimStart();
+  if (!hasUtf16Mark && head.includes(0)) throw unreadable(KNOWN);
+  if (/^<(\?xml|smconv_pl)/i.test(text)) {
+    if (!text.includes('<smconv_pl')) throw unreadable(KNOWN);
+    return 'supermemo';
+  }
+  return /^\{\s*"kind"\s*:/.test(text) ? 'jsonl' : 'csv';
+}
+
+const ZIP = Buffer.from('PK\x03\x04', 'latin1');
+
+async function readHead(path: string): Promise<Buffer> {
+  try {
+    const info = await stat(path);
+    if (!info.isFile()) throw unreadable(`${path} is no file.`);
+    const file = await open(path);
+    try {
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
+      return buffer.subarray(0, bytesRead);
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    const { code } = toError(error) as NodeJS.ErrnoException;
+    if (code === 'ENOENT') throw unreadable(`There is no file ${path}.`, error);
+    if (code === 'EACCES') throw unreadable(`The file ${path} may not be read by this account.`, error);
+    throw error;
+  }
+}
+
+/** By the names of its tables; they are read, and nothing else. */
+function kindOfDatabase(path: string): Kind {
+  let names: Set<unknown>;
+  // Without this, SQLite would make files beside it.
+  const immutable = pathToFileURL(path);
+  immutable.searchParams.set('immutable', '1');
+  try {
+    const database = new DatabaseSync(immutable, { readOnly: true });
+    try {
+      const rows = database.prepare('SELECT name FROM sqlite_schema LIMIT 10000').all();
+      names = new Set(rows.map(({ name }) => name));
+    } finally {
+      database.close();
+    }
+  } catch (error) {
+    throw unreadable(`The database is damaged (${toError(error).message}). Nothing was imported.`, error);
+  }
+  if (names.has('data_for_fact')) return 'mnemosyne';
+  if (names.has('revlog') || names.has('notes')) return 'anki collection';
+  throw unreadable(KNOWN);
+}
+
+/** Changes that Anki has not yet written into the collection are in a file beside it. */
+async function requireNoLog(path: string): Promise<void> {
+  const log = await stat(`${path}-wal`).catch(() => undefined);
+  if (log !== undefined && log.size > 0)
+    throw unreadable(
+      'The collection is open in Anki, or was not closed. Open and close Anki, then import again.',
+    );
+}

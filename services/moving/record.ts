@@ -1,0 +1,72 @@
+// Cards as the records that scheduling takes in, and how many of them make a message.
+import type { MaterialRecordInput } from '../../generated/scheduling/v1/MaterialRecord.ts';
+import type { MaterialType as MaterialTypeMessage } from '../../generated/scheduling/v1/MaterialType.ts';
+import type { ReviewInput } from '../../generated/scheduling/v1/Review.ts';
+import type { ScheduleInput } from '../../generated/scheduling/v1/Schedule.ts';
+import type { Card, CardReview, CardSchedule, Cards, MaterialType } from './card.ts';
+
+export const TYPE_MESSAGES = {
+  simple: 'MATERIAL_TYPE_SIMPLE',
+  material: 'MATERIAL_TYPE_MATERIAL',
+  flashcard: 'MATERIAL_TYPE_FLASHCARD',
+  card: 'MATERIAL_TYPE_CARD',
+} as const satisfies Record<MaterialType, keyof typeof MaterialTypeMessage>;
+
+/** Of a record: with more, the next record continues it. */
+export const REVIEWS_OF_RECORD = 500;
+
+/** One record of a card, or several where it has many reviews. */
+export async function* toRecords(cards: Cards): AsyncGenerator<MaterialRecordInput> {
+  for await (const card of cards) {
+    const { reviews } = card;
+    let first: MaterialRecordInput = { material: materialOf(card), source: card.source };
+    for (let at = 0; at === 0 || at < reviews.length; at += REVIEWS_OF_RECORD) {
+      const part = reviews.slice(at, at + REVIEWS_OF_RECORD).map(reviewOf);
+      yield { ...first, reviews: part, continues: at + REVIEWS_OF_RECORD < reviews.length };
+      first = {};
+    }
+  }
+}
+
+function materialOf(card: Card): NonNullable<MaterialRecordInput['material']> {
+  const { schedule } = card;
+  return {
+    title: card.title,
+    ...(card.content !== undefined && { content: card.content }),
+    ...(card.sourceUrl !== undefined && { sourceUrl: card.sourceUrl }),
+    type: TYPE_MESSAGES[card.type],
+    labels: [...card.labels],
+    archiveTime: timestamp(card.archiveMs),
+    createTime: timestamp(card.createMs),
+    updateTime: timestamp(card.textMs),
+    lastReviewedTime: timestamp(card.lastReviewMs),
+    ...(schedule !== undefined && scheduleOf(schedule)),
+  };
+}
+
+function scheduleOf({ easeFactor, intervalDays, repetitions, dueMs }: CardSchedule): ScheduleInput {
+  return { easeFactor, intervalDays, repetitions, nextReviewTime: timestamp(dueMs) };
+}
+
+function reviewOf({ id, timeMs, quality, before, after }: CardReview): ReviewInput {
+  return {
+    reviewId: id,
+    quality,
+    reviewTime: timestamp(timeMs),
+    before: before === undefined ? null : scheduleOf(before),
+    after: after === undefined ? null : scheduleOf(after),
+  };
+}
+
+function timestamp(ms: number | undefined) {
+  if (ms === undefined) return null;
+  const seconds = Math.floor(ms / 1000);
+  return { seconds, nanos: Math.round(ms - seconds * 1000) * 1_000_000 };
+}
+
+/** About how large a record is on the wire, in bytes. */
+export function sizeOf({ material, reviews = [], snoozes = [] }: MaterialRecordInput): number {
+  const texts = [material?.title, material?.content, material?.sourceUrl];
+  const length = texts.reduce((sum, text) => sum + (text?.length ?? 0), 0);
+  return 200 + 2 * length + 120 * reviews.length + 500 * snoozes.length;
+}

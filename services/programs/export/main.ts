@@ -1,0 +1,108 @@
+// npm run export: moves a collection out.
+import { createWriteStream, rmSync } from 'node:fs';
+import { rename } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { MaterialRecord } from '../../../generated/scheduling/v1/MaterialRecord.ts';
+import { writePackage } from '../../moving/anki/write.ts';
+import { writeCsv } from '../../moving/csv/write.ts';
+import { writeJsonl } from '../../moving/jsonl/write.ts';
+import { openWorkplace } from '../../moving/workplace.ts';
+import { fromGrpcError } from '../../platform/grpc/status.ts';
+import { counted, runCommand, UsageError } from '../../platform/process/command.ts';
+import { createNarrator } from '../../platform/process/terminal.ts';
+import { requireTimeZone } from '../../platform/time-zone.ts';
+import { explain, type UserDataClient, withUser } from '../user-of.ts';
+
+const HELP = `Moves a collection out: all materials of a user, archived ones too.
+
+  npm run export -- --email E --as jsonl|csv|apkg [FILE] [--time-zone Z]
+
+  --email E      whose it is
+  --as FORM      jsonl: everything, which npm run import takes again
+                 csv: a row a material, for a spreadsheet
+                 apkg: cards and reviews, for Anki
+  FILE           is replaced if it exists, once all is written. Default: standard output
+  --time-zone Z  where the days begin on which Anki shows a card. Default: the user's
+
+docs/moving.md says what each form holds.
+
+Examples
+  npm run export -- --email ada@example.com --as apkg ada.apkg
+  npm run --silent export -- --email ada@example.com --as jsonl | gzip > ada.jsonl.gz
+
+The command calls ACCOUNTS_URL and SCHEDULING_URL (default 127.0.0.1:50052 and :50051), which "npm start" serves. On failure it
+exits with 1 and prints "CODE: message", where CODE is one of the API's error codes.
+`;
+
+const options = {
+  email: { type: 'string' },
+  as: { type: 'string' },
+  'time-zone': { type: 'string' },
+} as const;
+const FORMS = ['jsonl', 'csv', 'apkg'] as const;
+
+await runCommand(
+  { name: 'npm run export', help: HELP, options, takesOperands: true, explain },
+  async ({ email, as, 'time-zone': zone }, operands) => {
+    const [path] = operands;
+    if (operands.length > 1) throw new UsageError('Name one file.');
+    const form = FORMS.find((known) => known === as);
+    if (form === undefined) throw new UsageError(`--as must be one of ${FORMS.join(', ')}.`);
+    if (form === 'apkg' && path === undefined && process.stdout.isTTY)
+      throw new UsageError('A package is no text for a terminal. Name a file.');
+    if (zone !== undefined) requireTimeZone('--time-zone', zone);
+    for (const [name, code] of [
+      ['SIGHUP', 129],
+      ['SIGINT', 130],
+      ['SIGTERM', 143],
+    ] as const)
+      process.on(name, () => process.exit(code));
+    const workplace = await openWorkplace();
+    const narrator = createNarrator();
+    try {
+      await withUser(email, async (user, client) => {
+        const records = exportedRecords(client, user.userId, (count) =>
+          narrator.say(counted(count, 'material')),
+        );
+        const place = { folder: workplace.folder, timeZone: zone ?? user.timeZone, nowMs: Date.now() };
+        const text = form === 'jsonl' ? writeJsonl : writeCsv;
+        const output = form === 'apkg' ? await writePackage(records, place) : Readable.from(text(records));
+        await (path === undefined ? pipeline(output, process.stdout) : writeFile(output, path));
+      });
+    } finally {
+      narrator.end();
+      workplace.remove();
+    }
+  },
+);
+
+async function* exportedRecords(
+  client: UserDataClient,
+  userId: string,
+  say: (count: number) => void,
+): AsyncGenerator<MaterialRecord> {
+  const stream = client.exportUserData({ userId, whole: true }, { requestId: crypto.randomUUID() });
+  let count = 0;
+  try {
+    for await (const { wholeMaterial } of stream) {
+      if (!wholeMaterial) continue;
+      yield wholeMaterial;
+      if (wholeMaterial.continues) continue;
+      count += 1;
+      if (count % 500 === 0) say(count);
+    }
+  } catch (error) {
+    throw fromGrpcError(error as Parameters<typeof fromGrpcError>[0]);
+  } finally {
+    stream.cancel();
+  }
+}
+
+/** Into a file beside it first, so that one is either whole or not there. */
+async function writeFile(output: NodeJS.ReadableStream, path: string): Promise<void> {
+  const beside = `${path}.${process.pid}.part`;
+  process.on('exit', () => rmSync(beside, { force: true }));
+  await pipeline(output, createWriteStream(beside, { mode: 0o600 }));
+  await rename(beside, path);
+}

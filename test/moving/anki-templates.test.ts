@@ -1,0 +1,68 @@
+// Templates of cards and cloze deletions.
+import { expect, test } from 'vitest';
+import { clozeNumbers, showCloze, showClozeOnly } from '../../services/moving/anki/cloze.ts';
+import { parseTemplate, type Rendering, renderTemplate } from '../../services/moving/anki/template.ts';
+
+const fields = new Map([
+  ['A', 'a'],
+  ['B', '<br> '],
+  ['J', '日本[にほん]語[sound:x.mp3]'],
+  ['C', '{{c1::x}} {{c2::y}}'],
+  ['H', '<b>1 &lt; 2</b>'],
+]);
+const base: Rendering = { fields, side: 'question', clozeNumber: 1, frontSide: 'FRONT', showsHints: false };
+const render = (template: string, changes: Partial<Rendering> = {}) =>
+  renderTemplate(parseTemplate(template), { ...base, ...changes }, 10_000);
+
+test.each<[string, string, Partial<Rendering>?]>([
+  ['{{A}}-{{ A }}-{{{A}}}-{{missing}}', 'a-a-a-'],
+  ['{{FrontSide}}<hr>{{A}}', 'FRONT<hr>a'],
+  ['{{#A}}yes {{A}}{{/A}}{{^A}}no{{/A}}', 'yes a'],
+  ['{{#B}}yes{{/B}}{{^B}}no{{/B}}{{#missing}}x{{/missing}}{{^missing}}y{{/missing}}', 'noy'],
+  ['{{#A}}{{^B}}both{{/B}}{{/A}}', 'both'],
+  ['{{#c1}}one{{/c1}}{{#c2}}two{{/c2}}', 'one'],
+  ['{{#A}}never closed {{A}}', 'never closed a'],
+  ['{{#A}}x{{/other}}y{{/A}}z', 'xyz'],
+  ['{{cloze:C}}', '[...] y'],
+  ['{{cloze:C}}', 'x y', { side: 'answer' }],
+  ['{{type:A}}|{{type:cloze:C}}', '|'],
+  ['{{type:A}}|{{type:cloze:C}}', 'a|x', { side: 'answer' }],
+  ['{{hint:A}}', ''],
+  ['{{hint:A}}', 'a', { showsHints: true }],
+  ['{{text:H}}', '1 &lt; 2'],
+  [
+    '{{furigana:J}}|{{kanji:J}}|{{kana:J}}',
+    '<ruby>日本<rt>にほん</rt></ruby>語[sound:x.mp3]|日本語[sound:x.mp3]|にほん語[sound:x.mp3]',
+  ],
+  ['{{some-add-on:A}}{{!comment}}', 'a'],
+  ['{{A}}{{=<% %>=}}<%A%>{{A}}', 'aa{{A}}'],
+  ['open {{A', 'open {{A'],
+])('%s is shown as %s', (template, shown, changes) => {
+  expect(render(template, changes)).toBe(shown);
+});
+
+const NESTED = 'aa {{c1::bbb::hint}} {{c2::cc {{c3::in}} x}} }} {{c1::z}}';
+
+test.each([
+  [1, 'aa [hint] cc in x }} [...]', 'aa bbb cc in x }} z', 'bbb, z'],
+  [2, 'aa bbb [...] }} z', 'aa bbb cc in x }} z', 'cc in x'],
+  [3, 'aa bbb cc [...] x }} z', 'aa bbb cc in x }} z', 'in'],
+  [4, '', '', ''],
+])('card %i of a field with cloze deletions hides its own', (number, question, answer, only) => {
+  expect(showCloze(NESTED, { number, side: 'question' })).toBe(question);
+  expect(showCloze(NESTED, { number, side: 'answer' })).toBe(answer);
+  expect(showClozeOnly(NESTED, { number, side: 'answer' })).toBe(only);
+  expect(clozeNumbers(NESTED)).toEqual([1, 2, 3]);
+});
+
+test('one deletion can belong to several cards, and an area of an image is named by its number', () => {
+  expect(clozeNumbers('{{c1,3::x}}')).toEqual([1, 3]);
+  const image = '{{c1::image-occlusion:rect:left=.1}}<br>{{c2::image-occlusion:rect:left=.2}}';
+  expect(showCloze(image, { number: 2, side: 'question' })).toBe('<br>[area 2]');
+});
+
+test('a template that repeats itself or is nested deeply stays within bounds', () => {
+  expect(render('{{FrontSide}}'.repeat(50_000), { frontSide: 'x'.repeat(1000) })).toHaveLength(10_000);
+  expect(render('{{#A}}'.repeat(50_000) + '{{/B}}'.repeat(50_000))).toBe('');
+  expect(clozeNumbers('{{c1::'.repeat(50_000))).toEqual([1]);
+});

@@ -1,0 +1,265 @@
+// What a collection of Anki becomes.
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import {
+  BASIC,
+  type CollectionOfFile,
+  CREATED_SECONDS,
+  writeCollection,
+  writePackage,
+} from '../support/anki-files.ts';
+import { iso, ownFolder, readFileOf } from '../support/moving.ts';
+
+const folder = ownFolder();
+/** Milliseconds of 2026-01-01T10:00Z, and so many days later. */
+const day = (days: number) => Date.parse('2026-01-01T10:00:00Z') + days * 86_400_000;
+
+const read = (collection: CollectionOfFile, timeZone = 'UTC') =>
+  readFileOf(writeCollection(join(folder.path(), crypto.randomUUID()), collection), { timeZone });
+const readOne = async (collection: CollectionOfFile, timeZone?: string) => {
+  const { records, reasons } = await read(collection, timeZone);
+  return { ...records[0], material: records[0]?.material ?? {}, reasons };
+};
+
+test.each([1, 2, 3] as const)(
+  'a package of version %i holds its collection, and not the dummy beside it',
+  async (version) => {
+    const { form, records } = await readFileOf(
+      await writePackage(folder.path(), version, { notes: [{ guid: 'g' }] }),
+    );
+    expect({ form, source: records[0]?.source, count: records.length }).toEqual({
+      form: 'apkg',
+      source: 'anki:g:0',
+      count: 1,
+    });
+    expect(records[0]?.material).toMatchObject({
+      title: 'front',
+      content: 'front\n\nback',
+      type: 'MATERIAL_TYPE_FLASHCARD',
+      labels: ['Default'],
+    });
+  },
+);
+
+const REVIEWED = [{ id: day(0), ease: 3 }];
+
+test.each<[string, CollectionOfFile['cards'], object, CollectionOfFile['log']?]>([
+  [
+    'new',
+    [{ type: 0, due: 7, factor: 2500 }],
+    { easeFactor: 2.5, intervalDays: 0, repetitions: 0, nextReviewTime: null },
+  ],
+  [
+    'in review',
+    [{ type: 2, due: 10, ivl: 6, factor: 2360 }],
+    { easeFactor: 2.36, intervalDays: 6, repetitions: 1 },
+    REVIEWED,
+  ],
+  ['in review without a log', [{ type: 2, due: 10, ivl: 6, factor: 2360 }], { repetitions: 2 }],
+  [
+    'in learning',
+    [{ type: 1, queue: 1, due: day(1) / 1000, ivl: 0 }],
+    { easeFactor: 2.5, intervalDays: 0, repetitions: 0 },
+  ],
+  [
+    'with FSRS, whose factor is a difficulty',
+    [{ type: 2, due: 10, ivl: 3, factor: 650 }],
+    { easeFactor: 2.5, intervalDays: 3 },
+  ],
+  ['with less ease than is possible', [{ type: 2, due: 10, ivl: 3, factor: 1200 }], { easeFactor: 1.3 }],
+  [
+    'with an interval in seconds',
+    [{ type: 1, queue: 1, due: day(1) / 1000, ivl: -600 }],
+    { intervalDays: 0 },
+  ],
+  ['with too long an interval', [{ type: 2, due: 10, ivl: 99_999 }], { intervalDays: 36_500 }],
+])('a card %s keeps its numbers', async (_what, cards, expected, log = []) => {
+  expect((await readOne({ cards: cards ?? [], log })).material).toMatchObject(expected);
+});
+
+test.each<[string, NonNullable<CollectionOfFile['cards']>[0], string | undefined, string?]>([
+  ['a day number in UTC', { type: 2, due: 10, ivl: 1 }, '2020-01-11T04:00:00.000Z'],
+  ['a day of the learner', { type: 2, due: 200, ivl: 1 }, '2020-07-19T02:00:00.000Z', 'Europe/Berlin'],
+  ['a day before the collection was made', { type: 2, due: -10, ivl: 1 }, '2019-12-22T04:00:00.000Z'],
+  ['a second while learning', { type: 1, queue: 1, due: 1_767_263_400 }, '2026-01-01T10:30:00.000Z'],
+  ['a day while learning', { type: 1, queue: 3, due: 10 }, '2020-01-11T04:00:00.000Z'],
+  ['a second of a suspended card', { type: 3, queue: -1, due: 1_767_263_400 }, '2026-01-01T10:30:00.000Z'],
+  [
+    'the own day of a card in a filtered deck',
+    { type: 2, due: -100_000, odue: 10, odid: 2, ivl: 1 },
+    '2020-01-11T04:00:00.000Z',
+  ],
+  ['none where the day is impossible', { type: 2, due: 4_000_000, ivl: 1 }, undefined],
+  ['none of the year 9999', { type: 2, due: 2_900_000, ivl: 1 }, undefined],
+  ['none of the year 1900', { type: 2, due: -43_829, ivl: 1 }, undefined],
+])('the due date is %s', async (_what, card, due, timeZone) => {
+  const { material, reasons } = await readOne({ cards: [card] }, timeZone);
+  expect(iso(material.nextReviewTime)).toBe(due);
+  expect(reasons.map(({ reason }) => reason)).toEqual(
+    due === undefined ? ['the due date is impossible: due at once'] : [],
+  );
+});
+
+test('days begin at the hour of the settings, and count from the day on which the collection was made, where it was made', async () => {
+  const settings = { schedVer: 2, rollover: 6, creationOffset: 600 };
+  const { material } = await readOne({ cards: [{ type: 2, due: 10, ivl: 1 }], settings }, 'Asia/Tokyo');
+  // Made on 31 December 18:00, ten hours west of UTC.
+  expect(iso(material.nextReviewTime)).toBe('2020-01-09T21:00:00.000Z');
+});
+
+test.each<[string, NonNullable<CollectionOfFile['log']>, number[], number]>([
+  ['the button plus 1', [1, 2, 3, 4].map((ease) => ({ id: day(ease), ease })), [2, 3, 4, 5], 3],
+  [
+    'passes since the last lapse',
+    [{ id: day(0) }, { id: day(1), ease: 1 }, { id: day(2), type: 2 }],
+    [4, 2, 4],
+    1,
+  ],
+  [
+    'no manual change',
+    [{ id: day(0) }, { id: day(1), ease: 0, type: 4 }, { id: day(2), ease: 0, type: 5 }],
+    [4],
+    1,
+  ],
+  ['no practice', [{ id: day(0) }, { id: day(1), type: 3, factor: 0 }, { id: day(2), type: 3 }], [4, 4], 2],
+  [
+    'a new beginning',
+    [{ id: day(0) }, { id: day(1), ease: 0, type: 4, factor: 0 }, { id: day(2) }],
+    [4, 4],
+    1,
+  ],
+  ['nothing impossible', [{ id: day(0) }, { id: day(999) }, { id: -5 }, { id: day(2), ease: 9 }], [4], 1],
+])('the log becomes reviews: %s', async (_what, log, qualities, repetitions) => {
+  const { material, reviews = [], reasons } = await readOne({ cards: [{ type: 2, due: 5, ivl: 5 }], log });
+  expect(reviews.map(({ quality }) => quality)).toEqual(qualities);
+  expect(material.repetitions).toBe(repetitions);
+  const left = reasons.reduce((sum, { count }) => sum + count, 0);
+  expect(reviews.length + left).toBe(log.length);
+});
+
+test('version 1 of the scheduler had three buttons while learning', async () => {
+  const log = [2, 3, 1].map((ease) => ({ id: day(ease), ease, type: 0 }));
+  const { reviews = [] } = await readOne({ settings: {}, log: [...log, { id: day(9), ease: 2, type: 1 }] });
+  expect(reviews.map(({ quality }) => quality)).toEqual([2, 4, 5, 3]);
+});
+
+test('a review has its schedules before and after it', async () => {
+  const log = [
+    { id: day(0), ivl: -600, factor: 0, type: 0 },
+    { id: day(1), ivl: 3, lastIvl: -600, factor: 2500, type: 0 },
+    { id: day(4), ivl: 8, lastIvl: 3, factor: 2350 },
+  ];
+  const { reviews = [], material } = await readOne({ cards: [{ type: 2, due: 9, ivl: 8 }], log });
+  expect(reviews[2]).toMatchObject({
+    reviewId: `${day(4)}`,
+    before: { easeFactor: 2.5, intervalDays: 3, repetitions: 2 },
+    after: { easeFactor: 2.35, intervalDays: 8, repetitions: 3 },
+  });
+  expect(iso(reviews[2]?.after?.nextReviewTime)).toBe('2026-01-13T10:00:00.000Z');
+  expect(iso(reviews[0]?.after?.nextReviewTime)).toBe('2026-01-01T10:10:00.000Z');
+  expect(iso(material.lastReviewedTime)).toBe('2026-01-05T10:00:00.000Z');
+});
+
+test('a suspended card is archived, a buried one is not', async () => {
+  const cards = [-1, -2, -3].map((queue, index) => ({ id: index + 1, nid: index + 1, type: 0, queue }));
+  const { records } = await read({ notes: cards.map(({ id }) => ({ id })), cards });
+  expect(records.map(({ material }) => iso(material?.archiveTime))).toEqual([
+    '2020-01-01T04:00:00.000Z',
+    undefined,
+    undefined,
+  ]);
+});
+
+describe.each([11, 18] as const)('of schema %i', (schema) => {
+  test('decks and tags become labels; a card in a filtered deck has the one that it came from', async () => {
+    const decks = { 1: 'Default', 2: 'Spanish::Verbs', 3: 'Cram' };
+    const cards = [{ did: 3, odid: 2, odue: 3, type: 2 }];
+    const { material } = await readOne({ schema, decks, cards, notes: [{ tags: ' leech  grammar::past ' }] });
+    expect(material.labels).toEqual(['Spanish/Verbs', 'leech', 'grammar/past']);
+  });
+
+  test('each card of a note is a material; a cloze note has one template for all', async () => {
+    const reversed = {
+      ...BASIC,
+      templates: [...BASIC.templates, ['{{Back}}', '{{Front}}'] as [string, string]],
+    };
+    const cloze = {
+      id: 2,
+      kind: 1,
+      fields: ['Text'],
+      templates: [['{{cloze:Text}}', '{{cloze:Text}}'] as [string, string]],
+    };
+    const notes = [{ id: 1 }, { id: 2, mid: 2, fields: ['{{c1::a}} {{c2::b}}'] }];
+    const cards = [1, 1, 2, 2].map((nid, index) => ({ id: index + 1, nid, ord: index % 2 }));
+    const { records } = await read({ schema, noteTypes: [reversed, cloze], notes, cards });
+    expect(records.map(({ source, material }) => [source, material?.title, material?.content])).toEqual([
+      ['anki:guid1:0', 'front', 'front\n\nback'],
+      ['anki:guid1:1', 'back', 'front'],
+      ['anki:guid2:0', '[...] b', 'a b'],
+      ['anki:guid2:1', 'a [...]', 'a b'],
+    ]);
+  });
+});
+
+test.each<[string, CollectionOfFile, string, string | undefined]>([
+  ['a missing note type', { notes: [{ mid: 999, fields: ['a', 'b', '', 'c'] }] }, 'a', 'b\n\nc'],
+  ['a template that shows nothing', { notes: [{ fields: ['', 'only back'] }] }, 'only back', undefined],
+  ['nothing at all', { notes: [{ fields: ['', ''] }] }, '(empty)', undefined],
+  [
+    'an image alone',
+    { notes: [{ fields: ['<img src="a.png">', 'x'] }] },
+    '[image: a.png]',
+    '[image: a.png]\n\nx',
+  ],
+])('a card with %s still has a title', async (_what, collection, title, content) => {
+  expect((await readOne(collection)).material).toMatchObject({
+    title,
+    ...(content !== undefined && { content }),
+  });
+});
+
+test('a question too long for a title stands whole in the content', async () => {
+  const noteTypes = [{ ...BASIC, templates: [['{{Front}}', '{{Back}}'] as [string, string]] }];
+  const long = 'word '.repeat(100).trim();
+  const { material } = await readOne({ noteTypes, notes: [{ fields: [long, 'back'] }] });
+  expect([...(material.title ?? '')]).toHaveLength(240);
+  expect(material.content).toBe(`${long}\n\nback`);
+});
+
+test('what cannot come over is named with its reviews, and the rest comes over', async () => {
+  const notes = [{ id: 1 }, { id: 2, guid: 'guid1' }, { id: 3, fields: ['x'.repeat(2_000_000), ''] }];
+  const cards = [1, 2, 3, 4].map((id) => ({ id, nid: id }));
+  const log = [1, 2, 3, 4, 5].map((cid) => ({ id: day(cid), cid }));
+  const { records, left, reasons } = await read({ notes, cards, log });
+  expect(records.map(({ source, reviews }) => [source, reviews?.length])).toEqual([['anki:guid1:0', 1]]);
+  expect(left).toEqual({ material: 3, review: 4, note: 0 });
+  expect(reasons.map(({ reason }) => reason).sort()).toEqual([
+    'its card is deleted',
+    'the card has no note',
+    'the card has no note (its reviews)',
+    'the note has a card of this kind already',
+    'the note has a card of this kind already (its reviews)',
+    'the note has more than 1 MiB of text',
+    'the note has more than 1 MiB of text (its reviews)',
+  ]);
+});
+
+test('a card with over 500 reviews is several records', async () => {
+  const log = Array.from({ length: 1200 }, (_, index) => ({ id: day(0) + index }));
+  const { records } = await read({ cards: [{ type: 2, due: 1, ivl: 1 }], log });
+  expect(
+    records.map(({ material, reviews, continues }) => [material?.title, reviews?.length, continues]),
+  ).toEqual([
+    ['front', 500, true],
+    [undefined, 500, true],
+    [undefined, 200, false],
+  ]);
+});
+
+test('creation and the last change of the text are those of card and note', async () => {
+  const { material } = await readOne({ cards: [{ id: day(0) }], notes: [{ mod: CREATED_SECONDS }] });
+  expect([iso(material.createTime), iso(material.updateTime)]).toEqual([
+    '2026-01-01T10:00:00.000Z',
+    '2020-01-01T04:00:00.000Z',
+  ]);
+});

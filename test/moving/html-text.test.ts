@@ -1,0 +1,59 @@
+// HTML of cards as text.
+import { expect, test } from 'vitest';
+import { toTitle } from '../../services/moving/card.ts';
+import { toLabels } from '../../services/moving/labels.ts';
+import { htmlToText } from '../../services/moving/text/html-text.ts';
+
+test.each([
+  ['hello\n\n<hr id=answer>\n\nworld', 'hello\n\nworld'],
+  ['a<br>b<br><br>c<div>d</div><div><br></div><div>e</div>', 'a\nb\n\nc\nd\n\ne'],
+  ['5 &lt; 6 &amp; a < b&nbsp;&eacute;', '5 < 6 & a < b é'],
+  ['10<sup>5</sup> H<sub>2</sub>O 1<sup>st</sup>', '10⁵ H₂O 1st'],
+  ['<img src="al%20x.png" />a [sound:1.mp3]', '[image: al x.png]a [sound:1.mp3]'],
+  [`<img src="data:image/png;base64,${'A'.repeat(5000)}" alt="a map">`, '[image: a map]'],
+  ['<ruby>食<rt>た</rt></ruby>べる', '食(た)べる'],
+  ['<script>alert(1)</script>hi<style>.a{}</style>', 'hi'],
+  ['<script>never closed', ''],
+  [
+    '<a href="https://x.example/z">there</a> <a href="javascript:alert(1)">x</a>',
+    'there (https://x.example/z) x',
+  ],
+  ['<ul><li>one</li><li>two <b>x</b></li></ul>after', '- one\n- two x\n\nafter'],
+  ['<table><tr><td>a</td><td>b</td></tr><tr><td>c</td></tr></table>', 'a b\nc'],
+  ['<pre>  x\n\n\n   y</pre>', 'x\n\n\n   y'],
+  ['a<!-- not this -->b<unknown>c', 'abc'],
+  ['plain', 'plain'],
+])('%s is read as %s', (html, text) => {
+  expect(htmlToText(html)).toBe(text);
+});
+
+test('a text ends where it is full, however deep its tags are nested', () => {
+  expect(htmlToText(`${'<div>'.repeat(100_000)}${'x'.repeat(500)}`, { maxLength: 100 })).toBe(
+    'x'.repeat(100),
+  );
+});
+
+test.each([
+  ['a\n b\u0000', 'a b'],
+  ['x'.repeat(240), 'x'.repeat(240)],
+  ['😀'.repeat(240), '😀'.repeat(240)],
+  ['😀'.repeat(241), `${'😀'.repeat(239)}…`],
+  ['\ud800', '\ufffd'],
+  ['  ', ''],
+])('a title is one line of at most 240 characters: %#', (text, title) => {
+  expect(toTitle(text)).toBe(title);
+});
+
+test.each([
+  [[['Spanish', 'Verbs'], ['leech']], ['Spanish/Verbs', 'leech'], 0],
+  [[['a', '', ' b '], ['a', 'b'], ['']], ['a/b'], 0],
+  [[['HSK 1/2', 'x']], ['HSK 1∕2/x'], 0],
+  [[['x'.repeat(61)]], [`…${'x'.repeat(59)}`], 0],
+  [
+    Array.from({ length: 22 }, (_, index) => [`${index}`]),
+    Array.from({ length: 20 }, (_, index) => `${index}`),
+    2,
+  ],
+])('paths become labels: %#', (paths, labels, dropped) => {
+  expect(toLabels(paths)).toEqual({ labels, dropped });
+});
