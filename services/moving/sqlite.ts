@@ -30,7 +30,7 @@ export function isSqlite(head: Buffer): boolean {
  * @throws INVALID_REQUEST if it is damaged, or one of `required` is not an ordinary table.
  */
 export async function openTables(path: string, required: readonly string[]): Promise<Tables> {
-  await leaveWal(path);
+  await prepare(path);
   const names = wrapped(() => disarm(path, required));
   const database = new DatabaseSync(path, { readOnly: true, limits: LIMITS });
   database.exec('PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA cache_size = -16000');
@@ -58,14 +58,22 @@ export function text(column: string, maxBytes = MAX_CELL_BYTES): string {
   return `CASE WHEN octet_length(${column}) <= ${maxBytes} THEN CAST(${column} AS TEXT) END`;
 }
 
-/** Marks the database as one without a write-ahead log, which would need files beside it. */
-async function leaveWal(path: string): Promise<void> {
+/** Where the header has what is needed of it, in bytes. */
+const HEADER = { length: 100, pageSize: 16, writeVersion: 18, changes: 24, pages: 28, changesOfPages: 92 };
+
+/** Checks that the file is as long as its header says, and marks it as one without a write-ahead log, which would be beside it. */
+async function prepare(path: string): Promise<void> {
   const file = await open(path, 'r+');
   try {
-    const head = Buffer.alloc(20);
+    const head = Buffer.alloc(HEADER.length);
     await file.read(head, 0, head.length, 0);
     if (!isSqlite(head)) throw unreadable('The collection is not a SQLite database.');
-    await file.write(Buffer.from([1, 1]), 0, 2, 18);
+    const size = head.readUInt16BE(HEADER.pageSize);
+    const bytes = (size === 1 ? 65_536 : size) * head.readUInt32BE(HEADER.pages);
+    const isCounted = head.readUInt32BE(HEADER.changes) === head.readUInt32BE(HEADER.changesOfPages);
+    if (isCounted && (await file.stat()).size < bytes)
+      throw unreadable('The database is cut off. Nothing was imported.');
+    await file.write(Buffer.from([1, 1]), 0, 2, HEADER.writeVersion);
   } finally {
     await file.close();
   }

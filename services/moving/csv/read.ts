@@ -265,6 +265,8 @@ async function* readRows(path: string, encoding: Encoding, head: Head) {
       number += 1;
       if (number === 1 && columns === undefined) {
         columns = columnsOfHeader(row) ?? NO_COLUMNS;
+        // Ours have plain text.
+        if ([...columns.values()].includes('id')) isHtml ??= false;
         if (columns !== NO_COLUMNS) continue;
       }
       if (isHtml !== undefined) {

@@ -47,6 +47,7 @@ export const REVIEW: Shape = {
   after: ['after', SCHEDULE],
   revision: ['revision', 'whole'],
   requestId: ['requestId', 'text'],
+  apiKeyId: ['apiKeyId', 'text'],
   scheduler: ['scheduler', 'enum'],
   settingsVersion: ['settingsVersion', 'whole'],
 };
@@ -58,6 +59,7 @@ export const SNOOZE: Shape = {
   createdAt: ['createTime', 'time'],
   actor: ['actor', 'text'],
   requestId: ['requestId', 'text'],
+  apiKeyId: ['apiKeyId', 'text'],
   cancelledAt: ['cancelTime', 'time'],
 };
 

@@ -1,0 +1,107 @@
+// CSV and TSV files, as Anki, spreadsheets and people write them.
+import { expect, test } from 'vitest';
+import { iso, ownFolder, readFileOf } from '../support/moving.ts';
+
+const folder = ownFolder();
+const read = async (content: string | Buffer, timeZone = 'UTC') =>
+  readFileOf(await folder.file(content), { timeZone });
+const textsOf = async (content: string | Buffer) =>
+  (await read(content)).records.map(({ material }) => [material?.title, material?.content]);
+
+test.each<[string, string | Buffer, (string | undefined)[][]]>([
+  [
+    'two columns',
+    'a,b\nc,d\n',
+    [
+      ['a', 'b'],
+      ['c', 'd'],
+    ],
+  ],
+  ['tabs before commas', 'a, x\tb\n', [['a, x', 'b']]],
+  ['semicolons', 'a;b, c\r\n', [['a', 'b, c']]],
+  ['quotes, and lines in them', '"a ""q""","b\nc"\n', [['a "q"', 'b\nc']]],
+  [
+    'more columns, and fewer',
+    'a,b,c\nd\n',
+    [
+      ['a', 'b\n\nc'],
+      ['d', undefined],
+    ],
+  ],
+  ['comments', '# note\na,b\n#c,d\n', [['a', 'b']]],
+  ['HTML, if there is some', 'a,<b>b</b><br>c\n', [['a', 'b\nc']]],
+  ['no HTML, if the head says so', '#html:false\n#separator:comma\na,<b>b</b>\n', [['a', '<b>b</b>']]],
+  ['a byte order mark', '\ufefftitle,content\na,b\n', [['a', 'b']]],
+  ['UTF-16', Buffer.from('\ufeffá\tb\n', 'utf16le'), [['á', 'b']]],
+  ['names of columns in any order', 'Back,extra,Front\nb,x,a\n', [['a', 'b\n\nx']]],
+  ['names of columns in the head', '#separator:Pipe\n#columns:content|title\nb|a\n', [['a', 'b']]],
+])('reads %s', async (_what, content, texts) => {
+  expect(await textsOf(content)).toEqual(texts);
+});
+
+test('notes of Anki have their GUID, deck and tags; a cloze deletion makes a card for each number', async () => {
+  const { records } = await read(
+    '#separator:tab\n#html:true\n#guid column:1\n#notetype column:2\n#deck column:3\n#tags column:6\n' +
+      'abc\tBasic\tA::B\tfront\tback\tt1 t2::t3\nxyz\tCloze\tA\t"a {{c1::b}} {{c2::d}}"\textra\t\n',
+  );
+  expect(
+    records.map(({ source, material }) => [source, material?.title, material?.content, material?.labels]),
+  ).toEqual([
+    ['anki:abc:0', 'front', 'back', ['A/B', 't1', 't2/t3']],
+    ['anki:xyz:0', 'a [...] d', 'a b d\n\nextra', ['A']],
+    ['anki:xyz:1', 'a b [...]', 'a b d\n\nextra', ['A']],
+  ]);
+});
+
+test('columns named as our fields hold the schedule; a date is one of the learner', async () => {
+  const { records } = await read(
+    'title,type,labels,sourceUrl,ef,interval,repetitions,nextReview,lastReviewed,createdAt\n' +
+      'a,card,"x/y\nz",https://a.example/,"2,36",6,2,2026-07-01,2026-05-01T10:00:00Z,2026-04-01 09:30\n',
+    'Europe/Berlin',
+  );
+  const material = records[0]?.material;
+  expect(material).toMatchObject({
+    type: 'MATERIAL_TYPE_CARD',
+    labels: ['x/y', 'z'],
+    sourceUrl: 'https://a.example/',
+    easeFactor: 2.36,
+    intervalDays: 6,
+    repetitions: 2,
+  });
+  expect([material?.nextReviewTime, material?.lastReviewedTime, material?.createTime].map(iso)).toEqual([
+    '2026-06-30T22:00:00.000Z',
+    '2026-05-01T10:00:00.000Z',
+    '2026-04-01T07:30:00.000Z',
+  ]);
+});
+
+test.each(['1900-01-01', '9999-12-31', 'soon', '2026-02-30'])(
+  'the impossible date %s is named, and left out',
+  async (date) => {
+    const { records, reasons } = await read(`title,nextReview\na,${date}\n`);
+    expect(records[0]?.material?.nextReviewTime ?? null).toBeNull();
+    expect(reasons).toEqual([
+      { reason: 'nextReview is no possible date: left out', count: 1, examples: ['row 2'] },
+    ]);
+  },
+);
+
+test('a row is the same card in the next file; the same row twice is one card, and the same title with other content another', async () => {
+  const first = await read('a,b\na,c\na,b\n,d\n');
+  expect(first.records.map(({ material }) => material?.content)).toEqual(['b', 'c']);
+  expect(first.reasons.map(({ reason }) => reason)).toEqual([
+    'it is there twice',
+    'its first field is empty',
+  ]);
+  const second = await read('x,y\na,changed\n');
+  expect(second.records[1]?.source).toBe(first.records[0]?.source);
+});
+
+test('a row with an ID of ours is that material', async () => {
+  const id = '0198f7c2-0000-7000-8000-000000000001';
+  const { records } = await read(`id,title,source\n${id},a,anki:g:0\n,b,\n`);
+  expect(records.map(({ material, source }) => [material?.materialId, source])).toEqual([
+    [id, 'anki:g:0'],
+    [undefined, expect.stringMatching(/^csv:[0-9a-f]{32}$/)],
+  ]);
+});
