@@ -9,7 +9,7 @@ import { isMet, median, ratioOf } from './figure.ts';
 import { type LoadGenerator, startLoadGenerator } from './load/load.ts';
 import { httpRequest } from './load/plan.ts';
 import { fillParts } from './report/page.ts';
-import { digits, verdict } from './report/table.ts';
+import { verdict } from './report/table.ts';
 import { postgresCpuMs, processesCpuMs } from './systems/cpu.ts';
 
 const root = dirname(dirname(import.meta.dirname));
@@ -35,16 +35,6 @@ describe('a figure', () => {
       'Measured on 2026-11-22: 1 of 2 bars are met. **Not met**: GET /materials, CPU / A.',
     );
     expect(verdict([met, figure], '2026-11-22')).toBe('Measured on 2026-11-22: 1 of 1 bars are met.');
-  });
-
-  test('is printed with three digits that count', () => {
-    expect([0.075_18, 9.587, 81.14, 1240.6, Number.NaN].map(digits)).toEqual([
-      '0.0752',
-      '9.59',
-      '81.1',
-      '1,241',
-      '–',
-    ]);
   });
 });
 

@@ -1,8 +1,9 @@
 // A learner's pages while one of the services is away: what it has to do with is missing, the rest is there.
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect } from 'vitest';
+import { test } from '../fixtures.ts';
 import { hasBrowser } from '../support/browser.ts';
-import { startEmptyDashboard } from '../support/dashboard.ts';
+import type { SharedDashboard } from '../support/dashboard.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startRemindersBeside } from '../support/reminders-beside.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
@@ -11,14 +12,14 @@ type Service = 'accounts' | 'scheduling' | 'reminders';
 const portOf = (target: string) => Number(target.split(':').at(-1));
 
 describe.runIf(hasBrowser('services that are away'))('in the dashboard', { timeout: 60_000 }, () => {
-  let dashboard: Awaited<ReturnType<typeof startEmptyDashboard>>;
+  let dashboard: SharedDashboard;
   let reminders: Awaited<ReturnType<typeof startRemindersBeside>>;
   let proxies: Record<Service, TcpProxy>;
   let gateway: TestGateway;
   let learner: { userId: string; email: string; materialId: string };
 
-  beforeAll(async () => {
-    dashboard = await startEmptyDashboard({});
+  test.beforeAll(async ({ dashboard: shared }) => {
+    dashboard = shared;
     const { system } = dashboard;
     reminders = await startRemindersBeside(system);
     proxies = {
@@ -38,7 +39,6 @@ describe.runIf(hasBrowser('services that are away'))('in the dashboard', { timeo
     await gateway.stop();
     for (const proxy of Object.values(proxies)) await proxy.stop();
     await reminders.stop();
-    await dashboard.stop();
   });
 
   /** A learner with a material, which was reviewed, and a reminder. */

@@ -4,19 +4,12 @@ import { request } from 'node:http';
 import { createRequire } from 'node:module';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
+import { test } from '../fixtures.ts';
 import { hasBrowser, screenshot } from '../support/browser.ts';
-import { startTestDashboard, type TestDashboard } from '../support/dashboard.ts';
-import { OPERATOR, startTestGateway } from '../support/gateway.ts';
-import {
-  MADE,
-  type StubReminders,
-  startStubReminders,
-  stubDelivery,
-  stubReminder,
-  timestamp,
-} from '../support/stub-reminders.ts';
-import { startSystem } from '../support/system.ts';
+import type { SharedDashboard } from '../support/dashboard.ts';
+import { OPERATOR } from '../support/gateway.ts';
+import { MADE, stubDelivery, stubReminder, timestamp } from '../support/stub-reminders.ts';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
@@ -43,12 +36,10 @@ describe.runIf(hasBrowser('the looks of the dashboard'))(
   'each page of the dashboard',
   { timeout: 120_000 },
   () => {
-    let reminders: StubReminders;
-    let dashboard: TestDashboard;
-    beforeAll(async () => {
-      reminders = await startStubReminders();
-      dashboard = await startTestDashboard({ remindersTarget: reminders.target });
-      const held = reminders.of(dashboard.seeded.userId);
+    let dashboard: SharedDashboard;
+    test.beforeAll(({ dashboard: shared }) => {
+      dashboard = shared;
+      const held = dashboard.reminders.of(dashboard.seeded.userId);
       const channels = ['CHANNEL_EMAIL', 'CHANNEL_PUSH'] as const;
       held.reminders.push(
         stubReminder({ weekdays: [1, 3, 6, 7], channels: [...channels] }),
@@ -70,11 +61,6 @@ describe.runIf(hasBrowser('the looks of the dashboard'))(
         ),
       );
     });
-    afterAll(async () => {
-      await dashboard.stop();
-      await reminders.stop();
-    });
-
     /** Goes through all pages and dialogs, and calls `look` at each. */
     async function walk(page: Page, look: (name: string) => Promise<void>): Promise<void> {
       const { userId } = dashboard.seeded;
@@ -236,9 +222,9 @@ function get(url: string, headers: Record<string, string>) {
   );
 }
 
-test('the dashboard’s files are compressed, kept by the browser, and bound by a policy', async () => {
-  const system = await startSystem();
-  const gateway = await startTestGateway(system);
+test('the dashboard’s files are compressed, kept by the browser, and bound by a policy', async ({
+  gateway,
+}) => {
   const plain = await get(`${gateway.origin}/dashboard`, {});
   const html = plain.body.toString();
   expect(plain.headers).toMatchObject({
@@ -284,6 +270,4 @@ test('the dashboard’s files are compressed, kept by the browser, and bound by 
         : /^(text|application)\/javascript; charset=utf-8$/i,
     );
   }
-  await gateway.stop();
-  await system.stop();
 });

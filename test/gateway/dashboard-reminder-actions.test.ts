@@ -1,8 +1,9 @@
 // What operators do with reminders in the dashboard, in a real browser against the real reminders service.
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect } from 'vitest';
+import { test } from '../fixtures.ts';
 import { hasBrowser } from '../support/browser.ts';
-import { startEmptyDashboard } from '../support/dashboard.ts';
+import type { SharedDashboard } from '../support/dashboard.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startRemindersBeside } from '../support/reminders-beside.ts';
 
@@ -11,18 +12,17 @@ const HELD = `query ($id: ID) { user(id: $id) {
   emailReminders { enabled } calendarFeed { createdAt } pushSubscriptions { host } } }`;
 
 describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', { timeout: 60_000 }, () => {
-  let dashboard: Awaited<ReturnType<typeof startEmptyDashboard>>;
+  let dashboard: SharedDashboard;
   let service: Awaited<ReturnType<typeof startRemindersBeside>>;
   let gateway: TestGateway;
-  beforeAll(async () => {
-    dashboard = await startEmptyDashboard({});
+  test.beforeAll(async ({ dashboard: shared }) => {
+    dashboard = shared;
     service = await startRemindersBeside(dashboard.system);
     gateway = await startTestGateway({ ...dashboard.system, remindersTarget: service.target });
   });
   afterAll(async () => {
     await gateway.stop();
     await service.stop();
-    await dashboard.stop();
   });
 
   const newUser = async (timeZone = 'UTC') => {

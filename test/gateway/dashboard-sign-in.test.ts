@@ -1,14 +1,15 @@
 // Signing in to the dashboard at an OpenID provider, in a real browser.
 import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect } from 'vitest';
 import { startGateway } from '../../gateway/app.ts';
 import { readGatewayConfig } from '../../gateway/config.ts';
 import type { HttpServer } from '../../services/platform/http/server.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { readEnvironment } from '../../services/platform/process/config.ts';
-import { hasBrowser, screenshot, startBrowser, watch } from '../support/browser.ts';
+import { test } from '../fixtures.ts';
+import { hasBrowser, screenshot, watch } from '../support/browser.ts';
 import { type OpenIdProvider, startOpenIdProvider } from '../support/openid-provider.ts';
-import { startSystem, type TestSystem } from '../support/system.ts';
+import type { TestSystem } from '../support/system.ts';
 
 const inBrowser = test.skipIf(!hasBrowser('the sign-in'));
 let system: TestSystem;
@@ -16,8 +17,8 @@ let provider: OpenIdProvider;
 let gateway: HttpServer;
 let browser: Browser;
 
-beforeAll(async () => {
-  [system, browser] = await Promise.all([startSystem(), startBrowser()]);
+test.beforeAll(async ({ dashboard }) => {
+  ({ system, browser } = dashboard);
   provider = await startOpenIdProvider('srs', () => `http://127.0.0.1:${gateway.port}`);
   const environment = {
     ...{ OIDC_ISSUER: provider.issuer, OIDC_AUDIENCE: 'srs', GRAPHQL_PORT: '0', REMINDERS: 'off' },
@@ -31,10 +32,8 @@ beforeAll(async () => {
   provider.configure();
 });
 afterAll(async () => {
-  await browser.close();
   await gateway.close();
   await provider.stop();
-  await system.stop();
 });
 
 inBrowser('a person signs in, comes back to the same page, and is in on a second tab as well', async () => {
