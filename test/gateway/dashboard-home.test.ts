@@ -199,7 +199,7 @@ describe.runIf(hasBrowser('the home'))('the home of all learners', { timeout: 60
   test('leads to revoked keys that are still sent, with when and by whom', async () => {
     const { userId, apiKeyId, key } = await dashboard.system.createUser(['profile:read']);
     const { page, complaints } = await dashboard.openAt('#/');
-    await page.getByText('0 revoked keys still in use').waitFor();
+    await page.getByText('0 ended keys still in use').waitFor();
     await dashboard.system.accounts.apiKeys.revokeApiKey({ apiKeyId }, { requestId: 'test' });
     const send = () =>
       fetch(`${dashboard.system.origins[0]}/v1/me`, { headers: { authorization: `Bearer ${key}` } });
