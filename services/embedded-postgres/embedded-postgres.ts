@@ -95,7 +95,7 @@ async function run(
     throw error;
   }
   const maxRestarts = onRestart === undefined ? 0 : MAX_RESTARTS;
-  const server = keepRunning(postmaster, { cluster, maxRestarts, tell: onRestart ?? (() => {}) });
+  const server = keepRunning(postmaster, { cluster, maxRestarts, onRestart: onRestart ?? (() => {}) });
   // Not in `stop`: there, garbage collection could release the lock while the server runs.
   void server.ended.then(unlock);
   return {
@@ -132,14 +132,14 @@ const PAUSE_MS = 100;
 const FULL_BELOW_BYTES = 32 * 1024 * 1024;
 
 /**
- * Restarts the server of `cluster` on the port of `first`, at most `maxRestarts` times in 5 minutes; `tell` receives the reason
+ * Restarts the server of `cluster` on the port of `first`, at most `maxRestarts` times in 5 minutes; `onRestart` receives the reason
  * each time.
  */
 function keepRunning(
   first: Postmaster,
-  options: { cluster: Cluster; maxRestarts: number; tell: (text: string) => void },
+  options: { cluster: Cluster; maxRestarts: number; onRestart: (text: string) => void },
 ): KeptServer {
-  const { cluster, maxRestarts, tell } = options;
+  const { cluster, maxRestarts, onRestart } = options;
   const stopping = new AbortController();
   let current = first;
 
@@ -163,7 +163,7 @@ function keepRunning(
       if (stopping.signal.aborted) return undefined;
       starts = starts.filter((startTime) => performance.now() - startTime < WITHIN_MS);
       if (starts.length >= maxRestarts) return new Error(explain(cluster, { reason, maxRestarts }));
-      tell(`The embedded PostgreSQL is being restarted: ${reason}`);
+      onRestart(`The embedded PostgreSQL is being restarted: ${reason}`);
       const pauseMs = starts.length === 0 ? 0 : PAUSE_MS * 2 ** (starts.length - 1);
       await sleep(pauseMs, undefined, { signal: stopping.signal }).catch(() => {});
       if (stopping.signal.aborted) return undefined;

@@ -366,7 +366,7 @@ describe('a fault is found, with how to remedy it:', () => {
     for (const name of ['accounts', 'scheduling']) {
       expect(of(`service ${name}`)).toMatchObject({
         state: 'bad',
-        found: expect.stringContaining('rejects the SERVICE_TOKEN'),
+        found: expect.stringContaining('refuses our SERVICE_TOKEN'),
         remedy: 'give all programs the same SERVICE_TOKEN',
       });
     }
@@ -456,7 +456,7 @@ describe('a fault is found, with how to remedy it:', () => {
         check: 'service accounts',
         state: 'bad',
         found: `127.0.0.1:${server.port} reports NOT_SERVING`,
-        remedy: 'it is shutting down, or its database is unavailable: see the database above',
+        remedy: 'it is shutting down, or its database is unavailable',
       },
       'ok',
     ]);

@@ -11,9 +11,18 @@ import { NO_TOKEN, TokenRefusedError } from './service-token.ts';
 type HealthDefinition = { Check: MethodDefinition<{ service: string }, { status: string }> };
 const definition = untypedDefinition as unknown as HealthDefinition;
 
+/** Why a service cannot be used, and what to do. */
+type PeerFault = {
+  /** Without internal data. */
+  reason: string;
+  remedy: string;
+  /** Where nothing answers in our protocol. */
+  error?: unknown;
+};
+
 type HealthClient = {
-  /** @throws ServiceError UNAVAILABLE if the service does not respond in time; TokenRefusedError if it rejects our token. */
-  isServing(): Promise<boolean>;
+  /** undefined if the service serves, and accepts our token. */
+  fault(): Promise<PeerFault | undefined>;
   close(): void;
 };
 
@@ -27,13 +36,24 @@ export function createHealthClient(options: {
   const trust = { ...options.trust, serviceTokens: serviceTokens.length > 0 ? serviceTokens : [NO_TOKEN] };
   const client = createGrpcClient(definition, { ...options, trust, caller: 'health' });
   return {
-    async isServing() {
-      const { status } = await client.check({ service: '' }, { requestId: 'health' });
-      return status === 'SERVING';
-    },
+    fault: () =>
+      client.check({ service: '' }, { requestId: 'health' }).then(
+        ({ status }) => (status === 'SERVING' ? undefined : NOT_SERVING),
+        (error: unknown) => (error instanceof TokenRefusedError ? REFUSES_TOKEN : away(error)),
+      ),
     close: () => client.close(),
   };
 }
+
+const NOT_SERVING: PeerFault = {
+  reason: 'reports NOT_SERVING',
+  remedy: 'it is shutting down, or its database is unavailable',
+};
+const REFUSES_TOKEN: PeerFault = {
+  reason: 'refuses our SERVICE_TOKEN',
+  remedy: 'give all programs the same SERVICE_TOKEN',
+};
+const away = (error: unknown): PeerFault => ({ reason: codeOf(error), remedy: 'start it', error });
 
 const DEADLINE_MS = 900;
 
@@ -57,14 +77,10 @@ export function addPeerChecks(
     const client = createHealthClient({ target, trust, deadlineMs: DEADLINE_MS });
     readiness.add({
       name: `${part}/${peer}`,
-      find: () =>
-        client.isServing().then(
-          (isServing) => (isServing ? { state: 'ok' } : { state: without, reason: 'reports NOT_SERVING' }),
-          (error: unknown) => {
-            const isRefused = error instanceof TokenRefusedError;
-            return { state: without, reason: isRefused ? 'refuses our SERVICE_TOKEN' : codeOf(error) };
-          },
-        ),
+      async find() {
+        const fault = await client.fault();
+        return fault === undefined ? { state: 'ok' } : { state: without, reason: fault.reason };
+      },
     });
     return client;
   });

@@ -128,24 +128,27 @@ function readTls(reader: EnvironmentReader): GrpcTrust['tls'] {
 /** @throws ConfigError that names each variable whose file does not hold what it should. */
 export function requireUsableTls(tls: GrpcTrust['tls']): void {
   if (tls === undefined) return;
-  const problems = [
-    ...problemOf('GRPC_TLS_CERT and GRPC_TLS_KEY must be a PEM certificate and its unencrypted key', () =>
-      createSecureContext({ cert: tls.certificate, key: tls.key }),
-    ),
-    ...problemOf(
-      'GRPC_TLS_CA must be one or more PEM certificates',
-      () => new X509Certificate(tls.authority),
-    ),
-  ];
+  const authorityProblem = problemOf(
+    'GRPC_TLS_CA must be one or more PEM certificates',
+    () => new X509Certificate(tls.authority),
+  );
+  const problems = [tlsKeyProblem(tls), authorityProblem].filter((problem) => problem !== undefined);
   if (problems.length > 0) throw new ConfigError(problems);
 }
 
-function problemOf(what: string, read: () => unknown): string[] {
+/** undefined for a certificate and its key. Asked at the start of a program, and by npm run doctor. */
+export function tlsKeyProblem({ certificate, key }: NonNullable<GrpcTrust['tls']>): string | undefined {
+  return problemOf('GRPC_TLS_CERT and GRPC_TLS_KEY must be a PEM certificate and its unencrypted key', () =>
+    createSecureContext({ cert: certificate, key }),
+  );
+}
+
+function problemOf(what: string, read: () => unknown): string | undefined {
   try {
     read();
-    return [];
+    return undefined;
   } catch (error) {
-    return [`${what}: ${toError(error).message}`];
+    return `${what}: ${toError(error).message}`;
   }
 }
 

@@ -5,7 +5,6 @@ import type { MaterialServiceDefinition } from '../../../generated/scheduling/v1
 import { ServiceError } from '../../platform/errors.ts';
 import { clientsOf } from '../../platform/grpc/client.ts';
 import { createHealthClient } from '../../platform/grpc/peer-checks.ts';
-import { TokenRefusedError } from '../../platform/grpc/service-token.ts';
 import { oneLine } from '../../platform/thrown.ts';
 import { checkNamed, type Finding } from './finding.ts';
 import type { Settings } from './settings.ts';
@@ -54,34 +53,22 @@ async function checkPeer(
   { name, target, ask }: { name: string; target: string; ask: () => Promise<void> },
 ): Promise<Finding> {
   const { ok, warning, bad } = checkNamed(`service ${name}`);
-  let health: ReturnType<typeof createHealthClient> | undefined;
+  let health: ReturnType<typeof createHealthClient>;
   try {
     health = createHealthClient({ target, trust, deadlineMs: DEADLINE_MS });
-    if (!(await health.isServing())) {
-      return bad(
-        `${target} reports NOT_SERVING`,
-        'it is shutting down, or its database is unavailable: see the database above',
-      );
-    }
   } catch (error) {
-    // The client could not even be created.
-    if (health === undefined) {
-      return bad(`not asked: ${oneLine(error)}`, 'fix the tls problem first');
-    }
-    if (error instanceof TokenRefusedError) {
-      return bad(
-        `${target} serves, but rejects the SERVICE_TOKEN of this environment`,
-        'give all programs the same SERVICE_TOKEN',
-      );
-    }
-    const found = `${target} does not answer: ${oneLine(error)}`;
+    return bad(`not asked: ${oneLine(error)}`, 'fix the tls problem first');
+  }
+  const fault = await health.fault().finally(() => health.close());
+  if (fault?.error !== undefined) {
+    const found = `${target} does not answer: ${oneLine(fault.error)}`;
     if (!namesPeers) return warning(found, 'run npm start and check again');
     const certificates =
       trust.tls === undefined ? '' : ', and check that both sides have certificates from the same CA';
-    return bad(found, `start it (npm run ${name}), or correct ${name.toUpperCase()}_URL${certificates}`);
-  } finally {
-    health?.close();
+    const remedy = `${fault.remedy} (npm run ${name}), or correct ${name.toUpperCase()}_URL${certificates}`;
+    return bad(found, remedy);
   }
+  if (fault !== undefined) return bad(`${target} ${fault.reason}`, fault.remedy);
   const refusal = await ask().then(
     () => undefined,
     (error: unknown) => error,

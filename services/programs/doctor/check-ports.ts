@@ -1,6 +1,5 @@
 // Checks the ports of this machine: free, or in use by one of our services.
 import { createHealthClient } from '../../platform/grpc/peer-checks.ts';
-import { TokenRefusedError } from '../../platform/grpc/service-token.ts';
 import { portProblem, type WantedPort } from '../../platform/process/ports.ts';
 import { checkNamed, type Finding } from './finding.ts';
 import type { Settings } from './settings.ts';
@@ -18,11 +17,8 @@ export function checkPorts(settings: Settings): Promise<Finding[]> {
     const health = createHealthClient({ target: `127.0.0.1:${port}`, trust, deadlineMs: ASK_MS });
     // Any response in our protocol counts, even NOT_SERVING or a refused token.
     return health
-      .isServing()
-      .then(
-        () => true,
-        (error: unknown) => error instanceof TokenRefusedError,
-      )
+      .fault()
+      .then((fault) => fault?.error === undefined)
       .finally(() => health.close());
   };
   const grpc = (name: string, port: number) => ({ name, host: innerHost, port, isOurs: () => serves(port) });

@@ -1,7 +1,7 @@
 // Checks the certificates of mutual TLS: validity period, key and CA.
 
-import { createPrivateKey, X509Certificate } from 'node:crypto';
-import type { GrpcTrust } from '../../platform/process/common-config.ts';
+import { X509Certificate } from 'node:crypto';
+import { type GrpcTrust, tlsKeyProblem } from '../../platform/process/common-config.ts';
 import { oneLine } from '../../platform/thrown.ts';
 import { checkNamed, type Finding } from './finding.ts';
 
@@ -19,7 +19,7 @@ export function checkTls(tls: GrpcTrust['tls'], now: Date): Finding[] {
   );
   const issuers = authorities.filter((parsed) => parsed instanceof X509Certificate);
   if (!(certificate instanceof X509Certificate) || issuers.length < authorities.length) return findings;
-  return [...findings, checkChain(certificate, issuers), checkKey(certificate, tls.key)];
+  return [...findings, checkChain(certificate, issuers), checkKey(tls)];
 }
 
 /** Each certificate of a file, which has several while an authority is being changed; the file if it has none. */
@@ -58,18 +58,9 @@ function checkChain(certificate: X509Certificate, authorities: readonly X509Cert
   return bad('GRPC_TLS_CERT was not issued by GRPC_TLS_CA', 'use the CA that signed it, in all services');
 }
 
-function checkKey(certificate: X509Certificate, key: Buffer): Finding {
+function checkKey(tls: NonNullable<GrpcTrust['tls']>): Finding {
   const { ok, bad } = checkNamed('tls key');
-  try {
-    if (certificate.checkPrivateKey(createPrivateKey(key))) return ok('belongs to the certificate');
-  } catch (error) {
-    return bad(
-      `GRPC_TLS_KEY cannot be read: ${oneLine(error)}`,
-      'put an unencrypted PEM key into GRPC_TLS_KEY',
-    );
-  }
-  return bad(
-    'GRPC_TLS_KEY is not the key of GRPC_TLS_CERT',
-    'use the key that the certificate was requested with',
-  );
+  const problem = tlsKeyProblem(tls);
+  if (problem === undefined) return ok('belongs to the certificate');
+  return bad(problem, 'use the key that the certificate was requested with, not encrypted');
 }
