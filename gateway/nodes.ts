@@ -51,8 +51,14 @@ export type LearnerNode = Learner;
 export type RefusedApiKeyNode = { apiKey: ApiKeyNode };
 export type ExpiringApiKeyNode = { apiKey: ApiKeyNode };
 export type EmailOffUserNode = EmailOffUser;
-/** What a search found of a user; without key and material, the user. */
-export type SearchHitNode = { user: UserNode; apiKey?: ApiKeyNode; material?: MaterialNode };
+/** What a search found of a user; without anything else, the user. `refusedMs`: when the key was refused in the request that was asked for. */
+export type SearchHitNode = {
+  user: UserNode;
+  apiKey?: ApiKeyNode;
+  material?: MaterialNode;
+  event?: TimelineEventNode;
+  refusedMs?: number;
+};
 export type HardMaterialNode = { material: MaterialNode; count: RetentionCount };
 export type StatsNode = { userId: string; window: StatsWindowInput };
 

@@ -6,9 +6,11 @@ import type {
   OverviewResolvers,
   QueryResolvers,
   RefusedApiKeyResolvers,
+  SearchHitResolvers,
 } from '../../generated/gateway/resolvers.ts';
 import { hasReason, invalidRequest } from '../../services/platform/errors.ts';
-import { isUuid } from '../../services/platform/uuid.ts';
+import { containsKey } from '../../services/platform/redaction.ts';
+import { readUuid } from '../../services/platform/uuid.ts';
 import { requireReminders } from '../clients.ts';
 import {
   type Connection,
@@ -21,8 +23,9 @@ import {
 import type { GatewayContext } from '../context.ts';
 import { MAX_EMAIL_CHARACTERS } from '../loaders.ts';
 import { required, toTime } from '../mapper.ts';
-import { type ApiKeyNode, ID_OF, type MaterialNode, type SearchHitNode } from '../nodes.ts';
+import { type ApiKeyNode, ID_OF, type SearchHitNode } from '../nodes.ts';
 import { materialOf } from './material.ts';
+import { toEventNode } from './timeline.ts';
 import { findUserOrRest } from './user.ts';
 
 export const Query: QueryResolvers = {
@@ -108,15 +111,22 @@ const KEY = /^rmk_live_/;
 /** What accounts keeps of a key. The rest of a whole key goes no further. */
 const PREFIX_CHARACTERS = 17;
 
-type Found = { userId: string; apiKey?: ApiKeyNode; material?: MaterialNode };
+/** `user`: where it has been read. */
+type Found = { userId: string } & Partial<SearchHitNode>;
+
+const ID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi;
+/** What pages show of a long ID. */
+const ID_ENDING = /^[0-9a-f]{8}$/i;
+const REQUEST_ID = /^[\w.-]{1,128}$/;
 
 /**
- * Users, materials and keys by what support staff have at hand: an ID, the beginning of a key or of an e-mail address. At most ten
- * hits; none for a text that nothing can have.
+ * Users, materials and keys by what support staff have at hand: an ID or its ending, the beginning of a key, a part of an address or
+ * name, the ID of a request, the address of a page. At most ten hits; none for a text that nothing can have.
  */
-async function search(context: GatewayContext, text: string): Promise<SearchHitNode[]> {
+async function search(context: GatewayContext, asked: string): Promise<SearchHitNode[]> {
   const { budget, clients } = context;
-  if (isUuid(text.toLowerCase())) return withUsers(context, await findById(context, text.toLowerCase()));
+  // Of the address of a page, the last ID in it.
+  const text = (/^https?:|#\//.test(asked) && asked.match(ID)?.at(-1)) || asked.replace(/^(?:…|\.{3})/, '');
   if (KEY.test(text)) {
     const keyPrefix = text.slice(0, PREFIX_CHARACTERS);
     if (!/^rmk_live_[0-9A-Za-z]*$/.test(keyPrefix)) return [];
@@ -124,12 +134,38 @@ async function search(context: GatewayContext, text: string): Promise<SearchHitN
     return withUsers(context, apiKeys.map(ofKey));
   }
   if (text === '' || text.length > MAX_EMAIL_CHARACTERS) return [];
-  const request = { emailPrefix: text, pageSize: MAX_HITS };
-  const { users } = await budget.read(clients.users.searchUsers, request);
-  return users.map((user) => ({ user }));
+  const id = readUuid(text);
+  const found = await Promise.all([
+    id === undefined ? findByText(context, text) : findById(context, id),
+    REQUEST_ID.test(text) && !containsKey(text) ? findByRequest(context, text) : [],
+  ]);
+  return (await withUsers(context, found.flat())).slice(0, MAX_HITS);
 }
 
 const ofKey = (apiKey: ApiKeyNode): Found => ({ userId: apiKey.userId, apiKey });
+
+async function findByText({ budget, clients }: GatewayContext, text: string): Promise<Found[]> {
+  const pageSize = MAX_HITS;
+  const [{ users }, { apiKeys }] = await Promise.all([
+    budget.read(clients.users.searchUsers, { text, pageSize }),
+    ID_ENDING.test(text)
+      ? budget.read(clients.apiKeys.findApiKeys, { idEnding: text, pageSize })
+      : { apiKeys: [] },
+  ]);
+  return [...users.map((user) => ({ userId: user.userId, user })), ...apiKeys.map(ofKey)];
+}
+
+/** What was done in a request, and the keys with which it was refused. */
+async function findByRequest({ budget, clients }: GatewayContext, requestId: string): Promise<Found[]> {
+  const { events, refusals } = await budget.read(clients.userEvents.findRequest, { requestId });
+  return [
+    ...events.map((event) => ({ userId: event.userId, event: toEventNode(event) })),
+    ...refusals.map(({ apiKey, refuseTime }) => ({
+      ...ofKey(required(apiKey)),
+      refusedMs: toTime(refuseTime),
+    })),
+  ];
+}
 
 /** Whatever has this ID, of each kind. */
 async function findById(context: GatewayContext, id: string): Promise<Found[]> {
@@ -148,10 +184,10 @@ async function findById(context: GatewayContext, id: string): Promise<Found[]> {
 
 /** Drops what belongs to a user who does not exist. */
 async function withUsers({ loaders }: GatewayContext, found: readonly Found[]): Promise<SearchHitNode[]> {
-  const users = await Promise.all(found.map(({ userId }) => loaders.user({ userId })));
-  return found.flatMap(({ userId: _, ...hit }, index) => {
+  const users = await Promise.all(found.map(({ userId, user }) => user ?? loaders.user({ userId })));
+  return found.flatMap((hit, index) => {
     const user = users[index] ?? null;
-    return user === null ? [] : [{ user, ...hit }];
+    return user === null ? [] : [{ ...hit, user }];
   });
 }
 
@@ -159,6 +195,10 @@ function nullIfNotFound(error: unknown): null {
   if (hasReason(error, 'NOT_FOUND')) return null;
   throw error;
 }
+
+export const SearchHit: SearchHitResolvers = {
+  refusedAt: ({ refusedMs }) => refusedMs ?? null,
+};
 
 export const Overview: OverviewResolvers = {
   asOf: ({ asOfTime }) => toTime(asOfTime),

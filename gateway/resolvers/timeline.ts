@@ -1,4 +1,5 @@
 // The timeline of a user: reviews, snoozes, reminders and events of several services, merged by time.
+import type { UserEvent } from '../../generated/accounts/v1/UserEvent.ts';
 import type { UserEventKind } from '../../generated/accounts/v1/UserEventKind.ts';
 import type { TimelineEventResolvers, TimelineKind } from '../../generated/gateway/resolvers.ts';
 import { hasReason, invalidField } from '../../services/platform/errors.ts';
@@ -111,21 +112,21 @@ async function readEvents({ budget, clients }: GatewayContext, asked: Asked) {
     // The snooze itself is in the list and tells who made it.
     excludedActions: asked.kinds.includes('SNOOZE') ? ['snoozeMaterials'] : [],
   });
-  const rows = answer.events.map(
-    ({ eventId, eventTime, kind, action, actor, requestId, subjectIds, snoozeId }): TimelineEventNode => ({
-      userId,
-      id: eventId,
-      timeMs: toTime(eventTime),
-      action,
-      actor,
-      requestId,
-      subjectIds,
-      snoozeId: snoozeId || undefined,
-      kind: kind === 'USER_EVENT_KIND_KEY' ? 'KEY' : 'OPERATOR',
-      materialId: OF_MATERIALS.test(action) ? subjectIds[0] : undefined,
-    }),
-  );
+  const rows = answer.events.map(toEventNode);
   return { rows, nextPageToken: answer.nextPageToken };
+}
+
+/** What accounts recorded, as an event of a timeline. */
+export function toEventNode(event: UserEvent): TimelineEventNode {
+  const { userId, eventId, eventTime, kind, action, actor, requestId, subjectIds, snoozeId } = event;
+  return {
+    ...{ userId, action, actor, requestId, subjectIds },
+    id: eventId,
+    timeMs: toTime(eventTime),
+    snoozeId: snoozeId || undefined,
+    kind: kind === 'USER_EVENT_KIND_KEY' ? 'KEY' : 'OPERATOR',
+    materialId: OF_MATERIALS.test(action) ? subjectIds[0] : undefined,
+  };
 }
 
 type Arguments = PageArguments & { kinds?: readonly TimelineKind[] | null };

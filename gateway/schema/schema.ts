@@ -23,7 +23,15 @@ import { auditMutations } from '../access/audit.ts';
 import type { GatewayContext } from '../context.ts';
 import { Material, Review, Snooze } from '../resolvers/material.ts';
 import { Mutation } from '../resolvers/mutation.ts';
-import { EmailOffUser, ExpiringApiKey, Learner, Overview, Query, RefusedApiKey } from '../resolvers/query.ts';
+import {
+  EmailOffUser,
+  ExpiringApiKey,
+  Learner,
+  Overview,
+  Query,
+  RefusedApiKey,
+  SearchHit,
+} from '../resolvers/query.ts';
 import {
   CalendarFeed,
   EmailReminders,
@@ -55,6 +63,7 @@ export function buildGatewaySchema(): GraphQLSchema {
     Learner,
     ExpiringApiKey,
     RefusedApiKey,
+    SearchHit,
     EmailOffUser,
     Reminder,
     ReminderDelivery,

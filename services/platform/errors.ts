@@ -51,6 +51,13 @@ export const ERROR_CATALOGUE = {
 
 export type ErrorReason = keyof typeof ERROR_CATALOGUE;
 
+/** Why a key is refused. For logs and support: whoever sends it is told the same of all. */
+export type KeyRefusal = {
+  cause: 'missing' | 'mistyped' | 'unknown' | 'revoked' | 'expired' | 'address';
+  /** Of a known key. */
+  apiKeyId?: string | undefined;
+};
+
 /** Details of an error. All but `cause` reach the caller, so they must contain no secret. */
 export type ErrorDetails = {
   /** Message for the caller; default: the catalogue's text. */
@@ -63,6 +70,8 @@ export type ErrorDetails = {
   requiredScopes?: readonly string[];
   /** Whole seconds to wait before a retry. */
   retryAfterSeconds?: number;
+  /** Of an UNAUTHORIZED; between services only. */
+  keyRefusal?: KeyRefusal;
   /** The underlying error, for the log only. */
   cause?: unknown;
 };
@@ -74,6 +83,7 @@ export class ServiceError extends Error {
   readonly problem: string | undefined;
   readonly requiredScopes: readonly string[] | undefined;
   readonly retryAfterSeconds: number | undefined;
+  readonly keyRefusal: KeyRefusal | undefined;
 
   constructor(reason: ErrorReason, details: ErrorDetails = {}) {
     super(withoutKeys(details.message ?? ERROR_CATALOGUE[reason].text), { cause: details.cause });
@@ -83,6 +93,7 @@ export class ServiceError extends Error {
     this.problem = details.problem && withoutKeys(details.problem);
     this.requiredScopes = details.requiredScopes;
     this.retryAfterSeconds = details.retryAfterSeconds;
+    this.keyRefusal = details.keyRefusal;
   }
 }
 

@@ -46,7 +46,8 @@ export function sendError(reply: FastifyReply, error: ServiceError): FastifyRepl
   if (error.reason === 'UNAUTHORIZED') reply.header('www-authenticate', 'Bearer');
   if (error.reason === 'UNAVAILABLE') reply.header('retry-after', error.retryAfterSeconds ?? 1);
   const { field } = answer.error.details ?? {};
-  markRefused(reply.request, { reason: error.reason, field, cause: causeOf(error) });
+  const { apiKeyId } = error.keyRefusal ?? {};
+  markRefused(reply.request, { reason: error.reason, field, cause: causeOf(error), apiKeyId });
   return reply
     .code(ERROR_CATALOGUE[error.reason].httpStatus)
     .type('application/json; charset=utf-8')

@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { VerifyApiKeyResponse } from '../../generated/accounts/v1/VerifyApiKeyResponse.ts';
 import type { WatchRevocationsResponse } from '../../generated/accounts/v1/WatchRevocationsResponse.ts';
-import { hasReason, ServiceError } from '../platform/errors.ts';
+import { hasReason, type KeyRefusal, ServiceError } from '../platform/errors.ts';
 import type { CallOptions } from '../platform/grpc/client.ts';
 import { addressOf } from '../platform/http/server.ts';
 import type { Metrics } from '../platform/observability/metrics.ts';
@@ -34,7 +34,7 @@ export function registerAuthentication(app: FastifyInstance, verifier: KeyVerifi
   app.decorateRequest('principal', null);
   app.addHook('onRequest', async (request) => {
     const key = keyOf(request);
-    if (key === undefined) throw new ServiceError('UNAUTHORIZED');
+    if (key === undefined) throw refused('missing');
     const presented = { key, digest: hash('sha256', key, 'base64'), address: addressOf(request) };
     const principal = await verifier.verify(presented, callOf(request));
     request.principal = principal;
@@ -43,6 +43,10 @@ export function registerAuthentication(app: FastifyInstance, verifier: KeyVerifi
       throw new ServiceError('INSUFFICIENT_SCOPE', { requiredScopes: scopes });
     }
   });
+}
+
+function refused(cause: KeyRefusal['cause'], apiKeyId?: string): ServiceError {
+  return new ServiceError('UNAUTHORIZED', { keyRefusal: { cause, apiKeyId } });
 }
 
 /** The authenticated caller. */
@@ -141,7 +145,7 @@ export function createKeyVerifier(
     const { key, digest } = presented;
     if (key.length > MAX_KEY_CHARACTERS || !key.startsWith('rmk_live_')) {
       countLookup('malformed');
-      throw new ServiceError('UNAUTHORIZED');
+      throw refused('mistyped');
     }
     const known = watch.isAlive() ? cache.get(digest) : undefined;
     if (known !== undefined) {
@@ -167,9 +171,10 @@ export function createKeyVerifier(
       if (now() >= expireMs) {
         // So that accounts is asked next time, which counts the refusals of an ended key.
         cache.delete(presented.digest);
-        throw new ServiceError('UNAUTHORIZED');
+        throw refused('expired', principal.apiKeyId);
       }
-      if (allowed !== undefined && !isIn(allowed, presented.address)) throw new ServiceError('UNAUTHORIZED');
+      if (allowed !== undefined && !isIn(allowed, presented.address))
+        throw refused('address', principal.apiKeyId);
       return principal;
     },
     isStreamAlive: watch.isAlive,

@@ -53,7 +53,7 @@ test('users changed at the same moment, the lowest id first', async () => {
 });
 
 test('users whose address begins alike, by their address', async () => {
-  const { users } = await here.clients.users.searchUsers({ emailPrefix: '0000', pageSize: 3 }, CALL);
+  const { users } = await here.clients.users.searchUsers({ text: '0000', pageSize: 3 }, CALL);
   expect(userIds({ users })).toEqual(IDS.slice(0, 3));
 });
 

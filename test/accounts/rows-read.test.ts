@@ -25,8 +25,7 @@ const PAGES: Record<string, () => Promise<unknown>> = {
   users: () => here.clients.users.listUsers(two, CALL),
   'changed users': () =>
     here.clients.users.listChangedUsers({ changedSinceTime: { seconds: 1, nanos: 0 }, ...two }, CALL),
-  'users found by their address': () =>
-    here.clients.users.searchUsers({ emailPrefix: 'quokka', ...two }, CALL),
+  'users found by their address': () => here.clients.users.searchUsers({ text: 'quokka', ...two }, CALL),
   'the keys of a user': () => here.clients.apiKeys.listApiKeys({ userId, ...two }, CALL),
   'keys found by their beginning': () =>
     here.clients.apiKeys.findApiKeys({ keyPrefix: 'rmk_live_', ...two }, CALL),

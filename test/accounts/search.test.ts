@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
 import { expect } from 'vitest';
-import { findApiKeysByPrefix } from '../../services/accounts/keys/sql.ts';
-import { searchUsers } from '../../services/accounts/users/sql.ts';
+import { findApiKeysByIdEnding, findApiKeysByPrefix } from '../../services/accounts/keys/sql.ts';
+import { findUsersByIdEnding, searchUsers } from '../../services/accounts/users/sql.ts';
 import { test } from '../fixtures.ts';
 import type { TestSystem } from '../support/system.ts';
 
@@ -32,11 +32,38 @@ test('users are found by the beginning of their address in any case, in the orde
   // No pattern: each character stands for itself.
   expect(await search('zo_')).toEqual([]);
   expect(await search('zo%')).toEqual([]);
-  await expect(search('')).rejects.toMatchObject({ reason: 'INVALID_REQUEST', field: 'email_prefix' });
+  await expect(search('')).rejects.toMatchObject({ reason: 'INVALID_REQUEST', field: 'text' });
   expect(await search('a'.repeat(254))).toEqual([]);
-  await expect(search('a\u0000')).rejects.toMatchObject({ field: 'email_prefix' });
-  await expect(search('a'.repeat(255))).rejects.toMatchObject({ field: 'email_prefix' });
+  await expect(search('a\u0000')).rejects.toMatchObject({ field: 'text' });
+  await expect(search('a'.repeat(255))).rejects.toMatchObject({ field: 'text' });
   await expect(search('a', 101)).rejects.toMatchObject({ field: 'page_size' });
+});
+
+test('users are found by a part of address and names, in any case and composition, after those whose address begins so', async () => {
+  const { users } = here.accounts;
+  for (const [email, firstName, lastName] of [
+    ['ada@part.example', 'Ada', 'Lovelace'],
+    ['rene@part.example', 'Rene\u0301', undefined],
+    ['lovelace@other.example', undefined, undefined],
+  ] as const)
+    await users.createUser({ email, ...(firstName && { firstName }), ...(lastName && { lastName }) });
+  expect(await search('LOVELACE')).toEqual(['lovelace@other.example', 'ada@part.example']);
+  expect(await search('ada love')).toEqual(['ada@part.example']);
+  expect(await search('Ren\u00e9')).toEqual(['rene@part.example']);
+  expect((await search('@part.exa')).toSorted()).toEqual(['ada@part.example', 'rene@part.example']);
+  // One or two characters begin an address, and a pattern is none.
+  expect([await search('el'), await search('part%example'), await search('elo_')]).toEqual([[], [], []]);
+});
+
+test('users and keys are found by the last 8 characters of their ID, in either case', async () => {
+  const { userId, apiKeyId } = await here.createUser();
+  const { users } = await here.accounts.users.searchUsers({ text: userId.slice(-8).toUpperCase() });
+  expect(users.map((user) => user.userId)).toEqual([userId]);
+  const find = (idEnding: string) => here.accounts.apiKeys.findApiKeys({ idEnding });
+  expect((await find(apiKeyId.slice(-8).toUpperCase())).apiKeys.map((key) => key.apiKeyId)).toEqual([
+    apiKeyId,
+  ]);
+  await expect(find(apiKeyId.slice(-7))).rejects.toMatchObject({ field: 'id_ending' });
 });
 
 test('keys are found by ID and by their visible beginning, the revoked ones too', async () => {
@@ -81,7 +108,7 @@ test('a key of an older version shows its beginning once it was used', async () 
   await expect.poll(prefix).toBe(key.slice(0, 17));
 });
 
-test('both searches read a range of an index', async () => {
+test('every search reads a range of an index', async () => {
   const plans: string[] = [];
   const explaining = {
     async query<R>({ text, values }: { text: string; values: readonly unknown[] }): Promise<R[]> {
@@ -97,13 +124,18 @@ test('both searches read a range of an index', async () => {
   };
   await searchUsers(explaining, 'a', 10);
   await findApiKeysByPrefix(explaining, 'rmk_live_', 10);
+  await findUsersByIdEnding(explaining, '01234567', 10);
+  await findApiKeysByIdEnding(explaining, '01234567', 10);
+  expect(plans[0]).toMatch(/Bitmap Index Scan on users_by_text/);
+  expect(plans[2]).toMatch(/users_by_id_ending/);
+  expect(plans[3]).toMatch(/api_keys_by_id_ending/);
   expect(plans[0]).toMatch(/Index Scan using users_by_email_prefix .*\n +Index Cond:.*>=.*</);
   expect(plans[1]).toMatch(/Index Scan using api_keys_by_prefix .*\n +Index Cond:.*>=.*</);
-  for (const plan of plans) expect(plan).not.toContain('Sort');
+  for (const plan of plans.slice(0, 2)) expect(plan).not.toContain('Sort');
 });
 
 const createUser = async (email: string) =>
   (await here.accounts.users.createUser({ email })).user?.userId ?? '';
 
-const search = async (emailPrefix: string, pageSize = 0) =>
-  (await here.accounts.users.searchUsers({ emailPrefix, pageSize })).users.map(({ email }) => email);
+const search = async (text: string, pageSize = 0) =>
+  (await here.accounts.users.searchUsers({ text, pageSize })).users.map(({ email }) => email);

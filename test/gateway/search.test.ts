@@ -63,6 +63,44 @@ describe('an ID', () => {
     failing = { rpc: 'findMaterialOwner', error: new ServiceError('NOT_FOUND') };
     expect(await search(user.userId)).toEqual([hit()]);
   });
+
+  test('leads to it by the 8 characters that pages show, and by the address of a page', async () => {
+    expect(await search(`…${user.userId.slice(-8)}`)).toEqual([hit()]);
+    expect(await search(user.apiKeyId.slice(-8).toUpperCase())).toEqual([
+      hit({ apiKey: { id: user.apiKeyId } }),
+    ]);
+    const page = `https://srs.example/dashboard#/users/${user.userId}`;
+    expect(await search(page)).toEqual([hit()]);
+    expect(await search(`${page}/materials/${materialId}`)).toEqual([
+      hit({ material: { id: materialId, title: 'Rhône' } }),
+    ]);
+  });
+});
+
+describe('the ID of a request', () => {
+  test('leads to what was done in it', async () => {
+    const change = { userId: user.userId, action: 'archiveMaterial', subjectIds: [materialId] };
+    await gateway.clients.userEvents.recordUserEvent(change, { requestId: 'r-17', caller: 'gateway/olga' });
+    const { data } = await gateway.query(
+      '{ search(text: "r-17") { user { id } refusedAt event { action actor material { title } } } }',
+    );
+    const event = { action: 'archiveMaterial', actor: 'gateway/olga', material: { title: 'Rhône' } };
+    expect(data.search).toEqual([{ user: { id: user.userId }, refusedAt: null, event }]);
+  });
+
+  test('leads to the revoked key with which it was refused', async () => {
+    const { userId, apiKeyId, key } = await system.createUser();
+    await gateway.clients.apiKeys.revokeApiKey({ apiKeyId }, CALL);
+    const headers = { authorization: `Bearer ${key}` };
+    const answer = await fetch(`${system.origins[0]}/v1/me`, { headers });
+    const text = answer.headers.get('x-request-id');
+    const ofRequest = async () =>
+      (await gateway.query(`{ search(text: "${text}") { user { id } apiKey { id } refusedAt } }`)).data
+        .search;
+    await expect
+      .poll(ofRequest)
+      .toEqual([{ user: { id: userId }, apiKey: { id: apiKeyId }, refusedAt: expect.any(String) }]);
+  });
 });
 
 describe('a key', () => {
@@ -100,7 +138,7 @@ describe('an e-mail address', () => {
   });
 
   test('that only contains a key or an ID is an address', async () => {
-    for (const text of [`x${user.key}`, `${user.userId}x`])
-      expect(await gateway.rpcsOf(() => search(text))).toEqual(['searchUsers']);
+    expect(await gateway.rpcsOf(() => search(`x${user.key}`))).toEqual(['searchUsers']);
+    expect(await gateway.rpcsOf(() => search(`${user.userId}x`))).toEqual(['searchUsers', 'findRequest']);
   });
 });

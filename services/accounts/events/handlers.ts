@@ -7,9 +7,12 @@ import type { AsyncHandlers, CallContext } from '../../platform/grpc/handlers.ts
 import { byTime, readPageSize, readTimePosition, toPage } from '../../platform/page-token.ts';
 import { isForeignKeyViolation } from '../../platform/postgres/faults.ts';
 import { toTimestamp } from '../../platform/protobuf/timestamps.ts';
+import { isStorable } from '../../platform/text.ts';
 import { readUuid } from '../../platform/uuid.ts';
+import { toApiKeyMessage } from '../keys/messages.ts';
+import { findRefusedRequests } from '../keys/sql.ts';
 import { requireUserId, type UserDependencies, userNotFound } from '../users/handlers.ts';
-import { insertUserEvent, listUserEvents, type UserEvent } from './sql.ts';
+import { findEventsOfRequest, insertUserEvent, listUserEvents, type UserEvent } from './sql.ts';
 
 const KINDS: readonly UserEventKind[] = ['USER_EVENT_KIND_KEY', 'USER_EVENT_KIND_OPERATOR'];
 const ACTION = /^[a-zA-Z]{1,40}$/;
@@ -17,6 +20,7 @@ const MAX_SUBJECTS = 100;
 const MAX_EXCLUDED_ACTIONS = 20;
 const MAX_ACTOR_CHARACTERS = 200;
 const MAX_REQUEST_ID_CHARACTERS = 128;
+const MAX_FOUND = 20;
 
 export function createUserEventHandlers({
   database,
@@ -62,7 +66,28 @@ export function createUserEventHandlers({
       );
       return { events: page.map(toUserEventMessage), nextPageToken };
     },
+
+    async FindRequest(request) {
+      const requestId = requireRequestId(request.requestId);
+      const [events, refusals] = await Promise.all([
+        findEventsOfRequest(database, requestId, MAX_FOUND),
+        findRefusedRequests(database, requestId, MAX_FOUND),
+      ]);
+      return {
+        events: events.map(toUserEventMessage),
+        refusals: refusals.map(({ key, refuseTime }) => ({
+          apiKey: toApiKeyMessage(key),
+          refuseTime: toTimestamp(refuseTime),
+        })),
+      };
+    },
   };
+}
+
+function requireRequestId(requestId: string): string {
+  const { length } = requestId;
+  if (length >= 1 && length <= MAX_REQUEST_ID_CHARACTERS && isStorable(requestId)) return requestId;
+  throw invalidField('request_id', `must have 1 to ${MAX_REQUEST_ID_CHARACTERS} characters.`);
 }
 
 /** Who does something, in which request. `caller`: a program, or a program and a person, as "gateway/olga". */
@@ -102,6 +127,7 @@ function requireExcludedActions(actions: readonly string[]): readonly string[] {
 
 function toUserEventMessage(event: UserEvent): UserEventInput {
   return {
+    userId: event.userId,
     eventId: event.eventId,
     eventTime: toTimestamp(event.eventTime),
     action: event.action,

@@ -41,6 +41,11 @@ export async function insertUserEvent(db: Queryable, event: UserEvent): Promise<
   });
 }
 
+/** Columns aliased to the fields of UserEvent. */
+const EVENT_COLUMNS = `e.user_id AS "userId", e.event_time AS "eventTime", e.event_id AS "eventId", e.action, e.actor,
+             e.request_id AS "requestId", e.subject_ids AS "subjectIds", e.is_of_key AS "isOfKey",
+             e.is_of_person AS "isOfPerson", e.snooze_id AS "snoozeId"`;
+
 type EventFilter = { ofKeys: boolean; ofPersons: boolean; excludedActions: readonly string[] };
 
 /** Newest first, from after the event with the time and ID of `after`. */
@@ -51,9 +56,7 @@ export function listUserEvents(
 ): Promise<UserEvent[]> {
   return db.query<UserEvent>({
     name: 'list-user-events',
-    text: `SELECT e.user_id AS "userId", e.event_time AS "eventTime", e.event_id AS "eventId", e.action, e.actor,
-             e.request_id AS "requestId", e.subject_ids AS "subjectIds", e.is_of_key AS "isOfKey",
-             e.is_of_person AS "isOfPerson", e.snooze_id AS "snoozeId"
+    text: `SELECT ${EVENT_COLUMNS}
            FROM accounts.user_events e
            WHERE e.user_id = $1 AND (e.event_time, e.event_id) < ($3, $4)
              AND (e.is_of_key AND $5 OR e.is_of_person AND $6) AND e.action <> ALL ($7::text[])
@@ -68,6 +71,16 @@ export function listUserEvents(
       filter.ofPersons,
       filter.excludedActions,
     ],
+  });
+}
+
+/** What was done in a request, newest first. */
+export function findEventsOfRequest(db: Queryable, requestId: string, limit: number): Promise<UserEvent[]> {
+  return db.query<UserEvent>({
+    name: 'find-events-of-request',
+    text: `SELECT ${EVENT_COLUMNS} FROM accounts.user_events e
+           WHERE e.request_id = $1 ORDER BY e.event_time DESC, e.event_id DESC LIMIT $2`,
+    values: [requestId, limit],
   });
 }
 

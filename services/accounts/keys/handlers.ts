@@ -1,17 +1,12 @@
 // The rpcs of accounts.v1.ApiKeyService.
-import type { ApiKeyInput } from '../../../generated/accounts/v1/ApiKey.ts';
+import { LRUCache } from 'lru-cache';
 import type { ApiKeyServiceHandlers } from '../../../generated/accounts/v1/ApiKeyService.ts';
-import { invalidField, ServiceError } from '../../platform/errors.ts';
+import { invalidField, type KeyRefusal, ServiceError } from '../../platform/errors.ts';
 import type { AsyncHandlers, CallContext } from '../../platform/grpc/handlers.ts';
 import type { Audit, Logger } from '../../platform/logging/logger.ts';
 import { byTime, decodeTimePosition, readPageSize, toPage } from '../../platform/page-token.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
-import {
-  fromTimestamp,
-  type Timestamp,
-  toOptionalTimestamp,
-  toTimestamp,
-} from '../../platform/protobuf/timestamps.ts';
+import { fromTimestamp, type Timestamp } from '../../platform/protobuf/timestamps.ts';
 import { readUuid } from '../../platform/uuid.ts';
 import { originOf } from '../events/handlers.ts';
 import { insertUserEvent } from '../events/sql.ts';
@@ -24,6 +19,7 @@ import {
   userNotFound,
 } from '../users/handlers.ts';
 import { findUser, lockUser } from '../users/sql.ts';
+import { toApiKeyMessage } from './messages.ts';
 import {
   expireTimeOfReplacement,
   generateKey,
@@ -42,9 +38,11 @@ import {
   countRefusedApiKeys,
   findApiKey,
   findApiKeys,
+  findApiKeysByIdEnding,
   findApiKeysByPrefix,
   findByHash,
   insertApiKey,
+  insertRefusedRequest,
   listApiKeys,
   listExpiringApiKeys,
   listRefusedApiKeys,
@@ -70,6 +68,8 @@ const RESOLUTION_MS = 60_000;
 /** How long a refused key is listed. */
 const LISTED_MS = 7 * 86_400_000;
 const MAX_API_KEY_IDS = 100;
+/** Of a key, recorded by a process. */
+const REQUESTS_A_MINUTE = 60;
 const REFUSED_LIST = ['ListRefusedApiKeys'];
 /** How long before its end a key is listed. */
 const WARNED_MS = 14 * 86_400_000;
@@ -92,6 +92,14 @@ export function createApiKeyHandlers(dependencies: ApiKeyDependencies): AsyncHan
       snoozeId: null,
       isOfKey: true,
     });
+  const recorded = new LRUCache<string, number>({ max: 10_000, ttl: 60_000, noUpdateTTL: true });
+  /** The request that a revoked key came with: bounded, so that a flood of them costs little. */
+  const recordRequest = async (apiKeyId: string, requestId: string) => {
+    const count = recorded.get(apiKeyId) ?? 0;
+    if (count >= REQUESTS_A_MINUTE) return;
+    recorded.set(apiKeyId, count + 1);
+    await insertRefusedRequest(database, { apiKeyId, requestId, refuseTime: now() });
+  };
   return {
     async CreateApiKey(request, context) {
       const userId = requireUserId(request.userId);
@@ -182,6 +190,10 @@ export function createApiKeyHandlers(dependencies: ApiKeyDependencies): AsyncHan
         const key = id === undefined ? undefined : await findApiKey(database, id);
         return { apiKeys: key === undefined ? [] : [toApiKeyMessage(key)] };
       }
+      if (request.idEnding !== undefined) {
+        const keys = await findApiKeysByIdEnding(database, requireIdEnding(request.idEnding), limit);
+        return { apiKeys: keys.map(toApiKeyMessage) };
+      }
       const prefix = request.keyPrefix ?? '';
       if (!isKeyPrefix(prefix))
         throw invalidField('key_prefix', 'must be rmk_live_ and at most 8 letters and digits.');
@@ -197,21 +209,21 @@ export function createApiKeyHandlers(dependencies: ApiKeyDependencies): AsyncHan
       return { apiKeys: [...new Set(ids)].flatMap((id) => byId.get(id) ?? []).map(toApiKeyMessage) };
     },
 
-    async VerifyApiKey({ key }) {
-      if (!isWellFormedKey(key)) throw new ServiceError('UNAUTHORIZED');
+    async VerifyApiKey({ key }, { requestId }) {
+      if (!isWellFormedKey(key)) throw keyRefused('mistyped');
       const hashes = peppers.map((pepper) => hashKey(key, pepper));
       const found = await findByHash(database, hashes);
-      if (found === undefined) throw new ServiceError('UNAUTHORIZED');
+      if (found === undefined) throw keyRefused('unknown');
       const { apiKeyId, revokeTime, expireTime } = found.key;
       const isValid = revokeTime === null && (expireTime === null || now() < expireTime);
       const recorded = isValid
         ? recordUseIfOld(dependencies, found, key)
-        : recordRefusalIfOld(dependencies, found);
+        : Promise.all([recordRefusalIfOld(dependencies, found), recordRequest(apiKeyId, requestId)]);
       // In the background: a failure changes no answer.
       recorded?.catch((error: unknown) =>
         logger.warn({ err: error, apiKeyId }, 'could not record the use of a key'),
       );
-      if (!isValid) throw new ServiceError('UNAUTHORIZED');
+      if (!isValid) throw keyRefused(revokeTime === null ? 'expired' : 'revoked', apiKeyId);
       return { user: toUserMessage(found.user), apiKey: toApiKeyMessage(found.key) };
     },
 
@@ -325,6 +337,10 @@ function readExpireTime(timestamp: Timestamp | null, now: Date): Date | null {
   return expireTime;
 }
 
+function keyRefused(cause: KeyRefusal['cause'], apiKeyId?: string): ServiceError {
+  return new ServiceError('UNAUTHORIZED', { keyRefusal: { cause, apiKeyId } });
+}
+
 function keyNotFound(): ServiceError {
   return new ServiceError('NOT_FOUND', { message: 'There is no such valid API key.' });
 }
@@ -336,19 +352,9 @@ function requireApiKeyId(text: string): string {
   return apiKeyId;
 }
 
-function toApiKeyMessage(key: ApiKey): ApiKeyInput {
-  return {
-    apiKeyId: key.apiKeyId,
-    userId: key.userId,
-    name: key.name,
-    scopes: [...key.scopes],
-    createTime: toTimestamp(key.createTime),
-    lastUsedTime: toOptionalTimestamp(key.lastUsedTime),
-    revokeTime: toOptionalTimestamp(key.revokeTime),
-    keyPrefix: key.keyPrefix ?? '',
-    lastRefusedTime: toOptionalTimestamp(key.lastRefusedTime),
-    refusedMinutes: key.refusedMinutes,
-    expireTime: toOptionalTimestamp(key.expireTime),
-    allowedAddresses: [...key.allowedAddresses],
-  };
+/** In lower case. */
+function requireIdEnding(text: string): string {
+  const ending = text.toLowerCase();
+  if (/^[0-9a-f]{8}$/.test(ending)) return ending;
+  throw invalidField('id_ending', 'must be the last 8 characters of an ID.');
 }

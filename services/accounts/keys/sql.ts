@@ -101,6 +101,16 @@ export function findApiKeysByPrefix(db: Queryable, prefix: string, limit: number
   });
 }
 
+/** Keys of any user whose ID ends with these 8 characters. */
+export function findApiKeysByIdEnding(db: Queryable, ending: string, limit: number): Promise<ApiKey[]> {
+  return db.query<ApiKey>({
+    name: 'find-api-keys-by-id-ending',
+    text: `SELECT ${KEY_COLUMNS} FROM accounts.api_keys k
+           WHERE right(k.api_key_id::text, 8) = $1 ORDER BY k.api_key_id LIMIT $2`,
+    values: [ending, limit],
+  });
+}
+
 /** Newest first, so that new keys never shift later pages. */
 export function listApiKeys(db: Queryable, userId: string, { limit, after }: TimePage): Promise<ApiKey[]> {
   return db.query<ApiKey>({
@@ -170,6 +180,45 @@ export async function recordRefusal(
            WHERE api_key_id = $1 AND (last_refused_time IS NULL OR last_refused_time <= $3)`,
     values: [apiKeyId, time, unlessAfter],
   });
+}
+
+/** How many of a key are kept. */
+const KEPT_REQUESTS = 100;
+
+/** Records that the key was refused in this request, and forgets the oldest beyond those that are kept. */
+export async function insertRefusedRequest(
+  db: Queryable,
+  { apiKeyId, requestId, refuseTime }: { apiKeyId: string; requestId: string; refuseTime: Date },
+): Promise<void> {
+  await db.query({
+    name: 'insert-refused-request',
+    text: `WITH old AS (
+             DELETE FROM accounts.refused_requests r USING (
+               SELECT o.refuse_time, o.request_id FROM accounts.refused_requests o WHERE o.api_key_id = $1
+               ORDER BY o.refuse_time DESC, o.request_id DESC OFFSET ${KEPT_REQUESTS - 1}) AS o
+             WHERE r.api_key_id = $1 AND r.refuse_time = o.refuse_time AND r.request_id = o.request_id)
+           INSERT INTO accounts.refused_requests (api_key_id, request_id, refuse_time) VALUES ($1, $2, $3)
+           ON CONFLICT DO NOTHING`,
+    values: [apiKeyId, requestId, refuseTime],
+  });
+}
+
+export type RefusedRequest = { key: ApiKey; refuseTime: Date };
+
+/** Refusals in the request, latest first. */
+export async function findRefusedRequests(
+  db: Queryable,
+  requestId: string,
+  limit: number,
+): Promise<RefusedRequest[]> {
+  const rows = await db.query<ApiKey & { refuseTime: Date }>({
+    name: 'find-refused-requests',
+    text: `SELECT ${KEY_COLUMNS}, r.refuse_time AS "refuseTime"
+           FROM accounts.refused_requests r JOIN accounts.api_keys k USING (api_key_id)
+           WHERE r.request_id = $1 ORDER BY r.refuse_time DESC, k.api_key_id LIMIT $2`,
+    values: [requestId, limit],
+  });
+  return rows.map(({ refuseTime, ...key }) => ({ key, refuseTime }));
 }
 
 /** Keys refused after `since`, latest refusal first. A position's time is that of the last refusal. */

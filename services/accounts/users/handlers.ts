@@ -19,6 +19,7 @@ import {
   findUser,
   findUsers,
   findUsersByEmails,
+  findUsersByIdEnding,
   insertUser,
   listChangedUsers,
   listUsers,
@@ -30,6 +31,7 @@ import {
 } from './sql.ts';
 
 const MAX_KEYS = 100;
+const ID_ENDING = /^[0-9a-f]{8}$/i;
 const MAX_EMAIL_CHARACTERS = 254;
 const MAX_NAME_CODE_POINTS = 100;
 /** RFC 5321 without quoted local parts and address literals, which mail providers do not use. */
@@ -132,9 +134,14 @@ export function createUserHandlers({
     },
 
     async SearchUsers(request) {
-      const prefix = requireEmailPrefix(request.emailPrefix);
-      const users = await searchUsers(database, prefix, readPageSize(request.pageSize));
-      return { users: users.map(toUserMessage) };
+      const text = requireSearchText(request.text);
+      const limit = readPageSize(request.pageSize);
+      const [byId, byText] = await Promise.all([
+        ID_ENDING.test(text) ? findUsersByIdEnding(database, text.toLowerCase(), limit) : [],
+        searchUsers(database, text, limit),
+      ]);
+      const users = new Map([...byId, ...byText].map((user) => [user.userId, user]));
+      return { users: [...users.values()].slice(0, limit).map(toUserMessage) };
     },
 
     async DeleteUser(request) {
@@ -182,9 +189,9 @@ function requireEmail(email: string): string {
   throw invalidField('email', 'must be an address such as ada@example.com.');
 }
 
-function requireEmailPrefix(prefix: string): string {
-  if (prefix !== '' && prefix.length <= MAX_EMAIL_CHARACTERS && isStorable(prefix)) return prefix;
-  throw invalidField('email_prefix', `must have 1 to ${MAX_EMAIL_CHARACTERS} characters and no U+0000.`);
+function requireSearchText(text: string): string {
+  if (text !== '' && text.length <= MAX_EMAIL_CHARACTERS && isStorable(text)) return text;
+  throw invalidField('text', `must have 1 to ${MAX_EMAIL_CHARACTERS} characters and no U+0000.`);
 }
 
 /** Empty counts as absent. */

@@ -74,15 +74,38 @@ export async function findUsersByEmails(
 export const beginsWith = (column: string, prefix: string) =>
   `${column} COLLATE "C" >= ${prefix} AND ${column} COLLATE "C" < ${prefix} || chr(127)`;
 
-/** Users whose address begins with `prefix` in any case, by address, at most `limit`. */
-export function searchUsers(db: Queryable, prefix: string, limit: number): Promise<User[]> {
+const SEARCH_TEXT = 'accounts.search_text(u.email, u.first_name, u.last_name)';
+/** As SEARCH_TEXT has it. */
+const SOUGHT = 'lower(normalize($1::text, NFC))';
+
+/**
+ * At most `limit` users: those whose address begins with `text` in any case, by address; then those with `text` as a part of address and
+ * names, in no order. A part has three characters or more.
+ */
+export function searchUsers(db: Queryable, text: string, limit: number): Promise<User[]> {
+  const begins = beginsWith('u.folded_email', 'lower($1::text)');
+  // The second part is not read where the first one fills the limit. It has no order, since a frequent text would be sorted whole.
   return db.query<User>({
     name: 'search-users',
-    text: `SELECT ${USER_COLUMNS} FROM accounts.users u
-           WHERE ${beginsWith('u.folded_email', 'lower($1::text)')}
-           ORDER BY u.folded_email COLLATE "C"
+    text: `(SELECT ${USER_COLUMNS} FROM accounts.users u WHERE ${begins}
+            ORDER BY u.folded_email COLLATE "C" LIMIT $2)
+           UNION ALL
+           (SELECT ${USER_COLUMNS} FROM accounts.users u
+            WHERE length($1::text) >= 3 AND accounts.trigrams(${SEARCH_TEXT}) @> accounts.trigrams(${SOUGHT})
+              AND position(${SOUGHT} IN ${SEARCH_TEXT}) > 0 AND NOT (${begins})
+            LIMIT $2)
            LIMIT $2`,
-    values: [prefix, limit],
+    values: [text, limit],
+  });
+}
+
+/** Users whose ID ends with these 8 characters. */
+export function findUsersByIdEnding(db: Queryable, ending: string, limit: number): Promise<User[]> {
+  return db.query<User>({
+    name: 'find-users-by-id-ending',
+    text: `SELECT ${USER_COLUMNS} FROM accounts.users u
+           WHERE right(u.user_id::text, 8) = $1 ORDER BY u.user_id LIMIT $2`,
+    values: [ending, limit],
   });
 }
 
@@ -125,8 +148,14 @@ export function listChangedUsers(
   });
 }
 
-/** Deletes the user and, by cascade, all keys. @returns whether the user existed. */
+/** Deletes the user and all keys. @returns whether the user existed. */
 export async function deleteUser(transaction: Queryable, userId: string): Promise<boolean> {
+  await transaction.query({
+    name: 'delete-refused-requests',
+    text: `DELETE FROM accounts.refused_requests r USING accounts.api_keys k
+           WHERE k.user_id = $1 AND r.api_key_id = k.api_key_id`,
+    values: [userId],
+  });
   const rows = await transaction.query({
     name: 'delete-user',
     text: 'DELETE FROM accounts.users WHERE user_id = $1 RETURNING user_id',

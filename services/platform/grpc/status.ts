@@ -2,7 +2,13 @@
 import { type ServiceError as GrpcError, Metadata, type StatusObject, status } from '@grpc/grpc-js';
 import { fromJSON, type MessageTypeDefinition } from '@grpc/proto-loader';
 import protobuf from 'protobufjs';
-import { ERROR_CATALOGUE, type ErrorDetails, isErrorReason, ServiceError } from '../errors.ts';
+import {
+  ERROR_CATALOGUE,
+  type ErrorDetails,
+  isErrorReason,
+  type KeyRefusal,
+  ServiceError,
+} from '../errors.ts';
 import { TokenRefusedError } from './service-token.ts';
 
 const DETAILS_KEY = 'grpc-status-details-bin';
@@ -29,9 +35,11 @@ export function toGrpcStatus(error: ServiceError, domain: string): StatusObject 
 }
 
 function packDetails(error: ServiceError, domain: string, message: string): PackedDetail[] {
-  const { requiredScopes: scopes, problem } = error;
+  const { requiredScopes: scopes, problem, keyRefusal: { cause, apiKeyId } = {} } = error;
   const metadata = {
     ...(scopes && { requiredScopes: scopes.join(',') }),
+    ...(cause && { keyCause: cause }),
+    ...(apiKeyId && { apiKeyId }),
     ...(problem && { problem: problem.slice(0, MAX_MESSAGE_CHARACTERS).toWellFormed() }),
   };
   const details = [pack('ErrorInfo', errorInfoType.serialize({ reason: error.reason, domain, metadata }))];
@@ -100,6 +108,9 @@ function fromRpcStatus(rpcStatus: RpcStatus): ServiceError | undefined {
   const field = badRequest && badRequestType.deserialize(badRequest).fieldViolations[0]?.field;
   if (field) details.field = field;
   if (metadata.problem) details.problem = metadata.problem;
+  const { keyCause, apiKeyId } = metadata;
+  // Servers of ours send no other causes.
+  if (keyCause) details.keyRefusal = { cause: keyCause as KeyRefusal['cause'], apiKeyId };
   if (metadata.requiredScopes) details.requiredScopes = metadata.requiredScopes.split(',');
   const retryInfo = find('RetryInfo');
   const retryDelay = retryInfo && retryInfoType.deserialize(retryInfo).retryDelay;

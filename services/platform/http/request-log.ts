@@ -3,8 +3,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type ErrorReason, ServiceError } from '../errors.ts';
 import { createRefusalLog, type Logger } from '../logging/logger.ts';
 
-/** `field` uses the API's names. `cause` is for the log only. */
-export type Refusal = { reason: ErrorReason; field?: string | undefined; cause?: string | undefined };
+/** `field` uses the API's names. `cause` and `apiKeyId`, of a refused key, are for the log only. */
+export type Refusal = {
+  reason: ErrorReason;
+  field?: string | undefined;
+  cause?: string | undefined;
+  apiKeyId?: string | undefined;
+};
 
 const refusals = new WeakMap<FastifyRequest, Refusal>();
 const shed = new WeakSet<FastifyRequest>();
@@ -26,8 +31,9 @@ export function wasShed(request: FastifyRequest): boolean {
 
 const MAX_CAUSE_CHARACTERS = 300;
 
-/** One line on why a service is unavailable. INTERNAL_ERROR is logged elsewhere with its stack. */
-export function causeOf({ reason, cause }: ServiceError): string | undefined {
+/** One line on why a service is unavailable, or a key refused. INTERNAL_ERROR is logged elsewhere with its stack. */
+export function causeOf({ reason, cause, keyRefusal }: ServiceError): string | undefined {
+  if (keyRefusal !== undefined) return keyRefusal.cause;
   if (reason !== 'UNAVAILABLE' || !(cause instanceof Error)) return undefined;
   // The text can contain a key that the caller sent as an ID.
   return new ServiceError('UNAVAILABLE', { message: cause.message.slice(0, MAX_CAUSE_CHARACTERS) }).message;
@@ -66,6 +72,7 @@ export function createRequestLog(
       ...refusal,
       durationMs: Math.round((performance.now() - beganMs) * 10) / 10,
       ...asker,
+      ...(refusal?.apiKeyId && { apiKeyId: refusal.apiKeyId }),
     };
     const isAnonymous = Object.values(asker).every((value) => value === undefined);
     const isRefused = refusal !== undefined || statusCode >= 400 || hungUp;

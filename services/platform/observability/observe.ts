@@ -119,9 +119,12 @@ export function observeServedCall(
       span.end(outcomeOf(code));
       if (!logger.isLevelEnabled('info')) return;
       const durationMs = Math.round((performance.now() - began) * 10) / 10;
-      const { reason, field } = refusal ?? {};
+      const { reason, field, keyRefusal } = refusal ?? {};
       const asked = { tier, requestId, rpc, userId: userOf(call.request), caller };
-      logger.info({ ...asked, status: name, reason, field: field?.slice(0, 100), durationMs }, 'call');
+      logger.info(
+        { ...asked, status: name, reason, field: field?.slice(0, 100), ...keyRefusal, durationMs },
+        'call',
+      );
     },
   };
 }
