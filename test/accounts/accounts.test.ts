@@ -26,14 +26,6 @@ let database: TestDatabase;
 const stops: (() => Promise<void>)[] = [];
 const audited: AuditEntry[] = [];
 
-async function start(peppers = [OLD]): Promise<AccountsClients> {
-  const { clients, stop } = await startAccountsOn(database.databaseUrl, {
-    ...{ peppers, keysPerHour: 5, audit: (entry) => audited.push(entry) },
-  });
-  stops.push(stop);
-  return clients;
-}
-
 let here: AccountsClients;
 let there: AccountsClients;
 beforeAll(async () => {
@@ -44,32 +36,6 @@ afterAll(async () => {
   await Promise.all(stops.map((stop) => stop()));
   await database.drop();
 });
-
-const email = () => `${randomBytes(8).toString('hex')}@example.com`;
-async function newUser(): Promise<string> {
-  return (await here.users.createUser({ email: email() }, CALL)).user?.userId ?? '';
-}
-/** Gives users, the latest last, times of their own, and all others earlier ones: those of one millisecond are in the order of their IDs. */
-async function setApart(column: 'create_time' | 'update_time', userIds: readonly string[]): Promise<void> {
-  await sql(
-    `UPDATE accounts.users
-     SET ${column} = now() - (4 - coalesce(array_position($1::uuid[], user_id), 0)) * interval '1 minute'`,
-    [userIds],
-  );
-}
-async function reasonOf(call: Promise<unknown>): Promise<string> {
-  const error = await call.then(
-    () => undefined,
-    (caught: unknown) => caught,
-  );
-  if (!(error instanceof ServiceError)) throw new Error('expected a refusal');
-  return error.field === undefined ? error.reason : `${error.reason} ${error.field}`;
-}
-async function sql(text: string, values: unknown[] = []) {
-  const client = new Client({ connectionString: database.databaseUrl });
-  await client.connect();
-  return client.query(text, values).finally(() => client.end());
-}
 
 describe('a key', () => {
   test('has 58 characters, and any one of them mistyped is refused without a look-up', () => {
@@ -515,3 +481,41 @@ describe('the audit', () => {
     expect(JSON.stringify(lines)).not.toContain(key);
   });
 });
+
+async function start(peppers = [OLD]): Promise<AccountsClients> {
+  const { clients, stop } = await startAccountsOn(database.databaseUrl, {
+    ...{ peppers, keysPerHour: 5, audit: (entry) => audited.push(entry) },
+  });
+  stops.push(stop);
+  return clients;
+}
+
+const email = () => `${randomBytes(8).toString('hex')}@example.com`;
+
+async function newUser(): Promise<string> {
+  return (await here.users.createUser({ email: email() }, CALL)).user?.userId ?? '';
+}
+
+/** Gives users, the latest last, times of their own, and all others earlier ones: those of one millisecond are in the order of their IDs. */
+async function setApart(column: 'create_time' | 'update_time', userIds: readonly string[]): Promise<void> {
+  await sql(
+    `UPDATE accounts.users
+     SET ${column} = now() - (4 - coalesce(array_position($1::uuid[], user_id), 0)) * interval '1 minute'`,
+    [userIds],
+  );
+}
+
+async function reasonOf(call: Promise<unknown>): Promise<string> {
+  const error = await call.then(
+    () => undefined,
+    (caught: unknown) => caught,
+  );
+  if (!(error instanceof ServiceError)) throw new Error('expected a refusal');
+  return error.field === undefined ? error.reason : `${error.reason} ${error.field}`;
+}
+
+async function sql(text: string, values: unknown[] = []) {
+  const client = new Client({ connectionString: database.databaseUrl });
+  await client.connect();
+  return client.query(text, values).finally(() => client.end());
+}

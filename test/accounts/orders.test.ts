@@ -38,9 +38,6 @@ afterAll(async () => {
   await home.stop();
 });
 
-const keyIds = ({ apiKeys }: { apiKeys: { apiKeyId: string }[] }) => apiKeys.map(({ apiKeyId }) => apiKeyId);
-const userIds = ({ users }: { users: { userId: string }[] }) => users.map(({ userId }) => userId);
-
 test('users of the same moment, the highest id first', async () => {
   const list = (page: object) => here.clients.users.listUsers(page, CALL);
   expect(await pages(list, userIds)).toEqual(IDS.toReversed());
@@ -97,3 +94,7 @@ test('of more keys than may be made in an hour, the newest count, whichever was 
   expect(retryAfterSeconds).toBeGreaterThan(300);
   expect(retryAfterSeconds).toBeLessThanOrEqual(600);
 });
+
+const keyIds = ({ apiKeys }: { apiKeys: { apiKeyId: string }[] }) => apiKeys.map(({ apiKeyId }) => apiKeyId);
+
+const userIds = ({ users }: { users: { userId: string }[] }) => users.map(({ userId }) => userId);

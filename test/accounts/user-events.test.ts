@@ -19,25 +19,6 @@ beforeAll(async () => {
 });
 afterAll(() => here.stop());
 
-async function newUser(): Promise<string> {
-  const email = `${randomBytes(8).toString('hex')}@example.com`;
-  return (await accounts.users.createUser({ email }, BY_OLGA)).user?.userId ?? '';
-}
-async function list(userId: string, request: ListUserEventsRequestInput = {}) {
-  return (await events.listUserEvents({ userId, ...request }, BY_OLGA)).events;
-}
-async function actions(userId: string, request: ListUserEventsRequestInput = {}) {
-  return (await list(userId, request)).map(({ action }) => action);
-}
-async function refusal(call: Promise<unknown>): Promise<string> {
-  const error = await call.then(
-    () => undefined,
-    (caught: unknown) => caught,
-  );
-  if (!(error instanceof ServiceError)) throw new Error('expected a refusal');
-  return error.field === undefined ? error.reason : `${error.reason} ${error.field}`;
-}
-
 describe('events of keys', () => {
   test('say which key was created, rotated and revoked, by whom and in which request, and no secret', async () => {
     const userId = await newUser();
@@ -234,3 +215,25 @@ describe('events end', () => {
     expect(rows).toEqual([]);
   });
 });
+
+async function newUser(): Promise<string> {
+  const email = `${randomBytes(8).toString('hex')}@example.com`;
+  return (await accounts.users.createUser({ email }, BY_OLGA)).user?.userId ?? '';
+}
+
+async function list(userId: string, request: ListUserEventsRequestInput = {}) {
+  return (await events.listUserEvents({ userId, ...request }, BY_OLGA)).events;
+}
+
+async function actions(userId: string, request: ListUserEventsRequestInput = {}) {
+  return (await list(userId, request)).map(({ action }) => action);
+}
+
+async function refusal(call: Promise<unknown>): Promise<string> {
+  const error = await call.then(
+    () => undefined,
+    (caught: unknown) => caught,
+  );
+  if (!(error instanceof ServiceError)) throw new Error('expected a refusal');
+  return error.field === undefined ? error.reason : `${error.reason} ${error.field}`;
+}

@@ -23,10 +23,6 @@ beforeAll(async () => {
 afterAll(() => here.stop());
 
 const at = (time: string) => ({ seconds: Date.parse(time) / 1000, nanos: 0 });
-async function create(email = `${randomUUID()}@example.com`) {
-  const { user } = await accounts.users.createUser({ email }, CALL);
-  return { userId: user?.userId ?? '', email };
-}
 
 test('a new user is on the free plan in UTC, and each wrong field is refused by its own name', async () => {
   const { user } = await accounts.users.createUser({ email: 'new@example.com' }, CALL);
@@ -235,3 +231,8 @@ test('a key whose use cannot be noted is valid all the same, and the log names i
   await sql.query('ALTER TABLE accounts.api_keys DROP CONSTRAINT unnoted');
   expect(JSON.stringify(lines)).not.toContain(key);
 });
+
+async function create(email = `${randomUUID()}@example.com`) {
+  const { user } = await accounts.users.createUser({ email }, CALL);
+  return { userId: user?.userId ?? '', email };
+}

@@ -14,9 +14,59 @@ const NOON = Date.parse('2026-03-31T12:00:00Z');
 /** Each request has a second of its own, which orders what it makes. */
 const clock = { ms: NOON };
 const logger = createLogger('test', 'silent');
-type System = TestDatabase & Awaited<ReturnType<typeof serve>>;
 let cluster: System & { workers: string[] };
 let plain: System;
+
+beforeAll(async () => {
+  if (!hasCitus) return;
+  const [citus, postgres] = [await createCitusDatabase(), await createMigratedDatabase()];
+  await migrate({ databaseUrl: citus.databaseUrl, ...schedulingSchema, logger });
+  await distributeScheduling(citus.databaseUrl);
+  cluster = { ...citus, ...(await serve(citus.databaseUrl)) };
+  plain = { ...postgres, ...(await serve(postgres.databaseUrl)) };
+});
+afterAll(async () => {
+  if (!hasCitus) return;
+  for (const system of [cluster, plain]) {
+    await system.close();
+    await system.drop();
+  }
+});
+
+test.skipIf(!hasCitus)('users of any node get the answers of one PostgreSQL', async () => {
+  for (let user = 0; user < 10; user += 1) {
+    const userId = newUserId();
+    expect(await learn(cluster, userId)).toEqual(await learn(plain, userId));
+  }
+});
+
+test.skipIf(!hasCitus)('of 500 users who are counted together none is left out', async () => {
+  const userIds = Array.from({ length: 500 }, newUserId);
+  const timeZones = userIds.map(() => 'UTC');
+  const { dueCounts } = await cluster.stats.batchGetDueCounts({ userIds, timeZones }, CALL);
+  expect(dueCounts?.map(({ userId }) => userId)).toEqual(userIds);
+});
+
+test.skipIf(!hasCitus)('a user whose rows have just moved is served', async () => {
+  const { materials, databaseUrl } = cluster;
+  const userId = newUserId();
+  await materials.createMaterial({ userId, title: 'T' }, CALL);
+  const sql = new Client({ connectionString: databaseUrl });
+  await sql.connect();
+  await sql.query(
+    `SELECT citus_move_shard_placement(shardid, f.nodename, f.nodeport, t.nodename, t.nodeport, 'block_writes')
+     FROM pg_dist_placement p JOIN pg_dist_node f USING (groupid)
+     JOIN pg_dist_node t ON t.groupid > 0 AND t.groupid <> f.groupid
+     WHERE shardid = get_shard_id_for_distribution_column('scheduling.materials', $1::uuid)`,
+    [userId],
+  );
+  await sql.end();
+  await materials.createMaterial({ userId, title: 'U' }, CALL);
+  const { materials: listed } = await materials.listMaterials({ userId }, CALL);
+  expect(listed?.map(({ title }) => title).toSorted()).toEqual(['T', 'U']);
+});
+
+type System = TestDatabase & Awaited<ReturnType<typeof serve>>;
 
 async function serve(databaseUrl: string) {
   const service = await startScheduling({
@@ -34,22 +84,6 @@ async function serve(databaseUrl: string) {
   };
   return { ...clients, close };
 }
-
-beforeAll(async () => {
-  if (!hasCitus) return;
-  const [citus, postgres] = [await createCitusDatabase(), await createMigratedDatabase()];
-  await migrate({ databaseUrl: citus.databaseUrl, ...schedulingSchema, logger });
-  await distributeScheduling(citus.databaseUrl);
-  cluster = { ...citus, ...(await serve(citus.databaseUrl)) };
-  plain = { ...postgres, ...(await serve(postgres.databaseUrl)) };
-});
-afterAll(async () => {
-  if (!hasCitus) return;
-  for (const system of [cluster, plain]) {
-    await system.close();
-    await system.drop();
-  }
-});
 
 /** What a learner does and is told, with the ids of what was made replaced by their order. */
 async function learn({ materials, reviews, snoozes, stats, userData }: System, userId: string) {
@@ -89,36 +123,3 @@ async function learn({ materials, reviews, snoozes, stats, userData }: System, u
   const made = [...new Set(text.match(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g))];
   return made.reduce((left, id, index) => left.replaceAll(id, `id ${index}`), text);
 }
-
-test.skipIf(!hasCitus)('users of any node get the answers of one PostgreSQL', async () => {
-  for (let user = 0; user < 10; user += 1) {
-    const userId = newUserId();
-    expect(await learn(cluster, userId)).toEqual(await learn(plain, userId));
-  }
-});
-
-test.skipIf(!hasCitus)('of 500 users who are counted together none is left out', async () => {
-  const userIds = Array.from({ length: 500 }, newUserId);
-  const timeZones = userIds.map(() => 'UTC');
-  const { dueCounts } = await cluster.stats.batchGetDueCounts({ userIds, timeZones }, CALL);
-  expect(dueCounts?.map(({ userId }) => userId)).toEqual(userIds);
-});
-
-test.skipIf(!hasCitus)('a user whose rows have just moved is served', async () => {
-  const { materials, databaseUrl } = cluster;
-  const userId = newUserId();
-  await materials.createMaterial({ userId, title: 'T' }, CALL);
-  const sql = new Client({ connectionString: databaseUrl });
-  await sql.connect();
-  await sql.query(
-    `SELECT citus_move_shard_placement(shardid, f.nodename, f.nodeport, t.nodename, t.nodeport, 'block_writes')
-     FROM pg_dist_placement p JOIN pg_dist_node f USING (groupid)
-     JOIN pg_dist_node t ON t.groupid > 0 AND t.groupid <> f.groupid
-     WHERE shardid = get_shard_id_for_distribution_column('scheduling.materials', $1::uuid)`,
-    [userId],
-  );
-  await sql.end();
-  await materials.createMaterial({ userId, title: 'U' }, CALL);
-  const { materials: listed } = await materials.listMaterials({ userId }, CALL);
-  expect(listed?.map(({ title }) => title).toSorted()).toEqual(['T', 'U']);
-});

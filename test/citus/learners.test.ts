@@ -35,28 +35,6 @@ afterAll(async () => {
   await cluster.drop();
 });
 
-const createMaterial = async (userId: string, time: Date) => {
-  const materialId = randomUUID();
-  await sql.query(
-    `SELECT scheduling.insert_material($1, $2, 'T', NULL, NULL, 'card', 250, 0, 0, $3::timestamptz, $3::timestamptz)`,
-    [userId, materialId, time],
-  );
-  return materialId;
-};
-const review = (userId: string, materialId: string, revision: number, time: Date) =>
-  sql.query(`INSERT INTO scheduling.reviews VALUES ($1, $2, $3, $4, 4, $5, 250, 1, 1, NULL, 250, 1, 1, $5)`, [
-    userId,
-    materialId,
-    revision,
-    randomUUID(),
-    time,
-  ]);
-const counted = async () => {
-  const page = { limit: 100, after: undefined };
-  const learners = await listLearners(database, { order: 'due', filter: 'all' }, page);
-  return learners.map(({ userId, reviewsWeek, due }) => ({ userId, reviewsWeek, due }));
-};
-
 test.skipIf(!hasCitus)('all learners are counted over the nodes, at first and after changes', async () => {
   const users = Array.from({ length: 20 }, () => randomUUID());
   const materials = new Map<string, string>();
@@ -77,3 +55,27 @@ test.skipIf(!hasCitus)('all learners are counted over the nodes, at first and af
   expect((await counted())[0]).toEqual({ userId: one, reviewsWeek: 2, due: 2 });
   expect((await readOverview(database))?.summary).toMatchObject({ learners: 20, due: 21 });
 });
+
+const createMaterial = async (userId: string, time: Date) => {
+  const materialId = randomUUID();
+  await sql.query(
+    `SELECT scheduling.insert_material($1, $2, 'T', NULL, NULL, 'card', 250, 0, 0, $3::timestamptz, $3::timestamptz)`,
+    [userId, materialId, time],
+  );
+  return materialId;
+};
+
+const review = (userId: string, materialId: string, revision: number, time: Date) =>
+  sql.query(`INSERT INTO scheduling.reviews VALUES ($1, $2, $3, $4, 4, $5, 250, 1, 1, NULL, 250, 1, 1, $5)`, [
+    userId,
+    materialId,
+    revision,
+    randomUUID(),
+    time,
+  ]);
+
+const counted = async () => {
+  const page = { limit: 100, after: undefined };
+  const learners = await listLearners(database, { order: 'due', filter: 'all' }, page);
+  return learners.map(({ userId, reviewsWeek, due }) => ({ userId, reviewsWeek, due }));
+};

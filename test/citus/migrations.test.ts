@@ -35,11 +35,6 @@ afterAll(async () => {
   await database.drop();
 });
 
-const copy = (names: readonly string[]) => {
-  for (const name of names) copyFileSync(join(schedulingSchema.directory, name), join(directory, name));
-};
-const run = () => migrate({ databaseUrl: database.databaseUrl, schema: 'scheduling', directory, logger });
-
 test.skipIf(!hasCitus)(
   'every migration after a distribution runs on the nodes and keeps the rows',
   async () => {
@@ -100,3 +95,9 @@ test.skipIf(!hasCitus)(
     await writer.end();
   },
 );
+
+const copy = (names: readonly string[]) => {
+  for (const name of names) copyFileSync(join(schedulingSchema.directory, name), join(directory, name));
+};
+
+const run = () => migrate({ databaseUrl: database.databaseUrl, schema: 'scheduling', directory, logger });

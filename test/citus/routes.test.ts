@@ -51,25 +51,6 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** The shards that a statement names on the nodes, the nodes, and whether Citus planned it by its fast path. */
-async function routeOf({ text, values }: RecordedStatement) {
-  heard = [];
-  await sql.query('BEGIN');
-  await sql.query(text, [...values]).catch((error) => {
-    // Rows that a reference needs are missing: it went there all the same.
-    if (!error.code.startsWith('23')) throw error;
-  });
-  await sql.query('ROLLBACK');
-  const issued = heard.filter(({ message }) => /^issuing .*scheduling\./s.test(message));
-  const shards = issued.flatMap(({ message }) => message.match(/scheduling\.\w+_\d{6,}/g) ?? []);
-  const tables = Map.groupBy(new Set(shards), (shard) => shard.replace(/_\d+$/, ''));
-  return {
-    shardsOfATable: Math.max(0, ...[...tables.values()].map(({ length }) => length)),
-    nodes: new Set(issued.map(({ detail }) => detail.replace(/ connectionId.*/, ''))).size,
-    isFast: heard.some(({ message }) => message.includes('fast-path router query')),
-  };
-}
-
 test.skipIf(!hasCitus)(
   'each statement goes to one shard of each table, on one node, but for those with a reason',
   async () => {
@@ -109,3 +90,22 @@ test.skipIf(!hasCitus)('a review is written by a function that runs on the node 
     true,
   ]);
 });
+
+/** The shards that a statement names on the nodes, the nodes, and whether Citus planned it by its fast path. */
+async function routeOf({ text, values }: RecordedStatement) {
+  heard = [];
+  await sql.query('BEGIN');
+  await sql.query(text, [...values]).catch((error) => {
+    // Rows that a reference needs are missing: it went there all the same.
+    if (!error.code.startsWith('23')) throw error;
+  });
+  await sql.query('ROLLBACK');
+  const issued = heard.filter(({ message }) => /^issuing .*scheduling\./s.test(message));
+  const shards = issued.flatMap(({ message }) => message.match(/scheduling\.\w+_\d{6,}/g) ?? []);
+  const tables = Map.groupBy(new Set(shards), (shard) => shard.replace(/_\d+$/, ''));
+  return {
+    shardsOfATable: Math.max(0, ...[...tables.values()].map(({ length }) => length)),
+    nodes: new Set(issued.map(({ detail }) => detail.replace(/ connectionId.*/, ''))).size,
+    isFast: heard.some(({ message }) => message.includes('fast-path router query')),
+  };
+}

@@ -45,31 +45,6 @@ afterAll(async () => {
   await accounts.stop();
 });
 
-/** What callers of REST and of the gateway are told where scheduling fails. */
-async function startBoth(schedulingTarget: string) {
-  const targets = { schedulingTarget, accountsTarget: accounts.target };
-  const facade = await startFacade(targets);
-  const gateway: TestGateway = await startTestGateway({ ...targets, trust });
-  closers.push(facade.close, gateway.stop);
-  return {
-    async rest() {
-      const response = await fetch(`${facade.origin}/v1/reviews/m`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-        body: '{"quality":3}',
-      });
-      const retryAfter = response.headers.get('retry-after');
-      const { error } = (await response.json()) as { error: unknown };
-      return { status: response.status, retryAfter, error };
-    },
-    async graphql() {
-      const query = 'mutation { archiveMaterial(input: {userId: "u", materialId: "m"}) { material { id } } }';
-      const { status, errors = [] } = await gateway.query(query);
-      return { status, errors: errors.map(({ message, extensions }) => ({ message, extensions })) };
-    },
-  };
-}
-
 // Read by the messages of google.rpc as Google writes them, and not by ours.
 const google = protobuf.parse(`
   syntax = "proto3";
@@ -84,34 +59,6 @@ const read = (type: string, bytes: Uint8Array) =>
   google.lookupType(type).toObject(google.lookupType(type).decode(bytes), { longs: Number });
 const write = (type: string, message: object) => google.lookupType(type).encode(message).finish();
 
-/** The bare gRPC status of a call to scheduling, its details read. */
-async function grpcStatus(target: string) {
-  const client = new Client(target, credentials.createInsecure());
-  const { path, requestSerialize, responseDeserialize } = materials.CreateMaterial;
-  const error = await new Promise<GrpcError | null>((resolve) =>
-    client.makeUnaryRequest(
-      path,
-      requestSerialize,
-      responseDeserialize,
-      { userId: 'u', title: 'T' },
-      resolve,
-    ),
-  );
-  client.close();
-  const [packed] = (error?.metadata ?? new Metadata()).get('grpc-status-details-bin');
-  const { code, message, details } = read('Status', packed as Buffer);
-  return {
-    code: error?.code,
-    text: error?.details,
-    packed: { code, message },
-    details: (details as { typeUrl: string; value: Uint8Array }[]).map(({ typeUrl, value }) => [
-      typeUrl,
-      read(typeUrl.split('.').at(-1) ?? '', value),
-    ]),
-  };
-}
-
-type Told = { message: string; details?: object; retryAfter?: string | null; extensions?: object };
 const NAMED = { message: 'source_url must be a URI.', field: 'source_url', problem: 'must be a URI.' };
 /** Reason, what the handler says beyond it, gRPC code, HTTP status, REST's code, and what both tell of it. */
 const CASES: [ErrorReason, ErrorDetails, number, number, string, Told][] = [
@@ -260,17 +207,17 @@ describe('an error that a service throws', () => {
     ['material_ids', 'material_ids', 'materialIds'],
     ['title', 'title', 'title'],
   ])(
-    'of the field %s names it %s over REST, and %s in GraphQL, where its text begins with it as well',
+    'of the field %s names it %s over REST, and %s in GraphQL, in its text as well',
     async (field, overRest, inGraphql) => {
-      fault = invalidField(field, `is not the next_${field}.`);
+      fault = invalidField(field, 'is wrong.');
       expect((await told.rest()).error).toEqual({
         code: 'invalid_request',
-        message: `${overRest} is not the next_${field}.`,
+        message: `${overRest} is wrong.`,
         details: { field: overRest },
       });
       expect((await told.graphql()).errors).toEqual([
         {
-          message: `${inGraphql} is not the next_${field}.`,
+          message: `${inGraphql} is wrong.`,
           extensions: { code: 'INVALID_REQUEST', field: inGraphql },
         },
       ]);
@@ -480,3 +427,57 @@ test.each([
   expect([statusCode, JSON.parse(body)]).toEqual([500, { error: { code: 'internal_error', message: OURS } }]);
   expect(headers).not.toHaveProperty('www-authenticate');
 });
+
+type Told = { message: string; details?: object; retryAfter?: string | null; extensions?: object };
+
+/** What callers of REST and of the gateway are told where scheduling fails. */
+async function startBoth(schedulingTarget: string) {
+  const targets = { schedulingTarget, accountsTarget: accounts.target };
+  const facade = await startFacade(targets);
+  const gateway: TestGateway = await startTestGateway({ ...targets, trust });
+  closers.push(facade.close, gateway.stop);
+  return {
+    async rest() {
+      const response = await fetch(`${facade.origin}/v1/reviews/m`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: '{"quality":3}',
+      });
+      const retryAfter = response.headers.get('retry-after');
+      const { error } = (await response.json()) as { error: unknown };
+      return { status: response.status, retryAfter, error };
+    },
+    async graphql() {
+      const query = 'mutation { archiveMaterial(input: {userId: "u", materialId: "m"}) { material { id } } }';
+      const { status, errors = [] } = await gateway.query(query);
+      return { status, errors: errors.map(({ message, extensions }) => ({ message, extensions })) };
+    },
+  };
+}
+
+/** The bare gRPC status of a call to scheduling, its details read. */
+async function grpcStatus(target: string) {
+  const client = new Client(target, credentials.createInsecure());
+  const { path, requestSerialize, responseDeserialize } = materials.CreateMaterial;
+  const error = await new Promise<GrpcError | null>((resolve) =>
+    client.makeUnaryRequest(
+      path,
+      requestSerialize,
+      responseDeserialize,
+      { userId: 'u', title: 'T' },
+      resolve,
+    ),
+  );
+  client.close();
+  const [packed] = (error?.metadata ?? new Metadata()).get('grpc-status-details-bin');
+  const { code, message, details } = read('Status', packed as Buffer);
+  return {
+    code: error?.code,
+    text: error?.details,
+    packed: { code, message },
+    details: (details as { typeUrl: string; value: Uint8Array }[]).map(({ typeUrl, value }) => [
+      typeUrl,
+      read(typeUrl.split('.').at(-1) ?? '', value),
+    ]),
+  };
+}

@@ -31,16 +31,6 @@ afterAll(async () => {
   await system.stop();
 });
 
-/** Without the decompression of fetch. */
-async function raw(url: string, headers: Record<string, string> = {}) {
-  const response = await new Promise<IncomingMessage>((resolve, reject) =>
-    httpRequest(url, { headers: { authorization: `Bearer ${key}`, ...headers } }, resolve)
-      .on('error', reject)
-      .end(),
-  );
-  return { status: response.statusCode, headers: response.headers, body: await buffer(response) };
-}
-
 describe('HEAD', () => {
   test('is answered as GET, without the body, on every path that has GET', async () => {
     const paths = ENDPOINTS.filter(({ method }) => method === 'GET').map(({ path }) => `/v1${path}?q=a`);
@@ -235,3 +225,13 @@ test('an ID in upper case is the same ID, also for an Idempotency-Key', async ()
   const snoozed = await api.post(`/materials/${id.toUpperCase()}/snooze`, { preset: '1h' });
   expect(snoozed.body).toMatchObject({ snooze: { materialIds: [id] } });
 });
+
+/** Without the decompression of fetch. */
+async function raw(url: string, headers: Record<string, string> = {}) {
+  const response = await new Promise<IncomingMessage>((resolve, reject) =>
+    httpRequest(url, { headers: { authorization: `Bearer ${key}`, ...headers } }, resolve)
+      .on('error', reject)
+      .end(),
+  );
+  return { status: response.statusCode, headers: response.headers, body: await buffer(response) };
+}

@@ -19,29 +19,6 @@ afterAll(async () => {
   await system.stop();
 });
 
-/** An agent's connection to a server of its own; `call` resolves to the result, or to the text of the error. */
-async function startAgent(apiKey: string) {
-  const transport = new StdioClientTransport({
-    command: 'npm',
-    args: ['run', '--silent', 'mcp'],
-    cwd: root,
-    env: { PATH: process.env.PATH ?? '', API_URL: `${forwarder.origin}/v1`, API_KEY: apiKey },
-    stderr: 'pipe',
-  });
-  const client = new Client({ name: 'agent', version: '1' });
-  await client.connect(transport);
-  return {
-    client,
-    async call(name: string, args: Record<string, unknown> = {}) {
-      const result = await client.callTool({ name, arguments: args });
-      const [{ text } = { text: '' }] = result.content as { text: string }[];
-      // biome-ignore lint/suspicious/noExplicitAny: the shapes of the API, which each test compares.
-      return result.isError === true ? text : (result.structuredContent as any);
-    },
-    [Symbol.asyncDispose]: () => client.close(),
-  };
-}
-
 test('an agent learns the five tools and which of them only read', async () => {
   await using agent = await startAgent(user.key);
   const { tools } = await agent.client.listTools();
@@ -125,3 +102,26 @@ test('a write of unknown outcome is done once when it is repeated as its message
   expect(await agent.call('create', { title: 'Once', idempotencyKey })).toEqual(first);
   expect((await agent.call('due')).materials).toEqual([first.material]);
 });
+
+/** An agent's connection to a server of its own; `call` resolves to the result, or to the text of the error. */
+async function startAgent(apiKey: string) {
+  const transport = new StdioClientTransport({
+    command: 'npm',
+    args: ['run', '--silent', 'mcp'],
+    cwd: root,
+    env: { PATH: process.env.PATH ?? '', API_URL: `${forwarder.origin}/v1`, API_KEY: apiKey },
+    stderr: 'pipe',
+  });
+  const client = new Client({ name: 'agent', version: '1' });
+  await client.connect(transport);
+  return {
+    client,
+    async call(name: string, args: Record<string, unknown> = {}) {
+      const result = await client.callTool({ name, arguments: args });
+      const [{ text } = { text: '' }] = result.content as { text: string }[];
+      // biome-ignore lint/suspicious/noExplicitAny: the shapes of the API, which each test compares.
+      return result.isError === true ? text : (result.structuredContent as any);
+    },
+    [Symbol.asyncDispose]: () => client.close(),
+  };
+}

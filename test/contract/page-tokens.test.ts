@@ -1,72 +1,39 @@
 // No page token, whoever made it, leads to anything but a page or a refusal that names it: in every paged rpc.
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { CALL, newUserId, refusal, startTestScheduling, type TestScheduling } from '../support/scheduling.ts';
-import { ALL_SCOPES, startSystem, type TestSystem } from '../support/system.ts';
+import { describe, expect } from 'vitest';
+import { test } from '../fixtures.ts';
+import { newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
+import { ALL_SCOPES, type TestSystem, untilAvailable } from '../support/system.ts';
 
 const REFUSED = 'INVALID_REQUEST page_token';
 
 let scheduling: TestScheduling;
 let system: TestSystem;
-beforeAll(async () => {
-  [scheduling, system] = await Promise.all([startTestScheduling(), startSystem({ facades: 0 })]);
+test.beforeAll(async ({ scheduling: sharedScheduling, system: sharedSystem }) => {
+  [scheduling, system] = [sharedScheduling, sharedSystem];
   await fill();
-});
-afterAll(async () => {
-  await scheduling.stop();
-  await system.stop();
 });
 
 const userId = newUserId();
 let materialId = '';
 let keyOwnerId = '';
 
-/** Two rows of everything that is listed. */
-async function fill(): Promise<void> {
-  for (const title of ['Quokka', 'Another quokka']) {
-    materialId = await scheduling.create(userId, title);
-    for (const quality of [4, 1])
-      await scheduling.reviews.submitReview({ userId, materialId, quality }, CALL);
-    await scheduling.reviews.submitReview({ userId, materialId, quality: 3 }, CALL);
-  }
-  await scheduling.sql.query('UPDATE scheduling.materials SET next_review_time = NULL WHERE user_id = $1', [
-    userId,
-  ]);
-  for (const preset of ['SNOOZE_PRESET_ONE_HOUR', 'SNOOZE_PRESET_TOMORROW'] as const) {
-    await scheduling.snoozes.snoozeMaterials(
-      { userId, materialIds: [materialId], preset, timeZone: 'UTC' },
-      CALL,
-    );
-  }
-  await scheduling.create(userId, 'Due');
-  await scheduling.create(userId, 'Due as well');
-  ({ userId: keyOwnerId } = await system.createUser());
-  await system.createKey(keyOwnerId, ALL_SCOPES);
-  await system.createUser();
-}
-
-type List = (page: { pageSize: number; pageToken: string }) => Promise<{ nextPageToken: string }>;
-
 const window = { timeZone: 'Europe/Berlin', days: 30 };
 const LISTS: Record<string, List> = {
-  ListMaterials: (page) => scheduling.materials.listMaterials({ userId, ...page }, CALL),
+  ListMaterials: (page) => scheduling.materials.listMaterials({ userId, ...page }),
   'ListMaterials by query': (page) =>
-    scheduling.materials.listMaterials({ userId, query: 'quokka', ...page }, CALL),
+    scheduling.materials.listMaterials({ userId, query: 'quokka', ...page }),
   'ListMaterials by type': (page) =>
-    scheduling.materials.listMaterials({ userId, type: 'MATERIAL_TYPE_SIMPLE', ...page }, CALL),
-  ListDueMaterials: (page) => scheduling.materials.listDueMaterials({ userId, ...page }, CALL),
-  ListReviews: (page) => scheduling.reviews.listReviews({ userId, ...page }, CALL),
-  'ListReviews of a material': (page) =>
-    scheduling.reviews.listReviews({ userId, materialId, ...page }, CALL),
-  ListSnoozes: (page) => scheduling.snoozes.listSnoozes({ userId, ...page }, CALL),
-  'ListSnoozes of a material': (page) =>
-    scheduling.snoozes.listSnoozes({ userId, materialId, ...page }, CALL),
-  ListHardestMaterials: (page) => scheduling.stats.listHardestMaterials({ userId, window, ...page }, CALL),
-  ListUsers: (page) => system.accounts.users.listUsers(page, CALL),
-  ListApiKeys: (page) => system.accounts.apiKeys.listApiKeys({ userId: keyOwnerId, ...page }, CALL),
+    scheduling.materials.listMaterials({ userId, type: 'MATERIAL_TYPE_SIMPLE', ...page }),
+  ListDueMaterials: (page) => scheduling.materials.listDueMaterials({ userId, ...page }),
+  ListReviews: (page) => scheduling.reviews.listReviews({ userId, ...page }),
+  'ListReviews of a material': (page) => scheduling.reviews.listReviews({ userId, materialId, ...page }),
+  ListSnoozes: (page) => scheduling.snoozes.listSnoozes({ userId, ...page }),
+  'ListSnoozes of a material': (page) => scheduling.snoozes.listSnoozes({ userId, materialId, ...page }),
+  ListHardestMaterials: (page) => scheduling.stats.listHardestMaterials({ userId, window, ...page }),
+  ListUsers: (page) => system.accounts.users.listUsers(page),
+  ListApiKeys: (page) => system.accounts.apiKeys.listApiKeys({ userId: keyOwnerId, ...page }),
 };
-
-const encode = (text: string) => Buffer.from(text).toString('base64url');
 
 /** JSON of what no row can have where a token holds an instant or a count. */
 const ODD_VALUES = [
@@ -84,8 +51,6 @@ const ODD_VALUES = [
   '"1"',
   '{}',
   '[]',
-  `[${'0,'.repeat(50_000)}0]`,
-  '['.repeat(50_000) + ']'.repeat(50_000),
 ];
 
 /** A token of the list's own with each of its parts replaced by something odd, added or left out. */
@@ -99,6 +64,8 @@ function* forgeries(token: string): Generator<string> {
     yield toToken(parts.toSpliced(index, 1));
     yield toToken(parts.toSpliced(index, 0, '1'));
   }
+  for (const long of [`[${'0,'.repeat(50_000)}0]`, '['.repeat(50_000) + ']'.repeat(50_000)])
+    yield toToken(parts.with(-1, long));
   yield toToken([]);
   yield encode(`[${parts.join(', ')}]`);
   yield encode(`${parts}`);
@@ -110,14 +77,14 @@ function* forgeries(token: string): Generator<string> {
 
 describe.each(Object.entries(LISTS))('%s', (name, list) => {
   const firstToken = async () => (await list({ pageSize: 1, pageToken: '' })).nextPageToken;
-  const outcome = (pageToken: string) => refusal(list({ pageSize: 1, pageToken }));
+  const outcome = (pageToken: string) => refusal(untilAvailable(() => list({ pageSize: 1, pageToken })));
 
   test('refuses every forged token by its field', async () => {
     const token = await firstToken();
     expect(await outcome(token)).toBe('no error');
-    for (const forged of forgeries(token)) {
-      expect([forged.slice(0, 200), await outcome(forged)]).toEqual([forged.slice(0, 200), REFUSED]);
-    }
+    const forged = [...forgeries(token)];
+    const outcomes = await Promise.all(forged.map(outcome));
+    expect(forged.filter((_, index) => outcomes[index] !== REFUSED)).toEqual([]);
   });
 
   test('refuses the tokens of all others', async () => {
@@ -153,7 +120,31 @@ describe.each(Object.entries(LISTS))('%s', (name, list) => {
       fc.asyncProperty(anyToken, async (pageToken) => {
         expect(['no error', REFUSED]).toContain(await outcome(pageToken));
       }),
-      { numRuns: 150, seed: 11 },
+      { numRuns: 60, seed: 11 },
     );
   });
 });
+
+type List = (page: { pageSize: number; pageToken: string }) => Promise<{ nextPageToken: string }>;
+
+/** Two rows of everything that is listed. */
+async function fill(): Promise<void> {
+  for (const title of ['Quokka', 'Another quokka']) {
+    materialId = await scheduling.create(userId, title);
+    for (const quality of [4, 1]) await scheduling.reviews.submitReview({ userId, materialId, quality });
+    await scheduling.reviews.submitReview({ userId, materialId, quality: 3 });
+  }
+  await scheduling.sql.query('UPDATE scheduling.materials SET next_review_time = NULL WHERE user_id = $1', [
+    userId,
+  ]);
+  for (const preset of ['SNOOZE_PRESET_ONE_HOUR', 'SNOOZE_PRESET_TOMORROW'] as const) {
+    await scheduling.snoozes.snoozeMaterials({ userId, materialIds: [materialId], preset, timeZone: 'UTC' });
+  }
+  await scheduling.create(userId, 'Due');
+  await scheduling.create(userId, 'Due as well');
+  ({ userId: keyOwnerId } = await system.createUser());
+  await system.createKey(keyOwnerId, ALL_SCOPES);
+  await system.createUser();
+}
+
+const encode = (text: string) => Buffer.from(text).toString('base64url');

@@ -15,7 +15,6 @@ const page: { PRESETS: Record<string, string> } = await import(
 const NOON = new Date('2026-11-21T12:00:00Z');
 const schema = buildGatewaySchema().getType('SnoozePreset');
 const values = schema instanceof GraphQLEnumType ? schema.getValues() : [];
-const described = (name: string) => values.find((value) => value.name === name)?.description ?? '';
 const proto = readFileSync(join(root, 'proto/scheduling/v1/snooze_service.proto'), 'utf8');
 const [, ...openApi] = /^(1h.*); (tonight.*); (tomorrow.*)$/.exec(
   SnoozeRequestSchema.properties.preset.description ?? '',
@@ -37,3 +36,5 @@ test.each([
   }
   expect(page.PRESETS[name]).toContain(preset === '1h' ? '1 hour' : `${preset}, ${words}`);
 });
+
+const described = (name: string) => values.find((value) => value.name === name)?.description ?? '';

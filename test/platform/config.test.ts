@@ -14,16 +14,6 @@ import { readSchedulingConfig } from '../../services/scheduling/config.ts';
 
 const root = join(import.meta.dirname, '../..');
 
-function problemsOf(read: () => unknown): readonly string[] {
-  try {
-    read();
-    return [];
-  } catch (error) {
-    if (error instanceof ConfigError) return error.problems;
-    throw error;
-  }
-}
-
 const SECRET = 's'.repeat(32);
 const ACCOUNTS = { DATABASE_URL: 'postgres://x', KEY_PEPPER: `1:${SECRET}` };
 const accounts = (environment: object) =>
@@ -550,3 +540,13 @@ test('variables of other programs are left alone', () => {
   };
   expect(misspelled({ ...others, REST_PORT: '1', REDIS_URL: 'x' })).toEqual([]);
 });
+
+function problemsOf(read: () => unknown): readonly string[] {
+  try {
+    read();
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+}

@@ -41,36 +41,9 @@ beforeEach(async () => {
 });
 afterEach(() => database.close());
 
-const run = async <R>(on: Queryable, text: string) => (await on.query<R>({ text, values: [] }))[0];
-const pidOf = async (on: Queryable) =>
-  (await connected(() => run<{ pid: number }>(on, 'SELECT pg_backend_pid() AS pid')))?.pid;
-const write = (on: Queryable, text: string) => run(on, `INSERT INTO notes VALUES ('${text}')`);
-const kill = (pid: number | undefined) => sql.query('SELECT pg_terminate_backend($1, 10000)', [pid]);
-/** What others see. */
-const notes = async () =>
-  (await sql.query<{ text: string }>('SELECT text FROM notes ORDER BY text')).rows.map(({ text }) => text);
-/** Outside any transaction each statement begins one of its own. */
-const isInTransaction = async (on: Queryable) => {
-  const begun =
-    'SELECT now() <> statement_timestamp() AS earlier, pg_current_xact_id_if_assigned() IS NOT NULL AS wrote';
-  const state = await run<{ earlier: boolean; wrote: boolean }>(on, begun);
-  return state?.earlier === true || state?.wrote === true;
-};
-/** "state count" of the connections of a pool, and of those who wait for one, as its metrics tell. */
-const countsIn = (text: string) =>
-  [
-    ...text.matchAll(/^srs_pg_pool_(?:connections|waiting)\{pool="measured"(?:,state="(\w+)")?\} (\d+)$/gm),
-  ].map(([, state = 'waiting', count]) => `${state} ${count}`);
 /** Bound so wide that only a hang breaks it. */
 const PATIENT = { timeout: 20_000 };
 const UNAVAILABLE = { reason: 'UNAVAILABLE' };
-
-/** Whether the one connection that there is can be had, whole. */
-async function expectSound(): Promise<void> {
-  expect(await isInTransaction(database)).toBe(false);
-  await write(database, 'sound');
-  expect(await notes()).toContain('sound');
-}
 
 describe('a statement', () => {
   test('that waits too long for a lock says to try again later, and so does all that needs the lock', async () => {
@@ -293,3 +266,37 @@ test('a pool ends though the server does not answer a statement that was given u
   await ending.close();
   proxy.release();
 });
+
+const run = async <R>(on: Queryable, text: string) => (await on.query<R>({ text, values: [] }))[0];
+
+const pidOf = async (on: Queryable) =>
+  (await connected(() => run<{ pid: number }>(on, 'SELECT pg_backend_pid() AS pid')))?.pid;
+
+const write = (on: Queryable, text: string) => run(on, `INSERT INTO notes VALUES ('${text}')`);
+
+const kill = (pid: number | undefined) => sql.query('SELECT pg_terminate_backend($1, 10000)', [pid]);
+
+/** What others see. */
+const notes = async () =>
+  (await sql.query<{ text: string }>('SELECT text FROM notes ORDER BY text')).rows.map(({ text }) => text);
+
+/** Outside any transaction each statement begins one of its own. */
+const isInTransaction = async (on: Queryable) => {
+  const begun =
+    'SELECT now() <> statement_timestamp() AS earlier, pg_current_xact_id_if_assigned() IS NOT NULL AS wrote';
+  const state = await run<{ earlier: boolean; wrote: boolean }>(on, begun);
+  return state?.earlier === true || state?.wrote === true;
+};
+
+/** "state count" of the connections of a pool, and of those who wait for one, as its metrics tell. */
+const countsIn = (text: string) =>
+  [
+    ...text.matchAll(/^srs_pg_pool_(?:connections|waiting)\{pool="measured"(?:,state="(\w+)")?\} (\d+)$/gm),
+  ].map(([, state = 'waiting', count]) => `${state} ${count}`);
+
+/** Whether the one connection that there is can be had, whole. */
+async function expectSound(): Promise<void> {
+  expect(await isInTransaction(database)).toBe(false);
+  await write(database, 'sound');
+  expect(await notes()).toContain('sound');
+}

@@ -22,20 +22,6 @@ import { howToReach, unreachable } from '../../services/platform/postgres/connec
 import { oneLine, toError } from '../../services/platform/thrown.ts';
 
 const DETAILS = 'grpc-status-details-bin';
-const thrown = (status: Partial<StatusObject>): GrpcError =>
-  Object.assign(new Error('x'), { code: 2, details: '', metadata: new Metadata(), ...status });
-const sent = (error: ServiceError) => fromGrpcError(thrown(toGrpcStatus(error, 'scheduling.v1')));
-/** The google.rpc.Status that goes with an error. */
-const statusOf = (error: ServiceError, domain: string) =>
-  rpcStatusType.deserialize(toGrpcStatus(error, domain).metadata.get(DETAILS)[0] as Buffer);
-const receivedOf = (status: ReturnType<typeof statusOf>) => {
-  const metadata = new Metadata();
-  metadata.set(DETAILS, rpcStatusType.serialize(status));
-  return fromGrpcError(thrown({ code: status.code, metadata }));
-};
-const partsOf = ({ reason, message, field, problem, requiredScopes, retryAfterSeconds }: ServiceError) => ({
-  ...{ reason, message, field, problem, requiredScopes, retryAfterSeconds },
-});
 const nothing = {
   field: undefined,
   problem: undefined,
@@ -317,4 +303,23 @@ describe('a database that cannot be reached', () => {
       `the database ${place} cannot be used: too many; raise max_connections, or end programs that hold connections`,
     );
   });
+});
+
+const thrown = (status: Partial<StatusObject>): GrpcError =>
+  Object.assign(new Error('x'), { code: 2, details: '', metadata: new Metadata(), ...status });
+
+const sent = (error: ServiceError) => fromGrpcError(thrown(toGrpcStatus(error, 'scheduling.v1')));
+
+/** The google.rpc.Status that goes with an error. */
+const statusOf = (error: ServiceError, domain: string) =>
+  rpcStatusType.deserialize(toGrpcStatus(error, domain).metadata.get(DETAILS)[0] as Buffer);
+
+const receivedOf = (status: ReturnType<typeof statusOf>) => {
+  const metadata = new Metadata();
+  metadata.set(DETAILS, rpcStatusType.serialize(status));
+  return fromGrpcError(thrown({ code: status.code, metadata }));
+};
+
+const partsOf = ({ reason, message, field, problem, requiredScopes, retryAfterSeconds }: ServiceError) => ({
+  ...{ reason, message, field, problem, requiredScopes, retryAfterSeconds },
 });

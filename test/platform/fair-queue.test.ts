@@ -6,30 +6,6 @@ const NEVER = new AbortController().signal;
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] }));
 afterEach(() => void vi.useRealTimers());
 
-const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
-
-/** A queue whose work is held until it is let go, by name. */
-function startLane(options: { maxRunning: number; maxWaiting: number }) {
-  const queue = createFairQueue(options);
-  const begun: string[] = [];
-  const gates = new Map<string, PromiseWithResolvers<void>>();
-  const run = (name: string, signal = NEVER) => {
-    const gate = Promise.withResolvers<void>();
-    gates.set(name, gate);
-    const [key = ''] = name;
-    return queue.run(key, signal, async () => {
-      begun.push(name);
-      await gate.promise;
-      return name;
-    });
-  };
-  const end = async (name: string) => {
-    gates.get(name)?.resolve();
-    await pass(0);
-  };
-  return { run, end, begun };
-}
-
 test('work of one key runs one at a time, of others beside it, and in the order in which it came', async () => {
   const { run, end, begun } = startLane({ maxRunning: 2, maxWaiting: 3 });
   const all = ['a1', 'a2', 'a3', 'b1', 'c1', 'c2'].map((name) => run(name));
@@ -116,3 +92,27 @@ test('work that fails gives its turn to the next', async () => {
   await pass(0);
   expect(await next).toBe('done');
 });
+
+const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+
+/** A queue whose work is held until it is let go, by name. */
+function startLane(options: { maxRunning: number; maxWaiting: number }) {
+  const queue = createFairQueue(options);
+  const begun: string[] = [];
+  const gates = new Map<string, PromiseWithResolvers<void>>();
+  const run = (name: string, signal = NEVER) => {
+    const gate = Promise.withResolvers<void>();
+    gates.set(name, gate);
+    const [key = ''] = name;
+    return queue.run(key, signal, async () => {
+      begun.push(name);
+      await gate.promise;
+      return name;
+    });
+  };
+  const end = async (name: string) => {
+    gates.get(name)?.resolve();
+    await pass(0);
+  };
+  return { run, end, begun };
+}

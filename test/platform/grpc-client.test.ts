@@ -29,18 +29,8 @@ afterAll(async () => {
   server.close();
 });
 
-/** One message as gRPC frames it: not compressed, its length, its bytes. */
-const framed = (...bytes: number[]) => Buffer.from([0, 0, 0, 0, bytes.length, ...bytes]);
 const ask = (more: { deadlineMs?: number } = {}) =>
   client.listSnoozes({ userId: 'somebody' }, { requestId: 'test', ...more });
-
-/** The next call that arrives, with its answer's head sent. */
-async function nextCall(): Promise<ServerHttp2Stream> {
-  const [stream] = (await once(server, 'stream')) as [ServerHttp2Stream];
-  stream.on('error', () => {});
-  stream.respond({ ':status': 200, 'content-type': 'application/grpc+proto' }, { waitForTrailers: true });
-  return stream;
-}
 
 test('a message that cannot be read is an error, not silence', async () => {
   const answer = ask();
@@ -69,3 +59,14 @@ test('a call whose answer never comes ends at its deadline', async () => {
   await expect(answer).rejects.toMatchObject({ reason: 'UNAVAILABLE' });
   await expect.poll(() => spans.map(({ failure }) => failure)).toContain('DEADLINE_EXCEEDED');
 });
+
+/** One message as gRPC frames it: not compressed, its length, its bytes. */
+const framed = (...bytes: number[]) => Buffer.from([0, 0, 0, 0, bytes.length, ...bytes]);
+
+/** The next call that arrives, with its answer's head sent. */
+async function nextCall(): Promise<ServerHttp2Stream> {
+  const [stream] = (await once(server, 'stream')) as [ServerHttp2Stream];
+  stream.on('error', () => {});
+  stream.respond({ ':status': 200, 'content-type': 'application/grpc+proto' }, { waitForTrailers: true });
+  return stream;
+}

@@ -25,15 +25,6 @@ const options = {
   logger: pino({ level: 'silent' }),
 };
 const CALL = { requestId: 'test' };
-type Line = {
-  level: number;
-  msg: string;
-  requestId?: string;
-  status?: string;
-  reason?: string;
-  field?: string;
-  err?: { message: string; stack: string };
-};
 const lines: Line[] = [];
 const spans = recordSpans();
 let fault: Error;
@@ -70,24 +61,6 @@ afterAll(async () => {
   client.close();
   await server.close(500);
 });
-
-/** The served calls that have ended. */
-const served = () =>
-  spans.filter(({ kind }) => kind === 'SERVER').map(({ name, failure }) => `${name} ${failure}`);
-/** The gRPC code and text with which the stream ends. */
-const failureOfStream = () =>
-  new Promise((resolve) => {
-    const stream = client.exportUserData({ userId: 'somebody' }, CALL);
-    stream.on('error', ({ code, details }: Error & { code: number; details: string }) =>
-      resolve([code, details]),
-    );
-    stream.resume();
-  });
-const failureOfCall = () =>
-  client.deleteUserData({ userId: 'somebody' }, CALL).then(
-    () => undefined,
-    ({ reason }: ServiceError) => reason,
-  );
 
 test('a stream whose handler throws before its first await ends as documented, logged once and traced', async () => {
   fault = new ServiceError('UNAVAILABLE', { cause: new Error('the database is away') });
@@ -331,3 +304,33 @@ test('an id or a name of the caller, or a user ID, that is an API key is not log
   expect(lines[0]).not.toHaveProperty('userId');
   expect(JSON.stringify(lines)).not.toContain(secret);
 });
+
+type Line = {
+  level: number;
+  msg: string;
+  requestId?: string;
+  status?: string;
+  reason?: string;
+  field?: string;
+  err?: { message: string; stack: string };
+};
+
+/** The served calls that have ended. */
+const served = () =>
+  spans.filter(({ kind }) => kind === 'SERVER').map(({ name, failure }) => `${name} ${failure}`);
+
+/** The gRPC code and text with which the stream ends. */
+const failureOfStream = () =>
+  new Promise((resolve) => {
+    const stream = client.exportUserData({ userId: 'somebody' }, CALL);
+    stream.on('error', ({ code, details }: Error & { code: number; details: string }) =>
+      resolve([code, details]),
+    );
+    stream.resume();
+  });
+
+const failureOfCall = () =>
+  client.deleteUserData({ userId: 'somebody' }, CALL).then(
+    () => undefined,
+    ({ reason }: ServiceError) => reason,
+  );

@@ -10,13 +10,6 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A read of each of 96 keys, which is all of the room for them: how many were refused. */
-async function fill(send: (method: 'GET', key: string, count: number) => Promise<number>): Promise<number> {
-  let refused = 0;
-  for (let index = 0; index < 96; index += 1) refused += await send('GET', `of ${index}`, 1);
-  return refused;
-}
-
 const connectionsOf = (app: FastifyInstance) =>
   new Promise((resolve) => app.server.getConnections((_error, count) => resolve(count)));
 
@@ -199,3 +192,10 @@ test.each([
     await app.close();
   },
 );
+
+/** A read of each of 96 keys, which is all of the room for them: how many were refused. */
+async function fill(send: (method: 'GET', key: string, count: number) => Promise<number>): Promise<number> {
+  let refused = 0;
+  for (let index = 0; index < 96; index += 1) refused += await send('GET', `of ${index}`, 1);
+  return refused;
+}

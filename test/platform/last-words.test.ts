@@ -5,14 +5,6 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { lastWords } from '../../services/embedded-postgres/server.ts';
 
-function wordsOf(lines: readonly string[]): string {
-  const folder = mkdtempSync(join(tmpdir(), 'srs-log-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const log = join(folder, 'postgres.log');
-  writeFileSync(log, lines.map((line) => `2026-11-23 12:00:00.000 UTC [7] ${line}\n`).join(''));
-  return lastWords(log);
-}
-
 test('begin with what was fatal, and hold no statement, and nothing that a user has written', () => {
   expect(
     wordsOf([
@@ -34,3 +26,11 @@ test('are the last five lines where none was fatal, and none where there is no l
   expect(wordsOf(lines)).toBe('LOG:  line 2; LOG:  line 3; LOG:  line 4; LOG:  line 5; LOG:  line 6');
   expect(lastWords('/nowhere/postgres.log')).toBe('');
 });
+
+function wordsOf(lines: readonly string[]): string {
+  const folder = mkdtempSync(join(tmpdir(), 'srs-log-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const log = join(folder, 'postgres.log');
+  writeFileSync(log, lines.map((line) => `2026-11-23 12:00:00.000 UTC [7] ${line}\n`).join(''));
+  return lastWords(log);
+}

@@ -1,15 +1,20 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { accountsSchema } from '../../services/accounts/service.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { createTelemetry } from '../../services/platform/observability/telemetry.ts';
 import { type MigrationOptions, migrate } from '../../services/platform/postgres/migrate.ts';
 import { openServiceDatabase } from '../../services/platform/postgres/service-database.ts';
+import { remindersSchema } from '../../services/reminders/service.ts';
+import { schedulingSchema } from '../../services/scheduling/service.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { root } from '../support/processes.ts';
+import { argumentsOf } from '../support/services.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -17,16 +22,23 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-const runMigrate = () =>
-  promisify(execFile)(process.execPath, [join(import.meta.dirname, '../../services/programs/migrate.ts')], {
+const SILENT = createLogger('test', 'silent');
+
+test('four that migrate at once apply each file once, and the command finds all done', async () => {
+  const all = [accountsSchema, schedulingSchema, remindersSchema].map((schema) => schema.directory);
+  const files = all.flatMap((directory) => readdirSync(directory)).map((file) => file.replace(/\.sql$/, ''));
+  const migrateAll = async () => {
+    const applied: string[] = [];
+    for (const schema of [accountsSchema, schedulingSchema, remindersSchema])
+      applied.push(...(await migrate({ ...schema, databaseUrl: database.databaseUrl, logger: SILENT })));
+    return applied;
+  };
+  const applied = (await Promise.all([1, 2, 3, 4].map(migrateAll))).flat();
+  expect(applied.toSorted()).toEqual(files.toSorted());
+  const { stdout } = await promisify(execFile)(process.execPath, argumentsOf('migrate'), {
+    cwd: root,
     env: { PATH: process.env.PATH, DATABASE_URL: database.databaseUrl },
   });
-
-test('four processes that migrate at once apply each file once, and a fifth finds all done', async () => {
-  const outputs = (await Promise.all([1, 2, 3, 4].map(runMigrate))).map(({ stdout }) => stdout);
-  const applied = outputs.join('').match(/: applied/g) ?? [];
-  expect(applied.length).toBe(3);
-  const { stdout } = await runMigrate();
   expect(stdout).toMatch(
     /^accounts: up to date\nscheduling: up to date\nreminders: up to date\nApplied 0 migrations in \d+\.\d s\. The services can start on this database\.\n$/,
   );
@@ -49,12 +61,11 @@ test('a database that does not fold É is refused with the way to make one that 
   );
   const url = new URL(database.databaseUrl);
   url.pathname = `/${name}_c`;
-  const logger = createLogger('test', 'silent');
   const directory = join(import.meta.dirname, '../../services/accounts/migrations');
   const opened = openServiceDatabase({
     place: { databaseUrl: url.href },
     schema: { schema: 'accounts', directory },
-    logger,
+    logger: SILENT,
     telemetry: createTelemetry(),
   });
   await expect(opened).rejects.toThrow(/É does not match é.*CREATE DATABASE/);
@@ -67,7 +78,7 @@ test('a migration that cannot get the lock of migrations names the holder, and e
   await client.connect();
   const { rows } = await client.query('SELECT pg_backend_pid() AS pid, pg_advisory_lock(1936880433)');
   const warned: unknown[] = [];
-  const logger = { ...createLogger('test', 'silent'), warn: (facts: unknown) => void warned.push(facts) };
+  const logger = { ...SILENT, warn: (facts: unknown) => void warned.push(facts) };
   const directory = join(import.meta.dirname, '../../services/accounts/migrations');
   const options = { databaseUrl: database.databaseUrl, schema: 'not_there_yet', directory, logger };
   await expect(migrate({ ...options, lockWaitMs: 400 } as MigrationOptions)).rejects.toThrow(
@@ -87,16 +98,15 @@ test('a change may take longer than a statement of its database may', async () =
   const directory = mkdtempSync(join(tmpdir(), 'srs-migrate-'));
   writeFileSync(join(directory, '0001_slow.sql'), '-- Up Migration\nSELECT pg_sleep(1.5);\n');
   const options = { databaseUrl: fresh.databaseUrl, schema: 'slow', directory };
-  expect(await migrate({ ...options, logger: createLogger('test', 'silent') })).toEqual(['0001_slow']);
+  expect(await migrate({ ...options, logger: SILENT })).toEqual(['0001_slow']);
   await fresh.drop();
   rmSync(directory, { recursive: true });
 });
 
 test('a change that meets a lock lets others pass, and is made once the lock is gone', async () => {
   const fresh = await createTestDatabase();
-  const logger = createLogger('test', 'silent');
   const directory = mkdtempSync(join(tmpdir(), 'srs-migrate-'));
-  const options = { databaseUrl: fresh.databaseUrl, schema: 'hot', directory, logger };
+  const options = { databaseUrl: fresh.databaseUrl, schema: 'hot', directory, logger: SILENT };
   writeFileSync(join(directory, '0001_make.sql'), '-- Up Migration\nCREATE TABLE hot.rows (id integer);\n');
   await migrate(options);
   writeFileSync(

@@ -23,24 +23,6 @@ const calls: Record<string, number> = {};
 /** In place of 30 s. */
 const MAX_AGE_MS = 1500;
 
-/** The same port on another loopback address, as replicas behind one name have. */
-const startReplica = (host: string, port: number) =>
-  startGrpcServer({
-    ...{ domain: 'scheduling.v1', host, port, trust },
-    maxConnectionAgeMs: MAX_AGE_MS,
-    logger: createLogger('test', 'silent'),
-    services: [
-      implement<SnoozeServiceHandlers>('SnoozeService', {
-        SnoozeMaterials: async () => ({}),
-        CancelSnooze: async () => ({}),
-        async ListSnoozes() {
-          calls[host] = (calls[host] ?? 0) + 1;
-          return {};
-        },
-      }),
-    ],
-  });
-
 let dns: Awaited<ReturnType<typeof startDnsServer>>;
 beforeAll(async () => {
   dns = await startDnsServer(['127.0.0.1']);
@@ -48,6 +30,7 @@ beforeAll(async () => {
 afterAll(() => dns.stop());
 
 // Other systems have one loopback address unless told otherwise.
+
 test.runIf(process.platform === 'linux')(
   'a client that runs finds the second address of a name when its connection ends of age, and no call fails',
   async () => {
@@ -136,3 +119,21 @@ describe('a client of a name', () => {
     await expect.poll(client.code).toBe(status.OK);
   });
 });
+
+/** The same port on another loopback address, as replicas behind one name have. */
+const startReplica = (host: string, port: number) =>
+  startGrpcServer({
+    ...{ domain: 'scheduling.v1', host, port, trust },
+    maxConnectionAgeMs: MAX_AGE_MS,
+    logger: createLogger('test', 'silent'),
+    services: [
+      implement<SnoozeServiceHandlers>('SnoozeService', {
+        SnoozeMaterials: async () => ({}),
+        CancelSnooze: async () => ({}),
+        async ListSnoozes() {
+          calls[host] = (calls[host] ?? 0) + 1;
+          return {};
+        },
+      }),
+    ],
+  });

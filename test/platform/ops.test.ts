@@ -20,18 +20,6 @@ const logger = createLogger('test', 'silent');
 const trust = { serviceTokens: [], tls: undefined };
 const common = { logLevel: 'silent', shutdownTimeoutMs: 2000, trust, host: '127.0.0.1', port: 0 } as const;
 
-async function withTelemetry(
-  use: (telemetry: ProcessTelemetry, ask: (path: string) => Promise<Response>) => Promise<void>,
-) {
-  const config = { ops: { host: '127.0.0.1', port: 0 }, traceEndpoint: undefined };
-  const telemetry = await startTelemetry({ config, name: 'test', logger });
-  try {
-    await use(telemetry, (path) => fetch(`http://127.0.0.1:${telemetry.opsPort}${path}`));
-  } finally {
-    await telemetry.close();
-  }
-}
-
 describe('the port for machines that watch', () => {
   test('lives from the first moment, and is ready only between start and end', () =>
     withTelemetry(async (telemetry, ask) => {
@@ -259,3 +247,15 @@ describe('grpc.health.v1', () => {
     },
   );
 });
+
+async function withTelemetry(
+  use: (telemetry: ProcessTelemetry, ask: (path: string) => Promise<Response>) => Promise<void>,
+) {
+  const config = { ops: { host: '127.0.0.1', port: 0 }, traceEndpoint: undefined };
+  const telemetry = await startTelemetry({ config, name: 'test', logger });
+  try {
+    await use(telemetry, (path) => fetch(`http://127.0.0.1:${telemetry.opsPort}${path}`));
+  } finally {
+    await telemetry.close();
+  }
+}

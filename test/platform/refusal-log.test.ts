@@ -8,17 +8,6 @@ import { registerAdmission } from '../../services/platform/http/admission.ts';
 import { causeOf, createRequestLog } from '../../services/platform/http/request-log.ts';
 import { createRefusalLog } from '../../services/platform/logging/logger.ts';
 
-type Line = { level: number; msg: string; count?: number; [name: string]: unknown };
-
-function createMemoryLog(level: 'info' | 'warn' = 'info') {
-  const lines: Line[] = [];
-  const logger = pino(
-    { level, base: null, timestamp: false },
-    { write: (line) => void lines.push(JSON.parse(line)) },
-  );
-  const said = (msg: string) => lines.filter((line) => line.msg === msg);
-  return { logger, lines, said };
-}
 const closers: (() => unknown)[] = [];
 afterEach(async () => {
   for (const close of closers.splice(0)) await close();
@@ -161,3 +150,15 @@ test('callers without a key who hang up leave few lines, too', async () => {
   await expect.poll(all).toBe(90);
   expect(said('request').length).toBeLessThanOrEqual(30);
 });
+
+type Line = { level: number; msg: string; count?: number; [name: string]: unknown };
+
+function createMemoryLog(level: 'info' | 'warn' = 'info') {
+  const lines: Line[] = [];
+  const logger = pino(
+    { level, base: null, timestamp: false },
+    { write: (line) => void lines.push(JSON.parse(line)) },
+  );
+  const said = (msg: string) => lines.filter((line) => line.msg === msg);
+  return { logger, lines, said };
+}

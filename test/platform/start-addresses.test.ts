@@ -3,18 +3,6 @@ import { expect, test } from 'vitest';
 import { toAddresses } from '../../services/programs/start/screen.ts';
 import { readStartSettings } from '../../services/programs/start/settings.ts';
 
-function rowsWith(environment: Record<string, string>) {
-  const settings = readStartSettings(environment);
-  const { rows } = toAddresses({
-    ...{ settings, reminders: settings.reminders, token: 'secret', redisFault: undefined },
-    ...{ restPort: 8080, gatewayPort: 4000, opsPort: 9090, logFile: undefined },
-    schedulingTarget: '127.0.0.1:50051',
-    accountsTarget: '127.0.0.1:50052',
-    remindersTarget: undefined,
-  });
-  return Object.fromEntries(rows);
-}
-
 test.each([
   ['an IPv6 address', '::1', 'http://[::1]'],
   ['all IPv4 addresses', '0.0.0.0', 'http://127.0.0.1'],
@@ -49,3 +37,15 @@ test('what the environment sets is told without its secrets, and what is off not
   });
   expect(JSON.stringify(rows)).not.toMatch(/geheim|ggg/);
 });
+
+function rowsWith(environment: Record<string, string>) {
+  const settings = readStartSettings(environment);
+  const { rows } = toAddresses({
+    ...{ settings, reminders: settings.reminders, token: 'secret', redisFault: undefined },
+    ...{ restPort: 8080, gatewayPort: 4000, opsPort: 9090, logFile: undefined },
+    schedulingTarget: '127.0.0.1:50051',
+    accountsTarget: '127.0.0.1:50052',
+    remindersTarget: undefined,
+  });
+  return Object.fromEntries(rows);
+}

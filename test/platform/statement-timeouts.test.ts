@@ -28,14 +28,6 @@ const open = () =>
     logger: createLogger('test', 'silent'),
   });
 
-async function sleeping(): Promise<number | null> {
-  const { rowCount } = await watcher.query(
-    `SELECT FROM pg_stat_activity WHERE application_name = $1 AND state = 'active' AND query LIKE '%pg_sleep%'`,
-    [NAME],
-  );
-  return rowCount;
-}
-
 test('a statement that is given up gives its place to the next, and ends on the server once that sees it', async () => {
   const database = open();
   // Ends by the client's time-out only.
@@ -73,3 +65,11 @@ test('a statement that the server itself has ended leaves its connection in use'
   expect(await pid()).toBe(before);
   await database.close();
 });
+
+async function sleeping(): Promise<number | null> {
+  const { rowCount } = await watcher.query(
+    `SELECT FROM pg_stat_activity WHERE application_name = $1 AND state = 'active' AND query LIKE '%pg_sleep%'`,
+    [NAME],
+  );
+  return rowCount;
+}

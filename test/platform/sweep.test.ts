@@ -12,18 +12,6 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Every minute, of what is older than an hour. */
-function start(deleteSome: (before: Date) => Promise<boolean>) {
-  const logged: { level: number; msg: string; err: { message: string } }[] = [];
-  const logger = pino({}, { write: (line: string) => void logged.push(JSON.parse(line)) });
-  const sweep = { task: 'test', failure: 'could not delete', everyMs: 60_000, lifetimeMs: 3_600_000 };
-  const now = () => new Date('2026-11-23T12:00:00Z');
-  const metrics = createMetrics();
-  const telemetry = { ...createTelemetry(), metrics };
-  const lag = async () => /^srs_schedule_lag_seconds.*$/m.exec(await metrics.render())?.[0];
-  return { logged, lag, stop: sweepRegularly(sweep, { now, logger, telemetry }, deleteSome) };
-}
-
 test('a failure is logged, and the next turn tries again', async () => {
   const asked: string[] = [];
   const { logged, stop } = start(async (before) => {
@@ -72,3 +60,15 @@ test('once it is stopped it deletes no more, and its failure is not logged', asy
   await vi.advanceTimersByTimeAsync(120_000);
   expect([rounds.length, long.logged, failing.logged]).toEqual([2, [], []]);
 });
+
+/** Every minute, of what is older than an hour. */
+function start(deleteSome: (before: Date) => Promise<boolean>) {
+  const logged: { level: number; msg: string; err: { message: string } }[] = [];
+  const logger = pino({}, { write: (line: string) => void logged.push(JSON.parse(line)) });
+  const sweep = { task: 'test', failure: 'could not delete', everyMs: 60_000, lifetimeMs: 3_600_000 };
+  const now = () => new Date('2026-11-23T12:00:00Z');
+  const metrics = createMetrics();
+  const telemetry = { ...createTelemetry(), metrics };
+  const lag = async () => /^srs_schedule_lag_seconds.*$/m.exec(await metrics.render())?.[0];
+  return { logged, lag, stop: sweepRegularly(sweep, { now, logger, telemetry }, deleteSome) };
+}

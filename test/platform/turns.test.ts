@@ -2,35 +2,6 @@
 import { describe, expect, test } from 'vitest';
 import { atMost, atMostPerKey } from '../../services/platform/concurrency.ts';
 
-/** Work by name that has begun, each to be ended or failed by the test. */
-function heldWork() {
-  const begun: string[] = [];
-  const gates = new Map<string, PromiseWithResolvers<string>>();
-  const gateOf = (name: string) => {
-    const gate = gates.get(name) ?? Promise.withResolvers<string>();
-    gates.set(name, gate);
-    return gate;
-  };
-  const work = (name: string) => () => {
-    begun.push(name);
-    return gateOf(name).promise;
-  };
-  const settle = () => new Promise(setImmediate);
-  return {
-    begun,
-    work,
-    settle,
-    async end(name: string) {
-      gateOf(name).resolve(`${name} done`);
-      await settle();
-    },
-    async fail(name: string) {
-      gateOf(name).reject(new Error(`${name} failed`));
-      await settle();
-    },
-  };
-}
-
 describe('a bound of two', () => {
   test('lets two run, and the others begin one by one in their order, whether those before them fail or not', async () => {
     const { begun, work, settle, end, fail } = heldWork();
@@ -111,3 +82,32 @@ describe('one at a time for each key', () => {
     expect(await second).toBe('b done');
   });
 });
+
+/** Work by name that has begun, each to be ended or failed by the test. */
+function heldWork() {
+  const begun: string[] = [];
+  const gates = new Map<string, PromiseWithResolvers<string>>();
+  const gateOf = (name: string) => {
+    const gate = gates.get(name) ?? Promise.withResolvers<string>();
+    gates.set(name, gate);
+    return gate;
+  };
+  const work = (name: string) => () => {
+    begun.push(name);
+    return gateOf(name).promise;
+  };
+  const settle = () => new Promise(setImmediate);
+  return {
+    begun,
+    work,
+    settle,
+    async end(name: string) {
+      gateOf(name).resolve(`${name} done`);
+      await settle();
+    },
+    async fail(name: string) {
+      gateOf(name).reject(new Error(`${name} failed`));
+      await settle();
+    },
+  };
+}

@@ -33,9 +33,6 @@ afterEach(async () => {
   await database.close();
 });
 
-const ask = (on: Queryable) => on.query({ text: 'SELECT 1', values: [] });
-const look = () => vi.advanceTimersByTime(500);
-
 test('while others’ statements succeed it is not asked', async () => {
   await ask(database);
   const before = database.answers();
@@ -72,3 +69,7 @@ test('a database is lost if nothing succeeds meanwhile, and back at the next loo
   look();
   await vi.waitFor(() => expect(told).toEqual([false, true]));
 });
+
+const ask = (on: Queryable) => on.query({ text: 'SELECT 1', values: [] });
+
+const look = () => vi.advanceTimersByTime(500);

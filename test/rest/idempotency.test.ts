@@ -13,9 +13,6 @@ beforeAll(async () => {
 });
 afterAll(() => here.stop());
 
-const withKey = (key: string) => ({ headers: { 'idempotency-key': key } });
-const replayed = ({ headers }: { headers: Headers }) => headers.get('idempotent-replayed');
-
 describe('a write with an Idempotency-Key', () => {
   test('is done once and answered alike, on each of the three endpoints', async () => {
     const writes = [
@@ -180,3 +177,7 @@ describe('a write with an Idempotency-Key', () => {
     ]);
   });
 });
+
+const withKey = (key: string) => ({ headers: { 'idempotency-key': key } });
+
+const replayed = ({ headers }: { headers: Headers }) => headers.get('idempotent-replayed');

@@ -38,61 +38,6 @@ afterEach(() => {
 });
 
 let users = 0;
-/** A key that is valid until it is taken from `accounts.keys`. */
-function makeKey(of: Partial<StubKey> = {}): string {
-  users += 1;
-  const key = newStubKey();
-  accounts.keys.set(key, { userId: `user ${users}`, apiKeyId: `key ${users}`, ...of });
-  return key;
-}
-const get = async (key: string, path = '/me') => (await api.get(path, { key })).status;
-/** How many times accounts is asked for a key while it is used once. */
-async function asksFor(key: string): Promise<number> {
-  const before = accounts.timesAsked(key);
-  expect(await get(key)).toBe(200);
-  return accounts.timesAsked(key) - before;
-}
-/** How often each outcome of a look-up was counted so far. */
-async function outcomes() {
-  const counts = (await metrics.render()).matchAll(/srs_key_lookups_total\{outcome="(\w+)"\} (\d+)/g);
-  return new Map([...counts].map(([, outcome = '', count]) => [outcome, Number(count)]));
-}
-/** The same during `work`. */
-async function outcomesOf(work: () => Promise<unknown>): Promise<Record<string, number>> {
-  const before = await outcomes();
-  await work();
-  const more = [...(await outcomes())].map(([outcome, count]) => [
-    outcome,
-    count - (before.get(outcome) ?? 0),
-  ]);
-  return Object.fromEntries(more.filter(([, count]) => count !== 0));
-}
-/** Until keys are remembered again, told by a key that nothing else looks at. */
-async function untilHearing(): Promise<void> {
-  const witness = makeKey();
-  await expect.poll(() => asksFor(witness), { timeout: PATIENCE_MS, interval: 20 }).toBe(0);
-}
-/** Events come in their order: once this one is seen, so are those before it. */
-async function untilSeen(): Promise<void> {
-  const key = makeKey({ apiKeyId: `witness ${users}` });
-  await expect.poll(() => asksFor(key), { timeout: PATIENCE_MS, interval: 5 }).toBe(0);
-  await accounts.announce({ revokedApiKeyId: accounts.keys.get(key)?.apiKeyId ?? '' });
-  await expect.poll(() => asksFor(key), { timeout: PATIENCE_MS, interval: 5 }).toBe(1);
-}
-const revoke = async (key: string) => {
-  const { apiKeyId = '' } = accounts.keys.get(key) ?? {};
-  accounts.keys.delete(key);
-  await accounts.announce({ revokedApiKeyId: apiKeyId });
-  await untilSeen();
-};
-/** A request of `key` whose question has reached accounts and is held there. */
-async function heldGet(key: string) {
-  const before = accounts.timesAsked(key);
-  accounts.hold(key);
-  const answer = get(key);
-  await expect.poll(() => accounts.timesAsked(key), { timeout: PATIENCE_MS, interval: 5 }).toBe(before + 1);
-  return answer;
-}
 
 describe('a key that is known', () => {
   test('is not asked for again, until it is revoked, and another key of the user stays known', async () => {
@@ -419,4 +364,68 @@ function keysWithLikeDigests(characters: number): [string, string] {
     if (other !== undefined) return [other, key];
     seen.set(start, key);
   }
+}
+
+/** A key that is valid until it is taken from `accounts.keys`. */
+function makeKey(of: Partial<StubKey> = {}): string {
+  users += 1;
+  const key = newStubKey();
+  accounts.keys.set(key, { userId: `user ${users}`, apiKeyId: `key ${users}`, ...of });
+  return key;
+}
+
+const get = async (key: string, path = '/me') => (await api.get(path, { key })).status;
+
+/** How many times accounts is asked for a key while it is used once. */
+async function asksFor(key: string): Promise<number> {
+  const before = accounts.timesAsked(key);
+  expect(await get(key)).toBe(200);
+  return accounts.timesAsked(key) - before;
+}
+
+/** How often each outcome of a look-up was counted so far. */
+async function outcomes() {
+  const counts = (await metrics.render()).matchAll(/srs_key_lookups_total\{outcome="(\w+)"\} (\d+)/g);
+  return new Map([...counts].map(([, outcome = '', count]) => [outcome, Number(count)]));
+}
+
+/** The same during `work`. */
+async function outcomesOf(work: () => Promise<unknown>): Promise<Record<string, number>> {
+  const before = await outcomes();
+  await work();
+  const more = [...(await outcomes())].map(([outcome, count]) => [
+    outcome,
+    count - (before.get(outcome) ?? 0),
+  ]);
+  return Object.fromEntries(more.filter(([, count]) => count !== 0));
+}
+
+/** Until keys are remembered again, told by a key that nothing else looks at. */
+async function untilHearing(): Promise<void> {
+  const witness = makeKey();
+  await expect.poll(() => asksFor(witness), { timeout: PATIENCE_MS, interval: 20 }).toBe(0);
+}
+
+/** Events come in their order: once this one is seen, so are those before it. */
+async function untilSeen(): Promise<void> {
+  const key = makeKey({ apiKeyId: `witness ${users}` });
+  await expect.poll(() => asksFor(key), { timeout: PATIENCE_MS, interval: 5 }).toBe(0);
+  await accounts.announce({ revokedApiKeyId: accounts.keys.get(key)?.apiKeyId ?? '' });
+  await expect.poll(() => asksFor(key), { timeout: PATIENCE_MS, interval: 5 }).toBe(1);
+}
+
+const revoke = async (key: string) => {
+  const { apiKeyId = '' } = accounts.keys.get(key) ?? {};
+  accounts.keys.delete(key);
+  await accounts.announce({ revokedApiKeyId: apiKeyId });
+  await untilSeen();
+};
+
+/** A request of `key` whose question has reached accounts and is held there. */
+async function heldGet(key: string) {
+  const before = accounts.timesAsked(key);
+  accounts.hold(key);
+  const answer = get(key);
+  await expect.poll(() => accounts.timesAsked(key), { timeout: PATIENCE_MS, interval: 5 }).toBe(before + 1);
+  return answer;
 }

@@ -31,41 +31,8 @@ afterEach(async () => {
   await until(() => accounts.openWatches() === 0);
 });
 
-function pass(ms: number): void {
-  nowMs += ms;
-  vi.advanceTimersByTime(ms);
-}
-/** Not by expect.poll, which puts the clock forward as well. */
-async function until(isMet: () => boolean | Promise<boolean>): Promise<void> {
-  const endMs = Date.now() + PATIENCE_MS;
-  while (!(await isMet())) {
-    if (Date.now() > endMs) throw new Error('what is waited for does not come');
-    await new Promise(setImmediate);
-  }
-}
-function makeKey(): string {
-  const key = newStubKey();
-  accounts.keys.set(key, { userId: `user of ${key}`, apiKeyId: `id of ${key}` });
-  return key;
-}
 const get = async (key: string) =>
   (await createApi(`${facade.origin}/v1`, key, { mayBeUnavailable: true }).get('/me')).status;
-/** Whether accounts is asked for the key, which is valid, while it is used once. */
-async function isAskedFor(key: string): Promise<boolean> {
-  const before = accounts.timesAsked(key);
-  expect(await get(key)).toBe(200);
-  return accounts.timesAsked(key) > before;
-}
-/** Until the facade remembers keys, because it hears its stream. */
-async function untilHearing(): Promise<void> {
-  const witness = makeKey();
-  await until(async () => !(await isAskedFor(witness)));
-}
-/** Until it remembers none, because it has noticed that its stream is broken. */
-async function untilBroken(): Promise<void> {
-  const witness = makeKey();
-  await until(async () => (await isAskedFor(witness)) && (await isAskedFor(witness)));
-}
 
 test('a stream that beats is kept, with all keys that are known', async () => {
   await untilHearing();
@@ -196,3 +163,42 @@ describe('a facade that has ended', () => {
     expect(accounts.watches()).toBe(watches);
   });
 });
+
+function pass(ms: number): void {
+  nowMs += ms;
+  vi.advanceTimersByTime(ms);
+}
+
+/** Not by expect.poll, which puts the clock forward as well. */
+async function until(isMet: () => boolean | Promise<boolean>): Promise<void> {
+  const endMs = Date.now() + PATIENCE_MS;
+  while (!(await isMet())) {
+    if (Date.now() > endMs) throw new Error('what is waited for does not come');
+    await new Promise(setImmediate);
+  }
+}
+
+function makeKey(): string {
+  const key = newStubKey();
+  accounts.keys.set(key, { userId: `user of ${key}`, apiKeyId: `id of ${key}` });
+  return key;
+}
+
+/** Whether accounts is asked for the key, which is valid, while it is used once. */
+async function isAskedFor(key: string): Promise<boolean> {
+  const before = accounts.timesAsked(key);
+  expect(await get(key)).toBe(200);
+  return accounts.timesAsked(key) > before;
+}
+
+/** Until the facade remembers keys, because it hears its stream. */
+async function untilHearing(): Promise<void> {
+  const witness = makeKey();
+  await until(async () => !(await isAskedFor(witness)));
+}
+
+/** Until it remembers none, because it has noticed that its stream is broken. */
+async function untilBroken(): Promise<void> {
+  const witness = makeKey();
+  await until(async () => (await isAskedFor(witness)) && (await isAskedFor(witness)));
+}

@@ -10,9 +10,6 @@ beforeAll(async () => {
 });
 afterAll(() => here.stop());
 
-const statuses = (key: string) =>
-  Promise.all(here.origins.map(async (origin) => (await createApi(`${origin}/v1`, key).get('/me')).status));
-
 describe('a key', () => {
   test('is refused by every facade within a moment of its revocation', async () => {
     const { key, apiKeyId } = await here.createUser();
@@ -72,3 +69,6 @@ describe('while accounts is away', () => {
     }
   });
 });
+
+const statuses = (key: string) =>
+  Promise.all(here.origins.map(async (origin) => (await createApi(`${origin}/v1`, key).get('/me')).status));

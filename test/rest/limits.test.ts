@@ -7,8 +7,6 @@ import { watchOutages } from '../support/redis-outages.ts';
 import { newStubKey, startFacade, startStubAccounts } from '../support/stub-services.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
 
-const errorCode = (body: unknown) => (body as { error?: { code?: string } }).error?.code;
-
 describe('the write limit over HTTP', () => {
   let here: TestSystem;
   beforeAll(async () => {
@@ -187,3 +185,5 @@ describeWithRedis('two facades on one Redis', () => {
     }
   });
 });
+
+const errorCode = (body: unknown) => (body as { error?: { code?: string } }).error?.code;

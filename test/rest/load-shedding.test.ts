@@ -5,7 +5,6 @@ import { newStubKey, startFacade, startStubAccounts, startStubScheduling } from 
 const PATIENCE_MS = inject('patienceMs');
 const PAGE = 'https://app.example.com';
 const KEYS = ['a', 'b', 'c', 'd'] as const;
-type Name = (typeof KEYS)[number];
 const keys = new Map<Name, string>();
 let accounts: Awaited<ReturnType<typeof startStubAccounts>>;
 let scheduling: Awaited<ReturnType<typeof startStubScheduling>>;
@@ -55,36 +54,6 @@ const get = (name: Name, path: string, method = 'GET', body = REVIEW) =>
     headers: { authorization: `Bearer ${keys.get(name)}`, 'content-type': 'application/json' },
     ...(method === 'POST' && { body }),
   });
-/** Sends requests: the number of those refused, the others being at work. */
-async function send(name: Name, count: number, method = 'GET', body = REVIEW): Promise<number> {
-  const path = method === 'GET' ? '/materials?q=x' : body === REVIEW ? '/reviews/m' : '/materials';
-  const before = working;
-  let refused = 0;
-  for (let index = 0; index < count; index += 1) {
-    const answer = get(name, path, method, body).then(async (response) => {
-      const body = await response.text();
-      if (response.status !== 503) return;
-      expect([response.headers.get('retry-after'), JSON.parse(body)]).toEqual([
-        '1',
-        {
-          error: {
-            code: 'unavailable',
-            message: 'The service cannot answer right now. Try again in a moment.',
-          },
-        },
-      ]);
-      refused += 1;
-    });
-    all.push(answer);
-  }
-  const endMs = Date.now() + PATIENCE_MS;
-  // Not by expect.poll, which puts the clock forward as well.
-  while (working + refused < before + count) {
-    if (Date.now() > endMs) throw new Error('a request is neither at work nor refused');
-    await new Promise(setImmediate);
-  }
-  return refused;
-}
 
 test('a key holds a third of 128 places, another key of its user has places of its own, and writes are kept apart', async () => {
   expect(await send('a', 42)).toBe(0);
@@ -116,3 +85,36 @@ test('a page of another origin reads that it is refused, and when to come again'
     },
   ]);
 });
+
+type Name = (typeof KEYS)[number];
+
+/** Sends requests: the number of those refused, the others being at work. */
+async function send(name: Name, count: number, method = 'GET', body = REVIEW): Promise<number> {
+  const path = method === 'GET' ? '/materials?q=x' : body === REVIEW ? '/reviews/m' : '/materials';
+  const before = working;
+  let refused = 0;
+  for (let index = 0; index < count; index += 1) {
+    const answer = get(name, path, method, body).then(async (response) => {
+      const body = await response.text();
+      if (response.status !== 503) return;
+      expect([response.headers.get('retry-after'), JSON.parse(body)]).toEqual([
+        '1',
+        {
+          error: {
+            code: 'unavailable',
+            message: 'The service cannot answer right now. Try again in a moment.',
+          },
+        },
+      ]);
+      refused += 1;
+    });
+    all.push(answer);
+  }
+  const endMs = Date.now() + PATIENCE_MS;
+  // Not by expect.poll, which puts the clock forward as well.
+  while (working + refused < before + count) {
+    if (Date.now() > endMs) throw new Error('a request is neither at work nor refused');
+    await new Promise(setImmediate);
+  }
+  return refused;
+}

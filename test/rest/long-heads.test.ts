@@ -37,6 +37,15 @@ afterAll(async () => {
   await system.stop();
 });
 
+test.each(heads)('$title', async (attack) => {
+  const ratios: number[] = [];
+  for (let round = 0; round < ROUNDS && !ratios.some((ratio) => ratio <= 5); round += 1) {
+    const plain = await costOf(PLAIN);
+    ratios.push((await costOf(attack)) / plain);
+  }
+  expect(Math.min(...ratios)).toBeLessThanOrEqual(5);
+});
+
 /** CPU milliseconds of the facade for all of them, each on a connection of its own. */
 async function costOf(attack: Attack): Promise<number> {
   const facts = { key: '', userId: '', smallMaterialId: '', viewerToken: '', operatorToken: '' };
@@ -54,12 +63,3 @@ async function costOf(attack: Attack): Promise<number> {
   }
   return processCpuMs(rest.pid()) - before;
 }
-
-test.each(heads)('$title', async (attack) => {
-  const ratios: number[] = [];
-  for (let round = 0; round < ROUNDS && !ratios.some((ratio) => ratio <= 5); round += 1) {
-    const plain = await costOf(PLAIN);
-    ratios.push((await costOf(attack)) / plain);
-  }
-  expect(Math.min(...ratios)).toBeLessThanOrEqual(5);
-});

@@ -55,15 +55,6 @@ const review = (signal?: AbortSignal) =>
     body: '{"quality":3}',
     ...(signal && { signal }),
   });
-const requestSpans = () =>
-  spans.flatMap(({ name, kind, failure }) =>
-    kind === 'SERVER' && name.startsWith('POST ') ? [[name, failure]] : [],
-  );
-const requests = () => lines.filter((line) => 'msg' in line && line.msg === 'request');
-const counted = async (status: string) =>
-  (await metrics.render()).includes(
-    `srs_http_request_duration_seconds_count{tier="rest",method="POST",route="/v1/reviews/:materialId",status="${status}"} 1\n`,
-  );
 const SPAN = 'POST /v1/reviews/:materialId';
 
 test('a refusal is no failure', async () => {
@@ -114,3 +105,15 @@ test.each([
   });
   expect(origins).toEqual([['rest', 'mine', expect.stringContaining(traceparent.slice(0, 36))]]);
 });
+
+const requestSpans = () =>
+  spans.flatMap(({ name, kind, failure }) =>
+    kind === 'SERVER' && name.startsWith('POST ') ? [[name, failure]] : [],
+  );
+
+const requests = () => lines.filter((line) => 'msg' in line && line.msg === 'request');
+
+const counted = async (status: string) =>
+  (await metrics.render()).includes(
+    `srs_http_request_duration_seconds_count{tier="rest",method="POST",route="/v1/reviews/:materialId",status="${status}"} 1\n`,
+  );

@@ -3,23 +3,12 @@ import { expect } from 'vitest';
 import { test as base } from '../fixtures.ts';
 import { CALL, newUserId, refusal, type TestScheduling } from '../support/scheduling.ts';
 
-const titlesOf = ({ materials }: { materials: { title: string }[] }) => materials.map(({ title }) => title);
 const labelling = ({ materials }: TestScheduling) => ({
   create: async (userId: string, title: string, labels: string[]) =>
     (await materials.createMaterial({ userId, title, labels }, CALL)).material?.materialId ?? '',
   list: async (userId: string, ...labels: string[]) =>
     titlesOf(await materials.listMaterials({ userId, labels }, CALL)),
 });
-
-/** A user with materials of several labels. */
-async function newLearner({ create }: ReturnType<typeof labelling>): Promise<string> {
-  const userId = newUserId();
-  await create(userId, 'tener', ['Spanish/Verbs', 'irregular']);
-  await create(userId, 'casa', ['Spanish']);
-  await create(userId, 'mix', ['Spanish-like', 'Spanish0']);
-  await create(userId, 'none', []);
-  return userId;
-}
 
 const test = base
   .extend('labelled', ({ scheduling }) => labelling(scheduling))
@@ -126,3 +115,15 @@ test.for([
     );
   },
 );
+
+const titlesOf = ({ materials }: { materials: { title: string }[] }) => materials.map(({ title }) => title);
+
+/** A user with materials of several labels. */
+async function newLearner({ create }: ReturnType<typeof labelling>): Promise<string> {
+  const userId = newUserId();
+  await create(userId, 'tener', ['Spanish/Verbs', 'irregular']);
+  await create(userId, 'casa', ['Spanish']);
+  await create(userId, 'mix', ['Spanish-like', 'Spanish0']);
+  await create(userId, 'none', []);
+  return userId;
+}

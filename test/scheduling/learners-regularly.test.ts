@@ -16,23 +16,6 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** Turns that end as `turn` says, which are counted; and the lag that operators see. */
-function begin(turn: (number: number) => Promise<{ waitMs: number }>) {
-  const metrics = createMetrics();
-  const turns = { begun: 0 };
-  const database = {
-    transaction() {
-      turns.begun += 1;
-      return turn(turns.begun);
-    },
-  } as Pick<Database, 'transaction'> as Database;
-  const telemetry = { ...createTelemetry(), metrics };
-  stop = countRegularly(database, { now: () => new Date(), logger, telemetry });
-  const lagSeconds = async () =>
-    Number(/srs_schedule_lag_seconds\{task="count-learners"\} (\S+)/.exec(await metrics.render())?.[1]);
-  return { turns, lagSeconds };
-}
-
 test('a turn follows after the wait that the one before names', async () => {
   const { turns } = begin(async (number) => ({ waitMs: number < 3 ? 1 : 60_000 }));
   await expect.poll(() => turns.begun).toBe(3);
@@ -63,3 +46,20 @@ test('once it is told to stop no turn follows, and the failure of the last is no
   await sleep(50);
   expect([turns.begun, lines]).toEqual([1, []]);
 });
+
+/** Turns that end as `turn` says, which are counted; and the lag that operators see. */
+function begin(turn: (number: number) => Promise<{ waitMs: number }>) {
+  const metrics = createMetrics();
+  const turns = { begun: 0 };
+  const database = {
+    transaction() {
+      turns.begun += 1;
+      return turn(turns.begun);
+    },
+  } as Pick<Database, 'transaction'> as Database;
+  const telemetry = { ...createTelemetry(), metrics };
+  stop = countRegularly(database, { now: () => new Date(), logger, telemetry });
+  const lagSeconds = async () =>
+    Number(/srs_schedule_lag_seconds\{task="count-learners"\} (\S+)/.exec(await metrics.render())?.[1]);
+  return { turns, lagSeconds };
+}

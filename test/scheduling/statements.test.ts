@@ -51,15 +51,6 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Of these names, those of functions that may answer otherwise the next time. */
-async function changeable(names: readonly string[]): Promise<string[]> {
-  const { rows } = await sql.query<{ name: string }>(
-    `SELECT DISTINCT proname::text AS name FROM pg_proc WHERE proname = ANY($1) AND provolatile <> 'i'`,
-    [names],
-  );
-  return [...rows.map(({ name }) => name), ...names.filter((name) => /^(current_|localtime)/.test(name))];
-}
-
 describe('the statements of the scheduling repositories', () => {
   test('are all heard: every function is called, and every piece of SQL in the sources is issued', async () => {
     const { uncalled, unknown } = await recordStatements();
@@ -198,3 +189,12 @@ describe('the schema of scheduling', () => {
     }
   });
 });
+
+/** Of these names, those of functions that may answer otherwise the next time. */
+async function changeable(names: readonly string[]): Promise<string[]> {
+  const { rows } = await sql.query<{ name: string }>(
+    `SELECT DISTINCT proname::text AS name FROM pg_proc WHERE proname = ANY($1) AND provolatile <> 'i'`,
+    [names],
+  );
+  return [...rows.map(({ name }) => name), ...names.filter((name) => /^(current_|localtime)/.test(name))];
+}

@@ -63,22 +63,6 @@ afterEach(async () => {
   await Promise.all(replicas.map((replica) => replica.close(0)));
 });
 
-const read = () => client.listSnoozes({ userId: 'somebody' }, { requestId: 'test' });
-const write = () => client.snoozeMaterials({ userId: 'somebody' }, { requestId: 'test' });
-
-/** Sends a call, and kills the first replica that gets it. */
-async function killDuring(send: () => Promise<unknown>): Promise<unknown> {
-  let held: number | undefined;
-  answer = (replica) => {
-    held ??= replica;
-    return replica === held ? new Promise(() => {}) : Promise.resolve({});
-  };
-  const outcome = send().catch((error: unknown) => error);
-  const [first] = (await once(calls, 'call')) as [number];
-  await proxies[first]?.stop();
-  return outcome;
-}
-
 test('a read is answered by the other replica', async () => {
   expect(await killDuring(read)).not.toBeInstanceOf(Error);
   expect(called).toHaveLength(2);
@@ -149,7 +133,14 @@ test('every rpc is repeated but those with an effect, and streams', () => {
       'CreateUser',
     ],
     ...['DeleteCalendarFeed', 'DeleteMaterial', 'DeletePushSubscription', 'DeleteReminder', 'DeleteUser'],
-    ...['DeleteUserData', 'DeleteUserData', 'ExportUserData', 'ExportUserData', 'RecordUserEvent'],
+    ...[
+      'DeleteUserData',
+      'DeleteUserData',
+      'ExportUserData',
+      'ExportUserData',
+      'ImportUserData',
+      'RecordUserEvent',
+    ],
     'RegisterPushSubscription',
     ...['RestoreMaterial', 'RevokeApiKey', 'RotateApiKey', 'SendTestReminder', 'SetEmailEnabled'],
     ...[
@@ -162,3 +153,20 @@ test('every rpc is repeated but those with an effect, and streams', () => {
     ],
   ]);
 });
+
+const read = () => client.listSnoozes({ userId: 'somebody' }, { requestId: 'test' });
+
+const write = () => client.snoozeMaterials({ userId: 'somebody' }, { requestId: 'test' });
+
+/** Sends a call, and kills the first replica that gets it. */
+async function killDuring(send: () => Promise<unknown>): Promise<unknown> {
+  let held: number | undefined;
+  answer = (replica) => {
+    held ??= replica;
+    return replica === held ? new Promise(() => {}) : Promise.resolve({});
+  };
+  const outcome = send().catch((error: unknown) => error);
+  const [first] = (await once(calls, 'call')) as [number];
+  await proxies[first]?.stop();
+  return outcome;
+}

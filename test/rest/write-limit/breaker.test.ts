@@ -12,9 +12,6 @@ const BACK = 'Redis is available again and limits writes';
 const messages: string[] = [];
 const logger = pino({}, { write: (line: string) => void messages.push(JSON.parse(line).msg) });
 let limiter: WriteLimiter;
-const open = (redisUrl: string) => {
-  limiter = createWriteLimiter({ redisUrl, limit: 5, windowMs: 60_000, logger, now: Date.now });
-};
 beforeEach(() => {
   messages.length = 0;
   // Probes come when the test puts this clock forward.
@@ -122,3 +119,7 @@ describeWithRedis('with Redis', () => {
     await expect.poll(connections).toBe(1);
   });
 });
+
+const open = (redisUrl: string) => {
+  limiter = createWriteLimiter({ redisUrl, limit: 5, windowMs: 60_000, logger, now: Date.now });
+};

@@ -10,19 +10,6 @@ import { makeCertificates } from '../../support/certificates.ts';
 import { describeWithRedis, type RedisServer, startRedis } from '../../support/redis.ts';
 import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
 
-type Setting = readonly [name: string, ...values: string[]];
-
-/** The connection is closed after the test. */
-const connectTo = (redisUrl: string) => {
-  const client = connectRedis(redisUrl);
-  onTestFinished(() => client.commands.disconnect());
-  return client;
-};
-
-/** Resolves once a command is answered. */
-const becomesUsable = async ({ commands }: ReturnType<typeof connectRedis>) =>
-  expect.poll(() => commands.incr('uses').catch(String), { timeout: 20_000 }).toEqual(expect.any(Number));
-
 /** A loopback address of its own, on which no server of this machine listens. */
 const NOBODY = '127.83.12.9';
 
@@ -185,3 +172,16 @@ describeWithRedis('a Redis whose scripts answer otherwise', () => {
       .toBe('Redis returned an unexpected result');
   });
 });
+
+type Setting = readonly [name: string, ...values: string[]];
+
+/** The connection is closed after the test. */
+const connectTo = (redisUrl: string) => {
+  const client = connectRedis(redisUrl);
+  onTestFinished(() => client.commands.disconnect());
+  return client;
+};
+
+/** Resolves once a command is answered. */
+const becomesUsable = async ({ commands }: ReturnType<typeof connectRedis>) =>
+  expect.poll(() => commands.incr('uses').catch(String), { timeout: 20_000 }).toEqual(expect.any(Number));

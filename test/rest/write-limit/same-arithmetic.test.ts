@@ -19,12 +19,6 @@ const SECOND_US = 1_000_000;
 const WINDOW_US = 60 * SECOND_US;
 const START_US = 1_796_000_000 * SECOND_US;
 
-/** `limit` differs where replicas are configured differently. */
-type Step = {
-  when: { afterUs: number } | { edgeOf: number; offsetUs: number };
-  burst: number;
-  limit: number;
-};
 const steps = fc.array(
   fc.record<Step>({
     when: fc.oneof(
@@ -38,21 +32,6 @@ const steps = fc.array(
   }),
   { minLength: 1, maxLength: 25 },
 );
-type Write = { now: number; limit: number; onEdge: boolean };
-
-/** In microseconds; an edge is the instant at which an earlier write leaves the window. */
-function toWrites(history: readonly Step[]): Write[] {
-  const writes: Write[] = [];
-  let now = START_US;
-  for (const { when, burst, limit } of history) {
-    const earlier = 'edgeOf' in when ? writes[when.edgeOf % Math.max(1, writes.length)] : undefined;
-    if ('afterUs' in when) now += when.afterUs;
-    else if (earlier !== undefined) now = earlier.now + WINDOW_US + when.offsetUs;
-    const onEdge = 'edgeOf' in when && when.offsetUs === 0 && earlier !== undefined;
-    for (let count = 0; count < burst; count += 1) writes.push({ now, limit, onEdge });
-  }
-  return writes;
-}
 
 describeWithRedis('the write limit in Redis and in the process', () => {
   test('decide alike, with the same remaining and the same reset, over bursts, windows, edges and clocks put back', async () => {
@@ -95,3 +74,26 @@ describeWithRedis('the write limit in Redis and in the process', () => {
     for (const count of Object.values(seen)) expect(count).toBeGreaterThan(50);
   });
 });
+
+/** `limit` differs where replicas are configured differently. */
+type Step = {
+  when: { afterUs: number } | { edgeOf: number; offsetUs: number };
+  burst: number;
+  limit: number;
+};
+
+type Write = { now: number; limit: number; onEdge: boolean };
+
+/** In microseconds; an edge is the instant at which an earlier write leaves the window. */
+function toWrites(history: readonly Step[]): Write[] {
+  const writes: Write[] = [];
+  let now = START_US;
+  for (const { when, burst, limit } of history) {
+    const earlier = 'edgeOf' in when ? writes[when.edgeOf % Math.max(1, writes.length)] : undefined;
+    if ('afterUs' in when) now += when.afterUs;
+    else if (earlier !== undefined) now = earlier.now + WINDOW_US + when.offsetUs;
+    const onEdge = 'edgeOf' in when && when.offsetUs === 0 && earlier !== undefined;
+    for (let count = 0; count < burst; count += 1) writes.push({ now, limit, onEdge });
+  }
+  return writes;
+}

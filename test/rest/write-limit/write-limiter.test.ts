@@ -13,8 +13,6 @@ import { describeWithRedis, type RedisServer, startRedis } from '../../support/r
 import { startTcpProxy } from '../../support/tcp-proxy.ts';
 
 const logger = createLogger('test', 'silent');
-const open = (redisUrl: string | undefined, limit = 60, windowMs = 60_000) =>
-  createWriteLimiter({ redisUrl, limit, windowMs, logger, now: Date.now });
 
 describe('the sliding log', () => {
   const limits = fc.integer({ min: 1, max: 5 });
@@ -309,3 +307,6 @@ describeWithRedis('the write limit in Redis', () => {
     for (const limiter of limiters) limiter.close();
   });
 });
+
+const open = (redisUrl: string | undefined, limit = 60, windowMs = 60_000) =>
+  createWriteLimiter({ redisUrl, limit, windowMs, logger, now: Date.now });

@@ -4,12 +4,6 @@ import { Temporal } from 'temporal-polyfill';
 import { describe, expect, test } from 'vitest';
 import { clockOf, lastDays, nextDays } from '../../../services/scheduling/statistics/calendar.ts';
 
-/** First date, last date, and when the first day begins, today begins and the last ends. */
-function outline(days: ReturnType<typeof lastDays>) {
-  const { dates, startTime, todayStartTime, endTime } = days;
-  return [dates[0], dates.at(-1), ...[startTime, todayStartTime, endTime].map((time) => time.toISOString())];
-}
-
 describe('calendar days', () => {
   test('end with today, or begin with it', () => {
     const now = new Date('2026-03-30T23:30:00Z');
@@ -126,3 +120,9 @@ describe('a clock', () => {
     );
   });
 });
+
+/** First date, last date, and when the first day begins, today begins and the last ends. */
+function outline(days: ReturnType<typeof lastDays>) {
+  const { dates, startTime, todayStartTime, endTime } = days;
+  return [dates[0], dates.at(-1), ...[startTime, todayStartTime, endTime].map((time) => time.toISOString())];
+}

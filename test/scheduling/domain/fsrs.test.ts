@@ -35,56 +35,6 @@ const BOUNDS: readonly (readonly [number, number])[] = [
   [0.1, 0.8],
 ];
 
-/**
- * FSRS-6 without steps within a day, from its description. Rounding to 8 decimals and the order of operations are the library's, since
- * another order can round the other way, and 30 reviews make of 1e-8 up to 6e-8.
- */
-function byHand(w: readonly number[], grades: readonly DayGrade[], desiredRetention: number) {
-  const p = (index: number) => w[index] ?? Number.NaN;
-  const round = (value: number) => Math.round(value * 1e8) / 1e8;
-  const clamp = (value: number, low: number, high: number) => Math.min(high, Math.max(low, value));
-  const decay = -p(20);
-  const factor = round(Math.exp((1 / decay) * Math.log(0.9)) - 1);
-  const recall = (days: number, stability: number) => round((1 + (factor * days) / stability) ** decay);
-  const firstDifficulty = (rating: number) => round(p(4) - Math.exp((rating - 1) * p(5)) + 1);
-  let memory: Memory | undefined;
-  for (const { quality, day } of grades) {
-    const rating = Math.max(1, quality - 1);
-    if (memory === undefined) {
-      memory = {
-        stability: Math.max(0.1, p(rating - 1)),
-        difficulty: clamp(firstDifficulty(rating), 1, 10),
-        day,
-      };
-      continue;
-    }
-    if (day === memory.day) continue;
-    const { stability: s, difficulty: d } = memory;
-    const r = recall(day - memory.day, s);
-    const grown =
-      s *
-      (1 +
-        Math.exp(p(8)) *
-          (11 - d) *
-          s ** -p(9) *
-          (Math.exp((1 - r) * p(10)) - 1) *
-          (rating === 2 ? p(15) : 1) *
-          (rating === 4 ? p(16) : 1));
-    const lapsed = round(
-      clamp(p(11) * d ** -p(12) * ((s + 1) ** p(13) - 1) * Math.exp((1 - r) * p(14)), 0.001, 36_500),
-    );
-    const damped = d + round((-p(6) * (rating - 3) * (10 - d)) / 9);
-    memory = {
-      stability:
-        rating === 1 ? Math.min(lapsed, Math.max(0.001, round(s))) : round(clamp(grown, 0.001, 36_500)),
-      difficulty: clamp(round(p(7) * firstDifficulty(4) + (1 - p(7)) * damped), 1, 10),
-      day,
-    };
-  }
-  const stretch = round((desiredRetention ** (1 / decay) - 1) / factor);
-  return { memory, recall, intervalDays: clamp(Math.round((memory?.stability ?? 0) * stretch), 1, 36_500) };
-}
-
 const anyQuality = fc.constantFrom(...QUALITIES);
 const anyGrades = fc
   .array(fc.record({ quality: anyQuality, passedDays: fc.oneof(fc.nat(30), fc.nat(3000)) }), {
@@ -178,3 +128,53 @@ test('the more is to be recalled, the sooner is the next review, between 1 and 3
     [36_500, 36_500, 36_500, 8131],
   ]);
 });
+
+/**
+ * FSRS-6 without steps within a day, from its description. Rounding to 8 decimals and the order of operations are the library's, since
+ * another order can round the other way, and 30 reviews make of 1e-8 up to 6e-8.
+ */
+function byHand(w: readonly number[], grades: readonly DayGrade[], desiredRetention: number) {
+  const p = (index: number) => w[index] ?? Number.NaN;
+  const round = (value: number) => Math.round(value * 1e8) / 1e8;
+  const clamp = (value: number, low: number, high: number) => Math.min(high, Math.max(low, value));
+  const decay = -p(20);
+  const factor = round(Math.exp((1 / decay) * Math.log(0.9)) - 1);
+  const recall = (days: number, stability: number) => round((1 + (factor * days) / stability) ** decay);
+  const firstDifficulty = (rating: number) => round(p(4) - Math.exp((rating - 1) * p(5)) + 1);
+  let memory: Memory | undefined;
+  for (const { quality, day } of grades) {
+    const rating = Math.max(1, quality - 1);
+    if (memory === undefined) {
+      memory = {
+        stability: Math.max(0.1, p(rating - 1)),
+        difficulty: clamp(firstDifficulty(rating), 1, 10),
+        day,
+      };
+      continue;
+    }
+    if (day === memory.day) continue;
+    const { stability: s, difficulty: d } = memory;
+    const r = recall(day - memory.day, s);
+    const grown =
+      s *
+      (1 +
+        Math.exp(p(8)) *
+          (11 - d) *
+          s ** -p(9) *
+          (Math.exp((1 - r) * p(10)) - 1) *
+          (rating === 2 ? p(15) : 1) *
+          (rating === 4 ? p(16) : 1));
+    const lapsed = round(
+      clamp(p(11) * d ** -p(12) * ((s + 1) ** p(13) - 1) * Math.exp((1 - r) * p(14)), 0.001, 36_500),
+    );
+    const damped = d + round((-p(6) * (rating - 3) * (10 - d)) / 9);
+    memory = {
+      stability:
+        rating === 1 ? Math.min(lapsed, Math.max(0.001, round(s))) : round(clamp(grown, 0.001, 36_500)),
+      difficulty: clamp(round(p(7) * firstDifficulty(4) + (1 - p(7)) * damped), 1, 10),
+      day,
+    };
+  }
+  const stretch = round((desiredRetention ** (1 / decay) - 1) / factor);
+  return { memory, recall, intervalDays: clamp(Math.round((memory?.stability ?? 0) * stretch), 1, 36_500) };
+}

@@ -3,14 +3,10 @@ import { describe, expect, test } from 'vitest';
 import { type Days, daysAsOf, figuresOf } from '../../../services/scheduling/learners/rules.ts';
 
 const TODAY = 20_000;
-/** By age, filled up to 60 days. */
-const sixty = (...values: number[]) => [...values, ...Array<number>(60 - values.length).fill(0)];
 const days = (reviews: number[], of: Partial<Days> = {}): Days => ({
   ...{ reviews: sixty(...reviews), recalled: sixty(), dues: Array(8).fill(0) },
   ...of,
 });
-const figures = (reviews: number[], of?: Partial<Days>) =>
-  figuresOf({ countedDay: TODAY, days: days(reviews, of) });
 
 describe('the days as of today', () => {
   test('are those of the log, and what was due at the counts before, older by the days since', () => {
@@ -95,3 +91,9 @@ describe('the figures', () => {
     expect(figures([]).overdue).toBe(0);
   });
 });
+
+/** By age, filled up to 60 days. */
+const sixty = (...values: number[]) => [...values, ...Array<number>(60 - values.length).fill(0)];
+
+const figures = (reviews: number[], of?: Partial<Days>) =>
+  figuresOf({ countedDay: TODAY, days: days(reviews, of) });

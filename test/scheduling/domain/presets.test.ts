@@ -6,14 +6,6 @@ import { resolvePreset, type SnoozePreset } from '../../../services/scheduling/s
 
 const HOUR_MS = 3_600_000;
 
-type Case = [SnoozePreset, string, string];
-
-function expectAll(timeZone: string, cases: readonly Case[]) {
-  expect(cases.map(([preset, now]) => resolvePreset(preset, new Date(now), timeZone).toISOString())).toEqual(
-    cases.map(([, , expected]) => expected),
-  );
-}
-
 describe('a snooze preset', () => {
   test('keeps the milliseconds in "1h" and drops them in the others', () => {
     expectAll('UTC', [
@@ -210,3 +202,11 @@ describe('a time zone', () => {
     expect(() => resolvePreset('tonight', now, 'Mars/Olympus')).toThrow(RangeError);
   });
 });
+
+type Case = [SnoozePreset, string, string];
+
+function expectAll(timeZone: string, cases: readonly Case[]) {
+  expect(cases.map(([preset, now]) => resolvePreset(preset, new Date(now), timeZone).toISOString())).toEqual(
+    cases.map(([, , expected]) => expected),
+  );
+}

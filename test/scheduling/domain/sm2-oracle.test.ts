@@ -9,8 +9,34 @@ import {
 } from '../../../services/scheduling/reviews/schedule.ts';
 import { reviewSchedule } from '../../../services/scheduling/reviews/sm2.ts';
 
+test('SM-2 equals exact fractions over all 55,986 grade sequences of 1 to 6, and npm supermemo but on ties', () => {
+  const count: Count = { sequences: 0, ties: 0, tiesThatFloatsMiss: 0 };
+  const start: States = {
+    ours: INITIAL_SCHEDULE,
+    exact: { interval: 0n, repetition: 0n, ef: { over: 5n, under: 2n } },
+    theirs: { interval: 0, repetition: 0, efactor: 2.5 },
+  };
+  walk(start, 0, count);
+  expect(count).toEqual({ sequences: 55_986, ties: 42, tiesThatFloatsMiss: 6 });
+});
+
+test('9 days times 1.50 are 14 days, where a factor drifted to 1.4999999999999998 makes 13', () => {
+  const grades: Quality[] = [2, 1, 3, 4, 4, 3];
+  const ours = grades.reduce<Schedule>(reviewSchedule, INITIAL_SCHEDULE);
+  const theirs = grades.reduce((item, grade) => supermemo(item, grade), {
+    interval: 0,
+    repetition: 0,
+    efactor: 2.5,
+  });
+  expect([ours.intervalDays, theirs.interval]).toEqual([14, 13]);
+});
+
 /** SM-2 in fractions as the paper writes it, sharing neither code nor units with the service. */
 type Exact = { interval: bigint; repetition: bigint; ef: { over: bigint; under: bigint } };
+
+type States = { ours: Schedule; exact: Exact; theirs: ReturnType<typeof supermemo> };
+
+type Count = { sequences: number; ties: number; tiesThatFloatsMiss: number };
 
 /** The exact next state, and whether the interval fell on an exact half, which rounds up. */
 function exactReview({ interval, repetition, ef }: Exact, quality: Quality): { next: Exact; isTie: boolean } {
@@ -29,9 +55,6 @@ function exactReview({ interval, repetition, ef }: Exact, quality: Quality): { n
   const isTie = twice % ef.under === 0n && (twice / ef.under) % 2n === 1n;
   return { next: { interval: rounded, repetition: repetition + 1n, ef: nextEf }, isTie };
 }
-
-type States = { ours: Schedule; exact: Exact; theirs: ReturnType<typeof supermemo> };
-type Count = { sequences: number; ties: number; tiesThatFloatsMiss: number };
 
 function walk({ ours, exact, theirs }: States, depth: number, count: Count) {
   if (depth === 6) return;
@@ -56,25 +79,3 @@ function walk({ ours, exact, theirs }: States, depth: number, count: Count) {
     walk({ ours: next, exact: nextExact, theirs: resumed }, depth + 1, count);
   }
 }
-
-test('SM-2 equals exact fractions over all 55,986 grade sequences of 1 to 6, and npm supermemo but on ties', () => {
-  const count: Count = { sequences: 0, ties: 0, tiesThatFloatsMiss: 0 };
-  const start: States = {
-    ours: INITIAL_SCHEDULE,
-    exact: { interval: 0n, repetition: 0n, ef: { over: 5n, under: 2n } },
-    theirs: { interval: 0, repetition: 0, efactor: 2.5 },
-  };
-  walk(start, 0, count);
-  expect(count).toEqual({ sequences: 55_986, ties: 42, tiesThatFloatsMiss: 6 });
-});
-
-test('9 days times 1.50 are 14 days, where a factor drifted to 1.4999999999999998 makes 13', () => {
-  const grades: Quality[] = [2, 1, 3, 4, 4, 3];
-  const ours = grades.reduce<Schedule>(reviewSchedule, INITIAL_SCHEDULE);
-  const theirs = grades.reduce((item, grade) => supermemo(item, grade), {
-    interval: 0,
-    repetition: 0,
-    efactor: 2.5,
-  });
-  expect([ours.intervalDays, theirs.interval]).toEqual([14, 13]);
-});

@@ -11,15 +11,6 @@ import {
 import { DEFAULT_SETTINGS, nextSchedule } from '../../../services/scheduling/reviews/scheduler.ts';
 import { reviewSchedule } from '../../../services/scheduling/reviews/sm2.ts';
 
-function replay(grades: readonly Quality[]): { intervals: number[]; last: Schedule } {
-  let last = INITIAL_SCHEDULE;
-  const intervals = grades.map((grade) => {
-    last = reviewSchedule(last, grade);
-    return last.intervalDays;
-  });
-  return { intervals, last };
-}
-
 describe('SM-2', () => {
   test.each<[Quality[], number[], number]>([
     [[4, 4, 4, 4, 4], [1, 6, 15, 38, 95], 250],
@@ -116,3 +107,12 @@ describe('SM-2', () => {
     expect([-1, 0, 1, 2, 3, 4, 5, 6, 2.5, Number.NaN].filter(isQuality)).toEqual([0, 1, 2, 3, 4, 5]);
   });
 });
+
+function replay(grades: readonly Quality[]): { intervals: number[]; last: Schedule } {
+  let last = INITIAL_SCHEDULE;
+  const intervals = grades.map((grade) => {
+    last = reviewSchedule(last, grade);
+    return last.intervalDays;
+  });
+  return { intervals, last };
+}
