@@ -89,6 +89,7 @@ export const Material: MaterialResolvers = {
   archivedAt: ({ message }) => toOptionalTime(message.archiveTime),
   revision: ({ message }) => message.revision,
   isDue: ({ message }) => isDue(toOptionalTime(message.nextReviewTime), Date.now()),
+  labels: ({ message }) => message.labels,
   reviews: async (material, { first, after }, context) => {
     const { userId, message } = material;
     const { materialId } = message;

@@ -49,7 +49,7 @@ export const Mutation: MutationResolvers = {
   deleteUser: (_parent, { input }, { clients, call }) => deleteUser(clients, input.userId, call),
 
   async createMaterial(_parent, { input }, { clients, call }) {
-    const { userId, title, content, sourceUrl, requestId } = input;
+    const { userId, title, content, sourceUrl, labels, requestId } = input;
     // Scheduling accepts any user ID, so check with accounts that the user exists.
     await clients.users.getUser({ userId }, call);
     const { material, replayed } = await clients.materials.createMaterial(
@@ -57,6 +57,7 @@ export const Mutation: MutationResolvers = {
         userId,
         title,
         type: toMaterialType(input.type ?? 'SIMPLE'),
+        labels: [...(labels ?? [])],
         requestId: requestId ?? '',
         ...(typeof content === 'string' && { content }),
         ...(typeof sourceUrl === 'string' && { sourceUrl }),
@@ -67,17 +68,18 @@ export const Mutation: MutationResolvers = {
   },
 
   async updateMaterial(_parent, { input }, { clients, call }) {
-    const { userId, materialId, title, content, sourceUrl, type, requestId } = input;
+    const { userId, materialId, title, content, sourceUrl, type, labels, requestId } = input;
     const { material, replayed } = await clients.materials.updateMaterial(
       {
         userId,
         materialId,
         requestId: requestId ?? '',
-        updateMask: maskOf({ title, content, source_url: sourceUrl, type }),
+        updateMask: maskOf({ title, content, source_url: sourceUrl, type, labels }),
         ...(typeof title === 'string' && { title }),
         ...(typeof content === 'string' && { content }),
         ...(typeof sourceUrl === 'string' && { sourceUrl }),
         ...(type && { type: toMaterialType(type) }),
+        ...(labels && { labels: [...labels] }),
       },
       call,
     );

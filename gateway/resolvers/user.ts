@@ -54,13 +54,14 @@ export const User: UserResolvers = {
   createdAt: ({ createTime }) => toTime(createTime),
   updatedAt: ({ updateTime }) => toTime(updateTime),
 
-  materials: ({ userId }, { query, state, type, due, order, ...page }, { budget, clients }) =>
+  materials: ({ userId }, { query, state, type, due, order, labels, ...page }, { budget, clients }) =>
     readConnection(page, ID_OF.material, async (request) => {
       const { materials, nextPageToken } = await budget.read(clients.materials.listMaterials, {
         userId,
         ...request,
         view: VIEW,
         query: query ?? '',
+        labels: [...(labels ?? [])],
         state: toMaterialState(state ?? 'ACTIVE'),
         ...(type && { type: toMaterialType(type) }),
         ...(order && order !== 'NEWEST' && { order: `MATERIAL_ORDER_${order}` as const }),
@@ -72,9 +73,12 @@ export const User: UserResolvers = {
   materialCounts: ({ userId }, _arguments, { clients, budget }) =>
     budget.read(clients.materials.countMaterials, { userId }),
 
-  dueMaterials: ({ userId }, page, { budget, clients }) =>
+  labels: async ({ userId }, _arguments, { clients, budget }) =>
+    (await budget.read(clients.materials.countLabels, { userId })).labels,
+
+  dueMaterials: ({ userId }, { labels, ...page }, { budget, clients }) =>
     readConnection(page, ID_OF.material, async (request) => {
-      const asked = { userId, ...request, view: VIEW } as const;
+      const asked = { userId, ...request, view: VIEW as typeof VIEW, labels: [...(labels ?? [])] };
       const { materials, nextPageToken } = await budget.read(clients.materials.listDueMaterials, asked);
       return { rows: toNodes(materials, userId), nextPageToken };
     }),

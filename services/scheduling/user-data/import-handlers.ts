@@ -91,27 +91,35 @@ export function createImportHandlers({
         await updateWhole(transaction, userId, outcome.updates);
         return outcome;
       });
-    for await (const batch of batchesOf(records)) {
-      const storable: WholeMaterial[] = [];
-      for (const message of batch) {
-        const { record, reviews, problems } = readRecord(message, { now: now(), newId });
-        for (const problem of problems) report.tell(problem);
-        const key = record && (record.source || record.material.materialId);
-        if (key !== undefined && seen.has(key))
+    /** undefined: it is left out. */
+    const readOnce = (message: MaterialRecord): WholeMaterial | undefined => {
+      const { record, reviews, problems } = readRecord(message, { now: now(), newId });
+      for (const problem of problems) report.tell(problem);
+      const key = record && (record.source || record.material.materialId);
+      if (record === undefined || key === undefined || seen.has(key)) {
+        if (key !== undefined)
           report.tell({ kind: 'DUPLICATE', example: `${nameOf(message)}: it came before` });
-        if (record === undefined || key === undefined || seen.has(key)) {
-          report.count({ materials: { leftOut: 1 }, reviews: { leftOut: reviews } });
-          continue;
-        }
-        seen.add(key);
-        report.count({ reviews: { leftOut: reviews - record.reviews.length } });
-        storable.push(record);
+        report.count({ materials: { leftOut: 1 }, reviews: { leftOut: reviews } });
+        return undefined;
       }
-      if (storable.length === 0) continue;
-      const { counts, problems } = await store(storable);
+      seen.add(key);
+      report.count({ reviews: { leftOut: reviews - record.reviews.length } });
+      return record;
+    };
+    const tell = ({ counts, problems }: Outcome) => {
       report.count(counts);
       for (const problem of problems) report.tell(problem);
+    };
+    let storing: Promise<void> = Promise.resolve();
+    for await (const batch of batchesOf(records)) {
+      const storable = batch.flatMap((message) => readOnce(message) ?? []);
+      await storing;
+      // The next batch is read while this one is stored.
+      storing = storable.length === 0 ? Promise.resolve() : store(storable).then(tell);
+      // Awaited in the next turn.
+      storing.catch(() => {});
     }
+    await storing;
     return report.toMessage();
   };
 
