@@ -66,28 +66,6 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** The first group of `pattern` in what it prints; nothing of it is passed on, since there is a password in it. */
-function saidBy(child: ChildProcess, pattern: RegExp): Promise<string> {
-  let said = '';
-  return new Promise((resolve, reject) => {
-    child.stdout?.setEncoding('utf8').on('data', (text) => {
-      said += text;
-      const found = pattern.exec(said)?.[1];
-      if (found !== undefined) resolve(found);
-    });
-    child.once('exit', () => reject(new Error('pg_virtualenv ended instead of starting a cluster')));
-  });
-}
-
-async function sql(database: string, text: string): Promise<{ count: number }[]> {
-  const client = new Client({ connectionString: `${serverUrl}/${database}` });
-  await client.connect();
-  return client
-    .query<{ count: number }>(text)
-    .then(({ rows }) => rows)
-    .finally(() => client.end());
-}
-
 const restoreTests = () => sql('postgres', "SELECT FROM pg_database WHERE datname LIKE 'restore_test%'");
 const countReviews = async (database: string) =>
   (await sql(database, 'SELECT count(*)::int AS count FROM scheduling.reviews'))[0]?.count ?? 0;
@@ -280,3 +258,25 @@ describe('a backup taken while 20 clients write', () => {
     for (const service of [rest, scheduling, accounts]) await service.kill();
   }
 });
+
+/** The first group of `pattern` in what it prints; nothing of it is passed on, since there is a password in it. */
+function saidBy(child: ChildProcess, pattern: RegExp): Promise<string> {
+  let said = '';
+  return new Promise((resolve, reject) => {
+    child.stdout?.setEncoding('utf8').on('data', (text) => {
+      said += text;
+      const found = pattern.exec(said)?.[1];
+      if (found !== undefined) resolve(found);
+    });
+    child.once('exit', () => reject(new Error('pg_virtualenv ended instead of starting a cluster')));
+  });
+}
+
+async function sql(database: string, text: string): Promise<{ count: number }[]> {
+  const client = new Client({ connectionString: `${serverUrl}/${database}` });
+  await client.connect();
+  return client
+    .query<{ count: number }>(text)
+    .then(({ rows }) => rows)
+    .finally(() => client.end());
+}

@@ -52,23 +52,7 @@ const anyUse = (): Use => {
 const isDocumented = ({ status, retryAfter }: Outcome) =>
   status === 200 || status === 201 || (status === 503 && /^[1-9]\d*$/.test(retryAfter ?? ''));
 
-/** How long it takes from now until every kind of request succeeds, in ms. */
-async function untilWell(): Promise<number> {
-  const began = performance.now();
-  const client = createClient(here.origins);
-  for (const use of USES()) {
-    while ((await client.send(use)).status >= 500) await sleep(5);
-  }
-  client.close();
-  return performance.now() - began;
-}
-
 const processes = () => [...here.accounts, ...here.scheduling, ...here.rest];
-/** Fails where one has ended: a signal 0 to a process that is gone throws. */
-function expectAllRunning(pids: readonly number[]): void {
-  expect(processes().map((service) => service.pid())).toEqual(pids);
-  for (const pid of pids) process.kill(pid, 0);
-}
 
 describe('while PostgreSQL is stopped', () => {
   test('each request is told 503 at once, and after its return all work again, time after time', async () => {
@@ -261,3 +245,20 @@ describe('while scheduling is frozen', () => {
     });
   });
 });
+
+/** How long it takes from now until every kind of request succeeds, in ms. */
+async function untilWell(): Promise<number> {
+  const began = performance.now();
+  const client = createClient(here.origins);
+  for (const use of USES()) {
+    while ((await client.send(use)).status >= 500) await sleep(5);
+  }
+  client.close();
+  return performance.now() - began;
+}
+
+/** Fails where one has ended: a signal 0 to a process that is gone throws. */
+function expectAllRunning(pids: readonly number[]): void {
+  expect(processes().map((service) => service.pid())).toEqual(pids);
+  for (const pid of pids) process.kill(pid, 0);
+}

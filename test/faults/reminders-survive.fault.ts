@@ -20,37 +20,11 @@ afterEach(async () => {
   for (const end of ends.splice(0).toReversed()) await end();
 });
 
-async function start(databaseUrl: string) {
-  const mails = await startMailServer({ delayMs: DELAY_MS });
-  ends.push(mails.stop);
-  const reminding = await startReminding({ databaseUrl, replicas: 1, environment: { SMTP_URL: mails.url } });
-  ends.push(reminding.stop);
-  return { mails, reminding };
-}
-
-/** Kills and mends once for each of so many equal parts of the messages. */
-async function killInTheMidst(mails: MailServer, kills: number, killAndMend: () => Promise<void>) {
-  for (let kill = 1; kill <= kills; kill += 1) {
-    const part = Math.floor((USERS * kill) / (kills + 1));
-    await expect.poll(() => mails.count(), { ...LONG, interval: 5 }).toBeGreaterThanOrEqual(part);
-    expect(mails.count(), 'it is killed in the midst').toBeLessThan(USERS);
-    await killAndMend();
-  }
-}
-
 /** As time would: leases and waits of pending deliveries are over. */
 const endWaits = ({ query }: Reminding) =>
   query(
     `UPDATE reminders.deliveries SET attempt_time = attempt_time - interval '1 hour' WHERE state = 'pending'`,
   );
-
-async function expectAllSent({ reminding, mails }: Awaited<ReturnType<typeof start>>, maxDoubles: number) {
-  await expect.poll(() => reminding.states().catch(() => undefined), LONG).toEqual({ sent: USERS });
-  const { recipients, doubles, withSeveralIds } = mails.taken();
-  process.stdout.write(`${recipients} of ${USERS} reached, ${doubles} doubles of at most ${maxDoubles}\n`);
-  expect({ recipients, withSeveralIds }).toEqual({ recipients: USERS, withSeveralIds: 0 });
-  expect(doubles).toBeLessThanOrEqual(maxDoubles);
-}
 
 describe(`kill -9 while ${USERS} reminders are sent`, () => {
   const workerKills = ROUNDS;
@@ -156,4 +130,30 @@ async function looksOf(query: Reminding['query']): Promise<number> {
      WHERE schemaname = 'reminders' AND relname = 'reminders'`,
   );
   return table?.scans ?? 0;
+}
+
+async function start(databaseUrl: string) {
+  const mails = await startMailServer({ delayMs: DELAY_MS });
+  ends.push(mails.stop);
+  const reminding = await startReminding({ databaseUrl, replicas: 1, environment: { SMTP_URL: mails.url } });
+  ends.push(reminding.stop);
+  return { mails, reminding };
+}
+
+/** Kills and mends once for each of so many equal parts of the messages. */
+async function killInTheMidst(mails: MailServer, kills: number, killAndMend: () => Promise<void>) {
+  for (let kill = 1; kill <= kills; kill += 1) {
+    const part = Math.floor((USERS * kill) / (kills + 1));
+    await expect.poll(() => mails.count(), { ...LONG, interval: 5 }).toBeGreaterThanOrEqual(part);
+    expect(mails.count(), 'it is killed in the midst').toBeLessThan(USERS);
+    await killAndMend();
+  }
+}
+
+async function expectAllSent({ reminding, mails }: Awaited<ReturnType<typeof start>>, maxDoubles: number) {
+  await expect.poll(() => reminding.states().catch(() => undefined), LONG).toEqual({ sent: USERS });
+  const { recipients, doubles, withSeveralIds } = mails.taken();
+  process.stdout.write(`${recipients} of ${USERS} reached, ${doubles} doubles of at most ${maxDoubles}\n`);
+  expect({ recipients, withSeveralIds }).toEqual({ recipients: USERS, withSeveralIds: 0 });
+  expect(doubles).toBeLessThanOrEqual(maxDoubles);
 }

@@ -27,35 +27,6 @@ const CLIENTS = 50;
 const trust = { serviceTokens: [], tls: undefined };
 const CALL = { requestId: 'fault' };
 
-/** Calls until it is answered. */
-async function untilAnswered<T>(call: () => Promise<T>): Promise<T> {
-  for (;;) {
-    const answer = await call().catch(() => undefined);
-    if (answer !== undefined) return answer;
-    await sleep(20);
-  }
-}
-
-/** Runs `work` for 0 to `count - 1`, CLIENTS at a time. */
-async function concurrently(count: number, work: (index: number) => Promise<void>): Promise<void> {
-  let next = 0;
-  const worker = async () => {
-    for (let index = next++; index < count; index = next++) await work(index);
-  };
-  await Promise.all(Array.from({ length: CLIENTS }, worker));
-}
-
-async function storedReviewIds(databaseUrl: string): Promise<Set<string>> {
-  const client = new Client({ connectionString: databaseUrl });
-  await client.connect();
-  try {
-    const { rows } = await client.query<{ id: string }>('SELECT review_id AS id FROM scheduling.reviews');
-    return new Set(rows.map(({ id }) => id));
-  } finally {
-    await client.end();
-  }
-}
-
 const thousands = (count: number) => count.toLocaleString('en');
 
 describe('kill -9 of scheduling', () => {
@@ -163,3 +134,32 @@ describe('kill -9 of PostgreSQL, with fsync on', () => {
     }
   });
 });
+
+/** Calls until it is answered. */
+async function untilAnswered<T>(call: () => Promise<T>): Promise<T> {
+  for (;;) {
+    const answer = await call().catch(() => undefined);
+    if (answer !== undefined) return answer;
+    await sleep(20);
+  }
+}
+
+/** Runs `work` for 0 to `count - 1`, CLIENTS at a time. */
+async function concurrently(count: number, work: (index: number) => Promise<void>): Promise<void> {
+  let next = 0;
+  const worker = async () => {
+    for (let index = next++; index < count; index = next++) await work(index);
+  };
+  await Promise.all(Array.from({ length: CLIENTS }, worker));
+}
+
+async function storedReviewIds(databaseUrl: string): Promise<Set<string>> {
+  const client = new Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ id: string }>('SELECT review_id AS id FROM scheduling.reviews');
+    return new Set(rows.map(({ id }) => id));
+  } finally {
+    await client.end();
+  }
+}

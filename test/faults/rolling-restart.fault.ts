@@ -49,48 +49,10 @@ afterAll(async () => {
   rmSync(newVersion, { recursive: true, force: true });
 });
 
-/** This version with one migration more. */
-function copyWith(migration: string): string {
-  const folder = mkdtempSync(join(tmpdir(), 'srs-upgrade-'));
-  for (const name of ['services', 'proto', 'generated', 'package.json'])
-    cpSync(join(root, name), join(folder, name), { recursive: true });
-  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-  writeFileSync(join(folder, 'services/scheduling/migrations/9999_next-version.sql'), migration);
-  return folder;
-}
-
 let turn = 0;
-function anyUse(): Use {
-  turn += 1;
-  const { key, materialId } = keys[turn % keys.length] ?? { key: '', materialId: '' };
-  if (turn % 3 === 0)
-    return { method: 'POST', path: `/reviews/${materialId}`, key, json: { quality: turn % 6 } };
-  if (turn % 3 === 1) return { method: 'GET', path: '/reviews/due', key };
-  return turn % 2 === 0
-    ? { method: 'GET', path: '/me', key }
-    : { method: 'POST', path: '/materials', key, json: { title: `T ${turn}` } };
-}
 
 /** How long to wait, as documented, after one is ready and before the next is ended: until the clients have found it. */
 const SETTLE_MS = 2000;
-
-/** One at a time: told to end, ended, started anew with `changes`. */
-async function restartEach(services: readonly ServiceProcess[], changes: Record<string, string> = {}) {
-  for (const service of services) {
-    expect(await service.stop(), service.log().slice(-2000)).toBe(0);
-    await service.restart(changes);
-    await sleep(SETTLE_MS);
-  }
-}
-
-/** Ends the load of before, of which nothing may have failed, and begins anew. */
-async function expectNothingFailed(): Promise<number> {
-  const failures = await load.stop();
-  const answered = load.answered();
-  load = startLoad({ origins: here.origins, workers: 50, pauseMs: 25, next: anyUse });
-  expect(failures).toEqual([]);
-  return answered;
-}
 
 describe('under 50 clients no request fails', () => {
   test('while each of two accounts, two scheduling and two rest is restarted in turn', async () => {
@@ -132,3 +94,42 @@ describe('under 50 clients no request fails', () => {
     expect(await upgraded.stop()).toBe(0);
   });
 });
+
+/** This version with one migration more. */
+function copyWith(migration: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'srs-upgrade-'));
+  for (const name of ['services', 'proto', 'generated', 'package.json'])
+    cpSync(join(root, name), join(folder, name), { recursive: true });
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  writeFileSync(join(folder, 'services/scheduling/migrations/9999_next-version.sql'), migration);
+  return folder;
+}
+
+function anyUse(): Use {
+  turn += 1;
+  const { key, materialId } = keys[turn % keys.length] ?? { key: '', materialId: '' };
+  if (turn % 3 === 0)
+    return { method: 'POST', path: `/reviews/${materialId}`, key, json: { quality: turn % 6 } };
+  if (turn % 3 === 1) return { method: 'GET', path: '/reviews/due', key };
+  return turn % 2 === 0
+    ? { method: 'GET', path: '/me', key }
+    : { method: 'POST', path: '/materials', key, json: { title: `T ${turn}` } };
+}
+
+/** One at a time: told to end, ended, started anew with `changes`. */
+async function restartEach(services: readonly ServiceProcess[], changes: Record<string, string> = {}) {
+  for (const service of services) {
+    expect(await service.stop(), service.log().slice(-2000)).toBe(0);
+    await service.restart(changes);
+    await sleep(SETTLE_MS);
+  }
+}
+
+/** Ends the load of before, of which nothing may have failed, and begins anew. */
+async function expectNothingFailed(): Promise<number> {
+  const failures = await load.stop();
+  const answered = load.answered();
+  load = startLoad({ origins: here.origins, workers: 50, pauseMs: 25, next: anyUse });
+  expect(failures).toEqual([]);
+  return answered;
+}

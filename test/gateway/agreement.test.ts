@@ -21,6 +21,31 @@ const FIELDS =
 const TEXTS = ['Ohm’s law', 'Ünicode %', 'back\\slash_', 'plain', '😀 face', ''];
 type Learner = { userId: string; api: Api; ids: string[] };
 
+type Outcome = { material?: unknown; error?: string };
+
+/** Not answered in time, on a busy machine. Whether it was done, REST and GraphQL have to tell alike. */
+const isLate = ({ error }: Outcome): boolean => error === 'unavailable';
+
+test(`REST and GraphQL give the same answers over ${SEQUENCES} random sequences of ${STEPS} operations`, async () => {
+  const seeds = Array.from({ length: SEQUENCES }, (_, index) => index + 1);
+  const worker = async () => {
+    for (let seed = seeds.pop(); seed !== undefined; seed = seeds.pop()) {
+      const pick = numbers(seed * 7919);
+      const { userId, key } = await system.createUser();
+      const learner: Learner = {
+        userId,
+        api: createApi(`${system.origins[0]}/v1`, key, { mayBeUnavailable: true }),
+        ids: [],
+      };
+      for (let step = 0; step < STEPS; step += 1) {
+        await write(learner, pick);
+        await expectAgreement(learner, pick);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, worker));
+}, 600_000);
+
 /** Numbers from a seed, so that a failure can be had again. */
 function numbers(seed: number) {
   let state = seed;
@@ -29,11 +54,6 @@ function numbers(seed: number) {
     return Math.floor((state / 2 ** 32) * below);
   };
 }
-
-type Outcome = { material?: unknown; error?: string };
-
-/** Not answered in time, on a busy machine. Whether it was done, REST and GraphQL have to tell alike. */
-const isLate = ({ error }: Outcome): boolean => error === 'unavailable';
 
 /** What a GraphQL answer says, in the words of REST. */
 function spoken(material: { type: string } | undefined): unknown {
@@ -119,23 +139,3 @@ async function expectAgreement({ userId, api }: Learner, pick: (below: number) =
     expect({ materials: data.user[list].nodes.map(spoken) }, list).toEqual(answer.body);
   }
 }
-
-test(`REST and GraphQL give the same answers over ${SEQUENCES} random sequences of ${STEPS} operations`, async () => {
-  const seeds = Array.from({ length: SEQUENCES }, (_, index) => index + 1);
-  const worker = async () => {
-    for (let seed = seeds.pop(); seed !== undefined; seed = seeds.pop()) {
-      const pick = numbers(seed * 7919);
-      const { userId, key } = await system.createUser();
-      const learner: Learner = {
-        userId,
-        api: createApi(`${system.origins[0]}/v1`, key, { mayBeUnavailable: true }),
-        ids: [],
-      };
-      for (let step = 0; step < STEPS; step += 1) {
-        await write(learner, pick);
-        await expectAgreement(learner, pick);
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: 8 }, worker));
-}, 600_000);

@@ -25,14 +25,6 @@ const DASHBOARD = `query ($id: ID) { user(id: $id) { email stats { forecast { ov
 /** Three times what the costliest of them takes, which holds 25,000 ids. */
 const MAX_RATIO = 10;
 
-/** CPU of this process, client, gateway and services. */
-async function cpuMs(work: () => Promise<unknown>): Promise<number> {
-  const before = process.cpuUsage();
-  await work();
-  const { user, system: kernel } = process.cpuUsage(before);
-  return (user + kernel) / 1000;
-}
-
 describe('each attack is answered or refused, and takes little, the second time too', () => {
   const taken: string[] = [];
   let ordinaryMs: number;
@@ -81,3 +73,11 @@ test('what dashboards ask for is within the limits', async () => {
     '{ users(first: 20) { nodes { id email dueMaterials(first: 20) { nodes { id title nextReview } } } } }';
   expect((await gateway.query(users)).errors).toBeUndefined();
 });
+
+/** CPU of this process, client, gateway and services. */
+async function cpuMs(work: () => Promise<unknown>): Promise<number> {
+  const before = process.cpuUsage();
+  await work();
+  const { user, system: kernel } = process.cpuUsage(before);
+  return (user + kernel) / 1000;
+}

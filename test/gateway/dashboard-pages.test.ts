@@ -21,16 +21,6 @@ const WEEKS_AFTER = `(({ scrollWidth, clientWidth, scrollLeft }) => scrollWidth 
 
 type Violation = { id: string; impact: string; nodes: { html: string; failureSummary: string }[] };
 
-/** Rules of accessibility that a page breaks, with where; `rules` empty: all. */
-async function brokenRules(page: Page, rules: readonly string[]): Promise<string[]> {
-  const only = rules.length > 0 ? { runOnly: rules } : {};
-  const options = JSON.stringify({ resultTypes: ['violations'], ...only });
-  const { violations } = (await page.evaluate(`axe.run(${options})`)) as { violations: Violation[] };
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`);
-}
-
 // Many looks in one test, on a machine that may have much else to do.
 describe.runIf(hasBrowser('the looks of the dashboard'))(
   'each page of the dashboard',
@@ -271,3 +261,13 @@ test('the dashboard’s files are compressed, kept by the browser, and bound by 
     );
   }
 });
+
+/** Rules of accessibility that a page breaks, with where; `rules` empty: all. */
+async function brokenRules(page: Page, rules: readonly string[]): Promise<string[]> {
+  const only = rules.length > 0 ? { runOnly: rules } : {};
+  const options = JSON.stringify({ resultTypes: ['violations'], ...only });
+  const { violations } = (await page.evaluate(`axe.run(${options})`)) as { violations: Violation[] };
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`);
+}

@@ -22,13 +22,6 @@ const KINDS: Record<string, (index: number) => string> = {
     `{ a${index}: user(email: "${'\\u4e00'.repeat(3000)}") { id } }`,
 };
 
-function heapBytes(): number {
-  setFlagsFromString('--expose-gc');
-  const collect: () => void = runInNewContext('gc');
-  for (let time = 0; time < 3; time += 1) collect();
-  return process.memoryUsage().heapUsed;
-}
-
 test.each(Object.entries(KINDS))(
   'documents with %s leave at most 16 MiB',
   async (_name, make) => {
@@ -43,3 +36,10 @@ test.each(Object.entries(KINDS))(
   },
   60_000,
 );
+
+function heapBytes(): number {
+  setFlagsFromString('--expose-gc');
+  const collect: () => void = runInNewContext('gc');
+  for (let time = 0; time < 3; time += 1) collect();
+  return process.memoryUsage().heapUsed;
+}

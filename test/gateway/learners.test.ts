@@ -35,37 +35,6 @@ afterAll(async () => {
 const sixty = (...values: number[]) => [...values, ...Array<number>(60 - values.length).fill(0)];
 const NONE = Array<number>(15).fill(0);
 
-/** Figures that no two of are alike, as a count stores them. */
-async function store(): Promise<void> {
-  const database = openForCounts(system.databaseUrl);
-  const days: [string, Days][] = [
-    [
-      '2026-03-02',
-      {
-        reviews: sixty(0, 6, 1, 1, 1, 1, 1, 6, 1, 1, 1, 1, 1, 1, 0, 17, ...NONE, 41),
-        recalled: sixty(0, 6, 1, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 17),
-        dues: [25, 0, 0, 0, 0, 0, 0, 16],
-      },
-    ],
-    [
-      '2026-03-05',
-      {
-        reviews: sixty(0, 0, 53, 1, 1, 1, 1, 1, 1, 1),
-        recalled: sixty(0, 0, 9),
-        dues: [17, 0, 0, 0, 0, 0, 0, null],
-      },
-    ],
-    ['2026-03-05', { reviews: sixty(), recalled: sixty(), dues: [18, 0, 0, 0, 0, 0, 0, 0] }],
-  ];
-  for (const [index, [date, of]] of days.entries()) {
-    const asOf = new Date(date);
-    const learner = { countedDay: dayOf(asOf), days: of };
-    const stored = { ...learner, userId: ids[index] ?? '', figures: figuresOf(learner) };
-    await storeLearners(database, [stored], asOf);
-  }
-  await database.close();
-}
-
 const nodesOf = async (rest: string, fields: string) =>
   (await gateway.query(`{ learners${rest} { nodes { ${fields} } } }`)).data.learners.nodes;
 const ALL = `userId user { email } reviewsWeek reviewsWeekBefore month { reviews recalled retention }
@@ -179,3 +148,34 @@ test('the overview has each figure under its name, and what was due on a day is 
   const { overview } = (await gateway.query(query)).data;
   expect(overview).toEqual({ asOf, ...figures, days });
 });
+
+/** Figures that no two of are alike, as a count stores them. */
+async function store(): Promise<void> {
+  const database = openForCounts(system.databaseUrl);
+  const days: [string, Days][] = [
+    [
+      '2026-03-02',
+      {
+        reviews: sixty(0, 6, 1, 1, 1, 1, 1, 6, 1, 1, 1, 1, 1, 1, 0, 17, ...NONE, 41),
+        recalled: sixty(0, 6, 1, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 17),
+        dues: [25, 0, 0, 0, 0, 0, 0, 16],
+      },
+    ],
+    [
+      '2026-03-05',
+      {
+        reviews: sixty(0, 0, 53, 1, 1, 1, 1, 1, 1, 1),
+        recalled: sixty(0, 0, 9),
+        dues: [17, 0, 0, 0, 0, 0, 0, null],
+      },
+    ],
+    ['2026-03-05', { reviews: sixty(), recalled: sixty(), dues: [18, 0, 0, 0, 0, 0, 0, 0] }],
+  ];
+  for (const [index, [date, of]] of days.entries()) {
+    const asOf = new Date(date);
+    const learner = { countedDay: dayOf(asOf), days: of };
+    const stored = { ...learner, userId: ids[index] ?? '', figures: figuresOf(learner) };
+    await storeLearners(database, [stored], asOf);
+  }
+  await database.close();
+}

@@ -23,19 +23,6 @@ afterAll(async () => {
 const UNKNOWN = '01900000-0000-7000-8000-000000000000';
 const newEmail = () => `${randomBytes(6).toString('hex')}@gateway.example`;
 
-/** Runs one mutation by its name; `selection` is what is asked back. */
-async function mutate(name: string, input: object, selection: string) {
-  const type = { archiveMaterial: 'Material', restoreMaterial: 'Material', deleteMaterial: 'Material' }[name];
-  const inputType = `${type ?? name.charAt(0).toUpperCase() + name.slice(1)}Input!`;
-  const answer = await gateway.query(
-    `mutation ($input: ${inputType}) { ${name}(input: $input) { ${selection} } }`,
-    {
-      input,
-    },
-  );
-  return { result: answer.data?.[name], error: answer.errors?.[0]?.extensions, answer };
-}
-
 describe('users', () => {
   test('are made, changed and found', async () => {
     const email = newEmail();
@@ -578,3 +565,16 @@ describe('the audit', () => {
     expect(JSON.stringify(gateway.audited)).not.toContain(key);
   });
 });
+
+/** Runs one mutation by its name; `selection` is what is asked back. */
+async function mutate(name: string, input: object, selection: string) {
+  const type = { archiveMaterial: 'Material', restoreMaterial: 'Material', deleteMaterial: 'Material' }[name];
+  const inputType = `${type ?? name.charAt(0).toUpperCase() + name.slice(1)}Input!`;
+  const answer = await gateway.query(
+    `mutation ($input: ${inputType}) { ${name}(input: $input) { ${selection} } }`,
+    {
+      input,
+    },
+  );
+  return { result: answer.data?.[name], error: answer.errors?.[0]?.extensions, answer };
+}

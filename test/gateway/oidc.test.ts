@@ -50,27 +50,11 @@ const post = (path: string, body: object) =>
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
   });
-async function ask(token: string, query = '{ caller { name role } }') {
-  const response = await fetch(`${origin()}/graphql`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
-    body: JSON.stringify({ query }),
-  });
-  // biome-ignore lint/suspicious/noExplicitAny: the shape is that of each query
-  const { data, errors } = (await response.json()) as any;
-  return { status: response.status, data, message: errors?.[0]?.message };
-}
 /** Name and role behind a token, or the status of the refusal. */
 const who = async (token: string) => {
   const { status, data } = await ask(token);
   return data ? `${data.caller.name} ${data.caller.role}` : status;
 };
-async function signIn(login: string, browser = provider.browse()): Promise<string> {
-  const response = await post('/oidc/token', await browser.signIn(login));
-  expect(response.status).toBe(200);
-  const { token } = (await response.json()) as { token: string };
-  return token;
-}
 const nowSeconds = () => Math.floor(Date.now() / 1000);
 const claimsOf = (more: object = {}) => ({
   iss: provider.issuer,
@@ -329,3 +313,21 @@ describe("the provider's keys", () => {
 });
 
 const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url');
+
+async function ask(token: string, query = '{ caller { name role } }') {
+  const response = await fetch(`${origin()}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+    body: JSON.stringify({ query }),
+  });
+  // biome-ignore lint/suspicious/noExplicitAny: the shape is that of each query
+  const { data, errors } = (await response.json()) as any;
+  return { status: response.status, data, message: errors?.[0]?.message };
+}
+
+async function signIn(login: string, browser = provider.browse()): Promise<string> {
+  const response = await post('/oidc/token', await browser.signIn(login));
+  expect(response.status).toBe(200);
+  const { token } = (await response.json()) as { token: string };
+  return token;
+}

@@ -25,12 +25,6 @@ beforeEach(async () => {
   ({ userId } = await system.createUser());
 });
 
-/** What a mutation answers; its input's type is its name with a capital, unless another is named. */
-async function mutate(name: string, input: object, selection: string, type = capital(name)) {
-  const query = `mutation ($input: ${type}Input!) { ${name}(input: $input) { ${selection} } }`;
-  const { data, errors } = await gateway.query(query, { input: { userId, ...input } });
-  return errors === undefined ? data[name] : errors[0]?.extensions;
-}
 const capital = (name: string) => name.charAt(0).toUpperCase() + name.slice(1);
 const read = async (selection: string) =>
   (await gateway.query(`{ user(id: "${userId}") { ${selection} } }`)).data.user;
@@ -296,3 +290,10 @@ test('the reminders of a user who is deleted have a minute to go', async () => {
   await deleteUser(clients, userId, { requestId: 'deletion' });
   expect(deleteUserData.mock.calls).toEqual([[{ userId }, { requestId: 'deletion', deadlineMs: 60_000 }]]);
 });
+
+/** What a mutation answers; its input's type is its name with a capital, unless another is named. */
+async function mutate(name: string, input: object, selection: string, type = capital(name)) {
+  const query = `mutation ($input: ${type}Input!) { ${name}(input: $input) { ${selection} } }`;
+  const { data, errors } = await gateway.query(query, { input: { userId, ...input } });
+  return errors === undefined ? data[name] : errors[0]?.extensions;
+}

@@ -20,36 +20,6 @@ afterEach(async () => {
   audited.length = 0;
 });
 
-async function start(tokens: string): Promise<void> {
-  const environment = {
-    GATEWAY_TOKENS: tokens,
-    GRAPHQL_PORT: '0',
-    SCHEDULING_URL: system.schedulingTarget,
-    ACCOUNTS_URL: system.accountsTarget,
-    LOG_LEVEL: 'silent',
-  };
-  gateway = await startGateway({
-    config: readEnvironment(environment, readGatewayConfig),
-    logger: createLogger('test', 'silent'),
-    audit: (entry) => void audited.push(entry),
-  });
-}
-async function ask(authorization: string, query = '{ caller { name role } }') {
-  const response = await fetch(`http://127.0.0.1:${gateway?.port}/graphql`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', authorization },
-    body: JSON.stringify({ query }),
-  });
-  // biome-ignore lint/suspicious/noExplicitAny: the shape is that of each query
-  const { data } = (await response.json()) as { data?: any };
-  return { status: response.status, data };
-}
-/** Name and role of who holds the token, or the status with which it is refused. */
-async function who(token: string): Promise<string | number> {
-  const { status, data } = await ask(`Bearer ${token}`);
-  return data === undefined ? status : `${data.caller.name} ${data.caller.role}`;
-}
-
 describe('a token', () => {
   test('is known whole: not by its beginning, not with more behind it, not in other letters', async () => {
     const token = 'a'.repeat(31);
@@ -105,3 +75,35 @@ describe('a token', () => {
     expect((await ask(header.replaceAll('T', token).replace(`${token}oken`, 'Token'))).status).toBe(status);
   });
 });
+
+async function start(tokens: string): Promise<void> {
+  const environment = {
+    GATEWAY_TOKENS: tokens,
+    GRAPHQL_PORT: '0',
+    SCHEDULING_URL: system.schedulingTarget,
+    ACCOUNTS_URL: system.accountsTarget,
+    LOG_LEVEL: 'silent',
+  };
+  gateway = await startGateway({
+    config: readEnvironment(environment, readGatewayConfig),
+    logger: createLogger('test', 'silent'),
+    audit: (entry) => void audited.push(entry),
+  });
+}
+
+async function ask(authorization: string, query = '{ caller { name role } }') {
+  const response = await fetch(`http://127.0.0.1:${gateway?.port}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization },
+    body: JSON.stringify({ query }),
+  });
+  // biome-ignore lint/suspicious/noExplicitAny: the shape is that of each query
+  const { data } = (await response.json()) as { data?: any };
+  return { status: response.status, data };
+}
+
+/** Name and role of who holds the token, or the status with which it is refused. */
+async function who(token: string): Promise<string | number> {
+  const { status, data } = await ask(`Bearer ${token}`);
+  return data === undefined ? status : `${data.caller.name} ${data.caller.role}`;
+}

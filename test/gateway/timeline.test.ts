@@ -50,19 +50,6 @@ afterAll(async () => {
   await system.stop();
 });
 
-async function change(name: string, input: object, fields: string) {
-  const type = `${name.charAt(0).toUpperCase()}${name.slice(1)}Input!`.replace(
-    /^(Archive|Restore|Delete)MaterialInput/,
-    'MaterialInput',
-  );
-  const { data, errors } = await gateway.query(
-    `mutation ($input: ${type}) { done: ${name}(input: $input) { ${fields} } }`,
-    { input },
-  );
-  if (errors !== undefined) throw new Error(JSON.stringify(errors));
-  return data.done;
-}
-
 const TIMELINE = `query ($id: ID!, $kinds: [TimelineKind!], $first: Int, $after: String) {
   user(id: $id) {
     timeline(kinds: $kinds, first: $first, after: $after) {
@@ -75,31 +62,9 @@ const TIMELINE = `query ($id: ID!, $kinds: [TimelineKind!], $first: Int, $after:
     }
   }
 }`;
-async function timeline(id: string, variables: object = {}) {
-  const { data, errors } = await gateway.query(TIMELINE, { id, ...variables });
-  if (errors !== undefined) throw new Error(JSON.stringify(errors));
-  return data.user.timeline;
-}
 const KEY = 'key apiKey { id name }';
 const brief = ({ kind, action }: Event) => (action === null ? kind : `${kind} ${action}`);
 
-/** A learner with one of everything; the reminder is the newest by far. */
-async function busyLearner() {
-  const { userId, apiKeyId } = await system.createUser(['profile:read']);
-  const { material } = await change('createMaterial', { userId, title: 'Ohm’s law' }, 'material { id }');
-  const materialId: string = material.id;
-  await change('submitReview', { userId, materialId, quality: 4 }, 'review { id }');
-  const { snooze } = await change(
-    'snoozeMaterials',
-    { userId, materialIds: [materialId], preset: 'TOMORROW', reason: 'A holiday' },
-    'snooze { id }',
-  );
-  await change('archiveMaterial', { userId, materialId }, 'material { id }');
-  await change('revokeApiKey', { apiKeyId }, 'apiKey { id }');
-  const createTime = timestamp('2099-01-01T00:00:00Z');
-  reminders.of(userId).deliveries.push(stubDelivery({ state: 'DELIVERY_STATE_SENT', createTime }));
-  return { userId, apiKeyId, materialId, snoozeId: snooze.id as string };
-}
 const ALL = [
   'REMINDER',
   'KEY revokeApiKey',
@@ -447,3 +412,40 @@ describe('a snooze that is cancelled', () => {
     expect(unknown.errors?.[0]?.extensions.code).toBe('NOT_FOUND');
   });
 });
+
+async function change(name: string, input: object, fields: string) {
+  const type = `${name.charAt(0).toUpperCase()}${name.slice(1)}Input!`.replace(
+    /^(Archive|Restore|Delete)MaterialInput/,
+    'MaterialInput',
+  );
+  const { data, errors } = await gateway.query(
+    `mutation ($input: ${type}) { done: ${name}(input: $input) { ${fields} } }`,
+    { input },
+  );
+  if (errors !== undefined) throw new Error(JSON.stringify(errors));
+  return data.done;
+}
+
+async function timeline(id: string, variables: object = {}) {
+  const { data, errors } = await gateway.query(TIMELINE, { id, ...variables });
+  if (errors !== undefined) throw new Error(JSON.stringify(errors));
+  return data.user.timeline;
+}
+
+/** A learner with one of everything; the reminder is the newest by far. */
+async function busyLearner() {
+  const { userId, apiKeyId } = await system.createUser(['profile:read']);
+  const { material } = await change('createMaterial', { userId, title: 'Ohm’s law' }, 'material { id }');
+  const materialId: string = material.id;
+  await change('submitReview', { userId, materialId, quality: 4 }, 'review { id }');
+  const { snooze } = await change(
+    'snoozeMaterials',
+    { userId, materialIds: [materialId], preset: 'TOMORROW', reason: 'A holiday' },
+    'snooze { id }',
+  );
+  await change('archiveMaterial', { userId, materialId }, 'material { id }');
+  await change('revokeApiKey', { apiKeyId }, 'apiKey { id }');
+  const createTime = timestamp('2099-01-01T00:00:00Z');
+  reminders.of(userId).deliveries.push(stubDelivery({ state: 'DELIVERY_STATE_SENT', createTime }));
+  return { userId, apiKeyId, materialId, snoozeId: snooze.id as string };
+}

@@ -40,50 +40,6 @@ const grants = () => {
   return statements.replaceAll('srs_service', services).replaceAll('spaced_repetition', name);
 };
 
-/** As `user`, which then lets `services` read and write. */
-async function migrateAs(user: string): Promise<void> {
-  const migration = startProcess(process.execPath, ['services/programs/migrate.ts'], {
-    env: { DATABASE_URL: urlOf(user) },
-  });
-  expect([await migration.ended, migration.output()]).toEqual([0, expect.stringContaining('can start')]);
-  await as(user, (client) => client.query(grants()));
-}
-
-/** Through a scheduling process that runs as `services`. */
-async function createMaterial(): Promise<string> {
-  const scheduling = await startService('scheduling', { DATABASE_URL: urlOf(services) });
-  const client = clientsOf('scheduling.v1', {
-    target: scheduling.target,
-    trust: { serviceTokens: [], tls: undefined },
-    caller: 'test',
-    deadlineMs: 5000,
-  })<MaterialServiceDefinition>('MaterialService');
-  try {
-    const { material } = await client.createMaterial({ userId: USER_ID, title: 'T' }, { requestId: 'test' });
-    return material?.title ?? '';
-  } finally {
-    client.close();
-    await scheduling.kill();
-  }
-}
-
-/** Through a reminders process that runs as `services`; of a user of whom it holds nothing. */
-async function deleteReminders(): Promise<unknown> {
-  const nowhere = '127.0.0.1:1';
-  const reminders = await startService('reminders', {
-    DATABASE_URL: urlOf(services),
-    ...{ SCHEDULING_URL: nowhere, ACCOUNTS_URL: nowhere, MAIL_DIR: join(tmpdir(), `no-mails-${own}`) },
-    ...{ REMINDERS_HTTP_PORT: '0', PUBLIC_URL: 'https://remind.example.com' },
-  });
-  const client = connectReminders(reminders.target);
-  try {
-    return await client.deleteUserData({ userId: USER_ID }, { requestId: 'test' });
-  } finally {
-    client.close();
-    await reminders.kill();
-  }
-}
-
 beforeAll(async () => {
   database = await createTestDatabase();
   for (const role of [old, owner, services]) await sql(`CREATE ROLE ${role} LOGIN PASSWORD '${PASSWORD}'`);
@@ -158,3 +114,47 @@ test('a role that is replaced as the page of secrets says leaves every table, al
   await migrateAs(owner);
   expect(await createMaterial()).toBe('T');
 });
+
+/** As `user`, which then lets `services` read and write. */
+async function migrateAs(user: string): Promise<void> {
+  const migration = startProcess(process.execPath, ['services/programs/migrate.ts'], {
+    env: { DATABASE_URL: urlOf(user) },
+  });
+  expect([await migration.ended, migration.output()]).toEqual([0, expect.stringContaining('can start')]);
+  await as(user, (client) => client.query(grants()));
+}
+
+/** Through a scheduling process that runs as `services`. */
+async function createMaterial(): Promise<string> {
+  const scheduling = await startService('scheduling', { DATABASE_URL: urlOf(services) });
+  const client = clientsOf('scheduling.v1', {
+    target: scheduling.target,
+    trust: { serviceTokens: [], tls: undefined },
+    caller: 'test',
+    deadlineMs: 5000,
+  })<MaterialServiceDefinition>('MaterialService');
+  try {
+    const { material } = await client.createMaterial({ userId: USER_ID, title: 'T' }, { requestId: 'test' });
+    return material?.title ?? '';
+  } finally {
+    client.close();
+    await scheduling.kill();
+  }
+}
+
+/** Through a reminders process that runs as `services`; of a user of whom it holds nothing. */
+async function deleteReminders(): Promise<unknown> {
+  const nowhere = '127.0.0.1:1';
+  const reminders = await startService('reminders', {
+    DATABASE_URL: urlOf(services),
+    ...{ SCHEDULING_URL: nowhere, ACCOUNTS_URL: nowhere, MAIL_DIR: join(tmpdir(), `no-mails-${own}`) },
+    ...{ REMINDERS_HTTP_PORT: '0', PUBLIC_URL: 'https://remind.example.com' },
+  });
+  const client = connectReminders(reminders.target);
+  try {
+    return await client.deleteUserData({ userId: USER_ID }, { requestId: 'test' });
+  } finally {
+    client.close();
+    await reminders.kill();
+  }
+}

@@ -57,13 +57,6 @@ const NOT_READY = (part: string) => [
   `${part}/accounts: refuses our SERVICE_TOKEN`,
 ];
 
-/** Runs `npm run keys -- list`. @returns its exit code and what it says. */
-async function listKeys(env: Environment) {
-  const list = [...argumentsOf('keys'), 'list', '--email', 'ada@example.com'];
-  const program = startProcess(process.execPath, list, { env });
-  return [await program.ended, program.output()];
-}
-
 describe.each([
   ['a wrong token', { SERVICE_TOKEN: 'w'.repeat(32) }],
   ['no token', {}],
@@ -168,3 +161,10 @@ test('with the right token the facade is ready', async () => {
   await expect.poll(() => readiness(rest)).toEqual([200]);
   expect((await createApi(`http://${rest.target}/v1`, key).get('/me')).status).toBe(200);
 });
+
+/** Runs `npm run keys -- list`. @returns its exit code and what it says. */
+async function listKeys(env: Environment) {
+  const list = [...argumentsOf('keys'), 'list', '--email', 'ada@example.com'];
+  const program = startProcess(process.execPath, list, { env });
+  return [await program.ended, program.output()];
+}

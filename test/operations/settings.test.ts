@@ -48,12 +48,6 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** The port that the program names in this line of its log. */
-function placeOf(name: ServiceName, msg = `${name} is ready`) {
-  const program = programs.find((each) => each.name === name);
-  const port = Number(program?.lines().find((line) => line.msg === msg)?.port);
-  return { program, port, origin: `http://${HOST}:${port}` };
-}
 const LINKS = 'links of reminders are ready';
 
 test.each([
@@ -108,3 +102,10 @@ test('with LOG_LEVEL=warn nothing is written where all goes well', async () => {
   expect(await rest.end()).toBe(0);
   expect(rest.output()).toBe('');
 });
+
+/** The port that the program names in this line of its log. */
+function placeOf(name: ServiceName, msg = `${name} is ready`) {
+  const program = programs.find((each) => each.name === name);
+  const port = Number(program?.lines().find((line) => line.msg === msg)?.port);
+  return { program, port, origin: `http://${HOST}:${port}` };
+}

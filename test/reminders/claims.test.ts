@@ -32,18 +32,6 @@ const store = (time: string, channels = '{email}') =>
     values: [randomUUID(), time, channels],
   });
 
-/** The turn of each delivery that a claim of at most two has made, with its state. */
-async function claimTwo(): Promise<string[]> {
-  const dependencies = { database: pool, now: () => NOW, newId: () => randomUUID(), logger };
-  const claimed = await claimDue({ ...dependencies, metrics: createMetrics() }, 2);
-  const rows = await pool.query<{ time: Date; state: string }>({
-    text: 'DELETE FROM reminders.deliveries RETURNING due_time AS time, state',
-    values: [],
-  });
-  expect(rows).toHaveLength(claimed);
-  return rows.map(({ time, state }) => `${time.toISOString().slice(11, 23)} ${state}`).toSorted();
-}
-
 test('after an outage, those that can still be sent are claimed before those that are too late', async () => {
   for (const time of ['05:00:00', '06:59:59.999', '07:00:00', '08:59:00', '09:00:00', '09:00:00.001'])
     await store(`2026-07-02T${time}Z`);
@@ -59,3 +47,15 @@ test('a reminder by a channel that only a later version knows is left to that, a
   expect(await claimTwo()).toEqual(['08:30:00.000 pending']);
   expect(await claimTwo()).toEqual([]);
 });
+
+/** The turn of each delivery that a claim of at most two has made, with its state. */
+async function claimTwo(): Promise<string[]> {
+  const dependencies = { database: pool, now: () => NOW, newId: () => randomUUID(), logger };
+  const claimed = await claimDue({ ...dependencies, metrics: createMetrics() }, 2);
+  const rows = await pool.query<{ time: Date; state: string }>({
+    text: 'DELETE FROM reminders.deliveries RETURNING due_time AS time, state',
+    values: [],
+  });
+  expect(rows).toHaveLength(claimed);
+  return rows.map(({ time, state }) => `${time.toISOString().slice(11, 23)} ${state}`).toSorted();
+}

@@ -15,21 +15,7 @@ beforeEach(() => {
   here.mail.answer = async () => ({ result: 'sent' });
 });
 
-async function remind(userId: string, fields: CreateReminderRequestInput = {}): Promise<string> {
-  const request = { userId, timeOfDay: '09:00', channels: ['CHANNEL_EMAIL' as const], ...fields };
-  const { reminder } = await here.reminders.createReminder(request, CALL);
-  return reminder?.reminderId ?? '';
-}
 const mailsTo = (userId: string) => here.mail.handed.filter(({ message }) => message.userId === userId);
-
-/** The local dates of the user's reminder that are used and to come. */
-async function datesOf(userId: string): Promise<string> {
-  const { rows } = await here.sql.query(
-    'SELECT last_date::text, next_date::text FROM reminders.reminders WHERE user_id = $1',
-    [userId],
-  );
-  return `${rows[0].last_date} ${rows[0].next_date}`;
-}
 
 describe('a reminder whose turn has come', () => {
   test('is a mail with the name, the number and the first five titles, and not before', async () => {
@@ -548,3 +534,18 @@ describe('the list of deliveries', () => {
     expect(idBelow({ time: new Date(0x0197c2e84380), id })).toBe(below);
   });
 });
+
+async function remind(userId: string, fields: CreateReminderRequestInput = {}): Promise<string> {
+  const request = { userId, timeOfDay: '09:00', channels: ['CHANNEL_EMAIL' as const], ...fields };
+  const { reminder } = await here.reminders.createReminder(request, CALL);
+  return reminder?.reminderId ?? '';
+}
+
+/** The local dates of the user's reminder that are used and to come. */
+async function datesOf(userId: string): Promise<string> {
+  const { rows } = await here.sql.query(
+    'SELECT last_date::text, next_date::text FROM reminders.reminders WHERE user_id = $1',
+    [userId],
+  );
+  return `${rows[0].last_date} ${rows[0].next_date}`;
+}

@@ -22,28 +22,6 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** @returns a function that reads the reminder's channels as both versions know them. */
-async function insert(columns: string, values: string) {
-  const id = randomUUID();
-  await sql.query(
-    `INSERT INTO reminders.reminders (user_id, reminder_id, minute_of_day, weekdays, ${columns}, min_due,
-       only_if_not_reviewed_today, enabled, time_zone, create_time, update_time)
-     VALUES ($1, $1, 540, '{1}', ${values}, 1, false, false, 'UTC', now(), now())`,
-    [id],
-  );
-  return {
-    update: (change: string) =>
-      sql.query(`UPDATE reminders.reminders SET ${change} WHERE user_id = $1`, [id]),
-    async read() {
-      const { rows } = await sql.query(
-        'SELECT channels, by_email, by_push FROM reminders.reminders WHERE user_id = $1',
-        [id],
-      );
-      return Object.values(rows[0]);
-    },
-  };
-}
-
 test('what the version before stores has its channels, and what it changes is followed', async () => {
   const { read, update } = await insert('by_email, by_push', 'true, false');
   expect(await read()).toEqual([['email'], true, false]);
@@ -92,3 +70,25 @@ test('what was stored before there were channels has them after the migration', 
   await old.drop();
   rmSync(directory, { recursive: true });
 });
+
+/** @returns a function that reads the reminder's channels as both versions know them. */
+async function insert(columns: string, values: string) {
+  const id = randomUUID();
+  await sql.query(
+    `INSERT INTO reminders.reminders (user_id, reminder_id, minute_of_day, weekdays, ${columns}, min_due,
+       only_if_not_reviewed_today, enabled, time_zone, create_time, update_time)
+     VALUES ($1, $1, 540, '{1}', ${values}, 1, false, false, 'UTC', now(), now())`,
+    [id],
+  );
+  return {
+    update: (change: string) =>
+      sql.query(`UPDATE reminders.reminders SET ${change} WHERE user_id = $1`, [id]),
+    async read() {
+      const { rows } = await sql.query(
+        'SELECT channels, by_email, by_push FROM reminders.reminders WHERE user_id = $1',
+        [id],
+      );
+      return Object.values(rows[0]);
+    },
+  };
+}

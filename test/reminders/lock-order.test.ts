@@ -36,56 +36,7 @@ beforeEach(async () => {
 });
 afterEach(() => lock.close());
 
-/** A user with so many deliveries of one channel, leased, in the order of their IDs. */
-async function lease(channel: ChannelName, count: number) {
-  const userId = randomUUID();
-  const add = (text: string, values: unknown[]) => pool.query({ text, values: [userId, ...values] });
-  await add('INSERT INTO reminders.users (user_id, unsubscribe_token, email_refusals) VALUES ($1, $2, 1)', [
-    randomBytes(32),
-  ]);
-  await add(
-    `INSERT INTO reminders.push_subscriptions (user_id, subscription_id, endpoint, p256dh, auth, create_time)
-     VALUES ($1, $1, 'https://push.example.net/a', 'p', 'a', $2)`,
-    [TIME],
-  );
-  await add(
-    `INSERT INTO reminders.deliveries (user_id, delivery_id, reminder_id, local_date, channel, subscription_id, is_test,
-       state, due_time, create_time, update_time, attempt_time)
-     SELECT $1, gen_random_uuid(), gen_random_uuid(), '2026-07-01', $2, $1, true, 'pending', $3, $3, $3, $3
-     FROM generate_series(1, $4::int)`,
-    [channel, TIME, count],
-  );
-  const leased = await leaseDeliveries(pool, channel, { limit: count, leaseMs: 60_000, now: () => TIME });
-  return { userId, works: leased.deliveries.toSorted((a, b) => (a.deliveryId < b.deliveryId ? -1 : 1)) };
-}
 type Leased = Awaited<ReturnType<typeof lease>>;
-
-/** `outcomes`: of the deliveries in turn, the last one of all that follow. */
-function store(channel: ChannelName, works: Leased['works'], ...outcomes: [Outcome, ...Outcome[]]) {
-  const endings = works.map((delivery, index) => ({
-    delivery,
-    outcome: outcomes[index] ?? outcomes.at(-1) ?? outcomes[0],
-    attempts: 1,
-  }));
-  return storeEndings(pool, channel, { endings, now: () => TIME });
-}
-
-/** The test holds the row that `where` names until a deletion, and then the storing of all outcomes, waits. */
-async function deleteWhileStoring(
-  { userId, works }: Leased,
-  { channel, outcome, where }: { channel: ChannelName; outcome: Outcome; where: string },
-) {
-  await lock.sql.query(`SELECT FROM reminders.${where} FOR UPDATE`);
-  const deletion = deleteUserData(pool, userId, () => TIME);
-  await lock.untilWaiting(1, deletion);
-  const stored = store(channel, works, outcome);
-  await lock.untilWaiting(2, stored);
-  await lock.release();
-  const deleted = await deletion;
-  // A deadlock would reject.
-  expect(await stored).toEqual([]);
-  return deleted.deliveries;
-}
 
 describe('a user who is deleted while an outcome is stored', () => {
   test('holds up neither for the user, of whom a refusal ends', async () => {
@@ -142,3 +93,53 @@ test('a mail that is taken ends the row of refused ones, also of the same moment
   });
   expect(stored).toEqual({ refusals: 1, reason: null });
 });
+
+/** A user with so many deliveries of one channel, leased, in the order of their IDs. */
+async function lease(channel: ChannelName, count: number) {
+  const userId = randomUUID();
+  const add = (text: string, values: unknown[]) => pool.query({ text, values: [userId, ...values] });
+  await add('INSERT INTO reminders.users (user_id, unsubscribe_token, email_refusals) VALUES ($1, $2, 1)', [
+    randomBytes(32),
+  ]);
+  await add(
+    `INSERT INTO reminders.push_subscriptions (user_id, subscription_id, endpoint, p256dh, auth, create_time)
+     VALUES ($1, $1, 'https://push.example.net/a', 'p', 'a', $2)`,
+    [TIME],
+  );
+  await add(
+    `INSERT INTO reminders.deliveries (user_id, delivery_id, reminder_id, local_date, channel, subscription_id, is_test,
+       state, due_time, create_time, update_time, attempt_time)
+     SELECT $1, gen_random_uuid(), gen_random_uuid(), '2026-07-01', $2, $1, true, 'pending', $3, $3, $3, $3
+     FROM generate_series(1, $4::int)`,
+    [channel, TIME, count],
+  );
+  const leased = await leaseDeliveries(pool, channel, { limit: count, leaseMs: 60_000, now: () => TIME });
+  return { userId, works: leased.deliveries.toSorted((a, b) => (a.deliveryId < b.deliveryId ? -1 : 1)) };
+}
+
+/** `outcomes`: of the deliveries in turn, the last one of all that follow. */
+function store(channel: ChannelName, works: Leased['works'], ...outcomes: [Outcome, ...Outcome[]]) {
+  const endings = works.map((delivery, index) => ({
+    delivery,
+    outcome: outcomes[index] ?? outcomes.at(-1) ?? outcomes[0],
+    attempts: 1,
+  }));
+  return storeEndings(pool, channel, { endings, now: () => TIME });
+}
+
+/** The test holds the row that `where` names until a deletion, and then the storing of all outcomes, waits. */
+async function deleteWhileStoring(
+  { userId, works }: Leased,
+  { channel, outcome, where }: { channel: ChannelName; outcome: Outcome; where: string },
+) {
+  await lock.sql.query(`SELECT FROM reminders.${where} FOR UPDATE`);
+  const deletion = deleteUserData(pool, userId, () => TIME);
+  await lock.untilWaiting(1, deletion);
+  const stored = store(channel, works, outcome);
+  await lock.untilWaiting(2, stored);
+  await lock.release();
+  const deleted = await deletion;
+  // A deadlock would reject.
+  expect(await stored).toEqual([]);
+  return deleted.deliveries;
+}

@@ -40,21 +40,6 @@ afterAll(async () => {
   rmSync(mails, { recursive: true });
 });
 
-function linksOf(service: ServiceProcess): string {
-  return `http://127.0.0.1:${service.lines().find(({ msg }) => msg === 'links of reminders are ready')?.port}`;
-}
-
-/** Makes the user's reminder due now, and paused, so that it is skipped. */
-async function bringDue(userId: string) {
-  const client = new Client({ connectionString: database.databaseUrl });
-  await client.connect();
-  await client.query(
-    `UPDATE reminders.reminders SET next_time = now(), paused_until_time = now() + interval '1 day' WHERE user_id = $1`,
-    [userId],
-  );
-  await client.end();
-}
-
 test('a test reminder becomes a mail, is counted, and leaves no address or token in the log', async () => {
   const users = clientsOf('accounts.v1', {
     target: accounts.target,
@@ -133,3 +118,18 @@ test('links are answered for DRAIN_MS after the signal to stop', async () => {
   await stopping.kill();
   await ended;
 });
+
+function linksOf(service: ServiceProcess): string {
+  return `http://127.0.0.1:${service.lines().find(({ msg }) => msg === 'links of reminders are ready')?.port}`;
+}
+
+/** Makes the user's reminder due now, and paused, so that it is skipped. */
+async function bringDue(userId: string) {
+  const client = new Client({ connectionString: database.databaseUrl });
+  await client.connect();
+  await client.query(
+    `UPDATE reminders.reminders SET next_time = now(), paused_until_time = now() + interval '1 day' WHERE user_id = $1`,
+    [userId],
+  );
+  await client.end();
+}

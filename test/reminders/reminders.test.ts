@@ -27,23 +27,7 @@ const EVERY_WEEKDAY = [
   'WEEKDAY_SUNDAY',
 ] as const;
 
-async function create(userId: string, fields: CreateReminderRequestInput = {}): Promise<Reminder> {
-  const request = { ...BASE, channels: [...BASE.channels], userId, ...fields };
-  const { reminder } = await here.reminders.createReminder(request, CALL);
-  if (reminder === null) throw new Error('no reminder');
-  return reminder;
-}
 const nextOf = ({ nextTime }: Reminder) => nextTime && fromTimestamp(nextTime, 'next_time').toISOString();
-async function update(
-  userId: string,
-  reminder: Reminder,
-  fields: UpdateReminderRequestInput,
-): Promise<Reminder> {
-  const request = { userId, reminderId: reminder.reminderId, ...fields };
-  const { reminder: updated } = await here.reminders.updateReminder(request, CALL);
-  if (updated === null) throw new Error('no reminder');
-  return updated;
-}
 
 describe('a new reminder', () => {
   test('is for every day, from one due material on, and on, where nothing else is said', async () => {
@@ -219,3 +203,21 @@ test('a reminder is removed once', async () => {
   expect(await refusal(here.reminders.deleteReminder(request, CALL))).toBe('NOT_FOUND');
   expect((await here.reminders.listReminders({ userId }, CALL)).reminders).toEqual([]);
 });
+
+async function create(userId: string, fields: CreateReminderRequestInput = {}): Promise<Reminder> {
+  const request = { ...BASE, channels: [...BASE.channels], userId, ...fields };
+  const { reminder } = await here.reminders.createReminder(request, CALL);
+  if (reminder === null) throw new Error('no reminder');
+  return reminder;
+}
+
+async function update(
+  userId: string,
+  reminder: Reminder,
+  fields: UpdateReminderRequestInput,
+): Promise<Reminder> {
+  const request = { userId, reminderId: reminder.reminderId, ...fields };
+  const { reminder: updated } = await here.reminders.updateReminder(request, CALL);
+  if (updated === null) throw new Error('no reminder');
+  return updated;
+}

@@ -44,63 +44,6 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** A user with a test to be sent, so many times. @returns their IDs. */
-async function storeTests(count: number, channel: ChannelName = 'email'): Promise<string[]> {
-  const { rows } = await sql.query<{ id: string }>(
-    `WITH added AS (
-       INSERT INTO reminders.users (user_id, unsubscribe_token)
-       SELECT gen_random_uuid(), '' FROM generate_series(1, $1::int) RETURNING user_id),
-     subscribed AS (
-       INSERT INTO reminders.push_subscriptions (user_id, subscription_id, endpoint, p256dh, auth, create_time)
-       SELECT user_id, user_id, 'https://push.example.net/a', 'p', 'a', '2026-07-01' FROM added)
-     INSERT INTO reminders.deliveries (user_id, delivery_id, reminder_id, local_date, channel, subscription_id, is_test,
-       state, due_time, create_time, update_time, attempt_time)
-     SELECT user_id, gen_random_uuid(), gen_random_uuid(), '2026-07-01', $2, user_id, true, 'pending',
-       '2026-07-01 09:00Z', '2026-07-01 09:00Z', '2026-07-01 09:00Z', clock_timestamp() FROM added
-     RETURNING user_id AS id`,
-    [count, channel],
-  );
-  return rows.map(({ id }) => id);
-}
-
-/** One more process's worth of sending by one channel, with a pool of its own. */
-function startProcess(options: {
-  peers: Peers;
-  channel?: Partial<Channel>;
-  name?: ChannelName;
-  logger?: Logger;
-  metrics?: Metrics;
-}) {
-  const { peers, channel = {}, name = 'email', metrics = createMetrics() } = options;
-  const { logger = createLogger('test', 'silent') } = options;
-  const { databaseUrl } = database;
-  const pool = openDatabase({ databaseUrl, applicationName: 'test', maxConnections: 4, logger });
-  const sending = startSending({
-    database: pool,
-    peers,
-    now: () => new Date('2026-07-01T09:00:00Z'),
-    name,
-    channel: { parallel: 1, send: async () => SENT, close: async () => {}, ...channel },
-    lookMs: 20,
-    publicUrl: 'https://remind.example.com',
-    random: () => 0.5,
-    metrics,
-    logger,
-  });
-  const stop = async () => {
-    await sending.stop();
-    await pool.close();
-  };
-  ends.push(stop);
-  return {
-    /** Before the end of the test. */
-    stop() {
-      ends.splice(ends.indexOf(stop), 1);
-      return stop();
-    },
-  };
-}
-
 /** Accounts that knows these users alone, and scheduling, which has nothing due for anybody. */
 const peersOf = (known: readonly string[]): Peers => ({
   async findAccounts(userIds) {
@@ -117,34 +60,12 @@ const peersOf = (known: readonly string[]): Peers => ({
   close: () => {},
 });
 
-/** "state failure" of all deliveries. */
-async function outcomes(): Promise<string[]> {
-  const { rows } = await sql.query<{ outcome: string }>(
-    `SELECT concat_ws(' ', state, failure) AS outcome FROM reminders.deliveries ORDER BY 1`,
-  );
-  return rows.map(({ outcome }) => outcome);
-}
-
 const countWhere = async (condition: string): Promise<number> => {
   const { rows } = await sql.query(
     `SELECT count(*)::int AS count FROM reminders.deliveries WHERE ${condition}`,
   );
   return rows[0].count;
 };
-
-/** A real server and the channel to it. */
-async function startMail(server: SMTPServerOptions, maxConnections: number) {
-  const smtp = await startSmtpServer(server);
-  const channel = createEmailChannel({
-    destination: { smtpUrl: smtp.smtpUrl },
-    mailFrom: 'reminders@study.example',
-    maxConnections,
-    appUrl: undefined,
-    showTitles: true,
-  });
-  ends.push(smtp.stop, () => channel.close());
-  return { smtp, channel };
-}
 
 test('60 deliveries wait for scheduling and accounts with one line in the log, and none counts as tried', async () => {
   await storeTests(60);
@@ -414,3 +335,82 @@ test('a calendar that is being made is answered before the service stops', async
   await accounts.stop();
   await here.stop();
 });
+
+/** A user with a test to be sent, so many times. @returns their IDs. */
+async function storeTests(count: number, channel: ChannelName = 'email'): Promise<string[]> {
+  const { rows } = await sql.query<{ id: string }>(
+    `WITH added AS (
+       INSERT INTO reminders.users (user_id, unsubscribe_token)
+       SELECT gen_random_uuid(), '' FROM generate_series(1, $1::int) RETURNING user_id),
+     subscribed AS (
+       INSERT INTO reminders.push_subscriptions (user_id, subscription_id, endpoint, p256dh, auth, create_time)
+       SELECT user_id, user_id, 'https://push.example.net/a', 'p', 'a', '2026-07-01' FROM added)
+     INSERT INTO reminders.deliveries (user_id, delivery_id, reminder_id, local_date, channel, subscription_id, is_test,
+       state, due_time, create_time, update_time, attempt_time)
+     SELECT user_id, gen_random_uuid(), gen_random_uuid(), '2026-07-01', $2, user_id, true, 'pending',
+       '2026-07-01 09:00Z', '2026-07-01 09:00Z', '2026-07-01 09:00Z', clock_timestamp() FROM added
+     RETURNING user_id AS id`,
+    [count, channel],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** One more process's worth of sending by one channel, with a pool of its own. */
+function startProcess(options: {
+  peers: Peers;
+  channel?: Partial<Channel>;
+  name?: ChannelName;
+  logger?: Logger;
+  metrics?: Metrics;
+}) {
+  const { peers, channel = {}, name = 'email', metrics = createMetrics() } = options;
+  const { logger = createLogger('test', 'silent') } = options;
+  const { databaseUrl } = database;
+  const pool = openDatabase({ databaseUrl, applicationName: 'test', maxConnections: 4, logger });
+  const sending = startSending({
+    database: pool,
+    peers,
+    now: () => new Date('2026-07-01T09:00:00Z'),
+    name,
+    channel: { parallel: 1, send: async () => SENT, close: async () => {}, ...channel },
+    lookMs: 20,
+    publicUrl: 'https://remind.example.com',
+    random: () => 0.5,
+    metrics,
+    logger,
+  });
+  const stop = async () => {
+    await sending.stop();
+    await pool.close();
+  };
+  ends.push(stop);
+  return {
+    /** Before the end of the test. */
+    stop() {
+      ends.splice(ends.indexOf(stop), 1);
+      return stop();
+    },
+  };
+}
+
+/** "state failure" of all deliveries. */
+async function outcomes(): Promise<string[]> {
+  const { rows } = await sql.query<{ outcome: string }>(
+    `SELECT concat_ws(' ', state, failure) AS outcome FROM reminders.deliveries ORDER BY 1`,
+  );
+  return rows.map(({ outcome }) => outcome);
+}
+
+/** A real server and the channel to it. */
+async function startMail(server: SMTPServerOptions, maxConnections: number) {
+  const smtp = await startSmtpServer(server);
+  const channel = createEmailChannel({
+    destination: { smtpUrl: smtp.smtpUrl },
+    mailFrom: 'reminders@study.example',
+    maxConnections,
+    appUrl: undefined,
+    showTitles: true,
+  });
+  ends.push(smtp.stop, () => channel.close());
+  return { smtp, channel };
+}

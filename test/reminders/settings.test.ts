@@ -76,12 +76,6 @@ afterAll(async () => {
   certificates.remove();
 });
 
-async function newUser(name: string): Promise<string> {
-  const { user } = await users.createUser({ email: `${name}@example.com` }, CALL);
-  const userId = user?.userId ?? '';
-  await materials.createMaterial({ userId, title: 'Secret garden' }, CALL);
-  return userId;
-}
 const testByEmail = (userId: string) =>
   reminders.sendTestReminder({ userId, channel: 'CHANNEL_EMAIL' }, CALL);
 const mailTo = (name: string) => mailServer.received.find(({ to }) => to.includes(`${name}@example.com`));
@@ -170,3 +164,10 @@ test('reminders are claimed one at a time where REMINDERS_PER_SECOND is 1', asyn
   };
   await expect.poll(claims, { timeout: 20_000 }).toBe(2);
 });
+
+async function newUser(name: string): Promise<string> {
+  const { user } = await users.createUser({ email: `${name}@example.com` }, CALL);
+  const userId = user?.userId ?? '';
+  await materials.createMaterial({ userId, title: 'Secret garden' }, CALL);
+  return userId;
+}

@@ -54,35 +54,6 @@ afterAll(async () => {
   await system.stop();
 });
 
-/** An empty page, and the files of the package. */
-async function servePages() {
-  const server = createServer(({ url = '' }, response) => {
-    if (!url.endsWith('.js')) return response.setHeader('content-type', 'text/html').end('<!doctype html>');
-    response.setHeader('content-type', 'text/javascript');
-    return response.end(readFileSync(join(packed(), 'dist', url)));
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  return {
-    origin: `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`,
-    async stop(): Promise<void> {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
-}
-
-/** The Node of the machine if it is old enough, else the one of the tests; the tests' own is newer than the oldest supported. */
-function olderNode(): string {
-  try {
-    const version = execFileSync('/usr/bin/node', ['--version'], { encoding: 'utf8' });
-    const [major = 0, minor = 0] = version.slice(1).split('.').map(Number);
-    return major > 20 || (major === 20 && minor >= 3) ? '/usr/bin/node' : process.execPath;
-  } catch {
-    return process.execPath;
-  }
-}
-
 test('holds the code, its types, a page to read, and nothing that the client depends on', () => {
   expect(readdirSync(packed()).toSorted()).toEqual(['README.md', 'dist', 'package.json']);
   expect(readdirSync(join(packed(), 'dist')).toSorted()).toEqual([
@@ -192,3 +163,32 @@ test.runIf(hasBrowser('the client'))('works in a browser, on a page of another o
     await browser.close();
   }
 });
+
+/** An empty page, and the files of the package. */
+async function servePages() {
+  const server = createServer(({ url = '' }, response) => {
+    if (!url.endsWith('.js')) return response.setHeader('content-type', 'text/html').end('<!doctype html>');
+    response.setHeader('content-type', 'text/javascript');
+    return response.end(readFileSync(join(packed(), 'dist', url)));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  return {
+    origin: `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`,
+    async stop(): Promise<void> {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** The Node of the machine if it is old enough, else the one of the tests; the tests' own is newer than the oldest supported. */
+function olderNode(): string {
+  try {
+    const version = execFileSync('/usr/bin/node', ['--version'], { encoding: 'utf8' });
+    const [major = 0, minor = 0] = version.slice(1).split('.').map(Number);
+    return major > 20 || (major === 20 && minor >= 3) ? '/usr/bin/node' : process.execPath;
+  } catch {
+    return process.execPath;
+  }
+}

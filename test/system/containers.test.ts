@@ -34,19 +34,6 @@ const commandsOf = (text: string) =>
   );
 const commands = commandsOf(page);
 
-function hasDocker(): boolean {
-  try {
-    execFileSync('docker', ['info'], { stdio: 'ignore' });
-    execFileSync('docker-compose', ['version'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    process.stderr.write(
-      'The test of the containers is skipped: no Docker runs here, or docker-compose is missing.\n',
-    );
-    return false;
-  }
-}
-
 test('the README shows the first commands of the page', () => {
   expect(commandsOf(readFileSync(join(root, 'README.md'), 'utf8'))).toEqual(
     expect.arrayContaining(commands.slice(0, 3)),
@@ -345,3 +332,16 @@ describe.runIf(hasDocker())('the page of containers', () => {
     3 * MINUTES,
   );
 });
+
+function hasDocker(): boolean {
+  try {
+    execFileSync('docker', ['info'], { stdio: 'ignore' });
+    execFileSync('docker-compose', ['version'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    process.stderr.write(
+      'The test of the containers is skipped: no Docker runs here, or docker-compose is missing.\n',
+    );
+    return false;
+  }
+}

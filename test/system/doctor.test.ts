@@ -70,18 +70,6 @@ const run = (environment: Record<string, string>, ...args: string[]) =>
     ({ code, stdout, stderr }) => ({ code, stdout, stderr }),
   );
 
-async function examine(changes: Record<string, string>, ...args: string[]) {
-  const { code, stdout } = await run({ ...healthy, ...changes }, '--json', ...args);
-  const findings: Finding[] = JSON.parse(stdout);
-  for (const secret of [PEPPER, TOKEN, 'g'.repeat(32), ...Object.values(changes)]) {
-    if (/^.{20,}$/.test(secret) && !/^(redis|postgres):|^\//.test(secret))
-      expect(stdout).not.toContain(secret);
-  }
-  // Whatever is not ok says how to remedy it; what is ok does not.
-  for (const { state, remedy } of findings) expect(remedy !== undefined).toBe(state !== 'ok');
-  return { code, findings, of: (check: string) => findings.find((finding) => finding.check === check) };
-}
-
 describe('a healthy deployment', () => {
   test('is ok in every line, through npm as well, and exits 0', async () => {
     const { stdout } = await promisify(execFile)('npm', ['run', '--silent', 'doctor'], {
@@ -685,3 +673,15 @@ test('--help tells what it looks at, and an unknown word is refused with 2', asy
   expect(await run({}, '--loudly')).toMatchObject({ code: 2, stdout: '' });
   expect(readFileSync(join(root, 'README.md'), 'utf8')).toContain('npm run doctor');
 });
+
+async function examine(changes: Record<string, string>, ...args: string[]) {
+  const { code, stdout } = await run({ ...healthy, ...changes }, '--json', ...args);
+  const findings: Finding[] = JSON.parse(stdout);
+  for (const secret of [PEPPER, TOKEN, 'g'.repeat(32), ...Object.values(changes)]) {
+    if (/^.{20,}$/.test(secret) && !/^(redis|postgres):|^\//.test(secret))
+      expect(stdout).not.toContain(secret);
+  }
+  // Whatever is not ok says how to remedy it; what is ok does not.
+  for (const { state, remedy } of findings) expect(remedy !== undefined).toBe(state !== 'ok');
+  return { code, findings, of: (check: string) => findings.find((finding) => finding.check === check) };
+}

@@ -27,18 +27,6 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** The compiler's errors on `list`: of a field that does not exist, too. */
-function errorsOf(list: readonly Manifest[]): string {
-  const lines = list.flatMap((manifest, index) => [
-    `import type { I${manifest.kind} as Type${index} } from 'kubernetes-models/${manifest.apiVersion}';`,
-    `export const manifest${index}: Type${index} = ${JSON.stringify(manifest)};`,
-  ]);
-  writeFileSync(join(folder, 'manifests.ts'), lines.join('\n'));
-  const flags = ['--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext', '--target', 'es2024'];
-  const tsc = join(root, 'node_modules/.bin/tsc');
-  return spawnSync(tsc, [...flags, '--types', '', 'manifests.ts'], { cwd: folder, encoding: 'utf8' }).stdout;
-}
-
 describe('the manifests', () => {
   test('have only fields and values that Kubernetes knows', async () => {
     expect(Object.groupBy(manifests, ({ kind }) => kind)).toMatchObject({
@@ -190,3 +178,15 @@ test.runIf(hasKustomize())('kustomize builds two of each, or lets the autoscaler
   ]);
   expect(new Set(built.map(({ metadata }) => metadata.namespace))).toEqual(new Set(['spaced-repetition']));
 });
+
+/** The compiler's errors on `list`: of a field that does not exist, too. */
+function errorsOf(list: readonly Manifest[]): string {
+  const lines = list.flatMap((manifest, index) => [
+    `import type { I${manifest.kind} as Type${index} } from 'kubernetes-models/${manifest.apiVersion}';`,
+    `export const manifest${index}: Type${index} = ${JSON.stringify(manifest)};`,
+  ]);
+  writeFileSync(join(folder, 'manifests.ts'), lines.join('\n'));
+  const flags = ['--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext', '--target', 'es2024'];
+  const tsc = join(root, 'node_modules/.bin/tsc');
+  return spawnSync(tsc, [...flags, '--types', '', 'manifests.ts'], { cwd: folder, encoding: 'utf8' }).stdout;
+}

@@ -30,14 +30,6 @@ afterAll(async () => {
   await here.stop();
 });
 
-/** Runs `work` over `items`, 32 at a time. */
-async function each<T>(items: T[], work: (item: T) => Promise<void>): Promise<void> {
-  const worker = async () => {
-    for (let item = items.pop(); item !== undefined; item = items.pop()) await work(item);
-  };
-  await Promise.all(Array.from({ length: 32 }, worker));
-}
-
 describe(`malformed requests, seed ${SEED}`, () => {
   test('on a bare socket get documented answers, or none where they never ended', async () => {
     const statuses = new Map<string, number>();
@@ -137,4 +129,12 @@ function callRaw(client: Client, { path, requestSerialize, responseDeserialize }
     const done = (error: GrpcError | null) => resolve(status[error?.code ?? 0] ?? 'unknown');
     client.makeUnaryRequest(path, requestSerialize, responseDeserialize, message, { deadline }, done);
   });
+}
+
+/** Runs `work` over `items`, 32 at a time. */
+async function each<T>(items: T[], work: (item: T) => Promise<void>): Promise<void> {
+  const worker = async () => {
+    for (let item = items.pop(); item !== undefined; item = items.pop()) await work(item);
+  };
+  await Promise.all(Array.from({ length: 32 }, worker));
 }

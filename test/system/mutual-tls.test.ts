@@ -45,26 +45,6 @@ const files = ({ environment }: Certificates) => ({
   certificate: readFileSync(environment.GRPC_TLS_CERT),
 });
 
-/** What a call with empty bytes to `path` fails with. */
-function statusOf(target: string, channel: ChannelCredentials, path: string): Promise<string> {
-  const client = new Client(target, channel, { 'grpc.initial_reconnect_backoff_ms': 100_000 });
-  const bytes = { serialize: (value: Buffer) => value, deserialize: (value: Buffer) => value };
-  return new Promise((resolve) => {
-    const deadline = Date.now() + 5000;
-    client.makeUnaryRequest(
-      path,
-      bytes.serialize,
-      bytes.deserialize,
-      Buffer.alloc(0),
-      { deadline },
-      (error) => {
-        client.close();
-        resolve(status[error?.code ?? 0] ?? 'unknown');
-      },
-    );
-  });
-}
-
 const PATHS = [
   '/scheduling.v1.MaterialService/ListMaterials',
   '/grpc.health.v1.Health/Check',
@@ -109,3 +89,23 @@ describe('with mutual TLS', () => {
     },
   );
 });
+
+/** What a call with empty bytes to `path` fails with. */
+function statusOf(target: string, channel: ChannelCredentials, path: string): Promise<string> {
+  const client = new Client(target, channel, { 'grpc.initial_reconnect_backoff_ms': 100_000 });
+  const bytes = { serialize: (value: Buffer) => value, deserialize: (value: Buffer) => value };
+  return new Promise((resolve) => {
+    const deadline = Date.now() + 5000;
+    client.makeUnaryRequest(
+      path,
+      bytes.serialize,
+      bytes.deserialize,
+      Buffer.alloc(0),
+      { deadline },
+      (error) => {
+        client.close();
+        resolve(status[error?.code ?? 0] ?? 'unknown');
+      },
+    );
+  });
+}

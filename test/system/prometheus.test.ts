@@ -16,18 +16,6 @@ const operations = join(root, 'docs/operations');
 const rules = readFileSync(join(operations, 'alerts.yml'), 'utf8');
 const runbooks = readFileSync(join(operations, 'alerts.md'), 'utf8');
 
-function isInstalled(): boolean {
-  try {
-    execFileSync('promtool', ['--version'], { stdio: 'ignore' });
-    return redisServerAvailable();
-  } catch {
-    process.stderr.write(
-      'The tests of alerts and dashboard are skipped: install prometheus and redis-server.\n',
-    );
-    return false;
-  }
-}
-
 test('every alert has a severity, says what is felt, and names its own section of alerts.md', () => {
   const alerts = rules.split('      - alert: ').slice(1);
   expect(alerts).toHaveLength(24);
@@ -182,3 +170,15 @@ describe.runIf(isInstalled())('Prometheus', () => {
     });
   });
 });
+
+function isInstalled(): boolean {
+  try {
+    execFileSync('promtool', ['--version'], { stdio: 'ignore' });
+    return redisServerAvailable();
+  } catch {
+    process.stderr.write(
+      'The tests of alerts and dashboard are skipped: install prometheus and redis-server.\n',
+    );
+    return false;
+  }
+}

@@ -67,6 +67,31 @@ afterAll(async () => {
   await freshDatabase.drop();
 });
 
+test('every command runs, here or where the list says, and every answer shown is the one that comes', async () => {
+  const [normaliseSaid, normaliseShown] = [createNormaliser(), createNormaliser()];
+  const counts = { answered: 0, run: 0 };
+  shell = openShell(environment);
+  for (const { command, answer } of stepsOf(readme)) {
+    if (SETTING.test(command) || Object.hasOwn(RUN_ELSEWHERE, command)) continue;
+    expect(command).toMatch(RUN_HERE);
+    // npm without its own heading; nothing else is changed.
+    const stdout = await shell.run(command.replaceAll(/npm run (?!--silent)/g, 'npm run --silent '));
+    counts.run += 1;
+    if (command.startsWith('for ')) expect(stdout).toMatch(/^(400 ){50,}(429 )+$/);
+    if (answer === undefined) continue;
+    expectSame(normaliseSaid(stdout), { ...answer, text: normaliseShown(answer.text) }, command);
+    counts.answered += 1;
+  }
+  expect(counts).toEqual({ answered: 11, run: 20 });
+});
+
+test('the list of what runs elsewhere names commands that are there and files that exist', () => {
+  const commands = stepsOf(readme).map(({ command }) => command);
+  expect(commands).toEqual(expect.arrayContaining(Object.keys(RUN_ELSEWHERE)));
+  const files = Object.values(RUN_ELSEWHERE).flat();
+  expect(files.filter((file) => !existsSync(join(root, file)))).toEqual([]);
+});
+
 /** Shell blocks in order: whole where an answer follows, else line by line. */
 function stepsOf(document: string): Step[] {
   const blocks = [...document.matchAll(/^```(\w*)\n([\s\S]*?)^```/gm)];
@@ -118,28 +143,3 @@ function expectSame(said: string, shown: { kind: string; text: string }, command
     expect(said.trim(), command).toBe(shown.text.trim());
   }
 }
-
-test('every command runs, here or where the list says, and every answer shown is the one that comes', async () => {
-  const [normaliseSaid, normaliseShown] = [createNormaliser(), createNormaliser()];
-  const counts = { answered: 0, run: 0 };
-  shell = openShell(environment);
-  for (const { command, answer } of stepsOf(readme)) {
-    if (SETTING.test(command) || Object.hasOwn(RUN_ELSEWHERE, command)) continue;
-    expect(command).toMatch(RUN_HERE);
-    // npm without its own heading; nothing else is changed.
-    const stdout = await shell.run(command.replaceAll(/npm run (?!--silent)/g, 'npm run --silent '));
-    counts.run += 1;
-    if (command.startsWith('for ')) expect(stdout).toMatch(/^(400 ){50,}(429 )+$/);
-    if (answer === undefined) continue;
-    expectSame(normaliseSaid(stdout), { ...answer, text: normaliseShown(answer.text) }, command);
-    counts.answered += 1;
-  }
-  expect(counts).toEqual({ answered: 11, run: 20 });
-});
-
-test('the list of what runs elsewhere names commands that are there and files that exist', () => {
-  const commands = stepsOf(readme).map(({ command }) => command);
-  expect(commands).toEqual(expect.arrayContaining(Object.keys(RUN_ELSEWHERE)));
-  const files = Object.values(RUN_ELSEWHERE).flat();
-  expect(files.filter((file) => !existsSync(join(root, file)))).toEqual([]);
-});

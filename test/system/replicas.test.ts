@@ -15,18 +15,6 @@ const logger = createLogger('test', 'silent');
 const trust = { serviceTokens: [], tls: undefined };
 const common = { logLevel: 'silent', shutdownTimeoutMs: 2000, trust, host: '127.0.0.1', port: 0 } as const;
 
-/** Reads the clock once for each write or list that it serves, which tells how many it was given. */
-function countingClock() {
-  let reads = 0;
-  return {
-    now() {
-      reads += 1;
-      return new Date();
-    },
-    reads: () => reads,
-  };
-}
-
 type Service = { port: number; close(timeoutMs: number): Promise<void> };
 const targetOf = (services: readonly Service[]) =>
   `ipv4:${services.map(({ port }) => `127.0.0.1:${port}`).join(',')}`;
@@ -118,3 +106,15 @@ describe('two of each', () => {
       await expect.poll(async () => (await api.get('/me')).status, { interval: 20 }).toBe(401);
   });
 });
+
+/** Reads the clock once for each write or list that it serves, which tells how many it was given. */
+function countingClock() {
+  let reads = 0;
+  return {
+    now() {
+      reads += 1;
+      return new Date();
+    },
+    reads: () => reads,
+  };
+}

@@ -26,16 +26,6 @@ afterAll(async () => {
 
 const base = () => ({ PATH: process.env.PATH, HOME: process.env.HOME, DATABASE_URL: database.databaseUrl });
 
-/** Runs `npm run NAME` and resolves to its port once its log says that it is ready. */
-function start(name: ServiceName, environment: Record<string, string>): Promise<number> {
-  const service = startProcess('npm', ['run', '--silent', name], {
-    env: { ...base(), ...environment },
-    detached: true,
-  });
-  running.push(service);
-  return service.says((output) => portIn(output, name));
-}
-
 const fail = async (name: string, environment: Record<string, string>): Promise<string> => {
   const options = { cwd: root, env: { ...base(), ...environment } };
   const failure = await promisify(execFile)('npm', ['run', '--silent', name], options).catch(
@@ -128,3 +118,13 @@ describe('each service alone', () => {
     expect(await fail('accounts', { ACCOUNTS_PORT: '0' })).toMatch(/KEY_PEPPER is not set/);
   });
 });
+
+/** Runs `npm run NAME` and resolves to its port once its log says that it is ready. */
+function start(name: ServiceName, environment: Record<string, string>): Promise<number> {
+  const service = startProcess('npm', ['run', '--silent', name], {
+    env: { ...base(), ...environment },
+    detached: true,
+  });
+  running.push(service);
+  return service.says((output) => portIn(output, name));
+}

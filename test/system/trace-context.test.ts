@@ -26,14 +26,6 @@ afterAll(async () => {
   await here.stop();
 });
 
-async function latestOrigin() {
-  const { rows } = await sql.query(
-    'SELECT x_request_id, traceparent FROM scheduling.reviews WHERE material_id = $1 ORDER BY revision DESC LIMIT 1',
-    [material.id],
-  );
-  return rows[0];
-}
-
 const review = (headers: Record<string, string>) =>
   createApi(`${here.origins[0]}/v1`, user.key).post(`/reviews/${material.id}`, { quality: 4 }, { headers });
 
@@ -74,3 +66,11 @@ describe('the review’s row', () => {
     });
   });
 });
+
+async function latestOrigin() {
+  const { rows } = await sql.query(
+    'SELECT x_request_id, traceparent FROM scheduling.reviews WHERE material_id = $1 ORDER BY revision DESC LIMIT 1',
+    [material.id],
+  );
+  return rows[0];
+}

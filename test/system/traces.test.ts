@@ -47,12 +47,6 @@ const collector = createServer(async (request, response) => {
   response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
 });
 
-async function textOf(request: IncomingMessage): Promise<string> {
-  let text = '';
-  for await (const chunk of request.setEncoding('utf8')) text += chunk;
-  return text;
-}
-
 let database: TestDatabase;
 let endpoint: string;
 const running: ServiceProcess[] = [];
@@ -69,45 +63,6 @@ afterAll(async () => {
   collector.closeAllConnections();
   await database.drop();
 });
-
-async function startFour(environment: Record<string, string>) {
-  const common = { DATABASE_URL: database.databaseUrl, ...environment };
-  const options = { flags: ['--import', PRELOAD] };
-  const [accounts, scheduling] = await Promise.all([
-    startService('accounts', { ...common, KEY_PEPPER: `1:${'p'.repeat(32)}` }, options),
-    startService('scheduling', common, options),
-  ]);
-  const peers = { ACCOUNTS_URL: accounts.target, SCHEDULING_URL: scheduling.target };
-  const tokens = { GATEWAY_TOKENS: `olga:viewer:${TOKEN}` };
-  const [rest, gateway] = await Promise.all([
-    startService('rest', { ...environment, ...peers }, options),
-    startService('gateway', { ...environment, ...peers, ...tokens }, options),
-  ]);
-  const programs = [accounts, scheduling, rest, gateway];
-  running.push(...programs);
-  const clients = createAccountsClients({
-    target: accounts.target,
-    trust: { serviceTokens: [], tls: undefined },
-  });
-  const { user } = await clients.users.createUser(
-    { email: `${Math.random()}@example.com` },
-    { requestId: 't' },
-  );
-  const scopes = ['materials:read', 'materials:write', 'reviews:write'];
-  const { key } = await clients.apiKeys.createApiKey(
-    { userId: user?.userId ?? '', scopes },
-    { requestId: 't' },
-  );
-  clients.close();
-  const api = createApi(`http://${rest.target}/v1`, key);
-  const end = async () => {
-    for (const program of programs.toReversed()) expect(await program.stop()).toBe(0);
-    return programs.map((program): string[] =>
-      JSON.parse(program.stdout().trim().split('\n').at(-1) ?? '[]'),
-    );
-  };
-  return { api, key, userId: user?.userId ?? '', gateway: `http://${gateway.target}/graphql`, end };
-}
 
 const TOKEN = 'g'.repeat(40);
 const isSdk = (name: string) => name.startsWith('@opentelemetry/') && name !== '@opentelemetry/api';
@@ -207,3 +162,48 @@ test('nothing of OpenTelemetry but its API is loaded where no traces are asked f
   expect(packages.map((names) => names.includes('@grpc/grpc-js'))).toEqual([true, true, true, true]);
   expect(packages.flat().filter(isSdk)).toEqual([]);
 });
+
+async function textOf(request: IncomingMessage): Promise<string> {
+  let text = '';
+  for await (const chunk of request.setEncoding('utf8')) text += chunk;
+  return text;
+}
+
+async function startFour(environment: Record<string, string>) {
+  const common = { DATABASE_URL: database.databaseUrl, ...environment };
+  const options = { flags: ['--import', PRELOAD] };
+  const [accounts, scheduling] = await Promise.all([
+    startService('accounts', { ...common, KEY_PEPPER: `1:${'p'.repeat(32)}` }, options),
+    startService('scheduling', common, options),
+  ]);
+  const peers = { ACCOUNTS_URL: accounts.target, SCHEDULING_URL: scheduling.target };
+  const tokens = { GATEWAY_TOKENS: `olga:viewer:${TOKEN}` };
+  const [rest, gateway] = await Promise.all([
+    startService('rest', { ...environment, ...peers }, options),
+    startService('gateway', { ...environment, ...peers, ...tokens }, options),
+  ]);
+  const programs = [accounts, scheduling, rest, gateway];
+  running.push(...programs);
+  const clients = createAccountsClients({
+    target: accounts.target,
+    trust: { serviceTokens: [], tls: undefined },
+  });
+  const { user } = await clients.users.createUser(
+    { email: `${Math.random()}@example.com` },
+    { requestId: 't' },
+  );
+  const scopes = ['materials:read', 'materials:write', 'reviews:write'];
+  const { key } = await clients.apiKeys.createApiKey(
+    { userId: user?.userId ?? '', scopes },
+    { requestId: 't' },
+  );
+  clients.close();
+  const api = createApi(`http://${rest.target}/v1`, key);
+  const end = async () => {
+    for (const program of programs.toReversed()) expect(await program.stop()).toBe(0);
+    return programs.map((program): string[] =>
+      JSON.parse(program.stdout().trim().split('\n').at(-1) ?? '[]'),
+    );
+  };
+  return { api, key, userId: user?.userId ?? '', gateway: `http://${gateway.target}/graphql`, end };
+}

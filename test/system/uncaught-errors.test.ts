@@ -23,27 +23,6 @@ const REJECT = "void Promise.reject(new Error('a fault', { cause: new Error('its
 /** Whatever waits for a server to close waits for ever. */
 const HANG = "require('net').Server.prototype.close = () => {};";
 
-/** Starts a program, has it run `fault` once it is ready, and resolves when it has ended. */
-async function breakDown(
-  name: Parameters<typeof argumentsOf>[0],
-  fault: string,
-  env: Record<string, string>,
-) {
-  const onSignal = `import { createRequire } from 'node:module';
-    const require = createRequire('file:///');
-    process.on('SIGUSR2', () => { ${fault} });`;
-  const preload = `data:text/javascript,${encodeURIComponent(onSignal)}`;
-  const names = ['SCHEDULING', 'ACCOUNTS', 'REST', 'GRAPHQL', 'REMINDERS', 'REMINDERS_HTTP'];
-  const ports = Object.fromEntries(names.map((part) => [`${part}_PORT`, '0']));
-  const program = startProcess(process.execPath, ['--import', preload, ...argumentsOf(name)], {
-    env: { ...ports, ...env },
-  });
-  await program.says((output) => /is ready"|Ready\./.test(output) || undefined);
-  const exitCode = await program.end('SIGUSR2');
-  const fatal = linesOf(program.output()).filter(({ level }) => level === 60);
-  return { exitCode, fatal };
-}
-
 const PROGRAMS = [
   ['accounts', THROW, () => ({ DATABASE_URL: database.databaseUrl, KEY_PEPPER: `1:${newSecret()}` })],
   ['scheduling', REJECT, () => ({ DATABASE_URL: database.databaseUrl })],
@@ -92,3 +71,24 @@ test('npm start that cannot end any more takes its database along', async () => 
   expect(exitCode).toBe(1);
   await expect.poll(() => existsSync(join(postgres.directory, 'data/postmaster.pid'))).toBe(false);
 });
+
+/** Starts a program, has it run `fault` once it is ready, and resolves when it has ended. */
+async function breakDown(
+  name: Parameters<typeof argumentsOf>[0],
+  fault: string,
+  env: Record<string, string>,
+) {
+  const onSignal = `import { createRequire } from 'node:module';
+    const require = createRequire('file:///');
+    process.on('SIGUSR2', () => { ${fault} });`;
+  const preload = `data:text/javascript,${encodeURIComponent(onSignal)}`;
+  const names = ['SCHEDULING', 'ACCOUNTS', 'REST', 'GRAPHQL', 'REMINDERS', 'REMINDERS_HTTP'];
+  const ports = Object.fromEntries(names.map((part) => [`${part}_PORT`, '0']));
+  const program = startProcess(process.execPath, ['--import', preload, ...argumentsOf(name)], {
+    env: { ...ports, ...env },
+  });
+  await program.says((output) => /is ready"|Ready\./.test(output) || undefined);
+  const exitCode = await program.end('SIGUSR2');
+  const fatal = linesOf(program.output()).filter(({ level }) => level === 60);
+  return { exitCode, fatal };
+}

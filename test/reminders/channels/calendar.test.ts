@@ -24,19 +24,6 @@ const feed = (parts: Partial<Parts>) =>
     ...parts,
   });
 
-/** Each event's summary and instant. */
-function readEvents(text: string) {
-  const calendar = new ICAL.Component(ICAL.parse(text));
-  return calendar.getAllSubcomponents('vevent').map((component) => {
-    const event = new ICAL.Event(component);
-    return {
-      summary: event.summary,
-      uid: event.uid,
-      time: new Date(event.startDate.toUnixTime() * 1000).toISOString(),
-    };
-  });
-}
-
 test('a feed is this text, line by line', () => {
   const { text } = feed({ days: [day('2030-03-30', 1), day('2030-03-31', 0), day('2030-04-01', 1000)] });
   expect(text.split('\r\n')).toEqual([
@@ -219,3 +206,16 @@ test.skipIf(!hasIcalendar)('Debian’s python3-icalendar reads the same events, 
     summaries: ['1 material is due', '1,000 or more materials are due', '5 materials are due'],
   });
 });
+
+/** Each event's summary and instant. */
+function readEvents(text: string) {
+  const calendar = new ICAL.Component(ICAL.parse(text));
+  return calendar.getAllSubcomponents('vevent').map((component) => {
+    const event = new ICAL.Event(component);
+    return {
+      summary: event.summary,
+      uid: event.uid,
+      time: new Date(event.startDate.toUnixTime() * 1000).toISOString(),
+    };
+  });
+}

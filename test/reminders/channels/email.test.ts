@@ -21,30 +21,6 @@ afterEach(async () => {
 const to = (email: string) => ({ userId: 'ada', email, subscription: null });
 const ADA = to('ada@example.com');
 
-function channelTo(destination: EmailOptions['destination'], options: Partial<EmailOptions> = {}) {
-  const channel = createEmailChannel({
-    destination,
-    mailFrom: 'Reminders <reminders@study.example>',
-    appUrl: 'https://app.example.com/review?from=mail&x=1',
-    showTitles: true,
-    ...options,
-  });
-  ends.push(() => channel.close());
-  return channel;
-}
-
-async function start(server: SMTPServerOptions = {}, options: Partial<EmailOptions> = {}) {
-  const smtp = await startSmtpServer(server);
-  ends.push(smtp.stop);
-  return { smtp, channel: channelTo({ smtpUrl: smtp.smtpUrl }, options) };
-}
-
-async function folder() {
-  const path = await mkdtemp(join(tmpdir(), 'srs-mail-'));
-  ends.push(() => rm(path, { recursive: true }));
-  return path;
-}
-
 describe('a mail', () => {
   test('says by text and HTML how many are due, with titles, the link to the app and the one to stop', async () => {
     const { smtp, channel } = await start();
@@ -381,3 +357,27 @@ describe('without a server', () => {
     });
   });
 });
+
+function channelTo(destination: EmailOptions['destination'], options: Partial<EmailOptions> = {}) {
+  const channel = createEmailChannel({
+    destination,
+    mailFrom: 'Reminders <reminders@study.example>',
+    appUrl: 'https://app.example.com/review?from=mail&x=1',
+    showTitles: true,
+    ...options,
+  });
+  ends.push(() => channel.close());
+  return channel;
+}
+
+async function start(server: SMTPServerOptions = {}, options: Partial<EmailOptions> = {}) {
+  const smtp = await startSmtpServer(server);
+  ends.push(smtp.stop);
+  return { smtp, channel: channelTo({ smtpUrl: smtp.smtpUrl }, options) };
+}
+
+async function folder() {
+  const path = await mkdtemp(join(tmpdir(), 'srs-mail-'));
+  ends.push(() => rm(path, { recursive: true }));
+  return path;
+}

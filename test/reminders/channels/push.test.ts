@@ -21,31 +21,6 @@ afterEach(async () => {
 
 const keys = readVapidKeys(makeVapidKeys());
 
-function channel(options: Partial<PushOptions> = {}) {
-  const created = createPushChannel({
-    keys,
-    subject: 'mailto:ops@example.com',
-    appUrl: 'https://app.example.com/',
-    showTitles: true,
-    allowPrivate: true,
-    ca,
-    ...options,
-  });
-  ends.push(() => created.close());
-  return {
-    send: (given: ReminderMessage, subscription: PushAddress) =>
-      created.send(given, { userId: 'ada', email: '', subscription }),
-  };
-}
-
-async function pushEnd(
-  ...options: Parameters<typeof startPushEnd> extends [unknown, ...infer O] ? O : never
-) {
-  const end = await startPushEnd(certificates, ...options);
-  ends.push(end.stop);
-  return end;
-}
-
 const answering =
   (status: number, headers: Record<string, string> = {}): RequestListener =>
   (_request, response) =>
@@ -323,3 +298,28 @@ describe('a push message to a private address', () => {
     expect(result).toBe('retry');
   });
 });
+
+function channel(options: Partial<PushOptions> = {}) {
+  const created = createPushChannel({
+    keys,
+    subject: 'mailto:ops@example.com',
+    appUrl: 'https://app.example.com/',
+    showTitles: true,
+    allowPrivate: true,
+    ca,
+    ...options,
+  });
+  ends.push(() => created.close());
+  return {
+    send: (given: ReminderMessage, subscription: PushAddress) =>
+      created.send(given, { userId: 'ada', email: '', subscription }),
+  };
+}
+
+async function pushEnd(
+  ...options: Parameters<typeof startPushEnd> extends [unknown, ...infer O] ? O : never
+) {
+  const end = await startPushEnd(certificates, ...options);
+  ends.push(end.stop);
+  return end;
+}
