@@ -39,14 +39,14 @@ export const buffers: Row = {
 
 /** The very statement that the repository sends, as recorded. */
 async function dueStatement({ userId }: Person): Promise<Statement> {
-  const heard: Statement[] = [];
-  const overhearing = {
+  const sent: Statement[] = [];
+  const recorder = {
     async query<R>(statement: Statement): Promise<R[]> {
-      heard.push(statement);
+      sent.push(statement);
       return [];
     },
   };
-  await listDueMaterials(overhearing, [
+  await listDueMaterials(recorder, [
     {
       userId,
       asOf: new Date(),
@@ -55,7 +55,7 @@ async function dueStatement({ userId }: Person): Promise<Statement> {
       after: undefined,
     },
   ]);
-  const [statement] = heard;
+  const [statement] = sent;
   if (statement === undefined) throw new Error('the repository sent no statement');
   return statement;
 }

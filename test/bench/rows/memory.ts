@@ -12,12 +12,12 @@ export const memory: Row = {
   title: 'memory of 20 concurrent lists of 100 materials of 256 KiB',
   async measure(bench) {
     const { name, people } = await openLarge(bench.databases);
-    const [witness] = people;
-    if (witness === undefined) throw new Error('there is nobody');
+    const [reader] = people;
+    if (reader === undefined) throw new Error('there is nobody');
     const system = await startSystem('ours', {
       databaseUrl: bench.databases.urlOf(name),
       redisUrl: bench.redis.url,
-      witness,
+      reader,
       profileFolder: bench.profileFolder,
     });
     try {

@@ -17,8 +17,8 @@ export const searchIndex: Row = {
   title: 'a review with the search index and without it',
   async measure(bench) {
     const core = await openCore(bench.databases, bench.quick ? SMALL : FULL);
-    const [witness] = core.readers;
-    if (witness === undefined) throw new Error('there are no readers');
+    const [reader] = core.readers;
+    if (reader === undefined) throw new Error('there are no readers');
     const systems: System[] = [];
     const databases = new Map<string, string>();
     try {
@@ -30,7 +30,7 @@ export const searchIndex: Row = {
         const databaseUrl = bench.databases.urlOf(database);
         databases.set(name, database);
         if (name === WITHOUT) await withClient(databaseUrl, (client) => client.query(`DROP INDEX ${INDEX}`));
-        const system = await startSystem('ours', { databaseUrl, redisUrl: bench.redis.url, witness });
+        const system = await startSystem('ours', { databaseUrl, redisUrl: bench.redis.url, reader });
         systems.push({ ...system, name });
       }
       return await compare(bench, systems, reviewRequests(core));

@@ -16,7 +16,7 @@ export const search: Row = {
     const system = await startSystem('ours', {
       databaseUrl: bench.databases.urlOf(database),
       redisUrl: bench.redis.url,
-      witness: searcher,
+      reader: searcher,
       profileFolder: bench.profileFolder,
     });
     try {

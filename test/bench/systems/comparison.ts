@@ -13,8 +13,8 @@ const LIST_BYTES = { min: 11_500, max: 12_500 };
 
 export async function startComparison(bench: Bench): Promise<Comparison> {
   const core = await openCore(bench.databases, bench.quick ? SMALL : FULL);
-  const [witness] = core.readers;
-  if (witness === undefined) throw new Error('there are no readers');
+  const [reader] = core.readers;
+  if (reader === undefined) throw new Error('there are no readers');
   const systems: System[] = [];
   const databases: string[] = [];
   const stop = async () => {
@@ -26,7 +26,7 @@ export async function startComparison(bench: Bench): Promise<Comparison> {
   const start = async (names: readonly SystemName[], databaseUrl: string, before?: { folder: string }) => {
     for (const name of names) {
       bench.say(`starting ${nameBefore(name, before)}`);
-      const options = { databaseUrl, redisUrl: redis.url, witness, profileFolder, ...before };
+      const options = { databaseUrl, redisUrl: redis.url, reader, profileFolder, ...before };
       systems.push({ ...(await startSystem(name, options)), name: nameBefore(name, before) });
     }
   };

@@ -20,7 +20,7 @@ export type SystemOptions = {
   databaseUrl: string;
   redisUrl: string;
   /** Whose key tells that all of it answers. */
-  witness: Person;
+  reader: Person;
   /** The checkout whose services run. Default: this one. */
   folder?: string;
   profileFolder?: string | undefined;
@@ -95,13 +95,13 @@ async function startMonolith(name: 'A' | 'A+', options: SystemOptions): Promise<
 
 async function whenAnswering(
   parts: Omit<System, 'stop' | 'databaseUrl'>,
-  { witness, databaseUrl }: SystemOptions,
+  { reader, databaseUrl }: SystemOptions,
 ): Promise<System> {
   const stop = async () => void (await Promise.all(parts.children.map((child) => child.stop())));
   try {
     await untilReady(parts.children, async () => {
       const response = await fetch(`http://127.0.0.1:${parts.port}/v1/reviews/due?limit=1`, {
-        headers: { authorization: `Bearer ${witness.key}` },
+        headers: { authorization: `Bearer ${reader.key}` },
       });
       await response.arrayBuffer();
       return response.ok;
