@@ -31,7 +31,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   vi.spyOn(performance, 'now').mockImplementation(() => nowMs);
-  await untilHearing();
+  await untilCaching();
 });
 afterEach(() => {
   vi.restoreAllMocks();
@@ -42,21 +42,21 @@ let users = 0;
 describe('a key that is known', () => {
   test('is not asked for again, until it is revoked, and another key of the user stays known', async () => {
     const [key, other] = [makeKey({ userId: 'u' }), makeKey({ userId: 'u' })];
-    expect([await asksFor(key), await asksFor(key)]).toEqual([1, 0]);
-    expect(await asksFor(other)).toBe(1);
+    expect([await verificationsOf(key), await verificationsOf(key)]).toEqual([1, 0]);
+    expect(await verificationsOf(other)).toBe(1);
     await revoke(key);
     expect(await get(key)).toBe(401);
-    expect(await asksFor(other)).toBe(0);
+    expect(await verificationsOf(other)).toBe(0);
   });
 
   test('is verified again, like all keys of its user, once the user has changed; keys of other users are not', async () => {
     const keys = [makeKey({ userId: 'changed' }), makeKey({ userId: 'changed' })];
     const unknown = makeKey();
-    for (const key of [...keys, unknown]) await asksFor(key);
+    for (const key of [...keys, unknown]) await verificationsOf(key);
     await accounts.announce({ changedUserId: 'changed' });
-    await untilSeen();
-    expect([await asksFor(keys[0] ?? ''), await asksFor(keys[1] ?? '')]).toEqual([1, 1]);
-    expect(await asksFor(unknown)).toBe(0);
+    await untilEventsSeen();
+    expect([await verificationsOf(keys[0] ?? ''), await verificationsOf(keys[1] ?? '')]).toEqual([1, 1]);
+    expect(await verificationsOf(unknown)).toBe(0);
   });
 
   test('may do no more than its new scopes allow, and nothing once its user is deleted', async () => {
@@ -66,12 +66,12 @@ describe('a key that is known', () => {
     expect((await write()).status).toBe(400);
     accounts.keys.set(key, { userId: 'narrowed', apiKeyId, scopes: ['reviews:write'] });
     await accounts.announce({ changedUserId: 'narrowed' });
-    await untilSeen();
+    await untilEventsSeen();
     const answer = await write();
     expect([answer.status, errorOf(answer).details]).toEqual([403, { requiredScopes: ['materials:write'] }]);
     accounts.keys.delete(key);
     await accounts.announce({ changedUserId: 'narrowed' });
-    await untilSeen();
+    await untilEventsSeen();
     expect((await write()).status).toBe(401);
   });
 
@@ -87,16 +87,16 @@ describe('a key that is known', () => {
 
   test('is asked for again when it was not used for 30 seconds, and not a millisecond before', async () => {
     const [idle, older] = [makeKey(), makeKey()];
-    await asksFor(idle);
-    await asksFor(older);
+    await verificationsOf(idle);
+    await verificationsOf(older);
     // Taken away unannounced: who is remembered is let in, who is asked for is not.
     accounts.keys.delete(idle);
     accounts.keys.delete(older);
     nowMs += 30_000;
-    await untilHearing();
+    await untilCaching();
     expect(await get(idle)).toBe(200);
     nowMs += 1;
-    await untilHearing();
+    await untilCaching();
     expect(await get(older)).toBe(401);
   });
 });
@@ -124,7 +124,7 @@ describe('an answer that was asked for before', () => {
     accounts.endStreams();
     accounts.keys.delete(key);
     await expect.poll(accounts.watches, { timeout: PATIENCE_MS }).toBeGreaterThan(before);
-    await untilHearing();
+    await untilCaching();
     accounts.release(key);
     expect(await early).toBe(200);
     expect(await get(key)).toBe(401);
@@ -139,21 +139,21 @@ describe('what is known is forgotten', () => {
     ['falls silent', () => accounts.stopBeating()],
   ])('when the stream of revocations %s, since one may have been missed', async (_how, breakIt) => {
     const key = makeKey();
-    expect([await asksFor(key), await asksFor(key)]).toEqual([1, 0]);
+    expect([await verificationsOf(key), await verificationsOf(key)]).toEqual([1, 0]);
     const before = accounts.watches();
     // The revocation that nobody heard of.
     accounts.keys.delete(key);
     breakIt();
     await expect.poll(accounts.watches, { timeout: PATIENCE_MS }).toBeGreaterThan(before);
-    await untilHearing();
+    await untilCaching();
     expect(await get(key)).toBe(401);
   });
 
   test('and nothing is remembered while the stream is away', async () => {
     const key = makeKey();
-    await asksFor(key);
+    await verificationsOf(key);
     accounts.stopBeating();
-    await untilSeen();
+    await untilEventsSeen();
     // Then the last beat was heard a second ago.
     nowMs += 950;
     expect(await get(key)).toBe(200);
@@ -164,12 +164,12 @@ describe('what is known is forgotten', () => {
 describe('a key in use', () => {
   test('is asked for beside its answer after 20 seconds, and refused from then on where it was revoked', async () => {
     const key = makeKey();
-    await asksFor(key);
+    await verificationsOf(key);
     nowMs += 19_999;
-    await untilHearing();
-    expect(await asksFor(key)).toBe(0);
+    await untilCaching();
+    expect(await verificationsOf(key)).toBe(0);
     nowMs += 1;
-    await untilHearing();
+    await untilCaching();
     accounts.keys.delete(key);
     accounts.hold(key);
     expect(await get(key)).toBe(200);
@@ -177,7 +177,7 @@ describe('a key in use', () => {
     // One question is enough, however many use the key meanwhile.
     expect(await Promise.all(Array.from({ length: 10 }, () => get(key)))).toEqual(Array(10).fill(200));
     // Were it asked for again, that would have come before this question.
-    await asksFor(makeKey());
+    await verificationsOf(makeKey());
     expect(accounts.timesAsked(key)).toBe(2);
     accounts.release(key);
     await expect.poll(() => get(key), { timeout: PATIENCE_MS }).toBe(401);
@@ -185,24 +185,24 @@ describe('a key in use', () => {
 
   test('that is revoked while it is asked for stays revoked, whatever the answer of before says', async () => {
     const key = makeKey();
-    await asksFor(key);
+    await verificationsOf(key);
     nowMs += 20_000;
-    await untilHearing();
+    await untilCaching();
     accounts.hold(key);
     expect(await get(key)).toBe(200);
     await expect.poll(() => accounts.timesAsked(key), { timeout: PATIENCE_MS }).toBe(2);
     await revoke(key);
     accounts.release(key);
-    await untilSeen();
+    await untilEventsSeen();
     expect(await get(key)).toBe(401);
   });
 });
 
 describe('a key in use that is asked for again', () => {
   const aged = async (key: string) => {
-    await asksFor(key);
+    await verificationsOf(key);
     nowMs += 20_000;
-    await untilHearing();
+    await untilCaching();
   };
 
   test('stays known where accounts cannot say, until the 30 seconds are over', async () => {
@@ -212,10 +212,10 @@ describe('a key in use that is asked for again', () => {
     expect(await get(key)).toBe(200);
     await expect.poll(() => accounts.timesAsked(key), { timeout: PATIENCE_MS }).toBe(2);
     // The failure has come once a question asked after it is answered.
-    await asksFor(makeKey());
+    await verificationsOf(makeKey());
     expect(await get(key)).toBe(200);
     nowMs += 10_001;
-    await untilHearing();
+    await untilCaching();
     expect(await get(key)).toBe(503);
   });
 
@@ -224,10 +224,10 @@ describe('a key in use that is asked for again', () => {
     await aged(key);
     expect(await get(key)).toBe(200);
     await expect.poll(() => accounts.timesAsked(key), { timeout: PATIENCE_MS }).toBe(2);
-    await asksFor(makeKey());
+    await verificationsOf(makeKey());
     nowMs += 19_999;
-    await untilHearing();
-    expect(await asksFor(key)).toBe(0);
+    await untilCaching();
+    expect(await verificationsOf(key)).toBe(0);
   });
 
   test('is so only while fewer than eight questions are under way', async () => {
@@ -240,7 +240,7 @@ describe('a key in use that is asked for again', () => {
     await expect.poll(() => accounts.asked.length, { timeout: PATIENCE_MS }).toBe(before + 8);
     expect(await get(key)).toBe(200);
     // Were it asked for, that would have come before this question.
-    await asksFor(makeKey());
+    await verificationsOf(makeKey());
     expect(accounts.timesAsked(key)).toBe(1);
     accounts.release(held[0] ?? '');
     expect(await answers[0]).toBe(200);
@@ -314,7 +314,7 @@ test('metrics tell how each key was looked up', async () => {
   expect(await outcomesOf(() => get(key))).toEqual({ hit: 1 });
   expect(await outcomesOf(() => get('rmk_live'))).toEqual({ malformed: 1 });
   nowMs += 20_000;
-  await untilHearing();
+  await untilCaching();
   expect(await outcomesOf(() => get(key))).toEqual({ hit: 1, renewal: 1 });
   const other = makeKey();
   const shared = async () => {
@@ -377,7 +377,7 @@ function makeKey(of: Partial<StubKey> = {}): string {
 const get = async (key: string, path = '/me') => (await api.get(path, { key })).status;
 
 /** How many times accounts is asked for a key while it is used once. */
-async function asksFor(key: string): Promise<number> {
+async function verificationsOf(key: string): Promise<number> {
   const before = accounts.timesAsked(key);
   expect(await get(key)).toBe(200);
   return accounts.timesAsked(key) - before;
@@ -401,24 +401,24 @@ async function outcomesOf(work: () => Promise<unknown>): Promise<Record<string, 
 }
 
 /** Until keys are remembered again, told by a key that nothing else looks at. */
-async function untilHearing(): Promise<void> {
-  const witness = makeKey();
-  await expect.poll(() => asksFor(witness), { timeout: PATIENCE_MS, interval: 20 }).toBe(0);
+async function untilCaching(): Promise<void> {
+  const probe = makeKey();
+  await expect.poll(() => verificationsOf(probe), { timeout: PATIENCE_MS, interval: 20 }).toBe(0);
 }
 
 /** Events come in their order: once this one is seen, so are those before it. */
-async function untilSeen(): Promise<void> {
-  const key = makeKey({ apiKeyId: `witness ${users}` });
-  await expect.poll(() => asksFor(key), { timeout: PATIENCE_MS, interval: 5 }).toBe(0);
+async function untilEventsSeen(): Promise<void> {
+  const key = makeKey({ apiKeyId: `probe ${users}` });
+  await expect.poll(() => verificationsOf(key), { timeout: PATIENCE_MS, interval: 5 }).toBe(0);
   await accounts.announce({ revokedApiKeyId: accounts.keys.get(key)?.apiKeyId ?? '' });
-  await expect.poll(() => asksFor(key), { timeout: PATIENCE_MS, interval: 5 }).toBe(1);
+  await expect.poll(() => verificationsOf(key), { timeout: PATIENCE_MS, interval: 5 }).toBe(1);
 }
 
 const revoke = async (key: string) => {
   const { apiKeyId = '' } = accounts.keys.get(key) ?? {};
   accounts.keys.delete(key);
   await accounts.announce({ revokedApiKeyId: apiKeyId });
-  await untilSeen();
+  await untilEventsSeen();
 };
 
 /** A request of `key` whose question has reached accounts and is held there. */

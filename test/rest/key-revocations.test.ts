@@ -35,25 +35,25 @@ const get = async (key: string) =>
   (await createApi(`${facade.origin}/v1`, key, { mayBeUnavailable: true }).get('/me')).status;
 
 test('a stream that beats is kept, with all keys that are known', async () => {
-  await untilHearing();
+  await untilCaching();
   const key = makeKey();
-  expect(await isAskedFor(key)).toBe(true);
+  expect(await isVerified(key)).toBe(true);
   const watches = accounts.watches();
   for (let beat = 0; beat < 3; beat += 1) {
     pass(SILENCE_MS - 1);
     // Another millisecond, and only a beat from now on lets the stream live.
     nowMs += 1;
-    await untilHearing();
+    await untilCaching();
   }
-  expect(await isAskedFor(key)).toBe(false);
+  expect(await isVerified(key)).toBe(false);
   expect(accounts.watches()).toBe(watches);
 });
 
 test('a stream that has never beaten is given up like one that falls silent', async () => {
-  await untilHearing();
+  await untilCaching();
   accounts.mute();
   accounts.endStreams();
-  await untilBroken();
+  await untilUncached();
   pass(RECONNECT_MS);
   await until(() => accounts.openWatches() === 1);
   const watches = accounts.watches();
@@ -62,7 +62,7 @@ test('a stream that has never beaten is given up like one that falls silent', as
   pass(1);
   await until(() => accounts.openWatches() === 0);
   pass(RECONNECT_MS);
-  await untilHearing();
+  await untilCaching();
   expect([accounts.watches(), accounts.openWatches()]).toEqual([watches + 1, 1]);
 });
 
@@ -79,30 +79,30 @@ test.each([
 ])(
   'a stream that %s is noticed at once, and another is opened after 200 ms, one alone',
   async (_how, breakIt) => {
-    await untilHearing();
+    await untilCaching();
     const watches = accounts.watches();
     breakIt();
-    await untilBroken();
+    await untilUncached();
     await until(() => accounts.openWatches() === 0);
     pass(RECONNECT_MS - 1);
-    await untilBroken();
+    await untilUncached();
     expect(accounts.watches()).toBe(watches);
     pass(1);
-    await untilHearing();
+    await untilCaching();
     expect([accounts.watches(), accounts.openWatches()]).toEqual([watches + 1, 1]);
   },
 );
 
 test('what is learned of a key while no stream stands is not remembered once one does', async () => {
-  await untilHearing();
+  await untilCaching();
   accounts.endStreams();
-  await untilBroken();
+  await untilUncached();
   const key = makeKey();
-  expect(await isAskedFor(key)).toBe(true);
+  expect(await isVerified(key)).toBe(true);
   // Unannounced, since nobody would hear of it.
   accounts.keys.delete(key);
   pass(RECONNECT_MS);
-  await untilHearing();
+  await untilCaching();
   expect(await get(key)).toBe(401);
 });
 
@@ -115,29 +115,29 @@ async function heldGet(key: string) {
 }
 
 test('an answer that was asked for before a beat is remembered', async () => {
-  await untilHearing();
+  await untilCaching();
   const key = makeKey();
   const { answer } = await heldGet(key);
   nowMs += SILENCE_MS;
-  await untilHearing();
+  await untilCaching();
   accounts.release(key);
   expect(await answer).toBe(200);
-  expect(await isAskedFor(key)).toBe(false);
+  expect(await isVerified(key)).toBe(false);
 });
 
 test('an answer that was asked for before both a break and a revocation is not remembered', async () => {
-  await untilHearing();
+  await untilCaching();
   const key = makeKey();
   const { answer } = await heldGet(key);
   accounts.keys.delete(key);
   accounts.endStreams();
-  await untilBroken();
+  await untilUncached();
   pass(RECONNECT_MS);
-  await untilHearing();
+  await untilCaching();
   const other = makeKey();
-  expect(await isAskedFor(other)).toBe(true);
+  expect(await isVerified(other)).toBe(true);
   await accounts.announce({ revokedApiKeyId: `id of ${other}` });
-  await until(() => isAskedFor(other));
+  await until(() => isVerified(other));
   accounts.release(key);
   expect(await answer).toBe(200);
   expect(await get(key)).toBe(401);
@@ -145,7 +145,7 @@ test('an answer that was asked for before both a break and a revocation is not r
 
 describe('a facade that has ended', () => {
   test('has ended its stream and opens no other', async () => {
-    await untilHearing();
+    await untilCaching();
     const watches = accounts.watches();
     await facade.close();
     await until(() => accounts.openWatches() === 0);
@@ -154,10 +154,10 @@ describe('a facade that has ended', () => {
   });
 
   test('opens no other stream where it was about to', async () => {
-    await untilHearing();
+    await untilCaching();
     const watches = accounts.watches();
     accounts.endStreams();
-    await untilBroken();
+    await untilUncached();
     await facade.close();
     pass(RECONNECT_MS);
     expect(accounts.watches()).toBe(watches);
@@ -185,20 +185,20 @@ function makeKey(): string {
 }
 
 /** Whether accounts is asked for the key, which is valid, while it is used once. */
-async function isAskedFor(key: string): Promise<boolean> {
+async function isVerified(key: string): Promise<boolean> {
   const before = accounts.timesAsked(key);
   expect(await get(key)).toBe(200);
   return accounts.timesAsked(key) > before;
 }
 
 /** Until the facade remembers keys, because it hears its stream. */
-async function untilHearing(): Promise<void> {
-  const witness = makeKey();
-  await until(async () => !(await isAskedFor(witness)));
+async function untilCaching(): Promise<void> {
+  const probe = makeKey();
+  await until(async () => !(await isVerified(probe)));
 }
 
 /** Until it remembers none, because it has noticed that its stream is broken. */
-async function untilBroken(): Promise<void> {
-  const witness = makeKey();
-  await until(async () => (await isAskedFor(witness)) && (await isAskedFor(witness)));
+async function untilUncached(): Promise<void> {
+  const probe = makeKey();
+  await until(async () => (await isVerified(probe)) && (await isVerified(probe)));
 }

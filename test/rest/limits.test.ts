@@ -164,11 +164,11 @@ describeWithRedis('two facades on one Redis', () => {
           if (answer?.status !== 503) return answer;
         }
       };
-      const leftOf = async (index: number, witness: string) =>
-        Number(/r=(\d+)/.exec((await write(index, witness))?.headers.get('ratelimit') ?? '')?.[1]);
+      const leftOf = async (index: number, probe: string) =>
+        Number(/r=(\d+)/.exec((await write(index, probe))?.headers.get('ratelimit') ?? '')?.[1]);
       const countTogether = async () => {
-        const witness = await newKey();
-        return [await leftOf(0, witness), await leftOf(1, witness), await leftOf(0, witness)];
+        const probe = await newKey();
+        return [await leftOf(0, probe), await leftOf(1, probe), await leftOf(0, probe)];
       };
       const writeHundred = async () => {
         const key = await newKey();
