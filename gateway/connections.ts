@@ -9,16 +9,6 @@ export type PageRequest = { pageSize: number; pageToken: string };
 /** At most `pageSize` rows from the position of `pageToken`. */
 export type ReadPage<T> = (page: PageRequest) => Promise<Page<T>>;
 
-export type Connection<T> = {
-  nodes: readonly T[];
-  pageInfo: {
-    hasNextPage: boolean;
-    hasPreviousPage: false;
-    startCursor: string | null;
-    endCursor: string | null;
-  };
-};
-
 /** What distinguishes a row from all others of its list. */
 export type IdOf<T> = (row: T) => string;
 
@@ -65,36 +55,48 @@ export async function readConnection<T>(
     seen += page.rows.length;
     token = page.nextPageToken || undefined;
   }
-  return connectionOf(pages, idOf, begin, begin + count);
+  return new Connection(pages, idOf, begin, begin + count);
 }
 
 /** A first page that has been read. */
 export function toConnection<T>(page: Page<T>, idOf: IdOf<T>): Connection<T> {
-  return connectionOf([{ page, pageToken: '' }], idOf, 0, page.rows.length);
+  return new Connection([{ page, pageToken: '' }], idOf, 0, page.rows.length);
 }
 
-/** The rows of `pages` from `begin` on, before `end`. Cursors are made where they are asked for. */
-function connectionOf<T>(
-  pages: readonly ReadAt<T>[],
-  idOf: IdOf<T>,
-  begin: number,
-  end: number,
-): Connection<T> {
-  const rows = pages.flatMap(({ page }) => page.rows);
-  const nodes = rows.slice(begin, end);
-  const cursorOf = (index: number) =>
-    nodes.length === 0 ? null : toCursor(placeAfter(pages, idOf, begin + index));
-  return {
-    nodes,
-    get pageInfo() {
-      return {
-        hasNextPage: rows.length > end || pages.at(-1)?.page.nextPageToken !== '',
-        hasPreviousPage: false as const,
-        startCursor: cursorOf(0),
-        endCursor: cursorOf(nodes.length - 1),
-      };
-    },
-  };
+/**
+ * The rows of `pages` from `begin` on, before `end`. A class, since a getter in an object literal would retain the rows until the next
+ * full garbage collection.
+ */
+export class Connection<T> {
+  readonly nodes: readonly T[];
+  readonly #pages: readonly ReadAt<T>[];
+  readonly #idOf: IdOf<T>;
+  readonly #begin: number;
+  readonly #hasNextPage: boolean;
+
+  constructor(pages: readonly ReadAt<T>[], idOf: IdOf<T>, begin: number, end: number) {
+    const rows = pages.flatMap(({ page }) => page.rows);
+    this.nodes = rows.slice(begin, end);
+    this.#pages = pages;
+    this.#idOf = idOf;
+    this.#begin = begin;
+    this.#hasNextPage = rows.length > end || pages.at(-1)?.page.nextPageToken !== '';
+  }
+
+  /** Its cursors are made where they are asked for. */
+  get pageInfo() {
+    return {
+      hasNextPage: this.#hasNextPage,
+      hasPreviousPage: false as const,
+      startCursor: this.#cursorOf(0),
+      endCursor: this.#cursorOf(this.nodes.length - 1),
+    };
+  }
+
+  #cursorOf(index: number): string | null {
+    if (this.nodes.length === 0) return null;
+    return toCursor(placeAfter(this.#pages, this.#idOf, this.#begin + index));
+  }
 }
 
 /** The place after the row with that index in all `pages`. */

@@ -96,14 +96,14 @@ async function readCounted<T>(
   page: PageArguments,
   idOf: IdOf<T>,
   read: (request: PageRequest) => Promise<Page<T> & { totalSize: number }>,
-): Promise<Connection<T> & { totalCount: number }> {
+): Promise<Pick<Connection<T>, 'nodes' | 'pageInfo'> & { totalCount: number }> {
   let totalCount = 0;
-  const connection = await readConnection(page, idOf, async (request) => {
+  const { nodes, pageInfo } = await readConnection(page, idOf, async (request) => {
     const { totalSize, ...answer } = await read(request);
     totalCount = totalSize;
     return answer;
   });
-  return { ...connection, totalCount };
+  return { nodes, pageInfo, totalCount };
 }
 
 const MAX_HITS = 10;
