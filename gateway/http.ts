@@ -38,7 +38,9 @@ export function registerHttp(app: FastifyInstance, logger: Logger, format: Error
     method: ['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
     url: '/graphql',
     handler: (_request, reply) => {
-      const error = new ServiceError('INVALID_REQUEST', { message: 'GraphQL is served over POST only.' });
+      const error = new ServiceError('INVALID_REQUEST', {
+        message: 'GraphQL is served over POST only. In urql, set preferGetMethod: false.',
+      });
       return sendError(reply.header('allow', 'POST'), error, 405);
     },
   });

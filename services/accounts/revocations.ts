@@ -22,6 +22,8 @@ const HEARTBEAT_MS = 500;
 /** With the heartbeat interval, less than the silence that watchers treat as a break. */
 const PROOF_MS = 400;
 const RETRY_MS = 200;
+/** A first start takes what time it needs beside busy neighbours, and is logged only if it takes longer. */
+const FIRST_MS = 15_000;
 const NOTIFY = 'SELECT pg_notify($1, $2)';
 
 /** Announces an event if and when the transaction commits. */
@@ -42,18 +44,24 @@ export function createRevocations({
   const watchers = new Set<Watcher>();
   const closing = new AbortController();
   const state = { listening: false };
+  const beganMs = performance.now();
+  let hasListened = false;
   const listen = async () => {
     for (let isLogged = false; !closing.signal.aborted; ) {
       const fault = await listenOnce(databaseUrl, closing.signal, (event) => {
-        if ('heartbeat' in event) state.listening = true;
+        if ('heartbeat' in event) {
+          state.listening = true;
+          hasListened = true;
+        }
         for (const watcher of watchers) watcher.send(event);
       });
       // Logged once per break, not for every retry.
       if (state.listening) isLogged = false;
-      if (!isLogged && !closing.signal.aborted) {
+      const isFirst = !hasListened && performance.now() - beganMs < FIRST_MS;
+      if (!isLogged && !isFirst && !closing.signal.aborted) {
         logger.warn({ err: fault }, 'revocation listener lost; retrying');
+        isLogged = true;
       }
-      isLogged = true;
       state.listening = false;
       for (const watcher of watchers) watcher.end();
       await sleep(RETRY_MS, undefined, { signal: closing.signal }).catch(() => {});

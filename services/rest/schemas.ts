@@ -95,7 +95,7 @@ export const CreateMaterialRequestSchema = Type.Object(
         examples: ['https://example.com/curve'],
       }),
     ),
-    type: Type.Optional({ ...MaterialTypeSchema, default: 'simple' }),
+    type: Type.Optional({ ...MaterialTypeSchema, description: 'Without it: simple.' }),
   },
   { title: 'CreateMaterialRequest' },
 );

@@ -290,3 +290,18 @@ testUndisturbed(
     );
   },
 );
+
+test('a first start that cannot listen yet is no warning, until it has taken long', async () => {
+  const clock = vi.spyOn(performance, 'now');
+  const beganMs = performance.now();
+  const said: string[] = [];
+  const quiet = pino({}, { write: (line: string) => void said.push(JSON.parse(line).msg) });
+  // Nobody listens there.
+  const waiting = createRevocations({ databaseUrl: 'postgresql://nobody@127.0.0.1:1/none', logger: quiet });
+  const before = connections().length;
+  await expect.poll(() => connections().length).toBeGreaterThan(before + 3);
+  expect(said).toEqual([]);
+  clock.mockReturnValue(beganMs + 60_000);
+  await expect.poll(() => said).toEqual(['revocation listener lost; retrying']);
+  await waiting.close();
+});

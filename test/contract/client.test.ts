@@ -1,6 +1,6 @@
 // The client against the real service, with what a network and a loaded service do in between.
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import {
   ApiError,
   ConnectionError,
@@ -125,7 +125,7 @@ describe('an error response', () => {
   });
 
   test('no error holds the key', async () => {
-    const broken = clientOf({ baseUrl: 'http://127.0.0.1:1/v1', maxRetries: 0 });
+    const broken = clientOf({ baseUrl: 'http://127.0.0.1:2/v1', maxRetries: 0 });
     const errors = [
       await failureOf(broken.getMe()),
       await failureOf(clientOf().createMaterial({ title: '' })),
@@ -138,10 +138,56 @@ describe('an error response', () => {
 test.each([
   [{ baseUrl: '127.0.0.1:8080/v1' }, 'baseUrl must begin with http:// or https://'],
   [{ baseUrl: 'localhost:8080/v1' }, 'baseUrl must begin with http:// or https://'],
+  [{ baseUrl: 'http://localhost:99999/v1' }, 'baseUrl must be a URL without user, query and fragment'],
+  [{ baseUrl: 'http://ada:pw@localhost/v1' }, 'baseUrl must be a URL without user, query and fragment'],
+  [{ baseUrl: 'http://localhost/v1?a=b' }, 'baseUrl must be a URL without user, query and fragment'],
+  [{ timeoutMs: -1 }, 'timeoutMs must be from 1 to 2147483647'],
+  [{ timeoutMs: Number.NaN }, 'timeoutMs must be from 1 to 2147483647'],
+  [{ timeoutMs: 2_147_483_648 }, 'timeoutMs must be from 1 to 2147483647'],
+  [{ maxWaitMs: -1 }, 'maxWaitMs must be from 0 to 2147483647'],
+  [{ maxRetries: 1.5 }, 'maxRetries must be a whole number, 0 or more'],
   [{ apiKey: 'rmk_live_…' }, 'apiKey must be printable ASCII, without blanks'],
   [{ apiKey: '' }, 'apiKey must be printable ASCII, without blanks'],
 ])('a client with %j, which no request can have, is not made', (options, message) => {
-  expect(() => clientOf(options)).toThrow(new TypeError(message));
+  expect(() => clientOf(options)).toThrow(expect.objectContaining({ name: 'InvalidOptionError', message }));
+});
+
+test.each<[string, object]>([
+  ['idempotencyKey must have 1 to 255 printable ASCII characters', { idempotencyKey: 'ключ-1' }],
+  ['idempotencyKey must have 1 to 255 printable ASCII characters', { idempotencyKey: 'a\nb' }],
+  ['idempotencyKey must have 1 to 255 printable ASCII characters', { idempotencyKey: '' }],
+  ['idempotencyKey must have 1 to 255 printable ASCII characters', { idempotencyKey: 'x'.repeat(256) }],
+  ['signal must be an AbortSignal', { signal: {} }],
+])('a write rejects at once, and sends nothing: %s', async (message, options) => {
+  forwarder.fail();
+  const error = await failureOf(clientOf().createMaterial({ title: 'T' }, options));
+  expect(error).toMatchObject({ name: 'InvalidOptionError', message });
+  expect(forwarder.asked).toEqual([]);
+});
+
+test('a port that fetch refuses is named at once', async () => {
+  const error = await failureOf(clientOf({ baseUrl: 'http://127.0.0.1:6000/v1' }).getMe());
+  expect(error).toMatchObject({ option: 'baseUrl', message: 'baseUrl has a port that fetch does not allow' });
+});
+
+test('no method throws, whatever it is given', async () => {
+  const client = clientOf();
+  // As from JavaScript, where nothing forbids it.
+  const wrong = { toJSON: () => 1n } as never;
+  const calls = [
+    () => client.getMe(null as never),
+    () => client.submitReview('\ud800', { quality: 4 }),
+    () => client.createMaterial(wrong),
+    () => client.listMaterials({ q: Symbol('q') as never }),
+  ];
+  for (const call of calls) expect(await failureOf(call())).toBeInstanceOf(Error);
+});
+
+test('a page of another origin is told of the setting that lets it in', async () => {
+  vi.stubGlobal('location', { origin: 'https://app.example' });
+  const client = clientOf({ baseUrl: 'http://127.0.0.1:2/v1', maxRetries: 0 });
+  vi.unstubAllGlobals();
+  expect(await failureOf(client.getMe())).toMatchObject({ message: expect.stringMatching(/CORS_ORIGINS/) });
 });
 
 describe('a call that fails for a moment', () => {
@@ -241,7 +287,7 @@ describe('a call that is never answered', () => {
     const late = await failureOf(mute(50).listMaterials({ q: 'private' }));
     expect(late).toBeInstanceOf(ConnectionError);
     expect(late).toMatchObject({ message: 'GET /materials: no response within 50 ms' });
-    const refused = await failureOf(clientOf({ baseUrl: 'http://127.0.0.1:1/v1', maxRetries: 0 }).getMe());
+    const refused = await failureOf(clientOf({ baseUrl: 'http://127.0.0.1:2/v1', maxRetries: 0 }).getMe());
     expect(refused).toMatchObject({ message: 'GET /me: no connection, or it broke' });
   });
 

@@ -33,8 +33,16 @@ afterAll(async () => {
 });
 
 test('the page has the programs that are run here, and the two lines that set the address and the key', () => {
-  expect(blocks.map(({ kind }) => kind)).toEqual(['sh', 'sh', 'js', 'python']);
+  expect(blocks.map(({ kind }) => kind)).toEqual(['sh', 'sh', 'js', 'python', 'py', 'go']);
   expect(blocks[0]?.text).toBe('export BASE_URL=http://127.0.0.1:8080/v1\nexport API_KEY=rmk_live_...\n');
+});
+
+test('the gRPC client in Python lists what is due', async () => {
+  const { userId, key } = await system.createUser();
+  await createApi(`${system.origins[0]}/v1`, key).create({ title: 'Over gRPC' });
+  const env = { PATH: process.env.PATH ?? '', SCHEDULING_URL: system.schedulingTarget, USER_ID: userId };
+  const { stdout } = await run('/usr/bin/python3', ['-c', programOf('py')], { env, cwd: root });
+  expect(stdout).toBe('Over gRPC\n');
 });
 
 describe.each([

@@ -109,7 +109,12 @@ test.each(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST']);
     if (method !== 'HEAD')
       expect(await response.json()).toMatchObject({
-        errors: [{ message: 'GraphQL is served over POST only.', extensions: { code: 'INVALID_REQUEST' } }],
+        errors: [
+          {
+            message: 'GraphQL is served over POST only. In urql, set preferGetMethod: false.',
+            extensions: { code: 'INVALID_REQUEST' },
+          },
+        ],
       });
   },
 );

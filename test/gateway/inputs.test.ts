@@ -290,7 +290,10 @@ describe('a body that is no request', () => {
       return [answer.status, errors[0]?.message];
     };
     for (const path of ['/graphql?query={__typename}', '/graphql'])
-      expect(await messageOf(path)).toEqual([405, 'GraphQL is served over POST only.']);
+      expect(await messageOf(path)).toEqual([
+        405,
+        'GraphQL is served over POST only. In urql, set preferGetMethod: false.',
+      ]);
     expect(await messageOf('/graphq')).toEqual([
       404,
       'There is only POST /graphql here, GraphiQL at /, and the dashboard at /dashboard.',

@@ -153,6 +153,20 @@ describe('discovery', () => {
   });
 });
 
+describe('a key that cannot be used', () => {
+  beforeEach(start);
+  afterEach(stop);
+
+  test('is the refusal of its tokens alone: nobody else waits, and nothing is paused', async () => {
+    const bad = await newKey('bad');
+    const unusable = { kty: 'EC', kid: 'bad', alg: 'ES256', crv: 'P-256', x: 'AA', y: 'AA' };
+    provider.answer('/keys', json({ keys: [unusable, provider.key.jwk] }));
+    expect(await gateway.who(await provider.sign({ sub: 'eve' }, bad))).toBe(REFUSED);
+    expect(await gateway.who(await provider.sign())).toBe('oidc:vic VIEWER');
+    expect([logged(), provider.asked]).toEqual([[], [DISCOVERY, '/keys']]);
+  });
+});
+
 describe('a provider that does not answer', () => {
   beforeEach(start);
   afterEach(stop);
@@ -344,12 +358,42 @@ describe('the exchange of a code', () => {
     provider.answer('/token', (_request, response) => {
       held.push(() => void response.writeHead(400).end('{}'));
     });
-    const answers = Promise.all(Array.from({ length: 33 }, () => gateway.exchange(parts)));
+    const answers = Promise.all(
+      Array.from({ length: 33 }, (_, stranger) => gateway.exchange(parts, `198.51.100.${stranger}`)),
+    );
     for (const asked of [16, 16, 1]) {
       await expect.poll(() => held.length).toBe(asked);
       for (const release of held.splice(0)) release();
     }
     expect((await answers).map(({ status }) => status)).toEqual(Array(33).fill(401));
+  });
+
+  test('gives an address a share: two at once, four that wait, thirty a minute, and others go first', async () => {
+    const held: (() => void)[] = [];
+    provider.answer('/token', (_request, response) => {
+      held.push(() => void response.writeHead(400).end('{}'));
+    });
+    const flood = Array.from({ length: 10 }, () => gateway.exchange(parts, '192.0.2.1'));
+    await expect.poll(() => held.length).toBe(2);
+    const other = gateway.exchange(parts, '192.0.2.2');
+    await expect.poll(() => held.length).toBe(3);
+    const refused = Promise.race(flood);
+    expect((await refused).status).toBe(503);
+    provider.answer('/token', json({}, 400));
+    for (const release of held) release();
+    const statuses = (await Promise.all(flood)).map(({ status }) => status).toSorted();
+    expect([statuses, (await other).status]).toEqual([[...Array(6).fill(401), ...Array(4).fill(503)], 401]);
+    provider.asked.length = 0;
+    const later = await Promise.all(
+      Array.from({ length: 25 }, async (_, turn) => {
+        while (provider.asked.length < Math.min(turn, 20)) await new Promise(setImmediate);
+        return gateway.exchange(parts, '192.0.2.1');
+      }),
+    );
+    expect(later.map(({ status }) => status).toSorted()).toEqual([
+      ...Array(20).fill(401),
+      ...Array(5).fill(429),
+    ]);
   });
 
   test('takes a body of 16 KiB, and no larger one', async () => {

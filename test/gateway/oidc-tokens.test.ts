@@ -99,14 +99,15 @@ describe('a logout token', () => {
   const end = async (claims: object) => gateway.logout(await provider.sign({ ...logout, ...claims }));
   const message = 'logout_token must be a logout token of the provider in OIDC_ISSUER.';
 
-  test('of a session ends that session and no other, whoever it names', async () => {
+  test('of a session ends that session, and those of the person that name none', async () => {
     const [ended, other] = [{ sid: 'ended' }, { sid: 'other' }];
     expect([await who(ended), await who(other)]).toEqual(['oidc:vic VIEWER', 'oidc:vic VIEWER']);
     expect(await end({ sid: 'ended' })).toEqual({ status: 200, body: undefined, message: undefined });
-    expect([await who(ended), await who(other), await who({})]).toEqual([
+    expect([await who(ended), await who(other), await who({}), await who({ sub: 'bob' })]).toEqual([
       REFUSED,
       'oidc:vic VIEWER',
-      'oidc:vic VIEWER',
+      REFUSED,
+      'oidc:bob VIEWER',
     ]);
   });
 

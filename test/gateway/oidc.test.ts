@@ -44,10 +44,10 @@ afterAll(async () => {
   await system.stop();
 });
 
-const post = (path: string, body: object) =>
+const post = (path: string, body: object, headers: Record<string, string> = {}) =>
   fetch(`${origin()}${path}`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
+    headers: { 'content-type': 'application/json', ...headers },
     body: JSON.stringify(body),
   });
 /** Name and role behind a token, or the status of the refusal. */
@@ -120,7 +120,11 @@ describe('the exchange of a code', () => {
   test('waits for its turn where strangers send many codes at once', async () => {
     const { count, release } = provider.hold();
     const parts = { code: 'c', codeVerifier: 'v', redirectUri: 'r' };
-    const answers = Promise.all(Array.from({ length: 40 }, () => post('/oidc/token', parts)));
+    const answers = Promise.all(
+      Array.from({ length: 40 }, (_, stranger) =>
+        post('/oidc/token', parts, { 'x-forwarded-for': `203.0.113.${stranger}` }),
+      ),
+    );
     await expect.poll(count).toBe(16);
     expect(await who(STATIC)).toBe('tool VIEWER');
     release();
@@ -238,6 +242,17 @@ describe('a session that the provider ends', () => {
       expect(await noticeAt(noticed)).toBe(200);
       expect([await who(early), await who(late)]).toEqual([401, 'oidc:ann VIEWER']);
     }
+  });
+
+  test('ends by a notice of another form: one with sid and sub ends those of sub that name no session', async () => {
+    const now = nowSeconds();
+    const unnamed = await provider.sign(claimsOf({ sub: 'uma', iat: now - 90 }));
+    const named = await provider.sign(claimsOf({ sub: 'uma', iat: now - 90, sid: 'other' }));
+    expect([await who(unnamed), await who(named)]).toEqual(['oidc:uma VIEWER', 'oidc:uma VIEWER']);
+    const events = { 'http://schemas.openid.net/event/backchannel-logout': {} };
+    const notice = { iss: provider.issuer, aud: CLIENT, sub: 'uma', sid: 's1', jti: 'j', iat: now, events };
+    expect(await logOut(await provider.sign(notice))).toBe(200);
+    expect([await who(unnamed), await who(named)]).toEqual([401, 'oidc:uma VIEWER']);
   });
 
   test('stays ended for a day', () => {

@@ -51,7 +51,6 @@ export function createOidcProvider(issuer: string, logger: Logger): OidcProvider
     try {
       return await request();
     } catch (error) {
-      if (isAboutToken(error)) throw error;
       if (performance.now() >= askAgainAtMs) {
         askAgainAtMs = performance.now() + PAUSE_MS;
         // The provider may have moved.
@@ -107,13 +106,17 @@ export function createOidcProvider(issuer: string, logger: Logger): OidcProvider
         return createLocalJWKSet(last)(header, token);
       }
       const keys = await currentKeys();
-      return ask(() => keys(header, token));
+      if (!keys.fresh) await ask(keys.reload);
+      // What fails from here on is about the token, whose key may be one that cannot be used: the provider is not paused for it.
+      const find = () => createLocalJWKSet(keys.jwks() ?? { keys: [] })(header, token);
+      return find().catch(async (error: unknown) => {
+        if (!(error instanceof errors.JWKSNoMatchingKey) || keys.coolingDown) throw error;
+        await ask(keys.reload);
+        return find();
+      });
     },
   };
 }
-
-const isAboutToken = (error: unknown): boolean =>
-  error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys;
 
 /** OpenID Connect Discovery 1.0, section 4. */
 async function discover(issuer: string): Promise<ProviderAddresses> {

@@ -83,9 +83,12 @@ function createOidcVerifier(
       );
       const { sid, sub, iat = 0, events, nonce } = claims;
       if (!Object.hasOwn(Object(events), LOGOUT_EVENT) || nonce !== undefined) throw invalidLogout();
-      if (typeof sid === 'string') sessions.end({ sid, iat });
-      else if (typeof sub === 'string') sessions.end({ sub, iat });
-      else throw invalidLogout();
+      const named = {
+        ...(typeof sid === 'string' && { sid }),
+        ...(typeof sub === 'string' && { sub }),
+      };
+      if (Object.keys(named).length === 0) throw invalidLogout();
+      sessions.end({ ...named, iat });
     },
   };
 }
@@ -124,8 +127,9 @@ const MOST_SESSIONS = 100_000;
 /** Which sessions the OpenID provider has ended (OpenID Connect Back-Channel Logout 1.0). */
 type EndedSessions = {
   /**
-   * Ends the session `sid`; if there is none, every session of the person `sub` that began by `iat`, in seconds since 1970. A
-   * notice that comes late or again therefore leaves the sessions alone that began after it.
+   * Ends the session `sid`, or without one every session of the person `sub` that began by `iat`, in seconds since 1970. A notice that
+   * comes late or again therefore leaves the sessions alone that began after it. With both, it also ends the sessions of `sub`
+   * whose tokens name no session, since it may be any of them.
    */
   end(logout: { sid?: string; sub?: string; iat: number }): void;
   /** Whether the session of a token has ended since the token was issued. */
@@ -137,13 +141,15 @@ export function createEndedSessions(): EndedSessions {
   const endedAt = new LRUCache<string, number>({ max: MOST_SESSIONS, ttl: KEPT_MS });
   return {
     end({ sid, sub, iat }) {
-      const key = sid === undefined ? `sub ${sub}` : `sid ${sid}`;
-      endedAt.set(key, Math.max(iat, endedAt.get(key) ?? 0));
+      const ofPerson = sub === undefined ? [] : [`${sid === undefined ? 'all' : 'unnamed'} ${sub}`];
+      for (const key of sid === undefined ? ofPerson : [`sid ${sid}`, ...ofPerson])
+        endedAt.set(key, Math.max(iat, endedAt.get(key) ?? 0));
     },
     hasEnded({ sid, sub, iat = 0 }) {
       if (typeof sid === 'string' && endedAt.has(`sid ${sid}`)) return true;
-      const ended = endedAt.get(`sub ${sub}`);
-      return ended !== undefined && iat <= ended;
+      const all = endedAt.get(`all ${sub}`) ?? Number.NEGATIVE_INFINITY;
+      const unnamed = typeof sid === 'string' ? undefined : endedAt.get(`unnamed ${sub}`);
+      return iat <= Math.max(all, unnamed ?? all);
     },
   };
 }

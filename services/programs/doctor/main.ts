@@ -33,7 +33,7 @@ const HELP = `Checks a deployment from its environment and changes nothing.
 Checks: the variables, PostgreSQL (reachable, version, locale, settings, free connections, migrations), the pepper, Redis
 (reachable, version, clock, eviction), the gRPC services, TLS certificates, the gateway's tokens and its OpenID provider, the mail
 server, sender, links and push keys of reminders, this machine's ports.
-States: ok, warning, bad. It shows no secret.
+States: ok, warning, bad. It shows no secret. docs/integrate.md has clients of the gRPC services in Python and Go.
 Exits with 0, with 1 if anything is bad, and with 2 on an error.
 `;
 

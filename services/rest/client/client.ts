@@ -31,10 +31,15 @@ export type Client = {
   snoozeMaterial(materialId: string, snooze: SnoozeRequest, options?: WriteOptions): Promise<SnoozeResponse>;
 };
 
-/** Every method rejects with a ClientError. A call is retried as `maxRetries` says, writes under one Idempotency-Key. */
+/**
+ * Every method rejects with a ClientError, and none throws. A call is retried as `maxRetries` says, writes under one
+ * Idempotency-Key. @throws InvalidOptionError
+ */
 export function createClient(options: ClientOptions): Client {
   const { get, post } = createSender(options);
-  const pathOf = (strings: TemplateStringsArray, id: string) => strings.join(encodeURIComponent(id));
+  // Well-formed, since half of a surrogate pair has no percent-encoding: nothing has such an ID.
+  const pathOf = (strings: TemplateStringsArray, id: string) =>
+    strings.join(encodeURIComponent(String(id).replace(/\p{Surrogate}/gu, '\ufffd')));
   return {
     getMe: (read) => get('/me', {}, read),
     listMaterials: (query, read) => get('/materials', query, read),

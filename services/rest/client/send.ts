@@ -6,9 +6,9 @@ export type ClientOptions = {
   baseUrl: string;
   /** Begins with rmk_live_. */
   apiKey: string;
-  /** How often a call is repeated; default 5. */
+  /** How often a call is repeated, 0 or more; default 5. */
   maxRetries?: number;
-  /** Of one attempt; default 10,000. */
+  /** Of one attempt, 1 or more; default 10,000. */
   timeoutMs?: number;
   /** A Retry-After longer than this is not waited for: the call fails. Default 60,000. */
   maxWaitMs?: number;
@@ -22,7 +22,7 @@ export type ReadOptions = {
 };
 export type WriteOptions = ReadOptions & {
   /**
-   * Up to 255 printable ASCII characters; default: a random one for each call. All retries of a call send the same. Give one to
+   * 1 to 255 printable ASCII characters; default: a random one for each call. All retries of a call send the same. Give one to
    * repeat a write of an earlier process.
    */
   idempotencyKey?: string;
@@ -42,11 +42,27 @@ export function createSender(options: ClientOptions) {
     maxWaitMs = 60_000,
     fetch = globalThis.fetch,
   } = options;
-  // fetch tells them from a lost connection neither by class nor by code, and they would be repeated.
-  if (!/^(https?:\/)?\//i.test(options.baseUrl))
-    throw new TypeError('baseUrl must begin with http:// or https://');
-  if (!/^[!-~]+$/.test(apiKey.trim())) throw new TypeError('apiKey must be printable ASCII, without blanks');
+  // fetch tells what cannot be sent from a lost connection neither by class nor by code, and it would be repeated.
+  requireOption('baseUrl', 'must begin with http:// or https://', /^(https?:\/)?\//i.test(options.baseUrl));
+  requireOption('baseUrl', 'must be a URL without user, query and fragment', isPlainUrl(options.baseUrl));
+  requireOption('apiKey', 'must be printable ASCII, without blanks', /^[!-~]+$/.test(`${apiKey}`.trim()));
+  requireOption('maxRetries', 'must be a whole number, 0 or more', isWithin(maxRetries, 0, Infinity));
+  requireOption(
+    'timeoutMs',
+    `must be from 1 to ${LONGEST_TIMER_MS}`,
+    isWithin(timeoutMs, 1, LONGEST_TIMER_MS),
+  );
+  requireOption(
+    'maxWaitMs',
+    `must be from 0 to ${LONGEST_TIMER_MS}`,
+    isWithin(maxWaitMs, 0, LONGEST_TIMER_MS),
+  );
+  requireOption('fetch', 'must be a function', typeof fetch === 'function');
   const baseUrl = options.baseUrl.replace(/\/+$/, '');
+  /** Of whom does not answer at all. */
+  const noConnection = isOfOtherOrigin(baseUrl)
+    ? "no connection, or the service does not name this page's origin in CORS_ORIGINS"
+    : 'no connection, or it broke';
 
   const attempt = async ({ method, path, headers, body }: Send, signal: AbortSignal | undefined) => {
     const timeout = AbortSignal.timeout(timeoutMs);
@@ -64,7 +80,9 @@ export function createSender(options: ClientOptions) {
       text = await response.text();
     } catch (error) {
       signal?.throwIfAborted();
-      const message = timeout.aborted ? `no response within ${timeoutMs} ms` : 'no connection, or it broke';
+      // The ports that fetch refuses (Fetch, section 2.9), as Node and Deno say it.
+      requireOption('baseUrl', 'has a port that fetch does not allow', !isBadPort(error));
+      const message = timeout.aborted ? `no response within ${timeoutMs} ms` : noConnection;
       throw new ConnectionError(`${method} ${path.split('?')[0]}: ${message}`, { cause: error });
     }
     const json = parse(text);
@@ -91,18 +109,59 @@ export function createSender(options: ClientOptions) {
   };
 
   return {
-    get<T>(path: string, query: Query = {}, { signal }: ReadOptions = {}): Promise<T> {
+    async get<T>(path: string, query: Query = {}, { signal }: ReadOptions = {}): Promise<T> {
+      requireSignal(signal);
       const search = new URLSearchParams();
       for (const [name, value] of Object.entries(query)) {
         if (value !== undefined) search.set(name, `${value}`);
       }
       return send({ method: 'GET', path: search.size === 0 ? path : `${path}?${search}` }, signal);
     },
-    post<T>(path: string, body: object, { signal, idempotencyKey = randomKey() }: WriteOptions = {}) {
+    async post<T>(
+      path: string,
+      body: object,
+      { signal, idempotencyKey = randomKey() }: WriteOptions = {},
+    ): Promise<T> {
+      requireSignal(signal);
+      const isSendable = /^[ -~]{1,255}$/.test(idempotencyKey) && idempotencyKey.trim() !== '';
+      requireOption('idempotencyKey', 'must have 1 to 255 printable ASCII characters', isSendable);
       const headers = { 'content-type': 'application/json', 'idempotency-key': idempotencyKey };
       return send<T>({ method: 'POST', path, headers, body: JSON.stringify(body) }, signal);
     },
   };
+}
+
+/** Of a timer: beyond it, it is due at once. */
+const LONGEST_TIMER_MS = 2_147_483_647;
+
+/** @throws InvalidOptionError unless `isValid`. */
+function requireOption(option: string, problem: string, isValid: boolean): void {
+  if (!isValid) throw new InvalidOptionError(option, problem);
+}
+
+function requireSignal(signal: AbortSignal | undefined): void {
+  requireOption('signal', 'must be an AbortSignal', signal === undefined || signal instanceof AbortSignal);
+}
+
+const isWithin = (value: number, least: number, most: number) =>
+  Number.isInteger(value) && value >= least && value <= most;
+
+/** A path alone is one at the origin of a page. */
+function isPlainUrl(text: string): boolean {
+  if (!URL.canParse(text, 'http://page')) return false;
+  const { username, password, search, hash } = new URL(text, 'http://page');
+  return `${username}${password}${search}${hash}` === '';
+}
+
+/** Whether this is a page, and the service is at another origin. */
+function isOfOtherOrigin(baseUrl: string): boolean {
+  const { location } = globalThis as { location?: { origin?: string } };
+  return location?.origin !== undefined && new URL(baseUrl, location.origin).origin !== location.origin;
+}
+
+function isBadPort(error: unknown): boolean {
+  const cause = error instanceof Error ? (error.cause ?? error) : undefined;
+  return cause instanceof Error && /\bbad port\b/i.test(cause.message);
 }
 
 const REDIRECTED = { message: 'The service is at another address: correct baseUrl.' };
@@ -162,6 +221,17 @@ export class ClientError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
     this.name = new.target.name;
+  }
+}
+
+/** An option that cannot be sent. Nothing was sent. */
+export class InvalidOptionError extends ClientError {
+  /** Its name. */
+  readonly option: string;
+
+  constructor(option: string, problem: string) {
+    super(`${option} ${problem}`);
+    this.option = option;
   }
 }
 

@@ -6,6 +6,7 @@ export type CreateMaterialRequest = {
   content?: string;
   /** A URI with a scheme. */
   sourceUrl?: string;
+  /** Without it: simple. */
   type?: 'simple' | 'material' | 'flashcard' | 'card';
 };
 
