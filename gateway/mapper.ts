@@ -7,6 +7,7 @@ import type {
   ReminderChannel,
   ReminderDeliveryState,
   ReminderSkipReason,
+  Scheduler,
   Weekday,
 } from '../generated/gateway/resolvers.ts';
 import { invalidField } from '../services/platform/errors.ts';
@@ -30,6 +31,8 @@ const withoutPrefix =
   (message: string) =>
     message.slice(prefix.length) as T;
 export const fromMaterialType = withoutPrefix<MaterialType>('MATERIAL_TYPE_');
+export const toScheduler = withPrefix('SCHEDULER_');
+export const fromScheduler = withoutPrefix<Scheduler>('SCHEDULER_');
 export const fromPlan = withoutPrefix<Plan>('PLAN_');
 export const fromIntervalBand = withoutPrefix<IntervalBand>('INTERVAL_BAND_');
 export const fromWeekday = withoutPrefix<Weekday>('WEEKDAY_');

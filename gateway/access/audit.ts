@@ -43,6 +43,7 @@ const TARGETS = [
   'materialId',
   'materialIds',
   'snoozeId',
+  'reviewId',
   'apiKeyId',
   'reminderId',
   'subscriptionId',
@@ -94,7 +95,7 @@ const DEADLINE_MS = 1000;
 /** The returned function records a mutation that succeeded. It never throws: a failure is logged. */
 export function createEventRecorder(userEvents: GrpcClient<UserEventServiceDefinition>, logger: Logger) {
   return async (action: string, targets: Targets, call: CallOptions): Promise<void> => {
-    const { userId, materialId, materialIds, snoozeId, ...others } = targets;
+    const { userId, materialId, materialIds, snoozeId, reviewId: _, ...others } = targets;
     if (NOT_RECORDED.has(action) || typeof userId !== 'string') return;
     // Materials first, since a timeline shows the first subject.
     const subjects = [materialId ?? [], materialIds ?? [], ...Object.values(others)].flat();

@@ -8,7 +8,7 @@ import type { Schedule as ScheduleMessage } from '../../generated/scheduling/v1/
 import { hasReason } from '../../services/platform/errors.ts';
 import { countOf, type Page, type PageRequest, readConnection, toConnection } from '../connections.ts';
 import type { GatewayContext } from '../context.ts';
-import { fromMaterialType, isDue, required, toOptionalTime, toTime } from '../mapper.ts';
+import { fromMaterialType, fromScheduler, isDue, required, toOptionalTime, toTime } from '../mapper.ts';
 import { ID_OF, type MaterialNode, type ReviewNode, type SnoozeNode, toNodes } from '../nodes.ts';
 
 /** null where the user has no such material. */
@@ -124,6 +124,9 @@ export const Review: ReviewResolvers = {
   before: ({ message }) => toSchedule(required(message.before)),
   after: ({ message }) => toSchedule(required(message.after)),
   revision: ({ message }) => message.revision,
+  scheduler: ({ message }) => fromScheduler(message.scheduler),
+  undoneAt: ({ message }) => toOptionalTime(message.undoTime),
+  undoneBy: ({ message }) => message.undoActor || null,
 };
 
 export const Snooze: SnoozeResolvers = {

@@ -117,6 +117,14 @@ export const Mutation: MutationResolvers = {
     };
   },
 
+  async undoReview(_parent, { input: { userId, reviewId } }, { clients, call }) {
+    const { material, review } = await clients.reviews.undoReview({ userId, reviewId }, call);
+    return {
+      material: { userId, message: required(material), isWhole: true },
+      review: { userId, message: required(review) },
+    };
+  },
+
   async snoozeMaterials(_parent, { input }, { clients, call }) {
     const { userId, materialIds, snoozeUntil, preset, reason, requestId } = input;
     const user = preset ? (await clients.users.getUser({ userId }, call)).user : null;

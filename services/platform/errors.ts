@@ -37,6 +37,22 @@ export const ERROR_CATALOGUE = {
     httpStatus: 404,
     text: 'The requested resource does not exist.',
   },
+  // Of an undo, over gRPC and GraphQL alone.
+  REVIEW_NOT_LATEST: {
+    grpcStatus: status.FAILED_PRECONDITION,
+    httpStatus: 400,
+    text: 'Only the latest review of a material can be undone.',
+  },
+  MATERIAL_CHANGED: {
+    grpcStatus: status.FAILED_PRECONDITION,
+    httpStatus: 400,
+    text: 'The material was snoozed or edited since.',
+  },
+  REVIEW_TOO_OLD: {
+    grpcStatus: status.FAILED_PRECONDITION,
+    httpStatus: 400,
+    text: 'A review can be undone for 24 hours.',
+  },
   INTERNAL_ERROR: {
     grpcStatus: status.INTERNAL,
     httpStatus: 500,

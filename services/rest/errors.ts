@@ -30,12 +30,19 @@ export function toErrorResponse(error: ServiceError): ErrorResponse {
   };
   return {
     error: {
-      // TypeScript does not track toLowerCase on string literal types.
-      code: error.reason.toLowerCase() as Lowercase<typeof error.reason>,
+      code: codeOf(error),
       message: messageNaming(field, error),
       ...(Object.keys(details).length > 0 && { details }),
     },
   };
+}
+
+/** v1 has no code for what fails by what was done before: none of its endpoints can. */
+function codeOf({ reason }: ServiceError): ErrorResponse['error']['code'] {
+  if (reason === 'REVIEW_NOT_LATEST' || reason === 'MATERIAL_CHANGED' || reason === 'REVIEW_TOO_OLD')
+    return 'invalid_request';
+  // TypeScript does not track toLowerCase on string literal types.
+  return reason.toLowerCase() as Lowercase<typeof reason>;
 }
 
 /** The body of a 503 under load shedding. */

@@ -17,6 +17,7 @@ export const DISTRIBUTED_TABLES = [
   'scheduling.changed_learners',
   'scheduling.learners',
   'scheduling.learner_settings',
+  'scheduling.undone_reviews',
 ] as const;
 
 /** Functions are created on every node first, since indexes can use them. */

@@ -102,6 +102,9 @@ export function toReviewMessage(review: Review | ReviewSummary): ReviewInput {
     message.after = toScheduleMessage(review.after);
     message.scheduler = toSchedulerMessage(review.scheduler);
     message.settingsVersion = review.settingsVersion;
+    message.undoTime = toOptionalTimestamp(review.undo?.undoTime ?? null);
+    message.undoActor = review.undo?.actor ?? '';
+    message.undoRevision = review.undo?.revision ?? 0;
   }
   return message;
 }

@@ -1,5 +1,6 @@
 // What the handlers of all capabilities share: their dependencies, and the checks of common fields, as the proto files document them.
 import { invalidField, ServiceError } from '../platform/errors.ts';
+import type { CallContext } from '../platform/grpc/handlers.ts';
 import type { Database } from '../platform/postgres/database.ts';
 import { isStorable } from '../platform/text.ts';
 import { requireTimeZone } from '../platform/time-zone.ts';
@@ -21,10 +22,20 @@ export type HandlerDependencies = {
 const MAX_MATERIAL_IDS = 100;
 
 const MAX_REQUEST_ID_CHARACTERS = 255;
+const MAX_ACTOR_CHARACTERS = 200;
+const MAX_X_REQUEST_ID_CHARACTERS = 128;
 
 export function materialNotFound(materialId: string): ServiceError {
   const shown = materialId.slice(0, 64);
   return new ServiceError('NOT_FOUND', { message: `There is no material ${JSON.stringify(shown)}.` });
+}
+
+/** Who made a change, and in which request, as it is stored with it. */
+export function originOf({ caller, requestId }: Pick<CallContext, 'caller' | 'requestId'>) {
+  return {
+    actor: caller.slice(0, MAX_ACTOR_CHARACTERS),
+    requestId: requestId.slice(0, MAX_X_REQUEST_ID_CHARACTERS),
+  };
 }
 
 /** In lower case. @throws NOT_FOUND for an ID that is not a UUID, like for an unknown one. */

@@ -3,7 +3,7 @@
 import type { Queryable } from '../platform/postgres/database.ts';
 import { rowsOfItems } from './gathered.ts';
 import type { Material } from './materials/material.ts';
-import type { Review, ReviewSummary } from './reviews/review.ts';
+import type { Review, ReviewSummary, Undo } from './reviews/review.ts';
 import { DEFAULT_SETTINGS, type SchedulerName, type Settings } from './reviews/scheduler.ts';
 
 /** Columns of the alias `m`, snake_case, under the names that they have in messages. `toSql` makes the expression of each. */
@@ -115,6 +115,9 @@ export type ReviewRow = ReviewSummary & {
   afterNextReviewTime: Date;
   scheduler: SchedulerName;
   settingsVersion: number;
+  undoTime: Date | null;
+  undoActor: string | null;
+  undoRevision: number | null;
 };
 
 /** A ReviewSummary. */
@@ -138,7 +141,15 @@ export const REVIEW_COLUMNS = `${REVIEW_SUMMARY_COLUMNS}, m.x_request_id AS "req
   'scheduler',
   'settings_version',
   'api_key_id',
-])}`;
+])}, u.undo_time AS "undoTime", u.actor AS "undoActor", u.undo_revision AS "undoRevision"`;
+
+/** Reviews m with their marks u, for REVIEW_COLUMNS. */
+export const MARKED_REVIEWS = `scheduling.reviews m
+  LEFT JOIN scheduling.undone_reviews u ON u.user_id = m.user_id AND u.review_id = m.review_id`;
+
+/** Whether the review of an alias counts: it was not undone. */
+export const isCounted = (review: string) => `NOT EXISTS (
+  SELECT FROM scheduling.undone_reviews u WHERE u.user_id = ${review}.user_id AND u.review_id = ${review}.review_id)`;
 
 export function toReview(row: ReviewRow): Review {
   return {
@@ -163,7 +174,13 @@ export function toReview(row: ReviewRow): Review {
     },
     scheduler: row.scheduler,
     settingsVersion: row.settingsVersion,
+    undo: toUndo(row),
   };
+}
+
+function toUndo({ undoTime, undoActor, undoRevision }: ReviewRow): Undo | null {
+  if (undoTime === null || undoRevision === null) return null;
+  return { undoTime, actor: undoActor ?? '', revision: undoRevision };
 }
 
 /** Whether the material of the row `p` of snoozed_materials still waits because of that snooze; $1 is the user. */
@@ -171,7 +188,7 @@ export const IS_CANCELLABLE = `p.cancel_revision IS NULL
   AND NOT EXISTS (SELECT FROM scheduling.imported_materials b
                   WHERE b.user_id = $1 AND b.material_id = p.material_id AND b.revision > p.revision)
   AND NOT EXISTS (SELECT FROM scheduling.reviews r
-                  WHERE r.user_id = $1 AND r.material_id = p.material_id AND r.revision > p.revision)
+                  WHERE r.user_id = $1 AND r.material_id = p.material_id AND r.revision > p.revision AND ${isCounted('r')})
   AND NOT EXISTS (SELECT FROM scheduling.snoozed_materials later
                   WHERE later.user_id = $1 AND later.material_id = p.material_id AND later.revision > p.revision
                     AND later.cancel_revision IS NULL)`;

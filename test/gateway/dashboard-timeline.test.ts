@@ -117,6 +117,20 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', { timeou
     await page.close();
   });
 
+  test('undoes a review, which stays, marked', async () => {
+    const { userId } = await dashboard.system.createUser(['profile:read'], 'Asia/Tokyo');
+    const materialId = await newMaterial(userId, 'Ohm’s law');
+    await change('submitReview', 'SubmitReviewInput', { userId, materialId, quality: 1 }, 'review { id }');
+    const page = await openTimeline(userId, '?kind=REVIEW');
+    await page.getByRole('button', { name: 'Undo the review of Ohm’s law' }).press('Enter');
+    await page.getByText('Undone: the review of Ohm’s law, due as before it').waitFor();
+    await page.getByText(/^Reviewed Ohm’s law: grade 1, due again after 1 day\. Undone \d/).waitFor();
+    expect(await page.getByRole('button', { name: /^Undo/ }).count()).toBe(0);
+    await page.getByRole('link', { name: 'Ohm’s law' }).first().click();
+    await page.getByText('Each review of this material was undone.').waitFor();
+    await page.close();
+  });
+
   test('says that nothing is undone of a snooze whose material was reviewed since the page was opened', async () => {
     const { userId, materialId } = await busyLearner();
     const page = await openTimeline(userId, '?kind=SNOOZE');

@@ -413,6 +413,51 @@ describe('a snooze that is cancelled', () => {
   });
 });
 
+describe('a review that is undone', () => {
+  async function reviewed() {
+    const { userId } = await system.createUser();
+    const { material } = await change('createMaterial', { userId, title: 'Ohm’s law' }, 'material { id }');
+    const input = { userId, materialId: material.id, quality: 1 };
+    const { review } = await change('submitReview', input, 'review { id }');
+    return { userId, materialId: material.id, reviewId: review.id };
+  }
+  const UNDO = `mutation ($input: UndoReviewInput!) { undoReview(input: $input) {
+    material { repetitions ef lastReviewed } review { id undoneAt undoneBy scheduler } } }`;
+  const undo = (input: object, token?: string) => gateway.query(UNDO, { input }, token);
+  const codeOf = async (answer: ReturnType<typeof undo>) => (await answer).errors?.[0]?.extensions.code;
+
+  test('stays in the timeline beside its undo, with who did it', async () => {
+    const { userId, materialId, reviewId } = await reviewed();
+    const { data } = await undo({ userId, reviewId });
+    const undone = { id: reviewId, undoneAt: expect.any(String), undoneBy: 'gateway/olga', scheduler: 'SM2' };
+    const material = { repetitions: 0, ef: 2.5, lastReviewed: null };
+    expect(data.undoReview).toEqual({ material, review: undone });
+    expect((await undo({ userId, reviewId })).data).toEqual(data);
+    expect(gateway.audited.at(-1)).toMatchObject({
+      ...{ action: 'undoReview', outcome: 'ok', targets: { userId, materialId, reviewId } },
+    });
+    const { nodes } = await timeline(userId, { kinds: ['REVIEW', 'OPERATOR'] });
+    expect(nodes.map(brief).slice(-4)).toEqual([
+      ...['OPERATOR undoReview', 'OPERATOR submitReview', 'REVIEW', 'OPERATOR createMaterial'],
+    ]);
+  });
+
+  test('is refused with the reason, for viewers and for another user', async () => {
+    const { userId, materialId, reviewId } = await reviewed();
+    expect(await codeOf(undo({ userId, reviewId }, VIEWER))).toBe('INSUFFICIENT_SCOPE');
+    const { userId: stranger } = await system.createUser();
+    expect(await codeOf(undo({ userId: stranger, reviewId }))).toBe('NOT_FOUND');
+    await change('updateMaterial', { userId, materialId, title: 'New' }, 'material { id }');
+    expect(await codeOf(undo({ userId, reviewId }))).toBe('MATERIAL_CHANGED');
+    expect(gateway.audited.at(-1)).toMatchObject({ action: 'undoReview', outcome: 'MATERIAL_CHANGED' });
+    await change('submitReview', { userId, materialId, quality: 4 }, 'review { id }');
+    expect((await undo({ userId, reviewId })).errors?.[0]).toMatchObject({
+      message: 'Only the latest review of a material can be undone.',
+      extensions: { code: 'REVIEW_NOT_LATEST' },
+    });
+  });
+});
+
 async function change(name: string, input: object, fields: string) {
   const type = `${name.charAt(0).toUpperCase()}${name.slice(1)}Input!`.replace(
     /^(Archive|Restore|Delete)MaterialInput/,

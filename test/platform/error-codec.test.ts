@@ -61,6 +61,9 @@ describe('an error that is sent over gRPC', () => {
     ['INVALID_SCOPE', 3],
     ['RATE_LIMITED', 8],
     ['NOT_FOUND', 5],
+    ['REVIEW_NOT_LATEST', 9],
+    ['MATERIAL_CHANGED', 9],
+    ['REVIEW_TOO_OLD', 9],
     ['INTERNAL_ERROR', 13],
     ['UNAVAILABLE', 14],
   ] as const)('%s has the gRPC code %i, and only faults of the server say not to retry', (reason, code) => {

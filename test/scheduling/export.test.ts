@@ -33,11 +33,12 @@ describe('an export', () => {
     const start = { easeFactor: 2.5, intervalDays: 0, repetitions: 0 };
     const afterFirst = { easeFactor: 2.6, intervalDays: 1, repetitions: 1 };
     const afterSecond = { easeFactor: 2.28, intervalDays: 1, repetitions: 0 };
-    const byDefault = { scheduler: 'SCHEDULER_SM2', settingsVersion: 0, apiKeyId: '' };
+    const unmarked = { undoTime: null, undoActor: '', undoRevision: 0, apiKeyId: '' };
+    const byDefault = { scheduler: 'SCHEDULER_SM2', settingsVersion: 0, ...unmarked };
     const told = (await exported(userId)).map((record) => record.material ?? record.review ?? record.snooze);
     expect(told).toEqual([
       {
-        ...{ materialId, ...fields, ...afterSecond, revision: 4 },
+        ...{ materialId, ...fields, ...afterSecond, revision: 4, labels: [] },
         nextReviewTime: at('2030-01-02T00:00:00.004Z'),
         lastReviewedTime: at('2030-01-01T00:00:00.004Z'),
         createTime: at('2030-01-01T00:00:00.001Z'),

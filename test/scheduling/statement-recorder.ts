@@ -25,7 +25,7 @@ const material: Material = {
 const at = { ...schedule, nextReviewTime: time };
 const review: Review = {
   ...{ reviewId: id, materialId: id, quality: 4, reviewTime: time, requestId: 'r' },
-  ...{ before: at, after: at, revision: 2, scheduler: 'sm2', settingsVersion: 0 },
+  ...{ before: at, after: at, revision: 2, scheduler: 'sm2', settingsVersion: 0, undo: null },
 };
 const snooze = {
   snoozeId: id,
@@ -111,6 +111,9 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   lockMaterialToReview: [[userId, id]],
   updateMaterial: [[userId, material]],
   deleteMaterial: [[userId, { ...material, labels: ['Spanish'] }]],
+  findReview: [[userId, id]],
+  readAround: [[userId, review]],
+  storeUndo: [[userId, { material, review }, { actor: 'a', requestId: 'r' }]],
   applyReviews: oneAndTwo({ userId, review, traceparent: undefined }).map((all) => [all]),
   listReviews: [[userId, { limit: 5, after: undefined, since: undefined }]],
   listReviewsOfMaterials: [[userId, ofMaterials]],

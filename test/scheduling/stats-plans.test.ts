@@ -69,7 +69,7 @@ test('what is due for 100 users is found through the due index, and of one who h
      SELECT $1, gen_random_uuid(), 'T', 'simple', 250, 1, 1, now(), now(), now() FROM generate_series(1, 20000)`,
     [userId],
   );
-  await here.sql.query('ANALYZE scheduling.materials, scheduling.reviews');
+  await here.sql.query('ANALYZE scheduling.materials, scheduling.reviews, scheduling.undone_reviews');
   const asOf = new Date();
   const explained: string[] = [];
   const explaining: Queryable = {
@@ -104,7 +104,7 @@ test('what is due for 100 users is found through the due index, and of one who h
   expect(explained[1]).toMatch(readOfMaterials);
 });
 
-/** 50,000 materials and as many reviews, of 500 users. */
+/** 50,000 materials and as many reviews, of which 5,000 were undone, of 500 users. */
 async function storeOthers(): Promise<void> {
   await here.sql.query(
     `INSERT INTO scheduling.materials (user_id, material_id, title, type, ease_factor_hundredths, interval_days,
@@ -116,5 +116,9 @@ async function storeOthers(): Promise<void> {
     `INSERT INTO scheduling.reviews
      SELECT user_id, material_id, 1, gen_random_uuid(), 4, now(), 250, 1, 1, NULL, 250, 1, 1, now()
      FROM scheduling.materials`,
+  );
+  await here.sql.query(
+    `INSERT INTO scheduling.undone_reviews
+     SELECT user_id, review_id, material_id, revision, 2, now(), '', '' FROM scheduling.reviews LIMIT 5000`,
   );
 }

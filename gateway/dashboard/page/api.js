@@ -127,6 +127,9 @@ function toFailure({ message, extensions = {} }, requestId) {
   /** @type {Record<string, string>} */
   const advice = {
     UNAVAILABLE: TRY_AGAIN,
+    REVIEW_NOT_LATEST: 'Undo the later one first.',
+    MATERIAL_CHANGED: 'Its schedule stays as it is.',
+    REVIEW_TOO_OLD: 'Its schedule stays as it is.',
     NOT_FOUND: 'It may have been removed. Reload the page.',
     RATE_LIMITED: retryAfterSeconds
       ? `Try again in ${Math.ceil(retryAfterSeconds / 60)} min.`

@@ -10,7 +10,7 @@ const REMINDER =
   'id time weekdays channels minDue onlyIfNotReviewedToday pausedUntil enabled nextAt updatedAt';
 const DELIVERY =
   'id reminderId localDate channel pushSubscriptionId state skipReason failure dueAt updatedAt attempts isTest';
-const REVIEWS = `nodes { id quality reviewedAt before { ${SCHEDULE} } after { ${SCHEDULE} } } ${PAGE}`;
+const REVIEWS = `nodes { id quality reviewedAt undoneAt before { ${SCHEDULE} } after { ${SCHEDULE} } } ${PAGE}`;
 
 export const DOCUMENTS = {
   CALLER: '{ caller { name role } }',
@@ -75,7 +75,7 @@ export const DOCUMENTS = {
   DAY: `query Day($id: ID!, $timeZone: String, $date: Date!, $after: String) {
   user(id: $id) {
     reviews(first: 50, date: $date, timeZone: $timeZone, after: $after) {
-      nodes { quality reviewedAt materialId material { title } before { interval } after { interval } } ${PAGE}
+      nodes { quality reviewedAt undoneAt materialId material { title } before { interval } after { interval } } ${PAGE}
     }
   }
 }`,
@@ -130,8 +130,8 @@ export const DOCUMENTS = {
     timeline(first: 50, kinds: $kinds, after: $after) {
       nodes {
         id kind at action actor requestId subjectIds
-        material { id title archivedAt }
-        review { quality after { interval } }
+        material { id title archivedAt revision }
+        review { id quality reviewedAt undoneAt revision after { interval } }
         snooze { id snoozeUntil reason cancelledAt cancellableMaterials }
         delivery { ${DELIVERY} }
       }
@@ -150,6 +150,8 @@ export const DOCUMENTS = {
   RESTORE: 'mutation Restore($input: MaterialInput!) { restoreMaterial(input: $input) { material { id } } }',
   SNOOZE:
     'mutation Snooze($input: SnoozeMaterialsInput!) { snoozeMaterials(input: $input) { snooze { snoozeUntil } } }',
+  UNDO_REVIEW:
+    'mutation UndoReview($input: UndoReviewInput!) { undoReview(input: $input) { material { nextReview } } }',
   CANCEL_SNOOZE:
     'mutation CancelSnooze($input: CancelSnoozeInput!) { cancelSnooze(input: $input) { materialIds } }',
   CREATE_KEY: `mutation CreateKey($input: CreateApiKeyInput!) {

@@ -2,6 +2,7 @@
 import { COUNT_LOCK } from '../../platform/postgres/connection.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { MAX_UUID, NIL_UUID } from '../../platform/uuid.ts';
+import { isCounted } from '../rows.ts';
 import {
   type Counted,
   type Days,
@@ -144,7 +145,7 @@ const REVIEWED = `
     SELECT r.user_id AS "userId", (r.review_time AT TIME ZONE 'UTC')::date - DATE '1970-01-01' AS day, count(*) AS reviews,
       count(*) FILTER (WHERE r.quality >= 3) AS recalled
     FROM scheduling.reviews r
-    WHERE r.user_id = ANY($1::uuid[]) AND r.review_time >= $2 AND r.review_time <= $3
+    WHERE r.user_id = ANY($1::uuid[]) AND r.review_time >= $2 AND r.review_time <= $3 AND ${isCounted('r')}
     GROUP BY r.user_id, 2) AS d
   GROUP BY d."userId"`;
 const LEARNERS_OF = `

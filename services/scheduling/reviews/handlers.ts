@@ -1,7 +1,7 @@
 // The rpcs of scheduling.v1.ReviewService.
 import type { ListReviewsRequest } from '../../../generated/scheduling/v1/ListReviewsRequest.ts';
 import type { ReviewServiceHandlers } from '../../../generated/scheduling/v1/ReviewService.ts';
-import { invalidField } from '../../platform/errors.ts';
+import { type ErrorReason, invalidField, ServiceError } from '../../platform/errors.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import {
   byTime,
@@ -11,20 +11,21 @@ import {
   readTimePosition,
   toPage,
 } from '../../platform/page-token.ts';
-import { isUuid, NIL_UUID, requireUserId } from '../../platform/uuid.ts';
+import { isUuid, NIL_UUID, readUuid, requireUserId } from '../../platform/uuid.ts';
 import { writeOnce } from '../idempotency.ts';
 import type { Material } from '../materials/material.ts';
 import { enumReader, toMaterialMessage, toReviewMessage, toScheduleMessage } from '../messages.ts';
 import {
   type HandlerDependencies,
   materialNotFound,
+  originOf,
   readDay,
   readMaterialIds,
   readRequestId,
   refuseStart,
   requireMaterialId,
 } from '../requests.ts';
-import { findMaterials } from '../rows.ts';
+import { findMaterials, lockMaterials } from '../rows.ts';
 import {
   type MaterialToReview,
   previewReview,
@@ -37,11 +38,15 @@ import {
   ANY_REVISION,
   applyReviews,
   findMaterialsToReview,
+  findReview,
   listReviewSummariesOfMaterials,
   listReviews,
   listReviewsOfMaterials,
   lockMaterialToReview,
+  readAround,
+  storeUndo,
 } from './sql.ts';
+import { refusalOfUndo, type UndoRefusal, undoReview } from './undo.ts';
 
 const readView = enumReader('view', 'REVIEW_VIEW', ['basic', 'full']);
 
@@ -81,6 +86,32 @@ export function createReviewHandlers(
         const [isApplied] = await applyReviews(transaction, [{ userId, review: graded.review, traceparent }]);
         if (!isApplied) throw new Error(`material ${materialId} changed under its lock`);
         return { response: toResponse(graded), materialIds: [materialId] };
+      });
+    },
+
+    async UndoReview(request, call) {
+      const userId = requireUserId(request.userId);
+      const reviewId = readUuid(request.reviewId);
+      if (reviewId === undefined) throw reviewNotFound();
+      return database.transaction(async (transaction) => {
+        const listed = await findReview(transaction, userId, reviewId);
+        if (listed === undefined) throw reviewNotFound();
+        const [material] = await lockMaterials(transaction, userId, [listed.materialId]);
+        // Read again under the lock, for which another undo may have been waited.
+        const review = await findReview(transaction, userId, reviewId);
+        if (material === undefined || review === undefined) throw reviewNotFound();
+        if (review.undo !== null) return toResponse({ material, review });
+        // A caller who has gone while this waited would not see the response.
+        call.signal.throwIfAborted();
+        const around = await readAround(transaction, userId, review);
+        const undoTime = now();
+        const refusal = refusalOfUndo(material, review, around, undoTime);
+        if (refusal !== undefined) throw new ServiceError(REASONS[refusal]);
+        const undone = undoReview(material, review, around, undoTime);
+        const origin = originOf(call);
+        await storeUndo(transaction, userId, { material: undone, review }, origin);
+        const undo = { undoTime, actor: origin.actor, revision: undone.revision };
+        return toResponse({ material: undone, review: { ...review, undo } });
       });
     },
 
@@ -153,6 +184,16 @@ export function createReviewHandlers(
 }
 
 const byRevision = ({ revision, reviewId }: ReviewSummary): Position => ({ keys: [revision], id: reviewId });
+
+const REASONS: Record<UndoRefusal, ErrorReason> = {
+  notLatest: 'REVIEW_NOT_LATEST',
+  changed: 'MATERIAL_CHANGED',
+  tooOld: 'REVIEW_TOO_OLD',
+};
+
+function reviewNotFound(): ServiceError {
+  return new ServiceError('NOT_FOUND', { message: 'There is no such review.' });
+}
 
 const boundTo = (userId: string, materialId: string): readonly string[] => [
   'ListReviews',

@@ -23,6 +23,16 @@ export type Review = ReviewSummary & {
   /** What scheduled it, and with which version of the learner's settings. */
   scheduler: SchedulerName;
   settingsVersion: number;
+  /** Since when it no longer counts; null: it does. */
+  undo: Undo | null;
+};
+
+export type Undo = {
+  undoTime: Date;
+  /** A program, or a program and a person. */
+  actor: string;
+  /** The material's revision after it. */
+  revision: number;
 };
 
 /** A material with all that its next schedule depends on. */
@@ -56,6 +66,6 @@ export function reviewMaterial(
   const { scheduler, version: settingsVersion } = settings;
   return {
     material: { ...material, ...after, lastReviewedTime: reviewTime, updateTime: reviewTime, revision },
-    review: { ...grade, materialId, before, after, revision, scheduler, settingsVersion },
+    review: { ...grade, materialId, before, after, revision, scheduler, settingsVersion, undo: null },
   };
 }

@@ -4,7 +4,9 @@ import { MAX_UUID } from '../../platform/uuid.ts';
 import { rowsOfItems } from '../gathered.ts';
 import type { Material } from '../materials/material.ts';
 import {
+  isCounted,
   latestSettings,
+  MARKED_REVIEWS,
   MATERIAL_COLUMNS,
   REVIEW_COLUMNS,
   REVIEW_SUMMARY_COLUMNS,
@@ -17,6 +19,7 @@ import {
 import type { MaterialToReview, Review, ReviewSummary } from './review.ts';
 import type { Quality } from './schedule.ts';
 import { needsHistory, SCHEDULERS } from './scheduler.ts';
+import type { Around } from './undo.ts';
 
 /** The columns of a row of `toMaterialToReview`; m is the material, s the settings. */
 const TO_REVIEW = `${MATERIAL_COLUMNS}, ${SETTINGS_COLUMNS}`;
@@ -36,7 +39,8 @@ const find = rowsOfItems<{ userId: string; materialId: string }, ToReviewRow>({
   select: (item) => `
     SELECT ${TO_REVIEW}, CASE WHEN s.scheduler IN (${WITH_HISTORY}) THEN (
       SELECT json_agg(json_build_array(r.quality, (extract(epoch FROM r.review_time) * 1000)::bigint) ORDER BY r.revision)
-      FROM scheduling.reviews r WHERE r.user_id = ${item.userId} AND r.material_id = ${item.materialId}) END AS history
+      FROM scheduling.reviews r
+      WHERE r.user_id = ${item.userId} AND r.material_id = ${item.materialId} AND ${isCounted('r')}) END AS history
     FROM scheduling.materials m
     LEFT JOIN LATERAL (${latestSettings(item.userId)}) s ON true
     WHERE m.user_id = ${item.userId} AND m.material_id = ${item.materialId}`,
@@ -150,7 +154,7 @@ function toValues({ userId, review, traceparent }: ReviewOfUser) {
 }
 
 const LIST = `
-  SELECT ${REVIEW_COLUMNS} FROM scheduling.reviews m
+  SELECT ${REVIEW_COLUMNS} FROM ${MARKED_REVIEWS}
   WHERE m.user_id = $1 AND (m.review_time, m.review_id) < ($3, $4) AND m.review_time >= $5
   ORDER BY m.review_time DESC, m.review_id DESC
   LIMIT $2`;
@@ -184,7 +188,7 @@ const latestOfMaterials = (columns: string) => `
   SELECT m.*
   FROM unnest($2::uuid[]) AS listed (material_id)
   CROSS JOIN LATERAL (
-    SELECT ${columns} FROM scheduling.reviews m
+    SELECT ${columns} FROM ${MARKED_REVIEWS}
     WHERE m.user_id = $1 AND m.material_id = listed.material_id AND m.revision < $4
     ORDER BY m.revision DESC
     LIMIT $3
@@ -223,4 +227,67 @@ export async function listReviewSummariesOfMaterials(
     text: latestOfMaterials(REVIEW_SUMMARY_COLUMNS),
     values: valuesOf(userId, of),
   });
+}
+
+const FIND_REVIEW = `
+  SELECT ${REVIEW_COLUMNS} FROM ${MARKED_REVIEWS} WHERE m.user_id = $1 AND m.review_id = $2`;
+
+/** undefined if the user has no such review. Looks through the user's in an index. */
+export async function findReview(
+  db: Queryable,
+  userId: string,
+  reviewId: string,
+): Promise<Review | undefined> {
+  const [row] = await db.query<ReviewRow>({ text: FIND_REVIEW, values: [userId, reviewId] });
+  return row && toReview(row);
+}
+
+const AROUND = `
+  SELECT count(*) FILTER (WHERE m.revision > $3 AND u.review_id IS NULL) AS "laterReviews",
+         count(*) FILTER (WHERE m.revision > $3 AND u.review_id IS NOT NULL) AS "undoneReviews",
+         coalesce(
+           max(m.review_time) FILTER (WHERE m.revision < $3 AND m.revision > coalesce(i.revision, 0) AND u.review_id IS NULL),
+           max(i.last_reviewed_time)) AS "lastReviewedTime"
+  FROM ${MARKED_REVIEWS}
+  LEFT JOIN scheduling.imported_materials i ON i.user_id = m.user_id AND i.material_id = m.material_id
+  WHERE m.user_id = $1 AND m.material_id = $2`;
+
+/** What was done around a review of a locked material. */
+export async function readAround(
+  transaction: Queryable,
+  userId: string,
+  { materialId, revision }: Review,
+): Promise<Around> {
+  const values = [userId, materialId, revision];
+  const [around] = await transaction.query<Around>({ text: AROUND, values });
+  return around ?? { laterReviews: 0, undoneReviews: 0, lastReviewedTime: null };
+}
+
+const PUT_BACK = `
+  UPDATE scheduling.materials m
+  SET ease_factor_hundredths = $3, interval_days = $4, repetitions = $5, next_review_time = $6, last_reviewed_time = $7,
+      update_time = $8, revision = $9
+  WHERE m.user_id = $1 AND m.material_id = $2`;
+
+const MARK = `
+  INSERT INTO scheduling.undone_reviews
+    (user_id, review_id, material_id, revision, undo_revision, undo_time, actor, x_request_id)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`;
+
+/** Stores a locked material as it is after the undo of a review, and marks the review. */
+export async function storeUndo(
+  transaction: Queryable,
+  userId: string,
+  { material, review }: { material: Material; review: Review },
+  { actor, requestId }: { actor: string; requestId: string },
+): Promise<void> {
+  const { easeFactorHundredths, intervalDays, repetitions, nextReviewTime, lastReviewedTime } = material;
+  const { materialId, updateTime, revision } = material;
+  const schedule = [easeFactorHundredths, intervalDays, repetitions, nextReviewTime, lastReviewedTime];
+  await transaction.query({
+    text: PUT_BACK,
+    values: [userId, materialId, ...schedule, updateTime, revision],
+  });
+  const mark = [review.reviewId, materialId, review.revision, revision, updateTime, actor, requestId];
+  await transaction.query({ text: MARK, values: [userId, ...mark] });
 }

@@ -22,6 +22,7 @@ import { enumReader, toSnoozeMessage } from '../messages.ts';
 import {
   type HandlerDependencies,
   materialNotFound,
+  originOf,
   readMaterialIds,
   readRequestId,
   refuseStart,
@@ -46,8 +47,6 @@ import {
 } from './sql.ts';
 
 const MAX_REASON_CODE_POINTS = 500;
-const MAX_ACTOR_CHARACTERS = 200;
-const MAX_X_REQUEST_ID_CHARACTERS = 128;
 
 const readPreset = enumReader('preset', 'SNOOZE_PRESET', SNOOZE_PRESETS);
 
@@ -74,9 +73,8 @@ export function createSnoozeHandlers(
           snoozeUntilTime,
           reason,
           createTime,
-          actor: context.caller.slice(0, MAX_ACTOR_CHARACTERS),
+          ...originOf(context),
           apiKeyId: context.apiKeyId ?? null,
-          requestId: context.requestId.slice(0, MAX_X_REQUEST_ID_CHARACTERS),
         };
         await insertSnooze(transaction, userId, snooze, postpone(locked, materialIds, snooze));
         const made = {

@@ -2,7 +2,7 @@
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { rowsOfItems } from '../gathered.ts';
 import type { Material } from '../materials/material.ts';
-import { DUE_TIME, materialColumnsWithTextsIf } from '../rows.ts';
+import { DUE_TIME, isCounted, materialColumnsWithTextsIf } from '../rows.ts';
 import { type CalendarDays, clockOf } from './calendar.ts';
 
 /**
@@ -13,6 +13,9 @@ function localDate(time: string, parameter: number): string {
   const change = `width_bucket(${time}, $${parameter}::timestamptz[])`;
   return `(${time} AT TIME ZONE ($${parameter + 1}::interval[])[${change} + 1])::date`;
 }
+
+/** Reviews r that were not undone. */
+const COUNTED = isCounted('r');
 
 type Forecast = {
   overdue: number;
@@ -64,7 +67,7 @@ type Activity = {
 const SPAN = `
   SELECT min(r.review_time) AS first, max(r.review_time) AS last
   FROM scheduling.reviews r
-  WHERE r.user_id = $1 AND r.review_time <= $2`;
+  WHERE r.user_id = $1 AND r.review_time <= $2 AND ${COUNTED}`;
 
 /**
  * Reviews on each calendar day since $3, up to $2, with the streaks repeated in every row.
@@ -75,7 +78,7 @@ const ACTIVITY = `
   WITH days AS (
     SELECT ${localDate('r.review_time', 5)} AS day, count(*) AS reviews
     FROM scheduling.reviews r
-    WHERE r.user_id = $1 AND r.review_time <= $2
+    WHERE r.user_id = $1 AND r.review_time <= $2 AND ${COUNTED}
     GROUP BY 1
   ), runs AS (
     SELECT count(*) AS days, max(day) AS last_day
@@ -130,7 +133,7 @@ const RETENTION = `
          count(*) AS reviews,
          count(*) FILTER (WHERE r.quality >= 3) AS recalled
   FROM scheduling.reviews r
-  WHERE r.user_id = $1 AND r.review_time >= $2 AND r.review_time <= $3
+  WHERE r.user_id = $1 AND r.review_time >= $2 AND r.review_time <= $3 AND ${COUNTED}
   GROUP BY ${localDate('r.review_time', 4)}, 2`;
 
 /** One entry per day and band with reviews. */
@@ -163,7 +166,7 @@ const MATERIALS = `
 const GRADES = `
   SELECT r.quality, count(*) AS count
   FROM scheduling.reviews r
-  WHERE r.user_id = $1 AND r.review_time >= $2 AND r.review_time <= $3
+  WHERE r.user_id = $1 AND r.review_time >= $2 AND r.review_time <= $3 AND ${COUNTED}
   GROUP BY r.quality`;
 
 export async function readDistributions(
@@ -205,7 +208,7 @@ const HARDEST = `
   WITH counted AS (
     SELECT r.material_id, count(*) AS reviews, count(*) FILTER (WHERE r.quality >= 3) AS recalled
     FROM scheduling.reviews r
-    WHERE r.user_id = $1 AND r.review_time >= $2 AND r.review_time <= $3
+    WHERE r.user_id = $1 AND r.review_time >= $2 AND r.review_time <= $3 AND ${COUNTED}
     GROUP BY r.material_id
     HAVING count(*) >= $4
   )
@@ -273,7 +276,7 @@ const countDue = rowsOfItems<DueCountRequest, DueCountRow>({
       SELECT count(*) > 0 AS reviewed_today
       FROM (
         SELECT r.review_id FROM scheduling.reviews r
-        WHERE r.user_id = ${item.userId} AND r.review_time >= ${item.todayStartTime} AND r.review_time <= ${item.asOf}
+        WHERE r.user_id = ${item.userId} AND r.review_time >= ${item.todayStartTime} AND r.review_time <= ${item.asOf} AND ${COUNTED}
         LIMIT 1
       ) AS today
     ) AS latest`;

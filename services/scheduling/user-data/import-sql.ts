@@ -1,9 +1,9 @@
 // The SQL of imports: what is there, and writes of many materials with all that belongs to them.
 import type { Queryable } from '../../platform/postgres/database.ts';
 import type { Material } from '../materials/material.ts';
-import type { Review } from '../reviews/review.ts';
+import type { Review, Undo } from '../reviews/review.ts';
 import type { ScheduleAt } from '../reviews/schedule.ts';
-import { REVIEW_COLUMNS, type ReviewRow, toReview } from '../rows.ts';
+import { MARKED_REVIEWS, REVIEW_COLUMNS, type ReviewRow, toReview } from '../rows.ts';
 import type { Changed, Known } from './decide.ts';
 import type { Baseline, WholeMaterial, WholeSnooze } from './record.ts';
 import { BASELINE_COLUMNS } from './sql.ts';
@@ -55,7 +55,7 @@ export async function findKnown(
 }
 
 const PAST_REVIEWS = `
-  SELECT ${REVIEW_COLUMNS} FROM scheduling.reviews m
+  SELECT ${REVIEW_COLUMNS} FROM ${MARKED_REVIEWS}
   WHERE m.user_id = $1 AND m.material_id = ANY($2::uuid[]) AND m.revision <= 0`;
 const REVIEWED_SINCE = `
   SELECT DISTINCT r.material_id AS "materialId" FROM scheduling.reviews r
@@ -186,6 +186,16 @@ const insertReviews = inserter<Review>('reviews', [
   ['settings_version', 'integer', ({ settingsVersion }) => settingsVersion],
 ]);
 
+const insertUndone = inserter<Review & { undo: Undo }>('undone_reviews', [
+  ['review_id', 'uuid', ({ reviewId }) => reviewId],
+  ['material_id', 'uuid', ({ materialId }) => materialId],
+  ['revision', 'integer', ({ revision }) => revision],
+  ['undo_revision', 'integer', ({ undo }) => undo.revision],
+  ['undo_time', 'timestamptz', ({ undo }) => iso(undo.undoTime)],
+  ['actor', 'text', ({ undo }) => undo.actor],
+  ['x_request_id', 'text', () => ''],
+]);
+
 const insertSnoozes = inserter<WholeSnooze>(
   'snoozes',
   [
@@ -223,11 +233,10 @@ export async function insertWhole(
   await insertSearch(transaction, userId, materials);
   await insertLabels(transaction, userId, materials.flatMap(labelsOf));
   await storeBaselines(transaction, userId, records.flatMap(baselineOf));
-  await insertReviews(
-    transaction,
-    userId,
-    records.flatMap(({ reviews }) => reviews),
-  );
+  const all = records.flatMap(({ reviews }) => reviews);
+  await insertReviews(transaction, userId, all);
+  const undone = all.flatMap(({ undo, ...review }) => (undo === null ? [] : [{ ...review, undo }]));
+  await insertUndone(transaction, userId, undone);
   const snoozed = records.flatMap(({ material: { materialId }, snoozes }) =>
     snoozes.map((snooze) => ({ ...snooze, materialId })),
   );

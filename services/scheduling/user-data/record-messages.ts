@@ -31,7 +31,7 @@ import {
   toScheduleMessage,
   toSchedulerMessage,
 } from '../messages.ts';
-import type { Review } from '../reviews/review.ts';
+import type { Review, Undo } from '../reviews/review.ts';
 import { INITIAL_SCHEDULE, isQuality, MAX_INTERVAL_DAYS, type ScheduleAt } from '../reviews/schedule.ts';
 import { DEFAULT_SETTINGS, type Settings } from '../reviews/scheduler.ts';
 import {
@@ -235,6 +235,16 @@ function readOwnReview(message: ReviewMessage, materialId: string): Review {
     after: { ...left, nextReviewTime: left.nextReviewTime ?? requireTime(null, 'after.next_review_time') },
     scheduler: readScheduler(message.scheduler) ?? DEFAULT_SETTINGS.scheduler,
     settingsVersion,
+    undo: readUndo(message),
+  };
+}
+
+function readUndo({ undoTime, undoActor, undoRevision }: ReviewMessage): Undo | null {
+  if (undoTime === null) return null;
+  return {
+    undoTime: requireTime(undoTime, 'undo_time'),
+    actor: readShort(undoActor, 'undo_actor'),
+    revision: undoRevision,
   };
 }
 

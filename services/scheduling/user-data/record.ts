@@ -70,6 +70,7 @@ export function toPastReviews(materialId: string, reviews: readonly ForeignRevie
       ...{ reviewId, materialId, quality, reviewTime, before },
       after: { ...left, nextReviewTime: left.nextReviewTime ?? dueTime },
       ...{ revision: 0, requestId: null, scheduler: DEFAULT_SETTINGS.scheduler, settingsVersion: 0 },
+      undo: null,
     };
   });
   return inOrder(past);

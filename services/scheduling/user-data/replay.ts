@@ -3,7 +3,7 @@
 import type { Material } from '../materials/material.ts';
 import type { Review } from '../reviews/review.ts';
 import { INITIAL_SCHEDULE, type ScheduleAt } from '../reviews/schedule.ts';
-import { DEFAULT_SETTINGS, nextSchedule, type PastReview, type Settings } from '../reviews/scheduler.ts';
+import { DEFAULT_SETTINGS, nextSchedule, type Settings } from '../reviews/scheduler.ts';
 import { snoozedNextReviewTime } from '../snoozes/rules.ts';
 
 /** The effect of a snooze on one material; `revision` is the material's after it. */
@@ -25,7 +25,7 @@ export type HistoryStart = ScheduleAt & {
 };
 
 /**
- * One sentence per inconsistency. A material must begin with the initial schedule, due at its creation; each review, snooze and
+ * One sentence per inconsistency. A material must begin with the initial schedule, due at its creation; each review, undo, snooze and
  * cancellation must start from its predecessor's result and match a recomputation, a review's by the version of the settings that it
  * names; the last result must match the material. `settings`: the learner's versions, in any order. With `start`, the
  * material begins there, and what came before is not replayed.
@@ -39,15 +39,19 @@ export function findDrift(
 ): string[] {
   const drift: string[] = [];
   let state: ScheduleAt = start ?? { ...INITIAL_SCHEDULE, nextReviewTime: material.createTime };
-  let lastReviewedTime = start?.lastReviewedTime ?? null;
   let revision = start?.revision ?? 0;
   const isBefore = (event: { revision: number }) => start !== null && event.revision <= start.revision;
-  const history: PastReview[] = reviews.filter(isBefore).toSorted((a, b) => a.revision - b.revision);
+  const earlier = reviews.filter((review) => isBefore(review) && review.undo === null);
+  /** Those that count so far. */
+  const history: Review[] = earlier.toSorted((a, b) => a.revision - b.revision);
   const expectSame = (what: string, wanted: ScheduleAt, found: ScheduleAt) => {
     if (show(wanted) !== show(found)) drift.push(`${what} is ${show(found)} where ${show(wanted)} follows`);
   };
   const events = [
     ...reviews.map((review) => ({ revision: review.revision, kind: 'review' as const, review })),
+    ...reviews.flatMap((review) =>
+      review.undo === null ? [] : [{ revision: review.undo.revision, kind: 'undo' as const, review }],
+    ),
     ...snoozes.map((snooze) => ({ revision: snooze.revision, kind: 'snooze' as const, snooze })),
     ...snoozes.flatMap((snooze) =>
       snooze.cancelRevision === null
@@ -70,7 +74,10 @@ export function findDrift(
       }
       history.push(event.review);
       state = after;
-      lastReviewedTime = reviewTime;
+    } else if (event.kind === 'undo') {
+      expectSame(`before the undo ${revision}, the schedule`, state, event.review.after);
+      state = event.review.before;
+      history.splice(history.indexOf(event.review), 1);
     } else if (event.kind === 'cancellation') {
       const { beforeNextReviewTime, afterNextReviewTime } = event.snooze;
       expectSame(`before the cancellation ${revision}, the schedule`, state, {
@@ -91,6 +98,9 @@ export function findDrift(
     }
   }
   expectSame('the schedule', state, material);
+  const latest = history.at(-1);
+  const lastReviewedTime =
+    (latest === undefined || isBefore(latest) ? start?.lastReviewedTime : latest.reviewTime) ?? null;
   if (material.lastReviewedTime?.getTime() !== lastReviewedTime?.getTime()) {
     drift.push(`last reviewed is ${at(material.lastReviewedTime)} where ${at(lastReviewedTime)} follows`);
   }

@@ -5,6 +5,7 @@ import type { Material } from '../materials/material.ts';
 import type { Review } from '../reviews/review.ts';
 import type { Settings } from '../reviews/scheduler.ts';
 import {
+  MARKED_REVIEWS,
   MATERIAL_COLUMNS,
   REVIEW_COLUMNS,
   type ReviewRow,
@@ -55,7 +56,7 @@ export async function readMaterials(
 }
 
 const READ_REVIEWS = `
-  SELECT ${REVIEW_COLUMNS} FROM scheduling.reviews m
+  SELECT ${REVIEW_COLUMNS} FROM ${MARKED_REVIEWS}
   WHERE m.user_id = $1 AND (m.review_time, m.review_id) > ($3, $4)
   ORDER BY m.review_time, m.review_id
   LIMIT $2`;
@@ -137,9 +138,11 @@ const MATERIALS = `
   LIMIT $4`;
 
 const REVIEWS = `
-  SELECT m.user_id AS "userId", ${REVIEW_COLUMNS}
+  SELECT asked.user_id AS "userId", m.*
   FROM unnest($1::uuid[], $2::uuid[]) AS asked (user_id, material_id)
-  JOIN scheduling.reviews m ON m.user_id = asked.user_id AND m.material_id = asked.material_id`;
+  CROSS JOIN LATERAL (
+    SELECT ${REVIEW_COLUMNS} FROM ${MARKED_REVIEWS}
+    WHERE m.user_id = asked.user_id AND m.material_id = asked.material_id) m`;
 
 const SNOOZES = `
   SELECT p.user_id AS "userId", p.material_id AS "materialId", p.revision, s.snooze_until_time AS "snoozeUntilTime",
@@ -248,7 +251,7 @@ export async function readBelongings(
 }
 
 const REVIEWS_BY_MATERIAL = `
-  SELECT ${REVIEW_COLUMNS} FROM scheduling.reviews m
+  SELECT ${REVIEW_COLUMNS} FROM ${MARKED_REVIEWS}
   WHERE m.user_id = $1 AND (m.material_id, m.revision) > ($2, $3) AND m.material_id <= $4
   ORDER BY m.material_id, m.revision
   LIMIT $5`;

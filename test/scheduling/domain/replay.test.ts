@@ -33,6 +33,7 @@ const gradeOf3: Review = {
   revision: 2,
   scheduler: 'sm2',
   settingsVersion: 0,
+  undo: null,
   before: { ...initial, nextReviewTime: snoozedUntil },
   after: { ...once, nextReviewTime: firstDue },
 };
@@ -45,6 +46,7 @@ const gradeOf5: Review = {
   revision: 4,
   scheduler: 'sm2',
   settingsVersion: 0,
+  undo: null,
   before: { ...once, nextReviewTime: firstDue },
   after: { ...twice, nextReviewTime: secondDue },
 };

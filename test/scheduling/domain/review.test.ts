@@ -59,6 +59,7 @@ test('a first grade of 3 moves the schedule by a day, the times to the review, t
     revision: 8,
     scheduler: 'sm2',
     settingsVersion: 0,
+    undo: null,
   });
 });
 

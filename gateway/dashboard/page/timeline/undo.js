@@ -1,4 +1,4 @@
-// Undoes an archive or a snooze from the timeline, where nothing has happened since that it would contradict.
+// Undoes an archive, a snooze or a review from the timeline, where nothing has happened since that it would contradict.
 /** @import { Context, TimelineEvent, User } from '../types.d.ts' */
 import { request } from '../api.js';
 import { counted, titleOf } from '../format.js';
@@ -6,13 +6,18 @@ import { act, button } from '../ui.js';
 
 /** The button of an event; null where there is nothing to undo. @param {Context} context @param {User} user @param {TimelineEvent} event */
 export function undoButton(context, user, event) {
-  const { snooze, material, action, at } = event;
+  const { snooze, review, material, action, at } = event;
   if (snooze !== null && snooze.cancellableMaterials > 0)
     return undo(context, `snooze of ${nameOf(event)}`, async () => {
       const input = { userId: user.id, snoozeId: snooze.id };
       const { materialIds } = (await request('CANCEL_SNOOZE', { input })).cancelSnooze;
       if (materialIds.length === 0) return 'Nothing to undo: no material waits for this snooze any more.';
       return `Undone: ${counted(materialIds.length, 'material')} due as before the snooze`;
+    });
+  if (review !== null && canUndo(event))
+    return undo(context, `review of ${nameOf(event)}`, async () => {
+      await request('UNDO_REVIEW', { input: { userId: user.id, reviewId: review.id } });
+      return `Undone: the review of ${nameOf(event)}, due as before it`;
     });
   // An earlier archive of the same material was undone already.
   const isArchived = material !== null && material.archivedAt !== null && material.archivedAt <= at;
@@ -22,6 +27,15 @@ export function undoButton(context, user, event) {
     return `Restored: ${titleOf(material.title)}`;
   });
 }
+
+const DAY_MS = 86_400_000;
+
+/** Whether nothing has changed the material since, and a day has not passed. @param {TimelineEvent} event */
+const canUndo = ({ review, material }) =>
+  review !== null &&
+  review.undoneAt === null &&
+  material?.revision === review.revision &&
+  Date.now() - Date.parse(review.reviewedAt) < DAY_MS;
 
 /** @param {TimelineEvent} event */
 const nameOf = ({ material, subjectIds }) =>

@@ -22,6 +22,7 @@ const DONE_TO_MATERIALS = {
   restoreMaterial: 'Restored',
   deleteMaterial: 'Deleted',
   submitReview: 'Submitted a review of',
+  undoReview: 'Undid the latest review of',
   snoozeMaterials: 'Snoozed',
   cancelSnooze: 'Cancelled the snooze of',
 };
@@ -54,7 +55,13 @@ export function wordsOf(user, event) {
   const { action, review, snooze, delivery, subjectIds } = event;
   if (review !== null) {
     const again = span(review.after.interval);
-    return ['Reviewed ', materials(user, event), `: grade ${review.quality}, due again after ${again}`];
+    const undone = review.undoneAt && `. Undone ${instant(review.undoneAt, user.timeZone)}`;
+    return [
+      'Reviewed ',
+      materials(user, event),
+      `: grade ${review.quality}, due again after ${again}`,
+      undone,
+    ];
   }
   if (snooze !== null) {
     const until = instant(snooze.snoozeUntil, user.timeZone);

@@ -33,15 +33,16 @@ export async function dayView(context) {
 /** @param {User} user @param {Day['reviews']} reviews @param {(params: URLSearchParams) => string} href @param {URLSearchParams} params */
 function reviews({ id, timeZone }, { nodes, pageInfo }, href, params) {
   if (nodes.length === 0) return empty('No reviews on this day.');
-  const rows = nodes.map(({ quality, reviewedAt, before, after, materialId, material }) => [
+  const rows = nodes.map(({ quality, reviewedAt, undoneAt, before, after, materialId, material }) => [
     timeOfDay(reviewedAt, timeZone),
     material === null
       ? 'a material that was deleted'
       : h('a', { href: `#/users/${id}/materials/${materialId}` }, titleOf(material.title)),
     grade(quality),
-    `${whole(before.interval)} → ${span(after.interval)}`,
+    undoneAt === null ? `${whole(before.interval)} → ${span(after.interval)}` : 'undone',
   ]);
-  const recalled = nodes.filter(({ quality }) => quality >= 3).length;
+  const counts = nodes.filter(({ undoneAt }) => undoneAt === null);
+  const recalled = counts.filter(({ quality }) => quality >= 3).length;
   const isAll = !pageInfo.hasNextPage && !params.has('after');
   return h(
     'section',
@@ -50,7 +51,8 @@ function reviews({ id, timeZone }, { nodes, pageInfo }, href, params) {
       h(
         'p',
         { class: 'muted' },
-        `${counted(nodes.length, 'review')}, ${percent(recalled / nodes.length)} recalled`,
+        counted(counts.length, 'review'),
+        counts.length > 0 && `, ${percent(recalled / counts.length)} recalled`,
       ),
     table('Reviews', ['Time', 'Material', 'Grade', 'Interval'], rows),
     pager(pageInfo, params, href),

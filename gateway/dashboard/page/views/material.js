@@ -140,24 +140,30 @@ function reviews({ place }, user, { id, reviews: { nodes, pageInfo } }) {
   return section;
 }
 
+const NOTHING = {
+  reviewed: 'This material was never reviewed.',
+  counted: 'Each review of this material was undone.',
+};
+
 /** @param {User} user @param {readonly Review[]} latestFirst */
 function historyFigure({ timeZone }, latestFirst) {
   const day = (/** @type {number} */ timeMs) => shortDay(timeMs, timeZone);
-  const data = latestFirst.toReversed().map(({ quality, reviewedAt, before, after }) => ({
+  const countedReviews = latestFirst.filter(({ undoneAt }) => undoneAt === null);
+  const data = countedReviews.toReversed().map(({ quality, reviewedAt, before, after }) => ({
     ...{ label: reviewedAt, timeMs: Date.parse(reviewedAt), quality, value: after.interval },
     title: instant(reviewedAt, timeZone),
     text: `Graded ${quality}: interval ${before.interval} → ${span(after.interval)}, ease ${after.ef.toFixed(2)}`,
   }));
   return figure({
     title: 'History',
-    note: `${counted(latestFirst.length, 'review')}: the interval from each on, on a logarithmic axis`,
+    note: `${counted(countedReviews.length, 'review')}: the interval from each on, on a logarithmic axis`,
     columns: ['Reviewed', 'Grade', 'Interval before', 'Interval after', 'Ease after', 'Next due'],
-    rows: latestFirst.map(({ quality, reviewedAt, before, after }) => [
+    rows: latestFirst.map(({ quality, reviewedAt, undoneAt, before, after }) => [
       ...[instant(reviewedAt, timeZone), quality, before.interval, after.interval, after.ef.toFixed(2)],
-      instant(after.nextReview, timeZone),
+      undoneAt ? `undone ${instant(undoneAt, timeZone)}` : instant(after.nextReview, timeZone),
     ]),
     drawing: () => chart('Interval over time', history(data, 'days', day)),
-    legend: historyLegend(latestFirst.map(({ quality }) => quality)),
-    nothing: latestFirst.length === 0 && 'This material was never reviewed.',
+    legend: historyLegend(countedReviews.map(({ quality }) => quality)),
+    nothing: countedReviews.length === 0 && NOTHING[latestFirst.length === 0 ? 'reviewed' : 'counted'],
   });
 }
