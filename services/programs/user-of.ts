@@ -1,12 +1,13 @@
 // The user of --email, and the scheduling service that has their data: what import and export begin with.
 import type { User } from '../../generated/accounts/v1/User.ts';
 import type { UserDataServiceDefinition } from '../../generated/scheduling/v1/UserDataService.ts';
-import { hasReason, invalidRequest, ServiceError, toServiceError } from '../platform/errors.ts';
+import { hasReason, invalidRequest, ServiceError } from '../platform/errors.ts';
 import { clientsOf } from '../platform/grpc/client.ts';
 import { TokenRefusedError } from '../platform/grpc/service-token.ts';
 import { UsageError } from '../platform/process/command.ts';
 import { readCommonConfig, readPeers } from '../platform/process/common-config.ts';
 import { ConfigError, readEnvironment } from '../platform/process/config.ts';
+import { toError } from '../platform/thrown.ts';
 import { createAccountsClients } from './keys/clients.ts';
 
 export type UserDataClient = ReturnType<typeof createUserDataClient>;
@@ -74,8 +75,8 @@ function named(error: unknown, service: string, target: string, variable: string
 /** The line for a failure: "CODE: message", where CODE is one of the API's error codes. */
 export function explain(error: unknown): string {
   const isInvalid = error instanceof ConfigError || error instanceof UsageError;
-  const { reason, message } = isInvalid
-    ? new ServiceError('INVALID_REQUEST', { message: error.message })
-    : toServiceError(error);
-  return `${reason.toLowerCase()}: ${message}`;
+  if (isInvalid) return `invalid_request: ${error.message}`;
+  // Nothing logs a fault of this program itself.
+  if (!(error instanceof ServiceError)) return `internal_error: ${toError(error).stack}`;
+  return `${error.reason.toLowerCase()}: ${error.message}`;
 }

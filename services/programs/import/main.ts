@@ -1,15 +1,15 @@
 // npm run import: moves a collection of Anki, Mnemosyne, a spreadsheet or this service in.
 
-import { createFindings, type Reason } from '../../moving/findings.ts';
+import { createFindings } from '../../moving/findings.ts';
 import { type Collection, FORMS, type Form, openCollectionFile } from '../../moving/open.ts';
 import { openWorkplace } from '../../moving/workplace.ts';
 import { hasReason } from '../../platform/errors.ts';
-import { counted, runCommand, secondsSince, UsageError } from '../../platform/process/command.ts';
+import { runCommand, secondsSince, UsageError } from '../../platform/process/command.ts';
 import { createNarrator, createProgress } from '../../platform/process/terminal.ts';
-import { printable } from '../../platform/text.ts';
 import { requireTimeZone } from '../../platform/time-zone.ts';
 import { explain, type UserDataClient, withUser } from '../user-of.ts';
-import { type Counts, emptyOutcome, type Outcome, sendRecords } from './send.ts';
+import { goOn, stored, summary, toReason } from './report.ts';
+import { emptyOutcome, sendRecords } from './send.ts';
 import { stopOnSignals } from './stop.ts';
 
 const HELP = `Moves a collection in: its cards, when each is due, and its reviews.
@@ -105,9 +105,11 @@ async function importCollection(
   progress.end();
   outcome.materials.left += findings.left.material;
   outcome.reviews.left += findings.left.review;
-  const reasons = [...findings.reasons(), ...outcome.problems.map(toReason)].sort(
-    (a, b) => b.count - a.count,
+  // A spreadsheet has schedules without their reviews.
+  const problems = outcome.problems.filter(
+    ({ kind }) => collection.form !== 'csv' || !kind.endsWith('_DRIFT'),
   );
+  const reasons = [...findings.reasons(), ...problems.map(toReason)].sort((a, b) => b.count - a.count);
   const { materials, reviews } = outcome;
   process.stdout.write(
     json
@@ -117,53 +119,4 @@ async function importCollection(
   if (!stop.isAsked()) return 0;
   process.stderr.write(`${goOn(outcome)}\n`);
   return STOPPED;
-}
-
-const stored = ({ materials }: Outcome) => materials.new + materials.changed + materials.unchanged;
-
-function goOn(outcome: Outcome): string {
-  return `Stopped after ${counted(stored(outcome), 'material')}, which are stored. Run the same command again to go on.`;
-}
-
-function summary(
-  { materials, reviews }: Outcome,
-  reasons: readonly Reason[],
-  { dryRun, time }: { dryRun: boolean; time: string },
-): string {
-  const line = (name: string, { new: added, changed, unchanged, left }: Counts) =>
-    `${name}: ${[`${format(added)} new`, `${format(changed)} changed`, `${format(unchanged)} unchanged`, `${format(left)} left out`].join(', ')}\n`;
-  const why = reasons.map(
-    ({ reason, count, examples }) =>
-      `  ${format(count)} × ${reason}${examples.length > 0 ? ` (${examples.map(printable).join('; ')})` : ''}\n`,
-  );
-  return (
-    (dryRun ? 'This is what would happen; nothing was changed.\n' : '') +
-    line('Materials', materials) +
-    line('Reviews', reviews) +
-    (why.length > 0 ? `Left out, or changed on the way:\n${why.join('')}` : '') +
-    `Took ${time}.\n`
-  );
-}
-
-const format = (count: number) => count.toLocaleString('en');
-
-/** What scheduling found wrong, in words. */
-const PROBLEMS: Readonly<Record<string, string>> = {
-  TITLE: 'the title is empty or longer than 240 characters',
-  TEXT: 'the content is longer than 262,144 bytes, or holds U+0000',
-  SOURCE_URL: 'the source URL is not a URI: stored without it',
-  LABEL: 'labels that are none, or more than 20: stored without them',
-  SCHEDULE: 'the schedule is impossible',
-  TIME: 'an instant is outside the years 1970 to 9997',
-  QUALITY: 'the quality is not 0 to 5',
-  ID: 'the ID or source is none',
-  DUPLICATE: 'it is there twice',
-  HISTORY: 'the material has another history here',
-  DRIFT: 'the schedule does not follow from the history, which begins anew with it',
-  TOO_MANY: 'more than 100,000 reviews of a material',
-};
-
-function toReason({ kind, count, examples }: Outcome['problems'][number]): Reason {
-  const name = kind.replace('IMPORT_PROBLEM_KIND_', '');
-  return { reason: PROBLEMS[name] ?? name.toLowerCase(), count, examples };
 }
