@@ -3,6 +3,7 @@ import { open, stat } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import type { MaterialRecordInput } from '../../generated/scheduling/v1/MaterialRecord.ts';
+import type { SettingsVersionInput } from '../../generated/scheduling/v1/SettingsVersion.ts';
 import { toError } from '../platform/thrown.ts';
 import { copyCollection, unpackCollection } from './anki/package.ts';
 import { openCollection } from './anki/read.ts';
@@ -24,6 +25,8 @@ export type Collection = {
   form: Form;
   /** About how many records there are. */
   materials: number;
+  /** Versions of the learner's settings; only our own form has them. */
+  settings: readonly SettingsVersionInput[];
   /** Reads them, and tells `findings` what stays behind. */
   records(findings: Findings): AsyncIterable<MaterialRecordInput>;
   close(): void;
@@ -50,18 +53,32 @@ export async function openCollectionFile(path: string, context: OpenContext): Pr
     if (kind === 'anki collection') await requireNoLog(path);
     const collection = await openCollection(await unpack(path, workplace.folder), context);
     const { counts, cards, close } = collection;
-    return { form, materials: counts.cards, records: (findings) => toRecords(cards(findings)), close };
+    return {
+      form,
+      settings: [],
+      materials: counts.cards,
+      records: (findings) => toRecords(cards(findings)),
+      close,
+    };
   }
   if (kind === 'mnemosyne') {
     const collection = await openMnemosyne(await copyCollection(path, workplace.folder), context);
-    return { ...collection, form, records: (findings) => toRecords(collection.cards(findings)) };
+    return {
+      ...collection,
+      form,
+      settings: [],
+      records: (findings) => toRecords(collection.cards(findings)),
+    };
   }
   const read = { csv: readCsv, jsonl: readJsonl, supermemo: readSmconv }[kind];
+  const settings: SettingsVersionInput[] = [];
   const records = (findings: Findings) => read(path, { ...context, findings });
   // Read once before anything of it is sent: damage is at the end of most files that have some.
   let materials = 0;
-  for await (const { material } of records(createFindings())) if (material) materials += 1;
-  return { form, materials, records, close() {} };
+  const addSettings = (version: SettingsVersionInput) => void settings.push(version);
+  for await (const { material } of read(path, { ...context, findings: createFindings(), addSettings }))
+    if (material) materials += 1;
+  return { form, materials, settings, records, close() {} };
 }
 
 type Kind = 'anki package' | 'anki collection' | 'mnemosyne' | 'csv' | 'jsonl' | 'supermemo';

@@ -4,10 +4,8 @@ import type { UserDataServiceDefinition } from '../../generated/scheduling/v1/Us
 import { hasReason, invalidRequest, ServiceError } from '../platform/errors.ts';
 import { clientsOf } from '../platform/grpc/client.ts';
 import { TokenRefusedError } from '../platform/grpc/service-token.ts';
-import { UsageError } from '../platform/process/command.ts';
 import { readCommonConfig, readPeers } from '../platform/process/common-config.ts';
-import { ConfigError, readEnvironment } from '../platform/process/config.ts';
-import { toError } from '../platform/thrown.ts';
+import { readEnvironment } from '../platform/process/config.ts';
 import { createAccountsClients } from './keys/clients.ts';
 
 export type UserDataClient = ReturnType<typeof createUserDataClient>;
@@ -70,13 +68,4 @@ function named(error: unknown, service: string, target: string, variable: string
     message: `The ${service} service at ${target} does not answer. Start it ("npm start"), or set ${variable}.`,
     cause: error,
   });
-}
-
-/** The line for a failure: "CODE: message", where CODE is one of the API's error codes. */
-export function explain(error: unknown): string {
-  const isInvalid = error instanceof ConfigError || error instanceof UsageError;
-  if (isInvalid) return `invalid_request: ${error.message}`;
-  // Nothing logs a fault of this program itself.
-  if (!(error instanceof ServiceError)) return `internal_error: ${toError(error).stack}`;
-  return `${error.reason.toLowerCase()}: ${error.message}`;
 }

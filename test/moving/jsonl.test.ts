@@ -2,22 +2,25 @@
 import protobuf from 'protobufjs';
 import { expect, test } from 'vitest';
 import type { MaterialRecord } from '../../generated/scheduling/v1/MaterialRecord.ts';
+import type { SettingsVersion } from '../../generated/scheduling/v1/SettingsVersion.ts';
 import {
   BASELINE,
   MATERIAL,
   REVIEW,
   SCHEDULE,
+  SETTINGS,
   SNOOZE,
   SNOOZE_OF_MATERIAL,
 } from '../../services/moving/jsonl/fields.ts';
 import { writeJsonl } from '../../services/moving/jsonl/write.ts';
 import { ownFolder, readFileOf } from '../support/moving.ts';
-import { NEW_RECORD, REVIEWED_RECORD, recordsOf, textOf } from '../support/records.ts';
+import { exportOf, NEW_RECORD, REVIEWED_RECORD, textOf } from '../support/records.ts';
 
 const folder = ownFolder();
 const read = async (...lines: object[]) =>
   readFileOf(await folder.file(lines.map((line) => `${JSON.stringify(line)}\n`).join('')));
-const written = (records: readonly MaterialRecord[]) => textOf(writeJsonl(recordsOf(records)));
+const written = (records: readonly MaterialRecord[], settings: readonly SettingsVersion[] = []) =>
+  textOf(writeJsonl(exportOf(records, settings)));
 
 test.each([
   ['Material', MATERIAL],
@@ -26,6 +29,7 @@ test.each([
   ['Snooze', SNOOZE],
   ['SnoozeOfMaterial', SNOOZE_OF_MATERIAL],
   ['ImportBaseline', BASELINE],
+  ['SettingsVersion', SETTINGS],
 ])('no field of %s is missing', async (name, shape) => {
   const root = new protobuf.Root();
   root.resolvePath = (_origin, target) => `proto/${target}`;
@@ -58,6 +62,25 @@ test('an export is a line an object, with the kind first, and says how many ther
     source: 'anki:g:0',
   });
   expect(JSON.parse(lines.at(-1) ?? '')).toEqual({ kind: 'end', materials: 2, reviews: 2, snoozes: 1 });
+});
+
+const SETTINGS_VERSION: SettingsVersion = {
+  version: 1,
+  scheduler: 'SCHEDULER_FSRS',
+  desiredRetention: 0.9,
+  timeZone: 'Europe/Berlin',
+  parameters: [0.1, 2],
+  createTime: { seconds: 1_777_622_400, nanos: 0 },
+};
+
+test('versions of the settings stand before the materials, and are read again', async () => {
+  const text = await written([NEW_RECORD], [SETTINGS_VERSION]);
+  expect(JSON.parse(text.split('\n')[1] ?? '')).toMatchObject({
+    kind: 'settings',
+    version: 1,
+    parameters: [0.1, 2],
+  });
+  expect((await readFileOf(await folder.file(text))).settings).toEqual([SETTINGS_VERSION]);
 });
 
 test('what is read is written again as the same bytes', async () => {

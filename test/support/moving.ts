@@ -13,6 +13,7 @@ export const NOW_MS = Date.parse('2026-06-01T12:00:00Z');
 
 export type ReadFile = {
   form: Form;
+  settings: readonly object[];
   records: MaterialRecordInput[];
   reasons: Reason[];
   left: Record<string, number>;
@@ -33,7 +34,13 @@ export async function readFileOf(
     } finally {
       collection.close();
     }
-    return { form: collection.form, records, reasons: findings.reasons(), left: findings.left };
+    return {
+      form: collection.form,
+      settings: collection.settings,
+      records,
+      reasons: findings.reasons(),
+      left: findings.left,
+    };
   } finally {
     workplace.remove();
   }

@@ -1,6 +1,8 @@
 // Records of an export, as scheduling sends them.
 import type { MaterialRecord } from '../../generated/scheduling/v1/MaterialRecord.ts';
 import type { Review } from '../../generated/scheduling/v1/Review.ts';
+import type { SettingsVersion } from '../../generated/scheduling/v1/SettingsVersion.ts';
+import type { Exported } from '../../services/moving/jsonl/write.ts';
 
 /** Of a text such as "2026-05-01T10:00:00.000Z". */
 export const at = (text: string) => {
@@ -10,6 +12,15 @@ export const at = (text: string) => {
 
 export async function* recordsOf(records: readonly MaterialRecord[]): AsyncGenerator<MaterialRecord> {
   yield* records;
+}
+
+/** The messages of an export. */
+export async function* exportOf(
+  records: readonly MaterialRecord[],
+  settings: readonly SettingsVersion[] = [],
+): AsyncGenerator<Exported> {
+  for (const version of settings) yield { settings: version };
+  for (const wholeMaterial of records) yield { wholeMaterial };
 }
 
 const BEGUN = at('2026-04-01T10:00:00.123Z');

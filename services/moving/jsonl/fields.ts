@@ -3,7 +3,7 @@ import { isStorable } from '../../platform/text.ts';
 import type { MaterialType } from '../card.ts';
 import { TYPE_MESSAGES } from '../record.ts';
 
-type Type = 'text' | 'texts' | 'number' | 'whole' | 'time' | 'type' | 'enum' | Shape;
+type Type = 'text' | 'texts' | 'number' | 'numbers' | 'whole' | 'time' | 'type' | 'enum' | Shape;
 /** By the name in the line: the name in the message, and the type. */
 export type Shape = Readonly<Record<string, readonly [field: string, type: Type]>>;
 
@@ -72,6 +72,16 @@ export const SNOOZE_OF_MATERIAL: Shape = {
   cancelRevision: ['cancelRevision', 'whole'],
 };
 
+/** A version of the learner's settings: reviews name the one that they were scheduled with. */
+export const SETTINGS: Shape = {
+  version: ['version', 'whole'],
+  scheduler: ['scheduler', 'enum'],
+  desiredRetention: ['desiredRetention', 'number'],
+  timeZone: ['timeZone', 'text'],
+  parameters: ['parameters', 'numbers'],
+  createdAt: ['createTime', 'time'],
+};
+
 type Values = Readonly<Record<string, unknown>>;
 const TYPES = Object.entries(TYPE_MESSAGES) as [MaterialType, string][];
 
@@ -91,7 +101,8 @@ export function toLine(shape: Shape, message: object): Record<string, unknown> {
 
 function toJson(type: Type, value: unknown): unknown {
   if (typeof type === 'object') return toLine(type, value as object);
-  if (type === 'texts') return Array.isArray(value) && value.length > 0 ? value : undefined;
+  if (type === 'texts' || type === 'numbers')
+    return Array.isArray(value) && value.length > 0 ? value : undefined;
   if (type === 'enum') return `${value}`.endsWith('_UNSPECIFIED') ? undefined : value;
   if (type === 'type') return TYPES.find(([, message]) => message === value)?.[0];
   if (type !== 'time') return value;
@@ -121,6 +132,11 @@ function fromJson(name: string, type: Type, value: unknown): unknown {
   }
   if (type === 'texts') {
     if (!Array.isArray(value) || !value.every(isText)) throw new Error(`${name} must be an array of texts`);
+    return value;
+  }
+  if (type === 'numbers') {
+    if (!Array.isArray(value) || !value.every((each) => typeof each === 'number'))
+      throw new Error(`${name} must be an array of numbers`);
     return value;
   }
   if (!isText(value)) throw new Error(`${name} must be a text without U+0000`);

@@ -1,11 +1,12 @@
 // Reads our JSONL form, as an export writes it or as a script does: then a material needs no more than a title.
 import { createHash } from 'node:crypto';
 import type { MaterialRecordInput } from '../../../generated/scheduling/v1/MaterialRecord.ts';
+import type { SettingsVersionInput } from '../../../generated/scheduling/v1/SettingsVersion.ts';
 import { toError } from '../../platform/thrown.ts';
 import { readLines } from '../lines.ts';
 import { REVIEWS_OF_RECORD } from '../record.ts';
 import { unreadable } from '../unreadable.ts';
-import { BASELINE, fromLine, MATERIAL, REVIEW, type Shape, SNOOZE_OF_MATERIAL } from './fields.ts';
+import { BASELINE, fromLine, MATERIAL, REVIEW, SETTINGS, type Shape, SNOOZE_OF_MATERIAL } from './fields.ts';
 import { FORMAT_VERSION } from './write.ts';
 
 /** A material's texts have 768 KiB at most; JSON may need several characters for one. */
@@ -15,10 +16,13 @@ const CUT_OFF = 'The file is cut off: its last line is missing. Export it again.
 type Line = Readonly<Record<string, unknown>> & { kind?: unknown };
 
 /**
- * The records of the file at `path`. @throws INVALID_REQUEST with the line's number for a line that is none, and for a file without
+ * The records of the file at `path`; `addSettings` gets the versions of the learner's settings. @throws INVALID_REQUEST with the line's number for a line that is none, and for a file without
  * its end.
  */
-export async function* readJsonl(path: string): AsyncGenerator<MaterialRecordInput> {
+export async function* readJsonl(
+  path: string,
+  { addSettings = () => {} }: { addSettings?(version: SettingsVersionInput): void } = {},
+): AsyncGenerator<MaterialRecordInput> {
   let number = 0;
   let current: MaterialRecordInput | undefined;
   let end: 'none' | 'expected' | 'seen' = 'none';
@@ -39,6 +43,9 @@ export async function* readJsonl(path: string): AsyncGenerator<MaterialRecordInp
       if (number > 1 || line.version !== FORMAT_VERSION)
         throw unreadable(`Line ${number} begins a collection of a version that this program does not know.`);
       end = 'expected';
+    } else if (line.kind === 'settings') {
+      if (counts.materials > 0) throw unreadable(`Line ${number}: settings must come before the materials.`);
+      addSettings(read(SETTINGS));
     } else if (line.kind === 'material') {
       if (current !== undefined) yield current;
       counts.materials += 1;

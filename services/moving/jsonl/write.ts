@@ -1,18 +1,25 @@
 // Our own form, JSONL: a line an object, `kind` first. It holds all that scheduling has of a user, and nothing that names the user.
 import type { MaterialRecord } from '../../../generated/scheduling/v1/MaterialRecord.ts';
-import { BASELINE, MATERIAL, REVIEW, type Shape, SNOOZE_OF_MATERIAL, toLine } from './fields.ts';
+import type { SettingsVersion } from '../../../generated/scheduling/v1/SettingsVersion.ts';
+import { BASELINE, MATERIAL, REVIEW, SETTINGS, type Shape, SNOOZE_OF_MATERIAL, toLine } from './fields.ts';
 
 export const FORMAT_VERSION = 1;
 
+/** A message of ExportUserData with `whole`. */
+export type Exported = { wholeMaterial?: MaterialRecord | null; settings?: SettingsVersion | null };
+
 /**
- * The lines of the records of an export, each with its end. A material stands before its reviews and snoozes; the first line names the
+ * The lines of an export, each with its end. Versions of settings come first. A material stands before its reviews and snoozes; the first line names the
  * form, and the last says how many there are, so that a file that was cut off is noticed.
  */
-export async function* writeJsonl(records: AsyncIterable<MaterialRecord>): AsyncGenerator<string> {
+export async function* writeJsonl(exported: AsyncIterable<Exported>): AsyncGenerator<string> {
   const counts = { materials: 0, reviews: 0, snoozes: 0 };
   yield line({ kind: 'collection', version: FORMAT_VERSION });
   let isContinued = false;
-  for await (const { material, source, baseline, reviews, snoozes, continues } of records) {
+  for await (const { wholeMaterial, settings } of exported) {
+    if (settings) yield lineOf('settings', SETTINGS, settings);
+    if (!wholeMaterial) continue;
+    const { material, source, baseline, reviews, snoozes, continues } = wholeMaterial;
     let lines = '';
     if (material !== null && !isContinued) {
       counts.materials += 1;

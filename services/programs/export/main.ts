@@ -6,13 +6,14 @@ import { pipeline } from 'node:stream/promises';
 import type { MaterialRecord } from '../../../generated/scheduling/v1/MaterialRecord.ts';
 import { writePackage } from '../../moving/anki/write.ts';
 import { writeCsv } from '../../moving/csv/write.ts';
-import { writeJsonl } from '../../moving/jsonl/write.ts';
+import { type Exported, writeJsonl } from '../../moving/jsonl/write.ts';
 import { openWorkplace } from '../../moving/workplace.ts';
 import { fromGrpcError } from '../../platform/grpc/status.ts';
 import { counted, runCommand, UsageError } from '../../platform/process/command.ts';
 import { createNarrator } from '../../platform/process/terminal.ts';
 import { requireTimeZone } from '../../platform/time-zone.ts';
-import { explain, type UserDataClient, withUser } from '../user-of.ts';
+import { explain } from '../explain.ts';
+import { type UserDataClient, withUser } from '../user-of.ts';
 
 const HELP = `Moves a collection out: all materials of a user, archived ones too.
 
@@ -62,12 +63,12 @@ await runCommand(
     const narrator = createNarrator();
     try {
       await withUser(email, async (user, client) => {
-        const records = exportedRecords(client, user.userId, (count) =>
-          narrator.say(counted(count, 'material')),
-        );
+        const exported = exportOf(client, user.userId, (count) => narrator.say(counted(count, 'material')));
         const place = { folder: workplace.folder, timeZone: zone ?? user.timeZone, nowMs: Date.now() };
-        const text = form === 'jsonl' ? writeJsonl : writeCsv;
-        const output = form === 'apkg' ? await writePackage(records, place) : Readable.from(text(records));
+        const output =
+          form === 'apkg'
+            ? await writePackage(recordsOf(exported), place)
+            : Readable.from(form === 'jsonl' ? writeJsonl(exported) : writeCsv(recordsOf(exported)));
         await (path === undefined ? pipeline(output, process.stdout) : writeFile(output, path));
       });
     } finally {
@@ -77,18 +78,21 @@ await runCommand(
   },
 );
 
-async function* exportedRecords(
+async function* recordsOf(exported: AsyncIterable<Exported>): AsyncGenerator<MaterialRecord> {
+  for await (const { wholeMaterial } of exported) if (wholeMaterial) yield wholeMaterial;
+}
+
+async function* exportOf(
   client: UserDataClient,
   userId: string,
   say: (count: number) => void,
-): AsyncGenerator<MaterialRecord> {
+): AsyncGenerator<Exported> {
   const stream = client.exportUserData({ userId, whole: true }, { requestId: crypto.randomUUID() });
   let count = 0;
   try {
-    for await (const { wholeMaterial } of stream) {
-      if (!wholeMaterial) continue;
-      yield wholeMaterial;
-      if (wholeMaterial.continues) continue;
+    for await (const exported of stream) {
+      yield exported;
+      if (!exported.wholeMaterial || exported.wholeMaterial.continues) continue;
       count += 1;
       if (count % 500 === 0) say(count);
     }

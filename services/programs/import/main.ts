@@ -7,7 +7,8 @@ import { hasReason } from '../../platform/errors.ts';
 import { runCommand, secondsSince, UsageError } from '../../platform/process/command.ts';
 import { createNarrator, createProgress } from '../../platform/process/terminal.ts';
 import { requireTimeZone } from '../../platform/time-zone.ts';
-import { explain, type UserDataClient, withUser } from '../user-of.ts';
+import { explain } from '../explain.ts';
+import { type UserDataClient, withUser } from '../user-of.ts';
 import { goOn, stored, summary, toReason } from './report.ts';
 import { emptyOutcome, sendRecords } from './send.ts';
 import { stopOnSignals } from './stop.ts';
@@ -94,7 +95,13 @@ async function importCollection(
   const outcome = emptyOutcome();
   const progress = createProgress('materials', collection.materials);
   stop.wait();
-  const sending = { userId, dryRun, advance: progress.advance, isStopped: stop.isAsked };
+  const sending = {
+    userId,
+    dryRun,
+    settings: collection.settings,
+    advance: progress.advance,
+    isStopped: stop.isAsked,
+  };
   try {
     await sendRecords(client.importUserData, collection.records(findings), sending, outcome);
   } catch (error) {

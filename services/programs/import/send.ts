@@ -1,28 +1,36 @@
 // Sends the records of a collection to scheduling, in calls of some hundred materials, and adds up what became of them.
+import { setTimeout } from 'node:timers/promises';
 import type { ImportUserDataRequestInput } from '../../../generated/scheduling/v1/ImportUserDataRequest.ts';
 import type { ImportUserDataResponse } from '../../../generated/scheduling/v1/ImportUserDataResponse.ts';
 import type { MaterialRecordInput } from '../../../generated/scheduling/v1/MaterialRecord.ts';
+import type { SettingsVersionInput } from '../../../generated/scheduling/v1/SettingsVersion.ts';
 import { sizeOf } from '../../moving/record.ts';
+import { hasReason } from '../../platform/errors.ts';
+import { TokenRefusedError } from '../../platform/grpc/service-token.ts';
 
-/** After each call, what it stored stays, and is shown. */
+/** After each call, what it stored stays, and is shown. A call is held in memory, to be sent again. */
 const MATERIALS_OF_CALL = 1000;
+const BYTES_OF_CALL = 4 * 1024 * 1024;
 const BYTES_OF_MESSAGE = 64 * 1024;
 /** Of a call: it waits its turn among the imports of others. */
-const DEADLINE_MS = 600_000;
+const DEADLINE_MS = 300_000;
+/** A service that is started anew is away for some seconds. What a call stored before it failed is found unchanged. */
+const RETRY_AFTER_MS = [1000, 3000, 10_000];
 
 export type Counts = { new: number; changed: number; unchanged: number; left: number };
 export type Problem = { kind: string; count: number; examples: string[] };
 export type Outcome = { materials: Counts; reviews: Counts; problems: Problem[] };
 
 export type ImportCall = (
-  messages: AsyncIterable<ImportUserDataRequestInput>,
+  messages: Iterable<ImportUserDataRequestInput>,
   options: { requestId: string; deadlineMs: number },
 ) => Promise<ImportUserDataResponse>;
 
 type Sending = {
   userId: string;
   dryRun: boolean;
-  /** Called with the number of materials of each message that was taken. */
+  settings: readonly SettingsVersionInput[];
+  /** Called with the number of materials of each call. */
   advance(materials: number): void;
   /** Once true, no further material is begun. */
   isStopped(): boolean;
@@ -32,59 +40,67 @@ type Sending = {
 export async function sendRecords(
   importUserData: ImportCall,
   records: AsyncIterable<MaterialRecordInput>,
-  { userId, dryRun, advance, isStopped }: Sending,
+  { userId, dryRun, settings, advance, isStopped }: Sending,
   outcome: Outcome,
 ): Promise<void> {
-  const source = createSource(records, isStopped);
-  // What would be there twice is told within one call only.
-  const limit = dryRun ? Number.POSITIVE_INFINITY : MATERIALS_OF_CALL;
-  while (await source.hasMore()) {
-    async function* messages(): AsyncGenerator<ImportUserDataRequestInput> {
-      yield { options: { userId, dryRun } };
-      for await (const materials of source.messages(limit)) {
-        yield { materials };
-        advance(materials.filter(({ material }) => material).length);
-      }
-    }
-    const call = { requestId: crypto.randomUUID(), deadlineMs: dryRun ? 10 * DEADLINE_MS : DEADLINE_MS };
-    add(outcome, await importUserData(messages(), call));
+  const options = { userId, dryRun };
+  let begins = settings.length > 0 ? [{ settings: [...settings] }] : [];
+  for await (const call of toCalls(records, isStopped)) {
+    const messages = [{ options }, ...begins, ...call.map((materials) => ({ materials }))];
+    begins = [];
+    const response = await sendCall(importUserData, messages, isStopped);
+    advance(call.flat().filter(({ material }) => material).length);
+    add(outcome, response);
   }
 }
 
-/** Hands out the records message by message; a material's records stay in one call. */
-function createSource(records: AsyncIterable<MaterialRecordInput>, isStopped: () => boolean) {
-  const iterator = records[Symbol.asyncIterator]();
-  let next: MaterialRecordInput | undefined;
+async function sendCall(
+  importUserData: ImportCall,
+  messages: readonly ImportUserDataRequestInput[],
+  isStopped: () => boolean,
+): Promise<ImportUserDataResponse> {
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      return await importUserData(messages, { requestId: crypto.randomUUID(), deadlineMs: DEADLINE_MS });
+    } catch (error) {
+      const waitMs = RETRY_AFTER_MS[attempt];
+      if (waitMs === undefined || isStopped() || !hasReason(error, 'UNAVAILABLE')) throw error;
+      if (error instanceof TokenRefusedError) throw error;
+      await setTimeout(waitMs);
+    }
+  }
+}
+
+type Messages = MaterialRecordInput[][];
+
+/** The messages of each call. A material's records stay in one call, and once it is stopped none is begun. */
+async function* toCalls(
+  records: AsyncIterable<MaterialRecordInput>,
+  isStopped: () => boolean,
+): AsyncGenerator<Messages> {
+  let call: Messages = [];
+  let [materials, bytes, bytesOfMessage] = [0, 0, BYTES_OF_MESSAGE];
   let isContinued = false;
-  const take = async () => {
-    const taken = await iterator.next();
-    next = taken.done ? undefined : taken.value;
-  };
-  let isBegun = false;
-  return {
-    async hasMore() {
-      if (!isBegun) await take();
-      isBegun = true;
-      return next !== undefined && !isStopped();
-    },
-    async *messages(limit: number): AsyncGenerator<MaterialRecordInput[]> {
-      let materials = 0;
-      let message: MaterialRecordInput[] = [];
-      let bytes = 0;
-      for (; next !== undefined; await take()) {
-        if (!isContinued && (materials >= limit || isStopped())) break;
-        if (!isContinued) materials += 1;
-        isContinued = next.continues ?? false;
-        message.push(next);
-        bytes += sizeOf(next);
-        if (bytes < BYTES_OF_MESSAGE) continue;
-        yield message;
-        message = [];
-        bytes = 0;
-      }
-      if (message.length > 0) yield message;
-    },
-  };
+  for await (const record of records) {
+    const isFull = materials >= MATERIALS_OF_CALL || bytes >= BYTES_OF_CALL;
+    if (!isContinued && isStopped()) break;
+    if (!isContinued && isFull) {
+      yield call;
+      if (isStopped()) return;
+      call = [];
+      [materials, bytes, bytesOfMessage] = [0, 0, BYTES_OF_MESSAGE];
+    }
+    if (bytesOfMessage >= BYTES_OF_MESSAGE) {
+      call.push([]);
+      bytesOfMessage = 0;
+    }
+    call.at(-1)?.push(record);
+    materials += isContinued ? 0 : 1;
+    isContinued = record.continues ?? false;
+    bytes += sizeOf(record);
+    bytesOfMessage += sizeOf(record);
+  }
+  if (call.length > 0) yield call;
 }
 
 export function emptyOutcome(): Outcome {

@@ -1,0 +1,131 @@
+// npm run import and npm run export, as processes beside a running system.
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { test } from '../fixtures.ts';
+import { writePackage } from '../support/anki-files.ts';
+import { ownFolder } from '../support/moving.ts';
+import { startProcess } from '../support/processes.ts';
+import { argumentsOf } from '../support/services.ts';
+import type { TestSystem } from '../support/system.ts';
+
+const folder = ownFolder();
+const DAY_MS = 86_400_000;
+const BEGAN_MS = Date.parse('2026-01-01T10:00:00Z');
+
+/** Runs the npm script beside the system. */
+async function run(system: TestSystem, script: 'import' | 'export', ...args: string[]) {
+  const env = { ACCOUNTS_URL: system.accountsTarget, SCHEDULING_URL: system.schedulingTarget };
+  const program = startProcess(process.execPath, [...argumentsOf(script), ...args], { env });
+  const code = await program.ended;
+  return { code, stdout: program.stdout(), output: program.output() };
+}
+
+async function newEmail(system: TestSystem): Promise<string> {
+  const email = `${crypto.randomUUID()}@example.com`;
+  await system.accounts.users.createUser({ email, timeZone: 'Europe/Berlin' });
+  return email;
+}
+
+const cards = Array.from({ length: 30 }, (_, index) => ({
+  id: index + 1,
+  nid: index + 1,
+  type: 2,
+  due: 10,
+  ivl: 6,
+  factor: 2360,
+}));
+const collection = {
+  notes: cards.map(({ id }) => ({ id, fields: [`front ${id}`, 'back'] })),
+  cards: [...cards, { id: 99, nid: 99 }],
+  log: cards.map(({ id }) => ({ id: BEGAN_MS + id * DAY_MS, cid: id })),
+};
+const none = { new: 0, changed: 0, unchanged: 0, left: 0 };
+
+test('a package comes in, changes nothing a second time, and leaves as JSONL that another user takes as the same bytes', async ({
+  system,
+}) => {
+  const [email, other] = [await newEmail(system), await newEmail(system)];
+  const path = await writePackage(folder.path(), 3, collection);
+  const dry = await run(system, 'import', path, '--email', email, '--json', '--dry-run');
+  const first = await run(system, 'import', path, '--email', email, '--json');
+  expect(JSON.parse(first.stdout)).toEqual({
+    materials: { ...none, new: 30, left: 1 },
+    reviews: { ...none, new: 30 },
+    reasons: [{ reason: 'the card has no note', count: 1, examples: ['card 99'] }],
+  });
+  expect(dry.stdout).toBe(first.stdout);
+  const again = await run(system, 'import', path, '--email', email);
+  expect(again.stdout).toContain(
+    'Materials: 0 new, 0 changed, 30 unchanged, 1 left out\nReviews: 0 new, 0 changed, 30 unchanged',
+  );
+  const file = join(folder.path(), 'export.jsonl');
+  expect((await run(system, 'export', '--email', email, '--as', 'jsonl', file)).code).toBe(0);
+  expect((await run(system, 'import', file, '--email', other, '--as', 'jsonl')).code).toBe(0);
+  expect((await run(system, 'export', '--email', other, '--as', 'jsonl')).stdout).toBe(
+    await readFile(file, 'utf8'),
+  );
+});
+
+test('what leaves as a package for Anki or as CSV comes in again', async ({ system }) => {
+  const [email, other] = [await newEmail(system), await newEmail(system)];
+  await run(system, 'import', await writePackage(folder.path(), 1, collection), '--email', email);
+  for (const form of ['apkg', 'csv']) {
+    const file = join(folder.path(), `export.${form}`);
+    expect((await run(system, 'export', '--email', email, '--as', form, file)).code).toBe(0);
+    const { stdout } = await run(system, 'import', file, '--email', form === 'csv' ? email : other, '--json');
+    expect(JSON.parse(stdout)).toMatchObject({
+      materials: form === 'csv' ? { ...none, unchanged: 30 } : { ...none, new: 30 },
+      reviews: form === 'csv' ? none : { ...none, new: 30 },
+      reasons: [],
+    });
+  }
+});
+
+test.for<[string[], string]>([
+  [[], 'invalid_request: Name one file. See "npm run import -- --help".\n'],
+  [['absent', '--email', 'EMAIL'], 'invalid_request: There is no file absent.\n'],
+  [['absent', '--email', 'nobody@example.com'], 'not_found: There is no user nobody@example.com.'],
+  [
+    ['x', '--email', 'EMAIL', '--as', 'pdf'],
+    'invalid_request: --as must be one of apkg, csv, jsonl, mnemosyne.',
+  ],
+  [
+    ['x', '--email', 'EMAIL', '--time-zone', 'Mars'],
+    'invalid_request: --time-zone must be an IANA time zone',
+  ],
+  [['x'], 'invalid_request: --email is required.'],
+])('import %j exits with 1 and says why', async ([args, message], { system }) => {
+  const email = await newEmail(system);
+  const { code, output } = await run(
+    system,
+    'import',
+    ...args.map((each) => (each === 'EMAIL' ? email : each)),
+  );
+  expect(output).toContain(message);
+  expect(code).toBe(1);
+});
+
+test('a file that is damaged in its last line stores nothing', async ({ system }) => {
+  const email = await newEmail(system);
+  const path = join(folder.path(), 'damaged.jsonl');
+  await writeFile(path, `${'{"kind":"material","title":"a"}\n'.repeat(50)}{"kind":"mat`);
+  expect((await run(system, 'import', path, '--email', email)).output).toContain(
+    'Line 51 is not a JSON object',
+  );
+  const { stdout } = await run(system, 'export', '--email', email, '--as', 'jsonl');
+  expect(stdout.trim().split('\n')).toHaveLength(2);
+});
+
+test('without a service, both say which one does not answer', async ({ system }) => {
+  const away = { ...system, accountsTarget: '127.0.0.1:1' };
+  for (const args of [
+    ['import', 'x'],
+    ['export', '--as', 'csv'],
+  ] as const) {
+    const [script, ...others] = args;
+    const { code, output } = await run(away, script, ...others, '--email', 'a@example.com');
+    expect(output).toContain('unavailable: The accounts service at 127.0.0.1:1 does not answer.');
+    expect(code).toBe(1);
+  }
+});
