@@ -17,6 +17,7 @@ export function createFindings() {
   return {
     left,
     add(kind: Kind, reason: string, example = '', count = 1) {
+      if (count === 0) return;
       left[kind] += count;
       const known = reasons.get(reason) ?? { reason, count: 0, examples: [] };
       reasons.set(reason, known);

@@ -52,7 +52,7 @@ await runCommand(
     if (form === undefined) throw new UsageError(`--as must be one of ${FORMS.join(', ')}.`);
     if (form === 'apkg' && path === undefined && process.stdout.isTTY)
       throw new UsageError('A package is no text for a terminal. Name a file.');
-    if (zone !== undefined) requireTimeZone('--time-zone', zone);
+    if (zone !== undefined) requireTimeZone('time_zone', zone);
     for (const [name, code] of [
       ['SIGHUP', 129],
       ['SIGINT', 130],

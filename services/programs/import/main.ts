@@ -52,7 +52,7 @@ await runCommand(
     const [path] = operands;
     if (path === undefined || operands.length > 1) throw new UsageError('Name one file.');
     const form = requireForm(as);
-    if (zone !== undefined) requireTimeZone('--time-zone', zone);
+    if (zone !== undefined) requireTimeZone('time_zone', zone);
     const stop = stopOnSignals();
     const workplace = await openWorkplace();
     try {
