@@ -1,10 +1,12 @@
 // What is answered as a file, streamed while it is read: GraphQL answers in one piece, and at most 16 MiB.
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { TimelineKind } from '../../generated/gateway/resolvers.ts';
 import { ServiceError, toServiceError } from '../../services/platform/errors.ts';
 import { isUuid } from '../../services/platform/uuid.ts';
 import type { GatewayContext } from '../context.ts';
 import { required } from '../mapper.ts';
+import { exportTimeline, type FileFormat } from './timeline-export.ts';
 import { exportUser } from './user-export.ts';
 
 type ExportDependencies = { contextOf(request: FastifyRequest): GatewayContext };
@@ -30,7 +32,27 @@ export function registerExports(app: FastifyInstance, { contextOf }: ExportDepen
       throw error;
     }
   });
+
+  app.get<{ Params: { userId: string; format: string }; Querystring: { kind?: string | string[] } }>(
+    '/exports/users/:userId/timeline.:format',
+    async (request, reply) => {
+      const { params, query } = request;
+      const userId = params.userId.toLowerCase();
+      const format = FORMATS.find((each) => each === params.format);
+      const kinds = KINDS.filter((kind) => [query.kind ?? []].flat().includes(kind));
+      if (format === undefined)
+        throw new ServiceError('NOT_FOUND', { message: 'A timeline is exported as csv or jsonl.' });
+      const { clients, call } = contextOf(request);
+      await clients.users.getUser({ userId }, call);
+      const lines = exportTimeline(() => contextOf(request), userId, { format, kinds });
+      return send(reply, TYPES[format], lines);
+    },
+  );
 }
+
+const FORMATS = ['csv', 'jsonl'] as const;
+const TYPES: Readonly<Record<FileFormat, string>> = { csv: 'text/csv', jsonl: 'application/jsonl' };
+const KINDS: readonly TimelineKind[] = ['REVIEW', 'SNOOZE', 'KEY', 'REMINDER', 'OPERATOR'];
 
 /** `parts`: what to send, read as fast as the client takes it. */
 const send = (reply: FastifyReply, type: string, parts: AsyncIterable<string>) =>

@@ -143,6 +143,7 @@ export const Snooze: SnoozeResolvers = {
   createdAt: ({ message }) => toTime(message.createTime),
   cancelledAt: ({ message }) => toOptionalTime(message.cancelTime),
   cancellableMaterials: ({ message }) => message.cancellableMaterials,
+  movedMaterials: ({ message }) => message.movedMaterials,
 };
 
 function toSchedule({ easeFactor, intervalDays, repetitions, nextReviewTime }: ScheduleMessage) {

@@ -121,5 +121,6 @@ export function toSnoozeMessage(snooze: Omit<ListedSnooze, 'revision'>): SnoozeI
     requestId: snooze.requestId,
     cancelTime: toOptionalTimestamp(snooze.cancelTime),
     cancellableMaterials: snooze.cancellableMaterials,
+    movedMaterials: snooze.movedMaterials,
   };
 }

@@ -200,5 +200,8 @@ export const SNOOZE_COLUMNS = `s.snooze_id AS "snoozeId", s.snooze_until_time AS
   CASE WHEN s.snooze_until_time <= $5 THEN 0 ELSE (
     SELECT count(*) FROM scheduling.snoozed_materials p
     WHERE p.user_id = $1 AND p.snooze_id = s.snooze_id AND ${IS_CANCELLABLE}) END AS "cancellableMaterials",
+  (SELECT count(*) FROM scheduling.snoozed_materials p
+   WHERE p.user_id = $1 AND p.snooze_id = s.snooze_id
+     AND NOT coalesce(p.before_next_review_time >= p.after_next_review_time, false)) AS "movedMaterials",
   ARRAY(SELECT p.material_id FROM scheduling.snoozed_materials p
         WHERE p.user_id = $1 AND p.snooze_id = s.snooze_id ORDER BY p.position) AS "materialIds"`;

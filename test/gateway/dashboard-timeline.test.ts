@@ -1,4 +1,5 @@
 // The timeline of a learner in Chromium: what it says, its filters, older events, and what operators can undo.
+import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { describe, expect } from 'vitest';
 import { test } from '../fixtures.ts';
@@ -192,6 +193,86 @@ describe.runIf(hasBrowser('the timeline'))('the timeline of a learner', { timeou
     await page.getByRole('button', { name: 'Load older events' }).click();
     await expect.poll(count).toBeGreaterThan(50);
     expect(await count()).toBe(61);
+    await page.close();
+  });
+
+  test('names the key that acted and those acted upon, and after a rotation which replaced which', async () => {
+    const { userId } = await dashboard.system.createUser(['profile:read']);
+    const keyFields = 'key apiKey { id }';
+    const scopes = ['materials:write', 'snooze:write'];
+    const create = { userId, name: 'phone', scopes };
+    const made = await change('createApiKey', 'CreateApiKeyInput', create, keyFields);
+    const rotate = { apiKeyId: made.apiKey.id };
+    const rotated = await change('rotateApiKey', 'RotateApiKeyInput', rotate, keyFields);
+    const materialId = await newMaterial(userId, 'Ohm’s law');
+    const response = await fetch(`${dashboard.system.origins[0]}/v1/materials/${materialId}/snooze`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${rotated.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ preset: '1h' }),
+    });
+    expect(response.status).toBeLessThan(300);
+    const page = await openTimeline(userId, '?kind=SNOOZE&kind=KEY');
+    const row = page.locator('tbody tr').first();
+    expect(await row.locator('td[data-column=By]').innerText()).toBe('Key “phone”');
+    const nameOf = (id: string) => `“phone” …${id.slice(-8)}`;
+    expect((await events(page)).slice(1, 3)).toEqual([
+      `Replaced the key ${nameOf(made.apiKey.id)} by ${nameOf(rotated.apiKey.id)}`,
+      `Created the key ${nameOf(made.apiKey.id)}`,
+    ]);
+    await page.close();
+  });
+
+  test('says where a snooze had no effect, and offers no undo for it', async () => {
+    const { userId } = await dashboard.system.createUser(['profile:read']);
+    const late = await newMaterial(userId, 'Late');
+    const early = await newMaterial(userId, 'Early');
+    const snooze = (materialIds: string[], snoozeUntil: string) =>
+      change(
+        'snoozeMaterials',
+        'SnoozeMaterialsInput',
+        { userId, materialIds, snoozeUntil },
+        'snooze { id }',
+      );
+    await snooze([late], '2099-01-01T00:00:00Z');
+    await snooze([early, late], '2098-01-01T00:00:00Z');
+    await snooze([late], '2097-01-01T00:00:00Z');
+    const page = await openTimeline(userId, '?kind=SNOOZE');
+    expect(await events(page)).toEqual([
+      'Snoozed Late until 1 Jan 2097, 00:00. No effect: due later anyway',
+      'Snoozed Early and 1 other until 1 Jan 2098, 00:00. No effect on 1 material: due later anyway',
+      'Snoozed Late until 1 Jan 2099, 00:00',
+    ]);
+    const undo = page.locator('tbody tr').first().getByRole('button', { name: /^Undo/ });
+    expect(await undo.count()).toBe(0);
+    await page.getByRole('link', { name: 'Late' }).first().click();
+    await page.getByText('no effect: due later anyway').first().waitFor();
+    await page.close();
+  });
+
+  test('is saved as CSV and JSONL, of the chosen kinds, with no text that a spreadsheet runs', async () => {
+    const { userId, materialId } = await busyLearner();
+    const reason = '=HYPERLINK("http://example.com"), "now"';
+    const input = { userId, materialIds: [materialId], snoozeUntil: '2099-02-01T00:00:00Z', reason };
+    await change('restoreMaterial', 'MaterialInput', { userId, materialId }, 'material { id }');
+    await change('snoozeMaterials', 'SnoozeMaterialsInput', input, 'snooze { id }');
+    const page = await openTimeline(userId, '?kind=REVIEW&kind=SNOOZE');
+    const save = async (format: string) => {
+      const [file] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('button', { name: `Save all as ${format}` }).click(),
+      ]);
+      expect(file.suggestedFilename()).toContain(`-timeline.${format.toLowerCase()}`);
+      return (await readFile(await file.path(), 'utf8')).trimEnd().split(/\r?\n/);
+    };
+    const [head, newest, ...rest] = await save('CSV');
+    expect(head?.split(',').slice(0, 4)).toEqual(['time', 'kind', 'action', 'by']);
+    expect(newest).toContain(`,"'=HYPERLINK(""http://example.com""), ""now""",`);
+    expect(rest.map((line) => line.split(',')[1])).toEqual(['SNOOZE', 'REVIEW']);
+    expect((await save('JSONL')).map((line) => JSON.parse(line))).toMatchObject([
+      { kind: 'SNOOZE', by: 'gateway/olga', reason, snoozeUntil: '2099-02-01T00:00:00.000Z' },
+      { kind: 'SNOOZE', materialTitle: 'Ohm’s law', subjectIds: [materialId] },
+      { kind: 'REVIEW', grade: 4, intervalDays: 1 },
+    ]);
     await page.close();
   });
 

@@ -75,7 +75,14 @@ describe('an export', () => {
         ...{ snoozeId: snooze?.snoozeId, materialIds: [materialId], reason: 'R' },
         snoozeUntilTime: at('2030-01-05T00:00:00.999Z'),
         createTime: at('2030-01-01T00:00:00.003Z'),
-        ...{ actor: 'test', apiKeyId: '', requestId: 'test', cancelTime: null, cancellableMaterials: 0 },
+        ...{
+          actor: 'test',
+          apiKeyId: '',
+          requestId: 'test',
+          cancelTime: null,
+          cancellableMaterials: 0,
+          movedMaterials: 1,
+        },
       },
     ]);
   });

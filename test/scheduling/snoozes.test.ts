@@ -41,6 +41,7 @@ test.for<[string, object, string]>([
       requestId: 'test',
       cancelTime: null,
       cancellableMaterials: 1,
+      movedMaterials: 1,
     });
     const found = await scheduling.materials.getMaterial(material);
     expect(found.material).toMatchObject({ nextReviewTime: at(until), updateTime: at(NOW), revision: 1 });

@@ -125,6 +125,7 @@ export const REVIEWED_RECORD: MaterialRecord = {
         requestId: '',
         cancelTime: null,
         cancellableMaterials: 0,
+        movedMaterials: 0,
         apiKeyId: '0198f7c2-0000-7000-8000-000000000006',
       },
       position: 1,

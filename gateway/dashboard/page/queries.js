@@ -96,7 +96,7 @@ export const DOCUMENTS = {
   material(userId: $userId, id: $id) {
     ${ROW} content sourceUrl createdAt updatedAt revision
     reviews(first: 100) { ${REVIEWS} }
-    snoozes(first: 50) { nodes { id snoozeUntil reason createdAt cancelledAt materialIds } ${PAGE} }
+    snoozes(first: 50) { nodes { id snoozeUntil reason createdAt cancelledAt materialIds movedMaterials } ${PAGE} }
     previews { quality schedule { ${SCHEDULE} } }
   }
 }`,
@@ -129,10 +129,10 @@ export const DOCUMENTS = {
   user(id: $id) {
     timeline(first: 50, kinds: $kinds, after: $after) {
       nodes {
-        id kind at action actor requestId subjectIds
+        id kind at action actor requestId subjectIds apiKey { id name } apiKeys { id name prefix }
         material { id title archivedAt revision }
         review { id quality reviewedAt undoneAt revision after { interval } }
-        snooze { id snoozeUntil reason cancelledAt cancellableMaterials }
+        snooze { id snoozeUntil reason cancelledAt cancellableMaterials movedMaterials materialIds }
         delivery { ${DELIVERY} }
       }
       missing { kind requestId }

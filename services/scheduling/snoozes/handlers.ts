@@ -31,6 +31,7 @@ import {
 } from '../requests.ts';
 import { findMaterials, lockMaterials } from '../rows.ts';
 import {
+  isMoved,
   resolvePreset,
   SNOOZE_PRESETS,
   type Snooze,
@@ -76,11 +77,13 @@ export function createSnoozeHandlers(
           ...originOf(context),
           apiKeyId: context.apiKeyId ?? null,
         };
-        await insertSnooze(transaction, userId, snooze, postpone(locked, materialIds, snooze));
+        const snoozed = postpone(locked, materialIds, snooze);
+        await insertSnooze(transaction, userId, snooze, snoozed);
         const made = {
           materialIds: [...materialIds],
           cancelTime: null,
           cancellableMaterials: materialIds.length,
+          movedMaterials: snoozed.filter(isMoved).length,
         };
         return { response: { snooze: toSnoozeMessage({ ...snooze, ...made }) }, materialIds };
       };

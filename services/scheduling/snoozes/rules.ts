@@ -66,6 +66,12 @@ export type SnoozedMaterial = {
   revision: number;
 };
 
+/** Whether the snooze made it due later. */
+export const isMoved = ({
+  beforeNextReviewTime: before,
+  afterNextReviewTime: after,
+}: SnoozedMaterial): boolean => before === null || before < after;
+
 export type ListedSnooze = Snooze & {
   /** In the order of the request. */
   materialIds: string[];
@@ -74,4 +80,6 @@ export type ListedSnooze = Snooze & {
   cancelTime: Date | null;
   /** How many of the materials still wait because of it. */
   cancellableMaterials: number;
+  /** How many of them were due earlier before it. */
+  movedMaterials: number;
 };

@@ -1,6 +1,6 @@
 // What happened to a learner: one line an event, newest first.
 /** @import { Child, Context, Timeline, TimelineEvent, TimelineKind, User, View } from '../types.d.ts' */
-import { FailedCallError, request } from '../api.js';
+import { download, FailedCallError, request } from '../api.js';
 import { h } from '../dom.js';
 import { filterForm, keepFilters } from '../filters.js';
 import { instant } from '../format.js';
@@ -29,7 +29,10 @@ export function timelineView(context) {
       );
     },
     above: filters(base, kinds),
-    show: (user, timeline) => found(context, user, timeline, base),
+    show: (user, timeline) => [
+      found(context, user, timeline, base),
+      !user.away && timeline.nodes.length > 0 && downloads(user, kinds),
+    ],
     missing: 'The timeline is not available.',
     works: 'The other pages work.',
   });
@@ -42,6 +45,26 @@ const found = (context, user, timeline, base) => [
     ? events(context, user, timeline)
     : nothing(base, chosenKinds(context.route.params), timeline),
 ];
+
+/** Buttons that save all events of the chosen kinds. @param {User} user @param {readonly TimelineKind[]} kinds */
+function downloads({ id, email }, kinds) {
+  const query = new URLSearchParams(kinds.map((kind) => ['kind', kind]));
+  const save = (/** @type {'csv' | 'jsonl'} */ format) =>
+    button(
+      format.toUpperCase(),
+      async () => {
+        try {
+          await download(`/exports/users/${id}/timeline.${format}?${query}`, `${email}-timeline.${format}`);
+          announce('Saved.');
+        } catch (error) {
+          announce(explain(error));
+        }
+      },
+      { 'aria-label': `Save all as ${format.toUpperCase()}`, id: `save-${format}` },
+    );
+  const what = kinds.length > 0 ? 'Save all of these kinds:' : 'Save all:';
+  return h('div', { class: 'actions baseline' }, what, save('csv'), save('jsonl'));
+}
 
 /** @param {URLSearchParams} params @returns {TimelineKind[]} Empty for all. */
 const chosenKinds = (params) =>
@@ -133,7 +156,7 @@ function list(context, user, known) {
     known.map((event) => [
       instant(event.at, user.timeZone),
       h('span', { class: 'break' }, wordsOf(user, event)),
-      actorName(event.actor),
+      actorName(event),
       event.requestId && shortId(event.requestId, 'request ID'),
     ]),
     'stacks',

@@ -7,7 +7,7 @@ import { act, button } from '../ui.js';
 /** The button of an event; null where there is nothing to undo. @param {Context} context @param {User} user @param {TimelineEvent} event */
 export function undoButton(context, user, event) {
   const { snooze, review, material, action, at } = event;
-  if (snooze !== null && snooze.cancellableMaterials > 0)
+  if (snooze !== null && snooze.cancellableMaterials > 0 && snooze.movedMaterials > 0)
     return undo(context, `snooze of ${nameOf(event)}`, async () => {
       const input = { userId: user.id, snoozeId: snooze.id };
       const { materialIds } = (await request('CANCEL_SNOOZE', { input })).cancelSnooze;

@@ -43,16 +43,24 @@ const DONE = {
   deleteCalendarFeed: 'Ended the calendar address',
 };
 
-/** @type {Readonly<Record<string, (ids: readonly string[]) => Child>>} */
+/** @type {Readonly<Record<string, (user: User, event: TimelineEvent) => Child>>} */
 const DONE_TO_KEYS = {
-  createApiKey: ([id = '']) => ['Created the key ', shortId(id)],
-  rotateApiKey: ([id = '', old = '']) => ['Created the key ', shortId(id), ' to replace ', shortId(old)],
-  revokeApiKey: ([id = '']) => ['Revoked the key ', shortId(id)],
+  createApiKey: (user, event) => ['Created the key ', key(user, event, 0)],
+  rotateApiKey: (user, event) => ['Replaced the key ', key(user, event, 1), ' by ', key(user, event, 0)],
+  revokeApiKey: (user, event) => ['Revoked the key ', key(user, event, 0)],
 };
+
+/** A key by its name, with its short ID. @param {User} user @param {TimelineEvent} event @param {number} index Of the subject. */
+function key({ id: userId }, { subjectIds, apiKeys }, index) {
+  const id = subjectIds[index] ?? '';
+  const name = apiKeys.find((found) => found.id === id)?.name;
+  const link = name && h('a', { href: `#/users/${userId}/keys` }, `“${name}”`);
+  return [link, link && ' ', shortId(id)];
+}
 
 /** The event in words, without its time and who did it. @param {User} user @param {TimelineEvent} event @returns {Child} */
 export function wordsOf(user, event) {
-  const { action, review, snooze, delivery, subjectIds } = event;
+  const { action, review, snooze, delivery } = event;
   if (review !== null) {
     const again = span(review.after.interval);
     const undone = review.undoneAt && `. Undone ${instant(review.undoneAt, user.timeZone)}`;
@@ -67,7 +75,7 @@ export function wordsOf(user, event) {
     const until = instant(snooze.snoozeUntil, user.timeZone);
     const cancelled = snooze.cancelledAt && `. Cancelled ${instant(snooze.cancelledAt, user.timeZone)}`;
     const reason = snooze.reason && [': “', h('bdi', {}, snooze.reason), '”'];
-    return ['Snoozed ', materials(user, event), ` until ${until}`, reason, cancelled];
+    return ['Snoozed ', materials(user, event), ` until ${until}`, reason, effectOf(snooze), cancelled];
   }
   if (delivery !== null) {
     const kind = delivery.isTest ? 'Test reminder' : 'Reminder';
@@ -75,9 +83,16 @@ export function wordsOf(user, event) {
     return `${kind} by ${CHANNELS[delivery.channel]}. ${outcome}`;
   }
   const name = action ?? '';
-  if (Object.hasOwn(DONE_TO_KEYS, name)) return DONE_TO_KEYS[name]?.(subjectIds);
+  if (Object.hasOwn(DONE_TO_KEYS, name)) return DONE_TO_KEYS[name]?.(user, event);
   if (Object.hasOwn(DONE_TO_MATERIALS, name)) return [`${DONE_TO_MATERIALS[name]} `, materials(user, event)];
   return DONE[name] ?? spoken(name.replace(/[A-Z]/g, ' $&'));
+}
+
+/** What a snooze did not do. @param {NonNullable<TimelineEvent['snooze']>} snooze */
+export function effectOf({ movedMaterials, materialIds }) {
+  if (movedMaterials === materialIds.length) return null;
+  if (movedMaterials === 0) return '. No effect: due later anyway';
+  return `. No effect on ${counted(materialIds.length - movedMaterials, 'material')}: due later anyway`;
 }
 
 /** A link to the first material, and how many others there are. @param {User} user @param {TimelineEvent} event @returns {Child} */
@@ -92,7 +107,8 @@ function materials(user, { material, subjectIds }) {
 /** @type {Readonly<Record<string, string>>} */
 const PROGRAMS = { rest: 'API', keys: 'npm run keys', users: 'npm run users', start: 'npm start' };
 
-/** A person without the program that names them, or else the program; empty where it is not known. @param {string | null} actor */
-export function actorName(actor) {
+/** A person without the program that names them, the key of a request, or else the program; empty where it is not known. @param {Pick<TimelineEvent, 'actor' | 'apiKey'>} event */
+export function actorName({ actor, apiKey }) {
+  if (apiKey !== null) return `Key “${apiKey.name || `…${apiKey.id.slice(-8)}`}”`;
   return actor?.replace(/^gateway\/(?=.)/, '').replace(/^\w+$/, (name) => PROGRAMS[name] ?? name);
 }

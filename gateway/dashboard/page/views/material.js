@@ -97,10 +97,11 @@ function previews({ previews }) {
 /** @param {User} user @param {Material} material */
 function snoozes({ timeZone }, { snoozes: { nodes, pageInfo } }) {
   if (nodes.length === 0) return card('Snoozes', empty('This material was never snoozed.'));
-  const rows = nodes.map(({ createdAt, snoozeUntil, reason, cancelledAt, materialIds }) => [
+  const rows = nodes.map(({ createdAt, snoozeUntil, reason, cancelledAt, materialIds, movedMaterials }) => [
     instant(createdAt, timeZone),
     [
       instant(snoozeUntil, timeZone),
+      movedMaterials === 0 && [h('br'), h('small', {}, 'no effect: due later anyway')],
       cancelledAt && [h('br'), h('small', {}, `cancelled ${instant(cancelledAt, timeZone)}`)],
     ],
     reason ? h('span', { class: 'break' }, reason) : '–',
