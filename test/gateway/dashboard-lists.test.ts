@@ -20,6 +20,18 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
         [title, archivedAt === null ? (isDue ? 'due' : 'later') : 'archived'].join(' '),
     );
   };
+  /** What a bulk action says of each row; closes it. */
+  const results = async (page: Page) => {
+    const rows = page.getByRole('table', { name: 'Results' }).locator('tbody tr');
+    await rows.first().waitFor();
+    const told = await Promise.all(
+      (await rows.all()).map((row) =>
+        Promise.all([row.locator('th').innerText(), row.locator('td').innerText()]),
+      ),
+    );
+    await page.getByRole('button', { name: 'Done' }).click();
+    return told;
+  };
   const select = (page: Page, title: string) =>
     page.getByRole('checkbox', { name: `Select ${title}` }).check();
 
@@ -36,11 +48,19 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     await page.getByRole('dialog').getByRole('button', { name: 'Snooze' }).click();
     await page.getByText(/^Snoozed until .*: 2 materials$/).waitFor();
     expect(await stateOf(userId)).toEqual(['d due', 'c due', 'b later', 'a later']);
+    expect(await results(page)).toEqual([
+      ['b', expect.stringMatching(/^Snoozed until /)],
+      ['a', expect.stringMatching(/^Snoozed until /)],
+    ]);
     await select(page, 'c');
     await select(page, 'a');
     await page.getByRole('button', { name: 'Archive selected' }).click();
     await page.getByText('Archived: 2 materials').waitFor();
     expect(await stateOf(userId)).toEqual(['d due', 'c archived', 'b later', 'a archived']);
+    expect(await results(page)).toEqual([
+      ['c', 'Archived'],
+      ['a', 'Archived'],
+    ]);
     await page.close();
   });
 
@@ -76,6 +96,10 @@ describe.runIf(hasBrowser('lists'))('in the dashboard', { timeout: 60_000 }, () 
     await page.locator('#status').getByText('Archived 1 of 2. The gateway cannot be reached.').waitFor();
     await page.getByRole('link', { name: 'b', exact: true }).waitFor({ state: 'detached' });
     expect(await stateOf(userId)).toEqual(['b archived', 'a due']);
+    expect(await results(page)).toEqual([
+      ['b', 'Archived'],
+      ['a', expect.stringMatching(/^Not archived: The gateway cannot be reached\./)],
+    ]);
     await page.close();
   });
 

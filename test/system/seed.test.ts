@@ -102,7 +102,7 @@ test('npm run seed makes learners who look like people: steady volume, retention
      FROM accounts.user_events e
      LEFT JOIN scheduling.materials m
        ON m.user_id = e.user_id AND m.material_id = ANY(e.subject_ids) AND m.archive_time = e.event_time
-     GROUP BY e.action ORDER BY e.action`,
+     WHERE NOT e.is_of_key GROUP BY e.action ORDER BY e.action`,
   );
   expect(done).toEqual([
     { action: 'archiveMaterial', events: 20, archived: 20 },
@@ -110,6 +110,8 @@ test('npm run seed makes learners who look like people: steady volume, retention
   ]);
   await client.end();
   expect((await run('verify')).stdout).toMatch(/^2,000 materials, [\d,]+ reviews, 20 snoozes: 0 drifted\n/);
+  const later = new Client({ connectionString: database.databaseUrl });
+  await later.connect();
   const sum = (name: 'latest' | 'before') => rows.reduce((total, row) => total + row[name], 0);
   for (const { retention } of rows) {
     expect(retention).toBeGreaterThan(0.78);
@@ -117,6 +119,17 @@ test('npm run seed makes learners who look like people: steady volume, retention
   }
   expect(sum('latest') / sum('before')).toBeGreaterThan(0.75);
   expect(sum('latest') / sum('before')).toBeLessThan(1.33);
+  const { rows: lifelike } = await later.query(
+    `SELECT (SELECT max(interval_days) FROM scheduling.materials) AS longest,
+       (SELECT count(*)::int FROM accounts.api_keys WHERE last_used_time IS NOT NULL) AS used,
+       (SELECT count(*)::int FROM accounts.api_keys WHERE last_refused_time IS NOT NULL AND revoke_time IS NOT NULL) AS refused,
+       (SELECT (summary->>'wentQuiet')::int FROM scheduling.overview) AS quiet,
+       (SELECT (summary->>'overdue')::int FROM scheduling.overview) AS overdue`,
+  );
+  await later.end();
+  expect(lifelike[0].longest).toBeLessThanOrEqual(1000);
+  for (const name of ['used', 'refused', 'quiet']) expect(lifelike[0][name]).toBeGreaterThan(0);
+  expect(lifelike[0].overdue).toBeGreaterThan(10);
   const withBreaks = rows.filter(({ studied }) => studied < 60).length;
   expect(withBreaks).toBeGreaterThan(10);
 });
@@ -135,7 +148,19 @@ test('npm run seed makes reminders where their tables are, of a version before t
   rmSync(before, { recursive: true });
   const { code, stderr } = await run('seed', '--users', '100', '--materials', '1', '--reviews', '0', '--yes');
   expect([code, stderr]).toEqual([0, '']);
-  expect((await run('verify')).stdout).toMatch(/^[1-9]\d reminders: 0 drifted; 0 occurrences: 0 twice$/m);
+  expect((await run('verify')).stdout).toMatch(
+    /^[1-9]\d reminders: 0 drifted; [1-9][\d,]* occurrences: 0 twice$/m,
+  );
+  // The learner to look at has an active reminder, and mails were sent, skipped and failed.
+  const client = new Client({ connectionString: databaseUrl });
+  await client.connect();
+  const { rows } = await client.query(
+    `SELECT array_agg(DISTINCT state ORDER BY state) AS states,
+       count(DISTINCT r.reminder_id) FILTER (WHERE u.email LIKE 'learner1.%' AND r.next_time > now())::int AS active
+     FROM reminders.deliveries d JOIN reminders.reminders r USING (user_id) JOIN accounts.users u USING (user_id)`,
+  );
+  await client.end();
+  expect(rows).toEqual([{ states: ['failed', 'sent', 'skipped'], active: 1 }]);
 });
 
 test('npm run seed writes into DATABASE_URL only when told to, and says what it wants', async () => {

@@ -13,6 +13,10 @@ export const counted = (count, noun) => `${whole(count)} ${noun}${plural.select(
 export const span = (days) =>
   days < 730 ? counted(days, 'day') : counted(Math.round((days / 365.25) * 10) / 10, 'year');
 
+/** From one length of time to another, both in days or in their own units. @param {number} before @param {number} after In days. */
+export const spans = (before, after) =>
+  `${after < 730 && before < 730 ? whole(before) : span(before)} → ${span(after)}`;
+
 /** A title as people see it: one of blanks and invisible characters alone would be a link of no width. @param {string} title */
 export const titleOf = (title) =>
   /[^\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cc}\u2800]/u.test(title) ? title : '(no title)';

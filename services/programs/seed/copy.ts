@@ -3,7 +3,10 @@ import { once } from 'node:events';
 import { finished } from 'node:stream/promises';
 import type { Client } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
+import type { EmailOffReason } from '../../reminders/channels/sql.ts';
+import type { Delivery } from '../../reminders/deliveries/delivery.ts';
 import type { Reminder } from '../../reminders/reminders/reminder.ts';
+import type { SampleKey } from './keys.ts';
 import type { PastEvents } from './learner.ts';
 
 export type Learner = PastEvents & {
@@ -12,6 +15,12 @@ export type Learner = PastEvents & {
   timeZone: string;
   createTime: Date;
   reminders: Reminder[];
+  deliveries: Delivery[];
+  keys: SampleKey[];
+  firstName: string;
+  lastName: string;
+  plan: 'free' | 'premium';
+  emailOff: { reason: EmailOffReason; time: Date } | null;
   /** 32 random bytes for the link that ends mails. */
   unsubscribeToken: Buffer;
 };
@@ -26,7 +35,7 @@ const COPIES: readonly (readonly [target: string, rowsOf: (learner: Learner) => 
   ],
   [
     `scheduling.materials (user_id, material_id, title, type, ease_factor_hundredths, interval_days, repetitions,
-      next_review_time, last_reviewed_time, revision, create_time, update_time, archive_time)`,
+      next_review_time, last_reviewed_time, revision, create_time, update_time, archive_time, content, source_url)`,
     materialRows,
   ],
   ['scheduling.material_search (user_id, material_id, create_time, title, content, source_url)', searchRows],
@@ -50,11 +59,21 @@ const COPIES: readonly (readonly [target: string, rowsOf: (learner: Learner) => 
       is_of_person)`,
     eventRows,
   ],
-  ['reminders.users (user_id, unsubscribe_token)', reminderUserRows],
+  [
+    `accounts.api_keys (api_key_id, user_id, name, scopes, key_hash, pepper_version, create_time, key_prefix, last_used_time,
+      revoke_time, last_refused_time, refused_minutes)`,
+    keyRows,
+  ],
+  ['reminders.users (user_id, unsubscribe_token, email_off_reason, email_off_time)', reminderUserRows],
   [
     `reminders.reminders (user_id, reminder_id, minute_of_day, weekdays, channels, min_due,
-      only_if_not_reviewed_today, paused_until_time, enabled, time_zone, next_date, next_time, create_time, update_time)`,
+      only_if_not_reviewed_today, paused_until_time, enabled, time_zone, last_date, next_date, next_time, create_time, update_time)`,
     reminderRows,
+  ],
+  [
+    `reminders.deliveries (user_id, delivery_id, reminder_id, local_date, channel, subscription_id, is_test, state, skip_reason,
+      failure, due_time, create_time, update_time, attempts, attempt_time)`,
+    deliveryRows,
   ],
 ];
 
@@ -70,10 +89,8 @@ export async function writeLearners(client: Client, learners: readonly Learner[]
   }
 }
 
-function userRows({ userId, email, timeZone, createTime }: Learner): Cell[][] {
-  return [
-    [userId, email, email.toLowerCase(), 'Sample', 'Learner', 'free', timeZone, createTime, createTime],
-  ];
+function userRows({ userId, email, firstName, lastName, plan, timeZone, createTime }: Learner): Cell[][] {
+  return [[userId, email, email.toLowerCase(), firstName, lastName, plan, timeZone, createTime, createTime]];
 }
 
 function materialRows({ userId, materials }: Learner): Cell[][] {
@@ -91,17 +108,19 @@ function materialRows({ userId, materials }: Learner): Cell[][] {
     material.createTime,
     material.updateTime,
     material.archiveTime,
+    material.content,
+    material.sourceUrl,
   ]);
 }
 
 function searchRows({ userId, materials }: Learner): Cell[][] {
-  return materials.map(({ material: { materialId, createTime, title } }) => [
+  return materials.map(({ material: { materialId, createTime, title, content, sourceUrl } }) => [
     userId,
     materialId,
     createTime,
     title.toLowerCase(),
-    '',
-    '',
+    (content ?? '').toLowerCase(),
+    (sourceUrl ?? '').toLowerCase(),
   ]);
 }
 
@@ -165,8 +184,33 @@ function eventRows({ userEvents }: Learner): Cell[][] {
   ]);
 }
 
-function reminderUserRows({ userId, reminders, unsubscribeToken }: Learner): Cell[][] {
-  return reminders.length === 0 ? [] : [[userId, `\\x${unsubscribeToken.toString('hex')}`]];
+function keyRows({ userId, keys }: Learner): Cell[][] {
+  return keys.map((key) => [
+    ...[key.apiKeyId, userId, key.name, `{${key.scopes.join(',')}}`, hexOf(key.keyHash), '1'],
+    ...[
+      key.createTime,
+      key.keyPrefix,
+      key.lastUsedTime,
+      key.revokeTime,
+      key.lastRefusedTime,
+      key.refusedMinutes,
+    ],
+  ]);
+}
+
+const hexOf = (bytes: Buffer) => `\\x${bytes.toString('hex')}`;
+
+function reminderUserRows({ userId, reminders, unsubscribeToken, emailOff }: Learner): Cell[][] {
+  if (reminders.length === 0) return [];
+  return [[userId, hexOf(unsubscribeToken), emailOff?.reason ?? null, emailOff?.time ?? null]];
+}
+
+function deliveryRows({ deliveries }: Learner): Cell[][] {
+  return deliveries.map((delivery) => [
+    ...[delivery.userId, delivery.deliveryId, delivery.reminderId, delivery.localDate, delivery.channel],
+    ...[delivery.subscriptionId, delivery.isTest, delivery.state, delivery.skipReason, delivery.failure],
+    ...[delivery.dueTime, delivery.createTime, delivery.updateTime, delivery.attempts, delivery.updateTime],
+  ]);
 }
 
 function reminderRows({ reminders }: Learner): Cell[][] {
@@ -181,6 +225,7 @@ function reminderRows({ reminders }: Learner): Cell[][] {
     reminder.pausedUntilTime,
     reminder.isEnabled,
     reminder.timeZone,
+    reminder.lastDate,
     next?.date ?? null,
     next?.time ?? null,
     reminder.createTime,

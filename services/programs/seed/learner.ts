@@ -6,33 +6,16 @@ import { type Review, reviewMaterial } from '../../scheduling/reviews/review.ts'
 import type { Quality } from '../../scheduling/reviews/schedule.ts';
 import { DEFAULT_SETTINGS } from '../../scheduling/reviews/scheduler.ts';
 import { type Snooze, type SnoozedMaterial, snoozedNextReviewTime } from '../../scheduling/snoozes/rules.ts';
+import { newTexts } from './texts.ts';
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
 
 export type LearnerMaterial = { material: Material; reviews: Review[] };
 type Ids = (time: Date) => string;
-const SUBJECTS = [
-  'capital of',
-  'date of',
-  'author of',
-  'formula for',
-  'meaning of',
-  'inventor of',
-  'symbol for',
-];
-const OBJECTS = [
-  'Peru',
-  'the printing press',
-  'osmosis',
-  'Ohm’s law',
-  'entropy',
-  'Beowulf',
-  'zinc',
-  'the fugue',
-  'Mali',
-  'pi',
-];
+
+/** A longer interval is not reached: what is put away for so long is forgotten. */
+const LONGEST_INTERVAL_DAYS = 1000;
 
 /** A material, reviewed by `habit` on the first day of study on which it is due, from its start on `startDay` until now. */
 export function makeMaterial(options: {
@@ -43,13 +26,8 @@ export function makeMaterial(options: {
 }): LearnerMaterial {
   const { habit, startDay, newId } = options;
   const createTime = new Date(habit.timeOf(startDay));
-  const title = titleOf();
   const type = MATERIAL_TYPES[Math.floor(Math.random() * MATERIAL_TYPES.length)] ?? 'simple';
-  let material = newMaterial(
-    { title, type, content: null, sourceUrl: null, labels: null },
-    createTime,
-    newId(createTime),
-  );
+  let material = newMaterial({ ...newTexts(), type, labels: null }, createTime, newId(createTime));
   const ease = 0.06 * (Math.random() - 0.5);
   const reviews: Review[] = [];
   for (
@@ -57,10 +35,12 @@ export function makeMaterial(options: {
     day !== undefined;
     day = habit.nextDay(dueDay)
   ) {
-    const { intervalDays } = material;
+    const { intervalDays, easeFactorHundredths } = material;
     const reviewTime = new Date(Math.max(habit.timeOf(day), createTime.getTime() + 60_000));
     if (reviewTime.getTime() >= habit.nowMs) break;
-    const quality = drawGrade(recallOf(habit.recall + ease, intervalDays, dueDay - day));
+    const isForgotten = (intervalDays * easeFactorHundredths) / 100 > LONGEST_INTERVAL_DAYS;
+    const recall = isForgotten ? 0 : recallOf(habit.recall + ease, intervalDays, dueDay - day);
+    const quality = drawGrade(recall);
     const grade = {
       reviewId: newId(reviewTime),
       quality,
@@ -89,11 +69,6 @@ function drawGrade(recall: number): Quality {
   return luck < 0.1 ? 0 : luck < 0.45 ? 1 : 2;
 }
 
-function titleOf(): string {
-  const pick = (words: readonly string[]) => words[Math.floor(Math.random() * words.length)] ?? '';
-  return `The ${pick(SUBJECTS)} ${pick(OBJECTS)} (${Math.floor(Math.random() * 1000)})`;
-}
-
 /** Days count back from now: 0 is the latest, and earlier days are higher. */
 export type Habit = {
   nowMs: number;
@@ -107,22 +82,28 @@ export type Habit = {
   timeOf(day: number): number;
 };
 
+/** `quiet`: has stopped for a week; `behind`: for two weeks, has reviewed little of what was due. */
+export type Kind = 'steady' | 'quiet' | 'behind';
+const QUIET_DAYS = 7;
+const BEHIND_DAYS = 14;
+
 /** Draws the days of study of the last `days` days; none if not `isStudying`. */
 export function drawHabit(options: {
   nowMs: number;
   days: number;
   longestWaitDays: number;
   isStudying: boolean;
+  kind: Kind;
 }): Habit {
-  const { nowMs, days, longestWaitDays, isStudying } = options;
-  const [recall, streakDays] = [0.83 + 0.12 * Math.random(), 5 + 35 * Math.random()];
+  const { nowMs, days, longestWaitDays, isStudying, kind } = options;
+  const [recall, streakDays] = [0.86 + 0.1 * Math.random(), 5 + 35 * Math.random()];
   /** The chance that what is due is reviewed on a day of study; the rest waits for the next. */
   const diligence = 0.8 + 0.2 * Math.random();
   const sessionMs = (60 + 60 * 20 * Math.random()) * MINUTE_MS;
   const studied: boolean[] = [];
   let breakDays = Math.random() < 0.1 ? 2 + Math.floor(8 * Math.random()) : 0;
   for (let day = 0; day <= days; day += 1) {
-    studied.push(isStudying && breakDays === 0);
+    studied.push(isStudying && breakDays === 0 && !(kind === 'quiet' && day < QUIET_DAYS));
     if (breakDays > 0) breakDays -= 1;
     else if (Math.random() < 1 / streakDays)
       breakDays = Math.random() < 0.1 ? 10 : 1 + Math.floor(3 * Math.random());
@@ -133,7 +114,8 @@ export function drawHabit(options: {
     longestWaitDays,
     nextDay(from) {
       for (let day = Math.floor(Math.min(from, days)); day >= 0; day -= 1)
-        if (studied[day] && Math.random() < diligence) return day;
+        if (studied[day] && Math.random() < (kind === 'behind' && day < BEHIND_DAYS ? 0.1 : diligence))
+          return day;
       return undefined;
     },
     timeOf: (day) =>
@@ -162,9 +144,14 @@ export type PastEvents = {
 const MIN_MATERIALS = 10;
 const OPERATORS = ['gateway/olga', 'gateway/sam'];
 
-/** The learner snoozes the first material until tomorrow; operators archive the second and change the account. */
+/** The learner snoozes the first material until tomorrow, with `apiKeyId`, or an operator does without one; operators archive the second and change the account. */
 export function makePastEvents(
-  { userId, createTime, materials }: { userId: string; createTime: Date; materials: LearnerMaterial[] },
+  {
+    userId,
+    createTime,
+    materials,
+    apiKeyId,
+  }: { userId: string; createTime: Date; materials: LearnerMaterial[]; apiKeyId: string | null },
   { now, newId }: { now: Date; newId: (time: Date) => string },
 ): PastEvents {
   const [snoozed, archived, ...others] = materials;
@@ -187,7 +174,8 @@ export function makePastEvents(
   const snoozeTime = between(latest(snoozed.material.updateTime, new Date(now.getTime() - DAY_MS / 4)));
   const archiveTime = between(latest(archived.material.updateTime, new Date(now.getTime() - 20 * DAY_MS)));
   const changeTime = between(latest(createTime, new Date(now.getTime() - 60 * DAY_MS)));
-  const snooze = snoozeOf(snoozed, snoozeTime, new Date(now.getTime() + DAY_MS), newId);
+  const until = new Date(now.getTime() + DAY_MS);
+  const snooze = snoozeOf(snoozed, { createTime: snoozeTime, snoozeUntilTime: until, apiKeyId, newId });
   const revision = archived.material.revision + 1;
   const material = { ...archived.material, archiveTime, updateTime: archiveTime, revision };
   return {
@@ -202,9 +190,12 @@ export function makePastEvents(
 
 function snoozeOf(
   of: LearnerMaterial,
-  createTime: Date,
-  snoozeUntilTime: Date,
-  newId: (time: Date) => string,
+  {
+    createTime,
+    snoozeUntilTime,
+    apiKeyId,
+    newId,
+  }: { createTime: Date; snoozeUntilTime: Date; apiKeyId: string | null; newId: Ids },
 ) {
   const { materialId, nextReviewTime, revision } = of.material;
   const afterNextReviewTime = snoozedNextReviewTime(nextReviewTime, snoozeUntilTime, createTime);
@@ -215,8 +206,8 @@ function snoozeOf(
       snoozeUntilTime,
       reason: 'Not today',
       createTime,
-      actor: 'rest',
-      apiKeyId: null,
+      actor: apiKeyId === null ? 'gateway/olga' : 'rest',
+      apiKeyId,
       requestId: newId(createTime),
     },
     material: {

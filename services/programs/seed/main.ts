@@ -15,13 +15,17 @@ import {
   wholeNumber,
 } from '../../platform/process/command.ts';
 import { createProgress } from '../../platform/process/terminal.ts';
+import type { EmailOffReason } from '../../reminders/channels/sql.ts';
 import { remindersSchema } from '../../reminders/service.ts';
 import { countLearners } from '../../scheduling/count-learners.ts';
+import { readOverview } from '../../scheduling/learners/sql.ts';
 import { schedulingSchema } from '../../scheduling/service.ts';
 import { givenDatabaseUrl, openProgramDatabase } from '../program-database.ts';
 import { type Learner, writeLearners } from './copy.ts';
-import { drawHabit, historyFor, makeMaterial, makePastEvents } from './learner.ts';
+import { makeKeys } from './keys.ts';
+import { drawHabit, historyFor, type Kind, makeMaterial, makePastEvents } from './learner.ts';
 import { makeReminders } from './reminders.ts';
+import { newName } from './texts.ts';
 
 const HELP = `Creates sample learners with materials, review histories and timelines.
 
@@ -33,7 +37,8 @@ const HELP = `Creates sample learners with materials, review histories and timel
   --yes          required with DATABASE_URL, because the command writes there
 
 Without DATABASE_URL it writes to the embedded server of DATA_DIR (default .data), which it starts if necessary.
-Where the database has the tables of reminders, half of the learners get some, by e-mail to addresses of example.com.
+Most learners have API keys, which nobody can use. Where the database has the tables of reminders, half of the learners get some, by
+e-mail to addresses of example.com, with deliveries of the last 30 days. One learner has gone quiet, one has a backlog.
 At the end it prints the counts, and the e-mail address of one of the learners.
 Exits with 0, and with 1 on an error.
 `;
@@ -49,6 +54,13 @@ type LearnerSize = { materials: number; reviews: number; withReminders: boolean 
 
 /** Approximate number of reviews per transaction. */
 const REVIEWS_AT_A_TIME = 50_000;
+
+/** One of each is among the first, and then as chance has it. */
+const KINDS: readonly Kind[] = ['steady', 'quiet', 'behind'];
+const EMAIL_OFF: readonly (EmailOffReason | null)[] = [null, null, null, 'unsubscribed', 'refused'];
+const STEADY = 0.85;
+const EMAIL_ON = 0.92;
+const DAY_MS = 86_400_000;
 
 const text = { type: 'string' } as const;
 const options = { users: text, materials: text, reviews: text, yes: { type: 'boolean' } } as const;
@@ -75,7 +87,14 @@ await runCommand({ name: 'npm run seed', help: HELP, options }, async (values) =
     );
     // The dashboard's home shows the new learners at once.
     const database = openDatabase({ databaseUrl, applicationName: 'seed', maxConnections: 1, logger });
-    await countLearners(database, new Date()).finally(() => database.close());
+    try {
+      // As if they had been counted a week ago, so that it shows whose backlog has grown; not beside others, whose count it would replace.
+      const isFirst = ((await readOverview(database))?.summary.learners ?? 0) === 0;
+      if (isFirst) await countLearners(database, new Date(Date.now() - 7 * DAY_MS));
+      await countLearners(database, new Date());
+    } finally {
+      await database.close();
+    }
     const counts = `${counted(size.users, 'learner')}, ${counted(size.users * size.materials, 'material')} and ${counted(reviews, 'review')}`;
     process.stdout.write(
       `Created ${counts} in ${place}, in ${secondsSince(beganMs)}.\n` +
@@ -99,7 +118,11 @@ async function seed(
     for (let first = 1; first <= users; first += atATime) {
       const count = Math.min(atATime, users - first + 1);
       const learners = Array.from({ length: count }, (_, index) =>
-        makeLearner(`learner${first + index}.${run}@example.com`, { materials, reviews, withReminders }),
+        makeLearner(`learner${first + index}.${run}@example.com`, first + index - 1, {
+          materials,
+          reviews,
+          withReminders,
+        }),
       );
       await writeLearners(client, learners);
       written += learners.flatMap(({ materials: made }) => made.flatMap((each) => each.reviews)).length;
@@ -117,15 +140,21 @@ async function hasReminders(client: Client): Promise<boolean> {
   return rows[0].exists;
 }
 
+/** `index`: from 0. The first is the one to look at: steady, with keys, an active reminder and deliveries. */
 function makeLearner(
   email: string,
+  index: number,
   { materials: materialCount, reviews: reviewCount, withReminders }: LearnerSize,
 ): Learner {
   const now = new Date();
   const newId = (time: Date) =>
     uuidV7({ msecs: time.getTime(), random: randomBytes(16), seq: Math.floor(Math.random() * 2 ** 31) });
+  const isShown = index === 0;
+  const kind =
+    KINDS[index] ??
+    (Math.random() < STEADY ? 'steady' : (KINDS[1 + Math.floor(2 * Math.random())] ?? 'quiet'));
   const { days, longestWaitDays } = historyFor(reviewCount);
-  const habit = drawHabit({ nowMs: now.getTime(), days, longestWaitDays, isStudying: reviewCount > 0 });
+  const habit = drawHabit({ nowMs: now.getTime(), days, longestWaitDays, isStudying: reviewCount > 0, kind });
   const materials = Array.from({ length: materialCount }, () =>
     makeMaterial({ habit, startDay: days * Math.random(), newId }),
   );
@@ -134,7 +163,24 @@ function makeLearner(
   );
   const timeZone = TIME_ZONES[Math.floor(Math.random() * TIME_ZONES.length)] ?? 'UTC';
   const userId = newId(createTime);
-  const reminders = withReminders ? makeReminders({ userId, timeZone }, { now, newId }) : [];
-  const past = makePastEvents({ userId, createTime, materials }, { now, newId });
-  return { ...past, userId, email, timeZone, createTime, reminders, unsubscribeToken: randomBytes(32) };
+  const reviewTimes = materials.flatMap(({ material }) => material.lastReviewedTime?.getTime() ?? []);
+  const lastUsedTime = reviewTimes.length > 0 ? new Date(Math.max(...reviewTimes)) : null;
+  const { keys, events } = makeKeys({ userId, createTime, lastUsedTime }, { now, newId, isShown });
+  // Of the one to look at, an operator has snoozed a material.
+  const apiKeyId = isShown ? null : (keys[0]?.apiKeyId ?? null);
+  const past = makePastEvents({ userId, createTime, materials, apiKeyId }, { now, newId });
+  const drawn = withReminders
+    ? makeReminders({ userId, timeZone, isShown }, { now, newId })
+    : { reminders: [], deliveries: [] };
+  const reason = index in EMAIL_OFF ? EMAIL_OFF[index] : Math.random() < EMAIL_ON ? null : 'unsubscribed';
+  const time = new Date(now.getTime() - Math.floor((0.1 + 5 * Math.random()) * DAY_MS));
+  return {
+    ...past,
+    userEvents: [...past.userEvents, ...events],
+    ...{ userId, email, ...newName(), plan: Math.random() < 0.25 ? 'premium' : 'free', timeZone, createTime },
+    ...drawn,
+    keys,
+    unsubscribeToken: randomBytes(32),
+    emailOff: reason ? { reason, time } : null,
+  };
 }

@@ -1,4 +1,6 @@
-// Gives some learners reminders, as people choose them.
+// Gives some learners reminders, as people choose them, and what became of those of the last days.
+import { NO_SUBSCRIPTION } from '../../reminders/channels/registry.ts';
+import type { Delivery } from '../../reminders/deliveries/delivery.ts';
 import { nextTurn, type Reminder, type ReminderSettings } from '../../reminders/reminders/reminder.ts';
 
 const DAY_MS = 86_400_000;
@@ -11,29 +13,104 @@ const WITH_A_SECOND = 0.2;
 const OFF = 0.1;
 const PAUSED = 0.05;
 const ALSO_BY_PUSH = 0.15;
+/** What of the past is made. */
+const HISTORY_DAYS = 30;
+/** Occurrences of these are left to a service that runs. */
+const LATEST_MS = 5 * 60_000;
 
-/** None for about half of the learners, else one or two. @throws RangeError for an unknown time zone. */
+/** The learner to look at: one that works. */
+const SHOWN: ReminderSettings = {
+  minuteOfDay: 8 * 60,
+  weekdays: EVERY_DAY,
+  channels: ['email'],
+  minDue: 1,
+  onlyIfNotReviewedToday: false,
+  pausedUntilTime: null,
+  isEnabled: true,
+};
+
+type Times = { now: Date; newId: (time: Date) => string };
+
+/**
+ * None for about half of the learners, else one or two, with their deliveries by e-mail; `isShown`: one that is on.
+ * @throws RangeError for an unknown time zone.
+ */
 export function makeReminders(
-  { userId, timeZone }: { userId: string; timeZone: string },
-  { now, newId }: { now: Date; newId: (time: Date) => string },
-): Reminder[] {
-  if (Math.random() >= WITH_REMINDERS) return [];
-  const all =
-    Math.random() < WITH_A_SECOND
+  { userId, timeZone, isShown }: { userId: string; timeZone: string; isShown: boolean },
+  times: Times,
+): { reminders: Reminder[]; deliveries: Delivery[] } {
+  if (!isShown && Math.random() >= WITH_REMINDERS) return { reminders: [], deliveries: [] };
+  const all = isShown
+    ? [SHOWN]
+    : Math.random() < WITH_A_SECOND
       ? [drawSettings(WORKDAYS), drawSettings(WEEKEND)]
       : [drawSettings(Math.random() < 0.3 ? WORKDAYS : EVERY_DAY)];
-  return all.map((settings) => {
-    const isPaused = Math.random() < PAUSED;
-    const owned = { ...settings, userId, timeZone, lastDate: null };
-    return {
+  const made = all.map((settings) => {
+    const { now, newId } = times;
+    const isPaused = !isShown && Math.random() < PAUSED;
+    const createTime = new Date(now.getTime() - HISTORY_DAYS * DAY_MS);
+    const owned = { ...settings, userId, timeZone, reminderId: newId(createTime) };
+    const deliveries = settings.isEnabled ? makeDeliveries(owned, createTime, times) : [];
+    const lastDate = deliveries.at(-1)?.localDate ?? null;
+    const reminder: Reminder = {
       ...owned,
-      reminderId: newId(now),
+      lastDate,
       pausedUntilTime: isPaused ? new Date(now.getTime() + Math.ceil(14 * Math.random()) * DAY_MS) : null,
-      next: nextTurn(owned, now),
-      createTime: now,
-      updateTime: now,
+      next: nextTurn({ ...owned, lastDate }, now),
+      createTime,
+      updateTime: createTime,
     };
+    return { reminder, deliveries };
   });
+  return {
+    reminders: made.map(({ reminder }) => reminder),
+    deliveries: made.flatMap(({ deliveries }) => deliveries),
+  };
+}
+
+/** One for each occurrence, oldest first. */
+function makeDeliveries(
+  reminder: ReminderSettings & { userId: string; timeZone: string; reminderId: string },
+  from: Date,
+  { now, newId }: Times,
+): Delivery[] {
+  const deliveries: Delivery[] = [];
+  for (let lastDate: string | null = null; ; ) {
+    const turn = nextTurn({ ...reminder, lastDate }, deliveries.at(-1)?.dueTime ?? from);
+    if (turn === null || turn.time.getTime() > now.getTime() - LATEST_MS) return deliveries;
+    const { userId, reminderId } = reminder;
+    const updateTime = new Date(turn.time.getTime() + 1000 + Math.floor(2000 * Math.random()));
+    deliveries.push({
+      ...{ userId, reminderId, deliveryId: newId(turn.time), localDate: turn.date, channel: 'email' },
+      ...{ subscriptionId: NO_SUBSCRIPTION, isTest: false, ...drawOutcome(reminder, turn.date) },
+      ...{ dueTime: turn.time, createTime: turn.time, updateTime },
+    });
+    lastDate = turn.date;
+  }
+}
+
+type DrawnOutcome = Pick<Delivery, 'state' | 'skipReason' | 'failure' | 'attempts'>;
+const SENT: DrawnOutcome = { state: 'sent', skipReason: null, failure: null, attempts: 1 };
+const FAILED: DrawnOutcome = {
+  state: 'failed',
+  skipReason: null,
+  failure: 'The mail server could not be reached (ECONNREFUSED). Sending was given up after 9 attempts.',
+  attempts: 9,
+};
+const skipped = (skipReason: 'nothing due' | 'already reviewed'): DrawnOutcome => ({
+  state: 'skipped',
+  skipReason,
+  failure: null,
+  attempts: 0,
+});
+
+/** Mostly sent. On Tuesdays the mail server was often away. */
+function drawOutcome({ onlyIfNotReviewedToday }: ReminderSettings, date: string): DrawnOutcome {
+  const isTuesday = new Date(`${date}T00:00:00Z`).getUTCDay() === 2;
+  const luck = Math.random();
+  if (luck < (isTuesday ? 0.6 : 0.01)) return FAILED;
+  if (luck > 0.92) return skipped('nothing due');
+  return onlyIfNotReviewedToday && luck > 0.7 ? skipped('already reviewed') : SENT;
 }
 
 /** In the morning or in the evening, mostly at the full or half hour. */

@@ -4,6 +4,7 @@ import { request } from '../api.js';
 import { h } from '../dom.js';
 import { counted, titleOf } from '../format.js';
 import { announce, button, explain } from '../ui.js';
+import { tellResults } from './dialog.js';
 import { askSnooze } from './material-actions.js';
 
 /** Selects a material for `bulkActions`. @param {MaterialRow} material */
@@ -43,17 +44,29 @@ export function bulkActions(context, user, all) {
   );
 }
 
-/** @param {Context} context @param {User} user @param {readonly MaterialRow[]} materials */
+/** One after the other: one that fails stops none of the others, unless it was refused for the login. @param {Context} context @param {User} user @param {readonly MaterialRow[]} materials */
 async function archive(context, user, materials) {
-  let done = 0;
-  try {
-    for (const { id } of materials) {
-      await request('ARCHIVE', { input: { userId: user.id, materialId: id } });
-      done += 1;
-    }
-    announce(`Archived: ${counted(done, 'material')}`);
-  } catch (error) {
-    announce(`Archived ${done} of ${materials.length}. ${explain(error)}`);
-  }
+  const isLoggedOut = () => document.querySelector('.login') !== null;
+  /** @type {string[]} */
+  const failures = [];
+  /** @type {[string, string][]} */
+  const results = [];
+  const archiveOne = (/** @type {string} */ materialId) =>
+    request('ARCHIVE', { input: { userId: user.id, materialId } }).then(
+      () => 'Archived',
+      (error) => {
+        failures.push(explain(error));
+        return `Not archived: ${failures.at(-1)}`;
+      },
+    );
+  for (const { id, title } of materials)
+    results.push([titleOf(title), isLoggedOut() ? 'Not tried' : await archiveOne(id)]);
+  const done = results.filter(([, result]) => result === 'Archived').length;
+  announce(
+    done === results.length
+      ? `Archived: ${counted(done, 'material')}`
+      : `Archived ${done} of ${results.length}. ${failures[0]}`,
+  );
   await context.refresh();
+  if (!isLoggedOut()) tellResults('Archive', results);
 }

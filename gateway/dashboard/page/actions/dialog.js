@@ -1,7 +1,7 @@
 // Confirmation dialogs, and dialogs for results that are shown once.
 /** @import { Child, Context } from '../types.d.ts' */
 import { h, newId } from '../dom.js';
-import { actions, announce, button, copy, explain } from '../ui.js';
+import { actions, announce, button, copy, explain, table } from '../ui.js';
 
 /**
  * Opens a form in a dialog. What `onSubmit` has done is announced, and the page shown anew. If it fails, the dialog stays open and
@@ -69,6 +69,10 @@ export function tell(title, body) {
   const dialog = open(title, h('div', {}, body, actions(button('Done', () => dialog.close()))));
   return dialog;
 }
+
+/** Says for each of several things what happened to it. @param {string} title @param {readonly (readonly [what: string, result: string])[]} results */
+export const tellResults = (title, results) =>
+  void tell(title, table('Results', ['Material', 'Result'], results));
 
 /**
  * Shows a secret for the only time. Esc does not close the dialog, since nobody could get the secret back.

@@ -4,7 +4,7 @@ import { FailedCallError, request } from '../api.js';
 import { h } from '../dom.js';
 import { counted, instant, instantOf, localOf, nextDay, titleOf, tomorrowIn } from '../format.js';
 import { act, actions, button } from '../ui.js';
-import { ask, field } from './dialog.js';
+import { ask, field, tellResults } from './dialog.js';
 import { PRESETS } from './presets.js';
 import { LATEST, readInstant } from './read-instant.js';
 
@@ -86,8 +86,19 @@ export function askSnooze(context, user, materials) {
         ...until,
         reason: String(data.get('reason')),
       };
-      const { snoozeMaterials } = await request('SNOOZE', { input });
-      return `Snoozed until ${instant(snoozeMaterials.snooze.snoozeUntil, timeZone)}: ${what}`;
+      const { snoozeUntil } = (await request('SNOOZE', { input })).snoozeMaterials.snooze;
+      const end = instant(snoozeUntil, timeZone);
+      if (materials.length > 1)
+        tellResults(
+          'Snooze',
+          materials.map(({ title, nextReview }) => [
+            titleOf(title),
+            nextReview !== null && Date.parse(nextReview) >= Date.parse(snoozeUntil)
+              ? 'No effect: due later anyway'
+              : `Snoozed until ${end}`,
+          ]),
+        );
+      return `Snoozed until ${end}: ${what}`;
     },
   });
 }

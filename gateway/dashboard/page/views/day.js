@@ -2,7 +2,7 @@
 /** @import { Context, Day, User, View } from '../types.d.ts' */
 import { request } from '../api.js';
 import { h } from '../dom.js';
-import { counted, longDay, nextDay, percent, span, timeOfDay, titleOf, whole } from '../format.js';
+import { counted, longDay, nextDay, percent, spans, timeOfDay, titleOf } from '../format.js';
 import { empty, grade, pager, table } from '../ui.js';
 import { learnerPage } from './learner-page.js';
 import { notThere } from './not-there.js';
@@ -39,7 +39,7 @@ function reviews({ id, timeZone }, { nodes, pageInfo }, href, params) {
       ? 'a material that was deleted'
       : h('a', { href: `#/users/${id}/materials/${materialId}` }, titleOf(material.title)),
     grade(quality),
-    undoneAt === null ? `${whole(before.interval)} → ${span(after.interval)}` : 'undone',
+    undoneAt === null ? spans(before.interval, after.interval) : 'undone',
   ]);
   const counts = nodes.filter(({ undoneAt }) => undoneAt === null);
   const recalled = counts.filter(({ quality }) => quality >= 3).length;

@@ -7,7 +7,7 @@ import { chart, drawCharts } from '../charts/charts.js';
 import { figure } from '../charts/figure.js';
 import { history, historyLegend } from '../charts/history.js';
 import { h } from '../dom.js';
-import { counted, distance, instant, shortDay, span, spoken, titleOf } from '../format.js';
+import { counted, distance, instant, shortDay, span, spans, spoken, titleOf } from '../format.js';
 import { withLoadedPages } from '../place.js';
 import { announce, button, card, empty, explain, grade, shortId, table } from '../ui.js';
 import { learnerPage } from './learner-page.js';
@@ -153,7 +153,7 @@ function historyFigure({ timeZone }, latestFirst) {
   const data = countedReviews.toReversed().map(({ quality, reviewedAt, before, after }) => ({
     ...{ label: reviewedAt, timeMs: Date.parse(reviewedAt), quality, value: after.interval },
     title: instant(reviewedAt, timeZone),
-    text: `Graded ${quality}: interval ${before.interval} → ${span(after.interval)}, ease ${after.ef.toFixed(2)}`,
+    text: `Graded ${quality}: interval ${spans(before.interval, after.interval)}, ease ${after.ef.toFixed(2)}`,
   }));
   return figure({
     title: 'History',

@@ -7,7 +7,7 @@ import { materialActions } from '../actions/material-actions.js';
 import { request } from '../api.js';
 import { h } from '../dom.js';
 import { choice, filterForm, keepFilters } from '../filters.js';
-import { counted, distance, instant, spoken, titleOf, whole } from '../format.js';
+import { counted, distance, instant, span, spoken, titleOf, whole } from '../format.js';
 import { empty, pager, table } from '../ui.js';
 import { learnerPage } from './learner-page.js';
 
@@ -98,7 +98,7 @@ function list(context, user, materials) {
       ],
       spoken(material.type),
       dueOf(material, user.timeZone),
-      `${material.interval} d`,
+      span(material.interval),
       material.ef.toFixed(2),
       instant(material.lastReviewed, user.timeZone),
     ]),
