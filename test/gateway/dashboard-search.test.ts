@@ -40,6 +40,30 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', { timeout: 60_000 
       await page.close();
     });
 
+    test('finds by what support has at hand: a name, a short ID, a link, a request, and leads to the pages of the only learner', async () => {
+      const { userId, apiKeyId, email } = await newLearner();
+      const query = 'mutation ($input: UpdateUserInput!) { updateUser(input: $input) { user { id } } }';
+      const firstName = `Zo${userId.slice(-6)}`;
+      const { headers } = await dashboard.gateway.query(query, { input: { userId, firstName } });
+      const { page } = await dashboard.openAt('#/');
+      for (const [text, shown] of [
+        [firstName.slice(2), 'learner'],
+        [`…${userId.slice(-8)}`, 'learner'],
+        [`${dashboard.gateway.origin}/dashboard#/users/${userId}/keys`, 'learner'],
+        [`…${apiKeyId.slice(-8)}`, 'key rmk_live_'],
+        [headers.get('x-request-id') ?? '', 'updateUser, '],
+      ] as const) {
+        await page.getByLabel('Search everything').fill(text);
+        await results(page).filter({ hasText: shown }).first().waitFor();
+        expect(await results(page).count()).toBe(1);
+      }
+      await page.getByLabel('Search everything').fill(email);
+      await page.locator('#search-results').getByRole('link', { name: 'Keys', exact: true }).click();
+      await page.getByRole('button', { name: 'Create a key' }).waitFor();
+      expect(await page.evaluate('location.hash')).toBe(`#/users/${userId}/keys`);
+      await page.close();
+    });
+
     test('finds a learner, a key and a material by ID, and a key by its beginning', async () => {
       const { userId, apiKeyId, key, email } = await newLearner();
       const { data } = await dashboard.gateway.query(
@@ -150,7 +174,7 @@ describe.runIf(hasBrowser('search and login'))('in Chromium', { timeout: 60_000 
     test('says what it can find when it finds nothing, and Esc closes it', async () => {
       const { page } = await dashboard.openAt('#/');
       await page.getByLabel('Search everything').fill('nobody@');
-      await page.getByText('Nothing found. Search for the beginning of an e-mail address').waitFor();
+      await page.getByText('Nothing found. Search for a part of an e-mail address or name').waitFor();
       await page.keyboard.press('Escape');
       expect(await page.locator('#search-results').isHidden()).toBe(true);
       await page.close();

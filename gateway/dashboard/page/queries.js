@@ -15,7 +15,9 @@ const REVIEWS = `nodes { id quality reviewedAt undoneAt before { ${SCHEDULE} } a
 export const DOCUMENTS = {
   CALLER: '{ caller { name role } }',
   SEARCH: `query Search($text: String!) {
-  search(text: $text) { user { id email } apiKey { name prefix revokedAt } material { id title } }
+  search(text: $text) {
+    user { id email timeZone } apiKey { name prefix revokedAt } material { id title } event { kind action at } refusedAt
+  }
 }`,
   HOME: `query Home {
   overview {

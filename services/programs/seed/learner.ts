@@ -154,7 +154,8 @@ export function makePastEvents(
   }: { userId: string; createTime: Date; materials: LearnerMaterial[]; apiKeyId: string | null },
   { now, newId }: { now: Date; newId: (time: Date) => string },
 ): PastEvents {
-  const [snoozed, archived, ...others] = materials;
+  // Due soon, so that the snooze has an effect.
+  const [snoozed, archived, ...others] = materials.toSorted((a, b) => dueMs(a) - dueMs(b));
   if (snoozed === undefined || archived === undefined || materials.length < MIN_MATERIALS)
     return { materials, snoozes: [], userEvents: [] };
   const between = (from: Date) =>
@@ -187,6 +188,8 @@ export function makePastEvents(
     ],
   };
 }
+
+const dueMs = ({ material }: LearnerMaterial) => material.nextReviewTime?.getTime() ?? 0;
 
 function snoozeOf(
   of: LearnerMaterial,

@@ -2,14 +2,15 @@
 /** @import { SearchHit } from '../types.d.ts' */
 import { request } from '../api.js';
 import { byId, h } from '../dom.js';
-import { titleOf } from '../format.js';
+import { instant, titleOf } from '../format.js';
 import { explain } from '../ui.js';
 
 /** Long enough that a typed word is one search. */
 const PAUSE_MS = 150;
 /** As much of a key as the server keeps, wherever it stands: the rest of a pasted key never leaves the page. */
 const BEGINNING_OF_KEY = /rmk_live_\w{0,8}/;
-const HELP = 'Search for the beginning of an e-mail address, a whole ID, or the first characters of a key.';
+const HELP =
+  'Search for a part of an e-mail address or name, an ID or its last 8 characters, a request ID, the first characters of a key, or a link to a page.';
 
 /** The search field of the header, with its results below it. */
 export function searchBox() {
@@ -17,7 +18,7 @@ export function searchBox() {
     ...{
       type: 'search',
       id: 'search',
-      placeholder: 'Search: e-mail, ID or key',
+      placeholder: 'Search: e-mail, name, ID, key, link',
       title: `${HELP} Press / to come here.`,
     },
     ...{ 'aria-label': 'Search everything', 'aria-controls': 'search-results', 'aria-keyshortcuts': '/' },
@@ -25,7 +26,8 @@ export function searchBox() {
   });
   const list = h('ul', { class: 'plain' });
   const told = h('p', { class: 'muted', role: 'status' });
-  const results = h('div', { id: 'search-results', hidden: true }, told, list);
+  const pages = h('nav', { class: 'links', 'aria-label': 'Pages for the learner found' });
+  const results = h('div', { id: 'search-results', hidden: true }, told, list, pages);
   const box = h('form', { class: 'search', role: 'search' }, input, results);
   let latest = 0;
   let shown = '';
@@ -45,6 +47,8 @@ export function searchBox() {
     told.textContent =
       typeof answer === 'string' ? answer : hits.length > 0 ? foundBy(hits) : `Nothing found. ${HELP}`;
     list.replaceChildren(...hits.map(hitItem));
+    const [only, other] = hits;
+    pages.replaceChildren(...(only && !other ? pagesOf(only) : []));
     results.hidden = false;
     shown = text;
   };
@@ -72,8 +76,8 @@ export function searchBox() {
   box.addEventListener('focusout', ({ relatedTarget }) => {
     if (!(relatedTarget instanceof Node && box.contains(relatedTarget))) close();
   });
-  list.addEventListener('click', ({ ctrlKey, metaKey, shiftKey }) => {
-    if (ctrlKey || metaKey || shiftKey) return;
+  results.addEventListener('click', ({ target, ctrlKey, metaKey, shiftKey }) => {
+    if (!(target instanceof Element && target.closest('a')) || ctrlKey || metaKey || shiftKey) return;
     input.value = '';
     input.blur();
     close();
@@ -84,9 +88,24 @@ export function searchBox() {
 /** @param {readonly SearchHit[]} hits */
 const foundBy = ({ length }) => (length === 10 ? 'The first 10 found:' : `${length} found:`);
 
+/** Links to the pages that support needs most. @param {SearchHit} hit */
+function pagesOf({ user }) {
+  const pages = ['Materials', 'Keys', 'Reminders', 'Timeline', 'Profile'];
+  return pages.map((page) => h('a', { href: `#/users/${user.id}/${page.toLowerCase()}` }, page));
+}
+
 /** @param {SearchHit} hit */
-function hitItem({ user, apiKey, material }) {
+function hitItem({ user, apiKey, material, event, refusedAt }) {
   const base = `#/users/${user.id}`;
+  if (event !== null) {
+    const what = event.action ?? event.kind.toLowerCase();
+    return item(`${base}/timeline`, user.email, `${what}, ${instant(event.at, user.timeZone)}`);
+  }
+  if (apiKey !== null && refusedAt !== null) {
+    const name = apiKey.name ? `“${apiKey.name}”` : (apiKey.prefix ?? 'without a name');
+    const when = instant(refusedAt, user.timeZone);
+    return item(`${base}/keys`, user.email, `request refused ${when}: key ${name} is revoked`);
+  }
   if (apiKey !== null) {
     const state = apiKey.revokedAt === null ? 'key' : 'revoked key';
     const name = [apiKey.prefix && `${apiKey.prefix}…`, apiKey.name && `“${apiKey.name}”`]
