@@ -1,4 +1,5 @@
 // Packages for Anki and CSV for spreadsheets, read again by our own import.
+import { spawnSync } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -180,4 +181,28 @@ test('CSV has a row a material, which our own import reads as that material', as
     archiveTime: REVIEWED_RECORD.material?.archiveTime,
   });
   expect(records[1]?.material).toMatchObject({ title: 'new <b>', type: 'MATERIAL_TYPE_SIMPLE' });
+});
+
+const python = (...args: string[]) => spawnSync('python3', args, { encoding: 'utf8', timeout: 60_000 });
+const hasMnemosyne = python('-c', 'import mnemosyne.libmnemosyne').status === 0;
+if (!hasMnemosyne)
+  process.stderr.write('Skipped: python3 has no mnemosyne (Debian: apt-get install mnemosyne).\n');
+
+test.skipIf(!hasMnemosyne)('Mnemosyne opens a package, with its cards, schedules and reviews', async () => {
+  const active = changed(REVIEWED_RECORD, { archiveTime: null });
+  const { stdout, stderr } = python(
+    join(import.meta.dirname, 'open-in-mnemosyne.py'),
+    await packageOf([active, NEW_RECORD]),
+  );
+  expect(JSON.parse(stdout || stderr)).toEqual({
+    cards: [
+      [4, 6 * 86_400, 2.36, 2, 0],
+      [-1, 0, 2.5, 0, 0],
+    ],
+    fields: ['reviewed', expect.stringContaining('two  lines'), 'new &lt;b&gt;'],
+    log: [
+      [1_777_539_600, 4, 0],
+      [1_777_629_600, 3, 86_400],
+    ],
+  });
 });

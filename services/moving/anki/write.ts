@@ -23,6 +23,7 @@ const FIRST_DAY = '2006-01-01';
 const MS_OF_DAY = 86_400_000;
 const [NEW, LEARNING, REVIEW] = [0, 1, 2];
 const SUSPENDED = -1;
+const REVIEW_KIND = 1;
 /** Anki keeps it in 16 bits. */
 const MAX_FACTOR = 65_535;
 
@@ -162,7 +163,8 @@ function logRowOf({ quality = 0, reviewTime, before, after }: Review) {
     interval: days > 0 ? days : -Math.max(1, Math.min(MS_OF_DAY, afterMs - ms) / 1000),
     lastInterval: before?.intervalDays ?? 0,
     factor: Math.min(MAX_FACTOR, Math.round((after?.easeFactor ?? 2.5) * 1000)),
-    type: (before?.intervalDays ?? 0) > 0 ? 1 : 0,
+    // Programs that read packages take an answer while learning for a failure.
+    type: REVIEW_KIND,
   };
 }
 
