@@ -1,20 +1,26 @@
 // The rpcs of scheduling.v1.LearnerService.
 import type { LearnerInput } from '../../../generated/scheduling/v1/Learner.ts';
 import type { LearnerServiceHandlers } from '../../../generated/scheduling/v1/LearnerService.ts';
-import { ServiceError } from '../../platform/errors.ts';
+import type { LearnerSettingsInput } from '../../../generated/scheduling/v1/LearnerSettings.ts';
+import type { UpdateLearnerSettingsRequest } from '../../../generated/scheduling/v1/UpdateLearnerSettingsRequest.ts';
+import { invalidField, ServiceError } from '../../platform/errors.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import { decodePageToken, readPageSize, toPage } from '../../platform/page-token.ts';
 import { toTimestamp } from '../../platform/protobuf/timestamps.ts';
-import { enumReader } from '../messages.ts';
+import { requireTimeZone } from '../../platform/time-zone.ts';
+import { requireUserId } from '../../platform/uuid.ts';
+import { enumReader, readScheduler, toSchedulerMessage } from '../messages.ts';
 import type { HandlerDependencies } from '../requests.ts';
+import type { Settings } from '../reviews/scheduler.ts';
 import { dateOf } from './rules.ts';
-import { type Learner, listLearners, readOverview } from './sql.ts';
+import { addSettings, findSettings, type Learner, listLearners, lockSettings, readOverview } from './sql.ts';
 
 const readOrder = enumReader('order', 'LEARNER_ORDER', ['due', 'reviews', 'retention', 'lastReview']);
 const readFilter = enumReader('filter', 'LEARNER_FILTER', ['backlogGrowing', 'streakBroken', 'wentQuiet']);
 
 export function createLearnerHandlers({
   database,
+  now,
 }: HandlerDependencies): AsyncHandlers<LearnerServiceHandlers> {
   const requireOverview = async () => {
     const overview = await readOverview(database);
@@ -47,6 +53,32 @@ export function createLearnerHandlers({
       }));
       return { learners: page.map(toLearnerMessage), nextPageToken, asOfTime: toTimestamp(asOfTime) };
     },
+
+    async GetLearnerSettings(request) {
+      const settings = await findSettings(database, requireUserId(request.userId));
+      return { settings: toSettingsMessage(settings) };
+    },
+
+    async UpdateLearnerSettings(request) {
+      const userId = requireUserId(request.userId);
+      const change = readChange(request);
+      return database.transaction(async (transaction) => {
+        if (!(await lockSettings(transaction, userId)))
+          throw new ServiceError('NOT_FOUND', {
+            field: 'user_id',
+            message: 'The data of this user were deleted.',
+          });
+        const before = await findSettings(transaction, userId);
+        const changed = { ...before, ...change };
+        const isSame = (['scheduler', 'desiredRetention', 'timeZone'] as const).every(
+          (name) => changed[name] === before[name],
+        );
+        if (isSame) return { settings: toSettingsMessage(before) };
+        const settings = { ...changed, version: before.version + 1 };
+        await addSettings(transaction, userId, settings, now());
+        return { settings: toSettingsMessage(settings) };
+      });
+    },
   };
 }
 
@@ -58,4 +90,27 @@ function toLearnerMessage(learner: Learner): LearnerInput {
     lastReviewDate: lastReviewDay === null ? '' : dateOf(lastReviewDay),
     ...(dueBefore !== null && { dueBefore }),
   };
+}
+
+const MIN_RETENTION = 0.7;
+const MAX_RETENTION = 0.97;
+
+/** The fields that are given. */
+function readChange(request: UpdateLearnerSettingsRequest): Partial<Settings> {
+  const { desiredRetention, timeZone } = request;
+  const scheduler = readScheduler(request.scheduler);
+  if (
+    desiredRetention !== undefined &&
+    !(desiredRetention >= MIN_RETENTION && desiredRetention <= MAX_RETENTION)
+  )
+    throw invalidField('desired_retention', 'must be from 0.70 to 0.97.');
+  return {
+    ...(scheduler !== undefined && { scheduler }),
+    ...(desiredRetention !== undefined && { desiredRetention }),
+    ...(timeZone !== '' && { timeZone: requireTimeZone('time_zone', timeZone) }),
+  };
+}
+
+function toSettingsMessage({ scheduler, parameters, ...settings }: Settings): LearnerSettingsInput {
+  return { ...settings, scheduler: toSchedulerMessage(scheduler), parameters: [...(parameters ?? [])] };
 }

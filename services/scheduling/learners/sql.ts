@@ -2,7 +2,8 @@
 import { COUNT_LOCK } from '../../platform/postgres/connection.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { MAX_UUID, NIL_UUID } from '../../platform/uuid.ts';
-import { isCounted } from '../rows.ts';
+import type { Settings } from '../reviews/scheduler.ts';
+import { isCounted, latestSettings, SETTINGS_COLUMNS, type SettingsRow, toSettings } from '../rows.ts';
 import {
   type Counted,
   type Days,
@@ -234,4 +235,41 @@ export async function deleteOtherLearners(
   userIds: readonly string[],
 ): Promise<void> {
   await transaction.query({ text: DELETE_OTHERS, values: [afterUserId, lastUserId, userIds] });
+}
+
+const FIND_SETTINGS = `SELECT ${SETTINGS_COLUMNS} FROM (${latestSettings('$1')}) s`;
+
+/** The settings that count; the default ones where there are none. */
+export async function findSettings(db: Queryable, userId: string): Promise<Settings> {
+  const [row] = await db.query<SettingsRow>({ name: 'find-settings', text: FIND_SETTINGS, values: [userId] });
+  return toSettings(row);
+}
+
+/** Reads a table of the user, so that Citus takes the lock on the node with the user's rows, as the deletion of the user does. */
+const LOCK_USER = `
+  SELECT pg_advisory_xact_lock(scheduling.user_lock($1)), count(*) FROM scheduling.deleted_users WHERE user_id = $1`;
+/** A statement of its own, which sees what was committed before the lock was taken. */
+const FIND_DELETED = 'SELECT FROM scheduling.deleted_users WHERE user_id = $1';
+
+/** Keeps others from changing the user's settings until the transaction ends. @returns false where the user's data were deleted. */
+export async function lockSettings(transaction: Queryable, userId: string): Promise<boolean> {
+  await transaction.query({ text: LOCK_USER, values: [userId] });
+  const deleted = await transaction.query({ text: FIND_DELETED, values: [userId] });
+  return deleted.length === 0;
+}
+
+const INSERT_SETTINGS = `
+  INSERT INTO scheduling.learner_settings
+    (user_id, version, scheduler, desired_retention, time_zone, parameters, create_time)
+  VALUES ($1, $2, $3, $4, $5, $6, $7)`;
+
+/** Adds a version of locked settings. */
+export async function addSettings(
+  transaction: Queryable,
+  userId: string,
+  { version, scheduler, desiredRetention, timeZone, parameters }: Settings,
+  createTime: Date,
+): Promise<void> {
+  const values = [userId, version, scheduler, desiredRetention, timeZone, parameters, createTime];
+  await transaction.query({ text: INSERT_SETTINGS, values });
 }

@@ -1,0 +1,72 @@
+// A learner's settings: who has none has SM-2, a change makes a version, and the next review is scheduled by it.
+import { expect } from 'vitest';
+import { test } from '../fixtures.ts';
+import { newUserId, refusal } from '../support/scheduling.ts';
+
+const BY_DEFAULT = {
+  scheduler: 'SCHEDULER_SM2',
+  desiredRetention: 0.9,
+  timeZone: 'UTC',
+  parameters: [],
+  version: 0,
+};
+
+test('are those of SM-2 until they are changed; what changes nothing makes no version', async ({
+  scheduling,
+  userId,
+}) => {
+  const { learners } = scheduling;
+  expect((await learners.getLearnerSettings({ userId })).settings).toEqual(BY_DEFAULT);
+  const given = { scheduler: 'SCHEDULER_FSRS' as const, desiredRetention: 0.85, timeZone: 'Asia/Tokyo' };
+  const wanted = { ...BY_DEFAULT, ...given, version: 1 };
+  for (let time = 0; time < 2; time += 1)
+    expect((await learners.updateLearnerSettings({ userId, ...given })).settings).toEqual(wanted);
+  const { settings } = await learners.updateLearnerSettings({ userId, desiredRetention: 0.7 });
+  expect(settings).toMatchObject({ scheduler: 'SCHEDULER_FSRS', desiredRetention: 0.7, version: 2 });
+  expect((await learners.getLearnerSettings({ userId })).settings).toEqual(settings);
+});
+
+test('schedule the next review and its preview, also under the lock; a switch back goes on by SM-2', async ({
+  scheduling,
+  material,
+}) => {
+  const { learners, reviews } = scheduling;
+  const use = (scheduler: 'SCHEDULER_FSRS' | 'SCHEDULER_SM2') =>
+    learners.updateLearnerSettings({ userId: material.userId, scheduler });
+  const review = async (requestId: string) => {
+    const { previews } = await reviews.previewReview(material);
+    const { review: made } = await reviews.submitReview({ ...material, quality: 5, requestId });
+    expect(previews[5]?.schedule?.intervalDays).toBe(made?.after?.intervalDays);
+    return [made?.scheduler, made?.settingsVersion, made?.after?.intervalDays, made?.after?.repetitions];
+  };
+  await use('SCHEDULER_FSRS');
+  expect(await review('')).toEqual(['SCHEDULER_FSRS', 1, 8, 1]);
+  // The second review of a day leaves the memory as it is.
+  expect(await review('r')).toEqual(['SCHEDULER_FSRS', 1, 8, 2]);
+  await use('SCHEDULER_SM2');
+  expect(await review('')).toEqual(['SCHEDULER_SM2', 2, 22, 3]);
+});
+
+test('are changed one after the other where many change them at once', async ({ scheduling, userId }) => {
+  const changes = Array.from({ length: 8 }, (_, index) =>
+    scheduling.learners.updateLearnerSettings({ userId, desiredRetention: 0.8 + index / 100 }),
+  );
+  const versions = (await Promise.all(changes)).map(({ settings }) => settings?.version ?? 0);
+  expect(versions.toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+});
+
+test.for([
+  [{ desiredRetention: 0.69 }, 'INVALID_REQUEST desired_retention'],
+  [{ desiredRetention: 0.98 }, 'INVALID_REQUEST desired_retention'],
+  [{ timeZone: 'Mars/Olympus' }, 'INVALID_REQUEST time_zone'],
+  [{ userId: 'x' }, 'INVALID_REQUEST user_id'],
+] as const)('%j is refused as %s', async ([change, reason], { scheduling, userId }) => {
+  expect(await refusal(scheduling.learners.updateLearnerSettings({ userId, ...change }))).toBe(reason);
+});
+
+test('of a deleted user are refused', async ({ scheduling }) => {
+  const userId = newUserId();
+  await scheduling.userData.deleteUserData({ userId });
+  const change = scheduling.learners.updateLearnerSettings({ userId, scheduler: 'SCHEDULER_FSRS' });
+  expect(await refusal(change)).toBe('NOT_FOUND user_id');
+});
