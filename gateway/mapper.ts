@@ -22,6 +22,7 @@ export const toMaterialType = withPrefix('MATERIAL_TYPE_');
 export const toMaterialState = withPrefix('MATERIAL_STATE_');
 export const toPlan = withPrefix('PLAN_');
 export const toSnoozePreset = withPrefix('SNOOZE_PRESET_');
+export const toSpreadOrder = withPrefix('SPREAD_ORDER_');
 export const toWeekday = withPrefix('WEEKDAY_');
 export const toReminderChannel = withPrefix('CHANNEL_');
 

@@ -77,6 +77,8 @@ function targetsOfResult(result: unknown): Targets {
 function changedNothing(result: unknown): boolean {
   if (typeof result !== 'object' || result === null) return false;
   if ('materialIds' in result && Array.isArray(result.materialIds)) return result.materialIds.length === 0;
+  // A dry run, or nothing to spread.
+  if ('snooze' in result && result.snooze === null) return true;
   if ('deleted' in result) return result.deleted === false;
   return 'replayed' in result && result.replayed === true;
 }

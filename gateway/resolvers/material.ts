@@ -142,6 +142,8 @@ export const Snooze: SnoozeResolvers = {
   reason: ({ message }) => message.reason,
   createdAt: ({ message }) => toTime(message.createTime),
   cancelledAt: ({ message }) => toOptionalTime(message.cancelTime),
+  materialCount: ({ message }) => message.materialCount,
+  spreadDays: ({ message }) => message.spreadDays || null,
   cancellableMaterials: ({ message }) => message.cancellableMaterials,
   movedMaterials: ({ message }) => message.movedMaterials,
 };

@@ -6,7 +6,7 @@ import type {
 } from '../../generated/gateway/resolvers.ts';
 import { invalidField } from '../../services/platform/errors.ts';
 import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
-import { maskOf, required, toMaterialType, toPlan, toSnoozePreset } from '../mapper.ts';
+import { maskOf, required, toMaterialType, toPlan, toSnoozePreset, toSpreadOrder } from '../mapper.ts';
 import { deleteUser } from './user-deletion.ts';
 
 export const Mutation: MutationResolvers = {
@@ -140,6 +140,22 @@ export const Mutation: MutationResolvers = {
       call,
     );
     return { snooze: { userId, message: required(snooze) }, ...unlessNew(replayed) };
+  },
+
+  async spreadBacklog(_parent, { input }, { clients, call }) {
+    const { userId, days, perDay, order, dryRun, requestId } = input;
+    const { user } = await clients.users.getUser({ userId }, call);
+    const { timeZone } = required(user);
+    const answer = await clients.snoozes.spreadBacklog(
+      {
+        ...{ userId, days, timeZone, dryRun: dryRun ?? false, requestId: requestId ?? '' },
+        ...(perDay != null && { perDay }),
+        ...(order && { order: toSpreadOrder(order) }),
+      },
+      call,
+    );
+    const snooze = answer.snooze && { userId, message: answer.snooze };
+    return { snooze, days: answer.days, left: answer.left, ...unlessNew(answer.replayed) };
   },
 
   async cancelSnooze(_parent, { input: { userId, snoozeId } }, { clients, call }) {

@@ -110,7 +110,7 @@ async function readEvents({ budget, clients }: GatewayContext, asked: Asked) {
     ...start,
     kinds: asked.kinds.flatMap((kind) => EVENT_KINDS[kind] ?? []),
     // The snooze itself is in the list and tells who made it.
-    excludedActions: asked.kinds.includes('SNOOZE') ? ['snoozeMaterials'] : [],
+    excludedActions: asked.kinds.includes('SNOOZE') ? ['snoozeMaterials', 'spreadBacklog'] : [],
   });
   const rows = answer.events.map(toEventNode);
   return { rows, nextPageToken: answer.nextPageToken };

@@ -122,5 +122,7 @@ export function toSnoozeMessage(snooze: Omit<ListedSnooze, 'revision'>): SnoozeI
     cancelTime: toOptionalTimestamp(snooze.cancelTime),
     cancellableMaterials: snooze.cancellableMaterials,
     movedMaterials: snooze.movedMaterials,
+    materialCount: snooze.materialCount,
+    spreadDays: snooze.spreadDays ?? 0,
   };
 }

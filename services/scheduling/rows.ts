@@ -196,7 +196,7 @@ export const IS_CANCELLABLE = `p.cancel_revision IS NULL
 /** A ListedSnooze but for its revision, of the alias s; $5 is now. */
 export const SNOOZE_COLUMNS = `s.snooze_id AS "snoozeId", s.snooze_until_time AS "snoozeUntilTime", s.reason,
   s.create_time AS "createTime", coalesce(s.actor, '') AS actor, coalesce(s.x_request_id, '') AS "requestId",
-  s.cancel_time AS "cancelTime", s.api_key_id AS "apiKeyId",
+  s.cancel_time AS "cancelTime", s.api_key_id AS "apiKeyId", s.spread_days AS "spreadDays",
   CASE WHEN s.snooze_until_time <= $5 THEN 0 ELSE (
     SELECT count(*) FROM scheduling.snoozed_materials p
     WHERE p.user_id = $1 AND p.snooze_id = s.snooze_id AND ${IS_CANCELLABLE}) END AS "cancellableMaterials",
@@ -204,4 +204,6 @@ export const SNOOZE_COLUMNS = `s.snooze_id AS "snoozeId", s.snooze_until_time AS
    WHERE p.user_id = $1 AND p.snooze_id = s.snooze_id
      AND NOT coalesce(p.before_next_review_time >= p.after_next_review_time, false)) AS "movedMaterials",
   ARRAY(SELECT p.material_id FROM scheduling.snoozed_materials p
-        WHERE p.user_id = $1 AND p.snooze_id = s.snooze_id ORDER BY p.position) AS "materialIds"`;
+        WHERE p.user_id = $1 AND p.snooze_id = s.snooze_id ORDER BY p.position LIMIT 100) AS "materialIds",
+  (SELECT count(*) FROM scheduling.snoozed_materials p
+   WHERE p.user_id = $1 AND p.snooze_id = s.snooze_id) AS "materialCount"`;

@@ -436,6 +436,39 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
     await page.close();
   });
 
+  test('spreads what is due over the coming days after a preview, and takes it all back', async () => {
+    const { userId } = await dashboard.system.createUser(['profile:read'], 'Asia/Tokyo');
+    const ids: string[] = [];
+    for (const title of ['A', 'B', 'C', 'D']) ids.push(await createMaterial(userId, { title }));
+    const { page, complaints } = await dashboard.openAt(path(userId));
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'Catch up …' }).click();
+    await dialog.getByText('At most 1 a day after it.').waitFor();
+    await dialog.getByLabel('Days').fill('2');
+    await dialog.getByText('At most 2 a day after it.').waitFor();
+    await dialog.getByLabel('At most a day').fill('1');
+    await dialog.getByText('At most 2 a day after it. 2 materials stay due now.').waitFor();
+    await dialog.getByRole('button', { name: 'Table: Before and after' }).click();
+    expect((await dialog.getByRole('row').allInnerTexts()).map((row) => row.split(/\s+/).slice(-2))).toEqual([
+      ['Before', 'After'],
+      ['4', '2'],
+      ['0', '1'],
+      ['0', '1'],
+    ]);
+    await dialog.getByLabel('At most a day').fill('');
+    await dialog.getByRole('button', { name: 'Spread' }).click();
+    await page.getByText('Spread 4 materials over 2 days').waitFor();
+    await page.getByRole('button', { name: 'Catch up …' }).waitFor({ state: 'detached' });
+    await page.goto(`${dashboard.gateway.origin}/dashboard${path(userId, '/timeline')}`);
+    await page.getByText('Spread 4 due materials over 2 days').waitFor();
+    await page.getByRole('button', { name: /^Undo/ }).click();
+    await page.getByText('Undone: 4 materials due as before the snooze').waitFor();
+    for (const id of ids)
+      expect(Date.parse((await materialOf(userId, id)).nextReview)).toBeLessThan(Date.now());
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
   test('gives a key an end and addresses, and says on the page and on the home that it ends soon', async () => {
     const { userId } = await dashboard.system.createUser(['profile:read']);
     const { page } = await dashboard.openAt(path(userId, '/keys'));

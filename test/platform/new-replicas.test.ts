@@ -129,6 +129,7 @@ const startReplica = (host: string, port: number) =>
     services: [
       implement<SnoozeServiceHandlers>('SnoozeService', {
         SnoozeMaterials: async () => ({}),
+        SpreadBacklog: async () => ({}),
         CancelSnooze: async () => ({}),
         async ListSnoozes() {
           calls[host] = (calls[host] ?? 0) + 1;

@@ -42,6 +42,8 @@ test.for<[string, object, string]>([
       cancelTime: null,
       cancellableMaterials: 1,
       movedMaterials: 1,
+      materialCount: 1,
+      spreadDays: 0,
     });
     const found = await scheduling.materials.getMaterial(material);
     expect(found.material).toMatchObject({ nextReviewTime: at(until), updateTime: at(NOW), revision: 1 });

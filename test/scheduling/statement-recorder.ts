@@ -128,6 +128,12 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   listSnoozesOfMaterial: [[userId, id, { limit: 5, beforeRevision: undefined, now: time }]],
   findSnooze: [[userId, id]],
   listCancellable: [[userId, id]],
+  listBacklog: [
+    [userId, { order: 'oldest', now: time, limit: 5 }],
+    [userId, { order: 'hardest', now: time, limit: 5 }],
+  ],
+  countBacklog: [[userId, time]],
+  countScheduled: [[userId, { now: time, starts: [time], end: time }]],
   cancelSnooze: [
     [{ userId, snoozeId: id, cancelTime: time }, [{ materialId: id, nextReviewTime: null, revision: 2 }]],
   ],

@@ -127,6 +127,8 @@ export const REVIEWED_RECORD: MaterialRecord = {
         cancellableMaterials: 0,
         movedMaterials: 0,
         apiKeyId: '0198f7c2-0000-7000-8000-000000000006',
+        materialCount: 0,
+        spreadDays: 0,
       },
       position: 1,
       revision: 2,

@@ -134,7 +134,7 @@ export const DOCUMENTS = {
         id kind at action actor requestId subjectIds apiKey { id name } apiKeys { id name prefix }
         material { id title archivedAt revision }
         review { id quality reviewedAt undoneAt revision after { interval } }
-        snooze { id snoozeUntil reason cancelledAt cancellableMaterials movedMaterials materialIds }
+        snooze { id snoozeUntil reason cancelledAt cancellableMaterials movedMaterials materialCount spreadDays }
         delivery { ${DELIVERY} }
       }
       missing { kind requestId }
@@ -154,6 +154,8 @@ export const DOCUMENTS = {
     'mutation Snooze($input: SnoozeMaterialsInput!) { snoozeMaterials(input: $input) { snooze { snoozeUntil } } }',
   UNDO_REVIEW:
     'mutation UndoReview($input: UndoReviewInput!) { undoReview(input: $input) { material { nextReview } } }',
+  SPREAD_BACKLOG: `mutation SpreadBacklog($input: SpreadBacklogInput!) {
+  spreadBacklog(input: $input) { snooze { materialCount spreadDays } days { date dueBefore dueAfter } left } }`,
   CANCEL_SNOOZE:
     'mutation CancelSnooze($input: CancelSnoozeInput!) { cancelSnooze(input: $input) { materialIds } }',
   CREATE_KEY: `mutation CreateKey($input: CreateApiKeyInput!) {

@@ -56,3 +56,5 @@ export type Timeline = NonNullable<Data<'TIMELINE'>['user']>['timeline'];
 export type TimelineEvent = Timeline['nodes'][number];
 export type TimelineKind = TimelineEvent['kind'];
 export type SnoozePreset = NonNullable<Variables<'SNOOZE'>['input']['preset']>;
+export type Spread = NonNullable<Data<'SPREAD_BACKLOG'>['spreadBacklog']>;
+export type SpreadOrder = NonNullable<Variables<'SPREAD_BACKLOG'>['input']['order']>;

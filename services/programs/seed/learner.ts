@@ -211,6 +211,7 @@ function snoozeOf(
       createTime,
       actor: apiKeyId === null ? 'gateway/olga' : 'rest',
       apiKeyId,
+      spreadDays: null,
       requestId: newId(createTime),
     },
     material: {

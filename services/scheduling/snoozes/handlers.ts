@@ -1,5 +1,6 @@
 // The rpcs of scheduling.v1.SnoozeService.
 import type { ListSnoozesRequest } from '../../../generated/scheduling/v1/ListSnoozesRequest.ts';
+import type { SnoozeInput } from '../../../generated/scheduling/v1/Snooze.ts';
 import type { SnoozeMaterialsRequest } from '../../../generated/scheduling/v1/SnoozeMaterialsRequest.ts';
 import type { SnoozeServiceHandlers } from '../../../generated/scheduling/v1/SnoozeService.ts';
 import { invalidField, ServiceError } from '../../platform/errors.ts';
@@ -14,7 +15,7 @@ import {
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { fromTimestamp, type Timestamp } from '../../platform/protobuf/timestamps.ts';
 import { codePointLength } from '../../platform/text.ts';
-import { isTimeZone } from '../../platform/time-zone.ts';
+import { isTimeZone, requireTimeZone } from '../../platform/time-zone.ts';
 import { isUuid, readUuid, requireUserId } from '../../platform/uuid.ts';
 import { writeOnce } from '../idempotency.ts';
 import type { Material } from '../materials/material.ts';
@@ -30,6 +31,7 @@ import {
   requireStorable,
 } from '../requests.ts';
 import { findMaterials, lockMaterials } from '../rows.ts';
+import { nextDays, spanOf } from '../statistics/calendar.ts';
 import {
   isMoved,
   resolvePreset,
@@ -38,10 +40,14 @@ import {
   type SnoozedMaterial,
   snoozedNextReviewTime,
 } from './rules.ts';
+import { MAX_SPREAD, SPREAD_ORDERS, spread } from './spread.ts';
 import {
   cancelSnooze,
+  countBacklog,
+  countScheduled,
   findSnooze,
   insertSnooze,
+  listBacklog,
   listCancellable,
   listSnoozes,
   listSnoozesOfMaterial,
@@ -49,6 +55,11 @@ import {
 
 const MAX_REASON_CODE_POINTS = 500;
 
+const MAX_SPREAD_DAYS = 60;
+/** Of one snooze, in a message. */
+const MAX_LISTED_MATERIALS = 100;
+
+const readOrder = enumReader('order', 'SPREAD_ORDER', SPREAD_ORDERS);
 const readPreset = enumReader('preset', 'SNOOZE_PRESET', SNOOZE_PRESETS);
 
 export function createSnoozeHandlers(
@@ -70,22 +81,13 @@ export function createSnoozeHandlers(
         const createTime = now();
         const snoozeUntilTime = readSnoozeUntil(request, createTime);
         const snooze: Snooze = {
-          snoozeId: newId(createTime),
-          snoozeUntilTime,
-          reason,
-          createTime,
+          ...{ snoozeId: newId(createTime), createTime, apiKeyId: context.apiKeyId ?? null },
           ...originOf(context),
-          apiKeyId: context.apiKeyId ?? null,
+          ...{ snoozeUntilTime, reason, spreadDays: null },
         };
         const snoozed = postpone(locked, materialIds, snooze);
         await insertSnooze(transaction, userId, snooze, snoozed);
-        const made = {
-          materialIds: [...materialIds],
-          cancelTime: null,
-          cancellableMaterials: materialIds.length,
-          movedMaterials: snoozed.filter(isMoved).length,
-        };
-        return { response: { snooze: toSnoozeMessage({ ...snooze, ...made }) }, materialIds };
+        return { response: { snooze: toNewSnoozeMessage(snooze, snoozed) }, materialIds };
       };
       const key = { userId, rpc: 'SnoozeMaterials', requestId };
       // Fingerprints the preset, neither the resolved instant nor the time zone, which is the account's: so a retry still matches an
@@ -101,6 +103,55 @@ export function createSnoozeHandlers(
       };
       const positional = [materialIds, snoozeUntilTime, preset, timeZone, reason];
       return writeOnce(dependencies, key, fields, write, positional);
+    },
+
+    async SpreadBacklog(request, context) {
+      const userId = requireUserId(request.userId);
+      const requestId = readRequestId(request.requestId);
+      const timeZone = requireTimeZone('time_zone', request.timeZone);
+      const days = requireCount('days', request.days, MAX_SPREAD_DAYS);
+      const perDay =
+        request.perDay === undefined ? undefined : requireCount('per_day', request.perDay, MAX_SPREAD);
+      const order = readOrder(request.order) ?? 'oldest';
+      const wanted = { days, perDay, timeZone };
+      if (request.dryRun) {
+        const time = now();
+        const backlog = await countBacklog(database, userId, time);
+        const movable = Math.min(backlog, MAX_SPREAD);
+        const { shown } = await planSpread(database, userId, { ...wanted, time, backlog, movable });
+        return shown;
+      }
+      const write = async (transaction: Queryable) => {
+        const listed = await listBacklog(transaction, userId, { order, now: now(), limit: MAX_SPREAD });
+        const locked = await lockMaterials(transaction, userId, listed);
+        context.signal.throwIfAborted();
+        const createTime = now();
+        const byId = new Map(locked.map((material) => [material.materialId, material]));
+        // Others may have been reviewed or snoozed before they were locked.
+        const due = listed.flatMap((id) => byId.get(id) ?? []).filter((each) => isDue(each, createTime));
+        const backlog = await countBacklog(transaction, userId, createTime);
+        const facts = { ...wanted, time: createTime, backlog, movable: due.length };
+        const { shown, dueTimes } = await planSpread(transaction, userId, facts);
+        const moved = due.slice(0, dueTimes.length);
+        const snoozeUntilTime = dueTimes.at(-1);
+        if (snoozeUntilTime === undefined) return { response: shown, materialIds: [] };
+        const snooze: Snooze = {
+          ...{ snoozeId: newId(createTime), createTime, apiKeyId: context.apiKeyId ?? null },
+          ...originOf(context),
+          ...{ snoozeUntilTime, reason: '', spreadDays: days },
+        };
+        const effects = moved.map(({ materialId, nextReviewTime, revision }, index) => ({
+          materialId,
+          beforeNextReviewTime: nextReviewTime,
+          afterNextReviewTime: dueTimes[index] ?? snoozeUntilTime,
+          revision: revision + 1,
+        }));
+        await insertSnooze(transaction, userId, snooze, effects);
+        const materialIds = moved.map(({ materialId }) => materialId);
+        return { response: { snooze: toNewSnoozeMessage(snooze, effects), ...shown }, materialIds };
+      };
+      const fields = { days, perDay, order: order === 'oldest' ? undefined : order };
+      return writeOnce(dependencies, { userId, rpc: 'SpreadBacklog', requestId }, fields, write);
     },
 
     async ListSnoozes(request) {
@@ -147,6 +198,61 @@ export function createSnoozeHandlers(
     }));
     return { snoozes: page.map(toSnoozeMessage), nextPageToken };
   }
+}
+
+/** Of a snooze that was just made, with what it did to its materials. */
+function toNewSnoozeMessage(snooze: Snooze, snoozed: readonly SnoozedMaterial[]): SnoozeInput {
+  return toSnoozeMessage({
+    ...snooze,
+    materialIds: snoozed.slice(0, MAX_LISTED_MATERIALS).map(({ materialId }) => materialId),
+    materialCount: snoozed.length,
+    cancelTime: null,
+    cancellableMaterials: snoozed.length,
+    movedMaterials: snoozed.filter(isMoved).length,
+  });
+}
+
+const isDue = ({ nextReviewTime, archiveTime }: Material, now: Date) =>
+  archiveTime === null && (nextReviewTime === null || nextReviewTime <= now);
+
+/**
+ * What a spread does to each day. `backlog`: how many are due at `time`; `movable`: how many of them it may move.
+ * @returns what is answered, and the new time of each material that is moved, in their order.
+ */
+async function planSpread(
+  db: Queryable,
+  userId: string,
+  facts: {
+    days: number;
+    perDay: number | undefined;
+    timeZone: string;
+    time: Date;
+    backlog: number;
+    movable: number;
+  },
+) {
+  const { days, perDay, timeZone, time: now, backlog, movable } = facts;
+  const [today = '', ...dates] = nextDays(now, days + 1, timeZone).dates;
+  const spans = dates.flatMap((date) => spanOf(date, timeZone) ?? []);
+  const starts = spans.map(({ startTime }) => startTime);
+  const end = spans.at(-1)?.endTime ?? now;
+  const [laterToday = 0, ...scheduled] = await countScheduled(db, userId, { now, starts, end });
+  const { added, left } = spread(movable, scheduled, perDay);
+  const stays = backlog - movable + left;
+  const coming = dates.map((date, day) => {
+    const dueBefore = scheduled[day] ?? 0;
+    return { date, dueBefore, dueAfter: dueBefore + (added[day] ?? 0) };
+  });
+  const first = { date: today, dueBefore: backlog + laterToday, dueAfter: stays + laterToday };
+  return {
+    shown: { days: [first, ...coming], left: stays },
+    dueTimes: starts.flatMap((start, day) => Array.from({ length: added[day] ?? 0 }, () => start)),
+  };
+}
+
+function requireCount(field: string, count: number, max: number): number {
+  if (count < 1 || count > max) throw invalidField(field, `must be a whole number from 1 to ${max}.`);
+  return count;
 }
 
 /** Validates both the instant and the preset if both are given; the instant wins. */

@@ -55,6 +55,8 @@ export type Snooze = {
   /** Of the key that the request came with; null where there was none. */
   apiKeyId: string | null;
   requestId: string;
+  /** Over how many days it spread its materials, each until a day of its own; null: all until one instant. */
+  spreadDays: number | null;
 };
 
 /** The effect of a snooze on one material. */
@@ -73,8 +75,9 @@ export const isMoved = ({
 }: SnoozedMaterial): boolean => before === null || before < after;
 
 export type ListedSnooze = Snooze & {
-  /** In the order of the request. */
+  /** In the order of the request; at most the first 100. */
   materialIds: string[];
+  materialCount: number;
   /** Of the material asked about, after this snooze; 0 where all were asked for. */
   revision: number;
   cancelTime: Date | null;

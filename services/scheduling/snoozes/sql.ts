@@ -3,10 +3,12 @@ import type { Queryable } from '../../platform/postgres/database.ts';
 import { MAX_UUID } from '../../platform/uuid.ts';
 import { IS_CANCELLABLE, SNOOZE_COLUMNS } from '../rows.ts';
 import type { ListedSnooze, Snooze, SnoozedMaterial } from './rules.ts';
+import type { SpreadOrder } from './spread.ts';
 
 const INSERT_SNOOZE = `
-  INSERT INTO scheduling.snoozes (user_id, snooze_id, snooze_until_time, reason, create_time, actor, x_request_id, api_key_id)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`;
+  INSERT INTO scheduling.snoozes (user_id, snooze_id, snooze_until_time, reason, create_time, actor, x_request_id, api_key_id,
+                                  spread_days)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`;
 
 const POSTPONE = `
   UPDATE scheduling.materials m
@@ -25,6 +27,9 @@ const insertSnoozed = (count: number) => {
   return `${INSERT_SNOOZED}${rows.join('), ($1, $2, ')})`;
 };
 
+/** So that a statement has far fewer parameters than the 65,535 that PostgreSQL takes. */
+const ROWS_AT_ONCE = 1000;
+
 /** Records a snooze of locked materials, in the given order. */
 export async function insertSnooze(
   transaction: Queryable,
@@ -32,11 +37,11 @@ export async function insertSnooze(
   snooze: Snooze,
   materials: readonly SnoozedMaterial[],
 ): Promise<void> {
-  const { snoozeId, snoozeUntilTime, reason, createTime, actor, requestId, apiKeyId } = snooze;
+  const { snoozeId, snoozeUntilTime, reason, createTime, actor, requestId, apiKeyId, spreadDays } = snooze;
   await transaction.query({
     name: 'insert-snooze',
     text: INSERT_SNOOZE,
-    values: [userId, snoozeId, snoozeUntilTime, reason, createTime, actor, requestId, apiKeyId],
+    values: [userId, snoozeId, snoozeUntilTime, reason, createTime, actor, requestId, apiKeyId, spreadDays],
   });
   await transaction.query({
     name: 'postpone-materials',
@@ -49,20 +54,76 @@ export async function insertSnooze(
       materials.map((material) => material.revision),
     ],
   });
-  await transaction.query({
-    text: insertSnoozed(materials.length),
-    values: [
-      userId,
-      snoozeId,
-      ...materials.flatMap((material, index) => [
-        material.materialId,
-        material.revision,
-        index + 1,
-        material.beforeNextReviewTime,
-        material.afterNextReviewTime,
-      ]),
-    ],
+  for (let first = 0; first < materials.length; first += ROWS_AT_ONCE) {
+    const rows = materials.slice(first, first + ROWS_AT_ONCE);
+    await transaction.query({
+      text: insertSnoozed(rows.length),
+      values: [
+        userId,
+        snoozeId,
+        ...rows.flatMap((material, index) => [
+          material.materialId,
+          material.revision,
+          first + index + 1,
+          material.beforeNextReviewTime,
+          material.afterNextReviewTime,
+        ]),
+      ],
+    });
+  }
+}
+
+const IS_DUE =
+  'm.user_id = $1 AND m.archive_time IS NULL AND (m.next_review_time IS NULL OR m.next_review_time <= $2)';
+const BACKLOG_ORDER = {
+  oldest: 'm.next_review_time NULLS FIRST, m.material_id',
+  hardest: 'm.ease_factor_hundredths, m.next_review_time NULLS FIRST, m.material_id',
+};
+const BACKLOG = (order: SpreadOrder) => `
+  SELECT m.material_id AS "materialId" FROM scheduling.materials m WHERE ${IS_DUE}
+  ORDER BY ${BACKLOG_ORDER[order]} LIMIT $3`;
+
+/** Later today is 0, the day that begins with the first of `$3` is 1, and so on. */
+const COUNT_SCHEDULED = `
+  SELECT width_bucket(m.next_review_time, $3::timestamptz[]) AS day, count(*) AS count
+  FROM scheduling.materials m
+  WHERE m.user_id = $1 AND m.archive_time IS NULL AND m.next_review_time > $2 AND m.next_review_time < $4
+  GROUP BY 1`;
+
+/** The first `limit` materials that are due at `now`, in that order. */
+export async function listBacklog(
+  db: Queryable,
+  userId: string,
+  { order, now, limit }: { order: SpreadOrder; now: Date; limit: number },
+): Promise<string[]> {
+  const rows = await db.query<{ materialId: string }>({
+    name: `list-backlog-${order}`,
+    text: BACKLOG(order),
+    values: [userId, now, limit],
   });
+  return rows.map(({ materialId }) => materialId);
+}
+
+/** How many are due at `now`. */
+export async function countBacklog(db: Queryable, userId: string, now: Date): Promise<number> {
+  const text = `SELECT count(*) AS count FROM scheduling.materials m WHERE ${IS_DUE}`;
+  const [row] = await db.query<{ count: number }>({ name: 'count-backlog', text, values: [userId, now] });
+  return row?.count ?? 0;
+}
+
+/** How many become due later today, then on each of the days that begin at `starts`; `end` is that of the last. */
+export async function countScheduled(
+  db: Queryable,
+  userId: string,
+  { now, starts, end }: { now: Date; starts: readonly Date[]; end: Date },
+): Promise<number[]> {
+  const rows = await db.query<{ day: number; count: number }>({
+    name: 'count-scheduled',
+    text: COUNT_SCHEDULED,
+    values: [userId, now, starts, end],
+  });
+  const countOf = new Map(rows.map(({ day, count }) => [day, count]));
+  return Array.from({ length: starts.length + 1 }, (_, day) => countOf.get(day) ?? 0);
 }
 
 const LIST = `

@@ -207,6 +207,7 @@ const insertSnoozes = inserter<WholeSnooze>(
     ['x_request_id', 'text', ({ requestId }) => requestId],
     ['api_key_id', 'uuid', ({ apiKeyId }) => apiKeyId],
     ['cancel_time', 'timestamptz', ({ cancelTime }) => iso(cancelTime)],
+    ['spread_days', 'smallint', ({ spreadDays }) => spreadDays],
   ],
   { conflict: 'ON CONFLICT (user_id, snooze_id) DO NOTHING' },
 );

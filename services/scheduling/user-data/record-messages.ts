@@ -50,6 +50,7 @@ const MAX_REVIEW_ID_BYTES = 100;
 const MAX_REVIEWS = 100_000;
 const MIN_EASE_FACTOR_HUNDREDTHS = 130;
 const MAX_EASE_FACTOR_HUNDREDTHS = 10_000_000;
+const MAX_SPREAD_DAYS = 60;
 const MAX_REPETITIONS = 2_147_483_647;
 /** Years 1970 to 9997. */
 const TIMES_MS = { min: 0, max: Date.UTC(9998, 0, 1) - 1 };
@@ -255,6 +256,7 @@ function readSnooze(message: SnoozeMessage): WholeSnooze {
   if (position < 1 || position > 32_767) throw new LeftOut('ID', 'its position is out of range');
   return {
     ...{ snoozeId: snooze.snoozeId, position, revision, cancelRevision: cancelRevision ?? null },
+    spreadDays: snooze.spreadDays >= 1 && snooze.spreadDays <= MAX_SPREAD_DAYS ? snooze.spreadDays : null,
     reason: readShort(snooze.reason, 'reason'),
     actor: readShort(snooze.actor, 'actor'),
     requestId: readShort(snooze.requestId, 'request_id'),
@@ -398,10 +400,10 @@ export function toRecordMessage({
 }
 
 function toSnoozeOfMaterialMessage(snooze: WholeSnooze) {
-  const { snoozeId, reason, actor, requestId, position, revision, cancelRevision } = snooze;
+  const { snoozeId, reason, actor, requestId, position, revision, cancelRevision, spreadDays } = snooze;
   return {
     snooze: {
-      ...{ snoozeId, reason, actor, requestId, apiKeyId: snooze.apiKeyId ?? '' },
+      ...{ snoozeId, reason, actor, requestId, apiKeyId: snooze.apiKeyId ?? '', spreadDays: spreadDays ?? 0 },
       snoozeUntilTime: toTimestamp(snooze.snoozeUntilTime),
       createTime: toTimestamp(snooze.createTime),
       cancelTime: toOptionalTimestamp(snooze.cancelTime),

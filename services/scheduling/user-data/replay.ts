@@ -11,6 +11,8 @@ export type SnoozeOfMaterial = {
   revision: number;
   snoozeUntilTime: Date;
   createTime: Date;
+  /** Not null: each material of the snooze was put off until a day of its own, at the latest until `snoozeUntilTime`. */
+  spreadDays: number | null;
   beforeNextReviewTime: Date | null;
   afterNextReviewTime: Date;
   /** The material's revision after the snooze was cancelled; null while it counts. */
@@ -86,12 +88,16 @@ export function findDrift(
       });
       state = { ...state, nextReviewTime: beforeNextReviewTime };
     } else {
-      const { beforeNextReviewTime, afterNextReviewTime, snoozeUntilTime, createTime } = event.snooze;
+      const { beforeNextReviewTime, afterNextReviewTime, snoozeUntilTime, createTime, spreadDays } =
+        event.snooze;
       expectSame(`before snooze ${revision}, the schedule`, state, {
         ...state,
         nextReviewTime: beforeNextReviewTime,
       });
-      const nextReviewTime = snoozedNextReviewTime(beforeNextReviewTime, snoozeUntilTime, createTime);
+      // A spread gives each material a day of its own, which only has to lie within it.
+      const isWithin = createTime < afterNextReviewTime && afterNextReviewTime < snoozeUntilTime;
+      const untilTime = spreadDays !== null && isWithin ? afterNextReviewTime : snoozeUntilTime;
+      const nextReviewTime = snoozedNextReviewTime(beforeNextReviewTime, untilTime, createTime);
       const left = { ...state, nextReviewTime: afterNextReviewTime };
       expectSame(`after snooze ${revision}, the schedule`, { ...state, nextReviewTime }, left);
       state = left;

@@ -146,7 +146,7 @@ const REVIEWS = `
 
 const SNOOZES = `
   SELECT p.user_id AS "userId", p.material_id AS "materialId", p.revision, s.snooze_until_time AS "snoozeUntilTime",
-         s.create_time AS "createTime", p.before_next_review_time AS "beforeNextReviewTime",
+         s.create_time AS "createTime", s.spread_days AS "spreadDays", p.before_next_review_time AS "beforeNextReviewTime",
          p.after_next_review_time AS "afterNextReviewTime", p.cancel_revision AS "cancelRevision"
   FROM unnest($1::uuid[], $2::uuid[]) AS asked (user_id, material_id)
   JOIN scheduling.snoozed_materials p ON p.user_id = asked.user_id AND p.material_id = asked.material_id
@@ -221,7 +221,7 @@ export async function readHistories(
 const WHOLE_SNOOZES = `
   SELECT p.material_id AS "materialId", p.revision, p.position, p.snooze_id AS "snoozeId",
          s.snooze_until_time AS "snoozeUntilTime", s.reason, s.create_time AS "createTime", coalesce(s.actor, '') AS actor,
-         coalesce(s.x_request_id, '') AS "requestId", s.api_key_id AS "apiKeyId",
+         coalesce(s.x_request_id, '') AS "requestId", s.api_key_id AS "apiKeyId", s.spread_days AS "spreadDays",
          s.cancel_time AS "cancelTime", p.before_next_review_time AS "beforeNextReviewTime", p.after_next_review_time AS "afterNextReviewTime",
          p.cancel_revision AS "cancelRevision"
   FROM scheduling.snoozed_materials p

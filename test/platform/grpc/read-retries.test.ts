@@ -34,6 +34,7 @@ const startReplica = (replica: number) => {
     services: [
       implement<SnoozeServiceHandlers>('SnoozeService', {
         SnoozeMaterials: handle,
+        SpreadBacklog: async () => ({}),
         CancelSnooze: handle,
         ListSnoozes: handle,
       }),

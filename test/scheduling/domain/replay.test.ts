@@ -22,6 +22,7 @@ const snooze: SnoozeOfMaterial = {
   createTime: snoozed,
   beforeNextReviewTime: created,
   afterNextReviewTime: snoozedUntil,
+  spreadDays: null,
   cancelRevision: null,
 };
 const gradeOf3: Review = {

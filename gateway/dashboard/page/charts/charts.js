@@ -87,6 +87,31 @@ export function bars(data, unit, max) {
 }
 
 /**
+ * Two bars for each day: pale as it is, strong as it would be.
+ * @param {readonly { label: string, title: string, before: number, after: number, text: string }[]} data
+ * @param {string} unit
+ * @returns {ConfigOf}
+ */
+export function beforeAndAfter(data, unit) {
+  return (color) => {
+    const dataset = (/** @type {'before' | 'after'} */ of, /** @type {string} */ name) => ({
+      data: data.map((each) => each[of]),
+      backgroundColor: color(name),
+      borderRadius: 3,
+      maxBarThickness: 24,
+    });
+    return {
+      type: 'bar',
+      data: {
+        labels: data.map(({ label }) => label),
+        datasets: [dataset('before', 'faint'), dataset('after', 'accent')],
+      },
+      options: options(unit, (index) => told(data[index])),
+    };
+  };
+}
+
+/**
  * Bars for each day, and a line for their sum so far on an axis of its own.
  * @param {readonly (Datum & { sum: number })[]} data
  * @param {string} unit
@@ -144,7 +169,7 @@ export function line(data, unit, max) {
   });
 }
 
-/** @param {Datum | undefined} datum */
+/** @param {Pick<Datum, 'label' | 'title' | 'text'> | undefined} datum */
 export function told(datum) {
   return { title: datum?.title ?? [datum?.label ?? ''].flat().join(', '), text: datum?.text ?? '' };
 }

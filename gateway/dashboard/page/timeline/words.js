@@ -74,6 +74,10 @@ export function wordsOf(user, event) {
   if (snooze !== null) {
     const until = instant(snooze.snoozeUntil, user.timeZone);
     const cancelled = snooze.cancelledAt && `. Cancelled ${instant(snooze.cancelledAt, user.timeZone)}`;
+    if (snooze.spreadDays !== null) {
+      const what = counted(snooze.materialCount, 'due material');
+      return [`Spread ${what} over ${counted(snooze.spreadDays, 'day')}`, cancelled];
+    }
     const reason = snooze.reason && [': “', h('bdi', {}, snooze.reason), '”'];
     return ['Snoozed ', materials(user, event), ` until ${until}`, reason, effectOf(snooze), cancelled];
   }
@@ -89,10 +93,10 @@ export function wordsOf(user, event) {
 }
 
 /** What a snooze did not do. @param {NonNullable<TimelineEvent['snooze']>} snooze */
-export function effectOf({ movedMaterials, materialIds }) {
-  if (movedMaterials === materialIds.length) return null;
+export function effectOf({ movedMaterials, materialCount }) {
+  if (movedMaterials === materialCount) return null;
   if (movedMaterials === 0) return '. No effect: due later anyway';
-  return `. No effect on ${counted(materialIds.length - movedMaterials, 'material')}: due later anyway`;
+  return `. No effect on ${counted(materialCount - movedMaterials, 'material')}: due later anyway`;
 }
 
 /** A link to the first material, and how many others there are. @param {User} user @param {TimelineEvent} event @returns {Child} */

@@ -1,12 +1,13 @@
 // A learner's overview: figures of a window and the one before, six charts, and the hardest materials.
-/** @import { Context, Count, Overview, View } from '../types.d.ts' */
+/** @import { Context, Count, Overview, User, View } from '../types.d.ts' */
+import { askCatchUp } from '../actions/catch-up.js';
 import { request } from '../api.js';
 import { halves, retentionOf, sumOf } from '../charts/periods.js';
 import { tile, tiles } from '../charts/tiles.js';
 import { h } from '../dom.js';
 import { choice, filterForm } from '../filters.js';
 import { counted, percent, titleOf, whole } from '../format.js';
-import { card, empty, table } from '../ui.js';
+import { button, card, empty, table } from '../ui.js';
 import { learnerPage } from './learner-page.js';
 import {
   calendar,
@@ -32,7 +33,8 @@ export function overviewView(context) {
     tab: 'Overview',
     title: ({ email }) => email,
     ask: async (timeZone) => (await request('OVERVIEW', { id, timeZone, days, both: 2 * days })).user,
-    show: (_, data) => (isEmpty(data) ? nothingYet() : figures(data, days)),
+    show: (user, data) =>
+      isEmpty(data) ? nothingYet() : [catchUp(context, user, data), figures(data, days)],
     missing: 'The statistics are not available.',
   });
 }
@@ -40,6 +42,16 @@ export function overviewView(context) {
 /** @param {Overview} user */
 const isEmpty = ({ window, year }) =>
   window.distributions.easeFactors.length === 0 && year.activity.days.every(({ count }) => count === 0);
+
+/** @param {Context} context @param {User} user @param {Overview} data */
+const catchUp = (context, user, { window }) =>
+  context.mayChange &&
+  window.forecast.dueNow > 0 &&
+  h(
+    'p',
+    {},
+    button('Catch up …', () => askCatchUp(context, user), { id: 'catch-up' }),
+  );
 
 const nothingYet = () =>
   empty(

@@ -1,0 +1,104 @@
+// Catching up: spreads what is due over the coming days, after a preview of each day before and after.
+/** @import { Context, Spread, SpreadOrder, User } from '../types.d.ts' */
+import { request } from '../api.js';
+import { beforeAndAfter, chart, drawCharts } from '../charts/charts.js';
+import { figure } from '../charts/figure.js';
+import { h } from '../dom.js';
+import { counted, day, longDay, whole } from '../format.js';
+import { explain } from '../ui.js';
+import { ask, field } from './dialog.js';
+
+const MAX_DAYS = 60;
+const USUAL_DAYS = 7;
+const MAX_PER_DAY = 10_000;
+/** Longer than somebody takes between two digits. */
+const PAUSE_MS = 300;
+
+/** @param {Context} context @param {User} user */
+export function askCatchUp(context, user) {
+  const days = h('input', {
+    ...{ type: 'number', name: 'days', min: '1', max: `${MAX_DAYS}`, value: `${USUAL_DAYS}`, required: true },
+  });
+  const perDay = h('input', { type: 'number', name: 'perDay', min: '1', max: `${MAX_PER_DAY}` });
+  const order = h(
+    'select',
+    { name: 'order' },
+    h('option', { value: 'OLDEST' }, 'The longest due'),
+    h('option', { value: 'HARDEST' }, 'The hardest'),
+  );
+  const preview = h('div', { 'aria-live': 'polite' });
+  ask(context, {
+    title: 'Catch up',
+    body: [
+      h(
+        'p',
+        {},
+        'Spreads what is due now over the coming days, from tomorrow on. One undo takes it all back.',
+      ),
+      field('Days', days),
+      field(
+        'At most a day (optional)',
+        perDay,
+        'Counting what is due on that day anyway. Left empty: as evenly as possible.',
+      ),
+      field('Which come first', order),
+      preview,
+    ],
+    submit: 'Spread',
+    onSubmit: async (data) => {
+      const { snooze } = await spread(user, data, false);
+      return snooze === null
+        ? 'Nothing was moved: nothing is due, or no day has room.'
+        : `Spread ${counted(snooze.materialCount, 'material')} over ${counted(snooze.spreadDays ?? 0, 'day')}`;
+    },
+  });
+  const form = /** @type {HTMLFormElement} */ (days.form);
+  let turn = 0;
+  const show = async () => {
+    turn += 1;
+    const mine = turn;
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    if (mine !== turn || !form.checkValidity()) return;
+    const shown = await spread(user, new FormData(form), true).then(picture, explain);
+    // A later change is shown instead.
+    if (mine !== turn || !form.isConnected) return;
+    preview.replaceChildren(shown);
+    drawCharts();
+  };
+  for (const input of [days, perDay, order]) input.addEventListener('input', () => void show());
+  void show();
+}
+
+/** @param {User} user @param {FormData} data @param {boolean} dryRun */
+async function spread(user, data, dryRun) {
+  const perDay = data.get('perDay');
+  const input = {
+    userId: user.id,
+    days: Number(data.get('days')),
+    ...(perDay && { perDay: Number(perDay) }),
+    order: /** @type {SpreadOrder} */ (data.get('order')),
+    dryRun,
+  };
+  return (await request('SPREAD_BACKLOG', { input })).spreadBacklog;
+}
+
+/** @param {Spread} planned */
+function picture({ days, left }) {
+  const data = days.map(({ date, dueBefore, dueAfter }, index) => ({
+    label: index === 0 ? 'Today' : day(date),
+    title: longDay(date),
+    before: dueBefore,
+    after: dueAfter,
+    text: `${whole(dueBefore)} due as it is, ${whole(dueAfter)} after spreading`,
+  }));
+  const most = Math.max(...days.map(({ dueAfter }) => dueAfter));
+  const rest = left > 0 ? ` ${counted(left, 'material')} stay due now.` : '';
+  return figure({
+    title: 'Before and after',
+    note: `Pale: materials due on each day as it is. Strong: after spreading. At most ${whole(most)} a day after it.${rest}`,
+    columns: ['Day', 'Before', 'After'],
+    rows: days.map(({ date, dueBefore, dueAfter }) => [date, dueBefore, dueAfter]),
+    drawing: () => chart('Before and after', beforeAndAfter(data, 'materials due')),
+    nothing: days[0]?.dueBefore === 0 && 'Nothing is due.',
+  });
+}

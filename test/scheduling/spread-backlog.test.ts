@@ -1,0 +1,191 @@
+// Catching up: what is due is spread over the coming days as one snooze, which one cancellation undoes.
+import { expect } from 'vitest';
+import { test as base } from '../fixtures.ts';
+import { at } from '../support/scheduling.ts';
+import { runVerify } from '../support/verify.ts';
+
+// In Auckland it is 23:30 of the seventh: the next day begins at 11:00 UTC.
+const NOW = '2026-12-07T10:30:00Z';
+const timeZone = 'Pacific/Auckland';
+const DAYS = ['2026-12-07T11:00:00Z', '2026-12-08T11:00:00Z', '2026-12-09T11:00:00Z'];
+
+const test = base
+  /** The ids of `count` new materials, which are due, the oldest first. */
+  .extend('createDue', ({ scheduling, userId }) => async (count: number) => {
+    const ids: string[] = [];
+    for (let made = 0; made < count; made += 1) {
+      scheduling.setClock(new Date(Date.parse(NOW) - (count - made) * 1000).toISOString());
+      ids.push(await scheduling.create(userId));
+    }
+    scheduling.setClock(NOW);
+    return ids;
+  })
+  .extend(
+    'spread',
+    ({ scheduling, userId }) =>
+      (request: object = {}) =>
+        scheduling.snoozes.spreadBacklog({ userId, days: 3, timeZone, ...request }),
+  )
+  .extend('timesOf', ({ scheduling, userId }) => async (ids: string[]) => {
+    const found = await Promise.all(
+      ids.map((materialId) => scheduling.materials.getMaterial({ userId, materialId })),
+    );
+    return found.map(({ material }) => material?.nextReviewTime);
+  });
+
+test.beforeEach(({ scheduling }) => scheduling.setClock(NOW));
+
+test('the oldest come first, each due from the start of its local day', async ({
+  createDue,
+  spread,
+  timesOf,
+}) => {
+  const ids = await createDue(5);
+  const { snooze, days, left } = await spread();
+  expect([snooze?.materialIds, snooze?.materialCount, snooze?.spreadDays]).toEqual([ids, 5, 3]);
+  expect(days).toEqual([
+    { date: '2026-12-07', dueBefore: 5, dueAfter: 0 },
+    { date: '2026-12-08', dueBefore: 0, dueAfter: 2 },
+    { date: '2026-12-09', dueBefore: 0, dueAfter: 2 },
+    { date: '2026-12-10', dueBefore: 0, dueAfter: 1 },
+  ]);
+  expect(left).toBe(0);
+  expect(await timesOf(ids)).toEqual(
+    [DAYS[0], DAYS[0], DAYS[1], DAYS[1], DAYS[2]].map((time = '') => at(time)),
+  );
+});
+
+test('the hardest come first where that is asked for', async ({ scheduling, userId, createDue, spread }) => {
+  const ids = await createDue(3);
+  const [, hard = '', easy = ''] = ids;
+  scheduling.setClock('2026-11-01T00:00:00Z');
+  await scheduling.reviews.submitReview({ userId, materialId: hard, quality: 0 });
+  await scheduling.reviews.submitReview({ userId, materialId: easy, quality: 5 });
+  scheduling.setClock(NOW);
+  const { snooze } = await spread({ order: 'SPREAD_ORDER_HARDEST' });
+  expect(snooze?.materialIds).toEqual([hard, ids[0], easy]);
+});
+
+test('days that have something due get less, and what does not fit stays due', async ({
+  scheduling,
+  userId,
+  createDue,
+  spread,
+}) => {
+  const ids = await createDue(5);
+  await scheduling.snoozes.snoozeMaterials({
+    userId,
+    materialIds: ids.slice(0, 2),
+    snoozeUntilTime: at('2026-12-08T20:00:00Z'),
+  });
+  const { days, left, snooze } = await spread({ days: 2, perDay: 2 });
+  expect(days.map(({ dueBefore, dueAfter }) => [dueBefore, dueAfter])).toEqual([
+    [3, 1],
+    [0, 2],
+    [2, 2],
+  ]);
+  expect([left, snooze?.materialCount]).toEqual([1, 2]);
+});
+
+test('archived materials and those that are due later stay where they are', async ({
+  scheduling,
+  userId,
+  createDue,
+  spread,
+}) => {
+  const [archived = '', later = ''] = await createDue(2);
+  await scheduling.materials.archiveMaterial({ userId, materialId: archived });
+  await scheduling.reviews.submitReview({ userId, materialId: later, quality: 5 });
+  expect(await spread()).toMatchObject({ snooze: null, left: 0 });
+});
+
+test('a dry run answers the same and writes nothing', async ({
+  scheduling,
+  userId,
+  createDue,
+  spread,
+  timesOf,
+}) => {
+  const ids = await createDue(4);
+  const before = await timesOf(ids);
+  const { snooze, ...planned } = await spread({ dryRun: true });
+  expect([snooze, await timesOf(ids)]).toEqual([null, before]);
+  expect((await scheduling.snoozes.listSnoozes({ userId })).snoozes).toEqual([]);
+  expect(await spread()).toMatchObject(planned);
+});
+
+test('one cancellation gives all but the reviewed ones their times back', async ({
+  scheduling,
+  userId,
+  createDue,
+  spread,
+  timesOf,
+}) => {
+  const ids = await createDue(5);
+  const before = await timesOf(ids);
+  const { snooze } = await spread();
+  await scheduling.reviews.submitReview({ userId, materialId: ids[0] ?? '', quality: 4 });
+  const { materialIds } = await scheduling.snoozes.cancelSnooze({ userId, snoozeId: snooze?.snoozeId ?? '' });
+  expect(materialIds).toEqual(ids.slice(1));
+  expect((await timesOf(ids)).slice(1)).toEqual(before.slice(1));
+});
+
+test('more than 100 are one snooze, which lists the first 100 and says how many there are', async ({
+  scheduling,
+  userId,
+  createDue,
+  spread,
+}) => {
+  const ids = await createDue(130);
+  await spread();
+  const { snoozes } = await scheduling.snoozes.listSnoozes({ userId });
+  expect(snoozes[0]).toMatchObject({
+    materialCount: 130,
+    cancellableMaterials: 130,
+    materialIds: ids.slice(0, 100),
+  });
+});
+
+test('a repetition answers the first time’s outcome, and two at once move each material once', async ({
+  scheduling,
+  userId,
+  createDue,
+  spread,
+}) => {
+  await createDue(6);
+  const requestId = 'spread-1';
+  const [first, second] = await Promise.all([spread({ requestId }), spread({ requestId })]);
+  expect([first.replayed, second.replayed].toSorted()).toEqual([false, true]);
+  expect(first.snooze).toEqual(second.snooze);
+  await Promise.all([spread(), spread()]);
+  expect((await scheduling.snoozes.listSnoozes({ userId })).snoozes).toHaveLength(1);
+});
+
+test('verify finds no drift after a spread, and one that lies outside of it', async ({
+  scheduling,
+  userId,
+  createDue,
+  spread,
+}) => {
+  const ids = await createDue(5);
+  await spread();
+  const drifted = async () => (await runVerify(scheduling.databaseUrl, '--user', userId)).code;
+  expect(await drifted()).toBe(0);
+  await scheduling.sql.query(
+    `UPDATE scheduling.snoozed_materials SET after_next_review_time = '2027-01-01' WHERE user_id = $1 AND material_id = $2`,
+    [userId, ids[0]],
+  );
+  expect(await drifted()).toBe(1);
+});
+
+test.for<[request: object, field: string]>([
+  [{ days: 0 }, 'days'],
+  [{ days: 61 }, 'days'],
+  [{ perDay: 0 }, 'per_day'],
+  [{ perDay: 10_001 }, 'per_day'],
+  [{ timeZone: '' }, 'time_zone'],
+  [{ timeZone: 'Mars/Olympus' }, 'time_zone'],
+  [{ order: 9 }, 'order'],
+])('%j is refused', async ([request, field], { spread }) => {
+  await expect(spread(request)).rejects.toMatchObject({ reason: 'INVALID_REQUEST', field });
+});
