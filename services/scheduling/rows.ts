@@ -16,6 +16,16 @@ const camelCase = (column: string) =>
 /** When m is due, as the index of due materials has it: without a next review time, always. */
 export const DUE_TIME = "coalesce(m.next_review_time, '-infinity')";
 
+/** Whether m has one of `labels`, or one below them: a range of the index for each. Both are SQL expressions. */
+export const hasLabel = (userId: string, labels: string) => `m.material_id IN (
+    SELECT l.material_id FROM unnest(${labels}::text[]) AS asked (label)
+    CROSS JOIN LATERAL (
+      SELECT l.material_id FROM scheduling.material_labels l WHERE l.user_id = ${userId} AND l.label = asked.label
+      UNION ALL
+      SELECT l.material_id FROM scheduling.material_labels l
+      WHERE l.user_id = ${userId} AND l.label > asked.label || '/' AND l.label < asked.label || '0'
+    ) l)`;
+
 /** The columns of a material, without its texts. */
 export const DETAIL_COLUMNS = [
   'material_id',

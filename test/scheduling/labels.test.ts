@@ -71,6 +71,25 @@ test('are counted with those above them, due ones apart, archived ones not', asy
   ]);
 });
 
+test('narrow the due counts of each user by a filter of its own', async ({
+  scheduling: here,
+  labelled,
+  learner,
+}) => {
+  const other = await newLearner(labelled);
+  const all = await newLearner(labelled);
+  const labelFilters = [{ labels: ['Spanish'] }, { labels: ['irregular', 'Spanish0'] }, { labels: [] }];
+  const request = { userIds: [learner, other, all], timeZones: ['UTC', 'UTC', 'UTC'], labelFilters };
+  const { dueCounts } = await here.stats.batchGetDueCounts(request, CALL);
+  expect(dueCounts.map(({ userId, dueCount, titles }) => [userId, dueCount, titles])).toEqual([
+    [learner, 2, ['tener', 'casa']],
+    [other, 2, ['tener', 'mix']],
+    [all, 4, ['tener', 'casa', 'mix', 'none']],
+  ]);
+  const short = here.stats.batchGetDueCounts({ ...request, labelFilters: [{ labels: [] }] }, CALL);
+  expect(await refusal(short)).toBe('INVALID_REQUEST label_filters');
+});
+
 test('are changed by an edit, removed by a mask, and stay where it names others', async ({
   scheduling: here,
   labelled: { create, list },

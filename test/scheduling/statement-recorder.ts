@@ -139,6 +139,7 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   ],
   insertSnooze: [[userId, snooze, [id, userId].map((materialId) => ({ ...snoozed, materialId }))]],
   readDueCounts: oneAndTwo({ userId, asOf: time, todayStartTime: time }).map((all) => [all]),
+  readLabelledDueCount: [[{ userId, asOf: time, todayStartTime: time }, ['Spanish']]],
   readActivity: [[userId, time, days]],
   readDistributions: [[userId, time, days]],
   readForecast: [[userId, time, days]],

@@ -21,13 +21,14 @@ import { enumReader, readMaterialType, readMaterialView, toMaterialMessage } fro
 import {
   type HandlerDependencies,
   materialNotFound,
+  readLabels,
   readMaterialIds,
   readRequestId,
   requireMaterialId,
   requireStorable,
 } from '../requests.ts';
 import { findMaterials, lockMaterials } from '../rows.ts';
-import { countByLabel, MAX_LABEL_CODE_POINTS, MAX_LABELS, toLabel } from './labels.ts';
+import { countByLabel } from './labels.ts';
 import { type Material, type MaterialFilter, type MaterialSort, newMaterial } from './material.ts';
 import { searchMaterials } from './search.ts';
 import {
@@ -186,7 +187,7 @@ export function createMaterialHandlers(
         content: readContent(request.content),
         sourceUrl: readSourceUrl(request.sourceUrl),
         type: readMaterialType(request.type) ?? 'simple',
-        labels: readLabels(request.labels),
+        labels: readLabels('labels', request.labels),
       };
       const write = async (db: Queryable) => {
         const createTime = now();
@@ -382,25 +383,9 @@ function readSourceUrl(sourceUrl: string | undefined): string | null {
   return sourceUrl;
 }
 
-/** Distinct ones, in order; null where there are none. */
-function readLabels(texts: readonly string[]): string[] | null {
-  const labels = new Set(texts.map(requireLabel));
-  if (labels.size > MAX_LABELS) throw invalidField('labels', `must be at most ${MAX_LABELS}.`);
-  return labels.size === 0 ? null : [...labels];
-}
-
 /** undefined: all materials. */
 function readLabelFilter(texts: readonly string[]): string[] | undefined {
-  return readLabels(texts) ?? undefined;
-}
-
-function requireLabel(text: string): string {
-  const label = toLabel(text);
-  if (label !== undefined) return label;
-  throw invalidField(
-    'labels',
-    `must each have 1 to ${MAX_LABEL_CODE_POINTS} characters, none a control character, and no blank part between slashes.`,
-  );
+  return readLabels('labels', texts) ?? undefined;
 }
 
 /** Tokens of pages without labels stay as they were. */
@@ -431,6 +416,6 @@ function readNewText(request: UpdateMaterialRequest): Partial<Material> {
     ...(paths.has('content') && { content: readContent(request.content) }),
     ...(paths.has('source_url') && { sourceUrl: readSourceUrl(request.sourceUrl) }),
     ...(paths.has('type') && { type: type ?? 'simple' }),
-    ...(paths.has('labels') && { labels: readLabels(request.labels) }),
+    ...(paths.has('labels') && { labels: readLabels('labels', request.labels) }),
   };
 }

@@ -2,7 +2,14 @@
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { MAX_UUID, NIL_UUID } from '../../platform/uuid.ts';
 import { rowsOfItems } from '../gathered.ts';
-import { DETAIL_COLUMNS, DUE_TIME, materialColumnsWithTextsIf, named, TEXT_COLUMNS } from '../rows.ts';
+import {
+  DETAIL_COLUMNS,
+  DUE_TIME,
+  hasLabel,
+  materialColumnsWithTextsIf,
+  named,
+  TEXT_COLUMNS,
+} from '../rows.ts';
 import type { LabelledMaterials } from './labels.ts';
 import type { Material, MaterialFilter, MaterialSort, MaterialState, MaterialType } from './material.ts';
 
@@ -193,16 +200,6 @@ export function kindOf({ state, type, isDue, labels }: MaterialFilter): string {
   ];
   return kinds.join('');
 }
-
-/** Whether m has one of `labels`, or one below them: a range of the index for each. Both are SQL expressions. */
-export const hasLabel = (userId: string, labels: string) => `m.material_id IN (
-    SELECT l.material_id FROM unnest(${labels}::text[]) AS asked (label)
-    CROSS JOIN LATERAL (
-      SELECT l.material_id FROM scheduling.material_labels l WHERE l.user_id = ${userId} AND l.label = asked.label
-      UNION ALL
-      SELECT l.material_id FROM scheduling.material_labels l
-      WHERE l.user_id = ${userId} AND l.label > asked.label || '/' AND l.label < asked.label || '0'
-    ) l)`;
 
 /**
  * Conditions on m for the set filters only, so that each combination has its own plan. `userId` is the SQL expression of the user.

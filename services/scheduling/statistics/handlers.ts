@@ -13,7 +13,7 @@ import { fromTimestamp, type Timestamp } from '../../platform/protobuf/timestamp
 import { requireTimeZone } from '../../platform/time-zone.ts';
 import { readUuid, requireUserId } from '../../platform/uuid.ts';
 import { readMaterialView, toMaterialMessage } from '../messages.ts';
-import type { HandlerDependencies } from '../requests.ts';
+import { type HandlerDependencies, readLabels } from '../requests.ts';
 import { QUALITIES } from '../reviews/schedule.ts';
 import { type CalendarDays, lastDays, nextDays } from './calendar.ts';
 import {
@@ -27,6 +27,7 @@ import {
   readDistributions,
   readDueCounts,
   readForecast,
+  readLabelledDueCount,
   readRetention,
 } from './sql.ts';
 
@@ -120,8 +121,9 @@ export function createStatsHandlers({
       };
     },
 
-    async BatchGetDueCounts({ userIds, timeZones, asOfTime }) {
+    async BatchGetDueCounts({ userIds, timeZones, asOfTime, labelFilters }) {
       const users = readZonesOfUsers(userIds, timeZones);
+      const labelsOf = readLabelsOfUsers(users, labelFilters);
       const asOf = readAsOf('as_of_time', asOfTime) ?? now();
       const startOf = new Map<string, Date>();
       for (const zone of new Set(timeZones)) startOf.set(zone, lastDays(asOf, 1, zone).todayStartTime);
@@ -130,15 +132,24 @@ export function createStatsHandlers({
         asOf,
         todayStartTime: startOf.get(timeZone) ?? asOf,
       }));
-      const parts = partsOf(asked, isDistributed ? 1 : USERS_AT_A_TIME);
-      const read = (part: typeof asked): Promise<(DueCount | undefined)[]> => {
-        const counted = limit(() => database.transaction((transaction) => readDueCounts(transaction, part)));
+      const read = async (part: typeof asked): Promise<(readonly [string, DueCount])[]> => {
+        const [first] = part;
+        const labels = first && labelsOf.get(first.userId);
+        const counted = limit(async () =>
+          first === undefined || labels === undefined
+            ? database.transaction((transaction) => readDueCounts(transaction, part))
+            : [await readLabelledDueCount(database, first, labels)],
+        );
         // Where each user is counted alone, one whose node does not answer is left out.
-        return isDistributed ? counted.catch(() => [undefined]) : counted;
+        const counts = await (isDistributed ? counted.catch(() => []) : counted);
+        return counts.map((count, index) => [part[index]?.userId ?? '', count]);
       };
-      const counts = (await Promise.all(parts.map(read))).flat();
-      const dueCounts = users.flatMap(({ userId }, index) => {
-        const count = counts[index];
+      const plain = asked.filter(({ userId }) => !labelsOf.has(userId));
+      const labelled = asked.filter(({ userId }) => labelsOf.has(userId)).map((each) => [each]);
+      const parts = [...partsOf(plain, isDistributed ? 1 : USERS_AT_A_TIME), ...labelled];
+      const counts = new Map((await Promise.all(parts.map(read))).flat());
+      const dueCounts = users.flatMap(({ userId }) => {
+        const count = counts.get(userId);
         return count === undefined ? [] : [{ userId, ...count, titles: [...count.titles] }];
       });
       return { dueCounts };
@@ -192,6 +203,22 @@ function readZonesOfUsers(
     throw invalidField('time_zones', 'must have one entry for each of user_ids.');
   for (const timeZone of new Set(timeZones)) requireTimeZone('time_zones', timeZone);
   return ids.map((userId, index) => ({ userId, timeZone: timeZones[index] ?? '' }));
+}
+
+/** By user, for those with a filter. */
+function readLabelsOfUsers(
+  users: readonly { userId: string }[],
+  filters: readonly { labels: readonly string[] }[],
+): Map<string, readonly string[]> {
+  if (filters.length > 0 && filters.length !== users.length)
+    throw invalidField('label_filters', 'must be none, or one for each of user_ids.');
+  const labelsOf = new Map<string, readonly string[]>();
+  for (const [index, { labels }] of filters.entries()) {
+    const read = readLabels('label_filters', labels);
+    const user = users[index];
+    if (read !== null && user !== undefined) labelsOf.set(user.userId, read);
+  }
+  return labelsOf;
 }
 
 const MESSAGE_OF_BAND: Record<Band, IntervalBand> = {

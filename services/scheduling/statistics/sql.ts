@@ -2,7 +2,7 @@
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { rowsOfItems } from '../gathered.ts';
 import type { Material } from '../materials/material.ts';
-import { DUE_TIME, isCounted, materialColumnsWithTextsIf } from '../rows.ts';
+import { DUE_TIME, hasLabel, isCounted, materialColumnsWithTextsIf } from '../rows.ts';
 import { type CalendarDays, clockOf } from './calendar.ts';
 
 /**
@@ -251,21 +251,20 @@ const MAX_TITLES = 5;
 
 const DUE_ORDER = `${DUE_TIME}, m.material_id`;
 
-/** As the list of due materials (materials/sql.ts), in the order of the index materials_due. */
-const firstDue = (columns: string, { userId, asOf }: { userId: string; asOf: string }, limit: number) => `
+/** As the list of due materials (materials/sql.ts), in the order of the index materials_due. `filter`: further conditions. */
+const firstDue = (columns: string, { userId, asOf, filter }: DueSql, limit: number) => `
   SELECT ${columns} FROM scheduling.materials m
-  WHERE m.user_id = ${userId} AND m.archive_time IS NULL AND ${DUE_TIME} <= ${asOf}
+  WHERE m.user_id = ${userId} AND m.archive_time IS NULL AND ${DUE_TIME} <= ${asOf} ${filter}
   ORDER BY ${DUE_ORDER} LIMIT ${limit}`;
+
+type DueSql = { userId: string; asOf: string; todayStartTime: string; filter: string };
 
 type DueCountRow = { due_count: number; titles: string[]; reviewed_today: boolean };
 
-const countDue = rowsOfItems<DueCountRequest, DueCountRow>({
-  name: 'due-counts',
-  types: { userId: 'uuid', asOf: 'timestamptz', todayStartTime: 'timestamptz' },
-  select: (item) => {
-    const counted = firstDue('m.material_id', item, MAX_COUNTED);
-    const titled = firstDue(`m.title, ${DUE_ORDER}`, item, MAX_TITLES);
-    return `
+const selectDueCount = (item: DueSql) => {
+  const counted = firstDue('m.material_id', item, MAX_COUNTED);
+  const titled = firstDue(`m.title, ${DUE_ORDER}`, item, MAX_TITLES);
+  return `
     SELECT counted.due_count, first.titles, latest.reviewed_today
     FROM (SELECT count(*) AS due_count FROM (${counted}) AS due) AS counted
     CROSS JOIN (
@@ -280,7 +279,20 @@ const countDue = rowsOfItems<DueCountRequest, DueCountRow>({
         LIMIT 1
       ) AS today
     ) AS latest`;
-  },
+};
+
+const DUE_COUNT_TYPES = { userId: 'uuid', asOf: 'timestamptz', todayStartTime: 'timestamptz' };
+
+const countDue = rowsOfItems<DueCountRequest, DueCountRow>({
+  name: 'due-counts',
+  types: DUE_COUNT_TYPES,
+  select: (item) => selectDueCount({ ...item, filter: '' }),
+});
+
+const countLabelledDue = rowsOfItems<DueCountRequest & { labels: readonly string[] }, DueCountRow>({
+  name: 'labelled-due-count',
+  types: { ...DUE_COUNT_TYPES, labels: 'text[]' },
+  select: (item) => selectDueCount({ ...item, filter: `AND ${hasLabel(item.userId, item.labels)}` }),
 });
 
 /**
@@ -296,9 +308,23 @@ export async function readDueCounts(
 ): Promise<DueCount[]> {
   await db.query(NO_BITMAPS);
   const rows = await countDue(db, requests);
-  return rows.map(([row]) => ({
+  return rows.map(([row]) => toDueCount(row));
+}
+
+/** The same of one user, counting materials with one of `labels`, or one below them. */
+export async function readLabelledDueCount(
+  db: Queryable,
+  request: DueCountRequest,
+  labels: readonly string[],
+): Promise<DueCount> {
+  const [[row] = []] = await countLabelledDue(db, [{ ...request, labels }]);
+  return toDueCount(row);
+}
+
+function toDueCount(row: DueCountRow | undefined): DueCount {
+  return {
     dueCount: row?.due_count ?? 0,
     titles: row?.titles ?? [],
     reviewedToday: row?.reviewed_today ?? false,
-  }));
+  };
 }
