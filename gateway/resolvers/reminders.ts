@@ -106,6 +106,7 @@ export const reminderMutations = {
         channels: channels.map(toReminderChannel),
         onlyIfNotReviewedToday: onlyIfNotReviewedToday ?? false,
         enabled: enabled ?? true,
+        labels: [...(input.labels ?? [])],
         ...(typeof minDue === 'number' && { minDue }),
         ...(pausedUntil && { pausedUntilTime: toTimestamp(pausedUntil) }),
       },
@@ -119,7 +120,7 @@ export const reminderMutations = {
       if (input[field] === null) throw invalidField(field, 'cannot be removed.');
     }
     const { userId, reminderId, time, weekdays, channels, minDue, onlyIfNotReviewedToday, enabled } = input;
-    const { pausedUntil } = input;
+    const { pausedUntil, labels } = input;
     const { reminder } = await requireReminders(clients).updateReminder(
       {
         userId,
@@ -132,6 +133,7 @@ export const reminderMutations = {
           only_if_not_reviewed_today: onlyIfNotReviewedToday,
           paused_until_time: pausedUntil,
           enabled,
+          labels,
         }),
         ...(typeof time === 'string' && { timeOfDay: time }),
         ...(weekdays && { weekdays: weekdays.map(toWeekday) }),
@@ -140,6 +142,7 @@ export const reminderMutations = {
         ...(typeof onlyIfNotReviewedToday === 'boolean' && { onlyIfNotReviewedToday }),
         ...(pausedUntil && { pausedUntilTime: toTimestamp(pausedUntil) }),
         ...(typeof enabled === 'boolean' && { enabled }),
+        ...(labels && { labels: [...labels] }),
       },
       call,
     );

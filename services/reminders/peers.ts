@@ -28,10 +28,11 @@ export type Peers = {
   findAccounts(userIds: readonly string[]): Promise<Map<string, Account>>;
   /** Users changed at `since` or later, page by page, oldest change first. */
   changedAccounts(since: Date): AsyncIterable<readonly Account[]>;
-  /** By user ID, for at most 500 distinct users; users whom scheduling could not count are absent. */
+  /** By user ID, for at most 500 distinct users, of materials with one of `labels`; users whom scheduling could not count are absent. */
   countDue(
     users: readonly Pick<Account, 'userId' | 'timeZone'>[],
     asOf: Date,
+    labels: readonly string[],
   ): Promise<Map<string, DueCount>>;
   /** Materials of a user that come due on each of `days` days from today on, and those overdue. */
   readForecast(asked: { userId: string; timeZone: string; days: number; asOf: Date }): Promise<Forecast>;
@@ -81,13 +82,14 @@ export function createPeers(options: {
         if (pageToken === '') return;
       }
     },
-    async countDue(asked, asOf) {
+    async countDue(asked, asOf, labels) {
       if (asked.length === 0) return new Map();
       const { dueCounts } = await stats.batchGetDueCounts(
         {
           userIds: asked.map(({ userId }) => userId),
           timeZones: asked.map(({ timeZone }) => timeZone),
           asOfTime: toTimestamp(asOf),
+          labelFilters: labels.length === 0 ? [] : asked.map(() => ({ labels: [...labels] })),
         },
         { requestId: randomUUID() },
       );

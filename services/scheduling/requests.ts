@@ -6,7 +6,6 @@ import { isStorable } from '../platform/text.ts';
 import { requireTimeZone } from '../platform/time-zone.ts';
 import { readUuid } from '../platform/uuid.ts';
 import type { Gathered } from './gathered.ts';
-import { MAX_LABEL_CODE_POINTS, MAX_LABELS, toLabel } from './materials/labels.ts';
 import { spanOf } from './statistics/calendar.ts';
 
 export type HandlerDependencies = {
@@ -78,20 +77,4 @@ export function refuseStart(request: { beforeTime: unknown; beforeId: string }):
 export function readRequestId(requestId: string): string {
   if (/^[\x20-\x7e]*$/.test(requestId) && requestId.length <= MAX_REQUEST_ID_CHARACTERS) return requestId;
   throw invalidField('request_id', `must have 1 to ${MAX_REQUEST_ID_CHARACTERS} printable ASCII characters.`);
-}
-
-/** Distinct ones, in order; null where there are none. @throws INVALID_REQUEST with the field. */
-export function readLabels(field: string, texts: readonly string[]): string[] | null {
-  const labels = new Set(texts.map((text) => requireLabel(field, text)));
-  if (labels.size > MAX_LABELS) throw invalidField(field, `must be at most ${MAX_LABELS}.`);
-  return labels.size === 0 ? null : [...labels];
-}
-
-function requireLabel(field: string, text: string): string {
-  const label = toLabel(text);
-  if (label !== undefined) return label;
-  throw invalidField(
-    field,
-    `must each have 1 to ${MAX_LABEL_CODE_POINTS} characters, none a control character, and no blank part between slashes.`,
-  );
 }

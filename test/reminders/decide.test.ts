@@ -20,6 +20,7 @@ const settings = (fields: Partial<NonNullable<LeasedDelivery['reminder']>> = {})
   timeZone: 'Europe/Berlin',
   minuteOfDay: 660,
   weekdays: [1, 2, 3, 4, 5, 6, 7],
+  labels: [],
   ...fields,
 });
 const work = (fields: Partial<LeasedDelivery> = {}): LeasedDelivery => ({

@@ -54,6 +54,20 @@ describe('a reminder whose turn has come', () => {
     expect(mailsTo(userId)).toEqual([]);
   });
 
+  test('counts what has its labels, or lies below them', async () => {
+    const userId = await here.newUser({ due: 2 });
+    const labels = ['Spanish/Verbs'];
+    await here.scheduling.materials.createMaterial({ userId, title: 'tener', labels }, CALL);
+    await remind(userId, { labels: ['Spanish'] });
+    const other = await here.newUser({ due: 2 });
+    await here.scheduling.materials.createMaterial({ userId: other, title: 'ser', labels }, CALL);
+    await remind(other, { labels: ['Spanish'], minDue: 2 });
+    here.setClock('2026-07-01T09:00:00Z');
+    await here.untilDeliveries(userId, ['2026-07-01 SENT']);
+    await here.untilDeliveries(other, ['2026-07-01 SKIPPED NOTHING_DUE']);
+    expect(mailsTo(userId)).toMatchObject([{ message: { dueCount: 1, titles: ['tener'] } }]);
+  });
+
   test('says nothing to one who has reviewed today, if it is to', async () => {
     const userId = await here.newUser({ due: 2 });
     await remind(userId, { onlyIfNotReviewedToday: true });

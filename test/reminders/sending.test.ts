@@ -98,7 +98,7 @@ test('where scheduling refuses all for one user, the others are asked for one by
     ...all,
     async countDue(users, asOf) {
       if (users.some(({ userId }) => userId === bad)) throw new ServiceError('INVALID_REQUEST');
-      return all.countDue(users, asOf);
+      return all.countDue(users, asOf, []);
     },
   };
   void startProcess({ peers: refusing });

@@ -123,6 +123,7 @@ function drawSettings(weekdays: number[]): ReminderSettings {
     weekdays,
     channels: Math.random() < ALSO_BY_PUSH ? ['email', 'push'] : ['email'],
     minDue: pick([1, 1, 1, 5, 10, 20]),
+    labels: [],
     onlyIfNotReviewedToday: Math.random() < 0.3,
     pausedUntilTime: null,
     isEnabled: Math.random() >= OFF,

@@ -44,6 +44,7 @@ export type LeasedDelivery = {
     minuteOfDay: number;
     /** 1 (Monday) to 7. */
     weekdays: readonly number[];
+    labels: readonly string[];
   } | null;
   emailIsOn: boolean;
   unsubscribeToken: Buffer;

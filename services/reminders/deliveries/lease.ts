@@ -29,7 +29,7 @@ export const LEASE = `
         AND (e.state = 'sent' OR e.state = 'pending' AND e.delivery_id < d.delivery_id)) END AS "mailsBefore",
     r.enabled AND d.channel = ANY(r.channels) AS "isEnabled", r.paused_until_time AS "pausedUntilTime",
     r.min_due AS "minDue", r.only_if_not_reviewed_today AS "onlyIfNotReviewedToday", r.time_zone AS "timeZone",
-    r.minute_of_day AS "minuteOfDay", r.weekdays,
+    r.minute_of_day AS "minuteOfDay", r.weekdays, r.labels,
     u.email_off_reason IS NULL AS "emailIsOn", u.unsubscribe_token AS "unsubscribeToken",
     s.endpoint, s.p256dh, s.auth, s.vapid_key AS "vapidKey", ${nowIn('$4')} AS now
   FROM leased d
@@ -45,6 +45,7 @@ type LeaseRow = Omit<LeasedDelivery, 'reminder' | 'subscription'> & {
   timeZone: string;
   minuteOfDay: number;
   weekdays: number[];
+  labels: string[];
   endpoint: string | null;
   p256dh: string;
   auth: string;
@@ -65,7 +66,7 @@ export async function leaseDeliveries(
   });
   const deliveries = rows.map((row) => {
     const { isEnabled, pausedUntilTime, minDue, onlyIfNotReviewedToday, timeZone } = row;
-    const { minuteOfDay, weekdays, endpoint, p256dh, auth, vapidKey, now: _, ...delivery } = row;
+    const { minuteOfDay, weekdays, labels, endpoint, p256dh, auth, vapidKey, now: _, ...delivery } = row;
     const settings = {
       pausedUntilTime,
       minDue,
@@ -73,6 +74,7 @@ export async function leaseDeliveries(
       timeZone,
       minuteOfDay,
       weekdays,
+      labels,
     };
     return {
       ...delivery,

@@ -161,13 +161,16 @@ function createSender(options: SendOptions) {
 function createAsk({ database, peers, now, name, logger }: SendOptions) {
   let areUnavailable = false;
   /** Scheduling refuses all for one, such as one whose time zone it does not know; who is refused alone is left out. */
-  const countDue = async (accounts: readonly Account[], asOf: Date): Promise<Map<string, DueCount>> => {
+  const countDue = async (
+    accounts: readonly Account[],
+    { asOf, labels }: { asOf: Date; labels: readonly string[] },
+  ): Promise<Map<string, DueCount>> => {
     try {
-      return await peers.countDue(accounts, asOf);
+      return await peers.countDue(accounts, asOf, labels);
     } catch (error) {
       if (!hasReason(error, 'INVALID_REQUEST')) throw error;
       if (accounts.length === 1) return new Map();
-      const counts = await Promise.all(accounts.map((account) => countDue([account], asOf)));
+      const counts = await Promise.all(accounts.map((account) => countDue([account], { asOf, labels })));
       return new Map(counts.flatMap((count) => [...count]));
     }
   };
@@ -181,11 +184,16 @@ function createAsk({ database, peers, now, name, logger }: SendOptions) {
   const askAll = async (deliveries: readonly LeasedDelivery[], time: Date) => {
     const accounts = await peers.findAccounts(deliveries.map(({ userId }) => userId));
     const answers = new Map<string, Answered>();
-    const byAsOf = Map.groupBy(deliveries, (delivery) => asOfTime(delivery, time).getTime());
-    for (const [asOfMs, some] of byAsOf) {
+    const labelsOf = ({ reminder }: LeasedDelivery) => reminder?.labels ?? [];
+    const byQuestion = Map.groupBy(deliveries, (delivery) =>
+      JSON.stringify([asOfTime(delivery, time), labelsOf(delivery)]),
+    );
+    for (const some of byQuestion.values()) {
+      const [first] = some;
+      if (first === undefined) continue;
       const users = new Set(some.map(({ userId }) => userId));
       const asked = [...accounts.values()].filter(({ userId }) => users.has(userId));
-      const due = await countDue(asked, new Date(asOfMs));
+      const due = await countDue(asked, { asOf: asOfTime(first, time), labels: labelsOf(first) });
       for (const delivery of some) {
         const account = accounts.get(delivery.userId);
         followZone(delivery, account);

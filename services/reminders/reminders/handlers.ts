@@ -6,6 +6,7 @@ import type { Weekday } from '../../../generated/reminders/v1/Weekday.ts';
 import { invalidField, ServiceError } from '../../platform/errors.ts';
 import { readFieldMask } from '../../platform/field-mask.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
+import { readLabels } from '../../platform/labels.ts';
 import { fromTimestamp, toOptionalTimestamp, toTimestamp } from '../../platform/protobuf/timestamps.ts';
 import { requireUserId } from '../../platform/uuid.ts';
 import {
@@ -52,6 +53,7 @@ export function createReminderHandlers(
         pausedUntilTime:
           request.pausedUntilTime && fromTimestamp(request.pausedUntilTime, 'paused_until_time'),
         isEnabled: request.enabled ?? true,
+        labels: readLabels('labels', request.labels) ?? [],
       };
       const reminder = await writeForUser(dependencies, userId, async (transaction, user, { timeZone }) => {
         if ((await countReminders(transaction, userId)) >= MAX_REMINDERS) throw tooMany();
@@ -120,6 +122,7 @@ function readChanges(request: UpdateReminderRequest): Partial<ReminderSettings> 
   const weekdays = request.weekdays.length > 0 ? request.weekdays : undefined;
   const channels = request.channels.length > 0 ? request.channels : undefined;
   const pausedUntilTime = request.pausedUntilTime ?? undefined;
+  const labels = request.labels.length > 0 ? request.labels : undefined;
   const present = {
     time_of_day: timeOfDay,
     weekdays,
@@ -128,6 +131,7 @@ function readChanges(request: UpdateReminderRequest): Partial<ReminderSettings> 
     only_if_not_reviewed_today: onlyIfNotReviewedToday,
     paused_until_time: pausedUntilTime,
     enabled,
+    labels,
   };
   const kept = [
     'time_of_day',
@@ -150,6 +154,7 @@ function readChanges(request: UpdateReminderRequest): Partial<ReminderSettings> 
       pausedUntilTime: request.pausedUntilTime && fromTimestamp(request.pausedUntilTime, 'paused_until_time'),
     }),
     ...(paths.has('enabled') && { isEnabled: enabled ?? false }),
+    ...(paths.has('labels') && { labels: readLabels('labels', request.labels) ?? [] }),
   };
 }
 
@@ -210,6 +215,7 @@ export function toReminderMessage(reminder: Reminder): ReminderInput {
     onlyIfNotReviewedToday: reminder.onlyIfNotReviewedToday,
     pausedUntilTime: toOptionalTimestamp(reminder.pausedUntilTime),
     enabled: reminder.isEnabled,
+    labels: [...reminder.labels],
     nextTime: toOptionalTimestamp(reminder.next?.time ?? null),
     createTime: toTimestamp(reminder.createTime),
     updateTime: toTimestamp(reminder.updateTime),

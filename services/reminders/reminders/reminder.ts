@@ -9,6 +9,8 @@ export type ReminderSettings = Timing & {
   onlyIfNotReviewedToday: boolean;
   pausedUntilTime: Date | null;
   isEnabled: boolean;
+  /** Of which materials count as due; none: all. */
+  labels: readonly string[];
 };
 
 export type Reminder = ReminderSettings & {

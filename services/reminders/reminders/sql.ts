@@ -7,7 +7,7 @@ import type { Reminder } from './reminder.ts';
 const REMINDER_COLUMNS = `r.user_id AS "userId", r.reminder_id AS "reminderId", r.minute_of_day AS "minuteOfDay",
   r.weekdays, r.channels, r.min_due AS "minDue",
   r.only_if_not_reviewed_today AS "onlyIfNotReviewedToday", r.paused_until_time AS "pausedUntilTime",
-  r.enabled AS "isEnabled", r.time_zone AS "timeZone", r.last_date::text AS "lastDate",
+  r.enabled AS "isEnabled", r.labels, r.time_zone AS "timeZone", r.last_date::text AS "lastDate",
   r.next_date::text AS "nextDate", r.next_time AS "nextTime", r.create_time AS "createTime",
   r.update_time AS "updateTime"`;
 
@@ -99,6 +99,7 @@ const valuesOf = (reminder: Reminder) => [
   reminder.next?.date ?? null,
   reminder.next?.time ?? null,
   reminder.updateTime,
+  reminder.labels,
 ];
 
 export async function insertReminder(transaction: Queryable, reminder: Reminder): Promise<void> {
@@ -106,8 +107,8 @@ export async function insertReminder(transaction: Queryable, reminder: Reminder)
     name: 'insert-reminder',
     text: `INSERT INTO reminders.reminders (user_id, reminder_id, minute_of_day, weekdays, channels, min_due,
              only_if_not_reviewed_today, paused_until_time, enabled, time_zone, next_date, next_time, update_time,
-             create_time)
-           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+             labels, create_time)
+           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
     values: [...valuesOf(reminder), reminder.createTime],
   });
 }
@@ -119,7 +120,7 @@ export async function updateReminder(transaction: Queryable, reminder: Reminder)
     text: `UPDATE reminders.reminders
            SET minute_of_day = $3, weekdays = $4, channels = $5, min_due = $6, only_if_not_reviewed_today = $7,
                paused_until_time = $8, enabled = $9, time_zone = $10, next_date = $11, next_time = $12,
-               update_time = $13
+               update_time = $13, labels = $14
            WHERE user_id = $1 AND reminder_id = $2`,
     values: valuesOf(reminder),
   });

@@ -5,6 +5,7 @@ import { createFairQueue } from '../../platform/concurrency.ts';
 import { invalidField, invalidRequest, ServiceError } from '../../platform/errors.ts';
 import { readFieldMask } from '../../platform/field-mask.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
+import { readLabels } from '../../platform/labels.ts';
 import {
   byTime,
   decodePageToken,
@@ -21,7 +22,6 @@ import { enumReader, readMaterialType, readMaterialView, toMaterialMessage } fro
 import {
   type HandlerDependencies,
   materialNotFound,
-  readLabels,
   readMaterialIds,
   readRequestId,
   requireMaterialId,

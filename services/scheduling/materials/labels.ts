@@ -1,19 +1,5 @@
 // Labels of a material. A slash makes levels: Spanish/Verbs lies below Spanish.
 
-export const MAX_LABELS = 20;
-export const MAX_LABEL_CODE_POINTS = 60;
-
-/** The label in NFC; undefined where the text is none: empty, too long, with a control character or a blank part between slashes. */
-export function toLabel(text: string): string | undefined {
-  if (!text.isWellFormed()) return undefined;
-  const label = text.normalize('NFC');
-  const isLabel =
-    [...label].length <= MAX_LABEL_CODE_POINTS &&
-    !/\p{Cc}/u.test(label) &&
-    label.split('/').every((part) => part.trim() !== '');
-  return isLabel ? label : undefined;
-}
-
 /** `Spanish/Verbs/Past` lies at three levels: Spanish, Spanish/Verbs, and itself. */
 function levelsOf(label: string): string[] {
   const parts = label.split('/');

@@ -7,13 +7,14 @@ import type { StatsWindow } from '../../../generated/scheduling/v1/StatsWindow.t
 import { atMost, createFairQueue } from '../../platform/concurrency.ts';
 import { invalidField } from '../../platform/errors.ts';
 import type { AsyncHandlers, CallContext } from '../../platform/grpc/handlers.ts';
+import { readLabels } from '../../platform/labels.ts';
 import { decodePageToken, readPageSize, toPage } from '../../platform/page-token.ts';
 import { partsOf } from '../../platform/parts.ts';
 import { fromTimestamp, type Timestamp } from '../../platform/protobuf/timestamps.ts';
 import { requireTimeZone } from '../../platform/time-zone.ts';
 import { readUuid, requireUserId } from '../../platform/uuid.ts';
 import { readMaterialView, toMaterialMessage } from '../messages.ts';
-import { type HandlerDependencies, readLabels } from '../requests.ts';
+import type { HandlerDependencies } from '../requests.ts';
 import { QUALITIES } from '../reviews/schedule.ts';
 import { type CalendarDays, lastDays, nextDays } from './calendar.ts';
 import {

@@ -12,6 +12,7 @@ import type {
 } from '../../../generated/scheduling/v1/SettingsVersion.ts';
 import type { SnoozeOfMaterial as SnoozeMessage } from '../../../generated/scheduling/v1/SnoozeOfMaterial.ts';
 import { invalidField } from '../../platform/errors.ts';
+import { MAX_LABELS, toLabel } from '../../platform/labels.ts';
 import {
   fromTimestamp,
   type Timestamp,
@@ -21,7 +22,6 @@ import {
 import { codePointLength, isStorable, isUri, printable } from '../../platform/text.ts';
 import { isTimeZone } from '../../platform/time-zone.ts';
 import { isUuid, namedUuid } from '../../platform/uuid.ts';
-import { MAX_LABELS, toLabel } from '../materials/labels.ts';
 import type { Material } from '../materials/material.ts';
 import {
   readMaterialType,

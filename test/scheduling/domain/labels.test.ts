@@ -1,6 +1,7 @@
 // What a label is, and how materials count for it and for those above it.
 import { expect, test } from 'vitest';
-import { countByLabel, toLabel } from '../../../services/scheduling/materials/labels.ts';
+import { toLabel } from '../../../services/platform/labels.ts';
+import { countByLabel } from '../../../services/scheduling/materials/labels.ts';
 
 test.each([
   ['Spanish', 'Spanish'],
