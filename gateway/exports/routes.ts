@@ -6,6 +6,7 @@ import { ServiceError, toServiceError } from '../../services/platform/errors.ts'
 import { isUuid } from '../../services/platform/uuid.ts';
 import type { GatewayContext } from '../context.ts';
 import { required } from '../mapper.ts';
+import { recordsOf, requireForm } from './collection.ts';
 import { exportTimeline, type FileFormat } from './timeline-export.ts';
 import { exportUser } from './user-export.ts';
 
@@ -13,7 +14,8 @@ type ExportDependencies = { contextOf(request: FastifyRequest): GatewayContext }
 
 /** Register after authentication. Errors before the first byte are answered as GraphQL's are; later ones cut the answer off. */
 export function registerExports(app: FastifyInstance, { contextOf }: ExportDependencies): void {
-  app.get<{ Params: { userId: string } }>('/exports/users/:userId', async (request, reply) => {
+  type Asked = { Params: { userId: string }; Querystring: { as?: unknown } };
+  app.get<Asked>('/exports/users/:userId', async (request, reply) => {
     const context = contextOf(request);
     const { clients, call, identity } = context;
     const userId = request.params.userId.toLowerCase();
@@ -23,9 +25,13 @@ export function registerExports(app: FastifyInstance, { contextOf }: ExportDepen
         throw new ServiceError('INSUFFICIENT_SCOPE', {
           message: 'The export of a user needs a token with the role operator.',
         });
+      const { as } = request.query;
+      const form = as === undefined ? undefined : requireForm(String(as));
       const user = required((await clients.users.getUser({ userId }, call)).user);
       context.audit('exportUser', 'ok', targets);
       await context.record('exportUser', targets);
+      if (form !== undefined)
+        return send(reply, form.contentType, form.write(recordsOf(clients, user.userId, call)));
       return send(reply, 'application/json', exportUser(clients, user, call));
     } catch (error) {
       context.audit('exportUser', toServiceError(error).reason, targets);

@@ -76,7 +76,7 @@ describe.runIf(hasBrowser('profiles'))('the profile of a learner', { timeout: 60
     const page = await openProfile(userId);
     const [file] = await Promise.all([
       page.waitForEvent('download'),
-      page.getByRole('button', { name: 'Export' }).click(),
+      page.getByRole('button', { name: 'Export', exact: true }).click(),
     ]);
     expect(file.suggestedFilename()).toBe(`${email}.json`);
     const held = JSON.parse(await readFile(await file.path(), 'utf8'));

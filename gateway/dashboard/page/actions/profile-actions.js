@@ -105,15 +105,22 @@ export function profileForm(context, user) {
   return form;
 }
 
-/** Saves everything that is held of a learner as a file. @param {User} user */
-export function exportButton(user) {
+/** Save everything that is held of a learner, or the materials as a collection. @param {User} user */
+export const exportButtons = (user) => [
+  exportButton(user, 'Export', { query: '', ending: 'json' }),
+  exportButton(user, 'Materials as JSONL', { query: '?as=jsonl', ending: 'jsonl' }),
+  exportButton(user, 'Materials as CSV', { query: '?as=csv', ending: 'csv' }),
+];
+
+/** @param {User} user @param {string} label @param {{ query: string, ending: string }} file */
+function exportButton(user, label, { query, ending }) {
   const save = button(
-    'Export',
+    label,
     async () => {
       save.disabled = true;
       try {
         announce('The export is being read …');
-        await download(`/exports/users/${user.id}`, `${user.email}.json`);
+        await download(`/exports/users/${user.id}${query}`, `${user.email}.${ending}`);
         announce(`Exported: ${user.email}`);
       } catch (error) {
         announce(explain(error));
@@ -121,7 +128,7 @@ export function exportButton(user) {
         save.disabled = false;
       }
     },
-    { id: 'export-user' },
+    { id: `export-user-${ending}` },
   );
   return save;
 }

@@ -1,6 +1,6 @@
 // A learner’s account: what it holds, how it is changed, exported and deleted.
 /** @import { Context, User, View } from '../types.d.ts' */
-import { askDelete, exportButton, profileForm } from '../actions/profile-actions.js';
+import { askDelete, exportButtons, profileForm } from '../actions/profile-actions.js';
 import { h } from '../dom.js';
 import { instant } from '../format.js';
 import { actions, button, card } from '../ui.js';
@@ -54,7 +54,7 @@ function dataCards(context, user) {
         {},
         'Everything that is held of the learner, as one JSON file: profile, keys without the keys themselves, what was done in the last 90 days, materials, reviews, snoozes, reminders and their deliveries.',
       ),
-      actions(exportButton(user)),
+      actions(...exportButtons(user)),
     ),
     card(
       'Delete',
