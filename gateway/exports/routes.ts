@@ -6,7 +6,7 @@ import { ServiceError, toServiceError } from '../../services/platform/errors.ts'
 import { isUuid } from '../../services/platform/uuid.ts';
 import type { GatewayContext } from '../context.ts';
 import { required } from '../mapper.ts';
-import { recordsOf, requireForm } from './collection.ts';
+import { exportOf, requireForm } from './collection.ts';
 import { exportTimeline, type FileFormat } from './timeline-export.ts';
 import { exportUser } from './user-export.ts';
 
@@ -31,7 +31,7 @@ export function registerExports(app: FastifyInstance, { contextOf }: ExportDepen
       context.audit('exportUser', 'ok', targets);
       await context.record('exportUser', targets);
       if (form !== undefined)
-        return send(reply, form.contentType, form.write(recordsOf(clients, user.userId, call)));
+        return send(reply, form.contentType, form.write(exportOf(clients, user.userId, call)));
       return send(reply, 'application/json', exportUser(clients, user, call));
     } catch (error) {
       context.audit('exportUser', toServiceError(error).reason, targets);

@@ -94,6 +94,21 @@ describe.runIf(hasBrowser('profiles'))('the profile of a learner', { timeout: 60
     await page.close();
   });
 
+  test.each([
+    ['JSONL', 'jsonl', /^\{"kind":"collection".*"title":"Ohm’s law"/s],
+    ['CSV', 'csv', /^\ufeffid,title,.*Ohm’s law/s],
+  ])('is saved as %s, the materials alone', async (label, ending, text) => {
+    const { userId, email } = await learner();
+    const page = await openProfile(userId);
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: `Materials as ${label}` }).click(),
+    ]);
+    expect(file.suggestedFilename()).toBe(`${email}.${ending}`);
+    expect(await readFile(await file.path(), 'utf8')).toMatch(text);
+    await page.close();
+  });
+
   test('is deleted once the address is typed, and nothing is for another address', async () => {
     const { userId, email } = await learner();
     const page = await openProfile(userId);
