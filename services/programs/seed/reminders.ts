@@ -26,6 +26,7 @@ const SHOWN: ReminderSettings = {
   minDue: 1,
   onlyIfNotReviewedToday: false,
   pausedUntilTime: null,
+  labels: [],
   isEnabled: true,
 };
 
