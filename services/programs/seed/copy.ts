@@ -1,4 +1,5 @@
 // Writes generated learners to PostgreSQL with COPY, the fastest way.
+
 import { once } from 'node:events';
 import { finished } from 'node:stream/promises';
 import type { Client } from 'pg';
@@ -6,6 +7,7 @@ import { from as copyFrom } from 'pg-copy-streams';
 import type { EmailOffReason } from '../../reminders/channels/sql.ts';
 import type { Delivery } from '../../reminders/deliveries/delivery.ts';
 import type { Reminder } from '../../reminders/reminders/reminder.ts';
+import { toSearchText } from '../../scheduling/materials/search-text.ts';
 import type { SampleKey } from './keys.ts';
 import type { PastEvents } from './learner.ts';
 
@@ -118,9 +120,9 @@ function searchRows({ userId, materials }: Learner): Cell[][] {
     userId,
     materialId,
     createTime,
-    title.toLowerCase(),
-    (content ?? '').toLowerCase(),
-    (sourceUrl ?? '').toLowerCase(),
+    toSearchText(title),
+    toSearchText(content ?? ''),
+    toSearchText(sourceUrl ?? ''),
   ]);
 }
 

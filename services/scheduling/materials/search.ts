@@ -2,6 +2,7 @@
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { MAX_UUID, NIL_UUID } from '../../platform/uuid.ts';
 import type { Material, MaterialFilter } from './material.ts';
+import { searchText } from './search-text.ts';
 import { filterConditions, kindOf, listedColumns, type PageLimits } from './sql.ts';
 
 type MatchPosition = { createTime: Date; materialId: string; inTitle: boolean };
@@ -22,13 +23,15 @@ const rowsNear = (limit: number) => (limit > 40 ? 2000 : 500);
  */
 const MAX_NEAR_BYTES = 256;
 
+const PATTERN = searchText('$3::text');
+
 /**
- * Whether $3 occurs in a column, both folded with lower(), so É finds é. A byte comparison finds the same matches in UTF-8 as a
+ * Whether $3 occurs in a column, both as search text, so É finds é. A byte comparison finds the same matches in UTF-8 as a
  * character comparison, at 1 to 14 ns per byte. LIKE and strpos take up to a microsecond per byte, and a regular expression takes
  * milliseconds to start on each text: see docs/data/search.md. The subquery folds the pattern once instead of per row.
  */
 const occursIn = (column: string) =>
-  `position((SELECT convert_to(lower($3), 'UTF8')) IN convert_to(${column}, 'UTF8')) > 0`;
+  `position((SELECT convert_to(${PATTERN}, 'UTF8')) IN convert_to(${column}, 'UTF8')) > 0`;
 
 /** The two groups of a result, in order: $4 and $5, $6 and $7 are the positions after which each continues. */
 const TITLES = { after: '($4, $5)', condition: occursIn('s.title'), searched: 's.title' };
@@ -60,8 +63,8 @@ const throughIndex =
     `
   scheduling.material_search s
   WHERE ${isDistributed ? 's.user_id = $1 AND ' : ''}(s.user_id = $1 AND (s.create_time, s.material_id) < ${after}) IS TRUE AND ${condition}
-    AND (scheduling.search_pieces(s.user_id, ${searched}) @> scheduling.search_all_of($1, lower($3))
-      OR scheduling.search_pieces(s.user_id, ${searched}) && scheduling.search_any_of($1, lower($3)))`;
+    AND (scheduling.search_pieces(s.user_id, ${searched}) @> scheduling.search_all_of($1, ${PATTERN})
+      OR scheduling.search_pieces(s.user_id, ${searched}) && scheduling.search_any_of($1, ${PATTERN}))`;
 
 /** The materials of the matches, in order; looked up one by one until the page is full. */
 const matched = (found: string, filter: string, inTitle: boolean, limit: string) => `

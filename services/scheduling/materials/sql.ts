@@ -12,6 +12,7 @@ import {
 } from '../rows.ts';
 import type { LabelledMaterials } from './labels.ts';
 import type { Material, MaterialFilter, MaterialSort, MaterialState, MaterialType } from './material.ts';
+import { searchText } from './search-text.ts';
 
 const INSERT = `SELECT scheduling.insert_material($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) AS inserted`;
 
@@ -25,7 +26,8 @@ const FIND_OWNER = `SELECT s.user_id FROM scheduling.material_search s WHERE s.m
 const UPDATE = `
   WITH found_by AS (
     UPDATE scheduling.material_search
-    SET title = lower($3), content = lower(coalesce($4, '')), source_url = lower(coalesce($5, ''))
+    SET title = ${searchText('$3')}, content = ${searchText("coalesce($4, '')")},
+      source_url = ${searchText("coalesce($5, '')")}
     WHERE user_id = $1 AND material_id = $2
   )
   UPDATE scheduling.materials

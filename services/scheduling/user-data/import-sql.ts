@@ -1,6 +1,7 @@
 // The SQL of imports: what is there, and writes of many materials with all that belongs to them.
 import type { Queryable } from '../../platform/postgres/database.ts';
 import type { Material } from '../materials/material.ts';
+import { searchText } from '../materials/search-text.ts';
 import type { Review, Undo } from '../reviews/review.ts';
 import type { ScheduleAt } from '../reviews/schedule.ts';
 import { MARKED_REVIEWS, REVIEW_COLUMNS, type ReviewRow, toReview } from '../rows.ts';
@@ -144,7 +145,7 @@ const insertSearch = inserter<Material>(
     ['content', 'text', ({ content }) => content ?? ''],
     ['source_url', 'text', ({ sourceUrl }) => sourceUrl ?? ''],
   ],
-  { select: 'material_id, create_time, lower(title), lower(content), lower(source_url)' },
+  { select: `material_id, create_time, ${['title', 'content', 'source_url'].map(searchText).join(', ')}` },
 );
 
 type Labelled = { materialId: string; label: string };
@@ -270,7 +271,8 @@ const UPDATE = `
   WHERE m.user_id = $1 AND m.material_id = given.material_id`;
 const UPDATE_SEARCH = `
   UPDATE scheduling.material_search s
-  SET title = lower(given.title), content = lower(coalesce(given.content, '')), source_url = lower(coalesce(given.source_url, ''))
+  SET title = ${searchText('given.title')}, content = ${searchText("coalesce(given.content, '')")},
+    source_url = ${searchText("coalesce(given.source_url, '')")}
   FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[]) AS given (material_id, title, content, source_url)
   WHERE s.user_id = $1 AND s.material_id = given.material_id`;
 const DELETE_LABELS = `

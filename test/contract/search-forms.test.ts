@@ -1,0 +1,76 @@
+// A search finds a text in whichever form of Unicode either was sent, over REST and GraphQL, and answers what was sent.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { splitStatements } from '../../services/platform/postgres/migrate.ts';
+import { schedulingSchema } from '../../services/scheduling/service.ts';
+import { createApi, materialsOf } from '../support/api.ts';
+import { startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { startSystem, type TestSystem, type TestUser } from '../support/system.ts';
+
+let system: TestSystem;
+let gateway: TestGateway;
+beforeAll(async () => {
+  system = await startSystem();
+  gateway = await startTestGateway(system);
+});
+afterAll(async () => {
+  await gateway.stop();
+  await system.stop();
+});
+
+/** The titles found over REST by both paths, and over GraphQL. */
+async function find({ userId, key }: TestUser, text: string): Promise<string[][]> {
+  const api = createApi(`${system.origins[0]}/v1`, key);
+  const q = encodeURIComponent(text);
+  const rest = [await api.get(`/search?q=${q}`), await api.get(`/materials?q=${q}`)].map(materialsOf);
+  const query =
+    'query ($id: ID!, $text: String) { user(id: $id) { materials(query: $text) { nodes { title } } } }';
+  const { data } = await gateway.query(query, { id: userId, text });
+  return [...rest, data.user.materials.nodes].map((found) =>
+    found.map(({ title }: { title: string }) => title),
+  );
+}
+
+const WORDS: [stored: string, asked: string][] = [
+  ['r\u00e9sum\u00e9', 'RE\u0301SUME\u0301'],
+  ['re\u0301sume\u0301', 'R\u00c9SUM\u00c9'],
+  ['\ud55c\uad6d\uc5b4', '\u1112\u1161\u11ab\u1100\u116e\u11a8\u110b\u1165'],
+  ['\u1112\u1161\u11ab\u1100\u116e\u11a8', '\ud55c\uad6d'],
+  ['Ph\u1edf', 'pho\u031b\u0309'],
+  ['Pho\u031b\u0309', 'PH\u1ede'],
+  ['\u0391\u03b8\u03ae\u03bd\u03b1\u03c2', '\u0391\u0398\u0389\u039d\u0391\u03a3'],
+  ['\u0391\u0398\u0389\u039d\u0391\u03a3', '\u03b1\u03b8\u03ae\u03bd\u03b1\u03c2'],
+];
+
+test.each(WORDS)('%s is found by %s, in a title and in a content', async (stored, asked) => {
+  const user = await system.createUser();
+  const api = createApi(`${system.origins[0]}/v1`, user.key);
+  await api.create({ title: stored });
+  await api.create({ title: 'other', content: `in ${stored} it is` });
+  expect(await find(user, asked)).toEqual(Array(3).fill([stored, 'other']));
+  const { body } = await api.get('/search?q=other');
+  expect(body).toMatchObject({ materials: [{ content: `in ${stored} it is` }] });
+});
+
+test('texts of the release before are found once the schema is migrated, and others are left alone', async () => {
+  const user = await system.createUser();
+  const api = createApi(`${system.origins[0]}/v1`, user.key);
+  const [old, plain] = [await api.create({ title: 'cafe\u0301' }), await api.create({ title: 'plain' })];
+  const sql = new Client({ connectionString: system.databaseUrl });
+  await sql.connect();
+  const rowOf = async (id: string) =>
+    (await sql.query('SELECT xmin, title FROM scheduling.material_search WHERE material_id = $1', [id]))
+      .rows[0];
+  await sql.query("UPDATE scheduling.material_search SET title = 'cafe\u0301' WHERE material_id = $1", [
+    old.id,
+  ]);
+  expect(await find(user, 'caf\u00e9')).toEqual([[], [], []]);
+  const before = await rowOf(plain.id);
+  const migration = readFileSync(join(schedulingSchema.directory, '0022_search-text.sql'), 'utf8');
+  await sql.query(splitStatements(migration).at(-1) ?? '');
+  expect(await find(user, 'caf\u00e9')).toEqual(Array(3).fill(['cafe\u0301']));
+  expect(await rowOf(plain.id)).toEqual(before);
+  await sql.end();
+});
