@@ -1,0 +1,339 @@
+// How well each scheduler would have foretold a learner's recall, scored on the learner's own reviews. docs/prediction.md has the
+// formulas with their sources.
+import { createFsrs, DEFAULT_PARAMETERS, type Fsrs, type Memory } from '../reviews/fsrs.ts';
+import type { DayOf } from '../reviews/local-days.ts';
+import { isRecalled, type Quality, type Schedule } from '../reviews/schedule.ts';
+import { reviewSchedule } from '../reviews/sm2.ts';
+
+export const PREDICTORS = ['sm2', 'average', 'movingAverage', 'fsrs', 'fsrsTrained'] as const;
+export type Predictor = (typeof PREDICTORS)[number];
+
+/** A review that counts, with the schedule before it. */
+export type GradedReview = { quality: Quality; reviewTime: Date; before: Schedule };
+
+/** The reviews of a material in their order. */
+export type History = { isArchived: boolean; reviews: readonly GradedReview[] };
+
+/** Parameters of FSRS-6 trained on the learner's reviews up to `trainTime`. */
+export type Training = { parameters: readonly number[]; trainTime: Date };
+
+/** Reviews whose predicted recall lies in the same twentieth. */
+export type CalibrationBin = { reviews: number; recalled: number; meanPrediction: number };
+
+export type Score = {
+  predictor: Predictor;
+  /** Mean over the reviews, with its 95 % confidence interval. 0 is perfect. */
+  logLoss: number;
+  logLossLow: number;
+  logLossHigh: number;
+  /** Predicted against kept, 0 to 1, over groups of reviews alike in days, number and lapses. */
+  rmseBins: number;
+  /** The chance that a recalled review was given a higher prediction than a forgotten one; null where all were the same. */
+  auc: number | null;
+  /** Whether its log loss is lower than that of the average beyond chance. */
+  beatsAverage: boolean;
+  /** Where there are reviews, lowest first. */
+  bins: readonly CalibrationBin[];
+};
+
+export type Prediction = {
+  /** How many reviews each predictor is scored on. */
+  reviews: number;
+  /** Empty below MIN_REVIEWS; without a training, without `fsrsTrained`. */
+  scores: readonly Score[];
+  /** The lowest log loss of those that beat the average; null where none does. */
+  best: Predictor | null;
+  /** Active materials with a review, and how many of them FSRS expects to be recalled on `today`. */
+  recallNow: { materials: number; recalled: number };
+  /** The mean recall that FSRS foretold for the days on which SM-2 would have asked; null without a scored review. */
+  recallWhenSm2Asks: number | null;
+};
+
+/** Fewer say nothing. */
+export const MIN_REVIEWS = 100;
+
+/**
+ * Each day's first review of a material that was reviewed before, and what was foretold of it. Columns of numbers, since an object for
+ * each costs several times the time.
+ */
+type Trials = ReturnType<typeof roomFor>;
+
+function roomFor(reviews: number) {
+  return {
+    count: 0,
+    timeMs: new Float64Array(reviews),
+    /** Which history. */
+    material: new Int32Array(reviews),
+    /** 1: recalled, 0: forgotten. */
+    kept: new Uint8Array(reviews),
+    /** Of RMSE in bins. */
+    group: new Int32Array(reviews),
+    sm2: new Float64Array(reviews),
+    fsrs: new Float64Array(reviews),
+    fsrsTrained: new Float64Array(reviews),
+    recallWhenSm2Asks: new Float64Array(reviews),
+  };
+}
+
+/**
+ * Scores the predictors on the reviews of a learner. `dayOf`: the learner's calendar days; `today`: one of them. With a training, all
+ * predictors are scored on the reviews after it; without one, on all.
+ */
+export function predict(
+  histories: readonly History[],
+  { dayOf, today, training }: { dayOf: DayOf; today: number; training: Training | null },
+): Prediction {
+  const defaults = createFsrs(DEFAULT_PARAMETERS);
+  const trained = training === null ? defaults : createFsrs(training.parameters);
+  const trials = roomFor(histories.reduce((sum, { reviews }) => sum + reviews.length, 0));
+  const recallNow = { materials: 0, recalled: 0 };
+  for (const [material, { isArchived, reviews }] of histories.entries()) {
+    const memory = replay(reviews, { dayOf, defaults, trained, material, trials });
+    if (isArchived || memory === undefined) continue;
+    recallNow.materials += 1;
+    recallNow.recalled += trained.recall(memory, today);
+  }
+  const order = inOrder(trials);
+  const trainMs = training?.trainTime.getTime() ?? Number.NEGATIVE_INFINITY;
+  const first = order.findIndex((trial) => (trials.timeMs[trial] ?? 0) > trainMs);
+  const scored = first === -1 ? order.subarray(0, 0) : order.subarray(first);
+  const scores = scored.length < MIN_REVIEWS ? [] : scoresOf(trials, order, first, training !== null);
+  const better = scores.filter(({ beatsAverage }) => beatsAverage);
+  return {
+    reviews: scored.length,
+    scores,
+    best: better.toSorted((a, b) => a.logLoss - b.logLoss)[0]?.predictor ?? null,
+    recallNow,
+    recallWhenSm2Asks: scored.length === 0 ? null : meanOf(picked(trials.recallWhenSm2Asks, scored)),
+  };
+}
+
+/** Adds the trials of a material; returns what its reviews have left by the trained parameters. */
+function replay(
+  reviews: readonly GradedReview[],
+  {
+    dayOf,
+    defaults,
+    trained,
+    material,
+    trials,
+  }: { dayOf: DayOf; defaults: Fsrs; trained: Fsrs; material: number; trials: Trials },
+): Memory | undefined {
+  let memory: Memory | undefined;
+  let trainedMemory: Memory | undefined;
+  let [days, lapses, sm2Days] = [0, 0, 0];
+  for (const { quality, reviewTime, before } of reviews) {
+    const day = dayOf(reviewTime);
+    // Of a day the first review counts; a clock that was set back counts as the same day.
+    if (memory === undefined || day > memory.day) {
+      days += 1;
+      if (memory !== undefined && trainedMemory !== undefined) {
+        const elapsedDays = day - memory.day;
+        const isKept = isRecalled(quality);
+        const trial = trials.count;
+        trials.count += 1;
+        trials.timeMs[trial] = reviewTime.getTime();
+        trials.material[trial] = material;
+        trials.kept[trial] = Number(isKept);
+        trials.group[trial] = groupOf(elapsedDays, days, lapses);
+        trials.sm2[trial] = 0.9 ** (elapsedDays / sm2Days);
+        trials.fsrs[trial] = defaults.recall(memory, day);
+        trials.fsrsTrained[trial] = trained.recall(trainedMemory, day);
+        trials.recallWhenSm2Asks[trial] = trained.recall(trainedMemory, memory.day + sm2Days);
+        if (!isKept) lapses += 1;
+      }
+      memory = defaults.advance(memory, { quality, day });
+      trainedMemory = trained === defaults ? memory : trained.advance(trainedMemory, { quality, day });
+    }
+    // Where another scheduler set the interval, that which SM-2 would have set.
+    sm2Days = reviewSchedule(before, quality).intervalDays;
+  }
+  return trainedMemory;
+}
+
+/**
+ * Reviews are alike by days since the review before, number of the review and lapses, on logarithmic scales
+ * (RMSE (bins) of open-spaced-repetition/srs-benchmark). One number for each group.
+ */
+function groupOf(elapsedDays: number, number: number, lapses: number): number {
+  const step = (value: number, base: number) => Math.floor(Math.log(value) / Math.log(base));
+  const lapseStep = lapses === 0 ? 0 : 1 + step(lapses, 1.73);
+  return (step(elapsedDays, 3.62) * 100 + step(number, 1.89)) * 100 + lapseStep;
+}
+
+/** Where the moving average begins: 1 / (1 + e^-1.2) = 77 %. */
+const MOVING_START = 1.2;
+const MOVING_STEP = 0.3;
+
+/** What the averages foretold of each trial in the order of time, by the trials before it alone. */
+function averagesOf(keptInOrder: Float64Array) {
+  const average = new Float64Array(keptInOrder.length);
+  const movingAverage = new Float64Array(keptInOrder.length);
+  let sum = 0;
+  let moving = MOVING_START;
+  for (const [count, kept] of keptInOrder.entries()) {
+    // Laplace's rule of succession: one half where nothing is known.
+    average[count] = (sum + 1) / (count + 2);
+    const foretold = 1 / (1 + Math.exp(-moving));
+    movingAverage[count] = foretold;
+    moving += MOVING_STEP * (kept - foretold);
+    sum += kept;
+  }
+  return { average, movingAverage };
+}
+
+/** Of the trials of `order` from `first` on. */
+function scoresOf(trials: Trials, order: Uint32Array, first: number, isTrained: boolean): Score[] {
+  const scored = order.subarray(first);
+  const { average, movingAverage } = averagesOf(picked(trials.kept, order));
+  const predictions: Record<Predictor, Float64Array | undefined> = {
+    sm2: picked(trials.sm2, scored),
+    average: average.subarray(first),
+    movingAverage: movingAverage.subarray(first),
+    fsrs: picked(trials.fsrs, scored),
+    fsrsTrained: isTrained ? picked(trials.fsrsTrained, scored) : undefined,
+  };
+  const kept = picked(trials.kept, scored);
+  const materials = numbered(picked(trials.material, scored));
+  const groups = numbered(picked(trials.group, scored));
+  const lossesOfAverage = lossesOf(average.subarray(first), kept);
+  return PREDICTORS.flatMap((predictor): Score[] => {
+    const foretold = predictions[predictor];
+    if (foretold === undefined) return [];
+    const losses = lossesOf(foretold, kept);
+    const logLoss = confidence(losses, materials, Z_95);
+    const excess = losses.map((loss, index) => loss - (lossesOfAverage[index] ?? 0));
+    return [
+      {
+        predictor,
+        logLoss: logLoss.mean,
+        logLossLow: Math.max(0, logLoss.low),
+        logLossHigh: logLoss.high,
+        rmseBins: rmseOf(foretold, kept, groups),
+        auc: aucOf(foretold, kept),
+        beatsAverage: predictor !== 'average' && confidence(excess, materials, Z_95_OF_FOUR).high < 0,
+        bins: binsOf(foretold, kept),
+      },
+    ];
+  });
+}
+
+/** A prediction that is certain and wrong would cost infinitely much. */
+const MIN_PREDICTION = 0.0001;
+
+function lossesOf(foretold: Float64Array, kept: Float64Array): Float64Array {
+  return foretold.map((prediction, index) => {
+    const held = Math.min(1 - MIN_PREDICTION, Math.max(MIN_PREDICTION, prediction));
+    return -Math.log(kept[index] === 1 ? held : 1 - held);
+  });
+}
+
+/** Quantiles of the normal distribution: two-sided 95 %, and the same for four comparisons together (Bonferroni: 1 - 0.05 / 4). */
+const Z_95 = 1.959964;
+const Z_95_OF_FOUR = 2.497705;
+
+/**
+ * A mean with its confidence interval by the cluster-robust standard error (Liang and Zeger 1986): reviews of one material depend on
+ * each other, materials do not.
+ */
+function confidence(values: Float64Array, materials: Numbered, z: number) {
+  const mean = meanOf(values);
+  // One material alone says nothing about others.
+  if (materials.count < 2) return { mean, low: Number.NEGATIVE_INFINITY, high: Number.POSITIVE_INFINITY };
+  const deviations = sumsOf(materials, (index) => (values[index] ?? 0) - mean);
+  const squares = deviations.reduce((sum, deviation) => sum + deviation ** 2, 0);
+  const error = Math.sqrt((squares * materials.count) / (materials.count - 1)) / values.length;
+  return { mean, low: mean - z * error, high: mean + z * error };
+}
+
+/** The root of the mean square of predicted less kept, over groups weighted by their reviews. */
+function rmseOf(foretold: Float64Array, kept: Float64Array, groups: Numbered): number {
+  const excess = sumsOf(groups, (index) => (foretold[index] ?? 0) - (kept[index] ?? 0));
+  const reviews = sumsOf(groups, () => 1);
+  const squares = excess.reduce((sum, each, group) => sum + each ** 2 / (reviews[group] ?? 1), 0);
+  return Math.sqrt(squares / foretold.length);
+}
+
+/** The Mann-Whitney U statistic over its maximum, ties counting half (Hanley and McNeil 1982). */
+function aucOf(foretold: Float64Array, kept: Float64Array): number | null {
+  const count = sumOf(kept);
+  const recalled = new Float64Array(count);
+  const forgotten = new Float64Array(kept.length - count);
+  if (recalled.length === 0 || forgotten.length === 0) return null;
+  let at = 0;
+  for (let index = 0; index < kept.length; index += 1) {
+    const prediction = foretold[index] ?? 0;
+    if (kept[index] === 1) {
+      recalled[at] = prediction;
+      at += 1;
+    } else forgotten[index - at] = prediction;
+  }
+  recalled.sort();
+  forgotten.sort();
+  let [below, upTo, sum] = [0, 0, 0];
+  for (const prediction of recalled) {
+    while (below < forgotten.length && (forgotten[below] ?? 0) < prediction) below += 1;
+    while (upTo < forgotten.length && (forgotten[upTo] ?? 0) <= prediction) upTo += 1;
+    sum += (below + upTo) / 2;
+  }
+  return sum / (recalled.length * forgotten.length);
+}
+
+const BINS = 20;
+
+function binsOf(foretold: Float64Array, kept: Float64Array): CalibrationBin[] {
+  const bins = {
+    of: foretold.map((prediction) => Math.min(BINS - 1, Math.floor(prediction * BINS))),
+    count: BINS,
+  };
+  const reviews = sumsOf(bins, () => 1);
+  const recalled = sumsOf(bins, (index) => kept[index] ?? 0);
+  const sums = sumsOf(bins, (index) => foretold[index] ?? 0);
+  return [...reviews].flatMap((count, bin) =>
+    count === 0
+      ? []
+      : [{ reviews: count, recalled: recalled[bin] ?? 0, meanPrediction: (sums[bin] ?? 0) / count }],
+  );
+}
+
+/** To which group each trial belongs: 0 up to `count`. */
+type Numbered = { of: Float64Array; count: number };
+
+function numbered(keys: Float64Array): Numbered {
+  const numbers = new Map<number, number>();
+  const of = keys.map((key) => {
+    const number = numbers.get(key) ?? numbers.size;
+    numbers.set(key, number);
+    return number;
+  });
+  return { of, count: numbers.size };
+}
+
+function sumsOf({ of, count }: Numbered, value: (index: number) => number): Float64Array {
+  const sums = new Float64Array(count);
+  for (let index = 0; index < of.length; index += 1) {
+    const group = of[index] ?? 0;
+    sums[group] = (sums[group] ?? 0) + value(index);
+  }
+  return sums;
+}
+
+/** The trials in the order of time. */
+function inOrder({ count, timeMs }: Trials): Uint32Array {
+  const order = Uint32Array.from({ length: count }, (_, trial) => trial);
+  return order.sort((a, b) => (timeMs[a] ?? 0) - (timeMs[b] ?? 0));
+}
+
+function picked(column: Float64Array | Int32Array | Uint8Array, trials: Uint32Array): Float64Array {
+  const values = new Float64Array(trials.length);
+  for (let index = 0; index < trials.length; index += 1) values[index] = column[trials[index] ?? 0] ?? 0;
+  return values;
+}
+
+function sumOf(values: Float64Array): number {
+  return values.reduce((sum, value) => sum + value, 0);
+}
+
+function meanOf(values: Float64Array): number {
+  return sumOf(values) / values.length;
+}

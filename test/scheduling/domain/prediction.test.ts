@@ -1,0 +1,130 @@
+// Scores predictors on learners whose memory is known, and on reviews that can be counted by hand.
+import { describe, expect, test } from 'vitest';
+import { DEFAULT_PARAMETERS } from '../../../services/scheduling/reviews/fsrs.ts';
+import { INITIAL_SCHEDULE, type Quality } from '../../../services/scheduling/reviews/schedule.ts';
+import { reviewSchedule } from '../../../services/scheduling/reviews/sm2.ts';
+import {
+  type GradedReview,
+  type History,
+  type Prediction,
+  predict,
+} from '../../../services/scheduling/statistics/prediction.ts';
+import { dayOf, noon, recallsBy, recallsByChance, simulate } from './simulated-learner.ts';
+
+const UNTRAINED = { dayOf, today: 400, training: null };
+
+/** Grades on days since 1970, scheduled by SM-2. */
+function history(...grades: (readonly [Quality, number])[]): History {
+  let before = INITIAL_SCHEDULE;
+  const reviews = grades.map(([quality, day]): GradedReview => {
+    const review = { quality, reviewTime: noon(day), before };
+    before = reviewSchedule(before, quality);
+    return review;
+  });
+  return { isArchived: false, reviews };
+}
+const repeated = (count: number, of: History): History[] => Array.from({ length: count }, () => of);
+
+const rounded = (value: number | null) => value && Math.round(value * 1e6) / 1e6;
+const scoreOf = ({ scores }: Prediction, name: string) => {
+  const score = scores.find(({ predictor }) => predictor === name);
+  if (score === undefined) throw new Error(`no score of ${name}`);
+  const { predictor: _, bins: _1, beatsAverage: _2, ...figures } = score;
+  return Object.values(figures).map(rounded);
+};
+
+describe('by reviews that can be counted', () => {
+  /** A day after a first review of "good", SM-2 foretells 90 %: 90 of 100 materials are recalled. */
+  const asForetold = [...repeated(90, history([4, 0], [4, 1])), ...repeated(10, history([4, 0], [0, 1]))];
+
+  test('a prediction that is kept has no error in bins, and tells no review from another', () => {
+    const prediction = predict(asForetold, UNTRAINED);
+    expect([prediction.reviews, prediction.recallNow.materials]).toEqual([100, 100]);
+    // -(0.9 ln 0.9 + 0.1 ln 0.1), and 1.96 standard errors on either side: 0.3 (ln 0.9 - ln 0.1) / √99.
+    expect(scoreOf(prediction, 'sm2')).toEqual([0.325083, 0.195238, 0.454928, 0, 0.5]);
+    expect(prediction.scores.find(({ predictor }) => predictor === 'sm2')?.bins).toEqual([
+      { reviews: 100, recalled: 90, meanPrediction: expect.closeTo(0.9, 12) },
+    ]);
+  });
+
+  test('FSRS says what recall was to be expected when SM-2 asked', () => {
+    // (1 + 0.9803 / 2.3065)^-0.1542 with the default parameters.
+    expect(rounded(predict(asForetold, UNTRAINED).recallWhenSm2Asks)).toBe(0.946848);
+  });
+
+  test('the averages know only what came before', () => {
+    const prediction = predict(repeated(100, history([4, 0], [4, 1])), UNTRAINED);
+    // The mean of ln((n + 2) / (n + 1)) over n = 0 to 99 is ln(101) / 100.
+    expect(scoreOf(prediction, 'average')[0]).toBe(0.046151);
+    expect(prediction.scores.map(({ auc }) => auc)).toEqual([null, null, null, null]);
+  });
+
+  test('below 100 reviews nothing is said but what is known now', () => {
+    const prediction = predict(asForetold.slice(1), UNTRAINED);
+    expect(prediction).toMatchObject({ reviews: 99, scores: [], best: null, recallNow: { materials: 99 } });
+    expect(predict([], UNTRAINED)).toEqual({
+      ...{ reviews: 0, scores: [], best: null },
+      ...{ recallNow: { materials: 0, recalled: 0 }, recallWhenSm2Asks: null },
+    });
+  });
+
+  test.each([
+    ['a first review', history([4, 0])],
+    ['a second one of a day', history([4, 0], [4, 0], [0, 0])],
+    ['one of a clock that was set back', history([4, 5], [4, 3])],
+  ])('%s is not scored', (_, of) => {
+    expect(predict([of], UNTRAINED).reviews).toBe(0);
+  });
+
+  test('of a day with several reviews the first is scored, and SM-2 asks after the last', () => {
+    // The third review of SM-2 leaves 6 days at the second of day 1.
+    const of = history([4, 0], [4, 1], [0, 1], [4, 2]);
+    const { scores } = predict(repeated(50, of), UNTRAINED);
+    expect(scores[0]?.bins).toEqual([
+      { reviews: 100, recalled: 100, meanPrediction: expect.closeTo(0.9, 12) },
+    ]);
+  });
+
+  test('archived materials are scored, but not counted as known', () => {
+    const archived = asForetold.map((each) => ({ ...each, isArchived: true }));
+    expect(predict(archived, UNTRAINED)).toMatchObject({ reviews: 100, recallNow: { materials: 0 } });
+  });
+});
+
+describe('by learners whose memory is known', () => {
+  const seeds = [1, 2, 3, 4, 5];
+  /** Forgets three times as fast as most. */
+  const OWN = DEFAULT_PARAMETERS.map((value, index) => (index < 4 ? value * 0.3 : index === 8 ? 1.2 : value));
+  const untrained = (parameters = DEFAULT_PARAMETERS, recall = recallsBy(parameters)) =>
+    seeds.map((seed) =>
+      predict(simulate({ parameters, recall }, { seed, materials: 150, endDay: 400 }), UNTRAINED),
+    );
+
+  test('FSRS with defaults is best where memory follows them', () => {
+    expect(untrained().map(({ best }) => best)).toEqual(['fsrs', 'fsrs', 'fsrs', 'fsrs', 'fsrs']);
+  });
+
+  test('FSRS trained is best where memory follows the parameters of the learner, and is scored after the training', () => {
+    const learner = { parameters: OWN, recall: recallsBy(OWN) };
+    for (const seed of seeds) {
+      const histories = simulate(learner, { seed, materials: 300, endDay: 400 });
+      const training = { parameters: OWN, trainTime: noon(200) };
+      const prediction = predict(histories, { dayOf, today: 400, training });
+      const after = histories
+        .flatMap(({ reviews }) => reviews.slice(1))
+        .filter(({ reviewTime }) => dayOf(reviewTime) > 200);
+      expect([prediction.best, prediction.reviews]).toEqual(['fsrsTrained', after.length]);
+      expect(prediction.scores.map(({ predictor }) => predictor)).toHaveLength(5);
+    }
+  });
+
+  test('nothing beats the average where recall is pure chance', () => {
+    expect(untrained(DEFAULT_PARAMETERS, recallsByChance(0.8)).map(({ best }) => best)).toEqual([
+      null,
+      null,
+      null,
+      null,
+      null,
+    ]);
+  });
+});
