@@ -20,8 +20,8 @@ const RULES = new RegExp(
   `${room(`(${CAPABILITIES.join('|')})`)}(?!([a-z-]+-)?(handlers|messages)\\.ts$|${SQL_FILE})`,
 );
 const FSRS = new RegExp(`${room('reviews')}fsrs\\.ts$`);
-/** Above the capabilities: how items share statements, and the rows that several capabilities read. */
-const SHARED_SQL = /^services\/scheduling\/(gathered|rows)\.ts$/;
+/** Above the capabilities: how items share statements, what time it is for a user, and the rows that several capabilities read. */
+const SHARED_SQL = /^services\/scheduling\/(gathered|clock|rows)\.ts$/;
 /** And what their handlers share: messages, the checks of requests, idempotency. */
 const SHARED = /^services\/scheduling\/(messages|requests|idempotency)\.ts$/;
 const OF_CAPABILITIES: readonly Law[] = CAPABILITIES.flatMap((name) => {

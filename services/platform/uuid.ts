@@ -7,11 +7,27 @@ import { invalidField } from './errors.ts';
 export const NIL_UUID = '00000000-0000-0000-0000-000000000000';
 export const MAX_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
+/** Where a UUID has its version. */
+const VERSION_AT = 14;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /** A new one of version 7, made at `time`. */
 export function newUuid(time: Date): string {
   return v7({ msecs: time.getTime() });
+}
+
+/** A new one for a user in a sandbox: as newUuid, of version 8. */
+export function newSandboxUserId(time: Date): string {
+  const uuid = newUuid(time);
+  return `${uuid.slice(0, VERSION_AT)}8${uuid.slice(VERSION_AT + 1)}`;
+}
+
+/**
+ * Whether the ID is that of a sandbox user, whom accounts gives one of version 8 (RFC 9562, section 5.8). So every service knows it
+ * without asking, and no change can make a real user one, or the other way round.
+ */
+export function isSandboxUser(userId: string): boolean {
+  return userId.charAt(VERSION_AT) === '8';
 }
 
 /** One of version 7, made at `time` from 1970 on, whose other bits follow from `name`: the same for the same. */

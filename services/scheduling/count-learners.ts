@@ -5,17 +5,20 @@ import type { Telemetry } from '../platform/observability/telemetry.ts';
 import { watchLag } from '../platform/observability/telemetry.ts';
 import type { Database, Queryable } from '../platform/postgres/database.ts';
 import { isTooSlow } from '../platform/postgres/faults.ts';
-import { MAX_UUID, NIL_UUID } from '../platform/uuid.ts';
+import { isSandboxUser, MAX_UUID, NIL_UUID } from '../platform/uuid.ts';
+import { readAheadMs } from './clock.ts';
 import { addTo, dayOf, daysAsOf, emptySummary, figuresOf, KEPT_DAYS, startOf } from './learners/rules.ts';
 import {
   deleteOtherLearners,
   listScheduled,
   lockCount,
   type NewLearner,
+  readDue,
   readLearners,
   readOverview,
   readProgress,
   readReviewed,
+  type Scheduled,
   storeLearners,
   storeOverview,
   storeProgress,
@@ -92,14 +95,35 @@ export async function countSomeLearners(
   }
 }
 
-/** @returns the learners among the next `limit` users, and the last of these; MAX_UUID if no other follows. */
+/** Sandbox users are counted as of their own clocks. @returns the other learners among the next `limit` users, and the last of these; MAX_UUID if no other follows. */
 async function countAfter(
   transaction: Queryable,
   afterUserId: string,
   { asOf, limit }: { asOf: Date; limit: number },
 ): Promise<{ learners: readonly NewLearner[]; lastUserId: string }> {
-  const today = dayOf(asOf);
   const users = await listScheduled(transaction, afterUserId, { asOf, limit });
+  const [sandboxUsers, realUsers] = [users.filter(isSandbox), users.filter((user) => !isSandbox(user))];
+  const learners = await countAsOf(transaction, realUsers, asOf);
+  const learnerIds = learners.map(({ userId }) => userId);
+  for (const user of sandboxUsers) {
+    const ahead = new Date(asOf.getTime() + (await readAheadMs(transaction, user.userId)));
+    const counted = { ...user, ...(await readDue(transaction, user.userId, ahead)) };
+    for (const { userId } of await countAsOf(transaction, [counted], ahead)) learnerIds.push(userId);
+  }
+  const lastUserId = users.length < limit ? MAX_UUID : (users.at(-1)?.userId ?? MAX_UUID);
+  await deleteOtherLearners(transaction, { afterUserId, lastUserId }, learnerIds);
+  return { learners, lastUserId };
+}
+
+const isSandbox = ({ userId }: Scheduled) => isSandboxUser(userId);
+
+/** Stores and returns the learners among the users. */
+async function countAsOf(
+  transaction: Queryable,
+  users: readonly Scheduled[],
+  asOf: Date,
+): Promise<readonly NewLearner[]> {
+  const today = dayOf(asOf);
   const userIds = users.map(({ userId }) => userId);
   const fromTime = startOf(today + 1 - KEPT_DAYS);
   const reviewed = await readReviewed(transaction, userIds, { fromTime, asOf });
@@ -112,10 +136,7 @@ async function countAfter(
       return { ...counted, userId, figures: figuresOf(counted) };
     });
   if (learners.length > 0) await storeLearners(transaction, learners, asOf);
-  const lastUserId = users.length < limit ? MAX_UUID : (userIds.at(-1) ?? MAX_UUID);
-  const learnerIds = learners.map(({ userId }) => userId);
-  await deleteOtherLearners(transaction, { afterUserId, lastUserId }, learnerIds);
-  return { learners, lastUserId };
+  return learners;
 }
 
 /** Counts all learners at once and anew, as of `asOf`, without the waits. */

@@ -18,6 +18,7 @@ export const DISTRIBUTED_TABLES = [
   'scheduling.learners',
   'scheduling.learner_settings',
   'scheduling.undone_reviews',
+  'scheduling.test_clocks',
 ] as const;
 
 /** Functions are created on every node first, since indexes can use them. */

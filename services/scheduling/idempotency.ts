@@ -23,7 +23,7 @@ export type Answer<R> = { response: R; materialIds: readonly string[] };
  * @throws INVALID_REQUEST, field request_id, if the key was used with other `fields`.
  */
 export async function writeOnce<R extends object>(
-  { database, now }: { database: Database; now: () => Date },
+  { database, wallClock }: { database: Database; wallClock: () => Date },
   key: IdempotencyKey,
   fields: NamedFields,
   write: (transaction: Queryable) => Promise<Answer<R>>,
@@ -32,7 +32,7 @@ export async function writeOnce<R extends object>(
   if (key.requestId === '') return (await database.transaction(write)).response;
   const fingerprint = digest(canonical(fields));
   return database.transaction(async (transaction) => {
-    const time = now();
+    const time = wallClock();
     const oldestLive = new Date(time.getTime() - REQUEST_ID_LIFETIME_MS);
     if (await claimIdempotencyKey(transaction, key, { fingerprint, now: time, oldestLive })) {
       const answer = await write(transaction);

@@ -5,7 +5,9 @@ import type { ReviewInput } from '../../generated/scheduling/v1/Review.ts';
 import type { ScheduleInput } from '../../generated/scheduling/v1/Schedule.ts';
 import type { Scheduler as SchedulerMessage } from '../../generated/scheduling/v1/Scheduler.ts';
 import type { SnoozeInput } from '../../generated/scheduling/v1/Snooze.ts';
+import type { TestClockInput } from '../../generated/scheduling/v1/TestClock.ts';
 import { invalidField } from '../platform/errors.ts';
+import { toDuration } from '../platform/protobuf/durations.ts';
 import { toOptionalTimestamp, toTimestamp } from '../platform/protobuf/timestamps.ts';
 import { MATERIAL_TYPES, type Material } from './materials/material.ts';
 import type { Review, ReviewSummary } from './reviews/review.ts';
@@ -125,4 +127,9 @@ export function toSnoozeMessage(snooze: Omit<ListedSnooze, 'revision'>): SnoozeI
     materialCount: snooze.materialCount,
     spreadDays: snooze.spreadDays ?? 0,
   };
+}
+
+/** A sandbox user's clock, which says `now` and is so far ahead. */
+export function toClockMessage(now: Date, aheadMs: number): TestClockInput {
+  return { nowTime: toTimestamp(now), ahead: toDuration(aheadMs) };
 }

@@ -5,6 +5,7 @@ import type { Database } from '../platform/postgres/database.ts';
 import { isStorable } from '../platform/text.ts';
 import { requireTimeZone } from '../platform/time-zone.ts';
 import { readUuid } from '../platform/uuid.ts';
+import type { Now } from './clock.ts';
 import type { Gathered } from './gathered.ts';
 import { spanOf } from './statistics/calendar.ts';
 
@@ -14,7 +15,10 @@ export type HandlerDependencies = {
   gathered: Gathered;
   /** Whether the users are on several nodes of Citus. */
   isDistributed: boolean;
-  now: () => Date;
+  /** What a learner meets follows this. */
+  now: Now;
+  /** For what has nothing to do with learning, such as how long answers are kept for retries. */
+  wallClock: () => Date;
   /** A new UUID of version 7 whose time is `time`. */
   newId: (time: Date) => string;
 };
@@ -28,6 +32,10 @@ const MAX_X_REQUEST_ID_CHARACTERS = 128;
 export function materialNotFound(materialId: string): ServiceError {
   const shown = materialId.slice(0, 64);
   return new ServiceError('NOT_FOUND', { message: `There is no material ${JSON.stringify(shown)}.` });
+}
+
+export function userDeleted(): ServiceError {
+  return new ServiceError('NOT_FOUND', { field: 'user_id', message: 'The data of this user were deleted.' });
 }
 
 /** Who made a change, and in which request, as it is stored with it. */

@@ -14,6 +14,7 @@ import { createTelemetry, type Telemetry } from '../platform/observability/telem
 import { openServiceDatabase, sweepRegularly, watchDatabase } from '../platform/postgres/service-database.ts';
 import type { DatabaseServiceConfig } from '../platform/process/common-config.ts';
 import { newUuid } from '../platform/uuid.ts';
+import { createNow } from './clock.ts';
 import { countRegularly } from './count-learners.ts';
 import { isDistributed } from './distribute.ts';
 import { gatheredOn } from './gathered.ts';
@@ -57,7 +58,14 @@ export async function startScheduling(options: {
   });
   try {
     const shape = { isDistributed: await isDistributed(database) };
-    const dependencies = { database, gathered: gatheredOn(database, shape), now, newId: newUuid, ...shape };
+    const dependencies = {
+      database,
+      gathered: gatheredOn(database, shape),
+      now: createNow(database, now),
+      wallClock: now,
+      newId: newUuid,
+      ...shape,
+    };
     const server = await startGrpcServer({
       domain: 'scheduling.v1',
       host: config.host,

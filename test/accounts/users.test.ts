@@ -24,11 +24,20 @@ afterAll(() => here.stop());
 
 const at = (time: string) => ({ seconds: Date.parse(time) / 1000, nanos: 0 });
 
+test('a sandbox user is one for good, and the version of the ID says so', async () => {
+  const made = await accounts.users.createUser({ email: 'sandbox@example.com', sandbox: true }, CALL);
+  expect(made.user).toMatchObject({ sandbox: true, userId: expect.stringMatching(/^.{14}8.{3}-[89ab]/) });
+  const { userId = '' } = made.user ?? {};
+  await accounts.users.updateUser({ userId, firstName: 'Sandy' }, CALL);
+  const { users } = await accounts.users.listUsers({ pageSize: 100 }, CALL);
+  expect(users.filter(({ sandbox }) => sandbox).map(({ firstName }) => firstName)).toEqual(['Sandy']);
+});
+
 test('a new user is on the free plan in UTC, and each wrong field is refused by its own name', async () => {
   const { user } = await accounts.users.createUser({ email: 'new@example.com' }, CALL);
   expect(user).toEqual({
     userId: user?.userId,
-    ...{ email: 'new@example.com', plan: 'PLAN_FREE', timeZone: 'UTC' },
+    ...{ email: 'new@example.com', plan: 'PLAN_FREE', timeZone: 'UTC', sandbox: false },
     ...{ createTime: at('2026-12-07T10:00:00Z'), updateTime: at('2026-12-07T10:00:00Z') },
   });
   const email = 'none@example.com';

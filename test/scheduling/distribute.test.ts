@@ -132,7 +132,8 @@ describe('the lists of several users', () => {
         return database.query(statement);
       },
     };
-    const dependencies = { database: listening, now: () => new Date(), newId: () => '' };
+    const now = () => new Date();
+    const dependencies = { database: listening, now, wallClock: now, newId: () => '' };
     const gathered = gatheredOn(listening, { isDistributed });
     const handlers = createMaterialHandlers({ ...dependencies, gathered, isDistributed });
     // As gRPC hands them over, with every field.

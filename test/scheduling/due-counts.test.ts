@@ -181,6 +181,7 @@ test('on a cluster each user is asked for by a statement of their own, with the 
   try {
     const dependencies = {
       now: here.now,
+      wallClock: here.now,
       newId: () => randomUUID(),
       isDistributed: true,
       gathered: gatheredOn(database, { isDistributed: true }),
@@ -201,6 +202,7 @@ test('a count leaves its connection as it was: a search that follows on it needs
   try {
     const dependencies = {
       now: here.now,
+      wallClock: here.now,
       newId: () => randomUUID(),
       isDistributed: false,
       gathered: gatheredOn(database, { isDistributed: false }),

@@ -178,7 +178,7 @@ describe('an export', () => {
       },
     };
     const { ExportUserData } = createUserDataHandlers({
-      ...{ database: counting, now: here.now, newId: () => newUserId() },
+      ...{ database: counting, now: here.now, wallClock: here.now, newId: () => newUserId() },
       ...{ isDistributed: false, gathered: gatheredOn(counting, { isDistributed: false }) },
     });
     const call = { requestId: 'test', caller: 'test', traceparent: undefined, signal: client.signal };

@@ -219,6 +219,7 @@ function handlersOf(isDistributed: boolean, lost?: string) {
   const handlers = createReviewHandlers({
     database,
     now: () => REVIEW_TIME,
+    wallClock: () => REVIEW_TIME,
     newId,
     isDistributed,
     gathered: gatheredOn(database, { isDistributed }),

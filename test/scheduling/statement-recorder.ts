@@ -9,7 +9,7 @@ import { lastDays } from '../../services/scheduling/statistics/calendar.ts';
 
 const root = dirname(dirname(import.meta.dirname));
 const folder = join(root, 'services/scheduling');
-const files = globSync('{rows,idempotency,**/{sql,*-sql,search}}.ts', { cwd: folder });
+const files = globSync('{rows,idempotency,clock,**/{sql,*-sql,search}}.ts', { cwd: folder });
 
 const userId = '00000000-0000-7000-8000-000000000001';
 const id = '00000000-0000-7000-8000-000000000002';
@@ -112,7 +112,7 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   updateMaterial: [[userId, material]],
   deleteMaterial: [[userId, { ...material, labels: ['Spanish'] }]],
   findSettings: [[userId]],
-  lockSettings: [[userId]],
+  lockLearner: [[userId]],
   addSettings: [[userId, DEFAULT_SETTINGS, time]],
   findReview: [[userId, id]],
   readAround: [[userId, review]],
@@ -152,6 +152,7 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   storeProgress: [[undefined, time]],
   listScheduled: [[userId, { asOf: time, limit: 5 }]],
   readLearners: [[[userId]]],
+  readDue: [[userId, time]],
   readReviewed: [[[userId], { fromTime: time, asOf: time }]],
   storeLearners: [[[{ userId, countedDay: 1, days: noDays, figures: {} }], time]],
   deleteOtherLearners: [[{ afterUserId: userId, lastUserId: id }, [userId]]],
@@ -169,6 +170,8 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   readReviewsByMaterial: [
     [userId, { after: { materialId: id, revision: 1 }, lastMaterialId: id, maxRows: 5 }],
   ],
+  readAheadMs: [[userId]],
+  storeAheadMs: [[userId, 1]],
   lockForImport: [[userId]],
   findKnown: [[userId, { materialIds: [id], sources: ['anki:1:0'] }]],
   readHistoriesOf: [[userId, [id]]],

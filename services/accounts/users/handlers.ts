@@ -12,7 +12,7 @@ import { isUniqueViolation } from '../../platform/postgres/faults.ts';
 import { fromTimestamp, toTimestamp } from '../../platform/protobuf/timestamps.ts';
 import { codePointLength, isStorable } from '../../platform/text.ts';
 import { requireTimeZone } from '../../platform/time-zone.ts';
-import { readUuid } from '../../platform/uuid.ts';
+import { isSandboxUser, newSandboxUserId, readUuid } from '../../platform/uuid.ts';
 import { announce } from '../revocations.ts';
 import {
   deleteUser,
@@ -53,7 +53,7 @@ export function createUserHandlers({
     async CreateUser(request) {
       const createTime = now();
       const user: User = {
-        userId: newId(createTime),
+        userId: request.sandbox ? newSandboxUserId(createTime) : newId(createTime),
         email: requireEmail(request.email),
         firstName: readName('first_name', request.firstName),
         lastName: readName('last_name', request.lastName),
@@ -226,5 +226,6 @@ export function toUserMessage(user: User): UserInput {
     timeZone: user.timeZone,
     createTime: toTimestamp(user.createTime),
     updateTime: toTimestamp(user.updateTime),
+    sandbox: isSandboxUser(user.userId),
   };
 }

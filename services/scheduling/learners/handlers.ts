@@ -2,26 +2,31 @@
 import type { LearnerInput } from '../../../generated/scheduling/v1/Learner.ts';
 import type { LearnerServiceHandlers } from '../../../generated/scheduling/v1/LearnerService.ts';
 import type { LearnerSettingsInput } from '../../../generated/scheduling/v1/LearnerSettings.ts';
+import type { SetTestClockRequest } from '../../../generated/scheduling/v1/SetTestClockRequest.ts';
 import type { UpdateLearnerSettingsRequest } from '../../../generated/scheduling/v1/UpdateLearnerSettingsRequest.ts';
 import { invalidField, ServiceError } from '../../platform/errors.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import { decodePageToken, readPageSize, toPage } from '../../platform/page-token.ts';
-import { toTimestamp } from '../../platform/protobuf/timestamps.ts';
+import type { Queryable } from '../../platform/postgres/database.ts';
+import { fromDuration } from '../../platform/protobuf/durations.ts';
+import { fromTimestamp, toTimestamp } from '../../platform/protobuf/timestamps.ts';
 import { requireTimeZone } from '../../platform/time-zone.ts';
-import { requireUserId } from '../../platform/uuid.ts';
-import { enumReader, readScheduler, toSchedulerMessage } from '../messages.ts';
-import type { HandlerDependencies } from '../requests.ts';
+import { isSandboxUser, requireUserId } from '../../platform/uuid.ts';
+import { readAheadMs, storeAheadMs } from '../clock.ts';
+import { writeOnce } from '../idempotency.ts';
+import { enumReader, readScheduler, toClockMessage, toSchedulerMessage } from '../messages.ts';
+import { type HandlerDependencies, readRequestId, userDeleted } from '../requests.ts';
 import type { Settings } from '../reviews/scheduler.ts';
 import { dateOf } from './rules.ts';
-import { addSettings, findSettings, type Learner, listLearners, lockSettings, readOverview } from './sql.ts';
+import { addSettings, findSettings, type Learner, listLearners, lockLearner, readOverview } from './sql.ts';
 
 const readOrder = enumReader('order', 'LEARNER_ORDER', ['due', 'reviews', 'retention', 'lastReview']);
 const readFilter = enumReader('filter', 'LEARNER_FILTER', ['backlogGrowing', 'streakBroken', 'wentQuiet']);
 
-export function createLearnerHandlers({
-  database,
-  now,
-}: HandlerDependencies): AsyncHandlers<LearnerServiceHandlers> {
+export function createLearnerHandlers(
+  dependencies: HandlerDependencies,
+): AsyncHandlers<LearnerServiceHandlers> {
+  const { database, now, wallClock } = dependencies;
   const requireOverview = async () => {
     const overview = await readOverview(database);
     if (overview !== undefined) return overview;
@@ -63,11 +68,7 @@ export function createLearnerHandlers({
       const userId = requireUserId(request.userId);
       const change = readChange(request);
       return database.transaction(async (transaction) => {
-        if (!(await lockSettings(transaction, userId)))
-          throw new ServiceError('NOT_FOUND', {
-            field: 'user_id',
-            message: 'The data of this user were deleted.',
-          });
+        if (!(await lockLearner(transaction, userId))) throw userDeleted();
         const before = await findSettings(transaction, userId);
         const changed = { ...before, ...change };
         const isSame = (['scheduler', 'desiredRetention', 'timeZone'] as const).every(
@@ -75,11 +76,67 @@ export function createLearnerHandlers({
         );
         if (isSame) return { settings: toSettingsMessage(before) };
         const settings = { ...changed, version: before.version + 1 };
-        await addSettings(transaction, userId, settings, now());
+        await addSettings(transaction, userId, settings, await now(userId, transaction));
         return { settings: toSettingsMessage(settings) };
       });
     },
+
+    async SetTestClock(request) {
+      const userId = requireSandboxUser(request.userId);
+      const requestId = readRequestId(request.requestId);
+      const move = readMove(request);
+      const write = async (transaction: Queryable) => {
+        if (!(await lockLearner(transaction, userId))) throw userDeleted();
+        const beforeMs = await readAheadMs(transaction, userId);
+        const wallMs = wallClock().getTime();
+        const aheadMs = move.time === undefined ? beforeMs + move.forwardMs : move.time.getTime() - wallMs;
+        const time = new Date(wallMs + aheadMs);
+        refuseMove(time, { field: move.time === undefined ? 'forward' : 'time', from: wallMs + beforeMs });
+        await storeAheadMs(transaction, userId, aheadMs);
+        return { response: { clock: toClockMessage(time, aheadMs) }, materialIds: [] };
+      };
+      const fields = move.time === undefined ? move : { time: move.time.getTime() };
+      return writeOnce(dependencies, { userId, rpc: 'SetTestClock', requestId }, fields, write);
+    },
+
+    async GetTestClock(request) {
+      const userId = requireSandboxUser(request.userId);
+      const aheadMs = await readAheadMs(database, userId);
+      return { clock: toClockMessage(new Date(wallClock().getTime() + aheadMs), aheadMs) };
+    },
   };
+}
+
+/** @throws INVALID_REQUEST for the ID of another user, who has no clock of their own. */
+function requireSandboxUser(text: string): string {
+  const userId = requireUserId(text);
+  if (isSandboxUser(userId)) return userId;
+  throw invalidField('user_id', 'is not that of a sandbox user: only such a user has a clock of their own.');
+}
+
+/** Either an instant or milliseconds. */
+type Move = { time: Date } | { time?: undefined; forwardMs: number };
+
+function readMove({ time, forward }: SetTestClockRequest): Move {
+  if (time) return { time: fromTimestamp(time, 'time') };
+  if (!forward) throw invalidField('time', 'or forward must be given.');
+  const forwardMs = fromDuration(forward, 'forward');
+  if (forwardMs < 1) throw invalidField('forward', 'must be 1 ms or more: a clock goes only forward.');
+  return { forwardMs };
+}
+
+/** After the longest interval, 36,500 days, the year is still one that a date of statistics can say. */
+const END_OF_CLOCKS = new Date('9898-01-01T00:00:00Z');
+
+/** `from`: the user's time, milliseconds since 1970. */
+function refuseMove(to: Date, { field, from }: { field: string; from: number }): void {
+  if (to.getTime() < from)
+    throw invalidField(
+      field,
+      `must not be before the user's time, ${new Date(from).toISOString()}: a clock goes only forward.`,
+    );
+  // Not (to < end), since an instant too late for a Date compares with nothing.
+  if (!(to < END_OF_CLOCKS)) throw invalidField(field, 'must not lead past the year 9897.');
 }
 
 function toLearnerMessage(learner: Learner): LearnerInput {

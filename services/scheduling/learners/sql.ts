@@ -177,6 +177,22 @@ export async function listScheduled(
   });
 }
 
+const SCHEDULED_OF = `
+  SELECT count(*) FILTER (WHERE m.next_review_time IS NULL OR m.next_review_time <= $2) AS due,
+    count(*) FILTER (WHERE m.next_review_time < $3) AS overdue
+  FROM scheduling.materials m WHERE m.user_id = $1 AND m.archive_time IS NULL`;
+
+/** Of one user as of `asOf`: how many materials are due, and since before its day. */
+export async function readDue(
+  transaction: Queryable,
+  userId: string,
+  asOf: Date,
+): Promise<Pick<Scheduled, 'due' | 'overdue'>> {
+  const values = [userId, asOf, startOf(dayOf(asOf))];
+  const [row] = await transaction.query<Pick<Scheduled, 'due' | 'overdue'>>({ text: SCHEDULED_OF, values });
+  return row ?? { due: 0, overdue: 0 };
+}
+
 /** Days with reviews from `fromTime` up to `asOf`, by user. */
 export async function readReviewed(
   transaction: Queryable,
@@ -251,8 +267,8 @@ const LOCK_USER = `
 /** A statement of its own, which sees what was committed before the lock was taken. */
 const FIND_DELETED = 'SELECT FROM scheduling.deleted_users WHERE user_id = $1';
 
-/** Keeps others from changing the user's settings until the transaction ends. @returns false where the user's data were deleted. */
-export async function lockSettings(transaction: Queryable, userId: string): Promise<boolean> {
+/** Keeps others from changing the user's settings or clock until the transaction ends. @returns false where the user's data were deleted. */
+export async function lockLearner(transaction: Queryable, userId: string): Promise<boolean> {
   await transaction.query({ text: LOCK_USER, values: [userId] });
   const deleted = await transaction.query({ text: FIND_DELETED, values: [userId] });
   return deleted.length === 0;

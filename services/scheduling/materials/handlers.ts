@@ -2,7 +2,7 @@
 import type { MaterialServiceHandlers } from '../../../generated/scheduling/v1/MaterialService.ts';
 import type { UpdateMaterialRequest } from '../../../generated/scheduling/v1/UpdateMaterialRequest.ts';
 import { createFairQueue } from '../../platform/concurrency.ts';
-import { invalidField, invalidRequest, ServiceError } from '../../platform/errors.ts';
+import { invalidField, invalidRequest } from '../../platform/errors.ts';
 import { readFieldMask } from '../../platform/field-mask.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import { readLabels } from '../../platform/labels.ts';
@@ -26,6 +26,7 @@ import {
   readRequestId,
   requireMaterialId,
   requireStorable,
+  userDeleted,
 } from '../requests.ts';
 import { findMaterials, lockMaterials } from '../rows.ts';
 import { countByLabel } from './labels.ts';
@@ -91,7 +92,7 @@ export function createMaterialHandlers(
     const requestId = readRequestId(request.requestId);
     const write = async (transaction: Queryable) => {
       const material = await requireLocked(transaction, userId, materialId);
-      const updateTime = now();
+      const updateTime = await now(userId, transaction);
       const changed = change(material, updateTime);
       if (changed === material) return answer(material);
       const stored = { ...changed, updateTime, revision: material.revision + 1 };
@@ -190,13 +191,10 @@ export function createMaterialHandlers(
         labels: readLabels('labels', request.labels),
       };
       const write = async (db: Queryable) => {
-        const createTime = now();
+        const createTime = await now(userId, db);
         const material = newMaterial(text, createTime, newId(createTime));
         if (await insertMaterial(db, userId, material)) return answer(material);
-        throw new ServiceError('NOT_FOUND', {
-          field: 'user_id',
-          message: 'The data of this user were deleted.',
-        });
+        throw userDeleted();
       };
       if (requestId === '') return (await write(database)).response;
       const { title, content, sourceUrl, type, labels } = text;
@@ -236,11 +234,16 @@ export function createMaterialHandlers(
       return { materials: inOrder.map(toMaterialMessage) };
     },
 
-    CountMaterials: ({ userId }) => countMaterialsOfUser(database, requireUserId(userId), now()),
+    async CountMaterials(request) {
+      const userId = requireUserId(request.userId);
+      return countMaterialsOfUser(database, userId, await now(userId));
+    },
 
     async CountLabels(request, { signal }) {
       const userId = requireUserId(request.userId);
-      const counted = await costly.run(userId, signal, () => countLabelledMaterials(database, userId, now()));
+      const counted = await costly.run(userId, signal, async () =>
+        countLabelledMaterials(database, userId, await now(userId)),
+      );
       return { labels: countByLabel(counted).slice(0, MAX_LABEL_COUNTS) };
     },
 
@@ -257,7 +260,7 @@ export function createMaterialHandlers(
       if (order !== 'newest' && query !== '')
         throw invalidField('order', 'must not be given together with query.');
       const labels = readLabelFilter(request.labels);
-      const filter = { state, type, isDue, labels, now: now() };
+      const filter = { state, type, isDue, labels, now: await now(userId) };
       const bound = ['ListMaterials', userId, query, state, type, isDue, ...boundBy(labels)];
       const asked = { filter, query, bound, request };
       if (query !== '') return search(item, asked, signal);
@@ -272,7 +275,7 @@ export function createMaterialHandlers(
       // The token contains "now", so that materials that become due between pages do not shift them.
       const position = decodePageToken(request.pageToken, bound, ['instant', 'instant or null']);
       const [asOfMs, nextReviewMs = null] = position?.keys ?? [];
-      const asOf = typeof asOfMs === 'number' ? new Date(asOfMs) : now();
+      const asOf = typeof asOfMs === 'number' ? new Date(asOfMs) : await now(userId);
       const after = position && {
         nextReviewTime: nextReviewMs === null ? null : new Date(nextReviewMs),
         materialId: position.id,

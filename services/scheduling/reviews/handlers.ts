@@ -11,6 +11,7 @@ import {
   readTimePosition,
   toPage,
 } from '../../platform/page-token.ts';
+import type { Queryable } from '../../platform/postgres/database.ts';
 import { isUuid, NIL_UUID, readUuid, requireUserId } from '../../platform/uuid.ts';
 import { writeOnce } from '../idempotency.ts';
 import type { Material } from '../materials/material.ts';
@@ -65,15 +66,15 @@ export function createReviewHandlers(
       const requestId = readRequestId(request.requestId);
       const quality = requireQuality(request.quality);
       const materialId = requireMaterialId(request.materialId);
-      const grade = (toReview: MaterialToReview | undefined) => {
+      const grade = async (toReview: MaterialToReview | undefined, db?: Queryable) => {
         if (toReview === undefined) throw materialNotFound(materialId);
-        const reviewTime = now();
+        const reviewTime = await now(userId, db);
         const reviewId = newId(reviewTime);
         const { requestId, apiKeyId = null } = call;
         return reviewMaterial(toReview, { reviewId, quality, reviewTime, requestId, apiKeyId });
       };
       if (requestId === '') {
-        const graded = grade(await findToReview({ userId, materialId }));
+        const graded = await grade(await findToReview({ userId, materialId }));
         if (await swap({ userId, review: graded.review, traceparent })) return toResponse(graded);
       }
       // The material has changed since it was read, or the response is stored with the review.
@@ -82,7 +83,7 @@ export function createReviewHandlers(
         const toReview = await lockMaterialToReview(transaction, userId, materialId);
         // A caller who has gone while this waited would not see the response, and would repeat the review.
         call.signal.throwIfAborted();
-        const graded = grade(toReview);
+        const graded = await grade(toReview, transaction);
         const [isApplied] = await applyReviews(transaction, [{ userId, review: graded.review, traceparent }]);
         if (!isApplied) throw new Error(`material ${materialId} changed under its lock`);
         return { response: toResponse(graded), materialIds: [materialId] };
@@ -104,7 +105,7 @@ export function createReviewHandlers(
         // A caller who has gone while this waited would not see the response.
         call.signal.throwIfAborted();
         const around = await readAround(transaction, userId, review);
-        const undoTime = now();
+        const undoTime = await now(userId, transaction);
         const refusal = refusalOfUndo(material, review, around, undoTime);
         if (refusal !== undefined) throw new ServiceError(REASONS[refusal]);
         const undone = undoReview(material, review, around, undoTime);
@@ -120,7 +121,7 @@ export function createReviewHandlers(
       const materialId = requireMaterialId(request.materialId);
       const toReview = await findToReview({ userId, materialId });
       if (toReview === undefined) throw materialNotFound(materialId);
-      const reviewTime = now();
+      const reviewTime = await now(userId);
       const preview = (quality: Quality) => ({
         quality,
         schedule: toScheduleMessage(previewReview(toReview, quality, reviewTime)),

@@ -17,6 +17,7 @@ import { fromTimestamp, type Timestamp } from '../../platform/protobuf/timestamp
 import { codePointLength } from '../../platform/text.ts';
 import { isTimeZone, requireTimeZone } from '../../platform/time-zone.ts';
 import { isUuid, readUuid, requireUserId } from '../../platform/uuid.ts';
+import type { Now } from '../clock.ts';
 import { writeOnce } from '../idempotency.ts';
 import type { Material } from '../materials/material.ts';
 import { enumReader, toSnoozeMessage } from '../messages.ts';
@@ -78,7 +79,7 @@ export function createSnoozeHandlers(
         context.signal.throwIfAborted();
         // Read under the locks, so that no material's update time goes back. Checked only for a new write: a replay succeeds even
         // if the instant has passed.
-        const createTime = now();
+        const createTime = await now(userId, transaction);
         const snoozeUntilTime = readSnoozeUntil(request, createTime);
         const snooze: Snooze = {
           ...{ snoozeId: newId(createTime), createTime, apiKeyId: context.apiKeyId ?? null },
@@ -115,17 +116,21 @@ export function createSnoozeHandlers(
       const order = readOrder(request.order) ?? 'oldest';
       const wanted = { days, perDay, timeZone };
       if (request.dryRun) {
-        const time = now();
+        const time = await now(userId);
         const backlog = await countBacklog(database, userId, time);
         const movable = Math.min(backlog, MAX_SPREAD);
         const { shown } = await planSpread(database, userId, { ...wanted, time, backlog, movable });
         return shown;
       }
       const write = async (transaction: Queryable) => {
-        const listed = await listBacklog(transaction, userId, { order, now: now(), limit: MAX_SPREAD });
+        const listed = await listBacklog(transaction, userId, {
+          order,
+          now: await now(userId, transaction),
+          limit: MAX_SPREAD,
+        });
         const locked = await lockMaterials(transaction, userId, listed);
         context.signal.throwIfAborted();
-        const createTime = now();
+        const createTime = await now(userId, transaction);
         const byId = new Map(locked.map((material) => [material.materialId, material]));
         // Others may have been reviewed or snoozed before they were locked.
         const due = listed.flatMap((id) => byId.get(id) ?? []).filter((each) => isDue(each, createTime));
@@ -161,7 +166,11 @@ export function createSnoozeHandlers(
       const bound = ['ListSnoozes', userId, ''];
       const position = readTimePosition(request, bound);
       const after = position && { createTime: position.time, snoozeId: position.id };
-      const rows = await listSnoozes(database, userId, { limit: pageSize + 1, after, now: now() });
+      const rows = await listSnoozes(database, userId, {
+        limit: pageSize + 1,
+        after,
+        now: await now(userId),
+      });
       const { page, nextPageToken } = toPage(rows, pageSize, bound, ({ createTime, snoozeId }) =>
         byTime(createTime, snoozeId),
       );
@@ -186,7 +195,7 @@ export function createSnoozeHandlers(
     const rows = await listSnoozesOfMaterial(database, userId, materialId, {
       limit,
       beforeRevision,
-      now: now(),
+      now: await now(userId),
     });
     if (rows.length === 0) {
       const [material] = await findMaterials(database, [{ userId, materialId }]);
@@ -290,13 +299,13 @@ function postpone(
 /** @returns the materials that got back their time. */
 async function putBack(
   transaction: Queryable,
-  { userId, snoozeId, now }: { userId: string; snoozeId: string; now: () => Date },
+  { userId, snoozeId, now }: { userId: string; snoozeId: string; now: Now },
 ): Promise<string[]> {
   const snooze = await findSnooze(transaction, userId, snoozeId);
   if (snooze === undefined) throw snoozeNotFound();
   // Locked first, so that what was read of them stays true, and no update time goes back.
   const locked = await lockMaterials(transaction, userId, snooze.materialIds);
-  const cancelTime = now();
+  const cancelTime = await now(userId, transaction);
   if (snooze.snoozeUntilTime <= cancelTime) return [];
   const revisionOf = new Map(locked.map(({ materialId, revision }) => [materialId, revision]));
   const waiting = await listCancellable(transaction, userId, snoozeId);

@@ -12,7 +12,7 @@ import { decodePageToken, readPageSize, toPage } from '../../platform/page-token
 import { partsOf } from '../../platform/parts.ts';
 import { fromTimestamp, type Timestamp } from '../../platform/protobuf/timestamps.ts';
 import { requireTimeZone } from '../../platform/time-zone.ts';
-import { readUuid, requireUserId } from '../../platform/uuid.ts';
+import { isSandboxUser, readUuid, requireUserId } from '../../platform/uuid.ts';
 import { readMaterialView, toMaterialMessage } from '../messages.ts';
 import type { HandlerDependencies } from '../requests.ts';
 import { QUALITIES } from '../reviews/schedule.ts';
@@ -54,6 +54,7 @@ const LATEST_MS = Date.UTC(9998, 0, 1);
 export function createStatsHandlers({
   database,
   now,
+  wallClock,
   isDistributed,
 }: HandlerDependencies): AsyncHandlers<StatsServiceHandlers> {
   const queue = createFairQueue({ maxRunning: AT_ONCE, maxWaiting: MAX_WAITING });
@@ -68,7 +69,7 @@ export function createStatsHandlers({
     async (request: { userId: string; window: StatsWindow | null }, { signal }: CallContext): Promise<T> => {
       const userId = requireUserId(request.userId);
       const window = readWindow(request.window);
-      const asOf = window.asOf ?? now();
+      const asOf = window.asOf ?? (await now(userId));
       const days = toDays(asOf, window.days, window.timeZone);
       return queue.run(`${name} ${userId}`, signal, () => read(userId, asOf, days));
     };
@@ -101,7 +102,7 @@ export function createStatsHandlers({
       // The token contains "now", so that all pages count the same reviews.
       const position = decodePageToken(request.pageToken, bound, ['instant', 'count', 'count']);
       const [asOfMs, recalled, reviews] = position?.keys ?? [];
-      const asOf = typeof asOfMs === 'number' ? new Date(asOfMs) : (window.asOf ?? now());
+      const asOf = typeof asOfMs === 'number' ? new Date(asOfMs) : (window.asOf ?? (await now(userId)));
       const days = lastDays(asOf, dayCount, timeZone);
       const after = position && { recalled: recalled ?? 0, reviews: reviews ?? 0, materialId: position.id };
       const withTexts = readMaterialView(request.view) === 'full';
@@ -125,14 +126,19 @@ export function createStatsHandlers({
     async BatchGetDueCounts({ userIds, timeZones, asOfTime, labelFilters }) {
       const users = readZonesOfUsers(userIds, timeZones);
       const labelsOf = readLabelsOfUsers(users, labelFilters);
-      const asOf = readAsOf('as_of_time', asOfTime) ?? now();
+      const given = readAsOf('as_of_time', asOfTime);
+      const asOf = given ?? wallClock();
       const startOf = new Map<string, Date>();
       for (const zone of new Set(timeZones)) startOf.set(zone, lastDays(asOf, 1, zone).todayStartTime);
-      const asked = users.map(({ userId, timeZone }) => ({
-        userId,
-        asOf,
-        todayStartTime: startOf.get(timeZone) ?? asOf,
-      }));
+      const aheadOf = new Map<string, Date>();
+      for (const { userId } of given === undefined ? users : [])
+        if (isSandboxUser(userId)) aheadOf.set(userId, await now(userId));
+      const asked = users.map(({ userId, timeZone }) => {
+        const ahead = aheadOf.get(userId);
+        return ahead === undefined
+          ? { userId, asOf, todayStartTime: startOf.get(timeZone) ?? asOf }
+          : { userId, asOf: ahead, todayStartTime: lastDays(ahead, 1, timeZone).todayStartTime };
+      });
       const read = async (part: typeof asked): Promise<(readonly [string, DueCount])[]> => {
         const [first] = part;
         const labels = first && labelsOf.get(first.userId);

@@ -5,8 +5,9 @@ import type { UserDataServiceHandlers } from '../../../generated/scheduling/v1/U
 import { createFairQueue } from '../../platform/concurrency.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
-import { NIL_UUID, requireUserId } from '../../platform/uuid.ts';
-import { toMaterialMessage, toReviewMessage, toSnoozeMessage } from '../messages.ts';
+import { isSandboxUser, NIL_UUID, requireUserId } from '../../platform/uuid.ts';
+import { type Now, readAheadMs } from '../clock.ts';
+import { toClockMessage, toMaterialMessage, toReviewMessage, toSnoozeMessage } from '../messages.ts';
 import type { HandlerDependencies } from '../requests.ts';
 import type { Review } from '../reviews/review.ts';
 import type { ListedSnooze } from '../snoozes/rules.ts';
@@ -42,6 +43,7 @@ const DELETE_TIMEOUT_MS = 60_000;
 export function createUserDataHandlers({
   database,
   now,
+  wallClock,
 }: HandlerDependencies): Omit<AsyncHandlers<UserDataServiceHandlers>, 'ImportUserData'> {
   const queue = createFairQueue({ maxRunning: READS_AT_ONCE, maxWaiting: MAX_WAITING });
   return {
@@ -59,14 +61,14 @@ export function createUserDataHandlers({
 
     async DeleteUserData(request) {
       const userId = requireUserId(request.userId);
-      return database.transaction((transaction) => deleteUserData(transaction, userId, now()), {
+      return database.transaction((transaction) => deleteUserData(transaction, userId, wallClock()), {
         statementTimeoutMs: DELETE_TIMEOUT_MS,
       });
     },
   };
 }
 
-async function* allMessages(db: Queryable, userId: string, now: () => Date) {
+async function* allMessages(db: Queryable, userId: string, now: Now) {
   const maxRows = ROWS_AT_A_TIME;
   for (let afterId = NIL_UUID; ; ) {
     const materials = await readMaterials(db, userId, { afterId, maxRows, maxBytes: BYTES_AT_A_TIME });
@@ -77,10 +79,12 @@ async function* allMessages(db: Queryable, userId: string, now: () => Date) {
   }
   const reviews = allRows((after: Review | undefined) => readReviews(db, userId, { after, maxRows }));
   for await (const review of reviews) yield { review: toReviewMessage(review) };
-  const snoozes = allRows((after: ListedSnooze | undefined) =>
-    readSnoozes(db, userId, { after, maxRows, now: now() }),
+  const snoozes = allRows(async (after: ListedSnooze | undefined) =>
+    readSnoozes(db, userId, { after, maxRows, now: await now(userId, db) }),
   );
   for await (const snooze of snoozes) yield { snooze: toSnoozeMessage(snooze) };
+  const aheadMs = isSandboxUser(userId) ? await readAheadMs(db, userId) : 0;
+  if (aheadMs > 0) yield { testClock: toClockMessage(await now(userId, db), aheadMs) };
 }
 
 /** Settings, then whole materials. */

@@ -8,7 +8,7 @@ import { invalidField, ServiceError } from '../../platform/errors.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { requireUserId } from '../../platform/uuid.ts';
-import type { HandlerDependencies } from '../requests.ts';
+import { type HandlerDependencies, userDeleted } from '../requests.ts';
 import type { Settings } from '../reviews/scheduler.ts';
 import { lockMaterials } from '../rows.ts';
 import {
@@ -85,15 +85,15 @@ export function createImportHandlers({
     const records = wholeRecords(messages, (settings) => storeSettings(asked, settings));
     const store = (batch: readonly WholeMaterial[]) =>
       inTurn(asked, async (transaction) => {
-        const outcome = await decide(transaction, userId, batch, now());
+        const outcome = await decide(transaction, userId, batch, await now(userId, transaction));
         if (asked.isDryRun) return outcome;
         await insertWhole(transaction, userId, outcome.inserts);
         await updateWhole(transaction, userId, outcome.updates);
         return outcome;
       });
     /** undefined: it is left out. */
-    const readOnce = (message: MaterialRecord): WholeMaterial | undefined => {
-      const { record, reviews, problems } = readRecord(message, { now: now(), newId });
+    const readOnce = (message: MaterialRecord, now: Date): WholeMaterial | undefined => {
+      const { record, reviews, problems } = readRecord(message, { now, newId });
       for (const problem of problems) report.tell(problem);
       const key = record && (record.source || record.material.materialId);
       if (record === undefined || key === undefined || seen.has(key)) {
@@ -112,7 +112,8 @@ export function createImportHandlers({
     };
     let storing: Promise<void> = Promise.resolve();
     for await (const batch of batchesOf(records)) {
-      const storable = batch.flatMap((message) => readOnce(message) ?? []);
+      const readTime = await now(userId);
+      const storable = batch.flatMap((message) => readOnce(message, readTime) ?? []);
       await storing;
       // The next batch is read while this one is stored.
       storing = storable.length === 0 ? Promise.resolve() : store(storable).then(tell);
@@ -146,10 +147,6 @@ export function createImportHandlers({
 }
 
 type Asked = { userId: string; isDryRun: boolean; signal: AbortSignal };
-
-function userDeleted(): ServiceError {
-  return new ServiceError('NOT_FOUND', { field: 'user_id', message: 'The data of this user were deleted.' });
-}
 
 function readOptions(first: ImportUserDataRequest | undefined): { userId: string; isDryRun: boolean } {
   const options = first?.options ?? null;

@@ -109,7 +109,13 @@ export async function deleteUserData(
   await remove('material_labels');
   const materials = await remove('materials');
   // A count in progress can store the learner once more; the next one deletes it.
-  for (const table of ['answered_requests', 'changed_learners', 'learners', 'learner_settings'])
+  for (const table of [
+    'answered_requests',
+    'changed_learners',
+    'learners',
+    'learner_settings',
+    'test_clocks',
+  ])
     await remove(table);
   return { materials, reviews, snoozes };
 }
