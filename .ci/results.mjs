@@ -1,6 +1,7 @@
 // Reads vitest's JSON reports for .ci/run.
 //   failed FILE   prints the test files with failures
-//   count FOLDER  prints each failed test, and whether it failed again, then "N passed, N failed"; exits with 1 if any failed
+//   count FOLDER  prints each failed test, "flaky" where it passed when it was repeated, then "N passed, N failed"; exits with 1 if
+//                 any failed twice
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 
@@ -35,9 +36,10 @@ if (command === 'failed') {
         again !== undefined && !failuresOf(again).some((each) => each.file === file && each.name === test);
       const [line] = reason.split('\n');
       process.stdout.write(`${isFlaky ? 'flaky' : 'failed'}: ${file}: ${test}: ${line}\n`);
+      if (isFlaky) passed += 1;
+      else failed += 1;
     }
     if (report !== undefined) passed += report.numPassedTests;
-    failed += failures.length;
     // An error outside of all tests, or a runner that ended before.
     if (failures.length > 0 || (report?.success && report.numPassedTests > 0)) continue;
     const words = readFileSync(join(path, `${name}.log`), 'utf8').split('\n');
