@@ -7,6 +7,7 @@ import type { UserKeyInput } from '../generated/accounts/v1/UserKey.ts';
 import type { Material } from '../generated/scheduling/v1/Material.ts';
 import type { Review } from '../generated/scheduling/v1/Review.ts';
 import { partsOf } from '../services/platform/parts.ts';
+import { toTimestamp } from '../services/platform/protobuf/timestamps.ts';
 import { toError } from '../services/platform/thrown.ts';
 import { isUuid } from '../services/platform/uuid.ts';
 import type { Budget } from './budget.ts';
@@ -23,11 +24,12 @@ const MAX_REVIEWS = 1000;
 export const MAX_EMAIL_CHARACTERS = 254;
 
 type MaterialKey = { userId: string; materialId: string };
+type RecallKey = MaterialKey & { timeZone: string; atMs: number };
 type FirstReviewsKey = MaterialKey & { pageSize: number };
 
 /** Of one request: what it has read once, it has. */
 export function createLoaders(clients: Clients, budget: Budget) {
-  const { users, apiKeys, materials, reviews } = clients;
+  const { users, apiKeys, materials, reviews, stats } = clients;
   const materialsOf = (isWhole: boolean) =>
     new DataLoader<MaterialKey, Material | null, string>(
       inGroups(
@@ -74,6 +76,21 @@ export function createLoaders(clients: Clients, budget: Budget) {
     ),
     { cacheKeyFn: ({ userId, materialId, pageSize }) => `${userId} ${materialId} ${pageSize}` },
   );
+  const recalls = new DataLoader<RecallKey, number | null, string>(
+    inGroups(
+      ({ userId, atMs }) => `${userId} ${atMs}`,
+      () => MAX_KEYS,
+      async (keys) => {
+        const [{ userId, timeZone, atMs }] = keys;
+        const materialIds = keys.map(({ materialId }) => materialId);
+        const request = { userId, materialIds, timeZone, atTime: toTimestamp(new Date(atMs)) };
+        const answer = await budget.read(stats.batchGetRecall, request);
+        const found = new Map(answer.recalls.map(({ materialId, recall }) => [materialId, recall]));
+        return materialIds.map((id) => found.get(id) ?? null);
+      },
+    ),
+    { cacheKeyFn: ({ userId, materialId, atMs }) => `${userId} ${materialId} ${atMs}` },
+  );
   const apiKeysById = new DataLoader<string, ApiKey | null>(
     async (apiKeyIds) => {
       const answer = await budget.read(apiKeys.batchGetApiKeys, { apiKeyIds: [...apiKeyIds] });
@@ -95,6 +112,8 @@ export function createLoaders(clients: Clients, budget: Budget) {
     material: async (key: MaterialKey) => (isUuid(key.materialId) ? basicMaterials.load(key) : null),
     /** With content and source URL. */
     wholeMaterial: (key: MaterialKey) => wholeMaterials.load(key),
+    /** null before its first review. */
+    recall: (key: RecallKey) => recalls.load(key),
     /** The latest reviews of a material. */
     firstReviews: (key: FirstReviewsKey) => firstReviews.load(key),
   };

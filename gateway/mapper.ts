@@ -4,6 +4,7 @@ import type {
   IntervalBand,
   MaterialType,
   Plan,
+  Predictor,
   ReminderChannel,
   ReminderDeliveryState,
   ReminderSkipReason,
@@ -36,6 +37,7 @@ export const toScheduler = withPrefix('SCHEDULER_');
 export const fromScheduler = withoutPrefix<Scheduler>('SCHEDULER_');
 export const fromPlan = withoutPrefix<Plan>('PLAN_');
 export const fromIntervalBand = withoutPrefix<IntervalBand>('INTERVAL_BAND_');
+export const fromPredictor = withoutPrefix<Predictor>('PREDICTOR_');
 export const fromWeekday = withoutPrefix<Weekday>('WEEKDAY_');
 export const fromReminderChannel = withoutPrefix<ReminderChannel>('CHANNEL_');
 export const fromDeliveryState = withoutPrefix<ReminderDeliveryState>('DELIVERY_STATE_');

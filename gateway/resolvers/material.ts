@@ -90,6 +90,11 @@ export const Material: MaterialResolvers = {
   revision: ({ message }) => message.revision,
   isDue: ({ message }) => isDue(toOptionalTime(message.nextReviewTime), Date.now()),
   labels: ({ message }) => message.labels,
+  recall: async ({ userId, message: { materialId } }, { at }, { loaders, beginTime }) => {
+    const timeZone = (await loaders.user({ userId }))?.timeZone ?? 'UTC';
+    const atMs = (at ?? beginTime).getTime();
+    return loaders.recall({ userId, materialId, timeZone, atMs });
+  },
   reviews: async (material, { first, after }, context) => {
     const { userId, message } = material;
     const { materialId } = message;

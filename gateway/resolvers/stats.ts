@@ -1,7 +1,7 @@
 // Statistics of a user: one RPC per requested kind.
 import type { StatsResolvers } from '../../generated/gateway/resolvers.ts';
 import { readConnection } from '../connections.ts';
-import { fromIntervalBand, required, withinBounds } from '../mapper.ts';
+import { fromIntervalBand, fromPredictor, required, toOptionalTime, withinBounds } from '../mapper.ts';
 import { type HardMaterialNode, ID_OF } from '../nodes.ts';
 
 const MAX_MIN_REVIEWS = 1000;
@@ -26,6 +26,27 @@ export const Stats: StatsResolvers = {
       easeFactors: easeFactors.map(({ easeFactor, count }) => ({ ef: easeFactor, count })),
       intervals: intervals.map(({ band, count }) => ({ band: fromIntervalBand(band), count })),
       grades: grades.map(({ quality, count }) => ({ quality: quality ?? 0, count })),
+    };
+  },
+
+  prediction: async ({ userId, window }, _arguments, { clients, budget }) => {
+    const { timeZone = '', asOfTime = null } = window;
+    const request = { userId, timeZone, asOfTime };
+    const { scores, best, recallNow, recallWhenSm2Asks, trainTime, reviews } = await budget.read(
+      clients.stats.getPrediction,
+      request,
+    );
+    return {
+      reviews,
+      scores: scores.map(({ auc, ...score }) => ({
+        ...score,
+        auc: auc ?? null,
+        predictor: fromPredictor(score.predictor),
+      })),
+      best: best === 'PREDICTOR_UNSPECIFIED' ? null : fromPredictor(best),
+      recallNow: required(recallNow),
+      recallWhenSm2Asks: recallWhenSm2Asks ?? null,
+      trainedAt: toOptionalTime(trainTime),
     };
   },
 

@@ -79,3 +79,25 @@ test('figures of materials and reviews stand under their own steps, bands and gr
     },
   });
 });
+
+test('how well recall is foretold, and how likely a material is to be recalled', async () => {
+  const { userId, key } = await system.createUser();
+  const api = createApi(`${system.origins[0]}/v1`, key);
+  const [{ id }, { id: unseen }] = [await api.create({ title: 'T' }), await api.create({ title: 'U' })];
+  await api.post(`/reviews/${id}`, { quality: 4 });
+  const { data } = await gateway.query(
+    `query ($id: ID!) { user(id: $id) {
+       materials { nodes { id recall later: recall(at: "2100-01-01T00:00:00Z") before: recall(at: "2000-01-01T00:00:00Z") } }
+       stats { prediction { reviews scores { predictor logLoss auc bins { reviews } } best recallNow { materials recalled }
+         recallWhenSm2Asks trainedAt } } } }`,
+    { id: userId },
+  );
+  expect(data.user.materials.nodes).toEqual([
+    { id: unseen, recall: null, later: null, before: null },
+    { id, recall: 1, later: expect.closeTo(0.24, 1), before: null },
+  ]);
+  expect(data.user.stats.prediction).toEqual({
+    ...{ reviews: 0, scores: [], best: null, recallNow: { materials: 1, recalled: 1 } },
+    ...{ recallWhenSm2Asks: null, trainedAt: null },
+  });
+});

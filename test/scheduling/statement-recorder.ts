@@ -145,6 +145,8 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   readForecast: [[userId, time, days]],
   listHardestMaterials: [[userId, window, { limit: 5, withTexts: true, after: undefined }]],
   readRetention: [[userId, time, days]],
+  readGradedHistories: [[userId, { asOf: time, materialIds: [id] }]],
+  readTraining: [[userId]],
   lockCount: [[]],
   readOverview: [[]],
   storeOverview: [[time, {}]],

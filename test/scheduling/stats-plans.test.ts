@@ -8,7 +8,9 @@ import {
   readDistributions,
   readDueCounts,
   readForecast,
+  readGradedHistories,
   readRetention,
+  readTraining,
 } from '../../services/scheduling/statistics/sql.ts';
 import { test } from '../fixtures.ts';
 import { newUserId, type TestScheduling } from '../support/scheduling.ts';
@@ -27,6 +29,10 @@ test('each statement of a statistic is named, asks for one user, and reads no wh
   const reviews = materials.map((of) => review(of, asOf.toISOString()));
   await storeOthers();
   await storeFacts(here.sql, userId, { materials, reviews });
+  await here.sql.query(
+    `INSERT INTO scheduling.learner_settings
+     SELECT gen_random_uuid(), 1, 'sm2', 0.9, 'UTC', NULL, now() FROM generate_series(1, 1000)`,
+  );
   await here.sql.query('ANALYZE');
 
   const plans = new Map<string, string>();
@@ -43,6 +49,8 @@ test('each statement of a statistic is named, asks for one user, and reads no wh
   await readActivity(explaining, userId, asOf, days);
   await readRetention(explaining, userId, asOf, days);
   await readDistributions(explaining, userId, asOf, days);
+  await readGradedHistories(explaining, userId, { asOf, materialIds: null });
+  await readTraining(explaining, userId);
   const page = { limit: 21, withTexts: false, after: undefined };
   await listHardestMaterials(explaining, userId, { asOf, days, minReviews: 1 }, page);
 
@@ -51,9 +59,11 @@ test('each statement of a statistic is named, asks for one user, and reads no wh
     'stats-forecast',
     'stats-grades',
     'stats-hardest',
+    'stats-histories',
     'stats-materials',
     'stats-retention',
     'stats-review-span',
+    'stats-training',
   ]);
   for (const plan of plans.values()) {
     expect(plan).toMatch(/Index (Only )?Scan/);

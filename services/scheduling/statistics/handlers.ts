@@ -12,11 +12,14 @@ import { decodePageToken, readPageSize, toPage } from '../../platform/page-token
 import { partsOf } from '../../platform/parts.ts';
 import { fromTimestamp, type Timestamp } from '../../platform/protobuf/timestamps.ts';
 import { requireTimeZone } from '../../platform/time-zone.ts';
-import { isSandboxUser, readUuid, requireUserId } from '../../platform/uuid.ts';
+import { isSandboxUser, isUuid, readUuid, requireUserId } from '../../platform/uuid.ts';
 import { readMaterialView, toMaterialMessage } from '../messages.ts';
-import type { HandlerDependencies } from '../requests.ts';
+import { type HandlerDependencies, readMaterialIds } from '../requests.ts';
+import { localDays } from '../reviews/local-days.ts';
 import { QUALITIES } from '../reviews/schedule.ts';
 import { type CalendarDays, lastDays, nextDays } from './calendar.ts';
+import { predict, recallOf } from './prediction.ts';
+import { toPredictionMessage } from './prediction-messages.ts';
 import {
   BANDS,
   type Band,
@@ -28,8 +31,10 @@ import {
   readDistributions,
   readDueCounts,
   readForecast,
+  readGradedHistories,
   readLabelledDueCount,
   readRetention,
+  readTraining,
 } from './sql.ts';
 
 /** Statistics read at once: each may read all reviews of a user, and reviews and lists need the CPU as well. */
@@ -121,6 +126,36 @@ export function createStatsHandlers({
         })),
         nextPageToken,
       };
+    },
+
+    async GetPrediction(request, { signal }) {
+      const userId = requireUserId(request.userId);
+      const dayOf = localDays(requireTimeZone('time_zone', request.timeZone));
+      const asOf = readAsOf('as_of_time', request.asOfTime) ?? (await now(userId));
+      return queue.run(`GetPrediction ${userId}`, signal, async () => {
+        const [histories, training] = await Promise.all([
+          readGradedHistories(database, userId, { asOf, materialIds: null }),
+          readTraining(database, userId),
+        ]);
+        const prediction = predict(histories, { dayOf, today: dayOf(asOf), training });
+        return toPredictionMessage(prediction, training?.trainTime ?? null);
+      });
+    },
+
+    async BatchGetRecall(request) {
+      const userId = requireUserId(request.userId);
+      const dayOf = localDays(requireTimeZone('time_zone', request.timeZone));
+      const asOf = readAsOf('at_time', request.atTime) ?? (await now(userId));
+      const materialIds = readMaterialIds(request.materialIds).filter(isUuid);
+      const [histories, training] = await Promise.all([
+        readGradedHistories(database, userId, { asOf, materialIds }),
+        readTraining(database, userId),
+      ]);
+      const recalls = histories.flatMap(({ materialId, reviews }) => {
+        const recall = recallOf(reviews, { dayOf, day: dayOf(asOf), training });
+        return recall === null ? [] : [{ materialId, recall }];
+      });
+      return { recalls };
     },
 
     async BatchGetDueCounts({ userIds, timeZones, asOfTime, labelFilters }) {

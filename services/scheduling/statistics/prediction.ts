@@ -108,6 +108,16 @@ export function predict(
   };
 }
 
+/** The chance to recall a material on a day, by its reviews; null without any. */
+export function recallOf(
+  reviews: readonly GradedReview[],
+  { dayOf, day, training }: { dayOf: DayOf; day: number; training: Training | null },
+): number | null {
+  const fsrs = createFsrs(training?.parameters ?? DEFAULT_PARAMETERS);
+  const memory = fsrs.replay(reviews.map(({ quality, reviewTime }) => ({ quality, day: dayOf(reviewTime) })));
+  return memory === undefined ? null : fsrs.recall(memory, day);
+}
+
 /** Adds the trials of a material; returns what its reviews have left by the trained parameters. */
 function replay(
   reviews: readonly GradedReview[],
@@ -208,7 +218,7 @@ function scoresOf(trials: Trials, order: Uint32Array, first: number, isTrained: 
         predictor,
         logLoss: logLoss.mean,
         logLossLow: Math.max(0, logLoss.low),
-        logLossHigh: logLoss.high,
+        logLossHigh: Math.min(MAX_LOSS, logLoss.high),
         rmseBins: rmseOf(foretold, kept, groups),
         auc: aucOf(foretold, kept),
         beatsAverage: predictor !== 'average' && confidence(excess, materials, Z_95_OF_FOUR).high < 0,
@@ -220,6 +230,7 @@ function scoresOf(trials: Trials, order: Uint32Array, first: number, isTrained: 
 
 /** A prediction that is certain and wrong would cost infinitely much. */
 const MIN_PREDICTION = 0.0001;
+const MAX_LOSS = -Math.log(MIN_PREDICTION);
 
 function lossesOf(foretold: Float64Array, kept: Float64Array): Float64Array {
   return foretold.map((prediction, index) => {
