@@ -10,6 +10,7 @@ import type { PushSubscription } from '../generated/reminders/v1/PushSubscriptio
 import type { Reminder } from '../generated/reminders/v1/Reminder.ts';
 import type { GetOverviewResponse } from '../generated/scheduling/v1/GetOverviewResponse.ts';
 import type { Learner } from '../generated/scheduling/v1/Learner.ts';
+import type { LearnerSettings } from '../generated/scheduling/v1/LearnerSettings.ts';
 import type { Material } from '../generated/scheduling/v1/Material.ts';
 import type { RetentionCount } from '../generated/scheduling/v1/RetentionCount.ts';
 import type { Review } from '../generated/scheduling/v1/Review.ts';
@@ -48,6 +49,7 @@ export type TimelineEventNode = {
 };
 export type OverviewNode = GetOverviewResponse;
 export type LearnerNode = Learner;
+export type LearnerSettingsNode = LearnerSettings;
 export type RefusedApiKeyNode = { apiKey: ApiKeyNode };
 export type ExpiringApiKeyNode = { apiKey: ApiKeyNode };
 export type EmailOffUserNode = EmailOffUser;

@@ -41,6 +41,7 @@ import {
   reminderMutations,
   remindersOfUser,
 } from '../resolvers/reminders.ts';
+import { LearnerSettings, settingsMutations, settingsOfUser } from '../resolvers/settings.ts';
 import { Stats } from '../resolvers/stats.ts';
 import { TimelineEvent } from '../resolvers/timeline.ts';
 import { ApiKey, User } from '../resolvers/user.ts';
@@ -51,9 +52,10 @@ export function buildGatewaySchema(): GraphQLSchema {
     DateTime,
     Date: CalendarDate,
     Query,
-    Mutation: { ...Mutation, ...reminderMutations },
-    User: { ...User, ...remindersOfUser },
+    Mutation: { ...Mutation, ...reminderMutations, ...settingsMutations },
+    User: { ...User, ...remindersOfUser, ...settingsOfUser },
     ApiKey,
+    LearnerSettings,
     Material,
     Review,
     Snooze,

@@ -31,6 +31,7 @@ const DONE_TO_MATERIALS = {
 const DONE = {
   createUser: 'Created the learner',
   updateUser: 'Changed the learner’s account',
+  updateLearnerSettings: 'Changed how the learner’s reviews are scheduled',
   exportUser: 'Exported everything that is held of the learner',
   createReminder: 'Added a reminder',
   updateReminder: 'Changed a reminder',

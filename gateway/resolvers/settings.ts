@@ -1,0 +1,34 @@
+// What schedules a learner's reviews, and its change.
+import type {
+  LearnerSettingsResolvers,
+  MutationResolvers,
+  UserResolvers,
+} from '../../generated/gateway/resolvers.ts';
+import { fromScheduler, required, toScheduler } from '../mapper.ts';
+
+export const LearnerSettings: LearnerSettingsResolvers = {
+  scheduler: ({ scheduler }) => fromScheduler(scheduler),
+};
+
+export const settingsOfUser: UserResolvers = {
+  settings: async ({ userId }, _arguments, { budget, clients }) =>
+    required((await budget.read(clients.learners.getLearnerSettings, { userId })).settings),
+};
+
+export const settingsMutations: MutationResolvers = {
+  async updateLearnerSettings(_parent, { input }, { clients, call }) {
+    const { userId, scheduler, desiredRetention } = input;
+    // Scheduling knows neither users nor their time zones.
+    const { user } = await clients.users.getUser({ userId }, call);
+    const { settings } = await clients.learners.updateLearnerSettings(
+      {
+        userId,
+        timeZone: required(user).timeZone,
+        ...(scheduler && { scheduler: toScheduler(scheduler) }),
+        ...(desiredRetention != null && { desiredRetention }),
+      },
+      call,
+    );
+    return { settings: required(settings) };
+  },
+};
