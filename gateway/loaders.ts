@@ -6,10 +6,11 @@ import type { User } from '../generated/accounts/v1/User.ts';
 import type { UserKeyInput } from '../generated/accounts/v1/UserKey.ts';
 import type { Material } from '../generated/scheduling/v1/Material.ts';
 import type { Review } from '../generated/scheduling/v1/Review.ts';
+import type { TestClock } from '../generated/scheduling/v1/TestClock.ts';
 import { partsOf } from '../services/platform/parts.ts';
 import { toTimestamp } from '../services/platform/protobuf/timestamps.ts';
 import { toError } from '../services/platform/thrown.ts';
-import { isUuid } from '../services/platform/uuid.ts';
+import { isSandboxUser, isUuid } from '../services/platform/uuid.ts';
 import type { Budget } from './budget.ts';
 import type { Clients } from './clients.ts';
 import type { Page } from './connections.ts';
@@ -29,7 +30,7 @@ type FirstReviewsKey = MaterialKey & { pageSize: number };
 
 /** Of one request: what it has read once, it has. */
 export function createLoaders(clients: Clients, budget: Budget) {
-  const { users, apiKeys, materials, reviews, stats } = clients;
+  const { users, apiKeys, materials, reviews, learners, stats } = clients;
   const materialsOf = (isWhole: boolean) =>
     new DataLoader<MaterialKey, Material | null, string>(
       inGroups(
@@ -99,7 +100,16 @@ export function createLoaders(clients: Clients, budget: Budget) {
     },
     { maxBatchSize: MAX_KEYS },
   );
+  const testClocks = new DataLoader<string, TestClock | null>((userIds) =>
+    Promise.all(
+      userIds
+        .map(async (userId) => (await budget.read(learners.getTestClock, { userId })).clock)
+        .map(settled),
+    ),
+  );
   return {
+    /** null for a user who is not sandbox. */
+    testClock: async (userId: string) => (isSandboxUser(userId) ? testClocks.load(userId) : null),
     /** null where there is no such key. */
     apiKey: (apiKeyId: string) => apiKeysById.load(apiKeyId),
     /** By id or e-mail address; null where there is no such user. Impossible keys need no call. */
@@ -118,6 +128,9 @@ export function createLoaders(clients: Clients, budget: Budget) {
     firstReviews: (key: FirstReviewsKey) => firstReviews.load(key),
   };
 }
+
+/** A value or the error, as DataLoader takes them. */
+const settled = <V>(value: Promise<V>): Promise<V | Error> => value.catch(toError);
 
 /** Reads keys group by group, in parts of at most `maxOf` the group; a part that fails fails for its own keys. */
 function inGroups<K extends object, V>(

@@ -16,9 +16,11 @@ import type { RetentionCount } from '../generated/scheduling/v1/RetentionCount.t
 import type { Review } from '../generated/scheduling/v1/Review.ts';
 import type { Snooze } from '../generated/scheduling/v1/Snooze.ts';
 import type { StatsWindowInput } from '../generated/scheduling/v1/StatsWindow.ts';
+import type { TestClock } from '../generated/scheduling/v1/TestClock.ts';
 
 export type UserNode = User;
 export type ApiKeyNode = ApiKey;
+export type TestClockNode = TestClock;
 export type ReminderNode = Reminder;
 export type ReminderDeliveryNode = Delivery;
 export type PushSubscriptionNode = PushSubscription;

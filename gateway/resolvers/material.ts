@@ -6,6 +6,7 @@ import type {
 } from '../../generated/gateway/resolvers.ts';
 import type { Schedule as ScheduleMessage } from '../../generated/scheduling/v1/Schedule.ts';
 import { hasReason } from '../../services/platform/errors.ts';
+import { isSandboxUser } from '../../services/platform/uuid.ts';
 import { countOf, type Page, type PageRequest, readConnection, toConnection } from '../connections.ts';
 import type { GatewayContext } from '../context.ts';
 import { fromMaterialType, fromScheduler, isDue, required, toOptionalTime, toTime } from '../mapper.ts';
@@ -88,7 +89,11 @@ export const Material: MaterialResolvers = {
   updatedAt: ({ message }) => toTime(message.updateTime),
   archivedAt: ({ message }) => toOptionalTime(message.archiveTime),
   revision: ({ message }) => message.revision,
-  isDue: ({ message }) => isDue(toOptionalTime(message.nextReviewTime), Date.now()),
+  isDue: ({ userId, message }, _arguments, { loaders }) => {
+    const time = toOptionalTime(message.nextReviewTime);
+    if (!isSandboxUser(userId)) return isDue(time, Date.now());
+    return loaders.testClock(userId).then((clock) => isDue(time, toTime(required(clock).nowTime)));
+  },
   labels: ({ message }) => message.labels,
   recall: async ({ userId, message: { materialId } }, { at }, { loaders, beginTime }) => {
     const timeZone = (await loaders.user({ userId }))?.timeZone ?? 'UTC';

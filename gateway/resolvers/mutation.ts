@@ -19,6 +19,7 @@ export const Mutation: MutationResolvers = {
         email: input.email,
         plan: toPlan(input.plan ?? 'FREE'),
         timeZone: input.timeZone ?? '',
+        sandbox: input.sandbox ?? false,
         ...(firstName && { firstName }),
         ...(lastName && { lastName }),
       },
@@ -44,6 +45,25 @@ export const Mutation: MutationResolvers = {
       call,
     );
     return { user: required(user) };
+  },
+
+  async setTestClock(_parent, { input }, { clients, call }) {
+    const { userId, time, forwardSeconds, requestId } = input;
+    const isGiven = (value: unknown) => value !== undefined && value !== null;
+    if (isGiven(time) && isGiven(forwardSeconds))
+      throw invalidField('forwardSeconds', 'must not be given together with time.');
+    if (typeof forwardSeconds === 'number' && forwardSeconds < 1)
+      throw invalidField('forwardSeconds', 'must be 1 or more: a clock goes only forward.');
+    const { clock, replayed } = await clients.learners.setTestClock(
+      {
+        userId,
+        requestId: requestId ?? '',
+        ...(time && { time: toTimestamp(time) }),
+        ...(typeof forwardSeconds === 'number' && { forward: { seconds: forwardSeconds, nanos: 0 } }),
+      },
+      call,
+    );
+    return { testClock: required(clock), ...unlessNew(replayed) };
   },
 
   deleteUser: (_parent, { input }, { clients, call }) => deleteUser(clients, input.userId, call),

@@ -1,8 +1,13 @@
 // A user, the user's lists, and keys.
 import type { User as UserMessage } from '../../generated/accounts/v1/User.ts';
-import type { ApiKeyResolvers, UserResolvers } from '../../generated/gateway/resolvers.ts';
+import type {
+  ApiKeyResolvers,
+  TestClockResolvers,
+  UserResolvers,
+} from '../../generated/gateway/resolvers.ts';
 import { hasReason } from '../../services/platform/errors.ts';
 import { toTimestamp } from '../../services/platform/protobuf/timestamps.ts';
+import { isSandboxUser } from '../../services/platform/uuid.ts';
 import { readConnection } from '../connections.ts';
 import type { GatewayContext } from '../context.ts';
 import {
@@ -51,6 +56,8 @@ const MAX_DAYS = 366;
 export const User: UserResolvers = {
   id: ({ userId }) => userId,
   plan: ({ plan }) => fromPlan(plan),
+  sandbox: ({ userId }) => isSandboxUser(userId),
+  testClock: ({ userId }, _arguments, { loaders }) => loaders.testClock(userId),
   createdAt: ({ createTime }) => toTime(createTime),
   updatedAt: ({ updateTime }) => toTime(updateTime),
 
@@ -109,9 +116,14 @@ export const User: UserResolvers = {
     window: {
       timeZone: timeZone ?? user.timeZone,
       days: withinBounds('days', days ?? 30, MAX_DAYS),
-      asOfTime: toTimestamp(asOf ?? beginTime),
+      // Scheduling alone knows what time it is for a sandbox user.
+      asOfTime: asOf || !isSandboxUser(user.userId) ? toTimestamp(asOf ?? beginTime) : null,
     },
   }),
+};
+
+export const TestClock: TestClockResolvers = {
+  now: ({ nowTime }) => toTime(nowTime),
 };
 
 export const ApiKey: ApiKeyResolvers = {

@@ -44,7 +44,7 @@ import {
 import { LearnerSettings, settingsMutations, settingsOfUser } from '../resolvers/settings.ts';
 import { Stats } from '../resolvers/stats.ts';
 import { TimelineEvent } from '../resolvers/timeline.ts';
-import { ApiKey, User } from '../resolvers/user.ts';
+import { ApiKey, TestClock, User } from '../resolvers/user.ts';
 import { readTypeDefinitions } from './type-definitions.ts';
 
 export function buildGatewaySchema(): GraphQLSchema {
@@ -56,6 +56,7 @@ export function buildGatewaySchema(): GraphQLSchema {
     User: { ...User, ...remindersOfUser, ...settingsOfUser },
     ApiKey,
     LearnerSettings,
+    TestClock,
     Material,
     Review,
     Snooze,

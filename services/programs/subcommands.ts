@@ -24,14 +24,14 @@ export type Subcommand<Clients, Options> = {
 /**
  * Runs the command that the command line names, and prints what it returns; the help where none is named. On any failure it prints
  * "CODE: message", where CODE is one of the API's error codes, and exits with 1. `connect`: is called once the command line is known
- * to be right. `whenAway`: what to do if a service does not answer.
+ * to be right.
  */
 export async function runSubcommands<const O extends ParseArgsOptionsConfig, Clients>(program: {
   name: string;
   help: string;
   options: O;
   commands: Readonly<Record<string, Subcommand<Clients, Values<O>>>>;
-  connect(): { clients: Clients; close(): void; whenAway: string };
+  connect(): Connection<Clients>;
 }): Promise<void> {
   const { name, help, options, commands, connect } = program;
   await runCommand({ name, help, options, takesOperands: true, explain }, async (values, all) => {
@@ -39,17 +39,27 @@ export async function runSubcommands<const O extends ParseArgsOptionsConfig, Cli
     if (asked === undefined) return print(help);
     // The type of `values` is that of `options`, and of --help, which is not set here.
     const command = commandOf(commands, asked, values as Values<O>);
-    const { clients, close, whenAway } = connect();
-    try {
-      await print(await command.run(clients, operands, values as Values<O>));
-    } catch (error) {
-      // With a refused token the service responds, and its error explains the problem.
-      const isAway = hasReason(error, 'UNAVAILABLE') && !(error instanceof TokenRefusedError);
-      throw isAway ? new ServiceError('UNAVAILABLE', { message: whenAway }) : error;
-    } finally {
-      close();
-    }
+    await printAnswer(connect(), (clients) => command.run(clients, operands, values as Values<O>));
   });
+}
+
+/** `whenAway`: what to do if a service does not answer. */
+export type Connection<Clients> = { clients: Clients; close(): void; whenAway: string };
+
+/** Prints what `run` returns, and closes the clients. @throws UNAVAILABLE with `whenAway` if a service does not answer. */
+export async function printAnswer<Clients>(
+  { clients, close, whenAway }: Connection<Clients>,
+  run: (clients: Clients) => Promise<Output>,
+): Promise<void> {
+  try {
+    await print(await run(clients));
+  } catch (error) {
+    // With a refused token the service responds, and its error explains the problem.
+    const isAway = hasReason(error, 'UNAVAILABLE') && !(error instanceof TokenRefusedError);
+    throw isAway ? new ServiceError('UNAVAILABLE', { message: whenAway }) : error;
+  } finally {
+    close();
+  }
 }
 
 /** @throws UsageError if there is no such command, or it takes none of an option that is given. */

@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ENDPOINTS } from '../contract/spec.ts';
 import { createApi, materialsOf } from '../support/api.ts';
+import { OPERATOR, startTestGateway } from '../support/gateway.ts';
 import { type Forwarder, startForwarder } from '../support/http-forwarder.ts';
 import { root } from '../support/processes.ts';
 import { startSystem, type TestSystem } from '../support/system.ts';
@@ -33,7 +34,7 @@ afterAll(async () => {
 });
 
 test('the page has the programs that are run here, and the two lines that set the address and the key', () => {
-  expect(blocks.map(({ kind }) => kind)).toEqual(['sh', 'sh', 'js', 'python', 'py', 'go']);
+  expect(blocks.map(({ kind }) => kind)).toEqual(['sh', 'sh', 'js', 'python', 'mjs', 'py', 'go']);
   expect(blocks[0]?.text).toBe('export BASE_URL=http://127.0.0.1:8080/v1\nexport API_KEY=rmk_live_...\n');
 });
 
@@ -43,6 +44,28 @@ test('the gRPC client in Python lists what is due', async () => {
   const env = { PATH: process.env.PATH ?? '', SCHEDULING_URL: system.schedulingTarget, USER_ID: userId };
   const { stdout } = await run('/usr/bin/python3', ['-c', programOf('py')], { env, cwd: root });
   expect(stdout).toBe('Over gRPC\n');
+});
+
+test('a sandbox user lives through the month of the page, over the public API', async () => {
+  const { user } = await system.accounts.users.createUser({ email: 'month@example.com', sandbox: true });
+  const { userId, key } = await system.createKey(user?.userId ?? '', [
+    'materials:write',
+    'reviews:read',
+    'reviews:write',
+  ]);
+  const gateway = await startTestGateway(system);
+  const env = {
+    ...{ PATH: process.env.PATH ?? '', BASE_URL: `${system.origins[0]}/v1`, API_KEY: key, USER_ID: userId },
+    ...{ GRAPHQL_URL: `${gateway.origin}/graphql`, GATEWAY_TOKEN: OPERATOR },
+  };
+  const { stdout } = await run(process.execPath, ['--input-type=module', '-e', programOf('mjs')], { env });
+  await gateway.stop();
+  expect(stdout.trim().split('\n')).toEqual([
+    'day 0: again in 1 days',
+    'day 1: again in 6 days',
+    'day 7: again in 15 days',
+    'day 22: again in 38 days',
+  ]);
 });
 
 describe.each([

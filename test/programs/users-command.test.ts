@@ -44,12 +44,13 @@ test('list shows all users, newest first, or the one with an address, in JSON an
   expect(JSON.parse(await run('list', { email: older.email.toUpperCase() }))).toEqual([
     {
       ...{ id: older.userId, email: older.email, firstName: null, lastName: null, plan: 'free' },
+      sandbox: false,
       ...{ timeZone: 'UTC', createdAt: expect.any(String), updatedAt: expect.any(String) },
     },
   ]);
   const [head, row] = (await run('list', { email: older.email, json: false })).split('\n');
-  expect(head).toMatch(/^ID +SINCE +PLAN +TIME ZONE +E-MAIL +NAME$/);
-  expect(row).toMatch(new RegExp(`^${older.userId}  \\S{24}  free     UTC +${older.email}$`));
+  expect(head).toMatch(/^ID +SINCE +PLAN +SANDBOX +TIME ZONE +E-MAIL +NAME$/);
+  expect(row).toMatch(new RegExp(`^${older.userId}  \\S{24}  free {14}UTC +${older.email}$`));
 });
 
 test('edit changes what is given, removes an empty name, and stands in the timeline', async () => {

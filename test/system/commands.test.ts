@@ -14,6 +14,8 @@ const { scripts }: { scripts: Record<string, string> } = JSON.parse(
 
 /** Those that run a program of another project, which has a --help of its own, or several programs. */
 const OTHERS = ['test', 'test:system', 'test:pages', 'faults', 'prepare', 'generate', 'format', 'check'];
+/** Those that print "CODE: message". */
+const CODED = ['keys', 'users', 'clock', 'import', 'export'];
 const ours = Object.keys(scripts).filter((name) => !OTHERS.includes(name));
 
 async function run(name: string, argument: string) {
@@ -43,7 +45,7 @@ test('-h is short for --help', async () => {
 test.each(ours)('%s refuses an argument that it does not know', async (name) => {
   const { code, stdout, output } = await run(name, '--colour');
   const call = name === 'start' ? 'npm start' : `npm run ${name}`;
-  const prefix = name === 'keys' ? 'invalid_request: ' : '';
+  const prefix = CODED.includes(name) ? 'invalid_request: ' : '';
   expect(output).toBe(`${prefix}Unknown option '--colour'. See "${call} -- --help".\n`);
   expect([stdout, code]).toEqual(['', ['verify', 'doctor', 'soak'].includes(name) ? 2 : 1]);
   expect(existsSync(join(folder, name))).toBe(false);

@@ -66,6 +66,9 @@ export const shortDay = (timeMs, timeZone) =>
 const shown = (timeMs, timeZone, options) =>
   new Intl.DateTimeFormat('en-GB', { ...options, timeZone: knownZone(timeZone) }).format(timeMs);
 
+/** What time it is for a learner, in milliseconds: a sandbox user has a clock of their own. @param {{ testClock: { now: string } | null }} learner */
+export const nowOf = ({ testClock }) => (testClock === null ? Date.now() : Date.parse(testClock.now));
+
 /** Relative to now, such as "in 15 days" or "3 hours ago". @param {string} time */
 export function distance(time, now = Date.now()) {
   const seconds = (Date.parse(time) - now) / 1000;

@@ -1,6 +1,6 @@
 // All GraphQL documents of the page. `npm run generate` makes their types.
 
-const USER = 'id email firstName lastName plan timeZone createdAt';
+const USER = 'id email firstName lastName plan timeZone createdAt sandbox testClock { now }';
 const COUNT = 'count { reviews recalled retention }';
 const SCHEDULE = 'ef interval repetitions nextReview';
 const ROW = `id title type isDue lastReviewed archivedAt ${SCHEDULE}`;
@@ -16,7 +16,7 @@ export const DOCUMENTS = {
   CALLER: '{ caller { name role } }',
   SEARCH: `query Search($text: String!) {
   search(text: $text) {
-    user { id email timeZone } apiKey { name prefix revokedAt } material { id title } event { kind action at } refusedAt
+    user { id email timeZone sandbox } apiKey { name prefix revokedAt } material { id title } event { kind action at } refusedAt
   }
 }`,
   HOME: `query Home {
@@ -29,7 +29,7 @@ export const DOCUMENTS = {
   LEARNERS: `query Learners($after: String, $order: LearnerOrder, $filter: LearnerFilter) {
   learners(first: 25, after: $after, order: $order, filter: $filter) {
     nodes {
-      userId user { email } month { reviews recalled retention } monthBefore { reviews recalled retention }
+      userId user { email sandbox } month { reviews recalled retention } monthBefore { reviews recalled retention }
       lastReviewOn streakDays brokenStreakDays due overdue dueBefore
     }
     ${PAGE}

@@ -198,3 +198,6 @@ export async function copy(text) {
   }
   announce('Copied.');
 }
+
+/** Marks a user to test with. */
+export const sandboxBadge = () => h('span', { class: 'badge' }, 'sandbox');

@@ -22,6 +22,7 @@ export const OPTIONS = {
   'time-zone': { type: 'string' },
   'first-name': { type: 'string' },
   'last-name': { type: 'string' },
+  sandbox: { type: 'boolean' },
   json: { type: 'boolean', default: false },
 } as const;
 
@@ -40,7 +41,7 @@ const create: Command = async (clients, operands, options) => {
   // Accounts checks the same, but only after there is a user.
   scopesForNewKey(scopes);
   requireShort('name', name);
-  const user = await findOrMakeUser(clients, email, profile);
+  const user = await findOrMakeUser(clients, email, { profile, sandbox: options.sandbox ?? false });
   const request = { userId: user.userId, name, scopes, ...limits };
   return showNewKey(await clients.apiKeys.createApiKey(request, CALL), user.email, options);
 };
@@ -89,7 +90,10 @@ const PROFILE = ['plan', 'time-zone', 'first-name', 'last-name'] as const;
 
 /** `takes`: the options beside --json. */
 export const COMMANDS: Readonly<Record<string, { run: Command; takes: readonly (keyof Options)[] }>> = {
-  create: { run: create, takes: ['email', 'scopes', 'name', 'expire-time', 'allowed-addresses', ...PROFILE] },
+  create: {
+    run: create,
+    takes: ['email', 'scopes', 'name', 'expire-time', 'allowed-addresses', 'sandbox', ...PROFILE],
+  },
   list: { run: list, takes: ['email'] },
   rotate: { run: rotate, takes: ['scopes', 'expire-time', 'allowed-addresses'] },
   revoke: { run: revoke, takes: [] },
@@ -117,15 +121,22 @@ function profileOf(options: Options) {
   };
 }
 
-async function findOrMakeUser({ users }: AccountsClients, email: string, profile: Profile): Promise<User> {
+/** @throws INVALID_REQUEST where there is such a user who is not sandbox, and is asked to be one. */
+async function findOrMakeUser(
+  { users }: AccountsClients,
+  email: string,
+  { profile, sandbox }: { profile: Profile; sandbox: boolean },
+): Promise<User> {
   try {
     const { user } = await users.findUserByEmail({ email }, CALL);
     const existing = present(user);
+    if (sandbox && !existing.sandbox)
+      throw invalidField('sandbox', 'is for new users: this one exists, and cannot become a sandbox user.');
     if (Object.keys(profile).length === 0) return existing;
     return present((await users.updateUser({ userId: existing.userId, ...profile }, CALL)).user);
   } catch (error) {
     if (!hasReason(error, 'NOT_FOUND')) throw error;
-    return present((await users.createUser({ email, ...profile }, CALL)).user);
+    return present((await users.createUser({ email, ...profile, sandbox }, CALL)).user);
   }
 }
 

@@ -8,12 +8,13 @@ import { COMMANDS, OPTIONS } from './commands.ts';
 const HELP = `Create, list, rotate and revoke API keys.
 
   npm run keys -- create --email E [--scopes a,b] [--name N] [--expire-time T] [--allowed-addresses A,B]
-                         [--plan free|premium] [--time-zone Z] [--first-name F] [--last-name L] [--json]
+                         [--plan free|premium] [--time-zone Z] [--first-name F] [--last-name L] [--sandbox] [--json]
       Creates a key, and the user if there is none. For an existing user, the given options update the profile.
       The key is printed once. Without --scopes: materials:read, reviews:read, profile:read.
       At most 5 keys can be created for a user in an hour.
       --expire-time        when the key ends: days from now, such as 90d, or an instant, such as 2027-01-31T09:00:00Z
       --allowed-addresses  from where it may be used, in CIDR notation, such as 203.0.113.0/24,2001:db8::/32
+      --sandbox            makes a user to test with, whose clock "npm run clock" moves
   npm run keys -- list --email E [--json]
       Lists a user's keys, including revoked ones, and warns 14 days before one ends. It never shows the keys themselves.
   npm run keys -- rotate ID [--scopes a,b] [--expire-time T] [--allowed-addresses A,B] [--json]

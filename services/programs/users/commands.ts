@@ -150,6 +150,7 @@ function describe(user: User) {
     firstName: user.firstName ?? null,
     lastName: user.lastName ?? null,
     plan: user.plan === 'PLAN_PREMIUM' ? 'premium' : 'free',
+    sandbox: user.sandbox,
     timeZone: user.timeZone,
     createdAt: isoOf(user.createTime),
     updatedAt: isoOf(user.updateTime),
@@ -160,13 +161,18 @@ type Users = AsyncIterable<User> | Iterable<User>;
 
 /** What varies in length stands last, so that the columns hold without all users in memory. */
 async function* lines(users: Users): AsyncGenerator<string> {
-  const line = (id: string, since: string, plan: string, zone: string, email: string, name: string) =>
-    `${id.padEnd(36)}  ${since.padEnd(24)}  ${plan.padEnd(7)}  ${zone.padEnd(20)}  ${email.padEnd(32)}  ${name}`.trimEnd();
-  yield `${line('ID', 'SINCE', 'PLAN', 'TIME ZONE', 'E-MAIL', 'NAME')}\n`;
+  const widths = [36, 24, 7, 7, 20, 32];
+  const line = (...cells: readonly string[]) =>
+    cells
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd();
+  yield `${line('ID', 'SINCE', 'PLAN', 'SANDBOX', 'TIME ZONE', 'E-MAIL', 'NAME')}\n`;
   for await (const user of users) {
-    const { id, createdAt, plan, timeZone, email, firstName, lastName } = describe(user);
+    const { id, createdAt, plan, sandbox, timeZone, email, firstName, lastName } = describe(user);
     const name = [firstName, lastName].filter(Boolean).join(' ');
-    yield `${line(id, createdAt, plan, timeZone, printable(email), printable(name))}\n`;
+    const mark = sandbox ? 'sandbox' : '';
+    yield `${line(id, createdAt, plan, mark, timeZone, printable(email), printable(name))}\n`;
   }
 }
 

@@ -9,7 +9,7 @@ import { COMMANDS, OPTIONS } from './commands.ts';
 const HELP = `List, edit, export and delete users.
 
   npm run users -- list [--email E] [--json]
-      Lists all users, newest first, or the one with this address.
+      Lists all users, newest first, or the one with this address, and marks sandbox users.
   npm run users -- edit --email E [--new-email N] [--first-name F] [--last-name L] [--plan free|premium]
                         [--time-zone Z] [--json]
       Changes what is given. An empty name removes it. Reminders follow another time zone within a minute.

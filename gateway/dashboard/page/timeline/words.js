@@ -32,6 +32,7 @@ const DONE = {
   createUser: 'Created the learner',
   updateUser: 'Changed the learner’s account',
   updateLearnerSettings: 'Changed how the learner’s reviews are scheduled',
+  setTestClock: 'Moved the learner’s test clock',
   exportUser: 'Exported everything that is held of the learner',
   createReminder: 'Added a reminder',
   updateReminder: 'Changed a reminder',

@@ -3,8 +3,9 @@
 import { FailedCallError, request } from '../api.js';
 import { h } from '../dom.js';
 import { withKeptFilters } from '../filters.js';
+import { instant } from '../format.js';
 import { ifAnswered, missingPart } from '../parts.js';
-import { shortId } from '../ui.js';
+import { sandboxBadge, shortId } from '../ui.js';
 import { notThere } from './not-there.js';
 
 /** @typedef {User & { away?: FailedCallError }} Learner `away`: why the account is not known; the rest stands in for it. */
@@ -61,11 +62,14 @@ async function askLearner(context, ask) {
 }
 
 /** @type {Omit<User, 'id' | 'email'>} */
-const UNKNOWN = { firstName: null, lastName: null, plan: 'FREE', timeZone: 'UTC', createdAt: '' };
+const UNKNOWN = {
+  ...{ firstName: null, lastName: null, plan: 'FREE', timeZone: 'UTC', createdAt: '' },
+  ...{ sandbox: false, testClock: null },
+};
 
 /** The navigation between a learner's pages; `current` is the open one. @param {Context} context @param {Learner} learner @param {string} current */
 function userHeader({ refresh }, learner, current) {
-  const { id, email, firstName, lastName, plan, timeZone, away } = learner;
+  const { id, email, firstName, lastName, plan, timeZone, testClock, away } = learner;
   const name = [firstName, lastName].filter(Boolean).join(' ');
   const tabs = [
     ['Overview', ''],
@@ -76,7 +80,7 @@ function userHeader({ refresh }, learner, current) {
     ['Profile', '/profile'],
   ];
   return [
-    h('h1', { tabindex: '-1' }, email),
+    h('h1', { tabindex: '-1' }, email, testClock && [' ', sandboxBadge()]),
     h(
       'p',
       { class: 'muted' },
@@ -85,6 +89,12 @@ function userHeader({ refresh }, learner, current) {
       `times in ${timeZone} · `,
       shortId(id),
     ),
+    testClock &&
+      h(
+        'p',
+        { class: 'muted' },
+        `A user to test with. Its clock says ${instant(testClock.now, timeZone)}; npm run clock moves it.`,
+      ),
     h(
       'nav',
       { class: 'tabs', 'aria-label': 'Pages for this learner' },

@@ -7,7 +7,7 @@ import { chart, drawCharts } from '../charts/charts.js';
 import { figure } from '../charts/figure.js';
 import { history, historyLegend } from '../charts/history.js';
 import { h } from '../dom.js';
-import { counted, distance, instant, shortDay, span, spans, spoken, titleOf } from '../format.js';
+import { counted, distance, instant, nowOf, shortDay, span, spans, spoken, titleOf } from '../format.js';
 import { withLoadedPages } from '../place.js';
 import { announce, button, card, empty, explain, grade, shortId, table } from '../ui.js';
 import { learnerPage } from './learner-page.js';
@@ -62,9 +62,11 @@ function source(url) {
 }
 
 /** @param {User} user @param {Material} material */
-function schedule({ timeZone }, material) {
+function schedule(user, material) {
+  const { timeZone } = user;
   const { nextReview, isDue, archivedAt } = material;
-  const due = nextReview === null ? 'now' : `${instant(nextReview, timeZone)} (${distance(nextReview)})`;
+  const due =
+    nextReview === null ? 'now' : `${instant(nextReview, timeZone)} (${distance(nextReview, nowOf(user))})`;
   /** @type {[string, Child][]} */
   const facts = [
     ['State', archivedAt ? `archived ${instant(archivedAt, timeZone)}` : isDue ? 'due now' : 'not due yet'],

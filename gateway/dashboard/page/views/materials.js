@@ -7,7 +7,7 @@ import { materialActions } from '../actions/material-actions.js';
 import { request } from '../api.js';
 import { h } from '../dom.js';
 import { choice, filterForm, keepFilters } from '../filters.js';
-import { counted, distance, instant, span, spoken, titleOf, whole } from '../format.js';
+import { counted, distance, instant, nowOf, span, spoken, titleOf, whole } from '../format.js';
 import { empty, pager, table } from '../ui.js';
 import { learnerPage } from './learner-page.js';
 
@@ -97,7 +97,7 @@ function list(context, user, materials) {
         h('a', { href: `#/users/${user.id}/materials/${material.id}` }, titleOf(material.title)),
       ],
       spoken(material.type),
-      dueOf(material, user.timeZone),
+      dueOf(material, user),
       span(material.interval),
       material.ef.toFixed(2),
       instant(material.lastReviewed, user.timeZone),
@@ -107,12 +107,12 @@ function list(context, user, materials) {
   );
 }
 
-/** @param {MaterialRow} material @param {string} timeZone */
-function dueOf({ archivedAt, isDue, nextReview }, timeZone) {
+/** @param {MaterialRow} material @param {User} user */
+function dueOf({ archivedAt, isDue, nextReview }, user) {
   if (archivedAt !== null) return h('span', { class: 'badge' }, 'archived');
-  const title = instant(nextReview, timeZone);
+  const title = instant(nextReview, user.timeZone);
   if (isDue) return h('span', { class: 'badge due', title }, 'due now');
-  return h('span', { title }, nextReview === null ? '–' : distance(nextReview));
+  return h('span', { title }, nextReview === null ? '–' : distance(nextReview, nowOf(user)));
 }
 
 /** @param {string} base @param {URLSearchParams} params */

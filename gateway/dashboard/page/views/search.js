@@ -114,7 +114,7 @@ function hitItem({ user, apiKey, material, event, refusedAt }) {
     return item(`${base}/keys`, `${user.email}`, `${state} ${name}`);
   }
   return material === null
-    ? item(base, user.email, 'learner')
+    ? item(base, user.email, user.sandbox ? 'sandbox learner' : 'learner')
     : item(`${base}/materials/${material.id}`, user.email, `material “${titleOf(material.title)}”`);
 }
 

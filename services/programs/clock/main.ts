@@ -1,0 +1,46 @@
+// npm run clock: moves the clock of a sandbox user through the scheduling service.
+import { closeClients, createClients } from '../../../gateway/clients.ts';
+import { runCommand } from '../../platform/process/command.ts';
+import { readCommonConfig, readPeers } from '../../platform/process/common-config.ts';
+import { readEnvironment } from '../../platform/process/config.ts';
+import { explain } from '../explain.ts';
+import { printAnswer } from '../subcommands.ts';
+import { moveClock } from './move.ts';
+
+const HELP = `Moves the clock of a sandbox user forward, or shows it.
+
+  npm run clock -- --email E [--forward T | --to I] [--json]
+
+  --email E    whose; a user made with "npm run keys -- create --email E --sandbox"
+  --forward T  by so much: a number of s, m, h, d or w (weeks), such as 90m or 6d
+  --to I       to an instant that is not before the user's time, such as 2027-01-31T09:00:00Z
+  --json       prints one object: id, email, now
+
+What is due, reviews, snoozes and statistics of the user follow the clock, which goes on from there and never back. Nobody else
+has one: for all others time cannot be moved. Without --forward and --to, the command shows what time it is for the user.
+
+Examples
+  npm run clock -- --email test@example.com --forward 6d
+  npm run --silent clock -- --email test@example.com --json
+
+The command calls ACCOUNTS_URL and SCHEDULING_URL (default 127.0.0.1:50052 and :50051), which "npm start" serves. On failure it
+exits with 1 and prints "CODE: message", where CODE is one of the API's error codes.
+`;
+
+const options = {
+  email: { type: 'string' },
+  forward: { type: 'string' },
+  to: { type: 'string' },
+  json: { type: 'boolean', default: false },
+} as const;
+
+await runCommand({ name: 'npm run clock', help: HELP, options, explain }, async (values) => {
+  const settings = readEnvironment(process.env, (reader) => ({
+    trust: readCommonConfig(reader).trust,
+    ...readPeers(reader),
+  }));
+  const clients = createClients({ ...settings, caller: 'clock' });
+  const whenAway = `A service does not answer, of ${settings.accountsTarget} and ${settings.schedulingTarget}. Start them ("npm start"), or set ACCOUNTS_URL and SCHEDULING_URL.`;
+  const connection = { clients, close: () => closeClients(clients), whenAway };
+  await printAnswer(connection, () => moveClock(clients, values));
+});

@@ -1,0 +1,78 @@
+// Sandbox users over GraphQL: made, marked, and moved in time; nobody else is.
+import { beforeEach, describe, expect } from 'vitest';
+import { test } from '../fixtures.ts';
+import type { TestGateway } from '../support/gateway.ts';
+
+let gateway: TestGateway;
+test.beforeAll(({ gateway: own }) => {
+  gateway = own;
+});
+
+const mutate = async (name: string, type: string, input: object, fields: string) => {
+  const answer = await gateway.query(`mutation ($input: ${type}!) { ${name}(input: $input) { ${fields} } }`, {
+    input,
+  });
+  const { code, field } = answer.errors?.[0]?.extensions ?? {};
+  return answer.data?.[name] ?? { refused: [code, field].filter(Boolean).join(' ') };
+};
+const setTestClock = (input: object) =>
+  mutate('setTestClock', 'SetTestClockInput', input, 'testClock { now }');
+const createUser = async (input: object) =>
+  (await mutate('createUser', 'CreateUserInput', input, 'user { id sandbox }')).user;
+
+let number = 0;
+let userId: string;
+beforeEach(async () => {
+  number += 1;
+  userId = (await createUser({ email: `sandbox-${number}@clock.example`, sandbox: true })).id;
+});
+
+describe('a sandbox user', () => {
+  test('is marked, and has a clock that moves what is due and the statistics', async () => {
+    const material = { userId, title: 'Ohm’s law' };
+    const made = await mutate('createMaterial', 'CreateMaterialInput', material, 'material { id }');
+    const review = { userId, materialId: made.material.id, quality: 4 };
+    await mutate('submitReview', 'SubmitReviewInput', review, 'material { isDue }');
+    const query = `query ($id: ID) { user(id: $id) {
+      sandbox testClock { now } materials { nodes { isDue } } stats(days: 2) { activity { days { count } } } } }`;
+    const shown = async () => (await gateway.query(query, { id: userId })).data.user;
+    const before = await shown();
+    expect(before).toMatchObject({ sandbox: true, materials: { nodes: [{ isDue: false }] } });
+    const moved = await setTestClock({ userId, forwardSeconds: 86_400 });
+    const aheadMs = Date.parse(moved.testClock.now) - Date.parse(before.testClock.now);
+    expect(Math.floor(aheadMs / 86_400_000)).toBe(1);
+    expect(await shown()).toMatchObject({
+      materials: { nodes: [{ isDue: true }] },
+      stats: { activity: { days: [{ count: 1 }, { count: 0 }] } },
+    });
+  });
+
+  test('is moved to an instant, and once by one request ID', async () => {
+    const to = { userId, time: '2099-01-01T00:00:00.000Z', requestId: 'a' };
+    const moved = await setTestClock(to);
+    expect(moved).toEqual({ testClock: { now: '2099-01-01T00:00:00.000Z' } });
+    expect(await setTestClock(to)).toEqual(moved);
+    expect(await setTestClock({ userId, time: '2098-01-01T00:00:00Z' })).toEqual({
+      refused: 'INVALID_REQUEST time',
+    });
+  });
+
+  test.for<[string, object, string]>([
+    ['by nothing', { forwardSeconds: 0 }, 'forwardSeconds'],
+    ['without a word of where to', {}, 'time'],
+    ['in two ways', { forwardSeconds: 1, time: '2099-01-01T00:00:00Z' }, 'forwardSeconds'],
+    ['past the last year', { time: '9998-01-01T00:00:00Z' }, 'time'],
+  ])('is not moved %s', async ([, move, field]) => {
+    expect(await setTestClock({ userId, ...move })).toEqual({ refused: `INVALID_REQUEST ${field}` });
+  });
+});
+
+test('anybody else has no clock, and none that moves', async () => {
+  const { id, sandbox } = await createUser({ email: 'real@clock.example' });
+  expect(sandbox).toBe(false);
+  expect(await setTestClock({ userId: id, forwardSeconds: 1 })).toEqual({
+    refused: 'INVALID_REQUEST userId',
+  });
+  const { data } = await gateway.query('query ($id: ID) { user(id: $id) { testClock { now } } }', { id });
+  expect(data.user.testClock).toBeNull();
+});
