@@ -71,6 +71,35 @@ describe.runIf(hasBrowser('profiles'))('the profile of a learner', { timeout: 60
     await page.close();
   });
 
+  test('says how cards come back, and is switched to FSRS and back in words', async () => {
+    const { userId } = await learner();
+    const page = await openProfile(userId);
+    const schedule = page.getByRole('region', { name: 'Review schedule' });
+    await schedule.getByText('SM-2, the classic').waitFor();
+    const change = async (method: string, target?: string) => {
+      await schedule.getByRole('button', { name: 'Change …' }).press('Enter');
+      const dialog = page.getByRole('dialog', { name: 'Change the schedule' });
+      await dialog.getByLabel('Method').selectOption(method);
+      if (target) await dialog.getByLabel('Cards remembered when asked').fill(target);
+      else await dialog.getByLabel('Cards remembered when asked').waitFor({ state: 'hidden' });
+      await dialog.getByRole('button', { name: 'Change', exact: true }).click();
+    };
+    await change('SM-2, the classic');
+    await told(page, 'Nothing has changed.');
+    await change('FSRS, follows memory', '85');
+    await told(page, 'Changed. Next reviews follow FSRS, follows memory.');
+    await schedule.getByText('Aims at 85 % of cards remembered when asked. Days are those of UTC.').waitFor();
+    await change('SM-2, the classic');
+    await schedule.getByText('SM-2, the classic').waitFor();
+    const query =
+      'query ($id: ID!) { user(id: $id) { settings { scheduler desiredRetention timeZone version } } }';
+    const { settings } = (await ask(query, { id: userId })).user;
+    expect(settings).toEqual({ scheduler: 'SM2', desiredRetention: 0.85, timeZone: 'UTC', version: 2 });
+    await page.getByRole('link', { name: 'Timeline' }).click();
+    await page.getByText('Changed how the learner’s reviews are scheduled').first().waitFor();
+    await page.close();
+  });
+
   test('is exported as a file with everything, which the audit and the timeline tell', async () => {
     const { userId, materialId, email } = await learner();
     const page = await openProfile(userId);

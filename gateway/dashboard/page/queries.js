@@ -112,6 +112,7 @@ export const DOCUMENTS = {
 }`,
 
   USER: `query User($id: ID!) { user(id: $id) { ${USER} } }`,
+  SETTINGS: 'query Settings($id: ID!) { user(id: $id) { settings { scheduler desiredRetention timeZone } } }',
   REMINDERS: `query Reminders($id: ID!, $after: String) {
   pushPublicKey
   user(id: $id) {
@@ -148,6 +149,8 @@ export const DOCUMENTS = {
   UPDATE_USER: 'mutation UpdateUser($input: UpdateUserInput!) { updateUser(input: $input) { user { id } } }',
   DELETE_USER: `mutation DeleteUser($input: DeleteUserInput!) {
   deleteUser(input: $input) { apiKeys materials reviews } }`,
+  UPDATE_SETTINGS: `mutation UpdateSettings($input: UpdateLearnerSettingsInput!) {
+  updateLearnerSettings(input: $input) { settings { version } } }`,
   ARCHIVE: 'mutation Archive($input: MaterialInput!) { archiveMaterial(input: $input) { material { id } } }',
   RESTORE: 'mutation Restore($input: MaterialInput!) { restoreMaterial(input: $input) { material { id } } }',
   SNOOZE:

@@ -52,6 +52,7 @@ export type Weekday = Reminder['weekdays'][number];
 export type EmailReminders = Reminders['emailReminders'];
 export type PushSubscriptionRow = Reminders['pushSubscriptions'][number];
 export type Delivery = Reminders['reminderDeliveries']['nodes'][number];
+export type LearnerSettings = NonNullable<Data<'SETTINGS'>['user']>['settings'];
 export type Timeline = NonNullable<Data<'TIMELINE'>['user']>['timeline'];
 export type TimelineEvent = Timeline['nodes'][number];
 export type TimelineKind = TimelineEvent['kind'];

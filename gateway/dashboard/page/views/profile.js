@@ -1,8 +1,11 @@
-// A learner’s account: what it holds, how it is changed, exported and deleted.
-/** @import { Context, User, View } from '../types.d.ts' */
+// A learner’s account: what it holds, how it is changed, exported and deleted; and how the reviews are scheduled.
+/** @import { Context, Data, User, View } from '../types.d.ts' */
 import { askDelete, exportButtons, profileForm } from '../actions/profile-actions.js';
+import { askSchedule, METHODS, percentOf } from '../actions/schedule-actions.js';
+import { FailedCallError, request } from '../api.js';
 import { h } from '../dom.js';
 import { instant } from '../format.js';
+import { ifAnswered, missingPart } from '../parts.js';
 import { actions, button, card } from '../ui.js';
 import { learnerPage } from './learner-page.js';
 
@@ -11,9 +14,17 @@ export function profileView(context) {
   return learnerPage(context, {
     tab: 'Profile',
     title: ({ email }) => `Profile of ${email}`,
-    ask: async () => true,
-    show: (user) =>
-      !user.away && h('div', { class: 'grid' }, profileCard(context, user), dataCards(context, user)),
+    // The account is shown also while scheduling does not answer.
+    ask: async () => ({ read: await ifAnswered(request('SETTINGS', { id: context.route.path[1] ?? '' })) }),
+    show: (user, { read }) =>
+      !user.away &&
+      h(
+        'div',
+        { class: 'grid' },
+        profileCard(context, user),
+        scheduleCard(context, user, read),
+        dataCards(context, user),
+      ),
     missing: 'The profile is not available.',
   });
 }
@@ -22,6 +33,29 @@ export function profileView(context) {
 function profileCard(context, user) {
   const since = h('p', { class: 'muted' }, `Since ${instant(user.createdAt, user.timeZone)}`);
   return card('Profile', context.mayChange ? profileForm(context, user) : facts(user), since);
+}
+
+/** @param {Context} context @param {User} user @param {Data<'SETTINGS'> | FailedCallError} read */
+function scheduleCard(context, user, read) {
+  if (read instanceof FailedCallError)
+    return missingPart('How reviews are scheduled is not available.', read, context.refresh);
+  if (read.user === null) return null;
+  const { settings } = read.user;
+  const { name, about } = METHODS[settings.scheduler];
+  const target = percentOf(settings.desiredRetention);
+  return card(
+    'Review schedule',
+    h('p', { class: 'strong' }, name),
+    h('p', {}, about),
+    settings.scheduler === 'FSRS' &&
+      h(
+        'p',
+        {},
+        `Aims at ${target} % of cards remembered when asked. Days are those of ${settings.timeZone}.`,
+      ),
+    context.mayChange &&
+      actions(button('Change …', () => askSchedule(context, user, settings), { id: 'change-schedule' })),
+  );
 }
 
 /** @param {User} user */

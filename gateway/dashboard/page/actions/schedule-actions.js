@@ -1,0 +1,87 @@
+// How a learner’s reviews are scheduled, in words, and the dialog that changes it.
+/** @import { Context, LearnerSettings, User } from '../types.d.ts' */
+import { request } from '../api.js';
+import { h } from '../dom.js';
+import { ask, field } from './dialog.js';
+
+/** @type {Readonly<Record<LearnerSettings['scheduler'], { name: string, about: string }>>} */
+export const METHODS = {
+  SM2: {
+    name: 'SM-2, the classic',
+    about: 'Each time a card is remembered, the wait for the next time grows; after a miss it begins again.',
+  },
+  FSRS: {
+    name: 'FSRS, follows memory',
+    about: 'Estimates from all answers to a card how fast it is forgotten, and asks before that happens.',
+  },
+};
+
+/** A share as a whole number of percent. @param {number} share */
+export const percentOf = (share) => Math.round(share * 100);
+
+/** @param {Context} context @param {User} user @param {LearnerSettings} settings */
+export function askSchedule(context, user, settings) {
+  const names = /** @type {LearnerSettings['scheduler'][]} */ (Object.keys(METHODS));
+  const method = h(
+    'select',
+    { name: 'scheduler' },
+    names.map((value) => h('option', { value, selected: value === settings.scheduler }, METHODS[value].name)),
+  );
+  const target = h('input', {
+    ...{ type: 'number', name: 'target', min: '70', max: '97', step: '1', required: true },
+    value: `${percentOf(settings.desiredRetention)}`,
+  });
+  const about = h('p', { 'aria-live': 'polite' });
+  const targetPart = h(
+    'div',
+    {},
+    field(
+      'Cards remembered when asked, in percent',
+      target,
+      'From 70 to 97; 90 suits most. A higher number means more reviews and less forgotten.',
+    ),
+  );
+  const show = () => {
+    const chosen = /** @type {LearnerSettings['scheduler']} */ (method.value);
+    about.textContent = METHODS[chosen].about;
+    targetPart.hidden = chosen === 'SM2';
+    // A hidden field would be checked, and nobody could see why nothing is sent.
+    target.disabled = chosen === 'SM2';
+  };
+  method.addEventListener('input', show);
+  show();
+  ask(context, {
+    title: 'Change the schedule',
+    body: [
+      field('Method', method),
+      about,
+      targetPart,
+      h(
+        'p',
+        {},
+        `No card moves now: each follows the new method from its next review on. Nothing is lost by going back. Days are counted in ${user.timeZone}, the time zone of the account.`,
+      ),
+    ],
+    submit: 'Change',
+    onSubmit: async (data) => {
+      const chosen = readChoice(data, settings);
+      const isSame =
+        chosen.scheduler === settings.scheduler &&
+        chosen.desiredRetention === settings.desiredRetention &&
+        (chosen.scheduler === 'SM2' || user.timeZone === settings.timeZone);
+      if (isSame) return 'Nothing has changed.';
+      await request('UPDATE_SETTINGS', { input: { userId: user.id, ...chosen } });
+      return `Changed. Next reviews follow ${METHODS[chosen.scheduler].name}.`;
+    },
+  });
+}
+
+/** What the form says; a target that was not asked for or touched stays exact. @param {FormData} data @param {LearnerSettings} settings */
+function readChoice(data, { desiredRetention }) {
+  const percent = Number(data.get('target') ?? percentOf(desiredRetention));
+  return {
+    // The value of an option.
+    scheduler: /** @type {LearnerSettings['scheduler']} */ (data.get('scheduler')),
+    desiredRetention: percent === percentOf(desiredRetention) ? desiredRetention : percent / 100,
+  };
+}
