@@ -74,6 +74,18 @@ export const DOCUMENTS = {
   }
 }`,
 
+  PREDICTION: `query Prediction($id: ID!, $timeZone: String) {
+  user(id: $id) {
+    stats(timeZone: $timeZone) {
+      prediction {
+        reviews best recallWhenSm2Asks trainedAt
+        recallNow { materials recalled }
+        scores { predictor logLoss logLossLow logLossHigh rmseBins auc beatsAverage bins { reviews recalled meanPrediction } }
+      }
+    }
+  }
+}`,
+
   DAY: `query Day($id: ID!, $timeZone: String, $date: Date!, $after: String) {
   user(id: $id) {
     reviews(first: 50, date: $date, timeZone: $timeZone, after: $after) {

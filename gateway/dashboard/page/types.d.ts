@@ -29,6 +29,9 @@ export type Data<N extends Name> = Operations[N]['data'];
 export type Variables<N extends Name> = Operations[N]['variables'];
 
 export type Overview = NonNullable<Data<'OVERVIEW'>['user']>;
+export type Prediction = NonNullable<Data<'PREDICTION'>['user']>['stats']['prediction'];
+export type PredictorScore = Prediction['scores'][number];
+export type Predictor = PredictorScore['predictor'];
 export type Count = Overview['both']['retention']['days'][number]['count'];
 export type DayCount = Overview['year']['activity']['days'][number];
 export type Day = NonNullable<Data<'DAY'>['user']>;

@@ -1,5 +1,5 @@
-// A learner's overview: figures of a window and the one before, six charts, and the hardest materials.
-/** @import { Context, Count, Overview, User, View } from '../types.d.ts' */
+// A learner's overview: figures of a window and the one before, six charts, the hardest materials, and how well recall is foretold.
+/** @import { Child, Context, Count, Overview, User, View } from '../types.d.ts' */
 import { askCatchUp } from '../actions/catch-up.js';
 import { request } from '../api.js';
 import { halves, retentionOf, sumOf } from '../charts/periods.js';
@@ -7,6 +7,7 @@ import { tile, tiles } from '../charts/tiles.js';
 import { h } from '../dom.js';
 import { choice, filterForm } from '../filters.js';
 import { counted, percent, titleOf, whole } from '../format.js';
+import { ifAnswered, missingPart } from '../parts.js';
 import { button, card, empty, table } from '../ui.js';
 import { learnerPage } from './learner-page.js';
 import {
@@ -19,6 +20,7 @@ import {
   retentionByBand,
   retentionOverTime,
 } from './overview-figures.js';
+import { predictionCards } from './prediction.js';
 
 const WINDOWS = ['7', '30', '90', '180'];
 const DEFAULT_WINDOW = '30';
@@ -32,9 +34,22 @@ export function overviewView(context) {
   return learnerPage(context, {
     tab: 'Overview',
     title: ({ email }) => email,
-    ask: async (timeZone) => (await request('OVERVIEW', { id, timeZone, days, both: 2 * days })).user,
-    show: (user, data) =>
-      isEmpty(data) ? nothingYet() : [catchUp(context, user, data), figures(data, days)],
+    ask: async (timeZone) => {
+      const [{ user }, prediction] = await Promise.all([
+        request('OVERVIEW', { id, timeZone, days, both: 2 * days }),
+        // By itself, since it reads all reviews: the figures do not fail with it.
+        ifAnswered(request('PREDICTION', { id, timeZone })),
+      ]);
+      return user && { figures: user, prediction };
+    },
+    show: (user, { figures: data, prediction }) => {
+      if (isEmpty(data)) return nothingYet();
+      const foretold =
+        prediction instanceof Error
+          ? missingPart('The prediction is not available.', prediction, context.refresh)
+          : prediction.user && predictionCards(prediction.user.stats.prediction);
+      return [catchUp(context, user, data), figures(data, days, foretold)];
+    },
     missing: 'The statistics are not available.',
   });
 }
@@ -59,8 +74,8 @@ const nothingYet = () =>
     'An app creates materials through the API, with a key from the page “Keys”.',
   );
 
-/** @param {Overview} user @param {number} days Of the window. */
-function figures(user, days) {
+/** @param {Overview} user @param {number} days Of the window. @param {Child} foretold */
+function figures(user, days, foretold) {
   const options = WINDOWS.map((value) => [value, `${value} days`]);
   return [
     filterForm(
@@ -74,6 +89,7 @@ function figures(user, days) {
       { class: 'grid' },
       ...[forecast(user), calendar(user), retentionByBand(user, days), retentionOverTime(user, days)],
       ...[easeFactors(user), intervals(user), hardest(user, days)],
+      foretold,
     ),
   ];
 }
