@@ -81,6 +81,8 @@ describe('an export', () => {
           requestId: 'test',
           cancelTime: null,
           cancellableMaterials: 0,
+          materialCount: 1,
+          spreadDays: 0,
           movedMaterials: 1,
         },
       },

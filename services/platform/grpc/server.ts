@@ -57,8 +57,6 @@ export async function startGrpcServer(
     // An old connection takes no new calls, and ends with the last of its own: streams live on.
     'grpc.max_connection_age_ms': options.maxConnectionAgeMs ?? 30_000,
     // A facade has at most 128 requests in progress; a client queues calls beyond the limit.
-    // As in the client.
-    'grpc.enable_channelz': 0,
     'grpc.max_concurrent_streams': 512,
   });
   const proto = loadProto(options.domain);
