@@ -92,9 +92,17 @@ export const SETTINGS_COLUMNS = [
   's.parameters',
 ].join(', ');
 
+/** A LearnerSettings, as SETTINGS_COLUMNS. */
+export const LEARNER_SETTINGS_COLUMNS = `${SETTINGS_COLUMNS}, s.leech_lapses AS "leechLapses"`;
+
 /** The settings of a user that count, under the alias s; `user` is an SQL expression. */
 export const latestSettings = (user: string) =>
   `SELECT s.* FROM scheduling.learner_settings s WHERE s.user_id = ${user} ORDER BY s.version DESC LIMIT 1`;
+
+/** With what no review reads. `leechLapses`: how many lapses make a material a leech, 1 to 99. */
+export type LearnerSettings = Settings & { leechLapses: number };
+
+export const DEFAULT_LEECH_LAPSES = 8;
 
 /** A row of SETTINGS_COLUMNS by an outer join. */
 export type SettingsRow = { [name in keyof Settings]: Settings[name] | null };
@@ -160,6 +168,21 @@ export const MARKED_REVIEWS = `scheduling.reviews m
 /** Whether the review of an alias counts: it was not undone. */
 export const isCounted = (review: string) => `NOT EXISTS (
   SELECT FROM scheduling.undone_reviews u WHERE u.user_id = ${review}.user_id AND u.review_id = ${review}.review_id)`;
+
+/** Whether the review of an alias is a lapse: a failure of what had been recalled. In the words of its partial index. */
+const isLapse = (review: string) => `${review}.quality < 3 AND ${review}.before_repetitions > 0`;
+
+/** The lapses of a user that count, under the alias r; `user` is an SQL expression. */
+export const lapsesOf = (user: string) =>
+  `scheduling.reviews r WHERE r.user_id = ${user} AND ${isLapse('r')} AND ${isCounted('r')}`;
+
+/** How many lapses make a material of the user a leech. */
+export const leechLapsesOf = (user: string) =>
+  `coalesce((SELECT s.leech_lapses FROM (${latestSettings(user)}) s), ${DEFAULT_LEECH_LAPSES})`;
+
+/** Whether m is a leech. An array, so that the leeches are counted once and then looked up by their IDs. */
+export const isLeech = (user: string) => `m.material_id = ANY (ARRAY(
+    SELECT r.material_id FROM ${lapsesOf(user)} GROUP BY r.material_id HAVING count(*) >= ${leechLapsesOf(user)}))`;
 
 export function toReview(row: ReviewRow): Review {
   return {

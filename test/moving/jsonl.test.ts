@@ -70,6 +70,7 @@ const SETTINGS_VERSION: SettingsVersion = {
   desiredRetention: 0.9,
   timeZone: 'Europe/Berlin',
   parameters: [0.1, 2],
+  leechLapses: 5,
   createTime: { seconds: 1_777_622_400, nanos: 0 },
 };
 
@@ -79,6 +80,7 @@ test('versions of the settings stand before the materials, and are read again', 
     kind: 'settings',
     version: 1,
     parameters: [0.1, 2],
+    leechLapses: 5,
   });
   expect((await readFileOf(await folder.file(text))).settings).toEqual([SETTINGS_VERSION]);
 });

@@ -145,7 +145,14 @@ describe('the lists of several users', () => {
       view: 'MATERIAL_VIEW_UNSPECIFIED',
       order: 'MATERIAL_ORDER_UNSPECIFIED',
     } as const;
-    const requests = users.map((userId) => ({ ...common, ...states, userId, query: '', labels: [] }));
+    const requests = users.map((userId) => ({
+      ...common,
+      ...states,
+      userId,
+      query: '',
+      labels: [],
+      leechesOnly: false,
+    }));
     const context = {
       requestId: 'test',
       traceparent: undefined,

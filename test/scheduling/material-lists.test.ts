@@ -48,7 +48,12 @@ describe('pages of materials', () => {
     await here.materials.archiveMaterial({ userId, materialId: ids.get('c') ?? '' });
     expect(await read('MATERIAL_ORDER_EASE')).toEqual(['b', 'd', 'e', 'a']);
     expect(await read('MATERIAL_ORDER_EASE', { state: 'MATERIAL_STATE_ARCHIVED' })).toEqual(['c']);
-    expect(await here.materials.countMaterials({ userId })).toEqual({ active: 4, due: 2, archived: 1 });
+    expect(await here.materials.countMaterials({ userId })).toEqual({
+      active: 4,
+      due: 2,
+      archived: 1,
+      leeches: 0,
+    });
     here.setClock(undefined);
 
     const order = 'MATERIAL_ORDER_EASE' as const;

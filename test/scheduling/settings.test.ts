@@ -8,6 +8,7 @@ const BY_DEFAULT = {
   desiredRetention: 0.9,
   timeZone: 'UTC',
   parameters: [],
+  leechLapses: 8,
   version: 0,
 };
 
@@ -59,6 +60,8 @@ test.for([
   [{ desiredRetention: 0.69 }, 'INVALID_REQUEST desired_retention'],
   [{ desiredRetention: 0.98 }, 'INVALID_REQUEST desired_retention'],
   [{ timeZone: 'Mars/Olympus' }, 'INVALID_REQUEST time_zone'],
+  [{ leechLapses: 0 }, 'INVALID_REQUEST leech_lapses'],
+  [{ leechLapses: 100 }, 'INVALID_REQUEST leech_lapses'],
   [{ userId: 'x' }, 'INVALID_REQUEST user_id'],
 ] as const)('%j is refused as %s', async ([change, reason], { scheduling, userId }) => {
   expect(await refusal(scheduling.learners.updateLearnerSettings({ userId, ...change }))).toBe(reason);

@@ -5,6 +5,7 @@ import type { Queryable, Statement } from '../../services/platform/postgres/data
 import type { Material } from '../../services/scheduling/materials/material.ts';
 import type { Review } from '../../services/scheduling/reviews/review.ts';
 import { DEFAULT_SETTINGS } from '../../services/scheduling/reviews/scheduler.ts';
+import { DEFAULT_LEECH_LAPSES } from '../../services/scheduling/rows.ts';
 import { lastDays } from '../../services/scheduling/statistics/calendar.ts';
 
 const root = dirname(dirname(import.meta.dirname));
@@ -52,10 +53,20 @@ const whole = {
 const snoozed = { beforeNextReviewTime: null, afterNextReviewTime: time, revision: 2 };
 const filters = (['active', 'archived', 'any'] as const).flatMap((state) =>
   [undefined, 'card' as const].flatMap((type) =>
-    [undefined, true, false].map((isDue) => ({ state, type, isDue, labels: undefined, now: time })),
+    [undefined, true, false].map((isDue) => ({
+      state,
+      type,
+      isDue,
+      labels: undefined,
+      onlyLeeches: false,
+      now: time,
+    })),
   ),
 );
-const labelled = { state: 'active', type: 'card', isDue: true, labels: ['Spanish'], now: time } as const;
+const labelled = {
+  ...{ state: 'active', type: 'card', isDue: true, labels: ['Spanish'], onlyLeeches: true, now: time },
+} as const;
+const settings = { ...DEFAULT_SETTINGS, leechLapses: DEFAULT_LEECH_LAPSES };
 const newest = { maxRows: 5, maxBytes: 4096, after: { createTime: time, materialId: id } };
 const ofMaterials = { materialIds: [id], maxRows: 5, beforeRevision: 9 };
 /** A batch of one request, and one of two. */
@@ -113,7 +124,8 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   deleteMaterial: [[userId, { ...material, labels: ['Spanish'] }]],
   findSettings: [[userId]],
   lockLearner: [[userId]],
-  addSettings: [[userId, DEFAULT_SETTINGS, time]],
+  addSettings: [[userId, settings, time]],
+  readLapses: [[userId, [id]]],
   findReview: [[userId, id]],
   readAround: [[userId, review]],
   storeUndo: [[userId, { material, review }, { actor: 'a', requestId: 'r' }]],
@@ -167,7 +179,7 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   readMaterials: [[userId, { afterId: id, maxRows: 5, maxBytes: 1000 }]],
   deleteUserData: [[userId, time]],
   readSettingsOf: [[userId]],
-  insertSettings: [[userId, [{ ...DEFAULT_SETTINGS, createTime: time }]]],
+  insertSettings: [[userId, [{ ...settings, createTime: time }]]],
   readBelongings: [[userId, [id]]],
   readReviewsByMaterial: [
     [userId, { after: { materialId: id, revision: 1 }, lastMaterialId: id, maxRows: 5 }],

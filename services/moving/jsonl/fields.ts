@@ -79,6 +79,7 @@ export const SETTINGS: Shape = {
   desiredRetention: ['desiredRetention', 'number'],
   timeZone: ['timeZone', 'text'],
   parameters: ['parameters', 'numbers'],
+  leechLapses: ['leechLapses', 'whole'],
   createdAt: ['createTime', 'time'],
 };
 

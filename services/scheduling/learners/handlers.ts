@@ -16,7 +16,7 @@ import { readAheadMs, storeAheadMs } from '../clock.ts';
 import { writeOnce } from '../idempotency.ts';
 import { enumReader, readScheduler, toClockMessage, toSchedulerMessage } from '../messages.ts';
 import { type HandlerDependencies, readRequestId, userDeleted } from '../requests.ts';
-import type { Settings } from '../reviews/scheduler.ts';
+import type { LearnerSettings } from '../rows.ts';
 import { dateOf } from './rules.ts';
 import { addSettings, findSettings, type Learner, listLearners, lockLearner, readOverview } from './sql.ts';
 
@@ -71,7 +71,7 @@ export function createLearnerHandlers(
         if (!(await lockLearner(transaction, userId))) throw userDeleted();
         const before = await findSettings(transaction, userId);
         const changed = { ...before, ...change };
-        const isSame = (['scheduler', 'desiredRetention', 'timeZone'] as const).every(
+        const isSame = (['scheduler', 'desiredRetention', 'timeZone', 'leechLapses'] as const).every(
           (name) => changed[name] === before[name],
         );
         if (isSame) return { settings: toSettingsMessage(before) };
@@ -151,23 +151,27 @@ function toLearnerMessage(learner: Learner): LearnerInput {
 
 const MIN_RETENTION = 0.7;
 const MAX_RETENTION = 0.97;
+const MAX_LEECH_LAPSES = 99;
 
 /** The fields that are given. */
-function readChange(request: UpdateLearnerSettingsRequest): Partial<Settings> {
-  const { desiredRetention, timeZone } = request;
+function readChange(request: UpdateLearnerSettingsRequest): Partial<LearnerSettings> {
+  const { desiredRetention, timeZone, leechLapses } = request;
   const scheduler = readScheduler(request.scheduler);
   if (
     desiredRetention !== undefined &&
     !(desiredRetention >= MIN_RETENTION && desiredRetention <= MAX_RETENTION)
   )
     throw invalidField('desired_retention', 'must be from 0.70 to 0.97.');
+  if (leechLapses !== undefined && !(leechLapses >= 1 && leechLapses <= MAX_LEECH_LAPSES))
+    throw invalidField('leech_lapses', `must be from 1 to ${MAX_LEECH_LAPSES}.`);
   return {
     ...(scheduler !== undefined && { scheduler }),
     ...(desiredRetention !== undefined && { desiredRetention }),
+    ...(leechLapses !== undefined && { leechLapses }),
     ...(timeZone !== '' && { timeZone: requireTimeZone('time_zone', timeZone) }),
   };
 }
 
-function toSettingsMessage({ scheduler, parameters, ...settings }: Settings): LearnerSettingsInput {
+function toSettingsMessage({ scheduler, parameters, ...settings }: LearnerSettings): LearnerSettingsInput {
   return { ...settings, scheduler: toSchedulerMessage(scheduler), parameters: [...(parameters ?? [])] };
 }

@@ -2,8 +2,15 @@
 import { COUNT_LOCK } from '../../platform/postgres/connection.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { MAX_UUID, NIL_UUID } from '../../platform/uuid.ts';
-import type { Settings } from '../reviews/scheduler.ts';
-import { isCounted, latestSettings, SETTINGS_COLUMNS, type SettingsRow, toSettings } from '../rows.ts';
+import {
+  DEFAULT_LEECH_LAPSES,
+  isCounted,
+  LEARNER_SETTINGS_COLUMNS,
+  type LearnerSettings,
+  latestSettings,
+  type SettingsRow,
+  toSettings,
+} from '../rows.ts';
 import {
   type Counted,
   type Days,
@@ -253,12 +260,16 @@ export async function deleteOtherLearners(
   await transaction.query({ text: DELETE_OTHERS, values: [afterUserId, lastUserId, userIds] });
 }
 
-const FIND_SETTINGS = `SELECT ${SETTINGS_COLUMNS} FROM (${latestSettings('$1')}) s`;
+const FIND_SETTINGS = `SELECT ${LEARNER_SETTINGS_COLUMNS} FROM (${latestSettings('$1')}) s`;
 
 /** The settings that count; the default ones where there are none. */
-export async function findSettings(db: Queryable, userId: string): Promise<Settings> {
-  const [row] = await db.query<SettingsRow>({ name: 'find-settings', text: FIND_SETTINGS, values: [userId] });
-  return toSettings(row);
+export async function findSettings(db: Queryable, userId: string): Promise<LearnerSettings> {
+  const [row] = await db.query<SettingsRow & Pick<LearnerSettings, 'leechLapses'>>({
+    name: 'find-settings',
+    text: FIND_SETTINGS,
+    values: [userId],
+  });
+  return { ...toSettings(row), leechLapses: row?.leechLapses ?? DEFAULT_LEECH_LAPSES };
 }
 
 /** Reads a table of the user, so that Citus takes the lock on the node with the user's rows, as the deletion of the user does. */
@@ -276,16 +287,25 @@ export async function lockLearner(transaction: Queryable, userId: string): Promi
 
 const INSERT_SETTINGS = `
   INSERT INTO scheduling.learner_settings
-    (user_id, version, scheduler, desired_retention, time_zone, parameters, create_time)
-  VALUES ($1, $2, $3, $4, $5, $6, $7)`;
+    (user_id, version, scheduler, desired_retention, time_zone, parameters, leech_lapses, create_time)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`;
 
 /** Adds a version of locked settings. */
 export async function addSettings(
   transaction: Queryable,
   userId: string,
-  { version, scheduler, desiredRetention, timeZone, parameters }: Settings,
+  { version, scheduler, desiredRetention, timeZone, parameters, leechLapses }: LearnerSettings,
   createTime: Date,
 ): Promise<void> {
-  const values = [userId, version, scheduler, desiredRetention, timeZone, parameters, createTime];
+  const values = [
+    userId,
+    version,
+    scheduler,
+    desiredRetention,
+    timeZone,
+    parameters,
+    leechLapses,
+    createTime,
+  ];
   await transaction.query({ text: INSERT_SETTINGS, values });
 }

@@ -39,6 +39,7 @@ import {
   findMaterialOwner,
   findMaterialsOfUser,
   insertMaterial,
+  kindOf,
   type ListedMaterial,
   listDueMaterials,
   listLabelledDueMaterials,
@@ -126,8 +127,7 @@ export function createMaterialHandlers(
     const position = decodeTimePosition(request.pageToken, bound);
     const after = position && { createTime: position.time, materialId: position.id };
     const alone = (items: readonly NewestRequest[]) => listMaterials(database, filter, items);
-    const { state, type, isDue, labels } = filter;
-    const isPlain = state === 'active' && type === undefined && isDue === undefined && labels === undefined;
+    const isPlain = kindOf(filter) === kindOf(ACTIVE);
     const list = isPlain ? listActive : async (each: NewestRequest) => (await alone([each]))[0] ?? [];
     const rows = await readPage({ ...item, after }, signal, list, alone);
     return toListResponse(rows, item, bound, ({ createTime, materialId }) => byTime(createTime, materialId));
@@ -260,8 +260,10 @@ export function createMaterialHandlers(
       if (order !== 'newest' && query !== '')
         throw invalidField('order', 'must not be given together with query.');
       const labels = readLabelFilter(request.labels);
-      const filter = { state, type, isDue, labels, now: await now(userId) };
+      const { leechesOnly: onlyLeeches } = request;
+      const filter = { state, type, isDue, labels, onlyLeeches, now: await now(userId) };
       const bound = ['ListMaterials', userId, query, state, type, isDue, ...boundBy(labels)];
+      if (onlyLeeches) bound.push('leeches');
       const asked = { filter, query, bound, request };
       if (query !== '') return search(item, asked, signal);
       return order === 'newest' ? listNewest(item, asked, signal) : listSorted(order, item, asked, signal);

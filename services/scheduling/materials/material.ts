@@ -52,5 +52,6 @@ export type MaterialFilter = {
   labels: readonly string[] | undefined;
   type: MaterialType | undefined;
   isDue: boolean | undefined;
+  onlyLeeches?: boolean;
   now: Date;
 };

@@ -6,6 +6,7 @@ import {
   DETAIL_COLUMNS,
   DUE_TIME,
   hasLabel,
+  isLeech,
   materialColumnsWithTextsIf,
   named,
   TEXT_COLUMNS,
@@ -193,12 +194,13 @@ const STATE_CONDITIONS: Record<MaterialState, string> = {
 };
 
 /** A statement name suffix per set of conditions that `filterConditions` generates. */
-export function kindOf({ state, type, isDue, labels }: MaterialFilter): string {
+export function kindOf({ state, type, isDue, labels, onlyLeeches }: MaterialFilter): string {
   const kinds = [
     state,
     labels === undefined ? '' : '-labelled',
     type === undefined ? '' : '-typed',
     isDue === undefined ? '' : isDue ? '-due' : '-later',
+    onlyLeeches ? '-leeches' : '',
   ];
   return kinds.join('');
 }
@@ -208,7 +210,7 @@ export function kindOf({ state, type, isDue, labels }: MaterialFilter): string {
  * `sqlOf` returns that of a value, and is called only for values that the conditions use.
  */
 export function filterConditions(
-  { state, type, isDue, labels }: MaterialFilter,
+  { state, type, isDue, labels, onlyLeeches }: MaterialFilter,
   userId: string,
   sqlOf: (name: 'type' | 'now' | 'labels') => string,
 ): string {
@@ -216,6 +218,7 @@ export function filterConditions(
   if (labels !== undefined) conditions.push(`AND ${hasLabel(userId, sqlOf('labels'))}`);
   if (type !== undefined) conditions.push(`AND m.type = ${sqlOf('type')}`);
   if (isDue !== undefined) conditions.push(`AND ${DUE_TIME} ${isDue ? '<=' : '>'} ${sqlOf('now')}`);
+  if (onlyLeeches) conditions.push(`AND ${isLeech(userId)}`);
   return conditions.join(' ');
 }
 
@@ -250,7 +253,7 @@ const newestStatement = (filter: MaterialFilter) =>
   });
 const newestStatements = new Map<string, ReturnType<typeof newestStatement>>();
 
-/** Each user's materials that match `filter`, newest first, after `after`; in the order of the requests. With labels, of one request. */
+/** Each user's materials that match `filter`, newest first, after `after`; in the order of the requests. With labels, or leeches only, of one request. */
 export async function listMaterials(
   db: Queryable,
   filter: MaterialFilter,
@@ -378,9 +381,9 @@ export async function listSortedMaterials(
   });
 }
 
-type MaterialCounts = { active: number; due: number; archived: number };
+type MaterialCounts = { active: number; due: number; archived: number; leeches: number };
 
-/** Active materials, those of them due at `asOf`, and archived ones. */
+/** Active materials, those of them due at `asOf` and those that are leeches, and archived ones. */
 export async function countMaterialsOfUser(
   db: Queryable,
   userId: string,
@@ -391,11 +394,12 @@ export async function countMaterialsOfUser(
     text: `
       SELECT count(*) FILTER (WHERE m.archive_time IS NULL)::integer AS active,
              count(*) FILTER (WHERE m.archive_time IS NULL AND ${DUE_TIME} <= $2)::integer AS due,
-             count(*) FILTER (WHERE m.archive_time IS NOT NULL)::integer AS archived
+             count(*) FILTER (WHERE m.archive_time IS NOT NULL)::integer AS archived,
+             count(*) FILTER (WHERE m.archive_time IS NULL AND ${isLeech('$1')})::integer AS leeches
       FROM scheduling.materials m WHERE m.user_id = $1`,
     values: [userId, asOf],
   });
-  return counts ?? { active: 0, due: 0, archived: 0 };
+  return counts ?? { active: 0, due: 0, archived: 0, leeches: 0 };
 }
 
 const COUNT_LABELS = `

@@ -45,6 +45,7 @@ import {
   listReviewsOfMaterials,
   lockMaterialToReview,
   readAround,
+  readLapses,
   storeUndo,
 } from './sql.ts';
 import { refusalOfUndo, type UndoRefusal, undoReview } from './undo.ts';
@@ -165,6 +166,18 @@ export function createReviewHandlers(
         const reviews = reviewsOf.get(materialId) ?? [];
         const { page, nextPageToken } = toPage(reviews, pageSize, boundTo(userId, materialId), byRevision);
         return { materialId, reviews: page.map(toReviewMessage), nextPageToken };
+      });
+      return { materials };
+    },
+
+    async BatchGetLapses(request) {
+      const userId = requireUserId(request.userId);
+      const ids = readMaterialIds(request.materialIds);
+      const read = await readLapses(database, userId, ids.filter(isUuid));
+      const found = new Map(read.map((each) => [each.materialId, each]));
+      const materials = ids.map((materialId) => {
+        const { lapses = 0, leechReviewId = null } = found.get(materialId) ?? {};
+        return { materialId, lapses, isLeech: leechReviewId !== null, leechReviewId: leechReviewId ?? '' };
       });
       return { materials };
     },

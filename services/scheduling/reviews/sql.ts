@@ -5,7 +5,9 @@ import { rowsOfItems } from '../gathered.ts';
 import type { Material } from '../materials/material.ts';
 import {
   isCounted,
+  lapsesOf,
   latestSettings,
+  leechLapsesOf,
   MARKED_REVIEWS,
   MATERIAL_COLUMNS,
   REVIEW_COLUMNS,
@@ -227,6 +229,24 @@ export async function listReviewSummariesOfMaterials(
     text: latestOfMaterials(REVIEW_SUMMARY_COLUMNS),
     values: valuesOf(userId, of),
   });
+}
+
+const LAPSES = `
+  SELECT r.material_id AS "materialId", count(*)::integer AS lapses,
+         (array_agg(r.review_id ORDER BY r.revision))[${leechLapsesOf('$1')}] AS "leechReviewId"
+  FROM ${lapsesOf('$1')} AND r.material_id = ANY($2::uuid[])
+  GROUP BY r.material_id`;
+
+/** `leechReviewId`: the review that made the material a leech; null where it is none. */
+export type Lapses = { materialId: string; lapses: number; leechReviewId: string | null };
+
+/** Of the materials that have lapses, in no particular order. */
+export async function readLapses(
+  db: Queryable,
+  userId: string,
+  materialIds: readonly string[],
+): Promise<Lapses[]> {
+  return db.query({ name: 'read-lapses', text: LAPSES, values: [userId, materialIds] });
 }
 
 const FIND_REVIEW = `

@@ -33,7 +33,8 @@ import {
 } from '../messages.ts';
 import type { Review, Undo } from '../reviews/review.ts';
 import { INITIAL_SCHEDULE, isQuality, MAX_INTERVAL_DAYS, type ScheduleAt } from '../reviews/schedule.ts';
-import { DEFAULT_SETTINGS, type Settings } from '../reviews/scheduler.ts';
+import { DEFAULT_SETTINGS } from '../reviews/scheduler.ts';
+import { DEFAULT_LEECH_LAPSES, type LearnerSettings } from '../rows.ts';
 import {
   type Baseline,
   type ForeignReview,
@@ -415,7 +416,7 @@ function toSnoozeOfMaterialMessage(snooze: WholeSnooze) {
   };
 }
 
-type SettingsOf = Settings & { createTime: Date };
+type SettingsOf = LearnerSettings & { createTime: Date };
 
 export function toSettingsMessage({
   parameters,
@@ -423,9 +424,9 @@ export function toSettingsMessage({
   createTime,
   ...settings
 }: SettingsOf): SettingsVersionInput {
-  const { version, desiredRetention, timeZone } = settings;
+  const { version, desiredRetention, timeZone, leechLapses } = settings;
   return {
-    ...{ version, desiredRetention, timeZone, parameters: [...(parameters ?? [])] },
+    ...{ version, desiredRetention, timeZone, leechLapses, parameters: [...(parameters ?? [])] },
     scheduler: toSchedulerMessage(scheduler),
     createTime: toTimestamp(createTime),
   };
@@ -443,17 +444,21 @@ export function readSettingsVersions(messages: readonly SettingsVersion[]): Sett
 
 function readSettingsVersion({ createTime, ...message }: SettingsVersion): SettingsOf {
   const { version, desiredRetention, timeZone, parameters } = message;
+  // An export of before leeches has none.
+  const leechLapses = message.leechLapses || DEFAULT_LEECH_LAPSES;
   const scheduler = readScheduler(message.scheduler);
   const isWhole =
     version >= 1 &&
     desiredRetention >= 0.7 &&
     desiredRetention <= 0.97 &&
     isTimeZone(timeZone) &&
+    leechLapses >= 1 &&
+    leechLapses <= 99 &&
     (parameters.length === 0 || (parameters.length === PARAMETERS && parameters.every(Number.isFinite)));
   if (scheduler === undefined || createTime === null || !isWhole)
     throw invalidField('settings', 'must be as ExportUserData handed them out.');
   return {
-    ...{ version, scheduler, desiredRetention, timeZone },
+    ...{ version, scheduler, desiredRetention, timeZone, leechLapses },
     parameters: parameters.length === 0 ? null : parameters,
     createTime: fromTimestamp(createTime, 'settings'),
   };

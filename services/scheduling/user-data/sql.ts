@@ -5,6 +5,8 @@ import type { Material } from '../materials/material.ts';
 import type { Review } from '../reviews/review.ts';
 import type { Settings } from '../reviews/scheduler.ts';
 import {
+  LEARNER_SETTINGS_COLUMNS,
+  type LearnerSettings,
   MARKED_REVIEWS,
   MATERIAL_COLUMNS,
   REVIEW_COLUMNS,
@@ -175,14 +177,14 @@ const SETTINGS = `
 const keyOf = ({ userId, materialId }: Key) => `${userId} ${materialId}`;
 
 const SETTINGS_OF_USER = `
-  SELECT ${SETTINGS_COLUMNS}, s.create_time AS "createTime"
+  SELECT ${LEARNER_SETTINGS_COLUMNS}, s.create_time AS "createTime"
   FROM scheduling.learner_settings s WHERE s.user_id = $1 ORDER BY s.version`;
 
 /** All versions of a user's settings. */
 export async function readSettingsOf(
   db: Queryable,
   userId: string,
-): Promise<(Settings & { createTime: Date })[]> {
+): Promise<(LearnerSettings & { createTime: Date })[]> {
   return db.query({ text: SETTINGS_OF_USER, values: [userId] });
 }
 
@@ -279,17 +281,19 @@ export async function readReviewsByMaterial(
 }
 
 const STORE_SETTINGS = `
-  INSERT INTO scheduling.learner_settings (user_id, version, scheduler, desired_retention, time_zone, parameters, create_time)
+  INSERT INTO scheduling.learner_settings (user_id, version, scheduler, desired_retention, time_zone, parameters, leech_lapses, create_time)
   SELECT $1, version, scheduler, desired_retention, time_zone,
-         CASE WHEN parameters IS NOT NULL THEN ARRAY(SELECT json_array_elements_text(parameters)::double precision) END, create_time
-  FROM unnest($2::integer[], $3::text[], $4::double precision[], $5::text[], $6::json[], $7::timestamptz[])
-    AS given (version, scheduler, desired_retention, time_zone, parameters, create_time)`;
+         CASE WHEN parameters IS NOT NULL THEN ARRAY(SELECT json_array_elements_text(parameters)::double precision) END,
+         leech_lapses, create_time
+  FROM unnest($2::integer[], $3::text[], $4::double precision[], $5::text[], $6::json[], $7::smallint[],
+              $8::timestamptz[])
+    AS given (version, scheduler, desired_retention, time_zone, parameters, leech_lapses, create_time)`;
 
 /** Stores versions of a user who has none. */
 export async function insertSettings(
   transaction: Queryable,
   userId: string,
-  settings: readonly (Settings & { createTime: Date })[],
+  settings: readonly (LearnerSettings & { createTime: Date })[],
 ): Promise<void> {
   const values = [
     userId,
@@ -298,6 +302,7 @@ export async function insertSettings(
     settings.map(({ desiredRetention }) => desiredRetention),
     settings.map(({ timeZone }) => timeZone),
     settings.map(({ parameters }) => (parameters === null ? null : JSON.stringify(parameters))),
+    settings.map(({ leechLapses }) => leechLapses),
     settings.map(({ createTime }) => createTime.toISOString()),
   ];
   await transaction.query({ text: STORE_SETTINGS, values });

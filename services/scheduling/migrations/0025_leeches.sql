@@ -1,0 +1,8 @@
+-- Up Migration
+-- Lapses, as scheduling/rows.ts defines them. A review that is none writes nothing here, so it costs what it did.
+CREATE INDEX reviews_lapses ON scheduling.reviews (user_id, material_id, revision) INCLUDE (review_id)
+  WHERE quality < 3 AND before_repetitions > 0;
+
+-- How many lapses make a material a leech.
+ALTER TABLE scheduling.learner_settings
+  ADD COLUMN leech_lapses smallint NOT NULL DEFAULT 8 CHECK (leech_lapses BETWEEN 1 AND 99);
