@@ -111,9 +111,17 @@ export async function startTestReminders(time: string, { isPushSetUp = true } = 
       clockMs = Date.parse(next);
     },
     /** A user of accounts whose id ends so that the spread is 0 s, with `due` materials that are due. */
-    async newUser({ timeZone = 'UTC', due = 1 }: { timeZone?: string; due?: number } = {}): Promise<string> {
+    async newUser({
+      timeZone = 'UTC',
+      due = 1,
+      sandbox = false,
+    }: {
+      timeZone?: string;
+      due?: number;
+      sandbox?: boolean;
+    } = {}): Promise<string> {
       const email = `${randomBytes(8).toString('hex')}@example.com`;
-      const { user } = await users.createUser({ email, firstName: 'Ada', timeZone }, CALL);
+      const { user } = await users.createUser({ email, firstName: 'Ada', timeZone, sandbox }, CALL);
       const userId = withoutSpread(user?.userId ?? '');
       await sql.query('UPDATE accounts.users SET user_id = $2 WHERE user_id = $1', [user?.userId, userId]);
       for (let made = 1; made <= due; made += 1)

@@ -1,7 +1,7 @@
 // A delivery: one occurrence by one channel to one address.
 import type { ChannelName } from '../channels/registry.ts';
 
-export type SkipReason = 'nothing due' | 'already reviewed' | 'paused' | 'late';
+export type SkipReason = 'nothing due' | 'already reviewed' | 'paused' | 'late' | 'sandbox';
 export type DeliveryState = 'pending' | 'sent' | 'skipped' | 'failed';
 
 export type Delivery = {

@@ -122,6 +122,7 @@ const SKIP_REASONS: Record<SkipReason, SkipReasonMessage> = {
   'already reviewed': 'SKIP_REASON_ALREADY_REVIEWED',
   paused: 'SKIP_REASON_PAUSED',
   late: 'SKIP_REASON_LATE',
+  sandbox: 'SKIP_REASON_SANDBOX',
 };
 
 export function toDeliveryMessage(delivery: Delivery): DeliveryInput {
