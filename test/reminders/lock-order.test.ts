@@ -118,13 +118,14 @@ async function lease(channel: ChannelName, count: number) {
 }
 
 /** `outcomes`: of the deliveries in turn, the last one of all that follow. */
-function store(channel: ChannelName, works: Leased['works'], ...outcomes: [Outcome, ...Outcome[]]) {
+async function store(channel: ChannelName, works: Leased['works'], ...outcomes: [Outcome, ...Outcome[]]) {
   const endings = works.map((delivery, index) => ({
     delivery,
     outcome: outcomes[index] ?? outcomes.at(-1) ?? outcomes[0],
     attempts: 1,
   }));
-  return storeEndings(pool, channel, { endings, now: () => TIME });
+  const { stored } = await storeEndings(pool, channel, { endings, now: () => TIME });
+  return stored;
 }
 
 /** The test holds the row that `where` names until a deletion, and then the storing of all outcomes, waits. */

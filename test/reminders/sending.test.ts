@@ -38,6 +38,7 @@ const ends: (() => unknown)[] = [];
 afterEach(async () => {
   for (const end of ends.splice(0).toReversed()) await end();
   await sql.query('DELETE FROM reminders.deliveries');
+  await sql.query('DELETE FROM reminders.users');
 });
 afterAll(async () => {
   await sql.end();
@@ -271,6 +272,35 @@ test('mails that are refused because of us wait, are counted at once, and the lo
     [known],
   );
   expect(rows).toEqual([{ refusals: 0, reason: null }]);
+});
+
+describe('a third refusal in a row', () => {
+  test.each([
+    { refused: 4, of: 4, off: 4, held: 0 },
+    { refused: 5, of: 250, off: 5, held: 0 },
+    { refused: 5, of: 249, off: 0, held: 1 },
+  ])('of $refused of $of recipients within an hour switches off $off', async ({ refused, of, off, held }) => {
+    const known = await storeTests(of);
+    await sql.query('UPDATE reminders.users SET email_refusals = 2');
+    const isBad = new Set(known.filter((_, index) => index % 60 === 0 || of < 60).slice(0, refused));
+    const failed = { result: 'failed', reason: '550', cause: 'refused' } as const;
+    const send: Channel['send'] = async (_, { userId }) => (isBad.has(userId) ? failed : SENT);
+    const lines: object[] = [];
+    const logger = pino({ base: null, timestamp: false }, { write: (line) => lines.push(JSON.parse(line)) });
+    const metrics = createMetrics();
+    const sending = startProcess({ peers: peersOf(known), channel: { send }, metrics, logger });
+    await expect.poll(() => countWhere(`state = 'pending'`), SOON).toBe(0);
+    await sending.stop();
+    const { rows } = await sql.query(
+      'SELECT email_refusals AS refusals, email_off_reason AS reason FROM reminders.users WHERE user_id = ANY($1)',
+      [[...isBad]],
+    );
+    const user = { refusals: 3, reason: off > 0 ? 'refused' : null };
+    expect(rows).toEqual(Array(refused).fill(user));
+    expect(await metrics.render()).toContain(`srs_reminder_switch_offs_held_total ${held}\n`);
+    const msg = "too many learners' addresses are refused within an hour: nobody's e-mail is switched off";
+    expect(lines).toEqual(held > 0 ? [{ level: 50, heldUsers: held, msg }] : []);
+  });
 });
 
 test('what is pending for a user whom accounts no longer knows fails, and says so', async () => {

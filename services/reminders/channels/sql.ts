@@ -44,7 +44,8 @@ export async function setEmailOff(
     text: `UPDATE reminders.users u
            SET email_off_time = CASE WHEN ${STAYS_OFF} THEN u.email_off_time WHEN $2::text IS NULL THEN NULL ELSE ${nowIn('$3')} END,
                email_off_reason = CASE WHEN ${STAYS_OFF} THEN u.email_off_reason ELSE $2 END,
-               email_refusals = CASE WHEN $2::text IS NULL THEN 0 ELSE u.email_refusals END
+               email_refusals = CASE WHEN $2::text IS NULL THEN 0 ELSE u.email_refusals END,
+               email_refused_time = CASE WHEN $2::text IS NULL THEN NULL ELSE u.email_refused_time END
            WHERE u.user_id = $1 AND u.delete_time IS NULL
            RETURNING ${USER_COLUMNS}`,
     values: [userId, reason, nowParameter(now)],
@@ -56,7 +57,8 @@ export async function setEmailOff(
 export async function endUnsubscription(db: Queryable, userId: string): Promise<UserRow | undefined> {
   await db.query({
     name: 'end-unsubscription',
-    text: `UPDATE reminders.users u SET email_off_time = NULL, email_off_reason = NULL, email_refusals = 0
+    text: `UPDATE reminders.users u SET email_off_time = NULL, email_off_reason = NULL, email_refusals = 0,
+             email_refused_time = NULL
            WHERE u.user_id = $1 AND u.email_off_reason = 'unsubscribed'`,
     values: [userId],
   });

@@ -52,6 +52,9 @@ export type LeasedDelivery = {
   subscription: PushAddress | null;
 };
 
+/** `attempts`: made so far. */
+export type Ending = { delivery: LeasedDelivery; outcome: Outcome; attempts: number };
+
 /** What a user's other services say; undefined where they are away. */
 export type Answers = {
   isKnown: boolean;

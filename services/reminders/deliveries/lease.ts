@@ -2,7 +2,8 @@
 import type { Database, Queryable } from '../../platform/postgres/database.ts';
 import type { ChannelName } from '../channels/registry.ts';
 import { type Now, nowIn, nowParameter } from '../now.ts';
-import type { LeasedDelivery, Outcome } from './decide.ts';
+import type { Ending, LeasedDelivery } from './decide.ts';
+import { countRefusals, keepEmailOn, lockRefusals } from './refusals.ts';
 
 /**
  * Takes pending deliveries that nobody has leased, those that wait longest first. Leases begin and end by the database's clock;
@@ -105,54 +106,32 @@ export async function releaseLeases(db: Queryable, deliveries: readonly LeasedDe
   });
 }
 
-/** `attempts`: made so far. */
-export type Ending = { delivery: LeasedDelivery; outcome: Outcome; attempts: number };
-
 /**
  * Stores outcomes of leases that are still ours, in one transaction with what they mean for the address: refused mails of a user are
  * counted, and a subscription that is gone is removed. Locks users, deliveries and subscriptions in this order and each in the order
  * of their keys, as deleteUserData does.
- * @returns what was stored, and when.
+ * @returns what was stored, and when; `heldUsers`: of how many the brake kept the e-mail on.
  */
-export function storeEndings(
+export async function storeEndings(
   database: Database,
   channel: ChannelName,
   { endings, now }: { endings: readonly Ending[]; now: Now },
-): Promise<(Ending & { time: Date })[]> {
-  return database.transaction(async (transaction) => {
+): Promise<{ stored: (Ending & { time: Date })[]; heldUsers: number }> {
+  const result = await database.transaction(async (transaction) => {
     const counted = channel === 'email' ? await lockRefusals(transaction, endings) : new Set<string>();
     const times = await storeOutcomes(transaction, endings, now);
     const stored = endings.flatMap((ending) => {
       const time = times.get(ending.delivery.deliveryId);
       return time === undefined ? [] : [{ ...ending, time }];
     });
-    if (counted.size > 0)
-      await countRefusals(
-        transaction,
-        stored.filter(({ delivery }) => counted.has(delivery.userId)),
-        now,
-      );
+    const ofCounted = stored.filter(({ delivery }) => counted.has(delivery.userId));
+    const heldUsers = ofCounted.length > 0 ? await countRefusals(transaction, ofCounted, now) : 0;
     await deleteGone(transaction, stored);
-    return stored;
+    return { stored, heldUsers };
   });
-}
-
-const isSent = ({ outcome }: Ending) => outcome.state === 'sent';
-const isRefused = ({ outcome }: Ending) => outcome.state === 'failed' && outcome.cause === 'refused';
-
-/** @returns the users who have a refusal, or are about to, and whose row is locked. */
-async function lockRefusals(transaction: Queryable, endings: readonly Ending[]): Promise<Set<string>> {
-  const refused = endings.filter(isRefused).map(({ delivery }) => delivery.userId);
-  const sent = endings.filter(isSent).map(({ delivery }) => delivery.userId);
-  if (refused.length + sent.length === 0) return new Set();
-  const rows = await transaction.query<{ userId: string }>({
-    name: 'lock-refusals',
-    text: `SELECT u.user_id AS "userId" FROM reminders.users u
-           WHERE u.user_id = ANY($1::uuid[]) AND (u.email_refusals > 0 OR u.user_id = ANY($2::uuid[]))
-           ORDER BY u.user_id FOR NO KEY UPDATE`,
-    values: [[...sent, ...refused], refused],
-  });
-  return new Set(rows.map(({ userId }) => userId));
+  // Others' rows: in the transaction they would be locked out of the order.
+  if (result.heldUsers > 0) await keepEmailOn(database, now);
+  return result;
 }
 
 /** @returns when, by the ID of each delivery that was stored. */
@@ -193,30 +172,6 @@ async function storeOutcomes(
     ],
   });
   return new Map(rows.map(({ deliveryId, time }) => [deliveryId, time]));
-}
-
-/** A mail that was taken ends the row of refused ones; the third in a row switches the user's e-mail off. */
-async function countRefusals(transaction: Queryable, endings: readonly Ending[], now: Now): Promise<void> {
-  await transaction.query({
-    name: 'count-refusals',
-    text: `UPDATE reminders.users u
-           SET email_refusals = e.row, email_off_reason = CASE WHEN e.row >= 3
-                 THEN coalesce(u.email_off_reason, 'refused') ELSE u.email_off_reason END,
-               email_off_time = CASE WHEN e.row >= 3
-                 THEN coalesce(u.email_off_time, ${nowIn('$4')}) ELSE u.email_off_time END
-           FROM (SELECT known.user_id, CASE WHEN bool_or(sent) THEN 0 ELSE known.email_refusals END
-                   + count(*) FILTER (WHERE refused) AS row
-                 FROM unnest($1::uuid[], $2::boolean[], $3::boolean[]) AS ended (user_id, sent, refused)
-                 JOIN reminders.users known USING (user_id)
-                 GROUP BY known.user_id, known.email_refusals) AS e
-           WHERE u.user_id = e.user_id`,
-    values: [
-      endings.map(({ delivery }) => delivery.userId),
-      endings.map(isSent),
-      endings.map(isRefused),
-      nowParameter(now),
-    ],
-  });
 }
 
 /** Removes push subscriptions that will never work again. */

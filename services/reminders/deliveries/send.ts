@@ -15,8 +15,8 @@ import type { Now } from '../now.ts';
 import type { Account, DueCount, Peers } from '../peers.ts';
 import { LATE_AFTER_MS } from '../reminders/reminder.ts';
 import { moveReminders } from '../users/follow-time-zones.ts';
-import { afterAttempt, asOfTime, decide, type LeasedDelivery } from './decide.ts';
-import { type Ending, leaseDeliveries, releaseLeases, storeEndings } from './lease.ts';
+import { afterAttempt, asOfTime, decide, type Ending, type LeasedDelivery } from './decide.ts';
+import { leaseDeliveries, releaseLeases, storeEndings } from './lease.ts';
 
 const BATCH = 25;
 const LEASE_MS = 120_000;
@@ -225,6 +225,16 @@ function createAsk({ database, peers, now, name, logger }: SendOptions) {
 /** A function that stores endings until the lease ends, also when the database is away for a while, and counts them. */
 function createStore({ database, now, name, metrics, logger }: SendOptions) {
   let loggedMs = Number.NEGATIVE_INFINITY;
+  let heldLoggedMs = Number.NEGATIVE_INFINITY;
+  const tellHeld = (heldUsers: number) => {
+    for (let held = 0; held < heldUsers; held += 1) metrics.count('srs_reminder_switch_offs_held_total', {});
+    if (heldUsers === 0 || performance.now() - heldLoggedMs < LOG_AGAIN_MS) return;
+    heldLoggedMs = performance.now();
+    logger.error(
+      { heldUsers },
+      "too many learners' addresses are refused within an hour: nobody's e-mail is switched off",
+    );
+  };
   const measure = ({ delivery, outcome, time }: Ending & { time: Date }) => {
     const count = (ending: string, reason: string) =>
       metrics.count('srs_reminder_deliveries_total', { channel: name, outcome: ending, reason });
@@ -245,7 +255,9 @@ function createStore({ database, now, name, metrics, logger }: SendOptions) {
     if (endings.length === 0) return;
     for (let isFirst = true; ; isFirst = false) {
       try {
-        for (const stored of await storeEndings(database, name, { endings, now })) measure(stored);
+        const { stored, heldUsers } = await storeEndings(database, name, { endings, now });
+        for (const ending of stored) measure(ending);
+        tellHeld(heldUsers);
         return;
       } catch (error) {
         if (performance.now() > endMs) throw error;
