@@ -1,5 +1,6 @@
 // Keeps the statistics of all learners: they are counted again and again, by one process at a time and in order of their IDs.
 import { setTimeout as sleep } from 'node:timers/promises';
+import { hasReason } from '../platform/errors.ts';
 import type { Logger } from '../platform/logging/logger.ts';
 import type { Telemetry } from '../platform/observability/telemetry.ts';
 import { watchLag } from '../platform/observability/telemetry.ts';
@@ -159,15 +160,20 @@ export function countRegularly(
   const { signal } = stopping;
   const pace = { users: USERS_AT_A_TIME };
   const markDone = watchLag(telemetry, 'count-learners', PAUSE_MS);
+  let hasFailed = false;
   const count = async () => {
     while (!signal.aborted) {
       const waitMs = await countSomeLearners(database, now(), { pace, signal }).then(
         (turn) => {
           markDone();
+          hasFailed = false;
           return turn.waitMs;
         },
         (error: unknown) => {
-          if (!signal.aborted) logger.warn({ err: error }, 'could not count the learners');
+          // While a process starts, its first connections may come too late.
+          const isBrief = !hasFailed && hasReason(error, 'UNAVAILABLE');
+          if (!signal.aborted && !isBrief) logger.warn({ err: error }, 'could not count the learners');
+          hasFailed = true;
           return AFTER_FAILURE_MS;
         },
       );

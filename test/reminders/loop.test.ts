@@ -1,5 +1,7 @@
 // How often a loop works: again at once while there is more, when it is woken, or after a pause.
+import { pino } from 'pino';
 import { expect, test, vi } from 'vitest';
+import { ServiceError } from '../../services/platform/errors.ts';
 import { createLogger } from '../../services/platform/logging/logger.ts';
 import { startLoop } from '../../services/reminders/loop.ts';
 
@@ -48,4 +50,27 @@ test('work that fails is tried again', async () => {
   while (times < 2) await new Promise(setImmediate);
   await loop.stop();
   vi.useRealTimers();
+});
+
+test.each([
+  ['UNAVAILABLE for 4 s', new ServiceError('UNAVAILABLE'), 4, 0],
+  ['UNAVAILABLE for 30 s', new ServiceError('UNAVAILABLE'), 30, 1],
+  ['wrong once', new Error('a bug'), 1, 1],
+  ['wrong 30 times', new Error('a bug'), 30, 1],
+])('work that is %s is told so often in the log', async (_, error, failures, told) => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  let times = 0;
+  const work = async () => {
+    times += 1;
+    if (times <= failures) throw error;
+    return false;
+  };
+  const lines: string[] = [];
+  const logger = pino({}, { write: (line: string) => void lines.push(line) });
+  const loop = startLoop({ name: 'test', work, idleMs: 1000, logger });
+  await vi.advanceTimersByTimeAsync(60_000);
+  await loop.stop();
+  vi.useRealTimers();
+  expect(times).toBeGreaterThan(failures);
+  expect(lines).toHaveLength(told);
 });

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { ServiceError } from '../../services/platform/errors.ts';
 import { createMetrics } from '../../services/platform/observability/metrics.ts';
 import { createTelemetry } from '../../services/platform/observability/telemetry.ts';
 import type { Database } from '../../services/platform/postgres/database.ts';
@@ -36,6 +37,12 @@ test('a turn that fails is logged, and shows in the lag a minute later', async (
   expect(await lagSeconds()).toBe(0);
   clockMs = 61_500;
   expect(await lagSeconds()).toBe(1.5);
+});
+
+test('a turn without a connection is no news, as while a process starts', async () => {
+  const { turns } = begin(() => Promise.reject(new ServiceError('UNAVAILABLE')));
+  await sleep(50);
+  expect([turns.begun, lines]).toEqual([1, []]);
 });
 
 test('once it is told to stop no turn follows, and the failure of the last is not logged', async () => {
