@@ -35,7 +35,7 @@ test.each([
   root.resolvePath = (_origin, target) => `proto/${target}`;
   await root.load('scheduling/v1/user_data_service.proto');
   // What follows from the materials that a snooze stands with.
-  const derived = ['materialIds', 'cancellableMaterials'];
+  const derived = ['materialIds', 'materialCount', 'movedMaterials', 'cancellableMaterials'];
   const fields = root.lookupType(`scheduling.v1.${name}`).fieldsArray.map((field) => field.name);
   expect(
     Object.values(shape)

@@ -3,7 +3,8 @@ import { isStorable } from '../../platform/text.ts';
 import type { MaterialType } from '../card.ts';
 import { TYPE_MESSAGES } from '../record.ts';
 
-type Type = 'text' | 'texts' | 'number' | 'numbers' | 'whole' | 'time' | 'type' | 'enum' | Shape;
+/** `positive`: a whole number that is left out where it is 0. */
+type Type = 'text' | 'texts' | 'number' | 'numbers' | 'whole' | 'positive' | 'time' | 'type' | 'enum' | Shape;
 /** By the name in the line: the name in the message, and the type. */
 export type Shape = Readonly<Record<string, readonly [field: string, type: Type]>>;
 
@@ -50,6 +51,9 @@ export const REVIEW: Shape = {
   apiKeyId: ['apiKeyId', 'text'],
   scheduler: ['scheduler', 'enum'],
   settingsVersion: ['settingsVersion', 'whole'],
+  undoneAt: ['undoTime', 'time'],
+  undoActor: ['undoActor', 'text'],
+  undoRevision: ['undoRevision', 'positive'],
 };
 
 export const SNOOZE: Shape = {
@@ -61,6 +65,7 @@ export const SNOOZE: Shape = {
   requestId: ['requestId', 'text'],
   apiKeyId: ['apiKeyId', 'text'],
   cancelledAt: ['cancelTime', 'time'],
+  spreadDays: ['spreadDays', 'positive'],
 };
 
 export const SNOOZE_OF_MATERIAL: Shape = {
@@ -105,6 +110,7 @@ function toJson(type: Type, value: unknown): unknown {
   if (type === 'texts' || type === 'numbers')
     return Array.isArray(value) && value.length > 0 ? value : undefined;
   if (type === 'enum') return `${value}`.endsWith('_UNSPECIFIED') ? undefined : value;
+  if (type === 'positive') return value === 0 ? undefined : value;
   if (type === 'type') return TYPES.find(([, message]) => message === value)?.[0];
   if (type !== 'time') return value;
   const { seconds, nanos } = value as { seconds: number; nanos: number };
@@ -126,9 +132,9 @@ function fromJson(name: string, type: Type, value: unknown): unknown {
     if (typeof value !== 'object' || value === null) throw new Error(`${name} must be an object`);
     return fromLine(type, value as Values);
   }
-  if (type === 'number' || type === 'whole') {
+  if (type === 'number' || type === 'whole' || type === 'positive') {
     const isRight = typeof value === 'number' && (type === 'number' || isInt32(value));
-    if (!isRight) throw new Error(`${name} must be a ${type === 'whole' ? 'whole ' : ''}number`);
+    if (!isRight) throw new Error(`${name} must be a ${type === 'number' ? '' : 'whole '}number`);
     return value;
   }
   if (type === 'texts') {

@@ -394,6 +394,7 @@ test.each(['gRPC', 'local'] as const)(
           service: 'UserDataService',
           handlers: {
             ExportUserData: async () => {},
+            ImportUserData: async () => ({}),
             async DeleteUserData() {
               await gates[count++]?.promise;
               return {};

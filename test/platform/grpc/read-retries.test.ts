@@ -145,8 +145,12 @@ test('every rpc is repeated but those with an effect, and streams', () => {
     'RegisterPushSubscription',
     ...['RestoreMaterial', 'RevokeApiKey', 'RotateApiKey', 'SendTestReminder', 'SetEmailEnabled'],
     ...[
+      'SetTestClock',
       'SnoozeMaterials',
+      'SpreadBacklog',
       'SubmitReview',
+      'UndoReview',
+      'UpdateLearnerSettings',
       'UpdateMaterial',
       'UpdateReminder',
       'UpdateUser',
