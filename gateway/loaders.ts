@@ -5,6 +5,7 @@ import type { ApiKey } from '../generated/accounts/v1/ApiKey.ts';
 import type { User } from '../generated/accounts/v1/User.ts';
 import type { UserKeyInput } from '../generated/accounts/v1/UserKey.ts';
 import type { Material } from '../generated/scheduling/v1/Material.ts';
+import type { MaterialLapses } from '../generated/scheduling/v1/MaterialLapses.ts';
 import type { Review } from '../generated/scheduling/v1/Review.ts';
 import type { TestClock } from '../generated/scheduling/v1/TestClock.ts';
 import { partsOf } from '../services/platform/parts.ts';
@@ -92,6 +93,18 @@ export function createLoaders(clients: Clients, budget: Budget) {
     ),
     { cacheKeyFn: ({ userId, materialId, atMs }) => `${userId} ${materialId} ${atMs}` },
   );
+  const lapses = new DataLoader<MaterialKey, MaterialLapses, string>(
+    inGroups(
+      ({ userId }) => userId,
+      () => MAX_KEYS,
+      async (keys) => {
+        const materialIds = keys.map(({ materialId }) => materialId);
+        const request = { userId: keys[0].userId, materialIds };
+        return (await budget.read(reviews.batchGetLapses, request)).materials;
+      },
+    ),
+    { cacheKeyFn: ({ userId, materialId }) => `${userId} ${materialId}` },
+  );
   const apiKeysById = new DataLoader<string, ApiKey | null>(
     async (apiKeyIds) => {
       const answer = await budget.read(apiKeys.batchGetApiKeys, { apiKeyIds: [...apiKeyIds] });
@@ -124,6 +137,8 @@ export function createLoaders(clients: Clients, budget: Budget) {
     wholeMaterial: (key: MaterialKey) => wholeMaterials.load(key),
     /** null before its first review. */
     recall: (key: RecallKey) => recalls.load(key),
+    /** How often a material was forgotten. */
+    lapses: (key: MaterialKey) => lapses.load(key),
     /** The latest reviews of a material. */
     firstReviews: (key: FirstReviewsKey) => firstReviews.load(key),
   };

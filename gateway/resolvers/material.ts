@@ -95,6 +95,10 @@ export const Material: MaterialResolvers = {
     return loaders.testClock(userId).then((clock) => isDue(time, toTime(required(clock).nowTime)));
   },
   labels: ({ message }) => message.labels,
+  lapses: async ({ userId, message: { materialId } }, _arguments, { loaders }) =>
+    (await loaders.lapses({ userId, materialId })).lapses,
+  isLeech: async ({ userId, message: { materialId } }, _arguments, { loaders }) =>
+    (await loaders.lapses({ userId, materialId })).isLeech,
   recall: async ({ userId, message: { materialId } }, { at }, { loaders, beginTime }) => {
     const timeZone = (await loaders.user({ userId }))?.timeZone ?? 'UTC';
     const atMs = (at ?? beginTime).getTime();
@@ -135,6 +139,11 @@ export const Review: ReviewResolvers = {
   after: ({ message }) => toSchedule(required(message.after)),
   revision: ({ message }) => message.revision,
   scheduler: ({ message }) => fromScheduler(message.scheduler),
+  madeLeech: async ({ userId, message: { materialId, reviewId, quality } }, _arguments, { loaders }) => {
+    // A review that recalled is no lapse, so most need no call.
+    if ((quality ?? 0) >= 3) return false;
+    return (await loaders.lapses({ userId, materialId })).leechReviewId === reviewId;
+  },
   undoneAt: ({ message }) => toOptionalTime(message.undoTime),
   undoneBy: ({ message }) => message.undoActor || null,
 };

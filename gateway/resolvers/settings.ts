@@ -1,4 +1,4 @@
-// What schedules a learner's reviews, and its change.
+// A learner's settings, and their change.
 import type {
   LearnerSettingsResolvers,
   MutationResolvers,
@@ -17,7 +17,7 @@ export const settingsOfUser: UserResolvers = {
 
 export const settingsMutations: MutationResolvers = {
   async updateLearnerSettings(_parent, { input }, { clients, call }) {
-    const { userId, scheduler, desiredRetention } = input;
+    const { userId, scheduler, desiredRetention, leechLapses } = input;
     // Scheduling knows neither users nor their time zones.
     const { user } = await clients.users.getUser({ userId }, call);
     const { settings } = await clients.learners.updateLearnerSettings(
@@ -26,6 +26,7 @@ export const settingsMutations: MutationResolvers = {
         timeZone: required(user).timeZone,
         ...(scheduler && { scheduler: toScheduler(scheduler) }),
         ...(desiredRetention != null && { desiredRetention }),
+        ...(leechLapses != null && { leechLapses }),
       },
       call,
     );

@@ -61,7 +61,11 @@ export const User: UserResolvers = {
   createdAt: ({ createTime }) => toTime(createTime),
   updatedAt: ({ updateTime }) => toTime(updateTime),
 
-  materials: ({ userId }, { query, state, type, due, order, labels, ...page }, { budget, clients }) =>
+  materials: (
+    { userId },
+    { query, state, type, due, order, labels, leeches, ...page },
+    { budget, clients },
+  ) =>
     readConnection(page, ID_OF.material, async (request) => {
       const { materials, nextPageToken } = await budget.read(clients.materials.listMaterials, {
         userId,
@@ -69,6 +73,7 @@ export const User: UserResolvers = {
         view: VIEW,
         query: query ?? '',
         labels: [...(labels ?? [])],
+        leechesOnly: leeches ?? false,
         state: toMaterialState(state ?? 'ACTIVE'),
         ...(type && { type: toMaterialType(type) }),
         ...(order && order !== 'NEWEST' && { order: `MATERIAL_ORDER_${order}` as const }),

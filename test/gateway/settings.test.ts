@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import { test } from '../fixtures.ts';
 import { VIEWER } from '../support/gateway.ts';
 
-const FIELDS = 'settings { scheduler desiredRetention timeZone version }';
+const FIELDS = 'settings { scheduler desiredRetention timeZone leechLapses version }';
 const READ = `query ($userId: ID!) { user(id: $userId) { ${FIELDS} timeline(first: 5, kinds: [OPERATOR]) { nodes { action actor } } } }`;
 const CHANGE = `mutation ($input: UpdateLearnerSettingsInput!) { updateLearnerSettings(input: $input) { ${FIELDS} } }`;
 
@@ -13,11 +13,17 @@ test('are SM-2 until an operator changes them; the change takes the time zone of
 }) => {
   const { userId } = await system.createUser(undefined, 'Asia/Tokyo');
   const read = async () => (await gateway.query(READ, { userId }, VIEWER)).data.user;
-  const before = { scheduler: 'SM2', desiredRetention: 0.9, timeZone: 'UTC', version: 0 };
+  const before = { scheduler: 'SM2', desiredRetention: 0.9, timeZone: 'UTC', leechLapses: 8, version: 0 };
   expect(await read()).toEqual({ settings: before, timeline: { nodes: [] } });
-  const input = { userId, scheduler: 'FSRS', desiredRetention: 0.85 };
+  const input = { userId, scheduler: 'FSRS', desiredRetention: 0.85, leechLapses: 4 };
   const { data } = await gateway.query(CHANGE, { input });
-  const settings = { scheduler: 'FSRS', desiredRetention: 0.85, timeZone: 'Asia/Tokyo', version: 1 };
+  const settings = {
+    scheduler: 'FSRS',
+    desiredRetention: 0.85,
+    timeZone: 'Asia/Tokyo',
+    leechLapses: 4,
+    version: 1,
+  };
   expect(data.updateLearnerSettings).toEqual({ settings });
   const told = { action: 'updateLearnerSettings', actor: 'gateway/olga' };
   expect(await read()).toEqual({ settings, timeline: { nodes: [told] } });

@@ -3,7 +3,7 @@
 const USER = 'id email firstName lastName plan timeZone createdAt sandbox testClock { now }';
 const COUNT = 'count { reviews recalled retention }';
 const SCHEDULE = 'ef interval repetitions nextReview';
-const ROW = `id title type isDue lastReviewed archivedAt ${SCHEDULE}`;
+const ROW = `id title type isDue isLeech lastReviewed archivedAt ${SCHEDULE}`;
 const KEY = 'id name prefix scopes createdAt lastUsedAt revokedAt lastRefusedAt expiresAt allowedAddresses';
 const PAGE = 'pageInfo { hasNextPage endCursor }';
 const REMINDER =
@@ -65,6 +65,7 @@ export const DOCUMENTS = {
       distributions { easeFactors { ef count } intervals { band count } }
       hardestMaterials(first: 5) { nodes { material { id title } ${COUNT} } }
     }
+    materialCounts { leeches }
     both: stats(timeZone: $timeZone, days: $both) {
       retention { bands { band ${COUNT} } days { date ${COUNT} } }
     }
@@ -96,11 +97,13 @@ export const DOCUMENTS = {
 
   MATERIALS: `query Materials(
   $id: ID!, $after: String, $query: String, $state: MaterialState, $type: MaterialType, $due: Boolean,
-  $order: MaterialOrder
+  $order: MaterialOrder, $leeches: Boolean
 ) {
   user(id: $id) {
-    materialCounts { active due archived }
-    materials(first: 25, after: $after, query: $query, state: $state, type: $type, due: $due, order: $order) {
+    materialCounts { active due archived leeches }
+    materials(
+      first: 25, after: $after, query: $query, state: $state, type: $type, due: $due, order: $order, leeches: $leeches
+    ) {
       nodes { ${ROW} } ${PAGE}
     }
   }
@@ -108,7 +111,7 @@ export const DOCUMENTS = {
 
   MATERIAL: `query Material($userId: ID!, $id: ID!) {
   material(userId: $userId, id: $id) {
-    ${ROW} content sourceUrl createdAt updatedAt revision
+    ${ROW} lapses content sourceUrl createdAt updatedAt revision
     reviews(first: 100) { ${REVIEWS} }
     snoozes(first: 50) { nodes { id snoozeUntil reason createdAt cancelledAt materialIds movedMaterials } ${PAGE} }
     previews { quality schedule { ${SCHEDULE} } }
@@ -146,7 +149,7 @@ export const DOCUMENTS = {
       nodes {
         id kind at action actor requestId subjectIds apiKey { id name } apiKeys { id name prefix }
         material { id title archivedAt revision }
-        review { id quality reviewedAt undoneAt revision after { interval } }
+        review { id quality reviewedAt undoneAt madeLeech revision after { interval } }
         snooze { id snoozeUntil reason cancelledAt cancellableMaterials movedMaterials materialCount spreadDays }
         delivery { ${DELIVERY} }
       }

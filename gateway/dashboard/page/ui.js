@@ -61,6 +61,9 @@ export function grade(quality) {
   return h('span', { class: `grade grade-${quality}` }, quality);
 }
 
+/** Marks a material that was forgotten again and again. */
+export const leechBadge = () => h('span', { class: 'badge', title: 'Forgotten again and again' }, 'leech');
+
 /** @param {string} title @param {...Child} children */
 export function card(title, ...children) {
   return h('section', { class: 'card', 'aria-label': title }, h('h2', {}, title), children);

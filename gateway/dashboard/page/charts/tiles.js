@@ -1,7 +1,8 @@
 // Tiles: a row of single figures.
+/** @import { Child } from '../types.d.ts' */
 import { h } from '../dom.js';
 
-/** @param {string} name @param {string} value @param {string} more What the value is compared with, or counted from. */
+/** @param {string} name @param {string} value @param {Child} more What the value is compared with, or counted from. */
 export const tile = (name, value, more) =>
   h(
     'div',

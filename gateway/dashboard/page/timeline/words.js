@@ -70,6 +70,7 @@ export function wordsOf(user, event) {
       'Reviewed ',
       materials(user, event),
       `: grade ${review.quality}, due again after ${again}`,
+      review.madeLeech && '. It made the material a leech',
       undone,
     ];
   }

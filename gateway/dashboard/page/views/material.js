@@ -9,7 +9,7 @@ import { history, historyLegend } from '../charts/history.js';
 import { h } from '../dom.js';
 import { counted, distance, instant, nowOf, shortDay, span, spans, spoken, titleOf } from '../format.js';
 import { withLoadedPages } from '../place.js';
-import { announce, button, card, empty, explain, grade, shortId, table } from '../ui.js';
+import { announce, button, card, empty, explain, grade, leechBadge, shortId, table } from '../ui.js';
 import { learnerPage } from './learner-page.js';
 
 /** @param {Context} context @returns {Promise<View>} */
@@ -74,6 +74,7 @@ function schedule(user, material) {
     ['Interval', span(material.interval)],
     ['Ease factor', material.ef.toFixed(2)],
     ['Repetitions', material.repetitions],
+    ['Lapses', [material.lapses, material.isLeech && [' ', leechBadge()]]],
     ['Last reviewed', instant(material.lastReviewed, timeZone)],
     ['Created', instant(material.createdAt, timeZone)],
     ['Changed', `${instant(material.updatedAt, timeZone)} (revision ${material.revision})`],

@@ -8,7 +8,7 @@ import { request } from '../api.js';
 import { h } from '../dom.js';
 import { choice, filterForm, keepFilters } from '../filters.js';
 import { counted, distance, instant, nowOf, span, spoken, titleOf, whole } from '../format.js';
-import { empty, pager, table } from '../ui.js';
+import { empty, leechBadge, pager, table } from '../ui.js';
 import { learnerPage } from './learner-page.js';
 
 /** @type {Readonly<Record<string, Partial<Variables<'MATERIALS'>>>>} */
@@ -17,6 +17,7 @@ const STATES = {
   due: { state: 'ACTIVE', due: true },
   later: { state: 'ACTIVE', due: false },
   archived: { state: 'ARCHIVED' },
+  leeches: { state: 'ACTIVE', leeches: true },
   any: { state: 'ANY' },
 };
 const STATE_NAMES = [
@@ -24,6 +25,7 @@ const STATE_NAMES = [
   ['due', 'Due now'],
   ['later', 'Not due yet'],
   ['archived', 'Archived'],
+  ['leeches', 'Leeches'],
   ['any', 'All'],
 ];
 const TYPE_NAMES = [
@@ -83,8 +85,8 @@ function page(context, user, { materialCounts, materials: { nodes, pageInfo } })
 }
 
 /** @param {Materials['materialCounts']} counts */
-const totals = ({ active, due, archived }) =>
-  `${counted(active, 'active material')}, ${whole(due)} of them due now; ${whole(archived)} archived.`;
+const totals = ({ active, due, leeches, archived }) =>
+  `${counted(active, 'active material')}, ${whole(due)} of them due now, ${whole(leeches)} forgotten again and again (leeches); ${whole(archived)} archived.`;
 
 /** @param {Context} context @param {User} user @param {readonly MaterialRow[]} materials */
 function list(context, user, materials) {
@@ -95,6 +97,7 @@ function list(context, user, materials) {
       [
         context.mayChange && selectBox(material),
         h('a', { href: `#/users/${user.id}/materials/${material.id}` }, titleOf(material.title)),
+        material.isLeech && [' ', leechBadge()],
       ],
       spoken(material.type),
       dueOf(material, user),

@@ -95,7 +95,7 @@ function figures(user, days, foretold) {
 }
 
 /** @param {Overview} user @param {number} length Days of the window. */
-function totals({ window, both, year }, length) {
+function totals({ id, materialCounts, window, both, year }, length) {
   const { currentStreakDays, longestStreakDays, days } = year.activity;
   const periods = halves(both.retention.days);
   const [now, before] = [sumOf(countsOf(periods.window)), sumOf(countsOf(periods.before))];
@@ -113,6 +113,11 @@ function totals({ window, both, year }, length) {
     tile('Reviews today', whole(days.at(-1)?.count ?? 0), `${whole(days.at(-2)?.count ?? 0)} yesterday`),
     tile(`Reviews, ${length} days`, whole(now.reviews), `${whole(before.reviews)} in the ${length} before`),
     tile('Streak', counted(currentStreakDays, 'day'), `longest ${counted(longestStreakDays, 'day')}`),
+    tile(
+      'Leeches',
+      whole(materialCounts.leeches),
+      h('a', { href: `#/users/${id}/materials?state=leeches` }, 'forgotten again and again'),
+    ),
     share('Retention, all', { window: now, before }),
     share('Young, under 21 days', retention('young')),
     share('Mature, 21 days or more', retention('mature')),

@@ -1,0 +1,36 @@
+// Leeches in the dashboard: counted, listed, marked, and told where they became such.
+import { describe, expect } from 'vitest';
+import { test } from '../fixtures.ts';
+import { hasBrowser } from '../support/browser.ts';
+
+describe.runIf(hasBrowser('leeches'))('in the dashboard', { timeout: 120_000 }, () => {
+  test('a leech is counted, found by the filter, marked, told in the timeline, and none after an undo', async ({
+    dashboard,
+  }) => {
+    const { userId, ids } = await dashboard.newLearner(['Ohm', 'Volt']);
+    const { reviews } = dashboard.gateway.clients;
+    const key = { userId, materialId: ids[0] ?? '' };
+    const last = { reviewId: '' };
+    for (const quality of Array.from({ length: 8 }, () => [3, 1]).flat()) {
+      const { review } = await reviews.submitReview({ ...key, quality }, { requestId: 'test' });
+      last.reviewId = review?.reviewId ?? '';
+    }
+    const { page } = await dashboard.openAt(`#/users/${userId}`);
+    const tile = page.locator('.tile').filter({ hasText: 'Leeches' });
+    await tile.getByText('1', { exact: true }).waitFor();
+    await tile.getByRole('link', { name: 'forgotten again and again' }).click();
+    const rows = page.getByRole('table', { name: 'Materials' }).locator('tbody tr');
+    await rows.getByText('leech', { exact: true }).waitFor();
+    expect(await rows.count()).toBe(1);
+    await rows.getByRole('link', { name: 'Ohm' }).click();
+    await page.locator('.facts').getByText('leech', { exact: true }).waitFor();
+    await page.getByRole('link', { name: 'Timeline' }).click();
+    const told = page.getByText('It made the material a leech');
+    await told.waitFor();
+    expect(await told.count()).toBe(1);
+    await reviews.undoReview({ userId, reviewId: last.reviewId }, { requestId: 'test' });
+    await page.evaluate(`location.hash = '#/users/${userId}/materials?state=leeches'`);
+    await page.getByText('No material matches.').waitFor();
+    await page.close();
+  });
+});
