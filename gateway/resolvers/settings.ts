@@ -1,4 +1,4 @@
-// A learner's settings, and their change.
+// A learner's settings, their change, and what that would do.
 import type {
   LearnerSettingsResolvers,
   MutationResolvers,
@@ -13,6 +13,16 @@ export const LearnerSettings: LearnerSettingsResolvers = {
 export const settingsOfUser: UserResolvers = {
   settings: async ({ userId }, _arguments, { budget, clients }) =>
     required((await budget.read(clients.learners.getLearnerSettings, { userId })).settings),
+
+  settingsPreview: async (user, { scheduler, desiredRetention }, { budget, clients }) => {
+    const { before, after } = await budget.read(clients.learners.previewLearnerSettings, {
+      userId: user.userId,
+      timeZone: user.timeZone,
+      ...(scheduler && { scheduler: toScheduler(scheduler) }),
+      ...(desiredRetention != null && { desiredRetention }),
+    });
+    return { before: required(before), after: required(after) };
+  },
 };
 
 export const settingsMutations: MutationResolvers = {

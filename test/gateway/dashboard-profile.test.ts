@@ -81,7 +81,8 @@ describe.runIf(hasBrowser('profiles'))('the profile of a learner', { timeout: 60
       const dialog = page.getByRole('dialog', { name: 'Change the schedule' });
       await dialog.getByLabel('Method').selectOption(method);
       if (target) await dialog.getByLabel('Cards remembered when asked').fill(target);
-      else await dialog.getByLabel('Cards remembered when asked').waitFor({ state: 'hidden' });
+      await dialog.getByText(target ? /reviews a day, now .* about 8\d %/ : /reviews a day, now/).waitFor();
+      if (!target) await dialog.getByLabel('Cards remembered when asked').waitFor({ state: 'hidden' });
       await dialog.getByRole('button', { name: 'Change', exact: true }).click();
     };
     await change('SM-2, the classic');

@@ -33,6 +33,19 @@ test('are SM-2 until an operator changes them; the change takes the time zone of
   expect(back.data.updateLearnerSettings.settings).toEqual({ ...settings, scheduler: 'SM2', version: 2 });
 });
 
+test('are previewed for a viewer, and nothing is recorded', async ({ system, gateway }) => {
+  const { userId } = await system.createUser();
+  const make = `mutation { createMaterial(input: {userId: "${userId}", title: "t"}) { material { id } } }`;
+  await gateway.query(make);
+  const lines = gateway.audited.length;
+  const query = `query ($userId: ID!) { user(id: $userId) {
+    settingsPreview(scheduler: FSRS, desiredRetention: 0.97) { before { reviewsPerDay recall } after { reviewsPerDay recall } } } }`;
+  const { before, after } = (await gateway.query(query, { userId }, VIEWER)).data.user.settingsPreview;
+  expect(after.reviewsPerDay).toBeGreaterThan(before.reviewsPerDay);
+  expect(after.recall).toBeGreaterThan(before.recall);
+  expect(gateway.audited).toHaveLength(lines);
+});
+
 test.for([
   ['of somebody unknown', { userId: '01900000-0000-7000-8000-000000000000' }, { code: 'NOT_FOUND' }],
   ['below 0.70', { desiredRetention: 0.69 }, { code: 'INVALID_REQUEST', field: 'desiredRetention' }],

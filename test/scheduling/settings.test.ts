@@ -48,6 +48,29 @@ test('schedule the next review and its preview, also under the lock; a switch ba
   expect(await review('')).toEqual(['SCHEDULER_SM2', 2, 22, 3]);
 });
 
+test('are previewed: fewer reviews with a lower retention, and the recall that it is about; nothing changes', async ({
+  scheduling,
+  material,
+}) => {
+  const { learners, reviews } = scheduling;
+  const { userId } = material;
+  const preview = (desiredRetention: number) =>
+    learners.previewLearnerSettings({ userId, scheduler: 'SCHEDULER_FSRS', desiredRetention });
+  await reviews.submitReview({ ...material, quality: 4 });
+  const [low, high] = [await preview(0.7), await preview(0.97)];
+  expect(low.before).toEqual(high.before);
+  expect(low.after?.reviewsPerDay).toBeLessThan(high.after?.reviewsPerDay ?? 0);
+  expect(low.after?.recall).toBeCloseTo(0.7, 1);
+  expect(high.after?.recall).toBeCloseTo(0.97, 1);
+  expect((await learners.getLearnerSettings({ userId })).settings).toEqual(BY_DEFAULT);
+});
+
+test('of who has no materials are previewed as nothing to do', async ({ scheduling, userId }) => {
+  const nothing = { reviewsPerDay: 0 };
+  const previewed = await scheduling.learners.previewLearnerSettings({ userId, scheduler: 'SCHEDULER_FSRS' });
+  expect(previewed).toMatchObject({ before: nothing, after: nothing });
+});
+
 test('are changed one after the other where many change them at once', async ({ scheduling, userId }) => {
   const changes = Array.from({ length: 8 }, (_, index) =>
     scheduling.learners.updateLearnerSettings({ userId, desiredRetention: 0.8 + index / 100 }),
@@ -65,6 +88,9 @@ test.for([
   [{ userId: 'x' }, 'INVALID_REQUEST user_id'],
 ] as const)('%j is refused as %s', async ([change, reason], { scheduling, userId }) => {
   expect(await refusal(scheduling.learners.updateLearnerSettings({ userId, ...change }))).toBe(reason);
+  // Leeches are no matter of a scheduler.
+  if ('leechLapses' in change) return;
+  expect(await refusal(scheduling.learners.previewLearnerSettings({ userId, ...change }))).toBe(reason);
 });
 
 test('of a deleted user are refused', async ({ scheduling }) => {

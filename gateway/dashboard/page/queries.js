@@ -128,6 +128,13 @@ export const DOCUMENTS = {
 
   USER: `query User($id: ID!) { user(id: $id) { ${USER} } }`,
   SETTINGS: 'query Settings($id: ID!) { user(id: $id) { settings { scheduler desiredRetention timeZone } } }',
+  SETTINGS_PREVIEW: `query SettingsPreview($id: ID!, $scheduler: Scheduler, $desiredRetention: Float) {
+  user(id: $id) {
+    settingsPreview(scheduler: $scheduler, desiredRetention: $desiredRetention) {
+      before { reviewsPerDay recall } after { reviewsPerDay recall }
+    }
+  }
+}`,
   REMINDERS: `query Reminders($id: ID!, $after: String) {
   pushPublicKey
   user(id: $id) {

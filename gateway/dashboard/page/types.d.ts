@@ -56,6 +56,7 @@ export type EmailReminders = Reminders['emailReminders'];
 export type PushSubscriptionRow = Reminders['pushSubscriptions'][number];
 export type Delivery = Reminders['reminderDeliveries']['nodes'][number];
 export type LearnerSettings = NonNullable<Data<'SETTINGS'>['user']>['settings'];
+export type SettingsPreview = NonNullable<Data<'SETTINGS_PREVIEW'>['user']>['settingsPreview'];
 export type Timeline = NonNullable<Data<'TIMELINE'>['user']>['timeline'];
 export type TimelineEvent = Timeline['nodes'][number];
 export type TimelineKind = TimelineEvent['kind'];

@@ -1,12 +1,17 @@
 // The rpcs of scheduling.v1.LearnerService.
+import { setImmediate as othersFirst } from 'node:timers/promises';
 import type { LearnerInput } from '../../../generated/scheduling/v1/Learner.ts';
 import type { LearnerServiceHandlers } from '../../../generated/scheduling/v1/LearnerService.ts';
 import type { LearnerSettingsInput } from '../../../generated/scheduling/v1/LearnerSettings.ts';
+import type { PreviewLearnerSettingsRequest } from '../../../generated/scheduling/v1/PreviewLearnerSettingsRequest.ts';
 import type { SetTestClockRequest } from '../../../generated/scheduling/v1/SetTestClockRequest.ts';
+import type { SettingsOutlookInput } from '../../../generated/scheduling/v1/SettingsOutlook.ts';
 import type { UpdateLearnerSettingsRequest } from '../../../generated/scheduling/v1/UpdateLearnerSettingsRequest.ts';
+import { createFairQueue } from '../../platform/concurrency.ts';
 import { invalidField, ServiceError } from '../../platform/errors.ts';
 import type { AsyncHandlers } from '../../platform/grpc/handlers.ts';
 import { decodePageToken, readPageSize, toPage } from '../../platform/page-token.ts';
+import { partsOf } from '../../platform/parts.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { fromDuration } from '../../platform/protobuf/durations.ts';
 import { fromTimestamp, toTimestamp } from '../../platform/protobuf/timestamps.ts';
@@ -16,17 +21,37 @@ import { readAheadMs, storeAheadMs } from '../clock.ts';
 import { writeOnce } from '../idempotency.ts';
 import { enumReader, readScheduler, toClockMessage, toSchedulerMessage } from '../messages.ts';
 import { type HandlerDependencies, readRequestId, userDeleted } from '../requests.ts';
+import type { Settings } from '../reviews/scheduler.ts';
 import type { LearnerSettings } from '../rows.ts';
+import { addOutlooks, NO_OUTLOOK, OUTLOOK_DAYS, type Outlook, outlookOf, type Upcoming } from './outlook.ts';
 import { dateOf } from './rules.ts';
-import { addSettings, findSettings, type Learner, listLearners, lockLearner, readOverview } from './sql.ts';
+import {
+  addSettings,
+  findSettings,
+  type Learner,
+  listLearners,
+  lockLearner,
+  readOverview,
+  readUpcoming,
+} from './sql.ts';
 
 const readOrder = enumReader('order', 'LEARNER_ORDER', ['due', 'reviews', 'retention', 'lastReview']);
 const readFilter = enumReader('filter', 'LEARNER_FILTER', ['backlogGrowing', 'streakBroken', 'wentQuiet']);
+
+/** Previews read at once: each may read all reviews of 1,000 materials. */
+const PREVIEWS_AT_ONCE = 2;
+/** Of one user, beside the one that is read. */
+const MAX_WAITING = 64;
+const MAX_PREVIEWED = 1000;
+/** Materials in a turn, after which others have theirs. */
+const MATERIALS_IN_A_TURN = 20;
+const DAY_MS = 86_400_000;
 
 export function createLearnerHandlers(
   dependencies: HandlerDependencies,
 ): AsyncHandlers<LearnerServiceHandlers> {
   const { database, now, wallClock } = dependencies;
+  const previews = createFairQueue({ maxRunning: PREVIEWS_AT_ONCE, maxWaiting: MAX_WAITING });
   const requireOverview = async () => {
     const overview = await readOverview(database);
     if (overview !== undefined) return overview;
@@ -78,6 +103,20 @@ export function createLearnerHandlers(
         const settings = { ...changed, version: before.version + 1 };
         await addSettings(transaction, userId, settings, await now(userId, transaction));
         return { settings: toSettingsMessage(settings) };
+      });
+    },
+
+    async PreviewLearnerSettings(request, { signal }) {
+      const userId = requireUserId(request.userId);
+      const change = readScheduling(request);
+      return previews.run(userId, signal, async () => {
+        const [settings, asOf] = await Promise.all([findSettings(database, userId), now(userId)]);
+        const endTime = new Date(asOf.getTime() + OUTLOOK_DAYS * DAY_MS);
+        const { materials, total } = await readUpcoming(database, userId, { endTime, limit: MAX_PREVIEWED });
+        const scale = materials.length === 0 ? 0 : total / materials.length;
+        const of = async (each: Settings) =>
+          toOutlookMessage(await outlookInTurns(materials, each, asOf), scale);
+        return { before: await of(settings), after: await of({ ...settings, ...change }) };
       });
     },
 
@@ -155,20 +194,47 @@ const MAX_LEECH_LAPSES = 99;
 
 /** The fields that are given. */
 function readChange(request: UpdateLearnerSettingsRequest): Partial<LearnerSettings> {
-  const { desiredRetention, timeZone, leechLapses } = request;
+  const { leechLapses } = request;
+  const scheduling = readScheduling(request);
+  if (leechLapses !== undefined && !(leechLapses >= 1 && leechLapses <= MAX_LEECH_LAPSES))
+    throw invalidField('leech_lapses', `must be from 1 to ${MAX_LEECH_LAPSES}.`);
+  return { ...scheduling, ...(leechLapses !== undefined && { leechLapses }) };
+}
+
+/** Those of them that a scheduler looks at. */
+function readScheduling(request: PreviewLearnerSettingsRequest): Partial<Settings> {
+  const { desiredRetention, timeZone } = request;
   const scheduler = readScheduler(request.scheduler);
   if (
     desiredRetention !== undefined &&
     !(desiredRetention >= MIN_RETENTION && desiredRetention <= MAX_RETENTION)
   )
     throw invalidField('desired_retention', 'must be from 0.70 to 0.97.');
-  if (leechLapses !== undefined && !(leechLapses >= 1 && leechLapses <= MAX_LEECH_LAPSES))
-    throw invalidField('leech_lapses', `must be from 1 to ${MAX_LEECH_LAPSES}.`);
   return {
     ...(scheduler !== undefined && { scheduler }),
     ...(desiredRetention !== undefined && { desiredRetention }),
-    ...(leechLapses !== undefined && { leechLapses }),
     ...(timeZone !== '' && { timeZone: requireTimeZone('time_zone', timeZone) }),
+  };
+}
+
+async function outlookInTurns(
+  materials: readonly Upcoming[],
+  settings: Settings,
+  asOf: Date,
+): Promise<Outlook> {
+  let sum = NO_OUTLOOK;
+  for (const part of partsOf(materials, MATERIALS_IN_A_TURN)) {
+    for (const material of part) sum = addOutlooks(sum, outlookOf(material, settings, asOf));
+    await othersFirst();
+  }
+  return sum;
+}
+
+/** `scale`: for how many materials each one stands. */
+function toOutlookMessage({ reviews, recalled }: Outlook, scale: number): SettingsOutlookInput {
+  return {
+    reviewsPerDay: (reviews * scale) / OUTLOOK_DAYS,
+    ...(reviews > 0 && { recall: recalled / reviews }),
   };
 }
 

@@ -2,8 +2,10 @@
 import { COUNT_LOCK } from '../../platform/postgres/connection.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { MAX_UUID, NIL_UUID } from '../../platform/uuid.ts';
+import type { Quality, ScheduleAt } from '../reviews/schedule.ts';
 import {
   DEFAULT_LEECH_LAPSES,
+  DUE_TIME,
   isCounted,
   LEARNER_SETTINGS_COLUMNS,
   type LearnerSettings,
@@ -11,6 +13,7 @@ import {
   type SettingsRow,
   toSettings,
 } from '../rows.ts';
+import type { Upcoming } from './outlook.ts';
 import {
   type Counted,
   type Days,
@@ -270,6 +273,35 @@ export async function findSettings(db: Queryable, userId: string): Promise<Learn
     values: [userId],
   });
   return { ...toSettings(row), leechLapses: row?.leechLapses ?? DEFAULT_LEECH_LAPSES };
+}
+
+/** An even choice that is the same each time. The history of each, in order: [quality, milliseconds since 1970]. */
+const UPCOMING = `
+  SELECT m.ease_factor_hundredths AS "easeFactorHundredths", m.interval_days AS "intervalDays", m.repetitions,
+    m.next_review_time AS "nextReviewTime", m.total, (
+      SELECT json_agg(json_build_array(r.quality, (extract(epoch FROM r.review_time) * 1000)::bigint) ORDER BY r.revision)
+      FROM scheduling.reviews r
+      WHERE r.user_id = $1 AND r.material_id = m.material_id AND ${isCounted('r')}) AS history
+  FROM (
+    SELECT m.material_id, m.ease_factor_hundredths, m.interval_days, m.repetitions, m.next_review_time, count(*) OVER () AS total
+    FROM scheduling.materials m
+    WHERE m.user_id = $1 AND m.archive_time IS NULL AND ${DUE_TIME} < $2
+    ORDER BY md5(m.material_id::text) LIMIT $3) m`;
+
+/** Of the active materials that are due before `endTime` at most `limit`, and how many there are in `total`. */
+export async function readUpcoming(
+  db: Queryable,
+  userId: string,
+  { endTime, limit }: { endTime: Date; limit: number },
+): Promise<{ materials: Upcoming[]; total: number }> {
+  type Row = ScheduleAt & { total: number; history: [Quality, number][] | null };
+  const values = [userId, endTime, limit];
+  const rows = await db.query<Row>({ name: 'read-upcoming', text: UPCOMING, values });
+  const materials = rows.map(({ total: _, history, ...schedule }) => ({
+    schedule,
+    history: (history ?? []).map(([quality, timeMs]) => ({ quality, reviewTime: new Date(timeMs) })),
+  }));
+  return { materials, total: rows[0]?.total ?? 0 };
 }
 
 /** Reads a table of the user, so that Citus takes the lock on the node with the user's rows, as the deletion of the user does. */

@@ -1,8 +1,12 @@
-// How a learner’s reviews are scheduled, in words, and the dialog that changes it.
-/** @import { Context, LearnerSettings, User } from '../types.d.ts' */
+// How a learner’s reviews are scheduled, in words, and the dialog that changes it after a preview.
+/** @import { Context, LearnerSettings, SettingsPreview, User } from '../types.d.ts' */
 import { request } from '../api.js';
 import { h } from '../dom.js';
+import { explain } from '../ui.js';
 import { ask, field } from './dialog.js';
+
+/** Longer than somebody takes between two digits. */
+const PAUSE_MS = 300;
 
 /** @type {Readonly<Record<LearnerSettings['scheduler'], { name: string, about: string }>>} */
 export const METHODS = {
@@ -41,6 +45,7 @@ export function askSchedule(context, user, settings) {
       'From 70 to 97; 90 suits most. A higher number means more reviews and less forgotten.',
     ),
   );
+  const preview = h('p', { class: 'strong', 'aria-live': 'polite' });
   const show = () => {
     const chosen = /** @type {LearnerSettings['scheduler']} */ (method.value);
     about.textContent = METHODS[chosen].about;
@@ -48,14 +53,13 @@ export function askSchedule(context, user, settings) {
     // A hidden field would be checked, and nobody could see why nothing is sent.
     target.disabled = chosen === 'SM2';
   };
-  method.addEventListener('input', show);
-  show();
   ask(context, {
     title: 'Change the schedule',
     body: [
       field('Method', method),
       about,
       targetPart,
+      preview,
       h(
         'p',
         {},
@@ -74,6 +78,29 @@ export function askSchedule(context, user, settings) {
       return `Changed. Next reviews follow ${METHODS[chosen.scheduler].name}.`;
     },
   });
+  const form = /** @type {HTMLFormElement} */ (method.form);
+  let turn = 0;
+  const foretell = async () => {
+    turn += 1;
+    const mine = turn;
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    if (mine !== turn || !form.isConnected || !form.checkValidity()) return;
+    const chosen = readChoice(new FormData(form), settings);
+    const said = await request('SETTINGS_PREVIEW', { id: user.id, ...chosen }).then(
+      (answer) => answer.user && wordsOf(answer.user.settingsPreview),
+      explain,
+    );
+    // A later choice is shown instead.
+    if (mine === turn && form.isConnected) preview.textContent = said;
+  };
+  const update = () => {
+    show();
+    // What it says is of the choice before.
+    preview.textContent = '';
+    void foretell();
+  };
+  for (const input of [method, target]) input.addEventListener('input', update);
+  update();
 }
 
 /** What the form says; a target that was not asked for or touched stays exact. @param {FormData} data @param {LearnerSettings} settings */
@@ -84,4 +111,11 @@ function readChoice(data, { desiredRetention }) {
     scheduler: /** @type {LearnerSettings['scheduler']} */ (data.get('scheduler')),
     desiredRetention: percent === percentOf(desiredRetention) ? desiredRetention : percent / 100,
   };
+}
+
+/** @param {SettingsPreview} preview */
+function wordsOf({ before, after }) {
+  if (before.recall === null || after.recall === null) return 'Nothing is due in the next 30 days.';
+  const aDay = (/** @type {number} */ reviews) => (reviews < 10 ? reviews.toFixed(1) : reviews.toFixed(0));
+  return `In the next 30 days: about ${aDay(after.reviewsPerDay)} reviews a day, now ${aDay(before.reviewsPerDay)}. When asked again, about ${percentOf(after.recall)} % are remembered, now ${percentOf(before.recall)} %. Estimated for someone who reviews each card when it is due.`;
 }

@@ -1,0 +1,74 @@
+// What settings make of the coming days: how many reviews they take, and how likely recall is when those materials are asked for again.
+// One model of memory, FSRS with the learner's parameters, judges all schedulers.
+import { createFsrs, DEFAULT_PARAMETERS, type Memory } from '../reviews/fsrs.ts';
+import { localDays } from '../reviews/local-days.ts';
+import type { Quality, ScheduleAt } from '../reviews/schedule.ts';
+import { nextState, type PastReview, type Settings, stateOf } from '../reviews/scheduler.ts';
+
+export const OUTLOOK_DAYS = 30;
+
+/** A material that is due within the outlook. */
+export type Upcoming = { schedule: ScheduleAt; history: readonly PastReview[] };
+
+/** Of some materials, expected numbers, which may be fractions. */
+export type Outlook = {
+  reviews: number;
+  /** After how many of them the material is recalled when it is asked for again, be that after the outlook. */
+  recalled: number;
+};
+
+export const NO_OUTLOOK: Outlook = { reviews: 0, recalled: 0 };
+
+const DAY_MS = 86_400_000;
+const RECALLED: Quality = 4;
+const FORGOTTEN: Quality = 1;
+/** A rarer course of events is not followed: its share goes to the likelier outcome. */
+const MIN_SHARE = 0.02;
+
+/**
+ * What a material adds to the coming OUTLOOK_DAYS from `asOf`, if it is reviewed whenever it is due. A review goes both ways, each with
+ * its chance; a first review counts as recalled. So the first review is at the same time under any settings, and the later ones differ.
+ */
+export function outlookOf({ schedule, history }: Upcoming, settings: Settings, asOf: Date): Outlook {
+  const fsrs = createFsrs(settings.parameters ?? DEFAULT_PARAMETERS);
+  const dayOf = localDays(settings.timeZone);
+  const endMs = asOf.getTime() + OUTLOOK_DAYS * DAY_MS;
+  const outlook = { ...NO_OUTLOOK };
+  type Course = { share: number; state: ReturnType<typeof stateOf>; memory: Memory | undefined; time: Date };
+  const courses: Course[] = [
+    {
+      share: 1,
+      state: stateOf(schedule, history, settings),
+      memory: fsrs.replay(history.map(({ quality, reviewTime }) => ({ quality, day: dayOf(reviewTime) }))),
+      time: new Date(Math.max(asOf.getTime(), schedule.nextReviewTime?.getTime() ?? 0)),
+    },
+  ];
+  for (let course = courses.pop(); course !== undefined; course = courses.pop()) {
+    const { share, state, memory, time } = course;
+    if (time.getTime() >= endMs) continue;
+    const day = dayOf(time);
+    outlook.reviews += share;
+    const recall = memory === undefined ? 1 : fsrs.recall(memory, day);
+    for (const [quality, outcome] of outcomesOf(share, recall)) {
+      const { nextReviewTime, ...next } = nextState(state, quality, time, settings);
+      const after = fsrs.advance(memory, { quality, day });
+      outlook.recalled += outcome * fsrs.recall(after, dayOf(nextReviewTime));
+      courses.push({ share: outcome, state: next, memory: after, time: nextReviewTime });
+    }
+  }
+  return outlook;
+}
+
+/** The grades that a review of this share may get, with the share of each. */
+function outcomesOf(share: number, recall: number): [Quality, number][] {
+  const [recalled, forgotten] = [share * recall, share * (1 - recall)];
+  if (Math.min(recalled, forgotten) < MIN_SHARE) return [[recall >= 0.5 ? RECALLED : FORGOTTEN, share]];
+  return [
+    [RECALLED, recalled],
+    [FORGOTTEN, forgotten],
+  ];
+}
+
+export function addOutlooks(a: Outlook, b: Outlook): Outlook {
+  return { reviews: a.reviews + b.reviews, recalled: a.recalled + b.recalled };
+}
