@@ -19,6 +19,7 @@ const NOTHING = {
   ...{ snoozed_materials: 0, snoozes: 0, learners: 0 },
   changed_learners: 0,
   ...{ material_labels: 0, imported_materials: 0 },
+  ...{ learner_settings: 0, test_clocks: 0, undone_reviews: 0 },
 };
 
 describe('deleting a user’s data', () => {
@@ -30,6 +31,7 @@ describe('deleting a user’s data', () => {
       ...{ answered_requests: 2, deleted_users: 0, material_search: 2, materials: 2, reviews: 2 },
       ...{ snoozed_materials: 2, snoozes: 1, learners: 1, changed_learners: 0 },
       ...{ material_labels: 0, imported_materials: 0 },
+      ...{ learner_settings: 0, test_clocks: 0, undone_reviews: 0 },
     });
     await here.userData.deleteUserData({ userId: leaver.userId });
     expect(await countsOf(leaver.userId)).toEqual(NOTHING);
