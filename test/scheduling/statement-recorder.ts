@@ -123,6 +123,7 @@ const CALLS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   updateMaterial: [[userId, material]],
   deleteMaterial: [[userId, { ...material, labels: ['Spanish'] }]],
   findSettings: [[userId]],
+  readUpcoming: [[userId, { endTime: time, limit: 5 }]],
   lockLearner: [[userId]],
   addSettings: [[userId, settings, time]],
   readLapses: [[userId, [id]]],

@@ -16,6 +16,9 @@ declare module 'vitest' {
   }
 }
 
+/** The services that a process of the tests keeps for all its files have pools of their own. */
+const MAX_CONNECTIONS = 400;
+
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const { directory, remove } = makePostgresFolder('srs-test-');
   try {
@@ -40,6 +43,10 @@ export default async function setup(project: TestProject): Promise<() => Promise
 async function start(directory: string) {
   const bin = process.env.TEST_POSTGRES_BIN;
   if (bin) return startInstalledPostgres({ bin, directory });
-  const { databaseUrl, stop } = await startEmbeddedPostgres({ directory, durable: false });
+  const { databaseUrl, stop } = await startEmbeddedPostgres({
+    directory,
+    durable: false,
+    maxConnections: MAX_CONNECTIONS,
+  });
   return { databaseUrl, stop, log: () => readFileSync(join(directory, 'postgres.log'), 'utf8') };
 }

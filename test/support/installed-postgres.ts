@@ -9,6 +9,7 @@ import { freePort } from '../../services/platform/process/ports.ts';
 import { startProcess } from './processes.ts';
 
 const SETTINGS = [
+  'max_connections=400',
   'listen_addresses=127.0.0.1',
   'unix_socket_directories=',
   'timezone=UTC',
