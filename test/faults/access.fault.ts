@@ -201,7 +201,8 @@ describe.skipIf(!hasPgBouncer())('a revoked key behind a pooler on which LISTEN 
       await clients.apiKeys.revokeApiKey({ apiKeyId: apiKey?.apiKeyId ?? '' }, CALL);
       for (let request = 0; request < 10; request += 1) expect(await ask()).toBe(401);
     }
-    expect(pooled.log()).toContain('a notification did not come back');
+    // Told once the start has had its time.
+    await expect.poll(() => pooled.log(), { timeout: 30_000 }).toContain('a notification did not come back');
     client.close();
     clients.close();
   });

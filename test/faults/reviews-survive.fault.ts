@@ -44,7 +44,7 @@ describe('kill -9 of scheduling', () => {
         const client = createClient({
           baseUrl: `${origin}/v1`,
           apiKey: key,
-          maxRetries: Number.POSITIVE_INFINITY,
+          maxRetries: Number.MAX_SAFE_INTEGER,
           async fetch(...request) {
             const response = await fetch(...request);
             if (response.status >= 500) unanswered += 1;
