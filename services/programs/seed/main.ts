@@ -37,8 +37,8 @@ const HELP = `Creates sample learners with materials, review histories and timel
   --yes          required with DATABASE_URL, because the command writes there
 
 Without DATABASE_URL it writes to the embedded server of DATA_DIR (default .data), which it starts if necessary.
-Most learners have API keys, which nobody can use. Where the database has the tables of reminders, half of the learners get some, by
-e-mail to addresses of example.com, with deliveries of the last 30 days. One learner has gone quiet, one has a backlog.
+Most learners have API keys, which nobody can use. Where the database has the tables of reminders, half of the learners get some,
+by e-mail to addresses of example.com, with deliveries of the last 30 days. One learner has gone quiet, one has a backlog.
 At the end it prints the counts, and the e-mail address of one of the learners.
 Exits with 0, and with 1 on an error.
 `;

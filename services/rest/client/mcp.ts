@@ -20,8 +20,8 @@ import {
 const HELP = `Offers the spaced-repetition API to an AI agent as tools: due, search, create, review and snooze. Speaks the Model Context
 Protocol over standard input and output, so that an agent's program starts it.
 
-  API_URL=http://127.0.0.1:8080/v1 API_KEY=rmk_live_... npm run --silent mcp
-  API_URL=... API_KEY=... npx spaced-repetition-client
+  npm run mcp                   in the project; an agent's program needs npm run --silent mcp
+  npx spaced-repetition-client  anywhere
 
   API_URL  the API, ending with /v1; default http://127.0.0.1:8080/v1
   API_KEY  the key, with the scopes of the tools that the agent is to use
@@ -203,7 +203,11 @@ async function main(): Promise<void> {
     const server = createMcpServer(createClient({ baseUrl, apiKey, ...PATIENCE }));
     await server.connect(new StdioServerTransport());
   } catch (error) {
-    process.stderr.write(`${messageOf(error)}\n`);
+    const isUsage = error instanceof TypeError && 'code' in error;
+    // Node's own text continues with advice for programmers.
+    const [said = ''] = messageOf(error).split('. To specify');
+    const hint = isUsage ? ' See "npm run mcp -- --help".' : '';
+    process.stderr.write(`${said.replace(/\.$/, '')}.${hint}\n`);
     process.exitCode = 1;
   }
 }
