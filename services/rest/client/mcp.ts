@@ -17,8 +17,8 @@ import {
   UnauthorizedError,
 } from './client.ts';
 
-const HELP = `Offers the spaced-repetition API to an AI agent as tools: due, search, create, review and snooze. Speaks the Model Context
-Protocol over standard input and output, so that an agent's program starts it.
+const HELP = `Offers the spaced-repetition API to an AI agent as tools: due, search, create, review and snooze.
+Speaks the Model Context Protocol over standard input and output, so that an agent's program starts it.
 
   npm run mcp                   in the project; an agent's program needs npm run --silent mcp
   npx spaced-repetition-client  anywhere
