@@ -168,7 +168,11 @@ export const Mutation: MutationResolvers = {
     const { timeZone } = required(user);
     const answer = await clients.snoozes.spreadBacklog(
       {
-        ...{ userId, days, timeZone, dryRun: dryRun ?? false, requestId: requestId ?? '' },
+        userId,
+        days,
+        timeZone,
+        dryRun: dryRun ?? false,
+        requestId: requestId ?? '',
         ...(perDay != null && { perDay }),
         ...(order && { order: toSpreadOrder(order) }),
       },

@@ -120,7 +120,11 @@ async function readEvents({ budget, clients }: GatewayContext, asked: Asked) {
 export function toEventNode(event: UserEvent): TimelineEventNode {
   const { userId, eventId, eventTime, kind, action, actor, requestId, subjectIds, snoozeId } = event;
   return {
-    ...{ userId, action, actor, requestId, subjectIds },
+    userId,
+    action,
+    actor,
+    requestId,
+    subjectIds,
     id: eventId,
     timeMs: toTime(eventTime),
     snoozeId: snoozeId || undefined,

@@ -449,7 +449,8 @@ describe('the stream of revocations', () => {
     sessions.host = proxy.target;
     const readiness = createReadiness();
     const { stop } = await startAccountsOn(database.databaseUrl, {
-      ...{ databaseSessionUrl: sessions.href, telemetry: { ...createTelemetry(), readiness } },
+      databaseSessionUrl: sessions.href,
+      telemetry: { ...createTelemetry(), readiness },
     });
     stops.push(stop, proxy.stop);
     readiness.started();
@@ -484,7 +485,9 @@ describe('the audit', () => {
 
 async function start(peppers = [OLD]): Promise<AccountsClients> {
   const { clients, stop } = await startAccountsOn(database.databaseUrl, {
-    ...{ peppers, keysPerHour: 5, audit: (entry) => audited.push(entry) },
+    peppers,
+    keysPerHour: 5,
+    audit: (entry) => audited.push(entry),
   });
   stops.push(stop);
   return clients;

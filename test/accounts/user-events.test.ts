@@ -34,20 +34,36 @@ describe('events of keys', () => {
     const found = await list(userId);
     expect(
       found.map(({ action, actor, requestId, subjectIds, kind }) => ({
-        ...{ action, actor, requestId, subjectIds, kind },
+        action,
+        actor,
+        requestId,
+        subjectIds,
+        kind,
       })),
     ).toEqual([
       {
-        ...{ action: 'revokeApiKey', actor: 'gateway/olga', requestId: 'r-3' },
-        ...{ subjectIds: [firstId], kind: 'USER_EVENT_KIND_KEY' },
+        action: 'revokeApiKey',
+        actor: 'gateway/olga',
+        requestId: 'r-3',
+
+        subjectIds: [firstId],
+        kind: 'USER_EVENT_KIND_KEY',
       },
       {
-        ...{ action: 'rotateApiKey', actor: 'gateway/olga', requestId: 'r-1' },
-        ...{ subjectIds: [secondId, firstId], kind: 'USER_EVENT_KIND_KEY' },
+        action: 'rotateApiKey',
+        actor: 'gateway/olga',
+        requestId: 'r-1',
+
+        subjectIds: [secondId, firstId],
+        kind: 'USER_EVENT_KIND_KEY',
       },
       {
-        ...{ action: 'createApiKey', actor: 'keys', requestId: 'r-2' },
-        ...{ subjectIds: [firstId], kind: 'USER_EVENT_KIND_KEY' },
+        action: 'createApiKey',
+        actor: 'keys',
+        requestId: 'r-2',
+
+        subjectIds: [firstId],
+        kind: 'USER_EVENT_KIND_KEY',
       },
     ]);
     const { rows } = await sql.query('SELECT * FROM accounts.user_events WHERE user_id = $1', [userId]);
@@ -74,8 +90,12 @@ describe('what a person did', () => {
     await events.recordUserEvent({ userId, action: 'archiveMaterial', subjectIds: [materialId] }, BY_OLGA);
     const [event] = await list(userId);
     expect(event).toMatchObject({
-      ...{ action: 'archiveMaterial', actor: 'gateway/olga', requestId: 'r-1' },
-      ...{ subjectIds: [materialId], kind: 'USER_EVENT_KIND_OPERATOR' },
+      action: 'archiveMaterial',
+      actor: 'gateway/olga',
+      requestId: 'r-1',
+
+      subjectIds: [materialId],
+      kind: 'USER_EVENT_KIND_OPERATOR',
     });
   });
 

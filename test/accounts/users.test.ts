@@ -37,8 +37,14 @@ test('a new user is on the free plan in UTC, and each wrong field is refused by 
   const { user } = await accounts.users.createUser({ email: 'new@example.com' }, CALL);
   expect(user).toEqual({
     userId: user?.userId,
-    ...{ email: 'new@example.com', plan: 'PLAN_FREE', timeZone: 'UTC', sandbox: false },
-    ...{ createTime: at('2026-12-07T10:00:00Z'), updateTime: at('2026-12-07T10:00:00Z') },
+
+    email: 'new@example.com',
+    plan: 'PLAN_FREE',
+    timeZone: 'UTC',
+    sandbox: false,
+
+    createTime: at('2026-12-07T10:00:00Z'),
+    updateTime: at('2026-12-07T10:00:00Z'),
   });
   const email = 'none@example.com';
   const wrong = (fields: object) => refusal(accounts.users.createUser({ email, ...fields }, CALL));
@@ -84,7 +90,9 @@ test('changes of one user at the same time are all kept', async () => {
   };
   await inTime(() => change({ lastName: 'King', plan: 'PLAN_PREMIUM' }));
   expect((await accounts.users.getUser({ userId }, CALL)).user).toMatchObject({
-    ...{ firstName: 'Ada', lastName: 'King', plan: 'PLAN_PREMIUM' },
+    firstName: 'Ada',
+    lastName: 'King',
+    plan: 'PLAN_PREMIUM',
   });
 });
 

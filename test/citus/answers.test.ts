@@ -71,7 +71,11 @@ type System = TestDatabase & Awaited<ReturnType<typeof serve>>;
 async function serve(databaseUrl: string) {
   const service = await startScheduling({
     config: {
-      ...{ databaseUrl, logLevel: 'silent', shutdownTimeoutMs: 2000, host: '127.0.0.1', port: 0 },
+      databaseUrl,
+      logLevel: 'silent',
+      shutdownTimeoutMs: 2000,
+      host: '127.0.0.1',
+      port: 0,
       trust: { serviceTokens: [], tls: undefined },
     },
     logger,

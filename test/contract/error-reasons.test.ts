@@ -351,7 +351,8 @@ describe('a status without details that can be read', () => {
       fetch(`${facade.origin}/v1/reviews/m`, {
         method: 'POST',
         headers: {
-          ...{ authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+          authorization: `Bearer ${key}`,
+          'content-type': 'application/json',
           'x-request-id': id,
         },
         body: '{"quality":3}',

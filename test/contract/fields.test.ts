@@ -82,8 +82,13 @@ describe('a review', () => {
     const nextReview = first.material.nextReview;
     expect(first).toEqual({
       material: {
-        ...{ ...made, interval: 1, repetitions: 1, nextReview },
-        ...{ lastReviewed: reviewedAt, updatedAt: reviewedAt },
+        ...made,
+        interval: 1,
+        repetitions: 1,
+        nextReview,
+
+        lastReviewed: reviewedAt,
+        updatedAt: reviewedAt,
       },
       review: { quality: 4, reviewedAt, previousDueAt: made.createdAt },
     });

@@ -55,8 +55,13 @@ test('a sandbox user lives through the month of the page, over the public API', 
   ]);
   const gateway = await startTestGateway(system);
   const env = {
-    ...{ PATH: process.env.PATH ?? '', BASE_URL: `${system.origins[0]}/v1`, API_KEY: key, USER_ID: userId },
-    ...{ GRAPHQL_URL: `${gateway.origin}/graphql`, GATEWAY_TOKEN: OPERATOR },
+    PATH: process.env.PATH ?? '',
+    BASE_URL: `${system.origins[0]}/v1`,
+    API_KEY: key,
+    USER_ID: userId,
+
+    GRAPHQL_URL: `${gateway.origin}/graphql`,
+    GATEWAY_TOKEN: OPERATOR,
   };
   const { stdout } = await run(process.execPath, ['--input-type=module', '-e', programOf('mjs')], { env });
   await gateway.stop();

@@ -141,7 +141,9 @@ describe('a backup taken while 20 clients write', () => {
     writeFileSync(join(hanging, 'pg_restore'), '#!/bin/sh\nexec sleep 600\n', { mode: 0o755 });
     const PATH = process.env.PATH ?? '';
     const killed = spawn('deploy/backup', {
-      ...{ cwd: root, detached: true, stdio: 'ignore' },
+      cwd: root,
+      detached: true,
+      stdio: 'ignore',
       env: { ...env, PATH: `${hanging}:${PATH}` },
     });
     await expect.poll(async () => (await restoreTests()).length).toBe(1);
@@ -179,7 +181,9 @@ describe('a backup taken while 20 clients write', () => {
       existsSync(join(bin, 'sleep.asked')) ? readFileSync(join(bin, 'sleep.asked'), 'utf8') : '';
     const wake = (turn: number) => writeFileSync(join(bin, `sleep.${turn}`), '');
     const waiting = spawn('deploy/backup', {
-      ...{ cwd: root, detached: true, stdio: ['ignore', 'ignore', 'pipe'] },
+      cwd: root,
+      detached: true,
+      stdio: ['ignore', 'ignore', 'pipe'],
       env: {
         PATH: `${bin}:${process.env.PATH}`,
         DATABASE_URL: `postgres://${username}:${password}@${hostname}:${proxy.port}/live`,

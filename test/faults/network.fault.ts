@@ -300,7 +300,9 @@ describe.skipIf(!hasPgBouncer()).each(['session', 'transaction'] as const)(
           { method: 'GET', path: '/materials?q=t', key },
           { method: 'POST', path: '/materials', key, json: { title: `T ${turn}` } },
           {
-            ...{ method: 'POST', path: `/materials/${id}/snooze`, key },
+            method: 'POST',
+            path: `/materials/${id}/snooze`,
+            key,
             headers: { 'idempotency-key': `k${turn}` },
             json: { snoozeUntil: '2099-01-01T00:00:00Z' },
           },

@@ -167,7 +167,10 @@ describe.runIf(hasBrowser('profiles'))('the profile of a learner', { timeout: 60
     await page.getByRole('heading', { name: 'ada@example.com' }).waitFor();
     const userId = new URL(page.url()).hash.split('/')[2] ?? '';
     expect(await accountOf(userId)).toEqual({
-      ...{ email: 'ada@example.com', firstName: 'Ada', lastName: null, plan: 'FREE' },
+      email: 'ada@example.com',
+      firstName: 'Ada',
+      lastName: null,
+      plan: 'FREE',
       timeZone: 'Europe/London',
     });
     await page.close();

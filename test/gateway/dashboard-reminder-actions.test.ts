@@ -31,7 +31,8 @@ describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', {
   };
   const open = async (userId: string, permissions: string[] = []) => {
     const opened = await dashboard.openAt(`#/users/${userId}/reminders`, {
-      ...{ origin: gateway.origin, permissions },
+      origin: gateway.origin,
+      permissions,
     });
     await opened.page.getByRole('heading', { name: 'Latest deliveries' }).waitFor();
     return opened;
@@ -87,8 +88,14 @@ describe.runIf(hasBrowser('changes of reminders'))('an operator at reminders', {
     await answer(page, 'Add');
     await page.getByText('Added: 07:15, Mon–Fri').waitFor();
     const reminder = {
-      ...{ time: '07:15', weekdays: ['MONDAY', 'TUESDAY', 'WEDNESDAY', 'THURSDAY', 'FRIDAY'] },
-      ...{ channels: ['PUSH'], minDue: 5, onlyIfNotReviewedToday: true, pausedUntil: null, enabled: true },
+      time: '07:15',
+      weekdays: ['MONDAY', 'TUESDAY', 'WEDNESDAY', 'THURSDAY', 'FRIDAY'],
+
+      channels: ['PUSH'],
+      minDue: 5,
+      onlyIfNotReviewedToday: true,
+      pausedUntil: null,
+      enabled: true,
     };
     expect((await held()).reminders).toEqual([reminder]);
 

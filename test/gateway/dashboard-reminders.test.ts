@@ -127,7 +127,8 @@ describe.runIf(hasBrowser('what the dashboard says of reminders'))(
     test('says why e-mail is off in words for the learner, and asks before it goes against them', async () => {
       const { held, hash } = await newUser('Asia/Tokyo');
       held.email = {
-        ...{ enabled: false, offReason: 'EMAIL_OFF_REASON_REFUSED' },
+        enabled: false,
+        offReason: 'EMAIL_OFF_REASON_REFUSED',
         offTime: timestamp('2020-11-02T15:30:00Z'),
       };
       const { page } = await open(hash);
@@ -136,7 +137,8 @@ describe.runIf(hasBrowser('what the dashboard says of reminders'))(
         .getByText('Off since 3 Nov 2020: the mail server refused three messages in a row.')
         .waitFor();
       held.email = {
-        ...{ enabled: false, offReason: 'EMAIL_OFF_REASON_UNSUBSCRIBED' },
+        enabled: false,
+        offReason: 'EMAIL_OFF_REASON_UNSUBSCRIBED',
         offTime: timestamp(new Date().toISOString()),
       };
       await page.reload();

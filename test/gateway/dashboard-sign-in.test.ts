@@ -21,8 +21,13 @@ test.beforeAll(async ({ dashboard }) => {
   ({ system, browser } = dashboard);
   provider = await startOpenIdProvider('srs', () => `http://127.0.0.1:${gateway.port}`);
   const environment = {
-    ...{ OIDC_ISSUER: provider.issuer, OIDC_AUDIENCE: 'srs', GRAPHQL_PORT: '0', REMINDERS: 'off' },
-    ...{ SCHEDULING_URL: system.schedulingTarget, ACCOUNTS_URL: system.accountsTarget },
+    OIDC_ISSUER: provider.issuer,
+    OIDC_AUDIENCE: 'srs',
+    GRAPHQL_PORT: '0',
+    REMINDERS: 'off',
+
+    SCHEDULING_URL: system.schedulingTarget,
+    ACCOUNTS_URL: system.accountsTarget,
   };
   gateway = await startGateway({
     config: readEnvironment(environment, readGatewayConfig),

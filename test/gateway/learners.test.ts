@@ -127,8 +127,17 @@ test('the overview counts all, as of when they were counted, and its last day is
 
 test('the overview has each figure under its name, and what was due on a day is 0, or null where it was not counted', async () => {
   const figures = {
-    ...{ learners: 9, activeWeek: 2, activeWeekBefore: 3, activeMonth: 4, activeMonthBefore: 5 },
-    ...{ due: 60, overdue: 50, backlogGrowing: 7, streakBroken: 8, wentQuiet: 6 },
+    learners: 9,
+    activeWeek: 2,
+    activeWeekBefore: 3,
+    activeMonth: 4,
+    activeMonthBefore: 5,
+
+    due: 60,
+    overdue: 50,
+    backlogGrowing: 7,
+    streakBroken: 8,
+    wentQuiet: 6,
   };
   const days = [
     { date: '2026-03-30', learners: 1, reviews: 12, recalled: 11, due: null },

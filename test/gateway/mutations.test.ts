@@ -63,7 +63,8 @@ describe('users', () => {
     );
     for (const field of ['email', 'plan', 'timeZone'])
       expect((await mutate('updateUser', { userId, [field]: null }, 'user { id }')).error).toEqual({
-        ...{ code: 'INVALID_REQUEST', field },
+        code: 'INVALID_REQUEST',
+        field,
       });
     expect((await mutate('updateUser', { userId: UNKNOWN, firstName: 'x' }, 'user { id }')).error).toEqual({
       code: 'NOT_FOUND',
@@ -117,7 +118,9 @@ describe('materials', () => {
     const { material: rescheduled, review } = graded.result;
     expect(rescheduled).toEqual({ ef: 2.6, nextReview: expect.stringMatching(/^2\d{3}-.*Z$/) });
     expect(review).toEqual({
-      ...{ quality: 5, before: { nextReview: restored.result.material.nextReview }, after: rescheduled },
+      quality: 5,
+      before: { nextReview: restored.result.material.nextReview },
+      after: rescheduled,
     });
     const snoozed = await mutate(
       'snoozeMaterials',

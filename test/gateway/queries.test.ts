@@ -326,7 +326,8 @@ describe('a query', () => {
           thrice: hardestMaterials { nodes { material { id } } }
           asThrice: hardestMaterials(minReviews: null) { nodes { material { id } } } }`),
     ).toEqual({
-      ...{ later: { nodes: [{ id: reviewed }] }, now: { nodes: [{ id: due }] } },
+      later: { nodes: [{ id: reviewed }] },
+      now: { nodes: [{ id: due }] },
       stats: {
         once: { nodes: [{ material: { id: reviewed } }] },
         thrice: { nodes: [] },
@@ -458,7 +459,8 @@ test('a list of reviews has what it asks for, though another asks for less, and 
   const { reviews } = await read('reviews { nodes { id } }');
   expect(reviews.nodes).toEqual(Array(2).fill({ id: expect.stringMatching(/^[\da-f-]{36}$/) }));
   expect(await read('last: reviews(first: 1) { nodes { quality } } reviews { nodes { id } }')).toEqual({
-    ...{ last: { nodes: [{ quality: 4 }] }, reviews },
+    last: { nodes: [{ quality: 4 }] },
+    reviews,
   });
   const { page } = await read('page: reviews(first: 1) { pageInfo { endCursor } }');
   expect(
@@ -497,12 +499,22 @@ test('a material has its own reviews and snoozes, and no others, with each field
     reviews: {
       nodes: [
         {
-          ...{ id: reviews[0]?.reviewId, materialId, quality: 5, revision: 2 },
-          ...{ before: first, after: { ef: 2.6, interval: 6, repetitions: 2 } },
+          id: reviews[0]?.reviewId,
+          materialId,
+          quality: 5,
+          revision: 2,
+
+          before: first,
+          after: { ef: 2.6, interval: 6, repetitions: 2 },
         },
         {
-          ...{ id: reviews[1]?.reviewId, materialId, quality: 4, revision: 1 },
-          ...{ before: { ef: 2.5, interval: 0, repetitions: 0 }, after: first },
+          id: reviews[1]?.reviewId,
+          materialId,
+          quality: 4,
+          revision: 1,
+
+          before: { ef: 2.5, interval: 0, repetitions: 0 },
+          after: first,
         },
       ],
     },
@@ -522,7 +534,8 @@ test('a user tells when the account was made, and when it was changed', async ()
   await sql.end();
   const { data } = await gateway.query(`{ user(id: "${userId}") { createdAt updatedAt } }`);
   expect(data.user).toEqual({
-    ...{ createdAt: '2026-01-02T03:04:00.000Z', updatedAt: '2026-02-03T04:05:00.000Z' },
+    createdAt: '2026-01-02T03:04:00.000Z',
+    updatedAt: '2026-02-03T04:05:00.000Z',
   });
 });
 
@@ -561,13 +574,14 @@ test('while accounts is away, a user has the rest, and each field of the account
     return errors?.map(({ extensions }) => extensions.code) ?? data.user;
   };
   expect(await read('id materials { nodes { title } }')).toEqual({
-    ...{ id: userId, materials: { nodes: [{ title: 'm0' }] } },
+    id: userId,
+    materials: { nodes: [{ title: 'm0' }] },
   });
   for (const field of ['email', 'firstName', 'lastName', 'plan', 'timeZone', 'createdAt', 'updatedAt'])
     expect(await read(field), field).toEqual(['UNAVAILABLE']);
   expect(await read('stats { forecast { dueNow } }')).toEqual(['UNAVAILABLE']);
   expect(await read('stats(timeZone: "UTC") { forecast { dueNow } }')).toEqual({
-    ...{ stats: { forecast: { dueNow: 1 } } },
+    stats: { forecast: { dueNow: 1 } },
   });
   await away.stop();
 });
@@ -611,14 +625,28 @@ describe('API keys', () => {
         .nodes;
     expect(await keys()).toEqual([
       {
-        ...{ id: apiKey?.apiKeyId, name: 'phone', prefix: apiKey?.keyPrefix, createdAt: INSTANT },
+        id: apiKey?.apiKeyId,
+        name: 'phone',
+        prefix: apiKey?.keyPrefix,
+        createdAt: INSTANT,
         scopes: ['materials:read', 'reviews:read', 'profile:read'],
-        ...{ lastUsedAt: null, revokedAt: null, lastRefusedAt: null, refusedMinutes: 0 },
+
+        lastUsedAt: null,
+        revokedAt: null,
+        lastRefusedAt: null,
+        refusedMinutes: 0,
       },
       {
-        ...{ id: apiKeyId, name: expect.any(String), prefix: key.slice(0, 17), createdAt: INSTANT },
+        id: apiKeyId,
+        name: expect.any(String),
+        prefix: key.slice(0, 17),
+        createdAt: INSTANT,
         scopes: ['reviews:read'],
-        ...{ lastUsedAt: null, revokedAt: null, lastRefusedAt: null, refusedMinutes: 0 },
+
+        lastUsedAt: null,
+        revokedAt: null,
+        lastRefusedAt: null,
+        refusedMinutes: 0,
       },
     ]);
     const sql = new Client({ connectionString: system.databaseUrl });
@@ -635,7 +663,8 @@ describe('API keys', () => {
     await expect
       .poll(async () => (await keys())[1])
       .toMatchObject({
-        ...{ lastRefusedAt: INSTANT, refusedMinutes: 1 },
+        lastRefusedAt: INSTANT,
+        refusedMinutes: 1,
       });
   });
 
@@ -657,7 +686,8 @@ describe('API keys', () => {
     expect(all.nodes.filter(ours)).toEqual(
       expect.arrayContaining(
         users.map(({ userId, apiKeyId }) => ({
-          ...{ apiKey: { id: apiKeyId, refusedMinutes: 1 }, user: { id: userId } },
+          apiKey: { id: apiKeyId, refusedMinutes: 1 },
+          user: { id: userId },
         })),
       ),
     );

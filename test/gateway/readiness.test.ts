@@ -15,14 +15,13 @@ test('the gateway is ready without reminders, and says that they are away', asyn
     const gateway = await startGateway({
       config: {
         ...system,
-        ...{
-          logLevel: 'silent',
-          shutdownTimeoutMs: 2000,
-          host: '127.0.0.1',
-          port: 0,
-          tokens: [],
-          oidc: undefined,
-        },
+
+        logLevel: 'silent',
+        shutdownTimeoutMs: 2000,
+        host: '127.0.0.1',
+        port: 0,
+        tokens: [],
+        oidc: undefined,
         remindersTarget,
       },
       logger: createLogger('test', 'silent'),

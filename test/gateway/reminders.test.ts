@@ -36,12 +36,24 @@ const AT_NINE = { time: '09:00', channels: ['EMAIL'] };
 test('a reminder is made of what is given, and of the defaults where nothing is', async () => {
   const { reminder } = await mutate('createReminder', AT_NINE, `reminder { ${FIELDS} }`);
   expect(reminder).toEqual({
-    ...{ time: '09:00', weekdays: EVERY_DAY, channels: ['EMAIL'], minDue: 1 },
-    ...{ onlyIfNotReviewedToday: false, pausedUntil: null, enabled: true },
+    time: '09:00',
+    weekdays: EVERY_DAY,
+    channels: ['EMAIL'],
+    minDue: 1,
+
+    onlyIfNotReviewedToday: false,
+    pausedUntil: null,
+    enabled: true,
   });
   const all = {
-    ...{ time: '21:30', weekdays: ['MONDAY', 'SUNDAY'], channels: ['EMAIL', 'PUSH'], minDue: 7 },
-    ...{ onlyIfNotReviewedToday: true, pausedUntil: '2099-01-01T00:00:00.000Z', enabled: false },
+    time: '21:30',
+    weekdays: ['MONDAY', 'SUNDAY'],
+    channels: ['EMAIL', 'PUSH'],
+    minDue: 7,
+
+    onlyIfNotReviewedToday: true,
+    pausedUntil: '2099-01-01T00:00:00.000Z',
+    enabled: false,
   };
   expect((await mutate('createReminder', all, `reminder { ${FIELDS} }`)).reminder).toEqual(all);
   expect((await read(`reminders { ${FIELDS} }`)).reminders).toEqual([reminder, all]);
@@ -50,10 +62,12 @@ test('a reminder is made of what is given, and of the defaults where nothing is'
     (await mutate('createReminder', { ...AT_NINE, ...nulls }, `reminder { ${FIELDS} }`)).reminder,
   ).toEqual(reminder);
   expect(await mutate('createReminder', { ...AT_NINE, weekdays: [] }, 'reminder { id }')).toEqual({
-    ...{ code: 'INVALID_REQUEST', field: 'weekdays' },
+    code: 'INVALID_REQUEST',
+    field: 'weekdays',
   });
   expect(await mutate('createReminder', { ...AT_NINE, time: '9:00' }, 'reminder { id }')).toEqual({
-    ...{ code: 'INVALID_REQUEST', field: 'time' },
+    code: 'INVALID_REQUEST',
+    field: 'time',
   });
 });
 
@@ -63,8 +77,14 @@ test('a change sets what is given alone; null ends a pause, and is refused for a
   expect(Date.parse(nextAt)).toBeGreaterThan(Date.parse(createdAt));
   expect(updatedAt).toBe(createdAt);
   let expected: object = {
-    ...{ time: '09:00', weekdays: EVERY_DAY, channels: ['EMAIL'], minDue: 1 },
-    ...{ onlyIfNotReviewedToday: false, pausedUntil: null, enabled: true },
+    time: '09:00',
+    weekdays: EVERY_DAY,
+    channels: ['EMAIL'],
+    minDue: 1,
+
+    onlyIfNotReviewedToday: false,
+    pausedUntil: null,
+    enabled: true,
   };
   const update = (changes: object) =>
     mutate('updateReminder', { reminderId, ...changes }, `reminder { ${FIELDS} }`);
@@ -115,7 +135,8 @@ test('e-mail is switched off and on, and who has it off is listed with the reaso
   expect((await read('emailReminders { enabled offReason offAt }')).emailReminders).toEqual(on);
   const off = await set(false);
   expect(off).toEqual({
-    ...{ enabled: false, offReason: 'SWITCHED_OFF' },
+    enabled: false,
+    offReason: 'SWITCHED_OFF',
     offAt: expect.stringMatching(/^2\d{3}-.*Z$/),
   });
   const query =
@@ -177,8 +198,15 @@ test('a browser is registered for push messages, gets a test, and is taken out',
   expect(await listed()).toMatchObject({
     nodes: [
       {
-        ...{ id: deliveries[0].id, reminderId: null, channel: 'PUSH', pushSubscriptionId: subscriptionId },
-        ...{ skipReason: null, failure: null, attempts: 1, isTest: true },
+        id: deliveries[0].id,
+        reminderId: null,
+        channel: 'PUSH',
+        pushSubscriptionId: subscriptionId,
+
+        skipReason: null,
+        failure: null,
+        attempts: 1,
+        isTest: true,
       },
     ],
     pageInfo: { hasNextPage: false },
@@ -209,8 +237,12 @@ test('a delivery has each field of the service under its name, and there is no k
   stub.of(userId).deliveries.push(
     stubDelivery({
       ...told,
-      ...{ state: 'DELIVERY_STATE_SKIPPED', skipReason: 'SKIP_REASON_LATE' },
-      ...{ dueTime: timestamp('2026-11-02T08:00:00Z'), updateTime: timestamp('2026-11-02T09:00:00Z') },
+
+      state: 'DELIVERY_STATE_SKIPPED',
+      skipReason: 'SKIP_REASON_LATE',
+
+      dueTime: timestamp('2026-11-02T08:00:00Z'),
+      updateTime: timestamp('2026-11-02T09:00:00Z'),
     }),
   );
   const { data } = await beside.query(
@@ -223,8 +255,16 @@ test('a delivery has each field of the service under its name, and there is no k
   expect(data.user.reminderDeliveries.nodes).toEqual([
     {
       ...told,
-      ...{ channel: 'EMAIL', pushSubscriptionId: null, state: 'SKIPPED', skipReason: 'LATE', failure: null },
-      ...{ dueAt: '2026-11-02T08:00:00.000Z', updatedAt: '2026-11-02T09:00:00.000Z', isTest: false },
+
+      channel: 'EMAIL',
+      pushSubscriptionId: null,
+      state: 'SKIPPED',
+      skipReason: 'LATE',
+      failure: null,
+
+      dueAt: '2026-11-02T08:00:00.000Z',
+      updatedAt: '2026-11-02T09:00:00.000Z',
+      isTest: false,
     },
   ]);
 });

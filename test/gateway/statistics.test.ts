@@ -97,7 +97,12 @@ test('how well recall is foretold, and how likely a material is to be recalled',
     { id, recall: 1, later: expect.closeTo(0.24, 1), before: null },
   ]);
   expect(data.user.stats.prediction).toEqual({
-    ...{ reviews: 0, scores: [], best: null, recallNow: { materials: 1, recalled: 1 } },
-    ...{ recallWhenSm2Asks: null, trainedAt: null },
+    reviews: 0,
+    scores: [],
+    best: null,
+    recallNow: { materials: 1, recalled: 1 },
+
+    recallWhenSm2Asks: null,
+    trainedAt: null,
   });
 });

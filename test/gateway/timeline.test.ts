@@ -86,16 +86,23 @@ describe('a timeline', () => {
     expect(sent).toMatchObject({ at: '2099-01-01T00:00:00.000Z', delivery: { state: 'SENT' }, actor: null });
     expect(revoked).toMatchObject({ actor: 'gateway/olga', subjectIds: [apiKeyId], material: null });
     expect(archived).toMatchObject({
-      ...{ actor: 'gateway/olga', subjectIds: [materialId], material: { title: 'Ohm’s law' } },
+      actor: 'gateway/olga',
+      subjectIds: [materialId],
+      material: { title: 'Ohm’s law' },
       requestId: gateway.audited.findLast(({ action }) => action === 'archiveMaterial')?.requestId,
     });
     expect(snoozed).toMatchObject({
-      ...{ actor: 'gateway/olga', subjectIds: [materialId], material: { title: 'Ohm’s law' } },
-      ...{ snooze: { cancelledAt: null, cancellableMaterials: 1 } },
+      actor: 'gateway/olga',
+      subjectIds: [materialId],
+      material: { title: 'Ohm’s law' },
+
+      snooze: { cancelledAt: null, cancellableMaterials: 1 },
       requestId: gateway.audited.findLast(({ action }) => action === 'snoozeMaterials')?.requestId,
     });
     expect(reviewed).toMatchObject({
-      ...{ review: { quality: 4 }, subjectIds: [materialId], actor: null },
+      review: { quality: 4 },
+      subjectIds: [materialId],
+      actor: null,
       requestId: gateway.audited.findLast(({ action }) => action === 'submitReview')?.requestId,
     });
     expect(created).toMatchObject({ actor: 'keys', requestId: 'test', subjectIds: [apiKeyId] });
@@ -391,11 +398,15 @@ describe('a snooze that is cancelled', () => {
     const { nodes } = await timeline(userId, { kinds: ['SNOOZE', 'OPERATOR'], first: 4 });
     expect(nodes.map(brief).slice(0, 1)).toEqual(['OPERATOR cancelSnooze']);
     expect(nodes[0]).toMatchObject({
-      ...{ actor: 'gateway/olga', subjectIds: [materialId], snoozeId, material: { title: 'Ohm’s law' } },
+      actor: 'gateway/olga',
+      subjectIds: [materialId],
+      snoozeId,
+      material: { title: 'Ohm’s law' },
     });
     const { snooze } = nodes.find(({ kind }: Event) => kind === 'SNOOZE');
     expect(snooze).toEqual({
-      ...{ id: snoozeId, cancellableMaterials: 0 },
+      id: snoozeId,
+      cancellableMaterials: 0,
       cancelledAt: expect.stringMatching(/^20\d\d-/),
     });
     const again = await change('cancelSnooze', { userId, snoozeId }, 'materialIds');
@@ -434,7 +445,9 @@ describe('a review that is undone', () => {
     expect(data.undoReview).toEqual({ material, review: undone });
     expect((await undo({ userId, reviewId })).data).toEqual(data);
     expect(gateway.audited.at(-1)).toMatchObject({
-      ...{ action: 'undoReview', outcome: 'ok', targets: { userId, materialId, reviewId } },
+      action: 'undoReview',
+      outcome: 'ok',
+      targets: { userId, materialId, reviewId },
     });
     const { nodes } = await timeline(userId, { kinds: ['REVIEW', 'OPERATOR'] });
     expect(nodes.map(brief).slice(-4)).toEqual([

@@ -121,12 +121,14 @@ describe.each([
 test('reminders are not ready, and log it once', async () => {
   const reminders = await start('reminders', {
     ...targets,
-    ...{ DATABASE_URL: database.databaseUrl, SERVICE_TOKEN: 'w'.repeat(32), OPS_PORT: '0' },
-    ...{
-      MAIL_DIR: join(tmpdir(), `no-mails-${process.pid}`),
-      REMINDERS_HTTP_PORT: '0',
-      PUBLIC_URL: 'https://remind.example.com',
-    },
+
+    DATABASE_URL: database.databaseUrl,
+    SERVICE_TOKEN: 'w'.repeat(32),
+    OPS_PORT: '0',
+
+    MAIL_DIR: join(tmpdir(), `no-mails-${process.pid}`),
+    REMINDERS_HTTP_PORT: '0',
+    PUBLIC_URL: 'https://remind.example.com',
   });
   await expect.poll(() => readiness(reminders)).toEqual(NOT_READY('reminders'));
   // Until a mail is due, only accounts is asked: for changed time zones.

@@ -27,8 +27,15 @@ let programs: ServiceProcess[] = [];
 beforeAll(async () => {
   database = await createMigratedDatabase();
   const common = {
-    ...{ ACCOUNTS_URL: '127.0.0.1:1', SCHEDULING_URL: '127.0.0.1:1', DATABASE_URL: database.databaseUrl },
-    ...{ HOST, OPS_PORT: '0', OPS_HOST, DRAIN_MS: MINUTES, SHUTDOWN_TIMEOUT_MS: MINUTES },
+    ACCOUNTS_URL: '127.0.0.1:1',
+    SCHEDULING_URL: '127.0.0.1:1',
+    DATABASE_URL: database.databaseUrl,
+
+    HOST,
+    OPS_PORT: '0',
+    OPS_HOST,
+    DRAIN_MS: MINUTES,
+    SHUTDOWN_TIMEOUT_MS: MINUTES,
   };
   const tokens = `olga:operator:${newSecret()}`;
   programs = await Promise.all([
@@ -36,7 +43,10 @@ beforeAll(async () => {
     startService('scheduling', common),
     startService('reminders', {
       ...common,
-      ...{ REMINDERS_HTTP_PORT: '0', PUBLIC_URL: 'https://remind.example.com', MAIL_DIR: folder },
+
+      REMINDERS_HTTP_PORT: '0',
+      PUBLIC_URL: 'https://remind.example.com',
+      MAIL_DIR: folder,
     }),
     startService('rest', { ...common, DOCS: 'off' }),
     startService('gateway', { ...common, GATEWAY_TOKENS: tokens, REMINDERS: 'off' }),

@@ -123,7 +123,10 @@ describe('a client of a name', () => {
 /** The same port on another loopback address, as replicas behind one name have. */
 const startReplica = (host: string, port: number) =>
   startGrpcServer({
-    ...{ domain: 'scheduling.v1', host, port, trust },
+    domain: 'scheduling.v1',
+    host,
+    port,
+    trust,
     maxConnectionAgeMs: MAX_AGE_MS,
     logger: createLogger('test', 'silent'),
     services: [

@@ -211,7 +211,10 @@ describe('grpc.health.v1', () => {
             peppers: [{ version: '1', secret: 'o'.repeat(32) }],
             keysPerHour: 5,
           },
-          ...{ logger, now, audit: () => {} },
+
+          logger,
+          now,
+          audit: () => {},
         }),
     ],
     [
@@ -219,12 +222,14 @@ describe('grpc.health.v1', () => {
       (databaseUrl: string) =>
         startCore({
           config: { ...common, databaseUrl, schedulingTarget: '127.0.0.1:1', accountsTarget: '127.0.0.1:1' },
-          ...{
-            channels: { email: channel, push: undefined },
-            push: undefined,
-            publicUrl: 'https://remind.example.com',
-          },
-          ...{ logger, now, random: () => 0.5 },
+
+          channels: { email: channel, push: undefined },
+          push: undefined,
+          publicUrl: 'https://remind.example.com',
+
+          logger,
+          now,
+          random: () => 0.5,
         }),
     ],
   ])(

@@ -23,9 +23,15 @@ test.each([
 
 test('what the environment sets is told without its secrets, and what is off not at all', () => {
   const rows = rowsWith({
-    ...{ DOCS: 'off', GATEWAY_TOKENS: `olga:operator:${'g'.repeat(32)}` },
-    ...{ DATABASE_URL: 'postgres://ada:geheim@db/srs', REDIS_URL: 'redis://:geheim@redis:6379' },
-    ...{ SMTP_URL: 'smtp://ada:geheim@mail', MAIL_FROM: 'r@example.com', PUBLIC_URL: 'https://r.example' },
+    DOCS: 'off',
+    GATEWAY_TOKENS: `olga:operator:${'g'.repeat(32)}`,
+
+    DATABASE_URL: 'postgres://ada:geheim@db/srs',
+    REDIS_URL: 'redis://:geheim@redis:6379',
+
+    SMTP_URL: 'smtp://ada:geheim@mail',
+    MAIL_FROM: 'r@example.com',
+    PUBLIC_URL: 'https://r.example',
   });
   expect(rows).toMatchObject({
     'API docs': undefined,
@@ -41,8 +47,14 @@ test('what the environment sets is told without its secrets, and what is off not
 function rowsWith(environment: Record<string, string>) {
   const settings = readStartSettings(environment);
   const { rows } = toAddresses({
-    ...{ settings, reminders: settings.reminders, token: 'secret', redisFault: undefined },
-    ...{ restPort: 8080, gatewayPort: 4000, opsPort: 9090, logFile: undefined },
+    settings,
+    token: 'secret',
+    redisFault: undefined,
+
+    restPort: 8080,
+    gatewayPort: 4000,
+    opsPort: 9090,
+    logFile: undefined,
     schedulingTarget: '127.0.0.1:50051',
     accountsTarget: '127.0.0.1:50052',
     remindersTarget: undefined,

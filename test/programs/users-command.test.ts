@@ -43,9 +43,16 @@ test('list shows all users, newest first, or the one with an address, in JSON an
   expect(all.slice(0, 2).map(({ id }: { id: string }) => id)).toEqual([newer.userId, older.userId]);
   expect(JSON.parse(await run('list', { email: older.email.toUpperCase() }))).toEqual([
     {
-      ...{ id: older.userId, email: older.email, firstName: null, lastName: null, plan: 'free' },
+      id: older.userId,
+      email: older.email,
+      firstName: null,
+      lastName: null,
+      plan: 'free',
       sandbox: false,
-      ...{ timeZone: 'UTC', createdAt: expect.any(String), updatedAt: expect.any(String) },
+
+      timeZone: 'UTC',
+      createdAt: expect.any(String),
+      updatedAt: expect.any(String),
     },
   ]);
   const [head, row] = (await run('list', { email: older.email, json: false })).split('\n');
@@ -59,8 +66,13 @@ test('edit changes what is given, removes an empty name, and stands in the timel
   await run('edit', { email, ...name, plan: 'premium', 'time-zone': 'Asia/Tokyo' });
   const changed = { 'new-email': `grace.${email}`, 'last-name': '' };
   expect(JSON.parse(await run('edit', { email, ...changed }))).toMatchObject({
-    ...{ id: userId, email: `grace.${email}`, firstName: 'Grace', lastName: null },
-    ...{ plan: 'premium', timeZone: 'Asia/Tokyo' },
+    id: userId,
+    email: `grace.${email}`,
+    firstName: 'Grace',
+    lastName: null,
+
+    plan: 'premium',
+    timeZone: 'Asia/Tokyo',
   });
   const { events } = await clients.userEvents.listUserEvents({ userId }, CALL);
   const of = ({ action, actor }: { action: string; actor: string }) => `${action} by ${actor}`;

@@ -8,7 +8,9 @@ describe.runIf(hasBrowser('the unsubscribe page'))('the unsubscribe page in Chro
   test('switches e-mail off by its button, on again by the next, asks no other host, and breaks no policy', async () => {
     const switchedOff: string[] = [];
     const end = await startHttpEnd({
-      ...{ host: '127.0.0.1', port: 0, logger: pino({ level: 'silent' }), nowMs: () => performance.now() },
+      host: '127.0.0.1',
+      port: 0,
+      logger: pino({ level: 'silent' }),
       findCalendar: async () => undefined,
       isUnsubscribeToken: async (token) => token === 'token-of-ada',
       switchEmailOff: async (token) => switchedOff.push(token) > 0,

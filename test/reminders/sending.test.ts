@@ -324,15 +324,26 @@ test('a calendar that is being made is answered before the service stops', async
   const accounts = await startTcpProxy(Number(here.accountsTarget.split(':')[1]));
   const service = await startReminders({
     config: {
-      ...{ logLevel: 'silent', shutdownTimeoutMs: 10_000, host: '127.0.0.1', port: 0, httpPort: 0, trust },
+      logLevel: 'silent',
+      shutdownTimeoutMs: 10_000,
+      host: '127.0.0.1',
+      port: 0,
+      httpPort: 0,
+      trust,
       databaseUrl: here.databaseUrl,
       schedulingTarget: here.schedulingTarget,
       accountsTarget: accounts.target,
       mail: { mailDir: '/nowhere' },
       mailFrom: 'reminders@example.com',
-      ...{ smtpConnections: 10, remindersPerSecond: 200 },
+
+      smtpConnections: 10,
+      remindersPerSecond: 200,
       publicUrl: 'https://remind.example.com',
-      ...{ appUrl: undefined, vapidKeys: undefined, showTitles: true, pushAllowPrivate: false },
+
+      appUrl: undefined,
+      vapidKeys: undefined,
+      showTitles: true,
+      pushAllowPrivate: false,
     },
     logger: createLogger('test', 'silent'),
     now: here.now,

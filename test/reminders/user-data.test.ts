@@ -196,7 +196,8 @@ describe('a test', () => {
     for (let sent = 1; sent <= 5; sent += 1) await sendTest(userId, 'CHANNEL_EMAIL');
     here.setClock('2026-07-01T06:20:00Z');
     await expect(sendTest(userId, 'CHANNEL_EMAIL')).rejects.toMatchObject({
-      ...{ reason: 'RATE_LIMITED', retryAfterSeconds: 2400 },
+      reason: 'RATE_LIMITED',
+      retryAfterSeconds: 2400,
     });
     here.setClock('2026-07-01T06:59:59.999Z');
     expect(await refusal(sendTest(userId, 'CHANNEL_EMAIL'))).toBe('RATE_LIMITED');

@@ -33,7 +33,8 @@ test('no test is sent, no browser subscribes, and there is no key to subscribe w
   const userId = await here.newUser();
   const sendTest = here.reminders.sendTestReminder({ userId, channel: 'CHANNEL_PUSH' }, CALL);
   await expect(sendTest).rejects.toMatchObject({
-    ...{ reason: 'INVALID_REQUEST', field: 'channel' },
+    reason: 'INVALID_REQUEST',
+    field: 'channel',
     message: 'channel is not set up: push needs VAPID_KEYS.',
   });
   const subscription = { endpoint: 'https://push.example.net/b', p256dh: 'p', auth: 'a' };

@@ -29,7 +29,9 @@ beforeAll(async () => {
     databaseUrl: database.databaseUrl,
     replicas: 1,
     environment: {
-      ...{ MAIL_DIR: mails, VAPID_KEYS: makeVapidKeys(), PUSH_ALLOW_PRIVATE: 'on' },
+      MAIL_DIR: mails,
+      VAPID_KEYS: makeVapidKeys(),
+      PUSH_ALLOW_PRIVATE: 'on',
       NODE_EXTRA_CA_CERTS: certificates.environment.GRPC_TLS_CA,
       NODE_OPTIONS: shiftedClock(3650 * DAY_MS),
     },

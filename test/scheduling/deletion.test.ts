@@ -15,11 +15,23 @@ const PRESET = { preset: 'SNOOZE_PRESET_ONE_HOUR', timeZone: 'UTC' } as const;
 
 /** What a deletion leaves: that it was. */
 const NOTHING = {
-  ...{ answered_requests: 0, deleted_users: 1, material_search: 0, materials: 0, reviews: 0 },
-  ...{ snoozed_materials: 0, snoozes: 0, learners: 0 },
+  answered_requests: 0,
+  deleted_users: 1,
+  material_search: 0,
+  materials: 0,
+  reviews: 0,
+
+  snoozed_materials: 0,
+  snoozes: 0,
+  learners: 0,
   changed_learners: 0,
-  ...{ material_labels: 0, imported_materials: 0 },
-  ...{ learner_settings: 0, test_clocks: 0, undone_reviews: 0 },
+
+  material_labels: 0,
+  imported_materials: 0,
+
+  learner_settings: 0,
+  test_clocks: 0,
+  undone_reviews: 0,
 };
 
 describe('deleting a user’s data', () => {
@@ -28,10 +40,23 @@ describe('deleting a user’s data', () => {
     await countLearnersNow(here.databaseUrl);
     const before = await rowsOf(here.sql, stayer.userId);
     expect(await countsOf(leaver.userId)).toEqual({
-      ...{ answered_requests: 2, deleted_users: 0, material_search: 2, materials: 2, reviews: 2 },
-      ...{ snoozed_materials: 2, snoozes: 1, learners: 1, changed_learners: 0 },
-      ...{ material_labels: 0, imported_materials: 0 },
-      ...{ learner_settings: 0, test_clocks: 0, undone_reviews: 0 },
+      answered_requests: 2,
+      deleted_users: 0,
+      material_search: 2,
+      materials: 2,
+      reviews: 2,
+
+      snoozed_materials: 2,
+      snoozes: 1,
+      learners: 1,
+      changed_learners: 0,
+
+      material_labels: 0,
+      imported_materials: 0,
+
+      learner_settings: 0,
+      test_clocks: 0,
+      undone_reviews: 0,
     });
     await here.userData.deleteUserData({ userId: leaver.userId });
     expect(await countsOf(leaver.userId)).toEqual(NOTHING);
@@ -45,7 +70,9 @@ describe('deleting a user’s data', () => {
       CREATE TRIGGER hesitate BEFORE DELETE ON scheduling.snoozes
       FOR EACH ROW WHEN (OLD.user_id = '${userId}') EXECUTE FUNCTION hesitate()`);
     expect(await here.userData.deleteUserData({ userId })).toEqual({
-      ...{ materials: 2, reviews: 2, snoozes: 1 },
+      materials: 2,
+      reviews: 2,
+      snoozes: 1,
     });
   });
 

@@ -74,7 +74,9 @@ describe('--distribute', () => {
 
   test('distributes all tables beside each other or none, once', async () => {
     const database = openDatabase({
-      ...{ databaseUrl: here.databaseUrl, applicationName: 'test', maxConnections: 1 },
+      databaseUrl: here.databaseUrl,
+      applicationName: 'test',
+      maxConnections: 1,
       logger: createLogger('test', 'silent'),
     });
     expect(await isDistributed(database)).toBe(false);
@@ -121,7 +123,9 @@ describe('the lists of several users', () => {
   /** What is listed in a batch of three users, and the statements for it. */
   async function listed(isDistributed: boolean) {
     const database = openDatabase({
-      ...{ databaseUrl: here.databaseUrl, applicationName: 'test', maxConnections: 2 },
+      databaseUrl: here.databaseUrl,
+      applicationName: 'test',
+      maxConnections: 2,
       logger: createLogger('test', 'silent'),
     });
     const texts: string[] = [];

@@ -45,8 +45,13 @@ function counts() {
     },
   } as Pick<Database, 'transaction'> as Database;
   const { BatchGetDueCounts } = createStatsHandlers({
-    ...{ database, isDistributed: true, gathered: gatheredOn(database, { isDistributed: true }) },
-    ...{ now: () => new Date(), wallClock: () => new Date(), newId: () => '' },
+    database,
+    isDistributed: true,
+    gathered: gatheredOn(database, { isDistributed: true }),
+
+    now: () => new Date(),
+    wallClock: () => new Date(),
+    newId: () => '',
   });
   const count = async (...names: string[]) => {
     const userIds = names.map((name) => `${PREFIX}${name}`);

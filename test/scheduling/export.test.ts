@@ -38,7 +38,11 @@ describe('an export', () => {
     const told = (await exported(userId)).map((record) => record.material ?? record.review ?? record.snooze);
     expect(told).toEqual([
       {
-        ...{ materialId, ...fields, ...afterSecond, revision: 4, labels: [] },
+        materialId,
+        ...fields,
+        ...afterSecond,
+        revision: 4,
+        labels: [],
         nextReviewTime: at('2030-01-02T00:00:00.004Z'),
         lastReviewedTime: at('2030-01-01T00:00:00.004Z'),
         createTime: at('2030-01-01T00:00:00.001Z'),
@@ -46,45 +50,42 @@ describe('an export', () => {
         archiveTime: at('2030-01-01T00:00:00.005Z'),
       },
       {
-        ...{
-          reviewId: review?.reviewId,
-          materialId,
-          quality: 5,
-          revision: 1,
-          requestId: 'test',
-          ...byDefault,
-        },
+        reviewId: review?.reviewId,
+        materialId,
+        quality: 5,
+        revision: 1,
+        requestId: 'test',
+        ...byDefault,
         reviewTime: at('2030-01-01T00:00:00.002Z'),
         before: { ...start, nextReviewTime: at('2030-01-01T00:00:00.001Z') },
         after: { ...afterFirst, nextReviewTime: at('2030-01-02T00:00:00.002Z') },
       },
       {
-        ...{
-          reviewId: second?.reviewId,
-          materialId,
-          quality: 2,
-          revision: 3,
-          requestId: 'test',
-          ...byDefault,
-        },
+        reviewId: second?.reviewId,
+        materialId,
+        quality: 2,
+        revision: 3,
+        requestId: 'test',
+        ...byDefault,
         reviewTime: at('2030-01-01T00:00:00.004Z'),
         before: { ...afterFirst, nextReviewTime: at('2030-01-05T00:00:00.999Z') },
         after: { ...afterSecond, nextReviewTime: at('2030-01-02T00:00:00.004Z') },
       },
       {
-        ...{ snoozeId: snooze?.snoozeId, materialIds: [materialId], reason: 'R' },
+        snoozeId: snooze?.snoozeId,
+        materialIds: [materialId],
+        reason: 'R',
         snoozeUntilTime: at('2030-01-05T00:00:00.999Z'),
         createTime: at('2030-01-01T00:00:00.003Z'),
-        ...{
-          actor: 'test',
-          apiKeyId: '',
-          requestId: 'test',
-          cancelTime: null,
-          cancellableMaterials: 0,
-          materialCount: 1,
-          spreadDays: 0,
-          movedMaterials: 1,
-        },
+
+        actor: 'test',
+        apiKeyId: '',
+        requestId: 'test',
+        cancelTime: null,
+        cancellableMaterials: 0,
+        materialCount: 1,
+        spreadDays: 0,
+        movedMaterials: 1,
       },
     ]);
   });
@@ -180,8 +181,13 @@ describe('an export', () => {
       },
     };
     const { ExportUserData } = createUserDataHandlers({
-      ...{ database: counting, now: here.now, wallClock: here.now, newId: () => newUserId() },
-      ...{ isDistributed: false, gathered: gatheredOn(counting, { isDistributed: false }) },
+      database: counting,
+      now: here.now,
+      wallClock: here.now,
+      newId: () => newUserId(),
+
+      isDistributed: false,
+      gathered: gatheredOn(counting, { isDistributed: false }),
     });
     const call = { requestId: 'test', caller: 'test', traceparent: undefined, signal: client.signal };
     await ExportUserData({ userId, whole: false }, call, async () => client.abort());

@@ -34,14 +34,18 @@ test('a card comes with its schedule, its labels and its reviews, and is found',
   expect(shown(result)).toEqual(['new 1', 'new 3']);
   const material = await only(scheduling, userId);
   expect(material).toMatchObject({
-    ...{
-      title: 'Card anki:a:0',
-      content: 'Back',
-      type: 'MATERIAL_TYPE_FLASHCARD',
-      labels: ['Spanish/Verbs'],
-    },
-    ...{ easeFactor: 2.36, intervalDays: 10, repetitions: 2, revision: 0 },
-    ...{ createTime: at('2020-01-01T00:00:00Z'), nextReviewTime: at('2030-01-11T00:00:00Z') },
+    title: 'Card anki:a:0',
+    content: 'Back',
+    type: 'MATERIAL_TYPE_FLASHCARD',
+    labels: ['Spanish/Verbs'],
+
+    easeFactor: 2.36,
+    intervalDays: 10,
+    repetitions: 2,
+    revision: 0,
+
+    createTime: at('2020-01-01T00:00:00Z'),
+    nextReviewTime: at('2030-01-11T00:00:00Z'),
     lastReviewedTime: at('2030-01-01T00:00:00Z'),
   });
   const history = await historyOf(scheduling, userId, material.materialId);
@@ -132,7 +136,10 @@ test('a second import adds reviews, and takes schedule and text where they have 
   await importAll(scheduling, userId, [card('anki:a:0', { reviews: REVIEWS.slice(0, 2) })]);
   const { materialId } = await only(scheduling, userId);
   const later = card('anki:a:0', {
-    ...{ title: 'New', intervalDays: 30, labels: ['French'], updateTime: at('2022-01-01T00:00:00Z') },
+    title: 'New',
+    intervalDays: 30,
+    labels: ['French'],
+    updateTime: at('2022-01-01T00:00:00Z'),
     reviews: REVIEWS,
   });
   expect(shown(await importAll(scheduling, userId, [later]))).toEqual(['changed 1', 'new 1, unchanged 2']);

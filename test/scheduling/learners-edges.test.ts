@@ -121,7 +121,8 @@ test('the first learner there is has the figures of the day, also where nobody w
 
 test('before the first count, callers are told that it is not done', async () => {
   await expect(here.learners.getOverview({})).rejects.toMatchObject({
-    ...{ reason: 'UNAVAILABLE', message: 'The learners are being counted for the first time.' },
+    reason: 'UNAVAILABLE',
+    message: 'The learners are being counted for the first time.',
   });
 });
 

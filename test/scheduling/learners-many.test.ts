@@ -27,12 +27,16 @@ afterAll(async () => {
 test('1,001 learners are each counted once, at first and after all of them have reviewed', async () => {
   await reviewAll(1, '2026-03-31T11:00:00Z');
   expect(await countAsOf('2026-03-31T12:00:00Z')).toEqual({
-    ...{ learners: 1001, activeWeek: 1001, due: 1001 },
+    learners: 1001,
+    activeWeek: 1001,
+    due: 1001,
     today: { date: '2026-03-31', learners: 1001, reviews: 1001, recalled: 1001, due: 1001 },
   });
   await reviewAll(2, '2026-03-31T12:01:00Z');
   expect(await countAsOf('2026-03-31T12:04:00Z')).toEqual({
-    ...{ learners: 1001, activeWeek: 1001, due: 1001 },
+    learners: 1001,
+    activeWeek: 1001,
+    due: 1001,
     today: { date: '2026-03-31', learners: 1001, reviews: 2002, recalled: 2002, due: 1001 },
   });
 });

@@ -80,8 +80,17 @@ describe('the figures of all learners', () => {
     const { days, asOfTime, ...overview } = await here.learners.getOverview({});
     expect(asOfTime?.seconds).toBe(Date.parse(NOON) / 1000);
     expect(overview).toEqual({
-      ...{ learners: 3, activeWeek: 1, activeWeekBefore: 1, activeMonth: 2, activeMonthBefore: 1 },
-      ...{ due: 0, overdue: 0, backlogGrowing: 0, streakBroken: 0, wentQuiet: 0 },
+      learners: 3,
+      activeWeek: 1,
+      activeWeekBefore: 1,
+      activeMonth: 2,
+      activeMonthBefore: 1,
+
+      due: 0,
+      overdue: 0,
+      backlogGrowing: 0,
+      streakBroken: 0,
+      wentQuiet: 0,
     });
     expect(days.length).toBe(60);
     expect(days.at(-1)).toEqual({ date: '2026-03-31', learners: 1, reviews: 1, recalled: 1, due: 0 });
@@ -261,9 +270,14 @@ async function recountOverview(asOf: string) {
     [asOf],
   );
   return {
-    ...{ learners: learners.length, due: learners.reduce((sum, { due }) => sum + Number(due), 0) },
-    ...{ activeWeek: has('reviewsWeek'), activeWeekBefore: has('reviewsWeekBefore') },
-    ...{ activeMonth: has('reviewsMonth'), activeMonthBefore: has('reviewsMonthBefore') },
+    learners: learners.length,
+    due: learners.reduce((sum, { due }) => sum + Number(due), 0),
+
+    activeWeek: has('reviewsWeek'),
+    activeWeekBefore: has('reviewsWeekBefore'),
+
+    activeMonth: has('reviewsMonth'),
+    activeMonthBefore: has('reviewsMonthBefore'),
     days: rows,
   };
 }
@@ -299,9 +313,16 @@ async function listAll(request: { order?: 'LEARNER_ORDER_REVIEWS'; pageSize?: nu
 /** What a recount can tell, of each learner in the list. */
 const figuresOf = (learners: Awaited<ReturnType<typeof listAll>>) =>
   learners.map(({ userId, reviewsWeek, reviewsWeekBefore, ...learner }) => ({
-    ...{ userId, reviewsWeek, reviewsWeekBefore, reviewsMonth: learner.reviewsMonth },
-    ...{ recalledMonth: learner.recalledMonth, reviewsMonthBefore: learner.reviewsMonthBefore },
-    ...{ recalledMonthBefore: learner.recalledMonthBefore, due: learner.due },
+    userId,
+    reviewsWeek,
+    reviewsWeekBefore,
+    reviewsMonth: learner.reviewsMonth,
+
+    recalledMonth: learner.recalledMonth,
+    reviewsMonthBefore: learner.reviewsMonthBefore,
+
+    recalledMonthBefore: learner.recalledMonthBefore,
+    due: learner.due,
   }));
 
 /** A learner who has reviewed a material on each of some days before NOON. */

@@ -120,7 +120,9 @@ test('a streak is counted by days in their order', async () => {
   // So that the days come out of a hash.
   const { stats } = await startWithout('sort');
   expect(await stats.getActivity(request)).toEqual({
-    ...{ days: [{ date: '2026-01-31', count: 1 }], currentStreakDays: 31, longestStreakDays: 31 },
+    days: [{ date: '2026-01-31', count: 1 }],
+    currentStreakDays: 31,
+    longestStreakDays: 31,
   });
 });
 

@@ -185,7 +185,8 @@ describe.each(rpcs)('the request_id of %s', (rpc, write) => {
     here.setClock('2030-01-01T00:00:00Z');
     const [mine, yours] = await Promise.all(
       [newUserId(), newUserId()].map(async (userId) => ({
-        ...{ userId, requestId: 'k' },
+        userId,
+        requestId: 'k',
         materialId: await here.create(userId),
       })),
     );

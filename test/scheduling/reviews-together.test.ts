@@ -131,7 +131,9 @@ describe('reviews at the same moment', () => {
 /** Repositories with a database of its own connections, seen statement by statement. What `lost` names is done, but not answered. */
 function listen(lost?: string) {
   const database = openDatabase({
-    ...{ databaseUrl: here.databaseUrl, applicationName: 'test', maxConnections: 4 },
+    databaseUrl: here.databaseUrl,
+    applicationName: 'test',
+    maxConnections: 4,
     logger: createLogger('test', 'silent'),
   });
   const names: string[] = [];
@@ -226,7 +228,8 @@ function handlersOf(isDistributed: boolean, lost?: string) {
   });
   const submit = (request: { userId: string; materialId: string }, origin: Partial<CallContext> = {}) =>
     handlers.SubmitReview({ ...request, quality: 3, requestId: '' } as SubmitReviewRequest, {
-      ...{ requestId: 'test', traceparent: undefined },
+      requestId: 'test',
+      traceparent: undefined,
       caller: 'test',
       signal: new AbortController().signal,
       ...origin,

@@ -19,14 +19,35 @@ const days = lastDays(time, 30, 'Europe/Berlin');
 const key = { userId, rpc: 'SubmitReview', requestId: 'r' };
 const schedule = { easeFactorHundredths: 250, intervalDays: 1, repetitions: 1 };
 const material: Material = {
-  ...{ materialId: id, title: 'T', content: null, sourceUrl: null, type: 'simple', ...schedule, revision: 1 },
-  ...{ nextReviewTime: time, lastReviewedTime: null, createTime: time, updateTime: time, archiveTime: null },
+  materialId: id,
+  title: 'T',
+  content: null,
+  sourceUrl: null,
+  type: 'simple',
+  ...schedule,
+  revision: 1,
+
+  nextReviewTime: time,
+  lastReviewedTime: null,
+  createTime: time,
+  updateTime: time,
+  archiveTime: null,
   labels: null,
 };
 const at = { ...schedule, nextReviewTime: time };
 const review: Review = {
-  ...{ reviewId: id, materialId: id, quality: 4, reviewTime: time, requestId: 'r' },
-  ...{ before: at, after: at, revision: 2, scheduler: 'sm2', settingsVersion: 0, undo: null },
+  reviewId: id,
+  materialId: id,
+  quality: 4,
+  reviewTime: time,
+  requestId: 'r',
+
+  before: at,
+  after: at,
+  revision: 2,
+  scheduler: 'sm2',
+  settingsVersion: 0,
+  undo: null,
 };
 const snooze = {
   snoozeId: id,
@@ -37,16 +58,30 @@ const snooze = {
   requestId: '',
 };
 const baseline = {
-  ...{ ...material, lastReviewedTime: time, sourceUpdateTime: time },
-  ...{ importTime: time, textDigest: '00' },
+  ...material,
+  lastReviewedTime: time,
+  sourceUpdateTime: time,
+
+  importTime: time,
+  textDigest: '00',
 };
 const whole = {
-  ...{ isOwn: true, source: 'anki:1:0', baseline, reviews: [review] },
+  isOwn: true,
+  source: 'anki:1:0',
+  baseline,
+  reviews: [review],
   material: { ...material, labels: ['Spanish'] },
   snoozes: [
     {
-      ...{ ...snooze, apiKeyId: null, cancelTime: null, position: 1, revision: 2, cancelRevision: null },
-      ...{ beforeNextReviewTime: null, afterNextReviewTime: time },
+      ...snooze,
+      apiKeyId: null,
+      cancelTime: null,
+      position: 1,
+      revision: 2,
+      cancelRevision: null,
+
+      beforeNextReviewTime: null,
+      afterNextReviewTime: time,
     },
   ],
 };
@@ -64,7 +99,12 @@ const filters = (['active', 'archived', 'any'] as const).flatMap((state) =>
   ),
 );
 const labelled = {
-  ...{ state: 'active', type: 'card', isDue: true, labels: ['Spanish'], onlyLeeches: true, now: time },
+  state: 'active',
+  type: 'card',
+  isDue: true,
+  labels: ['Spanish'],
+  onlyLeeches: true,
+  now: time,
 } as const;
 const settings = { ...DEFAULT_SETTINGS, leechLapses: DEFAULT_LEECH_LAPSES };
 const newest = { maxRows: 5, maxBytes: 4096, after: { createTime: time, materialId: id } };

@@ -151,7 +151,10 @@ describe('what a sandbox user meets', () => {
     await database.close();
     const listed = (await ownScheduling.learners.listLearners({})).learners;
     expect(listed.find((learner) => learner.userId === userId)).toMatchObject({
-      ...{ due: 1, overdue: 1, reviewsWeek: 1, lastReviewDate: '2030-01-07' },
+      due: 1,
+      overdue: 1,
+      reviewsWeek: 1,
+      lastReviewDate: '2030-01-07',
       countTime: at('2030-01-13T08:00:00Z'),
     });
     expect(await ownScheduling.learners.getOverview({})).toMatchObject({

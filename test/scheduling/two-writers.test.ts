@@ -33,7 +33,9 @@ const GRADED = {
   nextReviewTime: at('2030-01-02T00:00:00Z'),
 };
 const GRADED_TWICE = {
-  ...{ easeFactor: 2.7, repetitions: 2, intervalDays: 6 },
+  easeFactor: 2.7,
+  repetitions: 2,
+  intervalDays: 6,
   nextReviewTime: at('2030-01-07T00:00:00Z'),
 };
 
@@ -81,8 +83,15 @@ describe('of two writers that wait for one material', () => {
     const leaves = [writer(first).leaves, writer(second).leaves];
     const { material } = await here.materials.getMaterial(owned);
     expect(material).toMatchObject({
-      ...{ title: 'Old', type: 'MATERIAL_TYPE_SIMPLE', archiveTime: null, revision: 2 },
-      ...{ easeFactor: 2.5, repetitions: 0, intervalDays: 0, nextReviewTime: NOW },
+      title: 'Old',
+      type: 'MATERIAL_TYPE_SIMPLE',
+      archiveTime: null,
+      revision: 2,
+
+      easeFactor: 2.5,
+      repetitions: 0,
+      intervalDays: 0,
+      nextReviewTime: NOW,
       ...leaves[0],
       ...leaves[1],
       ...(leaves.every((left) => left === GRADED) && GRADED_TWICE),
@@ -225,7 +234,10 @@ describe('reviews of several learners in one statement', () => {
 type Numbered = Owned & { requestId?: string };
 const reviewOf = (of: Numbered, quality: number) => ({ ...of, quality });
 const snoozeOf = ({ materialId, ...of }: Numbered, number: number) => ({
-  ...{ ...of, materialIds: [materialId], snoozeUntilTime: SNOOZED_UNTIL, reason: `${number}` },
+  ...of,
+  materialIds: [materialId],
+  snoozeUntilTime: SNOOZED_UNTIL,
+  reason: `${number}`,
 });
 
 /** Sends the writes 3, 4 and 5 of a material, each while the one before it is not done; the caller of 4 goes meanwhile. */

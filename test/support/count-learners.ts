@@ -20,7 +20,9 @@ export async function openForOwnCounts(databaseUrl: string): Promise<Database> {
 
 export function openForCounts(databaseUrl: string): Database {
   return openDatabase({
-    ...{ databaseUrl, applicationName: 'test', maxConnections: 1 },
+    databaseUrl,
+    applicationName: 'test',
+    maxConnections: 1,
     logger: createLogger('test', 'silent'),
   });
 }

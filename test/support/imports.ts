@@ -13,7 +13,9 @@ export const past = (
   time: string,
   intervalDays?: number,
 ): ReviewInput => ({
-  ...{ reviewId, quality, reviewTime: at(time) },
+  reviewId,
+  quality,
+  reviewTime: at(time),
   ...(intervalDays !== undefined && { before: { easeFactor: 2.5, intervalDays, repetitions: 1 } }),
 });
 
@@ -24,10 +26,20 @@ export const card = (
 ): MaterialRecordInput => ({
   source,
   material: {
-    ...{ title: `Card ${source}`, content: 'Back', type: 'MATERIAL_TYPE_FLASHCARD' },
-    ...{ easeFactor: 2.36, intervalDays: 10, repetitions: 2, labels: ['Spanish/Verbs'] },
-    ...{ createTime: at('2020-01-01T00:00:00Z'), updateTime: at('2021-01-01T00:00:00Z') },
-    ...{ nextReviewTime: at('2030-01-11T00:00:00Z'), lastReviewedTime: at('2030-01-01T00:00:00Z') },
+    title: `Card ${source}`,
+    content: 'Back',
+    type: 'MATERIAL_TYPE_FLASHCARD',
+
+    easeFactor: 2.36,
+    intervalDays: 10,
+    repetitions: 2,
+    labels: ['Spanish/Verbs'],
+
+    createTime: at('2020-01-01T00:00:00Z'),
+    updateTime: at('2021-01-01T00:00:00Z'),
+
+    nextReviewTime: at('2030-01-11T00:00:00Z'),
+    lastReviewedTime: at('2030-01-01T00:00:00Z'),
     ...fields,
   },
   reviews,

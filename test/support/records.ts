@@ -68,7 +68,10 @@ const REVIEW: Review = {
   revision: 1,
   requestId: 'request-1',
   apiKeyId: '',
-  ...{ undoTime: null, undoActor: '', undoRevision: 0 },
+
+  undoTime: null,
+  undoActor: '',
+  undoRevision: 0,
   scheduler: 'SCHEDULER_SM2',
   settingsVersion: 0,
 };

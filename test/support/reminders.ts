@@ -86,7 +86,9 @@ export async function startTestReminders(time: string, { isPushSetUp = true } = 
     });
   const service = await startAnother();
   const accountsClient = clientsOf('accounts.v1', {
-    ...{ trust, caller: 'test', deadlineMs: 10_000 },
+    trust,
+    caller: 'test',
+    deadlineMs: 10_000,
     target: targets.accountsTarget,
   });
   const users = accountsClient<UserServiceDefinition>('UserService');

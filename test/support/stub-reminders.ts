@@ -86,7 +86,9 @@ export async function startStubReminders() {
     ]),
   );
   const server = await startGrpcServer({
-    ...{ host: '127.0.0.1', port: 0, trust: { serviceTokens: [], tls: undefined } },
+    host: '127.0.0.1',
+    port: 0,
+    trust: { serviceTokens: [], tls: undefined },
     logger: createLogger('test', 'silent'),
     domain: 'reminders.v1',
     services: [

@@ -175,7 +175,9 @@ export async function startFacade(
   } = {},
 ) {
   const config = {
-    ...{ host: '127.0.0.1', port: 0, trust },
+    host: '127.0.0.1',
+    port: 0,
+    trust,
     logLevel: 'silent',
     shutdownTimeoutMs: 2000,
     schedulingTarget: '127.0.0.1:1',

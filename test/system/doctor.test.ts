@@ -416,8 +416,13 @@ describe('a fault is found, with how to remedy it:', () => {
 
   test('a service that answers, and does not serve, or not as it should', async () => {
     const server = await startGrpcServer({
-      ...{ domain: 'accounts.v1', services: [], host: '127.0.0.1', port: 0 },
-      ...{ trust: { serviceTokens: [TOKEN], tls: undefined }, logger: createLogger('test', 'silent') },
+      domain: 'accounts.v1',
+      services: [],
+      host: '127.0.0.1',
+      port: 0,
+
+      trust: { serviceTokens: [TOKEN], tls: undefined },
+      logger: createLogger('test', 'silent'),
     });
     const failing = await examine({ ACCOUNTS_URL: `127.0.0.1:${server.port}` });
     expect([failing.code, failing.of('service accounts')]).toEqual([

@@ -41,8 +41,13 @@ describe('each service alone', () => {
     const [, block = ''] = /```sh\n(export DATABASE_URL=[\s\S]*?)```/.exec(readme) ?? [];
     expect(readme).toContain('`kill $(jobs -p)` stops them.');
     const ports = {
-      ...{ ACCOUNTS_PORT: 0, SCHEDULING_PORT: 0, REST_PORT: 0, GRAPHQL_PORT: 0 },
-      ...{ REMINDERS_PORT: 0, REMINDERS_HTTP_PORT: 0 },
+      ACCOUNTS_PORT: 0,
+      SCHEDULING_PORT: 0,
+      REST_PORT: 0,
+      GRAPHQL_PORT: 0,
+
+      REMINDERS_PORT: 0,
+      REMINDERS_HTTP_PORT: 0,
     };
     for (const name of Object.keys(ports) as (keyof typeof ports)[]) ports[name] = await freePort();
     const own = await createTestDatabase();

@@ -146,7 +146,9 @@ test('a collector that does not answer keeps no program from ending regularly', 
   const { port } = mute.address() as AddressInfo;
   // Each export alone may take 10 s.
   const rest = await startService('rest', {
-    ...{ ACCOUNTS_URL: '127.0.0.1:1', SCHEDULING_URL: '127.0.0.1:1', SHUTDOWN_TIMEOUT_MS: '8000' },
+    ACCOUNTS_URL: '127.0.0.1:1',
+    SCHEDULING_URL: '127.0.0.1:1',
+    SHUTDOWN_TIMEOUT_MS: '8000',
     OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
   });
   expect((await fetch(`${rest.origin}/v1/me`)).status).toBe(401);

@@ -109,14 +109,13 @@ function offsetMs(timeMs, timeZone) {
   const format = new Intl.DateTimeFormat('en-US', {
     timeZone: knownZone(timeZone),
     hourCycle: 'h23',
-    ...{
-      year: 'numeric',
-      month: 'numeric',
-      day: 'numeric',
-      hour: 'numeric',
-      minute: 'numeric',
-      second: 'numeric',
-    },
+
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
   });
   const parts = Object.fromEntries(
     format.formatToParts(timeMs).map(({ type, value }) => [type, Number(value)]),

@@ -46,12 +46,30 @@ export function makeKeys(
       ),
     );
   const newKey = (name: string, time: Date): SampleKey => ({
-    ...{ apiKeyId: newId(time), name, scopes: SCOPES, keyHash: randomBytes(32), keyPrefix: newPrefix() },
-    ...{ createTime: time, lastUsedTime, revokeTime: null, lastRefusedTime: null, refusedMinutes: 0 },
+    apiKeyId: newId(time),
+    name,
+    scopes: SCOPES,
+    keyHash: randomBytes(32),
+    keyPrefix: newPrefix(),
+
+    createTime: time,
+    lastUsedTime,
+    revokeTime: null,
+    lastRefusedTime: null,
+    refusedMinutes: 0,
   });
   const event = (eventTime: Date, action: string, subjectIds: string[], actor: string): UserEvent => ({
-    ...{ userId, eventTime, eventId: newId(eventTime), action, subjectIds, snoozeId: null, actor },
-    ...{ requestId: newId(eventTime), isOfKey: true, isOfPerson: actor.includes('/') },
+    userId,
+    eventTime,
+    eventId: newId(eventTime),
+    action,
+    subjectIds,
+    snoozeId: null,
+    actor,
+
+    requestId: newId(eventTime),
+    isOfKey: true,
+    isOfPerson: actor.includes('/'),
   });
   const [name = '', other = ''] = NAMES.toSorted(() => Math.random() - 0.5);
   const first = newKey(name, daysAgo(60));
@@ -62,7 +80,11 @@ export function makeKeys(
   const lastRefusedTime = isSent ? new Date(now.getTime() - Math.floor(Math.random() * DAY_MS)) : null;
   const old = {
     ...newKey(other, daysAgo(50)),
-    ...{ lastUsedTime: revokeTime, revokeTime, lastRefusedTime, refusedMinutes: isSent ? 37 : 0 },
+
+    lastUsedTime: revokeTime,
+    revokeTime,
+    lastRefusedTime,
+    refusedMinutes: isSent ? 37 : 0,
   };
   const replacement = newKey(other, daysAgo(12));
   return {

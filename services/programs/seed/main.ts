@@ -177,7 +177,13 @@ function makeLearner(
   return {
     ...past,
     userEvents: [...past.userEvents, ...events],
-    ...{ userId, email, ...newName(), plan: Math.random() < 0.25 ? 'premium' : 'free', timeZone, createTime },
+
+    userId,
+    email,
+    ...newName(),
+    plan: Math.random() < 0.25 ? 'premium' : 'free',
+    timeZone,
+    createTime,
     ...drawn,
     keys,
     unsubscribeToken: randomBytes(32),

@@ -82,9 +82,19 @@ function makeDeliveries(
     const { userId, reminderId } = reminder;
     const updateTime = new Date(turn.time.getTime() + 1000 + Math.floor(2000 * Math.random()));
     deliveries.push({
-      ...{ userId, reminderId, deliveryId: newId(turn.time), localDate: turn.date, channel: 'email' },
-      ...{ subscriptionId: NO_SUBSCRIPTION, isTest: false, ...drawOutcome(reminder, turn.date) },
-      ...{ dueTime: turn.time, createTime: turn.time, updateTime },
+      userId,
+      reminderId,
+      deliveryId: newId(turn.time),
+      localDate: turn.date,
+      channel: 'email',
+
+      subscriptionId: NO_SUBSCRIPTION,
+      isTest: false,
+      ...drawOutcome(reminder, turn.date),
+
+      dueTime: turn.time,
+      createTime: turn.time,
+      updateTime,
     });
     lastDate = turn.date;
   }

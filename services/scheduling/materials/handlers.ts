@@ -336,7 +336,10 @@ async function requireLocked(transaction: Queryable, userId: string, materialId:
 }
 
 const ACTIVE: MaterialFilter = {
-  ...{ state: 'active', type: undefined, isDue: undefined, labels: undefined },
+  state: 'active',
+  type: undefined,
+  isDue: undefined,
+  labels: undefined,
   now: new Date(0),
 };
 

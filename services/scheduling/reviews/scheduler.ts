@@ -76,7 +76,9 @@ const fsrs: Scheduler = {
     const intervalDays = algorithm.intervalDays(memory);
     const { easeFactorHundredths, repetitions } = reviewSchedule(state, quality);
     return {
-      ...{ easeFactorHundredths, intervalDays, repetitions },
+      easeFactorHundredths,
+      intervalDays,
+      repetitions,
       nextReviewTime: dueAfter(intervalDays, reviewTime),
       memory,
     };

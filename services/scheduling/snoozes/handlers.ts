@@ -82,9 +82,14 @@ export function createSnoozeHandlers(
         const createTime = await now(userId, transaction);
         const snoozeUntilTime = readSnoozeUntil(request, createTime);
         const snooze: Snooze = {
-          ...{ snoozeId: newId(createTime), createTime, apiKeyId: context.apiKeyId ?? null },
+          snoozeId: newId(createTime),
+          createTime,
+          apiKeyId: context.apiKeyId ?? null,
           ...originOf(context),
-          ...{ snoozeUntilTime, reason, spreadDays: null },
+
+          snoozeUntilTime,
+          reason,
+          spreadDays: null,
         };
         const snoozed = postpone(locked, materialIds, snooze);
         await insertSnooze(transaction, userId, snooze, snoozed);
@@ -141,9 +146,14 @@ export function createSnoozeHandlers(
         const snoozeUntilTime = dueTimes.at(-1);
         if (snoozeUntilTime === undefined) return { response: shown, materialIds: [] };
         const snooze: Snooze = {
-          ...{ snoozeId: newId(createTime), createTime, apiKeyId: context.apiKeyId ?? null },
+          snoozeId: newId(createTime),
+          createTime,
+          apiKeyId: context.apiKeyId ?? null,
           ...originOf(context),
-          ...{ snoozeUntilTime, reason: '', spreadDays: days },
+
+          snoozeUntilTime,
+          reason: '',
+          spreadDays: days,
         };
         const effects = moved.map(({ materialId, nextReviewTime, revision }, index) => ({
           materialId,

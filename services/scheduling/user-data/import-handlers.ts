@@ -280,8 +280,15 @@ function checked(
     ...record,
     source: source || `export:${material.materialId}`,
     baseline: {
-      ...{ easeFactorHundredths, intervalDays, repetitions, nextReviewTime, lastReviewedTime, revision },
-      ...{ importTime: time, sourceUpdateTime: baseline?.sourceUpdateTime ?? null },
+      easeFactorHundredths,
+      intervalDays,
+      repetitions,
+      nextReviewTime,
+      lastReviewedTime,
+      revision,
+
+      importTime: time,
+      sourceUpdateTime: baseline?.sourceUpdateTime ?? null,
       textDigest: baseline?.textDigest ?? digestOf(textOf(material)),
     },
   };
@@ -308,7 +315,9 @@ async function changeAll(
       continue;
     }
     const lockedThere: Locked = {
-      ...{ material, baseline: there.baseline, pastReviews: pastReviews.get(there.materialId) ?? [] },
+      material,
+      baseline: there.baseline,
+      pastReviews: pastReviews.get(there.materialId) ?? [],
       wasReviewedSince: reviewedSince.has(there.materialId),
     };
     const added = incoming.isOwn ? [] : newReviews(incoming, there);
@@ -367,7 +376,8 @@ function createReport() {
       problems.set(kind, told);
     },
     toMessage: () => ({
-      ...{ materials, reviews },
+      materials,
+      reviews,
       problems: [...problems]
         .sort(([, a], [, b]) => b.count - a.count)
         .map(([kind, told]) => ({ kind: `IMPORT_PROBLEM_KIND_${kind}` as const, ...told })),

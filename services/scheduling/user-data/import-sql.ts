@@ -49,7 +49,9 @@ export async function findKnown(
   const values = [userId, materialIds, sources];
   const rows = await transaction.query<KnownRow>({ name: 'find-known', text: KNOWN, values });
   return rows.map(({ materialId, source, updateTime, reviewIds, ...baseline }) => ({
-    ...{ materialId, source, updateTime },
+    materialId,
+    source,
+    updateTime,
     baseline: source === '' ? null : baseline,
     reviewIds: new Set(reviewIds?.split(',')),
   }));

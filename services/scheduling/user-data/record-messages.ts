@@ -136,12 +136,20 @@ function readForeign(
     ...schedule,
     materialId: newId(createTime),
     lastReviewedTime: readTime(material.lastReviewedTime, 'last_reviewed_time'),
-    ...{ createTime, updateTime: now, revision: 0 },
+
+    createTime,
+    updateTime: now,
+    revision: 0,
     archiveTime: readTime(material.archiveTime, 'archive_time'),
   };
   const baseline: Baseline = {
-    ...{ ...schedule, lastReviewedTime: read.lastReviewedTime },
-    ...{ importTime: now, sourceUpdateTime, textDigest: digestOf(textOf(read)), revision: 0 },
+    ...schedule,
+    lastReviewedTime: read.lastReviewedTime,
+
+    importTime: now,
+    sourceUpdateTime,
+    textDigest: digestOf(textOf(read)),
+    revision: 0,
   };
   const kept = new Map<string, ForeignReview>();
   for (const [index, review] of withinLimit(message.reviews, tell).entries()) {
@@ -169,7 +177,9 @@ function readForeignReview(message: ReviewMessage, source: string): ForeignRevie
   const reviewTime = requireTime(message.reviewTime, 'review_time');
   return {
     reviewId: namedUuid(reviewTime, `${source}\n${idThere}`),
-    ...{ quality: readQuality(message), reviewTime },
+
+    quality: readQuality(message),
+    reviewTime,
     before: before === null ? undefined : readSchedule(before),
     after: after === null ? undefined : readSchedule(after),
   };
@@ -184,7 +194,9 @@ function readOwn(message: MaterialRecord, material: MaterialMessage, tell: Tell)
   const read: Material = {
     ...readText(material, tell),
     ...readSchedule(material),
-    ...{ materialId, revision },
+
+    materialId,
+    revision,
     lastReviewedTime: readTime(material.lastReviewedTime, 'last_reviewed_time'),
     createTime: requireTime(material.createTime, 'create_time'),
     updateTime: requireTime(material.updateTime, 'update_time'),
@@ -229,7 +241,10 @@ function readOwnReview(message: ReviewMessage, materialId: string): Review {
   const left = readSchedule(after);
   const requestId = readShort(message.requestId, 'request_id');
   return {
-    ...{ reviewId, materialId, revision, quality: readQuality(message) },
+    reviewId,
+    materialId,
+    revision,
+    quality: readQuality(message),
     reviewTime: requireTime(message.reviewTime, 'review_time'),
     requestId: requestId === '' ? null : requestId,
     apiKeyId: isUuid(message.apiKeyId) ? message.apiKeyId : null,
@@ -256,7 +271,10 @@ function readSnooze(message: SnoozeMessage): WholeSnooze {
     throw new LeftOut('ID', 'its snooze_id is not a UUID in lower case');
   if (position < 1 || position > 32_767) throw new LeftOut('ID', 'its position is out of range');
   return {
-    ...{ snoozeId: snooze.snoozeId, position, revision, cancelRevision: cancelRevision ?? null },
+    snoozeId: snooze.snoozeId,
+    position,
+    revision,
+    cancelRevision: cancelRevision ?? null,
     spreadDays: snooze.spreadDays >= 1 && snooze.spreadDays <= MAX_SPREAD_DAYS ? snooze.spreadDays : null,
     reason: readShort(snooze.reason, 'reason'),
     actor: readShort(snooze.actor, 'actor'),
@@ -276,7 +294,9 @@ function readBaseline(message: ImportBaseline): Baseline {
     throw new LeftOut('SCHEDULE', 'its baseline is not whole');
   return {
     ...readSchedule(schedule),
-    ...{ revision, textDigest },
+
+    revision,
+    textDigest,
     importTime: requireTime(message.importTime, 'baseline.import_time'),
     sourceUpdateTime: readTime(message.sourceUpdateTime, 'baseline.source_update_time'),
     lastReviewedTime: readTime(message.lastReviewedTime, 'baseline.last_reviewed_time'),
@@ -404,12 +424,19 @@ function toSnoozeOfMaterialMessage(snooze: WholeSnooze) {
   const { snoozeId, reason, actor, requestId, position, revision, cancelRevision, spreadDays } = snooze;
   return {
     snooze: {
-      ...{ snoozeId, reason, actor, requestId, apiKeyId: snooze.apiKeyId ?? '', spreadDays: spreadDays ?? 0 },
+      snoozeId,
+      reason,
+      actor,
+      requestId,
+      apiKeyId: snooze.apiKeyId ?? '',
+      spreadDays: spreadDays ?? 0,
       snoozeUntilTime: toTimestamp(snooze.snoozeUntilTime),
       createTime: toTimestamp(snooze.createTime),
       cancelTime: toOptionalTimestamp(snooze.cancelTime),
     },
-    ...{ position, revision },
+
+    position,
+    revision,
     ...(cancelRevision !== null && { cancelRevision }),
     beforeNextReviewTime: toOptionalTimestamp(snooze.beforeNextReviewTime),
     afterNextReviewTime: toTimestamp(snooze.afterNextReviewTime),
@@ -426,7 +453,11 @@ export function toSettingsMessage({
 }: SettingsOf): SettingsVersionInput {
   const { version, desiredRetention, timeZone, leechLapses } = settings;
   return {
-    ...{ version, desiredRetention, timeZone, leechLapses, parameters: [...(parameters ?? [])] },
+    version,
+    desiredRetention,
+    timeZone,
+    leechLapses,
+    parameters: [...(parameters ?? [])],
     scheduler: toSchedulerMessage(scheduler),
     createTime: toTimestamp(createTime),
   };
@@ -458,7 +489,11 @@ function readSettingsVersion({ createTime, ...message }: SettingsVersion): Setti
   if (scheduler === undefined || createTime === null || !isWhole)
     throw invalidField('settings', 'must be as ExportUserData handed them out.');
   return {
-    ...{ version, scheduler, desiredRetention, timeZone, leechLapses },
+    version,
+    scheduler,
+    desiredRetention,
+    timeZone,
+    leechLapses,
     parameters: parameters.length === 0 ? null : parameters,
     createTime: fromTimestamp(createTime, 'settings'),
   };

@@ -67,9 +67,17 @@ export function toPastReviews(materialId: string, reviews: readonly ForeignRevie
     const dueTime = new Date(reviewTime.getTime() + left.intervalDays * DAY_MS);
     state = { ...left, nextReviewTime: left.nextReviewTime ?? dueTime };
     return {
-      ...{ reviewId, materialId, quality, reviewTime, before },
+      reviewId,
+      materialId,
+      quality,
+      reviewTime,
+      before,
       after: { ...left, nextReviewTime: left.nextReviewTime ?? dueTime },
-      ...{ revision: 0, requestId: null, scheduler: DEFAULT_SETTINGS.scheduler, settingsVersion: 0 },
+
+      revision: 0,
+      requestId: null,
+      scheduler: DEFAULT_SETTINGS.scheduler,
+      settingsVersion: 0,
       undo: null,
     };
   });

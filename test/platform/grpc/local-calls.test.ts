@@ -123,7 +123,12 @@ beforeAll(async () => {
         handlers: Object.fromEntries(Object.keys(definition).map((rpc) => [rpc, handle])),
       }));
     const server = await startGrpcServer({
-      ...{ domain, services, host: '127.0.0.1', port: 0, trust, logger },
+      domain,
+      services,
+      host: '127.0.0.1',
+      port: 0,
+      trust,
+      logger,
       telemetry: watching('server'),
     });
     servers.push(server);
@@ -132,7 +137,10 @@ beforeAll(async () => {
       for (const way of ['gRPC', 'local'])
         for (const isBounded of [true, false]) {
           const client = createGrpcClient(definition, {
-            ...{ target: `127.0.0.1:${server.port}`, trust, caller: 'test', deadlineMs: DEADLINE_MS },
+            target: `127.0.0.1:${server.port}`,
+            trust,
+            caller: 'test',
+            deadlineMs: DEADLINE_MS,
             ...(isBounded && { maxMessageBytes: BOUND_BYTES }),
             telemetry: watching('client'),
             local: way === 'local' ? server.local : undefined,
@@ -388,7 +396,11 @@ test.each(['gRPC', 'local'] as const)(
     const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     let count = 0;
     const server = await startGrpcServer({
-      ...{ domain: 'scheduling.v1', host: '127.0.0.1', port: 0, trust, logger: pino({ level: 'silent' }) },
+      domain: 'scheduling.v1',
+      host: '127.0.0.1',
+      port: 0,
+      trust,
+      logger: pino({ level: 'silent' }),
       services: [
         {
           service: 'UserDataService',

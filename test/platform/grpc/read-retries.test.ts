@@ -29,7 +29,10 @@ const startReplica = (replica: number) => {
     return answer(replica);
   };
   return startGrpcServer({
-    ...{ domain: 'scheduling.v1', host: '127.0.0.1', port: 0, trust },
+    domain: 'scheduling.v1',
+    host: '127.0.0.1',
+    port: 0,
+    trust,
     logger: createLogger('test', 'silent'),
     services: [
       implement<SnoozeServiceHandlers>('SnoozeService', {

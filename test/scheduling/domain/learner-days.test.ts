@@ -4,7 +4,9 @@ import { type Days, daysAsOf, figuresOf } from '../../../services/scheduling/lea
 
 const TODAY = 20_000;
 const days = (reviews: number[], of: Partial<Days> = {}): Days => ({
-  ...{ reviews: sixty(...reviews), recalled: sixty(), dues: Array(8).fill(0) },
+  reviews: sixty(...reviews),
+  recalled: sixty(),
+  dues: Array(8).fill(0),
   ...of,
 });
 
@@ -44,8 +46,14 @@ describe('the figures', () => {
     const reviews = Array.from({ length: 60 }, (_, age) => 1000 + age);
     const recalled = Array.from({ length: 60 }, (_, age) => age);
     expect(figures(reviews, { recalled })).toMatchObject({
-      ...{ reviewsWeek: 7021, reviewsWeekBefore: 7070, reviewsMonth: 30_435, reviewsMonthBefore: 31_335 },
-      ...{ recalledMonth: 435, recalledMonthBefore: 1335, retentionPermille: 14 },
+      reviewsWeek: 7021,
+      reviewsWeekBefore: 7070,
+      reviewsMonth: 30_435,
+      reviewsMonthBefore: 31_335,
+
+      recalledMonth: 435,
+      recalledMonthBefore: 1335,
+      retentionPermille: 14,
     });
   });
 

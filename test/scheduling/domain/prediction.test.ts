@@ -63,8 +63,12 @@ describe('by reviews that can be counted', () => {
     const prediction = predict(asForetold.slice(1), UNTRAINED);
     expect(prediction).toMatchObject({ reviews: 99, scores: [], best: null, recallNow: { materials: 99 } });
     expect(predict([], UNTRAINED)).toEqual({
-      ...{ reviews: 0, scores: [], best: null },
-      ...{ recallNow: { materials: 0, recalled: 0 }, recallWhenSm2Asks: null },
+      reviews: 0,
+      scores: [],
+      best: null,
+
+      recallNow: { materials: 0, recalled: 0 },
+      recallWhenSm2Asks: null,
     });
   });
 

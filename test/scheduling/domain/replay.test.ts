@@ -131,7 +131,10 @@ test('a cancelled snooze gives back the time of before it, and has to begin with
   const cancelled = { ...snooze, cancelRevision: 3 };
   expect(findDrift({ ...fresh, revision: 3 }, [], [cancelled])).toEqual([]);
   const extended = {
-    ...{ ...snooze, revision: 2, beforeNextReviewTime: snoozedUntil, afterNextReviewTime: firstDue },
+    ...snooze,
+    revision: 2,
+    beforeNextReviewTime: snoozedUntil,
+    afterNextReviewTime: firstDue,
     snoozeUntilTime: firstDue,
   };
   expect(

@@ -17,7 +17,12 @@ const PAUSE_MS = 300;
 /** @param {Context} context @param {User} user */
 export function askCatchUp(context, user) {
   const days = h('input', {
-    ...{ type: 'number', name: 'days', min: '1', max: `${MAX_DAYS}`, value: `${USUAL_DAYS}`, required: true },
+    type: 'number',
+    name: 'days',
+    min: '1',
+    max: `${MAX_DAYS}`,
+    value: `${USUAL_DAYS}`,
+    required: true,
   });
   const perDay = h('input', { type: 'number', name: 'perDay', min: '1', max: `${MAX_PER_DAY}` });
   const order = h(

@@ -140,7 +140,10 @@ function limitsOf(data, { timeZone }) {
 /** At least one, since an empty list means the default scopes. @param {readonly string[]} all @param {readonly string[]} chosen */
 function scopes(all, chosen) {
   return checkboxes({
-    ...{ legend: 'Scopes', name: 'scope', chosen, whenNone: 'Choose at least one scope.' },
+    legend: 'Scopes',
+    name: 'scope',
+    chosen,
+    whenNone: 'Choose at least one scope.',
     options: all.map((value) => ({ value, label: value })),
   });
 }
@@ -148,8 +151,12 @@ function scopes(all, chosen) {
 /** @param {Context} context @param {NewApiKey} made @param {string} title */
 function showOnce(context, { key, apiKey }, title) {
   tellOnce({
-    ...{ title, label: `Key “${nameOf(apiKey)}”`, secret: key },
-    ...{ help: apiKey.scopes.join(', '), id: 'new-key' },
+    title,
+    label: `Key “${nameOf(apiKey)}”`,
+    secret: key,
+
+    help: apiKey.scopes.join(', '),
+    id: 'new-key',
   });
   void context.refresh();
 }

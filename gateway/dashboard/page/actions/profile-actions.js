@@ -54,7 +54,9 @@ function fields({ email, firstName, lastName, plan, timeZone }) {
 function readProfile(data) {
   const text = (/** @type {string} */ name) => String(data.get(name)).trim();
   return {
-    ...{ email: text('email'), firstName: text('firstName') || null, lastName: text('lastName') || null },
+    email: text('email'),
+    firstName: text('firstName') || null,
+    lastName: text('lastName') || null,
     // The value of an option.
     plan: /** @type {User['plan']} */ (data.get('plan')),
     timeZone: text('timeZone'),

@@ -5,8 +5,12 @@ import { CHANNELS, WEEKDAYS } from '../reminder-words.js';
 import { checkboxes, field } from './dialog.js';
 
 const NEW = {
-  ...{ time: '09:00', weekdays: WEEKDAYS.map(([weekday]) => weekday), channels: ['EMAIL'] },
-  ...{ minDue: 1, onlyIfNotReviewedToday: false },
+  time: '09:00',
+  weekdays: WEEKDAYS.map(([weekday]) => weekday),
+  channels: ['EMAIL'],
+
+  minDue: 1,
+  onlyIfNotReviewedToday: false,
 };
 
 /** @param {User} user @param {Reminder | undefined} reminder undefined: a new one @returns {Child} */
@@ -19,11 +23,17 @@ export function settingsFields({ timeZone }, reminder) {
       `In the time zone ${timeZone}`,
     ),
     checkboxes({
-      ...{ legend: 'Days', name: 'weekday', chosen: weekdays, whenNone: 'Choose at least one day.' },
+      legend: 'Days',
+      name: 'weekday',
+      chosen: weekdays,
+      whenNone: 'Choose at least one day.',
       options: WEEKDAYS.map(([value, , label]) => ({ value, label })),
     }),
     checkboxes({
-      ...{ legend: 'Channels', name: 'channel', chosen: channels, whenNone: 'Choose at least one channel.' },
+      legend: 'Channels',
+      name: 'channel',
+      chosen: channels,
+      whenNone: 'Choose at least one channel.',
       options: Object.entries(CHANNELS).map(([value, label]) => ({ value, label })),
     }),
     field(

@@ -32,7 +32,12 @@ export function askSchedule(context, user, settings) {
     names.map((value) => h('option', { value, selected: value === settings.scheduler }, METHODS[value].name)),
   );
   const target = h('input', {
-    ...{ type: 'number', name: 'target', min: '70', max: '97', step: '1', required: true },
+    type: 'number',
+    name: 'target',
+    min: '70',
+    max: '97',
+    step: '1',
+    required: true,
     value: `${percentOf(settings.desiredRetention)}`,
   });
   const about = h('p', { 'aria-live': 'polite' });

@@ -122,8 +122,14 @@ export function barsWithSum(data, unit) {
     const config = bars(data, unit)(color);
     config.data.datasets[0].order = 1;
     config.data.datasets.push({
-      ...{ type: 'line', data: data.map(({ sum }) => sum), yAxisID: 'sum' },
-      ...{ borderColor: color('muted'), borderWidth: 2, pointRadius: 0, stepped: 'middle' },
+      type: 'line',
+      data: data.map(({ sum }) => sum),
+      yAxisID: 'sum',
+
+      borderColor: color('muted'),
+      borderWidth: 2,
+      pointRadius: 0,
+      stepped: 'middle',
     });
     const title = { display: true, text: `${unit} in all` };
     config.options.scales.sum = {

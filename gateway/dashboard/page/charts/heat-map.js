@@ -38,7 +38,10 @@ export function heatMap(days, hrefOf) {
   const drawing = svg(
     'svg',
     {
-      ...{ width, height: TOP + 7 * STEP, viewBox: `0 0 ${width} ${TOP + 7 * STEP}`, role: 'img' },
+      width,
+      height: TOP + 7 * STEP,
+      viewBox: `0 0 ${width} ${TOP + 7 * STEP}`,
+      role: 'img',
       'aria-label': `Reviews per day: ${counted(total, 'review')} in ${counted(days.length, 'day')}. The button “Table” lists the days.`,
     },
     ...[months, weekdays, cells],

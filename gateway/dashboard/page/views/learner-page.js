@@ -63,8 +63,14 @@ async function askLearner(context, ask) {
 
 /** @type {Omit<User, 'id' | 'email'>} */
 const UNKNOWN = {
-  ...{ firstName: null, lastName: null, plan: 'FREE', timeZone: 'UTC', createdAt: '' },
-  ...{ sandbox: false, testClock: null },
+  firstName: null,
+  lastName: null,
+  plan: 'FREE',
+  timeZone: 'UTC',
+  createdAt: '',
+
+  sandbox: false,
+  testClock: null,
 };
 
 /** The navigation between a learner's pages; `current` is the open one. @param {Context} context @param {Learner} learner @param {string} current */

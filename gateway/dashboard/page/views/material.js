@@ -154,7 +154,10 @@ function historyFigure({ timeZone }, latestFirst) {
   const day = (/** @type {number} */ timeMs) => shortDay(timeMs, timeZone);
   const countedReviews = latestFirst.filter(({ undoneAt }) => undoneAt === null);
   const data = countedReviews.toReversed().map(({ quality, reviewedAt, before, after }) => ({
-    ...{ label: reviewedAt, timeMs: Date.parse(reviewedAt), quality, value: after.interval },
+    label: reviewedAt,
+    timeMs: Date.parse(reviewedAt),
+    quality,
+    value: after.interval,
     title: instant(reviewedAt, timeZone),
     text: `Graded ${quality}: interval ${spans(before.interval, after.interval)}, ease ${after.ef.toFixed(2)}`,
   }));

@@ -48,7 +48,9 @@ export function materialsView(context) {
   const id = path[1] ?? '';
   /** @type {Variables<'MATERIALS'>} */
   const asked = {
-    ...{ id, after: params.get('after'), query: params.get('q') ?? '' },
+    id,
+    after: params.get('after'),
+    query: params.get('q') ?? '',
     // The gateway refuses other values.
     type: /** @type {MaterialRow['type'] | null} */ (params.get('type') || null),
     // A search has an order of its own.

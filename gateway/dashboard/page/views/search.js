@@ -15,14 +15,17 @@ const HELP =
 /** The search field of the header, with its results below it. */
 export function searchBox() {
   const input = h('input', {
-    ...{
-      type: 'search',
-      id: 'search',
-      placeholder: 'Search: e-mail, name, ID, key, link',
-      title: `${HELP} Press / to come here.`,
-    },
-    ...{ 'aria-label': 'Search everything', 'aria-controls': 'search-results', 'aria-keyshortcuts': '/' },
-    ...{ autocomplete: 'off', spellcheck: 'false' },
+    type: 'search',
+    id: 'search',
+    placeholder: 'Search: e-mail, name, ID, key, link',
+    title: `${HELP} Press / to come here.`,
+
+    'aria-label': 'Search everything',
+    'aria-controls': 'search-results',
+    'aria-keyshortcuts': '/',
+
+    autocomplete: 'off',
+    spellcheck: 'false',
   });
   const list = h('ul', { class: 'plain' });
   const told = h('p', { class: 'muted', role: 'status' });
