@@ -23,7 +23,12 @@ const dashboard = shared(async () => {
  * A file whose tests look at all users or change the database takes `ownScheduling`.
  */
 export const test = base
-  .extend('scheduling', { scope: 'worker' }, scheduling.fixture)
+  .extend('schedulingOfWorker', { scope: 'worker' }, scheduling.fixture)
+  /** The service of the worker, whose clock runs again once the file is done. */
+  .extend('scheduling', { scope: 'file' }, ({ schedulingOfWorker }, { onCleanup }) => {
+    onCleanup(async () => schedulingOfWorker.setClock(undefined));
+    return schedulingOfWorker;
+  })
   /** A second process of it. */
   .extend('otherScheduling', { scope: 'file' }, async ({ scheduling }, { onCleanup }) => {
     const other = await scheduling.startAnother();

@@ -64,7 +64,7 @@ export async function startTestScheduling() {
     /** What the service takes for now. */
     now,
     databaseUrl: database.databaseUrl,
-    /** In a test until its end, since other tests use the service too; outside for good. */
+    /** In a test until its end, since other tests use the service too; outside until the end of the file. */
     setClock(time: string | undefined) {
       const test = TestRunner.getCurrentTest();
       if (test !== undefined && test !== testWithClock) {
