@@ -6,6 +6,7 @@ import { startEmbeddedPostgres } from '../embedded-postgres/embedded-postgres.ts
 import { readSessionUrl } from '../platform/process/common-config.ts';
 import { type Environment, readEnvironment } from '../platform/process/config.ts';
 import { createNarrator } from '../platform/process/terminal.ts';
+import { exitOnSignals } from './signals.ts';
 
 /** `place` names it without its password. */
 type ProgramDatabase = { databaseUrl: string; place: string; close(): Promise<void> };
@@ -18,6 +19,7 @@ export async function openProgramDatabase(environment: Environment): Promise<Pro
   const directory = clusterFolder(place);
   const narrator = createNarrator();
   narrator.say('starting PostgreSQL');
+  // Which ends a server that it started, also one that is not ready yet. The listeners stay.
   exitOnSignals();
   try {
     const server = await startEmbeddedPostgres({ directory });
@@ -29,19 +31,6 @@ export async function openProgramDatabase(environment: Environment): Promise<Pro
   } finally {
     narrator.end();
   }
-}
-
-/**
- * A signal makes this program exit, which ends a server that it started, also one that is not ready yet; a signal without a listener
- * would leave that running. npm passes on the Ctrl-C of a terminal, so that it comes twice: the listeners stay.
- */
-function exitOnSignals(): void {
-  for (const [name, code] of [
-    ['SIGHUP', 129],
-    ['SIGINT', 130],
-    ['SIGTERM', 143],
-  ] as const)
-    process.on(name, () => process.exit(code));
 }
 
 /** undefined: neither DATABASE_URL nor DATABASE_URL_FILE. @throws ConfigError if it is malformed. */

@@ -300,18 +300,18 @@ describe.runIf(hasBrowser('the dashboard'))('the dashboard in Chromium', { timeo
   });
 
   // Left out until it follows the page's labels and leeches.
-  test.skip('says how many materials there are, and lists them in each order, forward and back', async () => {
+  test('says how many materials there are, and lists them in each order, forward and back', async () => {
     const { userId } = dashboard.seeded;
     const { page, complaints } = await dashboard.openAt(`${path(userId)}/materials`);
     const asked = `query ($id: ID, $order: MaterialOrder, $after: String) { user(id: $id) {
-      materialCounts { active due archived }
+      materialCounts { active due archived leeches }
       materials(first: 25, order: $order, after: $after) { nodes { title ef } pageInfo { endCursor } } } }`;
     const list = async (order: string, after?: string) =>
       (await dashboard.gateway.query(asked, { id: userId, order, after })).data.user;
     const { materialCounts: counts, materials } = await list('EASE');
     await page
       .getByText(
-        `${counts.active} active materials, ${counts.due} of them due now; ${counts.archived} archived.`,
+        `${counts.active} active materials, ${counts.due} of them due now, ${counts.leeches} forgotten again and again (leeches); ${counts.archived} archived.`,
       )
       .waitFor();
     const shown = () => page.getByRole('table', { name: 'Materials' }).locator('tbody th a').allInnerTexts();

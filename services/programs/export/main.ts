@@ -13,6 +13,7 @@ import { counted, runCommand, UsageError } from '../../platform/process/command.
 import { createNarrator } from '../../platform/process/terminal.ts';
 import { requireTimeZone } from '../../platform/time-zone.ts';
 import { explain } from '../explain.ts';
+import { exitOnSignals } from '../signals.ts';
 import { type UserDataClient, withUser } from '../user-of.ts';
 
 const HELP = `Moves a collection out: all materials of a user, archived ones too.
@@ -53,12 +54,7 @@ await runCommand(
     if (form === 'apkg' && path === undefined && process.stdout.isTTY)
       throw new UsageError('A package is no text for a terminal. Name a file.');
     if (zone !== undefined) requireTimeZone('time_zone', zone);
-    for (const [name, code] of [
-      ['SIGHUP', 129],
-      ['SIGINT', 130],
-      ['SIGTERM', 143],
-    ] as const)
-      process.on(name, () => process.exit(code));
+    exitOnSignals();
     const workplace = await openWorkplace();
     const narrator = createNarrator();
     try {

@@ -8,10 +8,10 @@ import { runCommand, secondsSince, UsageError } from '../../platform/process/com
 import { createNarrator, createProgress } from '../../platform/process/terminal.ts';
 import { requireTimeZone } from '../../platform/time-zone.ts';
 import { explain } from '../explain.ts';
+import { stopOnSignals } from '../signals.ts';
 import { type UserDataClient, withUser } from '../user-of.ts';
 import { goOn, stored, summary, toReason } from './report.ts';
 import { emptyOutcome, sendRecords } from './send.ts';
-import { stopOnSignals } from './stop.ts';
 
 const HELP = `Moves a collection in: its cards, when each is due, and its reviews.
 

@@ -1,0 +1,30 @@
+// What Ctrl-C and its kind do to a command.
+
+const EXIT_CODES = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
+/** npm passes on the Ctrl-C of a terminal, so that one comes twice, at once. */
+const ONE_MS = 1000;
+
+/** A signal makes the command exit, so that what it cleans up at its exit is cleaned up; without a listener Node would end at once. */
+export function exitOnSignals(): void {
+  onSignals((code) => process.exit(code));
+}
+
+/** Once `wait` is called, the first signal makes `isAsked` true, and only a later one ends the command. */
+export function stopOnSignals(): { wait(): void; isAsked(): boolean } {
+  let isWaiting = false;
+  let askedMs: number | undefined;
+  onSignals((code) => {
+    askedMs ??= performance.now();
+    if (!isWaiting || performance.now() - askedMs > ONE_MS) process.exit(code);
+  });
+  return {
+    wait() {
+      isWaiting = true;
+    },
+    isAsked: () => askedMs !== undefined,
+  };
+}
+
+function onSignals(act: (code: number) => void): void {
+  for (const [name, code] of Object.entries(EXIT_CODES)) process.on(name, () => act(code));
+}
