@@ -1,5 +1,6 @@
 // Counts mails that the server refuses because of the recipient. Three in a row switch a user's e-mail off, unless so many users'
 // are refused within an hour that the mail server is at fault.
+import { REFUSALS_LOCK } from '../../platform/postgres/connection.ts';
 import type { Queryable } from '../../platform/postgres/database.ts';
 import { type Now, nowIn, nowParameter } from '../now.ts';
 import type { Ending } from './decide.ts';
@@ -58,6 +59,8 @@ export async function countRefusals(
   });
   const userIds = rows.filter(({ isLast }) => isLast).map(({ userId }) => userId);
   if (userIds.length === 0) return 0;
+  // Until both commit, two transactions at once would not count each other's.
+  await transaction.query({ text: 'SELECT pg_advisory_xact_lock($1)', values: [REFUSALS_LOCK] });
   if (await isBraked(transaction, now)) return userIds.length;
   await transaction.query({
     name: 'switch-refused-off',
