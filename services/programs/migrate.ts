@@ -15,7 +15,7 @@ const HELP = `Migrates the schemas of accounts, scheduling and reminders in DATA
 
   --distribute   then distributes the scheduling tables over a Citus cluster by user_id, all of them or none. DATABASE_URL
                  must name the coordinator. Writes wait meanwhile. Tables that are distributed already are left alone.
-                 Restart running scheduling services afterwards. See docs/operations/citus.md.
+                 Restart running scheduling services afterwards. See docs/operations/database.md.
 
 Exits with 0 on success, with 1 on failure, and with 2 if --distribute finds no Citus: then the schemas are up to date, and
 nothing is distributed.

@@ -32,7 +32,7 @@ const HELP = `Measures this service against two monoliths with the same function
 
 Compares A with ours, a process a service, and A+ with ours in one process, as npm start runs it. Prints each row when it is
 done, and has then written it to the file. Needs Linux and redis-server on the PATH, and takes about 20 minutes. Its data stays in
-.bench for the next run. A run of all rows also writes the tables in docs/performance.md and docs/data/performance.md.
+.bench for the next run. A run of all rows also writes the tables in docs/performance.md.
 `;
 
 const text = { type: 'string' } as const;

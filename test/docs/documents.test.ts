@@ -1,7 +1,9 @@
 // Holds the documents against what they speak of: files, variables, packages, scripts, errors.
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { buildSchema, parse, validate } from 'graphql';
 import { expect, test } from 'vitest';
+import { readTypeDefinitions } from '../../gateway/schema/type-definitions.ts';
 import { ERROR_CATALOGUE } from '../../services/platform/errors.ts';
 import { type Environment, readEnvironment } from '../../services/platform/process/config.ts';
 import { SECRETS, VARIABLES } from '../../services/platform/process/variables.ts';
@@ -46,11 +48,11 @@ test.each(documents)('%s begins with one title and a summary of at most three li
 });
 
 test.each([
+  ['docs/promises.md', 'verdict'],
   ['docs/promises.md', 'measured'],
-  ['docs/data/promises.md', 'measured'],
   ['docs/performance.md', 'verdict'],
   ['docs/performance.md', 'measured'],
-  ['docs/data/performance.md', 'loads'],
+  ['docs/performance.md', 'loads'],
 ])('%s has the part <!-- %s -->, which a measurement fills', (page, part) => {
   expect(fillParts(read(page), { [part]: 'new' })).toContain(`<!-- ${part} -->\n\nnew\n\n<!-- /${part} -->`);
 });
@@ -109,11 +111,10 @@ test('every package has its line in docs/dependencies.md, and none that is gone 
   expect(listed.toSorted()).toEqual(packages.toSorted());
 });
 
-test('the table of errors in docs/api.md is the catalogue', () => {
-  const rows = [...read('docs/api.md').matchAll(/^\| (\d{3}) \| `(\w+)` \|/gm)].map(([, status, code]) => [
-    Number(status),
-    code,
-  ]);
+test('the table of errors in docs/integrate.md is the catalogue', () => {
+  const rows = [...read('docs/integrate.md').matchAll(/^\| (\d{3}) \| `(\w+)` \|/gm)].map(
+    ([, status, code]) => [Number(status), code],
+  );
   const catalogue = Object.entries(ERROR_CATALOGUE)
     .filter(
       ([reason]) =>
@@ -137,6 +138,15 @@ test('the vectors in docs/decisions.md are what SM-2 here yields', () => {
     });
     expect([days.join(' '), `${schedule.easeFactorHundredths / 100}`], row).toEqual([intervals, easeFactor]);
   }
+});
+
+test('every GraphQL document that a page shows is valid', () => {
+  const schema = buildSchema(readTypeDefinitions());
+  const shown = documents.flatMap((document) =>
+    [...read(document).matchAll(/^```graphql\n([\s\S]*?)^```/gm)].map(([, text = '']) => text),
+  );
+  expect(shown).toHaveLength(2);
+  expect(shown.flatMap((text) => validate(schema, parse(text)))).toEqual([]);
 });
 
 test('every npm script that a document names exists', () => {

@@ -34,7 +34,7 @@ afterAll(async () => {
 });
 
 test('the page has the programs that are run here, and the two lines that set the address and the key', () => {
-  expect(blocks.map(({ kind }) => kind)).toEqual(['sh', 'sh', 'js', 'python', 'mjs', 'py', 'go']);
+  expect(blocks.map(({ kind }) => kind)).toEqual(['sh', 'sh', 'js', 'python', 'graphql', 'mjs', 'py', 'go']);
   expect(blocks[0]?.text).toBe('export BASE_URL=http://127.0.0.1:8080/v1\nexport API_KEY=rmk_live_...\n');
 });
 

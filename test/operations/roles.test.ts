@@ -34,7 +34,7 @@ const urlOf = (user: string) =>
 
 /** The statements of the page for the owner, with the names of this test. */
 const grants = () => {
-  const page = readFileSync(join(root, 'docs/operations/database-roles.md'), 'utf8');
+  const page = readFileSync(join(root, 'docs/operations/database.md'), 'utf8');
   const [, statements = ''] = [...page.matchAll(/```sql\n([^`]*)```/g)].map(([, text]) => text);
   const name = new URL(database.databaseUrl).pathname.slice(1);
   return statements.replaceAll('srs_service', services).replaceAll('spaced_repetition', name);

@@ -1,4 +1,4 @@
-// Runs the commands of docs/operations/containers.md in order, in real containers. Skipped without Docker; the run says so.
+// Runs the commands of docs/operations/deploy.md in order, in real containers. Skipped without Docker; the run says so.
 import { execFile, execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
@@ -26,7 +26,7 @@ const COPIED = [
 ];
 const MINUTES = 60_000;
 
-const page = readFileSync(join(root, 'docs/operations/containers.md'), 'utf8');
+const page = readFileSync(join(root, 'docs/operations/deploy.md'), 'utf8');
 /** The shell commands of a page, in order. */
 const commandsOf = (text: string) =>
   [...text.matchAll(/^```sh\n([\s\S]*?)^```/gm)].flatMap(([, block = '']) =>

@@ -209,8 +209,8 @@ describe('the alert rules', () => {
   });
 
   test('have each a section that says what to do', () => {
-    const page = readFileSync(join(root, 'docs/operations/alerts.md'), 'utf8');
-    expect([...page.matchAll(/^## (\w+)$/gm)].map(([, name]) => name)).toEqual(alerts);
+    const page = readFileSync(join(root, 'docs/operations/monitoring.md'), 'utf8');
+    expect([...page.matchAll(/^### (\w+)$/gm)].map(([, name]) => name)).toEqual(alerts);
   });
 });
 

@@ -14,9 +14,9 @@ import { newSecret, type ServiceProcess, startService } from '../support/service
 
 const operations = join(root, 'docs/operations');
 const rules = readFileSync(join(operations, 'alerts.yml'), 'utf8');
-const runbooks = readFileSync(join(operations, 'alerts.md'), 'utf8');
+const runbooks = readFileSync(join(operations, 'monitoring.md'), 'utf8');
 
-test('every alert has a severity, says what is felt, and names its own section of alerts.md', () => {
+test('every alert has a severity, says what is felt, and names its own section of monitoring.md', () => {
   const alerts = rules.split('      - alert: ').slice(1);
   expect(alerts).toHaveLength(25);
   for (const alert of alerts) {
@@ -24,7 +24,7 @@ test('every alert has a severity, says what is felt, and names its own section o
     expect(alert, name).toMatch(/severity: (page|ticket) \}/);
     expect(alert, name).toMatch(/ impact: ".+"/);
     expect(alert, name).toContain(` runbook_url: "{{ $externalLabels.runbooks }}#${name.toLowerCase()}"\n`);
-    expect(runbooks, name).toContain(`\n## ${name}\n`);
+    expect(runbooks, name).toContain(`\n### ${name}\n`);
   }
 });
 

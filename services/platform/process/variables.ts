@@ -369,7 +369,7 @@ export const VARIABLES = {
     without: 'embedded PostgreSQL under `npm start`',
     form: DATABASE_FORM,
     readBy: DATABASES,
-    says: 'PostgreSQL to use, 15 or newer, UTF-8, with a locale that folds É to é; one host. On [Citus](operations/citus.md) the coordinator, or the address in front of it.',
+    says: 'PostgreSQL to use, 15 or newer, UTF-8, with a locale that folds É to é; one host. On [Citus](operations/database.md#citus) the coordinator, or the address in front of it.',
   },
   DATABASE_SESSION_URL: {
     section: 'data',
@@ -378,7 +378,7 @@ export const VARIABLES = {
     example: 'postgres://user:password@127.0.0.1:5432/name',
     without: 'none',
     readBy: DATABASES,
-    says: 'The same database without the pooler, if DATABASE_URL goes through one in transaction mode. See [PgBouncer](operations/pgbouncer.md).',
+    says: 'The same database without the pooler, if DATABASE_URL goes through one in transaction mode. See [PgBouncer](operations/database.md#pgbouncer).',
   },
   DATA_DIR: {
     section: 'data',

@@ -28,7 +28,7 @@ const PATTERN = searchText('$3::text');
 /**
  * Whether $3 occurs in a column, both as search text, so É finds é. A byte comparison finds the same matches in UTF-8 as a
  * character comparison, at 1 to 14 ns per byte. LIKE and strpos take up to a microsecond per byte, and a regular expression takes
- * milliseconds to start on each text: see docs/data/search.md. The subquery folds the pattern once instead of per row.
+ * milliseconds to start on each text. The subquery folds the pattern once instead of per row.
  */
 const occursIn = (column: string) =>
   `position((SELECT convert_to(${PATTERN}, 'UTF8')) IN convert_to(${column}, 'UTF8')) > 0`;

@@ -1,4 +1,4 @@
-// How well each scheduler would have foretold a learner's recall, scored on the learner's own reviews. docs/prediction.md has the
+// How well each scheduler would have foretold a learner's recall, scored on the learner's own reviews. docs/schedulers.md has the
 // formulas with their sources.
 import { createFsrs, DEFAULT_PARAMETERS, type Fsrs, type Memory } from '../reviews/fsrs.ts';
 import type { DayOf } from '../reviews/local-days.ts';

@@ -1,4 +1,4 @@
-// What a run leaves behind: JSON, and of a whole run the tables of docs/performance.md and docs/data/performance.md.
+// What a run leaves behind: JSON, and of a whole run the tables of docs/performance.md.
 import { writeFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 import { join, relative } from 'node:path';
@@ -11,8 +11,6 @@ import { figureRows, loadRows, notes, toMarkdown, verdict } from './table.ts';
 export type Figures = { figures: readonly Figure[]; loads: Readonly<Record<string, Rounds>> };
 
 const PAGE = join(ROOT, 'docs/performance.md');
-/** What is too long for the page. */
-const DATA = join(ROOT, 'docs/data/performance.md');
 
 /** Called after each row: a run that is interrupted has kept what it measured. */
 export function writeFigures(file: string, { figures, loads, quick }: Figures & { quick: boolean }): void {
@@ -26,13 +24,13 @@ export function writeFigures(file: string, { figures, loads, quick }: Figures & 
 export function writePages({ figures, loads }: Figures): void {
   const date = new Date().toISOString().slice(0, 10);
   const measured = `Measured on ${date} with ${describeMachine()}.`;
+  const lines = notes(figures).map((note) => `- ${note}`);
   fillFile(PAGE, {
     verdict: verdict(figures, date),
     measured: `${measured}\n\n${toMarkdown(figureRows(figures))}`,
+    loads: [measured, toMarkdown(loadRows(loads)), lines.join('\n')].join('\n\n'),
   });
-  const lines = notes(figures).map((note) => `- ${note}`);
-  fillFile(DATA, { loads: [measured, toMarkdown(loadRows(loads)), lines.join('\n')].join('\n\n') });
-  process.stdout.write(`Written: ${relative(ROOT, PAGE)}, ${relative(ROOT, DATA)}\n`);
+  process.stdout.write(`Written: ${relative(ROOT, PAGE)}\n`);
 }
 
 function describeMachine(): string {

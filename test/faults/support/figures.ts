@@ -1,4 +1,4 @@
-// Times that fault tests measure: printed after the run, and after a full run written into docs/data/promises.md.
+// Times that fault tests measure: printed after the run, and after a full run written into docs/promises.md.
 import { appendFileSync } from 'node:fs';
 import { expect, inject } from 'vitest';
 import { ROUNDS } from './rounds.ts';

@@ -9,7 +9,7 @@ import type { Figure } from './figures.ts';
 import { toTable, toVerdict } from './report.ts';
 import { ROUNDS } from './rounds.ts';
 
-const DOCS = join(dirname(dirname(dirname(import.meta.dirname))), 'docs');
+const PAGE = join(dirname(dirname(dirname(import.meta.dirname))), 'docs/promises.md');
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = mkdtempSync(join(tmpdir(), 'srs-figures-'));
@@ -27,7 +27,6 @@ export default async function setup(project: TestProject): Promise<() => Promise
     // Only what was measured in full, and all of it, replaces what was.
     if (ROUNDS < 20 || project.vitest.state.getPaths().length <= 5) return;
     const date = new Date().toISOString().slice(0, 10);
-    fillFile(join(DOCS, 'promises.md'), { measured: toVerdict(figures, date) });
-    fillFile(join(DOCS, 'data/promises.md'), { measured: `Measured on ${date}:\n\n${table}` });
+    fillFile(PAGE, { verdict: toVerdict(figures, date), measured: `Measured on ${date}:\n\n${table}` });
   };
 }

@@ -20,7 +20,7 @@ export function hasPgBouncer(): boolean {
 }
 
 /**
- * Gives a role of its own, which owns the database, the settings that a pooler drops: as docs/operations/pgbouncer.md says.
+ * Gives a role of its own, which owns the database, the settings that a pooler drops: as docs/operations/database.md says.
  * `databaseUrl` of the result is the same database for that role; `drop` is for after the database.
  */
 export async function createPooledRole(databaseUrl: string) {
